@@ -1,0 +1,27 @@
+// CHECK(condition) << "why": ends the process with file, line and reason. For our own mistakes only, never for input.
+#pragma once
+
+#include <sstream>
+
+namespace lathe {
+
+class CheckFailure {
+ public:
+  CheckFailure(const char* file, int line, const char* condition);
+  [[noreturn]] ~CheckFailure();
+  template <typename T>
+  CheckFailure& operator<<(const T& value) { text_ << value; return *this; }
+
+ private:
+  std::ostringstream text_;
+};
+
+}  // namespace lathe
+
+#define CHECK(condition) \
+  if (condition) [[likely]] {} else ::lathe::CheckFailure(__FILE__, __LINE__, #condition)
+#ifdef NDEBUG
+#define DCHECK(condition) if (true) {} else ::lathe::CheckFailure(__FILE__, __LINE__, #condition)
+#else
+#define DCHECK(condition) CHECK(condition)
+#endif
