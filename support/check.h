@@ -16,12 +16,17 @@ class CheckFailure {
   std::ostringstream text_;
 };
 
+// Makes the failure a void expression, so that CHECK is one statement in any `if`.
+struct CheckVoidify {
+  void operator&(const CheckFailure&) const {}
+};
+
 }  // namespace lathe
 
 #define CHECK(condition) \
-  if (condition) [[likely]] {} else ::lathe::CheckFailure(__FILE__, __LINE__, #condition)
+  (condition) ? (void)0 : ::lathe::CheckVoidify() & ::lathe::CheckFailure(__FILE__, __LINE__, #condition)
 #ifdef NDEBUG
-#define DCHECK(condition) if (true) {} else ::lathe::CheckFailure(__FILE__, __LINE__, #condition)
+#define DCHECK(condition) CHECK(true || (condition))
 #else
 #define DCHECK(condition) CHECK(condition)
 #endif

@@ -1,0 +1,42 @@
+// The element type of a value: what TVM writes "float32", "int8x4", "bool", "handle".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "support/status.h"
+
+namespace lathe {
+
+struct DataType {
+  enum class Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kHandle = 3, kBFloat = 4, kBool = 6 };  // DLPack's numbers.
+  Code code = Code::kInt;
+  uint8_t bits = 32;
+  uint16_t lanes = 1;
+
+  static constexpr DataType Int(int bits, int lanes = 1) { return {Code::kInt, uint8_t(bits), uint16_t(lanes)}; }
+  static constexpr DataType UInt(int bits, int lanes = 1) { return {Code::kUInt, uint8_t(bits), uint16_t(lanes)}; }
+  static constexpr DataType Float(int bits, int lanes = 1) { return {Code::kFloat, uint8_t(bits), uint16_t(lanes)}; }
+  static constexpr DataType BFloat(int lanes = 1) { return {Code::kBFloat, 16, uint16_t(lanes)}; }
+  static constexpr DataType Bool(int lanes = 1) { return {Code::kBool, 8, uint16_t(lanes)}; }  // One byte in memory.
+  static constexpr DataType Handle() { return {Code::kHandle, 64, 1}; }
+  // "float32", "int8x16", "bool", "handle". Unknown text is InvalidArgument.
+  static StatusOr<DataType> Parse(std::string_view text);
+
+  bool is_int() const { return code == Code::kInt || code == Code::kUInt; }
+  bool is_signed_int() const { return code == Code::kInt; }
+  bool is_float() const { return code == Code::kFloat || code == Code::kBFloat; }
+  bool is_bool() const { return code == Code::kBool; }
+  bool is_scalar() const { return lanes == 1; }
+  int bytes() const { return (bits + 7) / 8 * lanes; }
+  DataType with_lanes(int n) const { return {code, bits, uint16_t(n)}; }
+  DataType element() const { return with_lanes(1); }
+  std::string ToString() const;
+  bool operator==(const DataType&) const = default;
+};
+
+// What loop variables and indices are unless written otherwise, as in TVM.
+inline constexpr DataType kIndexType = DataType::Int(32);
+
+}  // namespace lathe

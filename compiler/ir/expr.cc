@@ -1,0 +1,207 @@
+#include "compiler/ir/expr.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "compiler/ir/integer.h"
+
+namespace lathe {
+namespace {
+
+bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
+bool IsLogical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
+
+DataType ResultType(BinaryOp op, DataType operand) { return IsComparison(op) ? DataType::Bool(operand.lanes) : operand; }
+
+int Rank(DataType type) {  // Which side gives way when types differ.
+  if (type.is_bool()) return 0;
+  if (type.is_int()) return 1 + type.bits;
+  return 1000 + type.bits;
+}
+
+Expr ConvertTo(DataType type, const Expr& e) {
+  if (e.dtype() == type) return e;
+  if (const IntImm* imm = e.As<IntImm>()) {
+    if (type.is_scalar() && type.is_int()) return Expr::Make(type, IntImm{WrapToWidth(imm->value, type.bits, type.is_signed_int())});
+    if (type.is_scalar() && type.is_float()) return FloatConst(type, static_cast<double>(imm->value));
+  }
+  if (type.lanes > 1 && e.dtype().lanes == 1) {
+    return Expr::Make(type, Broadcast{ConvertTo(type.element(), e), type.lanes});
+  }
+  return MakeCast(type, e);
+}
+
+void MatchTypes(Expr& a, Expr& b) {
+  if (a.dtype() == b.dtype()) return;
+  DataType wide = Rank(a.dtype()) >= Rank(b.dtype()) ? a.dtype() : b.dtype();
+  const bool a_is_constant = a.As<IntImm>() != nullptr, b_is_constant = b.As<IntImm>() != nullptr;
+  if (a_is_constant != b_is_constant && a.dtype().is_int() && b.dtype().is_int()) {  // A literal takes the other side's type if it fits.
+    const Expr& literal = a_is_constant ? a : b;
+    const DataType other = (a_is_constant ? b : a).dtype().element();
+    const int64_t value = literal.As<IntImm>()->value;
+    if (WrapToWidth(value, other.bits, other.is_signed_int()) == value) wide = other;
+  }
+  wide = wide.with_lanes(std::max(a.dtype().lanes, b.dtype().lanes));
+  a = ConvertTo(wide, a);
+  b = ConvertTo(wide, b);
+}
+
+std::optional<Expr> FoldInts(BinaryOp op, DataType type, int64_t x, int64_t y) {
+  const auto wrap = [&](int64_t value) { return IntConst(type, WrapToWidth(value, type.bits, type.is_signed_int())); };
+  const auto boolean = [&](bool value) { return IntConst(DataType::Bool(), value); };
+  const uint64_t ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
+  switch (op) {
+    case BinaryOp::kAdd: return wrap(static_cast<int64_t>(ux + uy));
+    case BinaryOp::kSub: return wrap(static_cast<int64_t>(ux - uy));
+    case BinaryOp::kMul: return wrap(static_cast<int64_t>(ux * uy));
+    case BinaryOp::kDiv: if (y == 0 || (y == -1 && x == INT64_MIN)) return std::nullopt; return wrap(x / y);
+    case BinaryOp::kTruncMod: if (y == 0 || y == -1) return std::nullopt; return wrap(x % y);
+    case BinaryOp::kFloorDiv: if (y == 0 || (y == -1 && x == INT64_MIN)) return std::nullopt; return wrap(FloorDivide(x, y));
+    case BinaryOp::kFloorMod: if (y == 0 || y == -1) return std::nullopt; return wrap(FloorModulo(x, y));
+    case BinaryOp::kMin: return wrap(std::min(x, y));
+    case BinaryOp::kMax: return wrap(std::max(x, y));
+    case BinaryOp::kEQ: return boolean(x == y);
+    case BinaryOp::kNE: return boolean(x != y);
+    case BinaryOp::kLT: return boolean(x < y);
+    case BinaryOp::kLE: return boolean(x <= y);
+    case BinaryOp::kGT: return boolean(x > y);
+    case BinaryOp::kGE: return boolean(x >= y);
+    case BinaryOp::kAnd: return boolean(x != 0 && y != 0);
+    case BinaryOp::kOr: return boolean(x != 0 || y != 0);
+  }
+  return std::nullopt;
+}
+
+// x op constant, where the result is x or the constant. Integers and booleans only: floats keep NaN and -0.
+std::optional<Expr> FoldIdentity(BinaryOp op, const Expr& a, const Expr& b) {
+  if (a.dtype().is_float()) return std::nullopt;
+  const int64_t* x = AsIntConst(a);
+  const int64_t* y = AsIntConst(b);
+  switch (op) {
+    case BinaryOp::kAdd:
+      if (y && *y == 0) return a;
+      if (x && *x == 0) return b;
+      break;
+    case BinaryOp::kSub:
+      if (y && *y == 0) return a;
+      break;
+    case BinaryOp::kMul:
+      if ((y && *y == 1) || (x && *x == 0)) return a;
+      if ((x && *x == 1) || (y && *y == 0)) return b;
+      break;
+    case BinaryOp::kDiv:
+    case BinaryOp::kFloorDiv:
+      if ((y && *y == 1) || (x && *x == 0 && y && *y != 0)) return a;
+      break;
+    case BinaryOp::kFloorMod:
+    case BinaryOp::kTruncMod:
+      if (y && *y == 1) return IntConst(a.dtype(), 0);
+      break;
+    case BinaryOp::kAnd:
+      if (y) return *y != 0 ? a : b;
+      if (x) return *x != 0 ? b : a;
+      break;
+    case BinaryOp::kOr:
+      if (y) return *y != 0 ? b : a;
+      if (x) return *x != 0 ? a : b;
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Expr::Expr(int64_t value)
+    : Expr(Make(value >= INT32_MIN && value <= INT32_MAX ? DataType::Int(32) : DataType::Int(64), IntImm{value})) {}
+
+Var::Var(std::string name, DataType dtype) : Expr(Make(dtype, VarName{std::move(name)})) {}
+Var::Var(const Expr& expr) : Expr(expr) { CHECK(IsVar(expr)) << "expression is no variable"; }
+const std::string& Var::name() const { return As<VarName>()->name; }
+
+Buffer::Buffer(BufferNode node) : node_(new BufferNode(std::move(node))) {}
+
+Expr MakeBinary(BinaryOp op, Expr a, Expr b) {
+  CHECK(a.dtype() == b.dtype()) << "operands are " << a.dtype().ToString() << " and " << b.dtype().ToString();
+  const DataType type = ResultType(op, a.dtype());
+  return Expr::Make(type, Binary{op, std::move(a), std::move(b)});
+}
+
+Expr FoldBinary(BinaryOp op, Expr a, Expr b) {
+  MatchTypes(a, b);
+  const int64_t* x = AsIntConst(a);
+  const int64_t* y = AsIntConst(b);
+  if (x != nullptr && y != nullptr && a.dtype().is_scalar()) {
+    if (std::optional<Expr> folded = FoldInts(op, a.dtype(), *x, *y)) return *folded;
+  }
+  if (std::optional<Expr> folded = FoldIdentity(op, a, b)) return *folded;
+  if (IsLogical(op)) CHECK(a.dtype().is_bool()) << "and/or of " << a.dtype().ToString();
+  return MakeBinary(op, std::move(a), std::move(b));
+}
+
+Expr operator+(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kAdd, a, b); }
+Expr operator-(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kSub, a, b); }
+Expr operator*(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kMul, a, b); }
+Expr operator/(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kDiv, a, b); }
+Expr FloorDiv(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kFloorDiv, a, b); }
+Expr FloorMod(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kFloorMod, a, b); }
+Expr Min(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kMin, a, b); }
+Expr Max(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kMax, a, b); }
+Expr Equal(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kEQ, a, b); }
+Expr Less(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kLT, a, b); }
+Expr LessEqual(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kLE, a, b); }
+Expr And(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kAnd, a, b); }
+
+Expr MakeNot(const Expr& a) {
+  if (const int64_t* value = AsIntConst(a)) return IntConst(a.dtype(), *value == 0);
+  return Expr::Make(a.dtype(), Not{a});
+}
+
+Expr MakeCast(DataType dtype, const Expr& value) {
+  if (value.dtype() == dtype) return value;
+  return Expr::Make(dtype, Cast{value});
+}
+
+Expr MakeSelect(const Expr& condition, const Expr& true_value, const Expr& false_value) {
+  if (const int64_t* known = AsIntConst(condition)) return *known != 0 ? true_value : false_value;
+  return Expr::Make(true_value.dtype(), Select{condition, true_value, false_value});
+}
+
+Expr MakeCall(DataType dtype, std::string_view op_name, std::vector<Expr> args) {
+  const Op* op = FindOp(op_name);
+  CHECK(op != nullptr) << "no operation named " << op_name;
+  return Expr::Make(dtype, Call{op, std::move(args)});
+}
+
+Expr IntConst(DataType dtype, int64_t value) {
+  CHECK(!dtype.is_float()) << "integer constant of type " << dtype.ToString();
+  Expr scalar = Expr::Make(dtype.element(), IntImm{value});
+  return dtype.is_scalar() ? scalar : Expr::Make(dtype, Broadcast{scalar, dtype.lanes});
+}
+
+Expr FloatConst(DataType dtype, double value) {
+  CHECK(dtype.is_float()) << "float constant of type " << dtype.ToString();
+  Expr scalar = Expr::Make(dtype.element(), FloatImm{value});
+  return dtype.is_scalar() ? scalar : Expr::Make(dtype, Broadcast{scalar, dtype.lanes});
+}
+
+Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
+  CHECK(indices.size() == buffer->shape.size()) << "load of " << buffer->name << " with " << indices.size() << " indices";
+  const int lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
+  return Expr::Make(buffer->dtype.with_lanes(buffer->dtype.lanes * lanes), BufferLoad{buffer, std::move(indices)});
+}
+
+Expr True() { return IntConst(DataType::Bool(), 1); }
+
+const int64_t* AsIntConst(const Expr& e) {
+  const IntImm* imm = e.As<IntImm>();
+  return imm == nullptr ? nullptr : &imm->value;
+}
+
+bool IsConstInt(const Expr& e, int64_t value) {
+  const int64_t* constant = AsIntConst(e);
+  return constant != nullptr && *constant == value;
+}
+
+}  // namespace lathe

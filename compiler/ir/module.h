@@ -1,0 +1,22 @@
+// What one TVMScript file holds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+
+namespace lathe {
+
+// Functions in the order of the text. Names are unique.
+struct IRModule {
+  std::vector<PrimFunc> prim_funcs;
+  const PrimFunc* Find(std::string_view name) const {
+    for (const PrimFunc& func : prim_funcs) {
+      if (func.name == name) return &func;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace lathe

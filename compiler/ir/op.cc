@@ -1,0 +1,27 @@
+#include "compiler/ir/expr.h"
+
+namespace lathe {
+namespace {
+
+// Sorted by name; TVM's names. `num_args` -1: any number.
+constexpr Op kOps[] = {
+    {"abs", 1, true},        {"assume", 1, false},     {"atan", 1, true},         {"bitwise_and", 2, true}, {"bitwise_not", 1, true},
+    {"bitwise_or", 2, true}, {"bitwise_xor", 2, true}, {"ceil", 1, true},         {"cos", 1, true},         {"erf", 1, true},
+    {"exp", 1, true},        {"exp2", 1, true},        {"floor", 1, true},        {"fma", 3, true},         {"if_then_else", 3, true},
+    {"infinity", 0, true},   {"isnan", 1, true},       {"log", 1, true},          {"log2", 1, true},        {"max_value", 0, true},
+    {"min_value", 0, true},  {"nearbyint", 1, true},   {"popcount", 1, true},     {"pow", 2, true},         {"reinterpret", 1, true},
+    {"round", 1, true},      {"rsqrt", 1, true},       {"shift_left", 2, true},   {"shift_right", 2, true}, {"sigmoid", 1, true},
+    {"sin", 1, true},        {"sqrt", 1, true},        {"tan", 1, true},          {"tanh", 1, true},        {"trunc", 1, true},
+    {"tvm_storage_sync", 1, false}, {"vectorlow", 1, true}, {"vector_reduce_add", 1, true},
+};
+
+}  // namespace
+
+const Op* FindOp(std::string_view name) {
+  for (const Op& op : kOps) {
+    if (op.name == name) return &op;
+  }
+  return nullptr;
+}
+
+}  // namespace lathe

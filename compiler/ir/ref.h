@@ -1,0 +1,57 @@
+// Counted handles: one pointer wide, never null, cheap to copy, safe to share between threads. Only compiler/ir/ counts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace lathe {
+
+// Base of every shared node.
+struct Counted {
+  Counted() = default;
+  Counted(const Counted&) {}  // A copy of a node is a new node: nobody refers to it yet.
+  Counted& operator=(const Counted&) { return *this; }
+  mutable std::atomic<uint32_t> refs{0};
+};
+
+// Owns one count of `Node`. Readers see a constant node. `Mutable` gives the node itself to its only owner, or else a copy: so
+// nothing ever changes under another reader. A moved-from Ref may only be assigned to or destroyed.
+template <typename Node>
+class Ref {
+ public:
+  explicit Ref(Node* node) : node_(node) { Retain(); }
+  Ref(const Ref& other) : node_(other.node_) { Retain(); }
+  Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  Ref& operator=(const Ref& other) {
+    Ref copy(other);
+    std::swap(node_, copy.node_);
+    return *this;
+  }
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~Ref() { Release(); }
+
+  const Node* get() const { return node_; }
+  const Node& operator*() const { return *node_; }
+  const Node* operator->() const { return node_; }
+  bool same_as(const Ref& other) const { return node_ == other.node_; }
+  bool unique() const { return node_->refs.load(std::memory_order_acquire) == 1; }
+  Node& Mutable() {
+    if (!unique()) *this = Ref(new Node(*node_));
+    return *node_;
+  }
+
+ private:
+  void Retain() const {
+    if (node_ != nullptr) node_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  void Release() {
+    if (node_ != nullptr && node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+  }
+  Node* node_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,189 @@
+#include "compiler/ir/structural.h"
+
+#include <bit>
+#include <unordered_map>
+
+#include "support/random.h"
+
+namespace lathe {
+namespace {
+
+template <typename T>
+concept HasFields = requires { T::Fields(); };
+
+bool SameName(std::string_view field) { return field != "name"; }  // Names of variables, buffers, functions do not count.
+
+class Comparer {
+ public:
+  bool Same(const Expr& a, const Expr& b, FieldRole role) {
+    if (IsVar(a) || IsVar(b)) return IsVar(a) && IsVar(b) && SameVar(a, b, role == FieldRole::kDef || defining_);
+    if (a.dtype() != b.dtype() || a.node().value.index() != b.node().value.index()) return false;
+    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); }, a.node().value);
+  }
+  bool Same(const Var& a, const Var& b, FieldRole role) { return Same(static_cast<const Expr&>(a), static_cast<const Expr&>(b), role); }
+  bool Same(const Stmt& a, const Stmt& b, FieldRole) {
+    if (a.node().value.index() != b.node().value.index()) return false;
+    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); }, a.node().value);
+  }
+  bool Same(const Block& a, const Block& b, FieldRole) { return a->name == b->name && SameNode(*a, *b); }
+  bool Same(const Buffer& a, const Buffer& b, FieldRole role) {
+    const auto found = buffers_.find(a.get());
+    if (found != buffers_.end()) return found->second == b.get();
+    if (role != FieldRole::kDef) return a.same_as(b);
+    if (!SameNode(*a, *b) || !taken_.insert(b.get()).second) return false;
+    buffers_.emplace(a.get(), b.get());
+    return true;
+  }
+  bool Same(const Param& a, const Param& b, FieldRole role) {
+    if (a.index() != b.index()) return false;
+    if (a.index() == 1) return Same(std::get<Var>(a), std::get<Var>(b), role);
+    defining_ = true;  // Symbolic extents are introduced by the buffers that have them.
+    const bool same = Same(std::get<Buffer>(a), std::get<Buffer>(b), role);
+    defining_ = false;
+    return same;
+  }
+  template <typename T>
+  bool Same(const std::vector<T>& a, const std::vector<T>& b, FieldRole role) {
+    if (a.size() != b.size()) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (!Same(a[i], b[i], role)) return false;
+    }
+    return true;
+  }
+  template <typename T>
+  bool Same(const std::optional<T>& a, const std::optional<T>& b, FieldRole role) {
+    return a.has_value() == b.has_value() && (!a || Same(*a, *b, role));
+  }
+  bool Same(double a, double b, FieldRole) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+  template <HasFields T>
+  bool Same(const T& a, const T& b, FieldRole) { return SameNode(a, b); }
+  template <typename T>
+  bool Same(const T& a, const T& b, FieldRole) { return a == b; }
+
+  template <typename Node>
+  bool SameNode(const Node& a, const Node& b) {
+    return std::apply([&](const auto&... field) {
+      return ((!SameName(field.name) || Same(a.*(field.member), b.*(field.member), field.role)) && ...);
+    }, Node::Fields());
+  }
+
+ private:
+  bool SameVar(const Expr& a, const Expr& b, bool define) {
+    if (a.dtype() != b.dtype()) return false;
+    const auto found = vars_.find(a.get());
+    if (found != vars_.end()) return found->second == b.get();
+    if (!define) return a.same_as(b);
+    if (!taken_.insert(b.get()).second) return false;
+    vars_.emplace(a.get(), b.get());
+    return true;
+  }
+
+  std::unordered_map<const ExprNode*, const ExprNode*> vars_;
+  std::unordered_map<const BufferNode*, const BufferNode*> buffers_;
+  std::unordered_set<const void*> taken_;
+  bool defining_ = false;
+};
+
+class Hasher {
+ public:
+  void Add(const Expr& e, FieldRole role) {
+    if (IsVar(e)) return AddVar(e, role == FieldRole::kDef || defining_);
+    Mix(e.node().value.index());
+    Mix((uint64_t(e.dtype().code) << 32) | (e.dtype().bits << 16) | e.dtype().lanes);
+    std::visit([&](const auto& node) { AddNode(node); }, e.node().value);
+  }
+  void Add(const Var& v, FieldRole role) { Add(static_cast<const Expr&>(v), role); }
+  void Add(const Stmt& s, FieldRole) {
+    Mix(s.node().value.index() + 100);
+    std::visit([&](const auto& node) { AddNode(node); }, s.node().value);
+  }
+  void Add(const Block& b, FieldRole role) {
+    Add(b->name, role);
+    AddNode(*b);
+  }
+  void Add(const Buffer& b, FieldRole role) {
+    const auto found = ids_.find(b.get());
+    if (found != ids_.end()) return Mix(found->second);
+    if (role != FieldRole::kDef) return Mix(reinterpret_cast<uintptr_t>(b.get()));
+    AddNode(*b);
+    ids_.emplace(b.get(), ids_.size() + 1);
+  }
+  void Add(const Param& p, FieldRole role) {
+    Mix(p.index());
+    defining_ = true;
+    if (const Var* var = std::get_if<Var>(&p)) Add(*var, role);
+    if (const Buffer* buffer = std::get_if<Buffer>(&p)) Add(*buffer, role);
+    defining_ = false;
+  }
+  template <typename T>
+  void Add(const std::vector<T>& items, FieldRole role) {
+    Mix(items.size());
+    for (const T& item : items) Add(item, role);
+  }
+  template <typename T>
+  void Add(const std::optional<T>& item, FieldRole role) {
+    Mix(item.has_value());
+    if (item) Add(*item, role);
+  }
+  void Add(const std::string& text, FieldRole) { Mix(std::hash<std::string>()(text)); }
+  void Add(const AttrMap& attrs, FieldRole role) {
+    Mix(attrs.size());
+    for (const auto& [key, value] : attrs) {
+      Add(key, role);
+      Add(value, role);
+    }
+  }
+  void Add(const Attr& attr, FieldRole role) {
+    Mix(attr.index());
+    std::visit([&](const auto& value) { Add(value, role); }, static_cast<const std::variant<int64_t, double, bool, std::string, std::vector<Attr>>&>(attr));
+  }
+  void Add(double value, FieldRole) { Mix(std::bit_cast<uint64_t>(value)); }
+  void Add(DataType type, FieldRole) { Mix((uint64_t(type.code) << 32) | (type.bits << 16) | type.lanes); }
+  void Add(const Op* op, FieldRole) { Mix(std::hash<std::string_view>()(op->name)); }
+  template <typename T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void Add(T value, FieldRole) { Mix(static_cast<uint64_t>(value)); }
+  template <HasFields T>
+  void Add(const T& node, FieldRole) { AddNode(node); }
+
+  template <typename Node>
+  void AddNode(const Node& node) {
+    ForEachField(node, [&](const auto& field, const auto& value) {
+      if (SameName(field.name)) Add(value, field.role);
+    });
+  }
+  uint64_t value() const { return value_; }
+
+ private:
+  void AddVar(const Expr& var, bool define) {
+    Mix(7);
+    const auto found = ids_.find(var.get());
+    if (found != ids_.end()) return Mix(found->second);
+    if (!define) return Mix(reinterpret_cast<uintptr_t>(var.get()));
+    Add(var.dtype(), FieldRole::kUse);
+    ids_.emplace(var.get(), ids_.size() + 1);
+  }
+  void Mix(uint64_t x) { value_ = Random::Mix(value_ * 0x9e3779b97f4a7c15u + x + 1); }
+
+  std::unordered_map<const void*, uint64_t> ids_;
+  bool defining_ = false;
+  uint64_t value_ = 0;
+};
+
+template <typename T>
+uint64_t Hash(const T& item) {
+  Hasher hasher;
+  hasher.Add(item, FieldRole::kUse);
+  return hasher.value();
+}
+
+}  // namespace
+
+bool StructuralEqual(const Expr& a, const Expr& b) { return Comparer().Same(a, b, FieldRole::kUse); }
+bool StructuralEqual(const Stmt& a, const Stmt& b) { return Comparer().Same(a, b, FieldRole::kUse); }
+bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) { return Comparer().SameNode(a, b); }
+uint64_t StructuralHash(const Expr& e) { return Hash(e); }
+uint64_t StructuralHash(const Stmt& s) { return Hash(s); }
+uint64_t StructuralHash(const PrimFunc& func) { return Hash(func); }
+
+}  // namespace lathe

@@ -1,0 +1,337 @@
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+template <typename T>
+concept HasFields = requires { T::Fields(); };
+
+}  // namespace
+
+// ---- Visitor ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Hands every field of a node to the visitor's methods, whatever the field's type.
+template <typename OnExpr, typename OnStmt, typename OnBlock, typename OnBufferDef>
+struct FieldWalker {
+  OnExpr on_expr;
+  OnStmt on_stmt;
+  OnBlock on_block;
+  OnBufferDef on_buffer_def;
+
+  template <typename Node>
+  void WalkNode(const Node& node) {
+    ForEachField(node, [&](const auto& field, const auto& value) { Walk(value, field.role); });
+  }
+  void Walk(const Expr& e, FieldRole) { on_expr(e); }
+  void Walk(const Var& v, FieldRole role) { if (role == FieldRole::kUse) on_expr(v); }
+  void Walk(const Stmt& s, FieldRole) { on_stmt(s); }
+  void Walk(const Block& b, FieldRole) { on_block(b); }
+  void Walk(const Buffer& b, FieldRole role) { if (role == FieldRole::kDef) on_buffer_def(b); }
+  template <typename T>
+  void Walk(const std::vector<T>& items, FieldRole role) { for (const T& item : items) Walk(item, role); }
+  template <typename T>
+  void Walk(const std::optional<T>& item, FieldRole role) { if (item) Walk(*item, role); }
+  template <HasFields T>
+  void Walk(const T& node, FieldRole) { WalkNode(node); }
+  template <typename T>
+  void Walk(const T&, FieldRole) {}  // Numbers, names, enums, annotations.
+};
+template <typename... F>
+FieldWalker(F...) -> FieldWalker<F...>;
+
+}  // namespace
+
+void StmtExprVisitor::VisitChildren(const Stmt& stmt) {
+  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [&](const Stmt& s) { VisitStmt(s); }, [&](const Block& b) { VisitBlock(b); },
+                     [&](const Buffer& b) { VisitBufferDef(b); }};
+  std::visit([&](const auto& node) { walker.WalkNode(node); }, stmt.node().value);
+}
+void StmtExprVisitor::VisitChildren(const Expr& expr) {
+  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [](const Stmt&) {}, [](const Block&) {}, [](const Buffer&) {}};
+  std::visit([&](const auto& node) { walker.WalkNode(node); }, expr.node().value);
+}
+void StmtExprVisitor::VisitStmt(const Stmt& stmt) {
+  if (const For* loop = stmt.As<For>()) return VisitFor(stmt, *loop);
+  if (const BlockRealize* realize = stmt.As<BlockRealize>()) return VisitBlockRealize(stmt, *realize);
+  if (const BufferStore* store = stmt.As<BufferStore>()) return VisitBufferStore(stmt, *store);
+  VisitChildren(stmt);
+}
+void StmtExprVisitor::VisitExpr(const Expr& expr) {
+  if (const BufferLoad* load = expr.As<BufferLoad>()) return VisitBufferLoad(expr, *load);
+  if (IsVar(expr)) return VisitVar(Var(expr));
+  VisitChildren(expr);
+}
+void StmtExprVisitor::VisitFor(const Stmt& self, const For&) { VisitChildren(self); }
+void StmtExprVisitor::VisitBlockRealize(const Stmt& self, const BlockRealize&) { VisitChildren(self); }
+void StmtExprVisitor::VisitBlock(const Block& block) {
+  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [&](const Stmt& s) { VisitStmt(s); }, [&](const Block& b) { VisitBlock(b); },
+                     [&](const Buffer& b) { VisitBufferDef(b); }};
+  walker.WalkNode(*block);
+}
+void StmtExprVisitor::VisitBufferStore(const Stmt& self, const BufferStore&) { VisitChildren(self); }
+void StmtExprVisitor::VisitBufferLoad(const Expr& self, const BufferLoad&) { VisitChildren(self); }
+void StmtExprVisitor::VisitVar(const Var&) {}
+void StmtExprVisitor::VisitBufferDef(const Buffer& buffer) {
+  for (const Expr& extent : buffer->shape) VisitExpr(extent);
+  for (const Expr& stride : buffer->strides) VisitExpr(stride);
+  VisitExpr(buffer->elem_offset);
+}
+
+// ---- Mutator ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Rewrites the fields of a node; nullopt where nothing changed, so that unchanged nodes are never copied.
+template <typename OnExpr, typename OnStmt, typename OnBlock, typename OnVarDef, typename OnBufferDef, typename OnBufferUse>
+struct FieldRewriter {
+  OnExpr on_expr;
+  OnStmt on_stmt;
+  OnBlock on_block;
+  OnVarDef on_var_def;
+  OnBufferDef on_buffer_def;
+  OnBufferUse on_buffer_use;
+
+  template <typename Node>
+  std::optional<Node> RewriteNode(const Node& node) {
+    std::optional<Node> copy;
+    ForEachField(node, [&](const auto& field, const auto& value) {
+      auto rewritten = Rewrite(value, field.role);
+      if (!rewritten) return;
+      if (!copy) copy.emplace(node);
+      (*copy).*(field.member) = std::move(*rewritten);
+    });
+    return copy;
+  }
+  template <typename T>
+  static std::optional<T> IfChanged(const T& before, T after) {
+    if (before.same_as(after)) return std::nullopt;
+    return after;
+  }
+  std::optional<Expr> Rewrite(const Expr& e, FieldRole) { return IfChanged(e, on_expr(e)); }
+  std::optional<Var> Rewrite(const Var& v, FieldRole role) {
+    return IfChanged(v, role == FieldRole::kDef ? on_var_def(v) : Var(on_expr(v)));
+  }
+  std::optional<Stmt> Rewrite(const Stmt& s, FieldRole) { return IfChanged(s, on_stmt(s)); }
+  std::optional<Block> Rewrite(const Block& b, FieldRole) { return IfChanged(b, on_block(b)); }
+  std::optional<Buffer> Rewrite(const Buffer& b, FieldRole role) {
+    return IfChanged(b, role == FieldRole::kDef ? on_buffer_def(b) : on_buffer_use(b));
+  }
+  template <typename T>
+  std::optional<std::vector<T>> Rewrite(const std::vector<T>& items, FieldRole role) {
+    std::optional<std::vector<T>> copy;
+    for (size_t i = 0; i < items.size(); ++i) {
+      auto rewritten = Rewrite(items[i], role);
+      if (!rewritten) continue;
+      if (!copy) copy.emplace(items);
+      (*copy)[i] = std::move(*rewritten);
+    }
+    return copy;
+  }
+  template <typename T>
+  std::optional<std::optional<T>> Rewrite(const std::optional<T>& item, FieldRole role) {
+    if (!item) return std::nullopt;
+    auto rewritten = Rewrite(*item, role);
+    if (!rewritten) return std::nullopt;
+    return std::optional<std::optional<T>>(std::move(rewritten));
+  }
+  template <HasFields T>
+  std::optional<T> Rewrite(const T& node, FieldRole) { return RewriteNode(node); }
+  template <typename T>
+  std::optional<T> Rewrite(const T&, FieldRole) { return std::nullopt; }
+};
+template <typename... F>
+FieldRewriter(F...) -> FieldRewriter<F...>;
+
+}  // namespace
+
+Stmt StmtExprMutator::VisitChildren(const Stmt& stmt) {
+  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); }, [&](const Stmt& s) { return VisitStmt(s); }, [&](const Block& b) { return VisitBlock(b); },
+                         [&](const Var& v) { return VisitVarDef(v); }, [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+  return std::visit([&](const auto& node) -> Stmt {
+    auto rewritten = rewriter.RewriteNode(node);
+    return rewritten ? Stmt(std::move(*rewritten)) : stmt;
+  }, stmt.node().value);
+}
+Expr StmtExprMutator::VisitChildren(const Expr& expr) {
+  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); }, [](const Stmt& s) { return s; }, [](const Block& b) { return b; },
+                         [](const Var& v) { return v; }, [](const Buffer& b) { return b; }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+  return std::visit([&](const auto& node) -> Expr {
+    auto rewritten = rewriter.RewriteNode(node);
+    return rewritten ? Expr::Make(expr.dtype(), std::move(*rewritten)) : expr;
+  }, expr.node().value);
+}
+Stmt StmtExprMutator::VisitStmt(const Stmt& stmt) {
+  if (const For* loop = stmt.As<For>()) return VisitFor(stmt, *loop);
+  if (const BlockRealize* realize = stmt.As<BlockRealize>()) return VisitBlockRealize(stmt, *realize);
+  if (const BufferStore* store = stmt.As<BufferStore>()) return VisitBufferStore(stmt, *store);
+  return VisitChildren(stmt);
+}
+Expr StmtExprMutator::VisitExpr(const Expr& expr) {
+  if (const BufferLoad* load = expr.As<BufferLoad>()) return VisitBufferLoad(expr, *load);
+  if (IsVar(expr)) return VisitVar(Var(expr));
+  return VisitChildren(expr);
+}
+Stmt StmtExprMutator::VisitFor(const Stmt& self, const For&) { return VisitChildren(self); }
+Stmt StmtExprMutator::VisitBlockRealize(const Stmt& self, const BlockRealize&) { return VisitChildren(self); }
+Block StmtExprMutator::VisitBlock(const Block& block) {
+  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); }, [&](const Stmt& s) { return VisitStmt(s); }, [&](const Block& b) { return VisitBlock(b); },
+                         [&](const Var& v) { return VisitVarDef(v); }, [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+  auto rewritten = rewriter.RewriteNode(*block);
+  return rewritten ? Block(std::move(*rewritten)) : block;
+}
+Stmt StmtExprMutator::VisitBufferStore(const Stmt& self, const BufferStore&) { return VisitChildren(self); }
+Expr StmtExprMutator::VisitBufferLoad(const Expr& self, const BufferLoad&) { return VisitChildren(self); }
+Expr StmtExprMutator::VisitVar(const Var& var) { return var; }
+Var StmtExprMutator::VisitVarDef(const Var& var) { return var; }
+Buffer StmtExprMutator::VisitBufferDef(const Buffer& buffer) { return buffer; }
+Buffer StmtExprMutator::VisitBufferUse(const Buffer& buffer) { return buffer; }
+
+// ---- Functions --------------------------------------------------------------------------------------------------
+
+namespace {
+
+class StmtLister : public StmtExprVisitor {
+ public:
+  explicit StmtLister(const std::function<void(const Stmt&)>& f) : f_(f) {}
+
+ protected:
+  void VisitStmt(const Stmt& stmt) override {
+    StmtExprVisitor::VisitStmt(stmt);
+    f_(stmt);
+  }
+  void VisitExpr(const Expr&) override {}
+
+ private:
+  const std::function<void(const Stmt&)>& f_;
+};
+
+class ExprLister : public StmtExprVisitor {
+ public:
+  explicit ExprLister(const std::function<void(const Expr&)>& f) : f_(f) {}
+
+ protected:
+  void VisitExpr(const Expr& expr) override {
+    StmtExprVisitor::VisitExpr(expr);
+    f_(expr);
+  }
+
+ private:
+  const std::function<void(const Expr&)>& f_;
+};
+
+class Substituter : public StmtExprMutator {
+ public:
+  Substituter(const VarMap& vars, const BufferMap* buffers) : vars_(vars), buffers_(buffers) {}
+  Block Rewrite(const Block& block) { return VisitBlock(block); }
+
+ protected:
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    if (buffers_ == nullptr) return buffer;
+    const auto found = buffers_->find(buffer.get());
+    return found == buffers_->end() ? buffer : found->second;
+  }
+
+ private:
+  const VarMap& vars_;
+  const BufferMap* buffers_;
+};
+
+// Gives every definition a new identity and follows it in the uses.
+class Cloner : public StmtExprMutator {
+ public:
+  Var DefineVar(const Var& var) {
+    Var fresh(var.name(), var.dtype());
+    vars_.insert_or_assign(var.get(), fresh);
+    return fresh;
+  }
+  Buffer DefineBuffer(const Buffer& buffer) {
+    BufferNode node = *buffer;
+    for (Expr& extent : node.shape) extent = VisitExpr(extent);
+    for (Expr& stride : node.strides) stride = VisitExpr(stride);
+    node.elem_offset = VisitExpr(node.elem_offset);
+    Buffer fresh(std::move(node));
+    buffers_.insert_or_assign(buffer.get(), fresh);
+    return fresh;
+  }
+  bool IsDefined(const Expr& var) const { return vars_.count(var.get()) != 0; }
+
+ protected:
+  Var VisitVarDef(const Var& var) override { return DefineVar(var); }
+  Buffer VisitBufferDef(const Buffer& buffer) override { return DefineBuffer(buffer); }
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = buffers_.find(buffer.get());
+    return found == buffers_.end() ? buffer : found->second;
+  }
+
+ private:
+  VarMap vars_;
+  BufferMap buffers_;
+};
+
+class UseFinder : public StmtExprVisitor {
+ public:
+  explicit UseFinder(const std::function<bool(const ExprNode*)>& is_wanted) : is_wanted_(is_wanted) {}
+  bool found() const { return found_; }
+
+ protected:
+  void VisitStmt(const Stmt& stmt) override { if (!found_) StmtExprVisitor::VisitStmt(stmt); }
+  void VisitExpr(const Expr& expr) override { if (!found_) StmtExprVisitor::VisitExpr(expr); }
+  void VisitVar(const Var& var) override { found_ = found_ || is_wanted_(var.get()); }
+
+ private:
+  const std::function<bool(const ExprNode*)>& is_wanted_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+void PostOrderVisit(const Stmt& stmt, const std::function<void(const Stmt&)>& f) { StmtLister{f}(stmt); }
+void PostOrderVisit(const Stmt& stmt, const std::function<void(const Expr&)>& f) { ExprLister{f}(stmt); }
+void PostOrderVisit(const Expr& expr, const std::function<void(const Expr&)>& f) { ExprLister{f}(expr); }
+Expr Substitute(const Expr& expr, const VarMap& vars) { return Substituter(vars, nullptr)(expr); }
+Stmt Substitute(const Stmt& stmt, const VarMap& vars) { return Substituter(vars, nullptr)(stmt); }
+Block Substitute(const Block& block, const VarMap& vars) { return Substituter(vars, nullptr).Rewrite(block); }
+Stmt Substitute(const Stmt& stmt, const VarMap& vars, const BufferMap& buffers) { return Substituter(vars, &buffers)(stmt); }
+Block Substitute(const Block& block, const VarMap& vars, const BufferMap& buffers) { return Substituter(vars, &buffers).Rewrite(block); }
+Stmt Clone(const Stmt& stmt) { return Cloner{}(stmt); }
+
+PrimFunc Clone(const PrimFunc& func) {
+  Cloner cloner;
+  PrimFunc copy{func.name, {}, func.attrs, func.body};
+  for (const Param& param : func.params) {
+    if (const Var* var = std::get_if<Var>(&param)) {
+      copy.params.emplace_back(cloner.DefineVar(*var));
+      continue;
+    }
+    const Buffer& buffer = std::get<Buffer>(param);
+    for (const Expr& extent : buffer->shape) {  // A symbolic extent is introduced by the first buffer that has it.
+      PostOrderVisit(extent, [&](const Expr& e) { if (IsVar(e) && !cloner.IsDefined(e)) cloner.DefineVar(Var(e)); });
+    }
+    copy.params.emplace_back(cloner.DefineBuffer(buffer));
+  }
+  copy.body = cloner(func.body);
+  return copy;
+}
+
+bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted) {
+  UseFinder finder(is_wanted);
+  finder(expr);
+  return finder.found();
+}
+bool UsesVar(const Stmt& stmt, const std::function<bool(const ExprNode*)>& is_wanted) {
+  UseFinder finder(is_wanted);
+  finder(stmt);
+  return finder.found();
+}
+
+}  // namespace lathe

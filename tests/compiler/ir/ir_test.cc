@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+
+#include "compiler/ir/structural.h"
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+// for i in 0..n { B[i] = A[i] + 1 }
+PrimFunc AddOne(int n, const char* loop_name, const char* block_name = "add") {
+  const Buffer a = MakeBuffer("A", {n}), b = MakeBuffer("B", {n});
+  const Var i(loop_name), vi("v" + std::string(loop_name));
+  BlockNode block{.name = block_name, .body = Store(b, Load(a, {vi}) + 1, {vi})};
+  block.iter_vars.push_back({{0, n}, vi, IterKind::kSpatial});
+  block.reads.push_back({a, {{vi, 1}}});
+  block.writes.push_back({b, {{vi, 1}}});
+  BlockNode root{.name = "root", .body = MakeFor(i, n, BlockRealize{{i}, True(), Block(block)})};
+  return PrimFunc{"main", {a, b}, {}, BlockRealize{{}, True(), Block(root)}};
+}
+
+TEST(StructuralEqual, IgnoresNamesOfVariablesAndFunctions) {
+  PrimFunc a = AddOne(16, "i"), b = AddOne(16, "j");
+  b.name = "other";
+  EXPECT_TRUE(StructuralEqual(a, b));
+  EXPECT_EQ(StructuralHash(a), StructuralHash(b));
+}
+
+TEST(StructuralEqual, SeesShapesAndBlockNames) {
+  EXPECT_FALSE(StructuralEqual(AddOne(16, "i"), AddOne(17, "i")));
+  EXPECT_FALSE(StructuralEqual(AddOne(16, "i"), AddOne(16, "i", "plus")));
+  EXPECT_NE(StructuralHash(AddOne(16, "i")), StructuralHash(AddOne(17, "i")));
+}
+
+TEST(StructuralEqual, DemandsThatVariablesCorrespondOneToOne) {
+  const Var i("i"), j("j");
+  const Buffer a = MakeBuffer("A", {8, 8});
+  const auto nest = [&](const Expr& first, const Expr& second) {
+    return MakeFor(i, 8, MakeFor(j, 8, Store(a, FloatConst(DataType::Float(32), 0), {first, second})));
+  };
+  EXPECT_TRUE(StructuralEqual(nest(i, j), nest(i, j)));
+  EXPECT_FALSE(StructuralEqual(nest(i, j), nest(j, i)));
+  EXPECT_FALSE(StructuralEqual(nest(i, j), nest(i, i)));
+}
+
+TEST(Clone, MakesNewVariablesAndBuffersOfTheSameStructure) {
+  const PrimFunc before = AddOne(16, "i");
+  const PrimFunc after = Clone(before);
+  EXPECT_TRUE(StructuralEqual(before, after));
+  EXPECT_FALSE(std::get<Buffer>(before.params[0]).same_as(std::get<Buffer>(after.params[0])));
+}
+
+TEST(Mutator, ReturnsTheNodeItselfWhereNothingChanged) {
+  const PrimFunc func = AddOne(16, "i");
+  EXPECT_TRUE(Substitute(func.body, {}).same_as(func.body));
+}
+
+TEST(Ref, MutableCopiesOnlyWhatIsShared) {
+  Stmt loop = MakeFor(Var("i"), 4, Evaluate{Expr(0)});
+  const StmtNode* alone = loop.get();
+  loop.Mutable<For>().kind = ForKind::kParallel;
+  EXPECT_EQ(loop.get(), alone);
+  const Stmt reader = loop;
+  loop.Mutable<For>().kind = ForKind::kUnrolled;
+  EXPECT_EQ(reader.As<For>()->kind, ForKind::kParallel);
+  EXPECT_EQ(loop.As<For>()->kind, ForKind::kUnrolled);
+}
+
+struct FoldCase { const char* name; Expr actual; int64_t expected; };
+class FoldTest : public testing::TestWithParam<FoldCase> {};
+TEST_P(FoldTest, GivesTheConstant) { EXPECT_EQ(*AsIntConst(GetParam().actual), GetParam().expected); }
+INSTANTIATE_TEST_SUITE_P(Ints, FoldTest, testing::Values(
+    FoldCase{"FloorDivRoundsDown", FloorDiv(-7, 2), -4}, FoldCase{"FloorModHasSignOfDivisor", FloorMod(-7, 2), 1},
+    FoldCase{"TruncDivRoundsToZero", Expr(-7) / 2, -3}, FoldCase{"Int8Wraps", IntConst(DataType::Int(8), 127) + IntConst(DataType::Int(8), 1), -128},
+    FoldCase{"CompareGivesBool", Less(1, 2), 1}), [](const auto& info) { return info.param.name; });
+
+TEST(Fold, LeavesDivisionByZeroAlone) { EXPECT_EQ(AsIntConst(FloorDiv(1, 0)), nullptr); }
+
+TEST(DataType, ReadsBackWhatItPrints) {
+  for (const char* text : {"float32", "int8x16", "bool", "boolx4", "uint4", "bfloat16", "handle"}) {
+    EXPECT_EQ(DataType::Parse(text)->ToString(), text);
+  }
+  EXPECT_THAT(DataType::Parse("float31").status().message(), testing::HasSubstr("read dtype \"float31\": unknown type"));
+}
+
+}  // namespace
+}  // namespace lathe
