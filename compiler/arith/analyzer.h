@@ -38,7 +38,8 @@ struct ModularSet {
 // may run at once.
 class Analyzer {
  public:
-  // From now on `var` lies in `range`. A later Bind of the same variable replaces the facts. An extent of 1 makes it equal to the min.
+  // From now on `var` lies in `range`. A later Bind of the same variable replaces its facts and drops those that mention it. An extent of
+  // 1 makes it equal to the min.
   void Bind(const Var& var, const Range& range);
   // From now on Simplify replaces `var` by `value`.
   void Bind(const Var& var, const Expr& value);
@@ -70,6 +71,7 @@ class Analyzer {
   };
   const VarFacts* Find(const ExprNode* var) const;
   VarFacts& FactsOf(const Var& var);
+  VarFacts& ForgetFactsOf(const Var& var);
   void AssumeNonNegative(const LinearForm& form);
 
   std::vector<VarFacts> vars_;
@@ -87,7 +89,7 @@ class WithConstraint {
  private:
   Analyzer& analyzer_;
   std::vector<Analyzer::VarFacts> saved_vars_;
-  size_t num_non_negative_;
+  std::vector<std::shared_ptr<const LinearForm>> saved_non_negative_;
 };
 
 }  // namespace lathe
