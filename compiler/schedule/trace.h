@@ -71,6 +71,8 @@ class ScheduleTrace {
   static StatusOr<ScheduleTrace> FromJson(std::string_view text);
   // The calls in Python, one a line: b0 = sch.get_block(name="C", func_name="main").
   std::string ToPython() const;
+  // Reads such lines back. Arguments may be named or positional; what is left out has TVM's default. Errors name the line.
+  static StatusOr<ScheduleTrace> FromPython(std::string_view text);
 
  private:
   std::vector<std::shared_ptr<const Instruction>> instructions_;  // Shared between copies, never changed.

@@ -1,9 +1,8 @@
-// ScheduleTrace to and from TVM's JSON layout, and to Python.
+// ScheduleTrace to and from TVM's JSON layout.
 #include <fmt/format.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "compiler/schedule/trace.h"
 #include "support/status_macros.h"
@@ -151,86 +150,6 @@ StatusOr<ScheduleTrace> ScheduleTrace::FromJson(std::string_view text) {
     trace.SetDecision(item[0].get<size_t>(), std::move(decision));
   }
   return trace;
-}
-
-// ---- Python -----------------------------------------------------------------------------------------------------
-
-namespace {
-
-// sch.get_block for GetBlock.
-std::string SnakeCase(std::string_view name) {
-  std::string snake;
-  for (char c : name) {
-    if (std::isupper(static_cast<unsigned char>(c)) && !snake.empty()) snake += '_';
-    snake += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return snake;
-}
-
-std::string PythonValue(const Json& json) {
-  if (json.is_null()) return "None";
-  if (json.is_boolean()) return json.get<bool>() ? "True" : "False";
-  return json.dump();
-}
-
-std::string PythonInput(const TraceInput& input) {
-  const Json json = ToJsonValue(input);
-  return json.is_string() ? json.get<std::string>() : PythonValue(json);
-}
-
-std::string JoinInputs(std::span<const TraceInput> inputs) {
-  std::vector<std::string> parts;
-  for (const TraceInput& input : inputs) parts.push_back(PythonInput(input));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-// The arguments as TVM's Python names them.
-std::string PythonArguments(const Instruction& instruction, const Decision* decision) {
-  const std::string_view name = instruction.kind->name;
-  const std::span<const TraceInput> in(instruction.inputs);
-  const auto attr = [&](size_t i) { return i < instruction.attrs.size() ? PythonValue(ToJsonValue(instruction.attrs[i])) : "None"; };
-  const auto flag = [&](size_t i) { return attr(i) == "0" || attr(i) == "False" ? "False" : "True"; };
-  const auto first = [&] { return in.empty() ? "None" : PythonInput(in[0]); };
-  const auto second = [&] { return in.size() < 2 ? "None" : PythonInput(in[1]); };
-  Json chosen;
-  if (decision != nullptr) std::visit([&](const auto& value) { chosen = value; }, *decision);
-  if (name == "GetBlock") return fmt::format("name={}, func_name={}", attr(0), attr(1));
-  if (name == "SamplePerfectTile") return fmt::format("loop={}, n={}, max_innermost_factor={}, decision={}", first(), attr(0), attr(1), PythonValue(chosen));
-  if (name == "SampleCategorical") return fmt::format("candidates={}, probs={}, decision={}", attr(0), attr(1), PythonValue(chosen));
-  if (name == "Split") {
-    return fmt::format("loop={}, factors=[{}], preserve_unit_iters={}, disable_predication={}", first(), JoinInputs(in.subspan(std::min<size_t>(1, in.size()))), flag(0),
-                       instruction.attrs.size() > 1 ? flag(1) : "False");
-  }
-  if (name == "Fuse") return fmt::format("{}, preserve_unit_iters={}", JoinInputs(in), flag(0));
-  if (name == "Reorder") return JoinInputs(in);
-  if (name == "Parallel" || name == "Vectorize" || name == "Unroll") return fmt::format("loop={}", first());
-  if (name == "CacheRead" || name == "CacheWrite") {
-    const char* index = name == "CacheRead" ? "read_buffer_index" : "write_buffer_index";
-    std::string consumers = in.size() > 1 ? fmt::format(", consumer_blocks=[{}]", JoinInputs(in.subspan(1))) : "";
-    return fmt::format("block={}, {}={}, storage_scope={}{}", first(), index, attr(0), attr(1), consumers);
-  }
-  if (name == "ComputeAt" || name == "ReverseComputeAt") return fmt::format("block={}, loop={}, preserve_unit_loops={}, index={}", first(), second(), flag(0), attr(1));
-  if (name == "DecomposeReduction") return fmt::format("block={}, loop={}", first(), second());
-  if (name == "Annotate") return fmt::format("block_or_loop={}, ann_key={}, ann_val={}", first(), attr(0), second());
-  if (name == "Unannotate") return fmt::format("block_or_loop={}, ann_key={}", first(), attr(0));
-  if (name == "EnterPostproc") return "";
-  return fmt::format("block={}", first());
-}
-
-}  // namespace
-
-std::string ScheduleTrace::ToPython() const {
-  std::string text;
-  for (size_t i = 0; i < size(); ++i) {
-    const Instruction& instruction = *instructions_[i];
-    std::vector<std::string> outputs;
-    for (int id : instruction.outputs) outputs.push_back(HandleName(instruction.kind->output, id));
-    const bool is_list = instruction.kind->name == "GetLoops" || instruction.kind->name == "SamplePerfectTile" || instruction.kind->name == "Split" ||
-                         instruction.kind->name == "GetProducers" || instruction.kind->name == "GetConsumers" || instruction.kind->name == "GetChildBlocks";
-    if (!outputs.empty()) text += fmt::format("{}{} = ", fmt::join(outputs, ", "), is_list && outputs.size() == 1 ? "," : "");
-    text += fmt::format("sch.{}({})\n", SnakeCase(instruction.kind->name), PythonArguments(instruction, decision(i)));
-  }
-  return text;
 }
 
 }  // namespace lathe
