@@ -11,7 +11,7 @@ class CacheFlusher {
  public:
   // `flushed` will leave the caches on Flush; `kept` stays in them. Both outlive this. `cpu` names whose caches.
   CacheFlusher(std::vector<std::span<std::byte>> flushed, std::vector<std::span<std::byte>> kept, int cpu);
-  // x86-64 and AArch64 flush line by line (about 1-3 ns per line that is not cached) and leave `kept` alone; elsewhere twice the
+  // x86-64 and AArch64 flush line by line and leave `kept` alone; elsewhere twice the
   // last level cache is walked through and `kept` is read again.
   void Flush();
 

@@ -66,6 +66,8 @@ RuntimeError ApplyLimits(const RunSpec& spec) {
   return Limit(RLIMIT_AS, "address space", address_space, address_space);
 }
 
+uint64_t EffectiveMemoryLimit(const RunSpec& spec) { return kLimitsMemory ? spec.memory_limit_bytes : UINT64_MAX; }
+
 uint64_t DataBytesInUse() { return StatmBytes(5); }
 
 }  // namespace lathe

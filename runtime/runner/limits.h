@@ -15,6 +15,9 @@ RuntimeError DetachFromPrivileges(int32_t parent);
 // threads have been started: from here on there are no further ones.
 RuntimeError ApplyLimits(const RunSpec& spec);
 
+// The memory limit that ApplyLimits sets; UINT64_MAX where memory cannot be limited (under a sanitizer).
+uint64_t EffectiveMemoryLimit(const RunSpec& spec);
+
 // Private writable memory of this process now, as RLIMIT_DATA counts it; safe in a signal handler. 0 when unknown.
 uint64_t DataBytesInUse();
 

@@ -49,7 +49,7 @@ int Serve(int32_t parent) {
   if (record.empty()) return 0;  // Not needed any more.
   const RuntimeResult<RunSpec> spec = DecodeSpec(record);
   if (!spec.ok()) return Fail(spec.error());
-  InstallCrashReporter(kRunnerSocketFd, spec->memory_limit_bytes);
+  InstallCrashReporter(kRunnerSocketFd, EffectiveMemoryLimit(*spec));
   const RunReport report = RunTrial(*spec, [](const RunProgress& progress) {
     if (!Send(EncodeProgress(progress), MSG_DONTWAIT) && errno == EPIPE) _exit(1);  // Nobody waits for the result.
   });
