@@ -28,7 +28,10 @@ Outputs MapNumbers(const Node& node, OnFloat on_float, OnInt on_int) {
   return One(std::move(y));
 }
 
-struct Bound { double as_float; int64_t as_int; };
+struct Bound {
+  double as_float;
+  int64_t as_int;
+};
 
 // A bound of Clip: attribute before opset 11, then an optional scalar input.
 StatusOr<std::optional<Bound>> ClipBound(const Node& node, std::string_view name, size_t input) {
@@ -51,7 +54,8 @@ double ClampUnit(double v) { return std::isnan(v) ? v : std::clamp(v, 0.0, 1.0);
 int64_t FloatToInt(double v, DataType type) {
   if (type == DataType::kBool) return v != 0;
   if (std::isnan(v)) return 0;
-  if (type == DataType::kUint64 && v >= 0x1p63) return v >= 0x1p64 ? -1 : static_cast<int64_t>(static_cast<uint64_t>(v));
+  if (type == DataType::kUint64 && v >= 0x1p63)
+    return v >= 0x1p64 ? -1 : static_cast<int64_t>(static_cast<uint64_t>(v));
   if (v >= 0x1p63) return std::numeric_limits<int64_t>::max();
   if (v < -0x1p63) return std::numeric_limits<int64_t>::min();
   return WrapInt(static_cast<int64_t>(v), type);
@@ -60,23 +64,38 @@ int64_t FloatToInt(double v, DataType type) {
 }  // namespace
 
 Outputs EvaluateRelu(const Node& node) {
-  return MapNumbers(node, [](double v) { return v < 0 ? 0 : v; }, [](int64_t v) { return std::max<int64_t>(v, 0); });
+  return MapNumbers(
+      node, [](double v) { return v < 0 ? 0 : v; }, [](int64_t v) { return std::max<int64_t>(v, 0); });
 }
-Outputs EvaluateSigmoid(const Node& node) { return MapFloats(node, [](double v) { return 1 / (1 + std::exp(-v)); }); }
-Outputs EvaluateTanh(const Node& node) { return MapFloats(node, [](double v) { return std::tanh(v); }); }
-Outputs EvaluateExp(const Node& node) { return MapFloats(node, [](double v) { return std::exp(v); }); }
-Outputs EvaluateLog(const Node& node) { return MapFloats(node, [](double v) { return std::log(v); }); }
-Outputs EvaluateSqrt(const Node& node) { return MapFloats(node, [](double v) { return std::sqrt(v); }); }
-Outputs EvaluateErf(const Node& node) { return MapFloats(node, [](double v) { return std::erf(v); }); }
+Outputs EvaluateSigmoid(const Node& node) {
+  return MapFloats(node, [](double v) { return 1 / (1 + std::exp(-v)); });
+}
+Outputs EvaluateTanh(const Node& node) {
+  return MapFloats(node, [](double v) { return std::tanh(v); });
+}
+Outputs EvaluateExp(const Node& node) {
+  return MapFloats(node, [](double v) { return std::exp(v); });
+}
+Outputs EvaluateLog(const Node& node) {
+  return MapFloats(node, [](double v) { return std::log(v); });
+}
+Outputs EvaluateSqrt(const Node& node) {
+  return MapFloats(node, [](double v) { return std::sqrt(v); });
+}
+Outputs EvaluateErf(const Node& node) {
+  return MapFloats(node, [](double v) { return std::erf(v); });
+}
 
 Outputs EvaluateNeg(const Node& node) {
-  return MapNumbers(node, [](double v) { return -v; }, [](int64_t v) { return static_cast<int64_t>(-static_cast<uint64_t>(v)); });
+  return MapNumbers(
+      node, [](double v) { return -v; }, [](int64_t v) { return static_cast<int64_t>(-static_cast<uint64_t>(v)); });
 }
 
 Outputs EvaluateAbs(const Node& node) {
   const bool has_sign = !IsUnsigned(node.Input(0).type);
-  return MapNumbers(node, [](double v) { return std::fabs(v); },
-                    [=](int64_t v) { return has_sign && v < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(v)) : v; });
+  return MapNumbers(
+      node, [](double v) { return std::fabs(v); },
+      [=](int64_t v) { return has_sign && v < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(v)) : v; });
 }
 
 Outputs EvaluateHardSigmoid(const Node& node) {

@@ -21,12 +21,15 @@ int64_t DivideInts(int64_t a, int64_t b, DataType type) {  // Truncates toward z
   return b == -1 ? Wrapped(-static_cast<uint64_t>(a)) : a / b;
 }
 
-constexpr BinaryKernel kAdd = {[](double a, double b) { return a + b; },
-                               [](int64_t a, int64_t b, DataType) { return Wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }};
-constexpr BinaryKernel kSub = {[](double a, double b) { return a - b; },
-                               [](int64_t a, int64_t b, DataType) { return Wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }};
-constexpr BinaryKernel kMul = {[](double a, double b) { return a * b; },
-                               [](int64_t a, int64_t b, DataType) { return Wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }};
+constexpr BinaryKernel kAdd = {
+    [](double a, double b) { return a + b; },
+    [](int64_t a, int64_t b, DataType) { return Wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }};
+constexpr BinaryKernel kSub = {
+    [](double a, double b) { return a - b; },
+    [](int64_t a, int64_t b, DataType) { return Wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }};
+constexpr BinaryKernel kMul = {
+    [](double a, double b) { return a * b; },
+    [](int64_t a, int64_t b, DataType) { return Wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }};
 constexpr BinaryKernel kDiv = {[](double a, double b) { return a / b; }, DivideInts};
 constexpr BinaryKernel kMin = {[](double a, double b) { return std::isnan(a) || a < b ? a : b; },  // NaN wins.
                                [](int64_t a, int64_t b, DataType type) { return IntLess(b, a, type) ? b : a; }};
@@ -34,17 +37,19 @@ constexpr BinaryKernel kMax = {[](double a, double b) { return std::isnan(a) || 
                                [](int64_t a, int64_t b, DataType type) { return IntLess(a, b, type) ? b : a; }};
 
 Outputs MapBinary(const Tensor& a, const Tensor& b, const BinaryKernel& kernel) {
-  if (a.type != b.type) return InvalidArgument(fmt::format("operands are {} and {}; one type required", TypeText(a), TypeText(b)));
+  if (a.type != b.type)
+    return InvalidArgument(fmt::format("operands are {} and {}; one type required", TypeText(a), TypeText(b)));
   ASSIGN_OR_RETURN(const Dims dims, BroadcastDims(a.dims, b.dims));
   const std::vector<int64_t> at_a = BroadcastOffsets(a.dims, dims), at_b = BroadcastOffsets(b.dims, dims);
   Tensor y = Tensor::Zeros(dims, a.type);
   for (size_t i = 0; i < y.floats.size(); ++i) y.floats[i] = kernel.on_floats(a.floats[at_a[i]], b.floats[at_b[i]]);
-  for (size_t i = 0; i < y.ints.size(); ++i) y.ints[i] = WrapInt(kernel.on_ints(a.ints[at_a[i]], b.ints[at_b[i]], a.type), a.type);
+  for (size_t i = 0; i < y.ints.size(); ++i)
+    y.ints[i] = WrapInt(kernel.on_ints(a.ints[at_a[i]], b.ints[at_b[i]], a.type), a.type);
   return One(std::move(y));
 }
 
-// Before opset 7 operands have one shape unless broadcast = 1: then b's shape is a run of a's axes from `axis`, by default the
-// last ones. Missing trailing axes become 1, which turns the old rule into the new one.
+// Before opset 7 operands have one shape unless broadcast = 1: then b's shape is a run of a's axes from `axis`, by
+// default the last ones. Missing trailing axes become 1, which turns the old rule into the new one.
 StatusOr<Tensor> OldBroadcast(const Node& node, const Tensor& a, Tensor b) {
   if (node.Int("broadcast", 0) == 0) {
     if (a.dims == b.dims) return b;
@@ -52,7 +57,8 @@ StatusOr<Tensor> OldBroadcast(const Node& node, const Tensor& a, Tensor b) {
   }
   const int64_t axis = node.Has("axis") ? node.Int("axis", 0) : a.rank() - b.rank();
   if (axis < 0 || axis + b.rank() > a.rank()) {
-    return InvalidArgument(fmt::format("operands are {} and {}: b does not fit at axis {}", TypeText(a), TypeText(b), axis));
+    return InvalidArgument(
+        fmt::format("operands are {} and {}: b does not fit at axis {}", TypeText(a), TypeText(b), axis));
   }
   b.dims.resize(a.rank() - axis, 1);
   const StatusOr<Dims> common = BroadcastDims(a.dims, b.dims);
@@ -75,7 +81,8 @@ StatusOr<Tensor> Fold(const Node& node, const BinaryKernel& kernel) {
   for (size_t i = 1; i < node.num_inputs(); ++i) {
     if (!node.HasInput(i)) return InvalidArgument(fmt::format("input {} is absent", i));
     if (node.opset() < 8 && node.Input(i).dims != folded.dims) {
-      return InvalidArgument(fmt::format("operands are {} and {}: one shape required before opset 8", TypeText(folded), TypeText(node.Input(i))));
+      return InvalidArgument(fmt::format("operands are {} and {}: one shape required before opset 8", TypeText(folded),
+                                         TypeText(node.Input(i))));
     }
     ASSIGN_OR_RETURN(std::vector<Tensor> next, MapBinary(folded, node.Input(i), kernel));
     folded = std::move(next[0]);
@@ -104,7 +111,8 @@ Outputs EvaluateMul(const Node& node) { return Binary(node, kMul); }
 
 Outputs EvaluateDiv(const Node& node) {
   const std::vector<int64_t>& divisors = node.Input(1).ints;
-  if (std::find(divisors.begin(), divisors.end(), 0) != divisors.end()) return InvalidArgument("integer division by zero");
+  if (std::find(divisors.begin(), divisors.end(), 0) != divisors.end())
+    return InvalidArgument("integer division by zero");
   return Binary(node, kDiv);
 }
 

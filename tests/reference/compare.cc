@@ -23,10 +23,14 @@ double Excess(double actual, double expected, const Tolerance& tolerance) {
   if (!std::isfinite(difference)) return std::numeric_limits<double>::infinity();
   const double allowed = tolerance.atol + tolerance.rtol * std::fabs(expected);
   if (difference <= allowed) return difference / allowed;
-  return allowed > 0 ? std::max(difference / allowed, std::nextafter(1.0, 2.0)) : std::numeric_limits<double>::infinity();
+  return allowed > 0 ? std::max(difference / allowed, std::nextafter(1.0, 2.0))
+                     : std::numeric_limits<double>::infinity();
 }
 
-struct Verdict { int64_t wrong = 0; int64_t worst = -1; };
+struct Verdict {
+  int64_t wrong = 0;
+  int64_t worst = -1;
+};
 
 template <typename ExcessAt>
 Verdict FindWorst(int64_t size, ExcessAt excess_at) {
@@ -36,7 +40,10 @@ Verdict FindWorst(int64_t size, ExcessAt excess_at) {
     const double excess = excess_at(i);
     if (excess <= 1) continue;
     ++verdict.wrong;
-    if (excess > worst) { worst = excess; verdict.worst = i; }
+    if (excess > worst) {
+      worst = excess;
+      verdict.worst = i;
+    }
   }
   return verdict;
 }
@@ -50,16 +57,20 @@ Status Failure(std::string_view name, const Tensor& t, const Verdict& v, std::st
 
 Status Compare(std::string_view name, const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
   if (actual.type != expected.type || actual.dims != expected.dims) {
-    return FailedPrecondition(fmt::format("compare \"{}\": {} and expected {}", name, TypeText(actual), TypeText(expected)));
+    return FailedPrecondition(
+        fmt::format("compare \"{}\": {} and expected {}", name, TypeText(actual), TypeText(expected)));
   }
   if (IsFloat(actual.type)) {
-    const Verdict verdict = FindWorst(actual.size(), [&](int64_t i) { return Excess(actual.floats[i], expected.floats[i], tolerance); });
+    const Verdict verdict =
+        FindWorst(actual.size(), [&](int64_t i) { return Excess(actual.floats[i], expected.floats[i], tolerance); });
     if (verdict.wrong == 0) return OkStatus();
     const double y = actual.floats[verdict.worst], e = expected.floats[verdict.worst];
-    return Failure(name, actual, verdict, fmt::format("{:.9g} and expected {:.9g} differ by {:.3g}, {:.3g} allowed", y, e,
-                                                      std::fabs(y - e), tolerance.atol + tolerance.rtol * std::fabs(e)));
+    return Failure(name, actual, verdict,
+                   fmt::format("{:.9g} and expected {:.9g} differ by {:.3g}, {:.3g} allowed", y, e, std::fabs(y - e),
+                               tolerance.atol + tolerance.rtol * std::fabs(e)));
   }
-  const Verdict verdict = FindWorst(actual.size(), [&](int64_t i) { return actual.ints[i] == expected.ints[i] ? 0.0 : 2.0; });
+  const Verdict verdict =
+      FindWorst(actual.size(), [&](int64_t i) { return actual.ints[i] == expected.ints[i] ? 0.0 : 2.0; });
   if (verdict.wrong == 0) return OkStatus();
   return Failure(name, actual, verdict,
                  fmt::format("{} and expected {}", actual.ints[verdict.worst], expected.ints[verdict.worst]));

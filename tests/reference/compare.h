@@ -9,7 +9,10 @@
 namespace lathe::reference {
 
 // y is right if |y - e| <= atol + rtol * |e|. The defaults are those of ONNX's own test runner.
-struct Tolerance { double rtol = 1e-3; double atol = 1e-7; };
+struct Tolerance {
+  double rtol = 1e-3;
+  double atol = 1e-7;
+};
 
 // OK if type and shape are equal and every element is right; NaN matches NaN, an infinity itself, integers are exact.
 // Otherwise kFailedPrecondition with the element that is furthest out and the number of wrong ones:
@@ -17,6 +20,7 @@ struct Tolerance { double rtol = 1e-3; double atol = 1e-7; };
 Status Compare(std::string_view name, const Tensor& actual, const Tensor& expected, const Tolerance& tolerance = {});
 
 // The first failure among pairs of outputs; a different number of them is one.
-Status CompareAll(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, const Tolerance& tolerance = {});
+Status CompareAll(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected,
+                  const Tolerance& tolerance = {});
 
 }  // namespace lathe::reference

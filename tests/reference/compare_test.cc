@@ -24,7 +24,9 @@ TEST(Compare, SaysWhereAndByHowMuchTheWorstElementIsOff) {
 
 TEST(Compare, NeverTakesNanOrInfinityForANumber) {
   const double inf = INFINITY, nan = std::nan("");
-  const auto differ = [](double y, double e) { return !Compare("y", Tensor::Floats({}, {y}), Tensor::Floats({}, {e}), {1, 1}).ok(); };
+  const auto differ = [](double y, double e) {
+    return !Compare("y", Tensor::Floats({}, {y}), Tensor::Floats({}, {e}), {1, 1}).ok();
+  };
   EXPECT_TRUE(differ(nan, 1));
   EXPECT_TRUE(differ(1, nan));
   EXPECT_TRUE(differ(inf, 1));
@@ -51,7 +53,7 @@ TEST(SmallFloats, ReadBackEveryBitPattern) {
     EXPECT_TRUE(std::isnan(half) || DoubleToHalf(half) == pattern) << pattern;
     EXPECT_TRUE(std::isnan(brain) || DoubleToBfloat16(brain) == pattern) << pattern;
   }
-  EXPECT_EQ(DoubleToHalf(65520), 0x7c00);        // Rounds up to infinity.
+  EXPECT_EQ(DoubleToHalf(65520), 0x7c00);  // Rounds up to infinity.
   EXPECT_EQ(DoubleToHalf(65519), 0x7bff);
   EXPECT_EQ(DoubleToHalf(1 + 0x1p-11), 0x3c00);  // Ties go to even.
   EXPECT_EQ(HalfToDouble(0x0001), 0x1p-24);
@@ -60,8 +62,8 @@ TEST(SmallFloats, ReadBackEveryBitPattern) {
 TEST(TensorFiles, ReadBackWhatWasWritten) {
   const std::string path = testing::TempDir() + "/tensor.pb";
   for (const Tensor& tensor : {Tensor::Floats({2, 1}, {0.5, -3}), Tensor::Floats({1}, {1.5}, DataType::kFloat16),
-                               Tensor::Ints({3}, {-1, 0, 1}), Tensor::Ints({2}, {1, 0}, DataType::kBool), Tensor::Floats({0, 4}, {}),
-                               Tensor::Ints({}, {200}, DataType::kUint8)}) {
+                               Tensor::Ints({3}, {-1, 0, 1}), Tensor::Ints({2}, {1, 0}, DataType::kBool),
+                               Tensor::Floats({0, 4}, {}), Tensor::Ints({}, {200}, DataType::kUint8)}) {
     ASSERT_EQ(SaveTensor(tensor, "t", path), OkStatus());
     const StatusOr<Tensor> read = LoadTensor(path);
     ASSERT_TRUE(read.ok()) << read.status().ToString();

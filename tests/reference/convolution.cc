@@ -43,7 +43,8 @@ void FillColumn(const Convolution& c, const double* image, int64_t first, int64_
 }
 
 // One group of one image.
-void ConvolveGroup(const Convolution& c, const double* image, const double* weights, const double* bias, double* result) {
+void ConvolveGroup(const Convolution& c, const double* image, const double* weights, const double* bias,
+                   double* result) {
   std::vector<double> column(c.depth() * kTile);
   const int64_t filters = c.filters / c.groups;
   for (int64_t first = 0; first < c.output_size; first += kTile) {
@@ -68,15 +69,17 @@ StatusOr<Convolution> Describe(const Node& node) {
   c.groups = node.Int("group", 1);
   if (x.rank() < 3 || w.rank() != x.rank() || c.groups < 1 || c.groups > w.dims[0] || w.dims[1] > x.dims[1] ||
       w.dims[1] * c.groups != x.dims[1] || w.dims[0] % c.groups != 0) {
-    return InvalidArgument(fmt::format("x is {}, w is {}, group is {}: x [N, C, ...], w [M, C / group, ...] with M % group = 0 required",
-                                       DimsText(x.dims), DimsText(w.dims), c.groups));
+    return InvalidArgument(
+        fmt::format("x is {}, w is {}, group is {}: x [N, C, ...], w [M, C / group, ...] with M % group = 0 required",
+                    DimsText(x.dims), DimsText(w.dims), c.groups));
   }
   if (node.HasInput(2) && (node.Input(2).dims != Dims{w.dims[0]} || !IsFloat(node.Input(2).type))) {
     return InvalidArgument(fmt::format("bias is {}, floats [{}] required", TypeText(node.Input(2)), w.dims[0]));
   }
   const Dims kernel(w.dims.begin() + 2, w.dims.end());
   if (node.Has("kernel_shape") && node.Ints("kernel_shape") != kernel) {
-    return InvalidArgument(fmt::format("kernel_shape is {}, w is {}", DimsText(node.Ints("kernel_shape")), DimsText(w.dims)));
+    return InvalidArgument(
+        fmt::format("kernel_shape is {}, w is {}", DimsText(node.Ints("kernel_shape")), DimsText(w.dims)));
   }
   ASSIGN_OR_RETURN(c.window, MakeWindow(node, Dims(x.dims.begin() + 2, x.dims.end()), kernel));
   ASSIGN_OR_RETURN(c.table, WindowTable(c.window));
@@ -102,7 +105,8 @@ Outputs EvaluateConv(const Node& node) {
   for (int64_t n = 0; n < c.batch; ++n) {
     for (int64_t g = 0; g < c.groups; ++g) {
       ConvolveGroup(c, node.Input(0).floats.data() + (n * c.channels + g * group_channels) * c.input_size,
-                    node.Input(1).floats.data() + g * group_filters * c.depth(), bias ? bias + g * group_filters : nullptr,
+                    node.Input(1).floats.data() + g * group_filters * c.depth(),
+                    bias ? bias + g * group_filters : nullptr,
                     y.floats.data() + (n * c.filters + g * group_filters) * c.output_size);
     }
   }

@@ -42,7 +42,8 @@ StatusOr<int64_t> DefaultOpset(const onnx::ModelProto& model) {
 Status CheckOperators(const onnx::GraphProto& graph) {
   std::map<std::string, std::vector<std::string>> unknown;
   for (const onnx::NodeProto& node : graph.node()) {
-    if (!IsDefaultDomain(node.domain()) || !FindOperator(node.op_type())) unknown[OperatorName(node)].push_back(NodeName(node));
+    if (!IsDefaultDomain(node.domain()) || !FindOperator(node.op_type()))
+      unknown[OperatorName(node)].push_back(NodeName(node));
   }
   if (unknown.empty()) return OkStatus();
   std::vector<std::string> lines;
@@ -79,10 +80,12 @@ Status CheckInput(const onnx::ValueInfoProto& declared, const Tensor& given) {
   std::string shape = type.has_shape() ? "[" : "";
   for (int a = 0; a < type.shape().dim_size(); ++a) {
     const auto& dim = type.shape().dim(a);
-    shape += (a > 0 ? ", " : "") + (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+    shape += (a > 0 ? ", " : "") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                                    : dim.dim_param().empty() ? "?"
+                                                              : dim.dim_param());
   }
-  return InvalidArgument(fmt::format("input \"{}\" is {}, the model declares data type {} {}{}", declared.name(), TypeText(given),
-                                     type.elem_type(), shape, type.has_shape() ? "]" : ""));
+  return InvalidArgument(fmt::format("input \"{}\" is {}, the model declares data type {} {}{}", declared.name(),
+                                     TypeText(given), type.elem_type(), shape, type.has_shape() ? "]" : ""));
 }
 
 // Evaluates on demand, depth first, so that a weight made by a node exists only while somebody needs it.
@@ -104,7 +107,8 @@ class Evaluation {
       for (const std::string& output : node.output()) {
         if (output.empty()) continue;
         if (IsSource(output) || !producers_.emplace(output, &node).second) {
-          return InvalidArgument(fmt::format("value \"{}\" is made twice; the second time by node {}", output, NodeName(node)));
+          return InvalidArgument(
+              fmt::format("value \"{}\" is made twice; the second time by node {}", output, NodeName(node)));
         }
       }
     }
@@ -134,14 +138,19 @@ class Evaluation {
 
   // Nodes that `names` need, each after the makers of its inputs.
   StatusOr<std::vector<const onnx::NodeProto*>> Order(const std::vector<std::string>& names) const {
-    struct Visit { const onnx::NodeProto* node; int next_input; };
+    struct Visit {
+      const onnx::NodeProto* node;
+      int next_input;
+    };
     std::vector<const onnx::NodeProto*> order;
     std::unordered_map<const onnx::NodeProto*, bool> finished;  // false while on the stack.
     std::vector<Visit> stack;
     const auto enter = [&](const std::string& name, const std::string& reader) -> Status {
       if (name.empty() || IsSource(name)) return OkStatus();
       const auto producer = producers_.find(name);
-      if (producer == producers_.end()) return InvalidArgument(fmt::format("value \"{}\", needed by {}, is made by no node, input or initializer", name, reader));
+      if (producer == producers_.end())
+        return InvalidArgument(
+            fmt::format("value \"{}\", needed by {}, is made by no node, input or initializer", name, reader));
       const auto [state, is_new] = finished.emplace(producer->second, false);
       if (is_new) stack.push_back({producer->second, 0});
       if (!is_new && !state->second) return InvalidArgument(fmt::format("value \"{}\" depends on itself", name));
@@ -184,7 +193,8 @@ class Evaluation {
     for (size_t i = 0; i < row.min_inputs; ++i) {
       if (!node.HasInput(i)) return InvalidArgument(fmt::format("input {} is absent", i));
     }
-    if (node.num_inputs() > row.max_inputs) return InvalidArgument(fmt::format("{} inputs, at most {}", node.num_inputs(), row.max_inputs));
+    if (node.num_inputs() > row.max_inputs)
+      return InvalidArgument(fmt::format("{} inputs, at most {}", node.num_inputs(), row.max_inputs));
     ASSIGN_OR_RETURN(std::vector<Tensor> outputs, row.evaluate(node));
     RETURN_IF_ERROR(node.attribute_status());
     for (size_t i = 0; i < node.num_outputs(); ++i) {
@@ -201,8 +211,8 @@ class Evaluation {
 
   const onnx::GraphProto& graph_;
   const int64_t opset_;
-  std::unordered_map<std::string, const Tensor*> borrowed_;                   // The caller's inputs.
-  std::unordered_map<std::string, const onnx::TensorProto*> initializers_;    // Decoded at first use.
+  std::unordered_map<std::string, const Tensor*> borrowed_;                 // The caller's inputs.
+  std::unordered_map<std::string, const onnx::TensorProto*> initializers_;  // Decoded at first use.
   std::unordered_map<std::string, const onnx::NodeProto*> producers_;
   std::unordered_map<std::string, Tensor> values_;
   std::unordered_map<std::string, int64_t> uses_;  // That are still to come.
@@ -214,7 +224,8 @@ StatusOr<std::shared_ptr<const onnx::ModelProto>> LoadModel(const std::string& p
   std::ifstream file(path, std::ios::binary);
   if (!file) return NotFound(fmt::format("open {}: cannot be read; check the path", path));
   auto model = std::make_shared<onnx::ModelProto>();
-  if (!model->ParseFromIstream(&file)) return InvalidArgument(fmt::format("read {}: not a serialized ONNX model", path));
+  if (!model->ParseFromIstream(&file))
+    return InvalidArgument(fmt::format("read {}: not a serialized ONNX model", path));
   return std::shared_ptr<const onnx::ModelProto>(std::move(model));
 }
 

@@ -35,9 +35,18 @@ class OneNode {
       model_.mutable_graph()->add_output()->set_name("y" + std::to_string(i));
     }
   }
-  OneNode& Int(const char* name, int64_t value) { Add(name, onnx::AttributeProto::INT)->set_i(value); return *this; }
-  OneNode& Float(const char* name, float value) { Add(name, onnx::AttributeProto::FLOAT)->set_f(value); return *this; }
-  OneNode& String(const char* name, const char* value) { Add(name, onnx::AttributeProto::STRING)->set_s(value); return *this; }
+  OneNode& Int(const char* name, int64_t value) {
+    Add(name, onnx::AttributeProto::INT)->set_i(value);
+    return *this;
+  }
+  OneNode& Float(const char* name, float value) {
+    Add(name, onnx::AttributeProto::FLOAT)->set_f(value);
+    return *this;
+  }
+  OneNode& String(const char* name, const char* value) {
+    Add(name, onnx::AttributeProto::STRING)->set_s(value);
+    return *this;
+  }
   OneNode& Ints(const char* name, const Dims& values) {
     auto* attribute = Add(name, onnx::AttributeProto::INTS);
     for (int64_t v : values) attribute->add_ints(v);
@@ -76,7 +85,11 @@ Tensor Sequence(Dims dims) {
   return tensor;
 }
 
-struct ConvCase { const char* name; int64_t channels, filters, groups, height, width, kernel_h, kernel_w, stride, dilation; Dims pads; };
+struct ConvCase {
+  const char* name;
+  int64_t channels, filters, groups, height, width, kernel_h, kernel_w, stride, dilation;
+  Dims pads;
+};
 
 // The definition, element by element.
 Tensor ConvByDefinition(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor& bias) {
@@ -108,18 +121,22 @@ TEST_P(ConvTest, MatchesTheDefinition) {
   const Tensor w = RandomTensor({c.filters, c.channels / c.groups, c.kernel_h, c.kernel_w}, random);
   const Tensor bias = RandomTensor({c.filters}, random);
   OneNode conv("Conv", 11, 3);
-  conv.Int("group", c.groups).Ints("strides", {c.stride, c.stride}).Ints("dilations", {c.dilation, c.dilation}).Ints("pads", c.pads);
+  conv.Int("group", c.groups)
+      .Ints("strides", {c.stride, c.stride})
+      .Ints("dilations", {c.dilation, c.dilation})
+      .Ints("pads", c.pads);
   EXPECT_EQ(Compare("y", conv.Value({x, w, bias}), ConvByDefinition(c, x, w, bias), {1e-12, 1e-12}), OkStatus());
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, ConvTest, testing::Values(
-    ConvCase{"Pointwise", 5, 7, 1, 6, 9, 1, 1, 1, 1, {0, 0, 0, 0}},
-    ConvCase{"AsymmetricPads", 3, 8, 1, 11, 13, 3, 5, 1, 1, {2, 0, 1, 3}},
-    ConvCase{"Strided", 3, 6, 1, 17, 12, 7, 7, 2, 1, {3, 3, 3, 3}},
-    ConvCase{"Dilated", 4, 5, 1, 15, 14, 3, 3, 2, 3, {3, 3, 3, 3}},
-    ConvCase{"Grouped", 12, 20, 4, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}},
-    ConvCase{"Depthwise", 6, 6, 6, 9, 9, 3, 3, 2, 1, {1, 1, 1, 1}},
-    ConvCase{"DepthwiseWithMultiplier", 3, 9, 3, 9, 9, 3, 3, 1, 1, {1, 1, 1, 1}}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Shapes, ConvTest,
+                         testing::Values(ConvCase{"Pointwise", 5, 7, 1, 6, 9, 1, 1, 1, 1, {0, 0, 0, 0}},
+                                         ConvCase{"AsymmetricPads", 3, 8, 1, 11, 13, 3, 5, 1, 1, {2, 0, 1, 3}},
+                                         ConvCase{"Strided", 3, 6, 1, 17, 12, 7, 7, 2, 1, {3, 3, 3, 3}},
+                                         ConvCase{"Dilated", 4, 5, 1, 15, 14, 3, 3, 2, 3, {3, 3, 3, 3}},
+                                         ConvCase{"Grouped", 12, 20, 4, 8, 8, 3, 3, 1, 1, {1, 1, 1, 1}},
+                                         ConvCase{"Depthwise", 6, 6, 6, 9, 9, 3, 3, 2, 1, {1, 1, 1, 1}},
+                                         ConvCase{"DepthwiseWithMultiplier", 3, 9, 3, 9, 9, 3, 3, 1, 1, {1, 1, 1, 1}}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Conv, PutsTheOddPaddingElementOfSameUpperAtTheEndAndOfSameLowerAtTheBegin) {
   const Tensor x = Sequence({1, 1, 4}), w = Tensor::Floats({1, 1, 2}, {1, 10});
@@ -130,13 +147,15 @@ TEST(Conv, PutsTheOddPaddingElementOfSameUpperAtTheEndAndOfSameLowerAtTheBegin) 
 
 TEST(Conv, RefusesChannelsThatDoNotFitTheGroups) {
   EXPECT_EQ(OneNode("Conv", 11, 2).Int("group", 2).Error({Sequence({1, 3, 5, 5}), Sequence({4, 2, 3, 3})}),
-            "evaluate graph \"g\": Conv \"n\": x is [1, 3, 5, 5], w is [4, 2, 3, 3], group is 2: x [N, C, ...], w [M, C / group, ...] "
+            "evaluate graph \"g\": Conv \"n\": x is [1, 3, 5, 5], w is [4, 2, 3, 3], group is 2: x [N, C, ...], w [M, "
+            "C / group, ...] "
             "with M % group = 0 required");
 }
 
 TEST(MaxPool, PadsWithLessThanAnyNumber) {
   const Tensor x = Tensor::Floats({1, 1, 3}, {-5, -7, -6});
-  EXPECT_THAT(OneNode("MaxPool", 11).Ints("kernel_shape", {3}).Ints("pads", {2, 2}).Value({x}).floats, ElementsAre(-5, -5, -5, -6, -6));
+  EXPECT_THAT(OneNode("MaxPool", 11).Ints("kernel_shape", {3}).Ints("pads", {2, 2}).Value({x}).floats,
+              ElementsAre(-5, -5, -5, -6, -6));
 }
 
 TEST(MaxPool, DropsTheCeilModeWindowThatStartsInTheEndPadding) {
@@ -147,7 +166,11 @@ TEST(MaxPool, DropsTheCeilModeWindowThatStartsInTheEndPadding) {
 
 TEST(AveragePool, NeverCountsTheOverhangOfCeilMode) {
   OneNode pool("AveragePool", 11);
-  pool.Ints("kernel_shape", {3}).Ints("strides", {2}).Ints("pads", {1, 0}).Int("ceil_mode", 1).Int("count_include_pad", 1);
+  pool.Ints("kernel_shape", {3})
+      .Ints("strides", {2})
+      .Ints("pads", {1, 0})
+      .Int("ceil_mode", 1)
+      .Int("count_include_pad", 1);
   // Windows (pad 0 1) / 3, (1 2 3) / 3, (3 4 overhang) / 2.
   EXPECT_THAT(pool.Value({Sequence({1, 1, 5})}).floats, ElementsAre(testing::DoubleNear(1.0 / 3, 1e-12), 2, 3.5));
 }
@@ -160,14 +183,16 @@ TEST(Softmax, NormalisesAllAxesFromTheAxisOnBeforeOpset13) {
 
 TEST(Add, AlignsTheOldBroadcastAtTheAxis) {
   const Tensor x = Sequence({1, 2, 2}), b = Tensor::Floats({2}, {10, 20});
-  EXPECT_THAT(OneNode("Add", 6, 2).Int("broadcast", 1).Int("axis", 1).Value({x, b}).floats, ElementsAre(10, 11, 22, 23));
+  EXPECT_THAT(OneNode("Add", 6, 2).Int("broadcast", 1).Int("axis", 1).Value({x, b}).floats,
+              ElementsAre(10, 11, 22, 23));
   EXPECT_THAT(OneNode("Add", 6, 2).Int("broadcast", 1).Value({x, b}).floats, ElementsAre(10, 21, 12, 23));
   EXPECT_THAT(OneNode("Add", 6, 2).Error({x, b}), HasSubstr("float32 [1, 2, 2] and float32 [2] without broadcast = 1"));
 }
 
 TEST(Add, KeepsLargeInt64Exact) {
   const int64_t large = (int64_t{1} << 62) + 1;
-  EXPECT_THAT(OneNode("Add", 13, 2).Value({Tensor::Ints({1}, {large}), Tensor::Ints({1}, {2})}).ints, ElementsAre(large + 2));
+  EXPECT_THAT(OneNode("Add", 13, 2).Value({Tensor::Ints({1}, {large}), Tensor::Ints({1}, {2})}).ints,
+              ElementsAre(large + 2));
 }
 
 TEST(Div, TruncatesIntegersTowardZeroAndRefusesZero) {
@@ -179,7 +204,8 @@ TEST(Div, TruncatesIntegersTowardZeroAndRefusesZero) {
 TEST(Clip, TakesAttributesBeforeOpset11AndInputsSince) {
   const Tensor x = Tensor::Floats({3}, {-1, 3, 9});
   EXPECT_THAT(OneNode("Clip", 6).Float("min", 0).Float("max", 6).Value({x}).floats, ElementsAre(0, 3, 6));
-  EXPECT_THAT(OneNode("Clip", 11, 3).Value({x, Tensor::Floats({}, {0}), Tensor::Floats({}, {6})}).floats, ElementsAre(0, 3, 6));
+  EXPECT_THAT(OneNode("Clip", 11, 3).Value({x, Tensor::Floats({}, {0}), Tensor::Floats({}, {6})}).floats,
+              ElementsAre(0, 3, 6));
 }
 
 TEST(Gemm, BroadcastsABiasColumn) {
@@ -189,13 +215,18 @@ TEST(Gemm, BroadcastsABiasColumn) {
 
 TEST(BatchNormalization, UsesTheGivenStatistics) {
   OneNode bn("BatchNormalization", 9, 5);
-  const Tensor x = Tensor::Floats({1, 2, 1}, {3, 3}), scale = Tensor::Floats({2}, {2, 1}), bias = Tensor::Floats({2}, {1, 0});
-  EXPECT_THAT(bn.Float("epsilon", 0).Value({x, scale, bias, Tensor::Floats({2}, {1, 2}), Tensor::Floats({2}, {4, 1})}).floats, ElementsAre(3, 1));
+  const Tensor x = Tensor::Floats({1, 2, 1}, {3, 3}), scale = Tensor::Floats({2}, {2, 1}),
+               bias = Tensor::Floats({2}, {1, 0});
+  EXPECT_THAT(
+      bn.Float("epsilon", 0).Value({x, scale, bias, Tensor::Floats({2}, {1, 2}), Tensor::Floats({2}, {4, 1})}).floats,
+      ElementsAre(3, 1));
 }
 
 TEST(Pad, CropsWithNegativePadsAndTakesAttributesBeforeOpset11) {
-  EXPECT_THAT(OneNode("Pad", 2).Ints("pads", {-1, 2}).Float("value", 7).Value({Sequence({3})}).floats, ElementsAre(1, 2, 7, 7));
-  EXPECT_THAT(OneNode("Pad", 2).Ints("pads", {2, 2}).String("mode", "reflect").Value({Sequence({3})}).floats, ElementsAre(2, 1, 0, 1, 2, 1, 0));
+  EXPECT_THAT(OneNode("Pad", 2).Ints("pads", {-1, 2}).Float("value", 7).Value({Sequence({3})}).floats,
+              ElementsAre(1, 2, 7, 7));
+  EXPECT_THAT(OneNode("Pad", 2).Ints("pads", {2, 2}).String("mode", "reflect").Value({Sequence({3})}).floats,
+              ElementsAre(2, 1, 0, 1, 2, 1, 0));
 }
 
 TEST(Reshape, TakesAnAttributeBeforeOpset5) {
@@ -203,7 +234,8 @@ TEST(Reshape, TakesAnAttributeBeforeOpset5) {
 }
 
 TEST(Reshape, RefusesAShapeThatDoesNotFit) {
-  EXPECT_THAT(OneNode("Reshape", 1).Ints("shape", {5, -1}).Error({Sequence({2, 3})}), HasSubstr("shape [5, -1] does not fit 6 elements of [2, 3]"));
+  EXPECT_THAT(OneNode("Reshape", 1).Ints("shape", {5, -1}).Error({Sequence({2, 3})}),
+              HasSubstr("shape [5, -1] does not fit 6 elements of [2, 3]"));
 }
 
 TEST(ReduceMean, TakesAxesAsInputSinceOpset18) {
@@ -220,7 +252,8 @@ TEST(Evaluate, ListsAllUnknownOperatorsWithTheirNodesInOneError) {
   auto* third = one.model().mutable_graph()->add_node();
   third->set_op_type("Frobnicate");
   third->set_name("m");
-  EXPECT_EQ(one.Error({Sequence({1})}), "evaluate graph \"g\": 2 unknown operators: Frobnicate at \"n\", \"m\"; com.acme.Conv at (makes \"z\")");
+  EXPECT_EQ(one.Error({Sequence({1})}),
+            "evaluate graph \"g\": 2 unknown operators: Frobnicate at \"n\", \"m\"; com.acme.Conv at (makes \"z\")");
 }
 
 TEST(Evaluate, RefusesACycle) {
@@ -232,7 +265,8 @@ TEST(Evaluate, RefusesACycle) {
 TEST(Evaluate, RefusesAValueThatNobodyMakes) {
   OneNode one("Relu", 13);
   one.model().mutable_graph()->mutable_node(0)->set_input(0, "ghost");
-  EXPECT_THAT(one.Error({Sequence({1})}), HasSubstr("value \"ghost\", needed by node \"n\", is made by no node, input or initializer"));
+  EXPECT_THAT(one.Error({Sequence({1})}),
+              HasSubstr("value \"ghost\", needed by node \"n\", is made by no node, input or initializer"));
 }
 
 TEST(Evaluate, RefusesInputsOfAnotherShapeThanDeclared) {
@@ -241,12 +275,14 @@ TEST(Evaluate, RefusesInputsOfAnotherShapeThanDeclared) {
   type->set_elem_type(1);
   type->mutable_shape()->add_dim()->set_dim_value(3);
   type->mutable_shape()->add_dim()->set_dim_param("n");
-  EXPECT_THAT(one.Error({Sequence({4, 1})}), HasSubstr("input \"x0\" is float32 [4, 1], the model declares data type 1 [3, n]"));
+  EXPECT_THAT(one.Error({Sequence({4, 1})}),
+              HasSubstr("input \"x0\" is float32 [4, 1], the model declares data type 1 [3, n]"));
   EXPECT_THAT(one.Error({}), HasSubstr("0 inputs given, the model has 1"));
 }
 
 TEST(Evaluate, RefusesAnAttributeOfTheWrongType) {
-  EXPECT_THAT(OneNode("Flatten", 13).Float("axis", 1).Error({Sequence({2, 2})}), HasSubstr("attribute \"axis\" has type FLOAT, INT required"));
+  EXPECT_THAT(OneNode("Flatten", 13).Float("axis", 1).Error({Sequence({2, 2})}),
+              HasSubstr("attribute \"axis\" has type FLOAT, INT required"));
 }
 
 TEST(Evaluate, RefusesAnUnknownOperatorSet) {
@@ -254,8 +290,10 @@ TEST(Evaluate, RefusesAnUnknownOperatorSet) {
 }
 
 TEST(Evaluate, RefusesGiantShapesBeforeAllocating) {
-  EXPECT_THAT(OneNode("ConstantOfShape", 13).Error({Tensor::Ints({2}, {int64_t{1} << 40, int64_t{1} << 40})}), HasSubstr("more than 268435456 elements"));
-  EXPECT_THAT(OneNode("Expand", 13, 2).Error({Sequence({1}), Tensor::Ints({2}, {1 << 20, 1 << 20})}), HasSubstr("more than 268435456 elements"));
+  EXPECT_THAT(OneNode("ConstantOfShape", 13).Error({Tensor::Ints({2}, {int64_t{1} << 40, int64_t{1} << 40})}),
+              HasSubstr("more than 268435456 elements"));
+  EXPECT_THAT(OneNode("Expand", 13, 2).Error({Sequence({1}), Tensor::Ints({2}, {1 << 20, 1 << 20})}),
+              HasSubstr("more than 268435456 elements"));
 }
 
 TEST(LoadModel, SaysWhatIsWrongWithTheFile) {

@@ -1,5 +1,6 @@
-// lathe-reference MODEL.onnx DIR: evaluates the model on DIR/input_*.pb and writes DIR/output_*.pb, the expected outputs.
-// lathe-reference MODEL.onnx DIR --check [--rtol R] [--atol A]: compares with the DIR/output_*.pb that are there.
+// lathe-reference MODEL.onnx DIR: evaluates the model on DIR/input_*.pb and writes DIR/output_*.pb, the expected
+// outputs. lathe-reference MODEL.onnx DIR --check [--rtol R] [--atol A]: compares with the DIR/output_*.pb that are
+// there.
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 

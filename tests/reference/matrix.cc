@@ -8,7 +8,10 @@ namespace {
 
 // A matrix inside a larger buffer.
 template <typename T>
-struct View { const T* data; int64_t row_stride, column_stride; };
+struct View {
+  const T* data;
+  int64_t row_stride, column_stride;
+};
 
 // Integers wrap, as on the hardware.
 double Accumulate(double sum, double a, double b) { return sum + a * b; }
@@ -53,7 +56,8 @@ Status RequireSameType(const Tensor& a, const Tensor& b) {
 void ScaleAndAdd(Tensor& y, double alpha, double beta, const Tensor* c) {
   std::vector<int64_t> offsets;
   if (c) offsets = BroadcastOffsets(c->dims, y.dims);
-  for (size_t i = 0; i < y.floats.size(); ++i) y.floats[i] = alpha * y.floats[i] + (c ? beta * c->floats[offsets[i]] : 0.0);
+  for (size_t i = 0; i < y.floats.size(); ++i)
+    y.floats[i] = alpha * y.floats[i] + (c ? beta * c->floats[offsets[i]] : 0.0);
   for (size_t i = 0; i < y.ints.size(); ++i) {
     if (alpha != 1) y.ints[i] = static_cast<int64_t>(alpha * static_cast<double>(y.ints[i]));
     if (!c) continue;
@@ -72,14 +76,17 @@ void WrapAll(Tensor& tensor) {
 Outputs EvaluateGemm(const Node& node) {
   const Tensor &a = node.Input(0), &b = node.Input(1);
   RETURN_IF_ERROR(RequireSameType(a, b));
-  if (a.rank() != 2 || b.rank() != 2) return InvalidArgument(fmt::format("operands are {} and {}, matrices required", TypeText(a), TypeText(b)));
+  if (a.rank() != 2 || b.rank() != 2)
+    return InvalidArgument(fmt::format("operands are {} and {}, matrices required", TypeText(a), TypeText(b)));
   const bool trans_a = node.Int("transA", 0) != 0, trans_b = node.Int("transB", 0) != 0;
   const int64_t m = a.dims[trans_a], k = a.dims[!trans_a], n = b.dims[!trans_b];
   if (k != b.dims[trans_b]) {
     return InvalidArgument(fmt::format("operands are {}{} and {}{}: inner sizes {} and {} differ", DimsText(a.dims),
-                                       trans_a ? " transposed" : "", DimsText(b.dims), trans_b ? " transposed" : "", k, b.dims[trans_b]));
+                                       trans_a ? " transposed" : "", DimsText(b.dims), trans_b ? " transposed" : "", k,
+                                       b.dims[trans_b]));
   }
-  if (!node.HasInput(2) && node.opset() < 11) return InvalidArgument("input c is absent; it is optional since opset 11");
+  if (!node.HasInput(2) && node.opset() < 11)
+    return InvalidArgument("input c is absent; it is optional since opset 11");
   RETURN_IF_ERROR(ElementCount(Dims{m, n}).status());
   Tensor y = Tensor::Zeros({m, n}, a.type);
   const Tensor* c = node.HasInput(2) ? &node.Input(2) : nullptr;
@@ -92,9 +99,11 @@ Outputs EvaluateGemm(const Node& node) {
     }
   }
   if (IsFloat(a.type)) {
-    Multiply(MatrixView(a.floats.data(), a.dims[1], trans_a), MatrixView(b.floats.data(), b.dims[1], trans_b), m, n, k, y.floats.data());
+    Multiply(MatrixView(a.floats.data(), a.dims[1], trans_a), MatrixView(b.floats.data(), b.dims[1], trans_b), m, n, k,
+             y.floats.data());
   } else {
-    Multiply(MatrixView(a.ints.data(), a.dims[1], trans_a), MatrixView(b.ints.data(), b.dims[1], trans_b), m, n, k, y.ints.data());
+    Multiply(MatrixView(a.ints.data(), a.dims[1], trans_a), MatrixView(b.ints.data(), b.dims[1], trans_b), m, n, k,
+             y.ints.data());
   }
   ScaleAndAdd(y, node.Float("alpha", 1), node.Float("beta", 1), c);
   WrapAll(y);
@@ -105,13 +114,15 @@ Outputs EvaluateGemm(const Node& node) {
 Outputs EvaluateMatMul(const Node& node) {
   const Tensor &a = node.Input(0), &b = node.Input(1);
   RETURN_IF_ERROR(RequireSameType(a, b));
-  if (a.rank() == 0 || b.rank() == 0) return InvalidArgument(fmt::format("operands are {} and {}; no scalars", TypeText(a), TypeText(b)));
+  if (a.rank() == 0 || b.rank() == 0)
+    return InvalidArgument(fmt::format("operands are {} and {}; no scalars", TypeText(a), TypeText(b)));
   Dims da = a.dims, db = b.dims;
   if (a.rank() == 1) da.insert(da.begin(), 1);
   if (b.rank() == 1) db.push_back(1);
   const int64_t m = da.end()[-2], k = da.back(), n = db.back();
   if (k != db.end()[-2]) {
-    return InvalidArgument(fmt::format("operands are {} and {}: inner sizes {} and {} differ", DimsText(a.dims), DimsText(b.dims), k, db.end()[-2]));
+    return InvalidArgument(fmt::format("operands are {} and {}: inner sizes {} and {} differ", DimsText(a.dims),
+                                       DimsText(b.dims), k, db.end()[-2]));
   }
   const Dims batch_a(da.begin(), da.end() - 2), batch_b(db.begin(), db.end() - 2);
   ASSIGN_OR_RETURN(const Dims batch, BroadcastDims(batch_a, batch_b));
@@ -124,7 +135,8 @@ Outputs EvaluateMatMul(const Node& node) {
   for (size_t i = 0; i < at_a.size(); ++i) {
     const int64_t from_a = at_a[i] * m * k, from_b = at_b[i] * k * n, to = static_cast<int64_t>(i) * m * n;
     if (IsFloat(a.type)) {
-      Multiply<double>({a.floats.data() + from_a, k, 1}, {b.floats.data() + from_b, n, 1}, m, n, k, y.floats.data() + to);
+      Multiply<double>({a.floats.data() + from_a, k, 1}, {b.floats.data() + from_b, n, 1}, m, n, k,
+                       y.floats.data() + to);
     } else {
       Multiply<int64_t>({a.ints.data() + from_a, k, 1}, {b.ints.data() + from_b, n, 1}, m, n, k, y.ints.data() + to);
     }

@@ -26,8 +26,10 @@ StatusOr<Tensor> TakeAxes(const Tensor& x, const AxisOffsets& axes, Fill fill = 
 }
 
 template <typename T>
-void CopyBlocks(const std::vector<T>& from, std::vector<T>& to, int64_t outer, int64_t block, int64_t stride, int64_t at) {
-  for (int64_t o = 0; o < outer && block > 0; ++o) std::copy_n(from.begin() + o * block, block, to.begin() + o * stride + at);
+void CopyBlocks(const std::vector<T>& from, std::vector<T>& to, int64_t outer, int64_t block, int64_t stride,
+                int64_t at) {
+  for (int64_t o = 0; o < outer && block > 0; ++o)
+    std::copy_n(from.begin() + o * block, block, to.begin() + o * stride + at);
 }
 
 }  // namespace
@@ -67,7 +69,8 @@ Outputs EvaluateConcat(const Node& node) {
     Dims expected = first.dims;
     if (x.rank() == first.rank()) expected[axis] = x.dims[axis];
     if (x.type != first.type || x.dims != expected) {
-      return InvalidArgument(fmt::format("input {} is {}, input 0 is {}: equal but for axis {} required", i, TypeText(x), TypeText(first), axis));
+      return InvalidArgument(fmt::format("input {} is {}, input 0 is {}: equal but for axis {} required", i,
+                                         TypeText(x), TypeText(first), axis));
     }
     dims[axis] += x.dims[axis];
   }
@@ -89,7 +92,8 @@ Outputs EvaluateConcat(const Node& node) {
 
 namespace {
 
-// Where the padded coordinate `at` (0 is the input's first) comes from; kOutside shows the constant. size > 0 unless constant.
+// Where the padded coordinate `at` (0 is the input's first) comes from; kOutside shows the constant. size > 0 unless
+// constant.
 int64_t PadSource(int64_t at, int64_t size, std::string_view mode) {
   if (at >= 0 && at < size) return at;
   if (mode == "edge") return std::clamp<int64_t>(at, 0, size - 1);
@@ -101,7 +105,9 @@ int64_t PadSource(int64_t at, int64_t size, std::string_view mode) {
   return kOutside;
 }
 
-struct Pads { Dims begin, end; };
+struct Pads {
+  Dims begin, end;
+};
 
 StatusOr<Pads> ReadPads(const Node& node) {
   const int64_t rank = node.Input(0).rank();
@@ -112,7 +118,8 @@ StatusOr<Pads> ReadPads(const Node& node) {
     RETURN_IF_ERROR(RequireInts(node.Input(3), "axes"));
     ASSIGN_OR_RETURN(axes, NormalizeAxes(node.Input(3).ints, rank));
   }
-  if (pads.size() != 2 * axes.size()) return InvalidArgument(fmt::format("pads is {}, {} values required", DimsText(pads), 2 * axes.size()));
+  if (pads.size() != 2 * axes.size())
+    return InvalidArgument(fmt::format("pads is {}, {} values required", DimsText(pads), 2 * axes.size()));
   Pads result{Dims(rank), Dims(rank)};
   for (size_t i = 0; i < axes.size(); ++i) {
     result.begin[axes[i]] = pads[i];
@@ -125,7 +132,8 @@ StatusOr<Fill> PadValue(const Node& node) {
   if (node.opset() < 11) return Fill{node.Float("value", 0), 0};
   if (!node.HasInput(2)) return Fill{};
   const Tensor& value = node.Input(2);
-  if (value.size() != 1 || value.type != node.Input(0).type) return InvalidArgument(fmt::format("constant_value is {}", TypeText(value)));
+  if (value.size() != 1 || value.type != node.Input(0).type)
+    return InvalidArgument(fmt::format("constant_value is {}", TypeText(value)));
   return IsFloat(value.type) ? Fill{value.floats[0], 0} : Fill{0, value.ints[0]};
 }
 
@@ -136,7 +144,8 @@ Outputs EvaluatePad(const Node& node) {
   const Tensor& x = node.Input(0);
   const std::string mode = node.String("mode", "constant");
   if (mode != "constant" && mode != "edge" && mode != "reflect" && !(mode == "wrap" && node.opset() >= 19)) {
-    return InvalidArgument(fmt::format("mode is \"{}\": constant, edge, reflect or (since opset 19) wrap required", mode));
+    return InvalidArgument(
+        fmt::format("mode is \"{}\": constant, edge, reflect or (since opset 19) wrap required", mode));
   }
   ASSIGN_OR_RETURN(const Pads pads, ReadPads(node));
   ASSIGN_OR_RETURN(const Fill fill, PadValue(node));
@@ -144,11 +153,13 @@ Outputs EvaluatePad(const Node& node) {
   Dims dims = x.dims;
   for (int64_t a = 0; a < x.rank(); ++a) {
     constexpr int64_t kMost = int64_t{1} << 28;
-    if (std::max(std::abs(std::clamp(pads.begin[a], -kMost - 1, kMost + 1)), std::abs(std::clamp(pads.end[a], -kMost - 1, kMost + 1))) > kMost) {
+    if (std::max(std::abs(std::clamp(pads.begin[a], -kMost - 1, kMost + 1)),
+                 std::abs(std::clamp(pads.end[a], -kMost - 1, kMost + 1))) > kMost) {
       return InvalidArgument(fmt::format("pads of axis {}: {} and {}", a, pads.begin[a], pads.end[a]));
     }
     dims[a] += pads.begin[a] + pads.end[a];
-    if (dims[a] > 0 && x.dims[a] == 0 && mode != "constant") return InvalidArgument(fmt::format("mode {} of an empty axis {}", mode, a));
+    if (dims[a] > 0 && x.dims[a] == 0 && mode != "constant")
+      return InvalidArgument(fmt::format("mode {} of an empty axis {}", mode, a));
   }
   RETURN_IF_ERROR(ElementCount(dims).status());
   AxisOffsets axes(x.rank());
@@ -176,7 +187,8 @@ Outputs EvaluateSlice(const Node& node) {
   if (steps.empty()) steps.assign(starts.size(), 1);
   ASSIGN_OR_RETURN(axes, NormalizeAxes(axes, x.rank()));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
-    return InvalidArgument(fmt::format("{} starts, {} ends, {} axes, {} steps", starts.size(), ends.size(), axes.size(), steps.size()));
+    return InvalidArgument(
+        fmt::format("{} starts, {} ends, {} axes, {} steps", starts.size(), ends.size(), axes.size(), steps.size()));
   }
   AxisOffsets offsets = WholeAxes(x.dims);
   for (size_t i = 0; i < starts.size(); ++i) {
@@ -185,7 +197,8 @@ Outputs EvaluateSlice(const Node& node) {
     const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
     const auto clamped = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, std::max(low, high)); };
     const int64_t start = std::max<int64_t>(clamped(starts[i]), 0), end = clamped(ends[i]);
-    const int64_t stride = std::clamp(step, -size - 1, size + 1);  // A longer one takes the first element just the same.
+    const int64_t stride =
+        std::clamp(step, -size - 1, size + 1);  // A longer one takes the first element just the same.
     const std::vector<int64_t> whole = std::move(offsets[axes[i]]);
     std::vector<int64_t> taken;
     for (int64_t at = start; stride > 0 ? at < end : at > end && at < size; at += stride) taken.push_back(whole[at]);

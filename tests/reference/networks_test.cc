@@ -1,11 +1,11 @@
-// Whole networks with expected outputs. The folder is $LATHE_SHARED/models or ../shared/models beside the repository; a folder
-// that make_models.py wrote is read too if $LATHE_MODELS names it.
+// Whole networks with expected outputs. The folder is $LATHE_SHARED/models or ../shared/models beside the repository; a
+// folder that make_models.py wrote is read too if $LATHE_MODELS names it.
 #include <gmock/gmock.h>
-#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/reference/compare.h"
 #include "tests/reference/evaluate.h"
@@ -47,7 +47,8 @@ class NetworkTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(NetworkTest, MatchesItsExpectedOutputs) {
   const std::string folder = ModelsFolder();
-  if (!fs::exists(folder + "/" + GetParam())) GTEST_SKIP() << "no folder " << folder << "/" << GetParam() << "; set LATHE_SHARED";
+  if (!fs::exists(folder + "/" + GetParam()))
+    GTEST_SKIP() << "no folder " << folder << "/" << GetParam() << "; set LATHE_SHARED";
   ExpectNetworkMatches(folder, GetParam());
 }
 
@@ -59,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(Shared, NetworkTest,
 TEST(GeneratedNetworks, MatchTheirExpectedOutputs) {
   const char* folder = std::getenv("LATHE_MODELS");
   if (!folder) GTEST_SKIP() << "LATHE_MODELS names no folder that make_models.py wrote";
-  for (const char* name : {"resnet18", "resnet18_bn", "mobilenet_v2", "rand_squeezenet", "rand_shufflenet", "rand_resnet50", "rand_bvlc_alexnet", "resnet50"}) {
+  for (const char* name : {"resnet18", "resnet18_bn", "mobilenet_v2", "rand_squeezenet", "rand_shufflenet",
+                           "rand_resnet50", "rand_bvlc_alexnet", "resnet50"}) {
     if (!fs::exists(std::string(folder) + "/" + name)) continue;
     SCOPED_TRACE(name);
     ExpectNetworkMatches(folder, name);

@@ -25,16 +25,16 @@ const onnx::AttributeProto* Node::Find(std::string_view name, int type) const {
   for (const onnx::AttributeProto& attribute : proto_.attribute()) {
     if (attribute.name() != name) continue;
     if (attribute.type() == type || attribute.type() == onnx::AttributeProto::UNDEFINED) return &attribute;
-    attribute_status_ = InvalidArgument(
-        fmt::format("attribute \"{}\" has type {}, {} required", name,
-                    onnx::AttributeProto::AttributeType_Name(attribute.type()),
-                    onnx::AttributeProto::AttributeType_Name(static_cast<onnx::AttributeProto::AttributeType>(type))));
+    attribute_status_ = InvalidArgument(fmt::format(
+        "attribute \"{}\" has type {}, {} required", name, onnx::AttributeProto::AttributeType_Name(attribute.type()),
+        onnx::AttributeProto::AttributeType_Name(static_cast<onnx::AttributeProto::AttributeType>(type))));
   }
   return nullptr;
 }
 
 bool Node::Has(std::string_view name) const {
-  return std::any_of(proto_.attribute().begin(), proto_.attribute().end(), [&](const auto& a) { return a.name() == name; });
+  return std::any_of(proto_.attribute().begin(), proto_.attribute().end(),
+                     [&](const auto& a) { return a.name() == name; });
 }
 
 int64_t Node::Int(std::string_view name, int64_t absent) const {
@@ -59,7 +59,8 @@ std::vector<int64_t> Node::Ints(std::string_view name) const {
 
 std::vector<double> Node::Floats(std::string_view name) const {
   const auto* attribute = Find(name, onnx::AttributeProto::FLOATS);
-  return attribute ? std::vector<double>(attribute->floats().begin(), attribute->floats().end()) : std::vector<double>();
+  return attribute ? std::vector<double>(attribute->floats().begin(), attribute->floats().end())
+                   : std::vector<double>();
 }
 
 StatusOr<Tensor> Node::TensorValue(std::string_view name) const {
@@ -80,7 +81,8 @@ StatusOr<Tensor> Node::SparseTensorValue(std::string_view name) const {
   const int64_t rank = static_cast<int64_t>(dims.size());
   const bool linear = indices.rank() <= 1;
   if (indices.size() != values.size() * (linear ? 1 : rank)) {
-    return InvalidArgument(fmt::format("sparse tensor {}: {} indices for {} values", DimsText(dims), indices.size(), values.size()));
+    return InvalidArgument(
+        fmt::format("sparse tensor {}: {} indices for {} values", DimsText(dims), indices.size(), values.size()));
   }
   const Dims strides = Strides(dims);
   std::vector<int64_t> from(count, kOutside);
@@ -88,7 +90,8 @@ StatusOr<Tensor> Node::SparseTensorValue(std::string_view name) const {
     int64_t at = linear ? indices.ints[v] : 0;
     for (int64_t a = 0; !linear && a < rank; ++a) {
       const int64_t index = indices.ints[v * rank + a];
-      if (index < 0 || index >= dims[a]) return InvalidArgument(fmt::format("sparse tensor {}: index {}", DimsText(dims), index));
+      if (index < 0 || index >= dims[a])
+        return InvalidArgument(fmt::format("sparse tensor {}: index {}", DimsText(dims), index));
       at += index * strides[a];
     }
     if (at < 0 || at >= count) return InvalidArgument(fmt::format("sparse tensor {}: index {}", DimsText(dims), at));
@@ -97,7 +100,8 @@ StatusOr<Tensor> Node::SparseTensorValue(std::string_view name) const {
   return Take(values, std::move(dims), from);
 }
 
-StatusOr<std::vector<int64_t>> Node::IntsFromAttributeOrInput(std::string_view name, size_t i, int64_t input_since) const {
+StatusOr<std::vector<int64_t>> Node::IntsFromAttributeOrInput(std::string_view name, size_t i,
+                                                              int64_t input_since) const {
   if (opset_ < input_since) return Ints(name);
   if (!HasInput(i)) return std::vector<int64_t>();
   RETURN_IF_ERROR(RequireInts(Input(i), name));

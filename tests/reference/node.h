@@ -32,8 +32,8 @@ class Node {
   int64_t Int(std::string_view name, int64_t absent) const;
   double Float(std::string_view name, double absent) const;
   std::string String(std::string_view name, std::string_view absent) const;
-  std::vector<int64_t> Ints(std::string_view name) const;    // Empty if absent.
-  std::vector<double> Floats(std::string_view name) const;   // Empty if absent.
+  std::vector<int64_t> Ints(std::string_view name) const;   // Empty if absent.
+  std::vector<double> Floats(std::string_view name) const;  // Empty if absent.
   StatusOr<Tensor> TensorValue(std::string_view name) const;
   // A sparse tensor made dense.
   StatusOr<Tensor> SparseTensorValue(std::string_view name) const;

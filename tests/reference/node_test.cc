@@ -1,4 +1,5 @@
-// The evaluator against ONNX's own single-operator tests (package libonnx-testdata): every test whose operators it knows.
+// The evaluator against ONNX's own single-operator tests (package libonnx-testdata): every test whose operators it
+// knows.
 #include <gmock/gmock.h>
 #include <onnx/onnx_pb.h>
 
@@ -18,11 +19,24 @@ namespace {
 namespace fs = std::filesystem;
 
 // The operators of CNN classifiers; each must be known and be covered by at least one of the tests.
-constexpr std::string_view kCnnOperators[] = {
-    "Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization", "Gemm", "MatMul", "Relu",
-    "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Clip", "Add", "Sub", "Mul", "Div", "Sum", "Mean", "Concat", "Reshape",
-    "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Softmax", "LogSoftmax", "Hardmax", "ReduceMean", "Dropout", "Identity",
-    "Constant", "ConstantOfShape", "LRN", "Pad"};
+constexpr std::string_view kCnnOperators[] = {"Conv",          "MaxPool",
+                                              "AveragePool",   "GlobalAveragePool",
+                                              "GlobalMaxPool", "BatchNormalization",
+                                              "Gemm",          "MatMul",
+                                              "Relu",          "Sigmoid",
+                                              "Tanh",          "HardSigmoid",
+                                              "HardSwish",     "Clip",
+                                              "Add",           "Sub",
+                                              "Mul",           "Div",
+                                              "Sum",           "Mean",
+                                              "Concat",        "Reshape",
+                                              "Flatten",       "Squeeze",
+                                              "Unsqueeze",     "Transpose",
+                                              "Softmax",       "LogSoftmax",
+                                              "Hardmax",       "ReduceMean",
+                                              "Dropout",       "Identity",
+                                              "Constant",      "ConstantOfShape",
+                                              "LRN",           "Pad"};
 
 constexpr const char* kStrings = "strings are outside the evaluator";
 constexpr const char* kBfloat16AsUint16 = "this version's files store bfloat16 tensors with data type UINT16";
@@ -45,7 +59,9 @@ const std::map<std::string, const char*> kSkipped = {
     {"test_training_dropout_mask", kRandom},
 };
 
-struct NodeTest { std::string name, folder; };
+struct NodeTest {
+  std::string name, folder;
+};
 
 std::vector<NodeTest> KnownTests() {
   std::vector<NodeTest> tests;
@@ -54,7 +70,8 @@ std::vector<NodeTest> KnownTests() {
     EXPECT_TRUE(model.ok()) << model.status().ToString();
     if (!model.ok()) continue;
     const auto& nodes = (*model)->graph().node();
-    const bool known = std::all_of(nodes.begin(), nodes.end(), [](const auto& n) { return n.domain().empty() && FindOperator(n.op_type()); });
+    const bool known = std::all_of(nodes.begin(), nodes.end(),
+                                   [](const auto& n) { return n.domain().empty() && FindOperator(n.op_type()); });
     if (known) tests.push_back({entry.path().filename(), entry.path()});
   }
   std::sort(tests.begin(), tests.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -78,7 +95,8 @@ Status RunTest(const NodeTest& test) {
 class OnnxNodeTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::string_view(LATHE_ONNX_NODE_TESTS).empty()) GTEST_SKIP() << "no ONNX node tests here; apt-get install libonnx-testdata";
+    if (std::string_view(LATHE_ONNX_NODE_TESTS).empty())
+      GTEST_SKIP() << "no ONNX node tests here; apt-get install libonnx-testdata";
   }
 };
 
@@ -97,7 +115,8 @@ TEST_F(OnnxNodeTest, PassesEveryTestOfAKnownOperatorThatIsNotListedAsSkipped) {
     const auto model = LoadModel(test.folder + "/model.onnx");
     for (const auto& node : (*model)->graph().node()) covered.insert(node.op_type());
   }
-  for (std::string_view name : kCnnOperators) EXPECT_TRUE(covered.contains(std::string(name))) << name << " has no test";
+  for (std::string_view name : kCnnOperators)
+    EXPECT_TRUE(covered.contains(std::string(name))) << name << " has no test";
   RecordProperty("passed", passed);
   EXPECT_GE(passed, 300);  // Of version 1.12; later ones have more.
 }

@@ -19,17 +19,21 @@ StatusOr<ParameterIndex> IndexParameters(const Node& node, const Tensor& x) {
   if (x.rank() < 2) return InvalidArgument(fmt::format("x is {}, [N, C, ...] required", TypeText(x)));
   const bool per_channel = node.opset() >= 9 || node.Int("spatial", 1) != 0;
   const int64_t sample = Product(std::span(x.dims).subspan(1));
-  const ParameterIndex index = per_channel ? ParameterIndex{x.dims[1], Product(std::span(x.dims).subspan(2))} : ParameterIndex{sample, 1};
+  const ParameterIndex index =
+      per_channel ? ParameterIndex{x.dims[1], Product(std::span(x.dims).subspan(2))} : ParameterIndex{sample, 1};
   for (size_t i = 1; i < 5; ++i) {
     RETURN_IF_ERROR(RequireFloats(node.Input(i), "parameter"));
     if (node.Input(i).size() != index.parameters) {
-      return InvalidArgument(fmt::format("input {} is {}, {} elements required", i, TypeText(node.Input(i)), index.parameters));
+      return InvalidArgument(
+          fmt::format("input {} is {}, {} elements required", i, TypeText(node.Input(i)), index.parameters));
     }
   }
   return index;
 }
 
-struct Moments { std::vector<double> mean, variance; };
+struct Moments {
+  std::vector<double> mean, variance;
+};
 
 Moments BatchMoments(const Tensor& x, const ParameterIndex& index) {
   Moments m{std::vector<double>(index.parameters), std::vector<double>(index.parameters)};
@@ -49,7 +53,8 @@ StatusOr<bool> IsTraining(const Node& node) {
 
 Tensor Blend(const Tensor& running, const std::vector<double>& current, double momentum) {
   Tensor blended = running;
-  for (size_t i = 0; i < current.size(); ++i) blended.floats[i] = running.floats[i] * momentum + current[i] * (1 - momentum);
+  for (size_t i = 0; i < current.size(); ++i)
+    blended.floats[i] = running.floats[i] * momentum + current[i] * (1 - momentum);
   return blended;
 }
 
@@ -66,7 +71,8 @@ Outputs EvaluateBatchNormalization(const Node& node) {
   Tensor y = x;
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t p = index(i);
-    y.floats[i] = (x.floats[i] - moments.mean[p]) / std::sqrt(moments.variance[p] + epsilon) * scale.floats[p] + bias.floats[p];
+    y.floats[i] =
+        (x.floats[i] - moments.mean[p]) / std::sqrt(moments.variance[p] + epsilon) * scale.floats[p] + bias.floats[p];
   }
   std::vector<Tensor> outputs = One(std::move(y));
   if (training) {
@@ -76,12 +82,14 @@ Outputs EvaluateBatchNormalization(const Node& node) {
   return outputs;
 }
 
-// y = x / (bias + alpha / size * Σ x²)^beta, the sum over `size` neighbouring channels; of an even size one more lies above.
+// y = x / (bias + alpha / size * Σ x²)^beta, the sum over `size` neighbouring channels; of an even size one more lies
+// above.
 Outputs EvaluateLrn(const Node& node) {
   const Tensor& x = node.Input(0);
   RETURN_IF_ERROR(RequireFloats(x, "x"));
   const int64_t size = node.Int("size", 0);
-  if (x.rank() < 2 || size < 1) return InvalidArgument(fmt::format("x is {}, size is {}: [N, C, ...] and at least 1 required", TypeText(x), size));
+  if (x.rank() < 2 || size < 1)
+    return InvalidArgument(fmt::format("x is {}, size is {}: [N, C, ...] and at least 1 required", TypeText(x), size));
   const double alpha = node.Float("alpha", 1e-4), beta = node.Float("beta", 0.75), bias = node.Float("bias", 1);
   const int64_t channels = x.dims[1], inner = Product(std::span(x.dims).subspan(2));
   const int64_t below = std::min((size - 1) / 2, channels), above = std::min(size - 1 - (size - 1) / 2, channels);
@@ -89,7 +97,8 @@ Outputs EvaluateLrn(const Node& node) {
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t c = i / inner % channels;
     double sum = 0;
-    for (int64_t d = -std::min(below, c); d <= std::min(above, channels - 1 - c); ++d) sum += x.floats[i + d * inner] * x.floats[i + d * inner];
+    for (int64_t d = -std::min(below, c); d <= std::min(above, channels - 1 - c); ++d)
+      sum += x.floats[i + d * inner] * x.floats[i + d * inner];
     y.floats[i] = x.floats[i] / std::pow(bias + alpha / static_cast<double>(size) * sum, beta);
   }
   return One(std::move(y));
@@ -102,8 +111,10 @@ Outputs EvaluateDropout(const Node& node) {
   if (node.opset() >= 12 && node.HasInput(2)) {
     const Tensor& training = node.Input(2);
     const double ratio = node.HasInput(1) && node.Input(1).size() == 1 ? AsDoubles(node.Input(1))[0] : 0.5;
-    if (training.size() != 1 || IsFloat(training.type)) return InvalidArgument(fmt::format("training_mode is {}, one bool required", TypeText(training)));
-    if (training.ints[0] != 0 && ratio != 0) return Unimplemented("training_mode is true: random by definition; export the model for inference");
+    if (training.size() != 1 || IsFloat(training.type))
+      return InvalidArgument(fmt::format("training_mode is {}, one bool required", TypeText(training)));
+    if (training.ints[0] != 0 && ratio != 0)
+      return Unimplemented("training_mode is true: random by definition; export the model for inference");
   }
   Tensor mask = Tensor::Zeros(x.dims, node.opset() >= 10 ? DataType::kBool : x.type);
   std::fill(mask.floats.begin(), mask.floats.end(), 1.0);
@@ -115,8 +126,8 @@ Outputs EvaluateDropout(const Node& node) {
 
 namespace {
 
-// Calls row(values) for each line along the axis, gathered and put back. Before opset 13 the tensor counts as the matrix
-// [product of dims before the axis, product of the rest], and the axis is 1 by default.
+// Calls row(values) for each line along the axis, gathered and put back. Before opset 13 the tensor counts as the
+// matrix [product of dims before the axis, product of the rest], and the axis is 1 by default.
 template <typename Row>
 Outputs ForEachRow(const Node& node, Row row) {
   Tensor y = node.Input(0);

@@ -40,7 +40,9 @@ int64_t GreatestTap(const Values& values, int64_t base, const int64_t* taps, int
   for (int64_t t = 0; t < count; ++t) {
     if (taps[t] < 0) continue;
     const auto value = values[base + taps[t]];
-    if (best < 0 || value > values[base + taps[best]] || (value != value && values[base + taps[best]] == values[base + taps[best]])) best = t;
+    if (best < 0 || value > values[base + taps[best]] ||
+        (value != value && values[base + taps[best]] == values[base + taps[best]]))
+      best = t;
   }
   return best;
 }
@@ -56,7 +58,8 @@ int64_t ColumnMajorIndex(int64_t row_major, const Dims& dims) {
 template <typename Values>
 void FillMaxPool(const Pool& p, const Values& x, bool column_major, Values& y, std::vector<int64_t>& indices) {
   using Value = typename Values::value_type;
-  const Value lowest = std::numeric_limits<Value>::has_infinity ? -std::numeric_limits<Value>::infinity() : std::numeric_limits<Value>::lowest();
+  const Value lowest = std::numeric_limits<Value>::has_infinity ? -std::numeric_limits<Value>::infinity()
+                                                                : std::numeric_limits<Value>::lowest();
   for (int64_t plane = 0; plane < p.planes; ++plane) {
     for (int64_t o = 0; o < p.output_size; ++o) {
       const int64_t* taps = p.table.data() + o * p.taps;

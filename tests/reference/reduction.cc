@@ -10,9 +10,9 @@ namespace lathe::reference {
 namespace {
 
 struct Reduction {
-  Dims dims;                       // Of the output.
-  std::vector<int64_t> target;     // Per input element: the output element it goes into.
-  bool nothing = false;            // noop_with_empty_axes: the input as it is.
+  Dims dims;                    // Of the output.
+  std::vector<int64_t> target;  // Per input element: the output element it goes into.
+  bool nothing = false;         // noop_with_empty_axes: the input as it is.
 };
 
 StatusOr<Reduction> Describe(const Node& node, int64_t axes_are_input_since) {
@@ -54,8 +54,9 @@ Outputs Reduce(const Node& node, int64_t axes_are_input_since, Fill start, OnFlo
 }
 
 Outputs Sum(const Node& node, int64_t axes_are_input_since) {
-  return Reduce(node, axes_are_input_since, {}, [](double a, double b) { return a + b; },
-                [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); });
+  return Reduce(
+      node, axes_are_input_since, {}, [](double a, double b) { return a + b; },
+      [](int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); });
 }
 
 }  // namespace
@@ -74,18 +75,20 @@ Outputs EvaluateReduceMax(const Node& node) {
   const DataType type = node.Input(0).type;
   const int64_t least = IsUnsigned(type) || type == DataType::kBool ? 0 : std::numeric_limits<int64_t>::min();
   if (node.Input(0).size() == 0 && !IsFloat(type)) return InvalidArgument("maximum of no integers");
-  return Reduce(node, 18, {-std::numeric_limits<double>::infinity(), least},
-                [](double a, double b) { return std::isnan(a) || a > b ? a : b; },
-                [=](int64_t a, int64_t b) { return IntLess(a, b, type) ? b : a; });
+  return Reduce(
+      node, 18, {-std::numeric_limits<double>::infinity(), least},
+      [](double a, double b) { return std::isnan(a) || a > b ? a : b; },
+      [=](int64_t a, int64_t b) { return IntLess(a, b, type) ? b : a; });
 }
 
 Outputs EvaluateReduceMin(const Node& node) {
   const DataType type = node.Input(0).type;
   const int64_t greatest = type == DataType::kUint64 ? -1 : std::numeric_limits<int64_t>::max();
   if (node.Input(0).size() == 0 && !IsFloat(type)) return InvalidArgument("minimum of no integers");
-  return Reduce(node, 18, {std::numeric_limits<double>::infinity(), greatest},
-                [](double a, double b) { return std::isnan(a) || a < b ? a : b; },
-                [=](int64_t a, int64_t b) { return IntLess(b, a, type) ? b : a; });
+  return Reduce(
+      node, 18, {std::numeric_limits<double>::infinity(), greatest},
+      [](double a, double b) { return std::isnan(a) || a < b ? a : b; },
+      [=](int64_t a, int64_t b) { return IntLess(b, a, type) ? b : a; });
 }
 
 }  // namespace lathe::reference

@@ -17,7 +17,10 @@ std::vector<Tensor> WithDims(const Tensor& x, Dims dims) {
 
 // 0 copies the input's dimension (unless allowzero), -1 is inferred.
 StatusOr<Dims> ResolveShape(const Dims& from, int64_t size, Dims shape, bool allow_zero) {
-  const auto fail = [&] { return InvalidArgument(fmt::format("shape {} does not fit {} elements of {}", DimsText(shape), size, DimsText(from))); };
+  const auto fail = [&] {
+    return InvalidArgument(
+        fmt::format("shape {} does not fit {} elements of {}", DimsText(shape), size, DimsText(from)));
+  };
   std::optional<size_t> inferred;
   Dims known;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -125,7 +128,8 @@ Outputs EvaluateConstant(const Node& node) {
     return One(Tensor::Ints({count}, std::move(values)));
   }
   if (node.Has("value_string") || node.Has("value_strings")) return Unimplemented("string constants");
-  ASSIGN_OR_RETURN(Tensor value, node.Has("sparse_value") ? node.SparseTensorValue("sparse_value") : node.TensorValue("value"));
+  ASSIGN_OR_RETURN(Tensor value,
+                   node.Has("sparse_value") ? node.SparseTensorValue("sparse_value") : node.TensorValue("value"));
   return One(std::move(value));
 }
 

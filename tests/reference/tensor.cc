@@ -13,7 +13,13 @@ namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 28;
 
-struct TypeRow { DataType type; std::string_view name; int bits; bool is_float; bool is_unsigned; };
+struct TypeRow {
+  DataType type;
+  std::string_view name;
+  int bits;
+  bool is_float;
+  bool is_unsigned;
+};
 constexpr TypeRow kTypes[] = {
     {DataType::kFloat32, "float32", 32, true, false},   {DataType::kUint8, "uint8", 8, false, true},
     {DataType::kInt8, "int8", 8, false, false},         {DataType::kUint16, "uint16", 16, false, true},
@@ -25,7 +31,8 @@ constexpr TypeRow kTypes[] = {
 };
 
 const TypeRow& Row(DataType type) {
-  const TypeRow* row = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) { return r.type == type; });
+  const TypeRow* row =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) { return r.type == type; });
   CHECK(row != std::end(kTypes)) << "data type " << static_cast<int>(type);
   return *row;
 }
@@ -36,7 +43,8 @@ StatusOr<DataType> DataTypeFromOnnx(int number) {
   for (const TypeRow& row : kTypes) {
     if (static_cast<int>(row.type) == number) return row.type;
   }
-  return Unimplemented(fmt::format("data type {}: the evaluator knows bool, integers and floats up to 64 bits", number));
+  return Unimplemented(
+      fmt::format("data type {}: the evaluator knows bool, integers and floats up to 64 bits", number));
 }
 
 std::string_view DataTypeName(DataType type) { return Row(type).name; }
@@ -114,7 +122,8 @@ std::vector<double> AsDoubles(const Tensor& tensor) {
   std::vector<double> values;
   values.reserve(tensor.ints.size());
   for (int64_t v : tensor.ints) {
-    values.push_back(tensor.type == DataType::kUint64 ? static_cast<double>(static_cast<uint64_t>(v)) : static_cast<double>(v));
+    values.push_back(tensor.type == DataType::kUint64 ? static_cast<double>(static_cast<uint64_t>(v))
+                                                      : static_cast<double>(v));
   }
   return values;
 }

@@ -13,8 +13,19 @@ namespace lathe::reference {
 
 // ONNX's TensorProto.DataType numbers. Strings and complex numbers are outside the evaluator.
 enum class DataType : int {
-  kFloat32 = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kBool = 9, kFloat16 = 10,
-  kFloat64 = 11, kUint32 = 12, kUint64 = 13, kBfloat16 = 16,
+  kFloat32 = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kBool = 9,
+  kFloat16 = 10,
+  kFloat64 = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kBfloat16 = 16,
 };
 
 // `number` as it stands in a file: one of the types above, or an error that names it.
@@ -25,8 +36,8 @@ bool IsUnsigned(DataType type);  // uint8 ... uint64; bool is not.
 
 using Dims = std::vector<int64_t>;
 
-// Row-major. The elements are in `floats` if IsFloat(type), otherwise in `ints`; the other one is empty. A bool is 0 or 1, a
-// uint64 its bit pattern. Values of narrow float types are not rounded to them between operators.
+// Row-major. The elements are in `floats` if IsFloat(type), otherwise in `ints`; the other one is empty. A bool is 0 or
+// 1, a uint64 its bit pattern. Values of narrow float types are not rounded to them between operators.
 struct Tensor {
   DataType type = DataType::kFloat32;
   Dims dims;  // Empty for a scalar.
@@ -59,12 +70,15 @@ std::vector<double> AsDoubles(const Tensor& tensor);
 StatusOr<int64_t> NormalizeAxis(int64_t axis, int64_t rank);
 StatusOr<Dims> NormalizeAxes(std::span<const int64_t> axes, int64_t rank);  // In the given order, without repetition.
 
-// Every operator that only moves elements is one Take: per output axis and coordinate, the offset that it adds in the input, or
-// kOutside for a coordinate that shows the fill value.
+// Every operator that only moves elements is one Take: per output axis and coordinate, the offset that it adds in the
+// input, or kOutside for a coordinate that shows the fill value.
 inline constexpr int64_t kOutside = -1;
 using AxisOffsets = std::vector<std::vector<int64_t>>;
 std::vector<int64_t> OuterSum(const AxisOffsets& axes);  // Row-major; kOutside if any part is.
-struct Fill { double float_value = 0; int64_t int_value = 0; };
+struct Fill {
+  double float_value = 0;
+  int64_t int_value = 0;
+};
 Tensor Take(const Tensor& from, Dims dims, std::span<const int64_t> offsets, Fill fill = {});
 
 // Right-aligned multidirectional broadcasting, as numpy's.

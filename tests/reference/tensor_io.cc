@@ -53,7 +53,8 @@ double DecodeSmallFloat(uint16_t bits, int mantissa_bits, int bias) {
 template <typename Stored, typename Out, typename Convert>
 Status ReadRaw(const std::string& raw, std::vector<Out>& out, Convert convert) {
   if (raw.size() != out.size() * sizeof(Stored)) {
-    return InvalidArgument(fmt::format("raw_data has {} bytes, {} elements need {}", raw.size(), out.size(), out.size() * sizeof(Stored)));
+    return InvalidArgument(
+        fmt::format("raw_data has {} bytes, {} elements need {}", raw.size(), out.size(), out.size() * sizeof(Stored)));
   }
   for (size_t i = 0; i < out.size(); ++i) {
     Stored stored;
@@ -79,31 +80,52 @@ constexpr auto kBrain = [](auto v) { return Bfloat16ToDouble(static_cast<uint16_
 
 Status ReadRawElements(const std::string& raw, Tensor& t) {
   switch (t.type) {
-    case DataType::kFloat32: return ReadRaw<float>(raw, t.floats, kSame);
-    case DataType::kFloat64: return ReadRaw<double>(raw, t.floats, kSame);
-    case DataType::kFloat16: return ReadRaw<uint16_t>(raw, t.floats, kHalf);
-    case DataType::kBfloat16: return ReadRaw<uint16_t>(raw, t.floats, kBrain);
-    case DataType::kUint8: return ReadRaw<uint8_t>(raw, t.ints, kInt);
-    case DataType::kInt8: return ReadRaw<int8_t>(raw, t.ints, kInt);
-    case DataType::kUint16: return ReadRaw<uint16_t>(raw, t.ints, kInt);
-    case DataType::kInt16: return ReadRaw<int16_t>(raw, t.ints, kInt);
-    case DataType::kInt32: return ReadRaw<int32_t>(raw, t.ints, kInt);
-    case DataType::kUint32: return ReadRaw<uint32_t>(raw, t.ints, kInt);
-    case DataType::kInt64: case DataType::kUint64: return ReadRaw<int64_t>(raw, t.ints, kInt);
-    case DataType::kBool: return ReadRaw<uint8_t>(raw, t.ints, [](uint8_t v) { return int64_t{v != 0}; });
+    case DataType::kFloat32:
+      return ReadRaw<float>(raw, t.floats, kSame);
+    case DataType::kFloat64:
+      return ReadRaw<double>(raw, t.floats, kSame);
+    case DataType::kFloat16:
+      return ReadRaw<uint16_t>(raw, t.floats, kHalf);
+    case DataType::kBfloat16:
+      return ReadRaw<uint16_t>(raw, t.floats, kBrain);
+    case DataType::kUint8:
+      return ReadRaw<uint8_t>(raw, t.ints, kInt);
+    case DataType::kInt8:
+      return ReadRaw<int8_t>(raw, t.ints, kInt);
+    case DataType::kUint16:
+      return ReadRaw<uint16_t>(raw, t.ints, kInt);
+    case DataType::kInt16:
+      return ReadRaw<int16_t>(raw, t.ints, kInt);
+    case DataType::kInt32:
+      return ReadRaw<int32_t>(raw, t.ints, kInt);
+    case DataType::kUint32:
+      return ReadRaw<uint32_t>(raw, t.ints, kInt);
+    case DataType::kInt64:
+    case DataType::kUint64:
+      return ReadRaw<int64_t>(raw, t.ints, kInt);
+    case DataType::kBool:
+      return ReadRaw<uint8_t>(raw, t.ints, [](uint8_t v) { return int64_t{v != 0}; });
   }
   return InternalError("data type outside the table");
 }
 
 Status ReadTypedElements(const onnx::TensorProto& p, Tensor& t) {
   switch (t.type) {
-    case DataType::kFloat32: return ReadField(p.float_data(), t.floats, kSame);
-    case DataType::kFloat64: return ReadField(p.double_data(), t.floats, kSame);
-    case DataType::kFloat16: return ReadField(p.int32_data(), t.floats, kHalf);
-    case DataType::kBfloat16: return ReadField(p.int32_data(), t.floats, kBrain);
-    case DataType::kInt64: return ReadField(p.int64_data(), t.ints, kInt);
-    case DataType::kUint32: case DataType::kUint64: return ReadField(p.uint64_data(), t.ints, kInt);
-    default: return ReadField(p.int32_data(), t.ints, [&](int32_t v) { return WrapInt(v, t.type); });
+    case DataType::kFloat32:
+      return ReadField(p.float_data(), t.floats, kSame);
+    case DataType::kFloat64:
+      return ReadField(p.double_data(), t.floats, kSame);
+    case DataType::kFloat16:
+      return ReadField(p.int32_data(), t.floats, kHalf);
+    case DataType::kBfloat16:
+      return ReadField(p.int32_data(), t.floats, kBrain);
+    case DataType::kInt64:
+      return ReadField(p.int64_data(), t.ints, kInt);
+    case DataType::kUint32:
+    case DataType::kUint64:
+      return ReadField(p.uint64_data(), t.ints, kInt);
+    default:
+      return ReadField(p.int32_data(), t.ints, [&](int32_t v) { return WrapInt(v, t.type); });
   }
 }
 
@@ -118,14 +140,27 @@ void WriteRaw(const std::vector<In>& in, std::string& raw, Convert convert) {
 
 void WriteElements(const Tensor& t, std::string& raw) {
   switch (t.type) {
-    case DataType::kFloat32: return WriteRaw<float>(t.floats, raw, kSame);
-    case DataType::kFloat64: return WriteRaw<double>(t.floats, raw, kSame);
-    case DataType::kFloat16: return WriteRaw<uint16_t>(t.floats, raw, DoubleToHalf);
-    case DataType::kBfloat16: return WriteRaw<uint16_t>(t.floats, raw, DoubleToBfloat16);
-    case DataType::kUint8: case DataType::kInt8: case DataType::kBool: return WriteRaw<uint8_t>(t.ints, raw, kSame);
-    case DataType::kUint16: case DataType::kInt16: return WriteRaw<uint16_t>(t.ints, raw, kSame);
-    case DataType::kInt32: case DataType::kUint32: return WriteRaw<uint32_t>(t.ints, raw, kSame);
-    case DataType::kInt64: case DataType::kUint64: return WriteRaw<int64_t>(t.ints, raw, kSame);
+    case DataType::kFloat32:
+      return WriteRaw<float>(t.floats, raw, kSame);
+    case DataType::kFloat64:
+      return WriteRaw<double>(t.floats, raw, kSame);
+    case DataType::kFloat16:
+      return WriteRaw<uint16_t>(t.floats, raw, DoubleToHalf);
+    case DataType::kBfloat16:
+      return WriteRaw<uint16_t>(t.floats, raw, DoubleToBfloat16);
+    case DataType::kUint8:
+    case DataType::kInt8:
+    case DataType::kBool:
+      return WriteRaw<uint8_t>(t.ints, raw, kSame);
+    case DataType::kUint16:
+    case DataType::kInt16:
+      return WriteRaw<uint16_t>(t.ints, raw, kSame);
+    case DataType::kInt32:
+    case DataType::kUint32:
+      return WriteRaw<uint32_t>(t.ints, raw, kSame);
+    case DataType::kInt64:
+    case DataType::kUint64:
+      return WriteRaw<int64_t>(t.ints, raw, kSame);
   }
 }
 
@@ -157,10 +192,12 @@ StatusOr<Tensor> FromProto(const onnx::TensorProto& proto) {
     ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
     const size_t stored = proto.has_raw_data() ? proto.raw_data().size() : proto.ByteSizeLong();
     if (static_cast<size_t>(count) > stored) {  // Every element takes at least a byte: no allocation for a lie.
-      return InvalidArgument(fmt::format("shape {} has {} elements, {} bytes are stored", DimsText(dims), count, stored));
+      return InvalidArgument(
+          fmt::format("shape {} has {} elements, {} bytes are stored", DimsText(dims), count, stored));
     }
     Tensor tensor = Tensor::Zeros(std::move(dims), type);
-    RETURN_IF_ERROR(proto.has_raw_data() ? ReadRawElements(proto.raw_data(), tensor) : ReadTypedElements(proto, tensor));
+    RETURN_IF_ERROR(proto.has_raw_data() ? ReadRawElements(proto.raw_data(), tensor)
+                                         : ReadTypedElements(proto, tensor));
     return tensor;
   };
   StatusOr<Tensor> tensor = read();
@@ -180,7 +217,8 @@ StatusOr<Tensor> LoadTensor(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return NotFound(fmt::format("open {}: cannot be read; check the path", path));
   onnx::TensorProto proto;
-  if (!proto.ParseFromIstream(&file)) return InvalidArgument(fmt::format("read {}: not a serialized TensorProto", path));
+  if (!proto.ParseFromIstream(&file))
+    return InvalidArgument(fmt::format("read {}: not a serialized TensorProto", path));
   StatusOr<Tensor> tensor = FromProto(proto);
   if (!tensor.ok()) return tensor.status().WithContext(path);
   return tensor;

@@ -21,7 +21,9 @@ StatusOr<Tensor> LoadTensor(const std::string& path);
 Status SaveTensor(const Tensor& tensor, const std::string& name, const std::string& path);
 
 // input_0.pb, input_1.pb, ... of a folder as far as they exist; the same for outputs.
-struct DataSet { std::vector<Tensor> inputs, outputs; };
+struct DataSet {
+  std::vector<Tensor> inputs, outputs;
+};
 StatusOr<DataSet> LoadDataSet(const std::string& folder);
 // The folders <case>/test_data_set_<k>, sorted.
 std::vector<std::string> DataSetFolders(const std::string& case_folder);

@@ -15,14 +15,17 @@ constexpr int64_t kMaxAttribute = int64_t{1} << 24;
 StatusOr<Dims> PerAxis(const Node& node, std::string_view name, size_t count, int64_t absent, int64_t low) {
   Dims values = node.Ints(name);
   if (values.empty()) values.assign(count, absent);
-  const bool legal = std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= low && v <= kMaxAttribute; });
+  const bool legal =
+      std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= low && v <= kMaxAttribute; });
   if (values.size() != count || !legal) {
-    return InvalidArgument(fmt::format("attribute {} is {}, {} values of at least {} required", name, DimsText(values), count, low));
+    return InvalidArgument(
+        fmt::format("attribute {} is {}, {} values of at least {} required", name, DimsText(values), count, low));
   }
   return values;
 }
 
-// SAME: as many outputs as strides fit into the input; the odd padding element goes to the end (UPPER) or the begin (LOWER).
+// SAME: as many outputs as strides fit into the input; the odd padding element goes to the end (UPPER) or the begin
+// (LOWER).
 void PadForSameSize(Window& w, size_t axis, bool upper) {
   w.output[axis] = (w.input[axis] + w.strides[axis] - 1) / w.strides[axis];
   const int64_t extent = (w.kernel[axis] - 1) * w.dilations[axis] + 1;
@@ -35,8 +38,9 @@ Status SizeOutput(Window& w, size_t axis, bool ceil_mode) {
   const int64_t extent = (w.kernel[axis] - 1) * w.dilations[axis] + 1;
   const int64_t room = w.input[axis] + w.pads_begin[axis] + w.pads_end[axis] - extent;
   if (room < 0) {
-    return InvalidArgument(fmt::format("spatial axis {}: window of {} does not fit into {} elements with padding {} + {}", axis,
-                                       extent, w.input[axis], w.pads_begin[axis], w.pads_end[axis]));
+    return InvalidArgument(
+        fmt::format("spatial axis {}: window of {} does not fit into {} elements with padding {} + {}", axis, extent,
+                    w.input[axis], w.pads_begin[axis], w.pads_end[axis]));
   }
   const int64_t stride = w.strides[axis];
   w.output[axis] = (ceil_mode ? room + stride - 1 : room) / stride + 1;
@@ -49,7 +53,8 @@ Status SizeOutput(Window& w, size_t axis, bool ceil_mode) {
 
 StatusOr<Window> MakeWindow(const Node& node, Dims input, Dims kernel) {
   const size_t rank = input.size();
-  if (kernel.size() != rank || std::any_of(kernel.begin(), kernel.end(), [](int64_t k) { return k < 1 || k > kMaxAttribute; })) {
+  if (kernel.size() != rank ||
+      std::any_of(kernel.begin(), kernel.end(), [](int64_t k) { return k < 1 || k > kMaxAttribute; })) {
     return InvalidArgument(fmt::format("kernel_shape is {}, {} positive values required", DimsText(kernel), rank));
   }
   Window w{.input = std::move(input), .kernel = std::move(kernel), .output = Dims(rank)};
@@ -58,7 +63,8 @@ StatusOr<Window> MakeWindow(const Node& node, Dims input, Dims kernel) {
   const std::string auto_pad = node.String("auto_pad", "NOTSET");
   const bool upper = auto_pad == "SAME_UPPER", lower = auto_pad == "SAME_LOWER";
   if (!upper && !lower && auto_pad != "NOTSET" && auto_pad != "VALID") {
-    return InvalidArgument(fmt::format("attribute auto_pad is \"{}\"; NOTSET, VALID, SAME_UPPER or SAME_LOWER required", auto_pad));
+    return InvalidArgument(
+        fmt::format("attribute auto_pad is \"{}\"; NOTSET, VALID, SAME_UPPER or SAME_LOWER required", auto_pad));
   }
   Dims pads(2 * rank, 0);  // Begins, then ends.
   if (auto_pad == "NOTSET") {
