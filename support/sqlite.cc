@@ -25,7 +25,10 @@ Meaning MeaningOf(int code, int system_error) {
   switch (code & 0xff) {
     case SQLITE_FULL: return {StatusCode::kResourceExhausted, "free some space and repeat"};
     case SQLITE_IOERR:
-      if (MeansFullDisk(system_error)) return {StatusCode::kResourceExhausted, "free some space and repeat"};
+      // A full disk is SQLITE_FULL; a quota or a size limit shows as a failed write, and a failed COMMIT has lost its errno.
+      if (code == SQLITE_IOERR_WRITE || MeansFullDisk(system_error)) {
+        return {StatusCode::kResourceExhausted, "free some space or raise the quota and repeat"};
+      }
       return {StatusCode::kUnavailable, "check the disk and repeat"};
     case SQLITE_READONLY: return {StatusCode::kFailedPrecondition, "make the file and its folder writable or choose another file"};
     case SQLITE_CORRUPT: return {StatusCode::kDataLoss, "restore a copy or choose another file"};
@@ -159,7 +162,8 @@ StatusOr<bool> Statement::Step() {
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
-  return db_.Error(sqlite3_stmt_readonly(statement_) ? "read" : "write", code);
+  const bool commits = sqlite3_stricmp(sqlite3_sql(statement_), "COMMIT") == 0;
+  return db_.Error(sqlite3_stmt_readonly(statement_) && !commits ? "read" : "write", code);
 }
 
 void Statement::Reset() {

@@ -274,7 +274,8 @@ TEST_P(StoreTest, OrdersHistoryFromBestToFailed) {
   scene.Measure(3, 200);
   scene.Measure(4, 100);
   std::vector<S> outcomes;
-  for (const TuningRecord& record : *store_.History(MakeKey(), 100)) outcomes.push_back(record.status);
+  const std::vector<TuningRecord> history = *store_.History(MakeKey(), 100);
+  for (const TuningRecord& record : history) outcomes.push_back(record.status);
   EXPECT_THAT(outcomes, ElementsAre(S::kOk, S::kOk, S::kCensored, S::kCrash));
   EXPECT_EQ(store_.History(MakeKey(), 1)->front().timings->median_ns, 100);
 }
