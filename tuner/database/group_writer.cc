@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace lathe {
 
 GroupWriter::GroupWriter(std::unique_ptr<sqlite::Connection> db, Limits limits)
@@ -16,8 +18,8 @@ GroupWriter::~GroupWriter() {
   thread_.join();
 }
 
-Status GroupWriter::Run(const Operation& operation) {
-  Pending pending{&operation};
+Status GroupWriter::Run(const Operation& operation, Durability durability) {
+  Pending pending{&operation, durability};
   std::unique_lock lock(mutex_);
   queue_.push_back(&pending);
   wake_.notify_one();
@@ -48,11 +50,14 @@ void GroupWriter::Loop() {
 // Called and left with the lock held; runs the operations without it.
 void GroupWriter::CommitGroup(std::unique_lock<std::mutex>& lock) {
   std::deque<Pending*> group;
+  const bool synced = std::any_of(queue_.begin(), queue_.end(), [](const Pending* p) { return p->durability == Durability::kPowerLoss; });
+  const Durability durability = synced ? Durability::kPowerLoss : Durability::kProcess;
   lock.unlock();
   const auto started = std::chrono::steady_clock::now();
-  Status fate = db_->Run("BEGIN IMMEDIATE");
+  Status fate = Begin(durability);
   lock.lock();
   while (!queue_.empty() && static_cast<int>(group.size()) < limits_.operations &&
+         (synced || queue_.front()->durability == Durability::kProcess) &&
          (group.empty() || std::chrono::steady_clock::now() - started < limits_.duration)) {
     Pending* pending = queue_.front();
     queue_.pop_front();
@@ -73,6 +78,14 @@ void GroupWriter::CommitGroup(std::unique_lock<std::mutex>& lock) {
     pending->done = true;
     pending->finished.notify_one();
   }
+}
+
+Status GroupWriter::Begin(Durability durability) {
+  if (durability != durability_) {  // Legal between transactions only.
+    RETURN_IF_ERROR(db_->Execute(durability == Durability::kPowerLoss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));
+    durability_ = durability;
+  }
+  return db_->Run("BEGIN IMMEDIATE");
 }
 
 // An error here is the whole group's: SQLite has given up the transaction (disk full, I/O error).

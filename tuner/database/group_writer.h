@@ -2,7 +2,8 @@
 //
 // An operation runs in a savepoint of its own, so one that fails takes back only itself. A transaction takes what is waiting,
 // ends after 256 operations or 5 ms, and never waits for more: while one commit is on its way to the disk, the next group
-// gathers by itself, and a lone caller pays for one commit only.
+// gathers by itself, and a lone caller pays for one commit only. A group of operations that need not survive power loss is
+// not synced; the next synced group takes it along, so the order of what survives is the order of the commits.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,12 @@
 #include "support/sqlite.h"
 
 namespace lathe {
+
+// What an answered operation survives. Both survive kill -9; the difference is one fsync.
+enum class Durability {
+  kPowerLoss,  // For what cannot be had again: records, jobs, epochs.
+  kProcess,    // For what is repeated harmlessly when lost: claims, progress, heartbeats, renewals.
+};
 
 class GroupWriter {
  public:
@@ -32,18 +39,20 @@ class GroupWriter {
   ~GroupWriter();  // Finishes what is queued.
 
   // Waits until the operation is committed; its own error or the commit's otherwise.
-  Status Run(const Operation& operation);
+  Status Run(const Operation& operation, Durability durability);
   Counters counters() const;
 
  private:
   struct Pending {
     const Operation* operation;
+    Durability durability;
     Status status;
     bool done = false;
     std::condition_variable finished;
   };
   void Loop();
   void CommitGroup(std::unique_lock<std::mutex>& lock);
+  Status Begin(Durability durability);
   Status RunOne(Pending& pending);
   void FoldWal();
 
@@ -55,6 +64,7 @@ class GroupWriter {
   bool closing_ = false;         // Guarded by mutex_.
   Counters counters_;            // Guarded by mutex_.
   bool wal_has_pages_ = false;   // The writer's thread only.
+  Durability durability_ = Durability::kPowerLoss;  // Of the connection at present; the writer's thread only.
   std::thread thread_;           // Last: starts when all else is ready.
 };
 

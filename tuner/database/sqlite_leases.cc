@@ -79,7 +79,7 @@ StatusOr<DeviceRow> SqliteStore::RegisterDevice(const NewDevice& device, int64_t
 }
 
 Status SqliteStore::Heartbeat(int64_t device_id, int64_t now) {
-  return Write([&](Connection& db) -> Status {
+  return WriteSoft([&](Connection& db) -> Status {
     RETURN_IF_ERROR(ReadDevice(db, device_id).status());
     return db.Run("UPDATE device SET last_seen_unix_ns = max(last_seen_unix_ns, ?) WHERE id = ?", now, device_id);
   });
@@ -119,7 +119,7 @@ StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view h
 }
 
 StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) {
-  return Write([&](Connection& db) -> StatusOr<LeaseRow> {
+  return WriteSoft([&](Connection& db) -> StatusOr<LeaseRow> {
     ASSIGN_OR_RETURN(LeaseRow lease, LeaseInForce(db, device_id, epoch, now));
     lease.expires_unix_ns = std::max(lease.expires_unix_ns, expires);  // A delayed renewal never shortens.
     RETURN_IF_ERROR(db.Run("UPDATE lease SET expires_unix_ns = ? WHERE id = ?", lease.expires_unix_ns, lease.id));

@@ -39,7 +39,7 @@ Status QuickCheck(Connection& db) {
   return DataLoss(fmt::format("open {}: {}; restore a copy or choose another file", db.path(), verdict));
 }
 
-// synchronous FULL: what was answered survives power loss. mmap stays off: an I/O error must be an error, not a signal.
+// synchronous FULL: what was answered survives power loss (group_writer.h says what need not). mmap stays off: an I/O error must be an error, not a signal.
 constexpr const char* kWriterPragmas =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA mmap_size = 0;"
     "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY";
@@ -95,15 +95,18 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::stri
   return store;
 }
 
-Status SqliteStore::RunWrite(const Operation& operation) {
+Status SqliteStore::RunDurable(const Operation& operation) { return RunWrite(operation, Durability::kPowerLoss); }
+Status SqliteStore::RunSoft(const Operation& operation) { return RunWrite(operation, Durability::kProcess); }
+
+Status SqliteStore::RunWrite(const Operation& operation, Durability durability) {
   if (writer_ == nullptr) {
     return FailedPrecondition(fmt::format("write {}: opened read-only; use the process that owns the file", path_));
   }
-  return writer_->Run(operation);
+  return writer_->Run(operation, durability);
 }
 
 Status SqliteStore::RunRead(const Operation& operation) {
-  if (in_memory_) return writer_->Run(operation);
+  if (in_memory_) return writer_->Run(operation, Durability::kProcess);
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, BorrowReader());
   Status status = [&]() -> Status {
     ASSIGN_OR_RETURN(sqlite::Transaction snapshot, sqlite::Transaction::Begin(*reader, sqlite::Transaction::Kind::kRead));

@@ -18,6 +18,7 @@ namespace lathe {
 namespace sqlite { class Connection; }
 class GroupWriter;
 class OwnerLock;
+enum class Durability;
 
 class SqliteStore : public Store {
  public:
@@ -89,7 +90,9 @@ class SqliteStore : public Store {
  private:
   using Operation = std::function<Status(sqlite::Connection&)>;
   explicit SqliteStore(std::string path);
-  Status RunWrite(const Operation& operation);
+  Status RunWrite(const Operation& operation, Durability durability);
+  Status RunDurable(const Operation& operation);
+  Status RunSoft(const Operation& operation);
   Status RunRead(const Operation& operation);
   StatusOr<std::unique_ptr<sqlite::Connection>> BorrowReader();
   void ReturnReader(std::unique_ptr<sqlite::Connection> reader);
@@ -106,8 +109,12 @@ class SqliteStore : public Store {
       return *std::move(result);
     }
   }
+  // Survives power loss once answered.
   template <typename Verb>
-  auto Write(const Verb& verb) { return Carry(&SqliteStore::RunWrite, verb); }
+  auto Write(const Verb& verb) { return Carry(&SqliteStore::RunDurable, verb); }
+  // Survives kill -9; after power loss it may not have happened.
+  template <typename Verb>
+  auto WriteSoft(const Verb& verb) { return Carry(&SqliteStore::RunSoft, verb); }
   template <typename Verb>
   auto Read(const Verb& verb) { return Carry(&SqliteStore::RunRead, verb); }
 

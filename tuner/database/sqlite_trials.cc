@@ -285,7 +285,7 @@ StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, Tria
   const TrialState from = to == TrialState::kBuildQueued ? TrialState::kProposed
                           : to == TrialState::kRunning   ? TrialState::kAssigned
                                                          : TrialState::kBuilt;
-  return Write([&](Connection& db) -> StatusOr<bool> {
+  return WriteSoft([&](Connection& db) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
     if (trial.attempt == attempt && trial.state == to) return true;  // Said twice.
     if (trial.attempt != attempt || trial.state != from) return false;
@@ -297,7 +297,7 @@ StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, Tria
 
 StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter, int64_t now) {
   if (worker.empty()) return InvalidArgument("claim for build: the worker's name is empty");
-  return Write([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
+  return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
     ASSIGN_OR_RETURN(const auto id, OldestWaiting(db, "SELECT r.id FROM trial r WHERE r.state = 'BUILD_QUEUED' AND r.not_before_unix_ns <= ?4 "
                                                       "AND ?5 = ''", filter, now, ""));
     if (!id.has_value()) return std::optional<TrialRow>();
@@ -310,17 +310,19 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view wo
 
 StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) {
   RETURN_IF_ERROR(CheckBuildResult(result, after_success));
-  return Write([&](Connection& db) -> StatusOr<CommitAnswer> {
+  const auto commit = [&](Connection& db) -> StatusOr<CommitAnswer> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
     if (trial.state != TrialState::kBuilding || trial.attempt != result.attempt) return AnswerOldBuild(db, trial, result);
     if (const auto* artifact = std::get_if<BuiltArtifact>(&result.outcome)) return CommitArtifact(db, trial, *artifact, after_success, now);
     const auto& failure = std::get<BuildFailure>(result.outcome);
     return EndWithoutDevice(db, trial, failure.outcome, result.environment, failure.error, trial.infra_failures, now);
-  });
+  };
+  // An artifact can be built again; a failure is a record.
+  return std::holds_alternative<BuiltArtifact>(result.outcome) ? WriteSoft(commit) : Write(commit);
 }
 
 StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter, int64_t now) {
-  return Write([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
+  return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
     RETURN_IF_ERROR(CheckLeaseInForce(db, device_id, epoch, now));
     ASSIGN_OR_RETURN(const auto id, OldestWaiting(

@@ -1,7 +1,8 @@
 // The Store: the only authority for jobs, trials, leases, devices and records.
 //
 // Each verb is one transaction: when it returns OK, what it did survives `kill -9` and power loss; when it returns an
-// error, nothing of it happened. Verbs may be called from any thread. They take the time from the caller and draw no random
+// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat and RenewLease survive `kill -9`
+// only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at its record. Verbs may be called from any thread. They take the time from the caller and draw no random
 // numbers. A repeated verb is harmless: by request id, by attempt, by epoch or by result key.
 #pragma once
 
