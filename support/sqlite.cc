@@ -23,36 +23,50 @@ struct Meaning {
 
 Meaning MeaningOf(int code, int system_error) {
   switch (code & 0xff) {
-    case SQLITE_FULL: return {StatusCode::kResourceExhausted, "free some space and repeat"};
+    case SQLITE_FULL:
+      return {StatusCode::kResourceExhausted, "free some space and repeat"};
     case SQLITE_IOERR:
-      // A full disk is SQLITE_FULL; a quota or a size limit shows as a failed write, and a failed COMMIT has lost its errno.
+      // A full disk is SQLITE_FULL; a quota or a size limit shows as a failed write, and a failed COMMIT has lost its
+      // errno.
       if (code == SQLITE_IOERR_WRITE || MeansFullDisk(system_error)) {
         return {StatusCode::kResourceExhausted, "free some space or raise the quota and repeat"};
       }
       return {StatusCode::kUnavailable, "check the disk and repeat"};
-    case SQLITE_READONLY: return {StatusCode::kFailedPrecondition, "make the file and its folder writable or choose another file"};
-    case SQLITE_CORRUPT: return {StatusCode::kDataLoss, "restore a copy or choose another file"};
-    case SQLITE_NOTADB: return {StatusCode::kDataLoss, "restore a copy or choose another file"};
+    case SQLITE_READONLY:
+      return {StatusCode::kFailedPrecondition, "make the file and its folder writable or choose another file"};
+    case SQLITE_CORRUPT:
+      return {StatusCode::kDataLoss, "restore a copy or choose another file"};
+    case SQLITE_NOTADB:
+      return {StatusCode::kDataLoss, "restore a copy or choose another file"};
     case SQLITE_CANTOPEN:
       if (system_error == ENOENT) return {StatusCode::kNotFound, "check the path"};
       return {StatusCode::kFailedPrecondition, "check the path and its permissions"};
     case SQLITE_PERM:
-    case SQLITE_AUTH: return {StatusCode::kPermissionDenied, "check the permissions"};
+    case SQLITE_AUTH:
+      return {StatusCode::kPermissionDenied, "check the permissions"};
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return {StatusCode::kUnavailable, "another process holds the file; repeat"};
-    case SQLITE_NOMEM: return {StatusCode::kResourceExhausted, "free some memory and repeat"};
-    case SQLITE_TOOBIG: return {StatusCode::kInvalidArgument, "make the value smaller"};
-    case SQLITE_CONSTRAINT: return {StatusCode::kInvalidArgument, "check the values"};
-    case SQLITE_INTERRUPT: return {StatusCode::kCancelled, "repeat"};
-    default: return {StatusCode::kInternal, "report this"};
+    case SQLITE_LOCKED:
+      return {StatusCode::kUnavailable, "another process holds the file; repeat"};
+    case SQLITE_NOMEM:
+      return {StatusCode::kResourceExhausted, "free some memory and repeat"};
+    case SQLITE_TOOBIG:
+      return {StatusCode::kInvalidArgument, "make the value smaller"};
+    case SQLITE_CONSTRAINT:
+      return {StatusCode::kInvalidArgument, "check the values"};
+    case SQLITE_INTERRUPT:
+      return {StatusCode::kCancelled, "repeat"};
+    default:
+      return {StatusCode::kInternal, "report this"};
   }
 }
 
 std::string UriOf(const std::string& path, std::string_view query) {
   std::string uri = "file:";
   for (char c : path) {
-    if (c == '?' || c == '#' || c == '%') uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
-    else uri += c;
+    if (c == '?' || c == '#' || c == '%')
+      uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    else
+      uri += c;
   }
   return uri.append(query);
 }
@@ -68,7 +82,8 @@ Connection::~Connection() {
 
 StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path, Mode mode) {
   if (path.empty()) return InvalidArgument("open database: the path is empty; name a file");
-  const int flags = SQLITE_OPEN_NOMUTEX | (mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+  const int flags = SQLITE_OPEN_NOMUTEX |
+                    (mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
   const bool immutable = mode == Mode::kImmutable;
   const std::string name = immutable ? UriOf(path, "?immutable=1") : path;
   sqlite3* raw = nullptr;
@@ -85,9 +100,11 @@ Status Connection::Error(std::string_view operation, int code) const {
   const int system_error = sqlite3_system_errno(db_);
   const Meaning meaning = MeaningOf(code, system_error);
   const int primary = code & 0xff;
-  const bool os_matters = system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL);
+  const bool os_matters =
+      system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL);
   const std::string os_words = os_matters ? fmt::format(" ({})", std::strerror(system_error)) : "";
-  return Status(meaning.code, fmt::format("{} {}: {}{}; {}", operation, path_, sqlite3_errmsg(db_), os_words, meaning.next_step));
+  return Status(meaning.code,
+                fmt::format("{} {}: {}{}; {}", operation, path_, sqlite3_errmsg(db_), os_words, meaning.next_step));
 }
 
 Status Connection::Execute(const std::string& script) {
@@ -128,7 +145,8 @@ Digest Row::Sha(int column) const {
 
 StatusOr<std::unique_ptr<Statement>> Statement::Prepare(Connection& db, std::string_view sql) {
   sqlite3_stmt* raw = nullptr;
-  const int code = sqlite3_prepare_v3(db.db_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  const int code =
+      sqlite3_prepare_v3(db.db_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
   if (code != SQLITE_OK) return db.Error("read", code);
   return std::unique_ptr<Statement>(new Statement(db, raw));
 }

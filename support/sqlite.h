@@ -25,7 +25,9 @@ namespace lathe::sqlite {
 class Statement;
 
 // Text is bound as TEXT; wrap what is bytes. The bytes must outlive the call.
-struct Bytes { std::string_view data; };
+struct Bytes {
+  std::string_view data;
+};
 
 // One connection. Not thread-safe; one thread at a time.
 class Connection {
@@ -86,24 +88,34 @@ class Row {
   std::string_view Blob(int column) const;
   Digest Sha(int column) const;  // Zero-filled unless 32 bytes are stored.
   std::string String(int column) const { return std::string(Text(column)); }
-  std::optional<int64_t> MaybeInt(int column) const { return IsNull(column) ? std::nullopt : std::optional(Int(column)); }
-  std::optional<double> MaybeReal(int column) const { return IsNull(column) ? std::nullopt : std::optional(Real(column)); }
-  std::optional<Digest> MaybeSha(int column) const { return IsNull(column) ? std::nullopt : std::optional(Sha(column)); }
+  std::optional<int64_t> MaybeInt(int column) const {
+    return IsNull(column) ? std::nullopt : std::optional(Int(column));
+  }
+  std::optional<double> MaybeReal(int column) const {
+    return IsNull(column) ? std::nullopt : std::optional(Real(column));
+  }
+  std::optional<Digest> MaybeSha(int column) const {
+    return IsNull(column) ? std::nullopt : std::optional(Sha(column));
+  }
 
   template <typename T>
   T Get(int column) const {
-    if constexpr (std::is_same_v<T, std::string>) return String(column);
-    else if constexpr (std::is_same_v<T, Digest>) return Sha(column);
-    else if constexpr (std::floating_point<T>) return static_cast<T>(Real(column));
-    else return static_cast<T>(Int(column));
+    if constexpr (std::is_same_v<T, std::string>)
+      return String(column);
+    else if constexpr (std::is_same_v<T, Digest>)
+      return Sha(column);
+    else if constexpr (std::floating_point<T>)
+      return static_cast<T>(Real(column));
+    else
+      return static_cast<T>(Int(column));
   }
 
  private:
   sqlite3_stmt* statement_;
 };
 
-// Prepared once; binds by type, resets after each use, finalizes when destroyed. Not thread-safe, not re-entrant: a visitor
-// must not run the statement that it is visiting.
+// Prepared once; binds by type, resets after each use, finalizes when destroyed. Not thread-safe, not re-entrant: a
+// visitor must not run the statement that it is visiting.
 class Statement {
  public:
   static StatusOr<std::unique_ptr<Statement>> Prepare(Connection& db, std::string_view sql);
@@ -139,10 +151,12 @@ class Statement {
   StatusOr<std::optional<T>> First(const Args&... args) {
     std::optional<T> value;
     bool seen = false;
-    RETURN_IF_ERROR(Each([&](const Row& row) {
-      if (!seen && !row.IsNull(0)) value = row.template Get<T>(0);
-      seen = true;
-    }, args...));
+    RETURN_IF_ERROR(Each(
+        [&](const Row& row) {
+          if (!seen && !row.IsNull(0)) value = row.template Get<T>(0);
+          seen = true;
+        },
+        args...));
     return value;
   }
 
@@ -163,7 +177,9 @@ class Statement {
   }
   template <typename T>
     requires std::is_integral_v<T> || std::is_enum_v<T>
-  Status Bind(int position, T value) { return BindInt(position, static_cast<int64_t>(value)); }
+  Status Bind(int position, T value) {
+    return BindInt(position, static_cast<int64_t>(value));
+  }
   Status Bind(int position, double value) { return BindReal(position, value); }
   Status Bind(int position, std::string_view value) { return BindText(position, value); }
   Status Bind(int position, const std::string& value) { return BindText(position, value); }
@@ -185,7 +201,8 @@ class Statement {
   bool in_use_ = false;
 };
 
-// BEGIN IMMEDIATE (kWrite: fails at once rather than at its first write) or a read snapshot. Rolls back unless committed.
+// BEGIN IMMEDIATE (kWrite: fails at once rather than at its first write) or a read snapshot. Rolls back unless
+// committed.
 class Transaction {
  public:
   enum class Kind { kRead, kWrite };
@@ -202,17 +219,17 @@ class Transaction {
 
 template <typename... Args>
 Status Connection::Run(std::string_view sql, const Args&... args) {
-  ASSIGN_OR_RETURN(Statement* statement, Cached(sql));
+  ASSIGN_OR_RETURN(Statement * statement, Cached(sql));
   return statement->Run(args...);
 }
 template <typename Visit, typename... Args>
 Status Connection::Each(std::string_view sql, Visit&& visit, const Args&... args) {
-  ASSIGN_OR_RETURN(Statement* statement, Cached(sql));
+  ASSIGN_OR_RETURN(Statement * statement, Cached(sql));
   return statement->Each(std::forward<Visit>(visit), args...);
 }
 template <typename T, typename... Args>
 StatusOr<std::optional<T>> Connection::First(std::string_view sql, const Args&... args) {
-  ASSIGN_OR_RETURN(Statement* statement, Cached(sql));
+  ASSIGN_OR_RETURN(Statement * statement, Cached(sql));
   return statement->First<T>(args...);
 }
 

@@ -13,7 +13,9 @@ using testing::HasSubstr;
 
 class SqliteTest : public testing::Test {
  protected:
-  std::unique_ptr<Connection> OpenMemory() { return *Connection::Open(Connection::kMemory, Connection::Mode::kReadWrite); }
+  std::unique_ptr<Connection> OpenMemory() {
+    return *Connection::Open(Connection::kMemory, Connection::Mode::kReadWrite);
+  }
   ~SqliteTest() override { std::filesystem::remove_all(folder_); }
   std::string PathOf(const std::string& name) { return (folder_ / name).string(); }
 
@@ -30,16 +32,17 @@ TEST_F(SqliteTest, GivesBackEachTypeThatWasBound) {
   ASSERT_TRUE(db->Execute("CREATE TABLE t (i INTEGER, r REAL, s TEXT, b BLOB, n INTEGER) STRICT").ok());
   const Digest digest = Sha256("x");
   const std::string text("nul\0inside", 10);
-  ASSERT_TRUE(db->Run("INSERT INTO t VALUES (?, ?, ?, ?, ?)", int64_t{-5}, 0.25, text, digest, std::optional<int64_t>()).ok());
+  ASSERT_TRUE(
+      db->Run("INSERT INTO t VALUES (?, ?, ?, ?, ?)", int64_t{-5}, 0.25, text, digest, std::optional<int64_t>()).ok());
   int rows = 0;
   ASSERT_TRUE(db->Each("SELECT * FROM t", [&](const Row& row) {
-    ++rows;
-    EXPECT_EQ(row.Int(0), -5);
-    EXPECT_EQ(row.Real(1), 0.25);
-    EXPECT_EQ(row.Text(2), text);
-    EXPECT_EQ(row.Sha(3), digest);
-    EXPECT_EQ(row.MaybeInt(4), std::nullopt);
-  }).ok());
+                  ++rows;
+                  EXPECT_EQ(row.Int(0), -5);
+                  EXPECT_EQ(row.Real(1), 0.25);
+                  EXPECT_EQ(row.Text(2), text);
+                  EXPECT_EQ(row.Sha(3), digest);
+                  EXPECT_EQ(row.MaybeInt(4), std::nullopt);
+                }).ok());
   EXPECT_EQ(rows, 1);
   EXPECT_EQ(**db->First<std::string>("SELECT s FROM t WHERE s = ?", text), text);
 }

@@ -50,7 +50,8 @@ void GroupWriter::Loop() {
 // Called and left with the lock held; runs the operations without it.
 void GroupWriter::CommitGroup(std::unique_lock<std::mutex>& lock) {
   std::deque<Pending*> group;
-  const bool synced = std::any_of(queue_.begin(), queue_.end(), [](const Pending* p) { return p->durability == Durability::kPowerLoss; });
+  const bool synced = std::any_of(queue_.begin(), queue_.end(),
+                                  [](const Pending* p) { return p->durability == Durability::kPowerLoss; });
   const Durability durability = synced ? Durability::kPowerLoss : Durability::kProcess;
   lock.unlock();
   const auto started = std::chrono::steady_clock::now();
@@ -82,7 +83,8 @@ void GroupWriter::CommitGroup(std::unique_lock<std::mutex>& lock) {
 
 Status GroupWriter::Begin(Durability durability) {
   if (durability != durability_) {  // Legal between transactions only.
-    RETURN_IF_ERROR(db_->Execute(durability == Durability::kPowerLoss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));
+    RETURN_IF_ERROR(db_->Execute(durability == Durability::kPowerLoss ? "PRAGMA synchronous = FULL"
+                                                                      : "PRAGMA synchronous = NORMAL"));
     durability_ = durability;
   }
   return db_->Run("BEGIN IMMEDIATE");
@@ -93,7 +95,8 @@ Status GroupWriter::RunOne(Pending& pending) {
   RETURN_IF_ERROR(db_->Run("SAVEPOINT operation"));
   pending.status = (*pending.operation)(*db_);
   if (!db_->in_transaction()) {
-    return pending.status.ok() ? Aborted(fmt::format("write {}: the transaction was rolled back; repeat", db_->path())) : pending.status;
+    return pending.status.ok() ? Aborted(fmt::format("write {}: the transaction was rolled back; repeat", db_->path()))
+                               : pending.status;
   }
   if (!pending.status.ok()) RETURN_IF_ERROR(db_->Run("ROLLBACK TO operation"));
   return db_->Run("RELEASE operation");

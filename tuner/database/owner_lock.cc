@@ -17,7 +17,7 @@ namespace {
 constexpr long kNfs = 0x6969, kSmb = 0x517b, kCifs = static_cast<int>(0xff534d42), kSmb2 = static_cast<int>(0xfe534d42);
 
 bool IsNetworkFileSystem(int fd) {
-  struct statfs info {};
+  struct statfs info{};
   if (fstatfs(fd, &info) != 0) return false;
   const long type = static_cast<int>(info.f_type);
   return type == kNfs || type == kSmb || type == kCifs || type == kSmb2;
@@ -47,16 +47,17 @@ StatusOr<OwnerLock> OwnerLock::Acquire(const std::string& database_path) {
   const std::string path = (ignored ? database_path : canonical.string()) + ".lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
-    return Status(CodeOf(errno), fmt::format("open {}: lock file {}: {}; check the path and its permissions", database_path, path,
-                                             std::strerror(errno)));
+    return Status(CodeOf(errno), fmt::format("open {}: lock file {}: {}; check the path and its permissions",
+                                             database_path, path, std::strerror(errno)));
   }
   OwnerLock lock(fd);
   if (IsNetworkFileSystem(fd)) {
-    return FailedPrecondition(fmt::format("open {}: it lies on a network file system, where locks do not hold; choose a local file",
-                                          database_path));
+    return FailedPrecondition(fmt::format(
+        "open {}: it lies on a network file system, where locks do not hold; choose a local file", database_path));
   }
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    return Unavailable(fmt::format("open {}: {} owns the file; use its server, or wait until it ends", database_path, OwnerWords(fd)));
+    return Unavailable(
+        fmt::format("open {}: {} owns the file; use its server, or wait until it ends", database_path, OwnerWords(fd)));
   }
   const std::string owner = fmt::format("{}\n", getpid());
   // Only for the message above: a full disk must not keep anybody from reading.

@@ -1,5 +1,5 @@
-// One process owns a database file. The lock is a flock on "<file>.lock": the kernel drops it when the process ends, however
-// it ends, so nothing stale is ever left.
+// One process owns a database file. The lock is a flock on "<file>.lock": the kernel drops it when the process ends,
+// however it ends, so nothing stale is ever left.
 #pragma once
 
 #include <string>

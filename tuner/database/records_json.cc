@@ -19,15 +19,31 @@ constexpr size_t kBatch = 500;
 constexpr size_t kLongestLine = 64u << 20;
 
 Json TimingsToJson(const Timings& t) {
-  return {{"median", t.median_ns}, {"min", t.min_ns}, {"p90", t.p90_ns}, {"mad", t.mad_ns}, {"ci", {t.ci_low_ns, t.ci_high_ns}},
-          {"runs", t.runs}, {"samples", t.samples_ns}};
+  return {{"median", t.median_ns},
+          {"min", t.min_ns},
+          {"p90", t.p90_ns},
+          {"mad", t.mad_ns},
+          {"ci", {t.ci_low_ns, t.ci_high_ns}},
+          {"runs", t.runs},
+          {"samples", t.samples_ns}};
 }
 
 Json RecordToJson(const TuningRecord& r) {
-  Json json = {{"kind", "record"}, {"result_key", r.result_key.ToHex()}, {"workload", r.key.workload.ToHex()}, {"target", r.key.target},
-               {"device_class", r.key.device_class}, {"cache_regime", r.key.cache_regime}, {"codegen", r.key.codegen_version.ToString()},
-               {"policy", r.key.policy_version}, {"status", TrialStateName(r.status)}, {"trace_digest", r.trace_digest.ToHex()},
-               {"trace", r.trace_json}, {"attempt", r.attempt}, {"device", r.device}, {"epoch", r.epoch}, {"seed", r.seed},
+  Json json = {{"kind", "record"},
+               {"result_key", r.result_key.ToHex()},
+               {"workload", r.key.workload.ToHex()},
+               {"target", r.key.target},
+               {"device_class", r.key.device_class},
+               {"cache_regime", r.key.cache_regime},
+               {"codegen", r.key.codegen_version.ToString()},
+               {"policy", r.key.policy_version},
+               {"status", TrialStateName(r.status)},
+               {"trace_digest", r.trace_digest.ToHex()},
+               {"trace", r.trace_json},
+               {"attempt", r.attempt},
+               {"device", r.device},
+               {"epoch", r.epoch},
+               {"seed", r.seed},
                {"committed_unix_ns", r.committed_unix_ns}};
   if (r.module_digest.has_value()) json["module"] = r.module_digest->ToHex();
   if (r.late) json["late"] = true;
@@ -41,16 +57,27 @@ void WriteLine(const Json& json, std::ostream& out) {
   out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // A compiler's words may hold any bytes.
 }
 
-// Reads the fields of one line; the first that is missing or of another type is the error, later ones are not looked at.
+// Reads the fields of one line; the first that is missing or of another type is the error, later ones are not looked
+// at.
 class Fields {
  public:
   explicit Fields(const Json& json) : json_(json) {}
 
-  std::string Text(const char* name) { return Find(name, "a string", [](const Json& v) { return v.is_string(); }, std::string()); }
-  int64_t Integer(const char* name) { return Find(name, "an integer", [](const Json& v) { return v.is_number_integer(); }, int64_t{0}); }
-  uint64_t Unsigned(const char* name) { return Find(name, "an integer of 0 or more", [](const Json& v) { return v.is_number_unsigned(); }, uint64_t{0}); }
-  double Number(const char* name) { return Find(name, "a number", [](const Json& v) { return v.is_number(); }, 0.0); }
-  std::vector<double> Numbers(const char* name) { return Find(name, "a list of numbers", IsNumbers, std::vector<double>()); }
+  std::string Text(const char* name) {
+    return Find(name, "a string", [](const Json& v) { return v.is_string(); }, std::string());
+  }
+  int64_t Integer(const char* name) {
+    return Find(name, "an integer", [](const Json& v) { return v.is_number_integer(); }, int64_t{0});
+  }
+  uint64_t Unsigned(const char* name) {
+    return Find(name, "an integer of 0 or more", [](const Json& v) { return v.is_number_unsigned(); }, uint64_t{0});
+  }
+  double Number(const char* name) {
+    return Find(name, "a number", [](const Json& v) { return v.is_number(); }, 0.0);
+  }
+  std::vector<double> Numbers(const char* name) {
+    return Find(name, "a list of numbers", IsNumbers, std::vector<double>());
+  }
   std::string MaybeText(const char* name) { return json_.contains(name) ? Text(name) : std::string(); }
   bool MaybeTrue(const char* name) {
     return json_.contains(name) && Find(name, "true or false", [](const Json& v) { return v.is_boolean(); }, false);
@@ -94,8 +121,10 @@ StatusOr<Timings> TimingsFromJson(const Json& json) {
   t.p90_ns = fields.Number("p90");
   t.mad_ns = fields.Number("mad");
   const std::vector<double> interval = fields.Numbers("ci");
-  if (interval.size() == 2) t.ci_low_ns = interval[0], t.ci_high_ns = interval[1];
-  else fields.Fail("field \"ci\": a list of two numbers required");
+  if (interval.size() == 2)
+    t.ci_low_ns = interval[0], t.ci_high_ns = interval[1];
+  else
+    fields.Fail("field \"ci\": a list of two numbers required");
   t.runs = fields.Integer("runs");
   t.samples_ns = fields.Numbers("samples");
   RETURN_IF_ERROR(fields.status());
@@ -106,13 +135,18 @@ StatusOr<TuningRecord> RecordFromJson(const Json& json) {
   Fields fields(json);
   TuningRecord r;
   r.result_key = fields.Sha("result_key");
-  r.key = {fields.Sha("workload"), fields.Text("target"), fields.Text("device_class"), fields.Text("cache_regime"), {}, fields.Integer("policy")};
+  r.key = {fields.Sha("workload"),  fields.Text("target"), fields.Text("device_class"), fields.Text("cache_regime"), {},
+           fields.Integer("policy")};
   const auto codegen = CodegenVersion::Parse(fields.Text("codegen"));
-  if (codegen.ok()) r.key.codegen_version = *codegen;
-  else fields.Fail("field \"codegen\": " + codegen.status().message());
+  if (codegen.ok())
+    r.key.codegen_version = *codegen;
+  else
+    fields.Fail("field \"codegen\": " + codegen.status().message());
   const auto status = ParseTrialState(fields.Text("status"));
-  if (status.has_value()) r.status = *status;
-  else fields.Fail("field \"status\": the name of a terminal trial state required");
+  if (status.has_value())
+    r.status = *status;
+  else
+    fields.Fail("field \"status\": the name of a terminal trial state required");
   r.trace_digest = fields.Sha("trace_digest");
   r.trace_json = fields.Text("trace");
   r.attempt = fields.Integer("attempt");
@@ -152,7 +186,8 @@ class Importer {
     return OkStatus();
   }
   Status Finish() {
-    if (!header_seen_) return InvalidArgument(fmt::format("the file is empty; a first line of format {} required", kFormat));
+    if (!header_seen_)
+      return InvalidArgument(fmt::format("the file is empty; a first line of format {} required", kFormat));
     return Flush();
   }
   const TransferCounts& counts() const { return counts_; }
@@ -161,7 +196,8 @@ class Importer {
   Status AddHeader(const Json& json, const std::string& kind) {
     const std::string format = Fields(json).Text("format");
     if (kind != "header" || format != kFormat) {
-      return InvalidArgument(fmt::format("format \"{}\", {} required; export again with this version", format.substr(0, 40), kFormat));
+      return InvalidArgument(
+          fmt::format("format \"{}\", {} required; export again with this version", format.substr(0, 40), kFormat));
     }
     header_seen_ = true;
     return OkStatus();
@@ -222,8 +258,9 @@ StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t n
   while (std::getline(in, line)) {
     ++number;
     if (line.empty()) continue;
-    const Status status = line.size() > kLongestLine ? InvalidArgument(fmt::format("{} bytes, at most {} allowed", line.size(), kLongestLine))
-                                                     : importer.AddLine(line);
+    const Status status = line.size() > kLongestLine
+                              ? InvalidArgument(fmt::format("{} bytes, at most {} allowed", line.size(), kLongestLine))
+                              : importer.AddLine(line);
     if (!status.ok()) return status.WithContext(fmt::format("import records, line {}", number));
   }
   const Status status = importer.Finish();

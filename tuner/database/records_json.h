@@ -14,8 +14,8 @@ struct TransferCounts {
 
 // Writes every workload and every record.
 StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out);
-// Merges by workload digest and result key. Stops at the first bad line and names it; the lines before it have been merged,
-// and importing the mended file again is harmless.
+// Merges by workload digest and result key. Stops at the first bad line and names it; the lines before it have been
+// merged, and importing the mended file again is harmless.
 StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t now);
 
 }  // namespace lathe

@@ -13,7 +13,8 @@ constexpr std::string_view kJobStateNames[] = {"QUEUED", "RUNNING", "DONE", "FAI
 std::optional<int32_t> ParsePart(std::string_view text) {
   int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 || value > kLargestPart) return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0 || value > kLargestPart)
+    return std::nullopt;
   return value;
 }
 
@@ -26,8 +27,9 @@ StatusOr<CodegenVersion> CodegenVersion::Parse(std::string_view text) {
   const auto major = ParsePart(text.substr(0, dot));
   const auto revision = dot == std::string_view::npos ? std::nullopt : ParsePart(text.substr(dot + 1));
   if (!major.has_value() || !revision.has_value()) {
-    return InvalidArgument(fmt::format("parse codegen version \"{}\": two numbers up to {} with a dot between required, e.g. \"19.3\"",
-                                       text.substr(0, 40), kLargestPart));
+    return InvalidArgument(
+        fmt::format("parse codegen version \"{}\": two numbers up to {} with a dot between required, e.g. \"19.3\"",
+                    text.substr(0, 40), kLargestPart));
   }
   return CodegenVersion{*major, *revision};
 }

@@ -159,11 +159,11 @@ struct MeasureResult {
 enum class Ack : uint8_t {
   kAccepted,   // Committed and counted.
   kDuplicate,  // Had been committed before; nothing changed.
-  kStale,      // Its attempt was superseded: the sender forgets it. If it was a valid result, it is kept as a late record.
+  kStale,  // Its attempt was superseded: the sender forgets it. If it was a valid result, it is kept as a late record.
 };
 struct CommitAnswer {
   Ack ack = Ack::kAccepted;
-  std::optional<int64_t> record_id;  // None: stale and not kept, or a build that gave an artifact.
+  std::optional<int64_t> record_id;                // None: stale and not kept, or a build that gave an artifact.
   TrialState trial_state = TrialState::kProposed;  // Afterwards.
   bool new_best = false;
 };

@@ -15,14 +15,17 @@ Status CheckKey(const TuningKey& key) {
   const bool in_range = key.codegen_version.llvm_major >= 0 && key.codegen_version.revision >= 0 &&
                         key.codegen_version.revision < kCodegenScale;
   if (complete && in_range) return OkStatus();
-  return InvalidArgument(fmt::format("store key of workload {}: target \"{}\", device class \"{}\", cache regime \"{}\", codegen {}; "
-                                     "all of them are required", key.workload.ToHex().substr(0, 12), key.target, key.device_class,
-                                     key.cache_regime, key.codegen_version.ToString()));
+  return InvalidArgument(
+      fmt::format("store key of workload {}: target \"{}\", device class \"{}\", cache regime \"{}\", codegen {}; "
+                  "all of them are required",
+                  key.workload.ToHex().substr(0, 12), key.target, key.device_class, key.cache_regime,
+                  key.codegen_version.ToString()));
 }
 
 // The row's id, adding it first when it is missing.
 template <typename Value>
-StatusOr<int64_t> Intern(Connection& db, std::string_view select, std::string_view insert, const Digest& digest, const Value& value) {
+StatusOr<int64_t> Intern(Connection& db, std::string_view select, std::string_view insert, const Digest& digest,
+                         const Value& value) {
   ASSIGN_OR_RETURN(const std::optional<int64_t> id, db.First<int64_t>(select, digest));
   if (id.has_value()) return *id;
   RETURN_IF_ERROR(db.Run(insert, digest, value));
@@ -37,15 +40,20 @@ CodegenVersion UnpackCodegen(int64_t packed) {
 }
 
 TuningKey ReadKey(const Row& row, int first) {
-  return {row.Sha(first), row.String(first + 1), row.String(first + 2), row.String(first + 3), UnpackCodegen(row.Int(first + 4)),
+  return {row.Sha(first),
+          row.String(first + 1),
+          row.String(first + 2),
+          row.String(first + 3),
+          UnpackCodegen(row.Int(first + 4)),
           row.Int(first + 5)};
 }
 
 StatusOr<std::optional<int64_t>> FindKey(Connection& db, const TuningKey& key) {
-  return db.First<int64_t>(
-      "SELECT k.id FROM tuning_key k" LATHE_KEY_JOINS
-      "WHERE w.digest = ? AND g.canonical = ? AND k.device_class = ? AND k.cache_regime = ? AND k.codegen_version = ? AND k.policy_version = ?",
-      key.workload, key.target, key.device_class, key.cache_regime, PackCodegen(key.codegen_version), key.policy_version);
+  return db.First<int64_t>("SELECT k.id FROM tuning_key k" LATHE_KEY_JOINS
+                           "WHERE w.digest = ? AND g.canonical = ? AND k.device_class = ? AND k.cache_regime = ? AND "
+                           "k.codegen_version = ? AND k.policy_version = ?",
+                           key.workload, key.target, key.device_class, key.cache_regime,
+                           PackCodegen(key.codegen_version), key.policy_version);
 }
 
 StatusOr<int64_t> InternKey(Connection& db, const TuningKey& key) {
@@ -54,7 +62,8 @@ StatusOr<int64_t> InternKey(Connection& db, const TuningKey& key) {
   RETURN_IF_ERROR(CheckKey(key));
   ASSIGN_OR_RETURN(const auto workload, db.First<int64_t>("SELECT id FROM workload WHERE digest = ?", key.workload));
   if (!workload.has_value()) {
-    return NotFound(fmt::format("store key: workload {} has no text in the database; put the workload first", key.workload.ToHex()));
+    return NotFound(fmt::format("store key: workload {} has no text in the database; put the workload first",
+                                key.workload.ToHex()));
   }
   RETURN_IF_ERROR(db.Run("INSERT OR IGNORE INTO target (canonical) VALUES (?)", key.target));
   RETURN_IF_ERROR(db.Run(
@@ -65,29 +74,32 @@ StatusOr<int64_t> InternKey(Connection& db, const TuningKey& key) {
 }
 
 StatusOr<int64_t> InternTrace(Connection& db, const Digest& digest, std::string_view json) {
-  return Intern(db, "SELECT id FROM trace WHERE digest = ?", "INSERT INTO trace (digest, json) VALUES (?, ?)", digest, json);
+  return Intern(db, "SELECT id FROM trace WHERE digest = ?", "INSERT INTO trace (digest, json) VALUES (?, ?)", digest,
+                json);
 }
 
 StatusOr<int64_t> InternEnvironment(Connection& db, std::string_view facts) {
-  return Intern(db, "SELECT id FROM environment WHERE digest = ?", "INSERT INTO environment (digest, facts) VALUES (?, ?)",
-                Sha256(facts), facts);
+  return Intern(db, "SELECT id FROM environment WHERE digest = ?",
+                "INSERT INTO environment (digest, facts) VALUES (?, ?)", Sha256(facts), facts);
 }
 
 Status AddEvent(Connection& db, int64_t now, std::string_view kind, std::optional<int64_t> job_id, int64_t subject_id,
                 std::string_view detail) {
-  return db.Run("INSERT INTO event (at_unix_ns, kind, job_id, subject_id, detail) VALUES (?, ?, ?, ?, ?)", now, kind, job_id, subject_id,
-                detail);
+  return db.Run("INSERT INTO event (at_unix_ns, kind, job_id, subject_id, detail) VALUES (?, ?, ?, ?, ?)", now, kind,
+                job_id, subject_id, detail);
 }
 
 StatusOr<TrialState> ReadTrialState(const Row& row, int column) {
   const std::optional<TrialState> state = ParseTrialState(row.Text(column));
-  if (!state.has_value()) return DataLoss(fmt::format("read trial state \"{}\": no such state; restore a copy", row.Text(column)));
+  if (!state.has_value())
+    return DataLoss(fmt::format("read trial state \"{}\": no such state; restore a copy", row.Text(column)));
   return *state;
 }
 
 StatusOr<JobState> ReadJobState(const Row& row, int column) {
   const std::optional<JobState> state = ParseJobState(row.Text(column));
-  if (!state.has_value()) return DataLoss(fmt::format("read job state \"{}\": no such state; restore a copy", row.Text(column)));
+  if (!state.has_value())
+    return DataLoss(fmt::format("read job state \"{}\": no such state; restore a copy", row.Text(column)));
   return *state;
 }
 
@@ -97,7 +109,8 @@ StatusOr<JobRow> ReadJob(Connection& db, int64_t job_id) {
       "SELECT id, request_id, name, spec, state, detail, created_unix_ns, updated_unix_ns FROM job WHERE id = ?",
       [&](const Row& row) -> Status {
         ASSIGN_OR_RETURN(const JobState state, ReadJobState(row, 4));
-        job = JobRow{row.Int(0), row.String(1), row.String(2), row.String(3), state, row.String(5), row.Int(6), row.Int(7)};
+        job = JobRow{row.Int(0), row.String(1), row.String(2), row.String(3),
+                     state,      row.String(5), row.Int(6),    row.Int(7)};
         return OkStatus();
       },
       job_id));
@@ -117,8 +130,8 @@ StatusOr<DeviceRow> ReadDevice(Connection& db, int64_t device_id) {
   return *std::move(device);
 }
 
-StatusOr<Digest> ResultKey(Connection& db, int64_t trial_id, int64_t attempt, int64_t device_id, int64_t epoch, const Digest& module_digest,
-                           int64_t policy_version) {
+StatusOr<Digest> ResultKey(Connection& db, int64_t trial_id, int64_t attempt, int64_t device_id, int64_t epoch,
+                           const Digest& module_digest, int64_t policy_version) {
   std::string store_id;
   RETURN_IF_ERROR(db.Each("SELECT store_id FROM meta", [&](const Row& row) { store_id = row.Blob(0); }));
   std::string text = "lathe.result/1\n" + store_id;

@@ -1,5 +1,5 @@
-// Single rows of the SQLite store, shared by the files that implement its verbs. Internal to this folder. Every function
-// runs inside its caller's transaction.
+// Single rows of the SQLite store, shared by the files that implement its verbs. Internal to this folder. Every
+// function runs inside its caller's transaction.
 #pragma once
 
 #include "support/sqlite.h"
@@ -21,8 +21,8 @@ StatusOr<std::optional<int64_t>> FindKey(sqlite::Connection& db, const TuningKey
 StatusOr<int64_t> InternTrace(sqlite::Connection& db, const Digest& digest, std::string_view json);
 StatusOr<int64_t> InternEnvironment(sqlite::Connection& db, std::string_view facts);
 
-Status AddEvent(sqlite::Connection& db, int64_t now, std::string_view kind, std::optional<int64_t> job_id, int64_t subject_id,
-                std::string_view detail);
+Status AddEvent(sqlite::Connection& db, int64_t now, std::string_view kind, std::optional<int64_t> job_id,
+                int64_t subject_id, std::string_view detail);
 
 StatusOr<TrialRow> ReadTrial(sqlite::Connection& db, int64_t trial_id);
 StatusOr<JobRow> ReadJob(sqlite::Connection& db, int64_t job_id);
@@ -35,8 +35,8 @@ StatusOr<JobState> ReadJobState(const sqlite::Row& row, int column);
 Status ReturnToQueue(sqlite::Connection& db, const TrialRow& trial, int64_t now);
 Status CancelTrial(sqlite::Connection& db, const TrialRow& trial, int64_t now);
 // Counts one infrastructure failure and applies the retry table; blames the module when a device was lost running it.
-StatusOr<TrialState> CountInfraFailure(sqlite::Connection& db, const TrialRow& trial, InfraFailure failure, std::string_view error,
-                                       int64_t now);
+StatusOr<TrialState> CountInfraFailure(sqlite::Connection& db, const TrialRow& trial, InfraFailure failure,
+                                       std::string_view error, int64_t now);
 
 struct InsertedRecord {
   std::optional<int64_t> id;  // None: that result key exists already.

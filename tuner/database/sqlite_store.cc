@@ -39,11 +39,14 @@ Status QuickCheck(Connection& db) {
   return DataLoss(fmt::format("open {}: {}; restore a copy or choose another file", db.path(), verdict));
 }
 
-// synchronous FULL: what was answered survives power loss (group_writer.h says what need not). mmap stays off: an I/O error must be an error, not a signal.
+// synchronous FULL: what was answered survives power loss (group_writer.h says what need not). mmap stays off: an I/O
+// error must be an error, not a signal.
 constexpr const char* kWriterPragmas =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA mmap_size = 0;"
-    "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY";
-constexpr const char* kReaderPragmas = "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY";
+    "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA "
+    "temp_store = MEMORY";
+constexpr const char* kReaderPragmas =
+    "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY";
 
 }  // namespace
 
@@ -82,7 +85,8 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::stri
   std::unique_ptr<SqliteStore> store(new SqliteStore(path));
   const auto check = [](Connection& db) { return CheckSchema(db, Migrations()); };
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return NotFound(fmt::format("open {}: no such file; tune something first or check the path", path));
+  if (!std::filesystem::exists(path, error))
+    return NotFound(fmt::format("open {}: no such file; tune something first or check the path", path));
   const Status status = store->RunRead(check);
   if (status.ok()) return store;
   // On a read-only medium SQLite cannot make the files beside a WAL database. Nobody can write there either.
@@ -109,7 +113,8 @@ Status SqliteStore::RunRead(const Operation& operation) {
   if (in_memory_) return writer_->Run(operation, Durability::kProcess);
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, BorrowReader());
   Status status = [&]() -> Status {
-    ASSIGN_OR_RETURN(sqlite::Transaction snapshot, sqlite::Transaction::Begin(*reader, sqlite::Transaction::Kind::kRead));
+    ASSIGN_OR_RETURN(sqlite::Transaction snapshot,
+                     sqlite::Transaction::Begin(*reader, sqlite::Transaction::Kind::kRead));
     RETURN_IF_ERROR(operation(*reader));
     return snapshot.Commit();
   }();
@@ -143,15 +148,17 @@ void SqliteStore::ReturnReader(std::unique_ptr<Connection> reader) {
   reader_returned_.notify_one();
 }
 
-StatusOr<std::vector<EventRow>> SqliteStore::ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) {
+StatusOr<std::vector<EventRow>> SqliteStore::ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id,
+                                                        int limit) {
   return Read([&](Connection& db) -> StatusOr<std::vector<EventRow>> {
     std::vector<EventRow> events;
     const auto add = [&](const Row& row) {
       events.push_back({row.Int(0), row.Int(1), row.String(2), row.MaybeInt(3), row.Int(4), row.String(5)});
     };
-    const char* sql = job_id.has_value()
-        ? "SELECT cursor, at_unix_ns, kind, job_id, subject_id, detail FROM event WHERE cursor > ?1 AND job_id = ?3 ORDER BY cursor LIMIT ?2"
-        : "SELECT cursor, at_unix_ns, kind, job_id, subject_id, detail FROM event WHERE cursor > ?1 AND ?3 IS NULL ORDER BY cursor LIMIT ?2";
+    const char* sql = job_id.has_value() ? "SELECT cursor, at_unix_ns, kind, job_id, subject_id, detail FROM event "
+                                           "WHERE cursor > ?1 AND job_id = ?3 ORDER BY cursor LIMIT ?2"
+                                         : "SELECT cursor, at_unix_ns, kind, job_id, subject_id, detail FROM event "
+                                           "WHERE cursor > ?1 AND ?3 IS NULL ORDER BY cursor LIMIT ?2";
     RETURN_IF_ERROR(db.Each(sql, add, after_cursor, limit, job_id));
     return events;
   });
@@ -161,12 +168,13 @@ StatusOr<StoreStats> SqliteStore::Stats() {
   const auto counters = writer_ == nullptr ? GroupWriter::Counters{} : writer_->counters();
   return Read([&](Connection& db) -> StatusOr<StoreStats> {
     StoreStats stats;
-    RETURN_IF_ERROR(db.Each(
-        "SELECT (SELECT count(*) FROM workload), (SELECT count(*) FROM job), (SELECT count(*) FROM trial), (SELECT count(*) FROM record),"
-        " (SELECT count(*) FROM best), (SELECT count(*) FROM device), (SELECT count(*) FROM event)",
-        [&](const Row& row) {
-          stats = {row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5), row.Int(6)};
-        }));
+    RETURN_IF_ERROR(
+        db.Each("SELECT (SELECT count(*) FROM workload), (SELECT count(*) FROM job), (SELECT count(*) FROM trial), "
+                "(SELECT count(*) FROM record),"
+                " (SELECT count(*) FROM best), (SELECT count(*) FROM device), (SELECT count(*) FROM event)",
+                [&](const Row& row) {
+                  stats = {row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5), row.Int(6)};
+                }));
     stats.file_bytes = SizeOf(path_);
     stats.wal_bytes = SizeOf(path_ + "-wal");
     stats.operations = counters.operations;

@@ -1,7 +1,8 @@
 // The Store in one SQLite file (docs/formats/database.md), or in memory for tests and throw-away tuning.
 //
-// One writer thread does all writes and checkpoints (group_writer.h); reads run on the caller's thread over a few read-only
-// connections, which see every commit that has been answered. In memory, reads pass through the writer as well.
+// One writer thread does all writes and checkpoints (group_writer.h); reads run on the caller's thread over a few
+// read-only connections, which see every commit that has been answered. In memory, reads pass through the writer as
+// well.
 #pragma once
 
 #include <condition_variable>
@@ -15,15 +16,18 @@
 
 namespace lathe {
 
-namespace sqlite { class Connection; }
+namespace sqlite {
+class Connection;
+}
 class GroupWriter;
 class OwnerLock;
 enum class Durability;
 
 class SqliteStore : public Store {
  public:
-  // Owns the file until destroyed; creates it (not its folder) when missing. A file that was not closed well is checked first.
-  // kUnavailable while another process owns it, kFailedPrecondition for a newer schema or a file that is not ours, kDataLoss.
+  // Owns the file until destroyed; creates it (not its folder) when missing. A file that was not closed well is checked
+  // first. kUnavailable while another process owns it, kFailedPrecondition for a newer schema or a file that is not
+  // ours, kDataLoss.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, int64_t now);
   // Beside the owner or without one. Verbs that write answer kFailedPrecondition.
   static StatusOr<std::unique_ptr<SqliteStore>> OpenReadOnly(const std::string& path);
@@ -99,7 +103,8 @@ class SqliteStore : public Store {
 
   // `verb` takes a Connection and returns a Status or a StatusOr; these carry its result over the thread border.
   template <typename Verb>
-  auto Carry(Status (SqliteStore::*run)(const Operation&), const Verb& verb) -> std::invoke_result_t<Verb, sqlite::Connection&> {
+  auto Carry(Status (SqliteStore::*run)(const Operation&), const Verb& verb)
+      -> std::invoke_result_t<Verb, sqlite::Connection&> {
     using Result = std::invoke_result_t<Verb, sqlite::Connection&>;
     if constexpr (std::is_same_v<Result, Status>) {
       return (this->*run)(verb);
@@ -111,17 +116,23 @@ class SqliteStore : public Store {
   }
   // Survives power loss once answered.
   template <typename Verb>
-  auto Write(const Verb& verb) { return Carry(&SqliteStore::RunDurable, verb); }
+  auto Write(const Verb& verb) {
+    return Carry(&SqliteStore::RunDurable, verb);
+  }
   // Survives kill -9; after power loss it may not have happened.
   template <typename Verb>
-  auto WriteSoft(const Verb& verb) { return Carry(&SqliteStore::RunSoft, verb); }
+  auto WriteSoft(const Verb& verb) {
+    return Carry(&SqliteStore::RunSoft, verb);
+  }
   template <typename Verb>
-  auto Read(const Verb& verb) { return Carry(&SqliteStore::RunRead, verb); }
+  auto Read(const Verb& verb) {
+    return Carry(&SqliteStore::RunRead, verb);
+  }
 
   const std::string path_;
   bool in_memory_ = false, immutable_ = false;
-  std::unique_ptr<OwnerLock> lock_;       // Outlives the writer.
-  std::unique_ptr<GroupWriter> writer_;   // Null when opened read-only.
+  std::unique_ptr<OwnerLock> lock_;      // Outlives the writer.
+  std::unique_ptr<GroupWriter> writer_;  // Null when opened read-only.
   std::mutex readers_mutex_;
   std::condition_variable reader_returned_;
   std::vector<std::unique_ptr<sqlite::Connection>> idle_readers_;  // Guarded by readers_mutex_.

@@ -1,9 +1,10 @@
 // The Store: the only authority for jobs, trials, leases, devices and records.
 //
 // Each verb is one transaction: when it returns OK, what it did survives `kill -9` and power loss; when it returns an
-// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat and RenewLease survive `kill -9`
-// only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at its record. Verbs may be called from any thread. They take the time from the caller and draw no random
-// numbers. A repeated verb is harmless: by request id, by attempt, by epoch or by result key.
+// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat and RenewLease survive
+// `kill -9` only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at its
+// record. Verbs may be called from any thread. They take the time from the caller and draw no random numbers. A
+// repeated verb is harmless: by request id, by attempt, by epoch or by result key.
 #pragma once
 
 #include <functional>
@@ -59,8 +60,8 @@ class Store {
   // `attempt`: false when it was superseded.
   virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) = 0;
   // The oldest waiting trial that passes the filter, now BUILDING with attempt + 1; nullopt if none waits.
-  virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
-                                                          int64_t now) = 0;
+  virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
+                                                          const TrialFilter& filter, int64_t now) = 0;
   // An artifact goes on to MEAS_QUEUED (or BUILT, if asked for); a failure becomes a record.
   virtual StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) = 0;
   // The oldest trial waiting for a device of this class, now ASSIGNED with attempt + 1. kFailedPrecondition unless the
@@ -68,8 +69,8 @@ class Store {
   virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                             int64_t now) = 0;
   virtual StatusOr<CommitAnswer> CommitResult(const MeasureResult& result, int64_t now) = 0;
-  // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost blames
-  // the module if it was RUNNING, as LoseDevice does.
+  // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost
+  // blames the module if it was RUNNING, as LoseDevice does.
   virtual StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure,
                                              std::string_view error, int64_t now) = 0;
   // Every trial that this worker is building counts one infrastructure failure; returns their ids.
@@ -82,16 +83,16 @@ class Store {
   virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) = 0;
   virtual Status Heartbeat(int64_t device_id, int64_t now) = 0;
   virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
-  // Raises the device's epoch and lends it in the same transaction. kUnavailable while another lease is in force; one that
-  // has run out is expired first.
+  // Raises the device's epoch and lends it in the same transaction. kUnavailable while another lease is in force; one
+  // that has run out is expired first.
   virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) = 0;
   // kFailedPrecondition once the lease has ended.
   virtual StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) = 0;
   // RELEASED or REVOKED: trials still assigned under it return to their queue, uncounted. EXPIRED: they count an
   // infrastructure failure. Ending a lease that has ended changes nothing.
   virtual Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) = 0;
-  // The device is gone: its lease is revoked, its trials count an infrastructure failure, and the modules that were RUNNING
-  // are blamed: lost with a second device, a module is POISON wherever it waits. Returns the trials' ids.
+  // The device is gone: its lease is revoked, its trials count an infrastructure failure, and the modules that were
+  // RUNNING are blamed: lost with a second device, a module is POISON wherever it waits. Returns the trials' ids.
   virtual StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) = 0;
   // Expires every lease whose time has passed.
   virtual StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) = 0;
@@ -102,7 +103,8 @@ class Store {
   virtual StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) = 0;
   // Every best record of a workload, whatever its target and versions. Without samples.
   virtual StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) = 0;
-  // Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures. At most `limit`; without samples.
+  // Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures. At most `limit`; without
+  // samples.
   virtual StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) = 0;
   // Traces that have a record under the key, whichever job made it: what a budget need not pay again.
   virtual StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) = 0;
@@ -113,7 +115,8 @@ class Store {
 
   // --- Watching -----------------------------------------------------------------------------------------------------
   // Events after the cursor, oldest first; of one job or of all.
-  virtual StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) = 0;
+  virtual StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id,
+                                                     int limit) = 0;
   virtual StatusOr<StoreStats> Stats() = 0;
 };
 

@@ -1,5 +1,5 @@
-// What the database costs: best queries at 100,000 records, opening it, one trial's verbs alone, and commits of many threads.
-// The files lie in $TMPDIR (or /tmp): commits are as fast as fsync there.
+// What the database costs: best queries at 100,000 records, opening it, one trial's verbs alone, and commits of many
+// threads. The files lie in $TMPDIR (or /tmp): commits are as fast as fsync there.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 #include <stdlib.h>
@@ -29,11 +29,21 @@ class Folder {
 };
 
 TuningKey KeyOf(int workload) {
-  return {Sha256(fmt::format("w{}", workload)), "llvm -mcpu=skylake-avx512 -num-cores=2", "laptop", "warm-weights", {19, 1}, 1};
+  return {Sha256(fmt::format("w{}", workload)),
+          "llvm -mcpu=skylake-avx512 -num-cores=2",
+          "laptop",
+          "warm-weights",
+          {19, 1},
+          1};
 }
-Timings TimingsOf(double median) { return {median, median * 0.9, median * 1.1, median * 0.01, median * 0.99, median * 1.01, 20, std::vector<double>(20, median)}; }
+Timings TimingsOf(double median) {
+  return {median,        median * 0.9,  median * 1.1, median * 0.01,
+          median * 0.99, median * 1.01, 20,           std::vector<double>(20, median)};
+}
 
-std::string TraceOf(int n) { return fmt::format("[{}, \"{}\"]", n, std::string(2000, 't')); }  // A 20-instruction trace has about 2 KB.
+std::string TraceOf(int n) {
+  return fmt::format("[{}, \"{}\"]", n, std::string(2000, 't'));
+}  // A 20-instruction trace has about 2 KB.
 
 void Fill(Store& store) {
   for (int w = 0; w < kWorkloads; ++w) {
@@ -102,15 +112,20 @@ struct Job {
   }
   int64_t Propose(int n) {
     const std::string trace = TraceOf(n);
-    return (*store.ProposeTrials(task, std::vector{NewTrial{Sha256(trace), trace, 0.5, 1}}, TrialState::kBuildQueued, kNow))[0].value();
+    return (*store.ProposeTrials(task, std::vector{NewTrial{Sha256(trace), trace, 0.5, 1}}, TrialState::kBuildQueued,
+                                 kNow))[0]
+        .value();
   }
   TrialRow Assign(int64_t id) {
     const int64_t attempt = (**store.ClaimForBuild("w", 0, {.trial_id = id}, kNow)).attempt;
-    (void)store.CommitBuild({id, attempt, BuiltArtifact{Sha256(fmt::format("m{}", id)), 1000}, "{}"}, TrialState::kMeasureQueued, kNow);
+    (void)store.CommitBuild({id, attempt, BuiltArtifact{Sha256(fmt::format("m{}", id)), 1000}, "{}"},
+                            TrialState::kMeasureQueued, kNow);
     return **store.ClaimForMeasure(device, epoch, {.trial_id = id}, kNow);
   }
   bool Commit(const TrialRow& trial) {
-    const auto answer = store.CommitResult({trial.id, trial.attempt, device, epoch, *trial.module_digest, TrialState::kOk, TimingsOf(1000), "{}", ""}, kNow);
+    const auto answer = store.CommitResult(
+        {trial.id, trial.attempt, device, epoch, *trial.module_digest, TrialState::kOk, TimingsOf(1000), "{}", ""},
+        kNow);
     return answer.ok() && answer->ack == Ack::kAccepted;
   }
   Store& store;
@@ -161,7 +176,8 @@ void BM_CommitRate(benchmark::State& state) {
   state.counters["records"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
   if (state.thread_index() == 0) {
     const StoreStats stats = *store->Stats();
-    state.counters["operations_per_commit"] = static_cast<double>(stats.operations) / static_cast<double>(stats.commits);
+    state.counters["operations_per_commit"] =
+        static_cast<double>(stats.operations) / static_cast<double>(stats.commits);
     job.reset();
     store.reset();
     folder.reset();

@@ -15,13 +15,22 @@ class FencingTest : public testing::Test {
 };
 
 // What happens between the claim that a result belongs to and its arrival.
-enum class Before { kNothing, kSameResult, kLeaseReleased, kLeaseExpired, kDeviceLost, kClaimedAgain, kFinishedByAnother, kCancelled };
+enum class Before {
+  kNothing,
+  kSameResult,
+  kLeaseReleased,
+  kLeaseExpired,
+  kDeviceLost,
+  kClaimedAgain,
+  kFinishedByAnother,
+  kCancelled
+};
 struct ResultCase {
   const char* name;
   Before before;
   bool other_module;
   Ack ack;
-  bool kept;          // As a record.
+  bool kept;            // As a record.
   int64_t trials_done;  // Afterwards.
   S state;              // Afterwards.
 };
@@ -30,11 +39,20 @@ class ResultFenceTest : public FencingTest, public testing::WithParamInterface<R
  protected:
   void Happen(Before what, const MeasureResult& result) {
     switch (what) {
-      case Before::kNothing: return;
-      case Before::kSameResult: EXPECT_EQ(store_.CommitResult(result, scene_.now)->ack, Ack::kAccepted); return;
-      case Before::kLeaseReleased: EXPECT_TRUE(store_.EndLease(result.device_id, result.epoch, LeaseState::kReleased, scene_.now).ok()); return;
-      case Before::kLeaseExpired: EXPECT_EQ(store_.ExpireLeases(scene_.now += 60 * kSecond)->size(), 1u); return;
-      case Before::kDeviceLost: EXPECT_EQ(store_.LoseDevice(result.device_id, scene_.now)->size(), 1u); return;
+      case Before::kNothing:
+        return;
+      case Before::kSameResult:
+        EXPECT_EQ(store_.CommitResult(result, scene_.now)->ack, Ack::kAccepted);
+        return;
+      case Before::kLeaseReleased:
+        EXPECT_TRUE(store_.EndLease(result.device_id, result.epoch, LeaseState::kReleased, scene_.now).ok());
+        return;
+      case Before::kLeaseExpired:
+        EXPECT_EQ(store_.ExpireLeases(scene_.now += 60 * kSecond)->size(), 1u);
+        return;
+      case Before::kDeviceLost:
+        EXPECT_EQ(store_.LoseDevice(result.device_id, scene_.now)->size(), 1u);
+        return;
       case Before::kClaimedAgain:
       case Before::kFinishedByAnother: {
         EXPECT_TRUE(store_.EndLease(result.device_id, result.epoch, LeaseState::kReleased, scene_.now).ok());
@@ -44,7 +62,9 @@ class ResultFenceTest : public FencingTest, public testing::WithParamInterface<R
         EXPECT_EQ(store_.CommitResult(scene_.ResultOf(again, 500), scene_.now)->ack, Ack::kAccepted);
         return;
       }
-      case Before::kCancelled: EXPECT_TRUE(store_.CancelJob(scene_.job_id, "", scene_.now).ok()); return;
+      case Before::kCancelled:
+        EXPECT_TRUE(store_.CancelJob(scene_.job_id, "", scene_.now).ok());
+        return;
     }
   }
 };
@@ -71,17 +91,19 @@ TEST_P(ResultFenceTest, CountsOnlyTheCurrentAttempt) {
   EXPECT_EQ(store_.Stats()->records, after);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, ResultFenceTest, testing::Values(
-    ResultCase{"Current", Before::kNothing, false, Ack::kAccepted, true, 1, S::kOk},
-    ResultCase{"SentTwice", Before::kSameResult, false, Ack::kDuplicate, false, 1, S::kOk},
-    ResultCase{"LeaseReleased", Before::kLeaseReleased, false, Ack::kStale, true, 0, S::kMeasureQueued},
-    ResultCase{"LeaseExpired", Before::kLeaseExpired, false, Ack::kStale, true, 0, S::kMeasureQueued},
-    ResultCase{"DeviceLost", Before::kDeviceLost, false, Ack::kStale, true, 0, S::kMeasureQueued},
-    ResultCase{"ClaimedAgain", Before::kClaimedAgain, false, Ack::kStale, true, 0, S::kRunning},
-    ResultCase{"FinishedByAnother", Before::kFinishedByAnother, false, Ack::kStale, true, 1, S::kOk},
-    ResultCase{"Cancelled", Before::kCancelled, false, Ack::kStale, true, 0, S::kCancelled},
-    ResultCase{"LateWithAnotherModule", Before::kLeaseExpired, true, Ack::kStale, false, 0, S::kMeasureQueued},
-    ResultCase{"DoneWithAnotherModule", Before::kSameResult, true, Ack::kStale, false, 1, S::kOk}),
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ResultFenceTest,
+    testing::Values(ResultCase{"Current", Before::kNothing, false, Ack::kAccepted, true, 1, S::kOk},
+                    ResultCase{"SentTwice", Before::kSameResult, false, Ack::kDuplicate, false, 1, S::kOk},
+                    ResultCase{"LeaseReleased", Before::kLeaseReleased, false, Ack::kStale, true, 0, S::kMeasureQueued},
+                    ResultCase{"LeaseExpired", Before::kLeaseExpired, false, Ack::kStale, true, 0, S::kMeasureQueued},
+                    ResultCase{"DeviceLost", Before::kDeviceLost, false, Ack::kStale, true, 0, S::kMeasureQueued},
+                    ResultCase{"ClaimedAgain", Before::kClaimedAgain, false, Ack::kStale, true, 0, S::kRunning},
+                    ResultCase{"FinishedByAnother", Before::kFinishedByAnother, false, Ack::kStale, true, 1, S::kOk},
+                    ResultCase{"Cancelled", Before::kCancelled, false, Ack::kStale, true, 0, S::kCancelled},
+                    ResultCase{"LateWithAnotherModule", Before::kLeaseExpired, true, Ack::kStale, false, 0,
+                               S::kMeasureQueued},
+                    ResultCase{"DoneWithAnotherModule", Before::kSameResult, true, Ack::kStale, false, 1, S::kOk}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(FencingTest, RefusesTheCurrentAttemptsResultForAnotherModule) {
@@ -124,7 +146,8 @@ TEST_F(FencingTest, FencesFailuresAndProgressToo) {
   EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt - 1, S::kRunning, kNow));
   EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt - 1, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
   EXPECT_EQ(scene_.StateOf(claim.id), S::kAssigned);
-  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->trial_state, S::kBuildQueued);
+  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->trial_state,
+            S::kBuildQueued);
   EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->ack, Ack::kStale);
   EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt, S::kRunning, kNow));
 }
@@ -134,7 +157,8 @@ TEST_F(FencingTest, RaisesTheEpochWithEachLeaseAndNeverLowersIt) {
   ASSERT_TRUE(store_.EndLease(scene_.device_id, first, LeaseState::kReleased, kNow).ok());
   EXPECT_EQ(scene_.Lease(), first + 1);
   EXPECT_EQ(store_.RegisterDevice({"rpi4-01", "rpi4", "{}", 0}, kNow)->epoch, first + 1);
-  EXPECT_EQ(store_.RegisterDevice({"rpi4-01", "rpi4", "{}", 40}, kNow)->epoch, 40) << "the device remembers more than the file";
+  EXPECT_EQ(store_.RegisterDevice({"rpi4-01", "rpi4", "{}", 40}, kNow)->epoch, 40)
+      << "the device remembers more than the file";
   ASSERT_TRUE(store_.EndLease(scene_.device_id, first + 1, LeaseState::kReleased, kNow).ok());
   EXPECT_EQ(scene_.Lease(), 41);
 }
@@ -143,17 +167,23 @@ TEST_F(FencingTest, LendsADeviceToOneHolderAtATime) {
   scene_.Lease(10 * kSecond);
   const auto second = store_.GrantLease(scene_.device_id, "another", kNow + 60 * kSecond, kNow + kSecond);
   EXPECT_EQ(second.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(second.status().message(), HasSubstr("grant lease of device \"rpi4-01\": lent to job for another 9000 ms"));
-  EXPECT_TRUE(store_.GrantLease(scene_.device_id, "another", kNow + 60 * kSecond, kNow + 10 * kSecond).ok()) << "it had run out";
+  EXPECT_THAT(second.status().message(),
+              HasSubstr("grant lease of device \"rpi4-01\": lent to job for another 9000 ms"));
+  EXPECT_TRUE(store_.GrantLease(scene_.device_id, "another", kNow + 60 * kSecond, kNow + 10 * kSecond).ok())
+      << "it had run out";
   EXPECT_EQ(store_.ListGrantedLeases()->size(), 1u);
 }
 
 TEST_F(FencingTest, RenewsOnlyALeaseInForceAndNeverShortensIt) {
   const int64_t epoch = scene_.Lease(10 * kSecond);
-  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 20 * kSecond, kNow)->expires_unix_ns, kNow + 20 * kSecond);
-  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 15 * kSecond, kNow)->expires_unix_ns, kNow + 20 * kSecond);
-  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch - 1, kNow + 60 * kSecond, kNow).code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 60 * kSecond, kNow + 20 * kSecond).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 20 * kSecond, kNow)->expires_unix_ns,
+            kNow + 20 * kSecond);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 15 * kSecond, kNow)->expires_unix_ns,
+            kNow + 20 * kSecond);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch - 1, kNow + 60 * kSecond, kNow).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 60 * kSecond, kNow + 20 * kSecond).code(),
+            StatusCode::kFailedPrecondition);
 }
 
 TEST_F(FencingTest, ClaimsNothingUnderALeaseThatHasEnded) {

@@ -78,7 +78,8 @@ TEST(RecordsJson, ComesBackAsItWentOut) {
     EXPECT_EQ(after[i], expected);
   }
   EXPECT_EQ(to->GetWorkload(MakeWorkload().digest)->text, "text 0");
-  EXPECT_EQ((*to->QueryBest(std::vector{MakeKey()}))[0].record->trace_json, (*from->QueryBest(std::vector{MakeKey()}))[0].record->trace_json);
+  EXPECT_EQ((*to->QueryBest(std::vector{MakeKey()}))[0].record->trace_json,
+            (*from->QueryBest(std::vector{MakeKey()}))[0].record->trace_json);
 }
 
 TEST(RecordsJson, MergesTheSameFileOnce) {
@@ -105,7 +106,10 @@ TEST(RecordsJson, KeepsEqualTrialsOfTwoDatabasesApart) {  // Same ids, same modu
   EXPECT_EQ((*a->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 90);
 }
 
-struct BadLineCase { const char* name; std::string from, to, message; };  // `from` in a good file is replaced by `to`.
+struct BadLineCase {
+  const char* name;
+  std::string from, to, message;
+};  // `from` in a good file is replaced by `to`.
 class BadLineTest : public testing::TestWithParam<BadLineCase> {};
 TEST_P(BadLineTest, IsNamedWithItsLine) {
   auto from = *SqliteStore::OpenInMemory(kNow);
@@ -122,16 +126,22 @@ TEST_P(BadLineTest, IsNamedWithItsLine) {
   EXPECT_EQ(imported.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(imported.status().message(), HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(Lines, BadLineTest, testing::Values(
-    BadLineCase{"OtherFormat", "lathe.records/1", "lathe.records/2", "line 1: format \"lathe.records/2\", lathe.records/1 required"},
-    BadLineCase{"NoJson", "{\"kind\":\"workload\"", "{\"kind\"", "line 2: not a JSON object"},
-    BadLineCase{"UnknownKind", "\"kind\":\"record\"", "\"kind\":\"recipe\"", "line 3: kind \"recipe\""},
-    BadLineCase{"MissingField", "\"device_class\"", "\"device_klass\"", "line 3: field \"device_class\": a string required"},
-    BadLineCase{"WrongType", "\"policy\":7", "\"policy\":\"seven\"", "field \"policy\": an integer required"},
-    BadLineCase{"WrongStatus", "\"status\":\"OK\"", "\"status\":\"FINE\"", "field \"status\": the name of a terminal trial state required"},
-    BadLineCase{"StatusWithoutRecord", "\"status\":\"OK\"", "\"status\":\"CANCELLED\"", "status CANCELLED makes no record"},
-    BadLineCase{"ShortDigest", "\"result_key\":\"", "\"result_key\":\"00", "field \"result_key\": parse digest"},
-    BadLineCase{"NegativeMedian", "\"median\":100.0", "\"median\":-1", "timings min"}),
+INSTANTIATE_TEST_SUITE_P(
+    Lines, BadLineTest,
+    testing::Values(
+        BadLineCase{"OtherFormat", "lathe.records/1", "lathe.records/2",
+                    "line 1: format \"lathe.records/2\", lathe.records/1 required"},
+        BadLineCase{"NoJson", "{\"kind\":\"workload\"", "{\"kind\"", "line 2: not a JSON object"},
+        BadLineCase{"UnknownKind", "\"kind\":\"record\"", "\"kind\":\"recipe\"", "line 3: kind \"recipe\""},
+        BadLineCase{"MissingField", "\"device_class\"", "\"device_klass\"",
+                    "line 3: field \"device_class\": a string required"},
+        BadLineCase{"WrongType", "\"policy\":7", "\"policy\":\"seven\"", "field \"policy\": an integer required"},
+        BadLineCase{"WrongStatus", "\"status\":\"OK\"", "\"status\":\"FINE\"",
+                    "field \"status\": the name of a terminal trial state required"},
+        BadLineCase{"StatusWithoutRecord", "\"status\":\"OK\"", "\"status\":\"CANCELLED\"",
+                    "status CANCELLED makes no record"},
+        BadLineCase{"ShortDigest", "\"result_key\":\"", "\"result_key\":\"00", "field \"result_key\": parse digest"},
+        BadLineCase{"NegativeMedian", "\"median\":100.0", "\"median\":-1", "timings min"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(RecordsJson, SurvivesAnyDamage) {
@@ -144,7 +154,8 @@ TEST(RecordsJson, SurvivesAnyDamage) {
   auto to = *SqliteStore::OpenInMemory(kNow);
   for (int round = 0; round < 400; ++round) {
     std::string text = lines.str();
-    for (uint64_t edits = 1 + random.Below(4); edits > 0; --edits) text[random.Below(text.size())] = static_cast<char>(random.Next());
+    for (uint64_t edits = 1 + random.Below(4); edits > 0; --edits)
+      text[random.Below(text.size())] = static_cast<char>(random.Next());
     if (round % 4 == 0) text.resize(random.Below(text.size()));
     std::istringstream in(text);
     (void)ImportRecords(*to, in, kNow);  // Any Status; no crash.
@@ -156,7 +167,8 @@ TEST(RecordsJson, CarriesACompilersWordsOfAnyBytes) {
   Scene scene(*store);
   const int64_t id = scene.Propose(1);
   const int64_t attempt = (**store->ClaimForBuild("w", 0, {}, kNow)).attempt;
-  ASSERT_TRUE(store->CommitBuild({id, attempt, BuildFailure{S::kBuildError, "bad \xff\xfe bytes"}, ""}, S::kBuilt, kNow).ok());
+  ASSERT_TRUE(
+      store->CommitBuild({id, attempt, BuildFailure{S::kBuildError, "bad \xff\xfe bytes"}, ""}, S::kBuilt, kNow).ok());
   std::stringstream lines;
   ASSERT_TRUE(ExportRecords(*store, lines).ok());
   auto to = *SqliteStore::OpenInMemory(kNow);

@@ -1,4 +1,5 @@
-// What only the file brings: owners, readers beside them, kill -9, full disks, damaged and foreign files, newer schemas.
+// What only the file brings: owners, readers beside them, kill -9, full disks, damaged and foreign files, newer
+// schemas.
 #include "tuner/database/sqlite_store.h"
 
 #include <signal.h>
@@ -19,8 +20,8 @@
 namespace lathe {
 namespace {
 
-using testing::HasSubstr;
 using sqlite::Connection;
+using testing::HasSubstr;
 
 class SqliteStoreTest : public testing::Test {
  protected:
@@ -53,9 +54,11 @@ TEST_F(SqliteStoreTest, BelongsToOneOwnerAtATime) {
   auto store = Open();
   const Status second = OpenError();
   EXPECT_EQ(second.code(), StatusCode::kUnavailable);
-  EXPECT_EQ(second.message(), fmt::format("open {}: process {} owns the file; use its server, or wait until it ends", path_, getpid()));
+  EXPECT_EQ(second.message(),
+            fmt::format("open {}: process {} owns the file; use its server, or wait until it ends", path_, getpid()));
   std::filesystem::create_symlink(path_, folder_ / "link.db");
-  EXPECT_EQ(SqliteStore::Open(folder_ / "link.db", kNow).code(), StatusCode::kUnavailable) << "another name of the same file";
+  EXPECT_EQ(SqliteStore::Open(folder_ / "link.db", kNow).code(), StatusCode::kUnavailable)
+      << "another name of the same file";
   store.reset();
   EXPECT_TRUE(OpenError().ok());
 }
@@ -75,11 +78,14 @@ TEST_F(SqliteStoreTest, IsReadBesideItsOwner) {
 }
 
 TEST_F(SqliteStoreTest, IsReadFromAFolderThatCannotBeWritten) {
-  { Scene(*Open()).Measure(1, 100); }
+  {
+    Scene(*Open()).Measure(1, 100);
+  }
   std::filesystem::remove(path_ + ".lock");
   const pid_t child = fork();  // As a user without rights: root may write anywhere.
   if (child == 0) {
-    if (chmod(path_.c_str(), 0444) != 0 || chmod(std::filesystem::path(path_).parent_path().c_str(), 0555) != 0) _exit(3);
+    if (chmod(path_.c_str(), 0444) != 0 || chmod(std::filesystem::path(path_).parent_path().c_str(), 0555) != 0)
+      _exit(3);
     if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(4);
     auto reader = SqliteStore::OpenReadOnly(path_);
     if (!reader.ok()) fprintf(stderr, "%s\n", reader.status().ToString().c_str());
@@ -94,7 +100,8 @@ TEST_F(SqliteStoreTest, IsReadFromAFolderThatCannotBeWritten) {
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
   Script("PRAGMA user_version = 7");
-  const std::string expected = fmt::format("open {}: schema version 7, this build reads up to 1; upgrade or choose another file", path_);
+  const std::string expected =
+      fmt::format("open {}: schema version 7, this build reads up to 1; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);
@@ -131,8 +138,11 @@ TEST_F(SqliteStoreTest, FindsDamageInsteadOfCrashing) {
   const std::string whole((std::istreambuf_iterator<char>(in)), {});
   for (int round = 0; round < 60; ++round) {
     std::string damaged = whole;
-    if (round % 3 == 0) damaged.resize(random.Below(damaged.size()));
-    else for (int i = 0; i < 200; ++i) damaged[100 + random.Below(damaged.size() - 100)] = static_cast<char>(random.Next());
+    if (round % 3 == 0)
+      damaged.resize(random.Below(damaged.size()));
+    else
+      for (int i = 0; i < 200; ++i)
+        damaged[100 + random.Below(damaged.size() - 100)] = static_cast<char>(random.Next());
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << damaged;
     auto store = SqliteStore::Open(path_, kNow);  // Any Status will do; a crash or a hang will not.
     if (!store.ok()) continue;
@@ -156,8 +166,12 @@ TEST_F(SqliteStoreTest, LosesNothingWhenTheDiskIsFull) {
     const rlimit small{600'000, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
     for (int n = 0; failure.ok() && n < 100'000; ++n) {
-      failure = store->ProposeTrials(scene.task_id, std::vector{NewTrial{Sha256(fmt::format("{}", n)), std::string(20'000, 'x'), 1.0, 1}},
-                                     TrialState::kProposed, kNow).status();
+      failure =
+          store
+              ->ProposeTrials(scene.task_id,
+                              std::vector{NewTrial{Sha256(fmt::format("{}", n)), std::string(20'000, 'x'), 1.0, 1}},
+                              TrialState::kProposed, kNow)
+              .status();
       if (failure.ok()) ++acknowledged;
     }
     setrlimit(RLIMIT_FSIZE, &before);
@@ -193,7 +207,8 @@ TEST_F(SqliteStoreTest, FailsOnlyTheOperationThatIsWrong) {
   if (!store.ok()) _exit(1);
   Scene scene(**store, 0, fmt::format("round {}", round));
   const std::vector<LeaseRow> leases = *(*store)->ListGrantedLeases();
-  for (const LeaseRow& lease : leases) (void)(*store)->EndLease(lease.device_id, lease.epoch, LeaseState::kRevoked, kNow);
+  for (const LeaseRow& lease : leases)
+    (void)(*store)->EndLease(lease.device_id, lease.epoch, LeaseState::kRevoked, kNow);
   for (int n = 0;; ++n) {
     const CommitAnswer answer = scene.Measure(round * 100'000 + n, 1000 - round);
     if (answer.ack != Ack::kAccepted || write(out, &*answer.record_id, sizeof(int64_t)) != sizeof(int64_t)) _exit(2);
@@ -212,9 +227,12 @@ TEST_F(SqliteStoreTest, KeepsEveryAcknowledgedRecordOnceThroughKills) {
     if (child == 0) CommitUntilKilled(path_, round, pipe_ends[1]);
     close(pipe_ends[1]);
     int64_t id = 0;
-    for (uint64_t wanted = 1 + random.Below(40); wanted > 0 && read(pipe_ends[0], &id, sizeof id) == sizeof id; --wanted) acknowledged.push_back(id);
+    for (uint64_t wanted = 1 + random.Below(40); wanted > 0 && read(pipe_ends[0], &id, sizeof id) == sizeof id;
+         --wanted)
+      acknowledged.push_back(id);
     const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(random.Below(8000));
-    while (std::chrono::steady_clock::now() < until) {}
+    while (std::chrono::steady_clock::now() < until) {
+    }
     kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
@@ -233,8 +251,10 @@ TEST_F(SqliteStoreTest, KeepsEveryAcknowledgedRecordOnceThroughKills) {
       present.insert(record.id);
       EXPECT_EQ(++records_of_trial[*record.trial_id], 1);
     }
-    for (const int64_t wanted : acknowledged) EXPECT_TRUE(present.contains(wanted)) << "record " << wanted << " was acknowledged";
-    EXPECT_LE(present.size(), acknowledged.size() + static_cast<size_t>(round) + 1) << "at most one commit per kill is not yet acknowledged";
+    for (const int64_t wanted : acknowledged)
+      EXPECT_TRUE(present.contains(wanted)) << "record " << wanted << " was acknowledged";
+    EXPECT_LE(present.size(), acknowledged.size() + static_cast<size_t>(round) + 1)
+        << "at most one commit per kill is not yet acknowledged";
   }
   EXPECT_GT(acknowledged.size(), 8u);
 }
@@ -242,8 +262,9 @@ TEST_F(SqliteStoreTest, KeepsEveryAcknowledgedRecordOnceThroughKills) {
 // --- Migrations ---
 
 constexpr Migration kThreeSteps[] = {
-    {1, "CREATE TABLE migration (version INTEGER PRIMARY KEY, checksum BLOB, applied_unix_ns INTEGER);"
-        "CREATE TABLE meta (store_id BLOB, created_unix_ns INTEGER); CREATE TABLE a (x INTEGER);"},
+    {1,
+     "CREATE TABLE migration (version INTEGER PRIMARY KEY, checksum BLOB, applied_unix_ns INTEGER);"
+     "CREATE TABLE meta (store_id BLOB, created_unix_ns INTEGER); CREATE TABLE a (x INTEGER);"},
     {2, "ALTER TABLE a ADD COLUMN y INTEGER DEFAULT 5;"},
     {3, "CREATE TABLE b (z INTEGER);"}};
 
@@ -259,7 +280,8 @@ TEST(Migrations, AppliesOnlyWhatIsMissing) {
 
 TEST(Migrations, LeavesTheFileAtTheLastWholeStep) {
   auto db = *Connection::Open(Connection::kMemory, Connection::Mode::kReadWrite);
-  const Migration broken[] = {kThreeSteps[0], {2, "ALTER TABLE a ADD COLUMN y INTEGER; CREATE TABLE a (again INTEGER);"}};
+  const Migration broken[] = {kThreeSteps[0],
+                              {2, "ALTER TABLE a ADD COLUMN y INTEGER; CREATE TABLE a (again INTEGER);"}};
   EXPECT_THAT(Migrate(*db, broken, std::string(16, 'i'), kNow).message(), HasSubstr("table a already exists"));
   EXPECT_TRUE(Migrate(*db, kThreeSteps, "", kNow).ok()) << "the broken step left no trace";
 }
@@ -272,7 +294,8 @@ TEST(Migrations, RefusesAStepThatWasAppliedWithOtherStatements) {
 }
 
 TEST(Migrations, LetsRemarksChange) {
-  EXPECT_EQ(MigrationChecksum("CREATE TABLE a (\n  x INTEGER  -- Old words.\n);"), MigrationChecksum("-- New.\nCREATE TABLE a ( x INTEGER );\n"));
+  EXPECT_EQ(MigrationChecksum("CREATE TABLE a (\n  x INTEGER  -- Old words.\n);"),
+            MigrationChecksum("-- New.\nCREATE TABLE a ( x INTEGER );\n"));
   EXPECT_NE(MigrationChecksum("CREATE TABLE a (x INTEGER)"), MigrationChecksum("CREATE TABLE a (y INTEGER)"));
 }
 

@@ -36,7 +36,8 @@ TEST_P(StoreTest, KeepsTheFirstTextOfAWorkload) {
 TEST_P(StoreTest, FindsAWorkloadByTheStartOfItsDigest) {
   const Digest digest = store_.PutWorkload(MakeWorkload(), kNow)->digest;
   (void)store_.PutWorkload(MakeWorkload(1), kNow);
-  for (const size_t length : {8, 9, 63, 64}) EXPECT_THAT(*store_.FindWorkloads(digest.ToHex().substr(0, length)), ElementsAre(digest));
+  for (const size_t length : {8, 9, 63, 64})
+    EXPECT_THAT(*store_.FindWorkloads(digest.ToHex().substr(0, length)), ElementsAre(digest));
   EXPECT_TRUE(store_.FindWorkloads("00000000")->empty());
   EXPECT_THAT(store_.FindWorkloads("abc").status().message(), HasSubstr("3 characters, 8 to 64 hex digits required"));
   EXPECT_THAT(store_.FindWorkloads("zzzzzzzz").status().message(), HasSubstr("not all hex digits"));
@@ -65,7 +66,8 @@ TEST_P(StoreTest, ReturnsTheSameJobForARepeatedRequest) {
   job.tasks[0].trial_budget = 65;
   const auto other = store_.CreateJob(job, kNow);
   EXPECT_EQ(other.code(), StatusCode::kAlreadyExists);
-  EXPECT_THAT(other.status().message(), HasSubstr("request id request-1 belongs to job 1, which asks for something else"));
+  EXPECT_THAT(other.status().message(),
+              HasSubstr("request id request-1 belongs to job 1, which asks for something else"));
 }
 
 TEST_P(StoreTest, RefusesAJobWithoutItsWorkloadAndLeavesNothingBehind) {
@@ -74,13 +76,15 @@ TEST_P(StoreTest, RefusesAJobWithoutItsWorkloadAndLeavesNothingBehind) {
   EXPECT_THAT(job.status().message(), HasSubstr("put the workload first"));
   EXPECT_TRUE(store_.ListJobs({})->empty());
   EXPECT_EQ(store_.CreateJob({"r", "net", "{}", {}}, kNow).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(store_.CreateJob({"", "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_.CreateJob({"", "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow).code(),
+            StatusCode::kInvalidArgument);
 }
 
 TEST_P(StoreTest, GivesTasksInTheirOrderWithTheirKeys) {
   (void)store_.PutWorkload(MakeWorkload(0), kNow);
   (void)store_.PutWorkload(MakeWorkload(1), kNow);
-  const int64_t job = store_.CreateJob({"r", "net", "{}", {{MakeKey(1), "second", 3, 8}, {MakeKey(0), "first", 1, 9}}}, kNow)->job.id;
+  const int64_t job =
+      store_.CreateJob({"r", "net", "{}", {{MakeKey(1), "second", 3, 8}, {MakeKey(0), "first", 1, 9}}}, kNow)->job.id;
   const auto tasks = store_.ListTasks(job);
   ASSERT_EQ(tasks->size(), 2u);
   EXPECT_EQ((*tasks)[0].name, "second");
@@ -92,7 +96,8 @@ TEST_P(StoreTest, GivesTasksInTheirOrderWithTheirKeys) {
 
 TEST_P(StoreTest, PagesJobs) {
   (void)store_.PutWorkload(MakeWorkload(), kNow);
-  for (int i = 0; i < 5; ++i) ASSERT_TRUE(store_.CreateJob({fmt::format("r{}", i), "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow).ok());
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(store_.CreateJob({fmt::format("r{}", i), "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow).ok());
   const auto page = store_.ListJobs({0, 3});
   ASSERT_EQ(page->size(), 3u);
   const auto rest = store_.ListJobs({page->back().id, 3});
@@ -195,7 +200,8 @@ TEST_P(StoreTest, TriesAgainAfterAPauseAndGivesUpAfterThreeRetries) {
   const int64_t id = scene.Propose(1);
   for (const int64_t pause : {1, 4, 16}) {
     const TrialRow claim = **store_.ClaimForBuild("w", 0, {}, scene.now);
-    EXPECT_EQ(store_.FailAttempt(id, claim.attempt, InfraFailure::kOther, "connection lost", scene.now)->trial_state, S::kBuildQueued);
+    EXPECT_EQ(store_.FailAttempt(id, claim.attempt, InfraFailure::kOther, "connection lost", scene.now)->trial_state,
+              S::kBuildQueued);
     EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}, scene.now + pause * kSecond - 1), std::nullopt);
     scene.now += pause * kSecond;
   }
@@ -246,7 +252,8 @@ TEST_P(StoreTest, CancelsWhatIsOpenAndKeepsWhatIsDone) {
   const auto late = store_.CommitResult(scene.ResultOf(claim, 100), kNow);
   EXPECT_EQ(late->ack, Ack::kStale);
   EXPECT_EQ(scene.Counts().trials_done, 1);
-  EXPECT_EQ(store_.ProposeTrials(scene.task_id, std::vector{MakeTrial(9)}, S::kProposed, kNow).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_.ProposeTrials(scene.task_id, std::vector{MakeTrial(9)}, S::kProposed, kNow).code(),
+            StatusCode::kFailedPrecondition);
 }
 
 TEST_P(StoreTest, CountsForALaterJobWhatAnEarlierOneMeasured) {
@@ -300,7 +307,8 @@ TEST_P(StoreTest, AnswersHitStaleOrMissAndSaysWhy) {
     EXPECT_THAT((*answers)[stale].explanation, HasSubstr("measured with codegen 19.3, policy 7; asked for codegen"));
   }
   for (const int miss : {3, 4, 5}) EXPECT_EQ((*answers)[miss].lookup, Lookup::kMiss);
-  EXPECT_THAT((*answers)[4].explanation, HasSubstr("there is one for target \"llvm -mcpu=cortex-a72 -num-cores=4\" on rpi4"));
+  EXPECT_THAT((*answers)[4].explanation,
+              HasSubstr("there is one for target \"llvm -mcpu=cortex-a72 -num-cores=4\" on rpi4"));
   EXPECT_THAT((*answers)[5].explanation, HasSubstr("no record of workload"));
   EXPECT_EQ(store_.ListBest(MakeKey().workload)->size(), 1u);
 }
@@ -346,7 +354,8 @@ TEST_P(StoreTest, RefusesTimingsThatCannotBe) {
   result.timings.reset();
   EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("OK comes without timings"));
   result.outcome = S::kBuildError;
-  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("BUILD_ERROR is no outcome of a measurement"));
+  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(),
+              HasSubstr("BUILD_ERROR is no outcome of a measurement"));
   EXPECT_EQ(scene.StateOf(claim.id), S::kRunning);
 }
 
@@ -402,11 +411,18 @@ TEST_P(StoreTest, LosesNothingBetweenManyThreads) {
   const auto work = [&](int thread) {
     for (int i = 0; i < kTrials; ++i) {
       const auto built = store_.ClaimForBuild(fmt::format("w{}", thread), 0, {}, kNow);
-      if (!built.ok() || !built->has_value()) { ++failures; continue; }
+      if (!built.ok() || !built->has_value()) {
+        ++failures;
+        continue;
+      }
       const TrialRow& b = **built;
-      const auto commit = store_.CommitBuild({b.id, b.attempt, BuiltArtifact{Sha256(b.trace_json), 1}, ""}, S::kMeasureQueued, kNow);
+      const auto commit =
+          store_.CommitBuild({b.id, b.attempt, BuiltArtifact{Sha256(b.trace_json), 1}, ""}, S::kMeasureQueued, kNow);
       const auto claimed = store_.ClaimForMeasure(scene.device_id, scene.epoch, {}, kNow);
-      if (!commit.ok() || !claimed.ok() || !claimed->has_value()) { ++failures; continue; }
+      if (!commit.ok() || !claimed.ok() || !claimed->has_value()) {
+        ++failures;
+        continue;
+      }
       const auto answer = store_.CommitResult(scene.ResultOf(**claimed, 100 + i), kNow);
       const auto best = store_.QueryBest(std::vector{MakeKey()});
       if (!answer.ok() || answer->ack != Ack::kAccepted || !best.ok() || (*best)[0].lookup != Lookup::kHit) ++failures;
@@ -420,9 +436,10 @@ TEST_P(StoreTest, LosesNothingBetweenManyThreads) {
   EXPECT_EQ(store_.Stats()->records, kThreads * kTrials);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::Values(
-    StoreKind{"Memory", [](const std::string&) { return SqliteStore::OpenInMemory(kNow); }},
-    StoreKind{"File", [](const std::string& path) { return SqliteStore::Open(path, kNow); }}),
+INSTANTIATE_TEST_SUITE_P(
+    Stores, StoreTest,
+    testing::Values(StoreKind{"Memory", [](const std::string&) { return SqliteStore::OpenInMemory(kNow); }},
+                    StoreKind{"File", [](const std::string& path) { return SqliteStore::Open(path, kNow); }}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

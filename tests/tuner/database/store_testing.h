@@ -30,7 +30,9 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-inline Workload MakeWorkload(int n = 0) { return {Sha256(fmt::format("workload {}", n)), fmt::format("matmul_{}", n), fmt::format("text {}", n)}; }
+inline Workload MakeWorkload(int n = 0) {
+  return {Sha256(fmt::format("workload {}", n)), fmt::format("matmul_{}", n), fmt::format("text {}", n)};
+}
 inline TuningKey MakeKey(int workload = 0) {
   return {MakeWorkload(workload).digest, "llvm -mcpu=cortex-a72 -num-cores=4", "rpi4", "warm-weights", {19, 3}, 7};
 }
@@ -39,10 +41,18 @@ inline NewTrial MakeTrial(int n) {
   return {Sha256(json), json, 0.5 + n, static_cast<uint64_t>(n) * 0x9e3779b97f4a7c15u};
 }
 inline Timings MakeTimings(double median_ns) {
-  return {median_ns, median_ns * 0.9, median_ns * 1.2, median_ns * 0.01, median_ns * 0.98, median_ns * 1.02, 3, {median_ns * 0.9, median_ns, median_ns * 1.2}};
+  return {median_ns,
+          median_ns * 0.9,
+          median_ns * 1.2,
+          median_ns * 0.01,
+          median_ns * 0.98,
+          median_ns * 1.02,
+          3,
+          {median_ns * 0.9, median_ns, median_ns * 1.2}};
 }
 
-// A store with one job of one task and one device under lease; steps that a test does not care about succeed or fail it.
+// A store with one job of one task and one device under lease; steps that a test does not care about succeed or fail
+// it.
 class Scene {
  public:
   explicit Scene(Store& store, int workload = 0, std::string request_id = "request-1") : store(store) {
@@ -65,7 +75,8 @@ class Scene {
     const int64_t id = Propose(n);
     const TrialRow claim = **store.ClaimForBuild("worker-1", 0, {.trial_id = id}, now);
     const Digest digest = Sha256(module.empty() ? fmt::format("module {}", n) : module);
-    EXPECT_TRUE(store.CommitBuild({id, claim.attempt, BuiltArtifact{digest, 100}, "{}"}, TrialState::kMeasureQueued, now).ok());
+    EXPECT_TRUE(
+        store.CommitBuild({id, claim.attempt, BuiltArtifact{digest, 100}, "{}"}, TrialState::kMeasureQueued, now).ok());
     return id;
   }
   TrialRow Claim(int64_t trial_id) {
@@ -80,9 +91,18 @@ class Scene {
     return *store.GetTrial(trial_id);
   }
   MeasureResult ResultOf(const TrialRow& claim, double median_ns, TrialState outcome = TrialState::kOk) {
-    MeasureResult result{claim.id, claim.attempt, *claim.device_id, *claim.epoch, *claim.module_digest, outcome, std::nullopt, "{\"governor\":\"performance\"}"};
-    if (HasTimings(outcome)) result.timings = MakeTimings(median_ns);
-    else result.error = "segmentation fault";
+    MeasureResult result{claim.id,
+                         claim.attempt,
+                         *claim.device_id,
+                         *claim.epoch,
+                         *claim.module_digest,
+                         outcome,
+                         std::nullopt,
+                         "{\"governor\":\"performance\"}"};
+    if (HasTimings(outcome))
+      result.timings = MakeTimings(median_ns);
+    else
+      result.error = "segmentation fault";
     return result;
   }
   // A whole trial.

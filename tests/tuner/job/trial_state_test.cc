@@ -24,13 +24,17 @@ TEST(TrialState, ReadsBackEveryName) {
 const std::map<S, std::set<S>> kMoves = {
     {S::kProposed, {S::kBuildQueued, S::kCancelled}},
     {S::kBuildQueued, {S::kBuilding, S::kCancelled}},
-    {S::kBuilding, {S::kBuilt, S::kMeasureQueued, S::kBuildQueued, S::kBuildError, S::kBuildTimeout, S::kPoison, S::kInfraFailed, S::kCancelled}},
+    {S::kBuilding,
+     {S::kBuilt, S::kMeasureQueued, S::kBuildQueued, S::kBuildError, S::kBuildTimeout, S::kPoison, S::kInfraFailed,
+      S::kCancelled}},
     {S::kBuilt, {S::kMeasureQueued, S::kPoison, S::kCancelled}},
     {S::kMeasureQueued, {S::kAssigned, S::kPoison, S::kCancelled}},
-    {S::kAssigned, {S::kRunning, S::kMeasureQueued, S::kBuildQueued, S::kOk, S::kNoisy, S::kCensored, S::kWrongResult, S::kRunTimeout, S::kCrash,
-                    S::kOutOfMemory, S::kPoison, S::kInfraFailed, S::kCancelled}},
-    {S::kRunning, {S::kMeasureQueued, S::kBuildQueued, S::kOk, S::kNoisy, S::kCensored, S::kWrongResult, S::kRunTimeout, S::kCrash,
-                   S::kOutOfMemory, S::kPoison, S::kInfraFailed, S::kCancelled}},
+    {S::kAssigned,
+     {S::kRunning, S::kMeasureQueued, S::kBuildQueued, S::kOk, S::kNoisy, S::kCensored, S::kWrongResult, S::kRunTimeout,
+      S::kCrash, S::kOutOfMemory, S::kPoison, S::kInfraFailed, S::kCancelled}},
+    {S::kRunning,
+     {S::kMeasureQueued, S::kBuildQueued, S::kOk, S::kNoisy, S::kCensored, S::kWrongResult, S::kRunTimeout, S::kCrash,
+      S::kOutOfMemory, S::kPoison, S::kInfraFailed, S::kCancelled}},
 };
 
 TEST(TrialState, MovesOnlyAsTheTableSays) {
@@ -48,26 +52,37 @@ TEST(TrialState, SpendsBudgetForEveryEndButACancellation) {
   for (const S state : AllTrialStates()) {
     EXPECT_EQ(SpendsBudget(state), IsTerminal(state) && state != S::kCancelled) << TrialStateName(state);
     EXPECT_EQ(HasRecord(state), SpendsBudget(state) && state != S::kInfraFailed) << TrialStateName(state);
-    EXPECT_EQ(HasTimings(state), state == S::kOk || state == S::kNoisy || state == S::kCensored) << TrialStateName(state);
+    EXPECT_EQ(HasTimings(state), state == S::kOk || state == S::kNoisy || state == S::kCensored)
+        << TrialStateName(state);
   }
 }
 
-struct InfraCase { const char* name; S from; InfraFailure failure; int failures; S next; seconds backoff; };
+struct InfraCase {
+  const char* name;
+  S from;
+  InfraFailure failure;
+  int failures;
+  S next;
+  seconds backoff;
+};
 class AfterInfraFailureTest : public testing::TestWithParam<InfraCase> {};
 TEST_P(AfterInfraFailureTest, FollowsTheRetryTable) {
   const NextStep next = AfterInfraFailure(GetParam().from, GetParam().failure, GetParam().failures);
   EXPECT_EQ(TrialStateName(next.state), TrialStateName(GetParam().next));
   EXPECT_EQ(next.backoff, GetParam().backoff);
 }
-INSTANTIATE_TEST_SUITE_P(RetryTable, AfterInfraFailureTest, testing::Values(
-    InfraCase{"WorkerLostFirst", S::kBuilding, InfraFailure::kWorkerLost, 1, S::kBuildQueued, seconds(1)},
-    InfraCase{"WorkerLostSecond", S::kBuilding, InfraFailure::kWorkerLost, 2, S::kBuildQueued, seconds(4)},
-    InfraCase{"WorkerLostThird", S::kBuilding, InfraFailure::kWorkerLost, 3, S::kBuildQueued, seconds(16)},
-    InfraCase{"WorkerLostOnceTooOften", S::kBuilding, InfraFailure::kWorkerLost, 4, S::kInfraFailed, seconds(0)},
-    InfraCase{"DeviceLostWhileRunning", S::kRunning, InfraFailure::kDeviceLost, 1, S::kMeasureQueued, seconds(1)},
-    InfraCase{"LeaseExpiredBeforeStart", S::kAssigned, InfraFailure::kLeaseExpired, 2, S::kMeasureQueued, seconds(4)},
-    InfraCase{"ArtifactLostBuildsAgain", S::kAssigned, InfraFailure::kArtifactLost, 1, S::kBuildQueued, seconds(1)},
-    InfraCase{"DeviceLostOnceTooOften", S::kRunning, InfraFailure::kDeviceLost, 4, S::kInfraFailed, seconds(0)}),
+INSTANTIATE_TEST_SUITE_P(
+    RetryTable, AfterInfraFailureTest,
+    testing::Values(
+        InfraCase{"WorkerLostFirst", S::kBuilding, InfraFailure::kWorkerLost, 1, S::kBuildQueued, seconds(1)},
+        InfraCase{"WorkerLostSecond", S::kBuilding, InfraFailure::kWorkerLost, 2, S::kBuildQueued, seconds(4)},
+        InfraCase{"WorkerLostThird", S::kBuilding, InfraFailure::kWorkerLost, 3, S::kBuildQueued, seconds(16)},
+        InfraCase{"WorkerLostOnceTooOften", S::kBuilding, InfraFailure::kWorkerLost, 4, S::kInfraFailed, seconds(0)},
+        InfraCase{"DeviceLostWhileRunning", S::kRunning, InfraFailure::kDeviceLost, 1, S::kMeasureQueued, seconds(1)},
+        InfraCase{"LeaseExpiredBeforeStart", S::kAssigned, InfraFailure::kLeaseExpired, 2, S::kMeasureQueued,
+                  seconds(4)},
+        InfraCase{"ArtifactLostBuildsAgain", S::kAssigned, InfraFailure::kArtifactLost, 1, S::kBuildQueued, seconds(1)},
+        InfraCase{"DeviceLostOnceTooOften", S::kRunning, InfraFailure::kDeviceLost, 4, S::kInfraFailed, seconds(0)}),
     [](const auto& info) { return info.param.name; });
 
 TEST(AfterMeasurement, MeasuresANoisyTrialOnceMore) {
