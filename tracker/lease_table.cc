@@ -19,10 +19,12 @@ std::vector<LeaseAction> LeaseTable::Step(const LeaseEvent& event, TimePoint now
   return actions;
 }
 
-void LeaseTable::On(const LeaseRequested& event, TimePoint, Actions& actions) {
+void LeaseTable::On(const LeaseRequested& event, TimePoint now, Actions& actions) {
   const auto is_same = [&](const auto& other) { return other.request_id == event.request_id; };
-  for (const auto& [device, lease] : leases_) {
+  for (auto& [device, lease] : leases_) {
     if (is_same(lease.record)) {
+      lease.expires = now + kLeaseTtl;
+      actions.push_back(PersistRenewal{device, lease.record.epoch});
       actions.push_back(AnswerGranted{lease.record});
       return;
     }
@@ -33,7 +35,7 @@ void LeaseTable::On(const LeaseRequested& event, TimePoint, Actions& actions) {
       return;
     }
   }
-  if (std::none_of(line_.begin(), line_.end(), is_same)) line_.push_back({event.request_id, event.holder, event.key});
+  if (std::none_of(line_.begin(), line_.end(), is_same)) line_.push_back({event.request_id, event.key});
 }
 
 void LeaseTable::On(const RequestWithdrawn& event, TimePoint now, Actions& actions) {
@@ -56,6 +58,7 @@ void LeaseTable::On(const LeaseRenewed& event, TimePoint now, Actions& actions) 
     return;
   }
   it->second.expires = now + kLeaseTtl;
+  actions.push_back(PersistRenewal{event.device, event.epoch});
   actions.push_back(AnswerRenewed{event.device, event.epoch});
 }
 
@@ -77,7 +80,7 @@ void LeaseTable::On(const GrantCommitted& event, TimePoint now, Actions& actions
     retry_at_[event.device] = now + kGrantRetryAfter;
     return;
   }
-  const LeaseRecord lease{event.device, event.epoch, pending.request.request_id, pending.request.holder, pending.request.key};
+  const LeaseRecord lease{event.device, event.epoch, pending.request.request_id, pending.request.key};
   leases_[event.device] = {lease, now + kLeaseTtl};
   if (pending.is_withdrawn) {
     On(LeaseReleased{event.device, event.epoch}, now, actions);
@@ -108,7 +111,7 @@ void LeaseTable::End(const std::string& device, LeaseEnd why, const std::string&
   if (it == leases_.end()) return;
   const LeaseRecord& lease = it->second.record;
   actions.push_back(PersistEnd{device, lease.epoch, why});
-  actions.push_back(AnswerEnded{device, lease.epoch, lease.holder, reason});
+  actions.push_back(AnswerEnded{device, lease.epoch, lease.request_id, reason});
   leases_.erase(it);
 }
 
@@ -120,7 +123,7 @@ void LeaseTable::GrantWhatIsFree(TimePoint now, Actions& actions) {
       continue;
     }
     pending_[*device] = {*it};
-    actions.push_back(PersistGrant{{*device, 0, it->request_id, it->holder, it->key}, devices_.Find(*device)->record.epoch});
+    actions.push_back(PersistGrant{{*device, 0, it->request_id, it->key}, devices_.Find(*device)->record.epoch});
     it = line_.erase(it);
   }
 }

@@ -21,7 +21,7 @@ inline constexpr Duration kLeaseRenewEvery = std::chrono::seconds(10);
 inline constexpr Duration kGrantRetryAfter = std::chrono::seconds(1);  // After the store failed.
 
 // Events. All but GrantCommitted come from holders, may arrive twice, late or never.
-struct LeaseRequested { std::string request_id, holder, key; };  // Asked again: the same lease, or the same place in line.
+struct LeaseRequested { std::string request_id, key; };  // Asked again: the same lease, or the same place in line.
 struct RequestWithdrawn { std::string request_id; };             // Also ends the lease if it has been granted meanwhile.
 struct LeaseRenewed { std::string device; int64_t epoch; };
 struct LeaseReleased { std::string device; int64_t epoch; };
@@ -32,11 +32,12 @@ using LeaseEvent = std::variant<LeaseRequested, RequestWithdrawn, LeaseRenewed, 
 
 // Actions, to be done in order.
 struct PersistGrant { LeaseRecord lease; int64_t epoch_floor; };              // Answered by the event GrantCommitted.
+struct PersistRenewal { std::string device; int64_t epoch; };
 struct PersistEnd { std::string device; int64_t epoch; LeaseEnd why; };
 struct AnswerGranted { LeaseRecord lease; };                                  // Renew within kLeaseTtl.
 struct AnswerRenewed { std::string device; int64_t epoch; };
-struct AnswerEnded { std::string device; int64_t epoch; std::string holder, reason; };  // To the holder, who did not end it.
-using LeaseAction = std::variant<PersistGrant, PersistEnd, AnswerGranted, AnswerRenewed, AnswerEnded>;
+struct AnswerEnded { std::string device; int64_t epoch; std::string request_id, reason; };  // To the holder, who did not end it.
+using LeaseAction = std::variant<PersistGrant, PersistRenewal, PersistEnd, AnswerGranted, AnswerRenewed, AnswerEnded>;
 
 class LeaseTable {
  public:
@@ -54,7 +55,7 @@ class LeaseTable {
 
  private:
   struct Lease { LeaseRecord record; TimePoint expires; };
-  struct Waiting { std::string request_id, holder, key; };  // In line, oldest first, over all keys.
+  struct Waiting { std::string request_id, key; };  // In line, oldest first, over all keys.
   struct PendingGrant { Waiting request; bool is_withdrawn = false; };
   using Actions = std::vector<LeaseAction>;
 

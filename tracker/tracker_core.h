@@ -23,7 +23,7 @@ using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, Lease
 
 struct PersistDevice { DeviceRecord record; };
 using TrackerAction =
-    std::variant<PersistDevice, DeviceChange, PersistGrant, PersistEnd, AnswerGranted, AnswerRenewed, AnswerEnded>;
+    std::variant<PersistDevice, DeviceChange, PersistGrant, PersistRenewal, PersistEnd, AnswerGranted, AnswerRenewed, AnswerEnded>;
 
 class TrackerCore {
  public:

@@ -344,7 +344,7 @@ DeviceSession::Slot* DeviceSession::FindRunner(RunnerId runner) {
   return it == slots_.end() ? nullptr : &*it;
 }
 
-void DeviceSession::On(const RunnerReady& event, TimePoint, Actions&) {
+void DeviceSession::On(const RunnerIsReady& event, TimePoint, Actions&) {
   Slot* slot = FindRunner(event.runner);
   ++progress_;
   if (slot == nullptr || slot->phase != Phase::kStarting) return;
@@ -352,7 +352,7 @@ void DeviceSession::On(const RunnerReady& event, TimePoint, Actions&) {
   slot->deadline = std::nullopt;
 }
 
-void DeviceSession::On(const RunnerTiming& event, TimePoint, Actions&) {
+void DeviceSession::On(const RunnerIsTiming& event, TimePoint, Actions&) {
   Slot* slot = FindRunner(event.runner);
   ++progress_;
   if (slot != nullptr && slot->phase == Phase::kMeasuring) slot->is_timing = event.is_timing;

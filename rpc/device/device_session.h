@@ -30,13 +30,13 @@ struct MessageArrived { DeviceMessage message; };
 struct BlobLookedUp { Digest digest; bool is_complete; int64_t held_bytes; };  // Answers LookUpBlob.
 // Answers WriteBlob. `held_bytes` are in the unfinished file now. DataLoss: the content was wrong and is gone.
 struct BlobWritten { Digest digest; Status status; bool is_complete; int64_t held_bytes; };
-struct RunnerReady { RunnerId runner; };              // Loaded, waits for Go.
-struct RunnerTiming { RunnerId runner; bool is_timing; };  // Entered or left its timed window.
+struct RunnerIsReady { RunnerId runner; };              // Loaded, waits for Go.
+struct RunnerIsTiming { RunnerId runner; bool is_timing; };  // Entered or left its timed window.
 struct RunnerTicked { RunnerId runner; };             // Any other sign of progress.
 // Its process group is gone. `outcome` has the status, samples and texts; the session fills in what identifies it.
 struct RunnerEnded { RunnerId runner; v1::MeasureResult outcome; };
 struct TimeCame {};
-using DeviceEvent = std::variant<LinkUp, LinkDown, MessageArrived, BlobLookedUp, BlobWritten, RunnerReady, RunnerTiming,
+using DeviceEvent = std::variant<LinkUp, LinkDown, MessageArrived, BlobLookedUp, BlobWritten, RunnerIsReady, RunnerIsTiming,
                                  RunnerTicked, RunnerEnded, TimeCame>;
 
 // Actions, to be done in order. Events they cause are stepped after all of them.
@@ -46,7 +46,7 @@ struct ReconnectAfter { Duration delay; };            // Dial then; the answer i
 struct LookUpBlob { Digest digest; };                 // And keep it from being evicted until ReleaseBlob.
 struct ReleaseBlob { Digest digest; };
 struct WriteBlob { Digest digest; int64_t offset; std::string data; int64_t size; };
-struct StartRunner { RunnerId runner; v1::MeasureSpec spec; };  // Answered by RunnerReady or RunnerEnded.
+struct StartRunner { RunnerId runner; v1::MeasureSpec spec; };  // Answered by RunnerIsReady or RunnerEnded.
 struct GoRunner { RunnerId runner; };
 struct KillRunner { RunnerId runner; };               // Answered by RunnerEnded, once the whole group is gone.
 struct SpoolResult { v1::MeasureResult result; };
@@ -112,8 +112,8 @@ class DeviceSession {
   void On(const MessageArrived& event, TimePoint now, Actions& actions);
   void On(const BlobLookedUp& event, TimePoint now, Actions& actions);
   void On(const BlobWritten& event, TimePoint now, Actions& actions);
-  void On(const RunnerReady& event, TimePoint now, Actions& actions);
-  void On(const RunnerTiming& event, TimePoint now, Actions& actions);
+  void On(const RunnerIsReady& event, TimePoint now, Actions& actions);
+  void On(const RunnerIsTiming& event, TimePoint now, Actions& actions);
   void On(const RunnerTicked& event, TimePoint now, Actions& actions);
   void On(const RunnerEnded& event, TimePoint now, Actions& actions);
   void On(const TimeCame& event, TimePoint now, Actions& actions);

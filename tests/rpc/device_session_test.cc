@@ -79,8 +79,8 @@ class DeviceSessionTest : public testing::Test {
     Welcome();
     Receive(Desire(epoch, {1, 2}));
     ASSERT_EQ(Only<StartRunner>(HaveModule()).size(), 2u);
-    ASSERT_EQ(Only<GoRunner>(Step(RunnerReady{1})).size(), 1u);
-    ASSERT_TRUE(Only<GoRunner>(Step(RunnerReady{2})).empty());
+    ASSERT_EQ(Only<GoRunner>(Step(RunnerIsReady{1})).size(), 1u);
+    ASSERT_TRUE(Only<GoRunner>(Step(RunnerIsReady{2})).empty());
   }
   TimePoint now_{seconds(50)};
   DeviceSession session_{Options(), Random(1)};
@@ -138,7 +138,7 @@ TEST_F(DeviceSessionTest, KillsTheOldRunnersOnAHigherEpochBeforeItMeasures) {
   auto actions = Receive(Desire(5, {7}));
   EXPECT_EQ(Only<KillRunner>(actions).size(), 2u);
   EXPECT_EQ(Only<StartRunner>(actions).size(), 1u);  // The module is here; being ready does no harm.
-  EXPECT_TRUE(Only<GoRunner>(Step(RunnerReady{3})).empty());
+  EXPECT_TRUE(Only<GoRunner>(Step(RunnerIsReady{3})).empty());
   EXPECT_TRUE(Only<GoRunner>(Step(RunnerEnded{2, {}})).empty());
   actions = Step(RunnerEnded{1, Good()});
   EXPECT_TRUE(Only<SpoolResult>(actions).empty());
@@ -199,30 +199,30 @@ TEST_F(DeviceSessionTest, IsQuietWhileTheRunnerIsTiming) {
   v1::Desired desired = Desire(1, {1});
   *desired.add_specs() = Spec(3, 1, "other");
   Receive(desired);                       // 2 is withdrawn, 3 needs a blob.
-  Step(RunnerTiming{1, true});
+  Step(RunnerIsTiming{1, true});
   auto actions = Step(BlobLookedUp{Sha256("other"), false, 0});
   EXPECT_TRUE(Sent<v1::NeedBlobs>(actions).empty());
-  actions = Step(RunnerTiming{1, false});
+  actions = Step(RunnerIsTiming{1, false});
   EXPECT_EQ(Sent<v1::NeedBlobs>(actions).size(), 1u);
-  Step(RunnerTiming{1, true});
+  Step(RunnerIsTiming{1, true});
   v1::BlobChunk chunk;
   chunk.set_digest(std::string(Sha256("other").raw()));
   chunk.set_data("other");
   actions = Receive(chunk);
   EXPECT_TRUE(Only<WriteBlob>(actions).empty());
   EXPECT_TRUE(Sent<v1::BlobCredit>(actions).empty());
-  actions = Step(RunnerTiming{1, false});
+  actions = Step(RunnerIsTiming{1, false});
   EXPECT_EQ(Only<WriteBlob>(actions).size(), 1u);
   EXPECT_EQ(Sent<v1::BlobCredit>(actions).size(), 1u);
 }
 
 TEST_F(DeviceSessionTest, WritesNoSpoolFileWhileAnotherRunnerIsTiming) {
   MeasureOneReadyTwo(1);
-  Step(RunnerTiming{1, true});
+  Step(RunnerIsTiming{1, true});
   v1::MeasureResult crash;
   crash.set_status(v1::MEASURE_STATUS_CRASH);
   EXPECT_TRUE(Only<SpoolResult>(Step(RunnerEnded{2, crash})).empty());
-  EXPECT_EQ(Only<SpoolResult>(Step(RunnerTiming{1, false})).size(), 1u);
+  EXPECT_EQ(Only<SpoolResult>(Step(RunnerIsTiming{1, false})).size(), 1u);
 }
 
 TEST_F(DeviceSessionTest, KillsARunnerThatOutlivesItsLimit) {
@@ -255,7 +255,7 @@ TEST_F(DeviceSessionTest, StartsNoRunnerWhileItsSpoolIsFull) {
   *welcome.mutable_desired() = Desire(1, {1});
   session.Step(MessageArrived{welcome}, now_);
   session.Step(BlobLookedUp{Sha256(kModule), true, 0}, now_);
-  session.Step(RunnerReady{1}, now_);
+  session.Step(RunnerIsReady{1}, now_);
   const std::string key = Sent<v1::MeasureResult>(session.Step(RunnerEnded{1, Good()}, now_)).at(0).key();
   session.Step(MessageArrived{Desire(1, {2})}, now_);
   EXPECT_TRUE(Only<StartRunner>(session.Step(BlobLookedUp{Sha256(kModule), true, 0}, now_)).empty());

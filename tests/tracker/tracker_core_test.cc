@@ -34,7 +34,7 @@ class TrackerTest : public testing::Test {
     }
   }
   LeaseRecord Grant(const std::string& request, const std::string& key = "local") {
-    const auto grants = Only<PersistGrant>(Step(LeaseRequested{request, "job-" + request, key}));
+    const auto grants = Only<PersistGrant>(Step(LeaseRequested{request, key}));
     EXPECT_EQ(grants.size(), 1u);
     const auto answers = Only<AnswerGranted>(Step(GrantCommitted{grants[0].lease.device, request, OkStatus(), ++epoch_}));
     EXPECT_EQ(answers.size(), 1u);
@@ -47,32 +47,32 @@ class TrackerTest : public testing::Test {
 
 TEST_F(TrackerTest, AnswersAGrantOnlyAfterTheCommit) {
   Connect("a");
-  const auto actions = Step(LeaseRequested{"r1", "job-1", "local"});
+  const auto actions = Step(LeaseRequested{"r1", "local"});
   EXPECT_EQ(Only<PersistGrant>(actions).size(), 1u);
   EXPECT_TRUE(Only<AnswerGranted>(actions).empty());
   EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
   const auto answers = Only<AnswerGranted>(Step(GrantCommitted{"a", "r1", OkStatus(), 5}));
   ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].lease, (LeaseRecord{"a", 5, "r1", "job-1", "local"}));
+  EXPECT_EQ(answers[0].lease, (LeaseRecord{"a", 5, "r1", "local"}));
 }
 
 TEST_F(TrackerTest, RequestsAskedTwiceAreOneRequest) {
   Connect("a");
   const LeaseRecord lease = Grant("r1");
-  const auto again = Only<AnswerGranted>(Step(LeaseRequested{"r1", "job-r1", "local"}));
+  const auto again = Only<AnswerGranted>(Step(LeaseRequested{"r1", "local"}));
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].lease, lease);
-  Step(LeaseRequested{"r2", "job-2", "local"});
-  Step(LeaseRequested{"r2", "job-2", "local"});
-  Step(LeaseRequested{"r3", "job-3", "local"});
+  Step(LeaseRequested{"r2", "local"});
+  Step(LeaseRequested{"r2", "local"});
+  Step(LeaseRequested{"r3", "local"});
   EXPECT_THAT(tracker_.WhyWaiting("r3"), HasSubstr("1 before it in line"));
 }
 
 TEST_F(TrackerTest, ServesTheOldestFirst) {
   Connect("a");
   const LeaseRecord lease = Grant("r1");
-  Step(LeaseRequested{"r2", "job-2", "local"});
-  Step(LeaseRequested{"r3", "job-3", "local"});
+  Step(LeaseRequested{"r2", "local"});
+  Step(LeaseRequested{"r3", "local"});
   const auto next = Only<PersistGrant>(Step(LeaseReleased{"a", lease.epoch}));
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].lease.request_id, "r2");
@@ -119,13 +119,13 @@ TEST_F(TrackerTest, SuspectsASilentDeviceThenLosesIt) {
 TEST_F(TrackerTest, GivesNoLeaseOfASuspectOrDisconnectedDevice) {
   Connect("a");
   Step(DeviceLeft{"a"});
-  EXPECT_TRUE(Only<PersistGrant>(Step(LeaseRequested{"r1", "job-1", "local"})).empty());
+  EXPECT_TRUE(Only<PersistGrant>(Step(LeaseRequested{"r1", "local"})).empty());
   EXPECT_EQ(tracker_.WhyWaiting("r1"), "needs device key \"local\"; known keys: \"local\" (1, 1 not connected)");
   EXPECT_EQ(Only<PersistGrant>(Step(DeviceReported{{"a", "local", "{}", 0}})).size(), 1u);
 }
 
 TEST_F(TrackerTest, SaysWhyARequestWaits) {
-  Step(LeaseRequested{"r0", "job-0", "pi4"});
+  Step(LeaseRequested{"r0", "pi4"});
   EXPECT_EQ(tracker_.WhyWaiting("r0"), "needs device key \"pi4\"; known keys: none; connect a device");
   Connect("a");
   Connect("b");
@@ -136,8 +136,8 @@ TEST_F(TrackerTest, SaysWhyARequestWaits) {
 
 TEST_F(TrackerTest, KeepsTheRequestInLineWhenTheStoreFails) {
   Connect("a");
-  Step(LeaseRequested{"r1", "job-1", "local"});
-  Step(LeaseRequested{"r2", "job-2", "local"});
+  Step(LeaseRequested{"r1", "local"});
+  Step(LeaseRequested{"r2", "local"});
   EXPECT_TRUE(Step(GrantCommitted{"a", "r1", Unavailable("commit: disk full"), 0}).empty());
   now_ += seconds(1);
   const auto again = Only<PersistGrant>(Step(TimePassed{}));
@@ -147,7 +147,7 @@ TEST_F(TrackerTest, KeepsTheRequestInLineWhenTheStoreFails) {
 
 TEST_F(TrackerTest, ReleasesALeaseThatWasWithdrawnDuringItsCommit) {
   Connect("a");
-  Step(LeaseRequested{"r1", "job-1", "local"});
+  Step(LeaseRequested{"r1", "local"});
   Step(RequestWithdrawn{"r1"});
   const auto actions = Step(GrantCommitted{"a", "r1", OkStatus(), 1});
   EXPECT_TRUE(Only<AnswerGranted>(actions).empty());
@@ -156,7 +156,7 @@ TEST_F(TrackerTest, ReleasesALeaseThatWasWithdrawnDuringItsCommit) {
 
 TEST_F(TrackerTest, RaisesTheEpochOverWhatTheDeviceHasSeen) {  // The database was restored from an older copy.
   Connect("a", "local", 41);
-  EXPECT_EQ(Only<PersistGrant>(Step(LeaseRequested{"r1", "job-1", "local"})).at(0).epoch_floor, 41);
+  EXPECT_EQ(Only<PersistGrant>(Step(LeaseRequested{"r1", "local"})).at(0).epoch_floor, 41);
 }
 
 TEST_F(TrackerTest, TakesADeviceBackWhenItsKeyChanges) {
@@ -167,9 +167,9 @@ TEST_F(TrackerTest, TakesADeviceBackWhenItsKeyChanges) {
 }
 
 TEST(TrackerRestart, KeepsLiveLeasesForTheirHoldersAndGrantsNothingUnreported) {
-  TrackerCore tracker({{{"a", "local", "{}", 7}, {"b", "local", "{}", 3}}, {{"a", 7, "r1", "job-1", "local"}}}, kStart);
-  EXPECT_TRUE(Only<PersistGrant>(tracker.Step(LeaseRequested{"r2", "job-2", "local"}, kStart)).empty());
-  const auto back = Only<AnswerGranted>(tracker.Step(LeaseRequested{"r1", "job-1", "local"}, kStart));
+  TrackerCore tracker({{{"a", "local", "{}", 7}, {"b", "local", "{}", 3}}, {{"a", 7, "r1", "local"}}}, kStart);
+  EXPECT_TRUE(Only<PersistGrant>(tracker.Step(LeaseRequested{"r2", "local"}, kStart)).empty());
+  const auto back = Only<AnswerGranted>(tracker.Step(LeaseRequested{"r1", "local"}, kStart));
   ASSERT_EQ(back.size(), 1u);
   EXPECT_EQ(back[0].lease.epoch, 7);
   // The leased one comes back and stays leased; the other comes back and is granted.
@@ -178,7 +178,7 @@ TEST(TrackerRestart, KeepsLiveLeasesForTheirHoldersAndGrantsNothingUnreported) {
 }
 
 TEST(TrackerRestart, LosesDevicesThatDoNotComeBack) {
-  TrackerCore tracker({{{"a", "local", "{}", 7}}, {{"a", 7, "r1", "job-1", "local"}}}, kStart);
+  TrackerCore tracker({{{"a", "local", "{}", 7}}, {{"a", 7, "r1", "local"}}}, kStart);
   ASSERT_EQ(tracker.NextDeadline(), kStart + seconds(30));
   const auto actions = tracker.Step(TimePassed{}, kStart + seconds(30));
   EXPECT_EQ(Only<AnswerEnded>(actions).size(), 1u);
