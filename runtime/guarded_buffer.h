@@ -22,7 +22,7 @@ class GuardedBuffer {
   int64_t size_bytes() const { return bytes_; }
   const void* mapping_begin() const { return mapping_; }
   int64_t mapping_bytes() const { return mapping_bytes_; }
-  // Where the pattern is damaged, e.g. "wrote 4 bytes past its end"; empty when it is intact.
+  // Where the pattern is damaged, e.g. "wrote up to 4 bytes past its end"; empty when it is intact.
   std::string FindDamage() const;
 
  private:

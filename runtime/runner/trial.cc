@@ -243,7 +243,7 @@ RunReport RunTrial(const RunSpec& spec, const std::function<void(const RunProgre
   if (end.has_value()) {
     report.status = end->status;
     report.message = end->message;
-    if (report.status != RunStatus::kCensored) report.measured = {};
+    report.measured = {};
   }
   return report;
 }
