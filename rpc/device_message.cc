@@ -99,6 +99,7 @@ Status CheckMeasureSpec(const v1::MeasureSpec& spec) {
   if (spec.wall_limit_ns() < 1) return InvalidArgument(fmt::format("{}: wall limit {} ns, a positive one required", place, spec.wall_limit_ns()));
   if (spec.threads() < 1) return InvalidArgument(fmt::format("{}: {} threads, at least 1 required", place, spec.threads()));
   if (spec.kernel().empty()) return InvalidArgument(place + ": no kernel named; name one of the module's");
+  if (spec.memory_limit_bytes() < 0) return InvalidArgument(fmt::format("{}: memory limit {} bytes is negative", place, spec.memory_limit_bytes()));
   return OkStatus();
 }
 
