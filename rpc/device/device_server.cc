@@ -213,7 +213,10 @@ class DeviceServer::Impl {
   }
 
   void Do(GoRunner& action) {
-    if (const auto it = runners_.find(action.runner); it != runners_.end()) it->second->runner->Go();
+    const auto it = runners_.find(action.runner);
+    if (it == runners_.end()) return;
+    it->second->runner->Go();
+    events_.push_back(RunnerWent{action.runner});
   }
   void Do(KillRunner& action) {
     if (const auto it = runners_.find(action.runner); it != runners_.end()) it->second->runner->Kill();

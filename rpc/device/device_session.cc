@@ -352,10 +352,20 @@ void DeviceSession::On(const RunnerIsReady& event, TimePoint, Actions&) {
   slot->deadline = std::nullopt;
 }
 
-void DeviceSession::On(const RunnerIsTiming& event, TimePoint, Actions&) {
+void DeviceSession::On(const RunnerWent& event, TimePoint now, Actions&) {
+  Slot* slot = FindRunner(event.runner);
+  if (slot == nullptr || slot->phase != Phase::kMeasuring) return;
+  slot->go_at = now;
+  slot->idle_ns = last_end_ ? (now - *last_end_).count() : -1;
+}
+
+void DeviceSession::On(const RunnerIsTiming& event, TimePoint now, Actions&) {
   Slot* slot = FindRunner(event.runner);
   ++progress_;
-  if (slot != nullptr && slot->phase == Phase::kMeasuring) slot->is_timing = event.is_timing;
+  if (slot == nullptr || slot->phase != Phase::kMeasuring) return;
+  slot->has_timed = true;
+  slot->is_timing = event.is_timing;
+  if (!event.is_timing) last_end_ = now;
 }
 
 void DeviceSession::On(const RunnerTicked&, TimePoint, Actions&) { ++progress_; }
@@ -364,7 +374,7 @@ void DeviceSession::On(const RunnerEnded& event, TimePoint now, Actions& actions
   Slot* slot = FindRunner(event.runner);
   ++progress_;
   if (slot == nullptr) return;
-  if (slot->go_at != TimePoint{}) last_end_ = now;
+  if (slot->go_at != TimePoint{} && (!slot->has_timed || slot->is_timing)) last_end_ = now;
   if (slot->phase == Phase::kEnding) {
     if (slot->last_words) Report(*slot, *slot->last_words, now, actions);
   } else {

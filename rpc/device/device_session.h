@@ -31,13 +31,14 @@ struct BlobLookedUp { Digest digest; bool is_complete; int64_t held_bytes; };  /
 // Answers WriteBlob. `held_bytes` are in the unfinished file now. DataLoss: the content was wrong and is gone.
 struct BlobWritten { Digest digest; Status status; bool is_complete; int64_t held_bytes; };
 struct RunnerIsReady { RunnerId runner; };              // Loaded, waits for Go.
+struct RunnerWent { RunnerId runner; };               // GoRunner was done; only for the idle time that results report.
 struct RunnerIsTiming { RunnerId runner; bool is_timing; };  // Entered or left its timed window.
 struct RunnerTicked { RunnerId runner; };             // Any other sign of progress.
 // Its process group is gone. `outcome` has the status, samples and texts; the session fills in what identifies it.
 struct RunnerEnded { RunnerId runner; v1::MeasureResult outcome; };
 struct TimeCame {};
-using DeviceEvent = std::variant<LinkUp, LinkDown, MessageArrived, BlobLookedUp, BlobWritten, RunnerIsReady, RunnerIsTiming,
-                                 RunnerTicked, RunnerEnded, TimeCame>;
+using DeviceEvent = std::variant<LinkUp, LinkDown, MessageArrived, BlobLookedUp, BlobWritten, RunnerIsReady, RunnerWent,
+                                 RunnerIsTiming, RunnerTicked, RunnerEnded, TimeCame>;
 
 // Actions, to be done in order. Events they cause are stepped after all of them.
 struct SendMessage { DeviceMessage message; };        // All of the device's are control messages.
@@ -90,7 +91,7 @@ class DeviceSession {
     Digest key;
     Phase phase = Phase::kFetching;
     RunnerId runner = 0;                              // 0: none started.
-    bool is_timing = false;
+    bool is_timing = false, has_timed = false;
     std::optional<TimePoint> deadline;                // Of the phase.
     TimePoint go_at{};
     int64_t idle_ns = -1;
@@ -113,6 +114,7 @@ class DeviceSession {
   void On(const BlobLookedUp& event, TimePoint now, Actions& actions);
   void On(const BlobWritten& event, TimePoint now, Actions& actions);
   void On(const RunnerIsReady& event, TimePoint now, Actions& actions);
+  void On(const RunnerWent& event, TimePoint now, Actions& actions);
   void On(const RunnerIsTiming& event, TimePoint now, Actions& actions);
   void On(const RunnerTicked& event, TimePoint now, Actions& actions);
   void On(const RunnerEnded& event, TimePoint now, Actions& actions);
@@ -163,7 +165,7 @@ class DeviceSession {
   int64_t spool_bytes_ = 0;
   std::deque<Digest> acknowledged_;                   // Newest last; not to be run again in this epoch.
   Actions disk_writes_;                               // Spool writes and deletions that wait for the end of a quiet window.
-  std::optional<TimePoint> last_end_;                 // Of a measurement.
+  std::optional<TimePoint> last_end_;                 // Of a timed window, or of a runner that had none.
   std::string last_declared_;
 };
 

@@ -82,6 +82,10 @@ class Simulation {
     }
     for (const auto& [id, trial] : store_.trials) EXPECT_EQ(trial.counted, 1) << "trial " << id << ", attempt " << trial.attempt;
     EXPECT_GT(cuts_ + crashes_, 20);
+    if (std::getenv("LATHE_SEED") != nullptr) {
+      std::printf("%zu results, %d cuts, %d crashes, done after %lld virtual s\n", store_.results.size(), cuts_, crashes_,
+                  static_cast<long long>(now_.time_since_epoch() / seconds(1)));
+    }
   }
 
  private:
