@@ -134,7 +134,12 @@ int64_t AccessCode::Resolve(Machine& machine, int lane) const {
   const int index_lane = element_lanes == 1 ? lane : lane / element_lanes;
   int64_t element = view.offset;
   bool is_inside = true;
-  for (size_t d = 0; d < indices.size(); ++d) {
+  if (is_flat) {
+    const int64_t index = indices[0]->Eval(machine, index_lane).i;
+    element += index;
+    is_inside = index >= 0 && element < static_cast<int64_t>(view.storage->cells.size()) / element_lanes;
+  }
+  for (size_t d = 0; !is_flat && d < indices.size(); ++d) {
     const int64_t index = indices[d]->Eval(machine, index_lane).i;
     is_inside &= static_cast<uint64_t>(index) < static_cast<uint64_t>(view.shape[d]);
     element += index * view.strides[d];
@@ -183,12 +188,13 @@ std::string AccessCode::Describe(Machine& machine, int lane) const {
 }
 
 StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>& indices, Scope& scope) {
-  if (indices.size() != buffer->shape.size()) {
+  const bool is_flat = indices.size() == 1 && buffer->shape.size() > 1;
+  if (!is_flat && indices.size() != buffer->shape.size()) {
     return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" has {} dimensions and is accessed with {} indices", buffer->name,
                                                                  buffer->shape.size(), indices.size()));
   }
   ASSIGN_OR_RETURN(const int slot, scope.BufferSlot(buffer));
-  AccessCode access{slot, buffer->name, buffer->dtype.lanes, {}, scope.CurrentSite()};
+  AccessCode access{slot, buffer->name, buffer->dtype.lanes, is_flat, {}, scope.CurrentSite()};
   for (const Expr& index : indices) {
     if (!index.dtype().is_int() && !index.dtype().is_bool()) {
       return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" is indexed by a value of type {}", buffer->name, index.dtype().ToString()));

@@ -50,6 +50,7 @@ class Machine {
   std::vector<View> views;
   std::vector<Value> vector_values;     // Lanes of the store being executed.
   std::vector<int64_t> vector_cells;
+  const std::vector<bool>* mask = nullptr;  // Lanes that run, inside a vector condition; null: all.
   bool has_failed = false;
 
   const Status& status() const { return status_; }

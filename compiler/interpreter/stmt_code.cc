@@ -76,6 +76,34 @@ class IfCode : public StmtCode {
   StmtCodePtr then_case_, else_case_;
 };
 
+// A condition per lane (vectorised code): lanes that are off neither load nor store.
+class MaskedIfCode : public StmtCode {
+ public:
+  MaskedIfCode(int lanes, ExprCodePtr condition, StmtCodePtr then_case, StmtCodePtr else_case)
+      : lanes_(lanes), condition_(std::move(condition)), then_case_(std::move(then_case)), else_case_(std::move(else_case)) {}
+  void Run(Machine& machine) const override {
+    const std::vector<bool>* outer = machine.mask;
+    std::vector<bool> then_mask(lanes_), else_mask(lanes_);
+    for (int lane = 0; lane < lanes_; ++lane) {
+      const bool is_on = outer == nullptr || (*outer)[lane];
+      const bool is_true = is_on && condition_->Eval(machine, lane).i != 0;
+      then_mask[lane] = is_true;
+      else_mask[lane] = is_on && !is_true;
+    }
+    if (machine.has_failed) return;
+    machine.mask = &then_mask;
+    then_case_->Run(machine);
+    machine.mask = &else_mask;
+    if (else_case_ != nullptr && !machine.has_failed) else_case_->Run(machine);
+    machine.mask = outer;
+  }
+
+ private:
+  int lanes_;
+  ExprCodePtr condition_;
+  StmtCodePtr then_case_, else_case_;
+};
+
 class StoreCode : public StmtCode {
  public:
   StoreCode(AccessCode access, ExprCodePtr value) : access_(std::move(access)), value_(std::move(value)) {}
@@ -98,13 +126,17 @@ class VectorStoreCode : public StmtCode {  // All lanes are read before any is w
   void Run(Machine& machine) const override {
     machine.vector_values.resize(lanes_);
     machine.vector_cells.resize(lanes_);
+    const std::vector<bool>* mask = machine.mask;
     for (int lane = 0; lane < lanes_; ++lane) {
+      machine.vector_cells[lane] = -1;
+      if (mask != nullptr && !(*mask)[lane]) continue;
       machine.vector_values[lane] = value_->Eval(machine, lane);
       machine.vector_cells[lane] = access_.Resolve(machine, lane);
       if (machine.has_failed) return;
     }
     Storage& storage = *machine.views[access_.slot].storage;
     for (int lane = 0; lane < lanes_; ++lane) {
+      if (machine.vector_cells[lane] < 0) continue;
       if (machine.options.check_races) CheckDistinct(machine, lane);
       access_.NoteWrite(machine, lane, machine.vector_cells[lane]);
       if (machine.has_failed) return;
@@ -139,7 +171,10 @@ class LetCode : public StmtCode {
  public:
   LetCode(int slot, int lanes, ExprCodePtr value, StmtCodePtr body) : slot_(slot), lanes_(lanes), value_(std::move(value)), body_(std::move(body)) {}
   void Run(Machine& machine) const override {
-    for (int lane = 0; lane < lanes_; ++lane) machine.registers[slot_ + lane] = value_->Eval(machine, lane);
+    const std::vector<bool>* mask = lanes_ == 1 ? nullptr : machine.mask;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      if (mask == nullptr || (*mask)[lane]) machine.registers[slot_ + lane] = value_->Eval(machine, lane);
+    }
     if (!machine.has_failed) body_->Run(machine);
   }
 
@@ -348,6 +383,7 @@ class Compiler : public Scope {
   FuncCode& func_;
   FloatMode mode_;
   const Site* site_;
+  int mask_lanes_ = 1;  // Of the vector conditions around.
   std::unordered_map<const ExprNode*, int> vars_;
   std::unordered_map<const BufferNode*, int> buffers_;
 };
@@ -439,6 +475,9 @@ StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
                                                            store.value.dtype().ToString()));
   }
   ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(store.value, *this));
+  if (mask_lanes_ > 1 && mask_lanes_ != expected.lanes) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("a store of {} lanes to \"{}\" inside of a condition of {} lanes", expected.lanes, store.buffer->name, mask_lanes_));
+  }
   if (expected.is_scalar()) return StmtCodePtr(new StoreCode(std::move(access), std::move(value)));
   return StmtCodePtr(new VectorStoreCode(std::move(access), std::move(value), expected.lanes));
 }
@@ -451,10 +490,17 @@ StatusOr<StmtCodePtr> Compiler::CompileLet(const LetStmt& let) {
 }
 
 StatusOr<StmtCodePtr> Compiler::CompileIf(const IfThenElse& branch) {
-  ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(branch.condition));
+  const int lanes = branch.condition.dtype().lanes;
+  const int outer_lanes = std::exchange(mask_lanes_, lanes > 1 ? lanes : mask_lanes_);
+  if (lanes > 1 && outer_lanes > 1 && outer_lanes != lanes) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("a condition of {} lanes inside of one of {}", lanes, outer_lanes));
+  }
+  ASSIGN_OR_RETURN(ExprCodePtr condition, CompileExpr(branch.condition, *this));
   ASSIGN_OR_RETURN(StmtCodePtr then_case, Compile(branch.then_case));
   StmtCodePtr else_case;
   if (branch.else_case) { ASSIGN_OR_RETURN(else_case, Compile(*branch.else_case)); }
+  mask_lanes_ = outer_lanes;
+  if (lanes > 1) return StmtCodePtr(new MaskedIfCode(lanes, std::move(condition), std::move(then_case), std::move(else_case)));
   return StmtCodePtr(new IfCode(std::move(condition), std::move(then_case), std::move(else_case)));
 }
 
