@@ -11,9 +11,9 @@ sch.reorder(l6, l8, l5, l7, l9)
 sch.reverse_compute_at(b1, l8)
 sch.vectorize(l9)
 sch.unroll(l7)
-b10 = sch.decompose_reduction(b0, l5)
-l11 = sch.fuse(l6, l8)
-sch.parallel(l11)
+l10 = sch.fuse(l6, l8)
+sch.parallel(l10)
+b11 = sch.decompose_reduction(b0, l5)
 # before and expected:
 @T.prim_func
 def before(A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 64), "float32"), D: T.Buffer((16, 64), "float32")):
