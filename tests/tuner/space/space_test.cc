@@ -38,8 +38,13 @@ TEST_P(SpaceTest, EverySketchGivesCandidates) {
   const TuneTask task = TaskOf(GetParam().text);
   for (const Sketch& sketch : task.sketches) {
     int ok = 0;
-    for (uint64_t seed = 0; seed < 200; ++seed) ok += MakeCandidate(task, sketch.trace, seed).ok();
-    EXPECT_GT(ok, 0) << sketch.trace.ToPython();
+    Status why;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
+      ok += candidate.ok();
+      if (!candidate.ok()) why = candidate.status();
+    }
+    EXPECT_GT(ok, 10) << sketch.trace.ToPython() << why.ToString();
   }
 }
 
@@ -71,7 +76,8 @@ TEST_P(SpaceTest, TheDefaultScheduleIsParallelAndVectorized) {
   const StatusOr<Schedule> schedule = DefaultSchedule(func, Avx512());
   ASSERT_TRUE(schedule.ok()) << schedule.status().ToString();
   EXPECT_THAT(Print(schedule->func()), HasSubstr("T.parallel("));
-  if (GetParam().name != std::string("MaxPool")) EXPECT_THAT(Print(schedule->func()), HasSubstr("T.vectorized("));
+  const bool can_vectorize = GetParam().name != std::string("MaxPool");  // Its reads have stride 2.
+  EXPECT_EQ(Print(schedule->func()).find("T.vectorized(") != std::string::npos, can_vectorize) << Print(schedule->func());
 }
 
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceTest,
