@@ -27,9 +27,9 @@ def before(A: T.Buffer((34,), "float32"), C: T.Buffer((32,), "float32")):
 def expected(A: T.Buffer((34,), "float32"), C: T.Buffer((32,), "float32")):
     B = T.alloc_buffer((34,), "float32")
     for i_0 in range(4):
-        for ax0 in range(34):
+        for ax0 in range(10):
             with T.block("B"):
-                vi = T.axis.spatial(34, ax0)
+                vi = T.axis.spatial(34, i_0 * 8 + ax0)
                 T.reads(A[vi])
                 T.writes(B[vi])
                 B[vi] = A[vi] * T.float32(2.0)
