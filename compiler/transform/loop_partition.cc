@@ -36,6 +36,38 @@ class GuardFinder : public StmtExprVisitor {
   }
 };
 
+// Removes from `stmt` the guards that its loops prove.
+class GuardDropper : public StmtExprMutator {
+ public:
+  explicit GuardDropper(const Analyzer& facts) : facts_(facts) {}
+
+ protected:
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    facts_.Bind(loop.loop_var, Range{loop.min, loop.extent});
+    return StmtExprMutator::VisitFor(self, loop);
+  }
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    const IfThenElse* branch = visited.As<IfThenElse>();
+    if (branch == nullptr || !branch->condition.dtype().is_scalar()) return visited;
+    const Expr rest = Prune(branch->condition);
+    if (IsConstInt(rest, 1)) return branch->then_case;
+    if (rest.same_as(branch->condition)) return visited;
+    return IfThenElse{rest, branch->then_case, branch->else_case};
+  }
+
+ private:
+  Expr Prune(const Expr& condition) const {
+    const Binary* binary = condition.As<Binary>();
+    if (binary != nullptr && binary->op == BinaryOp::kAnd) {
+      const Expr a = Prune(binary->a), b = Prune(binary->b);
+      return a.same_as(binary->a) && b.same_as(binary->b) ? condition : And(a, b);
+    }
+    return facts_.CanProve(condition) ? True() : condition;
+  }
+  Analyzer facts_;
+};
+
 class Partitioner : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
@@ -45,11 +77,24 @@ class Partitioner : public StmtExprMutator {
     if (!is_splittable || min == nullptr || extent == nullptr || *extent < 2) return StmtExprMutator::VisitFor(self, loop);
     const std::optional<int64_t> split = FindSplit(loop, *min, *extent);
     if (!split) return StmtExprMutator::VisitFor(self, loop);
-    const Stmt main = Part(loop, *min, *split), tail = Clone(Part(loop, *min + *split, *extent - *split));
-    return MakeSeq({DropGuards(main), tail});
+    return loop.kind == ForKind::kParallel ? SplitInside(loop, *min, *split) : SplitInTwo(loop, *min, *extent, *split);
   }
 
  private:
+  // The main part may have further guards; the tail keeps all of its own, so that code grows by one copy for each guard.
+  Stmt SplitInTwo(const For& loop, int64_t min, int64_t extent, int64_t split) {
+    const Stmt main = Part(loop, min, split), tail = Clone(Part(loop, min + split, extent - split));
+    return MakeSeq({VisitStmt(GuardDropper(analyzer_)(main)), tail});
+  }
+  // A parallel loop stays one loop, for balance, and chooses in each iteration.
+  Stmt SplitInside(const For& loop, int64_t min, int64_t split) {
+    Analyzer facts = analyzer_;
+    facts.Bind(loop.loop_var, Range{loop.min, IntConst(loop.loop_var.dtype(), split)});
+    For copy = loop;
+    const Stmt tail = Clone(loop.body);
+    copy.body = IfThenElse{Less(loop.loop_var, IntConst(loop.loop_var.dtype(), min + split)), VisitStmt(GuardDropper(facts)(loop.body)), tail};
+    return copy;
+  }
   static Stmt Part(const For& loop, int64_t min, int64_t extent) {
     const Var var(loop.loop_var.name(), loop.loop_var.dtype());
     For part = loop;
@@ -84,39 +129,6 @@ class Partitioner : public StmtExprMutator {
     for (const auto& [inner, range] : inside) facts.Bind(inner, range);
     return facts.CanProve(guard);
   }
-
-  // Removes from `stmt` the guards that its loops prove.
-  class GuardDropper : public StmtExprMutator {
-   public:
-    explicit GuardDropper(const Analyzer& facts) : facts_(facts) {}
-
-   protected:
-    Stmt VisitFor(const Stmt& self, const For& loop) override {
-      facts_.Bind(loop.loop_var, Range{loop.min, loop.extent});
-      return StmtExprMutator::VisitFor(self, loop);
-    }
-    Stmt VisitStmt(const Stmt& stmt) override {
-      const Stmt visited = StmtExprMutator::VisitStmt(stmt);
-      const IfThenElse* branch = visited.As<IfThenElse>();
-      if (branch == nullptr || !branch->condition.dtype().is_scalar()) return visited;
-      const Expr rest = Prune(branch->condition);
-      if (IsConstInt(rest, 1)) return branch->then_case;
-      if (rest.same_as(branch->condition)) return visited;
-      return IfThenElse{rest, branch->then_case, branch->else_case};
-    }
-
-   private:
-    Expr Prune(const Expr& condition) const {
-      const Binary* binary = condition.As<Binary>();
-      if (binary != nullptr && binary->op == BinaryOp::kAnd) {
-        const Expr a = Prune(binary->a), b = Prune(binary->b);
-        return a.same_as(binary->a) && b.same_as(binary->b) ? condition : And(a, b);
-      }
-      return facts_.CanProve(condition) ? True() : condition;
-    }
-    Analyzer facts_;
-  };
-  Stmt DropGuards(const Stmt& stmt) const { return GuardDropper(analyzer_)(stmt); }
 
   Analyzer analyzer_;
 };
