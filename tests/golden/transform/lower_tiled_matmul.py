@@ -34,12 +34,16 @@ def main(A: T.Buffer((32, 64), "float32"), B: T.Buffer((64, 32), "float32"), C: 
     for i0 in T.parallel(8):
         for j0 in range(4):
             acc = T.decl_buffer((32,), "float32", scope="register")
-            for i in range(4):
-                acc[T.Ramp(i * 8, 1, 8)] = T.Broadcast(T.float32(0.0), 8)
+            acc[T.Ramp(0, 1, 8)] = T.Broadcast(T.float32(0.0), 8)
+            acc[T.Ramp(8, 1, 8)] = T.Broadcast(T.float32(0.0), 8)
+            acc[T.Ramp(16, 1, 8)] = T.Broadcast(T.float32(0.0), 8)
+            acc[T.Ramp(24, 1, 8)] = T.Broadcast(T.float32(0.0), 8)
             for k in range(64):
                 acc[T.Ramp(0, 1, 8)] = acc[T.Ramp(0, 1, 8)] + T.Broadcast(A[i0 * 256 + k], 8) * B[T.Ramp(k * 32 + j0 * 8, 1, 8)]
                 acc[T.Ramp(8, 1, 8)] = acc[T.Ramp(8, 1, 8)] + T.Broadcast(A[i0 * 256 + k + 64], 8) * B[T.Ramp(k * 32 + j0 * 8, 1, 8)]
                 acc[T.Ramp(16, 1, 8)] = acc[T.Ramp(16, 1, 8)] + T.Broadcast(A[i0 * 256 + k + 128], 8) * B[T.Ramp(k * 32 + j0 * 8, 1, 8)]
                 acc[T.Ramp(24, 1, 8)] = acc[T.Ramp(24, 1, 8)] + T.Broadcast(A[i0 * 256 + k + 192], 8) * B[T.Ramp(k * 32 + j0 * 8, 1, 8)]
-            for i_1 in range(4):
-                C[T.Ramp(i0 * 128 + i_1 * 32 + j0 * 8, 1, 8)] = acc[T.Ramp(i_1 * 8, 1, 8)]
+            C[T.Ramp(i0 * 128 + j0 * 8, 1, 8)] = acc[T.Ramp(0, 1, 8)]
+            C[T.Ramp(i0 * 128 + j0 * 8 + 32, 1, 8)] = acc[T.Ramp(8, 1, 8)]
+            C[T.Ramp(i0 * 128 + j0 * 8 + 64, 1, 8)] = acc[T.Ramp(16, 1, 8)]
+            C[T.Ramp(i0 * 128 + j0 * 8 + 96, 1, 8)] = acc[T.Ramp(24, 1, 8)]
