@@ -21,8 +21,9 @@ function(lathe_program name)
   lathe_common(${name})
 endfunction()
 
-# lathe_test(NAME LIBS dep... [DATA dir...] [LABELS label...] [TIMEOUT s]): one test program per folder, from all its *_test.cc files.
-# Each gtest case becomes no ctest case of its own: starting a program per case would cost more than the cases.
+# lathe_test(NAME LIBS dep... [LABELS label...] [TIMEOUT s] [SOURCES file...] [EXCLUDE file...]): one test program per folder, from all its
+# *_test.cc files unless SOURCES names some. A program is one ctest case: starting one per gtest case would cost more than the cases.
+# Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan.
 function(lathe_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
@@ -43,6 +44,22 @@ function(lathe_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   lathe_common(${name})
   add_test(NAME ${name} COMMAND ${name})
+  set(is_unit ON)
+  foreach(label device e2e slow)
+    if(label IN_LIST ARG_LABELS)
+      set(is_unit OFF)
+    endif()
+  endforeach()
+  if(is_unit)
+    list(APPEND ARG_LABELS asan)
+    add_dependencies(asan_tests ${name})
+  endif()
+  if("tsan" IN_LIST ARG_LABELS)
+    add_dependencies(tsan_tests ${name})
+  endif()
+  if(LATHE_SANITIZE)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
+  endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()
 

@@ -17,6 +17,7 @@ struct BlockNode;
 class Stmt {
  public:
   template <typename T>
+    requires requires { T::Fields(); }
   Stmt(T alternative);  // NOLINT: any alternative is a statement
   Stmt(const Stmt&) = default;
   Stmt(Stmt&) = default;
@@ -185,6 +186,7 @@ struct PrimFunc {
 };
 
 template <typename T>
+  requires requires { T::Fields(); }
 Stmt::Stmt(T alternative) : node_(new StmtNode(std::move(alternative))) {}
 template <typename T>
 const T* Stmt::As() const { return std::get_if<T>(&node_->value); }

@@ -1,0 +1,78 @@
+// Rewrites expressions to their canonical form. Lives for one call of the Analyzer.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/arith/linear.h"
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+
+class Canonicalizer : private StmtExprMutator {
+ public:
+  explicit Canonicalizer(const Analyzer& facts) : facts_(facts), progress_(own_progress_) {}
+
+  // Any expression. The handle itself where nothing changed.
+  Expr Rewrite(const Expr& e);
+  // False: a rule built something that another pass may simplify further.
+  bool is_settled() const { return progress_.is_settled; }
+  // Of an expression of index type.
+  LinearForm Form(const Expr& e);
+
+  void AddForm(LinearForm& sum, const LinearForm& other, int64_t factor);  // sum += other * factor
+
+  // Bounds with the help of assumed conditions.
+  IntBound Bound(const LinearForm& form) const;
+  bool IsNonNegative(const LinearForm& form) const;
+  ModularSet Modular(const LinearForm& form);
+
+ private:
+  Expr VisitExpr(const Expr& e) override { return Rewrite(e); }
+
+  // simplify_index.cc: integers.
+  LinearForm FormOfBinary(const Expr& e, const Binary& op);
+  LinearForm FormOfFloorDiv(const Expr& e, const Binary& op);
+  LinearForm FormOfFloorMod(const Expr& e, const Binary& op);
+  LinearForm FormOfMul(const Expr& e, const Binary& op);
+  LinearForm FormOfTruncated(const Expr& e, const Binary& op);
+  LinearForm FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b);
+  LinearForm FormOfChoice(const Expr& e);
+  LinearForm DivConst(LinearForm form, int64_t divisor, DataType type);
+  LinearForm ModConst(LinearForm form, int64_t divisor, DataType type);
+  LinearForm Opaque(Expr source, IntBound bound) const;
+  LinearForm Rebuild(const Expr& e, const Binary& op, const LinearForm& a, const LinearForm& b, IntBound bound);
+  void AddTerm(LinearForm& sum, Term term);
+  // min(a, b) + rest becomes min(a + rest, b + rest) where that makes one side a constant.
+  void DistributeMinMax(LinearForm& form, DataType type);
+  // floor(form / step) + k as a form, where the terms that `step` does not divide fill less than one step; nullopt otherwise. `left` gets
+  // form - step * result, which is in [0, step).
+  std::optional<LinearForm> DropBelow(const LinearForm& form, int64_t step, LinearForm* left) const;
+
+  // simplify_bool.cc: conditions and choices.
+  Expr RewriteBinary(const Expr& e, const Binary& op);
+  Expr RewriteComparison(const Expr& e, const Binary& op);
+  std::optional<bool> Decide(BinaryOp op, const LinearForm& difference);
+  Expr RewriteConnective(const Expr& e, BinaryOp op);
+  Expr RewriteNot(const Expr& e, const Not& op);
+  Expr RewriteChoice(const Expr& e, const Expr& condition, const Expr& true_value, const Expr& false_value);
+
+  // Works on under more facts, on the same budget.
+  Canonicalizer(const Analyzer& facts, const Canonicalizer& outer) : facts_(facts), progress_(outer.progress_) {}
+
+  struct Progress {
+    // Steps left. Some rules look at an operand twice, which deep nesting would multiply; once it is spent, the rest stays as it is.
+    int budget = 20'000;
+    bool is_settled = true;
+  };
+  const Analyzer& facts_;
+  Progress own_progress_;
+  Progress& progress_;
+};
+
+// The operands of a T.if_then_else or Select; nullopt for others.
+struct Choice { const Expr& condition, &true_value, &false_value; };
+std::optional<Choice> AsChoice(const Expr& e);
+
+}  // namespace lathe

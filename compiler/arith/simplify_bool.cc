@@ -1,0 +1,241 @@
+// The canonicalizer's other half: conditions, choices, and everything that only has integers inside.
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/ir/integer.h"
+
+namespace lathe {
+namespace {
+
+const Op* IfThenElseOp() {
+  static const Op* const op = FindOp("if_then_else");
+  return op;
+}
+
+void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
+  const Binary* binary = e.As<Binary>();
+  if (binary == nullptr || binary->op != op) {
+    parts.push_back(e);
+    return;
+  }
+  Flatten(binary->a, op, parts);
+  Flatten(binary->b, op, parts);
+}
+
+Expr Negate(const Expr& e) {
+  if (const Not* inner = e.As<Not>()) return inner->a;
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr || (op->a.dtype().is_float() && op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr)) return MakeNot(e);  // NaN.
+  switch (op->op) {
+    case BinaryOp::kLT: return MakeBinary(BinaryOp::kLE, op->b, op->a);
+    case BinaryOp::kLE: return MakeBinary(BinaryOp::kLT, op->b, op->a);
+    case BinaryOp::kGT: return MakeBinary(BinaryOp::kLE, op->a, op->b);
+    case BinaryOp::kGE: return MakeBinary(BinaryOp::kLT, op->a, op->b);
+    case BinaryOp::kEQ: return MakeBinary(BinaryOp::kNE, op->a, op->b);
+    case BinaryOp::kNE: return MakeBinary(BinaryOp::kEQ, op->a, op->b);
+    case BinaryOp::kAnd: return MakeBinary(BinaryOp::kOr, Negate(op->a), Negate(op->b));
+    case BinaryOp::kOr: return MakeBinary(BinaryOp::kAnd, Negate(op->a), Negate(op->b));
+    default: return MakeNot(e);
+  }
+}
+
+bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
+
+// positive terms (op) negative terms and the constant, as people write it.
+Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
+  LinearForm left, right;
+  for (const Term& term : difference.terms) {
+    LinearForm& side = term.scale > 0 ? left : right;
+    side.terms.push_back(term);
+    if (term.scale < 0) side.terms.back().scale = -term.scale;
+  }
+  int64_t constant = -difference.constant;  // left op right + constant
+  if (op == BinaryOp::kLT) {
+    if (left.terms.empty()) {  // 0 < right + constant  ->  1 - constant <= right
+      return MakeBinary(BinaryOp::kLE, IntConst(type, 1 - constant), FormToExpr(right, type));
+    }
+    if (constant == 1 && !right.terms.empty()) {
+      op = BinaryOp::kLE;
+      constant = 0;
+    }
+  } else if (left.terms.empty()) {
+    std::swap(left, right);
+    constant = -constant;
+  }
+  right.constant = constant;
+  return MakeBinary(op, FormToExpr(left, type), FormToExpr(right, type));
+}
+
+}  // namespace
+
+std::optional<Choice> AsChoice(const Expr& e) {
+  if (const Select* select = e.As<Select>()) return Choice{select->condition, select->true_value, select->false_value};
+  const Call* call = e.As<Call>();
+  if (call == nullptr || call->op != IfThenElseOp() || call->args.size() != 3) return std::nullopt;
+  return Choice{call->args[0], call->args[1], call->args[2]};
+}
+
+Expr Canonicalizer::Rewrite(const Expr& e) {
+  if (e.As<IntImm>() != nullptr || e.As<FloatImm>() != nullptr) return e;
+  if (--progress_.budget <= 0) return e;
+  if (IsIndexType(e.dtype())) {
+    const LinearForm form = Form(e);
+    if (!FitsIn(form, e.dtype())) return VisitChildren(e);
+    Expr result = FormToExpr(form, e.dtype());
+    return SameExpr(result, e) ? e : result;
+  }
+  if (IsVar(e)) return e;
+  if (const Binary* op = e.As<Binary>()) return RewriteBinary(e, *op);
+  if (const Not* op = e.As<Not>()) return RewriteNot(e, *op);
+  if (const auto choice = AsChoice(e)) return RewriteChoice(e, choice->condition, choice->true_value, choice->false_value);
+  if (const Cast* cast = e.As<Cast>(); cast != nullptr && e.dtype().is_scalar() && (e.dtype().is_int() || e.dtype().is_bool())) {
+    const Expr value = Rewrite(cast->value);
+    const int64_t* constant = AsIntConst(value);
+    if (constant != nullptr && e.dtype().is_bool()) return IntConst(e.dtype(), *constant != 0);
+    if (constant != nullptr) return IntConst(e.dtype(), WrapToWidth(*constant, e.dtype().bits, e.dtype().is_signed_int()));
+    return value.same_as(cast->value) ? e : MakeCast(e.dtype(), value);
+  }
+  return VisitChildren(e);
+}
+
+Expr Canonicalizer::RewriteBinary(const Expr& e, const Binary& op) {
+  if (IsComparison(op.op) && IsIndexType(op.a.dtype())) return RewriteComparison(e, op);
+  if ((op.op == BinaryOp::kAnd || op.op == BinaryOp::kOr) && e.dtype().is_scalar()) return RewriteConnective(e, op.op);
+  Expr a = Rewrite(op.a), b = Rewrite(op.b);
+  const DataType type = op.a.dtype();
+  const bool may_fold = !type.is_float() && !(type.code == DataType::Code::kUInt && type.bits == 64);
+  if (may_fold) {
+    Expr folded = FoldBinary(op.op, a, b);
+    return SameExpr(folded, e) ? e : folded;
+  }
+  if (a.same_as(op.a) && b.same_as(op.b)) return e;
+  return MakeBinary(op.op, std::move(a), std::move(b));
+}
+
+// ---- Comparisons ------------------------------------------------------------------------------------------------
+
+// difference op 0, for kLT, kEQ, kNE.
+std::optional<bool> Canonicalizer::Decide(BinaryOp op, const LinearForm& difference) {
+  LinearForm below = difference;  // -difference - 1
+  below.Scale(-1);
+  below.AddConstant(-1);
+  const bool is_negative = IsNonNegative(below);
+  if (op == BinaryOp::kLT) {
+    if (is_negative) return true;
+    if (IsNonNegative(difference)) return false;
+    return std::nullopt;
+  }
+  LinearForm above = difference;
+  above.AddConstant(-1);
+  if (is_negative || IsNonNegative(above)) return op == BinaryOp::kNE;
+  if (difference.IsZero()) return op == BinaryOp::kEQ;
+  const ModularSet modular = Modular(difference);
+  if (modular.base != 0) return op == BinaryOp::kNE;  // Never a multiple of coeff, so never 0.
+  below.AddConstant(1);
+  if (IsNonNegative(difference) && IsNonNegative(below)) return op == BinaryOp::kEQ;
+  return std::nullopt;
+}
+
+Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
+  BinaryOp op = original.op;
+  LinearForm a = Form(original.a), b = Form(original.b);
+  if (op == BinaryOp::kGT || op == BinaryOp::kGE) {
+    std::swap(a, b);
+    op = op == BinaryOp::kGT ? BinaryOp::kLT : BinaryOp::kLE;
+  }
+  const DataType type = original.a.dtype();
+  LinearForm difference = std::move(a);
+  AddForm(difference, b, -1);
+  if (op == BinaryOp::kLE) {
+    difference.AddConstant(-1);
+    op = BinaryOp::kLT;
+  }
+  if (!FitsIn(difference, type)) return VisitChildren(e);
+  DistributeMinMax(difference, type);
+  if (const auto known = Decide(op, difference)) return IntConst(DataType::Bool(), *known);
+  if (op == BinaryOp::kLT) {  // g*x + r < 0 with 0 <= r < g  ->  x < 0
+    boost::container::small_vector<int64_t, 8> steps;
+    for (const Term& term : difference.terms) steps.push_back(std::abs(term.scale));
+    std::sort(steps.begin(), steps.end(), std::greater<>());
+    for (const int64_t step : steps) {
+      if (step == 1) break;
+      if (auto high = DropBelow(difference, step, nullptr)) {
+        difference = std::move(*high);
+        break;
+      }
+    }
+  } else if (const int64_t gcd = GcdOfScales(difference); gcd > 1 && difference.constant % gcd == 0) {
+    for (Term& term : difference.terms) term.scale /= gcd;
+    difference.constant /= gcd;
+  }
+  if (!FitsIn(difference, type) || std::abs(difference.constant) == INT32_MAX) return VisitChildren(e);
+  Expr result = BuildComparison(op, difference, type);
+  return SameExpr(result, e) ? e : result;
+}
+
+// ---- And, or, not, choices --------------------------------------------------------------------------------------
+
+// Each part is simplified knowing that the parts before it hold (for or: do not hold); then those that follow from later ones go.
+Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
+  std::vector<Expr> before, parts;
+  Flatten(e, op, before);
+  const bool is_and = op == BinaryOp::kAnd;
+  {
+    Analyzer known = facts_;
+    Canonicalizer inner(known, *this);
+    for (const Expr& part : before) {
+      const Expr simple = inner.Rewrite(part);
+      if (const int64_t* value = AsIntConst(simple)) {
+        if ((*value != 0) == is_and) continue;
+        return simple;
+      }
+      known.Assume(is_and ? simple : Negate(simple));
+      Flatten(simple, op, parts);
+    }
+  }
+  if (parts.empty()) return IntConst(DataType::Bool(), is_and);
+  if (parts.size() > 1) {
+    Analyzer known = facts_;
+    Canonicalizer inner(known, *this);
+    for (size_t i = parts.size(); i-- > 0;) {
+      const Expr simple = inner.Rewrite(parts[i]);
+      if (const int64_t* value = AsIntConst(simple)) {
+        if ((*value != 0) != is_and) return simple;
+        parts.erase(parts.begin() + i);
+        continue;
+      }
+      known.Assume(is_and ? parts[i] : Negate(parts[i]));
+    }
+  }
+  Expr result = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) result = MakeBinary(op, std::move(result), parts[i]);
+  return SameExpr(result, e) ? e : result;
+}
+
+Expr Canonicalizer::RewriteNot(const Expr& e, const Not& op) {
+  const Expr inner = Rewrite(op.a);
+  if (!e.dtype().is_scalar()) return inner.same_as(op.a) ? e : MakeNot(inner);
+  if (const int64_t* value = AsIntConst(inner)) return IntConst(e.dtype(), *value == 0);
+  const Expr negated = Negate(inner);
+  if (negated.As<Not>() != nullptr) return inner.same_as(op.a) ? e : negated;
+  return Rewrite(negated);
+}
+
+Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Expr& true_value, const Expr& false_value) {
+  const Expr simple = Rewrite(condition);
+  if (const int64_t* known = AsIntConst(simple)) return Rewrite(*known != 0 ? true_value : false_value);
+  const auto under = [&](const Expr& assumed, const Expr& value) {
+    if (value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr || !assumed.dtype().is_scalar()) return Rewrite(value);
+    Analyzer known = facts_;
+    known.Assume(assumed);
+    return Canonicalizer(known, *this).Rewrite(value);
+  };
+  const Expr yes = under(simple, true_value), no = under(Negate(simple), false_value);
+  if (SameExpr(yes, no) && !e.dtype().is_float()) return yes;
+  if (simple.same_as(condition) && yes.same_as(true_value) && no.same_as(false_value)) return e;
+  if (e.As<Select>() != nullptr) return Expr::Make(e.dtype(), Select{simple, yes, no});
+  return Expr::Make(e.dtype(), Call{IfThenElseOp(), {simple, yes, no}});
+}
+
+}  // namespace lathe

@@ -1,0 +1,393 @@
+// The canonicalizer's integer half: linear forms, // and % by constants, min and max.
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/ir/integer.h"
+
+namespace lathe {
+namespace {
+
+// |scales| above 1, largest first.
+boost::container::small_vector<int64_t, 8> StepCandidates(const LinearForm& form, int64_t divisor) {
+  boost::container::small_vector<int64_t, 8> steps;
+  for (const Term& term : form.terms) {
+    const int64_t step = std::gcd(term.scale, divisor);
+    if (step > 1 && step < divisor && std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
+  }
+  std::sort(steps.begin(), steps.end(), std::greater<>());
+  return steps;
+}
+
+LinearForm Constant(int64_t value) {
+  LinearForm form;
+  form.constant = value;
+  return form;
+}
+
+}  // namespace
+
+// ---- Bounds -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The factor by which `known` has to be subtracted from `form` so that a shared term vanishes; 0 without one.
+int64_t MatchingFactor(const LinearForm& form, const LinearForm& known) {
+  for (const Term& k : known.terms) {
+    for (const Term& t : form.terms) {
+      if (t.lower != k.lower || t.upper != k.upper || !SameExpr(t.source, k.source)) continue;
+      if (t.scale % k.scale == 0 && t.scale / k.scale > 0) return t.scale / k.scale;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+IntBound Canonicalizer::Bound(const LinearForm& form) const {
+  IntBound bound = BoundOf(form);
+  if (form.has_overflowed || form.is_const()) return bound;
+  for (const auto& known : facts_.non_negative_) {
+    if (const int64_t factor = MatchingFactor(form, *known)) {
+      bound.min = std::max(bound.min, BoundOf(Combine(form, *known, -factor)).min);
+    }
+    LinearForm negated = form;
+    negated.Scale(-1);
+    if (const int64_t factor = MatchingFactor(negated, *known)) {
+      const int64_t low = BoundOf(Combine(negated, *known, -factor)).min;
+      if (low != IntBound::kNegInf) bound.max = std::min(bound.max, -low);
+    }
+  }
+  return bound;
+}
+
+bool Canonicalizer::IsNonNegative(const LinearForm& form) const {
+  if (form.has_overflowed) return false;
+  if (BoundOf(form).min >= 0) return true;
+  for (const auto& known : facts_.non_negative_) {
+    const int64_t factor = MatchingFactor(form, *known);
+    if (factor != 0 && BoundOf(Combine(form, *known, -factor)).min >= 0) return true;
+  }
+  return false;
+}
+
+ModularSet Canonicalizer::Modular(const LinearForm& form) {
+  if (form.has_overflowed) return {};
+  ModularSet set{0, form.constant};
+  for (const Term& term : form.terms) {
+    ModularSet source;
+    if (const Analyzer::VarFacts* facts = facts_.Find(term.source.get())) source = facts->modular;
+    if (term.upper != kNoUpper) source.coeff = std::gcd(source.coeff, term.upper);
+    if (term.lower != 1) {  // (c*k + b)//l = c/l*k + b//l where l divides c.
+      source = source.coeff % term.lower == 0 ? ModularSet{source.coeff / term.lower, FloorDivide(source.base, term.lower)} : ModularSet{};
+    }
+    int64_t coeff, base;
+    if (__builtin_mul_overflow(source.coeff, term.scale, &coeff) || __builtin_mul_overflow(source.base, term.scale, &base) ||
+        __builtin_add_overflow(set.base, base, &base) || coeff == IntBound::kNegInf) {
+      return {};
+    }
+    set = {std::gcd(set.coeff, coeff), base};
+  }
+  if (set.coeff != 0) set.base = FloorModulo(set.base, set.coeff);
+  return set;
+}
+
+// ---- Sums -------------------------------------------------------------------------------------------------------
+
+LinearForm Canonicalizer::Opaque(Expr source, IntBound bound) const {
+  LinearForm form;
+  form.terms.push_back({std::move(source), 1, 1, kNoUpper, bound});
+  return form;
+}
+
+void Canonicalizer::AddTerm(LinearForm& sum, Term term) {
+  const std::optional<size_t> whole = sum.Add(std::move(term));
+  if (!whole) return;
+  const Term merged = sum.terms[*whole];
+  sum.terms.erase(sum.terms.begin() + *whole);
+  AddForm(sum, Form(merged.source), merged.scale);
+}
+
+void Canonicalizer::AddForm(LinearForm& sum, const LinearForm& other, int64_t factor) {
+  LinearForm scaled = other;
+  scaled.Scale(factor);
+  sum.has_overflowed |= scaled.has_overflowed;
+  sum.AddConstant(scaled.constant);
+  for (Term& term : scaled.terms) AddTerm(sum, std::move(term));
+}
+
+LinearForm Canonicalizer::Form(const Expr& e) {
+  if (const int64_t* value = AsIntConst(e)) return Constant(*value);
+  if (--progress_.budget <= 0) return Opaque(e, TypeBound(e.dtype()));
+  if (IsVar(e)) {
+    const Analyzer::VarFacts* facts = facts_.Find(e.get());
+    if (facts == nullptr) return Opaque(e, TypeBound(e.dtype()));
+    if (facts->value != nullptr) return *facts->value;
+    if (facts->bound.is_const()) return Constant(facts->bound.min);
+    return Opaque(e, facts->bound);
+  }
+  if (const Binary* op = e.As<Binary>()) return FormOfBinary(e, *op);
+  if (AsChoice(e)) return FormOfChoice(e);
+  if (const Cast* cast = e.As<Cast>()) {
+    Expr value = Rewrite(cast->value);
+    IntBound bound = TypeBound(e.dtype());
+    if (IsIndexType(value.dtype())) {
+      const LinearForm inner = Form(value);
+      const IntBound range = BoundOf(inner);
+      if (range.Within(bound.min, bound.max)) bound = range;
+      if (inner.is_const() && bound.Contains(inner.constant)) return Constant(inner.constant);
+    } else if (value.dtype().is_bool() || (value.dtype().is_int() && value.dtype().bits < e.dtype().bits)) {
+      bound = TypeBound(value.dtype());
+      if (const int64_t* constant = AsIntConst(value)) return Constant(*constant);
+    }
+    return Opaque(value.same_as(cast->value) ? e : MakeCast(e.dtype(), value), bound);
+  }
+  return Opaque(VisitChildren(e), TypeBound(e.dtype()));
+}
+
+LinearForm Canonicalizer::FormOfBinary(const Expr& e, const Binary& op) {
+  switch (op.op) {
+    case BinaryOp::kAdd:
+    case BinaryOp::kSub: {
+      LinearForm sum = Form(op.a);
+      AddForm(sum, Form(op.b), op.op == BinaryOp::kAdd ? 1 : -1);
+      if (!sum.has_overflowed) DistributeMinMax(sum, e.dtype());
+      return sum;
+    }
+    case BinaryOp::kMul: return FormOfMul(e, op);
+    case BinaryOp::kFloorDiv: return FormOfFloorDiv(e, op);
+    case BinaryOp::kFloorMod: return FormOfFloorMod(e, op);
+    case BinaryOp::kDiv:
+    case BinaryOp::kTruncMod: return FormOfTruncated(e, op);
+    case BinaryOp::kMin:
+    case BinaryOp::kMax: return FormOfMinMax(e, op.op, Form(op.a), Form(op.b));
+    default: return Opaque(VisitChildren(e), TypeBound(e.dtype()));
+  }
+}
+
+// `e` again, on simplified operands, as one term.
+LinearForm Canonicalizer::Rebuild(const Expr& e, const Binary& op, const LinearForm& a, const LinearForm& b, IntBound bound) {
+  const auto operand = [&](const LinearForm& form, const Expr& before) {
+    if (!FitsIn(form, e.dtype())) return before;
+    Expr after = FormToExpr(form, e.dtype());
+    return SameExpr(after, before) ? before : after;
+  };
+  Expr x = operand(a, op.a), y = operand(b, op.b);
+  if (x.same_as(op.a) && y.same_as(op.b)) return Opaque(e, bound);
+  return Opaque(MakeBinary(op.op, std::move(x), std::move(y)), bound);
+}
+
+LinearForm Canonicalizer::FormOfMul(const Expr& e, const Binary& op) {
+  LinearForm a = Form(op.a), b = Form(op.b);
+  if (a.is_const()) std::swap(a, b);
+  if (b.is_const()) {
+    a.Scale(b.constant);
+    return a;
+  }
+  const IntBound bound = MulBounds(BoundOf(a), BoundOf(b));
+  if (a.has_overflowed || b.has_overflowed) return Rebuild(e, op, a, b, bound);
+  // (c*x) * (d*y) = c*d * (x*y), so that products of variables meet.
+  const int64_t c = a.constant == 0 && a.terms.size() == 1 ? a.terms[0].scale : 1;
+  const int64_t d = b.constant == 0 && b.terms.size() == 1 ? b.terms[0].scale : 1;
+  int64_t factor;
+  if ((c == 1 && d == 1) || __builtin_mul_overflow(c, d, &factor)) return Rebuild(e, op, a, b, bound);
+  if (c != 1) a.terms[0].scale = 1;
+  if (d != 1) b.terms[0].scale = 1;
+  LinearForm product = Rebuild(e, op, a, b, MulBounds(BoundOf(a), BoundOf(b)));
+  product.Scale(factor);
+  return product;
+}
+
+// ---- Division by constants --------------------------------------------------------------------------------------
+
+std::optional<LinearForm> Canonicalizer::DropBelow(const LinearForm& form, int64_t step, LinearForm* left) const {
+  LinearForm high, low;
+  for (const Term& term : form.terms) {
+    if (term.scale % step != 0) {
+      low.terms.push_back(term);
+      continue;
+    }
+    high.terms.push_back(term);
+    high.terms.back().scale /= step;
+  }
+  low.constant = FloorModulo(form.constant, step);
+  const std::optional<int64_t> quotient = CommonQuotient(BoundOf(low), step);
+  if (!quotient) return std::nullopt;
+  high.constant = FloorDivide(form.constant, step);
+  high.AddConstant(*quotient);
+  if (left != nullptr) {
+    low.constant -= *quotient * step;
+    *left = std::move(low);
+  }
+  return high;
+}
+
+LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType type) {
+  if (divisor == 1 || form.has_overflowed) return form;
+  LinearForm result = Constant(FloorDivide(form.constant, divisor)), rest = Constant(FloorModulo(form.constant, divisor));
+  for (Term& term : form.terms) {
+    const bool divides = term.scale % divisor == 0;
+    if (divides) term.scale /= divisor;
+    (divides ? result : rest).terms.push_back(std::move(term));
+  }
+  if (const auto quotient = CommonQuotient(Bound(rest), divisor)) {
+    result.AddConstant(*quotient);
+    return result;
+  }
+  for (const int64_t step : StepCandidates(rest, divisor)) {
+    if (auto high = DropBelow(rest, step, nullptr)) {
+      AddForm(result, DivConst(std::move(*high), divisor / step, type), 1);
+      return result;
+    }
+  }
+  if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].scale == 1) {
+    Term term = rest.terms[0];
+    int64_t lower;
+    if (!__builtin_mul_overflow(term.lower, divisor, &lower) && (term.upper == kNoUpper || term.upper % lower == 0)) {
+      if (!IsVar(term.source)) progress_.is_settled = false;
+      term.lower = lower;
+      AddTerm(result, std::move(term));
+      return result;
+    }
+  }
+  AddTerm(result, {FormToExpr(rest, type), 1, divisor, kNoUpper, BoundOf(rest)});
+  return result;
+}
+
+LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType type) {
+  if (divisor == 1) return Constant(0);
+  LinearForm rest = Constant(FloorModulo(form.constant, divisor));
+  for (Term& term : form.terms) {
+    if (term.scale % divisor != 0) rest.terms.push_back(std::move(term));
+  }
+  if (const auto quotient = CommonQuotient(Bound(rest), divisor)) {
+    rest.AddConstant(-*quotient * divisor);
+    return rest;
+  }
+  for (const int64_t step : StepCandidates(rest, divisor)) {
+    LinearForm left;
+    if (auto high = DropBelow(rest, step, &left)) {
+      LinearForm result = ModConst(std::move(*high), divisor / step, type);
+      result.Scale(step);
+      AddForm(result, left, 1);
+      return result;
+    }
+  }
+  LinearForm result;
+  if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].scale == 1) {
+    Term term = rest.terms[0];
+    int64_t upper;
+    if (!__builtin_mul_overflow(term.lower, divisor, &upper) && (term.upper == kNoUpper || term.upper % upper == 0)) {
+      if (!IsVar(term.source)) progress_.is_settled = false;
+      term.upper = upper;
+      AddTerm(result, std::move(term));
+      return result;
+    }
+  }
+  AddTerm(result, {FormToExpr(rest, type), 1, 1, divisor, BoundOf(rest)});
+  return result;
+}
+
+LinearForm Canonicalizer::FormOfFloorDiv(const Expr& e, const Binary& op) {
+  LinearForm a = Form(op.a), b = Form(op.b);
+  if (b.is_const() && b.constant != 0 && b.constant != IntBound::kNegInf && FitsIn(a, e.dtype())) {
+    if (b.constant < 0) a.Scale(-1);  // x // -c == -x // c
+    if (!FitsIn(a, e.dtype())) return Opaque(e, TypeBound(e.dtype()));
+    return DivConst(std::move(a), std::abs(b.constant), e.dtype());
+  }
+  LinearForm above = Combine(b, a, -1);  // b - a - 1
+  above.AddConstant(-1);
+  if (IsNonNegative(a) && IsNonNegative(above)) return Constant(0);
+  const IntBound dividend = Bound(a);
+  const bool is_ordinary = dividend.min >= 0 && Bound(b).min >= 1;
+  return Rebuild(e, op, a, b, is_ordinary ? IntBound{0, dividend.max} : TypeBound(e.dtype()));
+}
+
+LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
+  LinearForm a = Form(op.a), b = Form(op.b);
+  if (b.is_const() && b.constant != 0 && b.constant != IntBound::kNegInf && FitsIn(a, e.dtype())) {
+    if (b.constant > 0) return ModConst(std::move(a), b.constant, e.dtype());
+    a.Scale(-1);  // x % -c == -(-x % c)
+    if (!FitsIn(a, e.dtype())) return Opaque(e, TypeBound(e.dtype()));
+    LinearForm result = ModConst(std::move(a), -b.constant, e.dtype());
+    result.Scale(-1);
+    return result;
+  }
+  LinearForm above = Combine(b, a, -1);
+  above.AddConstant(-1);
+  if (IsNonNegative(a) && IsNonNegative(above)) return a;
+  const IntBound divisor = Bound(b);
+  const bool is_ordinary = divisor.min >= 1 && divisor.max != IntBound::kPosInf;
+  return Rebuild(e, op, a, b, is_ordinary ? IntBound{0, divisor.max - 1} : TypeBound(e.dtype()));
+}
+
+// Truncating / and % agree with // and % where neither side is negative.
+LinearForm Canonicalizer::FormOfTruncated(const Expr& e, const Binary& op) {
+  const LinearForm a = Form(op.a), b = Form(op.b);
+  const bool is_div = op.op == BinaryOp::kDiv;
+  if (b.is_const() && b.constant > 0 && IsNonNegative(a) && FitsIn(a, e.dtype())) {
+    return is_div ? DivConst(a, b.constant, e.dtype()) : ModConst(a, b.constant, e.dtype());
+  }
+  if (a.is_const() && b.is_const() && b.constant != 0 && b.constant != -1) {
+    return Constant(is_div ? a.constant / b.constant : a.constant % b.constant);
+  }
+  return Rebuild(e, op, a, b, TypeBound(e.dtype()));
+}
+
+// ---- Min, max, choices ------------------------------------------------------------------------------------------
+
+LinearForm Canonicalizer::FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b) {
+  const bool is_min = op == BinaryOp::kMin;
+  const LinearForm difference = Combine(a, b, -1);
+  LinearForm negated = difference;
+  negated.Scale(-1);
+  if (IsNonNegative(difference)) return is_min ? b : a;
+  if (IsNonNegative(negated)) return is_min ? a : b;
+  const IntBound x = Bound(a), y = Bound(b);
+  const IntBound bound = is_min ? IntBound{std::min(x.min, y.min), std::min(x.max, y.max)} : IntBound{std::max(x.min, y.min), std::max(x.max, y.max)};
+  // min(min(x, c), d) = min(x, min(c, d)); constants stand last.
+  if (a.is_const()) std::swap(a, b);
+  if (b.is_const() && a.terms.size() == 1 && a.constant == 0 && a.terms[0].scale == 1 && a.terms[0].is_whole()) {
+    const Binary* inner = a.terms[0].source.As<Binary>();
+    if (inner != nullptr && inner->op == op) {
+      if (const int64_t* constant = AsIntConst(inner->b)) {
+        const int64_t folded = is_min ? std::min(*constant, b.constant) : std::max(*constant, b.constant);
+        if (folded == *constant) return a;
+        return Opaque(MakeBinary(op, inner->a, IntConst(e.dtype(), folded)), bound);
+      }
+    }
+  }
+  if (!FitsIn(a, e.dtype()) || !FitsIn(b, e.dtype())) return Opaque(e, bound);
+  Expr result = MakeBinary(op, FormToExpr(a, e.dtype()), FormToExpr(b, e.dtype()));
+  return Opaque(SameExpr(result, e) ? e : std::move(result), bound);
+}
+
+void Canonicalizer::DistributeMinMax(LinearForm& form, DataType type) {
+  if (form.terms.size() < 2) return;
+  for (size_t i = 0; i < form.terms.size(); ++i) {
+    const Term& term = form.terms[i];
+    const Binary* op = term.source.As<Binary>();
+    if (op == nullptr || (op->op != BinaryOp::kMin && op->op != BinaryOp::kMax)) continue;
+    if (!term.is_whole() || (term.scale != 1 && term.scale != -1)) continue;
+    progress_.is_settled = false;
+    LinearForm rest = form;
+    rest.terms.erase(rest.terms.begin() + i);
+    LinearForm a = rest, b = std::move(rest);
+    AddForm(a, Form(op->a), term.scale);
+    AddForm(b, Form(op->b), term.scale);
+    if ((!a.is_const() && !b.is_const()) || !FitsIn(a, type) || !FitsIn(b, type)) continue;
+    const bool is_min = (op->op == BinaryOp::kMin) == (term.scale == 1);
+    form = FormOfMinMax(IntConst(type, 0), is_min ? BinaryOp::kMin : BinaryOp::kMax, std::move(a), std::move(b));
+    return;
+  }
+}
+
+LinearForm Canonicalizer::FormOfChoice(const Expr& e) {
+  const Choice choice = *AsChoice(e);
+  const Expr result = RewriteChoice(e, choice.condition, choice.true_value, choice.false_value);
+  const std::optional<Choice> rest = AsChoice(result);
+  if (!rest) return Form(result);
+  return Opaque(result, UnionBound(BoundOf(Form(rest->true_value)), BoundOf(Form(rest->false_value))));
+}
+
+}  // namespace lathe

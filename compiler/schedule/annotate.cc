@@ -1,0 +1,71 @@
+#include "compiler/schedule/annotate.h"
+
+#include <fmt/core.h>
+
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+// Changes the annotations of a loop or block with `edit`.
+template <typename Edit>
+void EditAnnotations(Schedule& schedule, int row, Edit edit) {
+  if (schedule.IsLoop(row)) {
+    For loop = schedule.LoopOf(row);
+    edit(loop.annotations);
+    return schedule.Replace(row, std::move(loop));
+  }
+  BlockRealize realize = schedule.RealizeOf(row);
+  edit(realize.block.Mutable().annotations);
+  schedule.Replace(row, std::move(realize));
+}
+
+TraceInput InputOf(const Attr& value) {
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
+  if (const bool* flag = std::get_if<bool>(&value)) return int64_t{*flag};
+  if (const std::string* text = std::get_if<std::string>(&value)) return *text;
+  return std::monostate();
+}
+
+template <typename RV>
+Status AnnotateAny(Schedule& schedule, RV rv, const std::string& key, const Attr& value, TraceInput input) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
+  if (std::holds_alternative<std::monostate>(input)) {
+    return schedule.Error("annotate", row, fmt::format("value of \"{}\" is a list or a float; a number or a string is required", key));
+  }
+  EditAnnotations(schedule, row, [&](AttrMap& map) { map.insert_or_assign(key, value); });
+  schedule.Record("Annotate", {rv, std::move(input)}, {key}, {});
+  return OkStatus();
+}
+
+template <typename RV>
+Status UnannotateAny(Schedule& schedule, RV rv, const std::string& key) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
+  const AttrMap& map = schedule.IsLoop(row) ? schedule.LoopOf(row).annotations : schedule.BlockOf(row).annotations;
+  if (map.count(key) == 0) return schedule.Error("unannotate", row, fmt::format("there is no annotation \"{}\"", key));
+  EditAnnotations(schedule, row, [&](AttrMap& annotations) { annotations.erase(key); });
+  schedule.Record("Unannotate", {rv}, {key}, {});
+  return OkStatus();
+}
+
+}  // namespace
+
+Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, const Attr& value) { return AnnotateAny(schedule, block, key, value, InputOf(value)); }
+Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, const Attr& value) { return AnnotateAny(schedule, loop, key, value, InputOf(value)); }
+Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, VarRV value) {
+  ASSIGN_OR_RETURN(const int64_t number, schedule.Get(ExprRV(value)));
+  return AnnotateAny(schedule, block, key, number, value);
+}
+Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, VarRV value) {
+  ASSIGN_OR_RETURN(const int64_t number, schedule.Get(ExprRV(value)));
+  return AnnotateAny(schedule, loop, key, number, value);
+}
+Status Unannotate(Schedule& schedule, BlockRV block, const std::string& key) { return UnannotateAny(schedule, block, key); }
+Status Unannotate(Schedule& schedule, LoopRV loop, const std::string& key) { return UnannotateAny(schedule, loop, key); }
+
+Status EnterPostproc(Schedule& schedule) {
+  schedule.Record("EnterPostproc", {}, {}, {});
+  return OkStatus();
+}
+
+}  // namespace lathe

@@ -1,0 +1,168 @@
+#include "compiler/schedule/cache.h"
+
+#include <fmt/core.h>
+
+#include "compiler/arith/int_set.h"
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/rewrite_tree.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+// for ax... { block: to[v...] = from[v...] } over `region`.
+Stmt MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region, const std::string& name) {
+  std::vector<Var> loops;
+  std::vector<Expr> values, indices;
+  BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
+  for (size_t i = 0; i < region.size(); ++i) {
+    const DataType type = from->shape[i].dtype();
+    loops.emplace_back(fmt::format("ax{}", i), type);
+    const Var iter(fmt::format("v{}", i), type);
+    block.iter_vars.push_back(IterVar{Range{IntConst(type, 0), from->shape[i]}, iter, IterKind::kSpatial});
+    values.push_back(region[i].min + loops.back());
+    indices.push_back(iter);
+  }
+  block.body = Store(to, Load(from, indices), indices);
+  RecomputeRegions(block);
+  Stmt nest = BlockRealize{std::move(values), True(), Block(std::move(block))};
+  for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], region[i].extent, nest);
+  return nest;
+}
+
+Buffer MakeCacheBuffer(const Buffer& original, const std::string& storage_scope) {
+  return MakeBuffer(original->name + "_" + storage_scope, original->shape, original->dtype, storage_scope);
+}
+
+// The box of `buffer` that the blocks touch, over all their loops.
+std::vector<Range> TouchedRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer, bool reads) {
+  const Analyzer analyzer;
+  const std::vector<Range> full = FullRegion(buffer).region;
+  std::optional<std::vector<Range>> touched;
+  for (int row : rows) {
+    const BlockRealize& realize = schedule.RealizeOf(row);
+    VarMap bindings;
+    for (size_t i = 0; i < realize.iter_values.size(); ++i) bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+    DomMap loops;
+    for (int loop : schedule.LoopsOf(row)) loops.Add(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
+    for (const BufferRegion& region : reads ? realize.block->reads : realize.block->writes) {
+      if (!region.buffer.same_as(buffer)) continue;
+      std::vector<Range> bound;
+      for (const Range& range : region.region) bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
+      std::vector<Range> box = RelaxRegion(bound, loops, analyzer, &full);
+      touched = touched ? UnionRegion(*touched, box, analyzer) : box;
+    }
+  }
+  if (!touched) return full;
+  for (size_t i = 0; i < full.size(); ++i) {  // Predicates may keep the blocks inside where the box is not.
+    const Expr end = (*touched)[i].min + (*touched)[i].extent;
+    const bool inside = analyzer.CanProveGreaterEqual((*touched)[i].min, 0) && analyzer.CanProve(LessEqual(end, full[i].extent));
+    if (!inside) (*touched)[i] = full[i];
+  }
+  return *std::move(touched);
+}
+
+// `rows` read (and write) `to` instead of `from`; `copy` goes to `place` among the children of the scope's body.
+void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Buffer& from, const Buffer& to, Stmt copy, size_t place) {
+  const BlockRealize& realize = schedule.RealizeOf(scope);
+  std::vector<Stmt> blocks;
+  for (int row : rows) blocks.push_back(schedule.StmtOf(row));
+  const BufferMap buffers{{from.get(), to}};
+  std::vector<Stmt> children;
+  if (const Seq* seq = realize.block->body.As<Seq>()) children = seq->stmts;
+  else children.push_back(realize.block->body);
+  for (Stmt& child : children) {
+    child = *RewriteTree(child, [&](const Stmt& stmt) -> Replacement {
+      for (const Stmt& block : blocks) {
+        if (!stmt.same_as(block)) continue;
+        BlockRealize changed = *stmt.As<BlockRealize>();
+        changed.block = Substitute(changed.block, {}, buffers);
+        return std::vector<Stmt>{std::move(changed)};
+      }
+      return std::nullopt;
+    });
+  }
+  children.insert(children.begin() + place, std::move(copy));
+  schedule.Replace(scope, WithBody(realize, MakeSeq(std::move(children)), {to}));
+}
+
+// The blocks that `handles` mean, all of one scope and readers of `buffer`.
+StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const BlockRV> handles, int scope, const Buffer& buffer, const char* primitive) {
+  std::vector<int> rows;
+  for (BlockRV handle : handles) {
+    ASSIGN_OR_RETURN(const int row, schedule.RowOf(handle));
+    if (schedule.ScopeOf(row) != scope || !Reads(schedule.BlockOf(row), buffer)) {
+      return schedule.Error(primitive, row, fmt::format("it is no reader of buffer \"{}\" in the same scope", buffer->name));
+    }
+    if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<int> WritersOf(const Schedule& schedule, int scope, const Buffer& buffer) {
+  std::vector<int> writers;
+  for (int row : schedule.ChildBlocksOf(scope)) if (Writes(schedule.BlockOf(row), buffer)) writers.push_back(row);
+  return writers;
+}
+
+Status CheckIndex(const Schedule& schedule, int row, const char* primitive, int index, size_t count, const char* what) {
+  if (schedule.ScopeOf(row) < 0) return schedule.Error(primitive, row, "the root block has no scope");
+  if (index >= 0 && size_t(index) < count) return OkStatus();
+  return schedule.Error(primitive, row, fmt::format("it has {} {}, index {} is not among them", count, what, index));
+}
+
+std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others) {
+  std::vector<TraceInput> inputs{block};
+  inputs.insert(inputs.end(), others.begin(), others.end());
+  return inputs;
+}
+
+}  // namespace
+
+StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index, const std::string& storage_scope, std::span<const BlockRV> consumer_blocks) {
+  constexpr const char* kName = "cache_read";
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckIndex(schedule, row, kName, read_index, schedule.BlockOf(row).reads.size(), "read regions"));
+  const int scope = schedule.ScopeOf(row);
+  const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
+  const std::vector<int> writers = WritersOf(schedule, scope, buffer);
+  if (writers.size() > 1) return schedule.Error(kName, row, fmt::format("buffer \"{}\" has {} writers in this scope, at most 1 is allowed", buffer->name, writers.size()));
+  if (!writers.empty() && writers[0] == row) return schedule.Error(kName, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
+  ASSIGN_OR_RETURN(std::vector<int> readers, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
+  if (readers.empty()) {
+    for (int other : schedule.ChildBlocksOf(scope)) if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
+  } else if (std::find(readers.begin(), readers.end(), row) == readers.end()) {
+    readers.push_back(row);
+  }
+
+  const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
+  const std::string name = schedule.FreshBlockName(cache->name);
+  Stmt copy = MakeCopy(buffer, cache, TouchedRegion(schedule, readers, buffer, true), name);
+  const size_t place = writers.empty() ? 0 : ChildIndexTowards(schedule, scope, writers[0]) + 1;
+  Apply(schedule, scope, readers, buffer, cache, std::move(copy), place);
+  const BlockRV result = schedule.NewBlockRV(schedule.FindBlock(name));
+  schedule.Record("CacheRead", InputsOf(block_rv, consumer_blocks), {int64_t{read_index}, storage_scope}, {result.id});
+  return result;
+}
+
+StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_index, const std::string& storage_scope, std::span<const BlockRV> consumer_blocks) {
+  constexpr const char* kName = "cache_write";
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckIndex(schedule, row, kName, write_index, schedule.BlockOf(row).writes.size(), "write regions"));
+  const int scope = schedule.ScopeOf(row);
+  const Buffer buffer = schedule.BlockOf(row).writes[write_index].buffer;
+  if (WritersOf(schedule, scope, buffer).size() != 1) return schedule.Error(kName, row, fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
+  ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
+  rows.push_back(row);
+
+  const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
+  const std::string name = schedule.FreshBlockName(cache->name);
+  Stmt copy = MakeCopy(cache, buffer, TouchedRegion(schedule, {row}, buffer, false), name);
+  const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
+  Apply(schedule, scope, rows, buffer, cache, std::move(copy), place);
+  const BlockRV result = schedule.NewBlockRV(schedule.FindBlock(name));
+  schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope}, {result.id});
+  return result;
+}
+
+}  // namespace lathe

@@ -1,0 +1,199 @@
+#include "compiler/schedule/compute_at.h"
+
+#include <fmt/core.h>
+
+#include "compiler/arith/int_set.h"
+#include "compiler/arith/solve.h"
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/rewrite_tree.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+// One move: `block` goes under `loop`; `partners` are the blocks below that loop which it feeds or is fed by.
+struct Move {
+  const char* primitive;
+  bool is_reverse;  // The block is the consumer.
+  int block, loop;
+  std::vector<int> partners;
+};
+
+Status CheckPlaces(const Schedule& schedule, const Move& move) {
+  const int scope = schedule.ScopeOf(move.block);
+  if (scope < 0) return schedule.Error(move.primitive, move.block, "the root block cannot move");
+  if (schedule.ScopeOf(move.loop) != scope) return schedule.Error(move.primitive, move.block, fmt::format("loop \"{}\" is in another scope", schedule.LoopOf(move.loop).loop_var.name()));
+  if (schedule.IsAncestor(move.loop, move.block)) return schedule.Error(move.primitive, move.block, "the loop is already around it");
+  const BlockNode& node = schedule.BlockOf(move.block);
+  const WhyNot why = node.init ? WhyNotReduction(schedule, move.block) : WhyNotComplete(schedule, move.block);
+  if (!why.empty()) return schedule.Error(move.primitive, move.block, fmt::format("it is neither complete nor a reduction: {}", why));
+  if (!move.is_reverse && IsOutputBlock(schedule, move.block)) return schedule.Error(move.primitive, move.block, "it writes an output of the scope");
+  if (move.partners.empty()) return schedule.Error(move.primitive, move.block, move.is_reverse ? "it has no producer in this scope" : "it has no consumer in this scope");
+  for (int partner : move.partners) {
+    if (schedule.IsAncestor(move.loop, partner)) continue;
+    return schedule.Error(move.primitive, move.block, fmt::format("{} \"{}\" is not below loop \"{}\"", move.is_reverse ? "producer" : "consumer",
+                                                                  schedule.BlockOf(partner).name, schedule.LoopOf(move.loop).loop_var.name()));
+  }
+  return OkStatus();
+}
+
+// A producer's elements are final after one iteration of `loop` only if no loop at or above it reduces them.
+Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
+  std::vector<int> outer = schedule.LoopsOf(move.loop);
+  outer.push_back(move.loop);
+  for (int producer : move.partners) {
+    const BlockRealize& realize = schedule.RealizeOf(producer);
+    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+      if (realize.block->iter_vars[i].kind != IterKind::kReduce) continue;
+      for (int row : outer) {
+        const ExprNode* loop_var = schedule.LoopOf(row).loop_var.get();
+        if (UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var; })) {
+          return schedule.Error(move.primitive, move.block, fmt::format("loop \"{}\" still reduces producer \"{}\"", schedule.LoopOf(row).loop_var.name(), realize.block->name));
+        }
+      }
+    }
+  }
+  return OkStatus();
+}
+
+// `region` of block `row` in terms of the loops at or above `loop`: bindings put in, loops below relaxed.
+std::vector<Range> RegionUnder(const Schedule& schedule, int loop, int row, const BufferRegion& region, const Analyzer& analyzer) {
+  const BlockRealize& realize = schedule.RealizeOf(row);
+  VarMap bindings;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  DomMap inner;
+  for (int above = schedule.ParentOf(row); above != loop; above = schedule.ParentOf(above)) {
+    if (schedule.IsLoop(above)) inner.Add(schedule.LoopOf(above).loop_var, Range{schedule.LoopOf(above).min, schedule.LoopOf(above).extent});
+  }
+  std::vector<Range> bound;
+  for (const Range& range : region.region) bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
+  const std::vector<Range> full = FullRegion(region.buffer).region;
+  return RelaxRegion(bound, inner, analyzer, &full);
+}
+
+// For each buffer between the block and its partners: what one iteration of the block touches, and what must be covered.
+std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, const Analyzer& analyzer) {
+  const BlockNode& node = schedule.BlockOf(move.block);
+  std::vector<RegionDemand> demands;
+  for (const BufferRegion& mine : move.is_reverse ? node.reads : node.writes) {
+    std::optional<std::vector<Range>> required;
+    for (int partner : move.partners) {
+      const BlockNode& other = schedule.BlockOf(partner);
+      for (const BufferRegion& theirs : move.is_reverse ? other.writes : other.reads) {
+        if (!theirs.buffer.same_as(mine.buffer)) continue;
+        std::vector<Range> region = RegionUnder(schedule, move.loop, partner, theirs, analyzer);
+        required = required ? UnionRegion(*required, region, analyzer) : region;
+      }
+    }
+    if (required) demands.push_back(RegionDemand{mine.region, *std::move(required)});
+  }
+  return demands;
+}
+
+// The block in a new nest over `domains`.
+Stmt MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains, bool preserve_unit_loops, Analyzer& analyzer) {
+  BlockRealize realize = schedule.RealizeOf(move.block);
+  realize.predicate = True();
+  std::vector<For> loops;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    const IterVar& iter = realize.block->iter_vars[i];
+    const Range& domain = domains[i].domain;
+    Expr value = domain.min;
+    if (preserve_unit_loops || !IsConstInt(domain.extent, 1)) {
+      const Var ax(fmt::format("ax{}", i), iter.var.dtype());
+      analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
+      loops.push_back(For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});
+      value = analyzer.Simplify(domain.min + ax);
+    }
+    realize.iter_values[i] = value;
+    realize.predicate = And(realize.predicate, GuardPredicate(domains[i], iter.domain, value, analyzer));
+  }
+  Stmt nest = std::move(realize);
+  for (size_t i = loops.size(); i-- > 0;) {
+    loops[i].body = std::move(nest);
+    nest = loops[i];
+  }
+  return nest;
+}
+
+// Where among the loop's children the block may go: [first, last].
+struct Places { size_t first, last; };
+
+Places AllowedPlaces(const Schedule& schedule, const Move& move) {
+  const Seq* seq = schedule.LoopOf(move.loop).body.As<Seq>();
+  Places places{0, seq == nullptr ? 1 : seq->stmts.size()};
+  const auto after = [&](int row) { places.first = std::max(places.first, ChildIndexTowards(schedule, move.loop, row) + 1); };
+  const auto before = [&](int row) { places.last = std::min(places.last, ChildIndexTowards(schedule, move.loop, row)); };
+  for (int row : ProducersOf(schedule, move.block)) if (schedule.IsAncestor(move.loop, row)) after(row);
+  for (int row : ConsumersOf(schedule, move.block)) if (schedule.IsAncestor(move.loop, row)) before(row);
+  return places;
+}
+
+StatusOr<size_t> ChoosePlace(const Schedule& schedule, const Move& move, int index) {
+  const Places places = AllowedPlaces(schedule, move);
+  if (places.first > places.last) return schedule.Error(move.primitive, move.block, "no place below the loop is after its producers and before its consumers");
+  if (index == -1) return places.last;
+  if (index == -2) return places.first;
+  if (index < 0 || size_t(index) < places.first || size_t(index) > places.last) {
+    return schedule.Error(move.primitive, move.block, fmt::format("index {} is not among the places {} to {}", index, places.first, places.last));
+  }
+  return size_t(index);
+}
+
+// The scope's body with the block taken from where it was and `nest` put into `loop` at `place`.
+Stmt MoveStmt(const Schedule& schedule, const Move& move, Stmt nest, size_t place) {
+  const Stmt block = schedule.StmtOf(move.block);
+  For loop = schedule.LoopOf(move.loop);
+  const Stmt old_loop = schedule.StmtOf(move.loop);
+  std::vector<Stmt> children;
+  if (const Seq* seq = loop.body.As<Seq>()) children = seq->stmts;
+  else children.push_back(loop.body);
+  children.insert(children.begin() + place, std::move(nest));
+  loop.body = MakeSeq(std::move(children));
+  const Stmt new_loop = std::move(loop);
+  std::optional<Stmt> body = RewriteTree(schedule.BlockOf(schedule.ScopeOf(move.block)).body, [&](const Stmt& stmt) -> Replacement {
+    if (stmt.same_as(block)) return std::vector<Stmt>{};
+    if (stmt.same_as(old_loop)) return std::vector<Stmt>{new_loop};
+    return std::nullopt;
+  });
+  return *std::move(body);
+}
+
+Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int index) {
+  RETURN_IF_ERROR(CheckPlaces(schedule, move));
+  if (move.is_reverse) RETURN_IF_ERROR(CheckProducersAreFinished(schedule, move));
+  ASSIGN_OR_RETURN(const size_t place, ChoosePlace(schedule, move, index));
+  Analyzer analyzer;
+  BindOuterLoops(schedule, move.loop, true, analyzer);
+  StatusOr<std::vector<SolvedIterVar>> domains =
+      SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, DemandsOf(schedule, move, analyzer), analyzer);
+  if (!domains.ok()) return schedule.Error(move.primitive, move.block, domains.status().message());
+  Stmt nest = MakeNest(schedule, move, *domains, preserve_unit_loops, analyzer);
+  const int scope = schedule.ScopeOf(move.block);
+  schedule.Replace(scope, WithBody(schedule.RealizeOf(scope), MoveStmt(schedule, move, std::move(nest), place)));
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ComputeAt(Schedule& schedule, BlockRV block_rv, LoopRV loop_rv, bool preserve_unit_loops, int index) {
+  ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
+  ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
+  Move move{"compute_at", false, block, loop, {}};
+  if (schedule.ScopeOf(block) >= 0) move.partners = ConsumersOf(schedule, block);
+  RETURN_IF_ERROR(Run(schedule, move, preserve_unit_loops, index));
+  schedule.Record("ComputeAt", {block_rv, loop_rv}, {int64_t{preserve_unit_loops}, int64_t{index}}, {});
+  return OkStatus();
+}
+
+Status ReverseComputeAt(Schedule& schedule, BlockRV block_rv, LoopRV loop_rv, bool preserve_unit_loops, int index) {
+  ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
+  ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
+  Move move{"reverse_compute_at", true, block, loop, {}};
+  if (schedule.ScopeOf(block) >= 0) move.partners = ProducersOf(schedule, block);
+  RETURN_IF_ERROR(Run(schedule, move, preserve_unit_loops, index));
+  schedule.Record("ReverseComputeAt", {block_rv, loop_rv}, {int64_t{preserve_unit_loops}, int64_t{index}}, {});
+  return OkStatus();
+}
+
+}  // namespace lathe

@@ -1,0 +1,48 @@
+#include "compiler/schedule/for_kind.h"
+
+#include <fmt/core.h>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/analysis.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+Status CheckIterationsAreIndependent(const Schedule& schedule, int row, std::string_view primitive) {
+  const Var& loop_var = schedule.LoopOf(row).loop_var;
+  const auto is_loop = [&](const ExprNode* var) { return var == loop_var.get(); };
+  for (int block : schedule.ChildBlocksOf(row)) {
+    if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error(primitive, row, why);
+    const BlockRealize& realize = schedule.RealizeOf(block);
+    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+      if (!UsesVar(realize.iter_values[i], is_loop)) continue;
+      const IterVar& iter = realize.block->iter_vars[i];
+      if (iter.kind != IterKind::kSpatial) {
+        return schedule.Error(primitive, row, fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel", iter.var.name(), realize.block->name));
+      }
+    }
+  }
+  return OkStatus();
+}
+
+Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_view primitive, std::string_view instruction) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
+  if (schedule.LoopOf(row).kind != ForKind::kSerial && schedule.LoopOf(row).kind != kind) {
+    return schedule.Error(primitive, row, "the loop already runs in another way");
+  }
+  if (kind != ForKind::kUnrolled) RETURN_IF_ERROR(CheckIterationsAreIndependent(schedule, row, primitive));
+  For loop = schedule.LoopOf(row);
+  loop.kind = kind;
+  schedule.Replace(row, std::move(loop));
+  schedule.Record(instruction, {loop_rv}, {}, {});
+  return OkStatus();
+}
+
+}  // namespace
+
+Status Parallel(Schedule& schedule, LoopRV loop) { return SetKind(schedule, loop, ForKind::kParallel, "parallel", "Parallel"); }
+Status Vectorize(Schedule& schedule, LoopRV loop) { return SetKind(schedule, loop, ForKind::kVectorized, "vectorize", "Vectorize"); }
+Status Unroll(Schedule& schedule, LoopRV loop) { return SetKind(schedule, loop, ForKind::kUnrolled, "unroll", "Unroll"); }
+
+}  // namespace lathe

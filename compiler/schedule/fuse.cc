@@ -1,0 +1,72 @@
+#include "compiler/schedule/fuse.h"
+
+#include <fmt/core.h>
+
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/rewrite_tree.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+Status CheckFusable(const Schedule& schedule, const std::vector<int>& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const For& loop = schedule.LoopOf(rows[i]);
+    if (loop.kind != ForKind::kSerial) return schedule.Error("fuse", rows[i], "the loop is parallel, vectorized, unrolled or bound; fuse first, then mark it");
+    if (!loop.annotations.empty()) return schedule.Error("fuse", rows[i], fmt::format("the loop carries annotation \"{}\"; unannotate it first", loop.annotations.begin()->first));
+    if (!IsConstInt(loop.min, 0)) return schedule.Error("fuse", rows[i], "the loop does not start at 0");
+    if (i == 0) continue;
+    const For& outer = schedule.LoopOf(rows[i - 1]);
+    if (schedule.ParentOf(rows[i]) != rows[i - 1] || !outer.body.same_as(schedule.StmtOf(rows[i]))) {
+      return schedule.Error("fuse", rows[i], fmt::format("it is not the only child of loop \"{}\"", outer.loop_var.name()));
+    }
+    for (size_t k = 0; k < i; ++k) {
+      const ExprNode* outer_var = schedule.LoopOf(rows[k]).loop_var.get();
+      if (UsesVar(loop.extent, [&](const ExprNode* var) { return var == outer_var; })) {
+        return schedule.Error("fuse", rows[i], fmt::format("its extent depends on loop \"{}\"", schedule.LoopOf(rows[k]).loop_var.name()));
+      }
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool preserve_unit_iters) {
+  if (loop_rvs.empty()) return schedule.Error("fuse", -1, "at least one loop is needed");
+  std::vector<int> rows;
+  for (LoopRV loop : loop_rvs) {
+    ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
+    rows.push_back(row);
+  }
+  RETURN_IF_ERROR(CheckFusable(schedule, rows));
+
+  std::string name;
+  Expr extent = 1;
+  for (int row : rows) {
+    name += schedule.LoopOf(row).loop_var.name() + "_";
+    extent = extent * schedule.LoopOf(row).extent;
+  }
+  const Var fused(name + "fused", schedule.LoopOf(rows[0]).loop_var.dtype());
+  Analyzer analyzer;
+  BindOuterLoops(schedule, rows[0], false, analyzer);
+  extent = analyzer.Simplify(extent);
+  analyzer.Bind(fused, Range{IntConst(fused.dtype(), 0), extent});
+  VarMap vars;
+  Expr rest = fused;
+  for (size_t i = rows.size(); i-- > 0;) {
+    const For& loop = schedule.LoopOf(rows[i]);
+    const bool is_unit = IsConstInt(loop.extent, 1) && !preserve_unit_iters;
+    const Expr value = is_unit ? IntConst(fused.dtype(), 0) : i == 0 ? rest : FloorMod(rest, loop.extent);
+    vars.emplace(loop.loop_var.get(), value);
+    if (i > 0) rest = FloorDiv(rest, loop.extent);
+  }
+  Stmt body = RebindLoops(schedule.LoopOf(rows.back()).body, vars, analyzer);
+  schedule.Replace(rows[0], MakeFor(fused, extent, std::move(body)));
+
+  const LoopRV result = schedule.NewLoopRV(fused);
+  schedule.Record("Fuse", std::vector<TraceInput>(loop_rvs.begin(), loop_rvs.end()), {int64_t{preserve_unit_iters}}, {result.id});
+  return result;
+}
+
+}  // namespace lathe

@@ -1,0 +1,67 @@
+#include "compiler/schedule/get_block.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/analysis.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+std::vector<BlockRV> HandlesOf(Schedule& schedule, const std::vector<int>& rows, std::string_view kind, BlockRV of) {
+  std::vector<BlockRV> blocks;
+  std::vector<int> outputs;
+  for (int row : rows) {
+    blocks.push_back(schedule.NewBlockRV(row));
+    outputs.push_back(blocks.back().id);
+  }
+  schedule.Record(kind, {of}, {}, std::move(outputs));
+  return blocks;
+}
+
+}  // namespace
+
+StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const std::string& func_name) {
+  const int row = schedule.FindBlock(name);
+  if (row < 0) {
+    std::vector<std::string> names{schedule.BlockOf(schedule.RootRow()).name};
+    for (size_t i = 0; i < names.size(); ++i) {
+      for (int child : schedule.ChildBlocksOf(schedule.FindBlock(names[i]))) names.push_back(schedule.BlockOf(child).name);
+    }
+    return NotFound(fmt::format("get_block @{}: no block named \"{}\"; there are: {}", schedule.func().name, name, fmt::join(names, ", ")));
+  }
+  const BlockRV block = schedule.NewBlockRV(row);
+  schedule.Record("GetBlock", {}, {name, func_name}, {block.id});
+  return block;
+}
+
+StatusOr<std::vector<LoopRV>> GetLoops(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  std::vector<LoopRV> loops;
+  std::vector<int> outputs;
+  for (int loop : schedule.LoopsOf(row)) {
+    loops.push_back(schedule.NewLoopRV(loop));
+    outputs.push_back(loops.back().id);
+  }
+  schedule.Record("GetLoops", {block}, {}, std::move(outputs));
+  return loops;
+}
+
+StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", block);
+}
+
+StatusOr<std::vector<BlockRV>> GetProducers(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  if (schedule.ScopeOf(row) < 0) return schedule.Error("get_producers", row, "the root block has no scope");
+  return HandlesOf(schedule, ProducersOf(schedule, row), "GetProducers", block);
+}
+
+StatusOr<std::vector<BlockRV>> GetConsumers(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  if (schedule.ScopeOf(row) < 0) return schedule.Error("get_consumers", row, "the root block has no scope");
+  return HandlesOf(schedule, ConsumersOf(schedule, row), "GetConsumers", block);
+}
+
+}  // namespace lathe

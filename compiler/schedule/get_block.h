@@ -1,0 +1,18 @@
+// Asking a schedule for handles.
+#pragma once
+
+#include "compiler/schedule/schedule.h"
+
+namespace lathe {
+
+// The block of that name; NotFound lists the names there are. `func_name` is written into the trace.
+StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const std::string& func_name = "main");
+// The loops between the block and its scope, outermost first.
+StatusOr<std::vector<LoopRV>> GetLoops(Schedule& schedule, BlockRV block);
+// Blocks directly below, in order of the text.
+StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block);
+// Blocks of the same scope that write what it reads; that read what it writes.
+StatusOr<std::vector<BlockRV>> GetProducers(Schedule& schedule, BlockRV block);
+StatusOr<std::vector<BlockRV>> GetConsumers(Schedule& schedule, BlockRV block);
+
+}  // namespace lathe

@@ -1,0 +1,235 @@
+// The table of primitives: how a trace calls each. To add one: its pair of files, and a row here.
+#include <fmt/core.h>
+
+#include "compiler/schedule/annotate.h"
+#include "compiler/schedule/cache.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_reduction.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/sampling.h"
+#include "compiler/schedule/split.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+using Inputs = std::span<const TraceInput>;
+using Attrs = std::span<const Attr>;
+using Outputs = StatusOr<std::vector<int>>;
+
+// ---- Reading what a trace holds; a trace may come from anywhere, so nothing is taken for granted.
+
+Status Malformed(const char* what) { return InvalidArgument(fmt::format("replay trace: {}; the trace is malformed", what)); }
+
+template <typename RV>
+StatusOr<RV> InputAs(Inputs inputs, size_t i, const char* what) {
+  if (i >= inputs.size() || !std::holds_alternative<RV>(inputs[i])) return Malformed(what);
+  return std::get<RV>(inputs[i]);
+}
+StatusOr<BlockRV> BlockAt(Inputs inputs, size_t i) { return InputAs<BlockRV>(inputs, i, "an input is no block handle"); }
+StatusOr<LoopRV> LoopAt(Inputs inputs, size_t i) { return InputAs<LoopRV>(inputs, i, "an input is no loop handle"); }
+
+template <typename RV>
+StatusOr<std::vector<RV>> InputsFrom(Inputs inputs, size_t first, const char* what) {
+  std::vector<RV> handles;
+  for (size_t i = first; i < inputs.size(); ++i) {
+    ASSIGN_OR_RETURN(const RV handle, InputAs<RV>(inputs, i, what));
+    handles.push_back(handle);
+  }
+  return handles;
+}
+
+StatusOr<int64_t> IntAttr(Attrs attrs, size_t i) {
+  if (i >= attrs.size()) return Malformed("an attribute is missing");
+  if (const int64_t* value = std::get_if<int64_t>(&attrs[i])) return *value;
+  if (const bool* flag = std::get_if<bool>(&attrs[i])) return int64_t{*flag};
+  return Malformed("an attribute is no integer");
+}
+StatusOr<std::string> StringAttr(Attrs attrs, size_t i) {
+  if (i >= attrs.size() || !std::holds_alternative<std::string>(attrs[i])) return Malformed("an attribute is no string");
+  return std::get<std::string>(attrs[i]);
+}
+
+template <typename RV>
+std::vector<int> Ids(const std::vector<RV>& handles) {
+  std::vector<int> ids;
+  for (const RV& handle : handles) ids.push_back(handle.id);
+  return ids;
+}
+Outputs None(const Status& status) {
+  if (!status.ok()) return status;
+  return std::vector<int>();
+}
+
+// ---- One function per row.
+
+Outputs ApplyGetBlock(Schedule& s, Inputs, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::string name, StringAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string func_name, StringAttr(attrs, 1));
+  ASSIGN_OR_RETURN(const BlockRV block, GetBlock(s, name, func_name));
+  return std::vector<int>{block.id};
+}
+Outputs ApplyGetLoops(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(s, block));
+  return Ids(loops);
+}
+template <StatusOr<std::vector<BlockRV>> (*kFind)(Schedule&, BlockRV)>
+Outputs ApplyFindBlocks(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<BlockRV> blocks, kFind(s, block));
+  return Ids(blocks);
+}
+Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decision* decision) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const int64_t n, IntAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const int64_t max_innermost, IntAttr(attrs, 1));
+  if (n < 1 || n > 16 || max_innermost < 1 || max_innermost > INT32_MAX) return Malformed("a tile count or limit is out of range");
+  ASSIGN_OR_RETURN(const std::vector<VarRV> vars, SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
+  return Ids(vars);
+}
+Outputs ApplySampleCategorical(Schedule& s, Inputs, Attrs attrs, const Decision* decision) {
+  if (attrs.size() != 2) return Malformed("SampleCategorical has two attributes");
+  std::vector<int64_t> candidates;
+  std::vector<double> probs;
+  for (int list = 0; list < 2; ++list) {
+    const auto* items = std::get_if<std::vector<Attr>>(&attrs[list]);
+    if (items == nullptr) return Malformed("SampleCategorical takes two lists");
+    for (const Attr& item : *items) {
+      const int64_t* number = std::get_if<int64_t>(&item);
+      const double* real = std::get_if<double>(&item);
+      if (list == 0 ? number == nullptr : number == nullptr && real == nullptr) return Malformed("a candidate or probability is no number");
+      if (list == 0) candidates.push_back(*number);
+      else probs.push_back(number != nullptr ? static_cast<double>(*number) : *real);
+    }
+  }
+  ASSIGN_OR_RETURN(const VarRV var, SampleCategorical(s, candidates, probs, decision));
+  return std::vector<int>{var.id};
+}
+Outputs ApplySplit(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  std::vector<std::optional<ExprRV>> factors;
+  for (size_t i = 1; i < in.size(); ++i) {
+    if (std::holds_alternative<std::monostate>(in[i])) factors.push_back(std::nullopt);
+    else if (const int64_t* literal = std::get_if<int64_t>(&in[i])) factors.emplace_back(*literal);
+    else if (const VarRV* var = std::get_if<VarRV>(&in[i])) factors.emplace_back(*var);
+    else return Malformed("a split factor is no number");
+  }
+  ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
+  int64_t disable_predication = 0;
+  if (attrs.size() > 1) {
+    ASSIGN_OR_RETURN(disable_predication, IntAttr(attrs, 1));
+  }
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, Split(s, loop, factors, preserve_unit_iters != 0, disable_predication != 0));
+  return Ids(loops);
+}
+Outputs ApplyFuse(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, InputsFrom<LoopRV>(in, 0, "an input is no loop handle"));
+  ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const LoopRV fused, Fuse(s, loops, preserve_unit_iters != 0));
+  return std::vector<int>{fused.id};
+}
+Outputs ApplyReorder(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, InputsFrom<LoopRV>(in, 0, "an input is no loop handle"));
+  return None(Reorder(s, loops));
+}
+template <Status (*kMark)(Schedule&, LoopRV)>
+Outputs ApplyForKind(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  return None(kMark(s, loop));
+}
+template <StatusOr<BlockRV> (*kCache)(Schedule&, BlockRV, int, const std::string&, std::span<const BlockRV>)>
+Outputs ApplyCache(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<BlockRV> others, InputsFrom<BlockRV>(in, 1, "an input is no block handle"));
+  ASSIGN_OR_RETURN(const int64_t index, IntAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
+  if (index < 0 || index > 1000) return Malformed("a buffer index is out of range");
+  ASSIGN_OR_RETURN(const BlockRV cache, kCache(s, block, static_cast<int>(index), scope, others));
+  return std::vector<int>{cache.id};
+}
+template <Status (*kMove)(Schedule&, BlockRV, LoopRV, bool, int)>
+Outputs ApplyComputeAt(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 1));
+  ASSIGN_OR_RETURN(const int64_t preserve_unit_loops, IntAttr(attrs, 0));
+  int64_t index = -1;
+  if (attrs.size() > 1) {
+    ASSIGN_OR_RETURN(index, IntAttr(attrs, 1));
+  }
+  return None(kMove(s, block, loop, preserve_unit_loops != 0, static_cast<int>(std::clamp<int64_t>(index, -3, 1 << 20))));
+}
+template <Status (*kInline)(Schedule&, BlockRV)>
+Outputs ApplyInline(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  return None(kInline(s, block));
+}
+Outputs ApplyDecomposeReduction(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 1));
+  ASSIGN_OR_RETURN(const BlockRV init, DecomposeReduction(s, block, loop));
+  return std::vector<int>{init.id};
+}
+template <typename RV>
+Outputs AnnotateHandle(Schedule& s, RV handle, const std::string& key, const TraceInput& value) {
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return None(Annotate(s, handle, key, Attr(*number)));
+  if (const std::string* text = std::get_if<std::string>(&value)) return None(Annotate(s, handle, key, Attr(*text)));
+  if (const VarRV* var = std::get_if<VarRV>(&value)) return None(Annotate(s, handle, key, *var));
+  return Malformed("the value of an annotation is no number, string or variable");
+}
+Outputs ApplyAnnotate(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::string key, StringAttr(attrs, 0));
+  if (in.size() != 2) return Malformed("Annotate has two inputs");
+  if (const BlockRV* block = std::get_if<BlockRV>(&in[0])) return AnnotateHandle(s, *block, key, in[1]);
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  return AnnotateHandle(s, loop, key, in[1]);
+}
+Outputs ApplyUnannotate(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::string key, StringAttr(attrs, 0));
+  if (in.empty()) return Malformed("Unannotate has one input");
+  if (const BlockRV* block = std::get_if<BlockRV>(&in[0])) return None(Unannotate(s, *block, key));
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  return None(Unannotate(s, loop, key));
+}
+Outputs ApplyEnterPostproc(Schedule& s, Inputs, Attrs, const Decision*) { return None(EnterPostproc(s)); }
+
+constexpr InstructionKind kKinds[] = {
+    {"GetBlock", false, 'b', ApplyGetBlock},
+    {"GetLoops", false, 'l', ApplyGetLoops},
+    {"GetChildBlocks", false, 'b', ApplyFindBlocks<GetChildBlocks>},
+    {"GetProducers", false, 'b', ApplyFindBlocks<GetProducers>},
+    {"GetConsumers", false, 'b', ApplyFindBlocks<GetConsumers>},
+    {"SamplePerfectTile", true, 'v', ApplySamplePerfectTile},
+    {"SampleCategorical", true, 'v', ApplySampleCategorical},
+    {"Fuse", false, 'l', ApplyFuse},
+    {"Split", false, 'l', ApplySplit},
+    {"Reorder", false, '-', ApplyReorder},
+    {"Parallel", false, '-', ApplyForKind<Parallel>},
+    {"Vectorize", false, '-', ApplyForKind<Vectorize>},
+    {"Unroll", false, '-', ApplyForKind<Unroll>},
+    {"CacheRead", false, 'b', ApplyCache<CacheRead>},
+    {"CacheWrite", false, 'b', ApplyCache<CacheWrite>},
+    {"ComputeAt", false, '-', ApplyComputeAt<ComputeAt>},
+    {"ReverseComputeAt", false, '-', ApplyComputeAt<ReverseComputeAt>},
+    {"ComputeInline", false, '-', ApplyInline<ComputeInline>},
+    {"ReverseComputeInline", false, '-', ApplyInline<ReverseComputeInline>},
+    {"DecomposeReduction", false, 'b', ApplyDecomposeReduction},
+    {"Annotate", false, '-', ApplyAnnotate},
+    {"Unannotate", false, '-', ApplyUnannotate},
+    {"EnterPostproc", false, '-', ApplyEnterPostproc},
+};
+
+}  // namespace
+
+const InstructionKind* FindInstructionKind(std::string_view name) {
+  for (const InstructionKind& kind : kKinds) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+}  // namespace lathe

@@ -1,0 +1,89 @@
+#include "compiler/schedule/reorder.h"
+
+#include <fmt/core.h>
+
+#include "compiler/arith/iter_map.h"
+#include "compiler/schedule/analysis.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+// The loops from the outermost to the innermost of `rows`, each the only child of the one before.
+StatusOr<std::vector<int>> ChainOf(const Schedule& schedule, const std::vector<int>& rows) {
+  const auto is_wanted = [&](int row) { return std::find(rows.begin(), rows.end(), row) != rows.end(); };
+  int bottom = rows[0];
+  for (int row : rows) {
+    if (schedule.IsAncestor(bottom, row)) bottom = row;
+  }
+  std::vector<int> chain;
+  size_t found = 0;
+  for (int row = bottom; row >= 0 && schedule.IsLoop(row) && found < rows.size(); row = schedule.ParentOf(row)) {
+    if (!chain.empty() && !schedule.LoopOf(row).body.same_as(schedule.StmtOf(chain.back()))) {
+      return schedule.Error("reorder", row, "it has several children; the loops must lie on one chain");
+    }
+    chain.push_back(row);
+    found += is_wanted(row);
+  }
+  if (found < rows.size()) return schedule.Error("reorder", bottom, "the loops do not all lie on one chain in one scope");
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+Status CheckBlocksAllowIt(const Schedule& schedule, int top) {
+  for (int block : schedule.ChildBlocksOf(top)) {
+    for (const IterVar& iter : schedule.BlockOf(block).iter_vars) {
+      if (iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce) {
+        return schedule.Error("reorder", block, fmt::format("iter var \"{}\" is neither data-parallel nor a reduction", iter.var.name()));
+      }
+    }
+    IterDomain loops;
+    for (int row : schedule.LoopsOf(block)) loops.emplace_back(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
+    if (!IsAffineBinding(schedule.RealizeOf(block), loops, Analyzer())) return schedule.Error("reorder", block, "its binding is not affine");
+  }
+  return OkStatus();
+}
+
+Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const For& loop = schedule.LoopOf(order[i]);
+    for (size_t k = i; k < order.size(); ++k) {
+      const Var& inner = schedule.LoopOf(order[k]).loop_var;
+      const auto is_inner = [&](const ExprNode* var) { return var == inner.get(); };
+      if (UsesVar(loop.min, is_inner) || UsesVar(loop.extent, is_inner)) {
+        return schedule.Error("reorder", order[i], fmt::format("its bounds depend on loop \"{}\", which would be inside", inner.name()));
+      }
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
+  if (ordered_loops.empty()) return schedule.Error("reorder", -1, "at least one loop is needed");
+  std::vector<int> rows;
+  for (LoopRV loop : ordered_loops) {
+    ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
+    if (std::find(rows.begin(), rows.end(), row) != rows.end()) return schedule.Error("reorder", row, "it is given twice");
+    rows.push_back(row);
+  }
+  ASSIGN_OR_RETURN(const std::vector<int> chain, ChainOf(schedule, rows));
+  std::vector<int> order;
+  size_t next = 0;
+  for (int row : chain) order.push_back(std::find(rows.begin(), rows.end(), row) != rows.end() ? rows[next++] : row);
+  RETURN_IF_ERROR(CheckBlocksAllowIt(schedule, chain.front()));
+  RETURN_IF_ERROR(CheckBoundsStayDefined(schedule, order));
+
+  Stmt nest = schedule.LoopOf(chain.back()).body;
+  for (size_t i = order.size(); i-- > 0;) {
+    For loop = schedule.LoopOf(order[i]);
+    loop.body = std::move(nest);
+    nest = std::move(loop);
+  }
+  schedule.Replace(chain.front(), std::move(nest));
+  schedule.Record("Reorder", std::vector<TraceInput>(ordered_loops.begin(), ordered_loops.end()), {}, {});
+  return OkStatus();
+}
+
+}  // namespace lathe

@@ -1,0 +1,120 @@
+#include "compiler/schedule/rewrite_tree.h"
+
+namespace lathe {
+namespace {
+
+class TreeRewriter {
+ public:
+  explicit TreeRewriter(const std::function<Replacement(const Stmt&)>& f) : f_(f) {}
+
+  std::optional<Stmt> operator()(const Stmt& stmt) {
+    if (Replacement replacement = f_(stmt)) {
+      if (replacement->empty()) return std::nullopt;
+      return MakeSeq(*std::move(replacement));
+    }
+    if (const For* loop = stmt.As<For>()) return WithChild(stmt, *loop, &For::body);
+    if (const LetStmt* let = stmt.As<LetStmt>()) return WithChild(stmt, *let, &LetStmt::body);
+    if (const Allocate* allocate = stmt.As<Allocate>()) return WithChild(stmt, *allocate, &Allocate::body);
+    if (const While* loop = stmt.As<While>()) return WithChild(stmt, *loop, &While::body);
+    if (const Seq* seq = stmt.As<Seq>()) return RewriteSeq(stmt, *seq);
+    if (const IfThenElse* branch = stmt.As<IfThenElse>()) return RewriteBranch(stmt, *branch);
+    return stmt;
+  }
+
+ private:
+  template <typename Node>
+  std::optional<Stmt> WithChild(const Stmt& self, const Node& node, Stmt Node::*child) {
+    std::optional<Stmt> body = (*this)(node.*child);
+    if (!body || body->same_as(node.*child)) return body ? std::optional<Stmt>(self) : std::nullopt;
+    Node copy = node;
+    copy.*child = *std::move(body);
+    return Stmt(std::move(copy));
+  }
+  std::optional<Stmt> RewriteSeq(const Stmt& self, const Seq& seq) {
+    std::vector<Stmt> stmts;
+    bool changed = false;
+    for (const Stmt& child : seq.stmts) {
+      std::optional<Stmt> rewritten = (*this)(child);
+      changed = changed || !rewritten || !rewritten->same_as(child);
+      if (rewritten) stmts.push_back(*std::move(rewritten));
+    }
+    if (stmts.empty()) return std::nullopt;
+    return changed ? MakeSeq(std::move(stmts)) : self;
+  }
+  std::optional<Stmt> RewriteBranch(const Stmt& self, const IfThenElse& branch) {
+    std::optional<Stmt> then_case = (*this)(branch.then_case);
+    std::optional<Stmt> else_case = branch.else_case ? (*this)(*branch.else_case) : std::nullopt;
+    if (!then_case && !else_case) return std::nullopt;
+    if (!then_case) return Stmt(IfThenElse{MakeNot(branch.condition), *std::move(else_case), std::nullopt});
+    const bool same_else = branch.else_case ? else_case && else_case->same_as(*branch.else_case) : true;
+    if (then_case->same_as(branch.then_case) && same_else) return self;
+    return Stmt(IfThenElse{branch.condition, *std::move(then_case), std::move(else_case)});
+  }
+
+  const std::function<Replacement(const Stmt&)>& f_;
+};
+
+class LoopRebinder : public StmtExprMutator {
+ public:
+  LoopRebinder(const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard) : vars_(vars), analyzer_(analyzer), guard_(guard) {}
+
+ protected:
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
+    analyzer_.Bind(loop.loop_var, Range{min, extent});
+    const Stmt body = VisitStmt(loop.body);
+    if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
+    For copy = loop;
+    copy.min = min.same_as(loop.min) ? min : analyzer_.Simplify(min);
+    copy.extent = extent.same_as(loop.extent) ? extent : analyzer_.Simplify(extent);
+    copy.body = body;
+    return copy;
+  }
+  Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
+    BlockRealize copy = realize;
+    bool changed = false;
+    const auto rewrite = [&](Expr& e) {
+      const Expr rebound = VisitExpr(e);
+      if (rebound.same_as(e)) return;
+      e = analyzer_.Simplify(rebound);
+      changed = true;
+    };
+    for (Expr& value : copy.iter_values) rewrite(value);
+    rewrite(copy.predicate);
+    if (guard_) {
+      copy.predicate = And(copy.predicate, *guard_);
+      changed = true;
+    }
+    return changed ? Stmt(std::move(copy)) : self;
+  }
+
+ private:
+  const VarMap& vars_;
+  Analyzer& analyzer_;
+  const std::optional<Expr>& guard_;
+};
+
+}  // namespace
+
+std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacement(const Stmt&)>& f) { return TreeRewriter(f)(stmt); }
+
+Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard) {
+  return LoopRebinder(vars, analyzer, guard)(stmt);
+}
+
+Stmt WithBody(const BlockRealize& scope, Stmt body, const std::vector<Buffer>& add, const std::vector<Buffer>& remove) {
+  BlockRealize copy = scope;
+  BlockNode& block = copy.block.Mutable();
+  block.body = std::move(body);
+  for (const Buffer& buffer : remove) {
+    std::erase_if(block.alloc_buffers, [&](const Buffer& allocated) { return allocated.same_as(buffer); });
+  }
+  block.alloc_buffers.insert(block.alloc_buffers.end(), add.begin(), add.end());
+  return copy;
+}
+
+}  // namespace lathe

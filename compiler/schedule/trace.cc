@@ -1,0 +1,101 @@
+#include "compiler/schedule/trace.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "compiler/schedule/schedule.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+
+void ScheduleTrace::Append(Instruction instruction, std::optional<Decision> decision) {
+  if (decision) decisions_.insert_or_assign(instructions_.size(), *std::move(decision));
+  instructions_.push_back(std::make_shared<const Instruction>(std::move(instruction)));
+}
+
+const Decision* ScheduleTrace::decision(size_t i) const {
+  const auto found = decisions_.find(i);
+  return found == decisions_.end() ? nullptr : &found->second;
+}
+
+namespace {
+
+int HandleId(const TraceInput& input) {
+  if (const auto* block = std::get_if<BlockRV>(&input)) return block->id;
+  if (const auto* loop = std::get_if<LoopRV>(&input)) return loop->id;
+  if (const auto* var = std::get_if<VarRV>(&input)) return var->id;
+  return -1;
+}
+
+// `input` with the handle's number looked up in `ids`; FailedPrecondition if nothing produced it.
+StatusOr<TraceInput> Translate(const TraceInput& input, const std::vector<int>& ids) {
+  const int old_id = HandleId(input);
+  if (old_id < 0) return input;
+  if (old_id >= static_cast<int>(ids.size()) || ids[old_id] < 0) {
+    return InvalidArgument(fmt::format("replay trace: handle {} is used before an instruction makes it", old_id));
+  }
+  if (std::holds_alternative<BlockRV>(input)) return TraceInput(BlockRV{ids[old_id]});
+  if (std::holds_alternative<LoopRV>(input)) return TraceInput(LoopRV{ids[old_id]});
+  return TraceInput(VarRV{ids[old_id]});
+}
+
+// Instructions that only look: they may go when nobody uses what they return.
+bool ChangesNothing(const InstructionKind& kind) { return kind.output != '-' && (kind.samples || kind.name.starts_with("Get")); }
+
+}  // namespace
+
+ScheduleTrace ScheduleTrace::Simplified(bool remove_postproc) const {
+  size_t end = size();
+  for (size_t i = 0; remove_postproc && i < size(); ++i) {
+    if (instructions_[i]->kind->name == "EnterPostproc") end = std::min(end, i);
+  }
+  std::vector<bool> keep(end, false);
+  std::vector<bool> used;
+  for (size_t i = end; i-- > 0;) {
+    const Instruction& instruction = *instructions_[i];
+    bool wanted = !ChangesNothing(*instruction.kind);
+    for (int id : instruction.outputs) wanted = wanted || (id < static_cast<int>(used.size()) && used[id]);
+    if (!wanted) continue;
+    keep[i] = true;
+    for (const TraceInput& input : instruction.inputs) {
+      const int id = HandleId(input);
+      if (id < 0) continue;
+      if (id >= static_cast<int>(used.size())) used.resize(id + 1, false);
+      used[id] = true;
+    }
+  }
+  ScheduleTrace simple;
+  for (size_t i = 0; i < end; ++i) {
+    if (!keep[i]) continue;
+    if (const Decision* chosen = decision(i)) simple.decisions_.insert_or_assign(simple.size(), *chosen);
+    simple.instructions_.push_back(instructions_[i]);
+  }
+  return simple;
+}
+
+Status ScheduleTrace::Replay(Schedule& schedule) const {
+  std::vector<int> ids;  // Handle number here -> handle number in `schedule`.
+  std::vector<TraceInput> inputs;
+  for (size_t i = 0; i < size(); ++i) {
+    const Instruction& instruction = *instructions_[i];
+    inputs.clear();
+    for (const TraceInput& input : instruction.inputs) {
+      ASSIGN_OR_RETURN(TraceInput translated, Translate(input, ids));
+      inputs.push_back(std::move(translated));
+    }
+    ASSIGN_OR_RETURN(const std::vector<int> outputs, instruction.kind->apply(schedule, inputs, instruction.attrs, decision(i)));
+    if (outputs.size() != instruction.outputs.size()) {
+      return FailedPrecondition(fmt::format("replay trace: instruction {} ({}) gives {} handles, the trace names {}; it was made for another function",
+                                            i, instruction.kind->name, outputs.size(), instruction.outputs.size()));
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const int old_id = instruction.outputs[k];
+      if (old_id >= static_cast<int>(ids.size())) ids.resize(old_id + 1, -1);
+      ids[old_id] = outputs[k];
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace lathe

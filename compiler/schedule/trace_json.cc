@@ -1,0 +1,155 @@
+// ScheduleTrace to and from TVM's JSON layout.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "compiler/schedule/trace.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kMaxHandles = 1 << 16;        // More than any real trace; keeps a hostile one small.
+constexpr size_t kMaxInstructions = 1 << 14;
+
+std::string HandleName(char kind, int id) { return fmt::format("{}{}", kind, id); }
+
+Json ToJsonValue(const Attr& attr) {
+  if (const auto* list = std::get_if<std::vector<Attr>>(&attr)) {
+    Json array = Json::array();
+    for (const Attr& item : *list) array.push_back(ToJsonValue(item));
+    return array;
+  }
+  if (const int64_t* number = std::get_if<int64_t>(&attr)) return *number;
+  if (const double* real = std::get_if<double>(&attr)) return *real;
+  if (const bool* flag = std::get_if<bool>(&attr)) return *flag;
+  return std::get<std::string>(attr);
+}
+
+Json ToJsonValue(const TraceInput& input) {
+  if (const auto* block = std::get_if<BlockRV>(&input)) return HandleName('b', block->id);
+  if (const auto* loop = std::get_if<LoopRV>(&input)) return HandleName('l', loop->id);
+  if (const auto* var = std::get_if<VarRV>(&input)) return HandleName('v', var->id);
+  if (const int64_t* number = std::get_if<int64_t>(&input)) return *number;
+  if (const std::string* text = std::get_if<std::string>(&input)) return "\"" + *text + "\"";  // Quoted, to differ from a handle.
+  return nullptr;
+}
+
+StatusOr<Attr> ReadAttr(const Json& json) {
+  if (json.is_boolean()) return Attr(json.get<bool>());
+  if (json.is_number_integer()) return Attr(json.get<int64_t>());
+  if (json.is_number_float()) return Attr(json.get<double>());
+  if (json.is_string()) return Attr(json.get<std::string>());
+  if (json.is_array()) {
+    std::vector<Attr> items;
+    for (const Json& item : json) {
+      if (item.is_array()) return InvalidArgument("read trace: an attribute is a list of lists; numbers and strings are required");
+      ASSIGN_OR_RETURN(Attr attr, ReadAttr(item));
+      items.push_back(std::move(attr));
+    }
+    return Attr(std::move(items));
+  }
+  return InvalidArgument(fmt::format("read trace: attribute {} is no number, string or list", json.dump().substr(0, 80)));
+}
+
+StatusOr<int> ReadHandleId(std::string_view name) {
+  int id = -1;
+  if (name.size() >= 2) {
+    const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), id);
+    if (error != std::errc() || end != name.data() + name.size()) id = -1;
+  }
+  if (id < 0 || id >= kMaxHandles) return InvalidArgument(fmt::format("read trace: \"{}\" is no handle such as b0, l1 or v2", name.substr(0, 40)));
+  return id;
+}
+
+StatusOr<TraceInput> ReadInput(const Json& json) {
+  if (json.is_null()) return TraceInput();
+  if (json.is_number_integer()) return TraceInput(json.get<int64_t>());
+  if (!json.is_string()) return InvalidArgument(fmt::format("read trace: input {} is no handle, number, string or null", json.dump().substr(0, 80)));
+  const std::string& text = json.get_ref<const std::string&>();
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return TraceInput(text.substr(1, text.size() - 2));
+  ASSIGN_OR_RETURN(const int id, ReadHandleId(text));
+  if (text[0] == 'b') return TraceInput(BlockRV{id});
+  if (text[0] == 'l') return TraceInput(LoopRV{id});
+  if (text[0] == 'v') return TraceInput(VarRV{id});
+  return InvalidArgument(fmt::format("read trace: \"{}\" is no handle such as b0, l1 or v2", text.substr(0, 40)));
+}
+
+StatusOr<Instruction> ReadInstruction(const Json& json, size_t index) {
+  if (!json.is_array() || json.size() != 4 || !json[0].is_string() || !json[1].is_array() || !json[2].is_array() || !json[3].is_array()) {
+    return InvalidArgument(fmt::format("read trace: instruction {} is not [kind, inputs, attributes, outputs]", index));
+  }
+  const std::string& name = json[0].get_ref<const std::string&>();
+  const InstructionKind* kind = FindInstructionKind(name);
+  if (kind == nullptr) return Unimplemented(fmt::format("read trace: instruction {} is \"{}\", which this build does not know", index, name.substr(0, 40)));
+  Instruction instruction{kind, {}, {}, {}};
+  for (const Json& item : json[1]) {
+    ASSIGN_OR_RETURN(TraceInput input, ReadInput(item));
+    instruction.inputs.push_back(std::move(input));
+  }
+  for (const Json& item : json[2]) {
+    ASSIGN_OR_RETURN(Attr attr, ReadAttr(item));
+    instruction.attrs.push_back(std::move(attr));
+  }
+  for (const Json& item : json[3]) {
+    if (!item.is_string()) return InvalidArgument(fmt::format("read trace: an output of instruction {} is no handle", index));
+    ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
+    instruction.outputs.push_back(id);
+  }
+  return instruction;
+}
+
+StatusOr<Decision> ReadDecision(const Json& json) {
+  if (json.is_number_integer()) return Decision(json.get<int64_t>());
+  if (json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& x) { return x.is_number_integer(); })) {
+    return Decision(json.get<std::vector<int64_t>>());
+  }
+  return InvalidArgument(fmt::format("read trace: decision {} is no integer or list of integers", json.dump().substr(0, 80)));
+}
+
+}  // namespace
+
+std::string ScheduleTrace::ToJson() const {
+  Json instructions = Json::array(), decisions = Json::array();
+  for (const auto& instruction : instructions_) {
+    Json inputs = Json::array(), attrs = Json::array(), outputs = Json::array();
+    for (const TraceInput& input : instruction->inputs) inputs.push_back(ToJsonValue(input));
+    for (const Attr& attr : instruction->attrs) attrs.push_back(ToJsonValue(attr));
+    for (int id : instruction->outputs) outputs.push_back(HandleName(instruction->kind->output, id));
+    instructions.push_back({std::string(instruction->kind->name), std::move(inputs), std::move(attrs), std::move(outputs)});
+  }
+  for (const auto& [index, decision] : decisions_) {
+    Json value;
+    std::visit([&](const auto& chosen) { value = chosen; }, decision);
+    decisions.push_back({index, std::move(value)});
+  }
+  return Json::array({std::move(instructions), std::move(decisions)}).dump();
+}
+
+StatusOr<ScheduleTrace> ScheduleTrace::FromJson(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return InvalidArgument("read trace: the text is no JSON");
+  if (!json.is_array() || json.size() != 2 || !json[0].is_array() || !json[1].is_array()) {
+    return InvalidArgument("read trace: [instructions, decisions] is required");
+  }
+  if (json[0].size() > kMaxInstructions) return InvalidArgument(fmt::format("read trace: {} instructions, at most {} are allowed", json[0].size(), kMaxInstructions));
+  ScheduleTrace trace;
+  for (const Json& item : json[0]) {
+    ASSIGN_OR_RETURN(Instruction instruction, ReadInstruction(item, trace.size()));
+    trace.Append(std::move(instruction));
+  }
+  for (const Json& item : json[1]) {
+    if (!item.is_array() || item.size() != 2 || !item[0].is_number_unsigned() || item[0].get<size_t>() >= trace.size() ||
+        !trace.instruction(item[0].get<size_t>()).kind->samples) {
+      return InvalidArgument("read trace: a decision is not [index of a sampling instruction, value]");
+    }
+    ASSIGN_OR_RETURN(Decision decision, ReadDecision(item[1]));
+    trace.SetDecision(item[0].get<size_t>(), std::move(decision));
+  }
+  return trace;
+}
+
+}  // namespace lathe

@@ -1,0 +1,373 @@
+// ScheduleTrace to and from the Python calls that people write by hand.
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "compiler/schedule/trace.h"
+#include "compiler/script/python_ast.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+// How an argument is kept in an instruction.
+enum class Keep : uint8_t {
+  kInput,      // One input.
+  kInputs,     // A list: the remaining inputs.
+  kStar,       // Positional arguments: all inputs.
+  kAttr,
+  kFlag,       // An attribute, 0 or 1.
+  kDecision,
+};
+struct Argument {
+  std::string_view name;
+  Keep keep;
+  std::string_view fallback = "";  // Python text of the default; empty: required.
+};
+struct Signature {
+  std::string_view kind;
+  bool returns_list;
+  std::vector<Argument> arguments;
+};
+
+const std::vector<Signature>& Signatures() {
+  static const std::vector<Signature> signatures = {
+      {"GetBlock", false, {{"name", Keep::kAttr}, {"func_name", Keep::kAttr, "\"main\""}}},
+      {"GetLoops", true, {{"block", Keep::kInput}}},
+      {"GetChildBlocks", true, {{"block", Keep::kInput}}},
+      {"GetProducers", true, {{"block", Keep::kInput}}},
+      {"GetConsumers", true, {{"block", Keep::kInput}}},
+      {"SamplePerfectTile", true, {{"loop", Keep::kInput}, {"n", Keep::kAttr}, {"max_innermost_factor", Keep::kAttr, "16"}, {"decision", Keep::kDecision, "None"}}},
+      {"SampleCategorical", false, {{"candidates", Keep::kAttr}, {"probs", Keep::kAttr}, {"decision", Keep::kDecision, "None"}}},
+      {"Fuse", false, {{"loops", Keep::kStar}, {"preserve_unit_iters", Keep::kFlag, "True"}}},
+      {"Split", true, {{"loop", Keep::kInput}, {"factors", Keep::kInputs}, {"preserve_unit_iters", Keep::kFlag, "True"}, {"disable_predication", Keep::kFlag, "False"}}},
+      {"Reorder", false, {{"loops", Keep::kStar}}},
+      {"Parallel", false, {{"loop", Keep::kInput}}},
+      {"Vectorize", false, {{"loop", Keep::kInput}}},
+      {"Unroll", false, {{"loop", Keep::kInput}}},
+      {"CacheRead", false, {{"block", Keep::kInput}, {"read_buffer_index", Keep::kAttr}, {"storage_scope", Keep::kAttr}, {"consumer_blocks", Keep::kInputs, "[]"}}},
+      {"CacheWrite", false, {{"block", Keep::kInput}, {"write_buffer_index", Keep::kAttr}, {"storage_scope", Keep::kAttr}, {"consumer_blocks", Keep::kInputs, "[]"}}},
+      {"ComputeAt", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}, {"preserve_unit_loops", Keep::kFlag, "False"}, {"index", Keep::kAttr, "-1"}}},
+      {"ReverseComputeAt", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}, {"preserve_unit_loops", Keep::kFlag, "False"}, {"index", Keep::kAttr, "-1"}}},
+      {"ComputeInline", false, {{"block", Keep::kInput}}},
+      {"ReverseComputeInline", false, {{"block", Keep::kInput}}},
+      {"DecomposeReduction", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}}},
+      {"Annotate", false, {{"block_or_loop", Keep::kInput}, {"ann_key", Keep::kAttr}, {"ann_val", Keep::kInput}}},
+      {"Unannotate", false, {{"block_or_loop", Keep::kInput}, {"ann_key", Keep::kAttr}}},
+      {"EnterPostproc", false, {}},
+  };
+  return signatures;
+}
+
+const Signature* FindSignature(std::string_view kind) {
+  for (const Signature& signature : Signatures()) {
+    if (signature.kind == kind) return &signature;
+  }
+  return nullptr;
+}
+
+// get_block <-> GetBlock.
+std::string SnakeCase(std::string_view name) {
+  std::string snake;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z' && !snake.empty()) snake += '_';
+    snake += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return snake;
+}
+std::string CamelCase(std::string_view name) {
+  std::string camel;
+  bool upper = true;
+  for (char c : name) {
+    if (c != '_') camel += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    upper = c == '_';
+  }
+  return camel;
+}
+
+// ---- Writing ----------------------------------------------------------------------------------------------------
+
+std::string Quote(std::string_view text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '\n') quoted += "\\n";
+    else quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string Write(const Attr& attr) {
+  if (const auto* list = std::get_if<std::vector<Attr>>(&attr)) {
+    std::vector<std::string> items;
+    for (const Attr& item : *list) items.push_back(Write(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  if (const int64_t* number = std::get_if<int64_t>(&attr)) return fmt::format("{}", *number);
+  if (const double* real = std::get_if<double>(&attr)) {
+    const std::string text = fmt::format("{}", *real);
+    return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+  }
+  if (const bool* flag = std::get_if<bool>(&attr)) return *flag ? "True" : "False";
+  return Quote(std::get<std::string>(attr));
+}
+
+std::string Write(const TraceInput& input) {
+  if (const auto* block = std::get_if<BlockRV>(&input)) return fmt::format("b{}", block->id);
+  if (const auto* loop = std::get_if<LoopRV>(&input)) return fmt::format("l{}", loop->id);
+  if (const auto* var = std::get_if<VarRV>(&input)) return fmt::format("v{}", var->id);
+  if (const int64_t* number = std::get_if<int64_t>(&input)) return fmt::format("{}", *number);
+  if (const std::string* text = std::get_if<std::string>(&input)) return Quote(*text);
+  return "None";
+}
+
+std::string Write(std::span<const TraceInput> inputs) {
+  std::vector<std::string> items;
+  for (const TraceInput& input : inputs) items.push_back(Write(input));
+  return fmt::format("{}", fmt::join(items, ", "));
+}
+
+std::string WriteArguments(const Signature& signature, const Instruction& instruction, const Decision* decision) {
+  std::span<const TraceInput> inputs(instruction.inputs);
+  size_t attr = 0;
+  std::vector<std::string> parts;
+  for (const Argument& argument : signature.arguments) {
+    std::string text;
+    switch (argument.keep) {
+      case Keep::kInput:
+        text = inputs.empty() ? "None" : Write(inputs[0]);
+        if (!inputs.empty()) inputs = inputs.subspan(1);
+        break;
+      case Keep::kInputs:
+        text = fmt::format("[{}]", Write(inputs));
+        inputs = {};
+        break;
+      case Keep::kStar:
+        parts.push_back(Write(inputs));
+        inputs = {};
+        continue;
+      case Keep::kAttr:
+      case Keep::kFlag:
+        if (attr >= instruction.attrs.size()) {
+          text = argument.fallback;
+        } else {
+          text = Write(instruction.attrs[attr++]);
+          if (argument.keep == Keep::kFlag) text = text == "0" || text == "False" ? "False" : "True";
+        }
+        break;
+      case Keep::kDecision:
+        text = "None";
+        if (decision != nullptr) {
+          if (const int64_t* number = std::get_if<int64_t>(decision)) text = fmt::format("{}", *number);
+          else text = fmt::format("[{}]", fmt::join(std::get<std::vector<int64_t>>(*decision), ", "));
+        }
+        break;
+    }
+    if (argument.keep == Keep::kInputs && text == argument.fallback) continue;
+    parts.push_back(fmt::format("{}={}", argument.name, text));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// ---- Reading ----------------------------------------------------------------------------------------------------
+
+class PythonReader {
+ public:
+  explicit PythonReader(const Source& source) : source_(source) {}
+
+  StatusOr<ScheduleTrace> Read(const PyFile& file) {
+    for (const PyStmt* stmt : file.body) RETURN_IF_ERROR(ReadCall(*stmt));
+    return std::move(trace_);
+  }
+
+ private:
+  Status Error(uint32_t offset, std::string_view what) const { return ErrorAt(source_, offset, what); }
+
+  Status ReadCall(const PyStmt& stmt) {
+    const bool is_call = (stmt.kind == PyStmtKind::kExpr || stmt.kind == PyStmtKind::kAssign) && stmt.value != nullptr &&
+                         stmt.value->kind == PyExprKind::kCall && stmt.value->items[0]->kind == PyExprKind::kAttribute;
+    if (!is_call) return Error(stmt.offset, "a call such as l0, l1 = sch.split(loop=l2, factors=[None, 16]) is expected");
+    const std::string kind_name = CamelCase(stmt.value->items[0]->text);
+    const InstructionKind* kind = FindInstructionKind(kind_name);
+    const Signature* signature = FindSignature(kind_name);
+    if (kind == nullptr || signature == nullptr) return Error(stmt.offset, fmt::format("no primitive named \"{}\"", stmt.value->items[0]->text));
+    Instruction instruction{kind, {}, {}, {}};
+    std::optional<Decision> decision;
+    RETURN_IF_ERROR(ReadArguments(*stmt.value, *signature, instruction, decision));
+    if (stmt.target != nullptr) RETURN_IF_ERROR(ReadTargets(*stmt.target, instruction));
+    trace_.Append(std::move(instruction), std::move(decision));
+    return OkStatus();
+  }
+
+  Status ReadTargets(const PyExpr& target, Instruction& instruction) {
+    const bool is_list = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList;
+    const std::vector<const PyExpr*> names = is_list ? target.items : std::vector<const PyExpr*>{&target};
+    for (const PyExpr* name : names) {
+      if (name->kind != PyExprKind::kName || instruction.kind->output == '-') return Error(name->offset, "this call returns no handle for that name");
+      const int id = next_id_++;
+      instruction.outputs.push_back(id);
+      switch (instruction.kind->output) {
+        case 'b': handles_.insert_or_assign(std::string(name->text), BlockRV{id}); break;
+        case 'l': handles_.insert_or_assign(std::string(name->text), LoopRV{id}); break;
+        default: handles_.insert_or_assign(std::string(name->text), VarRV{id}); break;
+      }
+    }
+    return OkStatus();
+  }
+
+  // The expression given for `argument`, by name or at the next position; nullptr if it is left out.
+  static const PyExpr* Find(const PyExpr& call, const Argument& argument, size_t& position) {
+    const size_t num_positional = call.items.size() - 1 - call.keywords.size();
+    for (size_t i = 0; i < call.keywords.size(); ++i) {
+      if (call.keywords[i] == argument.name) return call.items[1 + num_positional + i];
+    }
+    if (position < num_positional) return call.items[1 + position++];
+    return nullptr;
+  }
+
+  Status ReadArguments(const PyExpr& call, const Signature& signature, Instruction& instruction, std::optional<Decision>& decision) {
+    const size_t num_positional = call.items.size() - 1 - call.keywords.size();
+    for (std::string_view keyword : call.keywords) {
+      const bool known = std::any_of(signature.arguments.begin(), signature.arguments.end(), [&](const Argument& a) { return a.name == keyword; });
+      if (!known) return Error(call.offset, fmt::format("{} has no argument \"{}\"", SnakeCase(signature.kind), keyword));
+    }
+    size_t position = 0;
+    for (const Argument& argument : signature.arguments) {
+      if (argument.keep == Keep::kStar) {
+        for (; position < num_positional; ++position) {
+          ASSIGN_OR_RETURN(TraceInput input, ReadInput(*call.items[1 + position]));
+          instruction.inputs.push_back(std::move(input));
+        }
+        continue;
+      }
+      const PyExpr* given = Find(call, argument, position);
+      if (given == nullptr && argument.fallback.empty()) {
+        return Error(call.offset, fmt::format("{} needs argument \"{}\"", SnakeCase(signature.kind), argument.name));
+      }
+      RETURN_IF_ERROR(ReadArgument(argument, given, instruction, decision));
+    }
+    if (position < num_positional) return Error(call.offset, fmt::format("{} has too many arguments", SnakeCase(signature.kind)));
+    return OkStatus();
+  }
+
+  Status ReadArgument(const Argument& argument, const PyExpr* given, Instruction& instruction, std::optional<Decision>& decision) {
+    switch (argument.keep) {
+      case Keep::kInput: {
+        ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
+        instruction.inputs.push_back(std::move(input));
+        return OkStatus();
+      }
+      case Keep::kInputs: {
+        if (given == nullptr) return OkStatus();
+        if (given->kind != PyExprKind::kList && given->kind != PyExprKind::kTuple) return Error(given->offset, fmt::format("\"{}\" is no list", argument.name));
+        for (const PyExpr* item : given->items) {
+          ASSIGN_OR_RETURN(TraceInput input, ReadInput(*item));
+          instruction.inputs.push_back(std::move(input));
+        }
+        return OkStatus();
+      }
+      case Keep::kAttr:
+      case Keep::kFlag: {
+        Attr attr = DefaultOf(argument.fallback);
+        if (given != nullptr) {
+          ASSIGN_OR_RETURN(attr, ReadAttr(*given));
+        }
+        if (const bool* flag = std::get_if<bool>(&attr)) attr = int64_t{*flag};
+        instruction.attrs.push_back(std::move(attr));
+        return OkStatus();
+      }
+      case Keep::kDecision: {
+        if (given == nullptr || given->kind == PyExprKind::kNone) return OkStatus();
+        ASSIGN_OR_RETURN(const Attr chosen, ReadAttr(*given));
+        if (const int64_t* number = std::get_if<int64_t>(&chosen)) {
+          decision = Decision(*number);
+          return OkStatus();
+        }
+        std::vector<int64_t> factors;
+        if (const auto* list = std::get_if<std::vector<Attr>>(&chosen)) {
+          for (const Attr& item : *list) if (const int64_t* factor = std::get_if<int64_t>(&item)) factors.push_back(*factor);
+        }
+        decision = Decision(std::move(factors));
+        return OkStatus();
+      }
+      case Keep::kStar: break;
+    }
+    return OkStatus();
+  }
+
+  static Attr DefaultOf(std::string_view text) {
+    if (text == "True") return int64_t{1};
+    if (text == "False") return int64_t{0};
+    if (text == "-1") return int64_t{-1};
+    if (text == "16") return int64_t{16};
+    return std::string("main");
+  }
+
+  StatusOr<TraceInput> ReadInput(const PyExpr& e) {
+    if (e.kind == PyExprKind::kNone) return TraceInput();
+    if (e.kind == PyExprKind::kName) {
+      const auto found = handles_.find(std::string(e.text));
+      if (found == handles_.end()) return Error(e.offset, fmt::format("\"{}\" is not defined", e.text));
+      return found->second;
+    }
+    ASSIGN_OR_RETURN(const Attr attr, ReadAttr(e));
+    if (const int64_t* number = std::get_if<int64_t>(&attr)) return TraceInput(*number);
+    if (const bool* flag = std::get_if<bool>(&attr)) return TraceInput(int64_t{*flag});
+    if (const std::string* text = std::get_if<std::string>(&attr)) return TraceInput(*text);
+    return Error(e.offset, "a handle, a number, a string or None is expected");
+  }
+
+  StatusOr<Attr> ReadAttr(const PyExpr& e) {
+    switch (e.kind) {
+      case PyExprKind::kInt: return Attr(static_cast<int64_t>(e.int_value));
+      case PyExprKind::kFloat: return Attr(e.float_value);
+      case PyExprKind::kString: return Attr(e.string_value);
+      case PyExprKind::kTrue: return Attr(true);
+      case PyExprKind::kFalse: return Attr(false);
+      case PyExprKind::kUnary: {
+        ASSIGN_OR_RETURN(const Attr inner, ReadAttr(*e.items[0]));
+        if (const int64_t* number = std::get_if<int64_t>(&inner); number != nullptr && e.text == "-") return Attr(-*number);
+        return Error(e.offset, "a constant is expected");
+      }
+      case PyExprKind::kList:
+      case PyExprKind::kTuple: {
+        std::vector<Attr> items;
+        for (const PyExpr* item : e.items) {
+          ASSIGN_OR_RETURN(Attr attr, ReadAttr(*item));
+          items.push_back(std::move(attr));
+        }
+        return Attr(std::move(items));
+      }
+      default: return Error(e.offset, "a constant is expected");
+    }
+  }
+
+  const Source& source_;
+  ScheduleTrace trace_;
+  std::unordered_map<std::string, TraceInput> handles_;
+  int next_id_ = 0;
+};
+
+}  // namespace
+
+std::string ScheduleTrace::ToPython() const {
+  std::string text;
+  for (size_t i = 0; i < size(); ++i) {
+    const Instruction& instruction = *instructions_[i];
+    const Signature* signature = FindSignature(instruction.kind->name);
+    CHECK(signature != nullptr) << "no Python signature for " << instruction.kind->name;
+    std::vector<std::string> outputs;
+    for (int id : instruction.outputs) outputs.push_back(fmt::format("{}{}", instruction.kind->output, id));
+    if (!outputs.empty()) text += fmt::format("{}{} = ", fmt::join(outputs, ", "), signature->returns_list && outputs.size() == 1 ? "," : "");
+    text += fmt::format("sch.{}({})\n", SnakeCase(instruction.kind->name), WriteArguments(*signature, instruction, decision(i)));
+  }
+  return text;
+}
+
+StatusOr<ScheduleTrace> ScheduleTrace::FromPython(std::string_view text) {
+  const Source source{.file_name = "schedule", .text = text};
+  ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
+  return PythonReader(source).Read(file);
+}
+
+}  // namespace lathe

@@ -1,0 +1,65 @@
+#include "runtime/runner/kernel_timer.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+int64_t ReadClock(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+int64_t InvoluntarySwitches() {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+}  // namespace
+
+int64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
+
+RuntimeResult<BatchTiming> KernelTimer::Run(uint64_t calls) {
+  BatchTiming batch;
+  int32_t error = 0;
+  const int64_t switches = InvoluntarySwitches();
+  const int64_t cpu_begin = ReadClock(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t begin = MonotonicNs();
+  batch.timed_ns = flusher_ != nullptr ? TimeOneByOne(calls, error) : TimeBackToBack(calls, error);
+  batch.wall_ns = std::max<int64_t>(1, MonotonicNs() - begin);
+  const int64_t cpu = ReadClock(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
+  batch.timed_ns = std::max<int64_t>(1, batch.timed_ns);
+  batch.involuntary_switches = InvoluntarySwitches() - switches;
+  // A lone thread that never waits loses wall time only to others. With several, waiting for each other looks the same.
+  if (context_.get()->num_threads == 1) {
+    batch.other_share = std::max(0.0, 1.0 - static_cast<double>(cpu) / static_cast<double>(batch.wall_ns));
+  }
+  if (error == 0) return batch;
+  // The next call says why in words; should it succeed, the number has to do.
+  RUNTIME_RETURN_IF_ERROR(CallKernel(kernel_, arguments_, context_));
+  return RuntimeError{RuntimeCode::kInternal, FormatText("call %s: kernel returned error %d in one of %llu calls",
+                                                         kernel_.meta->name.c_str(), error, (unsigned long long)calls)};
+}
+
+int64_t KernelTimer::TimeBackToBack(uint64_t calls, int32_t& error) {
+  const int64_t begin = MonotonicNs();
+  for (uint64_t i = 0; i < calls; ++i) error |= Call();
+  return MonotonicNs() - begin;
+}
+
+int64_t KernelTimer::TimeOneByOne(uint64_t calls, int32_t& error) {
+  int64_t sum = 0;
+  for (uint64_t i = 0; i < calls; ++i) {
+    flusher_->Flush();
+    const int64_t begin = MonotonicNs();
+    error |= Call();
+    sum += MonotonicNs() - begin;
+  }
+  return sum;
+}
+
+}  // namespace lathe

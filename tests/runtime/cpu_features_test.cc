@@ -1,0 +1,38 @@
+#include "runtime/cpu_features.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/peak.h"
+
+namespace lathe {
+namespace {
+
+TEST(CpuFeatures, KnowsTheBaselineOfThisArchitecture) {
+#if defined(__x86_64__)
+  EXPECT_TRUE(HostHasCpuFeature("sse2"));
+  EXPECT_EQ(HostHasCpuFeature("avx2"), __builtin_cpu_supports("avx2") != 0);
+  EXPECT_EQ(HostHasCpuFeature("avx512f"), __builtin_cpu_supports("avx512f") != 0);
+#elif defined(__aarch64__)
+  EXPECT_TRUE(HostHasCpuFeature("neon"));
+#endif
+  EXPECT_FALSE(HostHasCpuFeature("sse9"));
+  EXPECT_FALSE(AvailableCpus().empty());
+  EXPECT_GT(LastLevelCacheBytes(AvailableCpus().front()), 0);
+}
+
+TEST(CpuFeatures, ParsesTheKernelsListForm) {
+  EXPECT_EQ(ParseCpuList("0-2,5"), (std::vector<int>{0, 1, 2, 5}));
+  EXPECT_EQ(ParseCpuList("3"), (std::vector<int>{3}));
+  EXPECT_EQ(ParseCpuList("1,x"), (std::vector<int>{1}));
+  EXPECT_TRUE(ParseCpuList("9-1").empty());
+}
+
+TEST(MachinePeak, MeasuresMoreForNarrowerNumbers) {
+  const MachinePeak peak = MeasureMachinePeak(/*ns_per_figure=*/3'000'000);
+  EXPECT_GT(peak.gflops_f32, 1);
+  EXPECT_GT(peak.gflops_f32, 1.3 * peak.gflops_f64);
+  EXPECT_GT(peak.read_gb_per_s, 0.5);
+}
+
+}  // namespace
+}  // namespace lathe

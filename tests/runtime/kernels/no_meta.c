@@ -1,0 +1,2 @@
+/* A shared object, but not an artifact. */
+int nothing(void) { return 0; }

@@ -1,0 +1,242 @@
+// lathe-runner with kernels of every bad kind: each costs one trial and is named for what it is.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "runtime/cpu_features.h"
+#include "runtime/input_generator.h"
+#include "runtime/runner_process.h"
+
+namespace lathe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using State = RunnerProcess::State;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+const RunnerOptions kOptions{.program = LATHE_BIN_DIR "/lathe-runner"};
+
+RunSpec SpecFor(const char* file, const char* kernel) {
+  RunSpec spec{.artifact_path = std::string(LATHE_TEST_KERNEL_DIR "/") + file + ".so", .kernel_name = kernel};
+  spec.input_seed = 11;
+  spec.memory_limit_bytes = 256 << 20;
+  spec.policy.min_batch_ns = 1'000'000;  // Tests check what is said, not how exact it is.
+  spec.policy.max_redone = 2;
+  return spec;
+}
+
+RunOutcome RunSpecToEnd(const RunSpec& spec) {
+  RuntimeResult<std::unique_ptr<RunnerProcess>> runner = RunnerProcess::Spawn(kOptions);
+  if (!runner.ok()) return {.report = {.message = runner.error().message}};
+  const RuntimeError started = (*runner)->Start(spec);
+  if (!started.ok()) return {.report = {.message = started.message}};
+  EXPECT_TRUE((*runner)->Wait(State::kFinished, seconds(30)));
+  return (*runner)->outcome();
+}
+
+// A file with the sums A + B of two generated n-element tensors.
+std::string WriteSumReference(uint64_t seed, int64_t n) {
+  const std::string path = testing::TempDir() + "/lathe_reference_" + std::to_string(getpid()) + "_" + std::to_string(n);
+  std::ofstream file(path, std::ios::binary);
+  for (int64_t i = 0; i < n; ++i) {
+    const double sum = InputValue(seed, 0, kFloat32, i) + InputValue(seed, 1, kFloat32, i);
+    file.write(reinterpret_cast<const char*>(&sum), sizeof(sum));
+  }
+  return path;
+}
+
+TEST(Runner, ChecksAndTimesAKernel) {
+  RunSpec spec = SpecFor("good", "add");
+  spec.reference_path = WriteSumReference(spec.input_seed, 64 * 64);
+  spec.tolerances = {1e-6};
+  const RunOutcome outcome = RunSpecToEnd(spec);
+  ASSERT_LE(outcome.report.status, RunStatus::kNoisy) << outcome.report.message;
+  EXPECT_TRUE(outcome.report.checked);
+  EXPECT_LE(outcome.report.max_error, 1e-6);
+  EXPECT_GE(outcome.report.measured.samples_ns.size(), 5u);
+  EXPECT_GT(outcome.report.measured.statistics.median, 50);
+  EXPECT_LT(outcome.report.measured.statistics.median, 1e6);
+}
+
+TEST(Runner, RunsWithThreadsAndInEveryCacheRegime) {
+  for (const CacheRegime regime : {CacheRegime::kHot, CacheRegime::kWarmWeights, CacheRegime::kCold}) {
+    RunSpec spec = SpecFor("good", "matmul");
+    spec.num_threads = 2;
+    spec.cpus = AvailableCpus();
+    spec.cpus.resize(std::min<size_t>(spec.cpus.size(), 2));
+    spec.policy.regime = regime;
+    const RunOutcome outcome = RunSpecToEnd(spec);
+    EXPECT_LE(outcome.report.status, RunStatus::kNoisy) << CacheRegimeName(regime) << ": " << outcome.report.message;
+  }
+}
+
+TEST(Runner, CensorsWhatIsFarSlowerThanTheIncumbent) {
+  RunSpec spec = SpecFor("good", "matmul");
+  spec.incumbent_ns = 10;
+  const RunOutcome outcome = RunSpecToEnd(spec);
+  EXPECT_EQ(outcome.report.status, RunStatus::kCensored) << outcome.report.message;
+  EXPECT_EQ(outcome.report.measured.lower_bound_ns, 30);
+}
+
+struct BadKernelCase {
+  const char* name;
+  const char* file;
+  const char* kernel;
+  RunStatus status;
+  int signal;
+  const char* message;
+  bool needs_limits = false;  // Cannot be shown under a sanitizer, which needs the memory or the signal itself.
+};
+class BadKernelTest : public testing::TestWithParam<BadKernelCase> {};
+TEST_P(BadKernelTest, IsNamedForWhatItIs) {
+  const BadKernelCase& c = GetParam();
+  if (c.needs_limits && kSanitized) GTEST_SKIP() << "sanitizers reserve terabytes, so memory is not limited under them";
+  RunSpec spec = SpecFor(c.file, c.kernel);
+  if (std::strcmp(c.file, "wrong") == 0) {
+    spec.reference_path = WriteSumReference(spec.input_seed, 32 * 32);
+    spec.tolerances = {1e-6};
+  }
+  if (std::strcmp(c.file, "endless") == 0) spec.wall_limit_ns = 300'000'000;
+  const RunOutcome outcome = RunSpecToEnd(spec);
+  EXPECT_STREQ(RunStatusName(outcome.report.status), RunStatusName(c.status)) << outcome.report.message;
+  EXPECT_EQ(outcome.report.signal, c.signal) << outcome.report.message;
+  EXPECT_THAT(outcome.report.message, HasSubstr(c.message));
+  EXPECT_TRUE(outcome.runner_started);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, BadKernelTest,
+    testing::Values(
+        BadKernelCase{"WrongElement", "wrong", "add", RunStatus::kWrongResult, 0, "check \"C\": element 77 at [2, 13] is"},
+        BadKernelCase{"WrongLater", "wrong", "unstable", RunStatus::kWrongResult, 0, "1024 of 1024 elements are wrong, largest error 1, after timing"},
+        BadKernelCase{"Spins", "endless", "spin", RunStatus::kRunTimeout, SIGTERM, "not done after the wall limit of 0.3 s, while checking"},
+        BadKernelCase{"Sleeps", "endless", "sleep", RunStatus::kRunTimeout, SIGTERM, "not done after the wall limit of 0.3 s, while checking"},
+        BadKernelCase{"NullPointer", "crash", "segv", RunStatus::kCrash, SIGSEGV, "SIGSEGV at address 0x40"},
+        BadKernelCase{"IllegalInstruction", "crash", "ill", RunStatus::kCrash, SIGILL, "SIGILL"},
+        BadKernelCase{"WorkspaceHog", "hog", "workspace", RunStatus::kOutOfMemory, 0, "out of scratch memory, 8388608 bytes refused with", true},
+        BadKernelCase{"MappingHog", "hog", "mapping", RunStatus::kOutOfMemory, SIGSEGV, "of 268435456 bytes in use, then SIGSEGV on a refused allocation", true},
+        BadKernelCase{"WritesBesideItsBuffer", "outside", "near", RunStatus::kWrongResult, 0, "check buffer \"C\": the kernel wrote up to 4 bytes past its end"},
+        BadKernelCase{"WritesFarOutside", "outside", "far", RunStatus::kCrash, SIGSEGV, "touched memory 4001 bytes past the end of buffer \"C\""},
+        BadKernelCase{"ReturnsAnError", "refuse", "refuse", RunStatus::kKernelError, 0, "kernel returned error 1: extent of A is 32, a multiple of 48 required"},
+        BadKernelCase{"ExitsTheProcess", "refuse", "leave", RunStatus::kRunnerError, 0, "exited with code 0 without a report"},
+        BadKernelCase{"OtherAbi", "other_abi", "add", RunStatus::kBadArtifact, 0, "kernel ABI 99"},
+        BadKernelCase{"OtherCpu", "other_cpu", "add", RunStatus::kBadArtifact, 0, "this CPU lacks sse9"},
+        BadKernelCase{"NoSuchKernel", "good", "conv", RunStatus::kBadArtifact, 0, "no such kernel"},
+        BadKernelCase{"NoSuchFile", "absent", "add", RunStatus::kBadArtifact, 0, "No such file or directory"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Runner, NamesInputsThatDoNotFitTheMemoryLimit) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers reserve terabytes, so memory is not limited under them";
+  const RunOutcome outcome = RunSpecToEnd(SpecFor("large", "add"));
+  EXPECT_EQ(outcome.report.status, RunStatus::kOutOfMemory);
+  EXPECT_THAT(outcome.report.message, HasSubstr("make inputs: buffer \"B\": allocate a buffer of 134217728 bytes: Cannot allocate memory"));
+}
+
+TEST(Runner, NamesAReferenceOfAnotherSize) {
+  RunSpec spec = SpecFor("good", "add");
+  spec.reference_path = WriteSumReference(spec.input_seed, 5);
+  spec.tolerances = {0};
+  EXPECT_THAT(RunSpecToEnd(spec).report.message, HasSubstr("40 bytes, the outputs need 32768"));
+}
+
+TEST(RunnerProcess, WaitsReadyWhileAnotherOneRuns) {
+  const std::unique_ptr<RunnerProcess> running = *RunnerProcess::Spawn(kOptions), spare = *RunnerProcess::Spawn(kOptions);
+  RunSpec endless = SpecFor("endless", "spin");
+  ASSERT_TRUE(running->Start(endless).ok());
+  ASSERT_TRUE(spare->Wait(State::kReady, seconds(10)));
+  running->Stop(RunStatus::kRunTimeout, "the lease has ended");
+  ASSERT_TRUE(running->Wait(State::kFinished, seconds(10)));
+  EXPECT_EQ(running->outcome().report.message, "the lease has ended");
+  ASSERT_TRUE(spare->Start(SpecFor("good", "add")).ok());
+  ASSERT_TRUE(spare->Wait(State::kFinished, seconds(20)));
+  EXPECT_LE(spare->outcome().report.status, RunStatus::kNoisy) << spare->outcome().report.message;
+  EXPECT_THAT(spare->Start(SpecFor("good", "add")).message, HasSubstr("take a fresh one"));
+}
+
+TEST(RunnerProcess, NamesARunnerThatIsKilledBeforeItsTrial) {
+  const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(kOptions);
+  ASSERT_TRUE(runner->Wait(State::kReady, seconds(10)));
+  kill(runner->pid(), SIGKILL);
+  ASSERT_TRUE(runner->Wait(State::kFinished, seconds(10)));
+  EXPECT_EQ(runner->outcome().report.status, RunStatus::kRunnerError);
+  EXPECT_THAT(runner->outcome().report.message, HasSubstr("ended by signal 9 before it had a trial"));
+}
+
+TEST(RunnerProcess, NamesAProgramThatIsNoRunner) {
+  EXPECT_THAT(RunnerProcess::Spawn({.program = "/nonexistent/lathe-runner"}).error().message,
+              AllOf(HasSubstr("No such file"), HasSubstr("is lathe-runner installed")));
+  const std::unique_ptr<RunnerProcess> other = *RunnerProcess::Spawn({.program = "/bin/true"});
+  ASSERT_TRUE(other->Wait(State::kFinished, seconds(10)));
+  EXPECT_THAT(other->outcome().report.message, HasSubstr("before it had a trial"));
+  const std::unique_ptr<RunnerProcess> mute = *RunnerProcess::Spawn({.program = "/bin/sleep", .start_limit = milliseconds(50)});
+  ASSERT_TRUE(mute->Wait(State::kFinished, seconds(10)));
+}
+
+TEST(RunnerProtocol, RoundTripsASpec) {
+  RunSpec spec = SpecFor("good", "add");
+  spec.tolerances = {0.5, 0};
+  spec.symbol_values = {7};
+  spec.cpus = {1, 3};
+  spec.policy.regime = CacheRegime::kCold;
+  const RuntimeResult<std::vector<std::byte>> record = EncodeSpec(spec);
+  ASSERT_TRUE(record.ok()) << record.error().message;
+  const RuntimeResult<RunSpec> back = DecodeSpec(*record);
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  EXPECT_EQ(back->artifact_path, spec.artifact_path);
+  EXPECT_EQ(back->tolerances, spec.tolerances);
+  EXPECT_EQ(back->cpus, spec.cpus);
+  EXPECT_EQ(back->policy.regime, CacheRegime::kCold);
+  EXPECT_EQ(*EncodeSpec(*back), *record);
+  spec.kernel_name = std::string(5000, 'k');
+  EXPECT_THAT(EncodeSpec(spec).error().message, HasSubstr("kernel name of 5000 bytes, at most 1023"));
+}
+
+TEST(RunnerProtocol, BelievesNoReportUnchecked) {
+  RunReport report{.status = RunStatus::kOk};
+  EXPECT_THAT(DecodeReport(EncodeReport(report)).error().message, HasSubstr("a timed status without samples"));
+  report.measured.samples_ns = {1, -2};
+  EXPECT_THAT(DecodeReport(EncodeReport(report)).error().message, HasSubstr("sample 1 is -2 ns"));
+  report.measured.samples_ns = {1, 2};
+  report.message = "line\nwith \x1b[31m escape";
+  EXPECT_EQ(DecodeReport(EncodeReport(report))->message, "line with ?[31m escape");
+  std::vector<std::byte> bytes = EncodeReport(report);
+  const uint64_t seed = 5;
+  uint64_t state = seed;
+  for (int round = 0; round < 20000; ++round) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const size_t at = (state >> 33) % 200;
+    const std::byte original = std::exchange(bytes[at], static_cast<std::byte>(state >> 20));
+    const RuntimeResult<RunReport> decoded = DecodeReport(bytes);
+    ASSERT_TRUE(!decoded.ok() || decoded->measured.samples_ns.size() <= kMaxSamples) << "seed " << seed;
+    bytes[at] = original;
+  }
+  for (size_t size = 0; size < bytes.size(); size += 7) EXPECT_FALSE(DecodeReport(std::span(bytes).first(size)).ok());
+}
+
+TEST(ClassifyRunnerEnd, TellsTimeoutsMemoryAndGarbageApart) {
+  RunnerEnd end{.wait_status = W_EXITCODE(0, SIGXCPU), .was_ready = true, .had_spec = true, .cpu_limit_ns = 2'000'000'000};
+  EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunTimeout);
+  end.wait_status = W_EXITCODE(0, SIGKILL);
+  EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kOutOfMemory);
+  end.cpu_ns = 2'100'000'000;
+  EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunTimeout);
+  end.wait_status = W_EXITCODE(0, SIGBUS);
+  EXPECT_THAT(ClassifyRunnerEnd(end).message, HasSubstr("SIGBUS"));
+  end.wait_status = 0;
+  end.protocol_error = "decode record: magic 0x0";
+  EXPECT_THAT(ClassifyRunnerEnd(end).message, HasSubstr("the runner sent garbage: decode record: magic 0x0"));
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,61 @@
+// The role that proposes what to measure next for one task, and learns from what was measured.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
+#include "support/digest.h"
+#include "tuner/space/space_generator.h"
+
+namespace lathe {
+
+// A scheduled PrimFunc to try. `trace` has every decision; replaying it on the workload with any seed gives `func`.
+struct MeasureCandidate {
+  ScheduleTrace trace;
+  std::string trace_json;   // trace.ToJson(): what is stored and sent to workers.
+  Digest trace_digest;      // SHA-256 of trace_json: two candidates with the same one are the same.
+  PrimFunc func;
+  double predicted = 0;     // The cost model's score, higher is better; 0 without a model.
+  uint64_t seed = 0;        // Where its random decisions came from.
+};
+
+// What became of a candidate. Times are per call.
+struct MeasuredCandidate {
+  Digest trace_digest;
+  std::string trace_json;
+  enum class Outcome : uint8_t { kTimed, kCensored, kFailed } outcome = Outcome::kFailed;
+  double median_ns = 0;     // kTimed: the median. kCensored: slower than this.
+};
+
+// What a strategy searches in. Owned by the caller, outlives the strategy, never changes.
+struct TuneTask {
+  Digest workload;
+  PrimFunc func;
+  Target target;
+  std::vector<Sketch> sketches;
+  double flops = 0;         // Arithmetic of one call, by the algorithm (2 per multiply-add).
+};
+
+// Not thread-safe: one thread calls one strategy. Knows nothing of time, threads or stores.
+class SearchStrategy {
+ public:
+  virtual ~SearchStrategy() = default;
+  // At most `count` candidates that were never proposed or observed before, most promising first. Fewer, or none, when the space has
+  // nothing new to offer after a bounded effort.
+  virtual std::vector<MeasureCandidate> Propose(int count) = 0;
+  // Results in any order, also of candidates that an earlier run proposed. An outcome may come twice.
+  virtual void Observe(const MeasuredCandidate& measured) = 0;
+};
+
+// Draws uniformly from the space: a sketch, then every decision.
+std::unique_ptr<SearchStrategy> MakeRandomSearch(const TuneTask& task, uint64_t seed);
+
+// Replays `trace` (decisions not set are drawn from `seed`) on the workload and checks the constraints; what is needed to build it.
+StatusOr<MeasureCandidate> MakeCandidate(const TuneTask& task, const ScheduleTrace& trace, uint64_t seed);
+
+}  // namespace lathe

@@ -1,0 +1,126 @@
+#include "tuner/space/block_pattern.h"
+
+#include <algorithm>
+
+#include "compiler/ir/integer.h"
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+
+std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std::span<const int64_t> iter_values) {
+  if (const int64_t* constant = AsIntConst(e)) return *constant;
+  if (IsVar(e)) {
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      if (block.iter_vars[i].var.same_as(e)) return iter_values[i];
+    }
+    return std::nullopt;
+  }
+  if (const Cast* cast = e.As<Cast>()) return EvaluateIndex(cast->value, block, iter_values);
+  const Binary* binary = e.As<Binary>();
+  if (binary == nullptr) return std::nullopt;
+  const std::optional<int64_t> a = EvaluateIndex(binary->a, block, iter_values), b = EvaluateIndex(binary->b, block, iter_values);
+  if (!a || !b) return std::nullopt;
+  switch (binary->op) {
+    case BinaryOp::kAdd: return *a + *b;
+    case BinaryOp::kSub: return *a - *b;
+    case BinaryOp::kMul: return *a * *b;
+    case BinaryOp::kFloorDiv: return *b > 0 ? std::optional(FloorDivide(*a, *b)) : std::nullopt;
+    case BinaryOp::kFloorMod: return *b > 0 ? std::optional(FloorModulo(*a, *b)) : std::nullopt;
+    case BinaryOp::kMin: return std::min(*a, *b);
+    case BinaryOp::kMax: return std::max(*a, *b);
+    default: return std::nullopt;
+  }
+}
+
+namespace {
+
+std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region, std::span<const int64_t> iter_values) {
+  const std::optional<std::vector<int64_t>> shape = ConstantShape(region.buffer->shape);
+  if (!shape || !region.buffer->strides.empty()) return std::nullopt;
+  int64_t offset = 0;
+  for (size_t dim = 0; dim < shape->size(); ++dim) {
+    const std::optional<int64_t> index = EvaluateIndex(region.region[dim].min, block, iter_values);
+    if (!index) return std::nullopt;
+    offset = offset * (*shape)[dim] + *index;
+  }
+  return offset;
+}
+
+}  // namespace
+
+std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane) {
+  std::vector<int64_t> values(block.iter_vars.size(), 0);
+  const std::optional<int64_t> origin = FlatOffset(block, region, values);
+  values[iter] = lane;
+  const std::optional<int64_t> moved = FlatOffset(block, region, values);
+  if (!origin || !moved) return std::nullopt;
+  return *moved - *origin;
+}
+
+Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes) {
+  bool is_zero = true, is_one = true;
+  for (int64_t lane = 1; lane < std::max<int64_t>(lanes, 2); ++lane) {
+    const std::optional<int64_t> offset = OffsetOfLane(block, region, iter, lane);
+    is_zero = is_zero && offset == 0;
+    is_one = is_one && offset == lane;
+  }
+  return is_zero ? Stride::kZero : is_one ? Stride::kOne : Stride::kOther;
+}
+
+std::vector<size_t> VectorizableIters(const BlockNode& block, int64_t lanes) {
+  std::vector<size_t> with_unit_writes, others;
+  for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const int64_t extent = ExtentOf(block.iter_vars[i]);
+    if (block.iter_vars[i].kind != IterKind::kSpatial || extent < 2) continue;
+    const int64_t used = ChooseLanes(extent, lanes);
+    if (used == 1) continue;
+    bool usable = true, moves = false;
+    for (const BufferRegion& read : block.reads) {
+      const Stride stride = StrideOf(block, read, i, used);
+      usable = usable && stride != Stride::kOther;
+      moves = moves || stride == Stride::kOne;
+    }
+    if (!usable || !moves) continue;
+    const bool unit_writes = std::all_of(block.writes.begin(), block.writes.end(), [&](const BufferRegion& w) { return StrideOf(block, w, i, used) == Stride::kOne; });
+    (unit_writes ? with_unit_writes : others).push_back(i);
+  }
+  with_unit_writes.insert(with_unit_writes.end(), others.begin(), others.end());
+  return with_unit_writes;
+}
+
+int64_t ChooseLanes(int64_t extent, int64_t lanes) {
+  for (int64_t n = lanes; n >= 4; n /= 2) {
+    if (extent % n == 0) return n;
+  }
+  return extent > lanes ? lanes : 1;
+}
+
+bool HasDataReuse(const BlockNode& block) {
+  for (const BufferRegion& read : block.reads) {
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      const IterVar& iter = block.iter_vars[i];
+      if (iter.kind != IterKind::kSpatial || ExtentOf(iter) < 2) continue;
+      const bool moves = std::any_of(read.region.begin(), read.region.end(), [&](const Range& range) {
+        return UsesVar(range.min, [&](const ExprNode* var) { return var == iter.var.get(); });
+      });
+      if (!moves) return true;
+    }
+  }
+  return false;
+}
+
+bool HasBranch(const BlockNode& block) {
+  bool found = false;
+  PostOrderVisit(block.body, [&](const Expr& e) {
+    const Call* call = e.As<Call>();
+    found = found || e.As<Select>() != nullptr || (call != nullptr && call->op == FindOp("if_then_else"));
+  });
+  return found;
+}
+
+int64_t ExtentOf(const IterVar& iter) {
+  const int64_t* extent = AsIntConst(iter.domain.extent);
+  return extent == nullptr ? 1 : std::max<int64_t>(1, *extent);
+}
+
+}  // namespace lathe

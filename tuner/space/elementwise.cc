@@ -1,0 +1,117 @@
+#include "tuner/space/elementwise.h"
+
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/cache.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_reduction.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/split.h"
+#include "support/status_macros.h"
+#include "tuner/space/block_pattern.h"
+
+namespace lathe {
+namespace {
+
+using Factors = std::vector<std::optional<ExprRV>>;
+
+// The lanes to use for the iter, by the type that the block writes.
+int64_t LanesFor(const BlockNode& block, size_t iter, const Target& target) {
+  return ChooseLanes(ExtentOf(block.iter_vars[iter]), target.register_file().lanes(block.writes[0].buffer->dtype.bits));
+}
+
+// The iter var that a loop alone feeds, as itself; nullopt otherwise.
+std::optional<size_t> IterOfLoop(const Schedule& schedule, int block, int loop) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (realize.iter_values[i].same_as(schedule.LoopOf(loop).loop_var)) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status VectorizeInnermost(Schedule& schedule, BlockRV block, const Target& target) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const std::vector<int> loop_rows = schedule.LoopsOf(row);
+  if (loop_rows.empty() || schedule.BlockOf(row).writes.size() != 1) return OkStatus();
+  const For& innermost = schedule.LoopOf(loop_rows.back());
+  const int64_t* extent = AsIntConst(innermost.extent);
+  if (extent == nullptr || *extent < 4 || innermost.kind != ForKind::kSerial) return OkStatus();
+  const int64_t lanes = ChooseLanes(*extent, target.register_file().lanes(schedule.BlockOf(row).writes[0].buffer->dtype.bits));
+  if (lanes == 1) return OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  const Factors factors{std::nullopt, ExprRV(lanes)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loops.back(), factors));
+  return Vectorize(schedule, parts[1]);
+}
+
+Status ScheduleElementwise(Schedule& schedule, const std::string& name, const Target& target) {
+  ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  if (loops.empty()) return OkStatus();
+  if (loops.size() == 1) {
+    RETURN_IF_ERROR(VectorizeInnermost(schedule, block, target));
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, GetLoops(schedule, block));
+    return parts.size() > 1 ? Parallel(schedule, parts[0]) : OkStatus();
+  }
+  RETURN_IF_ERROR(VectorizeInnermost(schedule, block, target));
+  ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, std::span(loops).first(loops.size() - 1)));
+  return Parallel(schedule, outer);
+}
+
+Status ScheduleReduction(Schedule& schedule, const std::string& name, const Target& target) {
+  ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const BlockNode node = schedule.BlockOf(row);
+  const std::vector<int> consumers = ConsumersOf(schedule, row);
+  const bool has_epilogue = consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
+  const std::string epilogue = has_epilogue ? schedule.BlockOf(consumers[0]).name : "";
+  ASSIGN_OR_RETURN(BlockRV write_back, CacheWrite(schedule, block, 0, "local"));
+  if (has_epilogue) {
+    RETURN_IF_ERROR(ComputeInline(schedule, write_back));
+    ASSIGN_OR_RETURN(write_back, GetBlock(schedule, epilogue, schedule.func().name));
+  }
+
+  // Data-parallel loops, the vector loop last among them, then its lanes inside the reductions.
+  const std::vector<size_t> vectorizable = VectorizableIters(node, target.register_file().lanes(node.writes[0].buffer->dtype.bits));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  ASSIGN_OR_RETURN(const int tiled_row, schedule.RowOf(block));
+  std::vector<LoopRV> spatial, reduce;
+  std::optional<LoopRV> lanes;
+  const std::vector<int> loop_rows = schedule.LoopsOf(tiled_row);
+  std::vector<std::optional<size_t>> iters;
+  for (int loop : loop_rows) iters.push_back(IterOfLoop(schedule, tiled_row, loop));
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (!iters[i]) return schedule.Error("schedule reduction", tiled_row, "a loop does not feed exactly one iter var");
+    if (node.iter_vars[*iters[i]].kind == IterKind::kReduce) {
+      reduce.push_back(loops[i]);
+    } else if (!vectorizable.empty() && *iters[i] == vectorizable.front()) {
+      const Factors factors{std::nullopt, ExprRV(LanesFor(node, *iters[i], target))};
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loops[i], factors));
+      spatial.push_back(parts[0]);
+      lanes = parts[1];
+    } else {
+      spatial.push_back(loops[i]);
+    }
+  }
+  if (spatial.empty()) {  // A sum of everything: one loop of one iteration carries it.
+    return DecomposeReduction(schedule, block, reduce.front()).status();
+  }
+  std::vector<LoopRV> order = spatial;
+  order.insert(order.end(), reduce.begin(), reduce.end());
+  if (lanes) order.push_back(*lanes);
+  RETURN_IF_ERROR(Reorder(schedule, order));
+  RETURN_IF_ERROR(ReverseComputeAt(schedule, write_back, spatial.back()));
+  RETURN_IF_ERROR(VectorizeInnermost(schedule, write_back, target));
+  if (lanes) RETURN_IF_ERROR(Vectorize(schedule, *lanes));
+  ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, std::span(spatial).first(std::max<size_t>(1, spatial.size() - 1))));
+  RETURN_IF_ERROR(Parallel(schedule, outer));
+  // Last: the update alone is no reduction block any more.
+  return reduce.empty() ? OkStatus() : DecomposeReduction(schedule, block, reduce.front()).status();
+}
+
+}  // namespace lathe

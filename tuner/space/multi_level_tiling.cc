@@ -1,0 +1,225 @@
+#include "tuner/space/multi_level_tiling.h"
+
+#include <numeric>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/cache.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_reduction.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/sampling.h"
+#include "compiler/schedule/split.h"
+#include "support/status_macros.h"
+#include "tuner/space/block_pattern.h"
+#include "tuner/space/elementwise.h"
+
+namespace lathe {
+namespace {
+
+constexpr int kMaxRegisterTile = 16;        // Of one axis.
+constexpr int kMaxUnrolledReduction = 16;   // Of one axis.
+
+using Factors = std::vector<std::optional<ExprRV>>;
+
+Factors FactorsOf(const std::vector<VarRV>& vars) {
+  Factors factors;
+  for (VarRV var : vars) factors.emplace_back(ExprRV(var));
+  return factors;
+}
+
+// The levels of all axes, outermost first.
+struct Levels {
+  std::vector<LoopRV> outer, middle, reduce_outer, reduce_inner, tile;
+  std::optional<LoopRV> lanes;
+};
+
+Status TileSpatial(Schedule& schedule, LoopRV loop, Levels& levels) {
+  ASSIGN_OR_RETURN(const std::vector<VarRV> sizes, SamplePerfectTile(schedule, loop, 3, kMaxRegisterTile));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, Split(schedule, loop, FactorsOf(sizes)));
+  levels.outer.push_back(loops[0]);
+  levels.middle.push_back(loops[1]);
+  levels.tile.push_back(loops[2]);
+  return OkStatus();
+}
+
+Status TileReduce(Schedule& schedule, LoopRV loop, Levels& levels) {
+  ASSIGN_OR_RETURN(const std::vector<VarRV> sizes, SamplePerfectTile(schedule, loop, 2, kMaxUnrolledReduction));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, Split(schedule, loop, FactorsOf(sizes)));
+  levels.reduce_outer.push_back(loops[0]);
+  levels.reduce_inner.push_back(loops[1]);
+  return OkStatus();
+}
+
+Status TileVector(Schedule& schedule, LoopRV loop, int64_t lanes, Levels& levels) {
+  const Factors by_lanes{std::nullopt, ExprRV(lanes)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loop, by_lanes));
+  levels.lanes = parts[1];
+  return TileSpatial(schedule, parts[0], levels);
+}
+
+StatusOr<Levels> TileAxes(Schedule& schedule, BlockRV block, size_t vector_iter, int64_t lanes) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  std::vector<IterKind> kinds;
+  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) kinds.push_back(iter.kind);
+  if (loops.size() != kinds.size()) return schedule.Error("tile", row, "its loops are not its iter vars");
+  Levels levels;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (kinds[i] == IterKind::kReduce) {
+      RETURN_IF_ERROR(TileReduce(schedule, loops[i], levels));
+    } else if (i == vector_iter) {
+      RETURN_IF_ERROR(TileVector(schedule, loops[i], lanes, levels));
+    } else {
+      RETURN_IF_ERROR(TileSpatial(schedule, loops[i], levels));
+    }
+  }
+  return levels;
+}
+
+std::vector<LoopRV> Concatenate(std::initializer_list<std::vector<LoopRV>> lists) {
+  std::vector<LoopRV> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+// The block that writes the tile back: the one element-wise consumer of `block`, or a plain copy.
+StatusOr<BlockRV> AddWriteBack(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const std::vector<int> consumers = ConsumersOf(schedule, row);
+  const bool has_epilogue = consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
+  const std::string epilogue = has_epilogue ? schedule.BlockOf(consumers[0]).name : "";
+  ASSIGN_OR_RETURN(const BlockRV copy, CacheWrite(schedule, block, 0, "register"));
+  if (!has_epilogue) return copy;
+  RETURN_IF_ERROR(ComputeInline(schedule, copy));
+  return GetBlock(schedule, epilogue, schedule.func().name);
+}
+
+// Iter of `write_back` that indexes the same place of the tile as `dim` of the buffer that it reads.
+std::optional<size_t> IterOfDim(const Schedule& schedule, int write_back, const Buffer& tile, size_t dim) {
+  const BlockNode& block = schedule.BlockOf(write_back);
+  for (const BufferRegion& read : block.reads) {
+    if (!read.buffer.same_as(tile)) continue;
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      if (block.iter_vars[i].var.same_as(read.region[dim].min)) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Lanes innermost, the rest unrolled: each register is written back by code that names it.
+Status ScheduleWriteBack(Schedule& schedule, BlockRV write_back, LoopRV at, size_t lane_iter, int64_t lanes) {
+  RETURN_IF_ERROR(ReverseComputeAt(schedule, write_back, at, /*preserve_unit_loops=*/true));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> all, GetLoops(schedule, write_back));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(write_back));
+  const size_t count = schedule.BlockOf(row).iter_vars.size();
+  if (all.size() < count) return schedule.Error("tile", row, "its loops are not its iter vars");
+  const std::vector<LoopRV> loops(all.end() - count, all.end());
+  const Factors by_lanes{std::nullopt, ExprRV(lanes)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loops[lane_iter], by_lanes));
+  std::vector<LoopRV> order;
+  for (size_t i = 0; i < count; ++i) order.push_back(i == lane_iter ? parts[0] : loops[i]);
+  order.push_back(parts[1]);
+  RETURN_IF_ERROR(Reorder(schedule, order));
+  RETURN_IF_ERROR(Vectorize(schedule, parts[1]));
+  order.pop_back();
+  for (LoopRV loop : order) RETURN_IF_ERROR(Unroll(schedule, loop));
+  return OkStatus();
+}
+
+}  // namespace
+
+Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options) {
+  ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
+  ASSIGN_OR_RETURN(const int first_row, schedule.RowOf(block));
+  const BlockNode before = schedule.BlockOf(first_row);
+  const int bits = before.writes[0].buffer->dtype.bits;
+  const int64_t lanes = ChooseLanes(ExtentOf(before.iter_vars[options.vector_iter]), target.register_file().lanes(bits));
+  std::vector<std::string> producers;
+  for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
+
+  ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
+  ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, lanes));
+  std::vector<LoopRV> order = Concatenate({levels.outer, levels.middle, levels.reduce_outer, levels.reduce_inner, levels.tile});
+  order.push_back(*levels.lanes);
+  RETURN_IF_ERROR(Reorder(schedule, order));
+
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const BufferRegion tile = schedule.BlockOf(row).writes[0];
+  size_t lane_dim = 0;
+  for (size_t dim = 0; dim < tile.region.size(); ++dim) {
+    if (tile.region[dim].min.same_as(before.iter_vars[options.vector_iter].var)) lane_dim = dim;
+  }
+  ASSIGN_OR_RETURN(const int write_back_row, schedule.RowOf(write_back));
+  const std::optional<size_t> lane_iter = IterOfDim(schedule, write_back_row, tile.buffer, lane_dim);
+  if (!lane_iter) return schedule.Error("tile", write_back_row, "its iter vars do not index the tile");
+  RETURN_IF_ERROR(ScheduleWriteBack(schedule, write_back, levels.middle.back(), *lane_iter, lanes));
+
+  RETURN_IF_ERROR(Vectorize(schedule, *levels.lanes));
+  for (LoopRV loop : levels.tile) RETURN_IF_ERROR(Unroll(schedule, loop));
+  for (LoopRV loop : levels.reduce_inner) RETURN_IF_ERROR(Unroll(schedule, loop));
+
+  ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, levels.outer));
+  for (const std::string& producer : producers) {
+    ASSIGN_OR_RETURN(const BlockRV input, GetBlock(schedule, producer, schedule.func().name));
+    if (options.inputs_at_outer) {
+      RETURN_IF_ERROR(ComputeAt(schedule, input, outer));
+      RETURN_IF_ERROR(VectorizeInnermost(schedule, input, target));
+    } else {
+      RETURN_IF_ERROR(ScheduleElementwise(schedule, producer, target));
+    }
+  }
+  RETURN_IF_ERROR(Parallel(schedule, outer));
+  // Last: the update alone is no reduction block any more.
+  return DecomposeReduction(schedule, block, levels.reduce_outer.front()).status();
+}
+
+int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
+  // The update's loops that are unrolled or vectorized around a store to a register buffer, split by whether they reduce.
+  int64_t accumulators = 0, vectors = 0;
+  const std::function<void(const Stmt&, std::vector<const For*>&)> walk = [&](const Stmt& stmt, std::vector<const For*>& loops) {
+    if (const For* loop = stmt.As<For>()) {
+      loops.push_back(loop);
+      walk(loop->body, loops);
+      loops.pop_back();
+    } else if (const Seq* seq = stmt.As<Seq>()) {
+      for (const Stmt& child : seq->stmts) walk(child, loops);
+    } else if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
+      const BlockNode& block = *realize->block;
+      const bool is_update = block.writes.size() == 1 && block.writes[0].buffer->scope == "register" && Reads(block, block.writes[0].buffer);
+      if (!is_update) {
+        std::vector<const For*> inner;
+        return walk(block.body, block.iter_vars.empty() ? inner : loops);
+      }
+      int64_t tile = 1, lanes = 1, along_lanes = 1;
+      for (const For* loop : loops) {
+        const bool is_tile = loop->kind == ForKind::kUnrolled, is_lanes = loop->kind == ForKind::kVectorized;
+        if (!is_tile && !is_lanes) continue;
+        bool spatial = false, feeds_lanes = false;
+        for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+          const auto uses = [&](const For* other) { return UsesVar(realize->iter_values[i], [&](const ExprNode* var) { return var == other->loop_var.get(); }); };
+          if (!uses(loop)) continue;
+          spatial = spatial || block.iter_vars[i].kind == IterKind::kSpatial;
+          for (const For* other : loops) feeds_lanes = feeds_lanes || (other->kind == ForKind::kVectorized && uses(other));
+        }
+        const int64_t extent = AsIntConst(loop->extent) ? *AsIntConst(loop->extent) : 1;
+        if (is_lanes) lanes *= extent;
+        else if (spatial) tile *= extent;
+        if (is_tile && spatial && feeds_lanes) along_lanes *= extent;
+      }
+      const int64_t per_register = target.register_file().lanes(block.writes[0].buffer->dtype.bits);
+      const int64_t registers_per_vector = (lanes + per_register - 1) / per_register;
+      accumulators = tile * registers_per_vector;
+      vectors = along_lanes * registers_per_vector;
+    }
+  };
+  std::vector<const For*> loops;
+  walk(scheduled.body, loops);
+  return accumulators == 0 ? 0 : accumulators + vectors + 1;
+}
+
+}  // namespace lathe

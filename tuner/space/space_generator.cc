@@ -1,0 +1,149 @@
+#include "tuner/space/space_generator.h"
+
+#include <fmt/core.h>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/analysis.h"
+#include "support/status_macros.h"
+#include "tuner/space/auto_inline.h"
+#include "tuner/space/block_pattern.h"
+#include "tuner/space/elementwise.h"
+#include "tuner/space/multi_level_tiling.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t kMaxUnrolledStores = 4096;  // Statements that unrolling may write out.
+
+// A root-scope block that is still as AutoInline left it.
+std::vector<std::string> BlocksToSchedule(const Schedule& schedule) {
+  std::vector<std::string> names;
+  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) names.push_back(schedule.BlockOf(row).name);
+  return names;
+}
+
+bool IsPlain(const Schedule& schedule, int row) {
+  const BlockNode& block = schedule.BlockOf(row);
+  return WhyNotSchedulable(schedule, row).empty() && IsTriviallyBound(schedule, row) && block.writes.size() == 1 &&
+         schedule.ChildBlocksOf(row).empty() && !schedule.LoopsOf(row).empty();
+}
+
+bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
+  const BlockNode& block = schedule.BlockOf(row);
+  return block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
+         !VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits)).empty();
+}
+
+// Schedules every block that still has a nest of its own and no parallel or vectorized loop.
+Status ScheduleTheRest(Schedule& schedule, const Target& target) {
+  for (const std::string& name : BlocksToSchedule(schedule)) {
+    const int row = schedule.FindBlock(name);
+    if (row < 0 || !IsPlain(schedule, row)) continue;
+    const std::vector<int> loops = schedule.LoopsOf(row);
+    if (schedule.ParentOf(loops.front()) != schedule.RootRow() || schedule.ChildBlocksOf(loops.front()).size() != 1) continue;
+    const bool touched = std::any_of(loops.begin(), loops.end(), [&](int loop) { return schedule.LoopOf(loop).kind != ForKind::kSerial; });
+    if (touched) continue;
+    Schedule attempt = schedule;
+    const Status status = schedule.BlockOf(row).init ? ScheduleReduction(attempt, name, target) : ScheduleElementwise(attempt, name, target);
+    if (status.ok()) schedule = std::move(attempt);
+  }
+  return OkStatus();
+}
+
+class PostOrderApply : public SpaceGenerator {
+ public:
+  StatusOr<std::vector<Sketch>> Generate(const PrimFunc& workload, const Target& target) const override {
+    ASSIGN_OR_RETURN(Schedule base, Schedule::Create(workload));
+    RETURN_IF_ERROR(AutoInline(base));
+    std::vector<Sketch> sketches;
+    const std::optional<std::string> anchor = FindAnchor(base, target);
+    if (anchor) {
+      for (const TilingOptions& options : TilingsOf(base, *anchor, target)) {
+        Schedule attempt = base;
+        if (!TileReduction(attempt, *anchor, target, options).ok()) continue;
+        RETURN_IF_ERROR(ScheduleTheRest(attempt, target));
+        AddSketch(attempt, sketches);
+      }
+    }
+    if (sketches.empty()) {
+      ASSIGN_OR_RETURN(const Schedule fallback, DefaultSchedule(workload, target));
+      AddSketch(fallback, sketches);
+    }
+    return sketches;
+  }
+
+ private:
+  // The block with the most iterations among those that tiling helps.
+  static std::optional<std::string> FindAnchor(const Schedule& schedule, const Target& target) {
+    std::optional<std::string> anchor;
+    int64_t most = 0;
+    for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
+      if (!IsAnchor(schedule, row, target)) continue;
+      int64_t iterations = 1;
+      for (const IterVar& iter : schedule.BlockOf(row).iter_vars) iterations *= ExtentOf(iter);
+      if (iterations > most) {
+        most = iterations;
+        anchor = schedule.BlockOf(row).name;
+      }
+    }
+    return anchor;
+  }
+  static std::vector<TilingOptions> TilingsOf(const Schedule& schedule, const std::string& anchor, const Target& target) {
+    const int row = schedule.FindBlock(anchor);
+    const BlockNode& block = schedule.BlockOf(row);
+    std::vector<TilingOptions> tilings;
+    for (size_t iter : VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits))) {
+      tilings.push_back({iter, false});
+      if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, true});
+    }
+    return tilings;
+  }
+  static void AddSketch(const Schedule& schedule, std::vector<Sketch>& sketches) {
+    Sketch sketch{schedule.trace().Simplified(/*remove_postproc=*/true)};
+    sketch.trace.ClearDecisions();
+    sketches.push_back(std::move(sketch));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<SpaceGenerator> MakePostOrderApply() { return std::make_unique<PostOrderApply>(); }
+
+StatusOr<Schedule> DefaultSchedule(const PrimFunc& workload, const Target& target) {
+  ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(workload));
+  RETURN_IF_ERROR(AutoInline(schedule));
+  // Reductions first: they take their element-wise consumers with them.
+  for (const std::string& name : BlocksToSchedule(schedule)) {
+    const int row = schedule.FindBlock(name);
+    if (row < 0 || !schedule.BlockOf(row).init || !IsPlain(schedule, row)) continue;
+    Schedule attempt = schedule;
+    if (ScheduleReduction(attempt, name, target).ok()) schedule = std::move(attempt);
+  }
+  RETURN_IF_ERROR(ScheduleTheRest(schedule, target));
+  return schedule;
+}
+
+Status CheckConstraints(const Schedule& candidate, const Target& target) {
+  const int64_t registers = RegistersNeeded(candidate.func(), target);
+  const int64_t available = target.register_file().num_vector_registers;
+  if (registers > available) {
+    return candidate.Error("check constraints", -1, fmt::format("the register tile needs {} vector registers, the target has {}", registers, available));
+  }
+  int64_t stores = 0;
+  const std::function<void(const Stmt&, int64_t)> count = [&](const Stmt& stmt, int64_t copies) {
+    if (const For* loop = stmt.As<For>()) {
+      const int64_t* extent = AsIntConst(loop->extent);
+      return count(loop->body, loop->kind == ForKind::kUnrolled && extent != nullptr ? copies * *extent : copies);
+    }
+    if (const BlockRealize* realize = stmt.As<BlockRealize>()) return count(realize->block->body, copies);
+    if (const Seq* seq = stmt.As<Seq>()) for (const Stmt& child : seq->stmts) count(child, copies);
+    if (stmt.As<BufferStore>() != nullptr) stores += copies;
+  };
+  count(candidate.func().body, 1);
+  if (stores > kMaxUnrolledStores) {
+    return candidate.Error("check constraints", -1, fmt::format("unrolling writes out {} stores, at most {} are allowed", stores, kMaxUnrolledStores));
+  }
+  return OkStatus();
+}
+
+}  // namespace lathe
