@@ -137,23 +137,11 @@ DomMap InnerLoops(const std::vector<Scope>& path, size_t depth) {
   return loops;
 }
 
-// A box of constants without what lies outside of the buffer: a guard (padding) keeps such accesses from happening.
-std::vector<Range> ClipToBuffer(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer) {
-  for (size_t i = 0; i < box.size(); ++i) {
-    const Range simple{analyzer.Simplify(box[i].min), analyzer.Simplify(box[i].extent)};
-    const int64_t* min = AsIntConst(simple.min);
-    const int64_t* extent = AsIntConst(simple.extent);
-    const int64_t* limit = AsIntConst(full[i].extent);
-    if (min == nullptr || extent == nullptr || limit == nullptr) continue;
-    const int64_t low = std::max<int64_t>(0, *min), high = std::min(*limit, *min + *extent);
-    if (low < high) box[i] = Range{IntConst(box[i].min.dtype(), low), IntConst(box[i].min.dtype(), high - low)};
-  }
-  return box;
-}
-
-bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const Analyzer& analyzer) {
+// A whole dimension covers whatever is read in it: a guard (padding) keeps reads inside the buffer where the box is not.
+bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const std::vector<Range>& full, const Analyzer& analyzer) {
   for (size_t d = 0; d < outer.size(); ++d) {
     if (IsConstInt(outer[d].extent, 0)) return false;
+    if (analyzer.CanProveEqual(outer[d].min, 0) && analyzer.CanProveEqual(outer[d].extent, full[d].extent)) continue;
     if (!analyzer.CanProveGreaterEqual(inner[d].min - outer[d].min, 0)) return false;
     if (!analyzer.CanProveGreaterEqual(outer[d].min + outer[d].extent - inner[d].min - inner[d].extent, 0)) return false;
   }
@@ -167,8 +155,8 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
   for (const Access& access : allocation.accesses) {
     const DomMap loops = InnerLoops(access.path, depth);
     if (!access.is_write) {
-      const std::vector<Range> box = ClipToBuffer(RelaxRegion(access.region, loops, analyzer, &full), full, analyzer);
-      const bool is_found = std::any_of(written.begin(), written.end(), [&](const auto& earlier) { return Covers(earlier, box, analyzer); });
+      const std::vector<Range> box = RelaxRegion(access.region, loops, analyzer, &full);
+      const bool is_found = std::any_of(written.begin(), written.end(), [&](const auto& earlier) { return Covers(earlier, box, full, analyzer); });
       if (!is_found) return false;
       continue;
     }
