@@ -134,7 +134,14 @@ ModularSet Analyzer::Modular(const Expr& e) const {
 
 Expr Analyzer::Simplify(const Expr& e) const {
   if (e.As<IntImm>() != nullptr || (IsVar(e) && Find(e.get()) == nullptr)) return e;
-  return Canonicalizer(*this).Rewrite(e);
+  Expr result = e;
+  for (int pass = 0; pass < 4; ++pass) {
+    Canonicalizer canonical(*this);
+    Expr next = canonical.Rewrite(result);
+    if (canonical.is_settled() || next.same_as(result)) return next;
+    result = std::move(next);
+  }
+  return result;
 }
 
 bool Analyzer::CanProve(const Expr& condition) const {

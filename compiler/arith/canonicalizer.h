@@ -12,12 +12,16 @@ namespace lathe {
 
 class Canonicalizer : private StmtExprMutator {
  public:
-  explicit Canonicalizer(const Analyzer& facts) : facts_(facts), budget_(own_budget_) {}
+  explicit Canonicalizer(const Analyzer& facts) : facts_(facts), progress_(own_progress_) {}
 
   // Any expression. The handle itself where nothing changed.
   Expr Rewrite(const Expr& e);
+  // False: a rule built something that another pass may simplify further.
+  bool is_settled() const { return progress_.is_settled; }
   // Of an expression of index type.
   LinearForm Form(const Expr& e);
+
+  void AddForm(LinearForm& sum, const LinearForm& other, int64_t factor);  // sum += other * factor
 
   // Bounds with the help of assumed conditions.
   IntBound Bound(const LinearForm& form) const;
@@ -39,7 +43,6 @@ class Canonicalizer : private StmtExprMutator {
   LinearForm ModConst(LinearForm form, int64_t divisor, DataType type);
   LinearForm Opaque(Expr source, IntBound bound) const;
   LinearForm Rebuild(const Expr& e, const Binary& op, const LinearForm& a, const LinearForm& b, IntBound bound);
-  void AddForm(LinearForm& sum, const LinearForm& other, int64_t factor);
   void AddTerm(LinearForm& sum, Term term);
   // min(a, b) + rest becomes min(a + rest, b + rest) where that makes one side a constant.
   void DistributeMinMax(LinearForm& form, DataType type);
@@ -56,12 +59,16 @@ class Canonicalizer : private StmtExprMutator {
   Expr RewriteChoice(const Expr& e, const Expr& condition, const Expr& true_value, const Expr& false_value);
 
   // Works on under more facts, on the same budget.
-  Canonicalizer(const Analyzer& facts, const Canonicalizer& outer) : facts_(facts), budget_(outer.budget_) {}
+  Canonicalizer(const Analyzer& facts, const Canonicalizer& outer) : facts_(facts), progress_(outer.progress_) {}
 
+  struct Progress {
+    // Steps left. Some rules look at an operand twice, which deep nesting would multiply; once it is spent, the rest stays as it is.
+    int budget = 20'000;
+    bool is_settled = true;
+  };
   const Analyzer& facts_;
-  // Steps left. Some rules look at an operand twice, which deep nesting would multiply; when the budget is spent, the rest stays as it is.
-  int own_budget_ = 20'000;
-  int& budget_;
+  Progress own_progress_;
+  Progress& progress_;
 };
 
 // The operands of a T.if_then_else or Select; nullopt for others.

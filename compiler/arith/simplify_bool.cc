@@ -78,7 +78,7 @@ std::optional<Choice> AsChoice(const Expr& e) {
 
 Expr Canonicalizer::Rewrite(const Expr& e) {
   if (e.As<IntImm>() != nullptr || e.As<FloatImm>() != nullptr) return e;
-  if (--budget_ <= 0) return e;
+  if (--progress_.budget <= 0) return e;
   if (IsIndexType(e.dtype())) {
     const LinearForm form = Form(e);
     if (!FitsIn(form, e.dtype())) return VisitChildren(e);

@@ -13,7 +13,7 @@ boost::container::small_vector<int64_t, 8> StepCandidates(const LinearForm& form
   boost::container::small_vector<int64_t, 8> steps;
   for (const Term& term : form.terms) {
     const int64_t step = std::gcd(term.scale, divisor);
-    if (step > 1 && std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
+    if (step > 1 && step < divisor && std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
   }
   std::sort(steps.begin(), steps.end(), std::greater<>());
   return steps;
@@ -118,7 +118,7 @@ void Canonicalizer::AddForm(LinearForm& sum, const LinearForm& other, int64_t fa
 
 LinearForm Canonicalizer::Form(const Expr& e) {
   if (const int64_t* value = AsIntConst(e)) return Constant(*value);
-  if (--budget_ <= 0) return Opaque(e, TypeBound(e.dtype()));
+  if (--progress_.budget <= 0) return Opaque(e, TypeBound(e.dtype()));
   if (IsVar(e)) {
     const Analyzer::VarFacts* facts = facts_.Find(e.get());
     if (facts == nullptr) return Opaque(e, TypeBound(e.dtype()));
@@ -226,14 +226,9 @@ LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType ty
   if (divisor == 1 || form.has_overflowed) return form;
   LinearForm result = Constant(FloorDivide(form.constant, divisor)), rest = Constant(FloorModulo(form.constant, divisor));
   for (Term& term : form.terms) {
-    const int64_t remainder = term.scale % divisor;
-    if (term.scale != remainder) {
-      result.terms.push_back(term);
-      result.terms.back().scale = term.scale / divisor;
-    }
-    if (remainder == 0) continue;
-    term.scale = remainder;
-    rest.terms.push_back(std::move(term));
+    const bool divides = term.scale % divisor == 0;
+    if (divides) term.scale /= divisor;
+    (divides ? result : rest).terms.push_back(std::move(term));
   }
   if (const auto quotient = CommonQuotient(Bound(rest), divisor)) {
     result.AddConstant(*quotient);
@@ -249,6 +244,7 @@ LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType ty
     Term term = rest.terms[0];
     int64_t lower;
     if (!__builtin_mul_overflow(term.lower, divisor, &lower) && (term.upper == kNoUpper || term.upper % lower == 0)) {
+      if (!IsVar(term.source)) progress_.is_settled = false;
       term.lower = lower;
       AddTerm(result, std::move(term));
       return result;
@@ -262,8 +258,7 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
   if (divisor == 1) return Constant(0);
   LinearForm rest = Constant(FloorModulo(form.constant, divisor));
   for (Term& term : form.terms) {
-    term.scale %= divisor;
-    if (term.scale != 0) rest.terms.push_back(std::move(term));
+    if (term.scale % divisor != 0) rest.terms.push_back(std::move(term));
   }
   if (const auto quotient = CommonQuotient(Bound(rest), divisor)) {
     rest.AddConstant(-*quotient * divisor);
@@ -283,6 +278,7 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
     Term term = rest.terms[0];
     int64_t upper;
     if (!__builtin_mul_overflow(term.lower, divisor, &upper) && (term.upper == kNoUpper || term.upper % upper == 0)) {
+      if (!IsVar(term.source)) progress_.is_settled = false;
       term.upper = upper;
       AddTerm(result, std::move(term));
       return result;
@@ -373,6 +369,7 @@ void Canonicalizer::DistributeMinMax(LinearForm& form, DataType type) {
     const Binary* op = term.source.As<Binary>();
     if (op == nullptr || (op->op != BinaryOp::kMin && op->op != BinaryOp::kMax)) continue;
     if (!term.is_whole() || (term.scale != 1 && term.scale != -1)) continue;
+    progress_.is_settled = false;
     LinearForm rest = form;
     rest.terms.erase(rest.terms.begin() + i);
     LinearForm a = rest, b = std::move(rest);

@@ -1,0 +1,232 @@
+#include "compiler/arith/int_set.h"
+
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/linear.h"
+
+namespace lathe {
+
+IntSet IntSet::Nothing() {
+  IntSet set;
+  set.is_nothing_ = true;
+  return set;
+}
+
+IntSet IntSet::Interval(std::optional<Expr> min, std::optional<Expr> max) {
+  IntSet set;
+  set.min_ = std::move(min);
+  set.max_ = std::move(max);
+  return set;
+}
+
+IntSet IntSet::FromRange(const Range& range) {
+  if (const int64_t* extent = AsIntConst(range.extent)) {
+    if (*extent <= 0) return Nothing();
+    if (*extent == 1) return Point(range.min);
+  }
+  return Interval(range.min, range.min + (range.extent - 1));
+}
+
+std::optional<Range> IntSet::ToRange(const Analyzer& analyzer) const {
+  if (!is_bounded()) return std::nullopt;
+  if (is_point()) return Range{*min_, IntConst(min_->dtype(), 1)};
+  return Range{analyzer.Simplify(*min_), analyzer.Simplify(*max_ - *min_ + 1)};
+}
+
+const IntSet* DomMap::Find(const ExprNode* var) const {
+  for (const auto& [key, set] : items_) {
+    if (key.get() == var) return &set;
+  }
+  return nullptr;
+}
+
+namespace {
+
+class SetEvaluator {
+ public:
+  SetEvaluator(const DomMap& vars, const Analyzer& analyzer) : vars_(vars), analyzer_(analyzer), canonical_(analyzer) {}
+
+  IntSet Eval(const Expr& e);
+
+ private:
+  // An interval of linear forms; an end left out is unbounded.
+  struct Ends { std::optional<LinearForm> min, max; };
+
+  bool IsRelaxed(const Expr& e) const {
+    return UsesVar(e, [&](const ExprNode* var) { return vars_.Find(var) != nullptr; });
+  }
+  Ends EvalForm(const LinearForm& form, DataType type);
+  IntSet EvalTerm(const Term& term, DataType type);
+  IntSet EvalSource(const Expr& source);
+  IntSet EvalMul(const Expr& source, const Expr& a, const Expr& b);
+  IntSet ConstantSet(const Expr& e) const;
+
+  const DomMap& vars_;
+  const Analyzer& analyzer_;
+  Canonicalizer canonical_;
+  int budget_ = 500;  // Then constant bounds have to do.
+};
+
+IntSet SetEvaluator::Eval(const Expr& e) {
+  if (vars_.empty()) return IntSet::Point(e);
+  if (const IntSet* set = vars_.Find(e.get())) return *set;
+  if (!IsRelaxed(e)) return IntSet::Point(analyzer_.Simplify(e));
+  if (!IsIndexType(e.dtype()) || --budget_ <= 0) return ConstantSet(e);
+  for (const auto& [var, set] : vars_.items()) {
+    if (set.is_nothing()) return IntSet::Nothing();
+  }
+  const LinearForm form = canonical_.Form(e);
+  if (!FitsIn(form, e.dtype())) return IntSet::Everything();
+  const Ends ends = EvalForm(form, e.dtype());
+  const auto to_expr = [&](const std::optional<LinearForm>& end) -> std::optional<Expr> {
+    if (!end || !FitsIn(*end, e.dtype())) return std::nullopt;
+    return FormToExpr(*end, e.dtype());
+  };
+  return IntSet::Interval(to_expr(ends.min), to_expr(ends.max));
+}
+
+SetEvaluator::Ends SetEvaluator::EvalForm(const LinearForm& form, DataType type) {
+  LinearForm fixed;
+  fixed.constant = form.constant;
+  Ends ends{fixed, fixed};
+  const auto add = [&](std::optional<LinearForm>& end, const std::optional<Expr>& value, int64_t scale) {
+    if (!end) return;
+    if (value) canonical_.AddForm(*end, canonical_.Form(*value), scale);
+    else end.reset();
+  };
+  for (const Term& term : form.terms) {
+    const IntSet set = EvalTerm(term, type);
+    add(ends.min, term.scale > 0 ? set.min() : set.max(), term.scale);
+    add(ends.max, term.scale > 0 ? set.max() : set.min(), term.scale);
+  }
+  return ends;
+}
+
+IntSet SetEvaluator::EvalTerm(const Term& term, DataType type) {
+  if (!IsRelaxed(term.source)) return IntSet::Point(TermToExpr(term, type));
+  IntSet set = EvalSource(term.source);
+  if (term.upper != kNoUpper) {
+    const bool is_in_one_period = set.is_bounded() && analyzer_.CanProveEqual(FloorDiv(*set.min(), term.upper), FloorDiv(*set.max(), term.upper));
+    set = is_in_one_period ? IntSet::Interval(FloorMod(*set.min(), term.upper), FloorMod(*set.max(), term.upper))
+                           : IntSet::Interval(IntConst(type, 0), IntConst(type, term.upper - 1));
+  }
+  if (term.lower == 1) return set;
+  const auto divided = [&](const std::optional<Expr>& end) { return end ? std::optional(FloorDiv(*end, term.lower)) : std::nullopt; };
+  return IntSet::Interval(divided(set.min()), divided(set.max()));
+}
+
+// A variable, or what a linear form cannot take apart.
+IntSet SetEvaluator::EvalSource(const Expr& source) {
+  if (const IntSet* set = vars_.Find(source.get())) return *set;
+  if (const auto choice = AsChoice(source)) return Union(Eval(choice->true_value), Eval(choice->false_value), analyzer_);
+  const Binary* op = source.As<Binary>();
+  if (op == nullptr) return ConstantSet(source);
+  switch (op->op) {
+    case BinaryOp::kAdd:
+    case BinaryOp::kSub: return Eval(source);
+    case BinaryOp::kMul: return EvalMul(source, op->a, op->b);
+    case BinaryOp::kFloorDiv:
+    case BinaryOp::kFloorMod:
+      if (AsIntConst(op->b) != nullptr && *AsIntConst(op->b) > 0) return Eval(source);
+      return ConstantSet(source);
+    case BinaryOp::kMin:
+    case BinaryOp::kMax: {
+      const IntSet a = Eval(op->a), b = Eval(op->b);
+      const auto end = [&](const std::optional<Expr>& x, const std::optional<Expr>& y, bool either_is_enough) -> std::optional<Expr> {
+        if (x && y) return analyzer_.Simplify(FoldBinary(op->op, *x, *y));
+        if (!either_is_enough) return std::nullopt;
+        return x ? x : y;
+      };
+      return IntSet::Interval(end(a.min(), b.min(), op->op == BinaryOp::kMax), end(a.max(), b.max(), op->op == BinaryOp::kMin));
+    }
+    default: return ConstantSet(source);
+  }
+}
+
+IntSet SetEvaluator::EvalMul(const Expr& source, const Expr& a, const Expr& b) {
+  if (AsIntConst(b) != nullptr) return Eval(source);
+  const bool a_is_fixed = !IsRelaxed(a);
+  if (!a_is_fixed && IsRelaxed(b)) return ConstantSet(source);
+  const Expr& factor = a_is_fixed ? a : b;
+  if (!analyzer_.CanProveGreaterEqual(factor, 0)) return ConstantSet(source);
+  const IntSet set = Eval(a_is_fixed ? b : a);
+  const auto scaled = [&](const std::optional<Expr>& end) { return end ? std::optional(*end * factor) : std::nullopt; };
+  return IntSet::Interval(scaled(set.min()), scaled(set.max()));
+}
+
+// By constant bounds only.
+IntSet SetEvaluator::ConstantSet(const Expr& e) const {
+  Analyzer bounded = analyzer_;
+  for (const auto& [var, set] : vars_.items()) {
+    if (const auto range = set.ToRange(analyzer_)) bounded.Bind(var, *range);
+  }
+  const IntBound bound = bounded.ConstIntBound(e);
+  const IntBound type = TypeBound(e.dtype());
+  if (!e.dtype().is_scalar() || !(e.dtype().is_int() || e.dtype().is_bool())) return IntSet::Everything();
+  std::optional<Expr> min, max;
+  if (bound.min != IntBound::kNegInf && bound.min > type.min) min = IntConst(e.dtype(), bound.min);
+  if (bound.max != IntBound::kPosInf && bound.max < type.max) max = IntConst(e.dtype(), bound.max);
+  return IntSet::Interval(std::move(min), std::move(max));
+}
+
+}  // namespace
+
+IntSet EvalSet(const Expr& e, const DomMap& vars, const Analyzer& analyzer) {
+  const IntSet set = SetEvaluator(vars, analyzer).Eval(e);
+  if (set.is_nothing() || set.is_point()) return set;
+  const auto simple = [&](const std::optional<Expr>& end) { return end ? std::optional(analyzer.Simplify(*end)) : std::nullopt; };
+  return IntSet::Interval(simple(set.min()), simple(set.max()));
+}
+
+IntSet EvalSet(const Expr& e, const DomMap& vars) { return EvalSet(e, vars, Analyzer()); }
+
+IntSet Union(const IntSet& a, const IntSet& b, const Analyzer& analyzer) {
+  if (a.is_nothing()) return b;
+  if (b.is_nothing()) return a;
+  std::optional<Expr> min, max;
+  if (a.min() && b.min()) min = analyzer.Simplify(Min(*a.min(), *b.min()));
+  if (a.max() && b.max()) max = analyzer.Simplify(Max(*a.max(), *b.max()));
+  return IntSet::Interval(std::move(min), std::move(max));
+}
+
+IntSet Intersect(const IntSet& a, const IntSet& b, const Analyzer& analyzer) {
+  if (a.is_nothing() || b.is_nothing()) return IntSet::Nothing();
+  std::optional<Expr> min = a.min() ? a.min() : b.min(), max = a.max() ? a.max() : b.max();
+  if (a.min() && b.min()) min = analyzer.Simplify(Max(*a.min(), *b.min()));
+  if (a.max() && b.max()) max = analyzer.Simplify(Min(*a.max(), *b.max()));
+  if (min && max && analyzer.CanProve(Less(*max, *min))) return IntSet::Nothing();
+  return IntSet::Interval(std::move(min), std::move(max));
+}
+
+std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& vars, const Analyzer& analyzer, const std::vector<Range>* full) {
+  std::vector<Range> box;
+  box.reserve(region.size());
+  for (size_t i = 0; i < region.size(); ++i) {
+    const Range& range = region[i];
+    const bool is_fixed_extent = AsIntConst(range.extent) != nullptr;
+    IntSet set = EvalSet(range.min, vars, analyzer);
+    if (!is_fixed_extent) {
+      const IntSet last = EvalSet(range.min + range.extent - 1, vars, analyzer);
+      set = IntSet::Interval(set.min(), last.max());
+    }
+    if (!set.is_bounded()) {
+      box.push_back(full != nullptr ? (*full)[i] : Range{range.min, IntConst(range.min.dtype(), 0)});
+      continue;
+    }
+    const Expr length = set.is_point() ? IntConst(range.min.dtype(), 1) : *set.max() - *set.min() + 1;
+    box.push_back({analyzer.Simplify(*set.min()), analyzer.Simplify(is_fixed_extent ? length + (range.extent - 1) : length)});
+  }
+  return box;
+}
+
+std::vector<Range> UnionRegion(const std::vector<Range>& a, const std::vector<Range>& b, const Analyzer& analyzer) {
+  CHECK(a.size() == b.size()) << "regions of rank " << a.size() << " and " << b.size();
+  std::vector<Range> box;
+  box.reserve(a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    const IntSet hull = Union(IntSet::FromRange(a[i]), IntSet::FromRange(b[i]), analyzer);
+    box.push_back(hull.is_nothing() ? a[i] : *hull.ToRange(analyzer));
+  }
+  return box;
+}
+
+}  // namespace lathe
