@@ -26,11 +26,16 @@ Expr ConvertTo(DataType type, const Expr& e) {
     if (type.is_scalar() && type.is_int()) return Expr::Make(type, IntImm{WrapToWidth(imm->value, type.bits, type.is_signed_int())});
     if (type.is_scalar() && type.is_float()) return FloatConst(type, static_cast<double>(imm->value));
   }
+  if (const FloatImm* imm = e.As<FloatImm>(); imm != nullptr && type.is_scalar() && type.is_float() && type.bits > e.dtype().bits) {
+    return FloatConst(type, imm->value);
+  }
   if (type.lanes > 1 && e.dtype().lanes == 1) {
     return Expr::Make(type, Broadcast{ConvertTo(type.element(), e), type.lanes});
   }
   return MakeCast(type, e);
 }
+
+}  // namespace
 
 void MatchTypes(Expr& a, Expr& b) {
   if (a.dtype() == b.dtype()) return;
@@ -46,6 +51,8 @@ void MatchTypes(Expr& a, Expr& b) {
   a = ConvertTo(wide, a);
   b = ConvertTo(wide, b);
 }
+
+namespace {
 
 std::optional<Expr> FoldInts(BinaryOp op, DataType type, int64_t x, int64_t y) {
   const auto wrap = [&](int64_t value) { return IntConst(type, WrapToWidth(value, type.bits, type.is_signed_int())); };

@@ -154,6 +154,7 @@ inline bool IsVar(const Expr& e) { return e.As<VarName>() != nullptr; }
 
 // ---- Building. Binary operators first bring both sides to one dtype (constants follow the other side; int32 widens to int64, ints
 // become floats; scalars broadcast to vectors), then fold constants and x+0, x*1, x*0, x//1, x%1. MakeBinary does neither.
+void MatchTypes(Expr& a, Expr& b);
 Expr MakeBinary(BinaryOp op, Expr a, Expr b);
 Expr FoldBinary(BinaryOp op, Expr a, Expr b);
 Expr operator+(const Expr& a, const Expr& b);

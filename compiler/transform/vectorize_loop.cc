@@ -1,5 +1,7 @@
 #include "compiler/transform/vectorize_loop.h"
 
+#include <numeric>
+
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/integer.h"
 #include "compiler/ir/visitor.h"
@@ -205,8 +207,9 @@ class LaneRewriter {
       if (!is_div) return FloorMod(ramp.base, divisor);
       return MakeRamp(FloorDiv(ramp.base, divisor), IntConst(ramp.stride.dtype(), *stride / *c), lanes_);
     }
-    if (*stride < 0 || *stride >= *c || base.coeff % *c != 0) return std::nullopt;
-    if (FloorModulo(base.base, *c) + (lanes_ - 1) * *stride >= *c) return std::nullopt;
+    // base % c is base.base % step plus a multiple of step, so lanes that stay below the next multiple stay below c.
+    const int64_t step = std::gcd(base.coeff, *c);
+    if (*stride < 0 || FloorModulo(base.base, step) + (lanes_ - 1) * *stride >= step) return std::nullopt;
     if (is_div) return FloorDiv(ramp.base, divisor);
     return MakeRamp(FloorMod(ramp.base, divisor), ramp.stride, lanes_);
   }

@@ -1,0 +1,15 @@
+# Target Onnx::proto: ONNX's generated messages from the system's libonnx_proto. The .proto is never compiled again here: two
+# copies of one descriptor in a process abort protobuf at start.
+if(TARGET Onnx::proto)
+  return()
+endif()
+find_package(Protobuf REQUIRED)
+find_path(ONNX_INCLUDE_DIR onnx/onnx_pb.h)
+find_library(ONNX_PROTO_LIBRARY onnx_proto)
+if(NOT ONNX_INCLUDE_DIR OR NOT ONNX_PROTO_LIBRARY)
+  message(FATAL_ERROR "find ONNX: no onnx/onnx_pb.h or libonnx_proto; apt-get install libonnx-dev libprotobuf-dev")
+endif()
+add_library(Onnx::proto INTERFACE IMPORTED GLOBAL)
+target_include_directories(Onnx::proto INTERFACE ${ONNX_INCLUDE_DIR})
+target_compile_definitions(Onnx::proto INTERFACE ONNX_ML=1 ONNX_NAMESPACE=onnx)
+target_link_libraries(Onnx::proto INTERFACE ${ONNX_PROTO_LIBRARY} protobuf::libprotobuf)

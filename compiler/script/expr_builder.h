@@ -1,0 +1,76 @@
+// From syntax to expressions of TensorIR. Part of the parser.
+#pragma once
+
+#include <initializer_list>
+#include <set>
+
+#include "compiler/script/name_table.h"
+#include "compiler/script/python_ast.h"
+
+namespace lathe {
+
+// Arguments of a call, in the order of the parameters' names; null where one was not given or is None.
+using BoundArgs = std::vector<const PyExpr*>;
+
+class ExprBuilder {
+ public:
+  // `tir_names`: what the file calls the TIR dialect, normally "T".
+  ExprBuilder(const Source& source, const NameTable& names, const std::set<std::string_view>& tir_names)
+      : source_(source), names_(names), tir_names_(tir_names) {}
+
+  StatusOr<Expr> Build(const PyExpr& e) const;
+  StatusOr<std::vector<Expr>> BuildList(const PyExpr& e) const;    // A tuple or list; anything else is a list of one.
+  StatusOr<int64_t> BuildInt(const PyExpr& e) const;               // A constant.
+  StatusOr<std::string> BuildString(const PyExpr& e) const;
+  StatusOr<bool> BuildBool(const PyExpr& e) const;
+  StatusOr<DataType> BuildType(const PyExpr& e) const;             // "float32", T.float32, or a constant's name.
+  StatusOr<Attr> BuildAttr(const PyExpr& e) const;
+  StatusOr<AttrMap> BuildAttrs(const PyExpr& e) const;             // A dict.
+  StatusOr<Buffer> BuildBufferUse(const PyExpr& e) const;          // A buffer's name.
+  // e, (begin, end) or T.Range(...); integers of one type.
+  StatusOr<Range> BuildRange(const PyExpr& e) const;
+  StatusOr<Range> BuildEnds(const PyExpr& begin, const PyExpr& end) const;
+  StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;       // A[0:4, i], or A: all of it.
+  StatusOr<std::vector<Expr>> BuildIndices(const Buffer& buffer, const PyExpr& subscript) const;
+  // `value` as an element of `type`: literals take the type, other values are cast, scalars spread over lanes.
+  StatusOr<Expr> Convert(const PyExpr& at, DataType type, const Expr& value) const;
+  StatusOr<Expr> Combine(const PyExpr& at, BinaryOp op, Expr a, Expr b, bool fold = true) const;
+
+  // "exp" for T.exp, "axis.remap" for T.axis.remap; empty if `e` is nothing of T.
+  std::string TirName(const PyExpr& e) const;
+  std::string CalleeName(const PyExpr& e) const { return e.kind == PyExprKind::kCall ? TirName(*e.items[0]) : std::string(); }
+  // `call`'s arguments by parameter name; the first `required` must be given. `what` names the callee in errors.
+  StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const;
+  Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(source_, at.offset, message); }
+  const Source& source() const { return source_; }
+
+ private:
+  StatusOr<Expr> BuildName(const PyExpr& e) const;
+  StatusOr<Expr> BuildUnary(const PyExpr& e) const;
+  StatusOr<Expr> BuildBinary(const PyExpr& e) const;
+  StatusOr<Expr> BuildCompare(const PyExpr& e) const;
+  StatusOr<Expr> BuildLogical(const PyExpr& e) const;
+  StatusOr<Expr> BuildLoad(const PyExpr& e) const;
+  StatusOr<Expr> BuildVectorIndex(const PyExpr& slice) const;
+  StatusOr<Expr> BuildCall(const PyExpr& e) const;
+  StatusOr<Expr> BuildNamedCall(const PyExpr& e, const std::string& name) const;
+  StatusOr<Expr> BuildBinaryCall(const PyExpr& e, BinaryOp op, bool fold) const;
+  StatusOr<Expr> BuildTyped(const PyExpr& e, DataType type) const;
+  StatusOr<Expr> BuildTypedLiteral(const PyExpr& at, const PyExpr& literal, DataType type, bool negative) const;
+  StatusOr<Expr> BuildSelect(const PyExpr& e) const;
+  StatusOr<Expr> BuildCast(const PyExpr& e, bool exact) const;
+  StatusOr<Expr> BuildRamp(const PyExpr& e) const;
+  StatusOr<Expr> BuildBroadcast(const PyExpr& e) const;
+  StatusOr<Expr> BuildNot(const PyExpr& at, const PyExpr& operand, bool fold) const;
+  StatusOr<Expr> BuildCallIntrin(const PyExpr& e) const;
+  StatusOr<Expr> BuildOp(const PyExpr& e, const Op& op) const;
+  StatusOr<std::vector<Expr>> BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const;
+  StatusOr<Range> BuildRegionDim(const PyExpr& e, const Expr& shape) const;
+  Status CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const;
+
+  const Source& source_;
+  const NameTable& names_;
+  const std::set<std::string_view>& tir_names_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,189 @@
+// FuncBuilder: loops, branches, blocks and other statements with a body.
+#include <fmt/core.h>
+
+#include "compiler/script/complete.h"
+#include "compiler/script/dialect.h"
+#include "compiler/script/func_builder_detail.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+
+StatusOr<Var> FuncBuilder::LoopVar(const PyExpr& target, DataType type, const Range& range) {
+  if (target.kind != PyExprKind::kName) return Error(target, "expected a name for the loop variable");
+  const Var var(std::string(target.text), type);
+  RETURN_IF_ERROR(Define(target, Expr(var)));
+  loop_ranges_.emplace(var.get(), range);
+  return var;
+}
+
+StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) {
+  LoopHeader header{{0, 0}, kIndexType};
+  const bool is_range = e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kName && e.items[0]->text == "range";
+  const std::string name = exprs_.CalleeName(e);
+  const std::optional<ForKind> kind = is_range ? ForKind::kSerial : ForKindOf(name);
+  if (!kind) return Error(e, "expected range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding");
+  header.kind = *kind;
+  BoundArgs args;
+  if (is_range) {
+    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop"}, 1));
+    args.resize(5, nullptr);
+  } else if (*kind == ForKind::kThreadBinding) {
+    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "thread", "annotations", "dtype"}, 1));
+    if (args[2] == nullptr && args[1] != nullptr && args[1]->kind == PyExprKind::kString) std::swap(args[1], args[2]);  // T.thread_binding(16, "threadIdx.x")
+    if (args[2] == nullptr) return Error(e, "expected thread=\"threadIdx.x\" or another thread axis");
+  } else {
+    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "annotations", "thread", "dtype"}, 1));
+    std::swap(args[2], args[3]);
+  }
+  ASSIGN_OR_RETURN(header.range, args[1] != nullptr ? exprs_.BuildEnds(*args[0], *args[1]) : exprs_.BuildRange(*args[0]));
+  header.type = header.range.extent.dtype();
+  if (args[2] != nullptr) {
+    ASSIGN_OR_RETURN(header.thread, exprs_.BuildString(*args[2]));
+  }
+  if (args[3] != nullptr) {
+    ASSIGN_OR_RETURN(header.annotations, exprs_.BuildAttrs(*args[3]));
+  }
+  if (args[4] != nullptr) {
+    ASSIGN_OR_RETURN(header.type, exprs_.BuildType(*args[4]));
+  }
+  return header;
+}
+
+Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
+  if (exprs_.CalleeName(*stmt.value) == "grid") return BuildGrid(stmt, suite);
+  ASSIGN_OR_RETURN(LoopHeader header, BuildLoopHeader(*stmt.value));
+  const size_t names = names_.Open();
+  ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, header.type, header.range));
+  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  names_.Close(names);
+  suite.stmts.push_back(For{var, header.range.min, header.range.extent, header.kind, std::move(header.thread), std::move(header.annotations), std::move(body)});
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
+  const PyExpr& call = *stmt.value;
+  const bool is_tuple = stmt.target->kind == PyExprKind::kTuple;
+  const std::vector<const PyExpr*> targets = is_tuple ? stmt.target->items : std::vector<const PyExpr*>{stmt.target};
+  if (!call.keywords.empty()) return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
+  if (targets.size() != call.items.size() - 1) return Error(*stmt.target, fmt::format("expected {} loop variables, got {}", call.items.size() - 1, targets.size()));
+  std::vector<Range> ranges;
+  for (size_t i = 1; i < call.items.size(); ++i) {
+    ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*call.items[i]));
+    ranges.push_back(std::move(range));
+  }
+  const size_t names = names_.Open();
+  const int nesting = nesting_;
+  std::vector<Var> vars;
+  for (size_t i = 0; i < targets.size(); ++i) {
+    RETURN_IF_ERROR(Enter(targets[i]->offset));
+    ASSIGN_OR_RETURN(Var var, LoopVar(*targets[i], ranges[i].extent.dtype(), ranges[i]));
+    vars.push_back(std::move(var));
+  }
+  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  for (size_t i = vars.size(); i-- > 0;) body = For{vars[i], ranges[i].min, ranges[i].extent, ForKind::kSerial, "", {}, std::move(body)};
+  nesting_ = nesting;
+  names_.Close(names);
+  suite.stmts.push_back(std::move(body));
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildIf(const PyStmt& stmt, Suite& suite) {
+  ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value));
+  ASSIGN_OR_RETURN(Stmt then_case, BuildSuite(stmt.body));
+  std::optional<Stmt> else_case;
+  if (!stmt.orelse.empty()) {
+    ASSIGN_OR_RETURN(else_case, BuildSuite(stmt.orelse));
+  }
+  suite.stmts.push_back(IfThenElse{condition, std::move(then_case), std::move(else_case)});
+  return OkStatus();
+}
+
+// ---- with ----------------------------------------------------------------------------------------------------------
+
+Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
+  const std::string name = exprs_.CalleeName(*stmt.value);
+  if (name == "block" || name == "sblock") return BuildBlock(stmt, suite);
+  if (name == "init") return BuildInit(stmt);
+  if (name == "launch_thread") return BuildLaunchThread(stmt, suite);
+  if (name == "LetStmt" || name == "let" || name == "decl_buffer") return BuildScope(stmt, suite);
+  if (name == "Assert") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"condition", "message"}, 1));
+    RETURN_IF_ERROR(BuildAssert(*stmt.value, *args[0], args[1], suite));
+    ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+    suite.stmts.push_back(std::move(body));
+    return OkStatus();
+  }
+  return Error(*stmt.value, "expected T.block, T.init, T.LetStmt, T.decl_buffer, T.launch_thread or T.Assert after \"with\"");
+}
+
+Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"name", "no_realize"}, 0));
+  BlockFrame frame{.node = BlockNode{.body = Evaluate{0}}};
+  if (args[0] != nullptr) {
+    ASSIGN_OR_RETURN(frame.node.name, exprs_.BuildString(*args[0]));
+  }
+  frame.suite_depth = suite_depth_ + 1;
+  blocks_.push_back(&frame);
+  StatusOr<Stmt> body = BuildSuite(stmt.body);
+  blocks_.pop_back();
+  if (!body.ok()) return body.status();
+  frame.node.body = *std::move(body);
+  const bool is_root = frame.node.name == kRootBlockName && frame.node.iter_vars.empty();
+  if (!is_root && (!frame.has_reads || !frame.has_writes)) {
+    AccessRegions regions = DetectAccessRegions(frame.node);
+    if (!frame.has_reads) frame.node.reads = std::move(regions.reads);
+    if (!frame.has_writes) frame.node.writes = std::move(regions.writes);
+  }
+  suite.stmts.push_back(BlockRealize{std::move(frame.iter_values), std::move(frame.predicate), Block(std::move(frame.node))});
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildInit(const PyStmt& stmt) {
+  ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(*stmt.value, "T.init"));
+  if (block->node.init) return Error(*stmt.value, "expected one T.init in a block, got a second");
+  ASSIGN_OR_RETURN(block->node.init, BuildSuite(stmt.body));
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildLaunchThread(const PyStmt& stmt, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"thread", "extent"}, 2));
+  if (stmt.target == nullptr) return Error(*stmt.value, "expected \"as\" and a name after T.launch_thread");
+  ASSIGN_OR_RETURN(std::string thread, exprs_.BuildString(*args[0]));
+  ASSIGN_OR_RETURN(const Range range, exprs_.BuildRange(*args[1]));
+  const size_t names = names_.Open();
+  ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, range.extent.dtype(), range));
+  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  names_.Close(names);
+  suite.stmts.push_back(For{var, range.min, range.extent, ForKind::kThreadBinding, std::move(thread), {}, std::move(body)});
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
+  const PyExpr& call = *stmt.value;
+  const size_t names = names_.Open();
+  const int nesting = nesting_;
+  Suite inner;  // Only its opened part is used: the body is a suite of its own.
+  if (exprs_.CalleeName(call) == "let") {  // with T.let(x, value), where x = T.int32() came before
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"var", "value"}, 2));
+    ASSIGN_OR_RETURN(const Expr var, exprs_.Build(*args[0]));
+    ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*args[1]));
+    if (!IsVar(var) || unbound_.erase(var.get()) == 0) return Error(*args[0], "expected a variable declared by T.int32() and not yet bound");
+    ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], var.dtype(), value));
+    inner.opened.push_back({Suite::OpenLet{Var(var), converted}, 0});
+  } else {
+    if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName) return Error(call, "expected \"as\" and a name");
+    if (exprs_.CalleeName(call) == "LetStmt") {
+      ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"value"}, 1));
+      RETURN_IF_ERROR(BuildLet(*stmt.target, nullptr, *args[0], inner));
+    } else {
+      RETURN_IF_ERROR(BuildAssignTo(*stmt.target, nullptr, call, inner));
+    }
+  }
+  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  suite.stmts.push_back(Suite::Wrap(inner.opened.front().what, std::move(body)));
+  nesting_ = nesting;
+  names_.Close(names);
+  return OkStatus();
+}
+
+}  // namespace lathe

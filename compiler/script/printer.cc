@@ -1,0 +1,360 @@
+#include "compiler/script/printer.h"
+
+#include <fmt/core.h>
+
+#include "compiler/ir/structural.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/script/dialect.h"
+#include "compiler/script/expr_printer.h"
+
+namespace lathe {
+namespace {
+
+constexpr std::string_view kImports = "from tvm.script import ir as I\nfrom tvm.script import tir as T\n\n\n";
+
+bool IsTrue(const Expr& e) { return e.dtype() == DataType::Bool() && IsConstInt(e, 1); }
+bool IsZeroOf(const Expr& e, DataType type) { return e.dtype() == type && IsConstInt(e, 0); }
+bool IsDefaultOffset(const Expr& e) { return IsZeroOf(e, kIndexType); }
+
+class Printer {
+ public:
+  explicit Printer(int indent) : indent_(indent) {}
+  std::string Finish() { return std::move(out_); }
+
+  void PrintFunc(const PrimFunc& func) {
+    const size_t names = names_.Open();
+    const std::string header = Params(func.params);
+    const bool has_plain_name = IsIdentifier(func.name);
+    Line("@T.prim_func");
+    Line(fmt::format("def {}({}):", has_plain_name ? func.name : "func", header));
+    ++indent_;
+    AttrMap attrs = func.attrs;
+    if (!has_plain_name) attrs["global_symbol"] = func.name;
+    if (!attrs.empty()) Line(fmt::format("T.func_attr({})", PrintAttrs(attrs)));
+    MatchParams();
+    PrintFuncBody(func.body);
+    --indent_;
+    names_.Close(names);
+  }
+
+  void PrintStmt(const Stmt& stmt) { PrintTail(stmt); }
+
+ private:
+  void Line(std::string_view text) {
+    out_.append(size_t(indent_) * 4, ' ');
+    out_ += text;
+    out_ += '\n';
+  }
+
+  // ---- Functions
+  // A shape that a signature can hold, all constants.
+  static bool IsConstantBuffer(const Buffer& buffer) {
+    const auto constant = [](const std::vector<Expr>& list) {
+      for (const Expr& e : list) {
+        if (AsIntConst(e) == nullptr) return false;
+      }
+      return true;
+    };
+    return constant(buffer->shape) && constant(buffer->strides) && AsIntConst(buffer->elem_offset) != nullptr;
+  }
+  std::string Params(const std::vector<Param>& params) {
+    std::string text;
+    for (const Param& param : params) {
+      if (!text.empty()) text += ", ";
+      if (const Var* var = std::get_if<Var>(&param)) {
+        text += fmt::format("{}: T.{}", names_.Define(var->get(), var->name()), var->dtype().ToString());
+        continue;
+      }
+      const Buffer& buffer = std::get<Buffer>(param);
+      const std::string name = names_.Define(buffer.get(), buffer->name);
+      if (IsConstantBuffer(buffer)) {
+        text += fmt::format("{}: T.Buffer({})", name, BufferArgs(buffer));
+      } else {
+        matched_.emplace_back(names_.Fresh("var_" + name), buffer);
+        text += fmt::format("{}: T.handle", matched_.back().first);
+      }
+    }
+    return text;
+  }
+  void DeclareSymbols(const Expr& e) {
+    PostOrderVisit(e, [&](const Expr& part) {
+      if (!IsVar(part) || names_.Find(part.get()) != nullptr) return;
+      const std::string name = names_.Define(part.get(), part.As<VarName>()->name);
+      Line(fmt::format("{} = T.{}()", name, part.dtype().ToString()));
+    });
+  }
+  void MatchParams() {
+    for (const auto& [handle, buffer] : matched_) {
+      DeclareBufferSymbols(buffer);
+      Line(fmt::format("{} = T.match_buffer({}, {})", exprs_.NameOf(buffer), handle, BufferArgs(buffer)));
+    }
+    matched_.clear();
+  }
+  void DeclareBufferSymbols(const Buffer& buffer) {
+    for (const Expr& extent : buffer->shape) DeclareSymbols(extent);
+    for (const Expr& stride : buffer->strides) DeclareSymbols(stride);
+    DeclareSymbols(buffer->elem_offset);
+  }
+  std::string BufferArgs(const Buffer& buffer) {
+    std::string text = fmt::format("{}, \"{}\"", exprs_.PrintTuple(buffer->shape), buffer->dtype.ToString());
+    if (!buffer->strides.empty()) text += fmt::format(", strides={}", exprs_.PrintTuple(buffer->strides));
+    if (!IsDefaultOffset(buffer->elem_offset)) text += fmt::format(", elem_offset={}", exprs_.Print(buffer->elem_offset));
+    if (buffer->scope != "global") text += fmt::format(", scope={}", QuotedString(buffer->scope));
+    return text;
+  }
+
+  // The root block is left out where the parser puts it back.
+  void PrintFuncBody(const Stmt& body) {
+    const BlockRealize* realize = body.As<BlockRealize>();
+    if (realize == nullptr || !IsImplicitRoot(*realize)) return PrintTail(body);
+    for (const Buffer& buffer : realize->block->alloc_buffers) Alloc(buffer);
+    PrintTail(realize->block->body);
+  }
+  static bool IsImplicitRoot(const BlockRealize& realize) {
+    const BlockNode& block = *realize.block;
+    return block.name == kRootBlockName && block.iter_vars.empty() && realize.iter_values.empty() && IsTrue(realize.predicate) && block.reads.empty() &&
+           block.writes.empty() && block.match_buffers.empty() && block.annotations.empty() && !block.init &&
+           (!block.alloc_buffers.empty() || NeedsRootBlock(block.body));
+  }
+
+  // ---- Statements
+  void PrintTail(const Stmt& stmt) {  // `stmt` ends its suite, so that lets and allocations need no "with".
+    if (const Seq* seq = stmt.As<Seq>()) {
+      for (size_t i = 0; i + 1 < seq->stmts.size(); ++i) PrintInner(seq->stmts[i]);
+      if (!seq->stmts.empty()) PrintTail(seq->stmts.back());
+      return;
+    }
+    if (const LetStmt* let = stmt.As<LetStmt>()) {
+      const std::string value = exprs_.Print(let->value);
+      const std::string name = names_.Define(let->var.get(), let->var.name());
+      Line(fmt::format("{}: T.{} = {}", name, let->var.dtype().ToString(), value));
+      return PrintTail(let->body);
+    }
+    if (const Allocate* allocate = stmt.As<Allocate>()) {
+      const std::string args = BufferArgs(allocate->buffer);
+      const std::string name = names_.Define(allocate->buffer.get(), allocate->buffer->name);
+      Line(fmt::format("{} = T.decl_buffer({})", name, args));
+      return PrintTail(allocate->body);
+    }
+    PrintInner(stmt);
+  }
+  void PrintSuite(const Stmt& stmt) {
+    const size_t names = names_.Open();
+    ++indent_;
+    PrintTail(stmt);
+    --indent_;
+    names_.Close(names);
+  }
+  void PrintInner(const Stmt& stmt) {
+    const size_t names = names_.Open();
+    std::visit([&](const auto& node) { PrintNode(node); }, stmt.node().value);
+    names_.Close(names);
+  }
+
+  void PrintNode(const BufferStore& store) { Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value))); }
+  void PrintNode(const Evaluate& evaluate) { Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value))); }
+  void PrintNode(const AssertStmt& check) { Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message))); }
+  void PrintNode(const Seq& seq) {
+    for (const Stmt& stmt : seq.stmts) PrintInner(stmt);
+  }
+  void PrintNode(const While& loop) {
+    Line(fmt::format("while {}:", exprs_.Print(loop.condition)));
+    PrintSuite(loop.body);
+  }
+  void PrintNode(const IfThenElse& branch) {
+    Line(fmt::format("if {}:", exprs_.Print(branch.condition)));
+    PrintSuite(branch.then_case);
+    const IfThenElse* last = &branch;
+    while (last->else_case) {
+      const IfThenElse* next = last->else_case->As<IfThenElse>();
+      if (next == nullptr) {
+        Line("else:");
+        return PrintSuite(*last->else_case);
+      }
+      Line(fmt::format("elif {}:", exprs_.Print(next->condition)));
+      PrintSuite(next->then_case);
+      last = next;
+    }
+  }
+  void PrintNode(const LetStmt& let) {
+    const std::string value = exprs_.Print(let.value);
+    Line(fmt::format("with T.LetStmt({}) as {}:", value, names_.Define(let.var.get(), let.var.name())));
+    PrintSuite(let.body);
+  }
+  void PrintNode(const Allocate& allocate) {
+    const std::string args = BufferArgs(allocate.buffer);
+    Line(fmt::format("with T.decl_buffer({}) as {}:", args, names_.Define(allocate.buffer.get(), allocate.buffer->name)));
+    PrintSuite(allocate.body);
+  }
+
+  // ---- Loops
+  static bool IsGridLoop(const For& loop) {
+    return loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() && loop.loop_var.dtype() == loop.extent.dtype() &&
+           IsZeroOf(loop.min, loop.extent.dtype());
+  }
+  void PrintNode(const For& loop) {
+    std::vector<const For*> nest = GridFrom(loop);
+    if (nest.size() < 2) return PrintLoop(loop);
+    std::string extents, vars;
+    for (const For* one : nest) extents += (extents.empty() ? "" : ", ") + exprs_.Print(one->extent);
+    for (const For* one : nest) vars += (vars.empty() ? "" : ", ") + DefineLoop(*one);
+    Line(fmt::format("for {} in T.grid({}):", vars, extents));
+    PrintSuite(nest.back()->body);
+  }
+  // Loops directly inside each other whose extents do not depend on one another.
+  static std::vector<const For*> GridFrom(const For& loop) {
+    std::vector<const For*> nest;
+    for (const For* next = &loop; next != nullptr && IsGridLoop(*next); next = next->body.As<For>()) {
+      const bool depends = AsIntConst(next->extent) == nullptr && UsesVar(next->extent, [&](const ExprNode* var) {
+        for (const For* outer : nest) {
+          if (outer->loop_var.get() == var) return true;
+        }
+        return false;
+      });
+      if (depends) break;
+      nest.push_back(next);
+    }
+    return nest;
+  }
+  std::string DefineLoop(const For& loop) {
+    loops_.insert_or_assign(loop.loop_var.get(), &loop);
+    return names_.Define(loop.loop_var.get(), loop.loop_var.name());
+  }
+  void PrintLoop(const For& loop) {
+    std::string args;
+    const Range range{loop.min, loop.extent};
+    if (IsZeroOf(loop.min, loop.extent.dtype())) {
+      args = exprs_.Print(loop.extent);
+    } else if (const std::optional<Expr> end = EndOf(range)) {
+      args = fmt::format("{}, {}", exprs_.Print(loop.min), exprs_.Print(*end));
+    } else {
+      args = exprs_.PrintDomain(range);
+    }
+    const bool is_plain = loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() && loop.loop_var.dtype() == loop.extent.dtype();
+    if (loop.kind == ForKind::kThreadBinding || !loop.thread.empty()) args += fmt::format(", thread={}", QuotedString(loop.thread));
+    if (!loop.annotations.empty()) args += fmt::format(", annotations={}", PrintAttrs(loop.annotations));
+    if (loop.loop_var.dtype() != loop.extent.dtype()) args += fmt::format(", dtype=\"{}\"", loop.loop_var.dtype().ToString());
+    const std::string callee = is_plain ? "range" : fmt::format("T.{}", SpellingOf(loop.kind));
+    Line(fmt::format("for {} in {}({}):", DefineLoop(loop), callee, args));
+    PrintSuite(loop.body);
+  }
+
+  // ---- Blocks
+  void PrintNode(const BlockRealize& realize) {
+    const BlockNode& block = *realize.block;
+    Line(fmt::format("with T.block({}):", QuotedString(block.name)));
+    ++indent_;
+    PrintAxes(realize);
+    if (!IsTrue(realize.predicate)) Line(fmt::format("T.where({})", exprs_.Print(realize.predicate)));
+    for (const Buffer& buffer : block.alloc_buffers) Alloc(buffer);  // Before the regions, which may name them.
+    const bool is_root = block.name == kRootBlockName && block.iter_vars.empty();
+    if (!is_root || !block.reads.empty() || !block.writes.empty()) {
+      Line(fmt::format("T.reads({})", Regions(block.reads)));
+      Line(fmt::format("T.writes({})", Regions(block.writes)));
+    }
+    if (!block.annotations.empty()) Line(fmt::format("T.block_attr({})", PrintAttrs(block.annotations)));
+    for (const MatchBufferRegion& match : block.match_buffers) Match(match);
+    if (block.init) {
+      Line("with T.init():");
+      PrintSuite(*block.init);
+    }
+    PrintTail(block.body);
+    --indent_;
+  }
+  void Alloc(const Buffer& buffer) {
+    const std::string args = BufferArgs(buffer);
+    Line(fmt::format("{} = T.alloc_buffer({})", names_.Define(buffer.get(), buffer->name), args));
+  }
+  void Match(const MatchBufferRegion& match) {
+    const std::string source = exprs_.PrintRegion(match.source);
+    DeclareBufferSymbols(match.buffer);
+    const std::string args = BufferArgs(match.buffer);
+    Line(fmt::format("{} = T.match_buffer({}, {})", names_.Define(match.buffer.get(), match.buffer->name), source, args));
+  }
+  std::string Regions(const std::vector<BufferRegion>& regions) {
+    std::string text;
+    for (const BufferRegion& region : regions) text += (text.empty() ? "" : ", ") + exprs_.PrintRegion(region);
+    return text;
+  }
+
+  // Whether T.axis.remap gives the iter var back: bound to a loop around, over the same range.
+  bool IsRemap(const IterVar& iter, const Expr& value) const {
+    const auto loop = loops_.find(value.get());
+    return loop != loops_.end() && names_.Find(value.get()) != nullptr && iter.var.dtype() == value.dtype() && SameRange(iter.domain, {loop->second->min, loop->second->extent});
+  }
+  void PrintAxes(const BlockRealize& realize) {
+    const std::vector<IterVar>& iters = realize.block->iter_vars;
+    for (size_t begin = 0, end = 0; begin < iters.size(); begin = end) {
+      while (end < iters.size() && IsRemap(iters[end], realize.iter_values[end])) ++end;
+      if (end - begin >= 2) {
+        PrintRemap(realize, begin, end);
+        continue;
+      }
+      end = begin + 1;
+      PrintAxis(iters[begin], realize.iter_values[begin]);
+    }
+  }
+  void PrintRemap(const BlockRealize& realize, size_t begin, size_t end) {
+    std::string kinds, values, vars;
+    for (size_t i = begin; i < end; ++i) {
+      const IterVar& iter = realize.block->iter_vars[i];
+      kinds += RemapLetter(iter.kind);
+      values += (i == begin ? "" : ", ") + exprs_.Print(realize.iter_values[i]);
+    }
+    for (size_t i = begin; i < end; ++i) {
+      const Var& var = realize.block->iter_vars[i].var;
+      vars += (i == begin ? "" : ", ") + names_.Define(var.get(), var.name());
+    }
+    Line(fmt::format("{} = T.axis.remap(\"{}\", [{}])", vars, kinds, values));
+  }
+  void PrintAxis(const IterVar& iter, const Expr& value) {
+    std::string args = fmt::format("{}, {}", exprs_.PrintDomain(iter.domain), exprs_.Print(value));
+    if (iter.var.dtype() != iter.domain.extent.dtype()) args += fmt::format(", dtype=\"{}\"", iter.var.dtype().ToString());
+    Line(fmt::format("{} = T.axis.{}({})", names_.Define(iter.var.get(), iter.var.name()), SpellingOf(iter.kind), args));
+  }
+
+  NameGiver names_;
+  ExprPrinter exprs_{names_};
+  int indent_;
+  std::string out_;
+  std::vector<std::pair<std::string, Buffer>> matched_;         // Parameters that the body matches.
+  std::unordered_map<const ExprNode*, const For*> loops_;
+};
+
+}  // namespace
+
+std::string Print(const PrimFunc& func) {
+  Printer printer(0);
+  printer.PrintFunc(func);
+  return printer.Finish();
+}
+
+std::string Print(const IRModule& module) {
+  std::string text(kImports);
+  text += "@I.ir_module\nclass Module:\n";
+  if (module.prim_funcs.empty()) text += "    pass\n";
+  for (size_t i = 0; i < module.prim_funcs.size(); ++i) {
+    Printer printer(1);
+    printer.PrintFunc(module.prim_funcs[i]);
+    text += (i == 0 ? "" : "\n") + printer.Finish();
+  }
+  return text;
+}
+
+std::string Print(const Stmt& stmt) {
+  Printer printer(0);
+  printer.PrintStmt(stmt);
+  return printer.Finish();
+}
+
+std::string Print(const Expr& expr) {
+  NameGiver names;
+  return ExprPrinter(names).Print(expr);
+}
+
+std::string Print(const BufferRegion& region) {
+  NameGiver names;
+  return ExprPrinter(names).PrintRegion(region);
+}
+
+}  // namespace lathe

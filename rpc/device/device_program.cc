@@ -1,0 +1,137 @@
+#include "rpc/device/device_program.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <thread>
+
+#include "rpc/device/cpu_lock.h"
+#include "rpc/device/device_server.h"
+#include "rpc/device/process_trial_runner.h"
+#include "runtime/cpu_features.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  std::string text = name[0] != '\0' ? name : "device";
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.')) c = '-';
+  }
+  return text.substr(0, 48);
+}
+
+std::string DefaultDataDirectory(const std::string& name) {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  const char* home = std::getenv("HOME");
+  const std::string base = data != nullptr && *data != '\0' ? data : std::string(home != nullptr ? home : "/tmp") + "/.local/share";
+  return base + "/lathe/device-" + name;
+}
+
+StatusOr<int> ParseNumber(std::string_view text, std::string_view whole) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return number;
+  return InvalidArgument(fmt::format("cpus \"{}\": \"{}\" is no number; write a list like 0-3,6", whole, text));
+}
+
+// Measured CPUs are for kernels: this process stays on the others, if there are any.
+void KeepOff(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int others = 0;
+  for (const int cpu : AvailableCpus()) {
+    if (std::find(cpus.begin(), cpus.end(), cpu) != cpus.end()) continue;
+    CPU_SET(cpu, &set);
+    ++others;
+  }
+  if (others > 0) sched_setaffinity(0, sizeof(set), &set);
+}
+
+}  // namespace
+
+StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text) {
+  const std::vector<int> available = AvailableCpus();
+  if (text.empty()) return available;
+  std::vector<int> cpus;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view item = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const size_t dash = item.find('-');
+    ASSIGN_OR_RETURN(const int first, ParseNumber(item.substr(0, dash), text));
+    int last = first;
+    if (dash != std::string_view::npos) {
+      ASSIGN_OR_RETURN(last, ParseNumber(item.substr(dash + 1), text));
+    }
+    for (int cpu = first; cpu <= last; ++cpu) {
+      if (std::find(available.begin(), available.end(), cpu) == available.end()) {
+        return InvalidArgument(fmt::format("cpus \"{}\": this process may not use cpu {}; it may use {}", text, cpu, fmt::join(available, ",")));
+      }
+      if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) cpus.push_back(cpu);
+    }
+  }
+  if (cpus.empty()) return InvalidArgument(fmt::format("cpus \"{}\": names none; write a list like 0-3,6", text));
+  return cpus;
+}
+
+v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std::vector<int>& cpus) {
+  v1::DeviceFacts facts;
+  facts.set_name(std::move(name));
+  facts.set_key(std::move(key));
+  for (const int cpu : cpus) facts.add_cpus(cpu);
+  utsname host{};
+  uname(&host);
+  facts.set_arch(host.machine);
+  facts.set_os(fmt::format("{} {}", host.sysname, host.release));
+  facts.set_cpu_model(CpuModelName());
+  for (const std::string& feature : HostCpuFeatures()) facts.add_cpu_features(feature);
+  facts.set_memory_bytes(static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
+  facts.set_num_cores(static_cast<int32_t>(cpus.size()));
+  return facts;
+}
+
+Status RunDeviceProgram(DeviceProgramOptions options) {
+  ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
+  ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
+  ASSIGN_OR_RETURN(const CpuLocks locks, CpuLocks::Take(cpus));
+  if (options.name.empty()) options.name = fmt::format("{}-cpu{}", HostName(), cpus.front());
+  if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);
+  if (options.runner_program.empty()) options.runner_program = ProcessTrialRunnerFactory::DefaultProgram();
+  if (access(options.runner_program.c_str(), X_OK) != 0) {
+    return NotFound(fmt::format("start device: no program {}; install lathe-runner beside this one", options.runner_program));
+  }
+  ProcessTrialRunnerFactory runners(options.runner_program, cpus);
+  DeviceServerOptions server_options{.facts = CollectDeviceFacts(options.name, options.key, cpus), .build_id = options.build_id,
+                                     .data_directory = options.data_directory, .server = endpoint, .log = options.log};
+  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceServer> server, DeviceServer::Create(std::move(server_options), runners));
+  KeepOff(cpus);
+
+  sigset_t ends;  // Taken by one thread by waiting, so that nothing runs inside a signal handler.
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  std::thread stopper([&] {
+    int signal = 0;
+    sigwait(&ends, &signal);
+    server->Stop();
+  });
+  options.log(fmt::format("device \"{}\", key \"{}\", cpus {}, server {}", options.name, options.key, fmt::join(cpus, ","), endpoint.ToString()));
+  server->Run();
+  stopper.join();
+  return OkStatus();
+}
+
+}  // namespace lathe

@@ -1,0 +1,34 @@
+// A device process from its options to its end: locks its CPUs, keeps off them itself, serves until told to stop. Used by
+// lathe-device and by `lathe device`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/lathe/v1/device.pb.h"
+#include "support/status.h"
+
+namespace lathe {
+
+struct DeviceProgramOptions {
+  std::string connect;          // "HOST:PORT" or "unix:PATH"
+  std::string key = "local";
+  std::string name;             // Empty: the host's name and the first CPU.
+  std::string cpus;             // "0-3,6"; empty: all that this process may use.
+  std::string data_directory;   // Empty: device-NAME in the user's data folder.
+  std::string runner_program;   // Empty: lathe-runner beside the running program.
+  std::string build_id = "lathe-device";
+  std::function<void(std::string)> log = [](std::string) {};
+};
+
+// InvalidArgument names the first thing that is not a CPU this process may use.
+StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text);
+// What this machine is, as the farm should know it.
+v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std::vector<int>& cpus);
+// Until SIGINT or SIGTERM. To be called on the main thread before any other thread exists. OK after a signal.
+Status RunDeviceProgram(DeviceProgramOptions options);
+
+}  // namespace lathe

@@ -1,0 +1,282 @@
+#include "rpc/gateway/device_gateway.h"
+
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+#include <list>
+#include <map>
+#include <thread>
+
+#include "rpc/device_link.h"
+#include "rpc/gateway/device_gateway_session.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr size_t kMaxConnections = 1024;
+
+// Removes a socket file that nobody listens on any more. Unavailable if somebody does, or if it is no socket.
+Status ClearSocketFile(asio::io_context& io, const std::string& path) {
+  if (access(path.c_str(), F_OK) != 0) return OkStatus();
+  asio::local::stream_protocol::socket probe(io);
+  boost::system::error_code error;
+  probe.connect(asio::local::stream_protocol::endpoint(path), error);
+  if (error == asio::error::connection_refused) {
+    unlink(path.c_str());
+    return OkStatus();
+  }
+  return Unavailable(fmt::format("listen on unix:{}: {}; stop the other server or choose another path", path,
+                                 error ? error.message() : "another process listens there"));
+}
+
+}  // namespace
+
+class DeviceGateway::Impl {
+ public:
+  Impl(DeviceGatewayOptions options, DeviceGatewayOwner& owner)
+      : options_(std::move(options)), owner_(owner), work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
+
+  ~Impl() {
+    io_.stop();
+    thread_.join();
+    for (const std::string& path : socket_files_) unlink(path.c_str());
+  }
+
+  // Runs `work` on the gateway's thread and waits for its answer.
+  template <typename Work>
+  auto Ask(Work work) -> decltype(work()) {
+    std::promise<decltype(work())> promise;
+    asio::post(io_, [&] { promise.set_value(work()); });
+    return promise.get_future().get();
+  }
+
+  StatusOr<Endpoint> Listen(Endpoint endpoint) {
+    if (!endpoint.unix_path.empty()) {
+      RETURN_IF_ERROR(ClearSocketFile(io_, endpoint.unix_path));
+      RETURN_IF_ERROR(ListenOn(endpoint, asio::local::stream_protocol::endpoint(endpoint.unix_path), unix_listeners_));
+      socket_files_.push_back(endpoint.unix_path);
+      return endpoint;
+    }
+    ASSIGN_OR_RETURN(const Endpoint checked, ParseEndpoint(endpoint.ToString()));  // Loopback only.
+    RETURN_IF_ERROR(ListenOn(checked, asio::ip::tcp::endpoint(asio::ip::make_address(checked.host), checked.port), tcp_listeners_));
+    endpoint.port = tcp_listeners_.back().local_endpoint().port();
+    return endpoint;
+  }
+
+  void Adopt(int fd) {
+    asio::post(io_, [this, fd] { Open(fd); });
+  }
+
+  void SetDesired(const std::string& device, v1::Desired desired) {
+    asio::post(io_, [this, device, desired = std::move(desired)]() mutable {
+      v1::Desired& stored = desired_[device];
+      if (desired.epoch() < stored.epoch()) return;  // A late word of a former holder.
+      stored = std::move(desired);
+      if (Connection* connection = Find(device)) Handle(*connection, DesiredChanged{stored});
+    });
+  }
+
+  void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) {
+    asio::post(io_, [this, device, key, verdict] {
+      if (Connection* connection = Find(device)) Handle(*connection, ResultCommitted{key, verdict});
+    });
+  }
+
+ private:
+  struct Connection {
+    Connection(asio::io_context& io, GatewaySessionOptions options) : session(std::move(options), SystemClock().Now()), alarm(io) {}
+    DeviceGatewaySession session;
+    std::unique_ptr<DeviceLink> link;
+    asio::steady_timer alarm;
+    uint64_t instance = 0;
+    bool is_up = false;      // OnDeviceUp was called.
+    bool is_over = false;    // Removed at the end of the step.
+    bool is_stepping = false;
+    std::deque<GatewayEvent> events;
+    std::list<Connection>::iterator self;
+  };
+
+  template <typename Protocol>
+  Status ListenOn(const Endpoint& endpoint, const typename Protocol::endpoint& address, std::list<asio::basic_socket_acceptor<Protocol>>& listeners) {
+    asio::basic_socket_acceptor<Protocol> listener(io_);
+    boost::system::error_code error;
+    listener.open(address.protocol(), error);
+    if (!error) listener.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) listener.bind(address, error);
+    if (!error) listener.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return Unavailable(fmt::format("listen on {}: {}; stop the other server or choose another address", endpoint.ToString(), error.message()));
+    listeners.push_back(std::move(listener));
+    Accept(listeners.back());
+    return OkStatus();
+  }
+
+  template <typename Acceptor>
+  void Accept(Acceptor& listener) {
+    listener.async_accept([this, &listener](boost::system::error_code error, auto socket) {
+      if (error == asio::error::operation_aborted) return;
+      if (!error && connections_.size() < kMaxConnections) Open(socket.release());
+      if (error) {  // Out of descriptors, most likely: let some close first.
+        const auto pause = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(100));
+        return pause->async_wait([this, &listener, pause](boost::system::error_code) { Accept(listener); });
+      }
+      Accept(listener);
+    });
+  }
+
+  void Open(int fd) {
+    connections_.emplace_back(io_, GatewaySessionOptions{.build_id = options_.build_id, .heartbeat = options_.heartbeat,
+                                                         .unix_ns = SystemClock().UnixNanos()});
+    Connection& connection = connections_.back();
+    connection.self = std::prev(connections_.end());
+    connection.link = std::make_unique<DeviceLink>(io_, fd, DeviceLink::Handlers{
+        [this, &connection](DeviceMessage message) { Handle(connection, GatewayReceived{std::move(message)}); },
+        [this, &connection](std::string reason) {
+          End(connection, reason);
+          Sweep();
+        }});
+    SetAlarm(connection);
+  }
+
+  Connection* Find(const std::string& device) {
+    for (Connection& connection : connections_) {
+      if (connection.is_up && !connection.is_over && connection.session.device() == device) return &connection;
+    }
+    return nullptr;
+  }
+
+  void Handle(Connection& connection, GatewayEvent event) {
+    connection.events.push_back(std::move(event));
+    if (connection.is_stepping || connection.is_over) return;
+    connection.is_stepping = true;
+    while (!connection.events.empty() && !connection.is_over) {
+      const GatewayEvent next = std::move(connection.events.front());
+      connection.events.pop_front();
+      for (GatewayAction& action : connection.session.Step(next, SystemClock().Now())) {
+        if (!connection.is_over) std::visit([&](auto& a) { Do(connection, a); }, action);
+      }
+    }
+    connection.is_stepping = false;
+    if (!connection.is_over) SetAlarm(connection);
+    Sweep();
+  }
+
+  void SetAlarm(Connection& connection) {
+    const std::optional<TimePoint> deadline = connection.session.NextDeadline();
+    // Each message moves the deadline; the alarm is only set anew when it has gone off.
+    if (!deadline || connection.alarm.expiry() > SystemClock().Now()) return;
+    connection.alarm.expires_at(*deadline);
+    connection.alarm.async_wait([this, &connection](boost::system::error_code error) {
+      if (!error) Handle(connection, GatewayTime{});
+    });
+  }
+
+  void Do(Connection& connection, GatewaySend& action) { connection.link->Send(action.message, action.stream); }
+
+  void Do(Connection& connection, DeviceArrived& action) {
+    const std::string& name = action.hello.facts().name();
+    if (Connection* other = Find(name)) {
+      if (other->instance != action.hello.instance()) {
+        connection.events.push_back(DeviceRejected{fmt::format(
+            "device \"{}\": another process is connected under this name; give one of them another --name", name)});
+        return;
+      }
+      End(*other, "the device connected anew");
+    }
+    connection.instance = action.hello.instance();
+    connection.is_up = true;
+    options_.log(fmt::format("device \"{}\" connected", name));
+    owner_.OnDeviceUp(action.hello);
+    v1::Desired& desired = desired_[name];
+    connection.events.push_back(DeviceAdmitted{desired});
+  }
+
+  void Do(Connection& connection, DeviceSpoke& action) { owner_.OnDeviceHeard(connection.session.device(), action.current); }
+  void Do(Connection&, ResultArrived& action) { owner_.OnResult(action.result); }
+
+  void Do(Connection& connection, ReadBlob& action) {
+    StatusOr<BlobPiece> piece = owner_.ReadBlob(action.digest, action.offset, action.limit);
+    if (!piece.ok()) connection.events.push_back(BlobRead{action.digest, action.offset, piece.status(), "", 0});
+    else connection.events.push_back(BlobRead{action.digest, action.offset, OkStatus(), std::move(piece->data), piece->size});
+  }
+
+  void Do(Connection& connection, GatewayClose& action) {
+    DeviceLink::CloseAfterSending(std::move(connection.link));
+    End(connection, action.reason);
+  }
+
+  void End(Connection& connection, const std::string& reason) {
+    if (std::exchange(connection.is_over, true)) return;
+    connection.link.reset();
+    connection.alarm.cancel();
+    if (!std::exchange(connection.is_up, false)) {
+      options_.log("device connection: " + reason);
+      return;
+    }
+    options_.log(fmt::format("device \"{}\" disconnected: {}", connection.session.device(), reason));
+    owner_.OnDeviceDown(connection.session.device(), reason);
+  }
+
+  // Removes what is over, later: the caller may still be inside it.
+  void Sweep() {
+    for (Connection& connection : connections_) {
+      if (!connection.is_over || connection.is_stepping) continue;
+      connection.is_stepping = true;  // Once.
+      asio::post(io_, [this, self = connection.self] { connections_.erase(self); });
+    }
+  }
+
+  const DeviceGatewayOptions options_;
+  DeviceGatewayOwner& owner_;
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::list<asio::ip::tcp::acceptor> tcp_listeners_;
+  std::list<asio::local::stream_protocol::acceptor> unix_listeners_;
+  std::vector<std::string> socket_files_;
+  std::list<Connection> connections_;
+  std::map<std::string, v1::Desired> desired_;
+  std::thread thread_;  // Last: it uses all of the above.
+};
+
+DeviceGateway::DeviceGateway(DeviceGatewayOptions options, DeviceGatewayOwner& owner)
+    : impl_(std::make_unique<Impl>(std::move(options), owner)) {}
+DeviceGateway::~DeviceGateway() = default;
+
+StatusOr<Endpoint> DeviceGateway::Listen(const Endpoint& endpoint) {
+  return impl_->Ask([&] { return impl_->Listen(endpoint); });
+}
+void DeviceGateway::Adopt(int fd) { impl_->Adopt(fd); }
+
+StatusOr<int> DeviceGateway::MakeSocketPair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Unavailable(fmt::format("connect device in this process: {}", std::strerror(errno)));
+  }
+  impl_->Adopt(ends[0]);
+  return ends[1];
+}
+
+Status DeviceGateway::SetDesired(const std::string& device, v1::Desired desired) {
+  RETURN_IF_ERROR(CheckDesired(desired));
+  impl_->SetDesired(device, std::move(desired));
+  return OkStatus();
+}
+
+void DeviceGateway::Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) {
+  impl_->Acknowledge(device, key, verdict);
+}
+
+}  // namespace lathe

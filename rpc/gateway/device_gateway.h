@@ -1,0 +1,63 @@
+// Where devices connect: listens on loopback or a Unix socket, or takes one end of a socket pair; the same frames on all of them.
+// The shell around DeviceGatewaySession: one thread of its own, no decision.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "proto/lathe/v1/device.pb.h"
+#include "rpc/endpoint.h"
+#include "support/clock.h"
+#include "support/digest.h"
+#include "support/status.h"
+
+namespace lathe {
+
+struct BlobPiece {
+  std::string data;
+  int64_t size = 0;  // Of the whole blob.
+};
+
+// Who takes what devices say. All methods are called on the gateway's thread, one at a time, and should return soon.
+class DeviceGatewayOwner {
+ public:
+  virtual ~DeviceGatewayOwner() = default;
+  // A device connected; a reconnection calls this again, after OnDeviceDown or without.
+  virtual void OnDeviceUp(const v1::Hello& hello) = 0;
+  virtual void OnDeviceHeard(const std::string& device, const v1::Current& current) = 0;
+  virtual void OnDeviceDown(const std::string& device, const std::string& reason) = 0;
+  // Checked for form only. Commit, then DeviceGateway::Acknowledge. May come more than once.
+  virtual void OnResult(const v1::MeasureResult& result) = 0;
+  // Up to `limit` bytes of a blob from `offset`.
+  virtual StatusOr<BlobPiece> ReadBlob(const Digest& digest, int64_t offset, int64_t limit) = 0;
+};
+
+struct DeviceGatewayOptions {
+  std::string build_id;
+  Duration heartbeat = std::chrono::seconds(5);
+  std::function<void(std::string)> log = [](std::string) {};
+};
+
+class DeviceGateway {
+ public:
+  // Starts the thread. `owner` must outlive the gateway.
+  DeviceGateway(DeviceGatewayOptions options, DeviceGatewayOwner& owner);
+  ~DeviceGateway();  // Closes every connection; the owner is not called any more.
+  DeviceGateway(const DeviceGateway&) = delete;
+
+  // Thread-safe, all of these.
+  // Returns where devices can dial (a port of 0 is replaced by the real one). Unavailable if the place is taken.
+  StatusOr<Endpoint> Listen(const Endpoint& endpoint);
+  void Adopt(int fd);                   // A connected socket, e.g. one end of MakeSocketPair.
+  StatusOr<int> MakeSocketPair();       // Adopts one end and returns the other, for a device in this process.
+  // From now on, also after reconnections, until called again. Valid as CheckDesired defines it, else InvalidArgument.
+  Status SetDesired(const std::string& device, v1::Desired desired);
+  void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,204 @@
+#include "rpc/gateway/device_gateway_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+constexpr Duration kHelloWithin = std::chrono::seconds(5);
+constexpr size_t kMaxTransfers = 16;
+
+Status CheckHello(const v1::Hello& hello) {
+  RETURN_IF_ERROR(CheckDeviceName("device name", hello.facts().name()));
+  RETURN_IF_ERROR(CheckDeviceName("device key", hello.facts().key()));
+  if (hello.epoch_seen() < 0) return InvalidArgument(fmt::format("device \"{}\": epoch {} is negative", hello.facts().name(), hello.epoch_seen()));
+  return OkStatus();
+}
+
+}  // namespace
+
+DeviceGatewaySession::DeviceGatewaySession(GatewaySessionOptions options, TimePoint now)
+    : options_(std::move(options)), last_heard_(now) {}
+
+std::vector<GatewayAction> DeviceGatewaySession::Step(const GatewayEvent& event, TimePoint now) {
+  Actions actions;
+  if (state_ != State::kClosed) std::visit([&](const auto& e) { On(e, now, actions); }, event);
+  return actions;
+}
+
+void DeviceGatewaySession::Close(std::string reason, Actions& actions) {
+  state_ = State::kClosed;
+  actions.push_back(GatewayClose{std::move(reason)});
+}
+
+void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actions& actions) {
+  last_heard_ = now;
+  const DeviceMessage& message = event.message;
+  if (const auto* unknown = std::get_if<UnknownMessage>(&message)) {
+    v1::Unsupported answer;
+    answer.set_type(unknown->type);
+    actions.push_back(GatewaySend{std::move(answer)});
+    return;
+  }
+  if (std::holds_alternative<v1::Unsupported>(message)) return;
+  if (const auto* hello = std::get_if<v1::Hello>(&message)) {
+    if (state_ == State::kGreeting) Greet(*hello, actions);
+    return;
+  }
+  if (state_ != State::kOpen) {
+    return Close(fmt::format("greet device: {} arrived before Welcome was sent; connection closed", DeviceMessageName(message)), actions);
+  }
+  if (const auto* current = std::get_if<v1::Current>(&message)) actions.push_back(DeviceSpoke{*current});
+  else if (const auto* need = std::get_if<v1::NeedBlobs>(&message)) Take(*need, actions);
+  else if (const auto* credit = std::get_if<v1::BlobCredit>(&message)) Take(*credit, actions);
+  else if (const auto* result = std::get_if<v1::MeasureResult>(&message)) Take(*result, actions);
+  else Close(fmt::format("device \"{}\": a device does not send {}; connection closed", device_, DeviceMessageName(message)), actions);
+}
+
+void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
+  if (hello.proto_max() < kDeviceProtocolMin || hello.proto_min() > kDeviceProtocolMax) {
+    v1::VersionMismatch answer;
+    answer.set_device_min(hello.proto_min());
+    answer.set_device_max(hello.proto_max());
+    answer.set_server_min(kDeviceProtocolMin);
+    answer.set_server_max(kDeviceProtocolMax);
+    const bool is_device_older = hello.proto_max() < kDeviceProtocolMin;
+    answer.set_message(fmt::format("greet device: device {} speaks protocol {} to {}, server {} speaks {} to {}; upgrade the {}",
+                                   hello.build_id(), hello.proto_min(), hello.proto_max(), options_.build_id, kDeviceProtocolMin,
+                                   kDeviceProtocolMax, is_device_older ? "device" : "server"));
+    const std::string reason = answer.message();
+    actions.push_back(GatewaySend{std::move(answer)});
+    return Close(reason, actions);
+  }
+  const Status status = CheckHello(hello);
+  if (!status.ok()) return On(DeviceRejected{status.message()}, {}, actions);
+  state_ = State::kDeciding;
+  hello_ = hello;
+  device_ = hello.facts().name();
+  actions.push_back(DeviceArrived{hello});
+}
+
+void DeviceGatewaySession::On(const DeviceRejected& event, TimePoint, Actions& actions) {
+  v1::Refused answer;
+  answer.set_message(event.reason);
+  actions.push_back(GatewaySend{std::move(answer)});
+  Close(event.reason, actions);
+}
+
+void DeviceGatewaySession::On(const DeviceAdmitted& event, TimePoint, Actions& actions) {
+  if (state_ != State::kDeciding) return;
+  state_ = State::kOpen;
+  v1::Welcome welcome;
+  welcome.set_version(std::min(hello_.proto_max(), kDeviceProtocolMax));
+  for (const std::string& feature : hello_.features()) {
+    if (std::find(options_.features.begin(), options_.features.end(), feature) != options_.features.end()) welcome.add_features(feature);
+  }
+  welcome.set_heartbeat_ns(options_.heartbeat.count());
+  welcome.set_max_blob_bytes(kMaxBlobBytes);
+  welcome.set_server_unix_ns(options_.unix_ns);
+  *welcome.mutable_desired() = event.desired;
+  actions.push_back(GatewaySend{std::move(welcome)});
+}
+
+void DeviceGatewaySession::On(const DesiredChanged& event, TimePoint, Actions& actions) {
+  if (state_ == State::kOpen) actions.push_back(GatewaySend{event.desired});
+}
+
+void DeviceGatewaySession::Take(const v1::MeasureResult& message, Actions& actions) {
+  Status status = CheckMeasureResult(message);
+  if (status.ok() && message.device() != device_) {
+    status = InvalidArgument(fmt::format("result of device \"{}\" came from device \"{}\"", message.device(), device_));
+  }
+  if (!status.ok()) return Close(status.message() + "; connection closed", actions);
+  actions.push_back(ResultArrived{message});
+}
+
+void DeviceGatewaySession::On(const ResultCommitted& event, TimePoint, Actions& actions) {
+  if (state_ != State::kOpen) return;
+  v1::ResultAck ack;
+  ack.set_key(std::string(event.key.raw()));
+  ack.set_verdict(event.verdict);
+  actions.push_back(GatewaySend{std::move(ack)});
+}
+
+// ---- Blobs.
+
+void DeviceGatewaySession::Take(const v1::NeedBlobs& message, Actions& actions) {
+  for (const v1::NeedBlobs::Need& need : message.blobs()) {
+    const StatusOr<Digest> digest = Digest::FromBytes(need.digest());
+    if (!digest.ok() || need.offset() < 0) {
+      return Close(fmt::format("device \"{}\": asks for a blob by {} digest bytes from offset {}; connection closed", device_,
+                               need.digest().size(), need.offset()), actions);
+    }
+    const auto same = std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) { return t.digest == *digest; });
+    if (same != transfers_.end()) {
+      same->offset = need.offset();
+      continue;
+    }
+    if (transfers_.size() >= kMaxTransfers) {
+      return Close(fmt::format("device \"{}\": asks for more than {} blobs at once; connection closed", device_, kMaxTransfers), actions);
+    }
+    transfers_.push_back({*digest, need.offset(), next_stream_});
+    next_stream_ = next_stream_ == UINT32_MAX ? 1 : next_stream_ + 1;
+  }
+  ReadNext(actions);
+}
+
+void DeviceGatewaySession::Take(const v1::BlobCredit& message, Actions& actions) {
+  if (message.bytes() < 0 || credit_ + message.bytes() > kBlobWindowBytes) {
+    return Close(fmt::format("device \"{}\": returns {} bytes of credit, {} are out; connection closed", device_, message.bytes(),
+                             kBlobWindowBytes - credit_), actions);
+  }
+  credit_ += message.bytes();
+  ReadNext(actions);
+}
+
+void DeviceGatewaySession::ReadNext(Actions& actions) {
+  if (is_reading_ || transfers_.empty() || credit_ <= 0) return;
+  is_reading_ = true;
+  actions.push_back(ReadBlob{transfers_.front().digest, transfers_.front().offset, std::min<int64_t>(credit_, kMaxBlobData)});
+}
+
+void DeviceGatewaySession::On(const BlobRead& event, TimePoint, Actions& actions) {
+  is_reading_ = false;
+  const auto it = std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) { return t.digest == event.digest; });
+  if (it == transfers_.end() || it->offset != event.offset) return ReadNext(actions);  // Asked anew from elsewhere meanwhile.
+  if (!event.status.ok()) {
+    v1::BlobUnavailable answer;
+    answer.set_digest(std::string(event.digest.raw()));
+    answer.set_message(event.status.message());
+    actions.push_back(GatewaySend{std::move(answer)});
+    transfers_.erase(it);
+    return ReadNext(actions);
+  }
+  v1::BlobChunk chunk;
+  chunk.set_digest(std::string(event.digest.raw()));
+  chunk.set_offset(event.offset);
+  chunk.set_data(event.data);
+  credit_ -= static_cast<int64_t>(event.data.size());
+  it->offset += static_cast<int64_t>(event.data.size());
+  actions.push_back(GatewaySend{std::move(chunk), it->stream});
+  if (it->offset >= event.size || event.data.empty()) transfers_.erase(it);
+  ReadNext(actions);
+}
+
+// ---- Time.
+
+void DeviceGatewaySession::On(const GatewayTime&, TimePoint now, Actions& actions) {
+  const Duration limit = state_ == State::kOpen ? options_.silence_limit : kHelloWithin;
+  if (now - last_heard_ < limit) return;
+  Close(state_ == State::kGreeting ? std::string("greet device: no Hello within 5 s; connection closed")
+                                   : fmt::format("device \"{}\": silent for {} s; connection closed", device_,
+                                                 std::chrono::duration_cast<std::chrono::seconds>(limit).count()), actions);
+}
+
+std::optional<TimePoint> DeviceGatewaySession::NextDeadline() const {
+  if (state_ == State::kClosed) return std::nullopt;
+  return last_heard_ + (state_ == State::kOpen ? options_.silence_limit : kHelloWithin);
+}
+
+}  // namespace lathe

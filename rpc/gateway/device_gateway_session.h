@@ -1,0 +1,85 @@
+// The server's side of one connection of a device: greets it, passes on what is desired, streams blobs within the credit window,
+// hands results up and acknowledges them after the commit. step(event, now) -> actions; no I/O, no thread, no clock.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rpc/device_message.h"
+#include "support/clock.h"
+#include "support/digest.h"
+#include "support/status.h"
+
+namespace lathe {
+
+// Events.
+struct GatewayReceived { DeviceMessage message; };
+struct DeviceAdmitted { v1::Desired desired; };       // Answers DeviceArrived.
+struct DeviceRejected { std::string reason; };        // Answers DeviceArrived.
+struct DesiredChanged { v1::Desired desired; };       // Replaces the former one.
+struct BlobRead { Digest digest; int64_t offset; Status status; std::string data; int64_t size; };  // Answers ReadBlob.
+struct ResultCommitted { Digest key; v1::AckVerdict verdict; };
+struct GatewayTime {};
+using GatewayEvent = std::variant<GatewayReceived, DeviceAdmitted, DeviceRejected, DesiredChanged, BlobRead, ResultCommitted, GatewayTime>;
+
+// Actions, to be done in order.
+struct GatewaySend { DeviceMessage message; uint32_t stream = 0; };
+struct DeviceArrived { v1::Hello hello; };            // Answer with DeviceAdmitted or DeviceRejected.
+struct DeviceSpoke { v1::Current current; };          // A sign of life, with what is so.
+struct ResultArrived { v1::MeasureResult result; };   // Checked; commit it, then answer with ResultCommitted.
+struct ReadBlob { Digest digest; int64_t offset; int64_t limit; };
+struct GatewayClose { std::string reason; };          // After what was sent. The session is over.
+using GatewayAction = std::variant<GatewaySend, DeviceArrived, DeviceSpoke, ResultArrived, ReadBlob, GatewayClose>;
+
+struct GatewaySessionOptions {
+  std::string build_id;
+  Duration heartbeat = std::chrono::seconds(5);
+  Duration silence_limit = std::chrono::seconds(30);  // Then the connection is closed.
+  std::vector<std::string> features;
+  int64_t unix_ns = 0;                                // Told to the device, for display.
+};
+
+class DeviceGatewaySession {
+ public:
+  DeviceGatewaySession(GatewaySessionOptions options, TimePoint now);
+
+  std::vector<GatewayAction> Step(const GatewayEvent& event, TimePoint now);
+  std::optional<TimePoint> NextDeadline() const;  // When Step(GatewayTime) is due.
+  const std::string& device() const { return device_; }  // Empty before Hello.
+  bool is_open() const { return state_ == State::kOpen; }
+
+ private:
+  enum class State { kGreeting, kDeciding, kOpen, kClosed };
+  struct Transfer { Digest digest; int64_t offset; uint32_t stream; };
+  using Actions = std::vector<GatewayAction>;
+
+  void On(const GatewayReceived& event, TimePoint now, Actions& actions);
+  void On(const DeviceAdmitted& event, TimePoint now, Actions& actions);
+  void On(const DeviceRejected& event, TimePoint now, Actions& actions);
+  void On(const DesiredChanged& event, TimePoint now, Actions& actions);
+  void On(const BlobRead& event, TimePoint now, Actions& actions);
+  void On(const ResultCommitted& event, TimePoint now, Actions& actions);
+  void On(const GatewayTime& event, TimePoint now, Actions& actions);
+  void Greet(const v1::Hello& hello, Actions& actions);
+  void Take(const v1::NeedBlobs& message, Actions& actions);
+  void Take(const v1::BlobCredit& message, Actions& actions);
+  void Take(const v1::MeasureResult& message, Actions& actions);
+  void ReadNext(Actions& actions);
+  void Close(std::string reason, Actions& actions);
+
+  const GatewaySessionOptions options_;
+  State state_ = State::kGreeting;
+  std::string device_;
+  v1::Hello hello_;
+  TimePoint last_heard_;
+  std::deque<Transfer> transfers_;  // The first one is being read; in the order asked for.
+  bool is_reading_ = false;
+  int64_t credit_ = kBlobWindowBytes;
+  uint32_t next_stream_ = 1;
+};
+
+}  // namespace lathe

@@ -1,0 +1,208 @@
+#include "support/blob_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+namespace fs = std::filesystem;
+
+class File {
+ public:
+  File(const std::string& path, int flags) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  ~File() { if (fd_ >= 0) close(fd_); }
+  File(const File&) = delete;
+  bool ok() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Status FileError(std::string_view verb, const std::string& path) {
+  const int error = errno;
+  const auto code = error == ENOSPC || error == EDQUOT ? StatusCode::kResourceExhausted
+                    : error == ENOENT                  ? StatusCode::kNotFound
+                                                       : StatusCode::kUnavailable;
+  return Status(code, fmt::format("{} {}: {}", verb, path, std::strerror(error)));
+}
+
+Status WriteAll(const File& file, const std::string& path, std::string_view data, int64_t offset) {
+  while (!data.empty()) {
+    const ssize_t written = pwrite(file.fd(), data.data(), data.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return FileError("write", path);
+    data.remove_prefix(static_cast<size_t>(written));
+    offset += written;
+  }
+  return OkStatus();
+}
+
+StatusOr<Digest> DigestOfFile(const std::string& path) {
+  const File file(path, O_RDONLY);
+  if (!file.ok()) return FileError("open", path);
+  Sha256Stream stream;
+  std::string buffer(256 << 10, '\0');
+  while (true) {
+    const ssize_t got = read(file.fd(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError("read", path);
+    if (got == 0) return stream.Finish();
+    stream.Update(std::string_view(buffer).substr(0, static_cast<size_t>(got)));
+  }
+}
+
+Status Rename(const std::string& from, const std::string& to) {
+  return std::rename(from.c_str(), to.c_str()) == 0 ? OkStatus() : FileError("rename", from);
+}
+
+}  // namespace
+
+StatusOr<BlobStore> BlobStore::Open(std::string directory, int64_t limit_bytes) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return Unavailable(fmt::format("open blob store {}: {}", directory, error.message()));
+  BlobStore store(std::move(directory), limit_bytes);
+  RETURN_IF_ERROR(store.TakeInFolder());
+  RETURN_IF_ERROR(store.MakeRoom(0));
+  return store;
+}
+
+Status BlobStore::TakeInFolder() {
+  struct Found { fs::file_time_type used; Digest digest; int64_t size; };
+  std::vector<Found> found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
+    const std::string name = entry.path().filename().string();
+    const StatusOr<Digest> digest = Digest::FromHex(name);
+    if (digest.ok()) {
+      std::error_code ignored;
+      found.push_back({entry.last_write_time(ignored), *digest, static_cast<int64_t>(entry.file_size(ignored))});
+    } else if (name.ends_with(".tmp")) {
+      std::error_code ignored;
+      fs::remove(entry.path(), ignored);
+    }
+  }
+  if (error) return Unavailable(fmt::format("read blob store {}: {}", directory_, error.message()));
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
+  for (const Found& blob : found) Remember(blob.digest, blob.size);
+  return OkStatus();
+}
+
+StatusOr<Digest> BlobStore::Put(std::string_view content) {
+  const Digest digest = Sha256(content);
+  if (const auto it = blobs_.find(digest); it != blobs_.end()) {
+    Touch(it->second);
+    return digest;
+  }
+  RETURN_IF_ERROR(MakeRoom(static_cast<int64_t>(content.size())));
+  const std::string temporary = FinalPath(digest) + ".tmp";
+  {
+    const File file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file.ok()) return FileError("create", temporary);
+    RETURN_IF_ERROR(WriteAll(file, temporary, content, 0));
+  }
+  RETURN_IF_ERROR(Rename(temporary, FinalPath(digest)));
+  Remember(digest, static_cast<int64_t>(content.size()));
+  return digest;
+}
+
+StatusOr<std::string> BlobStore::Path(const Digest& digest) {
+  const auto it = blobs_.find(digest);
+  if (it == blobs_.end()) return NotFound(fmt::format("blob {}: not in {}", digest.ToHex(), directory_));
+  Touch(it->second);
+  return FinalPath(digest);
+}
+
+StatusOr<std::string> BlobStore::Read(const Digest& digest, int64_t offset, int64_t limit) const {
+  ASSIGN_OR_RETURN(const int64_t size, Size(digest));
+  if (offset < 0 || offset > size) {
+    return Status(StatusCode::kOutOfRange, fmt::format("read blob {}: offset {}, size is {}", digest.ToHex(), offset, size));
+  }
+  const std::string path = FinalPath(digest);
+  const File file(path, O_RDONLY);
+  if (!file.ok()) return FileError("open", path);
+  std::string data(static_cast<size_t>(std::min(limit, size - offset)), '\0');
+  size_t got = 0;
+  while (got < data.size()) {
+    const ssize_t n = pread(file.fd(), data.data() + got, data.size() - got, offset + static_cast<int64_t>(got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return FileError("read", path);
+    if (n == 0) return DataLoss(fmt::format("read {}: the file became shorter than {} bytes", path, size));
+    got += static_cast<size_t>(n);
+  }
+  return data;
+}
+
+StatusOr<int64_t> BlobStore::Size(const Digest& digest) const {
+  const auto it = blobs_.find(digest);
+  if (it == blobs_.end()) return NotFound(fmt::format("blob {}: not in {}", digest.ToHex(), directory_));
+  return it->second.size;
+}
+
+int64_t BlobStore::PartialSize(const Digest& digest) const {
+  struct stat info {};
+  return stat(PartPath(digest).c_str(), &info) == 0 ? info.st_size : 0;
+}
+
+StatusOr<bool> BlobStore::Append(const Digest& digest, int64_t offset, std::string_view data, int64_t total) {
+  if (Contains(digest)) return true;
+  const int64_t held = PartialSize(digest), end = offset + static_cast<int64_t>(data.size());
+  if (offset != held) {
+    return FailedPrecondition(fmt::format("append to blob {}: offset {}, {} bytes are held; resume there", digest.ToHex(), offset, held));
+  }
+  if (end > total) return InvalidArgument(fmt::format("append to blob {}: {} bytes, its size is {}", digest.ToHex(), end, total));
+  if (offset == 0) RETURN_IF_ERROR(MakeRoom(total));
+  const std::string part = PartPath(digest);
+  {
+    const File file(part, O_WRONLY | O_CREAT);
+    if (!file.ok()) return FileError("create", part);
+    RETURN_IF_ERROR(WriteAll(file, part, data, offset));
+  }
+  if (end < total) return false;
+  ASSIGN_OR_RETURN(const Digest actual, DigestOfFile(part));
+  if (actual != digest) {
+    unlink(part.c_str());
+    return DataLoss(fmt::format("blob {}: the {} bytes received have digest {}; fetch it again", digest.ToHex(), total, actual.ToHex()));
+  }
+  RETURN_IF_ERROR(Rename(part, FinalPath(digest)));
+  Remember(digest, total);
+  return true;
+}
+
+void BlobStore::Unpin(const Digest& digest) {
+  const auto it = pins_.find(digest);
+  if (it != pins_.end() && --it->second == 0) pins_.erase(it);
+}
+
+Status BlobStore::MakeRoom(int64_t bytes) {
+  if (limit_bytes_ <= 0) return OkStatus();
+  for (auto it = uses_.begin(); it != uses_.end() && bytes_ + bytes > limit_bytes_;) {
+    const Digest digest = *it++;
+    if (pins_.contains(digest)) continue;
+    const auto blob = blobs_.find(digest);
+    unlink(FinalPath(digest).c_str());
+    bytes_ -= blob->second.size;
+    uses_.erase(blob->second.use);
+    blobs_.erase(blob);
+  }
+  if (bytes_ + bytes <= limit_bytes_) return OkStatus();
+  return ResourceExhausted(fmt::format("blob store {}: {} bytes asked for, {} of {} are in use; raise the limit", directory_, bytes,
+                                       bytes_, limit_bytes_));
+}
+
+void BlobStore::Remember(const Digest& digest, int64_t size) {
+  blobs_[digest] = {size, uses_.insert(uses_.end(), digest)};
+  bytes_ += size;
+}
+
+}  // namespace lathe

@@ -1,0 +1,79 @@
+#include "support/blob_store.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+class BlobStoreTest : public testing::Test {
+ protected:
+  BlobStoreTest() {
+    std::string path = testing::TempDir() + "/blobsXXXXXX";
+    directory_ = mkdtemp(path.data());
+  }
+  ~BlobStoreTest() override { std::filesystem::remove_all(directory_); }
+  BlobStore Open(int64_t limit = 0) {
+    StatusOr<BlobStore> store = BlobStore::Open(directory_, limit);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return *std::move(store);
+  }
+  std::string directory_;
+};
+
+TEST_F(BlobStoreTest, FindsAfterReopeningWhatWasPut) {
+  const Digest digest = *Open().Put("hello");
+  BlobStore store = Open();
+  EXPECT_EQ(*store.Read(digest, 1, 3), "ell");
+  EXPECT_EQ(std::filesystem::file_size(*store.Path(digest)), 5u);
+  EXPECT_THAT(store.Read(digest, 6, 1).status().message(), HasSubstr("offset 6, size is 5"));
+}
+
+TEST_F(BlobStoreTest, GivesANameOnlyToCheckedContent) {
+  BlobStore store = Open();
+  const Digest digest = Sha256("abcdef");
+  EXPECT_FALSE(*store.Append(digest, 0, "abc", 6));
+  EXPECT_EQ(store.Path(digest).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(*store.Append(digest, 3, "def", 6));
+  EXPECT_EQ(*store.Read(digest, 0, 100), "abcdef");
+  const Digest other = Sha256("other");
+  EXPECT_THAT(store.Append(other, 0, "wrong", 5).status().message(), HasSubstr("fetch it again"));
+  EXPECT_EQ(store.PartialSize(other), 0);
+}
+
+TEST_F(BlobStoreTest, ResumesAPartAfterReopening) {
+  const Digest digest = Sha256("abcdef");
+  EXPECT_FALSE(*Open().Append(digest, 0, "abcd", 6));
+  BlobStore store = Open();
+  EXPECT_EQ(store.PartialSize(digest), 4);
+  EXPECT_THAT(store.Append(digest, 3, "def", 6).status().message(), HasSubstr("offset 3, 4 bytes are held"));
+  EXPECT_TRUE(*store.Append(digest, 4, "ef", 6));
+}
+
+TEST_F(BlobStoreTest, EvictsTheLeastRecentlyUsedUnlessPinned) {
+  BlobStore store = Open(10);
+  const Digest a = *store.Put("aaaa"), b = *store.Put("bbbb");
+  ASSERT_TRUE(store.Path(a).ok());  // Now b is the older one.
+  const Digest c = *store.Put("cccc");
+  EXPECT_TRUE(store.Contains(a));
+  EXPECT_FALSE(store.Contains(b));
+  store.Pin(a);
+  store.Pin(c);
+  EXPECT_THAT(store.Put("dddd").status().message(), HasSubstr("4 bytes asked for, 8 of 10 are in use"));
+  store.Unpin(a);
+  EXPECT_TRUE(store.Put("dddd").ok());
+  EXPECT_FALSE(store.Contains(a));
+  EXPECT_EQ(store.bytes(), 8);
+}
+
+TEST_F(BlobStoreTest, RefusesMoreThanTheSizeAnnounced) {
+  BlobStore store = Open();
+  EXPECT_THAT(store.Append(Sha256("x"), 0, "xyz", 2).status().message(), HasSubstr("3 bytes, its size is 2"));
+}
+
+}  // namespace
+}  // namespace lathe

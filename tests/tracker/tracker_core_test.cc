@@ -1,0 +1,188 @@
+#include "tracker/tracker_core.h"
+
+#include <gmock/gmock.h>
+
+namespace lathe {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+constexpr TimePoint kStart{seconds(1000)};
+
+template <typename T>
+std::vector<T> Only(const std::vector<TrackerAction>& actions) {
+  std::vector<T> found;
+  for (const TrackerAction& action : actions) {
+    if (const T* match = std::get_if<T>(&action)) found.push_back(*match);
+  }
+  return found;
+}
+
+class TrackerTest : public testing::Test {
+ protected:
+  std::vector<TrackerAction> Step(const TrackerEvent& event) { return tracker_.Step(event, now_); }
+  void Connect(const std::string& name, const std::string& key = "local", int64_t epoch = 0) {
+    Step(DeviceReported{{name, key, "{}", epoch}});
+  }
+  // Time goes on in heartbeats of all devices.
+  void Live(seconds time, const std::vector<std::string>& devices) {
+    for (seconds done{0}; done < time; done += seconds(5)) {
+      now_ += seconds(5);
+      for (const std::string& device : devices) Step(DeviceHeard{device});
+    }
+  }
+  LeaseRecord Grant(const std::string& request, const std::string& key = "local") {
+    const auto grants = Only<PersistGrant>(Step(LeaseRequested{request, key}));
+    EXPECT_EQ(grants.size(), 1u);
+    const auto answers = Only<AnswerGranted>(Step(GrantCommitted{grants[0].lease.device, request, OkStatus(), ++epoch_}));
+    EXPECT_EQ(answers.size(), 1u);
+    return answers[0].lease;
+  }
+  TimePoint now_ = kStart;
+  int64_t epoch_ = 0;
+  TrackerCore tracker_{TrackerSnapshot{}, kStart};
+};
+
+TEST_F(TrackerTest, AnswersAGrantOnlyAfterTheCommit) {
+  Connect("a");
+  const auto actions = Step(LeaseRequested{"r1", "local"});
+  EXPECT_EQ(Only<PersistGrant>(actions).size(), 1u);
+  EXPECT_TRUE(Only<AnswerGranted>(actions).empty());
+  EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
+  const auto answers = Only<AnswerGranted>(Step(GrantCommitted{"a", "r1", OkStatus(), 5}));
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].lease, (LeaseRecord{"a", 5, "r1", "local"}));
+}
+
+TEST_F(TrackerTest, RequestsAskedTwiceAreOneRequest) {
+  Connect("a");
+  const LeaseRecord lease = Grant("r1");
+  const auto again = Only<AnswerGranted>(Step(LeaseRequested{"r1", "local"}));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].lease, lease);
+  Step(LeaseRequested{"r2", "local"});
+  Step(LeaseRequested{"r2", "local"});
+  Step(LeaseRequested{"r3", "local"});
+  EXPECT_THAT(tracker_.WhyWaiting("r3"), HasSubstr("1 before it in line"));
+}
+
+TEST_F(TrackerTest, ServesTheOldestFirst) {
+  Connect("a");
+  const LeaseRecord lease = Grant("r1");
+  Step(LeaseRequested{"r2", "local"});
+  Step(LeaseRequested{"r3", "local"});
+  const auto next = Only<PersistGrant>(Step(LeaseReleased{"a", lease.epoch}));
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].lease.request_id, "r2");
+}
+
+TEST_F(TrackerTest, EndsALeaseThatIsNotRenewed) {
+  Connect("a");
+  const LeaseRecord lease = Grant("r1");
+  Live(seconds(10), {"a"});
+  EXPECT_EQ(Only<AnswerRenewed>(Step(LeaseRenewed{"a", lease.epoch})).size(), 1u);
+  Live(seconds(25), {"a"});
+  EXPECT_NE(tracker_.LeaseOf("a"), nullptr);
+  now_ += seconds(5);
+  const auto actions = Step(LeaseRenewed{"a", lease.epoch});  // Too late: it must not revive.
+  ASSERT_EQ(Only<PersistEnd>(actions).size(), 1u);
+  EXPECT_EQ(Only<PersistEnd>(actions)[0].why, LeaseEnd::kExpired);
+  EXPECT_THAT(Only<AnswerEnded>(actions).at(0).reason, HasSubstr("not renewed for 30 s"));
+  EXPECT_TRUE(Only<AnswerRenewed>(actions).empty());
+}
+
+TEST_F(TrackerTest, IgnoresAReleaseOfAFormerEpoch) {
+  Connect("a");
+  const LeaseRecord first = Grant("r1");
+  Step(LeaseReleased{"a", first.epoch});
+  const LeaseRecord second = Grant("r2");
+  EXPECT_TRUE(Step(LeaseReleased{"a", first.epoch}).empty());
+  EXPECT_EQ(tracker_.LeaseOf("a")->epoch, second.epoch);
+}
+
+TEST_F(TrackerTest, SuspectsASilentDeviceThenLosesIt) {
+  Connect("a");
+  const LeaseRecord lease = Grant("r1");
+  now_ += seconds(10);
+  Step(LeaseRenewed{"a", lease.epoch});
+  now_ += seconds(5);
+  EXPECT_EQ(Only<DeviceChange>(Step(TimePassed{})).at(0).to, DeviceState::kSuspect);
+  EXPECT_NE(tracker_.LeaseOf("a"), nullptr);
+  now_ += seconds(15);
+  const auto actions = Step(TimePassed{});
+  EXPECT_EQ(Only<DeviceChange>(actions).at(0).to, DeviceState::kLost);
+  EXPECT_THAT(Only<AnswerEnded>(actions).at(0).reason, HasSubstr("device lost: silent for 30 s"));
+}
+
+TEST_F(TrackerTest, GivesNoLeaseOfASuspectOrDisconnectedDevice) {
+  Connect("a");
+  Step(DeviceLeft{"a"});
+  EXPECT_TRUE(Only<PersistGrant>(Step(LeaseRequested{"r1", "local"})).empty());
+  EXPECT_EQ(tracker_.WhyWaiting("r1"), "needs device key \"local\"; known keys: \"local\" (1, 1 not connected)");
+  EXPECT_EQ(Only<PersistGrant>(Step(DeviceReported{{"a", "local", "{}", 0}})).size(), 1u);
+}
+
+TEST_F(TrackerTest, SaysWhyARequestWaits) {
+  Step(LeaseRequested{"r0", "pi4"});
+  EXPECT_EQ(tracker_.WhyWaiting("r0"), "needs device key \"pi4\"; known keys: none; connect a device");
+  Connect("a");
+  Connect("b");
+  Grant("r1");
+  EXPECT_EQ(tracker_.WhyWaiting("r0"), "needs device key \"pi4\"; known keys: \"local\" (2, 1 leased)");
+  EXPECT_EQ(tracker_.WhyWaiting("r1"), "");
+}
+
+TEST_F(TrackerTest, KeepsTheRequestInLineWhenTheStoreFails) {
+  Connect("a");
+  Step(LeaseRequested{"r1", "local"});
+  Step(LeaseRequested{"r2", "local"});
+  EXPECT_TRUE(Step(GrantCommitted{"a", "r1", Unavailable("commit: disk full"), 0}).empty());
+  now_ += seconds(1);
+  const auto again = Only<PersistGrant>(Step(TimePassed{}));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].lease.request_id, "r1");
+}
+
+TEST_F(TrackerTest, ReleasesALeaseThatWasWithdrawnDuringItsCommit) {
+  Connect("a");
+  Step(LeaseRequested{"r1", "local"});
+  Step(RequestWithdrawn{"r1"});
+  const auto actions = Step(GrantCommitted{"a", "r1", OkStatus(), 1});
+  EXPECT_TRUE(Only<AnswerGranted>(actions).empty());
+  EXPECT_EQ(Only<PersistEnd>(actions).size(), 1u);
+}
+
+TEST_F(TrackerTest, RaisesTheEpochOverWhatTheDeviceHasSeen) {  // The database was restored from an older copy.
+  Connect("a", "local", 41);
+  EXPECT_EQ(Only<PersistGrant>(Step(LeaseRequested{"r1", "local"})).at(0).epoch_floor, 41);
+}
+
+TEST_F(TrackerTest, TakesADeviceBackWhenItsKeyChanges) {
+  Connect("a");
+  Grant("r1");
+  const auto actions = Step(DeviceReported{{"a", "pi4", "{}", 1}});
+  EXPECT_THAT(Only<AnswerEnded>(actions).at(0).reason, HasSubstr("another key"));
+}
+
+TEST(TrackerRestart, KeepsLiveLeasesForTheirHoldersAndGrantsNothingUnreported) {
+  TrackerCore tracker({{{"a", "local", "{}", 7}, {"b", "local", "{}", 3}}, {{"a", 7, "r1", "local"}}}, kStart);
+  EXPECT_TRUE(Only<PersistGrant>(tracker.Step(LeaseRequested{"r2", "local"}, kStart)).empty());
+  const auto back = Only<AnswerGranted>(tracker.Step(LeaseRequested{"r1", "local"}, kStart));
+  ASSERT_EQ(back.size(), 1u);
+  EXPECT_EQ(back[0].lease.epoch, 7);
+  // The leased one comes back and stays leased; the other comes back and is granted.
+  EXPECT_TRUE(Only<PersistGrant>(tracker.Step(DeviceReported{{"a", "local", "{}", 7}}, kStart)).empty());
+  EXPECT_EQ(Only<PersistGrant>(tracker.Step(DeviceReported{{"b", "local", "{}", 3}}, kStart)).at(0).lease.request_id, "r2");
+}
+
+TEST(TrackerRestart, LosesDevicesThatDoNotComeBack) {
+  TrackerCore tracker({{{"a", "local", "{}", 7}}, {{"a", 7, "r1", "local"}}}, kStart);
+  ASSERT_EQ(tracker.NextDeadline(), kStart + seconds(30));
+  const auto actions = tracker.Step(TimePassed{}, kStart + seconds(30));
+  EXPECT_EQ(Only<AnswerEnded>(actions).size(), 1u);
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,209 @@
+// What a late, doubled or foreign message may do: nothing, except add data.
+#include "store_testing.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+using S = TrialState;
+
+class FencingTest : public testing::Test {
+ protected:
+  std::unique_ptr<Store> owner_ = *SqliteStore::OpenInMemory(kNow);
+  Store& store_ = *owner_;
+  Scene scene_{store_};
+};
+
+// What happens between the claim that a result belongs to and its arrival.
+enum class Before {
+  kNothing,
+  kSameResult,
+  kLeaseReleased,
+  kLeaseExpired,
+  kDeviceLost,
+  kClaimedAgain,
+  kFinishedByAnother,
+  kCancelled
+};
+struct ResultCase {
+  const char* name;
+  Before before;
+  bool other_module;
+  Ack ack;
+  bool kept;            // As a record.
+  int64_t trials_done;  // Afterwards.
+  S state;              // Afterwards.
+};
+
+class ResultFenceTest : public FencingTest, public testing::WithParamInterface<ResultCase> {
+ protected:
+  void Happen(Before what, const RunResult& result) {
+    switch (what) {
+      case Before::kNothing:
+        return;
+      case Before::kSameResult:
+        EXPECT_EQ(store_.CommitResult(result, scene_.now)->ack, Ack::kAccepted);
+        return;
+      case Before::kLeaseReleased:
+        EXPECT_TRUE(store_.EndLease(result.device_id, result.epoch, LeaseState::kReleased, scene_.now).ok());
+        return;
+      case Before::kLeaseExpired:
+        EXPECT_EQ(store_.ExpireLeases(scene_.now += 60 * kSecond)->size(), 1u);
+        return;
+      case Before::kDeviceLost:
+        EXPECT_EQ(store_.LoseDevice(result.device_id, scene_.now)->size(), 1u);
+        return;
+      case Before::kClaimedAgain:
+      case Before::kFinishedByAnother: {
+        EXPECT_TRUE(store_.EndLease(result.device_id, result.epoch, LeaseState::kReleased, scene_.now).ok());
+        scene_.Lease();
+        const TrialRow again = scene_.Run(result.trial_id);
+        if (what == Before::kClaimedAgain) return;
+        EXPECT_EQ(store_.CommitResult(scene_.ResultOf(again, 500), scene_.now)->ack, Ack::kAccepted);
+        return;
+      }
+      case Before::kCancelled:
+        EXPECT_TRUE(store_.CancelJob(scene_.job_id, "", scene_.now).ok());
+        return;
+    }
+  }
+};
+
+TEST_P(ResultFenceTest, CountsOnlyTheCurrentAttempt) {
+  scene_.Lease();
+  const TrialRow claim = scene_.Run(scene_.Build(1));
+  RunResult result = scene_.ResultOf(claim, 1000);
+  Happen(GetParam().before, result);
+  if (GetParam().other_module) result.module_digest = Sha256("another");
+  const int64_t records = store_.Stats()->records;
+  const auto answer = store_.CommitResult(result, scene_.now);
+  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
+  EXPECT_EQ(answer->ack, GetParam().ack);
+  EXPECT_EQ(store_.Stats()->records - records, GetParam().kept ? 1 : 0);
+  if (GetParam().kept) {
+    EXPECT_EQ(store_.ListRecords({records, 1})->front().late, GetParam().ack == Ack::kStale);
+  }
+  EXPECT_EQ(scene_.Counts().trials_done, GetParam().trials_done);
+  EXPECT_EQ(scene_.StateOf(claim.id), GetParam().state);
+  // Whatever the first answer was, saying it again changes nothing.
+  const int64_t after = store_.Stats()->records;
+  EXPECT_NE(store_.CommitResult(result, scene_.now)->ack, Ack::kAccepted);
+  EXPECT_EQ(store_.Stats()->records, after);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ResultFenceTest,
+    testing::Values(ResultCase{"Current", Before::kNothing, false, Ack::kAccepted, true, 1, S::kOk},
+                    ResultCase{"SentTwice", Before::kSameResult, false, Ack::kDuplicate, false, 1, S::kOk},
+                    ResultCase{"LeaseReleased", Before::kLeaseReleased, false, Ack::kStale, true, 0, S::kMeasureQueued},
+                    ResultCase{"LeaseExpired", Before::kLeaseExpired, false, Ack::kStale, true, 0, S::kMeasureQueued},
+                    ResultCase{"DeviceLost", Before::kDeviceLost, false, Ack::kStale, true, 0, S::kMeasureQueued},
+                    ResultCase{"ClaimedAgain", Before::kClaimedAgain, false, Ack::kStale, true, 0, S::kRunning},
+                    ResultCase{"FinishedByAnother", Before::kFinishedByAnother, false, Ack::kStale, true, 1, S::kOk},
+                    ResultCase{"Cancelled", Before::kCancelled, false, Ack::kStale, true, 0, S::kCancelled},
+                    ResultCase{"LateWithAnotherModule", Before::kLeaseExpired, true, Ack::kStale, false, 0,
+                               S::kMeasureQueued},
+                    ResultCase{"DoneWithAnotherModule", Before::kSameResult, true, Ack::kStale, false, 1, S::kOk}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(FencingTest, RefusesTheCurrentAttemptsResultForAnotherModule) {
+  scene_.Lease();
+  RunResult result = scene_.ResultOf(scene_.Run(scene_.Build(1)), 1000);
+  result.module_digest = Sha256("another");
+  const auto answer = store_.CommitResult(result, kNow);
+  EXPECT_EQ(answer.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(answer.status().message(), HasSubstr("measure that one"));
+}
+
+TEST_F(FencingTest, ALateOkResultMayStillBeTheBest) {
+  scene_.Measure(1, 1000);
+  const TrialRow claim = scene_.Run(scene_.Build(2));
+  ASSERT_TRUE(store_.EndLease(scene_.device_id, scene_.epoch, LeaseState::kReleased, kNow).ok());
+  EXPECT_TRUE(store_.CommitResult(scene_.ResultOf(claim, 10), kNow)->new_best);
+  EXPECT_TRUE((*store_.QueryBest(std::vector{MakeKey()}))[0].record->late);
+}
+
+TEST_F(FencingTest, ForgetsABuildWhoseAttemptWasSuperseded) {
+  const int64_t id = scene_.Propose(1);
+  const TrialRow first = **store_.ClaimForBuild("a", 0, {}, kNow);
+  (void)store_.LoseWorker("a", kNow);
+  const TrialRow second = **store_.ClaimForBuild("b", 0, {}, kNow + kSecond);
+  const auto build = [&](const TrialRow& claim, const char* module) {
+    return store_.CommitBuild({id, claim.attempt, BuiltArtifact{Sha256(module), 1}, ""}, S::kMeasureQueued, kNow)->ack;
+  };
+  EXPECT_EQ(build(first, "x"), Ack::kStale);
+  EXPECT_EQ(scene_.StateOf(id), S::kBuilding);
+  EXPECT_EQ(build(second, "y"), Ack::kAccepted);
+  EXPECT_EQ(build(second, "y"), Ack::kDuplicate);
+  EXPECT_EQ(build(first, "x"), Ack::kStale);
+  EXPECT_EQ(store_.GetTrial(id)->module_digest, Sha256("y"));
+  EXPECT_EQ(store_.GetBlob(Sha256("y"))->refs, 1);
+}
+
+TEST_F(FencingTest, FencesFailuresAndProgressToo) {
+  scene_.Lease();
+  const TrialRow claim = scene_.Claim(scene_.Build(1));
+  EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt - 1, S::kRunning, kNow));
+  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt - 1, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
+  EXPECT_EQ(scene_.StateOf(claim.id), S::kAssigned);
+  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->trial_state,
+            S::kBuildQueued);
+  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->ack, Ack::kStale);
+  EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt, S::kRunning, kNow));
+}
+
+TEST_F(FencingTest, RaisesTheEpochWithEachLeaseAndNeverLowersIt) {
+  const int64_t first = scene_.Lease();
+  ASSERT_TRUE(store_.EndLease(scene_.device_id, first, LeaseState::kReleased, kNow).ok());
+  EXPECT_EQ(scene_.Lease(), first + 1);
+  EXPECT_EQ(store_.RegisterDevice({"rpi4-01", "rpi4", "{}", 0}, kNow)->epoch, first + 1);
+  EXPECT_EQ(store_.RegisterDevice({"rpi4-01", "rpi4", "{}", 40}, kNow)->epoch, 40)
+      << "the device remembers more than the file";
+  ASSERT_TRUE(store_.EndLease(scene_.device_id, first + 1, LeaseState::kReleased, kNow).ok());
+  EXPECT_EQ(scene_.Lease(), 41);
+}
+
+TEST_F(FencingTest, LendsADeviceToOneHolderAtATime) {
+  scene_.Lease(10 * kSecond);
+  const auto second = store_.GrantLease(scene_.device_id, "another", kNow + 60 * kSecond, kNow + kSecond);
+  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.status().message(),
+              HasSubstr("grant lease of device \"rpi4-01\": lent to job for another 9000 ms"));
+  EXPECT_TRUE(store_.GrantLease(scene_.device_id, "another", kNow + 60 * kSecond, kNow + 10 * kSecond).ok())
+      << "it had run out";
+  EXPECT_EQ(store_.ListGrantedLeases()->size(), 1u);
+}
+
+TEST_F(FencingTest, RenewsOnlyALeaseInForceAndNeverShortensIt) {
+  const int64_t epoch = scene_.Lease(10 * kSecond);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 20 * kSecond, kNow)->expires_unix_ns,
+            kNow + 20 * kSecond);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 15 * kSecond, kNow)->expires_unix_ns,
+            kNow + 20 * kSecond);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch - 1, kNow + 60 * kSecond, kNow).code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 60 * kSecond, kNow + 20 * kSecond).code(),
+            StatusCode::kFailedPrecondition);
+}
+
+TEST_F(FencingTest, ClaimsNothingUnderALeaseThatHasEnded) {
+  const int64_t epoch = scene_.Lease(10 * kSecond);
+  scene_.Build(1);
+  const auto late = store_.ClaimForMeasure(scene_.device_id, epoch, {}, kNow + 10 * kSecond);
+  EXPECT_EQ(late.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(late.status().message(), HasSubstr("this lease has ended; ask for a new one"));
+  EXPECT_EQ(store_.ClaimForMeasure(scene_.device_id, epoch + 1, {}, kNow).code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(FencingTest, ReturnsTrialsUncountedWhenALeaseIsGivenBack) {
+  const int64_t epoch = scene_.Lease();
+  const TrialRow claim = scene_.Claim(scene_.Build(1));
+  ASSERT_TRUE(store_.EndLease(scene_.device_id, epoch, LeaseState::kReleased, kNow).ok());
+  ASSERT_TRUE(store_.EndLease(scene_.device_id, epoch, LeaseState::kReleased, kNow).ok());
+  EXPECT_EQ(store_.GetTrial(claim.id)->infra_failures, 0);
+  scene_.Lease();
+  EXPECT_EQ(scene_.Claim(claim.id).attempt, claim.attempt + 1);
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,62 @@
+// Which devices there are and when each was last heard. Pure: no thread, socket or clock; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/clock.h"
+#include "tracker/lease_store.h"
+
+namespace lathe {
+
+inline constexpr Duration kSuspectAfter = std::chrono::seconds(15);
+inline constexpr Duration kLostAfter = std::chrono::seconds(30);
+
+enum class DeviceState {
+  kOnline,   // Connected and heard lately.
+  kSuspect,  // Silent for kSuspectAfter, or its connection closed: keeps its lease, gets no new one.
+  kLost,     // Silent for kLostAfter, or not seen since this process started: its lease has ended.
+};
+std::string_view DeviceStateName(DeviceState state);  // "online"
+
+struct DeviceEntry {
+  DeviceRecord record;
+  DeviceState state = DeviceState::kLost;
+  bool is_connected = false;
+  TimePoint last_heard{};  // Of a restored device: when it was restored.
+};
+
+struct DeviceChange {
+  std::string device;
+  DeviceState from, to;
+  std::string reason;  // "silent for 15 s"
+};
+
+class DeviceRegistry {
+ public:
+  // Rows of the store, at start. They are SUSPECT until they report, LOST if they do not within kLostAfter.
+  void Restore(const std::vector<DeviceRecord>& devices, TimePoint now);
+  // The device connected and said what it is. A higher `record.epoch` than known raises the known one.
+  std::optional<DeviceChange> Report(const DeviceRecord& record, TimePoint now);
+  // Any sign of life. Of an unknown or unconnected device: ignored.
+  std::optional<DeviceChange> Heard(const std::string& name, TimePoint now);
+  std::optional<DeviceChange> Left(const std::string& name, TimePoint now);
+  // What silence has changed by now.
+  std::vector<DeviceChange> PassTime(TimePoint now);
+  // When PassTime would next change something.
+  std::optional<TimePoint> NextDeadline() const;
+  void SetEpoch(const std::string& name, int64_t epoch);
+
+  const DeviceEntry* Find(const std::string& name) const;
+  bool CanTakeLease(const std::string& name) const;  // Connected and online.
+  const std::map<std::string, DeviceEntry>& devices() const { return devices_; }
+
+ private:
+  std::map<std::string, DeviceEntry> devices_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,58 @@
+// What the tracker needs to be durable. Declared here, implemented by the database.
+//
+// What fences is the epoch: who may use a device is the row with its highest one. When a lease runs out is decided by the tracker's
+// memory; the stored time follows it, for readers of the database and for the next start.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/clock.h"
+#include "support/status.h"
+
+namespace lathe {
+
+struct DeviceRecord {
+  std::string name;   // Unique.
+  std::string key;    // The class that jobs ask for.
+  std::string facts;  // What the device said of itself, as JSON text; opaque here.
+  int64_t epoch = 0;  // Of the newest lease; 0: never lent.
+  bool operator==(const DeviceRecord&) const = default;
+};
+
+// A lease is named by (device, epoch). `request_id` was chosen by the holder and names it, e.g. "job-12/0": asking twice is
+// harmless, and a holder that was restarted gets its lease back by asking again.
+struct LeaseRecord {
+  std::string device;
+  int64_t epoch = 0;
+  std::string request_id;
+  std::string key;
+  bool operator==(const LeaseRecord&) const = default;
+};
+
+enum class LeaseEnd { kReleased, kExpired, kRevoked };
+
+struct TrackerSnapshot {
+  std::vector<DeviceRecord> devices;
+  std::vector<LeaseRecord> live_leases;  // At most one per device.
+};
+
+// Every verb is one transaction, durable when it returns. Calls may come from any one thread at a time.
+class LeaseStore {
+ public:
+  virtual ~LeaseStore() = default;
+  // Inserts the device or updates its key and facts; raises its epoch to `device.epoch`, never lowers it.
+  virtual Status PersistDevice(const DeviceRecord& device) = 0;
+  // Ends the device's live lease if there is one, raises its epoch to max(epoch, epoch_floor) + 1, and writes the lease with that
+  // epoch, to run out `ttl` from now. `lease.epoch` is ignored. Returns the new epoch. NotFound if the device has no row.
+  virtual StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) = 0;
+  // The lease now runs out `ttl` from now. FailedPrecondition if it has ended.
+  virtual Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) = 0;
+  // OK also when that lease has ended already.
+  virtual Status PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) = 0;
+  // Devices, and the leases that have neither ended nor run out.
+  virtual StatusOr<TrackerSnapshot> LoadTracker() = 0;
+};
+
+}  // namespace lathe

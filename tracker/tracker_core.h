@@ -1,0 +1,51 @@
+// The tracker: which devices there are, who may use which, until when. The registry and the lease table under one Step; pure,
+// not thread-safe. A shell does the actions in order, feeds the answers back, and calls Step(TimePassed) at NextDeadline().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/clock.h"
+#include "tracker/device_registry.h"
+#include "tracker/lease_store.h"
+#include "tracker/lease_table.h"
+
+namespace lathe {
+
+// Events of the device side, beside the LeaseEvents.
+struct DeviceReported { DeviceRecord record; };  // On connection; record.epoch is the highest that the device has seen.
+struct DeviceHeard { std::string device; };
+struct DeviceLeft { std::string device; };       // Its connection closed.
+using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, LeaseRequested, RequestWithdrawn, LeaseRenewed,
+                                  LeaseReleased, GrantCommitted, TimePassed>;
+
+struct PersistDevice { DeviceRecord record; };
+using TrackerAction =
+    std::variant<PersistDevice, DeviceChange, PersistGrant, PersistRenewal, PersistEnd, AnswerGranted, AnswerRenewed, AnswerEnded>;
+
+class TrackerCore {
+ public:
+  // With what the store holds. No device gets a new lease before it has connected and reported.
+  TrackerCore(const TrackerSnapshot& snapshot, TimePoint now);
+  TrackerCore(const TrackerCore&) = delete;
+
+  std::vector<TrackerAction> Step(const TrackerEvent& event, TimePoint now);
+  std::optional<TimePoint> NextDeadline() const;
+
+  const DeviceRegistry& devices() const { return devices_; }
+  const LeaseRecord* LeaseOf(const std::string& device) const { return leases_.LeaseOf(device); }
+  std::string WhyWaiting(const std::string& request_id) const { return leases_.WhyWaiting(request_id); }
+
+ private:
+  using Actions = std::vector<TrackerAction>;
+  void Report(const DeviceReported& event, TimePoint now, Actions& actions);
+  void Apply(const LeaseEvent& event, TimePoint now, Actions& actions);
+  void Note(const std::optional<DeviceChange>& change, TimePoint now, Actions& actions);
+
+  DeviceRegistry devices_;
+  LeaseTable leases_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,271 @@
+#include "tuner/database/records_json.h"
+
+#include <fmt/core.h>
+
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "lathe.records/1";
+constexpr int kPage = 500;
+constexpr size_t kBatch = 500;
+constexpr size_t kLongestLine = 64u << 20;
+
+Json TimingsToJson(const Timings& t) {
+  return {{"median", t.median_ns},
+          {"min", t.min_ns},
+          {"p90", t.p90_ns},
+          {"mad", t.mad_ns},
+          {"ci", {t.ci_low_ns, t.ci_high_ns}},
+          {"runs", t.runs},
+          {"samples", t.samples_ns}};
+}
+
+Json RecordToJson(const TuningRecord& r) {
+  Json json = {{"kind", "record"},
+               {"result_key", r.result_key.ToHex()},
+               {"workload", r.key.workload.ToHex()},
+               {"target", r.key.target},
+               {"device_class", r.key.device_class},
+               {"cache_regime", r.key.cache_regime},
+               {"codegen", r.key.codegen_version.ToString()},
+               {"policy", r.key.policy_version},
+               {"status", TrialStateName(r.status)},
+               {"trace_digest", r.trace_digest.ToHex()},
+               {"trace", r.trace_json},
+               {"attempt", r.attempt},
+               {"device", r.device},
+               {"epoch", r.epoch},
+               {"seed", r.seed},
+               {"committed_unix_ns", r.committed_unix_ns}};
+  if (r.module_digest.has_value()) json["module"] = r.module_digest->ToHex();
+  if (r.late) json["late"] = true;
+  if (r.timings.has_value()) json["timings_ns"] = TimingsToJson(*r.timings);
+  if (!r.environment.empty()) json["environment"] = r.environment;
+  if (!r.error.empty()) json["error"] = r.error;
+  return json;
+}
+
+void WriteLine(const Json& json, std::ostream& out) {
+  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // A compiler's words may hold any bytes.
+}
+
+// Reads the fields of one line; the first that is missing or of another type is the error, later ones are not looked
+// at.
+class Fields {
+ public:
+  explicit Fields(const Json& json) : json_(json) {}
+
+  std::string Text(const char* name) {
+    return Find(name, "a string", [](const Json& v) { return v.is_string(); }, std::string());
+  }
+  int64_t Integer(const char* name) {
+    return Find(name, "an integer", [](const Json& v) { return v.is_number_integer(); }, int64_t{0});
+  }
+  uint64_t Unsigned(const char* name) {
+    return Find(name, "an integer of 0 or more", [](const Json& v) { return v.is_number_unsigned(); }, uint64_t{0});
+  }
+  double Number(const char* name) {
+    return Find(name, "a number", [](const Json& v) { return v.is_number(); }, 0.0);
+  }
+  std::vector<double> Numbers(const char* name) {
+    return Find(name, "a list of numbers", IsNumbers, std::vector<double>());
+  }
+  std::string MaybeText(const char* name) { return json_.contains(name) ? Text(name) : std::string(); }
+  bool MaybeTrue(const char* name) {
+    return json_.contains(name) && Find(name, "true or false", [](const Json& v) { return v.is_boolean(); }, false);
+  }
+  Digest Sha(const char* name) {
+    const auto digest = Digest::FromHex(Text(name));
+    if (!digest.ok()) Fail(fmt::format("field \"{}\": {}", name, digest.status().message()));
+    return digest.ok() ? *digest : Digest();
+  }
+  void Fail(std::string words) {
+    if (status_.ok()) status_ = InvalidArgument(std::move(words));
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  static bool IsNumbers(const Json& value) {
+    if (!value.is_array()) return false;
+    for (const Json& item : value) {
+      if (!item.is_number()) return false;
+    }
+    return true;
+  }
+  template <typename T, typename Fits>
+  T Find(const char* name, const char* required, Fits fits, T otherwise) {
+    const auto found = json_.find(name);
+    if (found != json_.end() && fits(*found)) return found->template get<T>();
+    Fail(fmt::format("field \"{}\": {} required", name, required));
+    return otherwise;
+  }
+
+  const Json& json_;
+  Status status_;
+};
+
+StatusOr<Timings> TimingsFromJson(const Json& json) {
+  if (!json.is_object()) return InvalidArgument("field \"timings_ns\": an object required");
+  Fields fields(json);
+  Timings t;
+  t.median_ns = fields.Number("median");
+  t.min_ns = fields.Number("min");
+  t.p90_ns = fields.Number("p90");
+  t.mad_ns = fields.Number("mad");
+  const std::vector<double> interval = fields.Numbers("ci");
+  if (interval.size() == 2)
+    t.ci_low_ns = interval[0], t.ci_high_ns = interval[1];
+  else
+    fields.Fail("field \"ci\": a list of two numbers required");
+  t.runs = fields.Integer("runs");
+  t.samples_ns = fields.Numbers("samples");
+  RETURN_IF_ERROR(fields.status());
+  return t;
+}
+
+StatusOr<TuningRecord> RecordFromJson(const Json& json) {
+  Fields fields(json);
+  TuningRecord r;
+  r.result_key = fields.Sha("result_key");
+  r.key = {fields.Sha("workload"),  fields.Text("target"), fields.Text("device_class"), fields.Text("cache_regime"), {},
+           fields.Integer("policy")};
+  const auto codegen = CodegenVersion::Parse(fields.Text("codegen"));
+  if (codegen.ok())
+    r.key.codegen_version = *codegen;
+  else
+    fields.Fail("field \"codegen\": " + codegen.status().message());
+  const auto status = ParseTrialState(fields.Text("status"));
+  if (status.has_value())
+    r.status = *status;
+  else
+    fields.Fail("field \"status\": the name of a terminal trial state required");
+  r.trace_digest = fields.Sha("trace_digest");
+  r.trace_json = fields.Text("trace");
+  r.attempt = fields.Integer("attempt");
+  r.device = fields.Text("device");
+  r.epoch = fields.Integer("epoch");
+  r.seed = fields.Unsigned("seed");
+  r.committed_unix_ns = fields.Integer("committed_unix_ns");
+  if (json.contains("module")) r.module_digest = fields.Sha("module");
+  r.late = fields.MaybeTrue("late");
+  r.environment = fields.MaybeText("environment");
+  r.error = fields.MaybeText("error");
+  RETURN_IF_ERROR(fields.status());
+  if (json.contains("timings_ns")) {
+    ASSIGN_OR_RETURN(r.timings, TimingsFromJson(json["timings_ns"]));
+  }
+  return r;
+}
+
+class Importer {
+ public:
+  Importer(Store& store, int64_t now) : store_(store), now_(now) {}
+
+  Status AddLine(const std::string& line) {
+    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) return InvalidArgument("not a JSON object");
+    const std::string kind = Fields(json).Text("kind");
+    if (!header_seen_) return AddHeader(json, kind);
+    if (kind == "workload") return AddWorkload(json);
+    if (kind == "record") return AddRecord(json);
+    return InvalidArgument(fmt::format("kind \"{}\": \"workload\" or \"record\" required", kind.substr(0, 40)));
+  }
+  Status Flush() {
+    if (batch_.empty()) return OkStatus();
+    ASSIGN_OR_RETURN(const int64_t added, store_.ImportRecords(batch_, now_));
+    counts_.new_records += added;
+    batch_.clear();
+    return OkStatus();
+  }
+  Status Finish() {
+    if (!header_seen_)
+      return InvalidArgument(fmt::format("the file is empty; a first line of format {} required", kFormat));
+    return Flush();
+  }
+  const TransferCounts& counts() const { return counts_; }
+
+ private:
+  Status AddHeader(const Json& json, const std::string& kind) {
+    const std::string format = Fields(json).Text("format");
+    if (kind != "header" || format != kFormat) {
+      return InvalidArgument(
+          fmt::format("format \"{}\", {} required; export again with this version", format.substr(0, 40), kFormat));
+    }
+    header_seen_ = true;
+    return OkStatus();
+  }
+  Status AddWorkload(const Json& json) {
+    Fields fields(json);
+    const Workload workload{fields.Sha("digest"), fields.Text("name"), fields.Text("text")};
+    RETURN_IF_ERROR(fields.status());
+    ++counts_.workloads;
+    return store_.PutWorkload(workload, now_).status();
+  }
+  Status AddRecord(const Json& json) {
+    ASSIGN_OR_RETURN(TuningRecord record, RecordFromJson(json));
+    ++counts_.records;
+    batch_.push_back(std::move(record));
+    return batch_.size() < kBatch ? OkStatus() : Flush();
+  }
+
+  Store& store_;
+  const int64_t now_;
+  bool header_seen_ = false;
+  std::vector<TuningRecord> batch_;
+  TransferCounts counts_;
+};
+
+}  // namespace
+
+StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out) {
+  TransferCounts counts;
+  WriteLine({{"kind", "header"}, {"format", kFormat}}, out);
+  for (std::optional<Digest> after;;) {
+    ASSIGN_OR_RETURN(const std::vector<Workload> page, store.ListWorkloads(after, kPage));
+    for (const Workload& w : page) {
+      WriteLine({{"kind", "workload"}, {"digest", w.digest.ToHex()}, {"name", w.name}, {"text", w.text}}, out);
+      after = w.digest;
+    }
+    counts.workloads += static_cast<int64_t>(page.size());
+    if (page.size() < kPage) break;
+  }
+  for (int64_t after = 0;;) {
+    ASSIGN_OR_RETURN(const std::vector<TuningRecord> page, store.ListRecords({after, kPage}));
+    for (const TuningRecord& record : page) {
+      WriteLine(RecordToJson(record), out);
+      after = record.id;
+    }
+    counts.records += static_cast<int64_t>(page.size());
+    if (page.size() < kPage) break;
+  }
+  out.flush();
+  if (!out) return ResourceExhausted("export records: the output cannot be written; check the disk's space");
+  return counts;
+}
+
+StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t now) {
+  Importer importer(store, now);
+  std::string line;
+  int64_t number = 0;
+  while (std::getline(in, line)) {
+    ++number;
+    if (line.empty()) continue;
+    const Status status = line.size() > kLongestLine
+                              ? InvalidArgument(fmt::format("{} bytes, at most {} allowed", line.size(), kLongestLine))
+                              : importer.AddLine(line);
+    if (!status.ok()) return status.WithContext(fmt::format("import records, line {}", number));
+  }
+  const Status status = importer.Finish();
+  if (!status.ok()) return status.WithContext("import records");
+  return importer.counts();
+}
+
+}  // namespace lathe

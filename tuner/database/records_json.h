@@ -1,0 +1,21 @@
+// Records as JSON lines (docs/formats/records.md): what one database gives to another.
+#pragma once
+
+#include <iosfwd>
+
+#include "tuner/database/store.h"
+
+namespace lathe {
+
+struct TransferCounts {
+  int64_t workloads = 0, records = 0;  // Written, or read.
+  int64_t new_records = 0;             // Of an import: those that were not there before.
+};
+
+// Writes every workload and every record.
+StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out);
+// Merges by workload digest and result key. Stops at the first bad line and names it; the lines before it have been
+// merged, and importing the mended file again is harmless.
+StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t now);
+
+}  // namespace lathe

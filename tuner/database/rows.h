@@ -1,0 +1,234 @@
+// The values that go in and out of the Store: plain structs, no SQL, no generated types.
+// Times are Unix nanoseconds and always come from the caller; durations are nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/digest.h"
+#include "support/status.h"
+#include "tuner/job/trial_state.h"
+
+namespace lathe {
+
+// Raised when emitted code may run differently. Text form "19.3": LLVM's major version, our revision (both 0..999999).
+struct CodegenVersion {
+  int32_t llvm_major = 0;
+  int32_t revision = 0;
+  std::string ToString() const;
+  static StatusOr<CodegenVersion> Parse(std::string_view text);
+  auto operator<=>(const CodegenVersion&) const = default;
+};
+
+// What a result holds for. Two results with different keys are never compared.
+struct TuningKey {
+  Digest workload;
+  std::string target;        // Canonical, with -num-cores.
+  std::string device_class;  // The key under which equal devices are lent ("rpi4"); a job asks for one of its devices.
+  std::string cache_regime;  // "hot", "warm-weights", "cold".
+  CodegenVersion codegen_version;
+  int64_t policy_version = 0;  // Of the measurement policy.
+  auto operator<=>(const TuningKey&) const = default;
+};
+
+// `digest` is that of the canonical text; `text` is the first text that was stored under it. Traces refer to its names.
+struct Workload {
+  Digest digest;
+  std::string name;
+  std::string text;
+};
+
+struct BlobRow {
+  Digest digest;
+  int64_t size_bytes = 0;
+  std::string kind;  // "artifact", "model", "reference", ...
+  int64_t refs = 0;  // Zero: may be deleted once it is old enough.
+  int64_t last_used_unix_ns = 0;
+};
+
+enum class JobState : uint8_t { kQueued, kRunning, kDone, kFailed, kCancelled };  // Of a task too.
+std::string_view JobStateName(JobState state);
+std::optional<JobState> ParseJobState(std::string_view name);
+inline bool IsTerminal(JobState state) { return state >= JobState::kDone; }
+
+struct NewTask {
+  TuningKey key;  // Its workload is stored already.
+  std::string name;
+  int64_t weight = 1;        // How often the network runs it.
+  int64_t trial_budget = 0;  // Trials that its key shall have in all, those of earlier jobs included.
+};
+struct NewJob {
+  std::string request_id;  // Chosen by the client; the same id again returns the same job.
+  std::string name;
+  std::string spec;  // The request as its service wrote it; opaque here.
+  std::vector<NewTask> tasks;
+};
+struct JobRow {
+  int64_t id = 0;
+  std::string request_id, name, spec;
+  JobState state = JobState::kQueued;
+  std::string detail;  // What it waits for, or why it ended.
+  int64_t created_unix_ns = 0, updated_unix_ns = 0;
+};
+struct CreatedJob {
+  JobRow job;
+  bool created = false;  // False: the request had been seen before.
+};
+struct TaskRow {
+  int64_t id = 0, job_id = 0;
+  int64_t position = 0;  // In the order of NewJob::tasks.
+  TuningKey key;
+  std::string name;
+  int64_t weight = 1, trial_budget = 0;
+  JobState state = JobState::kQueued;
+};
+struct TaskCounts {
+  int64_t by_state[kTrialStateCount] = {};  // Indexed by TrialState.
+  int64_t trials_done = 0;                  // Trials of this task that spent budget.
+  int64_t trials_open = 0;                  // Not terminal yet.
+};
+struct SearchState {
+  int64_t round = 0;
+  std::string bytes;
+};
+
+struct NewTrial {
+  Digest trace_digest;
+  std::string trace_json;
+  std::optional<double> predicted_score;
+  uint64_t seed = 0;  // Of the search step that made it.
+};
+struct TrialRow {
+  int64_t id = 0, task_id = 0, job_id = 0;
+  Digest trace_digest;
+  std::string trace_json;
+  std::optional<double> predicted_score;
+  uint64_t seed = 0;
+  TrialState state = TrialState::kProposed;
+  int64_t attempt = 0;
+  int64_t infra_failures = 0, noisy_runs = 0;
+  int64_t not_before_unix_ns = 0;
+  std::string worker;  // Empty unless BUILDING.
+  int64_t slot = 0;
+  std::optional<int64_t> device_id, epoch;  // Set while ASSIGNED or RUNNING.
+  std::optional<Digest> module_digest;
+  std::string error;
+  int64_t updated_unix_ns = 0;
+};
+struct TrialFilter {
+  std::optional<int64_t> job_id, task_id, trial_id;
+  std::vector<TrialState> states;  // Empty: all. Ignored by claims.
+};
+struct Page {
+  int64_t after_id = 0;  // The last id of the page before.
+  int limit = 100;
+};
+
+struct BuiltArtifact {
+  Digest module_digest;
+  int64_t size_bytes = 0;
+};
+struct BuildFailure {
+  TrialState outcome = TrialState::kBuildError;  // Satisfies IsBuildFailure.
+  std::string error;                             // The compiler's words.
+};
+struct BuildResult {
+  int64_t trial_id = 0, attempt = 0;
+  std::variant<BuiltArtifact, BuildFailure> outcome;
+  std::string environment;  // Facts about the worker, JSON; stored with the record of a failure.
+};
+
+struct Timings {
+  double median_ns = 0, min_ns = 0, p90_ns = 0, mad_ns = 0;
+  double ci_low_ns = 0, ci_high_ns = 0;  // 95 % of the median.
+  int64_t runs = 0;
+  std::vector<double> samples_ns;
+  bool operator==(const Timings&) const = default;
+};
+struct RunResult {
+  int64_t trial_id = 0, attempt = 0, device_id = 0, epoch = 0;
+  Digest module_digest;
+  TrialState outcome = TrialState::kOk;  // Satisfies IsMeasureOutcome.
+  std::optional<Timings> timings;        // Exactly for OK, NOISY and CENSORED.
+  std::string environment;               // What was in force while it ran, JSON.
+  std::string error;                     // The runner's words.
+};
+enum class Ack : uint8_t {
+  kAccepted,   // Committed and counted.
+  kDuplicate,  // Had been committed before; nothing changed.
+  kStale,  // Its attempt was superseded: the sender forgets it. If it was a valid result, it is kept as a late record.
+};
+struct CommitAnswer {
+  Ack ack = Ack::kAccepted;
+  std::optional<int64_t> record_id;                // None: stale and not kept, or a build that gave an artifact.
+  TrialState trial_state = TrialState::kProposed;  // Afterwards.
+  bool new_best = false;
+};
+
+// What was learned from one trial. Immutable once committed.
+struct TuningRecord {
+  int64_t id = 0;
+  Digest result_key;
+  TuningKey key;
+  Digest trace_digest;
+  std::string trace_json;
+  std::optional<int64_t> trial_id;  // None: imported.
+  int64_t attempt = 0;
+  std::string device;  // Name; empty for a failed build.
+  int64_t epoch = 0;
+  std::optional<Digest> module_digest;
+  TrialState status = TrialState::kOk;
+  bool late = false;
+  std::optional<Timings> timings;
+  std::string environment;
+  uint64_t seed = 0;
+  std::string error;
+  int64_t committed_unix_ns = 0;
+  bool operator==(const TuningRecord&) const = default;
+};
+
+enum class Lookup : uint8_t { kHit, kStale, kMiss };
+struct BestAnswer {
+  Lookup lookup = Lookup::kMiss;
+  std::optional<TuningRecord> record;  // Without samples. None on a miss.
+  std::string explanation;             // Of STALE and MISS: what the database holds instead.
+};
+
+struct NewDevice {
+  std::string name, device_class;
+  std::string facts;       // JSON.
+  int64_t epoch_seen = 0;  // The highest epoch the device remembers; the row never falls below it.
+};
+struct DeviceRow {
+  int64_t id = 0;
+  std::string name, device_class, facts;
+  int64_t epoch = 0;
+  int64_t registered_unix_ns = 0, last_seen_unix_ns = 0;
+};
+enum class LeaseState : uint8_t { kGranted, kReleased, kExpired, kRevoked };
+struct LeaseRow {
+  int64_t id = 0, device_id = 0, epoch = 0;
+  std::string holder;
+  LeaseState state = LeaseState::kGranted;
+  int64_t granted_unix_ns = 0, expires_unix_ns = 0;
+};
+
+struct EventRow {
+  int64_t cursor = 0;  // Rises with each commit; a stream resumes after the last one it saw.
+  int64_t at_unix_ns = 0;
+  std::string kind;  // "job", "task", "trial", "best", "device", "lease".
+  std::optional<int64_t> job_id;
+  int64_t subject_id = 0;  // Of the job, task, trial, record, device or lease.
+  std::string detail;
+};
+
+struct StoreStats {
+  int64_t workloads = 0, jobs = 0, trials = 0, records = 0, best = 0, devices = 0, events = 0;
+  int64_t file_bytes = 0, wal_bytes = 0;
+  int64_t operations = 0, commits = 0;  // Since this process opened it.
+};
+
+}  // namespace lathe

@@ -1,0 +1,142 @@
+// The Store in one SQLite file (docs/formats/database.md), or in memory for tests and throw-away tuning.
+//
+// One writer thread does all writes and checkpoints (group_writer.h); reads run on the caller's thread over a few
+// read-only connections, which see every commit that has been answered. In memory, reads pass through the writer as
+// well.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "support/status_macros.h"
+#include "tuner/database/store.h"
+
+namespace lathe {
+
+namespace sqlite {
+class Connection;
+}
+class GroupWriter;
+class OwnerLock;
+enum class Durability;
+
+class SqliteStore : public Store {
+ public:
+  // Owns the file until destroyed; creates it (not its folder) when missing. A file that was not closed well is checked
+  // first. kUnavailable while another process owns it, kFailedPrecondition for a newer schema or a file that is not
+  // ours, kDataLoss.
+  static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, int64_t now);
+  // Beside the owner or without one. Verbs that write answer kFailedPrecondition.
+  static StatusOr<std::unique_ptr<SqliteStore>> OpenReadOnly(const std::string& path);
+  static StatusOr<std::unique_ptr<SqliteStore>> OpenInMemory(int64_t now);
+  ~SqliteStore() override;
+
+  StatusOr<Workload> PutWorkload(const Workload& workload, int64_t now) override;
+  StatusOr<Workload> GetWorkload(const Digest& digest) override;
+  StatusOr<std::vector<Digest>> FindWorkloads(std::string_view hex_prefix) override;
+  StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) override;
+  Status PutBlob(const BlobRow& blob) override;
+  StatusOr<BlobRow> GetBlob(const Digest& digest) override;
+  Status ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) override;
+  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(int64_t last_used_before, int limit) override;
+
+  StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) override;
+  StatusOr<JobRow> GetJob(int64_t job_id) override;
+  StatusOr<std::vector<JobRow>> ListJobs(const Page& page) override;
+  StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) override;
+  StatusOr<TaskRow> GetTask(int64_t task_id) override;
+  Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) override;
+  Status SetTaskState(int64_t task_id, JobState state, int64_t now) override;
+  StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override;
+  Status SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) override;
+  StatusOr<std::optional<SearchState>> LoadSearchState(int64_t task_id) override;
+
+  StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
+                                                              TrialState initial, int64_t now) override;
+  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override;
+  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
+                                                  int64_t now) override;
+  StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) override;
+  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
+                                                    int64_t now) override;
+  StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override;
+  StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure, std::string_view error,
+                                     int64_t now) override;
+  StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) override;
+  StatusOr<TrialRow> GetTrial(int64_t trial_id) override;
+  StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) override;
+  StatusOr<TaskCounts> CountTrials(int64_t task_id) override;
+
+  StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) override;
+  Status Heartbeat(int64_t device_id, int64_t now) override;
+  StatusOr<std::vector<DeviceRow>> ListDevices() override;
+  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) override;
+  StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) override;
+  Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) override;
+  StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) override;
+  StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) override;
+  StatusOr<std::vector<LeaseRow>> ListGrantedLeases() override;
+
+  StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) override;
+  StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) override;
+  StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) override;
+  StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) override;
+  StatusOr<int64_t> CountMeasured(const TuningKey& key) override;
+  StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) override;
+  StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) override;
+
+  StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) override;
+  StatusOr<StoreStats> Stats() override;
+
+ private:
+  using Operation = std::function<Status(sqlite::Connection&)>;
+  explicit SqliteStore(std::string path);
+  Status RunWrite(const Operation& operation, Durability durability);
+  Status RunDurable(const Operation& operation);
+  Status RunSoft(const Operation& operation);
+  Status RunRead(const Operation& operation);
+  StatusOr<std::unique_ptr<sqlite::Connection>> BorrowReader();
+  void ReturnReader(std::unique_ptr<sqlite::Connection> reader);
+
+  // `verb` takes a Connection and returns a Status or a StatusOr; these carry its result over the thread border.
+  template <typename Verb>
+  auto Carry(Status (SqliteStore::*run)(const Operation&), const Verb& verb)
+      -> std::invoke_result_t<Verb, sqlite::Connection&> {
+    using Result = std::invoke_result_t<Verb, sqlite::Connection&>;
+    if constexpr (std::is_same_v<Result, Status>) {
+      return (this->*run)(verb);
+    } else {
+      std::optional<Result> result;
+      RETURN_IF_ERROR((this->*run)([&](sqlite::Connection& db) { return result.emplace(verb(db)).status(); }));
+      return *std::move(result);
+    }
+  }
+  // Survives power loss once answered.
+  template <typename Verb>
+  auto Write(const Verb& verb) {
+    return Carry(&SqliteStore::RunDurable, verb);
+  }
+  // Survives kill -9; after power loss it may not have happened.
+  template <typename Verb>
+  auto WriteSoft(const Verb& verb) {
+    return Carry(&SqliteStore::RunSoft, verb);
+  }
+  template <typename Verb>
+  auto Read(const Verb& verb) {
+    return Carry(&SqliteStore::RunRead, verb);
+  }
+
+  const std::string path_;
+  bool in_memory_ = false, immutable_ = false;
+  std::unique_ptr<OwnerLock> lock_;      // Outlives the writer.
+  std::unique_ptr<GroupWriter> writer_;  // Null when opened read-only.
+  std::mutex readers_mutex_;
+  std::condition_variable reader_returned_;
+  std::vector<std::unique_ptr<sqlite::Connection>> idle_readers_;  // Guarded by readers_mutex_.
+  int open_readers_ = 0;                                           // Guarded by readers_mutex_; borrowed ones included.
+};
+
+}  // namespace lathe

@@ -1,0 +1,476 @@
+// Trials: claims, what workers and devices report, and what follows. Every move goes through MoveTrial.
+#include <fmt/core.h>
+
+#include "support/sqlite.h"
+#include "tuner/database/sqlite_rows.h"
+#include "tuner/database/sqlite_store.h"
+
+namespace lathe {
+namespace {
+
+using sqlite::Connection;
+using sqlite::Row;
+
+#define LATHE_TRIAL_QUERY                                                                                      \
+  "SELECT r.id, r.task_id, t.job_id, c.digest, c.json, r.predicted_score, r.seed, r.state, r.attempt, "        \
+  "r.infra_failures, r.noisy_runs, "                                                                           \
+  "r.not_before_unix_ns, r.worker, r.slot, r.device_id, r.epoch, r.module_digest, r.error, r.updated_unix_ns " \
+  "FROM trial r JOIN task t ON t.id = r.task_id JOIN trace c ON c.id = r.trace_id "
+
+Status AddTrial(const Row& row, std::vector<TrialRow>& trials) {
+  ASSIGN_OR_RETURN(const TrialState state, ReadTrialState(row, 7));
+  trials.push_back({.id = row.Int(0),
+                    .task_id = row.Int(1),
+                    .job_id = row.Int(2),
+                    .trace_digest = row.Sha(3),
+                    .trace_json = row.String(4),
+                    .predicted_score = row.MaybeReal(5),
+                    .seed = static_cast<uint64_t>(row.Int(6)),
+                    .state = state,
+                    .attempt = row.Int(8),
+                    .infra_failures = row.Int(9),
+                    .noisy_runs = row.Int(10),
+                    .not_before_unix_ns = row.Int(11),
+                    .worker = row.String(12),
+                    .slot = row.Int(13),
+                    .device_id = row.MaybeInt(14),
+                    .epoch = row.MaybeInt(15),
+                    .module_digest = row.MaybeSha(16),
+                    .error = row.String(17),
+                    .updated_unix_ns = row.Int(18)});
+  return OkStatus();
+}
+
+// Pieces of a WHERE clause: ?1 job, ?2 task, ?3 trial. Only constants of this file end up in the text.
+std::string FilterClause(const TrialFilter& filter) {
+  std::string sql;
+  sql += filter.job_id.has_value() ? " AND r.task_id IN (SELECT id FROM task WHERE job_id = ?1)" : " AND ?1 IS NULL";
+  sql += filter.task_id.has_value() ? " AND r.task_id = ?2" : " AND ?2 IS NULL";
+  sql += filter.trial_id.has_value() ? " AND r.id = ?3" : " AND ?3 IS NULL";
+  return sql;
+}
+
+struct Counts {
+  int64_t infra_failures, noisy_runs;
+};
+
+Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now);
+
+// Leaves the holder, if any. A trial that ends lets go of its module; a record is the caller's business. No trial comes
+// to wait for a device with a module that is poison: it ends instead.
+Status MoveTrial(Connection& db, const TrialRow& trial, TrialState to, Counts counts, int64_t not_before,
+                 std::string_view error, int64_t now) {
+  CHECK(CanMove(trial.state, to)) << TrialStateName(trial.state) << " to " << TrialStateName(to);
+  RETURN_IF_ERROR(
+      db.Run("UPDATE trial SET state = ?, infra_failures = ?, noisy_runs = ?, not_before_unix_ns = ?, error = ?, "
+             "worker = NULL, "
+             "slot = NULL, device_id = NULL, epoch = NULL, updated_unix_ns = ? WHERE id = ?",
+             TrialStateName(to), counts.infra_failures, counts.noisy_runs, not_before, error, now, trial.id));
+  if (to == TrialState::kMeasureQueued) return EndIfPoison(db, trial.id, now);
+  if (!IsTerminal(to)) return OkStatus();
+  RETURN_IF_ERROR(
+      db.Run("UPDATE blob SET refs = refs - 1, last_used_unix_ns = max(last_used_unix_ns, ?) "
+             "WHERE digest = (SELECT module_digest FROM trial WHERE id = ?) AND refs > 0",
+             now, trial.id));
+  return AddEvent(db, now, "trial", trial.job_id, trial.id, TrialStateName(to));
+}
+
+struct TaskKey {
+  int64_t key_id, policy_version;
+};
+StatusOr<TaskKey> ReadTaskKey(Connection& db, int64_t task_id) {
+  TaskKey key{};
+  RETURN_IF_ERROR(db.Each(
+      "SELECT k.id, k.policy_version FROM task t JOIN tuning_key k ON k.id = t.key_id WHERE t.id = ?",
+      [&](const Row& row) { key = {row.Int(0), row.Int(1)}; }, task_id));
+  return key;
+}
+
+// The record of `trial` with the parts that every record of a trial has.
+TuningRecord RecordOf(const TrialRow& trial, const Digest& result_key, TrialState status, std::string_view error,
+                      int64_t now) {
+  TuningRecord record;
+  record.result_key = result_key;
+  record.trace_digest = trial.trace_digest;
+  record.trace_json = trial.trace_json;
+  record.trial_id = trial.id;
+  record.attempt = trial.attempt;
+  record.module_digest = trial.module_digest;
+  record.status = status;
+  record.seed = trial.seed;
+  record.error = error;
+  record.committed_unix_ns = now;
+  return record;
+}
+
+// Ends a trial in a way that no device measured (build failure, poison): record and move.
+StatusOr<CommitAnswer> EndWithoutDevice(Connection& db, const TrialRow& trial, TrialState status,
+                                        std::string_view environment, std::string_view error, int64_t infra_failures,
+                                        int64_t now) {
+  ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, trial.task_id));
+  ASSIGN_OR_RETURN(const Digest result_key, ResultKey(db, trial.id, trial.attempt, 0, 0,
+                                                      trial.module_digest.value_or(Digest()), key.policy_version));
+  TuningRecord record = RecordOf(trial, result_key, status, error, now);
+  record.environment = environment;
+  ASSIGN_OR_RETURN(const InsertedRecord inserted, InsertRecord(db, key.key_id, record));
+  RETURN_IF_ERROR(MoveTrial(db, trial, status, {infra_failures, trial.noisy_runs}, 0, error, now));
+  return CommitAnswer{Ack::kAccepted, inserted.id, status};
+}
+
+StatusOr<bool> IsPoison(Connection& db, const Digest& module_digest) {
+  ASSIGN_OR_RETURN(const auto devices,
+                   db.First<int64_t>("SELECT count(*) FROM device_loss WHERE module_digest = ?", module_digest));
+  return devices.value_or(0) >= kPoisonDevices;
+}
+
+StatusOr<CommitAnswer> EndAsPoison(Connection& db, const TrialRow& trial, int64_t infra_failures, int64_t now) {
+  constexpr std::string_view kWords = "two devices were lost while they ran this module; it is not scheduled again";
+  return EndWithoutDevice(db, trial, TrialState::kPoison, "", kWords, infra_failures, now);
+}
+
+Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now) {
+  ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
+  if (!trial.module_digest.has_value()) return OkStatus();
+  ASSIGN_OR_RETURN(const bool poison, IsPoison(db, *trial.module_digest));
+  return poison ? EndAsPoison(db, trial, trial.infra_failures, now).status() : OkStatus();
+}
+
+// The trials with this module that wait already; held ones end with their own attempts.
+Status PoisonWaiting(Connection& db, const Digest& module_digest, int64_t now) {
+  std::vector<TrialRow> trials;
+  RETURN_IF_ERROR(db.Each(
+      LATHE_TRIAL_QUERY "WHERE r.module_digest = ? AND r.state IN ('BUILT', 'MEAS_QUEUED')",
+      [&](const Row& row) { return AddTrial(row, trials); }, module_digest));
+  for (const TrialRow& trial : trials) RETURN_IF_ERROR(EndAsPoison(db, trial, trial.infra_failures, now).status());
+  return OkStatus();
+}
+
+StatusOr<TrialState> StateOf(Connection& db, int64_t trial_id) {
+  ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
+  return trial.state;
+}
+
+// True once a second distinct device was lost.
+StatusOr<bool> BlameModule(Connection& db, const TrialRow& trial, int64_t now) {
+  if (trial.state != TrialState::kRunning || !trial.module_digest.has_value() || !trial.device_id.has_value())
+    return false;
+  RETURN_IF_ERROR(
+      db.Run("INSERT OR IGNORE INTO device_loss VALUES (?, ?, ?)", *trial.module_digest, *trial.device_id, now));
+  return IsPoison(db, *trial.module_digest);
+}
+
+StatusOr<std::optional<int64_t>> FindRecord(Connection& db, const Digest& result_key) {
+  return db.First<int64_t>("SELECT id FROM record WHERE result_key = ?", result_key);
+}
+
+CommitAnswer Stale(const TrialRow& trial) { return {Ack::kStale, std::nullopt, trial.state}; }
+
+StatusOr<CommitAnswer> CommitArtifact(Connection& db, const TrialRow& trial, const BuiltArtifact& artifact,
+                                      TrialState next, int64_t now) {
+  if (trial.module_digest.has_value()) {  // Built again after its artifact was lost.
+    RETURN_IF_ERROR(db.Run("UPDATE blob SET refs = refs - 1 WHERE digest = ? AND refs > 0", *trial.module_digest));
+  }
+  RETURN_IF_ERROR(db.Run(
+      "INSERT INTO blob (digest, size_bytes, kind, refs, last_used_unix_ns) VALUES (?, ?, 'artifact', 1, ?) ON "
+      "CONFLICT "
+      "(digest) DO UPDATE SET refs = refs + 1, last_used_unix_ns = max(last_used_unix_ns, excluded.last_used_unix_ns)",
+      artifact.module_digest, artifact.size_bytes, now));
+  RETURN_IF_ERROR(db.Run("UPDATE trial SET module_digest = ? WHERE id = ?", artifact.module_digest, trial.id));
+  RETURN_IF_ERROR(MoveTrial(db, trial, next, {trial.infra_failures, trial.noisy_runs}, 0, "", now));
+  ASSIGN_OR_RETURN(const TrialState state, StateOf(db, trial.id));
+  return CommitAnswer{Ack::kAccepted, std::nullopt, state};
+}
+
+// A build report that is not current: was it ours, said twice?
+StatusOr<CommitAnswer> AnswerOldBuild(Connection& db, const TrialRow& trial, const BuildResult& result) {
+  if (const auto* artifact = std::get_if<BuiltArtifact>(&result.outcome)) {
+    const bool same = trial.attempt == result.attempt && trial.module_digest == artifact->module_digest;
+    return CommitAnswer{same ? Ack::kDuplicate : Ack::kStale, std::nullopt, trial.state};
+  }
+  ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, trial.task_id));
+  const Digest module = trial.module_digest.value_or(Digest());
+  ASSIGN_OR_RETURN(const Digest result_key, ResultKey(db, trial.id, result.attempt, 0, 0, module, key.policy_version));
+  ASSIGN_OR_RETURN(const std::optional<int64_t> record, FindRecord(db, result_key));
+  return CommitAnswer{record.has_value() ? Ack::kDuplicate : Ack::kStale, record, trial.state};
+}
+
+Status CheckBuildResult(const BuildResult& result, TrialState after_success) {
+  CHECK(after_success == TrialState::kBuilt || after_success == TrialState::kMeasureQueued)
+      << TrialStateName(after_success);
+  if (const auto* failure = std::get_if<BuildFailure>(&result.outcome);
+      failure != nullptr && !IsBuildFailure(failure->outcome)) {
+    return InvalidArgument(fmt::format("commit build of trial {}: {} is no outcome of a build", result.trial_id,
+                                       TrialStateName(failure->outcome)));
+  }
+  return OkStatus();
+}
+
+Status CheckMeasureResult(const RunResult& result) {
+  const Status status = [&] {
+    if (IsMeasureOutcome(result.outcome)) return CheckTimings(result.outcome, result.timings);
+    return InvalidArgument(fmt::format("{} is no outcome of a measurement", TrialStateName(result.outcome)));
+  }();
+  return status.WithContext(fmt::format("commit result of trial {}", result.trial_id));
+}
+
+StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const RunResult& result, int64_t now) {
+  ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
+  ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, result.device_id));
+  ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, trial.task_id));
+  ASSIGN_OR_RETURN(const Digest result_key, ResultKey(db, trial.id, result.attempt, result.device_id, result.epoch,
+                                                      result.module_digest, key.policy_version));
+  ASSIGN_OR_RETURN(const std::optional<int64_t> known, FindRecord(db, result_key));
+  if (known.has_value()) return CommitAnswer{Ack::kDuplicate, known, trial.state};
+
+  const bool held = trial.state == TrialState::kAssigned || trial.state == TrialState::kRunning;
+  const bool current =
+      held && trial.attempt == result.attempt && trial.device_id == result.device_id && trial.epoch == result.epoch;
+  const bool same_module = trial.module_digest == result.module_digest;
+  if (current && !same_module) {
+    return FailedPrecondition(fmt::format(
+        "commit result of trial {}: measured module {}, the trial's is {}; measure that one", trial.id,
+        result.module_digest.ToHex().substr(0, 12), trial.module_digest.value_or(Digest()).ToHex().substr(0, 12)));
+  }
+  if (!current && !same_module) return Stale(trial);
+
+  TuningRecord record = RecordOf(trial, result_key, result.outcome, result.error, now);
+  record.attempt = result.attempt;
+  record.device = device.name;
+  record.epoch = result.epoch;
+  record.late = !current;
+  record.timings = result.timings;
+  record.environment = result.environment;
+  ASSIGN_OR_RETURN(const InsertedRecord inserted, InsertRecord(db, key.key_id, record));
+  if (inserted.new_best)
+    RETURN_IF_ERROR(AddEvent(db, now, "best", trial.job_id, *inserted.id, fmt::format("task {}", trial.task_id)));
+  CommitAnswer answer{current ? Ack::kAccepted : Ack::kStale, inserted.id, trial.state, inserted.new_best};
+  if (!current) return answer;
+  const int64_t noisy_runs = trial.noisy_runs + (result.outcome == TrialState::kNoisy ? 1 : 0);
+  const NextStep next = AfterMeasurement(result.outcome, static_cast<int>(noisy_runs));
+  RETURN_IF_ERROR(MoveTrial(db, trial, next.state, {trial.infra_failures, noisy_runs}, now + next.backoff.count(),
+                            result.error, now));
+  ASSIGN_OR_RETURN(answer.trial_state, StateOf(db, trial.id));
+  return answer;
+}
+
+StatusOr<std::optional<int64_t>> OldestWaiting(Connection& db, std::string_view select, const TrialFilter& filter,
+                                               int64_t now, std::string_view device_class) {
+  const std::string sql = std::string(select) + FilterClause(filter) + " ORDER BY r.id LIMIT 1";
+  return db.First<int64_t>(sql, filter.job_id, filter.task_id, filter.trial_id, now, device_class);
+}
+
+Status CheckLeaseInForce(Connection& db, int64_t device_id, int64_t epoch, int64_t now) {
+  ASSIGN_OR_RETURN(
+      const auto expires,
+      db.First<int64_t>("SELECT expires_unix_ns FROM lease WHERE device_id = ? AND epoch = ? AND state = 'GRANTED'",
+                        device_id, epoch));
+  if (expires.has_value() && *expires > now) return OkStatus();
+  return FailedPrecondition(
+      fmt::format("claim for device {} epoch {}: this lease has ended; ask for a new one", device_id, epoch));
+}
+
+}  // namespace
+
+StatusOr<TrialRow> ReadTrial(Connection& db, int64_t trial_id) {
+  std::vector<TrialRow> trials;
+  RETURN_IF_ERROR(
+      db.Each(LATHE_TRIAL_QUERY "WHERE r.id = ?", [&](const Row& row) { return AddTrial(row, trials); }, trial_id));
+  if (trials.empty()) return NotFound(fmt::format("read trial {}: no such trial", trial_id));
+  return std::move(trials.front());
+}
+
+Status ReturnToQueue(Connection& db, const TrialRow& trial, int64_t now) {
+  const TrialState queue = trial.state == TrialState::kBuilding ? TrialState::kBuildQueued : TrialState::kMeasureQueued;
+  return MoveTrial(db, trial, queue, {trial.infra_failures, trial.noisy_runs}, 0, trial.error, now);
+}
+
+Status CancelTrial(Connection& db, const TrialRow& trial, int64_t now) {
+  return MoveTrial(db, trial, TrialState::kCancelled, {trial.infra_failures, trial.noisy_runs}, 0, "", now);
+}
+
+StatusOr<TrialState> CountInfraFailure(Connection& db, const TrialRow& trial, InfraFailure failure,
+                                       std::string_view error, int64_t now) {
+  const std::string words =
+      error.empty() ? std::string(InfraFailureName(failure)) : fmt::format("{}: {}", InfraFailureName(failure), error);
+  const int64_t failures = trial.infra_failures + 1;
+  if (failure == InfraFailure::kDeviceLost) {
+    ASSIGN_OR_RETURN(const bool poison, BlameModule(db, trial, now));
+    if (poison) {
+      RETURN_IF_ERROR(EndAsPoison(db, trial, failures, now).status());
+      RETURN_IF_ERROR(PoisonWaiting(db, *trial.module_digest, now));
+      return TrialState::kPoison;
+    }
+  }
+  const NextStep next = AfterInfraFailure(trial.state, failure, static_cast<int>(failures));
+  RETURN_IF_ERROR(
+      MoveTrial(db, trial, next.state, {failures, trial.noisy_runs}, now + next.backoff.count(), words, now));
+  return StateOf(db, trial.id);
+}
+
+StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t task_id,
+                                                                         std::span<const NewTrial> trials,
+                                                                         TrialState initial, int64_t now) {
+  CHECK(initial == TrialState::kProposed || initial == TrialState::kBuildQueued) << TrialStateName(initial);
+  return Write([&](Connection& db) -> StatusOr<std::vector<std::optional<int64_t>>> {
+    ASSIGN_OR_RETURN(const auto state, db.First<std::string>("SELECT state FROM task WHERE id = ?", task_id));
+    if (!state.has_value()) return NotFound(fmt::format("propose trials for task {}: no such task", task_id));
+    if (*state != "QUEUED" && *state != "RUNNING") {
+      return FailedPrecondition(
+          fmt::format("propose trials for task {}: it is {}; only an open task takes trials", task_id, *state));
+    }
+    std::vector<std::optional<int64_t>> ids;
+    for (const NewTrial& trial : trials) {
+      ASSIGN_OR_RETURN(const int64_t trace_id, InternTrace(db, trial.trace_digest, trial.trace_json));
+      RETURN_IF_ERROR(
+          db.Run("INSERT OR IGNORE INTO trial (task_id, trace_id, predicted_score, seed, state, attempt, "
+                 "infra_failures, noisy_runs, "
+                 "not_before_unix_ns, error, updated_unix_ns) VALUES (?, ?, ?, ?, ?, 0, 0, 0, 0, '', ?)",
+                 task_id, trace_id, trial.predicted_score, trial.seed, TrialStateName(initial), now));
+      ids.push_back(db.changes() == 1 ? std::optional(db.last_insert_id()) : std::nullopt);
+    }
+    return ids;
+  });
+}
+
+StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) {
+  CHECK(to == TrialState::kBuildQueued || to == TrialState::kMeasureQueued || to == TrialState::kRunning)
+      << TrialStateName(to);
+  const TrialState from = to == TrialState::kBuildQueued ? TrialState::kProposed
+                          : to == TrialState::kRunning   ? TrialState::kAssigned
+                                                         : TrialState::kBuilt;
+  return WriteSoft([&](Connection& db) -> StatusOr<bool> {
+    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
+    if (trial.attempt == attempt && trial.state == to) return true;  // Said twice.
+    if (trial.attempt != attempt || trial.state != from) return false;
+    RETURN_IF_ERROR(
+        db.Run("UPDATE trial SET state = ?, updated_unix_ns = ? WHERE id = ?", TrialStateName(to), now, trial_id));
+    if (to == TrialState::kMeasureQueued) RETURN_IF_ERROR(EndIfPoison(db, trial_id, now));
+    return true;
+  });
+}
+
+StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view worker, int64_t slot,
+                                                             const TrialFilter& filter, int64_t now) {
+  if (worker.empty()) return InvalidArgument("claim for build: the worker's name is empty");
+  return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
+    ASSIGN_OR_RETURN(
+        const auto id,
+        OldestWaiting(db,
+                      "SELECT r.id FROM trial r WHERE r.state = 'BUILD_QUEUED' AND r.not_before_unix_ns <= ?4 "
+                      "AND ?5 = ''",
+                      filter, now, ""));
+    if (!id.has_value()) return std::optional<TrialRow>();
+    RETURN_IF_ERROR(
+        db.Run("UPDATE trial SET state = 'BUILDING', attempt = attempt + 1, worker = ?, slot = ?, updated_unix_ns = ? "
+               "WHERE id = ?",
+               worker, slot, now, *id));
+    ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, *id));
+    return std::optional(std::move(trial));
+  });
+}
+
+StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) {
+  RETURN_IF_ERROR(CheckBuildResult(result, after_success));
+  const auto commit = [&](Connection& db) -> StatusOr<CommitAnswer> {
+    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
+    if (trial.state != TrialState::kBuilding || trial.attempt != result.attempt)
+      return AnswerOldBuild(db, trial, result);
+    if (const auto* artifact = std::get_if<BuiltArtifact>(&result.outcome))
+      return CommitArtifact(db, trial, *artifact, after_success, now);
+    const auto& failure = std::get<BuildFailure>(result.outcome);
+    return EndWithoutDevice(db, trial, failure.outcome, result.environment, failure.error, trial.infra_failures, now);
+  };
+  // An artifact can be built again; a failure is a record.
+  return std::holds_alternative<BuiltArtifact>(result.outcome) ? WriteSoft(commit) : Write(commit);
+}
+
+StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id, int64_t epoch,
+                                                               const TrialFilter& filter, int64_t now) {
+  return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
+    ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
+    RETURN_IF_ERROR(CheckLeaseInForce(db, device_id, epoch, now));
+    ASSIGN_OR_RETURN(
+        const auto id,
+        OldestWaiting(db,
+                      "SELECT r.id FROM trial r JOIN task t ON t.id = r.task_id JOIN tuning_key k ON k.id = t.key_id "
+                      "WHERE r.state = 'MEAS_QUEUED' AND r.not_before_unix_ns <= ?4 AND k.device_class = ?5",
+                      filter, now, device.device_class));
+    if (!id.has_value()) return std::optional<TrialRow>();
+    RETURN_IF_ERROR(
+        db.Run("UPDATE trial SET state = 'ASSIGNED', attempt = attempt + 1, device_id = ?, epoch = ?, updated_unix_ns "
+               "= ? WHERE id = ?",
+               device_id, epoch, now, *id));
+    ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, *id));
+    return std::optional(std::move(trial));
+  });
+}
+
+StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result, int64_t now) {
+  RETURN_IF_ERROR(CheckMeasureResult(result));
+  return Write([&](Connection& db) { return CommitMeasurement(db, result, now); });
+}
+
+StatusOr<CommitAnswer> SqliteStore::FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure,
+                                                std::string_view error, int64_t now) {
+  return Write([&](Connection& db) -> StatusOr<CommitAnswer> {
+    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
+    const bool held = trial.state == TrialState::kBuilding || trial.state == TrialState::kAssigned ||
+                      trial.state == TrialState::kRunning;
+    if (!held || trial.attempt != attempt) return Stale(trial);
+    ASSIGN_OR_RETURN(const TrialState next, CountInfraFailure(db, trial, failure, error, now));
+    return CommitAnswer{Ack::kAccepted, std::nullopt, next};
+  });
+}
+
+StatusOr<std::vector<int64_t>> SqliteStore::LoseWorker(std::string_view worker, int64_t now) {
+  return Write([&](Connection& db) -> StatusOr<std::vector<int64_t>> {
+    std::vector<TrialRow> trials;
+    RETURN_IF_ERROR(db.Each(
+        LATHE_TRIAL_QUERY "WHERE r.worker = ? ORDER BY r.id", [&](const Row& row) { return AddTrial(row, trials); },
+        worker));
+    std::vector<int64_t> ids;
+    for (const TrialRow& trial : trials) {
+      RETURN_IF_ERROR(CountInfraFailure(db, trial, InfraFailure::kWorkerLost, worker, now).status());
+      ids.push_back(trial.id);
+    }
+    return ids;
+  });
+}
+
+StatusOr<TrialRow> SqliteStore::GetTrial(int64_t trial_id) {
+  return Read([&](Connection& db) { return ReadTrial(db, trial_id); });
+}
+
+StatusOr<std::vector<TrialRow>> SqliteStore::ListTrials(const TrialFilter& filter, const Page& page) {
+  return Read([&](Connection& db) -> StatusOr<std::vector<TrialRow>> {
+    std::string states = ",";
+    for (const TrialState state : filter.states) states.append(TrialStateName(state)).append(",");
+    const std::string sql =
+        std::string(LATHE_TRIAL_QUERY "WHERE r.id > ?4 AND (?6 = ',' OR instr(?6, ',' || r.state || ','))") +
+        FilterClause(filter) + " ORDER BY r.id LIMIT ?5";
+    std::vector<TrialRow> trials;
+    RETURN_IF_ERROR(db.Each(
+        sql, [&](const Row& row) { return AddTrial(row, trials); }, filter.job_id, filter.task_id, filter.trial_id,
+        page.after_id, page.limit, states));
+    return trials;
+  });
+}
+
+StatusOr<TaskCounts> SqliteStore::CountTrials(int64_t task_id) {
+  return Read([&](Connection& db) -> StatusOr<TaskCounts> {
+    TaskCounts counts;
+    RETURN_IF_ERROR(db.Each(
+        "SELECT state, count(*) FROM trial WHERE task_id = ? GROUP BY state",
+        [&](const Row& row) -> Status {
+          ASSIGN_OR_RETURN(const TrialState state, ReadTrialState(row, 0));
+          counts.by_state[static_cast<size_t>(state)] = row.Int(1);
+          if (SpendsBudget(state)) counts.trials_done += row.Int(1);
+          if (!IsTerminal(state)) counts.trials_open += row.Int(1);
+          return OkStatus();
+        },
+        task_id));
+    return counts;
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,123 @@
+// The Store: the only authority for jobs, trials, leases, devices and records.
+//
+// Each verb is one transaction: when it returns OK, what it did survives `kill -9` and power loss; when it returns an
+// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat and RenewLease survive
+// `kill -9` only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at its
+// record. Verbs may be called from any thread. They take the time from the caller and draw no random numbers. A
+// repeated verb is harmless: by request id, by attempt, by epoch or by result key.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tuner/database/rows.h"
+
+namespace lathe {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // --- Workloads and blobs ------------------------------------------------------------------------------------------
+  // Stores the text unless the digest has one already; returns what is stored, which is *the* workload from then on.
+  virtual StatusOr<Workload> PutWorkload(const Workload& workload, int64_t now) = 0;
+  virtual StatusOr<Workload> GetWorkload(const Digest& digest) = 0;
+  // All digests that start with these hex digits (8 to 64 of them), at most 10.
+  virtual StatusOr<std::vector<Digest>> FindWorkloads(std::string_view hex_prefix) = 0;
+  // In the order of their digests, from the first one after `after`.
+  virtual StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) = 0;
+
+  // Adds the row or, when it exists, `refs` to its count.
+  virtual Status PutBlob(const BlobRow& blob) = 0;
+  virtual StatusOr<BlobRow> GetBlob(const Digest& digest) = 0;
+  virtual Status ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) = 0;
+  // Forgets blobs without references that were last used before then, and returns them: their files may go.
+  virtual StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(int64_t last_used_before, int limit) = 0;
+
+  // --- Jobs and tasks -----------------------------------------------------------------------------------------------
+  // A known request id returns its job; kAlreadyExists if that job was asked for in other words.
+  virtual StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) = 0;
+  virtual StatusOr<JobRow> GetJob(int64_t job_id) = 0;
+  virtual StatusOr<std::vector<JobRow>> ListJobs(const Page& page) = 0;  // Oldest first.
+  virtual StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) = 0;
+  virtual StatusOr<TaskRow> GetTask(int64_t task_id) = 0;
+  // A terminal state is never left: kFailedPrecondition. The same state again only changes `detail`.
+  virtual Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) = 0;
+  virtual Status SetTaskState(int64_t task_id, JobState state, int64_t now) = 0;
+  // The job, its open tasks and its open trials become CANCELLED. A job that has ended stays as it is.
+  virtual StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) = 0;
+  // Replaces the task's check-point.
+  virtual Status SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) = 0;
+  virtual StatusOr<std::optional<SearchState>> LoadSearchState(int64_t task_id) = 0;
+
+  // --- Trials -------------------------------------------------------------------------------------------------------
+  // One id per new trial; nullopt where the task has that trace already. `initial` is PROPOSED or BUILD_QUEUED.
+  virtual StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
+                                                                      TrialState initial, int64_t now) = 0;
+  // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. Fenced by
+  // `attempt`: false when it was superseded.
+  virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) = 0;
+  // The oldest waiting trial that passes the filter, now BUILDING with attempt + 1; nullopt if none waits.
+  virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
+                                                          const TrialFilter& filter, int64_t now) = 0;
+  // An artifact goes on to MEAS_QUEUED (or BUILT, if asked for); a failure becomes a record.
+  virtual StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) = 0;
+  // The oldest trial waiting for a device of this class, now ASSIGNED with attempt + 1. kFailedPrecondition unless the
+  // lease (device, epoch) is in force.
+  virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
+                                                            int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) = 0;
+  // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost
+  // blames the module if it was RUNNING, as LoseDevice does.
+  virtual StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure,
+                                             std::string_view error, int64_t now) = 0;
+  // Every trial that this worker is building counts one infrastructure failure; returns their ids.
+  virtual StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) = 0;
+  virtual StatusOr<TrialRow> GetTrial(int64_t trial_id) = 0;
+  virtual StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) = 0;
+  virtual StatusOr<TaskCounts> CountTrials(int64_t task_id) = 0;
+
+  // --- Devices and leases -------------------------------------------------------------------------------------------
+  virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) = 0;
+  virtual Status Heartbeat(int64_t device_id, int64_t now) = 0;
+  virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
+  // Raises the device's epoch and lends it in the same transaction. kUnavailable while another lease is in force; one
+  // that has run out is expired first.
+  virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) = 0;
+  // kFailedPrecondition once the lease has ended.
+  virtual StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) = 0;
+  // RELEASED or REVOKED: trials still assigned under it return to their queue, uncounted. EXPIRED: they count an
+  // infrastructure failure. Ending a lease that has ended changes nothing.
+  virtual Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) = 0;
+  // The device is gone: its lease is revoked, its trials count an infrastructure failure, and the modules that were
+  // RUNNING are blamed: lost with a second device, a module is POISON wherever it waits. Returns the trials' ids.
+  virtual StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) = 0;
+  // Expires every lease whose time has passed.
+  virtual StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) = 0;
+  virtual StatusOr<std::vector<LeaseRow>> ListGrantedLeases() = 0;
+
+  // --- Records ------------------------------------------------------------------------------------------------------
+  // Exact key -> newest older codegen or policy version (STALE) -> MISS. One answer per key, in order.
+  virtual StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) = 0;
+  // Every best record of a workload, whatever its target and versions. Without samples.
+  virtual StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) = 0;
+  // Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures. At most `limit`; without
+  // samples.
+  virtual StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) = 0;
+  // Traces that have a record under the key, whichever job made it: what a budget need not pay again.
+  virtual StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) = 0;
+  virtual StatusOr<int64_t> CountMeasured(const TuningKey& key) = 0;
+  virtual StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) = 0;  // With samples, in order of commit.
+  // Merges by result key; returns how many were new. Their workloads are stored already.
+  virtual StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) = 0;
+
+  // --- Watching -----------------------------------------------------------------------------------------------------
+  // Events after the cursor, oldest first; of one job or of all.
+  virtual StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id,
+                                                     int limit) = 0;
+  virtual StatusOr<StoreStats> Stats() = 0;
+};
+
+}  // namespace lathe
