@@ -8,6 +8,8 @@
 namespace lathe::relax {
 namespace {
 
+constexpr int64_t kMaxSteps = int64_t{1} << 28;  // Some seconds of the interpreter: what takes longer is left to run time.
+
 // Moves bytes; weights are transposed this way much faster than by the interpreter.
 TensorData Transpose(const TensorData& data, const std::vector<int64_t>& axes, const std::vector<int64_t>& shape) {
   const size_t rank = shape.size(), size = static_cast<size_t>(data.dtype().bytes());
@@ -39,6 +41,7 @@ StatusOr<TensorData> RunKernel(const Call& call, const StructInfo& result, DataT
   args.push_back(Tensor::Uninitialized(dtype, shape));
   InterpreterOptions options;
   options.check_races = false;
+  options.max_steps = kMaxSteps;
   RETURN_IF_ERROR(Interpret(func, args, options));
   args.back().data.resize(static_cast<size_t>(ElementCount(shape).value_or(0) * dtype.bytes()));
   return TensorData(dtype, shape, std::move(args.back().data));
@@ -57,8 +60,10 @@ StatusOr<std::optional<TensorData>> EvaluateCall(const Call& call, const StructI
   if (IsView(call)) return std::optional(AsConstant(args[0])->Reshaped(*shape));
   if (call.op->name == "permute_dims") return std::optional(Transpose(*AsConstant(args[0]), IntsAttr(call.attrs, "axes"), *shape));
   if (call.op->legalize == nullptr) return std::optional<TensorData>();
-  ASSIGN_OR_RETURN(TensorData data, RunKernel(call, result, info->dtype, *shape));
-  return std::optional(std::move(data));
+  StatusOr<TensorData> data = RunKernel(call, result, info->dtype, *shape);
+  if (data.ok()) return std::optional(*std::move(data));
+  const bool is_too_much = data.code() == StatusCode::kDeadlineExceeded || data.code() == StatusCode::kResourceExhausted;
+  return is_too_much ? StatusOr<std::optional<TensorData>>(std::optional<TensorData>()) : data.status();
 }
 
 }  // namespace lathe::relax

@@ -38,6 +38,12 @@ class SoftmaxParts {
     return builder_.Reduce("T_softmax_expsum", outer_, {shape_[axis_]}, te::Combiner::kSum,
                            [&](const te::Axes& point, const te::Axes& k) { return element(Insert(point, k[0])); });
   }
+  Buffer FirstIndex(const Buffer& max) {
+    return builder_.Reduce("T_first_index", outer_, {shape_[axis_]}, te::Combiner::kMin, [&](const te::Axes& point, const te::Axes& k) {
+      return MakeSelect(lathe::Equal(Load(data_, Insert(point, k[0])), Load(max, point)), k[0], shape_[axis_]);
+    });
+  }
+  PrimExpr Position(const te::Axes& point) const { return point[axis_]; }
   te::Axes Insert(te::Axes outer, const PrimExpr& k) const {
     outer.insert(outer.begin() + static_cast<std::ptrdiff_t>(axis_), k);
     return outer;
@@ -75,6 +81,18 @@ StatusOr<PrimFunc> LegalizeLogSoftmax(const Call& call, const StructInfo&) {
   return builder.Build("log_softmax", builder.Compute("T_log_softmax", parts.shape(), [&](const te::Axes& point) {
     const te::Axes outer = parts.Remove(point);
     return Load(parts.data(), point) - Load(max, outer) - lathe::MakeCall(sum->dtype, "log", {Load(sum, outer)});
+  }));
+}
+
+// 1 at the first of the greatest elements, 0 elsewhere.
+StatusOr<PrimFunc> LegalizeHardmax(const Call& call, const StructInfo&) {
+  te::ComputeBuilder builder;
+  SoftmaxParts parts(builder, call);
+  const Buffer max = parts.MaxElement();
+  const Buffer first = parts.FirstIndex(max);
+  return builder.Build("hardmax", builder.Compute("T_hardmax", parts.shape(), [&](const te::Axes& point) {
+    const DataType type = parts.data()->dtype;
+    return MakeSelect(lathe::Equal(parts.Position(point), Load(first, parts.Remove(point))), ConstOf(type, 1), ConstOf(type, 0));
   }));
 }
 
@@ -135,6 +153,7 @@ StatusOr<StructInfo> InferDropout(const Call& call) {
 constexpr Op kOps[] = {
     {"nn.batch_norm", 5, OpPatternKind::kBroadcast, InferBatchNorm, nullptr, "batch_norm"},
     {"nn.dropout", 1, OpPatternKind::kElemWise, InferDropout, nullptr, "dropout"},
+    {"nn.hardmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeHardmax, "hardmax"},
     {"nn.log_softmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeLogSoftmax, "log_softmax"},
     {"nn.lrn", 1, OpPatternKind::kOpaque, InferLrn, LegalizeLrn, "lrn"},
     {"nn.softmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeSoftmax, "softmax"},

@@ -42,6 +42,14 @@ Expr PerChannel(DataType dtype, const std::vector<double>& values, size_t axis, 
   return ConstantOf(dtype, std::move(shape), values);
 }
 
+// The data, and a mask that keeps everything.
+StatusOr<Expr> WithoutDropout(const Call& call) {
+  const std::optional<std::vector<int64_t>> shape = ConstantShapeOf(call.args[0].struct_info());
+  if (!shape) return Unimplemented("nn.dropout of a symbolic shape");
+  const std::byte kept{1};
+  return MakeTuple({call.args[0], MakeConstant(TensorData::Filled(DataType::Bool(), *shape, {&kept, 1}))});
+}
+
 bool IsConv(const Call* call) { return call != nullptr && call->op != nullptr && call->op->name.starts_with("nn.conv"); }
 bool IsOp(const Call* call, std::string_view name) { return call != nullptr && call->op != nullptr && call->op->name == name; }
 
@@ -53,7 +61,7 @@ class Simplifier {
 
   StatusOr<Expr> Rewrite(const Binding& original, const Expr& value, BlockBuilder& builder) {
     const Call* call = value.As<Call>();
-    if (IsOp(call, "nn.dropout")) return MakeTuple({call->args[0], call->args[0]});
+    if (IsOp(call, "nn.dropout")) return WithoutDropout(*call);
     if (!IsOp(call, "nn.batch_norm")) return value;
     ASSIGN_OR_RETURN(const std::optional<Expr> folded, FoldIntoConv(*original.value.As<Call>(), *call, builder));
     if (folded) return MakeTuple({*folded, call->args[3], call->args[4]});
