@@ -22,7 +22,8 @@ StatusOr<StructInfo> InferReshape(const Call& call) {
   const ShapeExpr* shape = call.args[1].As<ShapeExpr>();
   if (shape == nullptr) return ArgumentError(call, "argument 1 is no shape");
   ASSIGN_OR_RETURN(StructInfo result, TensorResult(call, shape->values, info.dtype));
-  const int64_t *from = AsIntConst(Product(*info.shape)), *to = AsIntConst(Product(shape->values));
+  const PrimExpr from_count = Product(*info.shape), to_count = Product(shape->values);
+  const int64_t *from = AsIntConst(from_count), *to = AsIntConst(to_count);
   if (from != nullptr && to != nullptr && *from != *to) {
     return ArgumentError(call, fmt::format("{} has {} elements, {} has {}", ToText(*info.shape), *from, ToText(shape->values), *to));
   }
