@@ -1,0 +1,132 @@
+#include "compiler/codegen/llvm/compile_module.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/codegen/llvm/kernel_emitter.h"
+#include "compiler/codegen/llvm/link.h"
+#include "compiler/codegen/llvm/machine_code.h"
+#include "compiler/codegen/llvm/metadata.h"
+#include "compiler/codegen/llvm/section_object.h"
+#include "compiler/codegen/llvm/support_functions.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+constexpr char kMetaSection[] = ".lathe.meta";
+
+// The parts of one compilation; a fresh LLVM context each time, so that nothing grows over a builder's life.
+struct Compilation {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;
+  std::vector<KernelSignature> signatures;
+};
+
+std::unique_ptr<llvm::Module> NewModule(Compilation& compilation, const Target& target) {
+  auto module = std::make_unique<llvm::Module>("lathe", compilation.context);
+  module->setTargetTriple(target.triple());
+  module->setDataLayout(compilation.machine->createDataLayout());
+  module->setPICLevel(llvm::PICLevel::SmallPIC);
+  return module;
+}
+
+Status CheckNames(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections) {
+  std::unordered_set<std::string_view> names;
+  for (const PrimFunc& kernel : kernels) {
+    if (!names.insert(kernel.name).second) return InvalidArgument(fmt::format("codegen: two kernels are named \"{}\"; rename one", kernel.name));
+  }
+  names = {kMetaSection};
+  for (const ArtifactSection& section : sections) {
+    if (!names.insert(section.name).second) return InvalidArgument(fmt::format("codegen: two sections are named \"{}\"; rename one", section.name));
+  }
+  return OkStatus();
+}
+
+Status Emit(std::span<const PrimFunc> kernels, const Target& target, Compilation& compilation) {
+  ASSIGN_OR_RETURN(compilation.machine, MakeTargetMachine(target));
+  compilation.module = NewModule(compilation, target);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    ASSIGN_OR_RETURN(KernelSignature signature, MakeSignature(kernels[i], i));
+    RETURN_IF_ERROR(KernelEmitter(*compilation.module, target, signature).Emit(kernels[i]));
+    compilation.signatures.push_back(std::move(signature));
+  }
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(*compilation.module, &stream)) return InternalError(fmt::format("codegen: wrote malformed LLVM IR: {}", problem.substr(0, 400)));
+  return OkStatus();
+}
+
+std::string ToText(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+// The object with the functions that the kernels' object calls, or nothing if it calls none.
+StatusOr<std::string> SupportObject(const std::vector<std::string>& names, const Target& target, Compilation& compilation) {
+  if (names.empty()) return std::string();
+  const std::unique_ptr<llvm::Module> module = NewModule(compilation, target);
+  const std::vector<std::string> unknown = DefineSupportFunctions(names, target, *module);
+  if (!unknown.empty()) return InternalError(fmt::format("codegen: the kernels call \"{}\", which has no definition here; emit it with them", fmt::join(unknown, "\", \"")));
+  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
+  if (!code.undefined_symbols.empty()) return InternalError(fmt::format("codegen: support code calls \"{}\"", fmt::join(code.undefined_symbols, "\", \"")));
+  return std::move(code.bytes);
+}
+
+class StopWatch {
+ public:
+  Duration Lap() {
+    const TimePoint now = SystemClock().Now();
+    return now - std::exchange(start_, now);
+  }
+
+ private:
+  TimePoint start_ = SystemClock().Now();
+};
+
+}  // namespace
+
+StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections, const Target& target) {
+  RETURN_IF_ERROR(CheckNames(kernels, sections));
+  CompiledModule result;
+  Compilation compilation;
+  StopWatch watch;
+  RETURN_IF_ERROR(Emit(kernels, target, compilation));
+  result.times.emit = watch.Lap();
+  Optimize(*compilation.module, *compilation.machine);
+  RETURN_IF_ERROR(CheckRegisterTilesArePromoted(*compilation.module));
+  result.times.optimize = watch.Lap();
+  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
+  ASSIGN_OR_RETURN(const std::string support, SupportObject(code.undefined_symbols, target, compilation));
+  result.warnings = std::move(code.warnings);
+  result.times.generate = watch.Lap();
+
+  const std::string metadata = EncodeMetadata(compilation.signatures, target, kCodegenVersion);
+  std::vector<ArtifactSection> all(sections.begin(), sections.end());
+  all.insert(all.begin(), {kMetaSection, metadata});
+  ASSIGN_OR_RETURN(const std::string data, MakeSectionObject(all, target.arch()));
+  std::vector<std::string_view> objects = {code.bytes, data};
+  if (!support.empty()) objects.push_back(support);
+  ASSIGN_OR_RETURN(result.bytes, LinkSharedObject(objects, target));
+  RETURN_IF_ERROR(CheckSelfContained(result.bytes));
+  result.times.link = watch.Lap();
+  return result;
+}
+
+StatusOr<std::string> PrintCode(std::span<const PrimFunc> kernels, const Target& target, CodeText form) {
+  Compilation compilation;
+  RETURN_IF_ERROR(Emit(kernels, target, compilation));
+  if (form == CodeText::kLlvmIr) return ToText(*compilation.module);
+  Optimize(*compilation.module, *compilation.machine);
+  if (form == CodeText::kOptimizedLlvmIr) return ToText(*compilation.module);
+  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::AssemblyFile));
+  return std::move(code.bytes);
+}
+
+}  // namespace lathe

@@ -1,0 +1,162 @@
+// Lowered TensorIR to LLVM IR: one function per kernel, one more per parallel loop.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/codegen/llvm/kernel_signature.h"
+#include "compiler/codegen/llvm/vector_math.h"
+#include "compiler/ir/stmt.h"
+#include "compiler/target/target.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace lathe {
+
+// Allocas of scope "register" carry this prefix, then the buffer's name: whoever finds one after optimisation has found a broken promise.
+inline constexpr std::string_view kRegisterTilePrefix = "register tile ";
+// Function attributes (LLVM string attributes) that the checks behind the optimiser read.
+inline constexpr char kHasRegisterTile[] = "lathe-register-tile";   // Value: names of the buffers.
+inline constexpr char kHasVectorCode[] = "lathe-vector-code";       // The schedule has vectorised; LLVM's vectorisers keep out.
+
+// Integers as addresses need them: 64 bits, with what is known about their range. Index arithmetic must not overflow its own type.
+struct IndexValue {
+  llvm::Value* value = nullptr;  // i64
+  int64_t low = std::numeric_limits<int64_t>::min();
+  int64_t high = std::numeric_limits<int64_t>::max();
+  bool is_exact = true;          // Every intermediate result is known to fit its dtype, so 64 bits change nothing.
+};
+
+// Emits one kernel. Problems are remembered, poison goes on in place of the value, and Emit reports the first one.
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const Target& target, const KernelSignature& signature);
+  Status Emit(const PrimFunc& func);
+
+ private:
+  struct VarValue {
+    llvm::Value* value = nullptr;  // Of the variable's dtype.
+    IndexValue index;              // index.value is null unless it is a scalar signed integer.
+    size_t position = 0;           // In the order of definition.
+  };
+  struct BufferValue {
+    llvm::Value* pointer = nullptr;
+    llvm::MDNode* scope = nullptr;    // What accesses to it are in ...
+    llvm::MDNode* noalias = nullptr;  // ... and what they never touch.
+    llvm::Align alignment{1};
+    bool is_register = false;
+    size_t position = 0;              // In the order of definition.
+  };
+  // Vector indices of the form base + stride * lane.
+  struct LaneIndex {
+    IndexValue base;
+    int64_t stride = 0;
+  };
+  struct Address {
+    llvm::Value* pointer = nullptr;     // Of the first lane, or a vector of pointers.
+    bool is_contiguous = true;          // One access of all lanes.
+    bool is_vector_of_pointers = false;
+    llvm::Align alignment{1};
+  };
+
+  // kernel_emitter.cc: functions, statements.
+  void EmitKernelEntry(const PrimFunc& func);
+  void BindScalar(const Var& var, llvm::Value* bits);
+  void BindVar(const Var& var, llvm::Value* value);
+  void BindLoopVar(const Var& var, const IndexValue& index);
+  void EmitStmt(const Stmt& stmt);
+  void EmitFor(const For& loop);
+  void EmitSerialLoop(const For& loop, const IndexValue& begin, llvm::Value* end, bool is_known_to_run, bool has_vectors);
+  void EmitUnrolledLoop(const For& loop, int64_t extent);
+  void EmitBufferStore(const BufferStore& store);
+  void EmitIfThenElse(const IfThenElse& branch);
+  void EmitAllocate(const Allocate& allocate);
+  void EmitWorkspace(const Allocate& allocate);
+  void FreeWorkspace(llvm::Value* memory);
+  void EmitAssert(const AssertStmt& assertion);
+  void EmitWhile(const While& loop);
+  void EmitFailure(const std::string& message, int code);
+  void ReturnFromHere(llvm::Value* code);  // Gives workspaces back first.
+  llvm::Function* NewFunction(llvm::FunctionType* type, const std::string& name, bool is_exported);
+  llvm::AllocaInst* EntryAlloca(llvm::Type* type, llvm::Value* count, llvm::Align alignment, const std::string& name);
+  llvm::BasicBlock* NewBlock(const char* name);
+  llvm::MDNode* LoopMetadata(bool may_vectorize);
+  void MakeAliasScopes(const PrimFunc& func);
+  BufferValue MakeBufferValue(const Buffer& buffer, llvm::Value* pointer);
+  llvm::Value* ContextField(unsigned field, llvm::Type* type);
+  std::optional<int64_t> AllocationBytes(const Buffer& buffer);
+
+  // kernel_emitter_parallel.cc: parallel loops.
+  struct Capture;
+  void EmitParallelLoop(const Stmt& self, const For& loop);
+  std::optional<Capture> CaptureUses(const Stmt& self, const For& loop);
+  llvm::Function* EmitParallelBody(const For& loop, const Capture& capture);
+  void BindCaptured(const Capture& capture, llvm::Value* closure);
+
+  // kernel_emitter_index.cc: addresses.
+  IndexValue EmitIndex(const Expr& e);
+  IndexValue EmitBinaryIndex(const Binary& binary, DataType dtype);
+  IndexValue EmitIndexDivision(BinaryOp op, const IndexValue& a, const IndexValue& b);
+  IndexValue ConstantIndex(int64_t value);
+  std::optional<LaneIndex> DecomposeLanes(const Expr& e);
+  Address EmitAddress(const Buffer& buffer, const std::vector<Expr>& indices, int lanes);
+  IndexValue FlattenIndex(const Buffer& buffer, const std::vector<Expr>& indices, size_t count);
+  static bool IsPlainIndex(const Expr& e);
+
+  // kernel_emitter_expr.cc: values.
+  llvm::Value* EmitExpr(const Expr& e);
+  llvm::Value* EmitBinary(const Binary& binary, DataType dtype);
+  llvm::Value* EmitFloatBinary(BinaryOp op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* EmitIntBinary(BinaryOp op, llvm::Value* a, llvm::Value* b, bool is_signed);
+  llvm::Value* EmitLogical(const Binary& binary);
+  llvm::Value* EmitCast(const Expr& value, DataType to);
+  llvm::Value* EmitLoad(const BufferLoad& load, DataType dtype);
+  llvm::Value* EmitCall(const Call& call, DataType dtype);
+  llvm::Value* EmitFloatCall(std::string_view name, const Call& call, DataType dtype);
+  llvm::Value* EmitIntCall(std::string_view name, const Call& call, DataType dtype);
+  llvm::Value* EmitIfThenElseCall(const Call& call, DataType dtype);
+  llvm::Value* EmitCondition(const Expr& condition);
+  // float16 and bfloat16 are computed in float32 and rounded after each operation.
+  llvm::Value* RoundTo16Bits(llvm::Value* value, DataType dtype);
+  llvm::Value* FromMemory(llvm::Value* value, DataType dtype);
+  llvm::Value* ToMemory(llvm::Value* value, DataType dtype);
+  void StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, llvm::Value* memory_value, int lanes);
+  void AddAliasMetadata(llvm::Instruction* access, const BufferValue& buffer);
+  llvm::Value* Splat(llvm::Value* scalar, int lanes);
+
+  llvm::Type* ValueType(DataType dtype);
+  llvm::Type* MemoryType(DataType dtype);
+  llvm::Value* Poison(DataType dtype);
+  void Fail(std::string message);
+  // Remembers a problem when `dtype` is not one that code is generated for.
+  bool CheckType(DataType dtype);
+  const BufferValue* FindBuffer(const Buffer& buffer);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const Target& target_;
+  const KernelSignature& signature_;
+  Builder b_;
+  VectorMath math_;
+  Status error_;
+  int depth_ = 0;
+
+  std::unordered_map<const ExprNode*, VarValue> vars_;
+  std::unordered_map<const BufferNode*, BufferValue> buffers_;
+  // Alias scopes of the buffers of this PrimFunc, each with the list of all others.
+  std::unordered_map<const BufferNode*, std::pair<llvm::MDNode*, llvm::MDNode*>> scopes_;
+  std::vector<llvm::Value*> workspaces_;  // Taken by the present function and not yet given back.
+  llvm::Function* function_ = nullptr;
+  llvm::Value* ctx_ = nullptr;
+  llvm::Value* mask_ = nullptr;  // Lanes that run, inside a vector condition; null: all.
+  size_t num_defined_ = 0;
+  bool in_parallel_ = false;
+  int64_t stack_bytes_ = 0;      // Of the present function.
+  int num_bodies_ = 0;
+  std::vector<std::string> register_tiles_;  // Names, of the present function.
+};
+
+}  // namespace lathe

@@ -1,0 +1,157 @@
+// Calls of operations (compiler/ir/op.cc).
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "compiler/codegen/llvm/kernel_emitter.h"
+
+namespace lathe {
+
+using llvm::Value;
+
+Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
+  const std::string_view name = call.op->name;
+  if (call.op->num_args >= 0 && static_cast<size_t>(call.op->num_args) != call.args.size()) {
+    Fail(fmt::format("T.{}: {} arguments, it takes {}", name, call.args.size(), call.op->num_args));
+    return Poison(dtype);
+  }
+  if (name == "if_then_else") return EmitIfThenElseCall(call, dtype);
+  if (name == "assume" || name == "tvm_storage_sync") return Poison(DataType::Int(32));  // One thread at a time needs neither.
+  if (name == "reinterpret") {
+    Value* value = EmitExpr(call.args[0]);
+    const DataType from = call.args[0].dtype();
+    if (!error_.ok()) return Poison(dtype);
+    if (from.bits * from.lanes != dtype.bits * dtype.lanes) {
+      Fail(fmt::format("T.reinterpret from {} to {} changes the size", from.ToString(), dtype.ToString()));
+      return Poison(dtype);
+    }
+    return FromMemory(b_.CreateBitCast(ToMemory(value, from), MemoryType(dtype)), dtype);
+  }
+  if (name == "vectorlow" || name == "vector_reduce_add") {
+    Value* value = EmitExpr(call.args[0]);
+    if (!error_.ok()) return Poison(dtype);
+    if (!value->getType()->isVectorTy()) return value;
+    if (name == "vectorlow") {
+      std::vector<int> lanes(dtype.lanes);
+      for (int lane = 0; lane < dtype.lanes; ++lane) lanes[static_cast<size_t>(lane)] = lane;
+      return b_.CreateShuffleVector(value, lanes);
+    }
+    if (!dtype.is_float()) return b_.CreateAddReduce(value);
+    // A horizontal sum that the schedule asked for: lanes may be added in any order.
+    auto* sum = llvm::cast<llvm::Instruction>(b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(value->getType()->getScalarType()), value));
+    llvm::FastMathFlags flags = b_.getFastMathFlags();
+    flags.setAllowReassoc();
+    sum->setFastMathFlags(flags);
+    return RoundTo16Bits(sum, dtype);
+  }
+  return (call.args.empty() ? dtype : call.args[0].dtype()).is_float() ? EmitFloatCall(name, call, dtype) : EmitIntCall(name, call, dtype);
+}
+
+Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, DataType dtype) {
+  if (name == "pow" && call.args[1].dtype().element() != call.args[0].dtype().element()) {
+    Fail("T.pow of two types; cast one");
+    return Poison(dtype);
+  }
+  std::vector<Value*> args;
+  for (const Expr& arg : call.args) args.push_back(EmitExpr(arg));
+  if (!error_.ok()) return Poison(dtype);
+  using Unary = Value* (VectorMath::*)(Value*);
+  static constexpr std::pair<std::string_view, Unary> kUnary[] = {
+      {"abs", &VectorMath::Abs},     {"atan", &VectorMath::Atan},   {"ceil", &VectorMath::Ceil},           {"cos", &VectorMath::Cos},
+      {"erf", &VectorMath::Erf},     {"exp", &VectorMath::Exp},     {"exp2", &VectorMath::Exp2},           {"floor", &VectorMath::Floor},
+      {"log", &VectorMath::Log},     {"log2", &VectorMath::Log2},   {"nearbyint", &VectorMath::NearbyInt}, {"round", &VectorMath::Round},
+      {"rsqrt", &VectorMath::Rsqrt}, {"sigmoid", &VectorMath::Sigmoid}, {"sin", &VectorMath::Sin},         {"sqrt", &VectorMath::Sqrt},
+      {"tan", &VectorMath::Tan},     {"tanh", &VectorMath::Tanh},   {"trunc", &VectorMath::Trunc},
+  };
+  for (const auto& [known, method] : kUnary) {
+    if (known == name) return RoundTo16Bits((math_.*method)(args[0]), dtype);
+  }
+  if (name == "isnan") return b_.CreateFCmpUNO(args[0], args[0]);
+  if (name == "infinity") return llvm::ConstantFP::getInfinity(ValueType(dtype));
+  if (name == "max_value" || name == "min_value") {
+    const double sign = name == "max_value" ? 1 : -1;
+    const double largest = dtype.bits == 64 ? std::numeric_limits<double>::max() : dtype.bits == 32 ? std::numeric_limits<float>::max()
+                           : dtype.code == DataType::Code::kFloat ? 65504 : 0x1.fep127;
+    return llvm::ConstantFP::get(ValueType(dtype), sign * largest);
+  }
+  if (name == "fma") return RoundTo16Bits(math_.Fma(args[0], args[1], args[2]), dtype);
+  if (name == "pow") {
+    const Expr& exponent = call.args[1].As<Broadcast>() != nullptr ? call.args[1].As<Broadcast>()->value : call.args[1];
+    const auto* constant = exponent.As<FloatImm>();
+    if (constant != nullptr && constant->value == 0.5) return RoundTo16Bits(math_.Sqrt(args[0]), dtype);
+    if (constant != nullptr && std::abs(constant->value) <= 32 && std::trunc(constant->value) == constant->value) {
+      return RoundTo16Bits(math_.PowInt(args[0], static_cast<int64_t>(constant->value)), dtype);
+    }
+    return RoundTo16Bits(math_.Pow(args[0], args[1]), dtype);
+  }
+  Fail(fmt::format("T.{} of {} has no code for a CPU", name, dtype.ToString()));
+  return Poison(dtype);
+}
+
+Value* KernelEmitter::EmitIntCall(std::string_view name, const Call& call, DataType dtype) {
+  std::vector<Value*> args;
+  for (const Expr& arg : call.args) args.push_back(EmitExpr(arg));
+  if (!error_.ok()) return Poison(dtype);
+  if (name.starts_with("bitwise_") || name.starts_with("shift_")) {
+    if (args.size() == 2 && args[0]->getType() != args[1]->getType()) {
+      Fail(fmt::format("T.{} of two types; cast one", name));
+      return Poison(dtype);
+    }
+    if (name == "bitwise_and") return b_.CreateAnd(args[0], args[1]);
+    if (name == "bitwise_or") return b_.CreateOr(args[0], args[1]);
+    if (name == "bitwise_xor") return b_.CreateXor(args[0], args[1]);
+    if (name == "bitwise_not") return b_.CreateNot(args[0]);
+    if (name == "shift_left") return b_.CreateShl(args[0], args[1]);
+    return dtype.is_signed_int() ? b_.CreateAShr(args[0], args[1]) : b_.CreateLShr(args[0], args[1]);
+  }
+  if (name == "abs") return dtype.is_signed_int() ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b_.getInt1(false)) : args[0];
+  if (name == "popcount") return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, args[0]);
+  if (name == "isnan") return llvm::ConstantInt::getFalse(ValueType(dtype));
+  if (name == "floor" || name == "ceil" || name == "round" || name == "trunc" || name == "nearbyint") return args[0];
+  if ((name == "max_value" || name == "min_value") && dtype.is_int()) {
+    const unsigned bits = dtype.bits;
+    const bool is_max = name == "max_value";
+    const llvm::APInt value = dtype.is_signed_int() ? (is_max ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
+                                                    : (is_max ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getMinValue(bits));
+    return llvm::ConstantInt::get(ValueType(dtype), value);
+  }
+  Fail(fmt::format("T.{} of {} has no code for a CPU; cast its argument to a float", name, dtype.ToString()));
+  return Poison(dtype);
+}
+
+// Evaluates one of its two values, so that a guard keeps loads inside their buffer.
+Value* KernelEmitter::EmitIfThenElseCall(const Call& call, DataType dtype) {
+  Value* condition = EmitCondition(call.args[0]);
+  if (!error_.ok()) return Poison(dtype);
+  if (condition->getType()->isVectorTy()) {
+    Value* outer = mask_;
+    mask_ = outer == nullptr ? condition : b_.CreateAnd(outer, condition);
+    Value* a = EmitExpr(call.args[1]);
+    mask_ = outer == nullptr ? b_.CreateNot(condition) : b_.CreateAnd(outer, b_.CreateNot(condition));
+    Value* b = EmitExpr(call.args[2]);
+    mask_ = outer;
+    return error_.ok() ? b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes)) : Poison(dtype);
+  }
+  llvm::BasicBlock *then_block = NewBlock("value.then"), *else_block = NewBlock("value.else"), *end = NewBlock("value");
+  b_.CreateCondBr(condition, then_block, else_block);
+  b_.SetInsertPoint(then_block);
+  Value* a = EmitExpr(call.args[1]);
+  llvm::BasicBlock* then_end = b_.GetInsertBlock();
+  b_.CreateBr(end);
+  b_.SetInsertPoint(else_block);
+  Value* b = EmitExpr(call.args[2]);
+  llvm::BasicBlock* else_end = b_.GetInsertBlock();
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  if (!error_.ok()) return Poison(dtype);
+  if (a->getType() != b->getType()) {
+    Fail("T.if_then_else with values of two types; cast one");
+    return Poison(dtype);
+  }
+  llvm::PHINode* result = b_.CreatePHI(a->getType(), 2);
+  result->addIncoming(a, then_end);
+  result->addIncoming(b, else_end);
+  return result;
+}
+
+}  // namespace lathe

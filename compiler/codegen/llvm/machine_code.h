@@ -1,0 +1,31 @@
+// LLVM IR to machine code: our own short optimisation pipeline, code generation, and the check of what became of register tiles.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+#include "support/status.h"
+
+namespace lathe {
+
+StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
+
+// Promotes stack memory to SSA values, hoists, and vectorises loops that the schedule has left scalar. Never unrolls.
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine);
+
+// FailedPrecondition if a buffer of scope "register" is still in memory after Optimize.
+Status CheckRegisterTilesArePromoted(const llvm::Module& module);
+
+struct MachineCode {
+  std::string bytes;                          // Relocatable object, or assembly text.
+  std::vector<std::string> warnings;          // Spills in inner loops of functions that promise nothing.
+  std::vector<std::string> undefined_symbols; // Of objects: what the linker would look for.
+};
+// FailedPrecondition if a function with a register tile spills vector or float values in an inner loop.
+StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type);
+
+}  // namespace lathe

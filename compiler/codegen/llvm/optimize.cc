@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include "compiler/codegen/llvm/kernel_emitter.h"
+#include "compiler/codegen/llvm/machine_code.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LCSSA.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Vectorize/LoopVectorize.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
+
+namespace lathe {
+namespace {
+
+llvm::FunctionPassManager MakePipeline(bool may_vectorize) {
+  using namespace llvm;
+  FunctionPassManager passes;
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(InstCombinePass());
+  passes.addPass(SimplifyCFGPass());
+  LoopPassManager loops;
+  loops.addPass(LoopRotatePass());
+  loops.addPass(LICMPass(LICMOptions()));
+  loops.addPass(IndVarSimplifyPass(/*WidenIndVars=*/false));
+  passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  passes.addPass(SROAPass(SROAOptions::PreserveCFG));
+  if (may_vectorize) {
+    passes.addPass(LoopVectorizePass());
+    passes.addPass(SLPVectorizerPass());
+    passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
+  }
+  passes.addPass(InstCombinePass());
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(SimplifyCFGPass());
+  passes.addPass(ADCEPass());
+  return passes;
+}
+
+bool HasVectorCode(const llvm::Function& function) {
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (instruction.getType()->isVectorTy()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager scalar = MakePipeline(true), vectorized = MakePipeline(false);
+  for (llvm::Function& function : module) {
+    // Where the schedule has vectorised, LLVM's vectorisers keep out: they would rearrange what was chosen.
+    if (!function.isDeclaration()) (HasVectorCode(function) ? vectorized : scalar).run(function, functions);
+  }
+}
+
+Status CheckRegisterTilesArePromoted(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (memory == nullptr || !memory->getName().starts_with(kRegisterTilePrefix)) continue;
+      const llvm::StringRef name = memory->getName().drop_front(kRegisterTilePrefix.size()).split('.').first;
+      return FailedPrecondition(fmt::format("codegen: register tile \"{}\" stays in memory, because an index into it is not constant or its accesses overlap "
+                                            "in part; unroll the loops over the tile and access it by whole vectors; candidate is invalid", name.str()));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace lathe

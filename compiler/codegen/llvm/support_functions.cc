@@ -1,0 +1,135 @@
+#include "compiler/codegen/llvm/support_functions.h"
+
+#include <functional>
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace lathe {
+namespace {
+
+using llvm::Value;
+using Builder = llvm::IRBuilder<>;
+
+llvm::Function* Define(llvm::Module& module, const Target& target, const std::string& name, llvm::Type* result, std::vector<llvm::Type*> args) {
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, args, false), llvm::GlobalValue::ExternalLinkage, name, module);
+  function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr("no-builtins");  // Or LLVM would make memcpy a call of memcpy.
+  function->addFnAttr("target-cpu", target.cpu());
+  llvm::BasicBlock::Create(module.getContext(), "entry", function);
+  return function;
+}
+
+// for (i = 0; i < count; ++i) body(first-to-last or last-to-first i)
+void ByteLoop(Builder& b, Value* count, bool is_backward, const std::function<void(Value*)>& body) {
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(b.getContext(), "loop", function);
+  auto* end = llvm::BasicBlock::Create(b.getContext(), "end", function);
+  b.CreateCondBr(b.CreateICmpEQ(count, b.getInt64(0)), end, loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+  i->addIncoming(b.getInt64(0), before);
+  body(is_backward ? b.CreateSub(b.CreateSub(count, i), b.getInt64(1)) : i);
+  Value* next = b.CreateAdd(i, b.getInt64(1));
+  i->addIncoming(next, loop);
+  b.CreateCondBr(b.CreateICmpULT(next, count), loop, end);
+  b.SetInsertPoint(end);
+}
+
+void CopyBytes(Builder& b, llvm::Function* f, bool is_backward) {
+  ByteLoop(b, f->getArg(2), is_backward, [&](Value* i) {
+    b.CreateStore(b.CreateLoad(b.getInt8Ty(), b.CreateGEP(b.getInt8Ty(), f->getArg(1), i)), b.CreateGEP(b.getInt8Ty(), f->getArg(0), i));
+  });
+}
+
+void DefineMemcpy(llvm::Module& module, const Target& target) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, "memcpy", b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()});
+  b.SetInsertPoint(&f->getEntryBlock());
+  CopyBytes(b, f, false);
+  b.CreateRet(f->getArg(0));
+}
+
+void DefineMemmove(llvm::Module& module, const Target& target) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, "memmove", b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()});
+  auto* forward = llvm::BasicBlock::Create(b.getContext(), "forward", f);
+  auto* backward = llvm::BasicBlock::Create(b.getContext(), "backward", f);
+  b.SetInsertPoint(&f->getEntryBlock());
+  b.CreateCondBr(b.CreateICmpULE(f->getArg(0), f->getArg(1)), forward, backward);
+  for (const bool is_backward : {false, true}) {
+    b.SetInsertPoint(is_backward ? backward : forward);
+    CopyBytes(b, f, is_backward);
+    b.CreateRet(f->getArg(0));
+  }
+}
+
+void DefineMemset(llvm::Module& module, const Target& target) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, "memset", b.getPtrTy(), {b.getPtrTy(), b.getInt32Ty(), b.getInt64Ty()});
+  b.SetInsertPoint(&f->getEntryBlock());
+  Value* byte = b.CreateTrunc(f->getArg(1), b.getInt8Ty());
+  ByteLoop(b, f->getArg(2), false, [&](Value* i) { b.CreateStore(byte, b.CreateGEP(b.getInt8Ty(), f->getArg(0), i)); });
+  b.CreateRet(f->getArg(0));
+}
+
+// float16 to float32, exactly: normal numbers by moving the exponent, subnormal ones by a multiplication that normalises them.
+void DefineExtendHalf(llvm::Module& module, const Target& target) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, "__extendhfsf2", b.getFloatTy(), {b.getHalfTy()});
+  b.SetInsertPoint(&f->getEntryBlock());
+  Value* bits = b.CreateZExt(b.CreateBitCast(f->getArg(0), b.getInt16Ty()), b.getInt32Ty());
+  Value* sign = b.CreateShl(b.CreateAnd(bits, b.getInt32(0x8000)), b.getInt32(16));
+  Value* rest = b.CreateAnd(bits, b.getInt32(0x7fff));
+  Value* scaled = b.CreateFMul(b.CreateBitCast(b.CreateShl(rest, b.getInt32(13)), b.getFloatTy()), llvm::ConstantFP::get(b.getFloatTy(), 0x1.0p112));
+  Value* special = b.CreateOr(b.CreateShl(rest, b.getInt32(13)), b.getInt32(0x7f800000));
+  Value* magnitude = b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(0x7c00)), special, b.CreateBitCast(scaled, b.getInt32Ty()));
+  b.CreateRet(b.CreateBitCast(b.CreateOr(magnitude, sign), b.getFloatTy()));
+}
+
+// float32 to float16, nearest, halves to even.
+void DefineTruncateToHalf(llvm::Module& module, const Target& target) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, "__truncsfhf2", b.getHalfTy(), {b.getFloatTy()});
+  b.SetInsertPoint(&f->getEntryBlock());
+  Value* bits = b.CreateBitCast(f->getArg(0), b.getInt32Ty());
+  Value* sign = b.CreateLShr(b.CreateAnd(bits, b.getInt32(0x80000000u)), b.getInt32(16));
+  Value* rest = b.CreateAnd(bits, b.getInt32(0x7fffffff));
+  // Normal results: rebias the exponent and round the 13 bits that go; a carry moves into the exponent, up to infinity.
+  Value* odd = b.CreateAnd(b.CreateLShr(rest, b.getInt32(13)), b.getInt32(1));
+  Value* normal = b.CreateLShr(b.CreateAdd(b.CreateAdd(rest, b.getInt32(0xc8000fffu)), odd), b.getInt32(13));
+  // Subnormal results: adding 0.5 aligns the mantissa so that the hardware rounds it.
+  Value* half = llvm::ConstantFP::get(b.getFloatTy(), 0.5);
+  Value* small = b.CreateSub(b.CreateBitCast(b.CreateFAdd(b.CreateBitCast(rest, b.getFloatTy()), half), b.getInt32Ty()), b.CreateBitCast(half, b.getInt32Ty()));
+  Value* result = b.CreateSelect(b.CreateICmpULT(rest, b.getInt32(0x38800000)), small, normal);
+  result = b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(0x47800000)), b.getInt32(0x7c00), result);
+  result = b.CreateSelect(b.CreateICmpUGT(rest, b.getInt32(0x7f800000)), b.getInt32(0x7e00), result);
+  b.CreateRet(b.CreateBitCast(b.CreateTrunc(b.CreateOr(result, sign), b.getInt16Ty()), b.getHalfTy()));
+}
+
+struct SupportRow {
+  const char* name;
+  void (*define)(llvm::Module&, const Target&);
+};
+constexpr SupportRow kRows[] = {
+    {"memcpy", DefineMemcpy}, {"memmove", DefineMemmove}, {"memset", DefineMemset},
+    {"__extendhfsf2", DefineExtendHalf}, {"__truncsfhf2", DefineTruncateToHalf},
+};
+
+}  // namespace
+
+std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& names, const Target& target, llvm::Module& module) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const SupportRow& candidate) { return candidate.name == name; });
+    if (row == std::end(kRows)) {
+      unknown.push_back(name);
+    } else {
+      row->define(module, target);
+    }
+  }
+  return unknown;
+}
+
+}  // namespace lathe

@@ -1,0 +1,19 @@
+// What a statement needs from outside: found once, before it is moved into a function of its own.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/ir/stmt.h"
+
+namespace lathe {
+
+struct Uses {
+  std::unordered_set<const ExprNode*> vars;                 // Also those defined inside.
+  std::unordered_map<const BufferNode*, Buffer> buffers;    // Likewise.
+  std::vector<Buffer> allocations;                          // Buffers that are defined inside.
+  bool has_vectors = false;                                 // Loads or stores of more than one lane.
+};
+Uses CollectUses(const Stmt& stmt);
+
+}  // namespace lathe

@@ -1,0 +1,41 @@
+// What the names of CPUs and tags stand for. Only features that matter to code generation are listed.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target/target.h"
+
+namespace lathe {
+
+struct CpuRow {
+  std::string_view name;      // LLVM's -mcpu.
+  Target::Arch arch;
+  std::string_view base;      // The row whose features it has as well, or empty.
+  std::string_view features;  // Further ones, separated by commas.
+  int fma_per_cycle;
+  CacheSizes caches;
+};
+const CpuRow* FindCpu(std::string_view name);
+std::span<const CpuRow> CpuRows();
+// All features of `cpu`, sorted.
+std::vector<std::string> CpuFeatures(const CpuRow& cpu);
+
+// A feature, the ones that it implies, and whether code may be generated with it.
+struct FeatureRow {
+  std::string_view name;
+  Target::Arch arch;
+  std::string_view implies;  // Separated by commas; direct ones.
+};
+const FeatureRow* FindFeature(std::string_view name, Target::Arch arch);
+std::span<const FeatureRow> FeatureRows();
+
+struct TagRow {
+  std::string_view tag, target;
+};
+std::span<const TagRow> TagRows();
+
+std::vector<std::string> SplitAtCommas(std::string_view text);
+
+}  // namespace lathe

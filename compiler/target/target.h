@@ -1,0 +1,74 @@
+// What code is generated for: TVM's target strings, and the facts about a processor that schedules are made from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/status.h"
+
+namespace lathe {
+
+// The parts of a machine that a target string leaves to its defaults, and all of `auto`.
+struct HostFacts {
+  std::string triple;                 // "x86_64-linux-gnu", "aarch64-linux-gnu"
+  std::vector<std::string> features;  // By LLVM's names, sorted; asked from CPUID or HWCAP, never from a CPU's name.
+  int num_cores = 1;                  // CPUs that this process may run on.
+};
+HostFacts DetectHost();
+
+struct RegisterFile {
+  int vector_bits = 128;
+  int num_vector_registers = 16;
+  int num_mask_registers = 0;
+  bool has_fma = false;
+  int fma_per_cycle = 1;  // Vector FMAs started in one cycle by one core; the usual number for this family.
+  int lanes(int element_bits) const { return vector_bits / element_bits; }
+};
+
+// Per core; L3 is one core's share. Those of the CPU's family, so that equal targets give equal spaces on every machine.
+struct CacheSizes {
+  int64_t l1_data_bytes = 32 << 10;
+  int64_t l2_bytes = 512 << 10;
+  int64_t l3_bytes = 2 << 20;
+};
+
+// A parsed target. Two targets are the same exactly when their canonical texts are.
+class Target {
+ public:
+  // Accepts "llvm [-mtriple=..] [-mcpu=..] [-mattr=+a,-b] [-num-cores=N]", a tag ("raspberry-pi/4b-aarch64", optionally followed by
+  // options that replace the tag's), or "auto". What is left out is taken from `host` where the code will run on its architecture.
+  static StatusOr<Target> Parse(std::string_view text, const HostFacts& host);
+  static StatusOr<Target> Parse(std::string_view text);  // On this machine.
+
+  // "llvm -mcpu=x86-64-v4 -mattr=+avx512vnni -mtriple=x86_64-linux-gnu -num-cores=2": options and attributes sorted, defaults written
+  // out, attributes that the CPU implies left out. Parse(ToString()) gives the same on every machine.
+  const std::string& ToString() const { return text_; }
+
+  enum class Arch { kX86_64, kAArch64 };
+  Arch arch() const { return arch_; }
+  const std::string& triple() const { return triple_; }
+  const std::string& cpu() const { return cpu_; }                    // By LLVM's name.
+  const std::vector<std::string>& attrs() const { return attrs_; }   // "+avx512vnni", "-avx512f", sorted.
+  int num_cores() const { return num_cores_; }                       // Threads that a kernel may use.
+  bool Has(std::string_view feature) const;                          // By LLVM's name, implied ones included.
+  // All features that the code may use and that a device can be asked for, sorted.
+  const std::vector<std::string>& features() const { return features_; }
+
+  RegisterFile register_file() const;
+  CacheSizes cache_sizes() const;
+
+ private:
+  Target() = default;
+  friend class TargetParser;
+  Arch arch_ = Arch::kX86_64;
+  std::string text_, triple_, cpu_;
+  std::vector<std::string> attrs_, features_;
+  int num_cores_ = 1;
+};
+
+// Tags that Parse knows, for messages and shell completion.
+std::vector<std::string> KnownTargetTags();
+
+}  // namespace lathe

@@ -1,0 +1,95 @@
+#include "compiler/target/target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lathe {
+namespace {
+
+using ::testing::HasSubstr;
+
+const HostFacts kHost{.triple = "x86_64-linux-gnu", .features = {"avx", "avx2", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3"}, .num_cores = 6};
+
+std::string Canonical(std::string_view text) {
+  const StatusOr<Target> target = Target::Parse(text, kHost);
+  return target.ok() ? target->ToString() : target.status().ToString();
+}
+
+TEST(TargetTest, WritesOneTextForEveryWayToSayTheSame) {
+  const std::string expected = "llvm -mcpu=cascadelake -mattr=+avx512ifma,-clflushopt -mtriple=x86_64-linux-gnu -num-cores=2";
+  EXPECT_EQ(Canonical("llvm -mcpu=cascadelake -num-cores=2 -mattr=-clflushopt,+avx512ifma"), expected);
+  EXPECT_EQ(Canonical("llvm -keys=cpu -mattr=+avx512ifma,+avx512vnni,-clflushopt  -mtriple=x86_64-unknown-linux-gnu -mcpu=cascadelake -num-cores=2"), expected);
+}
+
+TEST(TargetTest, ReadsItsOwnTextOnAnyMachine) {
+  for (const char* text : {"auto", "llvm", "llvm -mcpu=znver4 -mattr=-avx512f", "raspberry-pi/4b-aarch64", "llvm -mcpu=neoverse-v1 -num-cores=8",
+                           "aws/cpu/c7g.large -num-cores=1"}) {
+    const std::string once = Canonical(text);
+    const StatusOr<Target> elsewhere = Target::Parse(once, HostFacts{.triple = "aarch64-linux-gnu", .features = {"neon"}, .num_cores = 1});
+    ASSERT_TRUE(elsewhere.ok()) << elsewhere.status().ToString();
+    EXPECT_EQ(elsewhere->ToString(), once);
+  }
+}
+
+TEST(TargetTest, TakesMissingPartsFromTheHostAndTheCpu) {
+  EXPECT_EQ(Canonical("llvm"), "llvm -mcpu=x86-64 -mtriple=x86_64-linux-gnu -num-cores=6");
+  EXPECT_EQ(Canonical("llvm -mcpu=cortex-a72 -num-cores=4"), "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4");
+}
+
+TEST(TargetTest, RemovesWhatDependsOnARemovedFeature) {
+  const StatusOr<Target> target = Target::Parse("llvm -mcpu=znver4 -mattr=-avx512f", kHost);
+  ASSERT_TRUE(target.ok());
+  EXPECT_FALSE(target->Has("avx512vnni"));
+  EXPECT_TRUE(target->Has("avx2"));
+  EXPECT_EQ(target->register_file().vector_bits, 256);
+}
+
+TEST(TargetTest, AutoIsThisMachineAndItsFeatures) {
+  const HostFacts host = DetectHost();
+  const StatusOr<Target> target = Target::Parse("auto");
+  ASSERT_TRUE(target.ok()) << target.status().ToString();
+  for (const std::string& name : target->features()) EXPECT_THAT(host.features, testing::Contains(name));
+  EXPECT_EQ(target->num_cores(), host.num_cores);
+}
+
+TEST(TargetTest, AutoDoesNotUseAFeatureWhoseGroundIsHidden) {
+  const StatusOr<Target> target = Target::Parse("auto", HostFacts{.triple = "x86_64-linux-gnu", .features = {"avx512f", "sse2"}});
+  ASSERT_TRUE(target.ok());
+  EXPECT_THAT(target->features(), testing::ElementsAre("sse2"));
+}
+
+TEST(TargetTest, KnowsTheRegisterFile) {
+  const RegisterFile avx512 = Target::Parse("llvm -mcpu=znver4", kHost)->register_file();
+  EXPECT_EQ(avx512.lanes(32), 16);
+  EXPECT_EQ(avx512.num_vector_registers, 32);
+  EXPECT_TRUE(avx512.has_fma);
+  const RegisterFile neon = Target::Parse("raspberry-pi/4b-aarch64", kHost)->register_file();
+  EXPECT_EQ(neon.lanes(32), 4);
+  EXPECT_EQ(neon.num_vector_registers, 32);
+  EXPECT_FALSE(Target::Parse("llvm", kHost)->register_file().has_fma);
+}
+
+struct BadTarget { const char* name; const char* text; const char* message; };
+class TargetErrorTest : public testing::TestWithParam<BadTarget> {};
+TEST_P(TargetErrorTest, SaysWhatIsWrongAndWhatToWrite) {
+  const StatusOr<Target> target = Target::Parse(GetParam().text, kHost);
+  ASSERT_FALSE(target.ok());
+  EXPECT_THAT(target.status().message(), HasSubstr(GetParam().message));
+}
+INSTANTIATE_TEST_SUITE_P(Texts, TargetErrorTest, testing::Values(
+    BadTarget{"Empty", " ", "empty; write \"auto\""},
+    BadTarget{"Kind", "lllvm -mcpu=znver4", "unknown kind or tag \"lllvm\"; known: auto, llvm, raspberry-pi"},
+    BadTarget{"OtherDevice", "cuda -arch=sm_90", "for CPUs only"},
+    BadTarget{"Option", "llvm -mpcu=znver4", "unknown option \"-mpcu\""},
+    BadTarget{"NoValue", "llvm -mcpu", "option \"-mcpu\" has no value"},
+    BadTarget{"Cpu", "llvm -mcpu=zenver4", "-mcpu=zenver4 is not a known CPU of x86_64-linux-gnu; known: x86-64"},
+    BadTarget{"Feature", "llvm -mattr=+avx1024", "-mattr=+avx1024: unknown feature"},
+    BadTarget{"NoSign", "llvm -mattr=avx2", "write +name or -name"},
+    BadTarget{"Cores", "llvm -num-cores=0", "not a number from 1 to 4096"},
+    BadTarget{"CoresOfAnotherMachine", "llvm -mcpu=cortex-a72", "add -num-cores=N"},
+    BadTarget{"Arch", "llvm -mtriple=sparc64-linux-gnu", "architecture \"sparc64\" is not one of"},
+    BadTarget{"System", "llvm -mtriple=x86_64-windows-msvc", "artifacts are ELF for Linux"},
+    BadTarget{"AutoWithCpu", "auto -mcpu=znver4", "leave out -mcpu and -mattr"}), [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace lathe
