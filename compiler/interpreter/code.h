@@ -1,0 +1,63 @@
+// What expressions and statements are compiled to: small trees of objects that know their slots. Private to this folder.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/interpreter/machine.h"
+#include "support/status.h"
+
+namespace lathe {
+
+// An expression of `lanes` values is evaluated lane by lane; scalars ignore the lane. After a fault (machine.has_failed) the result
+// means nothing.
+class ExprCode {
+ public:
+  virtual ~ExprCode() = default;
+  virtual Value Eval(Machine& machine, int lane) const = 0;
+};
+using ExprCodePtr = std::unique_ptr<const ExprCode>;
+
+class StmtCode {
+ public:
+  virtual ~StmtCode() = default;
+  virtual void Run(Machine& machine) const = 0;  // Returns early after a fault.
+};
+using StmtCodePtr = std::unique_ptr<const StmtCode>;
+
+// One access to a buffer: checks the indices and the history, gives the cell.
+struct AccessCode {
+  int slot;
+  std::string buffer_name;
+  int element_lanes;
+  bool is_flat;  // One index on a buffer of several dimensions (lowered form): counts elements from elem_offset.
+  std::vector<ExprCodePtr> indices;
+  const Site* site;
+
+  // -1 after a fault. `lane` counts cells: lanes of the index, then lanes of the element.
+  int64_t Resolve(Machine& machine, int lane) const;
+  Value Read(Machine& machine, int lane) const;
+  // Checks the history of a write to `cell`; the caller stores the value.
+  void NoteWrite(Machine& machine, int lane, int64_t cell) const;
+  std::string Describe(Machine& machine, int lane) const;  // "A[3, 128]"
+};
+
+// Slots and sites that expressions need; filled by the statement compiler.
+class Scope {
+ public:
+  virtual ~Scope() = default;
+  virtual StatusOr<int> VarSlot(const Var& var) = 0;
+  virtual StatusOr<int> BufferSlot(const Buffer& buffer) = 0;
+  virtual const Site* CurrentSite() = 0;
+  virtual FloatMode float_mode() const = 0;
+  virtual Status Error(StatusCode code, const std::string& what) = 0;  // Adds where.
+};
+
+StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope);
+StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>& indices, Scope& scope);
+// Arithmetic of a Binary; of a Call other than those that are control flow or whole-vector operations.
+StatusOr<ExprCodePtr> CompileBinary(BinaryOp op, DataType operand, ExprCodePtr a, ExprCodePtr b, Scope& scope);
+StatusOr<ExprCodePtr> CompileCall(const Expr& expr, const Call& call, Scope& scope);
+
+}  // namespace lathe

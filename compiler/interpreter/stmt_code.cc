@@ -1,0 +1,634 @@
+#include "compiler/interpreter/stmt_code.h"
+
+#include <fmt/format.h>
+
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+class SeqCode : public StmtCode {
+ public:
+  explicit SeqCode(std::vector<StmtCodePtr> stmts) : stmts_(std::move(stmts)) {}
+  void Run(Machine& machine) const override {
+    for (const StmtCodePtr& stmt : stmts_) {
+      stmt->Run(machine);
+      if (machine.has_failed) return;
+    }
+  }
+
+ private:
+  std::vector<StmtCodePtr> stmts_;
+};
+
+class ForCode : public StmtCode {
+ public:
+  ForCode(int slot, std::string name, ForKind kind, ExprCodePtr min, ExprCodePtr extent, StmtCodePtr body, const Site* site)
+      : slot_(slot), name_(std::move(name)), kind_(kind), min_(std::move(min)), extent_(std::move(extent)), body_(std::move(body)), site_(site) {}
+  void Run(Machine& machine) const override {
+    const int64_t min = min_->Eval(machine, 0).i, extent = extent_->Eval(machine, 0).i;
+    const bool is_concurrent = kind_ != ForKind::kSerial && kind_ != ForKind::kUnrolled && machine.options.check_races;
+    if (is_concurrent) machine.EnterLoop(&name_, kind_);
+    for (int64_t i = 0; i < extent && !machine.has_failed; ++i) {
+      if (is_concurrent) machine.NextIteration();
+      machine.registers[slot_].i = min + i;
+      if (!machine.CountStep(*site_)) break;
+      body_->Run(machine);
+    }
+    if (is_concurrent) machine.LeaveLoop();
+  }
+
+ private:
+  int slot_;
+  std::string name_;
+  ForKind kind_;
+  ExprCodePtr min_, extent_;
+  StmtCodePtr body_;
+  const Site* site_;
+};
+
+class WhileCode : public StmtCode {
+ public:
+  WhileCode(ExprCodePtr condition, StmtCodePtr body, const Site* site) : condition_(std::move(condition)), body_(std::move(body)), site_(site) {}
+  void Run(Machine& machine) const override {
+    while (condition_->Eval(machine, 0).i != 0 && !machine.has_failed && machine.CountStep(*site_)) body_->Run(machine);
+  }
+
+ private:
+  ExprCodePtr condition_;
+  StmtCodePtr body_;
+  const Site* site_;
+};
+
+class IfCode : public StmtCode {
+ public:
+  IfCode(ExprCodePtr condition, StmtCodePtr then_case, StmtCodePtr else_case)
+      : condition_(std::move(condition)), then_case_(std::move(then_case)), else_case_(std::move(else_case)) {}
+  void Run(Machine& machine) const override {
+    const bool is_true = condition_->Eval(machine, 0).i != 0;
+    if (machine.has_failed) return;
+    if (is_true) then_case_->Run(machine);
+    else if (else_case_ != nullptr) else_case_->Run(machine);
+  }
+
+ private:
+  ExprCodePtr condition_;
+  StmtCodePtr then_case_, else_case_;
+};
+
+// A condition per lane (vectorised code): lanes that are off neither load nor store.
+class MaskedIfCode : public StmtCode {
+ public:
+  MaskedIfCode(int lanes, ExprCodePtr condition, StmtCodePtr then_case, StmtCodePtr else_case)
+      : lanes_(lanes), condition_(std::move(condition)), then_case_(std::move(then_case)), else_case_(std::move(else_case)) {}
+  void Run(Machine& machine) const override {
+    const std::vector<bool>* outer = machine.mask;
+    std::vector<bool> then_mask(lanes_), else_mask(lanes_);
+    for (int lane = 0; lane < lanes_; ++lane) {
+      const bool is_on = outer == nullptr || (*outer)[lane];
+      const bool is_true = is_on && condition_->Eval(machine, lane).i != 0;
+      then_mask[lane] = is_true;
+      else_mask[lane] = is_on && !is_true;
+    }
+    if (machine.has_failed) return;
+    machine.mask = &then_mask;
+    then_case_->Run(machine);
+    machine.mask = &else_mask;
+    if (else_case_ != nullptr && !machine.has_failed) else_case_->Run(machine);
+    machine.mask = outer;
+  }
+
+ private:
+  int lanes_;
+  ExprCodePtr condition_;
+  StmtCodePtr then_case_, else_case_;
+};
+
+class StoreCode : public StmtCode {
+ public:
+  StoreCode(AccessCode access, ExprCodePtr value) : access_(std::move(access)), value_(std::move(value)) {}
+  void Run(Machine& machine) const override {
+    const Value value = value_->Eval(machine, 0);
+    const int64_t cell = access_.Resolve(machine, 0);
+    if (machine.has_failed) return;
+    access_.NoteWrite(machine, 0, cell);
+    machine.views[access_.slot].storage->cells[cell] = value;
+  }
+
+ private:
+  AccessCode access_;
+  ExprCodePtr value_;
+};
+
+class VectorStoreCode : public StmtCode {  // All lanes are read before any is written.
+ public:
+  VectorStoreCode(AccessCode access, ExprCodePtr value, int lanes) : access_(std::move(access)), value_(std::move(value)), lanes_(lanes) {}
+  void Run(Machine& machine) const override {
+    machine.vector_values.resize(lanes_);
+    machine.vector_cells.resize(lanes_);
+    const std::vector<bool>* mask = machine.mask;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      machine.vector_cells[lane] = -1;
+      if (mask != nullptr && !(*mask)[lane]) continue;
+      machine.vector_values[lane] = value_->Eval(machine, lane);
+      machine.vector_cells[lane] = access_.Resolve(machine, lane);
+      if (machine.has_failed) return;
+    }
+    Storage& storage = *machine.views[access_.slot].storage;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      if (machine.vector_cells[lane] < 0) continue;
+      if (machine.options.check_races) CheckDistinct(machine, lane);
+      access_.NoteWrite(machine, lane, machine.vector_cells[lane]);
+      if (machine.has_failed) return;
+      storage.cells[machine.vector_cells[lane]] = machine.vector_values[lane];
+    }
+  }
+
+ private:
+  void CheckDistinct(Machine& machine, int lane) const {
+    const auto begin = machine.vector_cells.begin();
+    if (std::find(begin, begin + lane, machine.vector_cells[lane]) == begin + lane) return;
+    machine.Fail(StatusCode::kFailedPrecondition, *access_.site, fmt::format("data race: two lanes of a vector store write {}", access_.Describe(machine, lane)));
+  }
+  AccessCode access_;
+  ExprCodePtr value_;
+  int lanes_;
+};
+
+class EvaluateCode : public StmtCode {
+ public:
+  EvaluateCode(ExprCodePtr value, int lanes) : value_(std::move(value)), lanes_(lanes) {}
+  void Run(Machine& machine) const override {
+    for (int lane = 0; lane < lanes_; ++lane) value_->Eval(machine, lane);
+  }
+
+ private:
+  ExprCodePtr value_;
+  int lanes_;
+};
+
+class LetCode : public StmtCode {
+ public:
+  LetCode(int slot, int lanes, ExprCodePtr value, StmtCodePtr body) : slot_(slot), lanes_(lanes), value_(std::move(value)), body_(std::move(body)) {}
+  void Run(Machine& machine) const override {
+    const std::vector<bool>* mask = lanes_ == 1 ? nullptr : machine.mask;
+    for (int lane = 0; lane < lanes_; ++lane) {
+      if (mask == nullptr || (*mask)[lane]) machine.registers[slot_ + lane] = value_->Eval(machine, lane);
+    }
+    if (!machine.has_failed) body_->Run(machine);
+  }
+
+ private:
+  int slot_, lanes_;
+  ExprCodePtr value_;
+  StmtCodePtr body_;
+};
+
+class AssertCode : public StmtCode {
+ public:
+  AssertCode(ExprCodePtr condition, std::string message, const Site* site)
+      : condition_(std::move(condition)), message_(std::move(message)), site_(site) {}
+  void Run(Machine& machine) const override {
+    if (condition_->Eval(machine, 0).i == 0) machine.Fail(StatusCode::kFailedPrecondition, *site_, fmt::format("assert failed: {}", message_));
+  }
+
+ private:
+  ExprCodePtr condition_;
+  std::string message_;
+  const Site* site_;
+};
+
+class AllocateCode : public StmtCode {
+ public:
+  AllocateCode(BufferCode buffer, StmtCodePtr body) : buffer_(std::move(buffer)), body_(std::move(body)) {}
+  void Run(Machine& machine) const override {
+    const int64_t num_elements = buffer_.Shape(machine);
+    if (machine.has_failed) return;
+    std::unique_ptr<Storage> storage = machine.NewStorage(num_elements, buffer_.lanes, /*is_initialized=*/false, *buffer_.site);
+    if (storage == nullptr) return;
+    machine.views[buffer_.slot].storage = storage.get();
+    body_->Run(machine);
+    machine.ReleaseStorage(std::move(storage));
+  }
+
+ private:
+  BufferCode buffer_;
+  StmtCodePtr body_;
+};
+
+// A matched region: a view of its source from the region's corner. Leading dimensions of the source that the view lacks have extent 1.
+class MatchCode : public StmtCode {
+ public:
+  MatchCode(BufferCode view, int source, std::vector<ExprCodePtr> mins, std::vector<ExprCodePtr> extents, ParamCode bindings)
+      : view_(std::move(view)), source_(source), mins_(std::move(mins)), extents_(std::move(extents)), bindings_(std::move(bindings)) {}
+  void Run(Machine& machine) const override {
+    const View& source = machine.views[source_];
+    int64_t offset = source.offset;
+    const size_t rank = view_.shape.size(), dropped = mins_.size() - rank;
+    std::vector<int64_t> extents, strides;
+    for (size_t d = 0; d < mins_.size(); ++d) {
+      const int64_t min = mins_[d]->Eval(machine, 0).i, extent = extents_[d]->Eval(machine, 0).i;
+      if (min < 0 || extent < 0 || min + extent > source.shape[d]) {
+        return machine.Fail(StatusCode::kOutOfRange, *view_.site, fmt::format("match_buffer \"{}\": [{}, {}) is outside of dimension {} of extent {}",
+                                                                              view_.name, min, min + extent, d, source.shape[d]));
+      }
+      if (d < dropped && extent != 1) {
+        return machine.Fail(StatusCode::kInvalidArgument, *view_.site,
+                            fmt::format("match_buffer \"{}\": it lacks dimension {} of the source, whose extent is {}", view_.name, d, extent));
+      }
+      offset += min * source.strides[d];
+      if (d < dropped) continue;
+      extents.push_back(extent);
+      strides.push_back(source.strides[d]);
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      if (!Bind(machine, bindings_.shape[d], extents[d], "extent", d)) return;
+    }
+    for (size_t d = 0; d < bindings_.strides.size(); ++d) {
+      if (!Bind(machine, bindings_.strides[d], strides[d], "stride", d)) return;
+    }
+    if (bindings_.offset.slot >= 0) machine.registers[bindings_.offset.slot].i = offset;
+    Storage* storage = source.storage;
+    View& view = machine.views[view_.slot];
+    view = {storage, offset, extents, strides};
+  }
+
+ private:
+  bool Bind(Machine& machine, const BindingCode& binding, int64_t actual, const char* what, size_t d) const {
+    if (binding.slot >= 0) {
+      machine.registers[binding.slot].i = actual;
+      return true;
+    }
+    const int64_t expected = binding.expected->Eval(machine, 0).i;
+    if (expected == actual) return true;
+    machine.Fail(StatusCode::kInvalidArgument, *view_.site,
+                 fmt::format("match_buffer \"{}\": {} {} is {}, the source has {}", view_.name, what, d, expected, actual));
+    return false;
+  }
+  BufferCode view_;
+  int source_;
+  std::vector<ExprCodePtr> mins_, extents_;
+  ParamCode bindings_;
+};
+
+struct IterCode {
+  std::string name;
+  int slot;
+  bool is_reduction;
+  ExprCodePtr value, min, extent;
+};
+
+class BlockCode : public StmtCode {
+ public:
+  BlockCode(ExprCodePtr predicate, std::vector<IterCode> iters, std::vector<BufferCode> allocations, std::vector<StmtCodePtr> matches,
+            StmtCodePtr init, StmtCodePtr body, const Site* outer, const Site* inner)
+      : predicate_(std::move(predicate)), iters_(std::move(iters)), allocations_(std::move(allocations)), matches_(std::move(matches)),
+        init_(std::move(init)), body_(std::move(body)), outer_(outer), inner_(inner) {}
+
+  void Run(Machine& machine) const override {
+    if (predicate_->Eval(machine, 0).i == 0 || machine.has_failed) return;
+    if (!machine.CountStep(*outer_)) return;
+    bool is_first = true;
+    for (const IterCode& iter : iters_) {
+      const int64_t value = iter.value->Eval(machine, 0).i, min = iter.min->Eval(machine, 0).i, extent = iter.extent->Eval(machine, 0).i;
+      if (machine.has_failed) return;
+      if (value < min || value >= min + extent) {
+        return machine.Fail(StatusCode::kOutOfRange, *inner_, fmt::format("iter var \"{}\" is {}, outside of [{}, {})", iter.name, value, min, min + extent));
+      }
+      machine.registers[iter.slot].i = value;
+      if (iter.is_reduction && value != min) is_first = false;
+    }
+    RunInside(machine, is_first);
+  }
+
+ private:
+  void RunInside(Machine& machine, bool is_first) const {
+    std::vector<std::unique_ptr<Storage>> storages;
+    for (const BufferCode& allocation : allocations_) {
+      const int64_t num_elements = allocation.Shape(machine);
+      if (machine.has_failed) return;
+      storages.push_back(machine.NewStorage(num_elements, allocation.lanes, /*is_initialized=*/false, *allocation.site));
+      if (storages.back() == nullptr) return;
+      machine.views[allocation.slot].storage = storages.back().get();
+    }
+    for (const StmtCodePtr& match : matches_) {
+      match->Run(machine);
+      if (machine.has_failed) return;
+    }
+    if (init_ != nullptr && is_first) init_->Run(machine);
+    if (!machine.has_failed) body_->Run(machine);
+    for (std::unique_ptr<Storage>& storage : storages) machine.ReleaseStorage(std::move(storage));
+  }
+
+  ExprCodePtr predicate_;
+  std::vector<IterCode> iters_;
+  std::vector<BufferCode> allocations_;
+  std::vector<StmtCodePtr> matches_;
+  StmtCodePtr init_, body_;
+  const Site *outer_, *inner_;
+};
+
+// ---- From IR to code.
+class Compiler : public Scope {
+ public:
+  Compiler(FuncCode& func, FloatMode mode) : func_(func), mode_(mode) {
+    func_.sites.emplace_back();
+    site_ = func_.top_site = &func_.sites.back();
+  }
+
+  StatusOr<int> VarSlot(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    if (found != vars_.end()) return found->second;
+    return Error(StatusCode::kInvalidArgument, fmt::format("variable \"{}\" is used but not defined", var.name()));
+  }
+  StatusOr<int> BufferSlot(const Buffer& buffer) override {
+    const auto found = buffers_.find(buffer.get());
+    if (found != buffers_.end()) return found->second;
+    return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" is used but not defined", buffer->name));
+  }
+  const Site* CurrentSite() override { return site_; }
+  FloatMode float_mode() const override { return mode_; }
+  Status Error(StatusCode code, const std::string& what) override {
+    const std::string block = site_->block.empty() ? "" : fmt::format(" block \"{}\"", site_->block);
+    std::string loops;
+    for (const LoopName& loop : site_->loops) loops += fmt::format("{} loop \"{}\"", loops.empty() ? "" : ",", loop.name);
+    return Status(code, fmt::format("interpret @{}{}{}: {}", func_.name, block, loops, what));
+  }
+
+  Status AddParam(const Param& param);
+  StatusOr<StmtCodePtr> Compile(const Stmt& stmt);
+
+ private:
+  int DefineVar(const Var& var) {
+    const int slot = func_.num_registers;
+    func_.num_registers += var.dtype().lanes;
+    vars_[var.get()] = slot;
+    return slot;
+  }
+  StatusOr<BufferCode> DefineBuffer(const Buffer& buffer);
+  StatusOr<BindingCode> MakeBinding(const Expr& expr);
+  StatusOr<ParamCode> BindBuffer(const Buffer& buffer);
+  StatusOr<StmtCodePtr> CompileFor(const For& loop);
+  StatusOr<StmtCodePtr> CompileStore(const BufferStore& store);
+  StatusOr<StmtCodePtr> CompileLet(const LetStmt& let);
+  StatusOr<StmtCodePtr> CompileIf(const IfThenElse& branch);
+  StatusOr<StmtCodePtr> CompileMatch(const MatchBufferRegion& match);
+  StatusOr<StmtCodePtr> CompileRealize(const BlockRealize& realize);
+  StatusOr<ExprCodePtr> CompileCondition(const Expr& condition);
+  const Site* PushSite(Site site) {
+    func_.sites.push_back(std::move(site));
+    return std::exchange(site_, &func_.sites.back());
+  }
+
+  FuncCode& func_;
+  FloatMode mode_;
+  const Site* site_;
+  int mask_lanes_ = 1;  // Of the vector conditions around.
+  std::unordered_map<const ExprNode*, int> vars_;
+  std::unordered_map<const BufferNode*, int> buffers_;
+};
+
+StatusOr<BindingCode> Compiler::MakeBinding(const Expr& expr) {
+  BindingCode binding;
+  if (IsVar(expr) && vars_.count(expr.get()) == 0) {
+    binding.slot = DefineVar(Var(expr));
+  } else {
+    ASSIGN_OR_RETURN(binding.expected, CompileExpr(expr, *this));
+  }
+  return binding;
+}
+
+StatusOr<BufferCode> Compiler::DefineBuffer(const Buffer& buffer) {
+  BufferCode code{func_.num_views++, buffer->name, buffer->dtype.lanes, {}, {}, nullptr, site_};
+  for (const Expr& extent : buffer->shape) {
+    ASSIGN_OR_RETURN(ExprCodePtr extent_code, CompileExpr(extent, *this));
+    code.shape.push_back(std::move(extent_code));
+  }
+  for (const Expr& stride : buffer->strides) {
+    ASSIGN_OR_RETURN(ExprCodePtr stride_code, CompileExpr(stride, *this));
+    code.strides.push_back(std::move(stride_code));
+  }
+  if (!code.strides.empty() && code.strides.size() != code.shape.size()) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" has {} dimensions and {} strides", buffer->name, code.shape.size(), code.strides.size()));
+  }
+  ASSIGN_OR_RETURN(code.offset, CompileExpr(buffer->elem_offset, *this));
+  buffers_[buffer.get()] = code.slot;
+  return code;
+}
+
+// Extents first, whole variables before expressions of them.
+StatusOr<ParamCode> Compiler::BindBuffer(const Buffer& buffer) {
+  ParamCode code{buffer->dtype, buffer->name};
+  code.shape.resize(buffer->shape.size());
+  for (const bool is_var : {true, false}) {
+    for (size_t d = 0; d < buffer->shape.size(); ++d) {
+      const Expr& extent = buffer->shape[d];
+      if (IsVar(extent) == is_var) { ASSIGN_OR_RETURN(code.shape[d], MakeBinding(extent)); }
+    }
+  }
+  for (const Expr& stride : buffer->strides) {
+    ASSIGN_OR_RETURN(BindingCode binding, MakeBinding(stride));
+    code.strides.push_back(std::move(binding));
+  }
+  ASSIGN_OR_RETURN(code.offset, MakeBinding(buffer->elem_offset));
+  return code;
+}
+
+Status Compiler::AddParam(const Param& param) {
+  if (const Var* var = std::get_if<Var>(&param)) {
+    ParamCode code{var->dtype(), var->name()};
+    if (vars_.count(var->get()) != 0) return Error(StatusCode::kInvalidArgument, fmt::format("parameter \"{}\" is defined twice", var->name()));
+    code.scalar_slot = DefineVar(*var);
+    func_.params.push_back(std::move(code));
+    return OkStatus();
+  }
+  const Buffer& buffer = std::get<Buffer>(param);
+  ASSIGN_OR_RETURN(ParamCode code, BindBuffer(buffer));
+  ASSIGN_OR_RETURN(code.buffer, DefineBuffer(buffer));
+  func_.params.push_back(std::move(code));
+  return OkStatus();
+}
+
+StatusOr<ExprCodePtr> Compiler::CompileCondition(const Expr& condition) {
+  if (!condition.dtype().is_scalar()) return Error(StatusCode::kInvalidArgument, fmt::format("a condition of type {}", condition.dtype().ToString()));
+  return CompileExpr(condition, *this);
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileFor(const For& loop) {
+  ASSIGN_OR_RETURN(ExprCodePtr min, CompileExpr(loop.min, *this));
+  ASSIGN_OR_RETURN(ExprCodePtr extent, CompileExpr(loop.extent, *this));
+  const int slot = DefineVar(loop.loop_var);
+  Site inner = *site_;
+  inner.loops.push_back({loop.loop_var.name(), slot});
+  const Site* outer = PushSite(std::move(inner));
+  ASSIGN_OR_RETURN(StmtCodePtr body, Compile(loop.body));
+  const Site* site = std::exchange(site_, outer);
+  return StmtCodePtr(new ForCode(slot, loop.loop_var.name(), loop.kind, std::move(min), std::move(extent), std::move(body), site));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
+  ASSIGN_OR_RETURN(AccessCode access, CompileAccess(store.buffer, store.indices, *this));
+  const int index_lanes = store.indices.empty() ? 1 : store.indices.back().dtype().lanes;
+  const DataType expected = store.buffer->dtype.with_lanes(store.buffer->dtype.lanes * index_lanes);
+  if (store.value.dtype() != expected) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" takes {}, a value of {} is stored", store.buffer->name, expected.ToString(),
+                                                           store.value.dtype().ToString()));
+  }
+  ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(store.value, *this));
+  if (mask_lanes_ > 1 && mask_lanes_ != expected.lanes) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("a store of {} lanes to \"{}\" inside of a condition of {} lanes", expected.lanes, store.buffer->name, mask_lanes_));
+  }
+  if (expected.is_scalar()) return StmtCodePtr(new StoreCode(std::move(access), std::move(value)));
+  return StmtCodePtr(new VectorStoreCode(std::move(access), std::move(value), expected.lanes));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileLet(const LetStmt& let) {
+  ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(let.value, *this));
+  const int slot = DefineVar(let.var);
+  ASSIGN_OR_RETURN(StmtCodePtr body, Compile(let.body));
+  return StmtCodePtr(new LetCode(slot, let.var.dtype().lanes, std::move(value), std::move(body)));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileIf(const IfThenElse& branch) {
+  const int lanes = branch.condition.dtype().lanes;
+  const int outer_lanes = std::exchange(mask_lanes_, lanes > 1 ? lanes : mask_lanes_);
+  if (lanes > 1 && outer_lanes > 1 && outer_lanes != lanes) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("a condition of {} lanes inside of one of {}", lanes, outer_lanes));
+  }
+  ASSIGN_OR_RETURN(ExprCodePtr condition, CompileExpr(branch.condition, *this));
+  ASSIGN_OR_RETURN(StmtCodePtr then_case, Compile(branch.then_case));
+  StmtCodePtr else_case;
+  if (branch.else_case) { ASSIGN_OR_RETURN(else_case, Compile(*branch.else_case)); }
+  mask_lanes_ = outer_lanes;
+  if (lanes > 1) return StmtCodePtr(new MaskedIfCode(lanes, std::move(condition), std::move(then_case), std::move(else_case)));
+  return StmtCodePtr(new IfCode(std::move(condition), std::move(then_case), std::move(else_case)));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileMatch(const MatchBufferRegion& match) {
+  ASSIGN_OR_RETURN(const int source, BufferSlot(match.source.buffer));
+  std::vector<ExprCodePtr> mins, extents;
+  for (const Range& range : match.source.region) {
+    ASSIGN_OR_RETURN(ExprCodePtr min, CompileExpr(range.min, *this));
+    ASSIGN_OR_RETURN(ExprCodePtr extent, CompileExpr(range.extent, *this));
+    mins.push_back(std::move(min));
+    extents.push_back(std::move(extent));
+  }
+  if (mins.size() != match.source.buffer->shape.size() || match.buffer->shape.size() > mins.size()) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("match_buffer \"{}\": ranks {}, {} and {} of view, region and source do not fit", match.buffer->name,
+                                                           match.buffer->shape.size(), mins.size(), match.source.buffer->shape.size()));
+  }
+  ASSIGN_OR_RETURN(ParamCode bindings, BindBuffer(match.buffer));
+  ASSIGN_OR_RETURN(BufferCode view, DefineBuffer(match.buffer));
+  return StmtCodePtr(new MatchCode(std::move(view), source, std::move(mins), std::move(extents), std::move(bindings)));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
+  const BlockNode& block = *realize.block;
+  if (block.iter_vars.size() != realize.iter_values.size()) {
+    return Error(StatusCode::kInvalidArgument, fmt::format("block \"{}\" has {} iter vars and {} values", block.name, block.iter_vars.size(), realize.iter_values.size()));
+  }
+  ASSIGN_OR_RETURN(ExprCodePtr predicate, CompileCondition(realize.predicate));
+  std::vector<IterCode> iters;
+  for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const IterVar& iter = block.iter_vars[i];
+    IterCode code{iter.var.name(), -1, iter.kind == IterKind::kReduce};
+    ASSIGN_OR_RETURN(code.value, CompileExpr(realize.iter_values[i], *this));
+    ASSIGN_OR_RETURN(code.min, CompileExpr(iter.domain.min, *this));
+    ASSIGN_OR_RETURN(code.extent, CompileExpr(iter.domain.extent, *this));
+    iters.push_back(std::move(code));
+  }
+  for (size_t i = 0; i < iters.size(); ++i) iters[i].slot = DefineVar(block.iter_vars[i].var);
+  Site inner = *site_;
+  inner.block = block.name;
+  const Site* outer = PushSite(std::move(inner));
+  std::vector<BufferCode> allocations;
+  for (const Buffer& buffer : block.alloc_buffers) {
+    ASSIGN_OR_RETURN(BufferCode code, DefineBuffer(buffer));
+    allocations.push_back(std::move(code));
+  }
+  std::vector<StmtCodePtr> matches;
+  for (const MatchBufferRegion& match : block.match_buffers) {
+    ASSIGN_OR_RETURN(StmtCodePtr code, CompileMatch(match));
+    matches.push_back(std::move(code));
+  }
+  StmtCodePtr init;
+  if (block.init) { ASSIGN_OR_RETURN(init, Compile(*block.init)); }
+  ASSIGN_OR_RETURN(StmtCodePtr body, Compile(block.body));
+  const Site* site = std::exchange(site_, outer);
+  return StmtCodePtr(new BlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches), std::move(init), std::move(body),
+                                   outer, site));
+}
+
+StatusOr<StmtCodePtr> Compiler::Compile(const Stmt& stmt) {
+  if (const For* loop = stmt.As<For>()) return CompileFor(*loop);
+  if (const BlockRealize* realize = stmt.As<BlockRealize>()) return CompileRealize(*realize);
+  if (const BufferStore* store = stmt.As<BufferStore>()) return CompileStore(*store);
+  if (const IfThenElse* branch = stmt.As<IfThenElse>()) return CompileIf(*branch);
+  if (const LetStmt* let = stmt.As<LetStmt>()) return CompileLet(*let);
+  if (const Seq* seq = stmt.As<Seq>()) {
+    std::vector<StmtCodePtr> stmts;
+    for (const Stmt& child : seq->stmts) {
+      ASSIGN_OR_RETURN(StmtCodePtr code, Compile(child));
+      stmts.push_back(std::move(code));
+    }
+    return StmtCodePtr(new SeqCode(std::move(stmts)));
+  }
+  if (const Evaluate* evaluate = stmt.As<Evaluate>()) {
+    ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(evaluate->value, *this));
+    return StmtCodePtr(new EvaluateCode(std::move(value), evaluate->value.dtype().lanes));
+  }
+  if (const Allocate* allocate = stmt.As<Allocate>()) {
+    ASSIGN_OR_RETURN(BufferCode buffer, DefineBuffer(allocate->buffer));
+    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(allocate->body));
+    return StmtCodePtr(new AllocateCode(std::move(buffer), std::move(body)));
+  }
+  if (const AssertStmt* assertion = stmt.As<AssertStmt>()) {
+    ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(assertion->condition));
+    return StmtCodePtr(new AssertCode(std::move(condition), assertion->message, site_));
+  }
+  if (const While* loop = stmt.As<While>()) {
+    ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(loop->condition));
+    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(loop->body));
+    return StmtCodePtr(new WhileCode(std::move(condition), std::move(body), site_));
+  }
+  return Error(StatusCode::kUnimplemented, "a statement of unknown kind");
+}
+
+}  // namespace
+
+int64_t BufferCode::Shape(Machine& machine) const {
+  View& view = machine.views[slot];
+  const size_t rank = shape.size();
+  view.shape.resize(rank);
+  view.strides.resize(rank);
+  __int128 compact = 1;
+  for (size_t d = rank; d-- > 0;) {
+    view.shape[d] = shape[d]->Eval(machine, 0).i;
+    view.strides[d] = strides.empty() ? static_cast<int64_t>(compact) : strides[d]->Eval(machine, 0).i;
+    compact *= std::max<int64_t>(view.shape[d], 0);
+    if (view.shape[d] < 0 || view.strides[d] < 0 || compact > INT64_MAX) {
+      machine.Fail(StatusCode::kInvalidArgument, *site, fmt::format("buffer \"{}\": dimension {} has extent {} and stride {}", name, d, view.shape[d], view.strides[d]));
+      return -1;
+    }
+  }
+  view.offset = offset->Eval(machine, 0).i;
+  if (compact == 0) return 0;
+  __int128 size = static_cast<__int128>(view.offset) + 1;
+  for (size_t d = 0; d < rank; ++d) size += static_cast<__int128>(view.shape[d] - 1) * view.strides[d];
+  if (view.offset < 0 || size > INT64_MAX) {
+    machine.Fail(StatusCode::kInvalidArgument, *site, fmt::format("buffer \"{}\": offset {} and strides reach beyond memory", name, view.offset));
+    return -1;
+  }
+  return static_cast<int64_t>(size);
+}
+
+StatusOr<std::unique_ptr<FuncCode>> CompileFunc(const PrimFunc& func, FloatMode float_mode) {
+  auto code = std::make_unique<FuncCode>();
+  code->name = func.name;
+  Compiler compiler(*code, float_mode);
+  for (const Param& param : func.params) RETURN_IF_ERROR(compiler.AddParam(param));
+  ASSIGN_OR_RETURN(code->body, compiler.Compile(func.body));
+  return code;
+}
+
+}  // namespace lathe

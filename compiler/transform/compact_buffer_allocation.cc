@@ -1,0 +1,185 @@
+#include "compiler/transform/compact_buffer_allocation.h"
+
+#include "compiler/arith/int_set.h"
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+// The box around all that a statement touches of each of some buffers; variables defined inside the statement are relaxed.
+class BoxFinder : public StmtExprVisitor {
+ public:
+  BoxFinder(const std::vector<Buffer>& buffers, const Analyzer& analyzer) : analyzer_(analyzer) {
+    for (const Buffer& buffer : buffers) full_.emplace(buffer.get(), FullRegion(buffer).region);
+  }
+  // nullptr: untouched.
+  const std::vector<Range>* Find(const Buffer& buffer) const {
+    const auto found = boxes_.find(buffer.get());
+    return found == boxes_.end() ? nullptr : &found->second;
+  }
+
+ protected:
+  void VisitFor(const Stmt& self, const For& loop) override {
+    const auto is_relaxed = [this](const ExprNode* var) { return inside_.Find(var) != nullptr; };
+    if (UsesVar(loop.min, is_relaxed) || UsesVar(loop.extent, is_relaxed)) inside_.Add(loop.loop_var, IntSet::Everything());
+    else inside_.Add(loop.loop_var, Range{loop.min, loop.extent});
+    StmtExprVisitor::VisitFor(self, loop);
+  }
+  void VisitStmt(const Stmt& stmt) override {
+    if (const LetStmt* let = stmt.As<LetStmt>()) inside_.Add(let->var, IntSet::Everything());
+    StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitBlock(const Block& block) override {  // Declared regions are hulls; accesses and views say what is touched.
+    for (const MatchBufferRegion& match : block->match_buffers) Touch(match.source.buffer, match.source.region);
+    VisitStmt(block->body);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    TouchElement(store.buffer, store.indices);
+    StmtExprVisitor::VisitBufferStore(self, store);
+  }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    TouchElement(load.buffer, load.indices);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+
+ private:
+  void TouchElement(const Buffer& buffer, const std::vector<Expr>& indices) {
+    const auto full = full_.find(buffer.get());
+    if (full == full_.end()) return;
+    std::vector<Range> region;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      const bool is_plain = indices[d].dtype().is_scalar() && indices[d].dtype() == full->second[d].extent.dtype() && !HasLoad(indices[d]);
+      region.push_back(is_plain ? Range{indices[d], IntConst(indices[d].dtype(), 1)} : full->second[d]);
+    }
+    Touch(buffer, region);
+  }
+  static bool HasLoad(const Expr& e) {
+    bool has_load = false;
+    PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
+    return has_load;
+  }
+  void Touch(const Buffer& buffer, const std::vector<Range>& region) {
+    const auto full = full_.find(buffer.get());
+    if (full == full_.end()) return;
+    std::vector<Range> box = RelaxRegion(region, inside_, analyzer_, &full->second);
+    const auto [found, is_first] = boxes_.emplace(buffer.get(), box);
+    if (!is_first) found->second = UnionRegion(found->second, box, analyzer_);
+  }
+
+  const Analyzer& analyzer_;
+  DomMap inside_;
+  std::unordered_map<const BufferNode*, std::vector<Range>> full_, boxes_;
+};
+
+class Compactor : public StmtExprMutator {
+ protected:
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    analyzer_.Bind(loop.loop_var, Range{loop.min, loop.extent});
+    return StmtExprMutator::VisitFor(self, loop);
+  }
+  Block VisitBlock(const Block& self) override {
+    if (!self->alloc_buffers.empty()) {
+      BoxFinder boxes(self->alloc_buffers, analyzer_);
+      boxes(BlockRealize{{}, True(), self});
+      for (const Buffer& buffer : self->alloc_buffers) {
+        if (const std::vector<Range>* box = boxes.Find(buffer)) Shrink(buffer, *box);
+      }
+    }
+    Block block = StmtExprMutator::VisitBlock(self);
+    MoveRegions(block);
+    return block;
+  }
+  Buffer VisitBufferDef(const Buffer& buffer) override { return VisitBufferUse(buffer); }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = compact_.find(buffer.get());
+    return found == compact_.end() ? buffer : found->second.buffer;
+  }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    const Expr visited = VisitChildren(self);
+    const auto found = compact_.find(load.buffer.get());
+    if (found == compact_.end()) return visited;
+    const BufferLoad& now = *visited.As<BufferLoad>();
+    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, Move(now.indices, found->second.mins)});
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt visited = VisitChildren(self);
+    const auto found = compact_.find(store.buffer.get());
+    if (found == compact_.end()) return visited;
+    const BufferStore& now = *visited.As<BufferStore>();
+    return BufferStore{now.buffer, now.value, Move(now.indices, found->second.mins)};
+  }
+
+ private:
+  struct Compact {
+    Buffer buffer;
+    std::vector<Expr> mins;
+  };
+
+  void Shrink(const Buffer& buffer, const std::vector<Range>& box) {
+    if (!buffer->strides.empty()) return;  // The layout was chosen by the schedule.
+    BufferNode node = *buffer;
+    std::vector<Expr> mins;
+    bool is_smaller = false;
+    for (size_t d = 0; d < box.size(); ++d) {
+      const int64_t* whole = AsIntConst(node.shape[d]);
+      const Expr extent = analyzer_.Simplify(box[d].extent);
+      const int64_t* known = AsIntConst(extent);
+      const int64_t bound = known != nullptr ? *known : analyzer_.ConstIntBound(extent).max;
+      if (bound <= 0 || bound == IntBound::kPosInf || (whole != nullptr && bound >= *whole)) {
+        mins.push_back(IntConst(node.shape[d].dtype(), 0));
+        continue;
+      }
+      is_smaller = true;
+      mins.push_back(analyzer_.Simplify(box[d].min));
+      node.shape[d] = IntConst(node.shape[d].dtype(), bound);
+    }
+    if (is_smaller) compact_.insert_or_assign(buffer.get(), Compact{Buffer(std::move(node)), std::move(mins)});
+  }
+  std::vector<Expr> Move(const std::vector<Expr>& indices, const std::vector<Expr>& mins) const {
+    std::vector<Expr> moved;
+    for (size_t d = 0; d < indices.size(); ++d) moved.push_back(analyzer_.Simplify(indices[d] - mins[d]));
+    return moved;
+  }
+  // Regions name the new buffer already.
+  void MoveRegions(Block& block) const {
+    const auto needs_move = [this](const BufferRegion& region) { return FindCompact(region.buffer) != nullptr; };
+    const auto matches = [&](const MatchBufferRegion& match) { return needs_move(match.source); };
+    const BlockNode& node = *block;
+    if (std::none_of(node.reads.begin(), node.reads.end(), needs_move) && std::none_of(node.writes.begin(), node.writes.end(), needs_move) &&
+        std::none_of(node.match_buffers.begin(), node.match_buffers.end(), matches)) {
+      return;
+    }
+    BlockNode& copy = block.Mutable();
+    for (BufferRegion& region : copy.reads) MoveRegion(region, /*is_exact=*/false);
+    for (BufferRegion& region : copy.writes) MoveRegion(region, /*is_exact=*/false);
+    for (MatchBufferRegion& match : copy.match_buffers) MoveRegion(match.source, /*is_exact=*/true);
+  }
+  const Compact* FindCompact(const Buffer& now) const {
+    for (const auto& [before, compact] : compact_) {
+      if (compact.buffer.same_as(now)) return &compact;
+    }
+    return nullptr;
+  }
+  void MoveRegion(BufferRegion& region, bool is_exact) const {
+    const Compact* compact = FindCompact(region.buffer);
+    if (compact == nullptr) return;
+    for (size_t d = 0; d < region.region.size(); ++d) {
+      Range& range = region.region[d];
+      range.min = analyzer_.Simplify(range.min - compact->mins[d]);
+      const int64_t *extent = AsIntConst(range.extent), *whole = AsIntConst(compact->buffer->shape[d]);
+      if (!is_exact && extent != nullptr && whole != nullptr && *extent > *whole) range = {IntConst(range.min.dtype(), 0), compact->buffer->shape[d]};
+    }
+  }
+
+  Analyzer analyzer_;
+  std::unordered_map<const BufferNode*, Compact> compact_;
+};
+
+}  // namespace
+
+PrimFunc CompactBufferAllocation(PrimFunc func) {
+  func.body = Compactor{}(func.body);
+  return func;
+}
+
+}  // namespace lathe

@@ -1,0 +1,110 @@
+#include "compiler/transform/flatten_buffer.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ir/visitor.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+const DataType kInt64 = DataType::Int(64);
+
+std::vector<Expr> StridesOf(const Buffer& buffer) {
+  if (!buffer->strides.empty()) return buffer->strides;
+  std::vector<Expr> strides(buffer->shape.size(), Expr(1));
+  for (size_t d = buffer->shape.size(); d-- > 1;) {
+    const int64_t *below = AsIntConst(strides[d]), *extent = AsIntConst(buffer->shape[d]);
+    int64_t product;
+    if (below != nullptr && extent != nullptr && !__builtin_mul_overflow(*below, *extent, &product)) {
+      strides[d - 1] = Expr(product);
+    } else {
+      strides[d - 1] = MakeCast(kInt64, strides[d]) * MakeCast(kInt64, buffer->shape[d]);
+    }
+  }
+  return strides;
+}
+
+// Elements from the first to the last that the buffer reaches; symbolic sizes are int64.
+Expr NumElements(const Buffer& buffer) {
+  const std::vector<Expr> strides = StridesOf(buffer);
+  const auto shape = ConstantShape(buffer->shape), steps = ConstantShape(strides);
+  if (shape && steps) {
+    __int128 last = 0;
+    for (size_t d = 0; d < shape->size(); ++d) {
+      if ((*shape)[d] == 0) return 0;
+      last += static_cast<__int128>((*shape)[d] - 1) * (*steps)[d];
+    }
+    return Expr(last >= INT64_MAX ? INT64_MAX : static_cast<int64_t>(last) + 1);
+  }
+  if (buffer->strides.empty()) {
+    Expr size = IntConst(kInt64, 1);
+    for (const Expr& extent : buffer->shape) size = size * MakeCast(kInt64, extent);
+    return size;
+  }
+  Expr last = IntConst(kInt64, 0);
+  for (size_t d = 0; d < strides.size(); ++d) last = last + (MakeCast(kInt64, buffer->shape[d]) - 1) * MakeCast(kInt64, strides[d]);
+  return last + 1;
+}
+
+class Flattener : public StmtExprMutator {
+ public:
+  const Status& status() const { return status_; }
+
+ protected:
+  Buffer VisitBufferDef(const Buffer& buffer) override {
+    BufferNode node = *buffer;
+    node.shape = {NumElements(buffer)};
+    node.strides.clear();
+    node.elem_offset = 0;
+    const Buffer flat(std::move(node));
+    if ((flat->scope == "local" || flat->scope == "register") && AsIntConst(flat->shape[0]) == nullptr) {
+      status_ = InvalidArgument(fmt::format("flatten_buffer \"{}\": a buffer of scope {} needs a constant size; tile by constants or set_scope global", flat->name, flat->scope));
+    }
+    return buffers_.insert_or_assign(buffer.get(), flat).first->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = buffers_.find(buffer.get());
+    return found == buffers_.end() ? buffer : found->second;
+  }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    const Expr visited = VisitChildren(self);
+    const BufferLoad& now = *visited.As<BufferLoad>();
+    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, FlatIndex(load.buffer, now.indices)});
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt visited = VisitChildren(self);
+    const BufferStore& now = *visited.As<BufferStore>();
+    return BufferStore{now.buffer, now.value, FlatIndex(store.buffer, now.indices)};
+  }
+
+ private:
+  static std::vector<Expr> FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
+    const std::vector<Expr> strides = StridesOf(buffer);
+    const Expr size = NumElements(buffer);
+    const int64_t* known_size = AsIntConst(size);
+    const bool is_wide = known_size == nullptr ? !buffer->shape.empty() : *known_size > INT32_MAX;
+    if (indices.empty()) return {Expr(0)};
+    if (indices.size() == 1 && buffer->strides.empty()) return indices;
+    Expr flat = 0;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      const Expr index = is_wide ? MakeCast(kInt64.with_lanes(indices[d].dtype().lanes), indices[d]) : indices[d];
+      flat = flat + index * strides[d];
+    }
+    return {flat};
+  }
+
+  BufferMap buffers_;
+  Status status_;
+};
+
+}  // namespace
+
+StatusOr<PrimFunc> FlattenBuffer(PrimFunc func) {
+  Flattener flattener;
+  func.body = flattener(func.body);
+  if (!flattener.status().ok()) return flattener.status();
+  return func;
+}
+
+}  // namespace lathe

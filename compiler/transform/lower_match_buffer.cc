@@ -1,0 +1,105 @@
+#include "compiler/transform/lower_match_buffer.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+std::vector<Expr> StridesOf(const Buffer& buffer) {
+  if (!buffer->strides.empty()) return buffer->strides;
+  std::vector<Expr> strides(buffer->shape.size(), Expr(1));
+  for (size_t d = buffer->shape.size(); d-- > 1;) strides[d - 1] = strides[d] * buffer->shape[d];
+  return strides;
+}
+
+class MatchLowerer : public StmtExprMutator {
+ public:
+  const Status& status() const { return status_; }
+
+ protected:
+  Block VisitBlock(const Block& self) override {
+    for (const MatchBufferRegion& match : self->match_buffers) AddView(match);
+    Block block = self;
+    if (!block->match_buffers.empty()) block.Mutable().match_buffers.clear();
+    return StmtExprMutator::VisitBlock(block);
+  }
+  Expr VisitVar(const Var& var) override {
+    const auto found = values_.find(var.get());
+    return found == values_.end() ? Expr(var) : found->second;
+  }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad&) override {
+    const Expr visited = VisitChildren(self);
+    const BufferLoad& load = *visited.As<BufferLoad>();
+    const View* view = FindView(load.buffer);
+    if (view == nullptr) return visited;
+    return Expr::Make(visited.dtype(), BufferLoad{view->source, MoveIndices(*view, load.indices)});
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore&) override {
+    const Stmt visited = VisitChildren(self);
+    const BufferStore& store = *visited.As<BufferStore>();
+    const View* view = FindView(store.buffer);
+    if (view == nullptr) return visited;
+    return BufferStore{view->source, store.value, MoveIndices(*view, store.indices)};
+  }
+
+ private:
+  struct View {
+    Buffer source;
+    std::vector<Expr> mins;
+  };
+  const View* FindView(const Buffer& buffer) const {
+    const auto found = views_.find(buffer.get());
+    return found == views_.end() ? nullptr : &found->second;
+  }
+  static std::vector<Expr> MoveIndices(const View& view, const std::vector<Expr>& indices) {
+    std::vector<Expr> moved = view.mins;
+    const size_t dropped = moved.size() - indices.size();
+    for (size_t d = 0; d < indices.size(); ++d) moved[dropped + d] = moved[dropped + d] + indices[d];
+    return moved;
+  }
+
+  // Regions are rewritten first: the source may be a view itself.
+  void AddView(const MatchBufferRegion& match) {
+    std::vector<Expr> mins, extents;
+    for (const Range& range : match.source.region) {
+      mins.push_back(VisitExpr(range.min));
+      extents.push_back(VisitExpr(range.extent));
+    }
+    const size_t rank = match.buffer->shape.size();
+    if (rank > mins.size() || mins.size() != match.source.buffer->shape.size()) {
+      status_ = InvalidArgument(fmt::format("lower_match_buffer \"{}\": the view has {} dimensions, its source region {}", match.buffer->name, rank, mins.size()));
+      return;
+    }
+    View view{match.source.buffer, mins};
+    if (const View* outer = FindView(view.source)) view = {outer->source, MoveIndices(*outer, mins)};
+    const size_t dropped = mins.size() - rank;
+    for (size_t d = 0; d < rank; ++d) Bind(match.buffer->shape[d], extents[dropped + d]);
+    const std::vector<Expr> source_strides = StridesOf(view.source);
+    const size_t dropped_strides = source_strides.size() - rank;
+    for (size_t d = 0; d < match.buffer->strides.size(); ++d) Bind(match.buffer->strides[d], source_strides[dropped_strides + d]);
+    Expr offset = view.source->elem_offset;
+    for (size_t d = 0; d < source_strides.size(); ++d) offset = offset + view.mins[d] * source_strides[d];
+    Bind(match.buffer->elem_offset, offset);
+    views_.insert_or_assign(match.buffer.get(), std::move(view));
+  }
+  void Bind(const Expr& pattern, const Expr& value) {
+    if (IsVar(pattern)) values_.emplace(pattern.get(), MakeCast(pattern.dtype(), value));
+  }
+
+  std::unordered_map<const BufferNode*, View> views_;
+  VarMap values_;
+  Status status_;
+};
+
+}  // namespace
+
+StatusOr<PrimFunc> LowerMatchBuffer(PrimFunc func) {
+  MatchLowerer lowerer;
+  func.body = lowerer(func.body);
+  if (!lowerer.status().ok()) return lowerer.status();
+  return func;
+}
+
+}  // namespace lathe

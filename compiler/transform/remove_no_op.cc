@@ -1,0 +1,81 @@
+#include "compiler/transform/remove_no_op.h"
+
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+// No effect; loads count as pure, and so does a division, as a program without faults has no other.
+bool IsPure(const Expr& e) {
+  bool is_pure = true;
+  PostOrderVisit(e, [&](const Expr& part) {
+    if (const Call* call = part.As<Call>()) is_pure &= call->op->is_pure;
+  });
+  return is_pure;
+}
+
+bool IsNoOp(const Stmt& stmt) {
+  const Evaluate* evaluate = stmt.As<Evaluate>();
+  return evaluate != nullptr && IsPure(evaluate->value);
+}
+Stmt NoOp() { return Evaluate{Expr(0)}; }
+
+bool UsesBuffer(const Stmt& body, const Buffer& buffer) {
+  bool is_used = false;
+  const std::function<void(const Stmt&)> on_stmt = [&](const Stmt& stmt) {
+    if (const BufferStore* store = stmt.As<BufferStore>()) is_used |= store->buffer.same_as(buffer);
+  };
+  const std::function<void(const Expr&)> on_expr = [&](const Expr& e) {
+    if (const BufferLoad* load = e.As<BufferLoad>()) is_used |= load->buffer.same_as(buffer);
+  };
+  PostOrderVisit(body, on_stmt);
+  PostOrderVisit(body, on_expr);
+  return is_used;
+}
+
+class NoOpRemover : public StmtExprMutator {
+ protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(*seq);
+    const Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    if (const IfThenElse* branch = visited.As<IfThenElse>()) return SimplifyIf(visited, *branch);
+    if (const LetStmt* let = visited.As<LetStmt>()) {
+      const ExprNode* var = let->var.get();
+      const bool is_used = !IsPure(let->value) || UsesVar(let->body, [&](const ExprNode* node) { return node == var; });
+      return is_used ? visited : let->body;
+    }
+    if (const Allocate* allocate = visited.As<Allocate>()) return UsesBuffer(allocate->body, allocate->buffer) ? visited : allocate->body;
+    return visited;
+  }
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    const int64_t* extent = AsIntConst(loop.extent);
+    if (extent != nullptr && *extent <= 0) return NoOp();
+    const Stmt visited = StmtExprMutator::VisitFor(self, loop);
+    return IsNoOp(visited.As<For>()->body) ? NoOp() : visited;
+  }
+
+ private:
+  Stmt VisitSeq(const Seq& seq) {
+    std::vector<Stmt> kept;
+    for (const Stmt& stmt : seq.stmts) {
+      const Stmt visited = VisitStmt(stmt);
+      if (!IsNoOp(visited)) kept.push_back(visited);
+    }
+    return kept.empty() ? NoOp() : MakeSeq(std::move(kept));
+  }
+  static Stmt SimplifyIf(const Stmt& self, const IfThenElse& branch) {
+    if (!IsPure(branch.condition)) return self;
+    const bool has_else = branch.else_case && !IsNoOp(*branch.else_case);
+    if (!IsNoOp(branch.then_case)) return has_else || !branch.else_case ? self : Stmt(IfThenElse{branch.condition, branch.then_case, std::nullopt});
+    return has_else ? Stmt(IfThenElse{MakeNot(branch.condition), *branch.else_case, std::nullopt}) : NoOp();
+  }
+};
+
+}  // namespace
+
+PrimFunc RemoveNoOp(PrimFunc func) {
+  func.body = NoOpRemover{}(func.body);
+  return func;
+}
+
+}  // namespace lathe

@@ -1,0 +1,96 @@
+#include "compiler/transform/simplify.h"
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+bool HasLoad(const Expr& e) {
+  bool has_load = false;
+  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
+  return has_load;
+}
+
+class StmtSimplifier : public StmtExprMutator {
+ protected:
+  Expr VisitExpr(const Expr& e) override { return analyzer_.Simplify(e); }
+
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
+    const int64_t* count = AsIntConst(extent);
+    if (count != nullptr && *count <= 0) return Evaluate{Expr(0)};
+    if (count != nullptr && *count == 1 && loop.kind != ForKind::kThreadBinding && loop.annotations.empty()) {
+      return VisitStmt(Substitute(loop.body, {{loop.loop_var.get(), min}}));
+    }
+    analyzer_.Bind(loop.loop_var, Range{min, extent});
+    const Stmt body = VisitStmt(loop.body);
+    if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
+    For copy = loop;
+    copy.min = min;
+    copy.extent = extent;
+    copy.body = body;
+    return copy;
+  }
+
+  Stmt VisitStmt(const Stmt& stmt) override {
+    if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(stmt, *branch);
+    if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(stmt, *seq);
+    return StmtExprMutator::VisitStmt(stmt);
+  }
+
+  Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
+    const Expr predicate = VisitExpr(realize.predicate);
+    if (IsConstInt(predicate, 0)) return Evaluate{Expr(0)};
+    for (const IterVar& iter : realize.block->iter_vars) analyzer_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
+    const WithConstraint constraint(analyzer_, predicate);
+    const Stmt visited = StmtExprMutator::VisitBlockRealize(self, realize);
+    // Below its own constraint the predicate is true; it has to stay.
+    if (visited.same_as(self) && predicate.same_as(realize.predicate)) return self;
+    BlockRealize copy = *visited.As<BlockRealize>();
+    copy.predicate = predicate;
+    return copy;
+  }
+
+ private:
+  Stmt VisitSeq(const Stmt& self, const Seq& seq) {
+    std::vector<Stmt> stmts;
+    bool is_changed = false;
+    for (const Stmt& stmt : seq.stmts) {
+      stmts.push_back(VisitStmt(stmt));
+      is_changed |= !stmts.back().same_as(stmt);
+    }
+    return is_changed ? MakeSeq(std::move(stmts)) : self;
+  }
+
+  Stmt VisitIf(const Stmt& self, const IfThenElse& branch) {
+    if (!branch.condition.dtype().is_scalar()) return VisitChildren(self);
+    const Expr condition = VisitExpr(branch.condition);
+    if (const int64_t* known = AsIntConst(condition)) {
+      if (*known != 0) return VisitStmt(branch.then_case);
+      return branch.else_case ? VisitStmt(*branch.else_case) : Stmt(Evaluate{Expr(0)});
+    }
+    const Stmt then_case = VisitUnder(condition, branch.then_case);
+    std::optional<Stmt> else_case;
+    if (branch.else_case) else_case = VisitUnder(MakeNot(condition), *branch.else_case);
+    if (condition.same_as(branch.condition) && then_case.same_as(branch.then_case) && (!else_case || else_case->same_as(*branch.else_case))) return self;
+    return IfThenElse{condition, then_case, else_case};
+  }
+  // What a condition says about memory may end with the next store.
+  Stmt VisitUnder(const Expr& condition, const Stmt& stmt) {
+    if (HasLoad(condition)) return VisitStmt(stmt);
+    const WithConstraint constraint(analyzer_, condition);
+    return VisitStmt(stmt);
+  }
+
+  Analyzer analyzer_;
+};
+
+}  // namespace
+
+PrimFunc Simplify(PrimFunc func) {
+  func.body = StmtSimplifier{}(func.body);
+  return func;
+}
+
+}  // namespace lathe

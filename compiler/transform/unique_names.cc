@@ -1,0 +1,79 @@
+#include "compiler/transform/unique_names.h"
+
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+class Renamer : public StmtExprMutator {
+ public:
+  // Parameters keep name and identity.
+  void Reserve(const std::string& name) { taken_.insert(name); }
+  void ReserveVar(const Expr& e) {
+    if (!IsVar(e)) return;
+    seen_.insert(e.get());
+    taken_.insert(Var(e).name());
+  }
+
+ protected:
+  Var VisitVarDef(const Var& var) override {
+    std::string name = Take(var.name());
+    const bool is_first = seen_.insert(var.get()).second;
+    if (is_first && name == var.name()) {
+      vars_.erase(var.get());
+      return var;
+    }
+    const Var fresh(std::move(name), var.dtype());
+    vars_.insert_or_assign(var.get(), fresh);
+    return fresh;
+  }
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Buffer VisitBufferDef(const Buffer& buffer) override {
+    BufferNode node = *buffer;
+    node.name = Take(buffer->name);
+    for (Expr& extent : node.shape) extent = VisitExpr(extent);
+    for (Expr& stride : node.strides) stride = VisitExpr(stride);
+    node.elem_offset = VisitExpr(node.elem_offset);
+    return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = buffers_.find(buffer.get());
+    return found == buffers_.end() ? buffer : found->second;
+  }
+
+ private:
+  std::string Take(const std::string& name) {
+    std::string candidate = name;
+    for (int& i = next_[name]; !taken_.insert(candidate).second;) candidate = name + "_" + std::to_string(++i);
+    return candidate;
+  }
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> next_;
+  std::unordered_set<const ExprNode*> seen_;
+  VarMap vars_;
+  BufferMap buffers_;
+};
+
+}  // namespace
+
+PrimFunc UniqueNames(PrimFunc func) {
+  Renamer renamer;
+  for (const Param& param : func.params) {
+    if (const Var* var = std::get_if<Var>(&param)) {
+      renamer.ReserveVar(*var);
+      continue;
+    }
+    const Buffer& buffer = std::get<Buffer>(param);
+    renamer.Reserve(buffer->name);
+    for (const Expr& extent : buffer->shape) PostOrderVisit(extent, [&](const Expr& e) { renamer.ReserveVar(e); });
+    for (const Expr& stride : buffer->strides) PostOrderVisit(stride, [&](const Expr& e) { renamer.ReserveVar(e); });
+    PostOrderVisit(buffer->elem_offset, [&](const Expr& e) { renamer.ReserveVar(e); });
+  }
+  func.body = renamer(func.body);
+  return func;
+}
+
+}  // namespace lathe
