@@ -94,10 +94,10 @@ class [[nodiscard]] StatusOr {
   StatusCode code() const { return status_.code(); }
   const T& value() const& { Require(); return *value_; }
   T& value() & { Require(); return *value_; }
-  T&& value() && { Require(); return *std::move(value_); }
+  T value() && { Require(); return *std::move(value_); }  // By value: `for (auto& x : *List())` must not dangle.
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   const T* operator->() const { return &value(); }
   T* operator->() { return &value(); }
 

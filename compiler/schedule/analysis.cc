@@ -2,10 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "compiler/arith/int_set.h"
 #include "compiler/arith/iter_map.h"
-#include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/script/complete.h"
 
 namespace lathe {
 
@@ -136,84 +135,10 @@ size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {
   return 0;  // Below a branch or let: the body is that one statement.
 }
 
-// ---- Regions ----------------------------------------------------------------------------------------------------
-
-namespace {
-
-// Lists what a block's body loads and stores, as boxes over the loops inside the body.
-class AccessCollector : public StmtExprVisitor {
- public:
-  std::vector<BufferRegion> reads, writes;
-  std::vector<Buffer> local;  // Allocated inside: nobody else's business.
-
- protected:
-  void VisitFor(const Stmt& self, const For& loop) override {
-    domain_.Add(loop.loop_var, Range{loop.min, loop.extent});
-    VisitChildren(self);
-  }
-  void VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
-    for (const Expr& value : realize.iter_values) VisitExpr(value);
-    VisitExpr(realize.predicate);
-    VarMap bindings;
-    for (size_t i = 0; i < realize.iter_values.size(); ++i) bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-    for (const BufferRegion& read : realize.block->reads) Add(reads, Bound(read, bindings));
-    for (const BufferRegion& write : realize.block->writes) Add(writes, Bound(write, bindings));
-  }
-  void VisitBufferDef(const Buffer& buffer) override { local.push_back(buffer); }
-  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    VisitChildren(self);
-    Add(writes, Point(store.buffer, store.indices));
-  }
-  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    VisitChildren(self);
-    Add(reads, Point(load.buffer, load.indices));
-  }
-
- private:
-  static BufferRegion Point(const Buffer& buffer, const std::vector<Expr>& indices) {
-    BufferRegion region{buffer, {}};
-    for (const Expr& index : indices) region.region.push_back(Range{index, IntConst(index.dtype(), 1)});
-    return region;
-  }
-  static BufferRegion Bound(const BufferRegion& region, const VarMap& bindings) {
-    BufferRegion bound{region.buffer, {}};
-    for (const Range& range : region.region) bound.region.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
-    return bound;
-  }
-  void Add(std::vector<BufferRegion>& list, BufferRegion region) {
-    if (std::any_of(local.begin(), local.end(), [&](const Buffer& b) { return b.same_as(region.buffer); })) return;
-    if (!domain_.empty()) {
-      const std::vector<Range> full = FullRegion(region.buffer).region;
-      region.region = RelaxRegion(region.region, domain_, analyzer_, &full);
-    }
-    for (BufferRegion& known : list) {
-      if (!known.buffer.same_as(region.buffer)) continue;
-      if (!SameRegion(known.region, region.region)) known.region = UnionRegion(known.region, region.region, analyzer_);
-      return;
-    }
-    list.push_back(std::move(region));
-  }
-  static bool SameRegion(const std::vector<Range>& a, const std::vector<Range>& b) {
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (!StructuralEqual(a[i].min, b[i].min) || !StructuralEqual(a[i].extent, b[i].extent)) return false;
-    }
-    return true;
-  }
-
-  DomMap domain_;
-  Analyzer analyzer_;
-};
-
-}  // namespace
-
 void RecomputeRegions(BlockNode& block) {
-  AccessCollector update, init;
-  update.local = block.alloc_buffers;
-  update(block.body);
-  block.reads = std::move(update.reads);
-  block.writes = std::move(update.writes);
-  // A reduction reads its own output only to update it: not a read of the block, as in TVM.
-  if (block.init) std::erase_if(block.reads, [&](const BufferRegion& r) { return Writes(block, r.buffer); });
+  AccessRegions regions = DetectAccessRegions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
 }
 
 }  // namespace lathe

@@ -37,7 +37,7 @@ void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& an
 // The child of `loop`'s body, on the way down to `row`: the index in its sequence (0 if the body is no sequence).
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row);
 
-// `block` with reads and writes computed anew from its body; regions over loops inside are boxes.
+// Computes reads and writes anew from the body (script/complete.h).
 void RecomputeRegions(BlockNode& block);
 
 }  // namespace lathe
