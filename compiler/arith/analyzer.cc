@@ -145,7 +145,8 @@ Expr Analyzer::Simplify(const Expr& e) const {
 }
 
 bool Analyzer::CanProve(const Expr& condition) const {
-  const int64_t* known = AsIntConst(Simplify(condition));
+  const Expr simple = Simplify(condition);
+  const int64_t* known = AsIntConst(simple);
   return known != nullptr && *known != 0;
 }
 

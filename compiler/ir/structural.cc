@@ -42,6 +42,13 @@ class Comparer {
     defining_ = false;
     return same;
   }
+  bool Same(const MatchBufferRegion& a, const MatchBufferRegion& b, FieldRole role) {
+    if (!Same(a.source, b.source, role)) return false;
+    defining_ = true;  // Strides and offset of a view may be introduced by it.
+    const bool same = Same(a.buffer, b.buffer, FieldRole::kDef);
+    defining_ = false;
+    return same;
+  }
   template <typename T>
   bool Same(const std::vector<T>& a, const std::vector<T>& b, FieldRole role) {
     if (a.size() != b.size()) return false;
@@ -113,6 +120,12 @@ class Hasher {
     defining_ = true;
     if (const Var* var = std::get_if<Var>(&p)) Add(*var, role);
     if (const Buffer* buffer = std::get_if<Buffer>(&p)) Add(*buffer, role);
+    defining_ = false;
+  }
+  void Add(const MatchBufferRegion& match, FieldRole role) {
+    Add(match.source, role);
+    defining_ = true;
+    Add(match.buffer, FieldRole::kDef);
     defining_ = false;
   }
   template <typename T>

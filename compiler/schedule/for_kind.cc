@@ -15,14 +15,12 @@ Status CheckIterationsAreIndependent(const Schedule& schedule, int row, std::str
   for (int block : schedule.ChildBlocksOf(row)) {
     if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error(primitive, row, why);
     const BlockRealize& realize = schedule.RealizeOf(block);
-    int fed = 0;
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {
       if (!UsesVar(realize.iter_values[i], is_loop)) continue;
       const IterVar& iter = realize.block->iter_vars[i];
       if (iter.kind != IterKind::kSpatial) {
         return schedule.Error(primitive, row, fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel", iter.var.name(), realize.block->name));
       }
-      if (++fed > 1) return schedule.Error(primitive, row, fmt::format("it feeds several iter vars of block \"{}\"", realize.block->name));
     }
   }
   return OkStatus();

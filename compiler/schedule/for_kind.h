@@ -6,7 +6,7 @@
 namespace lathe {
 
 // parallel: iterations run on any thread; vectorize: as lanes of one instruction. All blocks below are complete or reductions with affine
-// bindings; in each, the loop feeds one iter var at most, and that is data-parallel.
+// bindings, and the loop feeds data-parallel iter vars only.
 Status Parallel(Schedule& schedule, LoopRV loop);
 Status Vectorize(Schedule& schedule, LoopRV loop);
 // unroll: the body is written out once per iteration. Always allowed.

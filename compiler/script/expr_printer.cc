@@ -124,7 +124,8 @@ std::string ExprPrinter::PrintList(const std::vector<Expr>& list) {
 }
 std::string ExprPrinter::PrintTuple(const std::vector<Expr>& list) { return fmt::format("({}{})", PrintList(list), list.size() == 1 ? "," : ""); }
 std::string ExprPrinter::PrintAccess(const Buffer& buffer, const std::vector<Expr>& indices) {
-  return fmt::format("{}[{}]", NameOf(buffer), indices.empty() ? "()" : PrintList(indices));
+  const std::string name = NameOf(buffer);
+  return fmt::format("{}[{}]", name, indices.empty() ? "()" : PrintList(indices));
 }
 
 std::string ExprPrinter::PrintRegionDim(const Range& range) {
@@ -133,9 +134,10 @@ std::string ExprPrinter::PrintRegionDim(const Range& range) {
   return fmt::format("T.Range({}, extent={})", Print(range.min), Print(range.extent));
 }
 std::string ExprPrinter::PrintRegion(const BufferRegion& region) {
+  const std::string name = NameOf(region.buffer);
   std::string dims;
   for (const Range& range : region.region) dims += (dims.empty() ? "" : ", ") + PrintRegionDim(range);
-  return fmt::format("{}[{}]", NameOf(region.buffer), dims.empty() ? "()" : dims);
+  return fmt::format("{}[{}]", name, dims.empty() ? "()" : dims);
 }
 std::string ExprPrinter::PrintDomain(const Range& range) {
   if (IsConstInt(range.min, 0) && range.min.dtype() == range.extent.dtype()) return Print(range.extent);
@@ -158,7 +160,8 @@ std::string ExprPrinter::PrintBinary(DataType type, const Binary& e, int needed)
     const Binary* same = read.As<Binary>();
     if (same != nullptr && same->op == e.op && same->a.same_as(e.a) && same->b.same_as(e.b)) {
       const bool is_comparison = spelling.precedence == kComparePrecedence;
-      const std::string text = fmt::format("{} {} {}", Print(e.a, spelling.precedence + (is_comparison ? 1 : 0)), spelling.infix, Print(e.b, spelling.precedence + 1));
+      std::string text = Print(e.a, spelling.precedence + (is_comparison ? 1 : 0));
+      text += fmt::format(" {} {}", spelling.infix, Print(e.b, spelling.precedence + 1));
       return spelling.precedence < needed ? "(" + text + ")" : text;
     }
   }

@@ -555,7 +555,7 @@ TEST(FarmSimulation, KeepsItsPromisesUnderFaults) {
   const char* given = std::getenv("LATHE_SEED");
   const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10)
                                           : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  const int rounds = given != nullptr ? 1 : 25;
+  const int rounds = given != nullptr ? 1 : 10;
   for (int round = 0; round < rounds; ++round) {
     const uint64_t seed = first + static_cast<uint64_t>(round);
     SCOPED_TRACE("LATHE_SEED=" + std::to_string(seed));

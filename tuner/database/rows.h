@@ -148,7 +148,7 @@ struct Timings {
   std::vector<double> samples_ns;
   bool operator==(const Timings&) const = default;
 };
-struct MeasureResult {
+struct RunResult {
   int64_t trial_id = 0, attempt = 0, device_id = 0, epoch = 0;
   Digest module_digest;
   TrialState outcome = TrialState::kOk;  // Satisfies IsMeasureOutcome.

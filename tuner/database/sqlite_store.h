@@ -62,7 +62,7 @@ class SqliteStore : public Store {
   StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                     int64_t now) override;
-  StatusOr<CommitAnswer> CommitResult(const MeasureResult& result, int64_t now) override;
+  StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override;
   StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure, std::string_view error,
                                      int64_t now) override;
   StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) override;

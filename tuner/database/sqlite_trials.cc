@@ -205,7 +205,7 @@ Status CheckBuildResult(const BuildResult& result, TrialState after_success) {
   return OkStatus();
 }
 
-Status CheckMeasureResult(const MeasureResult& result) {
+Status CheckMeasureResult(const RunResult& result) {
   const Status status = [&] {
     if (IsMeasureOutcome(result.outcome)) return CheckTimings(result.outcome, result.timings);
     return InvalidArgument(fmt::format("{} is no outcome of a measurement", TrialStateName(result.outcome)));
@@ -213,7 +213,7 @@ Status CheckMeasureResult(const MeasureResult& result) {
   return status.WithContext(fmt::format("commit result of trial {}", result.trial_id));
 }
 
-StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const MeasureResult& result, int64_t now) {
+StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const RunResult& result, int64_t now) {
   ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
   ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, result.device_id));
   ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, trial.task_id));
@@ -405,7 +405,7 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id
   });
 }
 
-StatusOr<CommitAnswer> SqliteStore::CommitResult(const MeasureResult& result, int64_t now) {
+StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result, int64_t now) {
   RETURN_IF_ERROR(CheckMeasureResult(result));
   return Write([&](Connection& db) { return CommitMeasurement(db, result, now); });
 }

@@ -68,7 +68,7 @@ class Store {
   // lease (device, epoch) is in force.
   virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                             int64_t now) = 0;
-  virtual StatusOr<CommitAnswer> CommitResult(const MeasureResult& result, int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) = 0;
   // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost
   // blames the module if it was RUNNING, as LoseDevice does.
   virtual StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure,

@@ -108,9 +108,10 @@ Status ScheduleReduction(Schedule& schedule, const std::string& name, const Targ
   RETURN_IF_ERROR(ReverseComputeAt(schedule, write_back, spatial.back()));
   RETURN_IF_ERROR(VectorizeInnermost(schedule, write_back, target));
   if (lanes) RETURN_IF_ERROR(Vectorize(schedule, *lanes));
-  if (!reduce.empty()) RETURN_IF_ERROR(DecomposeReduction(schedule, block, reduce.front()).status());
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, std::span(spatial).first(std::max<size_t>(1, spatial.size() - 1))));
-  return Parallel(schedule, outer);
+  RETURN_IF_ERROR(Parallel(schedule, outer));
+  // Last: the update alone is no reduction block any more.
+  return reduce.empty() ? OkStatus() : DecomposeReduction(schedule, block, reduce.front()).status();
 }
 
 }  // namespace lathe

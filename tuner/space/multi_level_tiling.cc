@@ -162,7 +162,6 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   RETURN_IF_ERROR(Vectorize(schedule, *levels.lanes));
   for (LoopRV loop : levels.tile) RETURN_IF_ERROR(Unroll(schedule, loop));
   for (LoopRV loop : levels.reduce_inner) RETURN_IF_ERROR(Unroll(schedule, loop));
-  RETURN_IF_ERROR(DecomposeReduction(schedule, block, levels.reduce_outer.front()).status());
 
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, levels.outer));
   for (const std::string& producer : producers) {
@@ -174,7 +173,9 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
       RETURN_IF_ERROR(ScheduleElementwise(schedule, producer, target));
     }
   }
-  return Parallel(schedule, outer);
+  RETURN_IF_ERROR(Parallel(schedule, outer));
+  // Last: the update alone is no reduction block any more.
+  return DecomposeReduction(schedule, block, levels.reduce_outer.front()).status();
 }
 
 int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {

@@ -204,7 +204,7 @@ void KernelEmitter::EmitFor(const For& loop) {
   if (loop.kind == ForKind::kThreadBinding) return Fail(fmt::format("loop \"{}\" is bound to {}; a CPU kernel has no such threads", loop.loop_var.name(), loop.thread));
   const int64_t* extent = AsIntConst(loop.extent);
   if (extent != nullptr && *extent <= 0) return;
-  if (loop.kind == ForKind::kUnrolled && extent != nullptr) return EmitUnrolledLoop(loop, *extent);
+  if ((loop.kind == ForKind::kUnrolled || loop.annotations.contains("pragma_unroll")) && extent != nullptr) return EmitUnrolledLoop(loop, *extent);
   const IndexValue begin = EmitIndex(loop.min), size = EmitIndex(loop.extent);
   IndexValue var = begin;
   const __int128 high = static_cast<__int128>(begin.high) + size.high - 1;

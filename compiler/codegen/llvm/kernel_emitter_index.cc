@@ -169,7 +169,8 @@ KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const st
     Fail(fmt::format("access to \"{}\": {} indices, {} dimensions; write one flat index or one per dimension", buffer->name, indices.size(), buffer->shape.size()));
     return address;
   }
-  if (!buffer->strides.empty() && buffer->strides.size() != indices.size()) {
+  const bool is_strided = indices.size() > 1 && !buffer->strides.empty();  // One index alone is the element's position already.
+  if (is_strided && buffer->strides.size() != indices.size()) {
     Fail(fmt::format("access to \"{}\": {} indices, {} strides; flatten the access", buffer->name, indices.size(), buffer->strides.size()));
     return address;
   }
@@ -178,7 +179,7 @@ KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const st
   const size_t leading = indices.size() <= 1 ? 0 : indices.size() - 1;
   Value* offset = EmitIndex(buffer->elem_offset).value;
   std::optional<LaneIndex> last = LaneIndex{.base = ConstantIndex(0)};
-  Value* last_stride = buffer->strides.empty() ? nullptr : EmitIndex(buffer->strides.back()).value;
+  Value* last_stride = is_strided ? EmitIndex(buffer->strides.back()).value : nullptr;
   if (leading > 0) {
     Value* rows = FlattenIndex(buffer, indices, leading).value;
     offset = b_.CreateNSWAdd(offset, last_stride != nullptr ? rows : b_.CreateNSWMul(rows, EmitIndex(buffer->shape.back()).value));

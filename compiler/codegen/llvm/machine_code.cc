@@ -63,6 +63,7 @@ class SpillCounter : public llvm::MachineFunctionPass {
     for (const llvm::MachineOperand& operand : instruction.operands()) {
       if (!operand.isReg() || !operand.getReg().isPhysical()) continue;
       const llvm::TargetRegisterClass* kind = registers.getMinimalPhysRegClass(operand.getReg());
+      if (kind == nullptr) continue;  // Flags and the like.
       for (const llvm::MVT type : {llvm::MVT::f32, llvm::MVT::f64, llvm::MVT::v4f32, llvm::MVT::v8f32, llvm::MVT::v16f32}) {
         if (registers.isTypeLegalForClass(*kind, type)) return true;
       }

@@ -40,7 +40,7 @@ std::optional<int64_t> Apply(BinaryOp op, int64_t x, int64_t y) {
 
 }  // namespace
 
-std::optional<int64_t> Evaluate(const Expr& e, const IterDomain& domain, const Point& point) {
+std::optional<int64_t> ValueAt(const Expr& e, const IterDomain& domain, const Point& point) {
   if (const int64_t* value = AsIntConst(e)) return *value;
   if (IsVar(e)) {
     for (size_t i = 0; i < domain.size(); ++i) {
@@ -49,18 +49,18 @@ std::optional<int64_t> Evaluate(const Expr& e, const IterDomain& domain, const P
     return std::nullopt;
   }
   if (const Not* op = e.As<Not>()) {
-    const auto value = Evaluate(op->a, domain, point);
+    const auto value = ValueAt(op->a, domain, point);
     return value ? std::optional<int64_t>(*value == 0) : std::nullopt;
   }
-  if (const Cast* cast = e.As<Cast>()) return Evaluate(cast->value, domain, point);
+  if (const Cast* cast = e.As<Cast>()) return ValueAt(cast->value, domain, point);
   if (const auto choice = AsChoice(e)) {
-    const auto condition = Evaluate(choice->condition, domain, point);
+    const auto condition = ValueAt(choice->condition, domain, point);
     if (!condition) return std::nullopt;
-    return Evaluate(*condition != 0 ? choice->true_value : choice->false_value, domain, point);
+    return ValueAt(*condition != 0 ? choice->true_value : choice->false_value, domain, point);
   }
   const Binary* op = e.As<Binary>();
   if (op == nullptr) return std::nullopt;
-  const auto x = Evaluate(op->a, domain, point), y = Evaluate(op->b, domain, point);
+  const auto x = ValueAt(op->a, domain, point), y = ValueAt(op->b, domain, point);
   return x && y ? Apply(op->op, *x, *y) : std::nullopt;
 }
 

@@ -16,7 +16,7 @@ namespace lathe {
 using Point = std::vector<int64_t>;
 
 // The value of an int or bool expression; nullopt where it divides by zero.
-std::optional<int64_t> Evaluate(const Expr& e, const IterDomain& domain, const Point& point);
+std::optional<int64_t> ValueAt(const Expr& e, const IterDomain& domain, const Point& point);
 // Calls f at every point; all ranges are constant.
 void ForEachPoint(const IterDomain& domain, const std::function<void(const Point&)>& f);
 // Any int expression over the variables: + - * // % min max select, conditions with and, or, not.

@@ -38,8 +38,8 @@ TEST(SimplifyProperty, KeepsTheValueAndSettlesAtOnce) {
     const Expr after = c.analyzer.Simplify(before);
     SCOPED_TRACE(ToText(before) + "   -->   " + ToText(after));
     ForEachPoint(c.domain, [&](const Point& p) {
-      const auto expected = Evaluate(before, c.domain, p);
-      if (expected) { ASSERT_EQ(Evaluate(after, c.domain, p), expected); }
+      const auto expected = ValueAt(before, c.domain, p);
+      if (expected) { ASSERT_EQ(ValueAt(after, c.domain, p), expected); }
     });
     EXPECT_EQ(ToText(c.analyzer.Simplify(after)), ToText(after));
     if (HasFailure()) return;
@@ -55,8 +55,8 @@ TEST(SimplifyProperty, KeepsConditions) {
     const Expr after = c.analyzer.Simplify(before);
     SCOPED_TRACE(ToText(before) + "   -->   " + ToText(after));
     ForEachPoint(c.domain, [&](const Point& p) {
-      const auto expected = Evaluate(before, c.domain, p);
-      if (expected) { ASSERT_EQ(Evaluate(after, c.domain, p), expected); }
+      const auto expected = ValueAt(before, c.domain, p);
+      if (expected) { ASSERT_EQ(ValueAt(after, c.domain, p), expected); }
     });
     EXPECT_EQ(ToText(c.analyzer.Simplify(after)), ToText(after));
     if (HasFailure()) return;
@@ -73,7 +73,7 @@ TEST(SimplifyProperty, BoundsAndRemaindersHoldEveryValue) {
     const ModularSet modular = c.analyzer.Modular(e);
     SCOPED_TRACE(ToText(e));
     ForEachPoint(c.domain, [&](const Point& p) {
-      const auto value = Evaluate(e, c.domain, p);
+      const auto value = ValueAt(e, c.domain, p);
       if (!value) return;
       ASSERT_TRUE(bound.Contains(*value)) << *value << " is not in [" << bound.min << ", " << bound.max << "]";
       if (modular.coeff == 0) { ASSERT_EQ(*value, modular.base); }
@@ -97,10 +97,10 @@ TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
       const IntBound bound = c.analyzer.ConstIntBound(before);
       SCOPED_TRACE(ToText(before) + "   -->   " + ToText(after) + "   where " + ToText(condition));
       ForEachPoint(c.domain, [&](const Point& p) {
-        if (Evaluate(condition, c.domain, p) != 1) return;
-        const auto expected = Evaluate(before, c.domain, p);
+        if (ValueAt(condition, c.domain, p) != 1) return;
+        const auto expected = ValueAt(before, c.domain, p);
         if (!expected) return;
-        ASSERT_EQ(Evaluate(after, c.domain, p), expected);
+        ASSERT_EQ(ValueAt(after, c.domain, p), expected);
         ASSERT_TRUE(bound.Contains(*expected));
       });
     }

@@ -10,4 +10,14 @@ def before(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
     for i, j in T.grid(8, 16):
         with T.block("copy"):
             vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] + T.float32(1)
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] + T.float32(1.0)
+@T.prim_func
+def expected(A: T.Buffer((8, 16), "float32"), B: T.Buffer((8, 16), "float32")):
+    for i, j_0_j_1_fused in T.grid(8, 16):
+        with T.block("copy"):
+            vi, vj = T.axis.remap("SS", [i, j_0_j_1_fused])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] + T.float32(1.0)

@@ -37,7 +37,7 @@ struct ResultCase {
 
 class ResultFenceTest : public FencingTest, public testing::WithParamInterface<ResultCase> {
  protected:
-  void Happen(Before what, const MeasureResult& result) {
+  void Happen(Before what, const RunResult& result) {
     switch (what) {
       case Before::kNothing:
         return;
@@ -72,7 +72,7 @@ class ResultFenceTest : public FencingTest, public testing::WithParamInterface<R
 TEST_P(ResultFenceTest, CountsOnlyTheCurrentAttempt) {
   scene_.Lease();
   const TrialRow claim = scene_.Run(scene_.Build(1));
-  MeasureResult result = scene_.ResultOf(claim, 1000);
+  RunResult result = scene_.ResultOf(claim, 1000);
   Happen(GetParam().before, result);
   if (GetParam().other_module) result.module_digest = Sha256("another");
   const int64_t records = store_.Stats()->records;
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(FencingTest, RefusesTheCurrentAttemptsResultForAnotherModule) {
   scene_.Lease();
-  MeasureResult result = scene_.ResultOf(scene_.Run(scene_.Build(1)), 1000);
+  RunResult result = scene_.ResultOf(scene_.Run(scene_.Build(1)), 1000);
   result.module_digest = Sha256("another");
   const auto answer = store_.CommitResult(result, kNow);
   EXPECT_EQ(answer.code(), StatusCode::kFailedPrecondition);

@@ -348,7 +348,7 @@ TEST_P(StoreTest, RefusesTimingsThatCannotBe) {
   Scene scene(store_);
   scene.Lease();
   const TrialRow claim = scene.Run(scene.Build(1));
-  MeasureResult result = scene.ResultOf(claim, 100);
+  RunResult result = scene.ResultOf(claim, 100);
   result.timings->median_ns = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("commit result of trial 1: timings min"));
   result.timings.reset();

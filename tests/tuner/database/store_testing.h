@@ -90,8 +90,8 @@ class Scene {
     EXPECT_TRUE(*store.AdvanceTrial(trial_id, claim.attempt, TrialState::kRunning, now));
     return *store.GetTrial(trial_id);
   }
-  MeasureResult ResultOf(const TrialRow& claim, double median_ns, TrialState outcome = TrialState::kOk) {
-    MeasureResult result{claim.id,
+  RunResult ResultOf(const TrialRow& claim, double median_ns, TrialState outcome = TrialState::kOk) {
+    RunResult result{claim.id,
                          claim.attempt,
                          *claim.device_id,
                          *claim.epoch,

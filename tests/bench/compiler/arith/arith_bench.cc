@@ -2,6 +2,8 @@
 #include <benchmark/benchmark.h>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/int_set.h"
+#include "compiler/arith/iter_map.h"
 
 namespace lathe {
 namespace {
@@ -46,6 +48,54 @@ void BM_ProvePredicate(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(l.analyzer.CanProve(condition));
 }
 BENCHMARK(BM_ProvePredicate);
+
+IterDomain DomainOf(const Loops& l) { return {{l.i, {0, 7}}, {l.j, {0, 16}}, {l.k, {0, 32}}}; }
+
+void BM_DetectTrivial(benchmark::State& state) {
+  const Loops l;
+  const IterDomain domain = DomainOf(l);
+  const std::vector<Expr> indices{l.i, l.j, l.k};
+  for (auto _ : state) benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), IterMapLevel::kBijective, Analyzer()));
+}
+BENCHMARK(BM_DetectTrivial);
+
+void BM_DetectSplit(benchmark::State& state) {
+  const Loops l;
+  const IterDomain domain = DomainOf(l);
+  const std::vector<Expr> indices{l.i * 16 + l.j, l.k};
+  for (auto _ : state) benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), IterMapLevel::kBijective, Analyzer()));
+}
+BENCHMARK(BM_DetectSplit);
+
+void BM_DetectGuardedSplit(benchmark::State& state) {
+  const Loops l;
+  const IterDomain domain = DomainOf(l);
+  const std::vector<Expr> indices{l.i * 16 + l.j, l.k};
+  const Expr predicate = Less(l.i * 16 + l.j, 100);
+  for (auto _ : state) benchmark::DoNotOptimize(DetectIterMap(indices, domain, predicate, IterMapLevel::kBijective, Analyzer()));
+}
+BENCHMARK(BM_DetectGuardedSplit);
+
+void BM_DetectFuseThenSplit(benchmark::State& state) {
+  const Loops l;
+  const IterDomain domain = DomainOf(l);
+  const Expr fused = (l.i * 16 + l.j) * 32 + l.k;
+  const std::vector<Expr> indices{FloorDiv(fused, 14), FloorMod(fused, 14)};
+  for (auto _ : state) benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), IterMapLevel::kBijective, Analyzer()));
+}
+BENCHMARK(BM_DetectFuseThenSplit);
+
+void BM_RelaxStencil(benchmark::State& state) {
+  const Loops l;
+  DomMap vars;
+  vars.Add(l.j, {0, 16});
+  vars.Add(l.k, {0, 3});
+  Analyzer analyzer;
+  analyzer.Bind(l.i, {0, 7});
+  const std::vector<Range> region{{l.i * 16 + l.j + l.k, 1}};
+  for (auto _ : state) benchmark::DoNotOptimize(RelaxRegion(region, vars, analyzer));
+}
+BENCHMARK(BM_RelaxStencil);
 
 }  // namespace
 }  // namespace lathe

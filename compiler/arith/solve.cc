@@ -1,0 +1,153 @@
+#include "compiler/arith/solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/int_set.h"
+#include "compiler/arith/linear.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+Expr CeilDivide(const Expr& a, int64_t b) { return FloorDiv(a + (b - 1), b); }
+
+class Solver {
+ public:
+  Solver(const std::vector<IterVar>& iter_vars, const Analyzer& analyzer) : iter_vars_(iter_vars), analyzer_(analyzer), inner_(analyzer) {
+    for (const IterVar& iter : iter_vars_) inner_.Bind(iter.var, iter.domain);
+  }
+
+  // What one demand restricts; one set per iter var, everything where it does not.
+  StatusOr<std::vector<IntSet>> Solve(const RegionDemand& demand) const;
+  SolvedIterVar Fit(const IterVar& iter, const IntSet& set) const;
+
+ private:
+  std::optional<size_t> IndexOf(const Expr& e) const {
+    for (size_t i = 0; i < iter_vars_.size(); ++i) {
+      if (iter_vars_[i].var.same_as(e)) return i;
+    }
+    return std::nullopt;
+  }
+  bool UsesIterVars(const Expr& e) const {
+    return UsesVar(e, [&](const ExprNode* var) {
+      return std::any_of(iter_vars_.begin(), iter_vars_.end(), [&](const IterVar& iter) { return iter.var.get() == var; });
+    });
+  }
+  Status SolveDimension(const Range& touched, const Range& required, std::vector<IntSet>& sets) const;
+
+  const std::vector<IterVar>& iter_vars_;
+  const Analyzer& analyzer_;
+  Analyzer inner_;  // Knows the iter vars' own domains, too.
+};
+
+// touched = scale * (var // lower) + rest, rest in [low, high] + fixed. An iteration matters if it touches any required element:
+// scale * v + rest <= last required  and  scale * v + rest + extent - 1 >= first required.
+Status Solver::SolveDimension(const Range& touched, const Range& required, std::vector<IntSet>& sets) const {
+  // The iter vars keep their names here: one of extent 1 is still asked for its domain.
+  const LinearForm form = Canonicalizer(analyzer_).Form(touched.min);
+  const DataType type = touched.min.dtype();
+  if (!FitsIn(form, type)) return FailedPrecondition("solve block domains: coefficients overflow");
+  LinearForm fixed;
+  fixed.constant = form.constant;
+  const Term* leader = nullptr;
+  for (const Term& term : form.terms) {
+    if (!UsesIterVars(term.source)) {
+      fixed.terms.push_back(term);
+      continue;
+    }
+    if (!IndexOf(term.source)) return FailedPrecondition("solve block domains: an index of the block is not affine in its iter vars");
+    if (leader == nullptr || std::abs(term.scale) > std::abs(leader->scale)) leader = &term;
+  }
+  if (leader == nullptr || leader->upper != kNoUpper) return OkStatus();  // A low digit alone restricts nothing.
+  IntBound rest{0, 0};
+  for (const Term& term : form.terms) {
+    if (&term == leader || !UsesIterVars(term.source)) continue;
+    rest = AddBounds(rest, ScaleBound(inner_.ConstIntBound(TermToExpr(term, type)), term.scale));
+  }
+  const IntBound length = inner_.ConstIntBound(touched.extent);
+  if (rest.min == IntBound::kNegInf || rest.max == IntBound::kPosInf || length.max == IntBound::kPosInf) return OkStatus();
+
+  const Expr offset = FormToExpr(fixed, type);
+  const Expr first = required.min - offset - (rest.max + length.max - 1), last = required.min + required.extent - 1 - offset - rest.min;
+  const int64_t step = std::abs(leader->scale);
+  Expr low = leader->scale > 0 ? CeilDivide(first, step) : CeilDivide(IntConst(type, 0) - last, step);
+  Expr high = FloorDiv(leader->scale > 0 ? last : IntConst(type, 0) - first, step);
+  if (leader->lower != 1) {
+    low = low * leader->lower;
+    high = high * leader->lower + (leader->lower - 1);
+  }
+  IntSet& set = sets[*IndexOf(leader->source)];
+  set = Intersect(set, IntSet::Interval(analyzer_.Simplify(low), analyzer_.Simplify(high)), analyzer_);
+  return OkStatus();
+}
+
+StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
+  if (demand.touched.size() != demand.required.size()) {
+    return FailedPrecondition(fmt::format("solve block domains: regions of rank {} and {}", demand.touched.size(), demand.required.size()));
+  }
+  std::vector<IntSet> sets(iter_vars_.size(), IntSet::Everything());
+  for (size_t i = 0; i < demand.touched.size(); ++i) RETURN_IF_ERROR(SolveDimension(demand.touched[i], demand.required[i], sets));
+  return sets;
+}
+
+// Prefers extents that are constants: a guard costs less than a loop whose length is only known at run time.
+SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
+  const SolvedIterVar own{iter.domain};
+  if (!set.is_bounded()) return own;
+  const Expr own_min = iter.domain.min, own_max = iter.domain.min + iter.domain.extent - 1;
+  const bool fits_low = analyzer_.CanProve(LessEqual(own_min, *set.min()));
+  const bool fits_high = analyzer_.CanProve(LessEqual(*set.max(), own_max));
+  SolvedIterVar solved{own.domain, false, false, true};
+  if (!fits_low || !fits_high) {
+    const IntSet common = Intersect(set, IntSet::Interval(own_min, own_max), analyzer_);
+    if (common.is_nothing()) return own;
+    const Range clamped = *common.ToRange(analyzer_);
+    if (AsIntConst(clamped.extent) != nullptr) {
+      solved.domain = clamped;
+      return solved;
+    }
+  }
+  Range range = *set.ToRange(analyzer_);
+  if (AsIntConst(range.extent) == nullptr) {
+    const IntBound longest = analyzer_.ConstIntBound(range.extent);
+    if (longest.min != longest.max && longest.max < (int64_t{1} << 24)) {
+      if (longest.max < 1) return own;
+      range.extent = IntConst(range.min.dtype(), longest.max);
+    }
+  }
+  const int64_t* extent = AsIntConst(range.extent);
+  const int64_t* own_extent = AsIntConst(iter.domain.extent);
+  if (own_extent != nullptr && (extent == nullptr || *extent >= *own_extent)) return own;
+  solved.domain = range;
+  solved.guard_lower = !fits_low;
+  solved.guard_upper = !analyzer_.CanProve(LessEqual(range.min + range.extent - 1, own_max));
+  return solved;
+}
+
+}  // namespace
+
+StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars, const std::vector<RegionDemand>& demands,
+                                                          const Analyzer& analyzer) {
+  const Solver solver(iter_vars, analyzer);
+  std::vector<IntSet> sets(iter_vars.size(), demands.empty() ? IntSet::Everything() : IntSet::Nothing());
+  for (const RegionDemand& demand : demands) {
+    ASSIGN_OR_RETURN(const std::vector<IntSet> part, solver.Solve(demand));
+    for (size_t i = 0; i < sets.size(); ++i) sets[i] = Union(sets[i], part[i], analyzer);
+  }
+  std::vector<SolvedIterVar> solved;
+  solved.reserve(iter_vars.size());
+  for (size_t i = 0; i < iter_vars.size(); ++i) solved.push_back(solver.Fit(iter_vars[i], sets[i]));
+  return solved;
+}
+
+Expr GuardPredicate(const SolvedIterVar& solved, const Range& own, const Expr& value, const Analyzer& analyzer) {
+  Expr guard = True();
+  if (solved.guard_lower) guard = And(guard, LessEqual(own.min, value));
+  if (solved.guard_upper) guard = And(guard, Less(value, own.min + own.extent));
+  return analyzer.Simplify(guard);
+}
+
+}  // namespace lathe

@@ -1,0 +1,303 @@
+#include "compiler/codegen/llvm/compile_module.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "compiler/codegen/llvm/link.h"
+#include "tests/compiler/codegen/loaded_kernels.h"
+
+namespace lathe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Target HostTarget() { return *Target::Parse("auto"); }
+
+PrimFunc Func(std::vector<Param> params, Stmt body) { return PrimFunc{.name = "main", .params = std::move(params), .body = std::move(body)}; }
+
+// Compiles, runs on `buffers`, and demands that everything went well.
+void RunKernel(const PrimFunc& func, std::vector<void*> buffers, std::vector<int64_t> scalars = {}, TestContext* context = nullptr, int32_t code = 0) {
+  TestContext own;
+  if (context == nullptr) context = &own;
+  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, HostTarget());
+  ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
+  const LatheKernel kernel = kernels->Find(0, "main");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_EQ(kernel(&context->context, buffers.data(), scalars.data()), code) << context->failure;
+  EXPECT_EQ(context->live_workspaces, 0);
+}
+
+std::string ErrorOf(const PrimFunc& func) { return CompileModule({&func, 1}, {}, HostTarget()).status().message(); }
+
+struct Io {  // One input, one output of n elements.
+  explicit Io(int n, DataType in = DataType::Float(32), DataType out = DataType::Float(32)) : a(MakeBuffer("A", {n}, in)), b(MakeBuffer("B", {n}, out)) {}
+  Buffer a, b;
+  Var i{"i"};
+};
+
+TEST(CompileModuleTest, RunsSerialLoops) {
+  Io io(10);
+  RunKernel(Func({}, Evaluate{0}), {});
+  AlignedArray<float> a(10), b(10);
+  for (int i = 0; i < 10; ++i) a[i] = static_cast<float>(i);
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 10, Store(io.b, Load(io.a, {io.i}) * FloatConst(DataType::Float(32), 2) + FloatConst(DataType::Float(32), 1), {io.i}))), {a.data(), b.data()});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(b[i], 2.0f * i + 1);
+}
+
+TEST(CompileModuleTest, RunsLoopsWithRunTimeExtents) {
+  Var n("n"), i("i");
+  const Buffer a = MakeBuffer("A", {n}), b = MakeBuffer("B", {n});
+  const PrimFunc func = Func({a, b}, MakeFor(i, n, Store(b, Load(a, {i}), {i})));
+  AlignedArray<float> x(8, 3), y(8, 7);
+  RunKernel(func, {x.data(), y.data()}, {5});
+  EXPECT_EQ(y[4], 3);
+  EXPECT_EQ(y[5], 7);
+  RunKernel(func, {x.data(), y.data()}, {0});
+}
+
+TEST(CompileModuleTest, RunsParallelLoopsThroughTheContext) {
+  Var i("i"), j("j"), scale("scale", DataType::Float(32));
+  const Buffer a = MakeBuffer("A", {7, 5}), b = MakeBuffer("B", {7, 5});
+  Stmt inner = MakeFor(j, 5, Store(b, Load(a, {i, j}) * scale, {i, j}), ForKind::kParallel);  // The inner one runs serially.
+  AlignedArray<float> x(35), y(35);
+  for (int k = 0; k < 35; ++k) x[k] = static_cast<float>(k);
+  TestContext context;
+  int64_t bits = 0;
+  const float half = 0.5f;
+  std::memcpy(&bits, &half, 4);
+  RunKernel(Func({a, b, scale}, MakeFor(i, 7, inner, ForKind::kParallel)), {x.data(), y.data()}, {bits}, &context);
+  for (int k = 0; k < 35; ++k) EXPECT_EQ(y[k], 0.5f * k);
+  EXPECT_EQ(context.num_parallel, 1);
+}
+
+TEST(CompileModuleTest, ReturnsTheErrorOfAParallelBody) {
+  Var i("i");
+  const Buffer b = MakeBuffer("B", {10}), work = MakeBuffer("W", {20000});
+  AlignedArray<float> y(10);
+  TestContext context;
+  Stmt body = MakeSeq({AssertStmt{Less(i, 4), "i is below 4"}, Store(b, FloatConst(DataType::Float(32), 1), {i})});
+  RunKernel(Func({b}, Allocate{work, MakeFor(i, 10, Allocate{MakeBuffer("V", {20000}), body}, ForKind::kParallel)}), {y.data()}, {}, &context, LATHE_KERNEL_ASSERT);
+  EXPECT_EQ(context.failure, "kernel main: i is below 4");
+  EXPECT_EQ(y[3], 1);
+  EXPECT_EQ(y[4], 0);
+}
+
+TEST(CompileModuleTest, TakesLargeBuffersFromTheWorkspace) {
+  Io io(4);
+  const Buffer work = MakeBuffer("W", {100, 100});
+  Var j("j"), k("k");
+  const Stmt fill = MakeFor(j, 100, MakeFor(k, 100, Store(work, MakeCast(DataType::Float(32), j * 100 + k), {j, k})));
+  const Stmt read = MakeFor(io.i, 4, Store(io.b, Load(work, {io.i * 30 + 5, 7}), {io.i}));
+  const PrimFunc func = Func({io.b}, Allocate{work, MakeSeq({fill, read})});
+  AlignedArray<float> b(4);
+  TestContext context;
+  RunKernel(func, {b.data()}, {}, &context);
+  EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(507, 3507, 6507, 9507));
+  EXPECT_EQ(context.workspace_bytes, 40000u);
+  context.refuses_workspace = true;
+  RunKernel(func, {b.data()}, {}, &context, LATHE_KERNEL_NO_WORKSPACE);
+  EXPECT_EQ(context.failure, "kernel main: no workspace memory for buffer \"W\"");
+}
+
+TEST(CompileModuleTest, KeepsSmallBuffersOnTheStack) {
+  Io io(4);
+  const Buffer work = MakeBuffer("W", {4});
+  Var j("j");
+  const Stmt body = MakeSeq({MakeFor(j, 4, Store(work, Load(io.a, {3 - j}), {j})), MakeFor(io.i, 4, Store(io.b, Load(work, {io.i}), {io.i}))});
+  AlignedArray<float> a(4), b(4);
+  for (int i = 0; i < 4; ++i) a[i] = static_cast<float>(i);
+  TestContext context;
+  RunKernel(Func({io.a, io.b}, Allocate{work, body}), {a.data(), b.data()}, {}, &context);
+  EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(3, 2, 1, 0));
+  EXPECT_EQ(context.workspace_bytes, 0u);
+}
+
+TEST(CompileModuleTest, RunsBranchesLetsAndWhile) {
+  Io io(6, DataType::Int(32), DataType::Int(32));
+  Var half("half");
+  const Stmt branch = IfThenElse{Less(io.i, 3), Store(io.b, half, {io.i}), Stmt(Store(io.b, half * -1, {io.i}))};
+  AlignedArray<int32_t> a(6), b(6);
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 6, LetStmt{FloorDiv(io.i * 3, 2), half, branch})), {a.data(), b.data()});
+  EXPECT_THAT(std::vector<int32_t>(b.begin(), b.end()), ElementsAre(0, 1, 3, -4, -6, -7));
+  const Stmt count = While{Less(Load(io.b, {0}), 10), Store(io.b, Load(io.b, {0}) + 3, {0})};
+  RunKernel(Func({io.b}, count), {b.data()});
+  EXPECT_EQ(b[0], 12);
+}
+
+TEST(CompileModuleTest, DividesWithTheSignRulesOfTensorIr) {
+  Io io(8, DataType::Int(32), DataType::Int(32));
+  const Expr x = Load(io.a, {io.i}), d = Load(io.b, {io.i});
+  const Buffer out = MakeBuffer("C", {8, 4}, DataType::Int(32));
+  const Stmt body = MakeSeq({Store(out, FloorDiv(x, d), {io.i, 0}), Store(out, FloorMod(x, d), {io.i, 1}), Store(out, MakeBinary(BinaryOp::kDiv, x, d), {io.i, 2}),
+                             Store(out, MakeBinary(BinaryOp::kTruncMod, x, d), {io.i, 3})});
+  AlignedArray<int32_t> a(8), b(8), c(32);
+  for (int i = 0; i < 8; ++i) a[i] = (i % 2 == 0 ? 7 : -7) + i / 4, b[i] = i % 4 < 2 ? 3 : -3;
+  RunKernel(Func({io.a, io.b, out}, MakeFor(io.i, 8, body)), {a.data(), b.data(), c.data()});
+  for (int i = 0; i < 8; ++i) {
+    const int floor_quotient = static_cast<int>(std::floor(static_cast<double>(a[i]) / b[i]));
+    EXPECT_EQ(c[4 * i], floor_quotient);
+    EXPECT_EQ(c[4 * i + 1], a[i] - floor_quotient * b[i]);
+    EXPECT_EQ(c[4 * i + 2], a[i] / b[i]);
+    EXPECT_EQ(c[4 * i + 3], a[i] % b[i]);
+  }
+}
+
+TEST(CompileModuleTest, AddressesNegativeIndexPartsByFloor) {
+  Io io(6, DataType::Int(32), DataType::Int(32));
+  AlignedArray<int32_t> a(6), b(6);
+  for (int i = 0; i < 6; ++i) a[i] = 10 * i;
+  // (i - 3) // 2 + 2 is 0 0 1 2 2 3? no: floor(-3/2) = -2, -1, -1, 0, 0, 1.
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 6, Store(io.b, Load(io.a, {FloorDiv(io.i - 3, 2) + 2}), {FloorMod(io.i - 2, 6)}))), {a.data(), b.data()});
+  EXPECT_THAT(std::vector<int32_t>(b.begin(), b.end()), ElementsAre(10, 20, 20, 30, 0, 10));
+}
+
+TEST(CompileModuleTest, WrapsIntegersAsTheirTypeSays) {
+  Io io(1, DataType::Int(32), DataType::Int(8));
+  AlignedArray<int32_t> a(1, 2147483647);
+  AlignedArray<int8_t> b(1);
+  const Buffer c = MakeBuffer("C", {1}, DataType::Int(32));
+  AlignedArray<int32_t> sum(1);
+  RunKernel(Func({io.a, io.b, c}, MakeSeq({Store(c, Load(io.a, {0}) + 1, {0}), Store(io.b, MakeCast(DataType::Int(8), Load(io.a, {0}) - 55), {0})})), {a.data(), b.data(), sum.data()});
+  EXPECT_EQ(sum[0], -2147483647 - 1);
+  EXPECT_EQ(b[0], static_cast<int8_t>(2147483647 - 55));
+}
+
+TEST(CompileModuleTest, RunsVectorLoadsStoresAndBroadcasts) {
+  const DataType f8 = DataType::Float(32, 8);
+  Io io(32);
+  const auto ramp = [&](Expr base, int stride) { return Expr::Make(DataType::Int(32, 8), Ramp{base, stride, 8}); };
+  const Expr scalar = Expr::Make(f8, Broadcast{Load(io.a, {31}), 8});
+  const Expr lhs = Expr::Make(f8, BufferLoad{io.a, {ramp(io.i * 8, 1)}});
+  const Expr reversed = Expr::Make(f8, BufferLoad{io.a, {ramp(io.i * 8 + 7, -1)}});
+  AlignedArray<float> a(32), b(32);
+  for (int i = 0; i < 32; ++i) a[i] = static_cast<float>(i);
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 4, Store(io.b, lhs * scalar + reversed, {ramp(io.i * 8, 1)}))), {a.data(), b.data()});
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(b[i], 31.0f * i + (i / 8 * 8 + 7 - i % 8));
+  RunKernel(Func({io.a, io.b}, LetStmt{0, io.i, Store(io.b, lhs, {ramp(0, 4)})}), {a.data(), b.data()});
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(b[4 * i], static_cast<float>(i));
+}
+
+TEST(CompileModuleTest, MasksLanesOfVectorConditions) {
+  const DataType f8 = DataType::Float(32, 8);
+  Io io(5);
+  const Expr lanes = Expr::Make(DataType::Int(32, 8), Ramp{0, 1, 8});
+  const Expr inside = Less(lanes, Expr::Make(DataType::Int(32, 8), Broadcast{5, 8}));
+  const Expr value = MakeCall(f8, "if_then_else", {inside, Expr::Make(f8, BufferLoad{io.a, {lanes}}), FloatConst(f8, -1)});
+  const Buffer wide = MakeBuffer("C", {8});
+  AlignedArray<float> a(5, 4), b(8, 9), c(8);
+  RunKernel(Func({io.a, io.b, wide}, MakeSeq({Store(wide, value, {lanes}), IfThenElse{inside, Store(io.b, Expr::Make(f8, BufferLoad{wide, {lanes}}), {lanes})}})),
+      {a.data(), b.data(), c.data()});
+  EXPECT_THAT(std::vector<float>(c.begin(), c.end()), ElementsAre(4, 4, 4, 4, 4, -1, -1, -1));
+  EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(4, 4, 4, 4, 4, 9, 9, 9));
+}
+
+TEST(CompileModuleTest, GuardsLoadsByIfThenElseAndLogicalAnd) {
+  Io io(4);
+  const Expr inside = Less(io.i, 3);
+  const Expr padded = MakeCall(DataType::Float(32), "if_then_else", {inside, Load(io.a, {io.i}), FloatConst(DataType::Float(32), 0)});
+  const Expr both = And(inside, Less(FloatConst(DataType::Float(32), 1), Load(io.a, {io.i})));
+  AlignedArray<float> a(4, 2), b(4);
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 4, Store(io.b, padded + MakeSelect(both, FloatConst(DataType::Float(32), 10), FloatConst(DataType::Float(32), 20)), {io.i}))), {a.data(), b.data()});
+  EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(12, 12, 12, 20));
+}
+
+struct CastCase { const char* name; DataType from, to; double value, expected; };
+class CastTest : public testing::TestWithParam<CastCase> {};
+TEST_P(CastTest, RoundsLikeTheType) {
+  const CastCase& c = GetParam();
+  const Buffer out = MakeBuffer("B", {1}, DataType::Float(64));
+  Var x("x", DataType::Float(64));
+  const Expr value = MakeCast(DataType::Float(64), MakeCast(c.to, MakeCast(c.from, x)));
+  AlignedArray<double> b(1);
+  int64_t bits = 0;
+  std::memcpy(&bits, &c.value, 8);
+  RunKernel(Func({out, x}, Store(out, value, {0})), {b.data()}, {bits});
+  EXPECT_EQ(b[0], c.expected);
+}
+INSTANTIATE_TEST_SUITE_P(Types, CastTest, testing::Values(
+    CastCase{"FloatToIntTruncates", DataType::Float(32), DataType::Int(32), -2.75, -2},
+    CastCase{"IntToBool", DataType::Int(32), DataType::Bool(), 7, 1},
+    CastCase{"UInt8Wraps", DataType::Int(32), DataType::UInt(8), 300, 44},
+    CastCase{"Int8IsSigned", DataType::Int(32), DataType::Int(8), 200, -56},
+    CastCase{"HalfRounds", DataType::Float(32), DataType::Float(16), 2049, 2048},
+    CastCase{"HalfOverflows", DataType::Float(32), DataType::Float(16), 70000, INFINITY},
+    CastCase{"HalfIsSubnormal", DataType::Float(32), DataType::Float(16), 0x1.8p-24, 0x1.0p-23},
+    CastCase{"BFloatRoundsToEven", DataType::Float(32), DataType::BFloat(), 257, 256},
+    CastCase{"BFloatRoundsUp", DataType::Float(32), DataType::BFloat(), 259, 260}), [](const auto& info) { return info.param.name; });
+
+TEST(CompileModuleTest, ComputesHalfPrecisionWithoutHardwareForIt) {
+  const Target plain = *Target::Parse("llvm -mcpu=x86-64");
+  Io io(6, DataType::Float(16), DataType::Float(16));
+  const PrimFunc func = Func({io.a, io.b}, MakeFor(io.i, 6, Store(io.b, Load(io.a, {io.i}) + Load(io.a, {io.i}), {io.i})));
+  if (DetectHost().triple != "x86_64-linux-gnu") GTEST_SKIP() << "needs an x86-64 machine";
+  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, plain);
+  ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
+  AlignedArray<uint16_t> a(6), b(6);
+  const uint16_t values[] = {0x3c00, 0xc200, 0x0001, 0x7bff, 0x7c00, 0x83ff};   // 1, -3, smallest, 65504, infinity, subnormal
+  const uint16_t doubled[] = {0x4000, 0xc600, 0x0002, 0x7c00, 0x7c00, 0x87fe};
+  std::copy(values, values + 6, a.begin());
+  TestContext context;
+  void* buffers[] = {a.data(), b.data()};
+  ASSERT_EQ(kernels->Find(0, "main")(&context.context, buffers, nullptr), 0);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(b[i], doubled[i]) << i;
+}
+
+TEST(CompileModuleTest, CarriesSections) {
+  const std::string graph = "graph bytes", weights(1000, 'w');
+  const PrimFunc func = Func({}, Evaluate{0});
+  const ArtifactSection sections[] = {{".lathe.graph", graph}, {".lathe.const", weights}};
+  const StatusOr<CompiledModule> module = CompileModule({&func, 1}, sections, HostTarget());
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(module->bytes, HasSubstr(graph));
+  EXPECT_THAT(module->bytes, HasSubstr(weights));
+  EXPECT_THAT(module->bytes, HasSubstr(HostTarget().ToString()));
+  const ArtifactSection twice[] = {{".a", graph}, {".a", graph}}, bad[] = {{"text", graph}};
+  EXPECT_THAT(CompileModule({}, twice, HostTarget()).status().message(), HasSubstr("two sections are named \".a\""));
+  EXPECT_THAT(CompileModule({}, bad, HostTarget()).status().message(), HasSubstr("section name \"text\""));
+}
+
+TEST(CompileModuleTest, GivesTheSameBytesEachTime) {
+  Var i("i"), j("j");
+  const Buffer a = MakeBuffer("A", {7, 5}), b = MakeBuffer("B", {7, 5}), c = MakeBuffer("C", {7, 5});
+  const PrimFunc func = Func({a, b, c}, MakeFor(j, 5, MakeFor(i, 7, Store(b, Load(a, {i, j}) + Load(c, {i, j}), {i, j}), ForKind::kParallel)));
+  const std::string first = CompileModule({&func, 1}, {}, HostTarget())->bytes;
+  const PrimFunc again = func;
+  EXPECT_EQ(CompileModule({&again, 1}, {}, HostTarget())->bytes, first);
+}
+
+TEST(CompileModuleTest, CompilesForArmWithNeon) {
+  const Target arm = *Target::Parse("raspberry-pi/4b-aarch64");
+  Io io(64);
+  const DataType f4 = DataType::Float(32, 4);
+  const Expr lanes = Expr::Make(DataType::Int(32, 4), Ramp{io.i * 4, 1, 4});
+  const Expr x = Expr::Make(f4, BufferLoad{io.a, {lanes}});
+  const PrimFunc func = Func({io.a, io.b}, MakeFor(io.i, 16, Store(io.b, x * x + Expr::Make(f4, BufferLoad{io.b, {lanes}}), {lanes})));
+  const StatusOr<CompiledModule> module = CompileModule({&func, 1}, {}, arm);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_EQ(module->bytes[18], static_cast<char>(0xb7));  // e_machine EM_AARCH64
+  EXPECT_THAT(*PrintCode({&func, 1}, arm, CodeText::kAssembly), HasSubstr("fmla\tv"));
+}
+
+struct BadFunc { const char* name; PrimFunc (*make)(); const char* message; };
+class CompileErrorTest : public testing::TestWithParam<BadFunc> {};
+TEST_P(CompileErrorTest, SaysWhy) { EXPECT_THAT(ErrorOf(GetParam().make()), HasSubstr(GetParam().message)); }
+INSTANTIATE_TEST_SUITE_P(Functions, CompileErrorTest, testing::Values(
+    BadFunc{"BlockLeft", [] { return Func({}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = Evaluate{0}})}); }, "block \"root\" is left; lower the function first"},
+    BadFunc{"UnknownBuffer", [] { return Func({}, Store(MakeBuffer("X", {1}), FloatConst(DataType::Float(32), 0), {0})); }, "buffer \"X\" is neither a parameter nor allocated"},
+    BadFunc{"UnknownVar", [] { Buffer b = MakeBuffer("B", {1}, DataType::Int(32)); return Func({b}, Store(b, Var("ghost"), {0})); }, "variable \"ghost\" is not defined"},
+    BadFunc{"WrongRank", [] { Buffer b = MakeBuffer("B", {2, 2, 2}, DataType::Int(32)); return Func({b}, BufferStore{b, 1, {0, 0}}); }, "2 indices, 3 dimensions"},
+    BadFunc{"WrongType", [] { Buffer b = MakeBuffer("B", {1}); return Func({b}, Store(b, 1, {0})); }, "value is int32, elements are float32; cast it"},
+    BadFunc{"ThreadBinding", [] { For loop = *MakeFor(Var("t"), 4, Evaluate{0}).As<For>(); loop.kind = ForKind::kThreadBinding; loop.thread = "threadIdx.x"; return Func({}, loop); }, "bound to threadIdx.x"},
+    BadFunc{"Scope", [] { return Func({}, Allocate{MakeBuffer("S", {1}, DataType::Float(32), "shared"), Evaluate{0}}); }, "scope \"shared\""},
+    BadFunc{"OddType", [] { Buffer b = MakeBuffer("B", {1}, DataType::Int(4)); return Func({b}, Evaluate{Load(b, {0})}); }, "no code for type int4"},
+    BadFunc{"StridedParameter", [] { return Func({Buffer(BufferNode{.name = "A", .shape = {4}, .strides = {2}})}, Evaluate{0}); }, "strides and offsets are not part of the kernel ABI"},
+    BadFunc{"DivisionByZero", [] { Buffer b = MakeBuffer("B", {4}); Var i("i"); return Func({b}, MakeFor(i, 4, Store(b, FloatConst(DataType::Float(32), 0), {MakeBinary(BinaryOp::kFloorDiv, i, 0)}))); }, "division by zero in an index"},
+    BadFunc{"Deep", [] { Stmt body = Evaluate{0}; for (int i = 0; i < 3000; ++i) body = IfThenElse{True(), body}; return Func({}, body); }, "nested more than"}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,59 @@
+#include "tests/compiler/codegen/register_tile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/llvm/compile_module.h"
+
+namespace lathe {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Target Avx512() { return *Target::Parse("llvm -mcpu=x86-64-v4 -mtriple=x86_64-linux-gnu -num-cores=1"); }
+Target Avx2() { return *Target::Parse("llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=1"); }
+Target Neon() { return *Target::Parse("raspberry-pi/4b-aarch64"); }
+
+std::string Compile(const PrimFunc& func, const Target& target) {
+  const StatusOr<CompiledModule> module = CompileModule({&func, 1}, {}, target);
+  return module.ok() ? "ok" : module.status().ToString();
+}
+
+struct TileCase { const char* name; Target (*target)(); TileShape shape; };
+class GoodTileTest : public testing::TestWithParam<TileCase> {};
+TEST_P(GoodTileTest, StaysInRegisters) { EXPECT_EQ(Compile(RegisterTileMatmul(GetParam().shape), GetParam().target()), "ok"); }
+INSTANTIATE_TEST_SUITE_P(Shapes, GoodTileTest, testing::Values(
+    TileCase{"Avx512_14x32", Avx512, {14, 2, 16, 256}}, TileCase{"Avx512_6x64", Avx512, {6, 4, 16, 256}}, TileCase{"Avx512_12x32AsOneVector", Avx512, {12, 1, 32, 256}},
+    TileCase{"Avx512_16x16", Avx512, {16, 1, 16, 64}}, TileCase{"Avx2_6x16", Avx2, {6, 2, 8, 256}}, TileCase{"Avx2_4x24", Avx2, {4, 3, 8, 256}},
+    TileCase{"Neon_8x8", Neon, {8, 2, 4, 256}}, TileCase{"Neon_8x12", Neon, {8, 3, 4, 256}}), [](const auto& info) { return info.param.name; });
+
+class LargeTileTest : public testing::TestWithParam<TileCase> {};
+TEST_P(LargeTileTest, IsAnInvalidCandidate) {
+  EXPECT_THAT(Compile(RegisterTileMatmul(GetParam().shape), GetParam().target()),
+              testing::AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("register tile \"acc\" spills"), HasSubstr("candidate is invalid")));
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, LargeTileTest, testing::Values(TileCase{"Avx512_20x32", Avx512, {20, 2, 16, 256}}, TileCase{"Avx512_8x64", Avx512, {8, 4, 16, 256}},
+    TileCase{"Avx2_8x16", Avx2, {8, 2, 8, 256}}, TileCase{"Neon_12x12", Neon, {12, 3, 4, 256}}), [](const auto& info) { return info.param.name; });
+
+TEST(RegisterTileTest, IsRefusedWhenItsIndexIsALoopVariable) {
+  EXPECT_THAT(Compile(RegisterTileMatmul({6, 4, 16, 256}, /*unrolls_rows=*/false), Avx512()), HasSubstr("register tile \"acc\" stays in memory"));
+}
+
+TEST(RegisterTileTest, IsRefusedWithoutAConstantSize) {
+  Var n("n");
+  const Buffer tile = MakeBuffer("acc", {n}, DataType::Float(32), "register");
+  const PrimFunc func{.name = "main", .params = {n}, .body = Allocate{tile, Evaluate{0}}};
+  EXPECT_THAT(Compile(func, Avx512()), HasSubstr("register tile \"acc\" has no constant size"));
+}
+
+TEST(RegisterTileTest, FoldsBroadcastsIntoTheMultiplication) {
+  const PrimFunc func = RegisterTileMatmul({24, 1, 16, 64});
+  const StatusOr<std::string> code = PrintCode({&func, 1}, Avx512(), CodeText::kAssembly);
+  ASSERT_TRUE(code.ok()) << code.status().ToString();
+  EXPECT_THAT(*code, HasSubstr("{1to16}"));
+  EXPECT_THAT(*code, HasSubstr("vfmadd231ps"));
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,106 @@
+#include <gmock/gmock.h>
+
+#include "compiler/script/parser.h"
+#include "compiler/script/printer.h"
+#include "tests/tuner/space/workloads.h"
+#include "tuner/search/search_strategy.h"
+#include "tuner/space/block_pattern.h"
+#include "tuner/space/multi_level_tiling.h"
+#include "tuner/space/space_generator.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+Target Avx512() {
+  StatusOr<Target> target = Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-cores=1");
+  CHECK(target.ok()) << target.status().message();
+  return *std::move(target);
+}
+PrimFunc Parse(const char* text) {
+  StatusOr<PrimFunc> func = ParsePrimFunc(text, "workload.py");
+  CHECK(func.ok()) << func.status().ToString();
+  return *std::move(func);
+}
+TuneTask TaskOf(const char* text) {
+  TuneTask task{{}, Parse(text), Avx512(), {}, 0};
+  StatusOr<std::vector<Sketch>> sketches = MakePostOrderApply()->Generate(task.func, task.target);
+  CHECK(sketches.ok()) << sketches.status().ToString();
+  task.sketches = *std::move(sketches);
+  return task;
+}
+
+struct SpaceCase { const char* name; const char* text; bool has_tile; };
+class SpaceTest : public testing::TestWithParam<SpaceCase> {};
+
+TEST_P(SpaceTest, EverySketchGivesCandidates) {
+  const TuneTask task = TaskOf(GetParam().text);
+  for (const Sketch& sketch : task.sketches) {
+    int ok = 0;
+    Status why;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
+      ok += candidate.ok();
+      if (!candidate.ok()) why = candidate.status();
+    }
+    EXPECT_GT(ok, 10) << sketch.trace.ToPython() << why.ToString();
+  }
+}
+
+TEST_P(SpaceTest, ARecordedTraceGivesTheSameFunctionAgain) {
+  const TuneTask task = TaskOf(GetParam().text);
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/7)->Propose(3);
+  ASSERT_FALSE(candidates.empty());
+  for (const MeasureCandidate& candidate : candidates) {
+    const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(candidate.trace_json);
+    ASSERT_TRUE(trace.ok()) << trace.status().message();
+    const StatusOr<MeasureCandidate> again = MakeCandidate(task, *trace, /*seed=*/99);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(Print(again->func), Print(candidate.func));
+    EXPECT_EQ(again->trace_json, candidate.trace_json);
+  }
+}
+
+TEST_P(SpaceTest, AnchorsGetARegisterTile) {
+  const TuneTask task = TaskOf(GetParam().text);
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/3)->Propose(1);
+  ASSERT_FALSE(candidates.empty());
+  const int64_t registers = RegistersNeeded(candidates[0].func, task.target);
+  EXPECT_EQ(registers > 0, GetParam().has_tile) << Print(candidates[0].func);
+  EXPECT_LE(registers, 32);
+}
+
+TEST_P(SpaceTest, TheDefaultScheduleIsParallelAndVectorized) {
+  const PrimFunc func = Parse(GetParam().text);
+  const StatusOr<Schedule> schedule = DefaultSchedule(func, Avx512());
+  ASSERT_TRUE(schedule.ok()) << schedule.status().ToString();
+  EXPECT_THAT(Print(schedule->func()), HasSubstr("T.parallel("));
+  const bool can_vectorize = GetParam().name != std::string("MaxPool");  // Its reads have stride 2.
+  EXPECT_EQ(Print(schedule->func()).find("T.vectorized(") != std::string::npos, can_vectorize) << Print(schedule->func());
+}
+
+INSTANTIATE_TEST_SUITE_P(Workloads, SpaceTest,
+                         testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true}, SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
+                                         SpaceCase{"MaxPool", kMaxPool, false}, SpaceCase{"Elementwise", kElementwise, false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(RandomSearch, ProposesNothingTwice) {
+  const TuneTask task = TaskOf(kElementwise);
+  const auto search = MakeRandomSearch(task, 1);
+  std::vector<MeasureCandidate> all = search->Propose(50);
+  const size_t first = all.size();
+  EXPECT_GE(first, 1u);
+  for (const MeasureCandidate& more : search->Propose(50)) {
+    for (size_t i = 0; i < first; ++i) EXPECT_NE(more.trace_digest, all[i].trace_digest);
+  }
+}
+
+struct LanesCase { int64_t extent, lanes, expected; };
+class ChooseLanesTest : public testing::TestWithParam<LanesCase> {};
+TEST_P(ChooseLanesTest, PrefersWholeVectors) { EXPECT_EQ(ChooseLanes(GetParam().extent, GetParam().lanes), GetParam().expected); }
+INSTANTIATE_TEST_SUITE_P(Extents, ChooseLanesTest,
+                         testing::Values(LanesCase{64, 16, 16}, LanesCase{56, 16, 8}, LanesCase{28, 16, 4}, LanesCase{17, 16, 16}, LanesCase{7, 16, 1}));
+
+}  // namespace
+}  // namespace lathe

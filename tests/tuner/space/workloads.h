@@ -1,0 +1,82 @@
+// Workloads that tests schedule: as a legalised network has them.
+#pragma once
+
+#include <string>
+
+namespace lathe {
+
+inline constexpr char kMatmulRelu[] = R"(
+@T.prim_func
+def main(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), D: T.Buffer((128, 128), "float32")):
+    C = T.alloc_buffer((128, 128))
+    for i, j, k in T.grid(128, 128, 128):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    for i, j in T.grid(128, 128):
+        with T.block("relu"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+)";
+
+// 3x3 convolution, stride 1, padding 1, 16 -> 32 channels on 14x14, bias, residual add, relu; weights in panels of 16 output channels.
+inline constexpr char kConvBiasAddRelu[] = R"(
+@T.prim_func
+def main(X: T.Buffer((1, 16, 14, 14), "float32"), W: T.Buffer((2, 16, 3, 3, 16), "float32"), bias: T.Buffer((32, 1, 1), "float32"),
+         R: T.Buffer((1, 32, 14, 14), "float32"), Y: T.Buffer((1, 32, 14, 14), "float32")):
+    pad_temp = T.alloc_buffer((1, 16, 16, 16))
+    conv = T.alloc_buffer((1, 32, 14, 14))
+    T_add = T.alloc_buffer((1, 32, 14, 14))
+    T_add_1 = T.alloc_buffer((1, 32, 14, 14))
+    for i0, i1, i2, i3 in T.grid(1, 16, 16, 16):
+        with T.block("pad_temp"):
+            v0, v1, v2, v3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            pad_temp[v0, v1, v2, v3] = T.if_then_else(1 <= v2 and v2 < 15 and 1 <= v3 and v3 < 15, X[v0, v1, v2 - 1, v3 - 1], T.float32(0))
+    for n, oc, oh, ow, ic, kh, kw in T.grid(1, 32, 14, 14, 16, 3, 3):
+        with T.block("conv2d_nchw"):
+            vn, voc, voh, vow, vic, vkh, vkw = T.axis.remap("SSSSRRR", [n, oc, oh, ow, ic, kh, kw])
+            with T.init():
+                conv[vn, voc, voh, vow] = T.float32(0)
+            conv[vn, voc, voh, vow] = conv[vn, voc, voh, vow] + pad_temp[vn, vic, voh + vkh, vow + vkw] * W[voc // 16, vic, vkh, vkw, voc % 16]
+    for i0, i1, i2, i3 in T.grid(1, 32, 14, 14):
+        with T.block("T_add"):
+            v0, v1, v2, v3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            T_add[v0, v1, v2, v3] = conv[v0, v1, v2, v3] + bias[v1, 0, 0]
+    for i0, i1, i2, i3 in T.grid(1, 32, 14, 14):
+        with T.block("T_add_1"):
+            v0, v1, v2, v3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            T_add_1[v0, v1, v2, v3] = T_add[v0, v1, v2, v3] + R[v0, v1, v2, v3]
+    for i0, i1, i2, i3 in T.grid(1, 32, 14, 14):
+        with T.block("T_relu"):
+            v0, v1, v2, v3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
+            Y[v0, v1, v2, v3] = T.max(T_add_1[v0, v1, v2, v3], T.float32(0))
+)";
+
+inline constexpr char kMaxPool[] = R"(
+@T.prim_func
+def main(X: T.Buffer((1, 8, 15, 15), "float32"), Y: T.Buffer((1, 8, 7, 7), "float32")):
+    for i0, i1, i2, i3, r0, r1 in T.grid(1, 8, 7, 7, 3, 3):
+        with T.block("pool_max"):
+            v0, v1, v2, v3, w0, w1 = T.axis.remap("SSSSRR", [i0, i1, i2, i3, r0, r1])
+            with T.init():
+                Y[v0, v1, v2, v3] = T.float32(-3.4028234663852886e38)
+            Y[v0, v1, v2, v3] = T.max(Y[v0, v1, v2, v3], X[v0, v1, v2 * 2 + w0, v3 * 2 + w1])
+)";
+
+inline constexpr char kElementwise[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 5, 40), "float32"), B: T.Buffer((3, 5, 40), "float32")):
+    C = T.alloc_buffer((3, 5, 40))
+    for i, j, k in T.grid(3, 5, 40):
+        with T.block("add"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            C[vi, vj, vk] = A[vi, vj, vk] + T.float32(1)
+    for i, j, k in T.grid(3, 5, 40):
+        with T.block("mul"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = C[vi, vj, vk] * T.float32(2)
+)";
+
+}  // namespace lathe
