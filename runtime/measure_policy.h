@@ -55,7 +55,7 @@ struct BatchTiming {
 
 enum class MeasureStatus : uint32_t { kOk = 0, kNoisy = 1, kCensored = 2 };
 
-struct Measurement {
+struct MeasureResult {
   MeasureStatus status = MeasureStatus::kOk;
   std::vector<double> samples_ns;  // Nanoseconds per call, one per repeat, in order.
   SampleStatistics statistics;     // Of samples_ns.
@@ -76,7 +76,7 @@ class MeasureSession {
   uint64_t Next() const { return phase_ == Phase::kDone ? 0 : batch_; }
   void Report(const BatchTiming& batch, int64_t now_ns);
   // Valid once Next() is 0.
-  const Measurement& result() const { return result_; }
+  const MeasureResult& result() const { return result_; }
 
  private:
   enum class Phase { kWarmUp, kGrow, kRepeat, kDone };
@@ -93,7 +93,7 @@ class MeasureSession {
   const int64_t begin_ns_;
   Phase phase_ = Phase::kWarmUp;
   uint64_t batch_ = 1;
-  Measurement result_;
+  MeasureResult result_;
 };
 
 }  // namespace lathe

@@ -306,7 +306,7 @@ RuntimeResult<RunReport> DecodeReport(std::span<const std::byte> record) {
   report.inputs_ns = wire.inputs_ns;
   report.check_ns = wire.check_ns;
   report.timing_ns = wire.timing_ns;
-  Measurement& measured = report.measured;
+  MeasureResult& measured = report.measured;
   if (IsTimed(wire.status)) measured.status = static_cast<MeasureStatus>(wire.status);
   measured.samples_ns.assign(wire.samples_ns, wire.samples_ns + wire.num_samples);
   measured.statistics = Summarize(measured.samples_ns);

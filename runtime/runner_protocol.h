@@ -71,7 +71,7 @@ struct RunReport {
   int32_t signal = 0;          // kCrash: its number.
   int32_t kernel_error = 0;    // kKernelError: what the kernel returned.
   std::string message;         // Why, unless kOk.
-  Measurement measured;      // kOk, kNoisy, kCensored; the statistics are computed by the reader.
+  MeasureResult measured;      // kOk, kNoisy, kCensored; the statistics are computed by the reader.
   bool checked = false;        // Outputs were compared with a reference.
   double max_error = 0;        // Over all outputs, where checked.
   int64_t load_ns = 0, inputs_ns = 0, check_ns = 0, timing_ns = 0;  // What the phases took.

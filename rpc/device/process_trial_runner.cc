@@ -65,7 +65,7 @@ v1::MeasureStatus ToProto(RunStatus status) {
   return v1::MEASURE_STATUS_INFRA_FAILED;
 }
 
-void AddMeasured(const Measurement& measured, v1::MeasureResult& result) {
+void AddMeasured(const MeasureResult& measured, v1::MeasureResult& result) {
   for (const double sample : measured.samples_ns) result.add_samples_ns(sample);
   result.set_calls_per_sample(measured.calls_per_sample);
   result.set_total_calls(measured.total_calls);

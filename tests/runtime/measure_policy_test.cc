@@ -15,7 +15,7 @@ struct FakeMachine {
   uint64_t calls = 0;
   int batches = 0;
 
-  Measurement Measure(const MeasurePolicy& policy, double incumbent_ns = 0) {
+  MeasureResult Measure(const MeasurePolicy& policy, double incumbent_ns = 0) {
     MeasureSession session(policy, incumbent_ns, now_ns);
     while (const uint64_t n = session.Next()) {
       double ns = 0;
@@ -33,7 +33,7 @@ struct FakeMachine {
 
 TEST(MeasureSession, FindsABatchAndStopsWhenTheIntervalCloses) {
   FakeMachine machine{.cost = [](uint64_t) { return 5000.0; }};
-  const Measurement result = machine.Measure(ScreenPolicy());
+  const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_EQ(result.status, MeasureStatus::kOk);
   EXPECT_EQ(result.samples_ns.size(), 5u);
   EXPECT_NEAR(result.statistics.median, 5000, 1);
@@ -44,21 +44,21 @@ TEST(MeasureSession, FindsABatchAndStopsWhenTheIntervalCloses) {
 
 TEST(MeasureSession, GrowsTheBatchPastASlowFirstGuess) {
   FakeMachine machine{.cost = [](uint64_t i) { return i < 3 ? 400'000.0 : 1000.0; }};  // Cold calls mislead.
-  const Measurement result = machine.Measure(ScreenPolicy());
+  const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_NEAR(result.statistics.median, 1000, 1);
   EXPECT_GE(result.calls_per_sample, 12000u);
 }
 
 TEST(MeasureSession, RunsASlowKernelOnceToWarmUpAndOncePerRepeat) {
   FakeMachine machine{.cost = [](uint64_t) { return 100e6; }};
-  const Measurement result = machine.Measure(ScreenPolicy());
+  const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_EQ(result.calls_per_sample, 1u);
   EXPECT_EQ(machine.calls, 6u);
 }
 
 TEST(MeasureSession, EndsAtItsBudget) {
   FakeMachine machine{.cost = [](uint64_t i) { return i % 2 == 0 ? 700e6 : 900e6; }};
-  const Measurement result = machine.Measure(ScreenPolicy());
+  const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_LT(machine.now_ns, 3'500'000'000);
   EXPECT_FALSE(result.samples_ns.empty());
 }
@@ -66,14 +66,14 @@ TEST(MeasureSession, EndsAtItsBudget) {
 TEST(MeasureSession, TakesMoreRepeatsOfANoisyKernelAndSaysSo) {
   FakeMachine machine{.cost = [](uint64_t) { return 20e6; }};
   machine.disturb = [](BatchTiming& batch, int i) { batch.timed_ns = batch.wall_ns = 20'000'000 + (i * 7919 % 13) * 1'000'000; };
-  const Measurement result = machine.Measure(ScreenPolicy());
+  const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_EQ(result.samples_ns.size(), 20u);
   EXPECT_EQ(result.status, MeasureStatus::kNoisy);
 }
 
 TEST(MeasureSession, AbandonsTheHopelessEarlyWithABoundNotATime) {
   FakeMachine machine{.cost = [](uint64_t) { return 4e6; }};
-  const Measurement result = machine.Measure(ScreenPolicy(), /*incumbent_ns=*/1e6);
+  const MeasureResult result = machine.Measure(ScreenPolicy(), /*incumbent_ns=*/1e6);
   EXPECT_EQ(result.status, MeasureStatus::kCensored);
   EXPECT_EQ(result.lower_bound_ns, 3e6);
   EXPECT_EQ(machine.calls, 2u) << "the first call may be cold, the second is not";
@@ -94,14 +94,14 @@ TEST(MeasureSession, MeasuresDisturbedRepeatsAgainButNotForEver) {
     batch.other_share = 0.3;
     batch.timed_ns = batch.wall_ns = batch.wall_ns * 13 / 10;
   };
-  const Measurement some = machine.Measure(ScreenPolicy());
+  const MeasureResult some = machine.Measure(ScreenPolicy());
   EXPECT_EQ(some.status, MeasureStatus::kOk);
   EXPECT_GT(some.redone, 0u);
   EXPECT_EQ(some.disturbed, 0u);
   EXPECT_NEAR(some.statistics.median, 15e6, 1);
 
   machine.disturb = [](BatchTiming& batch, int) { batch.other_share = 0.3; };
-  const Measurement always = machine.Measure(ScreenPolicy());
+  const MeasureResult always = machine.Measure(ScreenPolicy());
   EXPECT_EQ(always.redone, 10u);
   EXPECT_EQ(always.disturbed, always.samples_ns.size());
   EXPECT_EQ(always.status, MeasureStatus::kNoisy);
@@ -124,7 +124,7 @@ TEST(MeasureSession, TerminatesForAnyTimings) {
       batch.timed_ns = batch.wall_ns = static_cast<int64_t>(std::exp2(static_cast<double>(state >> 59)));
       batch.other_share = (state & 8) != 0 ? 0.5 : 0;
     };
-    const Measurement result = machine.Measure(ScreenPolicy(), seed % 3 == 0 ? 1000 : 0);
+    const MeasureResult result = machine.Measure(ScreenPolicy(), seed % 3 == 0 ? 1000 : 0);
     ASSERT_LT(machine.batches, 120) << "seed " << seed;
     ASSERT_FALSE(result.samples_ns.empty()) << "seed " << seed;
   }
