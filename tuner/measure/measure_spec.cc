@@ -98,11 +98,11 @@ v1::MeasureSpec MakeMeasureSpec(const TaskMeasurement& task, const TrialRow& tri
   return spec;
 }
 
-std::optional<MeasureResult> ToMeasureResult(const v1::MeasureResult& result, int64_t device_id) {
+std::optional<RunResult> ToRunResult(const v1::MeasureResult& result, int64_t device_id) {
   const std::optional<TrialState> outcome = OutcomeOf(result.status());
   const StatusOr<Digest> module = Digest::FromBytes(result.module_digest());
   if (!outcome || !module.ok()) return std::nullopt;
-  MeasureResult row{.trial_id = result.trial_id(),
+  RunResult row{.trial_id = result.trial_id(),
                     .attempt = result.attempt(),
                     .device_id = device_id,
                     .epoch = result.epoch(),

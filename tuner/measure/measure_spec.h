@@ -27,6 +27,6 @@ struct TaskMeasurement {
 v1::MeasureSpec MakeMeasureSpec(const TaskMeasurement& task, const TrialRow& trial, int64_t module_bytes, double incumbent_ns);
 
 // The record's part of a device's result; nullopt where it says nothing about the candidate (INFRA_FAILED, CANCELLED).
-std::optional<MeasureResult> ToMeasureResult(const v1::MeasureResult& result, int64_t device_id);
+std::optional<RunResult> ToRunResult(const v1::MeasureResult& result, int64_t device_id);
 
 }  // namespace lathe

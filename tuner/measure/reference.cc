@@ -183,7 +183,7 @@ StatusOr<std::string> ReferenceMaker::BuildWidened(const PrimFunc& func) {
   }
   const PrimFunc widened = WidenToFloat64(func);
   ASSIGN_OR_RETURN(const Target host, Target::Parse("auto"));
-  BuildSpec spec{.workload_text = Print(IRModule{{widened}}), .trace_json = kUnscheduled, .target = host.ToString(), .time_limit = options_.time_limit};
+  BuildRequest spec{.workload_text = Print(IRModule{{widened}}), .trace_json = kUnscheduled, .target = host.ToString(), .time_limit = options_.time_limit};
   const StatusOr<Schedule> scheduled = DefaultSchedule(widened, host);
   if (scheduled.ok()) spec.trace_json = scheduled->trace().ToJson();
   BuildOutcome outcome = builder_->Build(spec);

@@ -12,7 +12,7 @@
 
 namespace lathe {
 
-struct BuildSpec {
+struct BuildRequest {
   std::string workload_text;   // TVMScript of one PrimFunc.
   std::string trace_json;      // Replayed on it; "[[],[]]" leaves it as it is.
   std::string target;          // Canonical text.
@@ -42,7 +42,7 @@ class Builder {
  public:
   virtual ~Builder() = default;
   // Waits for the outcome. One thread at a time, always the same one.
-  virtual BuildOutcome Build(const BuildSpec& spec) = 0;
+  virtual BuildOutcome Build(const BuildRequest& spec) = 0;
   // The build under way, if any, ends soon; its outcome means nothing. From any thread.
   virtual void Cancel() = 0;
   // While paused the builder uses no CPU; a build under way goes on afterwards. From any thread.

@@ -28,7 +28,7 @@ v1::WorkerFacts FactsOf(const WorkerOptions& options) {
   return facts;
 }
 
-BuildSpec SpecOf(const WorkerCore::Start& start) {
+BuildRequest SpecOf(const WorkerCore::Start& start) {
   return {.workload_text = start.workload_text,
           .trace_json = start.task.trace_json(),
           .target = start.task.target(),
@@ -170,7 +170,7 @@ class Worker::Impl {
     return state;
   }
 
-  BuildOutcome Build(int slot, const BuildSpec& spec) {
+  BuildOutcome Build(int slot, const BuildRequest& spec) {
     BuildOutcome outcome = BuildFailed{BuildFailed::Kind::kBroken, "the worker stops"};
     for (int tries = 0; tries < kBrokenTries; ++tries) {
       const StatusOr<Builder*> builder = BuilderOf(slot);
