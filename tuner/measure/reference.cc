@@ -165,7 +165,7 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
   const std::string stem = fmt::format("{}/{}-{}", options_.directory, getpid(), Sha256(module).ToHex().substr(0, 16));
   const std::string module_path = stem + ".so", output_path = stem + ".out";
   RETURN_IF_ERROR(WriteFile(module_path, module));
-  const std::string program = options_.program.empty() ? ProgramBeside("lathe-reference") : options_.program;
+  const std::string program = options_.program.empty() ? ProgramBeside("lathe-evaluate") : options_.program;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time_limit).count();
   const Status ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
                                       std::to_string(options_.memory_limit_bytes), std::to_string(seconds)}, options_.time_limit);

@@ -32,7 +32,7 @@ class ReferenceBlobs {
 
 struct ReferenceOptions {
   std::string directory;          // For the table of references and files in the making; created if needed.
-  std::string program;            // lathe-reference; empty: the one beside the running program.
+  std::string program;            // lathe-evaluate; empty: the one beside the running program.
   BuilderFactory builders;
   Duration time_limit = std::chrono::seconds(120);
   int64_t memory_limit_bytes = int64_t{4} << 30;

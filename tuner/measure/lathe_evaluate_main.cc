@@ -1,7 +1,7 @@
-// lathe-reference: calls one kernel once on generated inputs and writes what it computed, as float64. A process of its own, because the
+// lathe-evaluate: calls one kernel once on generated inputs and writes what it computed, as float64. A process of its own, because the
 // kernel comes from a user's program and may do anything.
 //
-//   lathe-reference ARTIFACT KERNEL SEED DTYPES OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
+//   lathe-evaluate ARTIFACT KERNEL SEED DTYPES OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
 // DTYPES: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a widened function).
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -142,7 +142,7 @@ void Limit(int what, uint64_t amount) {
 
 int main(int argc, char** argv) {
   if (argc != 8) {
-    std::fputs("lathe-reference: started by lathe, not by hand\n", stderr);
+    std::fputs("lathe-evaluate: started by lathe, not by hand\n", stderr);
     return 2;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
