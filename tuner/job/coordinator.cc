@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "compiler/codegen/llvm/compile_module.h"
+#include "rpc/device_message.h"
 #include "tuner/job/coordinator_impl.h"
 
 namespace lathe {
@@ -28,7 +29,7 @@ CoordinatorOptions WithDefaults(CoordinatorOptions options) {
 
 }  // namespace
 
-Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, SharedBlobs* blobs, QuietGate& gate)
+Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, SharedBlobs* blobs, QuietGate& gate)
     : options_(WithDefaults(std::move(options))), clock_(SystemClock()), store_(std::move(store)), blobs_(blobs), gate_(gate),
       leases_(*store_, clock_), loop_([this] { return After(); }) {}
 
@@ -167,7 +168,7 @@ Status Coordinator::Impl::Drain() {
 
 // ---- The public face.
 
-StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<Store> store, QuietGate& gate) {
+StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<class Store> store, QuietGate& gate) {
   ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(options.directory + "/blobs", options.blob_limit_bytes));
   auto shared = std::make_unique<SharedBlobs>(std::move(blobs));
   auto impl = std::make_unique<Impl>(std::move(options), std::move(store), shared.release(), gate);
@@ -204,6 +205,6 @@ void Coordinator::SynchronizeLater(const v1::SynchronizeRequest& request, std::f
   impl_->SynchronizeLater(request, std::move(answer));
 }
 DeviceGateway& Coordinator::gateway() { return impl_->gateway(); }
-Store& Coordinator::store() { return impl_->store(); }
+class Store& Coordinator::store() { return impl_->store(); }
 
 }  // namespace lathe

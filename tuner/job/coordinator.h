@@ -50,7 +50,7 @@ struct JobProgress {
 class Coordinator : public WorkerChannel {
  public:
   // `store` and `gate` must outlive the coordinator; `gate` may be shared with devices of this machine.
-  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<Store> store, QuietGate& gate);
+  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<class Store> store, QuietGate& gate);
   // Trials under way stay where they are in the Store. Workers and devices are to be stopped first.
   ~Coordinator() override;
   Coordinator(const Coordinator&) = delete;
@@ -75,7 +75,7 @@ class Coordinator : public WorkerChannel {
 
   // ---- Devices connect here.
   DeviceGateway& gateway();
-  Store& store();
+  class Store& store();
 
  private:
   class Impl;

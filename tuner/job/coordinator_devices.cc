@@ -270,6 +270,8 @@ v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
 }
 
 void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer) {
+  const auto held = desk_.HeldBy(result.device());
+  if (held && held->epoch == result.epoch()) desk_.Settled(result.device(), result.trial_id());
   Job* job = JobOfTrial(result.trial_id());
   if (!answer.ok()) {
     if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.

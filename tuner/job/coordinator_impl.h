@@ -24,7 +24,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
  public:
   using Answer = std::function<void(StatusOr<v1::SynchronizeResponse>)>;
 
-  Impl(CoordinatorOptions options, std::unique_ptr<Store> store, SharedBlobs* blobs, QuietGate& gate);
+  Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, SharedBlobs* blobs, QuietGate& gate);
   ~Impl() override;
   Status Start();
 
@@ -38,7 +38,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer);
   Status StoreArtifact(const Digest& digest, const std::string& content);
   DeviceGateway& gateway() { return *gateway_; }
-  Store& store() { return *store_; }
+  class Store& store() { return *store_; }
 
   // On the loop.
   Status TakeUp(int64_t job_id);
@@ -166,7 +166,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
 
   const CoordinatorOptions options_;
   Clock& clock_;
-  std::unique_ptr<Store> store_;                // Any thread.
+  std::unique_ptr<class Store> store_;                // Any thread.
   std::unique_ptr<SharedBlobs> blobs_;          // Any thread.
   QuietGate& gate_;
   StoreLeaseStore leases_;

@@ -39,7 +39,7 @@ StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task) {
   return candidate;
 }
 
-StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
+StatusOr<TuneTask> LoadTuneTask(class Store& store, const TuningKey& key) {
   ASSIGN_OR_RETURN(const Workload workload, store.GetWorkload(key.workload));
   ASSIGN_OR_RETURN(PrimFunc func, ParsePrimFunc(workload.text, workload.name));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
@@ -59,7 +59,7 @@ MeasuredCandidate ToMeasured(const TuningRecord& record) {
 
 class JobSearch::Impl {
  public:
-  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, Store& store, ReferenceBlobs& blobs, QuietGate& gate, JobSearchHandlers handlers)
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, ReferenceBlobs& blobs, QuietGate& gate, JobSearchHandlers handlers)
       : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), blobs_(blobs), gate_(gate), handlers_(std::move(handlers)),
         thread_([this] { Run(); }) {}
 
@@ -192,7 +192,7 @@ class JobSearch::Impl {
   const JobSearchOptions options_;
   const JobSpec spec_;
   const std::vector<TaskRow> rows_;
-  Store& store_;
+  class Store& store_;
   ReferenceBlobs& blobs_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
@@ -205,7 +205,7 @@ class JobSearch::Impl {
   std::thread thread_;
 };
 
-JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store, ReferenceBlobs& blobs, QuietGate& gate,
+JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, ReferenceBlobs& blobs, QuietGate& gate,
                      JobSearchHandlers handlers)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, blobs, gate, std::move(handlers))) {}
 JobSearch::~JobSearch() = default;
