@@ -51,6 +51,7 @@ class SqliteStore : public Store {
   Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) override;
   Status SetTaskState(int64_t task_id, JobState state, int64_t now) override;
   StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override;
+  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) override;
   Status SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) override;
   StatusOr<std::optional<SearchState>> LoadSearchState(int64_t task_id) override;
 
@@ -59,7 +60,7 @@ class SqliteStore : public Store {
   StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
                                                   int64_t now) override;
-  StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) override;
+  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                     int64_t now) override;
   StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override;
