@@ -21,7 +21,6 @@ std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimeP
 }
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options) {
-  if (!options.strategies) options.strategies = MakeRandomSearch;
   if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
   options.references.directory = options.directory + "/references";
   return options;

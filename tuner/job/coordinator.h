@@ -18,6 +18,7 @@
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
 #include "tuner/job/quiet_gate.h"
+#include "tuner/job/job_plan.h"
 #include "tuner/search/task_scheduler.h"
 #include "tuner/worker/worker_channel.h"
 
@@ -26,7 +27,7 @@ namespace lathe {
 struct CoordinatorOptions {
   std::string directory;              // For blobs and references; created if needed.
   int64_t blob_limit_bytes = int64_t{2} << 30;
-  StrategyFactory strategies;         // Empty: random search.
+  StrategyFactory strategies;         // Empty: evolution, the job's tasks sharing one XGBoost model.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: gradient.
   ReferenceOptions references;        // `directory` is filled in.
   bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.

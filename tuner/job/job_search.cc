@@ -1,3 +1,5 @@
+#include "tuner/cost_model/cost_model.h"
+#include "tuner/search/evolutionary_search.h"
 #include "tuner/job/job_search.h"
 
 #include <fmt/format.h>
@@ -124,11 +126,17 @@ class JobSearch::Impl {
     references_.reset();  // Its child belongs to this thread.
   }
 
+  std::unique_ptr<SearchStrategy> MakeStrategy(const TuneTask& task, uint64_t seed) {
+    if (options_.strategies) return options_.strategies(task, seed);
+    if (model_ == nullptr) model_ = MakeXgbModel();
+    return MakeEvolutionarySearch(task, *model_, seed);
+  }
+
   StatusOr<PreparedTask> Load(size_t index) {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
     const auto task = std::make_shared<Task>(std::move(loaded));
-    task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
+    task->strategy = MakeStrategy(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
@@ -196,6 +204,7 @@ class JobSearch::Impl {
   ReferenceBlobs& blobs_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
+  std::unique_ptr<CostModel> model_;  // Outlives the strategies that use it.
   std::map<size_t, std::shared_ptr<Task>> tasks_;
   std::unique_ptr<ReferenceMaker> references_;
   std::mutex mutex_;

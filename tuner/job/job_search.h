@@ -42,7 +42,7 @@ struct JobSearchHandlers {
 };
 
 struct JobSearchOptions {
-  StrategyFactory strategies;
+  StrategyFactory strategies;  // Empty: evolution, the tasks sharing one XGBoost model.
   ReferenceOptions references;
 };
 
