@@ -168,11 +168,13 @@ class PathReplacer {
       });
     }
     if (stmt.As<Seq>() != nullptr) {
-      return Into(stmt, [](Stmt& s) {
+      const bool found = Into(stmt, [](Stmt& s) {
         std::vector<Stmt*> children;
         for (Stmt& child : s.Mutable<Seq>().stmts) children.push_back(&child);
         return children;
       });
+      if (found) stmt = MakeSeq(stmt.As<Seq>()->stmts);  // The replacement may be a sequence itself.
+      return found;
     }
     if (stmt.As<IfThenElse>() != nullptr) {
       return Into(stmt, [](Stmt& s) {

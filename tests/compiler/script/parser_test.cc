@@ -191,6 +191,15 @@ TEST(Parser, ReadsMatchBuffersAnnotationsAndPredicates) {
   EXPECT_EQ(PrintedBody("A: T.Buffer((20,), \"float32\")", body), indented);
 }
 
+TEST(Parser, LetsAViewIntroduceItsStridesAndOffset) {
+  const PrimFunc func = ParseOrDie(Function("A: T.Buffer((16, 16), \"float32\")", R"(with T.block("b"):
+    V = T.match_buffer(A[0:4, 4:8], (4, 4), "float32", strides=["s0", "s1"], offset_factor=4)
+    T.evaluate(V[0, 0]))"));
+  const std::string text = Print(func);
+  EXPECT_THAT(text, HasSubstr("V = T.match_buffer(A[0:4, 4:8], (4, 4), \"float32\", strides=(s0, s1), elem_offset=V_elem_offset)"));
+  EXPECT_TRUE(StructuralEqual(ParseOrDie(text), func));
+}
+
 // ---- Errors --------------------------------------------------------------------------------------------------------
 
 struct ErrorCase { const char* name; const char* body; const char* message; };
@@ -256,7 +265,7 @@ TEST(ParserErrors, LimitNesting) {
   for (int i = 0; i < 1100; ++i) lets += "x" + std::to_string(i) + ": T.int32 = n\n";
   for (const std::string& body : {"T.evaluate(" + repeat("(", 100000) + ")", "T.evaluate(" + repeat("-", 100000) + "n)", "T.evaluate(n" + repeat(" + n", 100000) + ")",
                                   "T.evaluate(" + repeat("T.exp(", 3000) + "1.0)", "T.evaluate(n" + repeat(" < n", 5000) + ")", "T.evaluate(n" + repeat(".a", 5000) + ")",
-                                  repeat("if n == 1:\n    pass\nel", 3000) + "if n == 2:\n    pass", lets + "pass", repeat("[", 100000), repeat("{1:", 100000)}) {
+                                  repeat("if n == 1:\n    pass\nel", 3000) + "if n == 2:\n    pass", lets + "pass", repeat("[", 100000), repeat("{1:", 100000), "T.evaluate(n" + repeat(" ** n", 3000) + ")", "T.evaluate(" + repeat("not ", 3000) + "n)"}) {
     const StatusOr<PrimFunc> func = ParsePrimFunc(Function("n: T.int32", body), "f.py");
     ASSERT_FALSE(func.ok()) << body.substr(0, 50);
     EXPECT_THAT(func.status().message(), HasSubstr("nested more than 1000 deep")) << body.substr(0, 50);
@@ -270,7 +279,9 @@ TEST(ParserErrors, LimitNesting) {
 TEST(Parser, AcceptsDeepButLegalNesting) {
   std::string sum = "n";
   for (int i = 0; i < 900; ++i) sum = "n - (" + sum + ")";
-  const PrimFunc func = ParseOrDie(Function("n: T.int32", "T.evaluate(" + sum + ")"));
+  std::string text = "@T.prim_func\ndef f(n: T.int32):\n";
+  for (int i = 0; i < 900; ++i) text += std::string(size_t(i) + 1, ' ') + (i % 2 == 0 ? "while n < 1:\n" : "for i" + std::to_string(i) + " in range(2):\n");
+  const PrimFunc func = ParseOrDie(text + std::string(901, ' ') + "T.evaluate(" + sum + ")\n");
   EXPECT_TRUE(StructuralEqual(ParseOrDie(Print(func)), func));
 }
 
