@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
   int exit_code = lathe::kExitOk;
   lathe::AddTune(app, exit_code);
   lathe::AddBest(app, exit_code);
+  lathe::AddCompile(app, exit_code);
+  lathe::AddRun(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,4 +1,4 @@
-// lathe tune FUNC.py: measures schedules until the budget is used up, and shows what was gained.
+// lathe tune: measures schedules until the budget is used up, and shows what was gained.
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <unistd.h>
@@ -12,17 +12,20 @@
 
 #include "cli/database_path.h"
 #include "cli/interrupts.h"
+#include "cli/network.h"
 #include "cli/peak_of_machine.h"
 #include "cli/progress_display.h"
 #include "cli/report_error.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "compiler/relax/extract_tasks.h"
 #include "compiler/script/canonical.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
 #include "rpc/device/device_program.h"
 #include "support/status_macros.h"
+#include "tuner/database/sqlite_store.h"
 #include "tuner/job/embedded.h"
 #include "tuner/job/job_report.h"
 #include "tuner/measure/workload_facts.h"
@@ -38,6 +41,7 @@ struct TuneOptions {
   std::string file, target = "auto", device = "local", database, tasks = "*", time, cpus;
   int64_t trials = 0, trials_per_task = 0;
   int slots = 0;
+  std::vector<std::string> input_shapes;
   bool is_fresh = false, is_json = false, lists_tasks = false;
 };
 
@@ -69,25 +73,52 @@ StatusOr<Duration> ParseTime(const std::string& text) {
 struct Function {
   PrimFunc func;
   Digest workload;
+  int64_t weight = 1;  // Calls per inference.
 };
 
-StatusOr<std::vector<Function>> ReadFunctions(const TuneOptions& options) {
+// What the file holds: distinct functions, and the network that they make up, if it is one.
+struct Workloads {
+  std::vector<Function> functions;
+  std::optional<relax::IRModule> network;
+};
+
+StatusOr<Workloads> ReadNetwork(const TuneOptions& options, const Target& target) {
+  Workloads workloads;
+  ASSIGN_OR_RETURN(workloads.network, LoadNetwork(options.file, options.input_shapes, target, /*opt_level=*/3));
+  ASSIGN_OR_RETURN(std::vector<relax::ExtractedTask> tasks, relax::ExtractTasks(*workloads.network));
+  for (relax::ExtractedTask& task : tasks) {
+    PrimFunc func = std::move(task.func);
+    func.name = task.name;
+    workloads.functions.push_back({std::move(func), task.workload, task.weight});
+  }
+  return workloads;
+}
+
+StatusOr<Workloads> ReadScript(const TuneOptions& options) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
   ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, options.file));
-  std::vector<Function> functions;
-  std::string names;
+  Workloads workloads;
   for (const PrimFunc& func : module.prim_funcs) {
-    names += (names.empty() ? "" : ", ") + func.name;
-    if (fnmatch(options.tasks.c_str(), func.name.c_str(), 0) != 0) continue;
     const Digest workload = WorkloadDigest(func);
-    const bool is_known = std::any_of(functions.begin(), functions.end(), [&](const Function& f) { return f.workload == workload; });
-    if (!is_known) functions.push_back({func, workload});
+    const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(), [&](const Function& f) { return f.workload == workload; });
+    if (!is_known) workloads.functions.push_back({func, workload});
   }
+  return workloads;
+}
+
+StatusOr<Workloads> ReadWorkloads(const TuneOptions& options, const Target& target) {
+  StatusOr<Workloads> read = IsOnnxFile(options.file) ? ReadNetwork(options, target) : ReadScript(options);
+  if (!read.ok()) return read;
+  Workloads workloads = *std::move(read);
+  std::vector<Function>& functions = workloads.functions;
+  std::string names;
+  for (const Function& function : functions) names += (names.empty() ? "" : ", ") + function.func.name;
+  std::erase_if(functions, [&](const Function& function) { return fnmatch(options.tasks.c_str(), function.func.name.c_str(), 0) != 0; });
   if (functions.empty()) {
     return InvalidArgument(names.empty() ? fmt::format("read {}: no T.prim_func in it; nothing can be tuned", options.file)
                                          : fmt::format("--tasks \"{}\": fits no function of {}; it has {}", options.tasks, options.file, names));
   }
-  return functions;
+  return workloads;
 }
 
 void ListTasks(const std::vector<Function>& functions, const Target& target, bool is_json) {
@@ -95,10 +126,10 @@ void ListTasks(const std::vector<Function>& functions, const Target& target, boo
   std::vector<std::vector<std::string>> rows;
   for (const Function& function : functions) {
     const WorkloadFacts facts = FactsOf(function.func);
-    json.push_back({{"name", function.func.name}, {"workload", function.workload.ToHex()}, {"target", target.ToString()}, {"flops", facts.flops}, {"weight", 1}});
-    rows.push_back({function.func.name, function.workload.ToHex().substr(0, 12), fmt::format("{:.4g}", facts.flops / 1e6)});
+    json.push_back({{"name", function.func.name}, {"workload", function.workload.ToHex()}, {"target", target.ToString()}, {"flops", facts.flops}, {"weight", function.weight}});
+    rows.push_back({function.func.name, function.workload.ToHex().substr(0, 12), std::to_string(function.weight), fmt::format("{:.4g}", facts.flops / 1e6)});
   }
-  const std::string text = is_json ? json.dump(2) + "\n" : RenderTable({"task", "workload", "MFLOP"}, rows);
+  const std::string text = is_json ? json.dump(2) + "\n" : RenderTable({"task", "workload", "calls", "MFLOP"}, rows);
   std::fputs(text.c_str(), stdout);
 }
 
@@ -114,6 +145,7 @@ JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& f
     request.tasks.push_back({.workload = {function.workload, function.func.name, text},
                              .name = function.func.name,
                              .target = target.ToString(),
+                             .weight = function.weight,
                              .trial_budget = has_task_budget ? options.trials_per_task : request.spec.total_trials});
   }
   return request;
@@ -201,7 +233,25 @@ void PrintTable(const JobReport& report, double peak) {
   std::fputs(RenderTable({"task", "untuned", "tuned", "speed-up", "GFLOP/s", "of peak", "trials"}, rows).c_str(), stdout);
 }
 
-void PrintJson(const JobReport& report, int64_t measured, double peak, const std::string& database) {
+// One inference of the network with default and with tuned schedules.
+struct NetworkTimes { double untuned_ms = 0, tuned_ms = 0; };
+
+StatusOr<NetworkTimes> TimeUntunedAndTuned(const relax::IRModule& network, const Target& target, const std::string& database, const std::vector<int>& cpus) {
+  constexpr int kRepeats = 15;
+  const std::string untuned = database + ".untuned.so", tuned = database + ".tuned.so";
+  StatusOr<NetworkTimes> times = [&]() -> StatusOr<NetworkTimes> {
+    ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
+    RETURN_IF_ERROR(BuildNetwork(network, target, KnowsNothing, untuned).status());
+    RETURN_IF_ERROR(BuildNetwork(network, target, LookupIn(store.get(), target), tuned).status());
+    ASSIGN_OR_RETURN(const std::vector<double> medians, TimeNetworks({untuned, tuned}, cpus, kRepeats));
+    return NetworkTimes{medians[0], medians[1]};
+  }();
+  std::remove(untuned.c_str());
+  std::remove(tuned.c_str());
+  return times;
+}
+
+void PrintJson(const JobReport& report, int64_t measured, double peak, const std::string& database, const std::optional<NetworkTimes>& network) {
   nlohmann::json json = {{"job", report.job.id},
                          {"state", JobStateName(report.job.state)},
                          {"detail", report.job.detail},
@@ -210,6 +260,7 @@ void PrintJson(const JobReport& report, int64_t measured, double peak, const std
                          {"peak_gflops", peak},
                          {"network", nullptr},
                          {"tasks", nlohmann::json::array()}};
+  if (network) json["network"] = {{"untuned_ms", network->untuned_ms}, {"tuned_ms", network->tuned_ms}};
   int64_t known = 0;
   for (const TaskReport& task : report.tasks) {
     known += task.trials;
@@ -240,7 +291,8 @@ StatusOr<int> Run(const TuneOptions& options) {
   HostFacts host = DetectHost();
   host.num_cores = static_cast<int>(cpus.size());
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target, host));
-  ASSIGN_OR_RETURN(const std::vector<Function> functions, ReadFunctions(options));
+  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options, target));
+  const std::vector<Function>& functions = workloads.functions;
   if (options.lists_tasks) {
     ListTasks(functions, target, options.is_json);
     return kExitOk;
@@ -268,8 +320,17 @@ StatusOr<int> Run(const TuneOptions& options) {
   ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(coordinator.store(), job_id));
   farm.reset();
   const double peak = ending == Ending::kJobEnded && target.arch() == Target::Arch::kX86_64 ? MeasurePeakGflops(cpus) : 0;
-  if (options.is_json) PrintJson(report, progress.measured, peak, database);
+  std::optional<NetworkTimes> network;
+  if (ending == Ending::kJobEnded && workloads.network && target.arch() == Target::Arch::kX86_64) {
+    StatusOr<NetworkTimes> times = TimeUntunedAndTuned(*workloads.network, target, database, cpus);
+    if (times.ok()) network = *times;
+    else std::fprintf(stderr, "the network could not be timed: %s\n", times.status().message().c_str());
+  }
+  if (options.is_json) PrintJson(report, progress.measured, peak, database, network);
   else PrintTable(report, peak);
+  if (network && !options.is_json) {
+    std::printf("network: untuned %.2f ms, tuned %.2f ms per inference: %.2f x\n", network->untuned_ms, network->tuned_ms, network->untuned_ms / network->tuned_ms);
+  }
   SayHowTimeWentBy(progress);
   std::fprintf(stderr, "%lld trials measured, %s; database %s\n", static_cast<long long>(progress.measured),
                FormatSeconds(std::chrono::duration<double>(SystemClock().Now() - begin).count()).c_str(), database.c_str());
@@ -285,7 +346,9 @@ StatusOr<int> Run(const TuneOptions& options) {
     std::fprintf(stderr, "lathe: tune %s: %s\n", options.file.c_str(), report.job.detail.c_str());
     return kExitFailed;
   }
-  std::fprintf(stderr, "next: lathe best %s%s\n", options.file.c_str(), options.database.empty() ? "" : (" --db " + options.database).c_str());
+  const std::string where = options.database.empty() ? "" : " --db " + options.database;
+  const std::string next = workloads.network ? fmt::format("lathe compile {} -o network.so{}", options.file, where) : fmt::format("lathe best {}{}", options.file, where);
+  std::fprintf(stderr, "next: %s\n", next.c_str());
   return kExitOk;
 }
 
@@ -293,14 +356,15 @@ StatusOr<int> Run(const TuneOptions& options) {
 
 void AddTune(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TuneOptions>();
-  CLI::App* verb = app.add_subcommand("tune", "Measure schedules of the functions of a TVMScript file and remember the best");
-  verb->add_option("FILE", options->file, "FUNC.py: TVMScript with one or more T.prim_func")->required();
+  CLI::App* verb = app.add_subcommand("tune", "Measure schedules of a network or of the functions of a TVMScript file, and remember the best");
+  verb->add_option("FILE", options->file, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")->required();
   verb->add_option("--target", options->target, "TVM target string or tag; auto asks this machine")->capture_default_str();
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
   verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")->check(CLI::PositiveNumber);
   verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")->check(CLI::PositiveNumber);
   verb->add_option("--time", options->time, "Stop searching after this time: 90s, 10m, 2h");
   verb->add_option("--tasks", options->tasks, "Only functions whose name fits this pattern")->capture_default_str();
+  verb->add_option("--input-shape", options->input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--cpus", options->cpus, "CPUs to measure on: 0-3,6 (default: all)");
   verb->add_option("--slots", options->slots, "Builds at once (default: one per CPU)")->check(CLI::PositiveNumber);
   verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");

@@ -12,5 +12,7 @@ enum ExitCode : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitMiss = 
 
 void AddTune(CLI::App& app, int& exit_code);
 void AddBest(CLI::App& app, int& exit_code);
+void AddCompile(CLI::App& app, int& exit_code);
+void AddRun(CLI::App& app, int& exit_code);
 
 }  // namespace lathe

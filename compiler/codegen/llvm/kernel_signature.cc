@@ -52,10 +52,10 @@ void AddSymbol(const Expr& extent, std::vector<Var>& symbols) {
   symbols.push_back(var);
 }
 
-// TVM's attribute: positions of the parameters whose layout nobody depends on, that is, weights.
+// Positions of the parameters that are weights: the same in every call (written by FuseTIR).
 std::unordered_set<int64_t> ConstantPositions(const PrimFunc& func) {
   std::unordered_set<int64_t> positions;
-  const auto attr = func.attrs.find("layout_free_buffers");
+  const auto attr = func.attrs.find("constant_params");
   if (attr == func.attrs.end()) return positions;
   if (const auto* list = std::get_if<std::vector<Attr>>(&attr->second)) {
     for (const Attr& item : *list) {

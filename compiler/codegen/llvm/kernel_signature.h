@@ -14,7 +14,7 @@ struct SignatureParam {
   std::optional<Buffer> buffer;  // Either a buffer ...
   std::optional<Var> scalar;     // ... or a scalar.
   bool is_read = false, is_written = false;
-  bool is_constant = false;      // A weight (attribute "layout_free_buffers" holds its position).
+  bool is_constant = false;      // A weight (attribute "constant_params" holds its position).
 };
 
 struct KernelSignature {

@@ -1,0 +1,75 @@
+// lathe compile: a network into one shared object, with the best schedules that the database knows.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/database_path.h"
+#include "cli/network.h"
+#include "cli/report_error.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "support/status_macros.h"
+#include "tuner/database/sqlite_store.h"
+
+namespace lathe {
+namespace {
+
+struct CompileOptions {
+  std::string file, output, target = "auto", database;
+  std::vector<std::string> input_shapes;
+  int opt_level = 3;
+  bool is_json = false;
+};
+
+void Print(const CompiledNetwork& network, const CompileOptions& options) {
+  nlohmann::json json = {{"output", network.artifact.path}, {"size_bytes", network.artifact.size_bytes}, {"digest", network.artifact.digest.ToHex()}, {"kernels", nlohmann::json::array()}};
+  std::vector<std::vector<std::string>> rows;
+  int known = 0;
+  for (const NetworkKernel& kernel : network.kernels) {
+    const std::string source(ScheduleSourceName(kernel.source));
+    known += kernel.source != ScheduleSource::kMiss;
+    json["kernels"].push_back({{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
+    rows.push_back({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source, FormatTime(kernel.best_ns)});
+  }
+  const std::string text = options.is_json ? json.dump(2) + "\n" : RenderTable({"kernel", "workload", "calls", "schedule", "known time"}, rows);
+  std::fputs(text.c_str(), stdout);
+  std::fprintf(stderr, "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n", network.artifact.path.c_str(), known,
+               network.kernels.size(), static_cast<double>(network.artifact.size_bytes) / (1 << 20), network.artifact.path.c_str());
+}
+
+StatusOr<int> Run(const CompileOptions& options) {
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
+  ASSIGN_OR_RETURN(const relax::IRModule module, LoadNetwork(options.file, options.input_shapes, target, options.opt_level));
+  std::unique_ptr<SqliteStore> store;
+  const std::string database = DatabasePath(options.database);
+  if (std::filesystem::exists(database)) {
+    ASSIGN_OR_RETURN(store, SqliteStore::OpenReadOnly(database));
+  } else if (!options.database.empty()) {
+    return NotFound(fmt::format("open {}: no such file; tune something first or check the path", database));
+  }
+  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildNetwork(module, target, LookupIn(store.get(), target), AbsolutePath(options.output)));
+  Print(network, options);
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddCompile(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<CompileOptions>();
+  CLI::App* verb = app.add_subcommand("compile", "Compile a network with the best known schedules");
+  verb->add_option("MODEL", options->file, "MODEL.onnx")->required();
+  verb->add_option("-o,--output", options->output, "The shared object to write")->required();
+  verb->add_option("--target", options->target, "TVM target string or tag; auto asks this machine")->capture_default_str();
+  verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")->check(CLI::Range(0, 3))->capture_default_str();
+  verb->add_option("--input-shape", options->input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
+  verb->add_flag("--json", options->is_json, "Print the kernels as JSON");
+  verb->callback([options, &exit_code] {
+    const StatusOr<int> code = Run(*options);
+    exit_code = code.ok() ? *code : ReportError(code.status());
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,120 @@
+#include "cli/network.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include "compiler/codegen/llvm/compile_module.h"
+#include "compiler/import/onnx/import_onnx.h"
+#include "compiler/relax/pipeline.h"
+#include "runtime/executor.h"
+#include "runtime/input_generator.h"
+#include "support/status_macros.h"
+#include "tuner/database/store.h"
+#include "tuner/measure/child_program.h"
+
+namespace lathe {
+namespace {
+
+constexpr Duration kBuildTimeout = std::chrono::minutes(10);
+constexpr uint64_t kWorkspaceLimitBytes = uint64_t{1} << 30;
+
+Status ToStatus(const RuntimeError& error) { return Status(static_cast<StatusCode>(error.code), error.message); }
+
+bool IsCurrent(const CodegenVersion& version) {
+  return version.llvm_major == kCodegenVersion / 1000 && version.revision == kCodegenVersion % 1000;
+}
+
+}  // namespace
+
+bool IsOnnxFile(const std::string& path) { return path.ends_with(".onnx"); }
+
+StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    std::vector<int64_t> shape;
+    std::istringstream numbers(equals == std::string::npos ? "" : text.substr(equals + 1));
+    for (std::string number; std::getline(numbers, number, ',');) {
+      char* end = nullptr;
+      const long long extent = std::strtoll(number.c_str(), &end, 10);
+      if (number.empty() || *end != '\0' || extent < 1) shape.assign(1, -1);
+      else shape.push_back(extent);
+    }
+    if (equals == std::string::npos || equals == 0 || shape.empty() || shape[0] < 1) {
+      return InvalidArgument(fmt::format("--input-shape \"{}\": NAME=1,3,224,224 is required", text));
+    }
+    shapes[text.substr(0, equals)] = shape;
+  }
+  return shapes;
+}
+
+StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes, const Target& target, int opt_level) {
+  OnnxImportOptions options;
+  ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(input_shapes));
+  ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnx(path, options));
+  return relax::OptimizeForTuning(std::move(module), target.register_file().lanes(32), opt_level);
+}
+
+ScheduleLookup LookupIn(class Store* store, const Target& target) {
+  return [store, text = target.ToString()](const Digest& digest) -> StatusOr<std::optional<KnownSchedule>> {
+    if (store == nullptr) return std::optional<KnownSchedule>();
+    ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store->ListBest(digest));
+    const TuningRecord* best = nullptr;
+    const auto rank = [](const TuningRecord& r) { return std::pair(!IsCurrent(r.key.codegen_version), r.timings->median_ns); };
+    for (const TuningRecord& record : records) {
+      if (record.key.target != text || !record.timings) continue;
+      if (best == nullptr || rank(record) < rank(*best)) best = &record;
+    }
+    if (best == nullptr) return std::optional<KnownSchedule>();
+    ASSIGN_OR_RETURN(const Workload workload, store->GetWorkload(digest));
+    return std::optional<KnownSchedule>(KnownSchedule{workload.text, best->trace_json, !IsCurrent(best->key.codegen_version), best->timings->median_ns});
+  };
+}
+
+StatusOr<std::optional<KnownSchedule>> KnowsNothing(const Digest&) { return std::optional<KnownSchedule>(); }
+
+StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, const std::string& output_path) {
+  BuilderProcess builder({.program = ProgramBeside("lathe-builder")});
+  return CompileNetwork(module, target, lookup, builder, output_path, kBuildTimeout);
+}
+
+StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus, int repeats) {
+  RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(static_cast<int>(cpus.size()), cpus);
+  if (!pool.ok()) return ToStatus(pool.error());
+  std::vector<Executor> executors;
+  std::vector<NDArray> arrays;
+  std::vector<TensorView> inputs;
+  for (const std::string& path : paths) {
+    RuntimeResult<Executor> executor = Executor::Load(path, **pool, kWorkspaceLimitBytes);
+    if (!executor.ok()) return ToStatus(executor.error());
+    executors.push_back(*std::move(executor));
+  }
+  for (const TensorInfo& info : executors.front().inputs()) {
+    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, info.shape);
+    if (!array.ok()) return ToStatus(array.error());
+    FillInput(1, static_cast<uint32_t>(arrays.size()), info.dtype, array->data(), 0, array->num_elements());
+    arrays.push_back(*std::move(array));
+  }
+  for (NDArray& array : arrays) inputs.push_back(array.view());
+  std::vector<std::vector<double>> samples(paths.size());
+  for (int i = 0; i <= repeats; ++i) {
+    for (size_t k = 0; k < executors.size(); ++k) {
+      const auto begin = std::chrono::steady_clock::now();
+      const auto outputs = executors[k].Run(inputs);
+      if (!outputs.ok()) return ToStatus(outputs.error());
+      const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+      if (i > 0) samples[k].push_back(ms);  // The first one warms up.
+    }
+  }
+  std::vector<double> medians;
+  for (std::vector<double>& times : samples) {
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    medians.push_back(times[times.size() / 2]);
+  }
+  return medians;
+}
+
+}  // namespace lathe

@@ -1,0 +1,210 @@
+#include <gmock/gmock.h>
+
+#include "compiler/ir/structural.h"
+#include "compiler/relax/executor_plan.h"
+#include "compiler/relax/extract_tasks.h"
+#include "compiler/relax/op.h"
+#include "compiler/relax/pipeline.h"
+#include "compiler/relax/printer.h"
+#include "compiler/relax/transform/alter_op_layout.h"
+#include "compiler/relax/transform/fold_constant.h"
+#include "compiler/relax/transform/fuse_ops.h"
+#include "compiler/relax/transform/fuse_tir.h"
+#include "compiler/relax/transform/simplify_inference.h"
+#include "compiler/relax/transform/dead_code_elimination.h"
+#include "compiler/relax/visitor.h"
+#include "compiler/script/parser.h"
+#include "compiler/script/printer.h"
+#include "support/random.h"
+
+namespace lathe::relax {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr DataType kF32 = DataType::Float(32);
+TensorStructInfo F32(const std::vector<int64_t>& shape) { return MakeTensorInfo(shape, kF32); }
+Expr Weights(const std::vector<int64_t>& shape, uint64_t seed = 1) {
+  Random random(seed);
+  std::vector<float> values(static_cast<size_t>(*ElementCount(shape)));
+  for (float& value : values) value = static_cast<float>(random.Unit() + 0.5);
+  return MakeConstant(TensorData::From(kF32, shape, values));
+}
+
+IRModule ModuleOf(Function main) {
+  IRModule module;
+  module.functions.push_back(std::move(main));
+  return module;
+}
+
+std::vector<std::string> Calls(const IRModule& module) {
+  std::vector<std::string> names;
+  VisitBindings(*module.FindFunction("main"), [&](const Binding& binding) {
+    const Call* call = binding.value.As<Call>();
+    if (call == nullptr) return;
+    names.push_back(call->op == &CallTirOp() ? call->args[0].As<GlobalVar>()->name : std::string(call->op->name));
+  });
+  return names;
+}
+
+Expr Norm(BlockBuilder& builder, const Expr& x, int64_t channels) {
+  std::vector<Expr> args = {x};
+  for (uint64_t i = 0; i < 4; ++i) args.push_back(Weights({channels}, 10 + i));
+  return builder.Emit(MakeTupleGetItem(*builder.EmitCall("nn.batch_norm", args), 0));
+}
+
+TEST(SimplifyInference, FoldsBatchNormIntoTheConvolutionBeforeIt) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({1, 3, 8, 8}));
+  const Var conv = *builder.EmitCall("nn.conv2d", {x, Weights({4, 3, 1, 1})});
+  const StatusOr<IRModule> module = SimplifyInference(ModuleOf(builder.Finish("main", Norm(builder, conv, 4))));
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(Calls(DeadCodeElimination(*module)), ElementsAre("nn.conv2d", "add"));
+}
+
+TEST(SimplifyInference, MultipliesAndAddsWhereTheConvolutionHasAnotherConsumer) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({1, 3, 8, 8}));
+  const Var conv = *builder.EmitCall("nn.conv2d", {x, Weights({4, 3, 1, 1})});
+  const Expr normal = Norm(builder, conv, 4);
+  const Var sum = *builder.EmitCall("add", {normal, conv});
+  const StatusOr<IRModule> module = SimplifyInference(ModuleOf(builder.Finish("main", sum)));
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(Calls(DeadCodeElimination(*module)), ElementsAre("nn.conv2d", "multiply", "add", "add"));
+}
+
+TEST(FoldConstant, EvaluatesWhatDependsOnConstantsAlone) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({2}));
+  const Expr two = MakeConstant(TensorData::From(kF32, {2}, std::vector<float>{2, 3}));
+  const Var square = *builder.EmitCall("multiply", {two, two});
+  const Var sum = *builder.EmitCall("add", {x, square});
+  const StatusOr<IRModule> module = FoldConstant(ModuleOf(builder.Finish("main", sum)));
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(Calls(*module), ElementsAre("add"));
+  const Call* add = module->functions[0].body.blocks[0].bindings[0].value.As<Call>();
+  EXPECT_THAT(AsConstant(add->args[1])->ToDoubles(), ElementsAre(4, 9));
+}
+
+TEST(AlterOpLayout, ChoosesTheLargestBlockThatDivides) {
+  EXPECT_EQ(ChooseBlock(64, 1, 16), 16);
+  EXPECT_EQ(ChooseBlock(24, 1, 16), 8);
+  EXPECT_EQ(ChooseBlock(1000, 1, 16), 8);
+  EXPECT_EQ(ChooseBlock(21, 1, 16), 16);   // Padded to 32.
+  EXPECT_EQ(ChooseBlock(10, 1, 16), 0);    // Tiny.
+  EXPECT_EQ(ChooseBlock(272, 4, 16), 4);   // 68 per group.
+  EXPECT_EQ(ChooseBlock(20, 4, 16), 0);
+}
+
+// The last convolution of the main branch takes the residual add, not the projection.
+IRModule ResidualBlock(int64_t lanes) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({1, 16, 4, 4}));
+  const auto conv = [&](const Expr& from, uint64_t seed) {
+    const Var out = *builder.EmitCall("nn.conv2d", {from, Weights({16, 16, 1, 1}, seed)});
+    return *builder.EmitCall("add", {out, Weights({1, 16, 1, 1}, seed + 50)});
+  };
+  const Var first = *builder.EmitCall("nn.relu", {conv(x, 1)});
+  const Var main_branch = conv(first, 2);
+  const Var projection = conv(x, 3);
+  const Var sum = *builder.EmitCall("add", {main_branch, projection});
+  const Var out = *builder.EmitCall("nn.relu", {sum});
+  StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", out)), lanes);
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
+  return *std::move(module);
+}
+
+TEST(FuseOps, GivesTheResidualAddToTheDeeperProducer) {
+  EXPECT_THAT(Calls(ResidualBlock(16)), ElementsAre("fused_conv2d_add_relu", "fused_conv2d_add", "fused_conv2d_add_add_relu"));
+}
+
+TEST(FuseOps, StripsOnlyTheNumberThatMadeANameUnique) {
+  EXPECT_EQ(BaseName("conv2d_12"), "conv2d");
+  EXPECT_EQ(BaseName("conv2d"), "conv2d");
+  EXPECT_EQ(BaseName("fused_conv2d_add"), "fused_conv2d_add");
+}
+
+TEST(FuseTIR, MakesOneFunctionWithWeightsAsMarkedParameters) {
+  const IRModule module = ResidualBlock(16);
+  const PrimFunc* func = module.Find("fused_conv2d_add_add_relu");
+  ASSERT_NE(func, nullptr);
+  const StatusOr<PrimFunc> expected = ParsePrimFunc(R"(@T.prim_func
+def fused_conv2d_add_add_relu(lv2: T.Buffer((1, 16, 4, 4), "float32"), param: T.Buffer((1, 16, 1, 1, 16), "float32"), param_1: T.Buffer((1, 16, 1, 1), "float32"), lv6: T.Buffer((1, 16, 4, 4), "float32"), T_relu: T.Buffer((1, 16, 4, 4), "float32")):
+    T.func_attr({"constant_params": [1, 2]})
+    conv2d_nchw = T.alloc_buffer((1, 16, 4, 4))
+    T_add = T.alloc_buffer((1, 16, 4, 4))
+    T_add_1 = T.alloc_buffer((1, 16, 4, 4))
+    for nn, ff, yy, xx, rc, ry, rx in T.grid(1, 16, 4, 4, 16, 1, 1):
+        with T.block("conv2d_nchw"):
+            v_nn, v_ff, v_yy, v_xx, v_rc, v_ry, v_rx = T.axis.remap("SSSSRRR", [nn, ff, yy, xx, rc, ry, rx])
+            with T.init():
+                conv2d_nchw[v_nn, v_ff, v_yy, v_xx] = T.float32(0)
+            conv2d_nchw[v_nn, v_ff, v_yy, v_xx] = conv2d_nchw[v_nn, v_ff, v_yy, v_xx] + lv2[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx] * param[v_ff // 16, v_rc, v_ry, v_rx, v_ff % 16]
+    for ax0, ax1, ax2, ax3 in T.grid(1, 16, 4, 4):
+        with T.block("T_add"):
+            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
+            T_add[v_ax0, v_ax1, v_ax2, v_ax3] = conv2d_nchw[v_ax0, v_ax1, v_ax2, v_ax3] + param_1[v_ax0, v_ax1, 0, 0]
+    for ax0, ax1, ax2, ax3 in T.grid(1, 16, 4, 4):
+        with T.block("T_add_1"):
+            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
+            T_add_1[v_ax0, v_ax1, v_ax2, v_ax3] = T_add[v_ax0, v_ax1, v_ax2, v_ax3] + lv6[v_ax0, v_ax1, v_ax2, v_ax3]
+    for ax0, ax1, ax2, ax3 in T.grid(1, 16, 4, 4):
+        with T.block("T_relu"):
+            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
+            T_relu[v_ax0, v_ax1, v_ax2, v_ax3] = T.max(T_add_1[v_ax0, v_ax1, v_ax2, v_ax3], T.float32(0))
+)", "expected.py");
+  ASSERT_TRUE(expected.ok()) << expected.status().ToString();
+  EXPECT_TRUE(StructuralEqual(*func, *expected)) << Print(*func);
+}
+
+TEST(ExtractTasks, CountsCallsAndWorkOfEqualLayersOnce) {
+  BlockBuilder builder;
+  Expr x = builder.Param("x", F32({2, 16}));
+  for (uint64_t i = 0; i < 3; ++i) {
+    const Var dense = *builder.EmitCall("nn.dense", {x, Weights({16, 16}, i)});
+    x = *builder.EmitCall("nn.relu", {dense});
+  }
+  const StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", x)), 8);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const StatusOr<std::vector<ExtractedTask>> tasks = ExtractTasks(*module);
+  ASSERT_TRUE(tasks.ok());
+  ASSERT_EQ(tasks->size(), 1u);
+  EXPECT_EQ((*tasks)[0].name, "fused_dense_relu");
+  EXPECT_EQ((*tasks)[0].weight, 3);
+  EXPECT_EQ((*tasks)[0].anchor_flops, 2 * 2 * 16 * 16);
+  EXPECT_EQ((*tasks)[0].flops, 2 * 2 * 16 * 16 + 2 * 16);
+}
+
+TEST(MakeExecutorPlan, TurnsReshapesIntoViewsAndWritesResultsInPlace) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({2, 3}));
+  const Var relu = *builder.EmitCall("nn.relu", {x});
+  const Var flat = *builder.EmitCall("reshape", {relu, MakeShape(std::vector<int64_t>{6})});
+  const Var exp = *builder.EmitCall("exp", {flat});
+  const Var back = *builder.EmitCall("reshape", {exp, MakeShape(std::vector<int64_t>{3, 2})});
+  const StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", MakeTuple({back, x}))), 8);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const StatusOr<ExecutorPlan> plan = MakeExecutorPlan(*module);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->calls.size(), 2u);
+  const PlanValue &written = plan->values[plan->calls[0].args.back()], &read = plan->values[plan->calls[1].args.front()];
+  EXPECT_EQ(written.storage, LATHE_STORAGE_ARENA);
+  EXPECT_EQ(written.place, read.place);
+  EXPECT_THAT(read.shape, ElementsAre(6));
+  const PlanValue &made = plan->values[plan->calls[1].args.back()], &result = plan->values[plan->outputs[0].value];
+  EXPECT_EQ(made.storage, LATHE_STORAGE_OUTPUT);
+  EXPECT_EQ(result.storage, LATHE_STORAGE_OUTPUT);
+  EXPECT_THAT(result.shape, ElementsAre(3, 2));
+  EXPECT_EQ(plan->values[plan->outputs[1].value].storage, LATHE_STORAGE_INPUT);
+  EXPECT_EQ(plan->arena_bytes, 64);
+}
+
+TEST(MakeExecutorPlan, RefusesSymbolicShapes) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", MakeTensorInfo(PrimShape{lathe::Var("n")}, kF32));
+  EXPECT_THAT(MakeExecutorPlan(ModuleOf(builder.Finish("main", x))).status().message(), HasSubstr("R.Tensor((n,), dtype=\"float32\") has no constant shape"));
+}
+
+}  // namespace
+}  // namespace lathe::relax

@@ -1,0 +1,263 @@
+// A network compiled to machine code and run by the static executor; damaged graphs.
+#include "runtime/executor.h"
+
+#include <gmock/gmock.h>
+#include <onnx/onnx_pb.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "compiler/codegen/llvm/compile_module.h"
+#include "compiler/lower.h"
+#include "compiler/relax/executor_plan.h"
+#include "deploy/demo/resnet18.h"
+#include "support/random.h"
+#include "tests/compiler/import/onnx/run_network.h"
+#include "tests/reference/compare.h"
+#include "tests/reference/evaluate.h"
+#include "tests/reference/tensor_io.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+const onnx::ModelProto& Model() {
+  static const onnx::ModelProto model = *demo::BuildResNet18({.width = 0.125, .image = 32});
+  return model;
+}
+
+struct Compiled {
+  relax::ExecutorPlan plan;
+  std::string graph, constants;
+  std::vector<PrimFunc> kernels;
+};
+
+Compiled CompileOrDie(const onnx::ModelProto& model) {
+  const StatusOr<relax::IRModule> module = ImportAndOptimize(model);
+  CHECK(module.ok()) << module.status().ToString();
+  Compiled result{*relax::MakeExecutorPlan(*module), "", "", {}};
+  result.graph = relax::SerializeGraph(result.plan);
+  result.constants = relax::SerializeConstants(result.plan);
+  for (const PrimFunc& func : module->prim_funcs) {
+    const StatusOr<PrimFunc> lowered = Lower(func);
+    CHECK(lowered.ok()) << func.name << ": " << lowered.status().ToString();
+    result.kernels.push_back(*lowered);
+  }
+  return result;
+}
+
+const Compiled& Plan() {
+  static const Compiled compiled = CompileOrDie(Model());
+  return compiled;
+}
+
+std::string WriteArtifact(const std::string& name, const std::vector<ArtifactSection>& sections, const std::vector<PrimFunc>& kernels = Plan().kernels) {
+  const StatusOr<CompiledModule> module = CompileModule(kernels, sections, *Target::Parse("auto"));
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
+  const std::string path = testing::TempDir() + "/" + name;
+  std::ofstream(path, std::ios::binary) << module->bytes;
+  return path;
+}
+
+const std::string& ArtifactPath() {
+  static const std::string path = WriteArtifact("resnet18.so", {{".lathe.graph", Plan().graph}, {".lathe.const", Plan().constants}});
+  return path;
+}
+
+ThreadPool& Pool() {
+  static const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(1);
+  return *pool;
+}
+
+NDArray Image() {
+  NDArray image = *NDArray::Create(kFloat32, {1, 3, 32, 32});
+  for (size_t i = 0; i < image.as<float>().size(); ++i) image.as<float>()[i] = std::sin(static_cast<float>(i) * 0.37f);
+  return image;
+}
+
+TEST(Executor, RunsANetworkAsTheReferenceDoes) {
+  RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  ASSERT_EQ(executor->inputs().size(), 1u);
+  EXPECT_EQ(executor->inputs()[0].name, "image");
+  EXPECT_EQ(executor->outputs()[0].name, "logits");
+  EXPECT_EQ(executor->outputs()[0].shape, (std::vector<int64_t>{1, 1000}));
+  const NDArray image = Image();
+  const std::vector<double> pixels(image.as<float>().begin(), image.as<float>().end());
+  const auto expected = reference::Evaluate(Model(), {reference::Tensor::Floats({1, 3, 32, 32}, pixels)});
+  ASSERT_TRUE(expected.ok());
+  const std::vector<TensorView> inputs = {image.view()};
+  std::vector<KernelTime> times;
+  for (int run = 0; run < 2; ++run) {  // The second run finds the first one's values in the arena.
+    const auto outputs = executor->Run(inputs, &times);
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    const std::vector<double> values((*outputs)[0].as<float>().begin(), (*outputs)[0].as<float>().end());
+    EXPECT_EQ(reference::Compare("logits", reference::Tensor::Floats({1, 1000}, values), (*expected)[0], {1e-3, 1e-4}).message(), "");
+  }
+  ASSERT_EQ(times.size(), Plan().plan.calls.size());
+  EXPECT_EQ(*times[0].kernel, Plan().plan.calls[0].kernel);
+}
+
+// The onnx project's light graphs have constant weights, which hide nearly every mistake. This puts seeded ones in their place, and ends the
+// graph before its softmax.
+onnx::ModelProto Randomized(onnx::ModelProto model, Random random) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const auto& tensor : graph.initializer()) {
+    const auto value = reference::FromProto(tensor);
+    if (value.ok()) shapes[tensor.name()] = value->ints;
+  }
+  std::set<std::string> positive;
+  for (const auto& node : graph.node()) {
+    if (node.op_type() == "BatchNormalization") positive.insert({node.input(1), node.input(4)});
+    if (node.op_type() == "Softmax") graph.mutable_output(0)->set_name(node.input(0));
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> kept;
+  for (const auto& node : graph.node()) {
+    if (node.op_type() != "ConstantOfShape") {
+      *kept.Add() = node;
+      continue;
+    }
+    const std::vector<int64_t>& shape = shapes.at(node.input(0));
+    std::vector<double> values(static_cast<size_t>(reference::Product(shape)));
+    const double spread = shape.size() >= 2 ? std::sqrt(6.0 * static_cast<double>(shape[0]) / static_cast<double>(values.size())) : 0.1;
+    for (double& value : values) value = static_cast<float>(positive.contains(node.output(0)) ? 0.5 + random.Unit() : spread * (2 * random.Unit() - 1));
+    reference::ToProto(reference::Tensor::Floats(shape, values), node.output(0), *graph.add_initializer());
+  }
+  *graph.mutable_node() = kept;
+  return model;
+}
+
+class LightNetworkTest : public testing::TestWithParam<const char*> {};
+TEST_P(LightNetworkTest, WithRandomWeightsRunsAsTheReferenceDoes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the reference takes minutes under a sanitizer; the small network runs the same code";
+#endif
+  const char* shared = std::getenv("LATHE_SHARED");
+  const std::string path = std::string(shared != nullptr ? shared : LATHE_SOURCE_DIR "/../shared") + "/models/" + GetParam() + "/model.onnx";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path << "; set LATHE_SHARED";
+  const onnx::ModelProto model = Randomized(**reference::LoadModel(path), Random(5));
+  const Compiled compiled = CompileOrDie(model);
+  const std::string artifact = WriteArtifact(GetParam(), {{".lathe.graph", compiled.graph}, {".lathe.const", compiled.constants}}, compiled.kernels);
+  RuntimeResult<Executor> executor = Executor::Load(artifact, Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  NDArray image = *NDArray::Create(kFloat32, {1, 3, 224, 224});
+  Random random(6);
+  for (float& pixel : image.as<float>()) pixel = static_cast<float>(2 * random.Unit() - 1);
+  const std::vector<TensorView> inputs = {image.view()};
+  const auto outputs = executor->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  const std::vector<double> pixels(image.as<float>().begin(), image.as<float>().end()), values((*outputs)[0].as<float>().begin(), (*outputs)[0].as<float>().end());
+  const auto expected = reference::Evaluate(model, {reference::Tensor::Floats({1, 3, 224, 224}, pixels)});
+  ASSERT_TRUE(expected.ok()) << expected.status().ToString();
+  double largest = 0, spread = 0;
+  for (const double value : (*expected)[0].floats) largest = std::max(largest, std::abs(value));
+  for (const double value : (*expected)[0].floats) spread = std::max(spread, std::abs(value - (*expected)[0].floats[0]));
+  EXPECT_GT(spread, 0.01 * largest) << "the outputs are all alike and show nothing";
+  EXPECT_EQ(reference::Compare("logits", reference::Tensor::Floats((*outputs)[0].shape(), values), (*expected)[0], {1e-3, 1e-4 * largest}).message(), "");
+  std::filesystem::remove(artifact);
+}
+INSTANTIATE_TEST_SUITE_P(Shared, LightNetworkTest, testing::Values("light_squeezenet", "light_shufflenet", "light_resnet50", "light_bvlc_alexnet"),
+                         [](const auto& info) { return info.param; });
+
+TEST(Executor, ReadsUnalignedInputs) {
+  RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const NDArray image = Image();
+  std::vector<float> shifted(image.as<float>().size() + 1);
+  std::copy(image.as<float>().begin(), image.as<float>().end(), shifted.begin() + 1);
+  const std::vector<TensorView> aligned = {image.view()}, unaligned = {{shifted.data() + 1, kFloat32, image.shape()}};
+  const auto a = executor->Run(aligned), b = executor->Run(unaligned);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(std::memcmp((*a)[0].data(), (*b)[0].data(), static_cast<size_t>((*a)[0].size_bytes())), 0);
+}
+
+TEST(Executor, RefusesWrongInputs) {
+  RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  EXPECT_EQ(executor->Run({}).error().message, "run: 0 inputs given, 1 required");
+  const NDArray small = *NDArray::Create(kFloat32, {1, 3, 8, 8});
+  const std::vector<TensorView> inputs = {small.view()};
+  EXPECT_EQ(executor->Run(inputs).error().message, "run: input \"image\" is float32 [1, 3, 8, 8], float32 [1, 3, 32, 32] required");
+}
+
+TEST(Executor, RefusesArtifactsWithoutGraphOrWithTooFewConstants) {
+  EXPECT_THAT(Executor::Load(WriteArtifact("no_graph.so", {}), Pool()).error().message, HasSubstr("no section .lathe.graph"));
+  const std::string half = Plan().constants.substr(0, Plan().constants.size() / 2);
+  EXPECT_THAT(Executor::Load(WriteArtifact("half.so", {{".lathe.graph", Plan().graph}, {".lathe.const", half}}), Pool()).error().message,
+              HasSubstr(".lathe.const has " + std::to_string(half.size()) + " bytes"));
+}
+
+TEST(Executor, RefusesACallThatDoesNotFitItsKernel) {
+  relax::ExecutorPlan plan = Plan().plan;
+  std::swap(plan.calls[0].args.front(), plan.calls[0].args.back());
+  const std::string graph = relax::SerializeGraph(plan);
+  EXPECT_THAT(Executor::Load(WriteArtifact("swapped.so", {{".lathe.graph", graph}, {".lathe.const", Plan().constants}}), Pool()).error().message,
+              HasSubstr("call fused_conv2d_add_relu: "));
+}
+
+std::span<const std::byte> AsBytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+void ExpectInside(const Graph& graph) {
+  for (const GraphValue& value : graph.values) {
+    switch (value.storage) {
+      case LATHE_STORAGE_ARENA: EXPECT_LE(value.place + value.bytes, graph.arena_bytes); break;
+      case LATHE_STORAGE_CONSTANT: EXPECT_LE(value.place + value.bytes, graph.constant_bytes); break;
+      case LATHE_STORAGE_INPUT: EXPECT_LT(value.place, graph.inputs.size()); break;
+      case LATHE_STORAGE_OUTPUT: EXPECT_LT(value.place, graph.outputs.size()); break;
+    }
+  }
+  for (const GraphCall& call : graph.calls) {
+    for (const uint32_t arg : call.args) EXPECT_LT(arg, graph.values.size());
+  }
+}
+
+TEST(Graph, DecodesWhatThePlanSays) {
+  const RuntimeResult<Graph> graph = DecodeGraph(AsBytes(Plan().graph));
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const relax::ExecutorPlan& plan = Plan().plan;
+  ASSERT_EQ(graph->calls.size(), plan.calls.size());
+  for (size_t i = 0; i < plan.calls.size(); ++i) {
+    EXPECT_EQ(graph->calls[i].kernel, plan.calls[i].kernel);
+    EXPECT_EQ(graph->calls[i].args, plan.calls[i].args);
+  }
+  ASSERT_EQ(graph->values.size(), plan.values.size());
+  for (size_t i = 0; i < plan.values.size(); ++i) {
+    EXPECT_EQ(graph->values[i].shape, plan.values[i].shape);
+    EXPECT_EQ(static_cast<int64_t>(graph->values[i].place), plan.values[i].place);
+  }
+}
+
+TEST(Graph, RefusesOtherVersionsAndTruncation) {
+  std::string bytes = Plan().graph;
+  const uint32_t version = 9;
+  std::memcpy(bytes.data() + offsetof(LatheGraphHeader, version), &version, sizeof(version));
+  EXPECT_EQ(DecodeGraph(AsBytes(bytes)).error().message, "decode .lathe.graph: layout version 9, this program reads 1; use programs of one release");
+  for (size_t size = 0; size < Plan().graph.size(); size += 97) EXPECT_FALSE(DecodeGraph(AsBytes(Plan().graph).first(size)).ok()) << size;
+}
+
+TEST(Graph, KeepsDamagedSectionsInBounds) {
+  constexpr uint64_t kSeed = 4242;
+  int decoded = 0;
+  for (uint64_t round = 0; round < 3000; ++round) {
+    Random random(Random::Mix(kSeed + round));
+    std::vector<std::byte> bytes(AsBytes(Plan().graph).begin(), AsBytes(Plan().graph).end());
+    for (uint64_t k = 1 + random.Below(4); k > 0; --k) bytes[random.Below(bytes.size())] = static_cast<std::byte>(random.Next());
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + " round " + std::to_string(round));
+    const RuntimeResult<Graph> graph = DecodeGraph(bytes);
+    EXPECT_EQ(graph.ok(), graph.error().message.empty());
+    if (graph.ok()) ExpectInside(*graph);
+    decoded += graph.ok() ? 1 : 0;
+  }
+  EXPECT_GT(decoded, 0);
+  EXPECT_LT(decoded, 3000);
+}
+
+}  // namespace
+}  // namespace lathe
