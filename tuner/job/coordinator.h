@@ -28,7 +28,9 @@ struct CoordinatorOptions {
   int64_t blob_limit_bytes = int64_t{2} << 30;
   StrategyFactory strategies;         // Empty: random search.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: round robin.
-  ReferenceOptions references;        // `directory` is filled in.
+  // Empty: ReferenceMaker with `reference_options`, whose directory is filled in.
+  ReferenceFactory references;
+  ReferenceOptions reference_options;
   bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
   int64_t build_memory_limit_bytes = int64_t{4} << 30;

@@ -36,10 +36,10 @@ class EmbeddedFarm::Impl {
 
   ~Impl() {
     gate_.End();
-    worker_.reset();
     if (server_ != nullptr) server_->Stop();
     if (device_.joinable()) device_.join();
-    server_.reset();
+    server_.reset();  // Nobody enters the gate any more, which tells the worker.
+    worker_.reset();
     coordinator_.reset();
   }
 
@@ -53,7 +53,7 @@ class EmbeddedFarm::Impl {
     CoordinatorOptions coordinator{.directory = files,
                                    .strategies = options_.strategies,
                                    .schedulers = options_.schedulers,
-                                   .references = {.program = evaluate, .builders = builders},
+                                   .reference_options = {.program = evaluate, .builders = builders},
                                    .resumes_jobs = false,
                                    .log = options_.log};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));

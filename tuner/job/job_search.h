@@ -43,13 +43,13 @@ struct JobSearchHandlers {
 
 struct JobSearchOptions {
   StrategyFactory strategies;
-  ReferenceOptions references;
+  ReferenceFactory references;
 };
 
 class JobSearch {
  public:
-  // Starts the thread. `store`, `blobs` and `gate` must outlive it.
-  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, ReferenceBlobs& blobs, QuietGate& gate,
+  // Starts the thread. `store` and `gate` must outlive it.
+  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, QuietGate& gate,
             JobSearchHandlers handlers);
   // Ends soon: after the step under way.
   ~JobSearch();
