@@ -7,7 +7,9 @@
 
 #include "compiler/codegen/llvm/compile_module.h"
 #include "rpc/device_message.h"
+#include "tuner/cost_model/cost_model.h"
 #include "tuner/job/coordinator_impl.h"
+#include "tuner/search/evolutionary_search.h"
 
 namespace lathe {
 namespace {
@@ -20,9 +22,15 @@ std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimeP
   return std::min(*a, *b);
 }
 
+// One model for all tasks of a job: what is learned from one helps to rank another.
+StrategyFactory MakeEvolutionUnderXgb() {
+  const std::shared_ptr<CostModel> model = MakeXgbModel();
+  return [model](const TuneTask& task, uint64_t seed) { return MakeEvolutionarySearch(task, *model, seed); };
+}
+
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
-  if (!options.strategies) options.strategies = MakeRandomSearch;
-  if (!options.schedulers) options.schedulers = MakeRoundRobin;
+  if (!options.searches) options.searches = MakeEvolutionUnderXgb;
+  if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
   options.reference_options.directory = options.directory + "/references";
   if (!options.references) {
     options.references = [maker = options.reference_options, &blobs] { return std::make_unique<ReferenceMaker>(maker, blobs); };

@@ -51,7 +51,7 @@ class EmbeddedFarm::Impl {
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options_.database_path, SystemClock().UnixNanos()));
     const BuilderFactory builders = MakeProcessBuilders({.program = builder, .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{.directory = files,
-                                   .strategies = options_.strategies,
+                                   .searches = options_.searches,
                                    .schedulers = options_.schedulers,
                                    .reference_options = {.program = evaluate, .builders = builders},
                                    .resumes_jobs = false,

@@ -128,6 +128,7 @@ class JobSearch::Impl {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
     const auto task = std::make_shared<Task>(std::move(loaded));
+    task->task.before_replay = [this] { gate_.WaitUntilOpen(); };
     task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
