@@ -18,7 +18,6 @@
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
 #include "tuner/job/quiet_gate.h"
-#include "tuner/job/job_plan.h"
 #include "tuner/search/task_scheduler.h"
 #include "tuner/worker/worker_channel.h"
 
@@ -27,9 +26,10 @@ namespace lathe {
 struct CoordinatorOptions {
   std::string directory;              // For blobs and references; created if needed.
   int64_t blob_limit_bytes = int64_t{2} << 30;
-  StrategyFactory strategies;         // Empty: evolution, the job's tasks sharing one XGBoost model.
+  SearchFactory searches;             // Empty: evolution under a cost model of XGBoost.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: gradient.
-  ReferenceOptions references;        // `directory` is filled in.
+  ReferenceFactory references;        // Empty: ReferenceMaker with `reference_options`, whose directory is filled in.
+  ReferenceOptions reference_options;
   bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
   int64_t build_memory_limit_bytes = int64_t{4} << 30;

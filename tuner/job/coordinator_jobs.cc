@@ -108,7 +108,7 @@ void Coordinator::Impl::StartSearch(Job& job) {
           if (const auto it = jobs_.find(id); it != jobs_.end()) it->second.is_searching = is_busy;
         });
       }};
-  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.strategies, options_.references}, job.spec, job.tasks, *store_, *blobs_, gate_,
+  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, job.spec, job.tasks, *store_, gate_,
                                            std::move(handlers));
 }
 
@@ -178,6 +178,7 @@ void Coordinator::Impl::Advance(Job& job) {
   KeepTime(job);
   const bool may_act = !job.retry_at;
   if (may_act && job.preparing == 0) {
+    if (!std::exchange(job.has_its_leases, true)) TakeLeasesBack(job);
     Release(job);
     BeginRound(job);
   }

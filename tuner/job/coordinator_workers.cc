@@ -145,11 +145,11 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
   return false;
 }
 
-void Coordinator::Impl::AnswerPolls(bool all) {
+void Coordinator::Impl::AnswerPolls() {
   std::vector<std::string> due;
   for (const auto& [worker, polls] : polls_) {
     const bool is_due = std::any_of(polls.begin(), polls.end(), [&](const Poll& poll) { return poll.deadline <= Now(); });
-    if (!polls.empty() && (all || is_due || workers_.HasNews(worker))) due.push_back(worker);
+    if (!polls.empty() && (is_due || workers_.HasNews(worker))) due.push_back(worker);
   }
   for (const std::string& worker : due) AnswerPoll(worker);
 }

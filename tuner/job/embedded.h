@@ -18,7 +18,7 @@ struct EmbeddedOptions {
   int slots = 0;                       // Builds at once; 0: as many as this process may use CPUs.
   bool is_quiet_while_timing = true;   // Building and searching pause while the device times a kernel.
   std::string program_directory;       // Of lathe-builder, lathe-runner and lathe-evaluate; empty: beside the running program.
-  StrategyFactory strategies;          // Empty: as CoordinatorOptions.
+  SearchFactory searches;              // Empty: as CoordinatorOptions.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   std::function<void(std::string)> log = [](std::string) {};
 };

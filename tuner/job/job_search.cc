@@ -1,5 +1,3 @@
-#include "tuner/cost_model/cost_model.h"
-#include "tuner/search/evolutionary_search.h"
 #include "tuner/job/job_search.h"
 
 #include <fmt/format.h>
@@ -61,8 +59,8 @@ MeasuredCandidate ToMeasured(const TuningRecord& record) {
 
 class JobSearch::Impl {
  public:
-  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, ReferenceBlobs& blobs, QuietGate& gate, JobSearchHandlers handlers)
-      : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), blobs_(blobs), gate_(gate), handlers_(std::move(handlers)),
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, QuietGate& gate, JobSearchHandlers handlers)
+      : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), gate_(gate), handlers_(std::move(handlers)),
         thread_([this] { Run(); }) {}
 
   ~Impl() {
@@ -126,21 +124,16 @@ class JobSearch::Impl {
     references_.reset();  // Its child belongs to this thread.
   }
 
-  std::unique_ptr<SearchStrategy> MakeStrategy(const TuneTask& task, uint64_t seed) {
-    if (options_.strategies) return options_.strategies(task, seed);
-    if (model_ == nullptr) model_ = MakeXgbModel();
-    return MakeEvolutionarySearch(task, *model_, seed);
-  }
-
   StatusOr<PreparedTask> Load(size_t index) {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
     const auto task = std::make_shared<Task>(std::move(loaded));
-    task->strategy = MakeStrategy(task->task, SeedOf(spec_, row.key));
+    task->task.before_replay = [this] { gate_.WaitUntilOpen(); };
+    task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
-    if (references_ == nullptr) references_ = std::make_unique<ReferenceMaker>(options_.references, blobs_);
+    if (references_ == nullptr) references_ = options_.references();
     TaskMeasurement& measurement = prepared.measurement;
     measurement.kernel = task->task.func.name;
     measurement.seed = kInputSeed;
@@ -201,12 +194,10 @@ class JobSearch::Impl {
   const JobSpec spec_;
   const std::vector<TaskRow> rows_;
   class Store& store_;
-  ReferenceBlobs& blobs_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
-  std::unique_ptr<CostModel> model_;  // Outlives the strategies that use it.
   std::map<size_t, std::shared_ptr<Task>> tasks_;
-  std::unique_ptr<ReferenceMaker> references_;
+  std::unique_ptr<ReferenceSource> references_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> requests_;  // Guarded by mutex_.
@@ -214,9 +205,9 @@ class JobSearch::Impl {
   std::thread thread_;
 };
 
-JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, ReferenceBlobs& blobs, QuietGate& gate,
+JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, QuietGate& gate,
                      JobSearchHandlers handlers)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, blobs, gate, std::move(handlers))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, gate, std::move(handlers))) {}
 JobSearch::~JobSearch() = default;
 
 void JobSearch::Prepare(size_t task) {
