@@ -18,6 +18,7 @@
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
 #include "tuner/job/quiet_gate.h"
+#include "tuner/job/job_plan.h"
 #include "tuner/search/task_scheduler.h"
 #include "tuner/worker/worker_channel.h"
 
