@@ -13,7 +13,7 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kMaxUnrolledStores = 4096;  // Statements that unrolling may write out.
+constexpr int64_t kMaxUnrolledStores = 600;  // Statements that unrolling may write out; beyond, register allocation spills.
 
 // A root-scope block that is still as AutoInline left it.
 std::vector<std::string> BlocksToSchedule(const Schedule& schedule) {
