@@ -132,6 +132,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void AssignBuilds();
   bool AssignOne(const std::string& worker);
   void AnswerPolls();
+  void TurnWorkersAway();
   void AnswerPoll(const std::string& worker);
 
   // coordinator_devices.cc
