@@ -76,10 +76,7 @@ Coordinator::Impl::~Impl() {
   loop_.Post([this] {
     is_draining_ = true;
     for (auto& [id, job] : jobs_) job.search.reset();
-    for (auto& [worker, polls] : polls_) {
-      for (Poll& poll : polls) poll.answer(Status(Unavailable("the coordinator is stopping")));
-    }
-    polls_.clear();
+    TurnWorkersAway();
   });
   loop_.Stop();
   endings_.clear();
@@ -166,6 +163,7 @@ StatusOr<JobRow> Coordinator::Impl::Cancel(int64_t job_id, const std::string& re
 
 Status Coordinator::Impl::Drain() {
   is_draining_ = true;
+  TurnWorkersAway();
   for (const auto& [device, view] : devices_) {
     const auto held = desk_.HeldBy(device);
     if (!held) continue;

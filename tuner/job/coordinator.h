@@ -15,11 +15,10 @@
 #include "support/clock.h"
 #include "tuner/database/store.h"
 #include "tuner/job/activity.h"
+#include "tuner/job/job_plan.h"
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
 #include "tuner/job/quiet_gate.h"
-#include "tuner/job/job_plan.h"
-#include "tuner/search/task_scheduler.h"
 #include "tuner/worker/worker_channel.h"
 
 namespace lathe {

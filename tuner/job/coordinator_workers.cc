@@ -145,6 +145,13 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
   return false;
 }
 
+void Coordinator::Impl::TurnWorkersAway() {
+  for (auto& [worker, polls] : polls_) {
+    for (Poll& poll : polls) poll.answer(Status(Unavailable("the coordinator is stopping")));
+  }
+  polls_.clear();
+}
+
 void Coordinator::Impl::AnswerPolls() {
   std::vector<std::string> due;
   for (const auto& [worker, polls] : polls_) {

@@ -96,7 +96,8 @@ StatusOr<std::unique_ptr<EmbeddedFarm>> EmbeddedFarm::Start(EmbeddedOptions opti
   if (options.cpus.empty()) {
     ASSIGN_OR_RETURN(options.cpus, ParseDeviceCpus(""));
   }
-  ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options.cpus));
+  const std::string locks_in = options.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options.cpu_lock_directory;
+  ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options.cpus, locks_in));
   auto impl = std::make_unique<Impl>(std::move(options), std::move(locks));
   RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<EmbeddedFarm>(new EmbeddedFarm(std::move(impl)));
