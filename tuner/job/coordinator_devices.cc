@@ -10,6 +10,7 @@
 namespace lathe {
 namespace {
 
+constexpr int kPlanRounds = 100;  // At one time; whatever follows is seen to when next something happens.
 constexpr Duration kStoreHeartbeatEvery = std::chrono::seconds(5);
 constexpr Duration kRetryCommitAfter = std::chrono::seconds(1);
 
@@ -151,7 +152,7 @@ void Coordinator::Impl::TakeLeasesBack(Job& job) {
 }
 
 void Coordinator::Impl::PlanDevices() {
-  for (;;) {
+  for (int round = 0; round < kPlanRounds; ++round) {
     const std::vector<DeskAction> actions = desk_.Plan(Now());
     if (actions.empty()) break;
     for (const DeskAction& action : actions) std::visit([this](const auto& a) { Do(a); }, action);
@@ -199,6 +200,7 @@ bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& tri
   const bool is_untuned = open.trace_digest == prepared->untuned_trace;
   devices_[device].specs[trial.id] = MakeMeasureSpec(prepared->measurement, trial, *size, is_untuned ? 0 : job->plan.tasks()[open.task].best_ns);
   open.times.assigned = Now();
+  open.attempt = trial.attempt;
   desk_.Claimed(device, *trial.epoch, trial.id);
   SetTrialState(*job, trial.id, trial.state);
   return true;
@@ -244,13 +246,13 @@ void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Curren
 }
 
 void Coordinator::Impl::TakeResult(const v1::MeasureResult& result) {
+  Job* job = JobOfTrial(result.trial_id());
+  const bool is_latest = job != nullptr && job->open.at(result.trial_id()).attempt == result.attempt();
   const auto held = desk_.HeldBy(result.device());
-  if (held && held->epoch == result.epoch()) {
-    // The device's next trial is begun before this one is on disk.
-    desk_.Finished(result.device(), result.trial_id());
-  }
+  // The device's next trial is begun before this one is on disk.
+  if (held && held->epoch == result.epoch() && is_latest) desk_.Finished(result.device(), result.trial_id());
   if (const auto view = devices_.find(result.device()); view != devices_.end()) view->second.measuring.erase(result.trial_id());
-  if (Job* job = JobOfTrial(result.trial_id())) {
+  if (is_latest) {
     OpenTrial& open = job->open.at(result.trial_id());
     open.times.result = Now();
     open.idle_ns = result.idle_ns();
@@ -303,7 +305,8 @@ void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const Statu
     }
     return;
   }
-  if (job == nullptr) return;
+  // Once it is in the store the trial may be given out again, even before this is heard of.
+  if (job == nullptr || job->open.at(result.trial_id()).attempt > result.attempt()) return;
   if (answer->ack == Ack::kStale && !answer->record_id) return RefreshTrial(result.trial_id());
   OpenTrial& open = job->open.at(result.trial_id());
   open.times.committed = Now();

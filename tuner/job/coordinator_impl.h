@@ -51,6 +51,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   struct OpenTrial {
     size_t task = 0;
     TrialState state = TrialState::kProposed;
+    int64_t attempt = 0;                   // The latest that was given to a device.
     Digest trace_digest;
     std::optional<Digest> module;  // Pinned.
     TrialTimes times;

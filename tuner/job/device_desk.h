@@ -29,7 +29,7 @@ struct DeskOptions {
 struct JobDemand {
   std::string key;        // Of the devices.
   int64_t claimable = 0;  // Trials that wait for a device.
-  int64_t coming = 0;     // Trials on their way to that.
+  int64_t coming = 0;     // Trials on their way to that: a reason to keep a device for a while, not to ask for one.
 };
 
 // Actions.
@@ -57,7 +57,8 @@ class DeviceDesk {
   void Ended(const std::string& device, int64_t epoch);
   void Claimed(const std::string& device, int64_t epoch, int64_t trial_id);
   void NothingToClaim(const std::string& device, int64_t epoch, TimePoint now);
-  // The device is through with the trial: another may take its place. The lease is kept until what came of it is in the store.
+  // The device is through with the trial: another may take its place. The lease is kept until what came of it is
+  // in the store; by then the trial may be at hand again, to be measured once more.
   void Finished(const std::string& device, int64_t trial_id);
   void Settled(const std::string& device, int64_t trial_id);
 

@@ -101,8 +101,8 @@ TEST(Coordinator, FailsATaskThatHasNoReference) {
 }
 
 TEST(Coordinator, CostsOneTrialForEachKindOfBadKernel) {
-  FakeFarm farm({.build = [](const BuildRequest& request) -> BuildOutcome {
-    static std::atomic<int> builds = 0;
+  std::atomic<int> builds = 0;
+  FakeFarm farm({.build = [&builds](const BuildRequest& request) -> BuildOutcome {
     switch (builds++) {
       case 1: return BuildFailed{BuildFailed::Kind::kTimeout, "build took longer than 30 s"};
       case 2: return BuildFailed{BuildFailed::Kind::kCandidate, "builder died with SIGABRT: LLVM ERROR"};
@@ -131,6 +131,31 @@ TEST(Coordinator, MeasuresANoisyTrialTwiceAndThenBelievesIt) {
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("NOISY", 3)));
   EXPECT_EQ(farm.store().ListRecords({0, 100})->size(), 6u);
+}
+
+TEST(Coordinator, MeasuresAJobWhoseResultsAreOfEveryKind) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    FakeFarm farm;
+    farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+      Random random(seed * 1000 + static_cast<uint64_t>(spec.trial_id() * 10 + spec.attempt()));
+      PretendedRun run = ByTrialId(spec);
+      run.takes = milliseconds(random.Below(3));
+      const uint64_t kind = random.Below(10);
+      if (kind < 4) run.status = v1::MEASURE_STATUS_NOISY;
+      if (kind == 4) run.status = v1::MEASURE_STATUS_CRASH;
+      if (kind == 5) run.status = v1::MEASURE_STATUS_CENSORED;
+      return run;
+    });
+    const int64_t job = farm.Submit(150);
+    ASSERT_TRUE(farm.WaitFor(job));
+    int64_t trials = 0;
+    for (const auto& [state, count] : farm.CountStates(job)) {
+      EXPECT_THAT(state, testing::AnyOf("OK", "NOISY", "CRASH", "CENSORED"));
+      trials += count;
+    }
+    EXPECT_EQ(trials, 150);
+  }
 }
 
 TEST(Coordinator, CancelsAJobInTheMiddle) {

@@ -79,6 +79,7 @@ class PretendedRunner : public TrialRunner {
     outcome.set_status(is_killed_ ? v1::MEASURE_STATUS_CRASH : run_.status);
     outcome.set_message(run_.message);
     const bool is_timed = !is_killed_ && (run_.status == v1::MEASURE_STATUS_OK || run_.status == v1::MEASURE_STATUS_NOISY);
+    if (run_.status == v1::MEASURE_STATUS_CENSORED) outcome.set_lower_bound_ns(run_.median_ns);
     if (is_timed) {
       for (int i = 0; i < 5; ++i) outcome.add_samples_ns(run_.median_ns);
       outcome.set_total_calls(5);
