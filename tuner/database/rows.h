@@ -135,7 +135,7 @@ struct BuildFailure {
   TrialState outcome = TrialState::kBuildError;  // Satisfies IsBuildFailure.
   std::string error;                             // The compiler's words.
 };
-struct BuildResult {
+struct BuildReport {
   int64_t trial_id = 0, attempt = 0;
   std::variant<BuiltArtifact, BuildFailure> outcome;
   std::string environment;  // Facts about the worker, JSON; stored with the record of a failure.

@@ -59,7 +59,7 @@ class SqliteStore : public Store {
   StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
                                                   int64_t now) override;
-  StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) override;
+  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                     int64_t now) override;
   StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override;

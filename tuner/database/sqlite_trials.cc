@@ -182,7 +182,7 @@ StatusOr<CommitAnswer> CommitArtifact(Connection& db, const TrialRow& trial, con
 }
 
 // A build report that is not current: was it ours, said twice?
-StatusOr<CommitAnswer> AnswerOldBuild(Connection& db, const TrialRow& trial, const BuildResult& result) {
+StatusOr<CommitAnswer> AnswerOldBuild(Connection& db, const TrialRow& trial, const BuildReport& result) {
   if (const auto* artifact = std::get_if<BuiltArtifact>(&result.outcome)) {
     const bool same = trial.attempt == result.attempt && trial.module_digest == artifact->module_digest;
     return CommitAnswer{same ? Ack::kDuplicate : Ack::kStale, std::nullopt, trial.state};
@@ -194,7 +194,7 @@ StatusOr<CommitAnswer> AnswerOldBuild(Connection& db, const TrialRow& trial, con
   return CommitAnswer{record.has_value() ? Ack::kDuplicate : Ack::kStale, record, trial.state};
 }
 
-Status CheckBuildResult(const BuildResult& result, TrialState after_success) {
+Status CheckBuildResult(const BuildReport& result, TrialState after_success) {
   CHECK(after_success == TrialState::kBuilt || after_success == TrialState::kMeasureQueued)
       << TrialStateName(after_success);
   if (const auto* failure = std::get_if<BuildFailure>(&result.outcome);
@@ -369,7 +369,7 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view wo
   });
 }
 
-StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) {
+StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) {
   RETURN_IF_ERROR(CheckBuildResult(result, after_success));
   const auto commit = [&](Connection& db) -> StatusOr<CommitAnswer> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));

@@ -63,7 +63,7 @@ class Store {
   virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
                                                           const TrialFilter& filter, int64_t now) = 0;
   // An artifact goes on to MEAS_QUEUED (or BUILT, if asked for); a failure becomes a record.
-  virtual StatusOr<CommitAnswer> CommitBuild(const BuildResult& result, TrialState after_success, int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) = 0;
   // The oldest trial waiting for a device of this class, now ASSIGNED with attempt + 1. kFailedPrecondition unless the
   // lease (device, epoch) is in force.
   virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,

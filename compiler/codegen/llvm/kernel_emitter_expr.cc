@@ -264,9 +264,8 @@ Value* KernelEmitter::EmitCast(const Expr& source, DataType to) {
     return from.is_float() ? b_.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0)) : b_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
   }
   if (from.is_float() && to.is_float()) return RoundTo16Bits(b_.CreateFPCast(value, type), to);
-  if (from.is_float()) {
-    llvm::Type* wide = type->getScalarSizeInBits() < 32 ? type->getWithNewType(b_.getInt32Ty()) : type;
-    return b_.CreateTrunc(to.is_signed_int() || wide != type ? b_.CreateFPToSI(value, wide) : b_.CreateFPToUI(value, wide), type);
+  if (from.is_float()) {  // NaN becomes 0 and what is too large the nearest end, on every target alike.
+    return b_.CreateIntrinsic(to.is_signed_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, value->getType()}, {value});
   }
   if (to.is_float()) return RoundTo16Bits(from.is_signed_int() ? b_.CreateSIToFP(value, type) : b_.CreateUIToFP(value, type), to);
   return b_.CreateIntCast(value, type, from.is_signed_int());

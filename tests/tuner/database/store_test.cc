@@ -166,7 +166,7 @@ TEST_P(StoreTest, RecordsAFailedBuildInTheCompilersWords) {
   Scene scene(store_);
   const int64_t id = scene.Propose(1);
   const TrialRow claim = **store_.ClaimForBuild("w", 0, {}, kNow);
-  const BuildResult failed{id, claim.attempt, BuildFailure{S::kBuildError, "register tile spills"}, "{}"};
+  const BuildReport failed{id, claim.attempt, BuildFailure{S::kBuildError, "register tile spills"}, "{}"};
   EXPECT_EQ(store_.CommitBuild(failed, S::kMeasureQueued, kNow)->ack, Ack::kAccepted);
   EXPECT_EQ(store_.CommitBuild(failed, S::kMeasureQueued, kNow)->ack, Ack::kDuplicate);
   EXPECT_EQ(store_.GetTrial(id)->error, "register tile spills");

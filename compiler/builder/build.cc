@@ -1,0 +1,146 @@
+#include "compiler/builder/build.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "compiler/codegen/llvm/compile_module.h"
+#include "compiler/lower.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/script/parser.h"
+#include "compiler/transform/widen_to_float64.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+// Adds the time since the last call to `phase`.
+class PhaseClock {
+ public:
+  void Add(Duration& phase) {
+    const TimePoint now = SystemClock().Now();
+    phase += now - std::exchange(last_, now);
+  }
+
+ private:
+  TimePoint last_ = SystemClock().Now();
+};
+
+class MappedFile {
+ public:
+  static StatusOr<MappedFile> Open(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+      const std::string why = fd < 0 ? std::strerror(errno) : "not a regular file";
+      if (fd >= 0) close(fd);
+      return NotFound(fmt::format("read section file {}: {}", path, why));
+    }
+    MappedFile file;
+    file.size_ = static_cast<size_t>(info.st_size);
+    if (file.size_ > 0) file.data_ = mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (file.data_ == MAP_FAILED) return ResourceExhausted(fmt::format("map section file {}: {}", path, std::strerror(errno)));
+    return file;
+  }
+  MappedFile(MappedFile&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  ~MappedFile() {
+    if (data_ != nullptr && data_ != MAP_FAILED) munmap(data_, size_);
+  }
+  std::string_view bytes() const { return {static_cast<const char*>(data_), data_ == nullptr ? 0 : size_}; }
+
+ private:
+  MappedFile() = default;
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return ResourceExhausted(fmt::format("write {}: {}", path, std::strerror(errno)));
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return OkStatus();
+}
+
+Status WriteArtifact(const std::string& path, std::string_view bytes) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
+  Status status = WriteWhole(fd, bytes, path);
+  close(fd);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = FailedPrecondition(fmt::format("write {}: {}", path, std::strerror(errno)));
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+// The functions of one source, scheduled and lowered.
+Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& spec, PhaseClock& clock, BuildTimes& times, std::vector<PrimFunc>& kernels) {
+  ASSIGN_OR_RETURN(IRModule module, ParseModule(source.text, fmt::format("kernel {}", position)));
+  clock.Add(times.parse);
+  if (module.prim_funcs.empty()) return InvalidArgument(fmt::format("kernel {}: the text has no T.prim_func", position));
+  if ((!source.trace_json.empty() || !source.name.empty()) && module.prim_funcs.size() != 1) {
+    return InvalidArgument(fmt::format("kernel {}: the text has {} functions, a trace or a name needs exactly one", position, module.prim_funcs.size()));
+  }
+  for (PrimFunc& func : module.prim_funcs) {
+    if (!source.trace_json.empty()) {
+      ASSIGN_OR_RETURN(const ScheduleTrace trace, ScheduleTrace::FromJson(source.trace_json));
+      ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(std::move(func)));
+      RETURN_IF_ERROR(trace.Replay(schedule));
+      func = schedule.func();
+    }
+    if (!source.name.empty()) func.name = source.name;
+    clock.Add(times.schedule);
+    if (spec.widens_to_float64) func = WidenToFloat64(func);
+    ASSIGN_OR_RETURN(PrimFunc lowered, Lower(std::move(func)));
+    kernels.push_back(std::move(lowered));
+    clock.Add(times.lower);
+  }
+  return OkStatus();
+}
+
+StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec) {
+  BuildArtifact artifact{.path = spec.output_path};
+  BuildTimes& times = artifact.times;
+  PhaseClock clock;
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(spec.target));
+  std::vector<PrimFunc> kernels;
+  for (size_t i = 0; i < spec.kernels.size(); ++i) RETURN_IF_ERROR(AddKernels(spec.kernels[i], i, spec, clock, times, kernels));
+  std::vector<MappedFile> files;
+  std::vector<ArtifactSection> sections;
+  for (const SectionSource& section : spec.sections) {
+    ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(section.path));
+    files.push_back(std::move(file));
+    sections.push_back({section.name, files.back().bytes()});
+  }
+  ASSIGN_OR_RETURN(CompiledModule module, CompileModule(kernels, sections, target));
+  times.emit = module.times.emit, times.optimize = module.times.optimize, times.generate = module.times.generate, times.link = module.times.link;
+  Duration compile{};
+  clock.Add(compile);
+  artifact.digest = Sha256(module.bytes);
+  artifact.size_bytes = module.bytes.size();
+  artifact.warnings = std::move(module.warnings);
+  RETURN_IF_ERROR(WriteArtifact(spec.output_path, module.bytes));
+  clock.Add(times.write);
+  return artifact;
+}
+
+}  // namespace
+
+BuildResult Build(const BuildSpec& spec) {
+  BuildResult result{.id = spec.id};
+  StatusOr<BuildArtifact> artifact = BuildOrError(spec);
+  if (artifact.ok()) result.outcome = *std::move(artifact);
+  else result.outcome = BuildError{BuildErrorKind::kBuildError, artifact.status().code(), artifact.status().message()};
+  return result;
+}
+
+}  // namespace lathe

@@ -1,0 +1,104 @@
+// Which job uses which device: leases asked for, kept and given back, and how many trials each device has at hand. Pure; not thread-safe.
+//
+// Inputs change what is known; Plan says what follows. The caller does the actions in order, feeds their answers back, and plans again until
+// nothing follows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "support/clock.h"
+#include "tracker/lease_store.h"
+
+namespace lathe {
+
+struct DeskOptions {
+  size_t trials_at_hand = 2;                          // Per device: one measured, one ready.
+  int64_t stay_trials = 20;                           // A job keeps a device for so many trials ...
+  Duration stay = std::chrono::seconds(30);           // ... or so long, then yields it if others wait.
+  Duration idle = std::chrono::seconds(2);            // It gives the device back when it has had nothing for it for so long.
+  Duration retry = std::chrono::milliseconds(200);    // Until it looks again for a trial that may be measured later only.
+};
+
+// What a job has for devices.
+struct JobDemand {
+  std::string key;        // Of the devices.
+  int64_t claimable = 0;  // Trials that wait for a device.
+  int64_t coming = 0;     // Trials on their way to that.
+};
+
+// Actions.
+struct AskForDevice { std::string request_id, key; };
+struct WithdrawAsking { std::string request_id; };
+struct KeepLease { std::string device; int64_t epoch; };          // Renew it.
+struct GiveBack { std::string device; int64_t epoch; };
+struct ClaimTrial { std::string device; int64_t epoch, job_id; };  // Answer: Claimed or NothingToClaim.
+using DeskAction = std::variant<AskForDevice, WithdrawAsking, KeepLease, GiveBack, ClaimTrial>;
+
+class DeviceDesk {
+ public:
+  explicit DeviceDesk(DeskOptions options = {}) : options_(options) {}
+
+  void SetDemand(int64_t job_id, JobDemand demand);
+  // It wants nothing any more; its leases are given back at once.
+  void EndJob(int64_t job_id);
+  void SetDeviceCount(const std::string& key, int count) { device_counts_[key] = count; }
+
+  // A lease of an unknown job is given back.
+  void Granted(const LeaseRecord& lease, TimePoint now);
+  // By the tracker, not by us.
+  void Ended(const std::string& device, int64_t epoch);
+  void Claimed(const std::string& device, int64_t epoch, int64_t trial_id);
+  void NothingToClaim(const std::string& device, int64_t epoch, TimePoint now);
+  // The trial is no longer the device's business.
+  void Finished(const std::string& device, int64_t trial_id);
+
+  std::vector<DeskAction> Plan(TimePoint now);
+  std::optional<TimePoint> NextDeadline() const;
+
+  struct Held {
+    int64_t job_id, epoch;
+    std::vector<int64_t> trials;  // In the order in which they are to be measured.
+  };
+  std::optional<Held> HeldBy(const std::string& device) const;
+  int LeasesOf(int64_t job_id) const;
+  // The request that waits longest, for a sentence about what the job waits for.
+  std::optional<std::string> WaitingRequest(int64_t job_id) const;
+
+  static std::string RequestId(int64_t job_id, int number);
+  static std::optional<int64_t> JobOfRequest(const std::string& request_id);
+
+ private:
+  struct Job {
+    JobDemand demand;
+    std::set<int> asked, granted;  // Numbers of requests.
+    bool has_work() const { return demand.claimable + demand.coming > 0; }
+  };
+  struct Lease {
+    LeaseRecord record;
+    int64_t job_id = 0;
+    int number = 0;
+    TimePoint granted_at{}, renew_at{}, look_again_at{}, idle_since{};
+    int64_t started = 0;         // Trials claimed under it.
+    bool is_yielding = false;
+    std::vector<int64_t> trials;
+  };
+  using Actions = std::vector<DeskAction>;
+  void PlanRequests(int64_t job_id, Job& job, Actions& actions);
+  // True if the lease is over.
+  bool PlanLease(Lease& lease, TimePoint now, Actions& actions);
+  bool OthersWait(const Lease& lease) const;
+  int64_t DevicesWanted(int64_t job_id, const Job& job) const;
+
+  const DeskOptions options_;
+  std::map<int64_t, Job> jobs_;
+  std::map<std::string, Lease> leases_;  // By device.
+  std::map<std::string, int> device_counts_;
+};
+
+}  // namespace lathe

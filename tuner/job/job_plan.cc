@@ -1,0 +1,61 @@
+#include "tuner/job/job_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "support/check.h"
+
+namespace lathe {
+
+JobPlan::JobPlan(std::vector<TaskProgress> tasks, JobPlanOptions options, std::unique_ptr<TaskScheduler> scheduler)
+    : tasks_(std::move(tasks)), options_(options), scheduler_(std::move(scheduler)) {}
+
+int64_t JobPlan::RemainingInAll() const {
+  if (options_.total_budget <= 0) return std::numeric_limits<int64_t>::max();
+  int64_t spent = 0;
+  for (const TaskProgress& task : tasks_) spent += task.counted + task.open;
+  return options_.total_budget - spent;
+}
+
+std::optional<JobPlan::Round> JobPlan::NextRound() {
+  const int64_t in_all = RemainingInAll();
+  if (is_stopped_ || is_round_open_ || in_all <= 0) return std::nullopt;
+  const std::optional<size_t> task = scheduler_->Next(tasks_);
+  if (!task) return std::nullopt;
+  is_round_open_ = true;
+  return Round{*task, static_cast<int>(std::min({options_.round_size, tasks_[*task].remaining(), in_all}))};
+}
+
+void JobPlan::RoundEnded(size_t task, int64_t added) {
+  CHECK(is_round_open_) << "a round ended that was not begun";
+  is_round_open_ = false;
+  tasks_[task].open += added;
+  if (added == 0) tasks_[task].is_closed = true;
+}
+
+void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double> median_ns, bool is_untuned, int64_t counted) {
+  TaskProgress& task = tasks_[index];
+  --task.open;
+  task.counted = std::max(task.counted, counted);
+  if (median_ns && (outcome == TrialState::kOk || outcome == TrialState::kNoisy)) {
+    if (is_untuned) task.untuned_ns = *median_ns;
+    if (task.best_ns == 0 || *median_ns < task.best_ns) task.best_ns = *median_ns;
+  }
+  task.best_after.push_back(task.best_ns);
+}
+
+bool JobPlan::IsOver() const {
+  if (is_round_open_ || OpenTrials() > 0) return false;
+  if (is_stopped_ || RemainingInAll() <= 0) return true;
+  return std::none_of(tasks_.begin(), tasks_.end(), [](const TaskProgress& task) { return task.remaining() > 0; });
+}
+
+int64_t JobPlan::OpenTrials() const {
+  int64_t open = 0;
+  for (const TaskProgress& task : tasks_) open += task.open;
+  return open;
+}
+
+int InflightLimit(int devices, int build_slots) { return 2 * std::max(devices, 1) + std::max(build_slots, 1); }
+
+}  // namespace lathe

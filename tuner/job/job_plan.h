@@ -1,0 +1,59 @@
+// How a job spends its trials: which task is searched next, how many candidates at once, when it is over. Pure; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tuner/job/trial_state.h"
+#include "tuner/search/task_scheduler.h"
+
+namespace lathe {
+
+struct JobPlanOptions {
+  int64_t total_budget = 0;  // Trials of all tasks together, those of earlier jobs included; 0: only the tasks' own budgets count.
+  int64_t round_size = 16;   // Candidates per proposal.
+};
+
+class JobPlan {
+ public:
+  JobPlan(std::vector<TaskProgress> tasks, JobPlanOptions options, std::unique_ptr<TaskScheduler> scheduler);
+
+  struct Round {
+    size_t task;
+    int count;
+  };
+  // What to search next; nullopt when the budget is used up or nobody has anything to offer. At most one round is under way.
+  std::optional<Round> NextRound();
+  // The round gave `added` new trials, which are open from now on. None: the task's space is exhausted.
+  void RoundEnded(size_t task, int64_t added);
+  // An open trial got its outcome. `counted` is what the task's budget has paid for so far.
+  void TrialEnded(size_t task, TrialState outcome, std::optional<double> median_ns, bool is_untuned, int64_t counted);
+  // Not by an outcome: cancelled.
+  void TrialDropped(size_t task) { --tasks_[task].open; }
+  void CloseTask(size_t task) { tasks_[task].is_closed = true; }
+  // No round begins any more.
+  void StopProposing() { is_stopped_ = true; }
+
+  // No trial is open, no round is under way and none will be.
+  bool IsOver() const;
+  bool HasTimed(size_t task) const { return tasks_[task].best_ns > 0; }
+  int64_t OpenTrials() const;
+  const std::vector<TaskProgress>& tasks() const { return tasks_; }
+  TaskProgress& task(size_t task) { return tasks_[task]; }
+
+ private:
+  int64_t RemainingInAll() const;
+
+  std::vector<TaskProgress> tasks_;
+  const JobPlanOptions options_;
+  std::unique_ptr<TaskScheduler> scheduler_;
+  bool is_round_open_ = false, is_stopped_ = false;
+};
+
+// Trials of a job that may be between search and result at one time: the devices are busy and have the next one at hand, every build slot
+// works, and what is learned still reaches the search soon.
+int InflightLimit(int devices, int build_slots);
+
+}  // namespace lathe

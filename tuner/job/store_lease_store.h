@@ -1,0 +1,34 @@
+// The tracker's durable memory, in the Store.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tracker/lease_store.h"
+#include "tuner/database/store.h"
+
+namespace lathe {
+
+// One thread at a time.
+class StoreLeaseStore : public LeaseStore {
+ public:
+  // `store` and `clock` must outlive it.
+  StoreLeaseStore(Store& store, Clock& clock) : store_(store), clock_(clock) {}
+
+  Status PersistDevice(const DeviceRecord& device) override;
+  StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) override;
+  Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) override;
+  Status PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) override;
+  // Leases that have run out are ended first; their trials go back to the queue.
+  StatusOr<TrackerSnapshot> LoadTracker() override;
+
+  // The device's row; NotFound before it was persisted or loaded.
+  StatusOr<int64_t> IdOf(const std::string& device) const;
+
+ private:
+  Store& store_;
+  Clock& clock_;
+  std::map<std::string, DeviceRow> rows_;
+};
+
+}  // namespace lathe

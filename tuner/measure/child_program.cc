@@ -1,0 +1,80 @@
+#include "tuner/measure/child_program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+extern char** environ;
+
+namespace lathe {
+namespace {
+
+constexpr size_t kKeptBytes = 4096;
+
+// What comes out of `fd` until it is closed or `deadline` passes (then false).
+bool ReadAll(int fd, TimePoint deadline, std::string& text) {
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SystemClock().Now()).count();
+    if (left <= 0) return false;
+    pollfd wait{fd, POLLIN, 0};
+    const int ready = poll(&wait, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
+    if (ready < 0 && errno != EINTR) return true;
+    if (ready <= 0) continue;
+    char piece[1024];
+    const ssize_t got = read(fd, piece, sizeof(piece));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    if (text.size() < kKeptBytes) text.append(piece, static_cast<size_t>(got));
+  }
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable(fmt::format("start {}: {}", arguments[0], std::strerror(errno)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    return Unavailable(fmt::format("start {}: {}", arguments[0], std::strerror(error)));
+  }
+  std::string said;
+  const bool in_time = ReadAll(ends[0], SystemClock().Now() + limit, said);
+  close(ends[0]);
+  if (!in_time) kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (!in_time) return DeadlineExceeded(fmt::format("did not end within {} s", std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return OkStatus();
+  if (WIFSIGNALED(status)) return FailedPrecondition(fmt::format("ended by SIG{}", sigabbrev_np(WTERMSIG(status))));
+  return FailedPrecondition(said.empty() ? fmt::format("exit code {}", WEXITSTATUS(status)) : FirstLine(said));
+}
+
+std::string ProgramBeside(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? name : (self.parent_path() / name).string();
+}
+
+}  // namespace lathe

@@ -1,0 +1,156 @@
+// lathe-evaluate: calls one kernel once on generated inputs and writes what it computed, as float64. A process of its own, because the
+// kernel comes from a user's program and may do anything.
+//
+//   lathe-evaluate ARTIFACT KERNEL SEED DTYPES OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
+// DTYPES: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a widened function).
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/artifact.h"
+#include "runtime/context.h"
+#include "runtime/guarded_buffer.h"
+#include "runtime/input_generator.h"
+#include "runtime/kernel_call.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t kPieceElements = 1 << 16;
+
+int Fail(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  return 1;
+}
+
+RuntimeResult<DType> ParseDType(std::string_view name) {
+  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt8, kInt32, kInt64, kUInt8, kBool, DType{DTypeCode::kInt, 16, 1},
+                            DType{DTypeCode::kUInt, 16, 1}, DType{DTypeCode::kUInt, 32, 1}, DType{DTypeCode::kUInt, 64, 1}}) {
+    if (dtype.Name() == name) return dtype;
+  }
+  return RuntimeError{RuntimeCode::kUnimplemented, "make inputs: no generator for " + std::string(name)};
+}
+
+RuntimeResult<std::vector<DType>> ParseDTypes(std::string_view text) {
+  std::vector<DType> dtypes;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    RUNTIME_ASSIGN_OR_RETURN(const DType dtype, ParseDType(text.substr(0, comma)));
+    dtypes.push_back(dtype);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return dtypes;
+}
+
+// Element `index` of parameter `param`, generated as `narrow` and stored as `dtype`.
+void FillWidened(uint64_t seed, uint32_t param, DType narrow, DType dtype, void* data, int64_t count) {
+  if (narrow == dtype) return FillInput(seed, param, dtype, data, 0, count);
+  auto* out = static_cast<double*>(data);
+  for (int64_t i = 0; i < count; ++i) out[i] = InputValue(seed, param, narrow, i);
+}
+
+bool WriteOutput(std::FILE* file, DType dtype, const void* data, int64_t count) {
+  std::vector<double> piece;
+  for (int64_t begin = 0; begin < count; begin += kPieceElements) {
+    piece.clear();
+    for (int64_t i = begin; i < std::min(count, begin + kPieceElements); ++i) piece.push_back(LoadAsDouble(dtype, data, i));
+    if (std::fwrite(piece.data(), sizeof(double), piece.size(), file) != piece.size()) return false;
+  }
+  return true;
+}
+
+struct Buffer {
+  const ParamMeta* meta;
+  std::vector<int64_t> shape;
+  GuardedBuffer memory;
+};
+
+int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view dtype_names, const char* output_path) {
+  RuntimeResult<Artifact> artifact = Artifact::Open(artifact_path);
+  if (!artifact.ok()) return Fail(artifact.error().message);
+  const RuntimeResult<Artifact::Kernel> kernel = artifact->Find(kernel_name);
+  if (!kernel.ok()) return Fail(kernel.error().message);
+  const RuntimeResult<std::vector<DType>> dtypes = ParseDTypes(dtype_names);
+  if (!dtypes.ok()) return Fail(dtypes.error().message);
+  if (dtypes->size() != kernel->meta->params.size()) return Fail("make inputs: as many dtypes as parameters required");
+  if (kernel->meta->num_symbols != 0) return Fail("make inputs: the kernel has symbolic extents; give them values");
+
+  std::deque<Buffer> buffers;
+  std::vector<TensorView> views;
+  std::vector<int64_t> scalars;
+  for (uint32_t i = 0; i < dtypes->size(); ++i) {
+    const ParamMeta& param = kernel->meta->params[i];
+    const DType narrow = (*dtypes)[i];
+    if (param.dtype != narrow && param.dtype != kFloat64) return Fail("make inputs: parameter \"" + param.name + "\" is neither widened nor the same");
+    if (!param.is_buffer) {
+      int64_t bits = 0;
+      FillWidened(seed, i, narrow, param.dtype, &bits, 1);
+      if (param.dtype.code == DTypeCode::kInt) bits = static_cast<int64_t>(LoadAsDouble(param.dtype, &bits, 0));
+      scalars.push_back(bits);
+      continue;
+    }
+    const RuntimeResult<std::vector<int64_t>> shape = kernel->meta->ShapeOf(param, {});
+    if (!shape.ok()) return Fail(shape.error().message);
+    const int64_t count = CountElements(*shape).value_or(0);
+    RuntimeResult<GuardedBuffer> memory = GuardedBuffer::Create(count * param.dtype.bytes());
+    if (!memory.ok()) return Fail("make inputs: buffer \"" + param.name + "\": " + memory.error().message);
+    buffers.push_back({&param, *shape, *std::move(memory)});
+    Buffer& buffer = buffers.back();
+    if (param.is_read || !param.is_written) FillWidened(seed, i, narrow, param.dtype, buffer.memory.data(), count);
+    else std::memset(buffer.memory.data(), param.dtype.is_floating() ? 0xff : 0x5a, static_cast<size_t>(buffer.memory.size_bytes()));
+    views.push_back({buffer.memory.data(), param.dtype, buffer.shape});
+  }
+  const RuntimeResult<KernelArguments> arguments = BindArguments(*kernel->meta, views, scalars);
+  if (!arguments.ok()) return Fail(arguments.error().message);
+  RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(1);
+  if (!pool.ok()) return Fail(pool.error().message);
+  KernelContext context(**pool, UINT64_MAX);
+  const RuntimeError called = CallKernel(*kernel, *arguments, context);
+  if (!called.ok()) return Fail(called.message);
+  for (const Buffer& buffer : buffers) {
+    const std::string damage = buffer.memory.FindDamage();
+    if (!damage.empty()) return Fail("buffer \"" + buffer.meta->name + "\": the function " + damage);
+  }
+  std::FILE* file = std::fopen(output_path, "wb");
+  if (file == nullptr) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+  for (const Buffer& buffer : buffers) {
+    if (!buffer.meta->is_written) continue;
+    if (!WriteOutput(file, buffer.meta->dtype, buffer.memory.data(), CountElements(buffer.shape).value_or(0))) {
+      return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+    }
+  }
+  if (std::fclose(file) != 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+  return 0;
+}
+
+void Limit(int what, uint64_t amount) {
+  const rlimit limit{amount, amount};
+  (void)setrlimit(what, &limit);  // Best effort: the caller has a deadline of its own.
+}
+
+}  // namespace
+}  // namespace lathe
+
+int main(int argc, char** argv) {
+  if (argc != 8) {
+    std::fputs("lathe-evaluate: started by lathe, not by hand\n", stderr);
+    return 2;
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  lathe::Limit(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  lathe::Limit(RLIMIT_DATA, std::strtoull(argv[6], nullptr, 10));
+#endif
+  lathe::Limit(RLIMIT_CPU, std::strtoull(argv[7], nullptr, 10));
+  _exit(lathe::Run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10), argv[4], argv[5]));
+}

@@ -1,0 +1,204 @@
+#include "tuner/measure/reference.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "compiler/schedule/schedule.h"
+#include "compiler/script/printer.h"
+#include "compiler/target/target.h"
+#include "compiler/transform/widen_to_float64.h"
+#include "runtime/compare.h"
+#include "support/status_macros.h"
+#include "tuner/measure/child_program.h"
+#include "tuner/measure/workload_facts.h"
+#include "tuner/space/space_generator.h"
+
+namespace lathe {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// Errors of float sums grow like sqrt(K) times the unit in the last place; the factor leaves room for other orders of summation,
+// approximated functions and unlucky signs, and is far below what a wrong index does.
+constexpr double kToleranceFactor = 16;
+constexpr char kUnscheduled[] = "[[],[]]";
+
+DType ToRuntime(DataType dtype) { return {static_cast<DTypeCode>(dtype.code), dtype.bits, dtype.lanes}; }
+
+DataType TypeOf(const Param& param) {
+  if (const auto* buffer = std::get_if<Buffer>(&param)) return (*buffer)->dtype;
+  return std::get<Var>(param).dtype();
+}
+
+std::string NarrowTypes(const PrimFunc& func) {
+  std::string names;
+  for (const Param& param : func.params) names += (names.empty() ? "" : ",") + ToRuntime(TypeOf(param)).Name();
+  return names;
+}
+
+// The buffers that the function stores to, by parameter, with their numbers of elements: the layout of the reference.
+struct Output {
+  DType dtype;
+  int64_t elements = 0;
+};
+StatusOr<std::vector<Output>> OutputsOf(const PrimFunc& func, const Block& root) {
+  std::vector<Output> outputs;
+  for (const Param& param : func.params) {
+    const auto* buffer = std::get_if<Buffer>(&param);
+    if (buffer == nullptr) continue;
+    const bool is_written = std::any_of(root->writes.begin(), root->writes.end(), [&](const BufferRegion& region) { return region.buffer.same_as(*buffer); });
+    if (!is_written) continue;
+    const auto shape = ConstantShape((*buffer)->shape);
+    if (!shape) return Unimplemented(fmt::format("reference of {}: output \"{}\" has a symbolic shape; give the extents values", func.name, (*buffer)->name));
+    int64_t elements = (*buffer)->dtype.lanes;
+    for (const int64_t extent : *shape) elements *= extent;
+    outputs.push_back({ToRuntime((*buffer)->dtype.element()), elements});
+  }
+  return outputs;
+}
+
+StatusOr<Block> RootOf(const PrimFunc& func) {
+  const auto* realize = func.body.As<BlockRealize>();
+  if (realize == nullptr) return InvalidArgument(fmt::format("reference of {}: the function has no blocks; only such functions are tuned", func.name));
+  return realize->block;
+}
+
+// Root blocks made by the parser name what they write; those written by hand may not.
+StatusOr<std::vector<double>> Tolerances(const PrimFunc& func, std::string_view content) {
+  ASSIGN_OR_RETURN(const Block root, RootOf(func));
+  ASSIGN_OR_RETURN(const std::vector<Output> outputs, OutputsOf(func, root));
+  const WorkloadFacts facts = FactsOf(func);
+  std::vector<double> values(content.size() / sizeof(double));
+  std::memcpy(values.data(), content.data(), values.size() * sizeof(double));
+  std::vector<double> tolerances;
+  size_t offset = 0;
+  for (const Output& output : outputs) {
+    const auto count = static_cast<size_t>(output.elements);
+    if (offset + count > values.size()) break;
+    const std::span<const double> part = std::span(values).subspan(offset, count);
+    if (std::none_of(part.begin(), part.end(), [](double v) { return std::isfinite(v); })) {
+      return FailedPrecondition(fmt::format("reference of {}: no finite value in output {}; nothing could be checked", func.name, tolerances.size()));
+    }
+    tolerances.push_back(ToleranceFor(kToleranceFactor, output.dtype, facts.reduction_length, part));
+    offset += count;
+  }
+  if (offset != values.size()) {
+    return FailedPrecondition(fmt::format("reference of {}: {} values came out, its outputs have {}; list every written buffer in T.writes",
+                                          func.name, values.size(), offset));
+  }
+  return tolerances;
+}
+
+StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+Status WriteFile(const std::string& path, std::string_view content) {
+  const std::string aside = fmt::format("{}.{}.new", path, getpid());
+  std::ofstream file(aside, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(aside, path, error);
+  if (file && !error) return OkStatus();
+  return Unavailable(fmt::format("write {}: {}", path, error ? error.message() : std::strerror(errno)));
+}
+
+std::string CacheKey(const Digest& workload, uint64_t seed) {
+  return Sha256(fmt::format("lathe.reference/1\n{}\n{}\n{}", workload.ToHex(), seed, kToleranceFactor)).ToHex();
+}
+
+// nullopt unless the entry is whole and its blob is there.
+std::optional<Reference> ReadEntry(const std::string& path, ReferenceBlobs& blobs) {
+  const StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return std::nullopt;
+  const json entry = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!entry.is_object() || !entry.contains("blob") || !entry["blob"].is_string()) return std::nullopt;
+  const StatusOr<Digest> digest = Digest::FromHex(entry["blob"].get<std::string>());
+  Reference reference;
+  const auto size = entry.find("size");
+  const auto tolerances = entry.find("tolerances");
+  if (!digest.ok() || size == entry.end() || !size->is_number_integer() || tolerances == entry.end() || !tolerances->is_array()) return std::nullopt;
+  reference.blob = *digest;
+  reference.size_bytes = size->get<int64_t>();
+  for (const json& value : *tolerances) {
+    if (!value.is_number()) return std::nullopt;
+    reference.tolerances.push_back(value.get<double>());
+  }
+  if (!blobs.HasBlob(reference.blob, reference.size_bytes)) return std::nullopt;
+  return reference;
+}
+
+}  // namespace
+
+ReferenceMaker::ReferenceMaker(ReferenceOptions options, ReferenceBlobs& blobs) : options_(std::move(options)), blobs_(blobs) {}
+ReferenceMaker::~ReferenceMaker() = default;
+
+StatusOr<Reference> ReferenceMaker::Make(const Digest& workload, const PrimFunc& func, uint64_t seed) {
+  std::error_code error;
+  fs::create_directories(options_.directory, error);
+  if (error) return Unavailable(fmt::format("create {}: {}", options_.directory, error.message()));
+  const std::string entry_path = fmt::format("{}/{}.json", options_.directory, CacheKey(workload, seed));
+  if (std::optional<Reference> known = ReadEntry(entry_path, blobs_)) return *std::move(known);
+  ASSIGN_OR_RETURN(const std::string content, Compute(func, seed));
+  Reference reference;
+  ASSIGN_OR_RETURN(reference.tolerances, Tolerances(func, content));
+  ASSIGN_OR_RETURN(reference.blob, blobs_.PutBlob(content));
+  reference.size_bytes = static_cast<int64_t>(content.size());
+  const json entry = {{"blob", reference.blob.ToHex()}, {"size", reference.size_bytes}, {"tolerances", reference.tolerances}};
+  RETURN_IF_ERROR(WriteFile(entry_path, entry.dump()));
+  return reference;
+}
+
+StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t seed) {
+  ASSIGN_OR_RETURN(const std::string module, BuildWidened(func));
+  const std::string stem = fmt::format("{}/{}-{}", options_.directory, getpid(), Sha256(module).ToHex().substr(0, 16));
+  const std::string module_path = stem + ".so", output_path = stem + ".out";
+  RETURN_IF_ERROR(WriteFile(module_path, module));
+  const std::string program = options_.program.empty() ? ProgramBeside("lathe-evaluate") : options_.program;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time_limit).count();
+  const Status ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
+                                      std::to_string(options_.memory_limit_bytes), std::to_string(seconds)}, options_.time_limit);
+  StatusOr<std::string> content = ran.ok() ? ReadFile(output_path) : StatusOr<std::string>(ran);
+  std::error_code ignored;
+  fs::remove(module_path, ignored);
+  fs::remove(output_path, ignored);
+  if (!content.ok()) return content.status().WithContext(fmt::format("compute the float64 reference of {}", func.name));
+  return content;
+}
+
+StatusOr<std::string> ReferenceMaker::BuildWidened(const PrimFunc& func) {
+  if (builder_ == nullptr) {
+    ASSIGN_OR_RETURN(builder_, options_.builders());
+  }
+  const PrimFunc widened = WidenToFloat64(func);
+  ASSIGN_OR_RETURN(const Target host, Target::Parse("auto"));
+  BuildRequest spec{.workload_text = Print(IRModule{{widened}}), .trace_json = kUnscheduled, .target = host.ToString(), .time_limit = options_.time_limit};
+  const StatusOr<Schedule> scheduled = DefaultSchedule(widened, host);
+  if (scheduled.ok()) spec.trace_json = scheduled->trace().ToJson();
+  BuildOutcome outcome = builder_->Build(spec);
+  const auto* failed = std::get_if<BuildFailed>(&outcome);
+  if (failed != nullptr && spec.trace_json != kUnscheduled) {  // Plain loops are slow, but there is little that they can break.
+    if (failed->kind == BuildFailed::Kind::kBroken) {
+      ASSIGN_OR_RETURN(builder_, options_.builders());
+    }
+    spec.trace_json = kUnscheduled;
+    outcome = builder_->Build(spec);
+    failed = std::get_if<BuildFailed>(&outcome);
+  }
+  if (failed == nullptr) return std::move(std::get<BuiltModule>(outcome).bytes);
+  if (failed->kind == BuildFailed::Kind::kBroken) builder_.reset();
+  return FailedPrecondition(fmt::format("build the float64 reference of {}: {}", func.name, failed->message));
+}
+
+}  // namespace lathe

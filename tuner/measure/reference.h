@@ -1,0 +1,59 @@
+// What a workload's outputs should be: its own unscheduled function, widened to float64, compiled for this machine and run once per
+// (workload, seed) in a process of its own. Candidates are compared with it before their time counts.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+#include "support/clock.h"
+#include "support/digest.h"
+#include "support/status.h"
+#include "tuner/worker/builder.h"
+
+namespace lathe {
+
+// The outputs as a blob: raw float64, one buffer after the other in parameter order.
+struct Reference {
+  Digest blob;
+  int64_t size_bytes = 0;
+  std::vector<double> tolerances;  // Largest |out - ref| that is right, one per output.
+};
+
+// The blobs that references are kept in. Thread-safe.
+class ReferenceBlobs {
+ public:
+  virtual ~ReferenceBlobs() = default;
+  virtual StatusOr<Digest> PutBlob(std::string_view content) = 0;
+  virtual bool HasBlob(const Digest& digest, int64_t size_bytes) = 0;
+};
+
+struct ReferenceOptions {
+  std::string directory;          // For the table of references and files in the making; created if needed.
+  std::string program;            // lathe-evaluate; empty: the one beside the running program.
+  BuilderFactory builders;
+  Duration time_limit = std::chrono::seconds(120);
+  int64_t memory_limit_bytes = int64_t{4} << 30;
+};
+
+// Not thread-safe: one thread makes references; its children end with it.
+class ReferenceMaker {
+ public:
+  // `blobs` must outlive the maker.
+  ReferenceMaker(ReferenceOptions options, ReferenceBlobs& blobs);
+  ~ReferenceMaker();
+  // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing finite).
+  StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed);
+
+ private:
+  StatusOr<std::string> Compute(const PrimFunc& func, uint64_t seed);
+  StatusOr<std::string> BuildWidened(const PrimFunc& func);
+
+  const ReferenceOptions options_;
+  ReferenceBlobs& blobs_;
+  std::unique_ptr<Builder> builder_;
+};
+
+}  // namespace lathe
