@@ -1,6 +1,7 @@
 // Answers the calls of lathe.v1 from a TuningCore: decode, ask, encode. Used by the gRPC shells and, without a server, by the command line.
 #pragma once
 
+#include "support/clock.h"
 #include "tuner/service/api.h"
 #include "tuner/service/tuning_core.h"
 
@@ -9,7 +10,8 @@ namespace lathe {
 class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
  public:
   // `poll` is how long WatchJob waits before it looks for news again.
-  explicit CoreApi(TuningCore& core, Duration poll = std::chrono::milliseconds(100)) : core_(core), poll_(poll) {}
+  explicit CoreApi(TuningCore& core, Duration poll = std::chrono::milliseconds(100), Clock& clock = SystemClock())
+      : core_(core), poll_(poll), clock_(clock) {}
 
   StatusOr<v1::SubmitJobResponse> SubmitJob(const v1::SubmitJobRequest& request) override;
   StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request) override;
@@ -41,6 +43,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
 
   TuningCore& core_;
   const Duration poll_;
+  Clock& clock_;
 };
 
 }  // namespace lathe

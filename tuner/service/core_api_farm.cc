@@ -9,12 +9,13 @@
 namespace lathe {
 
 StatusOr<v1::ListDevicesResponse> CoreApi::ListDevices(const v1::ListDevicesRequest& request) {
-  ASSIGN_OR_RETURN(std::vector<DeviceView> devices, core_.ListDevices());
+  ASSIGN_OR_RETURN(std::vector<DeviceRow> devices, core_.store().ListDevices());
   ASSIGN_OR_RETURN(const std::vector<LeaseRow> granted, core_.store().ListGrantedLeases());
-  std::sort(devices.begin(), devices.end(), [](const DeviceView& a, const DeviceView& b) { return a.row.name < b.row.name; });
+  std::sort(devices.begin(), devices.end(), [](const DeviceRow& a, const DeviceRow& b) { return a.name < b.name; });
   v1::ListDevicesResponse response;
-  for (const DeviceView& device : devices) {
-    if (request.key().empty() || request.key() == device.row.device_class) *response.add_devices() = ToMessage(device, granted);
+  for (const DeviceRow& device : devices) {
+    if (!request.key().empty() && request.key() != device.device_class) continue;
+    *response.add_devices() = ToMessage(device, granted, clock_.UnixNanos());
   }
   return response;
 }

@@ -14,21 +14,21 @@ namespace {
 
 constexpr int kMaxQueries = 1000;
 
-StatusOr<TuningKey> ReadKey(const v1::BestQuery& query, int index, const KeyDefaults& defaults) {
+StatusOr<Digest> ReadWorkloadOf(const v1::BestQuery& query, const std::string& place) {
+  if (query.workload_case() != v1::BestQuery::kText) return ReadDigest(place + ".digest", query.digest());
+  ASSIGN_OR_RETURN(const Workload workload, ReadWorkload(place + ".text", query.text()));
+  return workload.digest;
+}
+
+StatusOr<TuningKey> ReadKey(const v1::BestQuery& query, int index) {
   const std::string place = fmt::format("queries[{}]", index);
-  TuningKey key;
-  if (query.workload_case() == v1::BestQuery::kText) {
-    ASSIGN_OR_RETURN(const Workload workload, ReadWorkload(place + ".text", query.text()));
-    key.workload = workload.digest;
-  } else {
-    ASSIGN_OR_RETURN(key.workload, ReadDigest(place + ".digest", query.digest()));
-  }
-  ASSIGN_OR_RETURN(key.target, ReadName(place + ".target", query.target(), 4096));
-  ASSIGN_OR_RETURN(key.device_class, ReadName(place + ".device_key", query.device_key(), 64));
-  ASSIGN_OR_RETURN(key.policy_version, ReadCount(place + ".policy_version", query.policy_version()));
-  if (key.policy_version == 0) key.policy_version = defaults.policy_version;
-  key.cache_regime = query.cache_regime().empty() ? defaults.cache_regime : query.cache_regime();
-  key.codegen_version = defaults.codegen_version;
+  ASSIGN_OR_RETURN(const Digest workload, ReadWorkloadOf(query, place));
+  ASSIGN_OR_RETURN(std::string target, ReadName(place + ".target", query.target(), 4096));
+  ASSIGN_OR_RETURN(std::string device_key, ReadName(place + ".device_key", query.device_key(), 64));
+  ASSIGN_OR_RETURN(const int64_t policy_version, ReadCount(place + ".policy_version", query.policy_version()));
+  TuningKey key = KeyFor(workload, std::move(target), std::move(device_key));
+  if (policy_version > 0) key.policy_version = policy_version;
+  if (!query.cache_regime().empty()) key.cache_regime = query.cache_regime();
   if (!query.codegen_version().empty()) {
     ASSIGN_OR_RETURN(key.codegen_version, CodegenVersion::Parse(query.codegen_version()));
   }
@@ -41,10 +41,9 @@ StatusOr<v1::QueryBestResponse> CoreApi::QueryBest(const v1::QueryBestRequest& r
   if (request.queries().empty() || request.queries_size() > kMaxQueries) {
     return InvalidArgument(fmt::format("queries: {} given, 1 to {} required", request.queries_size(), kMaxQueries));
   }
-  const KeyDefaults defaults = core_.key_defaults();
   std::vector<TuningKey> keys;
   for (int i = 0; i < request.queries_size(); ++i) {
-    ASSIGN_OR_RETURN(TuningKey key, ReadKey(request.queries(i), i, defaults));
+    ASSIGN_OR_RETURN(TuningKey key, ReadKey(request.queries(i), i));
     keys.push_back(std::move(key));
   }
   ASSIGN_OR_RETURN(const std::vector<BestAnswer> answers, core_.store().QueryBest(keys));
@@ -82,7 +81,7 @@ StatusOr<v1::FindWorkloadResponse> CoreApi::FindWorkload(const v1::FindWorkloadR
 
 StatusOr<v1::ImportRecordsResponse> CoreApi::ImportRecords(const v1::ImportRecordsRequest& request) {
   std::istringstream lines(request.lines());
-  ASSIGN_OR_RETURN(const TransferCounts counts, lathe::ImportRecords(core_.store(), lines, SystemClock().UnixNanos()));
+  ASSIGN_OR_RETURN(const TransferCounts counts, lathe::ImportRecords(core_.store(), lines, clock_.UnixNanos()));
   v1::ImportRecordsResponse response;
   response.set_workloads(counts.workloads);
   response.set_records(counts.records);

@@ -6,6 +6,7 @@
 
 #include "support/status_macros.h"
 #include "tuner/service/core_api.h"
+#include "tuner/service/device_target.h"
 #include "tuner/service/request_fields.h"
 #include "tuner/service/row_messages.h"
 
@@ -18,12 +19,26 @@ constexpr size_t kPageBytes = kMaxMessageBytes / 2;
 constexpr int kHistoryLimit = 20'000;
 constexpr int64_t kMostTrials = 1'000'000'000;
 
-StatusOr<JobRequest::Task> ReadTask(const v1::TaskSpec& spec, int index) {
-  JobRequest::Task task;
+// What the whole request says about each task's budget; 0: nothing.
+StatusOr<int64_t> DefaultBudget(const v1::SubmitJobRequest& request) {
+  ASSIGN_OR_RETURN(const int64_t trials, ReadCount("trials", request.trials()));
+  ASSIGN_OR_RETURN(const int64_t per_task, ReadCount("trials_per_task", request.trials_per_task()));
+  ASSIGN_OR_RETURN(const int64_t time_limit, ReadCount("time_limit_ns", request.time_limit_ns()));
+  if (per_task > 0) return per_task;
+  if (trials > 0) return trials;
+  return time_limit > 0 ? kMostTrials : 0;
+}
+
+StatusOr<TaskRequest> ReadTask(const v1::TaskSpec& spec, int index, int64_t default_budget) {
+  TaskRequest task;
   ASSIGN_OR_RETURN(task.workload, ReadWorkload(fmt::format("tasks[{}].workload", index), spec.workload()));
   ASSIGN_OR_RETURN(task.weight, ReadCount(fmt::format("tasks[{}].weight", index), spec.weight()));
   ASSIGN_OR_RETURN(task.trial_budget, ReadCount(fmt::format("tasks[{}].trial_budget", index), spec.trial_budget()));
   task.weight = std::max<int64_t>(task.weight, 1);
+  if (task.trial_budget == 0) task.trial_budget = default_budget;
+  if (task.trial_budget == 0) {
+    return InvalidArgument(fmt::format("submit job: tasks[{}] has no budget; give trials, trials_per_task or time_limit_ns", index));
+  }
   task.trial_budget = std::min(task.trial_budget, kMostTrials);
   task.name = task.workload.name;
   if (!spec.name().empty()) {
@@ -32,45 +47,34 @@ StatusOr<JobRequest::Task> ReadTask(const v1::TaskSpec& spec, int index) {
   return task;
 }
 
-// Somebody must say when the job is over.
-Status CheckBudget(const JobRequest& job) {
-  if (job.trials > 0 || job.trials_per_task > 0 || job.time_limit > Duration::zero()) return OkStatus();
-  for (size_t i = 0; i < job.tasks.size(); ++i) {
-    if (job.tasks[i].trial_budget == 0) {
-      return InvalidArgument(fmt::format("submit job: tasks[{}] has no budget; give trials, trials_per_task or time_limit_ns", i));
-    }
-  }
-  return OkStatus();
-}
-
-StatusOr<JobRequest> ReadJob(const v1::SubmitJobRequest& request) {
-  JobRequest job;
-  ASSIGN_OR_RETURN(job.request_id, ReadName("request_id", request.request_id(), 128));
-  ASSIGN_OR_RETURN(job.name, ReadName("name", request.name(), 256));
-  ASSIGN_OR_RETURN(job.target, ReadName("target", request.target(), 4096));
-  ASSIGN_OR_RETURN(job.device_key, ReadName("device_key", request.device_key(), 64));
-  ASSIGN_OR_RETURN(job.trials, ReadCount("trials", request.trials()));
-  ASSIGN_OR_RETURN(job.trials_per_task, ReadCount("trials_per_task", request.trials_per_task()));
-  ASSIGN_OR_RETURN(const int64_t time_limit, ReadCount("time_limit_ns", request.time_limit_ns()));
-  job.trials = std::min(job.trials, kMostTrials);
-  job.trials_per_task = std::min(job.trials_per_task, kMostTrials);
-  job.time_limit = Duration(time_limit);
-  job.fresh = request.fresh();
-  job.seed = request.seed();
+StatusOr<std::vector<TaskRequest>> ReadTasks(const v1::SubmitJobRequest& request) {
   if (request.tasks().empty() || request.tasks_size() > kMaxTasks) {
     return InvalidArgument(fmt::format("tasks: {} given, 1 to {} required", request.tasks_size(), kMaxTasks));
   }
+  ASSIGN_OR_RETURN(const int64_t default_budget, DefaultBudget(request));
+  std::vector<TaskRequest> tasks;
   std::map<Digest, int> seen;
   for (int i = 0; i < request.tasks_size(); ++i) {
-    ASSIGN_OR_RETURN(JobRequest::Task task, ReadTask(request.tasks(i), i));
+    ASSIGN_OR_RETURN(TaskRequest task, ReadTask(request.tasks(i), i, default_budget));
     const auto [first, is_new] = seen.emplace(task.workload.digest, i);
     if (!is_new) {
       return InvalidArgument(fmt::format("submit job: tasks[{}] and tasks[{}] compute the same; send one of them with the weight of both",
                                          first->second, i));
     }
-    job.tasks.push_back(std::move(task));
+    tasks.push_back(std::move(task));
   }
-  RETURN_IF_ERROR(CheckBudget(job));
+  return tasks;
+}
+
+// All but the targets.
+StatusOr<JobRequest> ReadJob(const v1::SubmitJobRequest& request) {
+  JobRequest job;
+  ASSIGN_OR_RETURN(job.request_id, ReadName("request_id", request.request_id(), 128));
+  ASSIGN_OR_RETURN(job.name, ReadName("name", request.name(), 256));
+  ASSIGN_OR_RETURN(job.device_key, ReadName("device_key", request.device_key(), 64));
+  ASSIGN_OR_RETURN(job.tasks, ReadTasks(request));
+  job.spec = {.total_trials = std::min(request.trials(), kMostTrials), .time_limit = Duration(request.time_limit_ns()),
+              .is_fresh = request.fresh(), .seed = request.seed()};
   return job;
 }
 
@@ -131,7 +135,10 @@ StatusOr<v1::Job> CoreApi::DescribeJob(const JobRow& row) {
 }
 
 StatusOr<v1::SubmitJobResponse> CoreApi::SubmitJob(const v1::SubmitJobRequest& request) {
-  ASSIGN_OR_RETURN(const JobRequest job, ReadJob(request));
+  ASSIGN_OR_RETURN(JobRequest job, ReadJob(request));
+  ASSIGN_OR_RETURN(const std::string target, ReadName("target", request.target(), 4096));
+  ASSIGN_OR_RETURN(const std::string canonical, ResolveTarget(target, job.device_key, core_.store()));
+  for (TaskRequest& task : job.tasks) task.target = canonical;
   ASSIGN_OR_RETURN(const CreatedJob created, core_.SubmitJob(job));
   v1::SubmitJobResponse response;
   response.set_created(created.created);

@@ -1,6 +1,16 @@
 #include "tuner/service/row_messages.h"
 
+#include "tracker/device_registry.h"
+
 namespace lathe {
+namespace {
+
+v1::DeviceState StateAfterSilence(Duration silence) {
+  if (silence < kSuspectAfter) return v1::DEVICE_STATE_ONLINE;
+  return silence < kLostAfter ? v1::DEVICE_STATE_SUSPECT : v1::DEVICE_STATE_LOST;
+}
+
+}  // namespace
 
 v1::TuningKey ToMessage(const TuningKey& key) {
   v1::TuningKey message;
@@ -123,19 +133,17 @@ v1::JobEvent ToMessage(const EventRow& event) {
   return message;
 }
 
-v1::Device ToMessage(const DeviceView& device, std::span<const LeaseRow> granted) {
+v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns) {
   v1::Device message;
-  message.set_name(device.row.name);
-  message.set_key(device.row.device_class);
-  if (device.state == DeviceState::kOnline) message.set_state(v1::DEVICE_STATE_ONLINE);
-  if (device.state == DeviceState::kSuspect) message.set_state(v1::DEVICE_STATE_SUSPECT);
-  if (device.state == DeviceState::kLost) message.set_state(v1::DEVICE_STATE_LOST);
-  message.set_epoch(device.row.epoch);
-  message.set_facts(device.row.facts);
-  message.set_registered_unix_ns(device.row.registered_unix_ns);
-  message.set_last_seen_unix_ns(device.row.last_seen_unix_ns);
+  message.set_name(device.name);
+  message.set_key(device.device_class);
+  message.set_state(StateAfterSilence(Duration(now_unix_ns - device.last_seen_unix_ns)));
+  message.set_epoch(device.epoch);
+  message.set_facts(device.facts);
+  message.set_registered_unix_ns(device.registered_unix_ns);
+  message.set_last_seen_unix_ns(device.last_seen_unix_ns);
   for (const LeaseRow& lease : granted) {
-    if (lease.device_id != device.row.id) continue;
+    if (lease.device_id != device.id) continue;
     message.set_lease_holder(lease.holder);
     message.set_lease_expires_unix_ns(lease.expires_unix_ns);
   }

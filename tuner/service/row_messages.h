@@ -19,6 +19,7 @@ v1::Job ToMessage(const JobRow& job);                               // Without t
 v1::Task ToMessage(const TaskRow& task, const TaskCounts& counts);  // Without what its key knows.
 v1::Trial ToMessage(const TrialRow& trial, bool with_trace);
 v1::JobEvent ToMessage(const EventRow& event);
-v1::Device ToMessage(const DeviceView& device, std::span<const LeaseRow> granted);  // `granted`: of all devices.
+// `granted`: of all devices. Whether a device is online follows from when it was last seen.
+v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns);
 
 }  // namespace lathe
