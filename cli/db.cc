@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/exit_code.h"
-#include "cli/parse_flags.h"
+#include "cli/report_error.h"
+#include "cli/database_path.h"
 #include "cli/place.h"
 #include "cli/verbs.h"
 #include "support/clock.h"
@@ -97,7 +97,7 @@ StatusOr<TransferCounts> ImportFrom(std::istream& in, const Place& place) {
     ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
     return ImportThrough(ConnectToServer(server)->schedules(), in);
   }
-  const std::string database = DatabasePath(place);
+  const std::string database = DatabasePath(place.database);
   const StatusOr<Endpoint> owner = OwnerEndpoint(database);
   if (owner.ok() && SomebodyListens(owner->unix_path)) {
     return ImportThrough(ConnectToServer(*owner)->schedules(), in);
@@ -118,30 +118,39 @@ StatusOr<TransferCounts> Import(const std::string& path, const Place& place) {
   return counts;
 }
 
-}  // namespace
-
-int RunDb(int argc, char** argv) {
-  CLI::App app("Copies records out of a database and into another", "lathe db");
-  app.require_subcommand(1);
+struct DbOptions {
   Place place;
   std::string out = "-", in;
-  CLI::App* export_verb = app.add_subcommand("export", "writes every workload and record as JSON lines");
-  export_verb->add_option("file", out, "where to; -: stdout")->capture_default_str();
-  export_verb->add_option("--db", place.database, "the database file");
-  CLI::App* import_verb = app.add_subcommand("import", "merges what `db export` wrote; twice is harmless");
-  import_verb->add_option("file", in, "what to read; -: stdin")->required();
-  AddPlaceFlags(*import_verb, place);
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  if (export_verb->parsed()) {
-    const StatusOr<TransferCounts> counts = Export(DatabasePath(place), out);
-    if (!counts.ok()) return Fail(counts.status());
-    fmt::print(stderr, "lathe: {} workloads and {} records written\n", counts->workloads, counts->records);
-    return kExitOk;
-  }
-  const StatusOr<TransferCounts> counts = Import(in, place);
-  if (!counts.ok()) return Fail(counts.status());
+};
+
+int RunExport(const DbOptions& options) {
+  const StatusOr<TransferCounts> counts = Export(DatabasePath(options.place.database), options.out);
+  if (!counts.ok()) return ReportError(counts.status());
+  fmt::print(stderr, "lathe: {} workloads and {} records written\n", counts->workloads, counts->records);
+  return kExitOk;
+}
+
+int RunImport(const DbOptions& options) {
+  const StatusOr<TransferCounts> counts = Import(options.in, options.place);
+  if (!counts.ok()) return ReportError(counts.status());
   fmt::print(stderr, "lathe: {} workloads and {} records read, {} of them new\n", counts->workloads, counts->records, counts->new_records);
   return kExitOk;
+}
+
+}  // namespace
+
+void AddDb(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<DbOptions>();
+  CLI::App* verb = app.add_subcommand("db", "Copy records out of a database and into another");
+  verb->require_subcommand(1);
+  CLI::App* out = verb->add_subcommand("export", "Write every workload and record as JSON lines");
+  out->add_option("FILE", options->out, "where to; -: stdout")->capture_default_str();
+  out->add_option("--db", options->place.database, "the database file");
+  out->callback([options, &exit_code] { exit_code = RunExport(*options); });
+  CLI::App* in = verb->add_subcommand("import", "Merge what `db export` wrote; twice is harmless");
+  in->add_option("FILE", options->in, "what to read; -: stdin")->required();
+  AddPlaceFlags(*in, options->place);
+  in->callback([options, &exit_code] { exit_code = RunImport(*options); });
 }
 
 }  // namespace lathe

@@ -2,13 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 #include "cli/message_json.h"
-#include "cli/parse_flags.h"
 #include "cli/session.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
+#include "support/clock.h"
 
 namespace lathe {
 namespace {
@@ -27,7 +27,7 @@ std::string Describe(const std::string& facts) {
 }
 
 void Print(const v1::ListDevicesResponse& response) {
-  Table table({"NAME", "KEY", "STATE", "LENT TO", "LAST SEEN", "WHAT"});
+  TextTable table({"NAME", "KEY", "STATE", "LENT TO", "LAST SEEN", "WHAT"});
   const int64_t now = SystemClock().UnixNanos();
   for (const v1::Device& device : response.devices()) {
     table.Add({device.name(), device.key(), std::string(DeviceStateText(device.state())), device.lease_holder(),
@@ -40,24 +40,20 @@ void Print(const v1::ListDevicesResponse& response) {
   }
 }
 
-}  // namespace
-
-int RunDevices(int argc, char** argv) {
-  CLI::App app("Lists devices, whether they are online, and who uses them", "lathe devices");
+struct DevicesOptions {
   Place place;
-  v1::ListDevicesRequest request;
   std::string key;
   bool as_json = false;
-  app.add_option("--key", key, "only devices with this key");
-  app.add_flag("--json", as_json, "machine-readable (docs/formats/cli_json.md)");
-  AddPlaceFlags(app, place);
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  StatusOr<Session> session = Session::Open(place, Access::kLive);
-  if (!session.ok()) return Fail(session.status());
-  request.set_key(key);
+};
+
+int Run(const DevicesOptions& options) {
+  StatusOr<Session> session = Session::Open(options.place, Access::kLive);
+  if (!session.ok()) return ReportError(session.status());
+  v1::ListDevicesRequest request;
+  request.set_key(options.key);
   const StatusOr<v1::ListDevicesResponse> response = session->farm().ListDevices(request);
-  if (!response.ok()) return Fail(response.status());
-  if (!as_json) {
+  if (!response.ok()) return ReportError(response.status());
+  if (!options.as_json) {
     Print(*response);
     return kExitOk;
   }
@@ -65,6 +61,17 @@ int RunDevices(int argc, char** argv) {
   for (const v1::Device& device : response->devices()) json["devices"].push_back(ToJson(device));
   PrintJson(json);
   return kExitOk;
+}
+
+}  // namespace
+
+void AddDevices(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<DevicesOptions>();
+  CLI::App* verb = app.add_subcommand("devices", "List devices, whether they are online, and who uses them");
+  verb->add_option("--key", options->key, "only devices with this key");
+  verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
+  AddPlaceFlags(*verb, options->place);
+  verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace lathe

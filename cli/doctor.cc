@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 #include "cli/golden_kernel.h"
 #include "cli/machine_checks.h"
 #include "cli/message_json.h"
-#include "cli/parse_flags.h"
+#include "cli/database_path.h"
 #include "cli/place.h"
 #include "cli/program_folder.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/verbs.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/service/unix_socket.h"
@@ -65,23 +65,19 @@ void Print(const std::vector<Check>& checks) {
   }
 }
 
-}  // namespace
-
-int RunDoctor(int argc, char** argv) {
-  CLI::App app("Says what is missing here and what disturbs measuring; exit code 1 if something cannot work", "lathe doctor");
-  Place place;
+struct DoctorOptions {
+  std::string database;
   bool as_json = false, is_quick = false;
-  app.add_option("--db", place.database, "the database file");
-  app.add_flag("--quick", is_quick, "without building and running a kernel");
-  app.add_flag("--json", as_json, "machine-readable (docs/formats/cli_json.md)");
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  const std::string database = DatabasePath(place);
+};
+
+int Run(const DoctorOptions& options) {
+  const std::string database = DatabasePath(options.database);
   std::vector<Check> checks = {CheckPrograms()};
   for (Check& check : JudgeMachine(ReadMachine("/", std::filesystem::path(database).parent_path().string()))) checks.push_back(std::move(check));
   checks.push_back(CheckDatabase(database));
   checks.push_back(CheckOwner(database));
-  if (!is_quick && checks.front().verdict == Verdict::kOk) checks.push_back(CheckGoldenKernel(ProgramFolder()));
-  if (as_json) {
+  if (!options.is_quick && checks.front().verdict == Verdict::kOk) checks.push_back(CheckGoldenKernel(ProgramFolder()));
+  if (options.as_json) {
     PrintJson(ToJson(checks));
   } else {
     Print(checks);
@@ -90,6 +86,17 @@ int RunDoctor(int argc, char** argv) {
     if (check.verdict == Verdict::kProblem) return kExitFailed;
   }
   return kExitOk;
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<DoctorOptions>();
+  CLI::App* verb = app.add_subcommand("doctor", "Say what is missing here and what disturbs measuring");
+  verb->add_option("--db", options->database, "the database file");
+  verb->add_flag("--quick", options->is_quick, "without building and running a kernel");
+  verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
+  verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace lathe

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/message_json.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/time_text.h"
 
 namespace lathe {
@@ -12,7 +12,7 @@ std::string RenderJob(const v1::Job& job) {
   std::string text = fmt::format("job {}  {}  {}", job.id(), job.name(), JobStateText(job.state()));
   if (!job.detail().empty()) text += fmt::format(": {}", job.detail());
   text += '\n';
-  Table table({"TASK", "STATE", ">CALLS", ">TRIALS", ">OPEN", ">FAILED", ">BEST", "WORKLOAD"});
+  TextTable table({"TASK", "STATE", ">CALLS", ">TRIALS", ">OPEN", ">FAILED", ">BEST", "WORKLOAD"});
   for (const v1::Task& task : job.tasks()) {
     int64_t with_time = 0;
     for (const v1::StateCount& count : task.counts()) {

@@ -2,12 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
-#include "cli/parse_flags.h"
 #include "cli/session.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "support/status_macros.h"
@@ -30,7 +29,7 @@ StatusOr<std::vector<v1::Job>> ListAll(TuningApi& tuning) {
 Status ShowAll(TuningApi& tuning, bool as_json) {
   ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs, ListAll(tuning));
   nlohmann::ordered_json json = {{"jobs", nlohmann::ordered_json::array()}};
-  Table table({">JOB", "STATE", "CREATED (UTC)", "NAME", "DETAIL"});
+  TextTable table({">JOB", "STATE", "CREATED (UTC)", "NAME", "DETAIL"});
   for (const v1::Job& job : jobs) {
     json["jobs"].push_back(ToJson(job, /*with_tasks=*/false));
     table.Add({std::to_string(job.id()), std::string(JobStateText(job.state())), FormatUtc(job.created_unix_ns()), Shorten(job.name(), 40),
@@ -58,21 +57,29 @@ Status ShowOne(TuningApi& tuning, int64_t job_id, bool as_json) {
   return OkStatus();
 }
 
-}  // namespace
-
-int RunJobs(int argc, char** argv) {
-  CLI::App app("Lists jobs, or shows one with its tasks", "lathe jobs");
+struct JobsOptions {
   Place place;
   int64_t job_id = 0;
   bool as_json = false;
-  app.add_option("job", job_id, "only this job")->check(CLI::PositiveNumber);
-  app.add_flag("--json", as_json, "machine-readable (docs/formats/cli_json.md)");
-  AddPlaceFlags(app, place);
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  StatusOr<Session> session = Session::Open(place, Access::kRead);
-  if (!session.ok()) return Fail(session.status());
-  const Status status = job_id > 0 ? ShowOne(session->tuning(), job_id, as_json) : ShowAll(session->tuning(), as_json);
-  return status.ok() ? kExitOk : Fail(status);
+};
+
+int Run(const JobsOptions& options) {
+  StatusOr<Session> session = Session::Open(options.place, Access::kRead);
+  if (!session.ok()) return ReportError(session.status());
+  const Status status =
+      options.job_id > 0 ? ShowOne(session->tuning(), options.job_id, options.as_json) : ShowAll(session->tuning(), options.as_json);
+  return status.ok() ? kExitOk : ReportError(status);
+}
+
+}  // namespace
+
+void AddJobs(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<JobsOptions>();
+  CLI::App* verb = app.add_subcommand("jobs", "List jobs, or show one with its tasks");
+  verb->add_option("JOB", options->job_id, "only this job")->check(CLI::PositiveNumber);
+  verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
+  AddPlaceFlags(*verb, options->place);
+  verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace lathe

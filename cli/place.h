@@ -19,8 +19,6 @@ struct Place {
 
 // --server HOST:PORT|unix:PATH and --db FILE.
 void AddPlaceFlags(CLI::App& app, Place& place);
-// --db, else $LATHE_DB, else ${XDG_DATA_HOME:-~/.local/share}/lathe/lathe.db.
-std::string DatabasePath(const Place& place);
 // Where the owner of a database listens: FILE.sock.
 StatusOr<Endpoint> OwnerEndpoint(const std::string& database);
 

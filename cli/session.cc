@@ -1,5 +1,7 @@
 #include "cli/session.h"
 
+#include "cli/database_path.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -33,7 +35,7 @@ StatusOr<Session> Session::Open(const Place& place, Access access) {
     parts->connection = ConnectToServer(server);
     return Session(std::move(parts));
   }
-  const std::string path = DatabasePath(place);
+  const std::string path = DatabasePath(place.database);
   const StatusOr<Endpoint> owner = OwnerEndpoint(path);
   if (access != Access::kRead && owner.ok() && SomebodyListens(owner->unix_path)) {
     parts->connection = ConnectToServer(*owner);

@@ -7,11 +7,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 #include "cli/message_json.h"
-#include "cli/parse_flags.h"
 #include "cli/session.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "compiler/script/canonical.h"
@@ -87,7 +86,7 @@ StatusOr<std::vector<Shown>> Collect(const std::string& what, const Place& place
 
 void Print(const Shown& shown) {
   std::printf("%s  %s\n\n%s\n", shown.workload.name().c_str(), HexOf(shown.workload.digest()).c_str(), shown.workload.text().c_str());
-  Table table({"DEVICE", ">BEST", "STATUS", "CODEGEN", "TARGET"});
+  TextTable table({"DEVICE", ">BEST", "STATUS", "CODEGEN", "TARGET"});
   for (const v1::Record& record : shown.best) {
     table.Add({record.key().device_key(), FormatNs(record.timings().median_ns()), record.status(), record.key().codegen_version(),
                record.key().target()});
@@ -95,29 +94,36 @@ void Print(const Shown& shown) {
   std::printf("%s\n", table.empty() ? "no schedule is known" : table.Render().c_str());
 }
 
-}  // namespace
-
-int RunShow(int argc, char** argv) {
-  CLI::App app("Shows the workloads of a file, or the one with that hash, and the best schedules known", "lathe show");
+struct ShowOptions {
   Place place;
   std::string what;
   bool as_json = false;
-  app.add_option("what", what, "FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")->required();
-  app.add_flag("--json", as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
-  AddPlaceFlags(app, place);
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  const StatusOr<std::vector<Shown>> all = Collect(what, place);
-  if (!all.ok()) return Fail(all.status());
+};
+
+int Run(const ShowOptions& options) {
+  const StatusOr<std::vector<Shown>> all = Collect(options.what, options.place);
+  if (!all.ok()) return ReportError(all.status());
   nlohmann::ordered_json json = {{"workloads", nlohmann::ordered_json::array()}};
   for (const Shown& shown : *all) {
     nlohmann::ordered_json best = nlohmann::ordered_json::array();
     for (const v1::Record& record : shown.best) best.push_back(ToJson(record));
     json["workloads"].push_back({{"name", shown.workload.name()}, {"workload", HexOf(shown.workload.digest())},
                                  {"text", shown.workload.text()}, {"best", std::move(best)}});
-    if (!as_json) Print(shown);
+    if (!options.as_json) Print(shown);
   }
-  if (as_json) PrintJson(json);
+  if (options.as_json) PrintJson(json);
   return kExitOk;
+}
+
+}  // namespace
+
+void AddShow(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* verb = app.add_subcommand("show", "Show the workloads of a file, or one by its hash, and the best schedules known");
+  verb->add_option("WHAT", options->what, "FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")->required();
+  verb->add_flag("--json", options->as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
+  AddPlaceFlags(*verb, options->place);
+  verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace lathe

@@ -4,12 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 #include "cli/failure_groups.h"
 #include "cli/message_json.h"
-#include "cli/parse_flags.h"
 #include "cli/session.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "support/status_macros.h"
@@ -29,7 +28,7 @@ StatusOr<std::vector<v1::Trial>> ListAll(TuningApi& tuning, v1::ListTrialsReques
 }
 
 void PrintTrials(const std::vector<v1::Trial>& trials) {
-  Table table({">TRIAL", ">TASK", "STATE", ">MEDIAN", ">ATTEMPT", "WORDS"});
+  TextTable table({">TRIAL", ">TASK", "STATE", ">MEDIAN", ">ATTEMPT", "WORDS"});
   for (const v1::Trial& trial : trials) {
     table.Add({std::to_string(trial.id()), std::to_string(trial.task_id()), trial.state(), FormatNs(trial.median_ns()),
                std::to_string(trial.attempt()), Shorten(trial.error(), 80)});
@@ -66,38 +65,45 @@ nlohmann::ordered_json ToJson(const std::vector<FailureGroup>& groups) {
   return json;
 }
 
-}  // namespace
-
-int RunTrials(int argc, char** argv) {
-  CLI::App app("Lists the trials of a job, or groups its failures by reason", "lathe trials");
+struct TrialsOptions {
   Place place;
   int64_t job_id = 0;
   bool only_failed = false, with_traces = false, as_json = false;
-  app.add_option("job", job_id, "the job")->required()->check(CLI::PositiveNumber);
-  app.add_flag("--failed", only_failed, "only failures, grouped by reason, with the compiler's or runner's words");
-  app.add_flag("--traces", with_traces, "with the schedule traces (in --json)");
-  app.add_flag("--json", as_json, "machine-readable (docs/formats/cli_json.md)");
-  AddPlaceFlags(app, place);
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  StatusOr<Session> session = Session::Open(place, Access::kRead);
-  if (!session.ok()) return Fail(session.status());
+};
+
+int Run(const TrialsOptions& options) {
+  StatusOr<Session> session = Session::Open(options.place, Access::kRead);
+  if (!session.ok()) return ReportError(session.status());
   v1::ListTrialsRequest request;
-  request.set_job_id(job_id);
-  request.set_only_failed(only_failed);
-  request.set_with_traces(with_traces);
+  request.set_job_id(options.job_id);
+  request.set_only_failed(options.only_failed);
+  request.set_with_traces(options.with_traces);
   const StatusOr<std::vector<v1::Trial>> trials = ListAll(session->tuning(), request);
-  if (!trials.ok()) return Fail(trials.status());
-  if (as_json) {
-    nlohmann::ordered_json json = {{"job_id", job_id}, {"trials", nlohmann::ordered_json::array()}};
+  if (!trials.ok()) return ReportError(trials.status());
+  if (options.as_json) {
+    nlohmann::ordered_json json = {{"job_id", options.job_id}, {"trials", nlohmann::ordered_json::array()}};
     for (const v1::Trial& trial : *trials) json["trials"].push_back(ToJson(trial));
-    if (only_failed) json["failures"] = ToJson(GroupFailures(*trials));
+    if (options.only_failed) json["failures"] = ToJson(GroupFailures(*trials));
     PrintJson(json);
-  } else if (only_failed) {
+  } else if (options.only_failed) {
     PrintFailures(GroupFailures(*trials));
   } else {
     PrintTrials(*trials);
   }
   return kExitOk;
+}
+
+}  // namespace
+
+void AddTrials(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<TrialsOptions>();
+  CLI::App* verb = app.add_subcommand("trials", "List what a job tried, or why some of it failed");
+  verb->add_option("JOB", options->job_id, "the job")->required()->check(CLI::PositiveNumber);
+  verb->add_flag("--failed", options->only_failed, "only failures, grouped by reason, with the compiler's or runner's words");
+  verb->add_flag("--traces", options->with_traces, "with the schedule traces (in --json)");
+  verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
+  AddPlaceFlags(*verb, options->place);
+  verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace lathe

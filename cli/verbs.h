@@ -1,19 +1,23 @@
-// The verbs of `lathe`: one file each. Each parses its own flags (argv[0] is the verb), writes data on stdout and the rest on stderr, and
-// returns the exit code.
+// The verbs of `lathe`: each adds its subcommand and, when chosen, sets the exit code.
 #pragma once
+
+namespace CLI {
+class App;
+}
 
 namespace lathe {
 
-int RunJobs(int argc, char** argv);
-int RunWatch(int argc, char** argv);
-int RunCancel(int argc, char** argv);
-int RunTrials(int argc, char** argv);
-int RunShow(int argc, char** argv);
-int RunDevices(int argc, char** argv);
-int RunDb(int argc, char** argv);
-int RunDoctor(int argc, char** argv);
-int RunDevice(int argc, char** argv);
-int RunWorker(int argc, char** argv);
-int RunUp(int argc, char** argv);
+// Documented in docs/formats/cli_json.md; scripts rely on them.
+enum ExitCode : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitMiss = 3, kExitUnavailable = 4, kExitTimeout = 6, kExitInterrupted = 130 };
+
+void AddJobs(CLI::App& app, int& exit_code);
+void AddWatch(CLI::App& app, int& exit_code);
+void AddCancel(CLI::App& app, int& exit_code);
+void AddTrials(CLI::App& app, int& exit_code);
+void AddShow(CLI::App& app, int& exit_code);
+void AddDevices(CLI::App& app, int& exit_code);
+void AddDevice(CLI::App& app, int& exit_code);
+void AddDb(CLI::App& app, int& exit_code);
+void AddDoctor(CLI::App& app, int& exit_code);
 
 }  // namespace lathe

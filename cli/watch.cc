@@ -5,12 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
-#include "cli/parse_flags.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
+#include "support/clock.h"
 
 namespace lathe {
 namespace {
@@ -49,38 +49,45 @@ void StopWatching(int) {
   _exit(kExitInterrupted);
 }
 
-}  // namespace
-
-int RunWatch(int argc, char** argv) {
-  CLI::App app("Follows a job to its end; exit code 0 if it is DONE, 1 if it FAILED or was CANCELLED", "lathe watch");
+struct WatchOptions {
   Place place;
-  v1::WatchJobRequest request;
   int64_t job_id = 0, cursor = 0;
   bool as_json = false;
-  app.add_option("job", job_id, "the job")->required()->check(CLI::PositiveNumber);
-  app.add_option("--after", cursor, "show only what happened after this cursor")->check(CLI::NonNegativeNumber);
-  app.add_flag("--json", as_json, "one JSON document per line, as things happen (docs/formats/cli_json.md)");
-  AddPlaceFlags(app, place);
-  if (const auto ended = ParseFlags(app, argc, argv)) return *ended;
-  StatusOr<Session> session = Session::Open(place, Access::kRead);
-  if (!session.ok()) return Fail(session.status());
+};
+
+int Run(const WatchOptions& options) {
+  StatusOr<Session> session = Session::Open(options.place, Access::kRead);
+  if (!session.ok()) return ReportError(session.status());
   signal(SIGINT, StopWatching);
-  request.set_job_id(job_id);
-  request.set_after_cursor(cursor);
+  v1::WatchJobRequest request;
+  request.set_job_id(options.job_id);
+  request.set_after_cursor(options.cursor);
   v1::Job last;
   ProgressLine line;
   const Status status = session->tuning().WatchJob(request, [&](const v1::WatchJobResponse& update) {
     last = update.job();
-    if (as_json) {
+    if (options.as_json) {
       PrintUpdate(update);
     } else {
       line.Show(last, HasEnded(last));
     }
     return true;
   });
-  if (!status.ok()) return Fail(status);
-  if (!as_json) std::fputs(RenderJob(last).c_str(), stdout);
+  if (!status.ok()) return ReportError(status);
+  if (!options.as_json) std::fputs(RenderJob(last).c_str(), stdout);
   return last.state() == v1::JOB_STATE_DONE ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+void AddWatch(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<WatchOptions>();
+  CLI::App* verb = app.add_subcommand("watch", "Follow a job to its end; exit code 0 if it is DONE, else 1");
+  verb->add_option("JOB", options->job_id, "the job")->required()->check(CLI::PositiveNumber);
+  verb->add_option("--after", options->cursor, "only what happened after this cursor")->check(CLI::NonNegativeNumber);
+  verb->add_flag("--json", options->as_json, "one document per line, as things happen (docs/formats/cli_json.md)");
+  AddPlaceFlags(*verb, options->place);
+  verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 
 }  // namespace lathe

@@ -172,7 +172,7 @@ TEST_F(TuningServiceTest, WatchesAJobToItsEnd) {
   });
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_EQ(last.state(), v1::JOB_STATE_DONE);
-  EXPECT_EQ(last.tasks(0).best_ns(), 0);  // The scene's key is not this build's ... its own is what counts:
+  EXPECT_EQ(last.tasks(0).best_ns(), 5000);
   EXPECT_EQ(last.tasks(0).trials_done(), 1);
   EXPECT_TRUE(std::is_sorted(cursors.begin(), cursors.end()));
   EXPECT_EQ(cursors.size(), store->ReadEvents(0, scene.job_id, 1000)->size());
@@ -182,16 +182,16 @@ TEST_F(TuningServiceTest, ResumesAWatchFromItsCursor) {
   Scene scene(*store);
   scene.Measure(1, 5000);
   const std::vector<EventRow> events = *store->ReadEvents(0, scene.job_id, 1000);
-  ASSERT_GT(events.size(), 3u);
+  ASSERT_GE(events.size(), 3u);
   v1::WatchJobRequest request;
   request.set_job_id(scene.job_id);
-  request.set_after_cursor(events[2].cursor);
+  request.set_after_cursor(events[1].cursor);
   std::optional<int64_t> first;
   ASSERT_TRUE(connection->tuning().WatchJob(request, [&](const v1::WatchJobResponse& update) {
     first = update.events(0).cursor();
     return false;
   }).ok());
-  EXPECT_EQ(first, events[3].cursor);
+  EXPECT_EQ(first, events[2].cursor);
 }
 
 TEST_F(TuningServiceTest, GoesOnWatchingWhenTheServerWasRestarted) {

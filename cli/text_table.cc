@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include <algorithm>
 
@@ -25,19 +25,19 @@ std::string Shorten(const std::string& text, size_t width) {
   return result + "...";
 }
 
-Table::Table(std::vector<std::string> headings) : headings_(std::move(headings)) {
+TextTable::TextTable(std::vector<std::string> headings) : headings_(std::move(headings)) {
   for (std::string& heading : headings_) {
     is_right_.push_back(heading.starts_with('>'));
     if (is_right_.back()) heading.erase(0, 1);
   }
 }
 
-void Table::Add(std::vector<std::string> cells) {
+void TextTable::Add(std::vector<std::string> cells) {
   cells.resize(headings_.size());
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::Render() const {
+std::string TextTable::Render() const {
   std::vector<size_t> widths;
   for (size_t i = 0; i < headings_.size(); ++i) {
     widths.push_back(DisplayWidth(headings_[i]));

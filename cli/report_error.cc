@@ -1,12 +1,15 @@
-#include "cli/exit_code.h"
+#include "cli/report_error.h"
 
 #include <cstdio>
 
+#include "cli/verbs.h"
+
 namespace lathe {
 
-int ExitCodeFor(const Status& status) {
+int ReportError(const Status& status) {
+  std::fprintf(stderr, "lathe: %s\n", status.message().c_str());
+  if (status.detail() != nullptr) std::fprintf(stderr, "%s\n", status.detail()->Render().c_str());
   switch (status.code()) {
-    case StatusCode::kOk: return kExitOk;
     case StatusCode::kInvalidArgument: return kExitUsage;
     case StatusCode::kNotFound: return kExitMiss;
     case StatusCode::kUnavailable: return kExitUnavailable;
@@ -14,12 +17,6 @@ int ExitCodeFor(const Status& status) {
     case StatusCode::kCancelled: return kExitInterrupted;
     default: return kExitFailed;
   }
-}
-
-int Fail(const Status& status) {
-  std::fprintf(stderr, "lathe: %s\n", status.message().c_str());
-  if (status.detail() != nullptr) std::fprintf(stderr, "%s\n", status.detail()->Render().c_str());
-  return ExitCodeFor(status);
 }
 
 }  // namespace lathe

@@ -6,10 +6,10 @@
 
 namespace lathe {
 
-class Table {
+class TextTable {
  public:
   // A heading that begins with '>' makes its column flush right.
-  explicit Table(std::vector<std::string> headings);
+  explicit TextTable(std::vector<std::string> headings);
   void Add(std::vector<std::string> cells);  // As many as headings.
   // One line per row, columns two blanks apart, no blanks at the ends of lines.
   std::string Render() const;

@@ -1,0 +1,39 @@
+#include "cli/database_path.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace lathe {
+namespace {
+
+std::string FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string DatabasePath(const std::string& flag) {
+  if (!flag.empty()) return flag;
+  if (const std::string path = FromEnvironment("LATHE_DB"); !path.empty()) return path;
+  const std::string data = FromEnvironment("XDG_DATA_HOME");
+  return (data.empty() ? FromEnvironment("HOME") + "/.local/share" : data) + "/lathe/lathe.db";
+}
+
+Status CreateFolderOf(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) return OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? Unavailable(fmt::format("create folder {}: {}; choose another --db", folder.string(), error.message())) : OkStatus();
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  return error ? path : whole.lexically_normal().string();
+}
+
+}  // namespace lathe
