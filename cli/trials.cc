@@ -57,7 +57,7 @@ void PrintFailures(const std::vector<FailureGroup>& groups) {
   if (groups.empty()) std::fprintf(stderr, "lathe: no trial of the job has failed\n");
 }
 
-nlohmann::ordered_json ToJson(const std::vector<FailureGroup>& groups) {
+nlohmann::ordered_json FailuresJson(const std::vector<FailureGroup>& groups) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const FailureGroup& group : groups) {
     json.push_back({{"state", group.state}, {"count", group.trial_ids.size()}, {"error", group.words}, {"trials", group.trial_ids}});
@@ -83,7 +83,7 @@ int Run(const TrialsOptions& options) {
   if (options.as_json) {
     nlohmann::ordered_json json = {{"job_id", options.job_id}, {"trials", nlohmann::ordered_json::array()}};
     for (const v1::Trial& trial : *trials) json["trials"].push_back(ToJson(trial));
-    if (options.only_failed) json["failures"] = ToJson(GroupFailures(*trials));
+    if (options.only_failed) json["failures"] = FailuresJson(GroupFailures(*trials));
     PrintJson(json);
   } else if (options.only_failed) {
     PrintFailures(GroupFailures(*trials));
