@@ -18,7 +18,9 @@ int RunLathe(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 miss, 4 unavailable, 6 timeout, 130 interrupted.");
   app.require_subcommand(1);
   int exit_code = kExitOk;
-  for (const auto add : {AddJobs, AddWatch, AddCancel, AddTrials, AddShow, AddDevices, AddDevice, AddDb, AddDoctor}) add(app, exit_code);
+  for (const auto add : {AddTune, AddBest, AddShow, AddJobs, AddWatch, AddCancel, AddTrials, AddUp, AddWorker, AddDevice, AddDevices, AddDb, AddDoctor}) {
+    add(app, exit_code);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "compiler/transform/arrange_register_tiles.h"
 #include "compiler/transform/compact_buffer_allocation.h"
 #include "compiler/transform/convert_blocks_to_opaque.h"
 #include "compiler/transform/flatten_buffer.h"
@@ -32,6 +33,7 @@ const LowerPass kCpuPasses[] = {
     {"lower_match_buffer", LowerMatchBuffer},
     {"lower_opaque_block", LowerOpaqueBlock},
     {"simplify_loops", Simplify},
+    {"arrange_register_tiles", ArrangeRegisterTiles},
     {"hoist_if_then_else", HoistIfThenElse},
     {"loop_partition", LoopPartition},
     {"flatten_buffer", FlattenBuffer},

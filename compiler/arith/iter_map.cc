@@ -214,10 +214,10 @@ Status Detector::AddConstraint(const Expr& condition) {
   }
   LinearForm difference = Combine(Form(op->a), Form(op->b), -1);  // difference + slack <= 0
   if (op->op == BinaryOp::kLT) difference.AddConstant(1);
-  if (difference.has_overflowed || difference.terms.empty()) return NotAffine("the predicate has no iterator");
+  if (!FitsIn(difference, op->a.dtype()) || difference.terms.empty()) return NotAffine("the predicate has no iterator or overflows");
   const bool is_upper = difference.terms[0].scale > 0;
   if (!is_upper) difference.Scale(-1);
-  const int64_t bound = is_upper ? -difference.constant : -difference.constant;  // upper: sum <= bound; lower: sum >= bound
+  const int64_t bound = -difference.constant;  // Now sum <= bound or, if not is_upper, sum >= bound.
   difference.constant = 0;
   ASSIGN_OR_RETURN(IterSumExpr sum, ToSum(difference, op->a.dtype()));
   if (!IsConstInt(sum.base, 0) || sum.args.empty() || sum.args.back().scale != 1) {
@@ -226,7 +226,7 @@ Status Detector::AddConstraint(const Expr& condition) {
   ASSIGN_OR_RETURN(FusedMark * fused, Fuse(sum.args));
   if (fused->mark->extent == kSymbolicExtent) return NotAffine("the predicate bounds an iterator of symbolic extent");
   int64_t low = fused->low, end = low + fused->mark->extent;
-  if (is_upper) end = std::min(end, bound + 1);
+  if (is_upper && bound < end - 1) end = bound + 1;
   if (!is_upper) low = std::max(low, bound);
   if (end <= low) return NotAffine("the predicate is never true");
   fused->low = low;
@@ -273,7 +273,9 @@ StatusOr<IterSumExpr> Detector::Detect(const Expr& index) {
       const IterSplitExpr& arg = sum.args[i];
       if (arg.scale <= reach || unit <= 0) return NotAffine("iterators of one index overlap");
       if (arg.extent == kSymbolicExtent && i != 0) return NotAffine("an iterator of symbolic extent is not the outermost of a sum");
-      if (arg.extent != kSymbolicExtent) reach += arg.scale * (arg.extent - 1);
+      int64_t span;
+      if (arg.extent == kSymbolicExtent) continue;
+      if (__builtin_mul_overflow(arg.scale, arg.extent - 1, &span) || __builtin_add_overflow(reach, span, &reach)) return NotAffine("an index overflows");
     }
     return sum;
   }

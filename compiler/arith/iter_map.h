@@ -65,8 +65,8 @@ bool IsTrivialBinding(const BlockRealize& realize, const IterDomain& loops);
 // The iter values are independent quasi-affine functions of the loops with step 1 (TVM's affine binding).
 bool IsAffineBinding(const BlockRealize& realize, const IterDomain& loops, const Analyzer& analyzer);
 
-// Solves index_k == outputs[k] for the input iterators of a bijective map: variable -> expression of `outputs`. Iterators of extent 1 are
-// not in the result unless they are in `map`. FailedPrecondition where an iterator cannot be recovered.
+// Solves index_k == outputs[k] for the input iterators of a bijective map: variable -> expression of `outputs`. Iterators that
+// can take one value only, by their extent or by the predicate, are not in the result. FailedPrecondition where an iterator cannot be recovered.
 StatusOr<VarMap> InverseAffineMap(const IterMapResult& map, const std::vector<Expr>& outputs, const Analyzer& analyzer);
 
 // The expression that a sum or a split stands for.

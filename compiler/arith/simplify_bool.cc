@@ -169,7 +169,7 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
     for (Term& term : difference.terms) term.scale /= gcd;
     difference.constant /= gcd;
   }
-  if (!FitsIn(difference, type) || std::abs(difference.constant) == INT32_MAX) return VisitChildren(e);
+  if (!FitsIn(difference, type) || std::abs(difference.constant) >= TypeBound(type).max - 1) return VisitChildren(e);
   Expr result = BuildComparison(op, difference, type);
   return SameExpr(result, e) ? e : result;
 }

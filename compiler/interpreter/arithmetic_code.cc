@@ -96,6 +96,9 @@ struct FloorModF { double operator()(double a, double b) const { return a - std:
 struct ModF { double operator()(double a, double b) const { return std::fmod(a, b); } };
 struct MinF { double operator()(double a, double b) const { return a < b ? a : b; } };
 struct MaxF { double operator()(double a, double b) const { return a > b ? a : b; } };
+struct Atan2F { double operator()(double a, double b) const { return std::atan2(a, b); } };
+struct CopysignF { double operator()(double a, double b) const { return std::copysign(a, b); } };
+struct HypotF { double operator()(double a, double b) const { return std::hypot(a, b); } };
 struct PowF { double operator()(double a, double b) const { return std::pow(a, b); } };
 
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
@@ -199,6 +202,11 @@ constexpr FloatFunction kFloatFunctions[] = {
     {"nearbyint", [](double x) { return std::nearbyint(x); }}, {"round", [](double x) { return std::round(x); }},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }}, {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"sin", [](double x) { return std::sin(x); }},      {"sqrt", [](double x) { return std::sqrt(x); }},
+    {"acos", [](double x) { return std::acos(x); }},    {"acosh", [](double x) { return std::acosh(x); }},
+    {"asin", [](double x) { return std::asin(x); }},    {"asinh", [](double x) { return std::asinh(x); }},
+    {"atanh", [](double x) { return std::atanh(x); }},  {"cosh", [](double x) { return std::cosh(x); }},
+    {"exp10", [](double x) { return std::pow(10.0, x); }}, {"log10", [](double x) { return std::log10(x); }},
+    {"log1p", [](double x) { return std::log1p(x); }},  {"sinh", [](double x) { return std::sinh(x); }},
     {"tan", [](double x) { return std::tan(x); }},      {"tanh", [](double x) { return std::tanh(x); }},
     {"trunc", [](double x) { return std::trunc(x); }}};
 
@@ -259,7 +267,12 @@ ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding
   for (const FloatFunction& row : kFloatFunctions) {
     if (row.name == name) return ExprCodePtr(new FloatUnary(row.f, rounding, std::move(args[0])));
   }
-  if (name == "pow") return ExprCodePtr(new FloatBinary<PowF>(rounding, std::move(args[0]), std::move(args[1])));
+  const auto binary = [&]<typename F>(F) { return ExprCodePtr(new FloatBinary<F>(rounding, std::move(args[0]), std::move(args[1]))); };
+  if (name == "pow") return binary(PowF{});
+  if (name == "atan2") return binary(Atan2F{});
+  if (name == "copysign") return binary(CopysignF{});
+  if (name == "fmod") return binary(ModF{});
+  if (name == "hypot") return binary(HypotF{});
   if (name == "infinity") return MakeLambda([](Machine&, int) { return Value{.f = std::numeric_limits<double>::infinity()}; });
   if (name != "fma") return nullptr;
   std::shared_ptr<const ExprCode> a(std::move(args[0])), b(std::move(args[1])), c(std::move(args[2]));
@@ -283,9 +296,35 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
       return condition->Eval(machine, lane).i != 0 ? a->Eval(machine, lane) : b->Eval(machine, lane);
     });
   }
-  if (name == "isnan") {
-    const bool is_float = arg_type.is_float();
-    return MakeLambda([=, a = shared[0]](Machine& machine, int lane) { return Value{.i = is_float && std::isnan(a->Eval(machine, lane).f)}; });
+  if (name == "isnan" || name == "isinf" || name == "isfinite") {
+    const bool is_float = arg_type.is_float(), wants_nan = name == "isnan", wants_finite = name == "isfinite";
+    return MakeLambda([=, a = shared[0]](Machine& machine, int lane) {
+      if (!is_float) return Value{.i = wants_finite};
+      const double value = a->Eval(machine, lane).f;
+      return Value{.i = wants_nan ? std::isnan(value) : wants_finite ? std::isfinite(value) : std::isinf(value)};
+    });
+  }
+  if (name == "likely") return MakeLambda([a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane); });
+  if (name == "undef") return MakeLambda([](Machine&, int) { return Value{.i = 0}; });  // Any value will do.
+  if (name == "clz") {
+    return MakeLambda([arg_type, a = shared[0]](Machine& machine, int lane) {
+      const uint64_t bits = static_cast<uint64_t>(WrapToWidth(a->Eval(machine, lane).i, arg_type.bits, false));
+      return Value{.i = std::countl_zero(bits) - (64 - arg_type.bits)};
+    });
+  }
+  if (name == "ldexp") {
+    return MakeLambda([rounding, a = shared[0], b = shared[1]](Machine& machine, int lane) {
+      const double value = a->Eval(machine, lane).f;
+      const int64_t exponent = b->Eval(machine, lane).i;
+      return Value{.f = rounding(std::ldexp(value, static_cast<int>(std::clamp<int64_t>(exponent, -10000, 10000))))};
+    });
+  }
+  if (name == "nextafter" && type.bits >= 32) {  // Without rounding: the next double.
+    const bool is_float32 = type.bits == 32 && rounding(1.0 + 1e-12) == 1.0;
+    return MakeLambda([is_float32, a = shared[0], b = shared[1]](Machine& machine, int lane) {
+      const double from = a->Eval(machine, lane).f, to = b->Eval(machine, lane).f;
+      return Value{.f = is_float32 ? std::nextafter(static_cast<float>(from), static_cast<float>(to)) : std::nextafter(from, to)};
+    });
   }
   if (name == "popcount") {
     return MakeLambda([arg_type, a = shared[0]](Machine& machine, int lane) {
@@ -300,6 +339,15 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
       const Value value = a->Eval(machine, lane);
       if (value.i == 0) machine.Fail(StatusCode::kFailedPrecondition, *site, "T.assume does not hold");
       return value;
+    });
+  }
+  if (name == "vectorhigh") {
+    const int half = type.lanes;
+    return MakeLambda([half, a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane + half); });
+  }
+  if (name == "vectorcombine") {
+    return MakeLambda([half = arg_type.lanes, a = shared[0], b = shared[1]](Machine& machine, int lane) {
+      return lane < half ? a->Eval(machine, lane) : b->Eval(machine, lane - half);
     });
   }
   if (name == "vectorlow") return MakeLambda([a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane); });

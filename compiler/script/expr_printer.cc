@@ -152,25 +152,37 @@ std::string ExprPrinter::PrintInt(DataType type, int64_t value) {
   return fmt::format("T.{}({})", type.ToString(), value);
 }
 
+namespace {
+
+// Whether the parser's folding spelling of `e` gives `e` back.
+[[gnu::noinline]] bool FoldsToItself(DataType type, const Binary& e) {
+  const bool is_logical = e.op == BinaryOp::kAnd || e.op == BinaryOp::kOr;
+  if (e.a.dtype() != e.b.dtype() || type != MakeBinary(e.op, e.a, e.b).dtype() || (is_logical && !e.a.dtype().is_bool())) return false;
+  const Expr read = FoldBinary(e.op, e.a, e.b);
+  const Binary* same = read.As<Binary>();
+  return same != nullptr && same->op == e.op && same->a.same_as(e.a) && same->b.same_as(e.b);
+}
+
+}  // namespace
+
 std::string ExprPrinter::PrintBinary(DataType type, const Binary& e, int needed) {
   const BinarySpelling& spelling = SpellingOf(e.op);
-  const bool is_plain = e.a.dtype() == e.b.dtype() && type == MakeBinary(e.op, e.a, e.b).dtype();
-  if (is_plain && !spelling.infix.empty() && HasInfix(e.op, e.a.dtype())) {
-    const Expr read = FoldBinary(e.op, e.a, e.b);  // What the parser makes of the infix form.
-    const Binary* same = read.As<Binary>();
-    if (same != nullptr && same->op == e.op && same->a.same_as(e.a) && same->b.same_as(e.b)) {
-      const bool is_comparison = spelling.precedence == kComparePrecedence;
-      std::string text = Print(e.a, spelling.precedence + (is_comparison ? 1 : 0));
-      text += fmt::format(" {} {}", spelling.infix, Print(e.b, spelling.precedence + 1));
-      return spelling.precedence < needed ? "(" + text + ")" : text;
-    }
-  }
-  if (is_plain && !spelling.folding.empty() && !HasInfix(e.op, e.a.dtype())) {
-    const Expr read = FoldBinary(e.op, e.a, e.b);
-    const Binary* same = read.As<Binary>();
-    if (same != nullptr && same->a.same_as(e.a) && same->b.same_as(e.b)) return fmt::format("T.{}({}, {})", spelling.folding, Print(e.a), Print(e.b));
-  }
-  return fmt::format("T.{}({}, {})", spelling.exact, Print(e.a), Print(e.b));
+  const bool folds_to_itself = FoldsToItself(type, e);
+  if (folds_to_itself && HasInfix(e.op, e.a.dtype())) return PrintInfix(spelling, e, needed);
+  const bool folding = folds_to_itself && !spelling.folding.empty();
+  return fmt::format("T.{}({})", folding ? spelling.folding : spelling.exact, PrintList({e.a, e.b}));
+}
+
+std::string ExprPrinter::PrintInfix(const BinarySpelling& spelling, const Binary& e, int needed) {
+  const bool in_brackets = spelling.precedence < needed, is_comparison = spelling.precedence == kComparePrecedence;
+  std::string text = in_brackets ? "(" : "";
+  text += Print(e.a, spelling.precedence + (is_comparison ? 1 : 0));
+  text += ' ';
+  text += spelling.infix;
+  text += ' ';
+  text += Print(e.b, spelling.precedence + 1);
+  if (in_brackets) text += ')';
+  return text;
 }
 
 std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
@@ -181,26 +193,33 @@ std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
   return fmt::format("T.call_intrin(\"{}\", \"tir.{}\"{}{})", type.ToString(), call.op->name, call.args.empty() ? "" : ", ", PrintList(call.args));
 }
 
+std::string ExprPrinter::PrintFloatOf(DataType type, double value) { return fmt::format("T.{}({})", type.ToString(), PrintFloat(value)); }
+
+// The parts that recurse stand in functions of their own, so that a deep tree fits the stack.
 std::string ExprPrinter::Print(const Expr& e, int needed) {
   const ExprVariant& node = e.node().value;
   if (const IntImm* imm = std::get_if<IntImm>(&node)) return PrintInt(e.dtype(), imm->value);
-  if (const FloatImm* imm = std::get_if<FloatImm>(&node)) return fmt::format("T.{}({})", e.dtype().ToString(), PrintFloat(imm->value));
+  if (const FloatImm* imm = std::get_if<FloatImm>(&node)) return PrintFloatOf(e.dtype(), imm->value);
   if (const StringImm* imm = std::get_if<StringImm>(&node)) return QuotedString(imm->value);
   if (std::holds_alternative<VarName>(node)) return NameOf(e);
   if (const Binary* binary = std::get_if<Binary>(&node)) return PrintBinary(e.dtype(), *binary, needed);
-  if (const Not* negation = std::get_if<Not>(&node)) {
+  if (const Call* call = std::get_if<Call>(&node)) return PrintCall(e.dtype(), *call);
+  if (const BufferLoad* load = std::get_if<BufferLoad>(&node)) return PrintAccess(load->buffer, load->indices);
+  return PrintOther(e, needed);
+}
+
+std::string ExprPrinter::PrintOther(const Expr& e, int needed) {
+  if (const Not* negation = e.As<Not>()) {
     if (AsIntConst(negation->a) != nullptr) return fmt::format("T.Not({})", Print(negation->a));
     const std::string text = "not " + Print(negation->a, kNotPrecedence);
     return kNotPrecedence < needed ? "(" + text + ")" : text;
   }
-  if (const Cast* cast = std::get_if<Cast>(&node)) return fmt::format("T.Cast(\"{}\", {})", e.dtype().ToString(), Print(cast->value));
-  if (const Select* select = std::get_if<Select>(&node)) {
-    return fmt::format("T.Select({}, {}, {})", Print(select->condition), Print(select->true_value), Print(select->false_value));
-  }
-  if (const BufferLoad* load = std::get_if<BufferLoad>(&node)) return PrintAccess(load->buffer, load->indices);
-  if (const Ramp* ramp = std::get_if<Ramp>(&node)) return fmt::format("T.Ramp({}, {}, {})", Print(ramp->base), Print(ramp->stride), ramp->lanes);
-  if (const Broadcast* broadcast = std::get_if<Broadcast>(&node)) return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), broadcast->lanes);
-  return PrintCall(e.dtype(), std::get<Call>(node));
+  if (const Cast* cast = e.As<Cast>()) return fmt::format("T.Cast(\"{}\", {})", e.dtype().ToString(), Print(cast->value));
+  if (const Select* select = e.As<Select>()) return fmt::format("T.Select({})", PrintList({select->condition, select->true_value, select->false_value}));
+  if (const Ramp* ramp = e.As<Ramp>()) return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), ramp->lanes);
+  const Broadcast* broadcast = e.As<Broadcast>();
+  CHECK(broadcast != nullptr) << "an expression of another kind";
+  return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), broadcast->lanes);
 }
 
 }  // namespace lathe

@@ -9,6 +9,8 @@
 
 namespace lathe {
 
+struct BinarySpelling;
+
 std::string QuotedString(std::string_view text);                        // A Python literal: "a\n".
 std::string PrintAttr(const Attr& attr);
 std::string PrintAttrs(const AttrMap& attrs);                           // {"key": 1}
@@ -45,6 +47,9 @@ class ExprPrinter {
  private:
   std::string Print(const Expr& e, int needed);  // In parentheses if it binds weaker than `needed`.
   std::string PrintInt(DataType type, int64_t value);
+  std::string PrintFloatOf(DataType type, double value);
+  std::string PrintOther(const Expr& e, int needed);
+  std::string PrintInfix(const BinarySpelling& spelling, const Binary& e, int needed);
   std::string PrintBinary(DataType type, const Binary& e, int needed);
   std::string PrintCall(DataType type, const Call& call);
   std::string PrintRegionDim(const Range& range);

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view kImports = "from tvm.script import ir as I\nfrom tvm.script import tir as T\n\n\n";
 
+// Keeps the texts that one kind of node needs out of the frames of the others: deep trees must fit the stack.
+#define LATHE_OWN_FRAME [[gnu::noinline]]
+
 bool IsTrue(const Expr& e) { return e.dtype() == DataType::Bool() && IsConstInt(e, 1); }
 bool IsZeroOf(const Expr& e, DataType type) { return e.dtype() == type && IsConstInt(e, 0); }
 bool IsDefaultOffset(const Expr& e) { return IsZeroOf(e, kIndexType); }
@@ -40,11 +43,13 @@ class Printer {
   void PrintStmt(const Stmt& stmt) { PrintTail(stmt); }
 
  private:
-  void Line(std::string_view text) {
+  LATHE_OWN_FRAME void Line(std::string_view text) {
     out_.append(size_t(indent_) * 4, ' ');
     out_ += text;
     out_ += '\n';
   }
+
+  LATHE_OWN_FRAME void ConditionLine(std::string_view word, const Expr& condition) { Line(fmt::format("{} {}:", word, exprs_.Print(condition))); }
 
   // ---- Functions
   // A shape that a signature can hold, all constants.
@@ -118,51 +123,56 @@ class Printer {
   }
 
   // ---- Statements
-  void PrintTail(const Stmt& stmt) {  // `stmt` ends its suite, so that lets and allocations need no "with".
+  LATHE_OWN_FRAME void PrintTail(const Stmt& stmt) {  // `stmt` ends its suite, so that lets and allocations need no "with".
     if (const Seq* seq = stmt.As<Seq>()) {
       for (size_t i = 0; i + 1 < seq->stmts.size(); ++i) PrintInner(seq->stmts[i]);
       if (!seq->stmts.empty()) PrintTail(seq->stmts.back());
       return;
     }
     if (const LetStmt* let = stmt.As<LetStmt>()) {
-      const std::string value = exprs_.Print(let->value);
-      const std::string name = names_.Define(let->var.get(), let->var.name());
-      Line(fmt::format("{}: T.{} = {}", name, let->var.dtype().ToString(), value));
+      BeginLet(*let);
       return PrintTail(let->body);
     }
     if (const Allocate* allocate = stmt.As<Allocate>()) {
-      const std::string args = BufferArgs(allocate->buffer);
-      const std::string name = names_.Define(allocate->buffer.get(), allocate->buffer->name);
-      Line(fmt::format("{} = T.decl_buffer({})", name, args));
+      BeginAllocate(*allocate);
       return PrintTail(allocate->body);
     }
     PrintInner(stmt);
   }
-  void PrintSuite(const Stmt& stmt) {
+  LATHE_OWN_FRAME void BeginLet(const LetStmt& let) {
+    const std::string value = exprs_.Print(let.value);
+    const std::string name = names_.Define(let.var.get(), let.var.name());
+    Line(fmt::format("{}: T.{} = {}", name, let.var.dtype().ToString(), value));
+  }
+  LATHE_OWN_FRAME void BeginAllocate(const Allocate& allocate) {
+    const std::string args = BufferArgs(allocate.buffer);
+    Line(fmt::format("{} = T.decl_buffer({})", names_.Define(allocate.buffer.get(), allocate.buffer->name), args));
+  }
+  LATHE_OWN_FRAME void PrintSuite(const Stmt& stmt) {
     const size_t names = names_.Open();
     ++indent_;
     PrintTail(stmt);
     --indent_;
     names_.Close(names);
   }
-  void PrintInner(const Stmt& stmt) {
+  LATHE_OWN_FRAME void PrintInner(const Stmt& stmt) {
     const size_t names = names_.Open();
     std::visit([&](const auto& node) { PrintNode(node); }, stmt.node().value);
     names_.Close(names);
   }
 
-  void PrintNode(const BufferStore& store) { Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value))); }
-  void PrintNode(const Evaluate& evaluate) { Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value))); }
-  void PrintNode(const AssertStmt& check) { Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message))); }
-  void PrintNode(const Seq& seq) {
+  LATHE_OWN_FRAME void PrintNode(const BufferStore& store) { Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value))); }
+  LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) { Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value))); }
+  LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) { Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message))); }
+  LATHE_OWN_FRAME void PrintNode(const Seq& seq) {
     for (const Stmt& stmt : seq.stmts) PrintInner(stmt);
   }
-  void PrintNode(const While& loop) {
-    Line(fmt::format("while {}:", exprs_.Print(loop.condition)));
+  LATHE_OWN_FRAME void PrintNode(const While& loop) {
+    ConditionLine("while", loop.condition);
     PrintSuite(loop.body);
   }
-  void PrintNode(const IfThenElse& branch) {
-    Line(fmt::format("if {}:", exprs_.Print(branch.condition)));
+  LATHE_OWN_FRAME void PrintNode(const IfThenElse& branch) {
+    ConditionLine("if", branch.condition);
     PrintSuite(branch.then_case);
     const IfThenElse* last = &branch;
     while (last->else_case) {
@@ -171,17 +181,17 @@ class Printer {
         Line("else:");
         return PrintSuite(*last->else_case);
       }
-      Line(fmt::format("elif {}:", exprs_.Print(next->condition)));
+      ConditionLine("elif", next->condition);
       PrintSuite(next->then_case);
       last = next;
     }
   }
-  void PrintNode(const LetStmt& let) {
+  LATHE_OWN_FRAME void PrintNode(const LetStmt& let) {
     const std::string value = exprs_.Print(let.value);
     Line(fmt::format("with T.LetStmt({}) as {}:", value, names_.Define(let.var.get(), let.var.name())));
     PrintSuite(let.body);
   }
-  void PrintNode(const Allocate& allocate) {
+  LATHE_OWN_FRAME void PrintNode(const Allocate& allocate) {
     const std::string args = BufferArgs(allocate.buffer);
     Line(fmt::format("with T.decl_buffer({}) as {}:", args, names_.Define(allocate.buffer.get(), allocate.buffer->name)));
     PrintSuite(allocate.body);
@@ -192,14 +202,17 @@ class Printer {
     return loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() && loop.loop_var.dtype() == loop.extent.dtype() &&
            IsZeroOf(loop.min, loop.extent.dtype());
   }
-  void PrintNode(const For& loop) {
+  LATHE_OWN_FRAME void PrintNode(const For& loop) {
     std::vector<const For*> nest = GridFrom(loop);
     if (nest.size() < 2) return PrintLoop(loop);
+    PrintGridHeader(nest);
+    PrintSuite(nest.back()->body);
+  }
+  LATHE_OWN_FRAME void PrintGridHeader(const std::vector<const For*>& nest) {
     std::string extents, vars;
     for (const For* one : nest) extents += (extents.empty() ? "" : ", ") + exprs_.Print(one->extent);
     for (const For* one : nest) vars += (vars.empty() ? "" : ", ") + DefineLoop(*one);
     Line(fmt::format("for {} in T.grid({}):", vars, extents));
-    PrintSuite(nest.back()->body);
   }
   // Loops directly inside each other whose extents do not depend on one another.
   static std::vector<const For*> GridFrom(const For& loop) {
@@ -220,7 +233,11 @@ class Printer {
     loops_.insert_or_assign(loop.loop_var.get(), &loop);
     return names_.Define(loop.loop_var.get(), loop.loop_var.name());
   }
-  void PrintLoop(const For& loop) {
+  LATHE_OWN_FRAME void PrintLoop(const For& loop) {
+    PrintLoopHeader(loop);
+    PrintSuite(loop.body);
+  }
+  LATHE_OWN_FRAME void PrintLoopHeader(const For& loop) {
     std::string args;
     const Range range{loop.min, loop.extent};
     if (IsZeroOf(loop.min, loop.extent.dtype())) {
@@ -236,14 +253,23 @@ class Printer {
     if (loop.loop_var.dtype() != loop.extent.dtype()) args += fmt::format(", dtype=\"{}\"", loop.loop_var.dtype().ToString());
     const std::string callee = is_plain ? "range" : fmt::format("T.{}", SpellingOf(loop.kind));
     Line(fmt::format("for {} in {}({}):", DefineLoop(loop), callee, args));
-    PrintSuite(loop.body);
   }
 
   // ---- Blocks
-  void PrintNode(const BlockRealize& realize) {
+  LATHE_OWN_FRAME void PrintNode(const BlockRealize& realize) {
     const BlockNode& block = *realize.block;
     Line(fmt::format("with T.block({}):", QuotedString(block.name)));
     ++indent_;
+    PrintBlockHeader(realize);
+    if (block.init) {
+      Line("with T.init():");
+      PrintSuite(*block.init);
+    }
+    PrintTail(block.body);
+    --indent_;
+  }
+  LATHE_OWN_FRAME void PrintBlockHeader(const BlockRealize& realize) {
+    const BlockNode& block = *realize.block;
     PrintAxes(realize);
     if (!IsTrue(realize.predicate)) Line(fmt::format("T.where({})", exprs_.Print(realize.predicate)));
     for (const Buffer& buffer : block.alloc_buffers) Alloc(buffer);  // Before the regions, which may name them.
@@ -254,12 +280,6 @@ class Printer {
     }
     if (!block.annotations.empty()) Line(fmt::format("T.block_attr({})", PrintAttrs(block.annotations)));
     for (const MatchBufferRegion& match : block.match_buffers) Match(match);
-    if (block.init) {
-      Line("with T.init():");
-      PrintSuite(*block.init);
-    }
-    PrintTail(block.body);
-    --indent_;
   }
   void Alloc(const Buffer& buffer) {
     const std::string args = BufferArgs(buffer);
@@ -320,6 +340,8 @@ class Printer {
   std::vector<std::pair<std::string, Buffer>> matched_;         // Parameters that the body matches.
   std::unordered_map<const ExprNode*, const For*> loops_;
 };
+
+#undef LATHE_OWN_FRAME
 
 }  // namespace
 

@@ -30,6 +30,9 @@ bool IsKeyword(std::string_view word) {
   return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
 }
 
+// Keeps what one method needs out of the frames of the others: a deep text must fit the stack.
+#define LATHE_OWN_FRAME [[gnu::noinline]]
+
 // Recursive descent. A method that fails stores the first error and returns null or false: frames stay small.
 class PythonParser {
  public:
@@ -63,12 +66,13 @@ class PythonParser {
     operator const PyExpr*() const { return nullptr; }  // NOLINT
     operator bool() const { return false; }             // NOLINT
   };
-  Failed Fail(uint32_t offset, std::string_view message) {
+  LATHE_OWN_FRAME Failed Fail(uint32_t offset, std::string_view message) {
     if (error_.ok()) error_ = ErrorAt(source_, offset, message);
     return {};
   }
-  Failed FailExpected(std::string_view what) { return Fail(At().offset, fmt::format("expected {}, got {}", what, Describe(At()))); }
-  bool Expect(std::string_view text) { return Take(text) || FailExpected(fmt::format("\"{}\"", text)); }
+  LATHE_OWN_FRAME Failed FailExpected(std::string_view what) { return Fail(At().offset, fmt::format("expected {}, got {}", what, Describe(At()))); }
+  LATHE_OWN_FRAME Failed FailExpectedOr(std::string_view a, std::string_view b) { return FailExpected(fmt::format("\"{}\" or \"{}\"", a, b)); }
+  LATHE_OWN_FRAME bool Expect(std::string_view text) { return Take(text) || FailExpected(fmt::format("\"{}\"", text)); }
   bool Expect(TokenKind kind, std::string_view what) { return Take(kind) || FailExpected(what); }
   bool ExpectName(std::string_view what, std::string_view& name) {
     if (At().kind != TokenKind::kName || IsKeyword(At().text)) return FailExpected(what);
@@ -78,20 +82,20 @@ class PythonParser {
   }
 
   // ---- Nodes
-  PyExpr* NewExpr(PyExprKind kind, uint32_t offset) {
+  LATHE_OWN_FRAME PyExpr* NewExpr(PyExprKind kind, uint32_t offset) {
     PyExpr& expr = file_.exprs.emplace_back();
     expr.kind = kind;
     expr.offset = offset;
     return &expr;
   }
-  PyStmt* NewStmt(PyStmtKind kind, uint32_t offset) {
+  LATHE_OWN_FRAME PyStmt* NewStmt(PyStmtKind kind, uint32_t offset) {
     PyStmt& stmt = file_.stmts.emplace_back();
     stmt.kind = kind;
     stmt.offset = offset;
     return &stmt;
   }
   // The node with its height known; null if it is too deep.
-  const PyExpr* Finish(PyExpr* expr) {
+  LATHE_OWN_FRAME const PyExpr* Finish(PyExpr* expr) {
     int height = 0;
     for (const PyExpr* item : expr->items) height = std::max(height, item->height);
     expr->height = height + 1;
@@ -99,10 +103,15 @@ class PythonParser {
     if (expr->height > kMaxNesting + kLeafHeight) return FailDepth(expr->offset);
     return expr;
   }
-  Failed FailDepth(uint32_t offset) { return Fail(offset, fmt::format("nested more than {} deep; split it up", kMaxNesting)); }
+  LATHE_OWN_FRAME Failed FailDepth(uint32_t offset) { return Fail(offset, fmt::format("nested more than {} deep; split it up", kMaxNesting)); }
 
   // ---- Expressions
-  const PyExpr* Expression() { return BinaryFrom(1); }
+  const PyExpr* Expression() {
+    if (++depth_ > kMaxNesting + kLeafHeight) return FailDepth(At().offset);
+    const PyExpr* expr = BinaryFrom(1);
+    --depth_;
+    return expr;
+  }
   // expression, or a tuple without parentheses
   const PyExpr* ExpressionList() {
     const uint32_t offset = At().offset;
@@ -118,27 +127,29 @@ class PythonParser {
     }
     return Finish(tuple);
   }
-  const PyExpr* BinaryFrom(int lowest) {
-    if (++depth_ > 2 * kMaxNesting) return FailDepth(At().offset);  // "a + (b + (c ...": two levels each.
+  LATHE_OWN_FRAME const PyExpr* BinaryFrom(int lowest) {
     const PyExpr* left = Unary();
     while (left != nullptr) {
       const int precedence = Precedence(At());
       if (precedence == 0 || precedence < lowest) break;
       left = precedence == kComparePrecedence ? Compare(left) : precedence <= 2 ? Logical(left, precedence) : Binary(left, precedence);
     }
-    --depth_;
     return left;
   }
-  const PyExpr* Binary(const PyExpr* left, int precedence) {
+  LATHE_OWN_FRAME const PyExpr* Binary(const PyExpr* left, int precedence) {
     PyExpr* node = NewExpr(PyExprKind::kBinary, At().offset);
     node->text = At().text;
     ++next_;
-    const PyExpr* right = BinaryFrom(node->text == "**" ? precedence : precedence + 1);
+    const bool is_power = node->text == "**";  // Groups from the right.
+    if (is_power && ++depth_ > kMaxNesting + kLeafHeight) return FailDepth(node->offset);
+    const PyExpr* right = BinaryFrom(is_power ? precedence : precedence + 1);
     if (right == nullptr) return nullptr;
-    node->items = {left, right};
+    if (is_power) --depth_;
+    node->items.push_back(left);
+    node->items.push_back(right);
     return Finish(node);
   }
-  const PyExpr* Logical(const PyExpr* left, int precedence) {
+  LATHE_OWN_FRAME const PyExpr* Logical(const PyExpr* left, int precedence) {
     PyExpr* node = NewExpr(PyExprKind::kLogical, At().offset);
     node->text = At().text;
     node->items.push_back(left);
@@ -149,7 +160,7 @@ class PythonParser {
     }
     return Finish(node);
   }
-  const PyExpr* Compare(const PyExpr* left) {
+  LATHE_OWN_FRAME const PyExpr* Compare(const PyExpr* left) {
     PyExpr* node = NewExpr(PyExprKind::kCompare, At().offset);
     node->items.push_back(left);
     while (Precedence(At()) == kComparePrecedence) {
@@ -161,24 +172,26 @@ class PythonParser {
     }
     return Finish(node);
   }
-  const PyExpr* Unary() {
+  LATHE_OWN_FRAME const PyExpr* Unary() {
     if (!Is("-") && !Is("+") && !Is("~") && !Is("not")) return Postfix();
     PyExpr* node = NewExpr(PyExprKind::kUnary, At().offset);
     node->text = At().text;
     ++next_;
+    if (++depth_ > kMaxNesting + kLeafHeight) return FailDepth(node->offset);
     const PyExpr* operand = BinaryFrom(node->text == "not" ? kNotPrecedence : kUnaryPrecedence);
     if (operand == nullptr) return nullptr;
-    node->items = {operand};
+    --depth_;
+    node->items.push_back(operand);
     return Finish(node);
   }
-  const PyExpr* Postfix() {
+  LATHE_OWN_FRAME const PyExpr* Postfix() {
     const PyExpr* left = Atom();
     while (left != nullptr && At().kind == TokenKind::kOperator) {
       const uint32_t offset = left->offset;
       if (Take(".")) {
         PyExpr* node = NewExpr(PyExprKind::kAttribute, offset);
         if (!ExpectName("a name", node->text)) return nullptr;
-        node->items = {left};
+        node->items.push_back(left);
         left = Finish(node);
       } else if (Take("(")) {
         left = Call(left);
@@ -190,7 +203,7 @@ class PythonParser {
     }
     return left;
   }
-  const PyExpr* Call(const PyExpr* callee) {
+  LATHE_OWN_FRAME const PyExpr* Call(const PyExpr* callee) {
     PyExpr* node = NewExpr(PyExprKind::kCall, callee->offset);
     node->items.push_back(callee);
     while (!Take(")")) {
@@ -207,7 +220,7 @@ class PythonParser {
     }
     return Finish(node);
   }
-  const PyExpr* Subscript(const PyExpr* object) {
+  LATHE_OWN_FRAME const PyExpr* Subscript(const PyExpr* object) {
     PyExpr* node = NewExpr(PyExprKind::kSubscript, object->offset);
     node->items.push_back(object);
     if (Is("]")) return FailExpected("an index");
@@ -219,18 +232,19 @@ class PythonParser {
     }
     return Finish(node);
   }
-  const PyExpr* Slice() {
+  LATHE_OWN_FRAME const PyExpr* Slice() {
     const uint32_t offset = At().offset;
     const PyExpr* begin = Is(":") ? NewExpr(PyExprKind::kNone, offset) : Expression();
     if (begin == nullptr || !Take(":")) return begin;
     PyExpr* node = NewExpr(PyExprKind::kSlice, offset);
     const PyExpr* end = Is("]") || Is(",") ? NewExpr(PyExprKind::kNone, At().offset) : Expression();
     if (end == nullptr) return nullptr;
-    node->items = {begin, end};
+    node->items.push_back(begin);
+    node->items.push_back(end);
     return Finish(node);
   }
   const PyExpr* Atom() {
-    const Token token = At();
+    const Token& token = At();
     switch (token.kind) {
       case TokenKind::kName: return Name(token);
       case TokenKind::kInt: return Int(token);
@@ -243,7 +257,7 @@ class PythonParser {
     if (Take("{")) return Dict(token.offset);
     return FailExpected("an expression");
   }
-  const PyExpr* Name(const Token& token) {
+  LATHE_OWN_FRAME const PyExpr* Name(const Token& token) {
     if (IsKeyword(token.text)) return FailExpected("an expression");
     ++next_;
     PyExpr* node = NewExpr(PyExprKind::kName, token.offset);
@@ -253,7 +267,7 @@ class PythonParser {
     node->text = token.text;
     return node;
   }
-  const PyExpr* Int(const Token& token) {
+  LATHE_OWN_FRAME const PyExpr* Int(const Token& token) {
     ++next_;
     std::string digits(token.text);
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
@@ -271,7 +285,7 @@ class PythonParser {
     }
     return node;
   }
-  const PyExpr* Float(const Token& token) {
+  LATHE_OWN_FRAME const PyExpr* Float(const Token& token) {
     ++next_;
     std::string digits(token.text);
     digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
@@ -283,7 +297,7 @@ class PythonParser {
     }
     return node;
   }
-  const PyExpr* String(const Token& token) {
+  LATHE_OWN_FRAME const PyExpr* String(const Token& token) {
     PyExpr* node = NewExpr(PyExprKind::kString, token.offset);
     while (At().kind == TokenKind::kString) {  // Neighbours are joined, as in Python.
       StatusOr<std::string> text = DecodeString(source_, At());
@@ -296,7 +310,7 @@ class PythonParser {
     }
     return node;
   }
-  const PyExpr* Bracketed(uint32_t offset, PyExprKind kind, std::string_view close) {
+  LATHE_OWN_FRAME const PyExpr* Bracketed(uint32_t offset, PyExprKind kind, std::string_view close) {
     PyExpr* node = NewExpr(kind, offset);
     bool has_comma = false;
     while (!Take(close)) {
@@ -306,13 +320,13 @@ class PythonParser {
       if (Take(",")) {
         has_comma = true;
       } else if (!Is(close)) {
-        return FailExpected(fmt::format("\",\" or \"{}\"", close));
+        return FailExpectedOr(",", close);
       }
     }
     if (kind == PyExprKind::kTuple && node->items.size() == 1 && !has_comma) return node->items[0];  // Plain parentheses.
     return Finish(node);
   }
-  const PyExpr* Dict(uint32_t offset) {
+  LATHE_OWN_FRAME const PyExpr* Dict(uint32_t offset) {
     PyExpr* node = NewExpr(PyExprKind::kDict, offset);
     while (!Take("}")) {
       const PyExpr* key = Expression();
@@ -478,6 +492,8 @@ class PythonParser {
   PyFile file_;
   Status error_;
 };
+
+#undef LATHE_OWN_FRAME
 
 }  // namespace
 

@@ -6,6 +6,7 @@ namespace lathe {
 namespace {
 
 constexpr int kMaxDepth = 8;                 // Nested loops unrolled automatically, as in TVM.
+constexpr int64_t kMaxRegisters = 64;        // A longer loop over a register tile cannot be in registers; the code generator says so.
 constexpr int64_t kMaxCopies = 1 << 16;      // A longer kUnrolled loop stays a loop: its copies would not fit any cache.
 
 int64_t IntAnnotation(const AttrMap& annotations, const char* key, int64_t otherwise) {
@@ -14,6 +15,36 @@ int64_t IntAnnotation(const AttrMap& annotations, const char* key, int64_t other
   if (const int64_t* value = std::get_if<int64_t>(&found->second)) return *value;
   if (const bool* value = std::get_if<bool>(&found->second)) return *value;
   return otherwise;
+}
+
+// Registers have no addresses: only indices that are known once the loop is unrolled can name them.
+class RegisterIndexFinder : public StmtExprVisitor {
+ public:
+  explicit RegisterIndexFinder(const ExprNode* var) : var_(var) {}
+  bool is_found = false;
+
+ protected:
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    Check(store.buffer, store.indices);
+    StmtExprVisitor::VisitBufferStore(self, store);
+  }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    Check(load.buffer, load.indices);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+
+ private:
+  void Check(const Buffer& buffer, const std::vector<Expr>& indices) {
+    if (buffer->scope != "register") return;
+    for (const Expr& index : indices) is_found |= UsesVar(index, [this](const ExprNode* node) { return node == var_; });
+  }
+  const ExprNode* var_;
+};
+
+bool IndexesRegister(const For& loop) {
+  RegisterIndexFinder finder(loop.loop_var.get());
+  finder(loop.body);
+  return finder.is_found;
 }
 
 class Unroller : public StmtExprMutator {
@@ -58,7 +89,7 @@ class Unroller : public StmtExprMutator {
   // steps_ and the depths describe the loop's body so far.
   Stmt Decide(For loop) {
     const int64_t* extent = AsIntConst(loop.extent);
-    const bool is_asked = loop.kind == ForKind::kUnrolled;
+    const bool is_asked = loop.kind == ForKind::kUnrolled || (loop.kind == ForKind::kSerial && extent != nullptr && *extent <= kMaxRegisters && IndexesRegister(loop));
     if (is_asked) loop.kind = ForKind::kSerial;
     const bool is_auto = extent != nullptr && loop.kind == ForKind::kSerial && normal_depth_ == 0 && unrolled_depth_ <= kMaxDepth &&
                          *extent <= max_step_ && *extent * std::max<int64_t>(steps_, 1) <= max_step_;

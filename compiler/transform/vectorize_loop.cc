@@ -160,7 +160,7 @@ class LaneRewriter {
   }
 
   std::optional<Expr> VectorCall(DataType dtype, const Call& call) {
-    const bool is_lanewise = call.op->is_pure && call.op->name != "vectorlow" && call.op->name != "vector_reduce_add";
+    const bool is_lanewise = call.op->is_pure && !call.op->name.starts_with("vector");
     if (!is_lanewise) return std::nullopt;
     Call vector = call;
     for (size_t i = 0; i < call.args.size(); ++i) {

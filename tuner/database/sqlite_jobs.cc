@@ -309,6 +309,21 @@ StatusOr<JobRow> SqliteStore::CancelJob(int64_t job_id, std::string_view reason,
   });
 }
 
+StatusOr<std::vector<int64_t>> SqliteStore::CancelWaitingTrials(int64_t job_id, int64_t now) {
+  return Write([&](Connection& db) -> StatusOr<std::vector<int64_t>> {
+    std::vector<int64_t> waiting;
+    RETURN_IF_ERROR(db.Each(
+        "SELECT id FROM trial WHERE task_id IN (SELECT id FROM task WHERE job_id = ?) AND state IN ('PROPOSED', "
+        "'BUILD_QUEUED', 'BUILT', 'MEAS_QUEUED') ORDER BY id",
+        [&](const Row& row) { waiting.push_back(row.Int(0)); }, job_id));
+    for (const int64_t id : waiting) {
+      ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, id));
+      RETURN_IF_ERROR(CancelTrial(db, trial, now));
+    }
+    return waiting;
+  });
+}
+
 Status SqliteStore::SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) {
   return Write([&](Connection& db) -> Status {
     RETURN_IF_ERROR(ReadTask(db, task_id).status());

@@ -51,6 +51,7 @@ class SqliteStore : public Store {
   Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) override;
   Status SetTaskState(int64_t task_id, JobState state, int64_t now) override;
   StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override;
+  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) override;
   Status SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) override;
   StatusOr<std::optional<SearchState>> LoadSearchState(int64_t task_id) override;
 

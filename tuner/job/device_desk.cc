@@ -95,13 +95,20 @@ void DeviceDesk::NothingToClaim(const std::string& device, int64_t epoch, TimePo
 
 void DeviceDesk::Finished(const std::string& device, int64_t trial_id) {
   const auto it = leases_.find(device);
-  if (it != leases_.end()) std::erase(it->second.trials, trial_id);
+  if (it != leases_.end() && std::erase(it->second.trials, trial_id) > 0) it->second.unsettled.insert(trial_id);
+}
+
+void DeviceDesk::Settled(const std::string& device, int64_t trial_id) {
+  const auto it = leases_.find(device);
+  if (it == leases_.end()) return;
+  std::erase(it->second.trials, trial_id);
+  it->second.unsettled.erase(trial_id);
 }
 
 int64_t DeviceDesk::DevicesWanted(int64_t job_id, const Job& job) const {
   int64_t trials = job.demand.claimable + job.demand.coming;
   for (const auto& [device, lease] : leases_) {
-    if (lease.job_id == job_id) trials += static_cast<int64_t>(lease.trials.size());
+    if (lease.job_id == job_id) trials += static_cast<int64_t>(lease.trials.size() + lease.unsettled.size());
   }
   if (trials == 0) return 0;
   const auto devices = device_counts_.find(job.demand.key);
@@ -136,7 +143,7 @@ bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   const bool others_wait = OthersWait(lease);
   const bool stayed_long = lease.started >= options_.stay_trials || now - lease.granted_at >= options_.stay;
   if (stayed_long && others_wait) lease.is_yielding = true;
-  if (lease.trials.empty()) {
+  if (lease.trials.empty() && lease.unsettled.empty()) {
     const bool has_nothing = job == nullptr || job->demand.claimable == 0;
     const bool is_idle_long = now - lease.idle_since >= options_.idle;
     if (lease.is_yielding || job == nullptr || (has_nothing && (others_wait || is_idle_long || !job->has_work()))) {
@@ -180,7 +187,7 @@ std::optional<TimePoint> DeviceDesk::NextDeadline() const {
     if (OthersWait(lease) && !lease.is_yielding) consider(lease.granted_at + options_.stay);
     const auto job = jobs_.find(lease.job_id);
     const bool has_nothing = job == jobs_.end() || job->second.demand.claimable == 0;
-    if (lease.trials.empty() && has_nothing) consider(lease.idle_since + options_.idle);
+    if (lease.trials.empty() && lease.unsettled.empty() && has_nothing) consider(lease.idle_since + options_.idle);
     const bool waits_to_look = job != jobs_.end() && job->second.demand.claimable > 0 && lease.trials.size() < options_.trials_at_hand;
     if (waits_to_look && !lease.is_yielding) consider(lease.look_again_at);
   }

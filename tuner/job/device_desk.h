@@ -55,8 +55,9 @@ class DeviceDesk {
   void Ended(const std::string& device, int64_t epoch);
   void Claimed(const std::string& device, int64_t epoch, int64_t trial_id);
   void NothingToClaim(const std::string& device, int64_t epoch, TimePoint now);
-  // The trial is no longer the device's business.
+  // The device is through with the trial: another may take its place. The lease is kept until what came of it is in the store.
   void Finished(const std::string& device, int64_t trial_id);
+  void Settled(const std::string& device, int64_t trial_id);
 
   std::vector<DeskAction> Plan(TimePoint now);
   std::optional<TimePoint> NextDeadline() const;
@@ -87,6 +88,7 @@ class DeviceDesk {
     int64_t started = 0;         // Trials claimed under it.
     bool is_yielding = false;
     std::vector<int64_t> trials;
+    std::set<int64_t> unsettled;  // Finished, not settled.
   };
   using Actions = std::vector<DeskAction>;
   void PlanRequests(int64_t job_id, Job& job, Actions& actions);

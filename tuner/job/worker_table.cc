@@ -34,7 +34,8 @@ WorkerTable::Heard WorkerTable::Hear(const v1::SynchronizeRequest& request, Time
     declared.insert(state.trial_id());
     Task& task = it->second;
     task.is_declared = true;
-    task.deliveries = 0;
+    task.lost = 0;
+    task.told_in = 0;
     if (state.has_artifact() || state.has_failure()) {
       task.is_building = false;
       heard.finished.push_back(state);
@@ -45,7 +46,9 @@ WorkerTable::Heard WorkerTable::Hear(const v1::SynchronizeRequest& request, Time
   for (auto& [trial, task] : worker.tasks) {
     if (declared.contains(trial)) continue;
     task.is_declared = task.is_building = false;
-    if (task.deliveries >= kMaxDeliveries) heard.undeliverable.push_back(task.task);
+    const bool was_told = task.told_in != 0 && request.accepted_revision() >= task.told_in;
+    if (was_told && ++task.lost >= kMaxLostDeliveries) heard.undeliverable.push_back(task.task);
+    if (was_told) task.told_in = 0;
   }
   return heard;
 }
@@ -102,13 +105,15 @@ bool WorkerTable::HasNews(const std::string& name) const {
 v1::SynchronizeResponse WorkerTable::Answer(const std::string& name, std::vector<std::string>& needed_workloads) {
   v1::SynchronizeResponse response;
   Worker& worker = workers_[name];
+  ++revision_;
   std::set<std::string> held(worker.known_workloads.begin(), worker.known_workloads.end());
   for (auto& [trial, task] : worker.tasks) {
-    if (!task.is_declared) ++task.deliveries;
+    if (!task.is_declared) task.told_in = revision_;
     *response.add_desired() = task.task;
     if (held.insert(task.task.workload()).second) needed_workloads.push_back(task.task.workload());
   }
   response.set_sequence(worker.sequence);
+  response.set_revision(revision_);
   response.set_next_sync_ns(kNextSync.count());
   return response;
 }

@@ -1,7 +1,7 @@
 // Which workers there are and what each should be building. Pure: no thread, store or clock; not thread-safe.
 //
-// State is declared on both sides. A task that the worker does not declare although it was told of it is told again, three times; then the
-// attempt has failed. A worker that was restarted therefore builds again what it had, and nothing is lost or done twice.
+// State is declared on both sides. A task that the worker does not declare although it took in an answer that named it is told again; the
+// third time the attempt has failed. A worker that was restarted therefore builds again what it had, and nothing is lost or done twice.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,14 @@
 namespace lathe {
 
 inline constexpr Duration kWorkerForgottenAfter = std::chrono::seconds(60);
-inline constexpr int kMaxDeliveries = 3;
+inline constexpr int kMaxLostDeliveries = 3;
 inline constexpr int kTasksAhead = 1;  // Held by a worker beyond its slots, so that a slot never waits for an answer.
 
 class WorkerTable {
  public:
+  // Answers are numbered from `first_revision` on; let it rise over restarts.
+  explicit WorkerTable(uint64_t first_revision = 0) : revision_(first_revision) {}
+
   // A worker of which the store knows builds, at start: it is lost unless it is heard in time.
   void Restore(const std::string& worker, TimePoint now);
   // Whether the tasks that the store has for this worker have been taken in (Assign) since it was first heard.
@@ -58,7 +61,8 @@ class WorkerTable {
  private:
   struct Task {
     v1::BuildTask task;
-    int deliveries = 0;       // Answers that named it while the worker did not have it.
+    uint64_t told_in = 0;     // Revision of the newest answer that named it while the worker did not have it.
+    int lost = 0;             // Times that the worker did not have it although it knew of that answer.
     bool is_declared = false;
     bool is_building = false;
   };
@@ -74,6 +78,7 @@ class WorkerTable {
   const Worker* Find(const std::string& worker) const;
 
   std::map<std::string, Worker> workers_;
+  uint64_t revision_;
 };
 
 }  // namespace lathe

@@ -9,7 +9,9 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
+#include "compiler/ir/visitor.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
@@ -44,18 +46,37 @@ std::string NarrowTypes(const PrimFunc& func) {
   return names;
 }
 
-// The buffers that the function stores to, by parameter, with their numbers of elements: the layout of the reference.
+// Every buffer that something in a function writes, by store or by what a block declares (it may write through a view).
+class WrittenBuffers : public StmtExprVisitor {
+ public:
+  bool Contains(const Buffer& buffer) const { return written_.contains(buffer.get()); }
+
+ protected:
+  void VisitBlock(const Block& block) override {
+    for (const BufferRegion& region : block->writes) written_.insert(region.buffer.get());
+    StmtExprVisitor::VisitBlock(block);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    written_.insert(store.buffer.get());
+    StmtExprVisitor::VisitBufferStore(self, store);
+  }
+
+ private:
+  std::unordered_set<const BufferNode*> written_;
+};
+
+// The layout of the reference.
 struct Output {
   DType dtype;
   int64_t elements = 0;
 };
-StatusOr<std::vector<Output>> OutputsOf(const PrimFunc& func, const Block& root) {
+StatusOr<std::vector<Output>> OutputsOf(const PrimFunc& func) {
+  WrittenBuffers written;
+  written(func.body);
   std::vector<Output> outputs;
   for (const Param& param : func.params) {
     const auto* buffer = std::get_if<Buffer>(&param);
-    if (buffer == nullptr) continue;
-    const bool is_written = std::any_of(root->writes.begin(), root->writes.end(), [&](const BufferRegion& region) { return region.buffer.same_as(*buffer); });
-    if (!is_written) continue;
+    if (buffer == nullptr || !written.Contains(*buffer)) continue;
     const auto shape = ConstantShape((*buffer)->shape);
     if (!shape) return Unimplemented(fmt::format("reference of {}: output \"{}\" has a symbolic shape; give the extents values", func.name, (*buffer)->name));
     int64_t elements = (*buffer)->dtype.lanes;
@@ -65,16 +86,8 @@ StatusOr<std::vector<Output>> OutputsOf(const PrimFunc& func, const Block& root)
   return outputs;
 }
 
-StatusOr<Block> RootOf(const PrimFunc& func) {
-  const auto* realize = func.body.As<BlockRealize>();
-  if (realize == nullptr) return InvalidArgument(fmt::format("reference of {}: the function has no blocks; only such functions are tuned", func.name));
-  return realize->block;
-}
-
-// Root blocks made by the parser name what they write; those written by hand may not.
 StatusOr<std::vector<double>> Tolerances(const PrimFunc& func, std::string_view content) {
-  ASSIGN_OR_RETURN(const Block root, RootOf(func));
-  ASSIGN_OR_RETURN(const std::vector<Output> outputs, OutputsOf(func, root));
+  ASSIGN_OR_RETURN(const std::vector<Output> outputs, OutputsOf(func));
   const WorkloadFacts facts = FactsOf(func);
   std::vector<double> values(content.size() / sizeof(double));
   std::memcpy(values.data(), content.data(), values.size() * sizeof(double));
@@ -91,7 +104,7 @@ StatusOr<std::vector<double>> Tolerances(const PrimFunc& func, std::string_view 
     offset += count;
   }
   if (offset != values.size()) {
-    return FailedPrecondition(fmt::format("reference of {}: {} values came out, its outputs have {}; list every written buffer in T.writes",
+    return FailedPrecondition(fmt::format("reference of {}: {} values came out, its outputs have {}; the compiler sees other buffers written",
                                           func.name, values.size(), offset));
   }
   return tolerances;

@@ -28,12 +28,14 @@ v1::SynchronizeRequest WorkerCore::Declare(Duration wait) {
   request.set_is_draining(is_draining_);
   request.set_wait_ns(wait.count());
   request.set_sequence(++declared_);
+  request.set_accepted_revision(revision_);
   return request;
 }
 
 std::vector<int> WorkerCore::Accept(const v1::SynchronizeResponse& response, TimePoint now) {
   if (response.sequence() < accepted_) return {};
   accepted_ = response.sequence();
+  revision_ = response.revision();
   KeepTexts(response);
   std::set<BuildKey> desired;
   for (const v1::BuildTask& wanted : response.desired()) {

@@ -53,6 +53,7 @@ class WorkerCore {
   bool is_draining_ = false;
   uint64_t declared_ = 0;  // Sequence number of the latest request ...
   uint64_t accepted_ = 0;  // ... and of the newest one answered.
+  uint64_t revision_ = 0;
   uint64_t next_order_ = 0;
   std::map<BuildKey, Task> tasks_;
   std::map<std::string, std::string> texts_;  // By raw digest.

@@ -37,7 +37,7 @@ struct CompiledModule {
   std::vector<std::string> warnings;  // E.g. values spilled in an inner loop. One line each.
 };
 
-// Compiles `kernels` (lowered form: docs/decisions/0020-lowered-form.md; unique names) and packs `sections` beside them. Fails with
+// Compiles `kernels` (lowered form: docs/formats/lowered_tir.md; unique names) and packs `sections` beside them. Fails with
 // InvalidArgument where the IR is not in that form or not of `target`, and with FailedPrecondition where a register tile does not end in
 // registers: such a candidate is invalid.
 StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections, const Target& target);

@@ -18,9 +18,8 @@ namespace lathe {
 
 // Allocas of scope "register" carry this prefix, then the buffer's name: whoever finds one after optimisation has found a broken promise.
 inline constexpr std::string_view kRegisterTilePrefix = "register tile ";
-// Function attributes (LLVM string attributes) that the checks behind the optimiser read.
-inline constexpr char kHasRegisterTile[] = "lathe-register-tile";   // Value: names of the buffers.
-inline constexpr char kHasVectorCode[] = "lathe-vector-code";       // The schedule has vectorised; LLVM's vectorisers keep out.
+// Attribute of an LLVM function that has register tiles; its value names the buffers. The check of spills reads it.
+inline constexpr char kHasRegisterTile[] = "lathe-register-tile";
 
 // Integers as addresses need them: 64 bits, with what is known about their range. Index arithmetic must not overflow its own type.
 struct IndexValue {

@@ -3,6 +3,7 @@
 
 #include "brute_force.h"
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/integer.h"
 
@@ -106,6 +107,29 @@ TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
     }
     EXPECT_EQ(ToText(c.analyzer.Simplify(before)), ToText(unassumed));
     if (HasFailure()) return;
+  }
+}
+
+// Sanitizers watch this one: coefficients leave int64, and nothing may overflow on the way.
+TEST(SimplifyProperty, SurvivesHugeConstants) {
+  for (int round = 0; round < 1000; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed + round));
+    Random random(kSeed + round);
+    const Case c = RandomCase(random);
+    VarMap huge;
+    for (const auto& [var, range] : c.domain) huge.insert_or_assign(var.get(), var * INT32_MAX + (random.Below(2) ? INT32_MIN : INT32_MAX));
+    Expr e = RandomExpr(random, c.domain, 3), condition = RandomCondition(random, c.domain, 3);
+    for (int times = random.Below(4); times >= 0; --times) {
+      e = Substitute(e, huge);
+      condition = Substitute(condition, huge);
+    }
+    Analyzer analyzer = c.analyzer;
+    analyzer.Assume(condition);
+    analyzer.Simplify(e);
+    analyzer.Simplify(condition);
+    analyzer.Modular(e);
+    analyzer.ConstIntBound(e);
+    (void)DetectIterMap({e}, c.domain, condition, IterMapLevel::kSurjective, Analyzer());
   }
 }
 

@@ -77,9 +77,11 @@ INSTANTIATE_TEST_SUITE_P(Functions, VectorMathTest, testing::Values(
     MathCase{"log2", std::log2, 1e-30, 1e5, 1, 1e-14}, MathCase{"tanh", std::tanh, -12, 12, 3, 1e-14}, MathCase{"erf", std::erf, -7, 7, 3, 1e-14},
     MathCase{"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, 4, 1e-14}, MathCase{"sin", std::sin, -3, 3, 1, 1e-14},
     MathCase{"cos", std::cos, -1.5, 1.5, 1, 1e-14}, MathCase{"tan", std::tan, -1.5, 1.5, 1, 1e-14}, MathCase{"atan", std::atan, -30, 30, 1, 1e-14},
+    MathCase{"sin", std::sin, -1e5, 1e5, 1, 1e-14}, MathCase{"cos", std::cos, -1e5, 1e5, 1, 1e-14}, MathCase{"tan", std::tan, -1e5, 1e5, 1, 1e-14},
     MathCase{"sqrt", std::sqrt, 1e-30, 1e30, 0.5, 1e-15}, MathCase{"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5, 1e-15},
     MathCase{"floor", std::floor, -1e4, 1e4, 0, 0}, MathCase{"ceil", std::ceil, -1e4, 1e4, 0, 0}, MathCase{"trunc", std::trunc, -1e4, 1e4, 0, 0},
-    MathCase{"round", std::round, -1e4, 1e4, 0, 0}, MathCase{"nearbyint", std::nearbyint, -1e4, 1e4, 0, 0}), [](const auto& info) { return info.param.name; });
+    MathCase{"round", std::round, -1e4, 1e4, 0, 0}, MathCase{"nearbyint", std::nearbyint, -1e4, 1e4, 0, 0}),
+    [](const auto& info) { return std::string(info.param.name) + std::to_string(info.index); });
 
 TEST(VectorMathTest, HandlesInfinitiesAndNan) {
   const Buffer a = MakeBuffer("A", {8}), b = MakeBuffer("B", {5, 8});
@@ -102,6 +104,24 @@ TEST(VectorMathTest, HandlesInfinitiesAndNan) {
       const float expected = reference[op](values[k]), actual = y[op * 8 + k];
       EXPECT_TRUE(std::isnan(expected) ? std::isnan(actual) : std::abs(expected - actual) <= 1e-6f * std::abs(expected) || expected == actual) << ops[op] << "(" << values[k] << ") = " << actual;
     }
+  }
+}
+
+TEST(VectorMathTest, RaisesDoublesToPowers) {
+  const Buffer a = MakeBuffer("A", {kCount}, DataType::Float(64)), b = MakeBuffer("B", {kCount}, DataType::Float(64)), c = MakeBuffer("C", {kCount}, DataType::Float(64));
+  Var i("i");
+  const PrimFunc func{.name = "map", .params = {a, b, c}, .body = MakeFor(i, kCount, Store(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i}))};
+  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
+  ASSERT_TRUE(kernels.ok());
+  AlignedArray<double> x(kCount), y(kCount), z(kCount);
+  Random random(5);
+  for (int k = 0; k < kCount; ++k) x[k] = std::exp(40 * random.Unit() - 20), y[k] = 60 * random.Unit() - 30;
+  TestContext context;
+  void* buffers[] = {x.data(), y.data(), z.data()};
+  ASSERT_EQ(kernels->Find(0, "map")(&context.context, buffers, nullptr), 0);
+  for (int k = 0; k < kCount; ++k) {
+    const long double exact = std::pow(static_cast<long double>(x[k]), static_cast<long double>(y[k]));
+    ASSERT_LE(std::abs(static_cast<double>((z[k] - exact) / exact)), 2e-13) << x[k] << " to the " << y[k];
   }
 }
 

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Ints, ValueTest, testing::Values(
     ValueCase{"BitwiseXor", Op2("bitwise_xor", I(12), I(10)), 6}, ValueCase{"BitwiseNot", Op1("bitwise_not", I(0)), -1},
     ValueCase{"ShiftLeftWraps", Op2("shift_left", I(1, kI8), I(7, kI8)), -128}, ValueCase{"ShiftRightKeepsSign", Op2("shift_right", I(-8), I(1)), -4},
     ValueCase{"ShiftRightOfUnsigned", Op2("shift_right", I(255, DataType::UInt(8)), I(4, DataType::UInt(8))), 15},
-    ValueCase{"Popcount", Op1("popcount", I(-1)), 32}, ValueCase{"AbsInt", Op1("abs", I(-5)), 5},
+    ValueCase{"Popcount", Op1("popcount", I(-1)), 32}, ValueCase{"Clz", Op1("clz", I(1)), 31}, ValueCase{"AbsInt", Op1("abs", I(-5)), 5},
     ValueCase{"MaxValue", MakeCall(kI8, "max_value", {}), 127}, ValueCase{"MinValue", MakeCall(kI8, "min_value", {}), -128}), kCaseName);
 
 INSTANTIATE_TEST_SUITE_P(Floats, ValueTest, testing::Values(
@@ -83,6 +83,13 @@ INSTANTIATE_TEST_SUITE_P(Floats, ValueTest, testing::Values(
     ValueCase{"Pow", Op2("pow", F(2), F(10)), 1024}, ValueCase{"Rsqrt", Op1("rsqrt", F(4)), 0.5}, ValueCase{"Sigmoid", Op1("sigmoid", F(0)), 0.5},
     ValueCase{"Sin", Op1("sin", F(0)), 0}, ValueCase{"Sqrt", Op1("sqrt", F(9)), 3}, ValueCase{"Tan", Op1("tan", F(0)), 0},
     ValueCase{"Tanh", Op1("tanh", F(0)), 0}, ValueCase{"Trunc", Op1("trunc", F(-1.5)), -1},
+    ValueCase{"Acos", Op1("acos", F(1)), 0}, ValueCase{"Acosh", Op1("acosh", F(1)), 0}, ValueCase{"Asin", Op1("asin", F(0)), 0},
+    ValueCase{"Asinh", Op1("asinh", F(0)), 0}, ValueCase{"Atan2", Op2("atan2", F(0), F(1)), 0}, ValueCase{"Atanh", Op1("atanh", F(0)), 0},
+    ValueCase{"Copysign", Op2("copysign", F(3), F(-1)), -3}, ValueCase{"Cosh", Op1("cosh", F(0)), 1}, ValueCase{"Exp10", Op1("exp10", F(2)), 100},
+    ValueCase{"Fmod", Op2("fmod", F(-7), F(2)), -1}, ValueCase{"Hypot", Op2("hypot", F(3), F(4)), 5}, ValueCase{"Sinh", Op1("sinh", F(0)), 0},
+    ValueCase{"Isfinite", MakeCall(DataType::Bool(), "isfinite", {F(INFINITY)}), 0}, ValueCase{"Isinf", MakeCall(DataType::Bool(), "isinf", {F(INFINITY)}), 1},
+    ValueCase{"Ldexp", MakeCall(kF32, "ldexp", {F(3), I(2)}), 12}, ValueCase{"Log10", Op1("log10", F(100)), 2}, ValueCase{"Log1p", Op1("log1p", F(0)), 0},
+    ValueCase{"NextafterInFloat32", Op2("nextafter", F(1), F(2)), 1.00000011920928955}, ValueCase{"Likely", MakeCall(DataType::Bool(), "likely", {True()}), 1},
     ValueCase{"MaxValue", MakeCall(kF32, "max_value", {}), 3.4028234663852886e38}), kCaseName);
 
 INSTANTIATE_TEST_SUITE_P(Casts, ValueTest, testing::Values(
@@ -95,6 +102,8 @@ INSTANTIATE_TEST_SUITE_P(Casts, ValueTest, testing::Values(
 Expr Ramp4() { return Expr::Make(DataType::Int(32, 4), Ramp{I(5), I(2), 4}); }
 INSTANTIATE_TEST_SUITE_P(Vectors, ValueTest, testing::Values(
     ValueCase{"ReduceAdd", MakeCall(kI32, "vector_reduce_add", {Ramp4()}), 32},
+    ValueCase{"High", MakeCall(DataType::Int(32, 2), "vectorhigh", {Ramp4()}), 9},
+    ValueCase{"Combine", MakeCall(kI32, "vector_reduce_add", {MakeCall(DataType::Int(32, 8), "vectorcombine", {Ramp4(), Ramp4()})}), 64},
     ValueCase{"Low", MakeCall(DataType::Int(32, 2), "vectorlow", {Ramp4()}), 5},
     ValueCase{"SelectTakesLanes", MakeCall(kI32, "vector_reduce_add", {MakeSelect(Less(Ramp4(), I(8)), Ramp4(), I(0, DataType::Int(32, 4)))}), 12}), kCaseName);
 

@@ -256,7 +256,7 @@ TEST(ParserErrors, LimitNesting) {
   for (int i = 0; i < 1100; ++i) lets += "x" + std::to_string(i) + ": T.int32 = n\n";
   for (const std::string& body : {"T.evaluate(" + repeat("(", 100000) + ")", "T.evaluate(" + repeat("-", 100000) + "n)", "T.evaluate(n" + repeat(" + n", 100000) + ")",
                                   "T.evaluate(" + repeat("T.exp(", 3000) + "1.0)", "T.evaluate(n" + repeat(" < n", 5000) + ")", "T.evaluate(n" + repeat(".a", 5000) + ")",
-                                  repeat("if n == 1:\n    pass\nel", 3000) + "if n == 2:\n    pass", lets + "pass", repeat("[", 100000), repeat("{1:", 100000)}) {
+                                  repeat("if n == 1:\n    pass\nel", 3000) + "if n == 2:\n    pass", lets + "pass", repeat("[", 100000), repeat("{1:", 100000), "T.evaluate(n" + repeat(" ** n", 3000) + ")", "T.evaluate(" + repeat("not ", 3000) + "n)"}) {
     const StatusOr<PrimFunc> func = ParsePrimFunc(Function("n: T.int32", body), "f.py");
     ASSERT_FALSE(func.ok()) << body.substr(0, 50);
     EXPECT_THAT(func.status().message(), HasSubstr("nested more than 1000 deep")) << body.substr(0, 50);
@@ -270,7 +270,9 @@ TEST(ParserErrors, LimitNesting) {
 TEST(Parser, AcceptsDeepButLegalNesting) {
   std::string sum = "n";
   for (int i = 0; i < 900; ++i) sum = "n - (" + sum + ")";
-  const PrimFunc func = ParseOrDie(Function("n: T.int32", "T.evaluate(" + sum + ")"));
+  std::string text = "@T.prim_func\ndef f(n: T.int32):\n";
+  for (int i = 0; i < 900; ++i) text += std::string(size_t(i) + 1, ' ') + (i % 2 == 0 ? "while n < 1:\n" : "for i" + std::to_string(i) + " in range(2):\n");
+  const PrimFunc func = ParseOrDie(text + std::string(901, ' ') + "T.evaluate(" + sum + ")\n");
   EXPECT_TRUE(StructuralEqual(ParseOrDie(Print(func)), func));
 }
 

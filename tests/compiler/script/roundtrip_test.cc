@@ -41,7 +41,7 @@ TEST_P(RoundTripTest, GivesTheSameProgram) {
 }
 
 TEST_P(RoundTripTest, SeesEveryChangeOfAField) {
-  for (uint64_t seed = 0; seed < 25; ++seed) {
+  for (uint64_t seed = 0; seed < 15; ++seed) {
     const PrimFunc before = MakeProgram(GetParam(), seed);
     const std::string text = Print(before), canonical = CanonicalText(before);
     const int num_fields = CountMutableFields(before);

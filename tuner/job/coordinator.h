@@ -1,0 +1,86 @@
+// Turns jobs into measured records: one thread decides, searches run beside it, workers build, devices measure, the Store remembers.
+//
+// Crash-only: everything that matters is in the Store before anybody is told, so a coordinator that is killed and started again goes on where
+// the last one was. It owns no socket of its own but the gateway's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rpc/gateway/device_gateway.h"
+#include "support/clock.h"
+#include "tuner/database/store.h"
+#include "tuner/job/activity.h"
+#include "tuner/job/job_search.h"
+#include "tuner/job/job_spec.h"
+#include "tuner/job/quiet_gate.h"
+#include "tuner/search/task_scheduler.h"
+#include "tuner/worker/worker_channel.h"
+
+namespace lathe {
+
+struct CoordinatorOptions {
+  std::string directory;              // For blobs and references; created if needed.
+  int64_t blob_limit_bytes = int64_t{2} << 30;
+  StrategyFactory strategies;         // Empty: random search.
+  std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: round robin.
+  ReferenceOptions references;        // `directory` is filled in.
+  bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.
+  Duration build_time_limit = std::chrono::seconds(30);
+  int64_t build_memory_limit_bytes = int64_t{4} << 30;
+  std::string build_id = "lathe";
+  std::function<void(std::string)> log = [](std::string) {};
+};
+
+// A moment in the life of a job, for people.
+struct JobProgress {
+  JobRow row;
+  std::vector<TaskProgress> tasks;    // In the job's order. Of an ended job: as they ended.
+  int64_t measured = 0;               // Trials that got an outcome since this process took the job up.
+  int64_t failed = 0;                 // Of these, those without a time.
+  std::string waits_for;              // Empty: nothing.
+  ActivityShares shares;
+  TrialLatencies latencies;
+};
+
+class Coordinator : public WorkerChannel {
+ public:
+  // `store` and `gate` must outlive the coordinator; `gate` may be shared with devices of this machine.
+  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<class Store> store, QuietGate& gate);
+  // Trials under way stay where they are in the Store. Workers and devices are to be stopped first.
+  ~Coordinator() override;
+  Coordinator(const Coordinator&) = delete;
+
+  // ---- Clients. Thread-safe.
+  // Stores the workloads and the job, and begins with it. The same request id again: the same job.
+  StatusOr<JobRow> SubmitJob(const JobRequest& request);
+  // Goes on with a job of an earlier process. OK if it runs already or has ended.
+  Status ResumeJob(int64_t job_id);
+  StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason);
+  StatusOr<JobProgress> Progress(int64_t job_id);
+  // True once the job has ended; false after `limit`.
+  bool WaitForJob(int64_t job_id, Duration limit);
+  // Gives all leases back, so that what was assigned returns to its queue uncounted. Jobs stay open in the Store; nothing new begins.
+  void Drain();
+
+  // ---- Workers (WorkerChannel): in process as it is; a service calls SynchronizeLater.
+  StatusOr<v1::SynchronizeResponse> Synchronize(const v1::SynchronizeRequest& request) override;
+  Status StoreArtifact(const Digest& digest, const std::string& content) override;
+  // Answers on some thread, once, at the latest when request.wait_ns is over.
+  void SynchronizeLater(const v1::SynchronizeRequest& request, std::function<void(StatusOr<v1::SynchronizeResponse>)> answer);
+
+  // ---- Devices connect here.
+  DeviceGateway& gateway();
+  class Store& store();
+
+ private:
+  class Impl;
+  explicit Coordinator(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,296 @@
+// The coordinator's dealings with devices: the tracker's shell, leases for jobs, specs out, results in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "rpc/device_message.h"
+#include "tuner/job/coordinator_impl.h"
+
+namespace lathe {
+namespace {
+
+constexpr Duration kStoreHeartbeatEvery = std::chrono::seconds(5);
+constexpr Duration kRetryCommitAfter = std::chrono::seconds(1);
+
+std::string FactsJson(const v1::DeviceFacts& facts) {
+  nlohmann::json json = {{"arch", facts.arch()},           {"cpu_model", facts.cpu_model()}, {"memory_bytes", facts.memory_bytes()},
+                         {"num_cores", facts.num_cores()}, {"os", facts.os()},               {"cpus", nlohmann::json::array()},
+                         {"cpu_features", nlohmann::json::array()}};
+  for (const int cpu : facts.cpus()) json["cpus"].push_back(cpu);
+  for (const std::string& feature : facts.cpu_features()) json["cpu_features"].push_back(feature);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+v1::AckVerdict VerdictOf(Ack ack) {
+  switch (ack) {
+    case Ack::kAccepted: return v1::ACK_VERDICT_ACK;
+    case Ack::kDuplicate: return v1::ACK_VERDICT_DUPLICATE;
+    case Ack::kStale: break;
+  }
+  return v1::ACK_VERDICT_STALE;
+}
+
+bool IsWorthRetrying(StatusCode code) { return code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable; }
+
+}  // namespace
+
+// ---- What the gateway's thread says goes to the loop.
+
+void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
+  const v1::DeviceFacts& facts = hello.facts();
+  DeviceRecord record{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()};
+  loop_.Post([this, record = std::move(record), current = hello.current()] {
+    devices_[record.name].told_epoch = -1;
+    StepTracker(DeviceReported{record});
+    CountDevices();
+    TakeProgress(record.name, current);
+  });
+}
+
+void Coordinator::Impl::OnDeviceHeard(const std::string& device, const v1::Current& current) {
+  loop_.Post([this, device, current] { TakeProgress(device, current); });
+}
+
+void Coordinator::Impl::OnDeviceDown(const std::string& device, const std::string& reason) {
+  loop_.Post([this, device] {
+    devices_[device].measuring.clear();
+    StepTracker(DeviceLeft{device});
+  });
+}
+
+void Coordinator::Impl::OnResult(const v1::MeasureResult& result) {
+  loop_.Post([this, result] { TakeResult(result); });
+}
+
+StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) { return blobs_->Read(digest, offset, limit); }
+
+// ---- The tracker's shell.
+
+void Coordinator::Impl::StepTracker(const TrackerEvent& event) {
+  tracker_events_.push_back(event);
+  if (is_stepping_tracker_) return;
+  is_stepping_tracker_ = true;
+  while (!tracker_events_.empty()) {
+    const TrackerEvent next = std::move(tracker_events_.front());
+    tracker_events_.pop_front();
+    for (const TrackerAction& action : tracker_->Step(next, Now())) std::visit([this](const auto& a) { Do(a); }, action);
+  }
+  is_stepping_tracker_ = false;
+}
+
+void Coordinator::Impl::Do(const PersistDevice& action) { Check(leases_.PersistDevice(action.record), "register device " + action.record.name); }
+
+void Coordinator::Impl::Do(const DeviceChange& action) {
+  options_.log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
+  CountDevices();
+  if (action.to != DeviceState::kLost) return;
+  const StatusOr<int64_t> id = leases_.IdOf(action.device);
+  if (!id.ok()) return;
+  const StatusOr<std::vector<int64_t>> lost = store_->LoseDevice(*id, UnixNow());
+  if (!Check(lost.status(), "lose device " + action.device)) return;
+  for (const int64_t trial : *lost) RefreshTrial(trial);
+}
+
+void Coordinator::Impl::Do(const PersistGrant& action) {
+  const StatusOr<int64_t> epoch = leases_.PersistGrant(action.lease, action.epoch_floor, kLeaseTtl);
+  Check(epoch.status(), "grant a lease");
+  StepTracker(GrantCommitted{action.lease.device, action.lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
+}
+
+void Coordinator::Impl::Do(const PersistRenewal& action) {
+  Check(leases_.PersistRenewal(action.device, action.epoch, kLeaseTtl), "renew a lease");
+}
+
+void Coordinator::Impl::Do(const PersistEnd& action) { Check(leases_.PersistEnd(action.device, action.epoch, action.why), "end a lease"); }
+
+void Coordinator::Impl::Do(const AnswerGranted& action) {
+  desk_.Granted(action.lease, Now());
+  // A lease from before a restart may have trials already; the device may even be at work on them, or have their results.
+  const auto trials = store_->ListTrials({.states = {TrialState::kAssigned, TrialState::kRunning}}, {0, 1000});
+  if (!Check(trials.status(), "look up assigned trials")) return;
+  const StatusOr<int64_t> id = leases_.IdOf(action.lease.device);
+  for (const TrialRow& trial : *trials) {
+    if (id.ok() && trial.device_id == *id && trial.epoch == action.lease.epoch) GiveTrial(action.lease.device, trial);
+  }
+}
+
+void Coordinator::Impl::Do(const AnswerEnded& action) {
+  options_.log(fmt::format("lease of \"{}\" ended: {}", action.device, action.reason));
+  const auto held = desk_.HeldBy(action.device);
+  desk_.Ended(action.device, action.epoch);
+  if (!held || held->epoch != action.epoch) return;
+  for (const int64_t trial : held->trials) RefreshTrial(trial);
+  devices_[action.device].specs.clear();
+}
+
+void Coordinator::Impl::CountDevices() {
+  std::map<std::string, int> counts;
+  for (const auto& [name, entry] : tracker_->devices().devices()) counts[entry.record.key] += entry.state == DeviceState::kOnline ? 1 : 0;
+  for (const auto& [key, count] : counts) desk_.SetDeviceCount(key, count);
+}
+
+// ---- Leases for jobs.
+
+void Coordinator::Impl::PlanDevices() {
+  for (;;) {
+    const std::vector<DeskAction> actions = desk_.Plan(Now());
+    if (actions.empty()) break;
+    for (const DeskAction& action : actions) std::visit([this](const auto& a) { Do(a); }, action);
+  }
+  TellDevices();
+}
+
+void Coordinator::Impl::Do(const AskForDevice& action) { StepTracker(LeaseRequested{action.request_id, action.key}); }
+void Coordinator::Impl::Do(const WithdrawAsking& action) { StepTracker(RequestWithdrawn{action.request_id}); }
+void Coordinator::Impl::Do(const KeepLease& action) { StepTracker(LeaseRenewed{action.device, action.epoch}); }
+
+void Coordinator::Impl::Do(const GiveBack& action) {
+  v1::Desired nothing;
+  nothing.set_epoch(action.epoch);
+  Check(gateway_->SetDesired(action.device, nothing), "tell a device");
+  DeviceView& view = devices_[action.device];
+  view.specs.clear();
+  view.told.clear();
+  view.told_epoch = action.epoch;
+  StepTracker(LeaseReleased{action.device, action.epoch});
+}
+
+void Coordinator::Impl::Do(const ClaimTrial& action) {
+  const StatusOr<int64_t> id = leases_.IdOf(action.device);
+  if (!Check(id.status(), "claim a trial")) return desk_.NothingToClaim(action.device, action.epoch, Now());
+  const auto claimed = store_->ClaimForMeasure(*id, action.epoch, {.job_id = action.job_id}, UnixNow());
+  if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed)) {
+    desk_.NothingToClaim(action.device, action.epoch, Now());
+  }
+}
+
+// Makes the spec of an assigned trial and puts it at the device's hand. False if that cannot be.
+bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& trial) {
+  Job* job = JobOfTrial(trial.id);
+  if (job == nullptr || !trial.module_digest) return false;
+  OpenTrial& open = job->open.at(trial.id);
+  const auto& prepared = job->prepared[open.task];
+  const StatusOr<int64_t> size = blobs_->Size(*trial.module_digest);
+  if (!prepared || !size.ok()) {
+    const InfraFailure failure = prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
+    Check(store_->FailAttempt(trial.id, trial.attempt, failure, "its module is not in the blob store", UnixNow()).status(), "give up a trial");
+    RefreshTrial(trial.id);
+    return false;
+  }
+  const bool is_untuned = open.trace_digest == prepared->untuned_trace;
+  devices_[device].specs[trial.id] = MakeMeasureSpec(prepared->measurement, trial, *size, is_untuned ? 0 : job->plan.tasks()[open.task].best_ns);
+  open.times.assigned = Now();
+  desk_.Claimed(device, *trial.epoch, trial.id);
+  SetTrialState(*job, trial.id, trial.state);
+  return true;
+}
+
+void Coordinator::Impl::TellDevices() {
+  for (auto& [name, view] : devices_) {
+    const auto held = desk_.HeldBy(name);
+    if (!held || (held->epoch == view.told_epoch && held->trials == view.told)) continue;
+    v1::Desired desired;
+    desired.set_epoch(held->epoch);
+    for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
+    if (!Check(gateway_->SetDesired(name, std::move(desired)), "tell a device")) continue;
+    view.told = held->trials;
+    view.told_epoch = held->epoch;
+    std::erase_if(view.specs, [&](const auto& entry) { return std::find(view.told.begin(), view.told.end(), entry.first) == view.told.end(); });
+  }
+}
+
+// ---- Progress and results.
+
+void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Current& current) {
+  StepTracker(DeviceHeard{device});
+  DeviceView& view = devices_[device];
+  if (const StatusOr<int64_t> id = leases_.IdOf(device); id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
+    view.heartbeat_stored = Now();
+    Check(store_->Heartbeat(*id, UnixNow()), "store a heartbeat");
+  }
+  view.measuring.clear();
+  for (const v1::Current::Trial& trial : current.trials()) {
+    if (trial.phase() != v1::TRIAL_PHASE_MEASURING) continue;
+    view.measuring.insert(trial.trial_id());
+    Job* job = JobOfTrial(trial.trial_id());
+    if (job == nullptr || job->open.at(trial.trial_id()).state != TrialState::kAssigned) continue;
+    const StatusOr<bool> moved = store_->AdvanceTrial(trial.trial_id(), trial.attempt(), TrialState::kRunning, UnixNow());
+    if (!Check(moved.status(), "note that a trial runs") || !*moved) continue;
+    job->open.at(trial.trial_id()).times.running = Now();
+    SetTrialState(*job, trial.trial_id(), TrialState::kRunning);
+  }
+}
+
+void Coordinator::Impl::TakeResult(const v1::MeasureResult& result) {
+  const auto held = desk_.HeldBy(result.device());
+  if (held && held->epoch == result.epoch()) {
+    // The device's next trial is begun before this one is on disk.
+    desk_.Finished(result.device(), result.trial_id());
+  }
+  if (const auto view = devices_.find(result.device()); view != devices_.end()) view->second.measuring.erase(result.trial_id());
+  if (Job* job = JobOfTrial(result.trial_id())) {
+    OpenTrial& open = job->open.at(result.trial_id());
+    open.times.result = Now();
+    open.idle_ns = result.idle_ns();
+    open.measure_ns = result.measure_ns();
+  }
+  const StatusOr<int64_t> id = leases_.IdOf(result.device());
+  if (id.ok()) commits_.Push({result, *id});
+}
+
+void Coordinator::Impl::RunCommits() {
+  while (const std::optional<Commit> commit = commits_.Pop()) {
+    const v1::AckVerdict verdict = CommitOne(*commit);
+    if (verdict == v1::ACK_VERDICT_UNSPECIFIED) continue;  // Not committed: the device keeps it and sends it again.
+    const StatusOr<Digest> key = Digest::FromBytes(commit->result.key());
+    if (key.ok() && gateway_ != nullptr) gateway_->Acknowledge(commit->result.device(), *key, verdict);
+  }
+}
+
+v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
+  const v1::MeasureResult& result = commit.result;
+  const std::optional<RunResult> row = ToRunResult(result, commit.device_id);
+  for (;;) {
+    StatusOr<CommitAnswer> answer = CommitAnswer{Ack::kStale};
+    if (row) {
+      answer = store_->CommitResult(*row, UnixNow());
+    } else if (result.status() != v1::MEASURE_STATUS_CANCELLED) {
+      answer = store_->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, result.message(), UnixNow());
+    }
+    if (!answer.ok() && IsWorthRetrying(answer.status().code()) && !is_stopping_) {
+      loop_.Post([this, status = answer.status()] { Check(status, "commit a result"); });
+      std::this_thread::sleep_for(kRetryCommitAfter);
+      continue;
+    }
+    loop_.Post([this, result, answer] { OnCommitted(result, answer); });
+    if (answer.ok()) return VerdictOf(answer->ack);
+    return IsWorthRetrying(answer.status().code()) ? v1::ACK_VERDICT_UNSPECIFIED : v1::ACK_VERDICT_STALE;
+  }
+}
+
+void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer) {
+  const auto held = desk_.HeldBy(result.device());
+  if (held && held->epoch == result.epoch()) desk_.Settled(result.device(), result.trial_id());
+  Job* job = JobOfTrial(result.trial_id());
+  if (!answer.ok()) {
+    if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.
+    Check(answer.status(), "commit a result");
+    if (job != nullptr) {
+      Check(store_->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, answer.status().message(), UnixNow()).status(), "give up a trial");
+      RefreshTrial(result.trial_id());
+    }
+    return;
+  }
+  if (job == nullptr) return;
+  if (answer->ack == Ack::kStale && !answer->record_id) return RefreshTrial(result.trial_id());
+  OpenTrial& open = job->open.at(result.trial_id());
+  open.times.committed = Now();
+  if (!IsTerminal(answer->trial_state)) return SetTrialState(*job, result.trial_id(), answer->trial_state);
+  if (open.times.result != TimePoint{}) job->latencies.Add(open.times, open.idle_ns, open.measure_ns);
+  const std::optional<RunResult> row = ToRunResult(result, 0);
+  const bool is_timed = row && row->timings;
+  EndTrial(*job, result.trial_id(), answer->trial_state, is_timed ? std::optional(row->timings->median_ns) : std::nullopt);
+}
+
+}  // namespace lathe

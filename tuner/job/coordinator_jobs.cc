@@ -1,0 +1,412 @@
+// The coordinator's care for jobs: taken up, advanced after every event, finished.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/status_macros.h"
+#include "tuner/job/coordinator_impl.h"
+
+namespace lathe {
+namespace {
+
+constexpr Duration kRetryAfter = std::chrono::seconds(1);
+constexpr Duration kSayWaitingAfter = std::chrono::seconds(1);
+constexpr size_t kEndedKept = 64;
+constexpr size_t kReasonsShown = 3;
+
+std::string FirstWords(const std::string& text) { return text.substr(0, std::min<size_t>(text.find('\n'), 160)); }
+
+// Numbers differ from candidate to candidate where the reason is the same.
+std::string ReasonOf(const TrialRow& trial) {
+  std::string reason = fmt::format("{}: ", TrialStateName(trial.state));
+  bool in_number = false;
+  for (const char c : FirstWords(trial.error)) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit || !in_number) reason += is_digit ? 'N' : c;
+    in_number = is_digit;
+  }
+  return reason;
+}
+
+}  // namespace
+
+// ---- Taking a job up.
+
+StatusOr<Coordinator::Impl::Job> Coordinator::Impl::LoadJob(const JobRow& row) {
+  ASSIGN_OR_RETURN(const JobSpec spec, JobSpec::FromJson(row.spec));
+  ASSIGN_OR_RETURN(std::vector<TaskRow> tasks, store_->ListTasks(row.id));
+  std::vector<TaskProgress> progress;
+  for (const TaskRow& task : tasks) {
+    progress.push_back({.weight = task.weight, .budget = task.trial_budget, .is_closed = task.state == JobState::kFailed});
+  }
+  JobPlan plan(std::move(progress), {.total_budget = spec.total_trials}, options_.schedulers());
+  return Job(row, spec, std::move(tasks), std::move(plan), Now());
+}
+
+Status Coordinator::Impl::TakeUp(int64_t job_id) {
+  if (jobs_.contains(job_id)) return OkStatus();
+  ASSIGN_OR_RETURN(JobRow row, store_->GetJob(job_id));
+  if (IsTerminal(row.state)) return OkStatus();
+  ASSIGN_OR_RETURN(Job loaded, LoadJob(row));
+  RETURN_IF_ERROR(store_->SetJobState(job_id, JobState::kRunning, "", UnixNow()));
+  loaded.row.state = JobState::kRunning;
+  Job& job = jobs_.emplace(job_id, std::move(loaded)).first->second;
+  {
+    std::lock_guard lock(ended_mutex_);
+    running_.insert(job_id);
+  }
+  StartSearch(job);
+  return AdoptOpenTrials(job);
+}
+
+Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
+  std::map<int64_t, size_t> index;
+  for (size_t i = 0; i < job.tasks.size(); ++i) {
+    index[job.tasks[i].id] = i;
+    job.plan.task(i).counted = CountBudget(job, i);
+  }
+  std::set<size_t> needed;
+  for (int64_t after = 0;;) {
+    ASSIGN_OR_RETURN(const std::vector<TrialRow> rows, store_->ListTrials({.job_id = job.row.id, .states = {
+        TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt, TrialState::kMeasureQueued,
+        TrialState::kAssigned, TrialState::kRunning}}, {after, 1000}));
+    for (const TrialRow& trial : rows) {
+      const size_t task = index.at(trial.task_id);
+      OpenTrial& open = job.open[trial.id];
+      open.task = task;
+      open.state = trial.state;
+      open.trace_digest = trial.trace_digest;
+      open.module = trial.module_digest;
+      if (open.module) blobs_->Pin(*open.module);
+      job_of_trial_[trial.id] = job.row.id;
+      ++job.plan.task(task).open;
+      if (trial.state == TrialState::kProposed) job.proposed.push_back(trial.id);
+      needed.insert(task);
+      after = trial.id;
+    }
+    if (rows.size() < 1000) break;
+  }
+  for (const size_t task : needed) {
+    ++job.preparing;
+    job.search->Prepare(task);
+  }
+  adopted_workers_.clear();  // Builds of this job may be with workers that are known already.
+  return OkStatus();
+}
+
+void Coordinator::Impl::StartSearch(Job& job) {
+  const int64_t id = job.row.id;
+  JobSearchHandlers handlers{
+      .on_prepared = [this, id](size_t task, StatusOr<PreparedTask> prepared) {
+        loop_.Post([this, id, task, prepared = std::move(prepared)]() mutable { OnPrepared(id, task, std::move(prepared)); });
+      },
+      .on_proposed = [this, id](size_t task, StatusOr<std::vector<ProposedTrial>> proposed) {
+        loop_.Post([this, id, task, proposed = std::move(proposed)]() mutable { OnProposed(id, task, std::move(proposed)); });
+      },
+      .on_busy = [this, id](bool is_busy) {
+        loop_.Post([this, id, is_busy] {
+          if (const auto it = jobs_.find(id); it != jobs_.end()) it->second.is_searching = is_busy;
+        });
+      }};
+  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.strategies, options_.references}, job.spec, job.tasks, *store_, *blobs_, gate_,
+                                           std::move(handlers));
+}
+
+void Coordinator::Impl::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> prepared) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  job.preparing = std::max(0, job.preparing - 1);
+  if (!prepared.ok()) return CloseTask(job, index, prepared.status());
+  TaskProgress& task = job.plan.task(index);
+  task.flops = prepared->flops;
+  task.best_ns = prepared->best_ns;
+  task.untuned_ns = prepared->untuned_ns;
+  job.prepared[index] = *std::move(prepared);
+  blobs_->Pin(job.prepared[index]->measurement.reference.blob);
+  if (store_->SetTaskState(job.tasks[index].id, JobState::kRunning, UnixNow()).ok()) job.tasks[index].state = JobState::kRunning;
+}
+
+// The task cannot be tuned: it ends, the others go on.
+void Coordinator::Impl::CloseTask(Job& job, size_t index, const Status& why) {
+  job.failures[index] = why.message();
+  job.plan.CloseTask(index);
+  options_.log(fmt::format("task \"{}\": {}", job.tasks[index].name, why.message()));
+  std::vector<int64_t> trials;
+  for (const auto& [id, open] : job.open) {
+    if (open.task == index) trials.push_back(id);
+  }
+  (void)workers_.Withdraw(trials);
+  for (const int64_t trial : trials) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
+}
+
+void Coordinator::Impl::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<ProposedTrial>> proposed) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  if (!proposed.ok()) {
+    const bool is_closed = job.plan.tasks()[index].is_closed;
+    job.plan.RoundEnded(index, 0);
+    job.plan.task(index).is_closed = is_closed;  // The store's trouble says nothing about the space.
+    if (!is_closed && job.failures[index].empty()) {
+      Check(proposed.status(), "propose trials");
+      job.retry_at = Now() + kRetryAfter;
+    }
+    return;
+  }
+  job.plan.RoundEnded(index, static_cast<int64_t>(proposed->size()));
+  for (const ProposedTrial& trial : *proposed) {
+    OpenTrial& open = job.open[trial.trial_id];
+    open.task = index;
+    open.trace_digest = trial.trace_digest;
+    open.times.proposed = Now();
+    job_of_trial_[trial.trial_id] = job_id;
+    job.proposed.push_back(trial.trial_id);
+  }
+}
+
+// ---- Going on.
+
+int64_t Coordinator::Impl::CountOpen(const Job& job, std::initializer_list<TrialState> states) const {
+  return std::count_if(job.open.begin(), job.open.end(), [&](const auto& entry) {
+    return std::find(states.begin(), states.end(), entry.second.state) != states.end();
+  });
+}
+
+void Coordinator::Impl::Advance(Job& job) {
+  if (job.retry_at && *job.retry_at <= Now()) job.retry_at.reset();
+  KeepTime(job);
+  const bool may_act = !job.retry_at;
+  if (may_act && job.preparing == 0) {
+    Release(job);
+    BeginRound(job);
+  }
+  UpdateDemand(job);
+  NoteWaiting(job);
+  int measuring = 0;
+  for (const auto& [name, view] : devices_) {
+    measuring += static_cast<int>(std::count_if(view.measuring.begin(), view.measuring.end(), [&](int64_t trial) { return job.open.contains(trial); }));
+  }
+  job.activity.Set(measuring, static_cast<int>(CountOpen(job, {TrialState::kBuilding})), job.is_searching ? 1 : 0, Now());
+  if (may_act && job.preparing == 0) FinishIfOver(job);
+}
+
+// Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
+void Coordinator::Impl::Release(Job& job) {
+  int devices = 0;
+  const std::string& key = job.tasks.front().key.device_class;
+  for (const auto& [name, entry] : tracker_->devices().devices()) devices += entry.record.key == key && entry.state == DeviceState::kOnline ? 1 : 0;
+  const int limit = InflightLimit(devices, workers_.TotalSlots());
+  int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
+  while (!job.proposed.empty() && under_way < limit) {
+    const int64_t trial = job.proposed.front();
+    const StatusOr<bool> released = store_->AdvanceTrial(trial, 0, TrialState::kBuildQueued, UnixNow());
+    if (!Check(released.status(), "release a trial")) {
+      job.retry_at = Now() + kRetryAfter;
+      return;
+    }
+    job.proposed.pop_front();
+    const auto open = job.open.find(trial);
+    if (open == job.open.end()) continue;
+    open->second.times.build_queued = Now();
+    SetTrialState(job, trial, TrialState::kBuildQueued);
+    ++under_way;
+  }
+}
+
+void Coordinator::Impl::BeginRound(Job& job) {
+  // Searched ahead, so that workers and devices have something while the next candidates are being looked for.
+  if (static_cast<int>(job.proposed.size()) > std::max(2, workers_.TotalSlots())) return;
+  const std::optional<JobPlan::Round> round = job.plan.NextRound();
+  if (!round) return;
+  if (!job.prepared[round->task]) job.search->Prepare(round->task);
+  job.search->Propose(round->task, round->count);
+}
+
+void Coordinator::Impl::KeepTime(Job& job) {
+  const bool is_over = job.spec.time_limit > Duration(0) && Now() - job.taken_up >= job.spec.time_limit;
+  if (!is_over || job.has_timed_out || job.retry_at) return;
+  const StatusOr<std::vector<int64_t>> cancelled = store_->CancelWaitingTrials(job.row.id, UnixNow());
+  if (!Check(cancelled.status(), "end a job's time")) {
+    job.retry_at = Now() + kRetryAfter;
+    return;
+  }
+  job.has_timed_out = true;
+  job.plan.StopProposing();
+  for (const int64_t trial : *cancelled) {
+    if (job.open.contains(trial)) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
+  }
+}
+
+void Coordinator::Impl::UpdateDemand(Job& job) {
+  JobDemand demand{.key = job.tasks.front().key.device_class};
+  if (job.preparing == 0) {
+    demand.claimable = CountOpen(job, {TrialState::kMeasureQueued});
+    demand.coming = CountOpen(job, {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt});
+  }
+  desk_.SetDemand(job.row.id, std::move(demand));
+}
+
+void Coordinator::Impl::NoteWaiting(Job& job) {
+  const std::optional<std::string> request = desk_.WaitingRequest(job.row.id);
+  const std::string why = request && desk_.LeasesOf(job.row.id) == 0 ? tracker_->WhyWaiting(*request) : "";
+  if (why.empty()) {
+    job.waits_since.reset();
+    if (!job.waits_for.empty()) Check(store_->SetJobState(job.row.id, JobState::kRunning, "", UnixNow()), "note what a job waits for");
+    job.waits_for.clear();
+    return;
+  }
+  if (!job.waits_since) job.waits_since = Now();
+  if (Now() - *job.waits_since < kSayWaitingAfter || job.waits_for == why) return;
+  job.waits_for = why;
+  Check(store_->SetJobState(job.row.id, JobState::kRunning, "waits: " + why, UnixNow()), "note what a job waits for");
+  job.waits_since = Now();
+}
+
+// ---- Trials.
+
+Coordinator::Impl::Job* Coordinator::Impl::JobOfTrial(int64_t trial_id) {
+  const auto job_id = job_of_trial_.find(trial_id);
+  if (job_id == job_of_trial_.end()) return nullptr;
+  const auto it = jobs_.find(job_id->second);
+  return it == jobs_.end() || !it->second.open.contains(trial_id) ? nullptr : &it->second;
+}
+
+void Coordinator::Impl::SetTrialState(Job& job, int64_t trial_id, TrialState state) {
+  if (IsTerminal(state)) return EndTrial(job, trial_id, state, std::nullopt);
+  job.open.at(trial_id).state = state;
+}
+
+void Coordinator::Impl::RefreshTrial(int64_t trial_id) {
+  Job* job = JobOfTrial(trial_id);
+  if (job == nullptr) return;
+  const StatusOr<TrialRow> row = store_->GetTrial(trial_id);
+  if (Check(row.status(), "look up a trial")) SetTrialState(*job, trial_id, row->state);
+}
+
+int64_t Coordinator::Impl::CountBudget(Job& job, size_t index) {
+  const TaskRow& task = job.tasks[index];
+  const StatusOr<TaskCounts> own = store_->CountTrials(task.id);
+  if (!Check(own.status(), "count trials")) return job.plan.tasks()[index].counted;
+  if (job.spec.is_fresh) return own->trials_done;
+  const StatusOr<int64_t> measured = store_->CountMeasured(task.key);
+  if (!Check(measured.status(), "count trials")) return job.plan.tasks()[index].counted;
+  // Trials that failed for reasons of the farm left no record, but cost what they cost.
+  return *measured + own->by_state[static_cast<size_t>(TrialState::kInfraFailed)];
+}
+
+void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome, std::optional<double> median_ns) {
+  const auto it = job.open.find(trial_id);
+  if (it == job.open.end()) return;
+  const OpenTrial open = it->second;
+  job.open.erase(it);
+  job_of_trial_.erase(trial_id);
+  std::erase(job.proposed, trial_id);
+  if (open.module) blobs_->Unpin(*open.module);
+  if (!SpendsBudget(outcome)) return job.plan.TrialDropped(open.task);
+  ++job.measured;
+  job.failed += HasTimings(outcome) ? 0 : 1;
+  const bool is_untuned = job.prepared[open.task] && open.trace_digest == job.prepared[open.task]->untuned_trace;
+  job.plan.TrialEnded(open.task, outcome, median_ns, is_untuned, CountBudget(job, open.task));
+  if (!HasRecord(outcome)) return;
+  MeasuredCandidate measured{.trace_digest = open.trace_digest};
+  if (median_ns) {
+    measured.outcome = outcome == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored : MeasuredCandidate::Outcome::kTimed;
+    measured.median_ns = *median_ns;
+  }
+  const StatusOr<TrialRow> row = store_->GetTrial(trial_id);
+  if (row.ok()) measured.trace_json = row->trace_json;
+  job.search->Observe(open.task, std::move(measured));
+}
+
+// ---- The end.
+
+void Coordinator::Impl::FinishIfOver(Job& job) {
+  if (job.plan.IsOver()) Finish(job);
+}
+
+std::string Coordinator::Impl::Explain(Job& job) {
+  std::map<std::string, int> reasons;
+  for (const std::string& failure : job.failures) {
+    if (!failure.empty()) ++reasons[failure];
+  }
+  for (int64_t after = 0;;) {
+    const auto trials = store_->ListTrials({.job_id = job.row.id}, {after, 1000});
+    if (!trials.ok() || trials->empty()) break;
+    for (const TrialRow& trial : *trials) {
+      if (SpendsBudget(trial.state) && !HasTimings(trial.state)) ++reasons[ReasonOf(trial)];
+    }
+    after = trials->back().id;
+  }
+  std::vector<std::pair<int, std::string>> ordered;
+  for (const auto& [reason, count] : reasons) ordered.emplace_back(-count, reason);
+  std::sort(ordered.begin(), ordered.end());
+  std::string text = "no candidate could be timed";
+  for (size_t i = 0; i < std::min(ordered.size(), kReasonsShown); ++i) text += fmt::format("; {} x {}", -ordered[i].first, ordered[i].second);
+  return text;
+}
+
+void Coordinator::Impl::Finish(Job& job) {
+  std::vector<TuningKey> keys;
+  for (const TaskRow& task : job.tasks) keys.push_back(task.key);
+  const StatusOr<std::vector<BestAnswer>> best = store_->QueryBest(keys);
+  if (!Check(best.status(), "finish a job")) {
+    job.retry_at = Now() + kRetryAfter;
+    return;
+  }
+  bool any = false;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const bool is_known = (*best)[i].lookup == Lookup::kHit;
+    any |= is_known;
+    if (IsTerminal(job.tasks[i].state)) continue;
+    Check(store_->SetTaskState(job.tasks[i].id, is_known ? JobState::kDone : JobState::kFailed, UnixNow()), "finish a task");
+  }
+  const std::string detail = any ? (job.has_timed_out ? "its time was up" : "") : Explain(job);
+  if (!Check(store_->SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail, UnixNow()), "finish a job")) {
+    job.retry_at = Now() + kRetryAfter;
+    return;
+  }
+  job.row.state = any ? JobState::kDone : JobState::kFailed;
+  job.row.detail = detail;
+  Forget(job.row.id);
+}
+
+void Coordinator::Impl::Forget(int64_t job_id) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  if (StatusOr<JobProgress> progress = Progress(job_id); progress.ok()) ended_[job_id] = *std::move(progress);
+  while (ended_.size() > kEndedKept) ended_.erase(ended_.begin());
+  for (const auto& prepared : job.prepared) {
+    if (prepared) blobs_->Unpin(prepared->measurement.reference.blob);
+  }
+  desk_.EndJob(job_id);
+  // Its thread may be in the middle of something; nobody waits for that here.
+  endings_.push_back(std::async(std::launch::async, [search = std::move(job.search)]() mutable { search.reset(); }));
+  std::erase_if(endings_, [](const std::future<void>& ending) { return ending.wait_for(Duration(0)) == std::future_status::ready; });
+  jobs_.erase(it);
+  {
+    std::lock_guard lock(ended_mutex_);
+    running_.erase(job_id);
+  }
+  ended_changed_.notify_all();
+}
+
+StatusOr<JobProgress> Coordinator::Impl::Progress(int64_t job_id) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) {
+    if (const auto ended = ended_.find(job_id); ended != ended_.end()) return ended->second;
+    ASSIGN_OR_RETURN(JobRow row, store_->GetJob(job_id));
+    return JobProgress{.row = std::move(row)};
+  }
+  const Job& job = it->second;
+  return JobProgress{.row = job.row,
+                     .tasks = job.plan.tasks(),
+                     .measured = job.measured,
+                     .failed = job.failed,
+                     .waits_for = job.waits_for,
+                     .shares = job.activity.Shares(Now()),
+                     .latencies = job.latencies};
+}
+
+}  // namespace lathe

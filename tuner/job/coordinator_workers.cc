@@ -1,0 +1,174 @@
+// The coordinator's dealings with workers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rpc/device_message.h"
+#include "tuner/job/coordinator_impl.h"
+
+namespace lathe {
+namespace {
+
+constexpr Duration kLongestWait = std::chrono::seconds(30);
+constexpr int kMaxSlots = 1024;
+
+Status CheckRequest(const v1::SynchronizeRequest& request) {
+  RETURN_IF_ERROR(CheckDeviceName("worker name", request.worker().name()));
+  if (request.worker().slots() < 0 || request.worker().slots() > kMaxSlots) {
+    return InvalidArgument(fmt::format("synchronize worker \"{}\": {} slots, 0 to {} required", request.worker().name(), request.worker().slots(), kMaxSlots));
+  }
+  return OkStatus();
+}
+
+v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, const CoordinatorOptions& options) {
+  v1::BuildTask build;
+  build.set_trial_id(trial.id);
+  build.set_attempt(static_cast<int32_t>(trial.attempt));
+  build.set_workload(std::string(key.workload.raw()));
+  build.set_trace_json(trial.trace_json);
+  build.set_target(key.target);
+  build.set_time_limit_ns(options.build_time_limit.count());
+  build.set_memory_limit_bytes(options.build_memory_limit_bytes);
+  return build;
+}
+
+}  // namespace
+
+void Coordinator::Impl::SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer) {
+  if (const Status status = CheckRequest(request); !status.ok()) return answer(status);
+  const auto shared = std::make_shared<Answer>(std::move(answer));
+  if (!loop_.Post([this, request, shared] { Hear(request, std::move(*shared)); })) (*shared)(Status(Unavailable("the coordinator is stopping")));
+}
+
+Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string& content) {
+  if (Sha256(content) != digest) return DataLoss(fmt::format("store artifact {}: the content has another digest; send it again", digest.ToHex().substr(0, 12)));
+  return blobs_->PutBlob(content).status();
+}
+
+void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answer) {
+  const std::string& worker = request.worker().name();
+  if (is_draining_) return answer(Status(Unavailable("the coordinator is stopping")));
+  if (adopted_workers_.insert(worker).second) AdoptBuilds(worker);
+  const WorkerTable::Heard heard = workers_.Hear(request, Now());
+  for (const auto& [trial, attempt] : heard.started) {
+    if (Job* job = JobOfTrial(trial)) job->open.at(trial).times.build_started = Now();
+  }
+  for (const v1::BuildState& state : heard.finished) TakeBuild(worker, state);
+  for (const v1::BuildTask& task : heard.undeliverable) {
+    const auto failed = store_->FailAttempt(task.trial_id(), task.attempt(), InfraFailure::kWorkerLost, fmt::format("worker {} never took it", worker), UnixNow());
+    if (!Check(failed.status(), "give up a build")) continue;
+    workers_.Done(worker, task.trial_id(), task.attempt());
+    RefreshTrial(task.trial_id());
+  }
+  AnswerPoll(worker);  // A newer declaration ends the wait of the former call.
+  const Duration wait = std::clamp(Duration(request.wait_ns()), Duration(0), kLongestWait);
+  polls_[worker].push_back({std::move(answer), Now() + wait});
+}
+
+// What the store says this worker is building, from before this process or the worker's last silence.
+void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
+  const auto trials = store_->ListTrials({.states = {TrialState::kBuilding}}, {0, kMaxSlots * 2});
+  if (!Check(trials.status(), "look up builds")) return;
+  for (const TrialRow& trial : *trials) {
+    const Job* job = JobOfTrial(trial.id);
+    if (trial.worker != worker || job == nullptr) continue;
+    workers_.Assign(worker, MakeBuildTask(job->tasks[job->open.at(trial.id).task].key, trial, options_));
+  }
+}
+
+void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildState& state) {
+  BuildReport report{.trial_id = state.trial_id(), .attempt = state.attempt()};
+  StatusOr<CommitAnswer> answer = CommitAnswer{};
+  if (state.has_artifact()) {
+    const StatusOr<Digest> digest = Digest::FromBytes(state.artifact().digest());
+    const bool is_here = digest.ok() && blobs_->HasBlob(*digest, state.artifact().size());
+    if (is_here) {
+      report.outcome = BuiltArtifact{*digest, state.artifact().size()};
+      answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
+    } else {
+      answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kArtifactLost, "the worker did not store it", UnixNow());
+    }
+  } else if (state.failure().error_class() == v1::BUILD_ERROR_CLASS_WORKER) {
+    answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kOther, state.failure().message(), UnixNow());
+  } else {
+    const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;
+    report.outcome = BuildFailure{is_timeout ? TrialState::kBuildTimeout : TrialState::kBuildError, state.failure().message()};
+    report.environment = fmt::format("{{\"worker\":\"{}\"}}", worker);
+    answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
+  }
+  if (!Check(answer.status(), "commit a build")) return;  // The worker declares it again.
+  workers_.Done(worker, state.trial_id(), state.attempt());
+  Job* job = JobOfTrial(state.trial_id());
+  if (job == nullptr || answer->ack != Ack::kAccepted) return;
+  OpenTrial& open = job->open.at(state.trial_id());
+  open.times.built = Now();
+  if (const auto* artifact = std::get_if<BuiltArtifact>(&report.outcome); artifact != nullptr && state.has_artifact()) {
+    if (open.module) blobs_->Unpin(*open.module);
+    open.module = artifact->module_digest;
+    blobs_->Pin(*open.module);
+  }
+  SetTrialState(*job, state.trial_id(), answer->trial_state);
+}
+
+void Coordinator::Impl::AssignBuilds() {
+  for (bool has_assigned = true; has_assigned;) {
+    has_assigned = false;
+    for (const auto& [worker, polls] : polls_) {  // A worker that does not ask just now gets its tasks when it does.
+      if (!polls.empty() && workers_.Capacity(worker) > 0) has_assigned |= AssignOne(worker);
+    }
+  }
+}
+
+// The oldest waiting trial of the next job in turn.
+bool Coordinator::Impl::AssignOne(const std::string& worker) {
+  std::vector<int64_t> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  for (size_t step = 0; step < ids.size(); ++step) {
+    const size_t turn = (next_job_ + step) % ids.size();
+    Job& job = jobs_.at(ids[turn]);
+    if (CountOpen(job, {TrialState::kBuildQueued}) == 0 || (job.retry_at && *job.retry_at > Now())) continue;
+    const CodegenVersion version = job.tasks.front().key.codegen_version;
+    if (workers_.CodegenVersion(worker) != static_cast<uint32_t>(version.llvm_major * 1000 + version.revision)) continue;
+    const auto claimed = store_->ClaimForBuild(worker, 0, {.job_id = ids[turn]}, UnixNow());
+    if (!Check(claimed.status(), "claim a build") || !claimed->has_value()) {
+      job.retry_at = Now() + std::chrono::milliseconds(200);  // It waits for its time after a failure.
+      continue;
+    }
+    const TrialRow& trial = **claimed;
+    const auto open = job.open.find(trial.id);
+    if (open == job.open.end()) continue;
+    SetTrialState(job, trial.id, TrialState::kBuilding);
+    workers_.Assign(worker, MakeBuildTask(job.tasks[open->second.task].key, trial, options_));
+    next_job_ = turn + 1;
+    return true;
+  }
+  return false;
+}
+
+void Coordinator::Impl::AnswerPolls(bool all) {
+  std::vector<std::string> due;
+  for (const auto& [worker, polls] : polls_) {
+    const bool is_due = std::any_of(polls.begin(), polls.end(), [&](const Poll& poll) { return poll.deadline <= Now(); });
+    if (!polls.empty() && (all || is_due || workers_.HasNews(worker))) due.push_back(worker);
+  }
+  for (const std::string& worker : due) AnswerPoll(worker);
+}
+
+void Coordinator::Impl::AnswerPoll(const std::string& worker) {
+  std::vector<Poll> polls = std::exchange(polls_[worker], {});
+  if (polls.empty()) return;
+  std::vector<std::string> needed;
+  v1::SynchronizeResponse response = workers_.Answer(worker, needed);
+  for (const std::string& raw : needed) {
+    const StatusOr<Digest> digest = Digest::FromBytes(raw);
+    if (!digest.ok()) continue;
+    const StatusOr<Workload> workload = store_->GetWorkload(*digest);
+    if (!Check(workload.status(), "read a workload")) continue;
+    v1::WorkloadText& text = *response.add_workloads();
+    text.set_digest(raw);
+    text.set_text(workload->text);
+  }
+  for (Poll& poll : polls) poll.answer(response);
+}
+
+}  // namespace lathe

@@ -1,0 +1,223 @@
+#include "tuner/job/job_search.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "compiler/script/parser.h"
+#include "support/status_macros.h"
+#include "tuner/measure/workload_facts.h"
+
+namespace lathe {
+namespace {
+
+constexpr int kWholeHistory = std::numeric_limits<int>::max();
+constexpr int kProposeTries = 64;
+constexpr uint64_t kInputSeed = 1;  // One per workload is enough: every candidate of it sees the same inputs.
+
+uint64_t SeedOf(const JobSpec& spec, const TuningKey& key) {
+  uint64_t seed = spec.seed;
+  for (int i = 0; i < 8; ++i) seed = Random::Mix(seed ^ key.workload.bytes[static_cast<size_t>(i)]);
+  return seed;
+}
+
+NewTrial ToNewTrial(const MeasureCandidate& candidate) {
+  return {candidate.trace_digest, candidate.trace_json, candidate.predicted, candidate.seed};
+}
+
+}  // namespace
+
+StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task) {
+  ASSIGN_OR_RETURN(const Schedule schedule, DefaultSchedule(task.func, task.target));
+  MeasureCandidate candidate{schedule.trace(), schedule.trace().ToJson(), {}, schedule.func(), 0, 0};
+  candidate.trace_digest = Sha256(candidate.trace_json);
+  return candidate;
+}
+
+StatusOr<TuneTask> LoadTuneTask(class Store& store, const TuningKey& key) {
+  ASSIGN_OR_RETURN(const Workload workload, store.GetWorkload(key.workload));
+  ASSIGN_OR_RETURN(PrimFunc func, ParsePrimFunc(workload.text, workload.name));
+  ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
+  TuneTask task{key.workload, std::move(func), std::move(target), {}, 0};
+  task.flops = FactsOf(task.func).flops;
+  ASSIGN_OR_RETURN(task.sketches, MakePostOrderApply()->Generate(task.func, task.target));
+  return task;
+}
+
+MeasuredCandidate ToMeasured(const TuningRecord& record) {
+  MeasuredCandidate measured{record.trace_digest, record.trace_json};
+  if (!record.timings) return measured;
+  measured.outcome = record.status == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored : MeasuredCandidate::Outcome::kTimed;
+  measured.median_ns = record.timings->median_ns;
+  return measured;
+}
+
+class JobSearch::Impl {
+ public:
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, ReferenceBlobs& blobs, QuietGate& gate, JobSearchHandlers handlers)
+      : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), blobs_(blobs), gate_(gate), handlers_(std::move(handlers)),
+        thread_([this] { Run(); }) {}
+
+  ~Impl() {
+    {
+      std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void Add(std::function<void()> request) {
+    {
+      std::lock_guard lock(mutex_);
+      requests_.push_back(std::move(request));
+    }
+    changed_.notify_all();
+  }
+
+  void Prepare(size_t index) {
+    StatusOr<PreparedTask> prepared = Load(index);
+    if (!prepared.ok()) tasks_.erase(index);
+    handlers_.on_prepared(index, std::move(prepared));
+  }
+
+  void Propose(size_t index, int count) { handlers_.on_proposed(index, ProposeTrials(index, count)); }
+
+  void Observe(size_t index, const MeasuredCandidate& measured) {
+    const auto it = tasks_.find(index);
+    if (it != tasks_.end()) it->second->strategy->Observe(measured);
+  }
+
+ private:
+  struct Task {
+    explicit Task(TuneTask loaded) : task(std::move(loaded)) {}
+    TuneTask task;
+    std::unique_ptr<SearchStrategy> strategy;
+    std::optional<MeasureCandidate> untuned;  // Until it was proposed.
+  };
+
+  void Run() {
+    bool is_busy = false;
+    for (;;) {
+      std::function<void()> request;
+      {
+        std::unique_lock lock(mutex_);
+        if (requests_.empty() && is_busy) {
+          lock.unlock();
+          handlers_.on_busy(is_busy = false);
+          lock.lock();
+        }
+        changed_.wait(lock, [&] { return is_stopping_ || !requests_.empty(); });
+        if (is_stopping_) break;
+        request = std::move(requests_.front());
+        requests_.pop_front();
+      }
+      gate_.WaitUntilOpen();
+      if (!is_busy) handlers_.on_busy(is_busy = true);
+      request();
+    }
+    references_.reset();  // Its child belongs to this thread.
+  }
+
+  StatusOr<PreparedTask> Load(size_t index) {
+    const TaskRow& row = rows_[index];
+    ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
+    const auto task = std::make_shared<Task>(std::move(loaded));
+    task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
+    ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
+    PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
+    RETURN_IF_ERROR(Recall(row, *task, prepared));
+    if (references_ == nullptr) references_ = std::make_unique<ReferenceMaker>(options_.references, blobs_);
+    TaskMeasurement& measurement = prepared.measurement;
+    measurement.kernel = task->task.func.name;
+    measurement.seed = kInputSeed;
+    measurement.policy = ScreenPolicy();
+    measurement.threads = task->task.target.num_cores();
+    measurement.codegen_version = static_cast<uint32_t>(row.key.codegen_version.llvm_major * 1000 + row.key.codegen_version.revision);
+    ASSIGN_OR_RETURN(measurement.reference, references_->Make(row.key.workload, task->task.func, measurement.seed));
+    tasks_[index] = task;
+    return prepared;
+  }
+
+  // Teaches the strategy what is known under the key, whoever measured it; of a fresh job only what the job itself did.
+  Status Recall(const TaskRow& row, Task& task, PreparedTask& prepared) {
+    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(row.key, kWholeHistory));
+    for (const TuningRecord& record : history) {
+      if (spec_.is_fresh) {
+        if (!record.trial_id) continue;
+        const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
+        if (!trial.ok() || trial->task_id != row.id) continue;
+      }
+      task.strategy->Observe(ToMeasured(record));
+      const bool is_timed = record.status == TrialState::kOk || record.status == TrialState::kNoisy;
+      if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns)) prepared.best_ns = record.timings->median_ns;
+      if (record.trace_digest != prepared.untuned_trace) continue;
+      task.untuned.reset();
+      if (is_timed) prepared.untuned_ns = record.timings->median_ns;
+    }
+    return OkStatus();
+  }
+
+  StatusOr<std::vector<ProposedTrial>> ProposeTrials(size_t index, int count) {
+    const auto it = tasks_.find(index);
+    if (it == tasks_.end()) return InternalError(fmt::format("propose for task {}: it is not prepared", index));
+    std::vector<ProposedTrial> proposed;
+    // After a restart a strategy may come up with what waits in the Store already; the task has each trace once.
+    for (int tries = 0; proposed.empty() && tries < kProposeTries; ++tries) {
+      const std::vector<NewTrial> trials = Draw(*it->second, count);
+      if (trials.empty()) break;
+      ASSIGN_OR_RETURN(const auto ids, store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed, SystemClock().UnixNanos()));
+      for (size_t i = 0; i < trials.size(); ++i) {
+        if (ids[i]) proposed.push_back({*ids[i], trials[i].trace_digest});
+      }
+    }
+    return proposed;
+  }
+
+  std::vector<NewTrial> Draw(Task& task, int count) {
+    std::vector<NewTrial> trials;
+    if (task.untuned) trials.push_back(ToNewTrial(*task.untuned));
+    task.untuned.reset();
+    const int wanted = count - static_cast<int>(trials.size());
+    if (wanted <= 0) return trials;
+    for (const MeasureCandidate& candidate : task.strategy->Propose(wanted)) trials.push_back(ToNewTrial(candidate));
+    return trials;
+  }
+
+  const JobSearchOptions options_;
+  const JobSpec spec_;
+  const std::vector<TaskRow> rows_;
+  class Store& store_;
+  ReferenceBlobs& blobs_;
+  QuietGate& gate_;
+  const JobSearchHandlers handlers_;
+  std::map<size_t, std::shared_ptr<Task>> tasks_;
+  std::unique_ptr<ReferenceMaker> references_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> requests_;  // Guarded by mutex_.
+  bool is_stopping_ = false;                    // Guarded by mutex_.
+  std::thread thread_;
+};
+
+JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, ReferenceBlobs& blobs, QuietGate& gate,
+                     JobSearchHandlers handlers)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, blobs, gate, std::move(handlers))) {}
+JobSearch::~JobSearch() = default;
+
+void JobSearch::Prepare(size_t task) {
+  impl_->Add([this, task] { impl_->Prepare(task); });
+}
+void JobSearch::Propose(size_t task, int count) {
+  impl_->Add([this, task, count] { impl_->Propose(task, count); });
+}
+void JobSearch::Observe(size_t task, MeasuredCandidate measured) {
+  impl_->Add([this, task, measured = std::move(measured)] { impl_->Observe(task, measured); });
+}
+
+}  // namespace lathe
