@@ -55,6 +55,7 @@ Json ToJson(const v1::Task& task) {
                {"trials_done", task.trials_done()},
                {"trials_open", task.trials_open()},
                {"best_ns", NumberOrNull(task.best_ns())},
+               {"untuned_ns", NumberOrNull(task.untuned_ns())},
                {"counts", Json::object()}};
   for (const v1::StateCount& count : task.counts()) json["counts"][count.state()] = count.trials();
   return json;

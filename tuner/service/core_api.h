@@ -39,6 +39,8 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
 
  private:
   StatusOr<v1::Job> DescribeJob(const JobRow& row);
+  // What takes longer to find out: untuned times and operation counts.
+  Status AddReport(v1::Job& job);
   StatusOr<v1::Task> DescribeTask(const TaskRow& row);
 
   TuningCore& core_;

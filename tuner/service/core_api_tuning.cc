@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "support/status_macros.h"
+#include "tuner/job/job_report.h"
 #include "tuner/service/core_api.h"
 #include "tuner/service/device_target.h"
 #include "tuner/service/request_fields.h"
@@ -134,6 +135,16 @@ StatusOr<v1::Job> CoreApi::DescribeJob(const JobRow& row) {
   return job;
 }
 
+Status CoreApi::AddReport(v1::Job& job) {
+  ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(core_.store(), job.id()));
+  for (size_t i = 0; i < report.tasks.size() && i < static_cast<size_t>(job.tasks_size()); ++i) {
+    v1::Task& task = *job.mutable_tasks(static_cast<int>(i));
+    task.set_untuned_ns(report.tasks[i].untuned_ns);
+    task.set_flops(report.tasks[i].flops);
+  }
+  return OkStatus();
+}
+
 StatusOr<v1::SubmitJobResponse> CoreApi::SubmitJob(const v1::SubmitJobRequest& request) {
   ASSIGN_OR_RETURN(JobRequest job, ReadJob(request));
   ASSIGN_OR_RETURN(const std::string target, ReadName("target", request.target(), 4096));
@@ -151,6 +162,7 @@ StatusOr<v1::GetJobResponse> CoreApi::GetJob(const v1::GetJobRequest& request) {
   ASSIGN_OR_RETURN(const JobRow row, core_.store().GetJob(job_id));
   v1::GetJobResponse response;
   ASSIGN_OR_RETURN(*response.mutable_job(), DescribeJob(row));
+  RETURN_IF_ERROR(AddReport(*response.mutable_job()));
   return response;
 }
 

@@ -12,7 +12,7 @@ namespace lathe {
 class TuningCore {
  public:
   virtual ~TuningCore() = default;
-  virtual Store& store() = 0;
+  virtual class Store& store() = 0;
   // The request's targets are canonical, its workloads distinct. Idempotent by request id; kAlreadyExists if that id was used for
   // another job.
   virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;

@@ -10,12 +10,14 @@
 
 namespace lathe {
 
+using WorkerAnswer = std::function<void(StatusOr<v1::SynchronizeResponse>)>;
+
 // Thread-safe.
 class WorkerHost {
  public:
   virtual ~WorkerHost() = default;
   // Answers on some thread, once, at the latest when request.wait_ns is over.
-  virtual void SynchronizeLater(const v1::SynchronizeRequest& request, std::function<void(StatusOr<v1::SynchronizeResponse>)> answer) = 0;
+  virtual void SynchronizeLater(const v1::SynchronizeRequest& request, WorkerAnswer answer) = 0;
   // `content` has that digest. Storing twice is harmless.
   virtual Status StoreArtifact(const Digest& digest, const std::string& content) = 0;
 };
