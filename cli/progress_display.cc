@@ -19,7 +19,7 @@ struct Totals {
 
 Totals TotalsOf(const JobProgress& progress) {
   Totals totals;
-  for (const TaskProgress& task : progress.tasks) {
+  for (const TaskStanding& task : progress.tasks) {
     totals.done += task.counted;
     totals.budget += task.is_closed ? task.counted + task.open : task.budget;
   }

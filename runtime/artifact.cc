@@ -12,6 +12,8 @@
 namespace lathe {
 namespace {
 
+constexpr uint64_t kMaxMetaBytes = 16u << 20;
+
 // Reads instead of mapping: a file that shrinks while it is read gives an error here, and would give SIGBUS in a mapping.
 class OpenFile : public FileBytes {
  public:
@@ -51,11 +53,15 @@ std::string MissingFeatures(const ArtifactMeta& meta) {
 
 }  // namespace
 
-RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path) {
+RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& path, const std::string& name, uint64_t limit_bytes) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A FIFO must not block us.
   if (fd < 0) return RuntimeError{RuntimeCode::kNotFound, "open artifact " + path + ": " + ErrnoText(errno)};
   const OpenFile file(fd);
-  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section, FindMetaSection(file));
+  return FindArtifactSection(file, name, limit_bytes);
+}
+
+RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path) {
+  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section, ReadArtifactSection(path, ".lathe.meta", kMaxMetaBytes));
   return DecodeArtifactMeta(section);
 }
 

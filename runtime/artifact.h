@@ -13,6 +13,8 @@ namespace lathe {
 
 // Reads and checks the metadata of the file at `path` without running or mapping any of its code: ELF machine, section bounds.
 RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path);
+// The bytes of section `name` of the file at `path`, e.g. ".lathe.graph".
+RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& path, const std::string& name, uint64_t limit_bytes);
 
 // Whether code with this metadata may run here: kernel ABI, CPU features and, unless 0, `codegen_version`.
 RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_version = 0);

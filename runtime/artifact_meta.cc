@@ -8,83 +8,20 @@
 #include <cstring>
 
 #include "runtime/kernel_abi.h"
+#include "runtime/section_reader.h"
 
 namespace lathe {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "artifacts are little-endian, and so is every host we run on");
 
-constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxRank = 16, kMaxSymbols = 64, kMaxStringBytes = 4096;
+constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxRank = 16, kMaxSymbols = 64;
 constexpr uint64_t kMaxMetaBytes = 16u << 20;
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 47;
 
 RuntimeError Corrupt(std::string what) {
   return {RuntimeCode::kDataLoss, "decode .lathe.meta: " + std::move(what) + "; build the artifact again"};
 }
-
-// Length of the valid UTF-8 sequence at the start of `text`, or 0. Control characters are not valid in names.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned first = byte(0);
-  if (first >= 0x20 && first < 0x7f) return 1;
-  const size_t length = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;                                     // Overlong.
-  if (first == 0xed && byte(1) >= 0xa0) return 0;                                    // Surrogate.
-  if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) return 0;  // Overlong, beyond U+10FFFF.
-  return length;
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-class MetaReader {
- public:
-  explicit MetaReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  // Copies element `index` of the table at `offset`; the table must have been checked by CheckTable.
-  template <typename T>
-  T At(uint32_t offset, uint32_t index) const {
-    T value;
-    std::memcpy(&value, bytes_.data() + offset + sizeof(T) * index, sizeof(T));
-    return value;
-  }
-
-  template <typename T>
-  RuntimeError CheckTable(const char* what, uint32_t offset, uint32_t count, uint32_t limit) const {
-    if (count > limit) return Corrupt(FormatText("%u %s, at most %u allowed", count, what, limit));
-    if (count == 0) return {};
-    if (offset % 8 != 0) return Corrupt(FormatText("table of %s at offset %u is not 8-byte aligned", what, offset));
-    if (offset + uint64_t{count} * sizeof(T) > bytes_.size()) {
-      return Corrupt(FormatText("%u %s at offset %u pass the end at %zu", count, what, offset, bytes_.size()));
-    }
-    return {};
-  }
-
-  RuntimeResult<std::string> String(const char* what, uint32_t offset) const {
-    if (offset >= bytes_.size()) {
-      return Corrupt(FormatText("%s at offset %u is past the end at %zu", what, offset, bytes_.size()));
-    }
-    const char* begin = reinterpret_cast<const char*>(bytes_.data()) + offset;
-    const size_t room = std::min<size_t>(bytes_.size() - offset, kMaxStringBytes + 1);
-    const void* end = std::memchr(begin, '\0', room);
-    if (end == nullptr) return Corrupt(FormatText("%s at offset %u has no end within %zu bytes", what, offset, room));
-    std::string text(begin, static_cast<const char*>(end));
-    if (!IsUtf8(text)) return Corrupt(FormatText("%s at offset %u is not printable UTF-8", what, offset));
-    return text;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-};
 
 RuntimeResult<DimMeta> DecodeDim(const LatheMetaDim& dim, uint32_t num_symbols) {
   if (dim.kind == LATHE_DIM_CONSTANT) {
@@ -98,7 +35,7 @@ RuntimeResult<DimMeta> DecodeDim(const LatheMetaDim& dim, uint32_t num_symbols) 
   return DimMeta{dim.value, true};
 }
 
-RuntimeResult<ParamMeta> DecodeParam(const MetaReader& reader, const LatheMetaParam& raw, uint32_t num_symbols) {
+RuntimeResult<ParamMeta> DecodeParam(const SectionReader& reader, const LatheMetaParam& raw, uint32_t num_symbols) {
   ParamMeta param;
   RUNTIME_ASSIGN_OR_RETURN(param.name, reader.String("parameter name", raw.name_offset));
   if (raw.kind > LATHE_PARAM_SCALAR) return Corrupt(FormatText("parameter kind %u, 0 or 1 required", raw.kind));
@@ -122,7 +59,7 @@ RuntimeResult<ParamMeta> DecodeParam(const MetaReader& reader, const LatheMetaPa
   return param;
 }
 
-RuntimeResult<KernelMeta> DecodeKernel(const MetaReader& reader, const LatheMetaKernel& raw) {
+RuntimeResult<KernelMeta> DecodeKernel(const SectionReader& reader, const LatheMetaKernel& raw) {
   KernelMeta kernel;
   RUNTIME_ASSIGN_OR_RETURN(kernel.name, reader.String("kernel name", raw.name_offset));
   RUNTIME_ASSIGN_OR_RETURN(kernel.symbol, reader.String("kernel symbol", raw.symbol_offset));
@@ -173,7 +110,7 @@ bool ReadAt(const FileBytes& file, uint64_t offset, T& value) {
 }
 
 template <typename Ehdr, typename Shdr>
-RuntimeResult<std::vector<std::byte>> FindSection(const FileBytes& file) {
+RuntimeResult<std::vector<std::byte>> FindSection(const FileBytes& file, const std::string& wanted, uint64_t limit_bytes) {
   const RuntimeError truncated{RuntimeCode::kDataLoss, "read artifact: ELF section table passes the end of the file"};
   Ehdr header;
   if (!ReadAt(file, 0, header)) return truncated;
@@ -188,25 +125,26 @@ RuntimeResult<std::vector<std::byte>> FindSection(const FileBytes& file) {
     return header.e_shoff < size && ReadAt(file, header.e_shoff + index * sizeof(Shdr), out) &&
            (out.sh_type == SHT_NOBITS || (out.sh_offset <= size && out.sh_size <= size - out.sh_offset));
   };
-  constexpr std::string_view kName(".lathe.meta\0", 12);
+  const std::string_view terminated(wanted.c_str(), wanted.size() + 1);
   Shdr names;
   if (!section(header.e_shstrndx, names)) return truncated;
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     Shdr candidate;
-    std::array<char, kName.size()> name;
+    std::string name(terminated.size(), '\0');
     if (!section(i, candidate)) return truncated;
-    if (candidate.sh_name >= names.sh_size || names.sh_size - candidate.sh_name < kName.size()) continue;
+    if (candidate.sh_name >= names.sh_size || names.sh_size - candidate.sh_name < name.size()) continue;
     if (!file.Read(names.sh_offset + candidate.sh_name, std::as_writable_bytes(std::span(name)))) return truncated;
-    if (std::string_view(name.data(), name.size()) != kName) continue;
-    if (candidate.sh_type == SHT_NOBITS || candidate.sh_size > kMaxMetaBytes) {
-      return Corrupt(FormatText("section of %llu bytes", (unsigned long long)candidate.sh_size));
+    if (name != terminated) continue;
+    if (candidate.sh_type == SHT_NOBITS || candidate.sh_size > limit_bytes) {
+      return RuntimeError{RuntimeCode::kDataLoss, FormatText("read artifact: section %s of %llu bytes; build the artifact again",
+                                                             wanted.c_str(), (unsigned long long)candidate.sh_size)};
     }
     std::vector<std::byte> bytes(candidate.sh_size);
     if (!file.Read(candidate.sh_offset, bytes)) return truncated;
     return bytes;
   }
   return RuntimeError{RuntimeCode::kInvalidArgument,
-                      "load artifact: no section .lathe.meta; give a shared object made by `lathe compile`"};
+                      "load artifact: no section " + wanted + "; give a shared object made by `lathe compile`"};
 }
 
 }  // namespace
@@ -252,7 +190,7 @@ RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> sectio
   if (header.total_bytes < sizeof(header) || header.total_bytes > section.size()) {
     return Corrupt(FormatText("total_bytes %u, the section has %zu", header.total_bytes, section.size()));
   }
-  const MetaReader reader(section.first(header.total_bytes));
+  const SectionReader reader(".lathe.meta", section.first(header.total_bytes));
   ArtifactMeta meta{.abi_version = header.abi_version, .codegen_version = header.codegen_version};
   RUNTIME_ASSIGN_OR_RETURN(meta.target, reader.String("target", header.target_offset));
   RUNTIME_ASSIGN_OR_RETURN(const std::string features, reader.String("features", header.features_offset));
@@ -266,15 +204,19 @@ RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> sectio
   return meta;
 }
 
-RuntimeResult<std::vector<std::byte>> FindMetaSection(const FileBytes& file) {
+RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name, uint64_t limit_bytes) {
   std::array<unsigned char, EI_NIDENT> ident;
   if (!ReadAt(file, 0, ident) || std::memcmp(ident.data(), ELFMAG, SELFMAG) != 0) {
     return RuntimeError{RuntimeCode::kInvalidArgument, "load artifact: not an ELF file; give a shared object made by `lathe compile`"};
   }
   if (ident[EI_DATA] != ELFDATA2LSB) return RuntimeError{RuntimeCode::kInvalidArgument, "load artifact: big-endian ELF file, little-endian required"};
-  if (ident[EI_CLASS] == ELFCLASS64) return FindSection<Elf64_Ehdr, Elf64_Shdr>(file);
-  if (ident[EI_CLASS] == ELFCLASS32) return FindSection<Elf32_Ehdr, Elf32_Shdr>(file);
+  if (ident[EI_CLASS] == ELFCLASS64) return FindSection<Elf64_Ehdr, Elf64_Shdr>(file, name, limit_bytes);
+  if (ident[EI_CLASS] == ELFCLASS32) return FindSection<Elf32_Ehdr, Elf32_Shdr>(file, name, limit_bytes);
   return RuntimeError{RuntimeCode::kInvalidArgument, FormatText("load artifact: ELF class %u, 1 or 2 required", ident[EI_CLASS])};
+}
+
+RuntimeResult<std::vector<std::byte>> FindMetaSection(const FileBytes& file) {
+  return FindArtifactSection(file, ".lathe.meta", kMaxMetaBytes);
 }
 
 }  // namespace lathe

@@ -63,6 +63,8 @@ class FileBytes {
   virtual bool Read(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 RuntimeResult<std::vector<std::byte>> FindMetaSection(const FileBytes& file);
+// The same for another section, of at most `limit_bytes`.
+RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name, uint64_t limit_bytes);
 
 // Elements of a compact tensor; nullopt when an extent is negative or the product exceeds 2^47.
 std::optional<int64_t> CountElements(std::span<const int64_t> shape);

@@ -94,6 +94,50 @@ typedef struct {
   uint32_t reserved;
 } LatheMetaDim;
 
+/* ---- Section `.lathe.graph` of an artifact (docs/formats/graph.md): which kernels to call in which order, on which memory. Same rules
+ * as `.lathe.meta`. Section `.lathe.const` holds the constants' bytes, each at a multiple of LATHE_BUFFER_ALIGNMENT. */
+#define LATHE_GRAPH_MAGIC 0x485052474548544cULL /* "LTHEGRPH" */
+#define LATHE_GRAPH_VERSION 1
+
+typedef struct {
+  uint64_t magic;
+  uint32_t version;          /* LATHE_GRAPH_VERSION */
+  uint32_t total_bytes;
+  uint64_t arena_bytes;      /* Memory for everything that lives between two calls. */
+  uint64_t constant_bytes;   /* Size of `.lathe.const`. */
+  uint32_t num_values;
+  uint32_t values_offset;    /* LatheGraphValue[num_values] */
+  uint32_t num_calls;
+  uint32_t calls_offset;     /* LatheGraphCall[num_calls], in order. */
+  uint32_t num_inputs;
+  uint32_t inputs_offset;    /* LatheGraphPort[num_inputs] */
+  uint32_t num_outputs;
+  uint32_t outputs_offset;   /* LatheGraphPort[num_outputs] */
+} LatheGraphHeader;
+
+enum LatheGraphStorage { LATHE_STORAGE_INPUT = 0, LATHE_STORAGE_OUTPUT = 1, LATHE_STORAGE_CONSTANT = 2, LATHE_STORAGE_ARENA = 3 };
+
+typedef struct {             /* A compact row-major tensor. Two values may share memory: views, and what lives at different times. */
+  uint64_t place;            /* Number of the input or output, or bytes from the start of `.lathe.const` or of the arena. */
+  uint8_t storage;           /* LatheGraphStorage */
+  uint8_t dtype_code;        /* As in LatheMetaParam. */
+  uint8_t dtype_bits;
+  uint8_t rank;
+  uint32_t dims_offset;      /* int64_t[rank], outermost first. */
+} LatheGraphValue;
+
+typedef struct {
+  uint32_t kernel_offset;    /* String: the name of a kernel of `.lathe.meta`. */
+  uint32_t num_args;
+  uint32_t args_offset;      /* uint32_t[num_args]: values in the order of the kernel's parameters. */
+  uint32_t reserved;
+} LatheGraphCall;
+
+typedef struct {
+  uint32_t name_offset;      /* String: what the model calls it. */
+  uint32_t value;            /* Its type and shape. An output that no kernel writes is copied from this value. */
+} LatheGraphPort;
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -134,6 +134,12 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   } else if (std::find(readers.begin(), readers.end(), row) == readers.end()) {
     readers.push_back(row);
   }
+  if (!writers.empty()) {  // The copy runs after the nest that makes the buffer: readers inside that nest would come too early for it.
+    if (const WhyNot why = WhyNotSchedulable(schedule, writers[0]); !why.empty()) return schedule.Error(kName, row, why);
+    const size_t made_in = ChildIndexTowards(schedule, scope, writers[0]);
+    if (ChildIndexTowards(schedule, scope, row) <= made_in) return schedule.Error(kName, row, fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
+    std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) <= made_in; });
+  }
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(cache->name);
@@ -152,8 +158,14 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).writes[write_index].buffer;
   if (WritersOf(schedule, scope, buffer).size() != 1) return schedule.Error(kName, row, fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
+  // A block that computes elements more than once may do so in parallel; nobody outside its nest may then read them.
+  if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   rows.push_back(row);
+  for (int other : schedule.ChildBlocksOf(scope)) {  // Whoever reads in the same nest does so before the copy back.
+    const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
+    if (is_in_nest && Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end()) rows.push_back(other);
+  }
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(cache->name);

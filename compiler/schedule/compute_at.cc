@@ -116,6 +116,58 @@ Stmt MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
   return nest;
 }
 
+// A consumer under the loop reads nothing but what one iteration of it has made: the rest may not be written yet.
+Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, const std::vector<RegionDemand>& demands,
+                                const std::vector<SolvedIterVar>& domains, const Analyzer& analyzer) {
+  DomMap iter_vars;
+  for (size_t i = 0; i < domains.size(); ++i) iter_vars.Add(schedule.BlockOf(move.block).iter_vars[i].var, domains[i].domain);
+  for (const RegionDemand& demand : demands) {
+    const std::vector<Range> used = RelaxRegion(demand.touched, iter_vars, analyzer);
+    for (size_t dim = 0; dim < used.size(); ++dim) {
+      const Range& made = demand.required[dim];
+      const bool inside = !IsConstInt(used[dim].extent, 0) && analyzer.CanProve(LessEqual(made.min, used[dim].min)) &&
+                          analyzer.CanProve(LessEqual(used[dim].min + used[dim].extent, made.min + made.extent));
+      if (!inside) return schedule.Error(move.primitive, move.block, fmt::format("it reads more than one iteration of loop \"{}\" has made", schedule.LoopOf(move.loop).loop_var.name()));
+    }
+  }
+  return OkStatus();
+}
+
+// Over all iterations of the loops around it, the consumer still runs over its whole domain (padding reads less than it writes).
+Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains, const Analyzer& analyzer) {
+  std::vector<int> outer = schedule.LoopsOf(move.loop);
+  outer.push_back(move.loop);
+  DomMap loops;
+  for (int row : outer) loops.Add(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
+  for (size_t i = 0; i < domains.size(); ++i) {
+    const IterVar& iter = schedule.BlockOf(move.block).iter_vars[i];
+    const Range all = RelaxRegion({domains[i].domain}, loops, analyzer)[0];
+    const bool covers = !IsConstInt(all.extent, 0) && analyzer.CanProve(LessEqual(all.min, iter.domain.min)) &&
+                        analyzer.CanProve(LessEqual(iter.domain.min + iter.domain.extent, all.min + all.extent));
+    if (!covers) return schedule.Error(move.primitive, move.block, fmt::format("iter var \"{}\" would not run over its whole domain", iter.var.name()));
+  }
+  return OkStatus();
+}
+
+// A loop whose iterations are independent may not feed a reduction that moves under it.
+Status CheckKindsAllowIt(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains) {
+  std::vector<int> outer = schedule.LoopsOf(move.loop);
+  outer.push_back(move.loop);
+  for (int row : outer) {
+    const For& loop = schedule.LoopOf(row);
+    if (loop.kind == ForKind::kSerial || loop.kind == ForKind::kUnrolled) continue;
+    for (size_t i = 0; i < domains.size(); ++i) {
+      const IterVar& iter = schedule.BlockOf(move.block).iter_vars[i];
+      const bool fed = UsesVar(domains[i].domain.min, [&](const ExprNode* var) { return var == loop.loop_var.get(); });
+      if (fed && iter.kind != IterKind::kSpatial) {
+        return schedule.Error(move.primitive, move.block, fmt::format("loop \"{}\", which is parallel, vectorized or bound, would feed its iter var \"{}\", which is not data-parallel",
+                                                                      loop.loop_var.name(), iter.var.name()));
+      }
+    }
+  }
+  return OkStatus();
+}
+
 // Where among the loop's children the block may go: [first, last].
 struct Places { size_t first, last; };
 
@@ -165,9 +217,14 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   ASSIGN_OR_RETURN(const size_t place, ChoosePlace(schedule, move, index));
   Analyzer analyzer;
   BindOuterLoops(schedule, move.loop, true, analyzer);
-  StatusOr<std::vector<SolvedIterVar>> domains =
-      SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, DemandsOf(schedule, move, analyzer), analyzer);
+  const std::vector<RegionDemand> demands = DemandsOf(schedule, move, analyzer);
+  StatusOr<std::vector<SolvedIterVar>> domains = SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, demands, analyzer);
   if (!domains.ok()) return schedule.Error(move.primitive, move.block, domains.status().message());
+  if (move.is_reverse) {
+    RETURN_IF_ERROR(CheckReadsOnlyWhatIsMade(schedule, move, demands, *domains, analyzer));
+    RETURN_IF_ERROR(CheckCoversItsDomain(schedule, move, *domains, analyzer));
+  }
+  RETURN_IF_ERROR(CheckKindsAllowIt(schedule, move, *domains));
   Stmt nest = MakeNest(schedule, move, *domains, preserve_unit_loops, analyzer);
   const int scope = schedule.ScopeOf(move.block);
   schedule.Replace(scope, WithBody(schedule.RealizeOf(scope), MoveStmt(schedule, move, std::move(nest), place)));

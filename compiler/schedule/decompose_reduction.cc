@@ -33,7 +33,13 @@ Status Check(const Schedule& schedule, int block, int loop) {
       return schedule.Error("decompose_reduction", loop, fmt::format("loop \"{}\" outside it already reduces; choose that or one further out", schedule.LoopOf(*outer).loop_var.name()));
     }
   }
+  // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run once.
+  if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error("decompose_reduction", block, why);
   for (auto inner = at; inner != loops.end(); ++inner) {
+    const Feeds fed = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*inner).loop_var);
+    if (!fed.spatial && !fed.reduce && !IsConstInt(schedule.LoopOf(*inner).extent, 1)) {
+      return schedule.Error("decompose_reduction", *inner, "it repeats the block without feeding an iter var");
+    }
     const Feeds feeds = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*inner).loop_var);
     if (feeds.spatial && feeds.reduce) return schedule.Error("decompose_reduction", *inner, "it feeds data-parallel and reduction iter vars at once");
   }

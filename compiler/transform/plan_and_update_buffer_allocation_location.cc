@@ -137,9 +137,11 @@ DomMap InnerLoops(const std::vector<Scope>& path, size_t depth) {
   return loops;
 }
 
-bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const Analyzer& analyzer) {
+// A whole dimension covers whatever is read in it: a guard (padding) keeps reads inside the buffer where the box is not.
+bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const std::vector<Range>& full, const Analyzer& analyzer) {
   for (size_t d = 0; d < outer.size(); ++d) {
     if (IsConstInt(outer[d].extent, 0)) return false;
+    if (analyzer.CanProveEqual(outer[d].min, 0) && analyzer.CanProveEqual(outer[d].extent, full[d].extent)) continue;
     if (!analyzer.CanProveGreaterEqual(inner[d].min - outer[d].min, 0)) return false;
     if (!analyzer.CanProveGreaterEqual(outer[d].min + outer[d].extent - inner[d].min - inner[d].extent, 0)) return false;
   }
@@ -154,7 +156,7 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
     const DomMap loops = InnerLoops(access.path, depth);
     if (!access.is_write) {
       const std::vector<Range> box = RelaxRegion(access.region, loops, analyzer, &full);
-      const bool is_found = std::any_of(written.begin(), written.end(), [&](const auto& earlier) { return Covers(earlier, box, analyzer); });
+      const bool is_found = std::any_of(written.begin(), written.end(), [&](const auto& earlier) { return Covers(earlier, box, full, analyzer); });
       if (!is_found) return false;
       continue;
     }

@@ -228,7 +228,7 @@ class AnyMaker {
       case 3: return Temporary(scope, depth);
       case 4: return SharedNothingLoop(scope, depth);
       case 5: return Vector(scope);
-      case 6: return AssertStmt{Binary2(BinaryOp::kLE, IntConst(DataType::Int(32), 0), Index(scope, 9).dtype() == DataType::Int(32) ? IntConst(DataType::Int(32), 1) : Expr(2)), Text()};
+      case 6: return Check(scope);
       case 7: return Evaluate{Below(3) == 0 ? MakeCall(DataType::Int(32), "tvm_storage_sync", {Expr::Make(DataType::Handle(), StringImm{Text()})}) : Value(scope, RandomType(), 1)};
       case 8:
       case 9: return has_blocks_ ? InBlock(scope, depth) : Loop(scope, depth);
@@ -240,6 +240,10 @@ class AnyMaker {
     const Access* target = FindAccess(scope, [](const Access& a) { return a.is_writable; });
     if (target == nullptr) return Evaluate{Value(scope, DataType::Int(32), 2)};
     return Store(target->buffer, Value(scope, target->buffer->dtype, 1), Indices(scope, *target));
+  }
+  Stmt Check(const Scope& scope) {  // Of what always holds.
+    const Expr index = Index(scope, 9);
+    return AssertStmt{Binary2(BinaryOp::kLE, IntConst(index.dtype(), 0), index), Text()};
   }
   Stmt Let(Scope scope, int depth) {
     const DataType type = RandomType();

@@ -7,7 +7,9 @@
 
 #include "compiler/codegen/llvm/compile_module.h"
 #include "rpc/device_message.h"
+#include "tuner/cost_model/cost_model.h"
 #include "tuner/job/coordinator_impl.h"
+#include "tuner/search/evolutionary_search.h"
 
 namespace lathe {
 namespace {
@@ -20,17 +22,26 @@ std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimeP
   return std::min(*a, *b);
 }
 
-CoordinatorOptions WithDefaults(CoordinatorOptions options) {
-  if (!options.strategies) options.strategies = MakeRandomSearch;
-  if (!options.schedulers) options.schedulers = MakeRoundRobin;
-  options.references.directory = options.directory + "/references";
+// One model for all tasks of a job: what is learned from one helps to rank another.
+StrategyFactory MakeEvolutionUnderXgb() {
+  const std::shared_ptr<CostModel> model = MakeXgbModel();
+  return [model](const TuneTask& task, uint64_t seed) { return MakeEvolutionarySearch(task, *model, seed); };
+}
+
+CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
+  if (!options.searches) options.searches = MakeEvolutionUnderXgb;
+  if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
+  options.reference_options.directory = options.directory + "/references";
+  if (!options.references) {
+    options.references = [maker = options.reference_options, &blobs] { return std::make_unique<ReferenceMaker>(maker, blobs); };
+  }
   return options;
 }
 
 }  // namespace
 
-Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, SharedBlobs* blobs, QuietGate& gate)
-    : options_(WithDefaults(std::move(options))), clock_(SystemClock()), store_(std::move(store)), blobs_(blobs), gate_(gate),
+Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate)
+    : options_(WithDefaults(std::move(options), *blobs)), clock_(SystemClock()), store_(std::move(store)), blobs_(std::move(blobs)), gate_(gate),
       leases_(*store_, clock_), loop_([this] { return After(); }) {}
 
 Status Coordinator::Impl::Start() {
@@ -60,19 +71,16 @@ Status Coordinator::Impl::Start() {
 
 Coordinator::Impl::~Impl() {
   is_stopping_ = true;
-  gateway_.reset();  // No device speaks any more.
   commits_.Close();
   for (std::thread& thread : committers_) thread.join();
   loop_.Post([this] {
     is_draining_ = true;
     for (auto& [id, job] : jobs_) job.search.reset();
-    for (auto& [worker, polls] : polls_) {
-      for (Poll& poll : polls) poll.answer(Status(Unavailable("the coordinator is stopping")));
-    }
-    polls_.clear();
+    TurnWorkersAway();
   });
   loop_.Stop();
   endings_.clear();
+  gateway_.reset();
 }
 
 bool Coordinator::Impl::Check(const Status& status, std::string_view what) {
@@ -104,7 +112,7 @@ std::optional<TimePoint> Coordinator::Impl::After() {
   }
   AssignBuilds();
   PlanDevices();
-  AnswerPolls(false);
+  AnswerPolls();
 
   std::optional<TimePoint> next = Earlier(tracker_->NextDeadline(), workers_.NextDeadline());
   next = Earlier(next, desk_.NextDeadline());
@@ -155,6 +163,7 @@ StatusOr<JobRow> Coordinator::Impl::Cancel(int64_t job_id, const std::string& re
 
 Status Coordinator::Impl::Drain() {
   is_draining_ = true;
+  TurnWorkersAway();
   for (const auto& [device, view] : devices_) {
     const auto held = desk_.HeldBy(device);
     if (!held) continue;
@@ -171,7 +180,7 @@ Status Coordinator::Impl::Drain() {
 StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<class Store> store, QuietGate& gate) {
   ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(options.directory + "/blobs", options.blob_limit_bytes));
   auto shared = std::make_unique<SharedBlobs>(std::move(blobs));
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(store), shared.release(), gate);
+  auto impl = std::make_unique<Impl>(std::move(options), std::move(store), std::move(shared), gate);
   RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<Coordinator>(new Coordinator(std::move(impl)));
 }

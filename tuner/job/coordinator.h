@@ -15,10 +15,10 @@
 #include "support/clock.h"
 #include "tuner/database/store.h"
 #include "tuner/job/activity.h"
+#include "tuner/job/job_plan.h"
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
 #include "tuner/job/quiet_gate.h"
-#include "tuner/search/task_scheduler.h"
 #include "tuner/worker/worker_channel.h"
 
 namespace lathe {
@@ -26,9 +26,10 @@ namespace lathe {
 struct CoordinatorOptions {
   std::string directory;              // For blobs and references; created if needed.
   int64_t blob_limit_bytes = int64_t{2} << 30;
-  StrategyFactory strategies;         // Empty: random search.
-  std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: round robin.
-  ReferenceOptions references;        // `directory` is filled in.
+  SearchFactory searches;             // Empty: evolution under a cost model of XGBoost.
+  std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: gradient.
+  ReferenceFactory references;        // Empty: ReferenceMaker with `reference_options`, whose directory is filled in.
+  ReferenceOptions reference_options;
   bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
   int64_t build_memory_limit_bytes = int64_t{4} << 30;
@@ -39,7 +40,7 @@ struct CoordinatorOptions {
 // A moment in the life of a job, for people.
 struct JobProgress {
   JobRow row;
-  std::vector<TaskProgress> tasks;    // In the job's order. Of an ended job: as they ended.
+  std::vector<TaskStanding> tasks;    // In the job's order. Of an ended job: as they ended.
   int64_t measured = 0;               // Trials that got an outcome since this process took the job up.
   int64_t failed = 0;                 // Of these, those without a time.
   std::string waits_for;              // Empty: nothing.

@@ -132,6 +132,24 @@ void Coordinator::Impl::CountDevices() {
 
 // ---- Leases for jobs.
 
+// Those it holds from before a restart: asking again with the same id gives the same lease, and what is assigned under it.
+void Coordinator::Impl::TakeLeasesBack(Job& job) {
+  UpdateDemand(job);
+  std::vector<LeaseRecord> mine, others;
+  for (const auto& [name, entry] : tracker_->devices().devices()) {
+    const LeaseRecord* lease = tracker_->LeaseOf(name);
+    const auto holder = lease == nullptr ? std::nullopt : DeviceDesk::JobOfRequest(lease->request_id);
+    if (holder == job.row.id) mine.push_back(*lease);
+    // Unless all jobs are resumed, those of another may wait for ever: nobody but us can hold anything for them.
+    else if (holder && !options_.resumes_jobs && !jobs_.contains(*holder)) others.push_back(*lease);
+  }
+  for (const LeaseRecord& lease : others) StepTracker(LeaseReleased{lease.device, lease.epoch});
+  for (const LeaseRecord& lease : mine) {
+    desk_.Expect(lease.request_id);
+    StepTracker(LeaseRequested{lease.request_id, lease.key});
+  }
+}
+
 void Coordinator::Impl::PlanDevices() {
   for (;;) {
     const std::vector<DeskAction> actions = desk_.Plan(Now());

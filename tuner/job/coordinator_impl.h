@@ -24,7 +24,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
  public:
   using Answer = std::function<void(StatusOr<v1::SynchronizeResponse>)>;
 
-  Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, SharedBlobs* blobs, QuietGate& gate);
+  Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate);
   ~Impl() override;
   Status Start();
 
@@ -69,7 +69,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::map<int64_t, OpenTrial> open;
     std::deque<int64_t> proposed;               // Not released to the workers yet; in order.
     int preparing = 0;                          // Tasks with open trials that are not prepared yet.
-    bool is_searching = false, has_timed_out = false;
+    bool is_searching = false, has_timed_out = false, has_its_leases = false;
     TimePoint taken_up{};
     std::optional<TimePoint> retry_at;          // After the store failed.
     ActivityMeter activity;
@@ -131,7 +131,8 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void TakeBuild(const std::string& worker, const v1::BuildState& state);
   void AssignBuilds();
   bool AssignOne(const std::string& worker);
-  void AnswerPolls(bool all);
+  void AnswerPolls();
+  void TurnWorkersAway();
   void AnswerPoll(const std::string& worker);
 
   // coordinator_devices.cc
@@ -163,6 +164,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   v1::AckVerdict CommitOne(const Commit& commit);
   void OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer);
   void CountDevices();
+  void TakeLeasesBack(Job& job);
 
   const CoordinatorOptions options_;
   Clock& clock_;

@@ -35,7 +35,7 @@ std::string ReasonOf(const TrialRow& trial) {
 StatusOr<Coordinator::Impl::Job> Coordinator::Impl::LoadJob(const JobRow& row) {
   ASSIGN_OR_RETURN(const JobSpec spec, JobSpec::FromJson(row.spec));
   ASSIGN_OR_RETURN(std::vector<TaskRow> tasks, store_->ListTasks(row.id));
-  std::vector<TaskProgress> progress;
+  std::vector<TaskStanding> progress;
   for (const TaskRow& task : tasks) {
     progress.push_back({.weight = task.weight, .budget = task.trial_budget, .is_closed = task.state == JobState::kFailed});
   }
@@ -108,7 +108,7 @@ void Coordinator::Impl::StartSearch(Job& job) {
           if (const auto it = jobs_.find(id); it != jobs_.end()) it->second.is_searching = is_busy;
         });
       }};
-  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.strategies, options_.references}, job.spec, job.tasks, *store_, *blobs_, gate_,
+  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, job.spec, job.tasks, *store_, gate_,
                                            std::move(handlers));
 }
 
@@ -118,7 +118,7 @@ void Coordinator::Impl::OnPrepared(int64_t job_id, size_t index, StatusOr<Prepar
   Job& job = it->second;
   job.preparing = std::max(0, job.preparing - 1);
   if (!prepared.ok()) return CloseTask(job, index, prepared.status());
-  TaskProgress& task = job.plan.task(index);
+  TaskStanding& task = job.plan.task(index);
   task.flops = prepared->flops;
   task.best_ns = prepared->best_ns;
   task.untuned_ns = prepared->untuned_ns;
@@ -178,6 +178,7 @@ void Coordinator::Impl::Advance(Job& job) {
   KeepTime(job);
   const bool may_act = !job.retry_at;
   if (may_act && job.preparing == 0) {
+    if (!std::exchange(job.has_its_leases, true)) TakeLeasesBack(job);
     Release(job);
     BeginRound(job);
   }

@@ -145,11 +145,18 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
   return false;
 }
 
-void Coordinator::Impl::AnswerPolls(bool all) {
+void Coordinator::Impl::TurnWorkersAway() {
+  for (auto& [worker, polls] : polls_) {
+    for (Poll& poll : polls) poll.answer(Status(Unavailable("the coordinator is stopping")));
+  }
+  polls_.clear();
+}
+
+void Coordinator::Impl::AnswerPolls() {
   std::vector<std::string> due;
   for (const auto& [worker, polls] : polls_) {
     const bool is_due = std::any_of(polls.begin(), polls.end(), [&](const Poll& poll) { return poll.deadline <= Now(); });
-    if (!polls.empty() && (all || is_due || workers_.HasNews(worker))) due.push_back(worker);
+    if (!polls.empty() && (is_due || workers_.HasNews(worker))) due.push_back(worker);
   }
   for (const std::string& worker : due) AnswerPoll(worker);
 }

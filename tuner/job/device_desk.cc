@@ -54,6 +54,11 @@ void DeviceDesk::EndJob(int64_t job_id) {
   }
 }
 
+void DeviceDesk::Expect(const std::string& request_id) {
+  const auto parsed = ParseRequestId(request_id);
+  if (parsed) jobs_[parsed->first].asked.insert(parsed->second);
+}
+
 void DeviceDesk::Granted(const LeaseRecord& record, TimePoint now) {
   const auto parsed = ParseRequestId(record.request_id);
   if (!parsed) return;  // Somebody else's.

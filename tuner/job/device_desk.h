@@ -49,7 +49,9 @@ class DeviceDesk {
   void EndJob(int64_t job_id);
   void SetDeviceCount(const std::string& key, int count) { device_counts_[key] = count; }
 
-  // A lease of an unknown job is given back.
+  // A request of a known job that was made before a restart; to be asked for again by the caller.
+  void Expect(const std::string& request_id);
+  // A lease that nobody asked for is given back.
   void Granted(const LeaseRecord& lease, TimePoint now);
   // By the tracker, not by us.
   void Ended(const std::string& device, int64_t epoch);

@@ -36,10 +36,10 @@ class EmbeddedFarm::Impl {
 
   ~Impl() {
     gate_.End();
-    worker_.reset();
     if (server_ != nullptr) server_->Stop();
     if (device_.joinable()) device_.join();
-    server_.reset();
+    server_.reset();  // Nobody enters the gate any more, which tells the worker.
+    worker_.reset();
     coordinator_.reset();
   }
 
@@ -51,9 +51,9 @@ class EmbeddedFarm::Impl {
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options_.database_path, SystemClock().UnixNanos()));
     const BuilderFactory builders = MakeProcessBuilders({.program = builder, .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{.directory = files,
-                                   .strategies = options_.strategies,
+                                   .searches = options_.searches,
                                    .schedulers = options_.schedulers,
-                                   .references = {.program = evaluate, .builders = builders},
+                                   .reference_options = {.program = evaluate, .builders = builders},
                                    .resumes_jobs = false,
                                    .log = options_.log};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
@@ -96,7 +96,8 @@ StatusOr<std::unique_ptr<EmbeddedFarm>> EmbeddedFarm::Start(EmbeddedOptions opti
   if (options.cpus.empty()) {
     ASSIGN_OR_RETURN(options.cpus, ParseDeviceCpus(""));
   }
-  ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options.cpus));
+  const std::string locks_in = options.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options.cpu_lock_directory;
+  ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options.cpus, locks_in));
   auto impl = std::make_unique<Impl>(std::move(options), std::move(locks));
   RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<EmbeddedFarm>(new EmbeddedFarm(std::move(impl)));

@@ -15,10 +15,11 @@ struct EmbeddedOptions {
   std::string database_path;           // Its folder exists. Blobs and the like go to "<database_path>.files".
   std::string device_key = "local";
   std::vector<int> cpus;               // Of the device; empty: all that this process may use.
+  std::string cpu_lock_directory;      // Empty: the one that all users of this host share.
   int slots = 0;                       // Builds at once; 0: as many as this process may use CPUs.
   bool is_quiet_while_timing = true;   // Building and searching pause while the device times a kernel.
   std::string program_directory;       // Of lathe-builder, lathe-runner and lathe-evaluate; empty: beside the running program.
-  StrategyFactory strategies;          // Empty: as CoordinatorOptions.
+  SearchFactory searches;              // Empty: as CoordinatorOptions.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   std::function<void(std::string)> log = [](std::string) {};
 };

@@ -7,20 +7,40 @@
 
 namespace lathe {
 
-JobPlan::JobPlan(std::vector<TaskProgress> tasks, JobPlanOptions options, std::unique_ptr<TaskScheduler> scheduler)
+namespace {
+
+// What the scheduler is told: outcomes grouped into rounds.
+TaskProgress ProgressOf(const TaskStanding& task, int64_t round_size) {
+  TaskProgress progress{.weight = static_cast<double>(task.weight), .flops = task.flops};
+  const size_t size = static_cast<size_t>(std::max<int64_t>(1, round_size));
+  for (size_t i = size; i < task.best_after.size() + size && !task.best_after.empty(); i += size) {
+    const double best = task.best_after[std::min(i, task.best_after.size()) - 1];
+    progress.best_ns.push_back(best > 0 ? best : std::numeric_limits<double>::infinity());
+  }
+  progress.rounds_in_flight = static_cast<int>((task.open + static_cast<int64_t>(size) - 1) / static_cast<int64_t>(size));
+  if (task.untuned_ns > 0) progress.untuned_ns = task.untuned_ns;
+  progress.is_finished = task.remaining() <= 0;
+  return progress;
+}
+
+}  // namespace
+
+JobPlan::JobPlan(std::vector<TaskStanding> tasks, JobPlanOptions options, std::unique_ptr<TaskScheduler> scheduler)
     : tasks_(std::move(tasks)), options_(options), scheduler_(std::move(scheduler)) {}
 
 int64_t JobPlan::RemainingInAll() const {
   if (options_.total_budget <= 0) return std::numeric_limits<int64_t>::max();
   int64_t spent = 0;
-  for (const TaskProgress& task : tasks_) spent += task.counted + task.open;
+  for (const TaskStanding& task : tasks_) spent += task.counted + task.open;
   return options_.total_budget - spent;
 }
 
 std::optional<JobPlan::Round> JobPlan::NextRound() {
   const int64_t in_all = RemainingInAll();
   if (is_stopped_ || is_round_open_ || in_all <= 0) return std::nullopt;
-  const std::optional<size_t> task = scheduler_->Next(tasks_);
+  std::vector<TaskProgress> progress;
+  for (const TaskStanding& standing : tasks_) progress.push_back(ProgressOf(standing, options_.round_size));
+  const std::optional<size_t> task = scheduler_->Next(progress);
   if (!task) return std::nullopt;
   is_round_open_ = true;
   return Round{*task, static_cast<int>(std::min({options_.round_size, tasks_[*task].remaining(), in_all}))};
@@ -34,7 +54,7 @@ void JobPlan::RoundEnded(size_t task, int64_t added) {
 }
 
 void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double> median_ns, bool is_untuned, int64_t counted) {
-  TaskProgress& task = tasks_[index];
+  TaskStanding& task = tasks_[index];
   --task.open;
   task.counted = std::max(task.counted, counted);
   if (median_ns && (outcome == TrialState::kOk || outcome == TrialState::kNoisy)) {
@@ -47,12 +67,12 @@ void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double>
 bool JobPlan::IsOver() const {
   if (is_round_open_ || OpenTrials() > 0) return false;
   if (is_stopped_ || RemainingInAll() <= 0) return true;
-  return std::none_of(tasks_.begin(), tasks_.end(), [](const TaskProgress& task) { return task.remaining() > 0; });
+  return std::none_of(tasks_.begin(), tasks_.end(), [](const TaskStanding& task) { return task.remaining() > 0; });
 }
 
 int64_t JobPlan::OpenTrials() const {
   int64_t open = 0;
-  for (const TaskProgress& task : tasks_) open += task.open;
+  for (const TaskStanding& task : tasks_) open += task.open;
   return open;
 }
 

@@ -11,6 +11,21 @@
 
 namespace lathe {
 
+// How far a task of a job is. Times are per call; 0: not known.
+struct TaskStanding {
+  int64_t weight = 1;         // How often the network runs it.
+  int64_t budget = 0;         // Trials that it may have in all.
+  int64_t counted = 0;        // Of these, the ones with an outcome ...
+  int64_t open = 0;           // ... and those under way.
+  bool is_closed = false;     // Nothing more comes of it: its space is exhausted, or it failed.
+  double flops = 0;
+  double untuned_ns = 0;
+  double best_ns = 0;
+  std::vector<double> best_after;  // best_ns after each outcome, in order: the curve that a gradient is taken of.
+
+  int64_t remaining() const { return is_closed ? 0 : budget - counted - open; }
+};
+
 struct JobPlanOptions {
   int64_t total_budget = 0;  // Trials of all tasks together, those of earlier jobs included; 0: only the tasks' own budgets count.
   int64_t round_size = 16;   // Candidates per proposal.
@@ -18,7 +33,7 @@ struct JobPlanOptions {
 
 class JobPlan {
  public:
-  JobPlan(std::vector<TaskProgress> tasks, JobPlanOptions options, std::unique_ptr<TaskScheduler> scheduler);
+  JobPlan(std::vector<TaskStanding> tasks, JobPlanOptions options, std::unique_ptr<TaskScheduler> scheduler);
 
   struct Round {
     size_t task;
@@ -40,13 +55,13 @@ class JobPlan {
   bool IsOver() const;
   bool HasTimed(size_t task) const { return tasks_[task].best_ns > 0; }
   int64_t OpenTrials() const;
-  const std::vector<TaskProgress>& tasks() const { return tasks_; }
-  TaskProgress& task(size_t task) { return tasks_[task]; }
+  const std::vector<TaskStanding>& tasks() const { return tasks_; }
+  TaskStanding& task(size_t task) { return tasks_[task]; }
 
  private:
   int64_t RemainingInAll() const;
 
-  std::vector<TaskProgress> tasks_;
+  std::vector<TaskStanding> tasks_;
   const JobPlanOptions options_;
   std::unique_ptr<TaskScheduler> scheduler_;
   bool is_round_open_ = false, is_stopped_ = false;

@@ -35,6 +35,7 @@ StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id) {
     ASSIGN_OR_RETURN(task.trials, store.CountMeasured(row.key));
     ASSIGN_OR_RETURN(const TaskCounts counts, store.CountTrials(row.id));
     task.own_trials = counts.trials_done;
+    task.trials += counts.by_state[static_cast<size_t>(TrialState::kInfraFailed)];  // Counted, though they taught nothing.
     for (const TrialState state : AllTrialStates()) {
       const int64_t count = counts.by_state[static_cast<size_t>(state)];
       if (SpendsBudget(state) && !HasTimings(state) && count > 0) task.failures[std::string(TrialStateName(state))] = count;

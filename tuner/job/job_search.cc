@@ -59,8 +59,8 @@ MeasuredCandidate ToMeasured(const TuningRecord& record) {
 
 class JobSearch::Impl {
  public:
-  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, ReferenceBlobs& blobs, QuietGate& gate, JobSearchHandlers handlers)
-      : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), blobs_(blobs), gate_(gate), handlers_(std::move(handlers)),
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, QuietGate& gate, JobSearchHandlers handlers)
+      : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), gate_(gate), handlers_(std::move(handlers)),
         thread_([this] { Run(); }) {}
 
   ~Impl() {
@@ -128,11 +128,12 @@ class JobSearch::Impl {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
     const auto task = std::make_shared<Task>(std::move(loaded));
+    task->task.before_replay = [this] { gate_.WaitUntilOpen(); };
     task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
-    if (references_ == nullptr) references_ = std::make_unique<ReferenceMaker>(options_.references, blobs_);
+    if (references_ == nullptr) references_ = options_.references();
     TaskMeasurement& measurement = prepared.measurement;
     measurement.kernel = task->task.func.name;
     measurement.seed = kInputSeed;
@@ -193,11 +194,10 @@ class JobSearch::Impl {
   const JobSpec spec_;
   const std::vector<TaskRow> rows_;
   class Store& store_;
-  ReferenceBlobs& blobs_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
   std::map<size_t, std::shared_ptr<Task>> tasks_;
-  std::unique_ptr<ReferenceMaker> references_;
+  std::unique_ptr<ReferenceSource> references_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> requests_;  // Guarded by mutex_.
@@ -205,9 +205,9 @@ class JobSearch::Impl {
   std::thread thread_;
 };
 
-JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, ReferenceBlobs& blobs, QuietGate& gate,
+JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, QuietGate& gate,
                      JobSearchHandlers handlers)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, blobs, gate, std::move(handlers))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, gate, std::move(handlers))) {}
 JobSearch::~JobSearch() = default;
 
 void JobSearch::Prepare(size_t task) {

@@ -19,6 +19,8 @@ namespace lathe {
 
 // Makes the strategy of one task; `task` outlives it.
 using StrategyFactory = std::function<std::unique_ptr<SearchStrategy>(const TuneTask& task, uint64_t seed)>;
+// Called once per job. What the strategies of a job share, a cost model, lives with the factory it returns.
+using SearchFactory = std::function<StrategyFactory()>;
 
 // What the coordinator has to know of a task before it can be measured.
 struct PreparedTask {
@@ -43,13 +45,13 @@ struct JobSearchHandlers {
 
 struct JobSearchOptions {
   StrategyFactory strategies;
-  ReferenceOptions references;
+  ReferenceFactory references;
 };
 
 class JobSearch {
  public:
-  // Starts the thread. `store`, `blobs` and `gate` must outlive it.
-  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, ReferenceBlobs& blobs, QuietGate& gate,
+  // Starts the thread. `store` and `gate` must outlive it.
+  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, QuietGate& gate,
             JobSearchHandlers handlers);
   // Ends soon: after the step under way.
   ~JobSearch();

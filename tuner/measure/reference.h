@@ -22,6 +22,15 @@ struct Reference {
   std::vector<double> tolerances;  // Largest |out - ref| that is right, one per output.
 };
 
+// The role that knows what is right. Not thread-safe; children of a source end with the thread that uses it.
+class ReferenceSource {
+ public:
+  virtual ~ReferenceSource() = default;
+  // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing finite).
+  virtual StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed) = 0;
+};
+using ReferenceFactory = std::function<std::unique_ptr<ReferenceSource>()>;
+
 // The blobs that references are kept in. Thread-safe.
 class ReferenceBlobs {
  public:
@@ -38,14 +47,12 @@ struct ReferenceOptions {
   int64_t memory_limit_bytes = int64_t{4} << 30;
 };
 
-// Not thread-safe: one thread makes references; its children end with it.
-class ReferenceMaker {
+class ReferenceMaker : public ReferenceSource {
  public:
   // `blobs` must outlive the maker.
   ReferenceMaker(ReferenceOptions options, ReferenceBlobs& blobs);
-  ~ReferenceMaker();
-  // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing finite).
-  StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed);
+  ~ReferenceMaker() override;
+  StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed) override;
 
  private:
   StatusOr<std::string> Compute(const PrimFunc& func, uint64_t seed);

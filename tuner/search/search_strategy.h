@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ struct TuneTask {
   Target target;
   std::vector<Sketch> sketches;
   double flops = 0;         // Arithmetic of one call, by the algorithm (2 per multiply-add).
+  // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a kernel. Empty: nothing.
+  std::function<void()> before_replay = nullptr;
 };
 
 // Not thread-safe: one thread calls one strategy. Knows nothing of time, threads or stores.

@@ -1,39 +1,46 @@
-// The role that says which task of a job gets the next trials.
+// Which task of a job gets the next round of trials. Pure.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace lathe {
 
-// What is known of a task. Times are per call; 0: not known.
+// What is known of one task. Times are per call, in ns.
 struct TaskProgress {
-  int64_t weight = 1;         // How often the network runs it.
-  int64_t budget = 0;         // Trials that it may have in all.
-  int64_t counted = 0;        // Of these, the ones with an outcome ...
-  int64_t open = 0;           // ... and those under way.
-  bool is_closed = false;     // Nothing more comes of it: its space is exhausted, or it failed.
-  double flops = 0;
-  double untuned_ns = 0;
-  double best_ns = 0;
-  std::vector<double> best_after;  // best_ns after each outcome, in order: the curve that a gradient is taken of.
-
-  int64_t remaining() const { return is_closed ? 0 : budget - counted - open; }
+  double weight = 1;  // How often the network calls it.
+  double flops = 0;   // Of one call; 0: unknown.
+  // The best time known after each finished round; infinity before the first success. Never rises.
+  std::vector<double> best_ns;
+  int rounds_in_flight = 0;          // Handed out, not finished.
+  std::optional<double> untuned_ns;  // Of the default schedule, where it was measured.
+  bool is_finished = false;          // Its budget is spent or its space exhausted: never chosen.
 };
 
-// Not thread-safe. Knows nothing of time.
 class TaskScheduler {
  public:
   virtual ~TaskScheduler() = default;
-  // The task with remaining() > 0 whose turn it is; nullopt if there is none.
-  virtual std::optional<size_t> Next(std::span<const TaskProgress> tasks) = 0;
+  // The position of the task that gets the next round; nullopt if all are finished.
+  virtual std::optional<size_t> Next(std::span<const TaskProgress> tasks) const = 0;
 };
 
-// One after the other.
-std::unique_ptr<TaskScheduler> MakeRoundRobin();
+// Each in turn: the one with the fewest rounds, in order of position.
+std::unique_ptr<TaskScheduler> MakeRoundRobinScheduler();
+
+struct GradientOptions {
+  double alpha = 0.2;            // Weight of the recent slope against the optimistic 1/n gain.
+  int window = 3;                // Rounds that the slope looks back.
+  double peak_flops_per_ns = 0;  // Of the whole device; 0: unknown, no bound.
+  double reachable = 0.97;       // Of the peak: where a task counts as done.
+  int patience = 3;              // Failing rounds after which a task without any success waits longer and longer.
+};
+// MetaSchedule's gradient scheduler: first one round each, then the task with the largest
+//   weight * min(alpha * slope + (1 - alpha) * best / n, best - flops / (reachable * peak)).
+// Unlike there, a gain never exceeds what the roofline leaves, rounds in flight count in n, and a task whose first
+// rounds all failed goes on being tried: its gain is guessed from the untuned time, or from the flops, or from the
+// other tasks, and falls with each failing round.
+std::unique_ptr<TaskScheduler> MakeGradientScheduler(const GradientOptions& options = {});
 
 }  // namespace lathe

@@ -191,6 +191,15 @@ TEST(Parser, ReadsMatchBuffersAnnotationsAndPredicates) {
   EXPECT_EQ(PrintedBody("A: T.Buffer((20,), \"float32\")", body), indented);
 }
 
+TEST(Parser, LetsAViewIntroduceItsStridesAndOffset) {
+  const PrimFunc func = ParseOrDie(Function("A: T.Buffer((16, 16), \"float32\")", R"(with T.block("b"):
+    V = T.match_buffer(A[0:4, 4:8], (4, 4), "float32", strides=["s0", "s1"], offset_factor=4)
+    T.evaluate(V[0, 0]))"));
+  const std::string text = Print(func);
+  EXPECT_THAT(text, HasSubstr("V = T.match_buffer(A[0:4, 4:8], (4, 4), \"float32\", strides=(s0, s1), elem_offset=V_elem_offset)"));
+  EXPECT_TRUE(StructuralEqual(ParseOrDie(text), func));
+}
+
 // ---- Errors --------------------------------------------------------------------------------------------------------
 
 struct ErrorCase { const char* name; const char* body; const char* message; };

@@ -1,0 +1,94 @@
+#include "compiler/relax/extract_tasks.h"
+
+#include <map>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/relax/op.h"
+#include "compiler/relax/visitor.h"
+#include "compiler/script/canonical.h"
+
+namespace lathe::relax {
+namespace {
+
+double Iterations(const BlockNode& block) {
+  double count = 1;
+  for (const IterVar& iter : block.iter_vars) {
+    const int64_t* extent = AsIntConst(iter.domain.extent);
+    if (extent != nullptr) count *= static_cast<double>(*extent);
+  }
+  return count;
+}
+
+int FloatOperations(const PrimExpr& value) {
+  int count = 0;
+  const std::function<void(const PrimExpr&)> look = [&](const PrimExpr& e) {
+    const Binary* binary = e.As<Binary>();
+    if (binary != nullptr && binary->a.dtype().is_float()) ++count;
+    const lathe::Call* call = e.As<lathe::Call>();
+    if (call != nullptr && e.dtype().is_float() && !call->args.empty() && call->op->name != "if_then_else") ++count;
+  };
+  PostOrderVisit(value, look);
+  return count;
+}
+
+bool IsMultiplyAccumulate(const BlockNode& block, const BufferStore& store) {
+  if (!block.init) return false;
+  const Binary* sum = store.value.As<Binary>();
+  if (sum == nullptr || sum->op != BinaryOp::kAdd) return false;
+  const Binary* product = sum->b.As<Binary>();
+  if (product == nullptr || product->op != BinaryOp::kMul) return false;
+  const BufferLoad *a = product->a.As<BufferLoad>(), *b = product->b.As<BufferLoad>();
+  return a != nullptr && b != nullptr && !a->buffer.same_as(b->buffer);
+}
+
+template <typename F>
+double SumOverBlocks(const PrimFunc& func, F&& flops) {
+  double total = 0;
+  const std::function<void(const Stmt&)> look = [&](const Stmt& stmt) {
+    const BlockRealize* realize = stmt.As<BlockRealize>();
+    const BufferStore* store = realize == nullptr ? nullptr : realize->block->body.As<BufferStore>();
+    if (store != nullptr) total += Iterations(*realize->block) * flops(*realize->block, *store);
+  };
+  PostOrderVisit(func.body, look);
+  return total;
+}
+
+}  // namespace
+
+double CountFlops(const PrimFunc& func) {
+  return SumOverBlocks(func, [](const BlockNode&, const BufferStore& store) { return FloatOperations(store.value); });
+}
+
+double CountAnchorFlops(const PrimFunc& func) {
+  return SumOverBlocks(func, [](const BlockNode& block, const BufferStore& store) { return IsMultiplyAccumulate(block, store) ? 2 : 0; });
+}
+
+StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module) {
+  const Function* main = module.FindFunction(kMainFunction);
+  if (main == nullptr) return InvalidArgument("extract tasks: no function \"main\"; import a model first");
+  std::vector<ExtractedTask> tasks;
+  std::map<Digest, size_t> by_workload;
+  std::map<std::string, size_t> by_name;
+  Status status;
+  VisitBindings(*main, [&](const Binding& binding) {
+    const Call* call = binding.value.As<Call>();
+    if (call == nullptr || call->op != &CallTirOp()) return;
+    const std::string& name = call->args[0].As<GlobalVar>()->name;
+    auto known = by_name.find(name);
+    if (known == by_name.end()) {
+      const PrimFunc* func = module.Find(name);
+      if (func == nullptr) {
+        status = InternalError("extract tasks: call_tir of no PrimFunc \"" + name + "\"");
+        return;
+      }
+      const auto [row, is_new] = by_workload.emplace(WorkloadDigest(*func), tasks.size());
+      if (is_new) tasks.push_back({name, row->first, *func, 0, CountFlops(*func), CountAnchorFlops(*func)});
+      known = by_name.emplace(name, row->second).first;
+    }
+    ++tasks[known->second].weight;
+  });
+  if (!status.ok()) return status;
+  return tasks;
+}
+
+}  // namespace lathe::relax

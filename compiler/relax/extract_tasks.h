@@ -1,0 +1,30 @@
+// The tuning tasks of a network: its distinct PrimFuncs with the number of calls and the work of each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/relax/module.h"
+#include "support/digest.h"
+#include "support/status.h"
+
+namespace lathe::relax {
+
+struct ExtractedTask {
+  std::string name;            // E.g. "fused_conv2d_add_relu"; unique in the network.
+  Digest workload;             // WorkloadDigest of `func`.
+  PrimFunc func;
+  int64_t weight = 0;          // Calls per inference.
+  double flops = 0;            // Of one call: two per multiply-accumulate, one per other float operation.
+  double anchor_flops = 0;     // Of contractions alone; 0 where there is none.
+  bool is_anchored() const { return anchor_flops > 0; }
+};
+
+// The tasks of `main` after OptimizeForTuning, in order of first call. PrimFuncs of one workload are one task.
+StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module);
+
+// The float operations of one call, by the loops' extents. Symbolic extents count as 1.
+double CountFlops(const PrimFunc& func);
+double CountAnchorFlops(const PrimFunc& func);
+
+}  // namespace lathe::relax

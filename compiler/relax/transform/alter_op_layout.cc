@@ -1,0 +1,61 @@
+#include "compiler/relax/transform/alter_op_layout.h"
+
+#include "compiler/relax/op.h"
+#include "compiler/relax/op/kernel_layout.h"
+#include "compiler/relax/visitor.h"
+#include "support/status_macros.h"
+
+namespace lathe::relax {
+namespace {
+
+// [O, rest...] to [ceil(O / block), rest..., block]; what is beyond O is zero.
+TensorData BlockOuterAxis(const TensorData& weight, int64_t block) {
+  const std::vector<int64_t>& from = weight.shape();
+  const int64_t channels = from[0], size = weight.dtype().bytes(), inner = channels == 0 ? 0 : weight.num_elements() / channels;
+  std::vector<int64_t> shape = from;
+  shape[0] = (channels + block - 1) / block;
+  shape.push_back(block);
+  std::vector<std::byte> bytes(static_cast<size_t>(shape[0] * inner * block * size));
+  for (int64_t o = 0; o < channels; ++o) {
+    const std::byte* source = weight.bytes().data() + o * inner * size;
+    std::byte* target = bytes.data() + (o / block * inner * block + o % block) * size;
+    for (int64_t i = 0; i < inner; ++i) std::memcpy(target + i * block * size, source + i * size, static_cast<size_t>(size));
+  }
+  return TensorData(weight.dtype(), std::move(shape), std::move(bytes));
+}
+
+std::string PlainConvLayout(size_t weight_rank) { return weight_rank == 3 ? "OIW" : weight_rank == 4 ? "OIHW" : "OIDHW"; }
+
+}  // namespace
+
+int64_t ChooseBlock(int64_t channels, int64_t groups, int64_t lanes) {
+  const int64_t per_group = channels / groups;
+  for (int64_t block = lanes; block >= 4; block /= 2) {
+    if (per_group >= block && per_group % block == 0) return block;
+  }
+  return groups == 1 && per_group > lanes && lanes >= 2 ? lanes : 0;
+}
+
+StatusOr<IRModule> AlterOpLayout(IRModule module, int64_t lanes) {
+  const auto rewrite = [&](const Binding&, const Expr& value, BlockBuilder&) -> StatusOr<Expr> {
+    const Call* call = value.As<Call>();
+    if (call == nullptr || call->op == nullptr) return value;
+    const bool is_conv = call->op->name.starts_with("nn.conv"), is_dense = call->op->name == "nn.dense";
+    const std::string attr = is_conv ? "kernel_layout" : "weight_layout";
+    const TensorData* weight = is_conv || is_dense ? AsConstant(call->args[1]) : nullptr;
+    if (weight == nullptr || call->attrs.contains(attr)) return value;
+    const int64_t channels = weight->shape()[0], groups = is_conv ? IntAttr(call->attrs, "groups", 1) : 1;
+    const int64_t block = groups > 1 && weight->shape()[1] == 1 ? 0 : ChooseBlock(channels, groups, lanes);
+    if (block == 0) return value;
+    AttrMap attrs = call->attrs;
+    attrs[attr] = is_conv ? BlockedLayout(PlainConvLayout(weight->shape().size()), block, 'o') : BlockedLayout("NK", block, 'n');
+    attrs[is_conv ? "channels" : "units"] = channels;
+    return MakeCall(*call->op, {call->args[0], MakeConstant(BlockOuterAxis(*weight, block))}, std::move(attrs));
+  };
+  for (Function& func : module.functions) {
+    ASSIGN_OR_RETURN(func, RewriteBindings(func, rewrite));
+  }
+  return module;
+}
+
+}  // namespace lathe::relax

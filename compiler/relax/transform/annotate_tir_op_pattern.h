@@ -1,0 +1,17 @@
+// Writes into each PrimFunc's attribute "op_pattern" how it may fuse, by what its blocks do, so that it holds for PrimFuncs of any origin.
+// After LegalizeOps, before FuseOps; FuseTIR takes the attribute away.
+#pragma once
+
+#include "compiler/relax/module.h"
+#include "compiler/relax/op.h"
+
+namespace lathe::relax {
+
+inline constexpr const char* kOpPatternAttr = "op_pattern";
+
+IRModule AnnotateTIROpPattern(IRModule module);
+OpPatternKind AnalyzeOpPattern(const PrimFunc& func);
+// The annotated pattern; kOpaque where there is none.
+OpPatternKind OpPatternOf(const PrimFunc& func);
+
+}  // namespace lathe::relax

@@ -1,0 +1,177 @@
+#include "compiler/relax/transform/fuse_ops.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/relax/op.h"
+#include "compiler/relax/transform/annotate_tir_op_pattern.h"
+#include "compiler/relax/visitor.h"
+#include "support/status_macros.h"
+
+namespace lathe::relax {
+namespace {
+
+// One binding; of call_tir, or something that never fuses.
+struct Node {
+  const Binding* binding;
+  const PrimFunc* func = nullptr;  // Null: no call_tir.
+  OpPatternKind pattern = OpPatternKind::kOpaque;
+  int depth = 0;                   // Bindings on the longest way from a parameter.
+};
+
+std::vector<Expr> TirArgs(const Expr& call_tir) { return call_tir.As<Call>()->args[1].As<TupleExpr>()->fields; }
+
+// Which bindings go together. Every group has one result: that of its last member.
+class Grouping {
+ public:
+  Grouping(const IRModule& module, const Function& func) : uses_(CountUses(func)) {
+    VisitBindings(func, [&](const Binding& binding) { AddNode(module, binding); });
+    parent_.resize(nodes_.size());
+    std::iota(parent_.begin(), parent_.end(), 0);
+    kind_.reserve(nodes_.size());
+    for (const Node& node : nodes_) kind_.push_back(node.pattern);
+    for (size_t i = 0; i < nodes_.size(); ++i) JoinProducers(i);
+  }
+
+  // The members of each group of two or more, in order; keyed by the last member's variable.
+  std::unordered_map<const ExprNode*, std::vector<const Binding*>> Groups() {
+    std::map<size_t, std::vector<const Binding*>> by_root;
+    for (size_t i = 0; i < nodes_.size(); ++i) by_root[Find(i)].push_back(nodes_[i].binding);
+    std::unordered_map<const ExprNode*, std::vector<const Binding*>> groups;
+    for (auto& [root, members] : by_root) {
+      const ExprNode* last = members.back()->var.get();
+      if (members.size() > 1) groups.emplace(last, std::move(members));
+    }
+    return groups;
+  }
+
+ private:
+  void AddNode(const IRModule& module, const Binding& binding) {
+    Node node{&binding};
+    const Call* call = binding.value.As<Call>();
+    if (call != nullptr && call->op == &CallTirOp()) {
+      node.func = module.Find(call->args[0].As<GlobalVar>()->name);
+      if (node.func != nullptr) node.pattern = OpPatternOf(*node.func);
+    }
+    VisitVars(binding.value, [&](const Var& var) {
+      const auto found = position_.find(var.get());
+      if (found != position_.end()) node.depth = std::max(node.depth, nodes_[found->second].depth + 1);
+    });
+    position_.emplace(binding.var.get(), nodes_.size());
+    nodes_.push_back(node);
+  }
+
+  size_t Find(size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void Join(size_t later, size_t earlier) {
+    const size_t a = Find(later), b = Find(earlier);
+    if (a == b) return;
+    parent_[b] = a;
+    kind_[a] = std::max(kind_[a], kind_[b]);
+  }
+
+  // Producers of arguments that nobody else uses.
+  std::vector<size_t> SoleProducers(size_t i) const {
+    std::vector<size_t> producers;
+    for (const Expr& arg : TirArgs(nodes_[i].binding->value)) {
+      const auto found = position_.find(arg.get());
+      if (found == position_.end() || nodes_[found->second].func == nullptr) continue;
+      const auto uses = uses_.find(arg.get());
+      if (uses != uses_.end() && uses->second == 1) producers.push_back(found->second);
+    }
+    return producers;
+  }
+
+  void JoinProducers(size_t i) {
+    const Node& node = nodes_[i];
+    if (node.func == nullptr || node.pattern > OpPatternKind::kInjective) return;
+    const std::vector<size_t> producers = SoleProducers(i);
+    if (node.pattern <= OpPatternKind::kBroadcast) {
+      std::optional<size_t> deepest;
+      for (const size_t p : producers) {
+        const bool is_chain = kind_[Find(p)] == OpPatternKind::kOutEWiseFusable;
+        if (!is_chain || !Equal(nodes_[p].binding->var.struct_info(), node.binding->var.struct_info())) continue;
+        if (!deepest || nodes_[p].depth >= nodes_[*deepest].depth) deepest = p;
+      }
+      if (deepest) return Join(i, *deepest);
+    }
+    for (const size_t p : producers) {
+      if (kind_[Find(p)] <= OpPatternKind::kInjective) Join(i, p);
+    }
+  }
+
+  std::unordered_map<const ExprNode*, int> uses_;
+  std::vector<Node> nodes_;
+  std::unordered_map<const ExprNode*, size_t> position_;
+  std::vector<size_t> parent_;
+  std::vector<OpPatternKind> kind_;  // Of the group, at its root.
+};
+
+// A group as a function: what it takes from outside, and the arguments to call it with.
+struct GroupFunction {
+  Function func;
+  std::vector<Expr> args;
+};
+
+GroupFunction MakeGroupFunction(const std::vector<const Binding*>& members) {
+  BlockBuilder builder;
+  ExprMap inside;
+  std::vector<Expr> args;
+  std::string name = "fused";
+  for (const Binding* member : members) {
+    const std::string callee = member->value.As<Call>()->args[0].As<GlobalVar>()->name;
+    name += "_" + BaseName(callee);
+    std::vector<Expr> inner_args;
+    for (const Expr& arg : TirArgs(member->value)) {
+      const auto found = inside.find(arg.get());
+      if (found != inside.end()) {
+        inner_args.push_back(found->second);
+        continue;
+      }
+      const Var param = builder.Param(IsVar(arg) ? Var(arg).name() : "param", arg.struct_info());
+      if (IsVar(arg)) inside.emplace(arg.get(), param);
+      args.push_back(arg);
+      inner_args.push_back(param);
+    }
+    inside.insert_or_assign(member->var.get(), builder.Emit(MakeCallTir(callee, inner_args, member->var.struct_info())));
+  }
+  const Expr result = inside.at(members.back()->var.get());
+  return {builder.Finish(name, result, {{kPrimitiveAttr, 1}}), std::move(args)};
+}
+
+}  // namespace
+
+std::string BaseName(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  const bool has_number = end != std::string_view::npos && end + 1 < name.size() && name[end] == '_' && end > 0;
+  return std::string(has_number ? name.substr(0, end) : name);
+}
+
+StatusOr<IRModule> FuseOps(IRModule module) {
+  std::vector<Function> groups;
+  std::unordered_set<std::string> names;
+  for (const PrimFunc& func : module.prim_funcs) names.insert(func.name);
+  for (const Function& func : module.functions) names.insert(func.name);
+  for (Function& func : module.functions) {
+    Grouping grouping(module, func);
+    const auto members = grouping.Groups();
+    std::unordered_map<const ExprNode*, Expr> outputs;
+    ASSIGN_OR_RETURN(func, RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) -> StatusOr<Expr> {
+      const auto found = members.find(original.var.get());
+      if (found == members.end()) return value;  // Inner members stay, unused: DeadCodeElimination drops them.
+      GroupFunction group = MakeGroupFunction(found->second);
+      const std::string base = group.func.name;
+      for (int i = 1; !names.insert(group.func.name).second; ++i) group.func.name = base + "_" + std::to_string(i);
+      std::vector<Expr> args = {MakeGlobalVar(group.func.name)};
+      args.insert(args.end(), group.args.begin(), group.args.end());
+      groups.push_back(std::move(group.func));
+      return Expr::Make(value.struct_info(), Call{nullptr, std::move(args), {}});
+    }));
+  }
+  for (Function& group : groups) module.functions.push_back(std::move(group));
+  return module;
+}
+
+}  // namespace lathe::relax

@@ -1,0 +1,21 @@
+// Groups call_tir bindings into Relax functions with the attribute "Primitive", each of which FuseTIR makes one PrimFunc of.
+//
+// A contraction (conv2d, dense, matmul) takes in what follows element by element as long as each step has no other consumer and the
+// result keeps its shape: bias, residual add, relu, clip. An add of two such chains goes to the deeper one, so in a residual block to the last
+// convolution of the main branch. What is left of elementwise, broadcast and injective operators is grouped along single-consumer edges.
+// After AnnotateTIROpPattern.
+#pragma once
+
+#include "compiler/relax/module.h"
+#include "support/status.h"
+
+namespace lathe::relax {
+
+inline constexpr const char* kPrimitiveAttr = "Primitive";
+
+StatusOr<IRModule> FuseOps(IRModule module);
+
+// "conv2d" for "conv2d_12": a PrimFunc's name without the number that made it unique.
+std::string BaseName(std::string_view name);
+
+}  // namespace lathe::relax

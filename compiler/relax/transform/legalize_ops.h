@@ -1,0 +1,12 @@
+// Every operator that has a kernel becomes call_tir of a PrimFunc; views become R.reshape, which costs nothing when memory is planned.
+// Constants without dimensions become numbers inside the PrimFunc. Equal PrimFuncs are made once.
+#pragma once
+
+#include "compiler/relax/module.h"
+#include "support/status.h"
+
+namespace lathe::relax {
+
+StatusOr<IRModule> LegalizeOps(IRModule module);
+
+}  // namespace lathe::relax

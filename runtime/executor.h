@@ -1,0 +1,48 @@
+// Runs a compiled network: the kernels of an artifact in the order of its section `.lathe.graph`, on one arena.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/context.h"
+#include "runtime/graph.h"
+#include "runtime/ndarray.h"
+
+namespace lathe {
+
+struct TensorInfo {
+  std::string name;  // What the model calls it.
+  DType dtype;
+  std::vector<int64_t> shape;
+};
+
+// The time of one kernel call of one run.
+struct KernelTime {
+  const std::string* kernel;  // Lives as long as the executor.
+  int64_t nanoseconds = 0;
+};
+
+// Serves one Run at a time; several executors of one artifact are independent.
+class Executor {
+ public:
+  // Loads the artifact and its constants, takes the arena, and checks every call against its kernel's metadata. `pool` outlives the executor.
+  static RuntimeResult<Executor> Load(const std::string& path, ThreadPool& pool, uint64_t workspace_limit_bytes = uint64_t{1} << 30);
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+  ~Executor();
+
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+
+  // The outputs for `inputs` in order, in fresh memory. With `times`, one row per kernel call.
+  RuntimeResult<std::vector<NDArray>> Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times = nullptr);
+
+ private:
+  struct State;
+  explicit Executor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lathe

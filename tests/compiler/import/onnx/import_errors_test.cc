@@ -1,0 +1,113 @@
+// Models that cannot be imported, and files that are no models.
+#include <gmock/gmock.h>
+#include <onnx/onnx_pb.h>
+
+#include "compiler/import/onnx/import_onnx.h"
+#include "compiler/relax/pipeline.h"
+#include "deploy/demo/resnet18.h"
+#include "support/random.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+onnx::ModelProto Relu(const std::vector<int64_t>& shape) {
+  onnx::ModelProto model;
+  model.add_opset_import()->set_version(13);
+  auto& graph = *model.mutable_graph();
+  auto& input = *graph.add_input();
+  input.set_name("x");
+  auto& type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  for (const int64_t extent : shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
+  auto& node = *graph.add_node();
+  node.set_op_type("Relu");
+  node.set_name("relu_0");
+  node.add_input("x");
+  node.add_output("y");
+  graph.add_output()->set_name("y");
+  return model;
+}
+
+std::string ErrorOf(const onnx::ModelProto& model, const OnnxImportOptions& options = {}) {
+  return ImportOnnxBytes(model.SerializeAsString(), "m.onnx", options).status().message();
+}
+
+TEST(ImportOnnx, ListsUnsupportedOperatorsAndUnboundDimensionsInOneError) {
+  onnx::ModelProto model = Relu({1, 3});
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  model.mutable_graph()->mutable_node(0)->set_op_type("Fancy");
+  onnx::NodeProto& other = *model.mutable_graph()->add_node();
+  other.set_op_type("Gelu");
+  other.set_domain("com.microsoft");
+  other.add_output("z");
+  EXPECT_EQ(ErrorOf(model), "import m.onnx: 2 unsupported operators: Fancy (1: \"relu_0\"), com.microsoft.Gelu (1: \"z\"); input \"x\" has unbound dimensions "
+                            "[batch, 3]: give --input-shape x=1,3,224,224 (with its own extents)");
+}
+
+TEST(ImportOnnx, TakesInputShapesFromTheOptions) {
+  onnx::ModelProto model = Relu({0, 3});
+  EXPECT_TRUE(ImportOnnxBytes(model.SerializeAsString(), "m", {.input_shapes = {{"x", {2, 3}}}}).ok());
+  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {2, 4}}}}), HasSubstr("--input-shape says 4 for dimension 1, the model fixes 3"));
+  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {2, 3}}, {"w", {1}}}}), HasSubstr("--input-shape names \"w\", which is no input; inputs are \"x\""));
+}
+
+TEST(ImportOnnx, RefusesExternalDataAndWrongSizes) {
+  onnx::ModelProto model = Relu({1, 3});
+  auto& tensor = *model.mutable_graph()->add_initializer();
+  tensor.set_name("w");
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.add_dims(int64_t{1} << 33);
+  tensor.set_raw_data("1234");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("tensor \"w\": 4 bytes of data, shape [8589934592] of float32 needs 34359738368"));
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("its data is in another file"));
+}
+
+TEST(ImportOnnx, LimitsWhatConstantOfShapeMayTake) {
+  onnx::ModelProto model = Relu({1, 3});
+  auto& shape = *model.mutable_graph()->add_initializer();
+  shape.set_name("shape");
+  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.add_dims(1);
+  shape.add_int64_data(int64_t{1} << 30);
+  auto& node = *model.mutable_graph()->add_node();
+  node.set_op_type("ConstantOfShape");
+  node.add_input("shape");
+  node.add_output("big");
+  EXPECT_THAT(ErrorOf(model, {.max_constant_bytes = 1 << 20}), HasSubstr("constant of 4294967296 bytes, 1048576 left"));
+}
+
+TEST(ImportOnnx, SaysThatAFileIsNoModel) {
+  EXPECT_THAT(ImportOnnx("/nonexistent/m.onnx").status().message(), "import /nonexistent/m.onnx: cannot open the file; check its name");
+  EXPECT_THAT(ImportOnnxBytes("not a model at all", "m").status().message(), HasSubstr("no valid ONNX model (18 bytes)"));
+  EXPECT_THAT(ImportOnnxBytes("", "m").status().message(), HasSubstr("no graph inside"));
+}
+
+TEST(ImportOnnx, SurvivesTruncatedAndMutatedFiles) {
+  const std::string good = demo::BuildResNet18({.width = 0.05, .image = 32})->SerializeAsString();
+  constexpr uint64_t kSeed = 77;
+  int imported = 0;
+  for (uint64_t round = 0; round < 400; ++round) {
+    Random random(Random::Mix(kSeed + round));
+    std::string bytes = good;
+    if (round % 8 == 0) bytes.resize(random.Below(bytes.size()));
+    // Half of the rounds hit the last part of the file, where the nodes' names and attributes are not, and half anywhere.
+    for (uint64_t k = 1 + random.Below(6); k > 0 && !bytes.empty(); --k) bytes[random.Below(round % 2 == 0 ? std::min<size_t>(bytes.size(), 8192) : bytes.size())] = static_cast<char>(random.Next());
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + " round " + std::to_string(round));
+    const auto module = ImportOnnxBytes(bytes, "mutated", {.max_constant_bytes = 64 << 20});
+    imported += module.ok() ? 1 : 0;
+    if (!module.ok()) {
+      EXPECT_FALSE(module.status().message().empty());
+    } else if (round % 16 == 1) {
+      const auto optimized = relax::OptimizeForTuning(*module, 16);
+      EXPECT_TRUE(optimized.ok()) << optimized.status().ToString();
+    }
+  }
+  EXPECT_GT(imported, 0);
+  EXPECT_LT(imported, 400);
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,173 @@
+// Windows with every combination of attributes, in small random shapes, against the reference evaluator.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <onnx/onnx_pb.h>
+
+#include "support/random.h"
+#include "tests/compiler/import/onnx/run_network.h"
+#include "tests/reference/compare.h"
+#include "tests/reference/evaluate.h"
+#include "tests/reference/tensor_io.h"
+
+namespace lathe {
+namespace {
+
+using reference::Dims;
+
+void AddInts(onnx::NodeProto& node, const char* name, const std::vector<int64_t>& values) {
+  auto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (const int64_t value : values) attribute.add_ints(value);
+}
+void AddInt(onnx::NodeProto& node, const char* name, int64_t value) {
+  auto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+void AddString(onnx::NodeProto& node, const char* name, const char* value) {
+  auto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s(value);
+}
+
+reference::Tensor RandomTensor(Random& random, const Dims& dims) {
+  std::vector<double> values(static_cast<size_t>(reference::Product(dims)));
+  for (double& value : values) value = static_cast<float>(random.Unit() * 2 - 1.5);  // Mostly negative: 0 is no neutral padding of a maximum.
+  return reference::Tensor::Floats(dims, values);
+}
+
+// A model of one node with input "x" and constants "w", "b".
+struct OneNode {
+  onnx::ModelProto model;
+  onnx::NodeProto* node;
+  OneNode(const char* op, int64_t opset, const Dims& x) {
+    auto& set = *model.add_opset_import();
+    set.set_version(opset);
+    model.set_ir_version(7);
+    auto& graph = *model.mutable_graph();
+    auto& input = *graph.add_input();
+    input.set_name("x");
+    auto& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx::TensorProto::FLOAT);
+    for (const int64_t extent : x) type.mutable_shape()->add_dim()->set_dim_value(extent);
+    graph.add_output()->set_name("y");
+    node = graph.add_node();
+    node->set_op_type(op);
+    node->add_input("x");
+    node->add_output("y");
+  }
+  void AddConstant(const char* name, const reference::Tensor& tensor) {
+    node->add_input(name);
+    reference::ToProto(tensor, name, *model.mutable_graph()->add_initializer());
+  }
+};
+
+// False where the reference refuses the attributes: then there is nothing to compare.
+bool ExpectSameAsReference(const OneNode& one, const reference::Tensor& x, const RunOptions& options, const std::string& what) {
+  const auto expected = reference::Evaluate(one.model, {x});
+  const auto actual = RunNetwork(one.model, {x}, options);
+  if (!expected.ok()) return false;
+  EXPECT_TRUE(actual.ok()) << what << ": " << actual.status().ToString() << one.node->ShortDebugString();
+  if (!actual.ok()) return true;
+  EXPECT_EQ(reference::CompareAll(*actual, *expected, {1e-4, 1e-5}).message(), "") << what << ": " << one.node->ShortDebugString();
+  return true;
+}
+
+std::vector<int64_t> Draw(Random& random, size_t count, int64_t low, int64_t high) {
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < count; ++i) values.push_back(low + static_cast<int64_t>(random.Below(static_cast<uint64_t>(high - low + 1))));
+  return values;
+}
+
+constexpr uint64_t kSeed = 20240611;
+
+TEST(Conv, AgreesWithTheReferenceForAllAttributes) {
+  int compared = 0;
+  for (uint64_t round = 0; round < 60; ++round) {
+    Random random(Random::Mix(kSeed + round));
+    const size_t rank = 1 + random.Below(3);
+    const int64_t groups = std::vector<int64_t>{1, 1, 2, 4}[random.Below(4)], in_per_group = 1 + static_cast<int64_t>(random.Below(3));
+    const int64_t out = groups * std::vector<int64_t>{1, 2, 4, 5, 8}[random.Below(5)];
+    Dims x = {1 + static_cast<int64_t>(random.Below(2)), groups * in_per_group}, w = {out, in_per_group};
+    for (const int64_t extent : Draw(random, rank, 5, rank == 3 ? 6 : 9)) x.push_back(extent);
+    for (const int64_t extent : Draw(random, rank, 1, 3)) w.push_back(extent);
+    OneNode one("Conv", 11, x);
+    one.AddConstant("w", RandomTensor(random, w));
+    if (random.Below(2) == 0) one.AddConstant("b", RandomTensor(random, {out}));
+    if (random.Below(2) == 0) AddInts(*one.node, "strides", Draw(random, rank, 1, 3));
+    if (random.Below(3) == 0) AddInts(*one.node, "dilations", Draw(random, rank, 1, 2));
+    AddInt(*one.node, "group", groups);
+    const char* const auto_pads[] = {"SAME_UPPER", "SAME_LOWER", "VALID"};
+    if (random.Below(3) == 0) {
+      AddString(*one.node, "auto_pad", auto_pads[random.Below(3)]);
+    } else if (random.Below(3) > 0) {
+      AddInts(*one.node, "pads", Draw(random, 2 * rank, 0, 2));
+    }
+    compared += ExpectSameAsReference(one, RandomTensor(random, x), {3, round % 2 == 0 ? 16 : 4}, fmt::format("seed {} round {}", kSeed, round));
+  }
+  EXPECT_GT(compared, 40);
+}
+
+void TestPool(const char* op) {
+  int compared = 0;
+  for (uint64_t round = 0; round < 60; ++round) {
+    Random random(Random::Mix(kSeed + 1000 + round));
+    const size_t rank = 1 + random.Below(3);
+    Dims x = {1, 3};
+    for (const int64_t extent : Draw(random, rank, 4, rank == 3 ? 6 : 9)) x.push_back(extent);
+    OneNode one(op, std::string_view(op) == "MaxPool" ? 12 : 19, x);
+    const std::vector<int64_t> kernel = Draw(random, rank, 2, 3);
+    AddInts(*one.node, "kernel_shape", kernel);
+    if (random.Below(2) == 0) AddInts(*one.node, "strides", Draw(random, rank, 1, 3));
+    if (random.Below(4) == 0) AddInts(*one.node, "dilations", Draw(random, rank, 1, 2));
+    if (random.Below(2) == 0) AddInt(*one.node, "ceil_mode", 1);
+    if (std::string_view(op) == "AveragePool" && random.Below(2) == 0) AddInt(*one.node, "count_include_pad", 1);
+    if (random.Below(4) == 0) {
+      AddString(*one.node, "auto_pad", random.Below(2) == 0 ? "SAME_UPPER" : "SAME_LOWER");
+    } else if (random.Below(3) > 0) {
+      AddInts(*one.node, "pads", Draw(random, 2 * rank, 0, 1));
+    }
+    compared += ExpectSameAsReference(one, RandomTensor(random, x), {}, fmt::format("seed {} round {}", kSeed, round));
+  }
+  EXPECT_GT(compared, 40);
+}
+TEST(MaxPool, AgreesWithTheReferenceForAllAttributes) { TestPool("MaxPool"); }
+TEST(AveragePool, AgreesWithTheReferenceForAllAttributes) { TestPool("AveragePool"); }
+
+TEST(Gemm, AgreesWithTheReferenceForAllAttributes) {
+  for (int bits = 0; bits < 16; ++bits) {
+    Random random(kSeed + bits);
+    const int64_t m = 3, k = 5, n = bits % 2 == 0 ? 24 : 21;
+    const bool trans_a = (bits & 2) != 0, trans_b = (bits & 4) != 0;
+    const Dims x = trans_a ? Dims{k, m} : Dims{m, k};
+    OneNode one("Gemm", 13, x);
+    one.AddConstant("w", RandomTensor(random, trans_b ? Dims{n, k} : Dims{k, n}));
+    one.AddConstant("b", RandomTensor(random, (bits & 8) != 0 ? Dims{n} : Dims{m, 1}));
+    AddInt(*one.node, "transA", trans_a);
+    AddInt(*one.node, "transB", trans_b);
+    auto& alpha = *one.node->add_attribute();
+    alpha.set_name("alpha");
+    alpha.set_type(onnx::AttributeProto::FLOAT);
+    alpha.set_f(0.5f);
+    ExpectSameAsReference(one, RandomTensor(random, x), {}, fmt::format("case {}", bits));
+  }
+}
+
+TEST(Softmax, IsCoercedToTwoDimensionsBeforeOpset13) {
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) {
+    for (const int64_t opset : {9, 11, 13}) {
+      for (const int64_t axis : {0, 1, 2}) {
+        Random random(kSeed);
+        OneNode one(op, opset, {2, 3, 4});
+        AddInt(*one.node, "axis", axis);
+        ExpectSameAsReference(one, RandomTensor(random, {2, 3, 4}), {}, fmt::format("{} opset {} axis {}", op, opset, axis));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lathe

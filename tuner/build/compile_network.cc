@@ -1,0 +1,97 @@
+#include "tuner/build/compile_network.h"
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "compiler/relax/executor_plan.h"
+#include "compiler/script/canonical.h"
+#include "compiler/script/printer.h"
+#include "support/status_macros.h"
+#include "tuner/space/space_generator.h"
+
+namespace lathe {
+namespace {
+
+// A file that goes when it is no longer needed.
+class TemporaryFile {
+ public:
+  static StatusOr<TemporaryFile> Write(std::string path, std::string_view bytes) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.close();
+    if (!file) {
+      const std::string why = std::strerror(errno);
+      std::remove(path.c_str());
+      return ResourceExhausted(fmt::format("write {} ({} bytes): {}; free some space or choose another folder", path, bytes.size(), why));
+    }
+    return TemporaryFile(std::move(path));
+  }
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) std::remove(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// How one PrimFunc of the network is to be built.
+StatusOr<KernelSource> SourceOf(const PrimFunc& func, const Target& target, const std::optional<KnownSchedule>& known) {
+  if (known) return KernelSource{func.name, known->workload_text, known->trace_json};
+  ASSIGN_OR_RETURN(const Schedule untuned, DefaultSchedule(func, target));
+  return KernelSource{func.name, Print(func), untuned.trace().ToJson()};
+}
+
+Status ToStatus(const BuildError& error, const std::string& output_path) {
+  return Status(error.code, fmt::format("compile {}: {}: {}", output_path, BuildErrorName(error.kind), error.message));
+}
+
+}  // namespace
+
+std::string_view ScheduleSourceName(ScheduleSource source) {
+  static constexpr std::string_view kNames[] = {"HIT", "STALE", "MISS"};
+  return kNames[static_cast<int>(source)];
+}
+
+StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, BuilderProcess& builder,
+                                         const std::string& output_path, Duration timeout) {
+  ASSIGN_OR_RETURN(const relax::ExecutorPlan plan, relax::MakeExecutorPlan(module));
+  CompiledNetwork network;
+  std::map<std::string, size_t> index;  // Of the kernel in network.kernels.
+  BuildSpec spec{.target = target.ToString(), .output_path = output_path};
+  for (const relax::PlanCall& call : plan.calls) {
+    const auto [found, is_new] = index.emplace(call.kernel, network.kernels.size());
+    if (!is_new) {
+      ++network.kernels[found->second].calls;
+      continue;
+    }
+    const PrimFunc* func = module.Find(call.kernel);
+    if (func == nullptr) return InternalError(fmt::format("compile {}: the plan calls \"{}\", which the module has not", output_path, call.kernel));
+    NetworkKernel kernel{call.kernel, WorkloadDigest(*func), 1};
+    ASSIGN_OR_RETURN(const std::optional<KnownSchedule> known, lookup(kernel.workload));
+    if (known) {
+      kernel.source = known->is_stale ? ScheduleSource::kStale : ScheduleSource::kHit;
+      kernel.best_ns = known->best_ns;
+    }
+    ASSIGN_OR_RETURN(KernelSource source, SourceOf(*func, target, known));
+    spec.kernels.push_back(std::move(source));
+    network.kernels.push_back(std::move(kernel));
+  }
+  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + ".graph.part", relax::SerializeGraph(plan)));
+  ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + ".const.part", relax::SerializeConstants(plan)));
+  spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};
+  BuildResult result = builder.BuildAndWait(spec, timeout);
+  if (const BuildError* error = std::get_if<BuildError>(&result.outcome)) return ToStatus(*error, output_path);
+  network.artifact = std::get<BuildArtifact>(std::move(result.outcome));
+  return network;
+}
+
+}  // namespace lathe

@@ -1,0 +1,45 @@
+// A whole network into one artifact: every kernel by the best schedule that is known, the rest by the default one.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/builder/builder_process.h"
+#include "compiler/relax/module.h"
+#include "compiler/target/target.h"
+#include "support/digest.h"
+#include "support/status.h"
+
+namespace lathe {
+
+// What a database answers for a workload. The text is the one that the trace was made on (names may differ from the network's).
+struct KnownSchedule {
+  std::string workload_text, trace_json;
+  bool is_stale = false;  // Recorded by an older code generator or policy: used, and said.
+  double best_ns = 0;     // Median of one call when it was measured.
+};
+using ScheduleLookup = std::function<StatusOr<std::optional<KnownSchedule>>(const Digest& workload)>;
+
+enum class ScheduleSource : uint8_t { kHit, kStale, kMiss };
+std::string_view ScheduleSourceName(ScheduleSource source);  // "HIT", "STALE", "MISS".
+
+struct NetworkKernel {
+  std::string name;
+  Digest workload;
+  int64_t calls = 0;  // Per inference.
+  ScheduleSource source = ScheduleSource::kMiss;
+  double best_ns = 0;  // Known time of one call; 0 on a miss.
+};
+struct CompiledNetwork {
+  BuildArtifact artifact;
+  std::vector<NetworkKernel> kernels;  // In order of first call.
+};
+
+// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. Writes `output_path` whole or not at all; temporary
+// files stand beside it. Waits for the builder, so call it on a thread that outlives `builder`.
+StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, BuilderProcess& builder,
+                                         const std::string& output_path, Duration timeout);
+
+}  // namespace lathe

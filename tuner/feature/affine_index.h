@@ -1,0 +1,67 @@
+// Index expressions of a scheduled function as sums over its loops, cheap enough to be made thousands of times a
+// second. An estimate: what is no sum of loops, quotients and remainders by constants is taken to be anywhere.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+
+namespace lathe {
+
+struct IndexTerm {
+  int id;
+  int64_t coeff;
+};
+// constant + sum of coeff * term; terms by id, each once.
+struct AffineForm {
+  int64_t constant = 0;
+  std::vector<IndexTerm> terms;
+};
+struct IndexInterval {
+  int64_t low = 0, high = 0;
+};  // Both included.
+
+// The loops of one function and what is made of them. Which loops run decides what an index covers: the others stand at
+// their first value.
+class IndexSpace {
+ public:
+  // A loop from 0 to `extent`, at least 1; its id.
+  int AddLoop(const Var& var, int64_t extent);
+  // From now on `var` stands for `value`.
+  void Bind(const Var& var, const Expr& value);
+
+  int64_t Extent(int loop) const { return terms_[loop].extent; }
+  // Variables that are neither loops nor bound count as constants.
+  AffineForm Parse(const Expr& e);
+  // Values of `form` while the loops of `running` take all their values. Loops beyond the 64th share the bit of the
+  // 64th.
+  IndexInterval Cover(const AffineForm& form, uint64_t running) const;
+  // `form` with `loop` at `value` and every other loop at 0.
+  int64_t At(const AffineForm& form, int loop, int64_t value) const;
+  // The loops that `form` depends on.
+  uint64_t LoopsOf(const AffineForm& form) const;
+  static uint64_t Bit(int loop_number) { return uint64_t{1} << (loop_number < 63 ? loop_number : 63); }
+  uint64_t BitOf(int loop) const { return terms_[loop].loops; }
+
+ private:
+  enum class Kind : uint8_t { kLoop, kDiv, kMod, kUnknown };
+  struct Term {
+    Kind kind;
+    int64_t extent = 1;  // Of a loop; the divisor of a quotient or remainder.
+    uint64_t loops = 0;
+    AffineForm inner;  // What is divided.
+  };
+  AffineForm OfTerm(int id) const { return {0, {{id, 1}}}; }
+  AffineForm Divide(const AffineForm& form, int64_t divisor, bool want_quotient);
+  AffineForm Unknown(uint64_t loops);
+  IndexInterval CoverTerm(const Term& term, uint64_t running) const;
+  int64_t TermAt(int id, int loop, int64_t value) const;
+
+  std::vector<Term> terms_;
+  int num_loops_ = 0;
+  std::unordered_map<const ExprNode*, AffineForm> vars_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,39 @@
+// Small changes of a trace's decisions, and how far two lists of decisions are apart. Pure.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/schedule/trace.h"
+#include "support/random.h"
+
+namespace lathe {
+
+// The shares of MetaSchedule's mutators for CPUs, among those that apply to the trace.
+struct MutationShares {
+  double tile = 0.9;      // Moves a prime factor within a tile ...
+  double coupled = 0.25;  // ... and as often as this, another one within another tile at once, the opposite way where
+                          // that is possible.
+  double categorical = 0.1;  // Takes another value.
+};
+
+// `trace`, whose decisions are complete, with one of them (or two coupled ones) changed; nullopt if none can change.
+std::optional<ScheduleTrace> Mutate(const ScheduleTrace& trace, const MutationShares& shares, Random& random);
+
+// Each decision from either parent, evenly. Both are of one sketch (IsSameSketch).
+ScheduleTrace Crossover(const ScheduleTrace& a, const ScheduleTrace& b, Random& random);
+
+// All traces one step away: each prime factor of each tile moved to each other place, each other category.
+std::vector<ScheduleTrace> Neighbours(const ScheduleTrace& trace);
+
+// Same instructions, whatever they decided.
+bool IsSameSketch(const ScheduleTrace& a, const ScheduleTrace& b);
+
+// Doublings that have to move to get from one to the other, and 2 for each category that differs. A step of one factor
+// 2: 2.
+double DecisionDistance(const ScheduleTrace& a, const ScheduleTrace& b);
+
+// Equal decisions have equal hashes. For dedupe within one sketch.
+uint64_t DecisionHash(const ScheduleTrace& trace);
+
+}  // namespace lathe

@@ -1,0 +1,260 @@
+#include "tuner/search/evolutionary_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tuner/search/population.h"
+
+namespace lathe {
+namespace {
+
+constexpr double kShareOfElites = 0.25;  // Of the parents, the best measured come on top of the population.
+constexpr size_t kDescentCentres = 3;    // Best measured candidates whose neighbours are looked at.
+constexpr int kMaxNeighbours = 48;       // Replayed per round.
+constexpr double kApart = 2.5;           // Decisions between two candidates of a round: more than one factor 2 moved.
+constexpr int kFirstRandomShare = 4;     // One in this many, until something is measured.
+constexpr int kDryDraws = 64;            // Random draws in a row without anything new: the space is exhausted.
+
+double Score(const Member& member) { return member.score; }
+double Optimism(const Member& member) { return member.score + 1.5 * member.uncertainty; }
+
+// What was measured with a time.
+struct Elite {
+  int sketch;
+  ScheduleTrace trace;
+  double median_ns;
+};
+
+class EvolutionarySearch : public SearchStrategy {
+ public:
+  EvolutionarySearch(const TuneTask& task, CostModel& model, uint64_t seed, EvolutionaryOptions options)
+      : task_(task), model_(model), options_(std::move(options)), random_(seed), factory_(task) {
+    if (options_.model_task == 0)
+      std::memcpy(&options_.model_task, task.workload.bytes.data(), sizeof(options_.model_task));
+  }
+
+  std::vector<MeasureCandidate> Propose(int count) override {
+    std::vector<MeasureCandidate> candidates;
+    while (static_cast<int>(candidates.size()) < count) {
+      if (queue_.empty()) Evolve(std::max(options_.round, count - static_cast<int>(candidates.size())));
+      if (queue_.empty()) break;
+      Member member = std::move(queue_.back());
+      queue_.pop_back();
+      MeasureCandidate candidate{member.trace,           member.trace.ToJson(), {},
+                                 std::move(member.func), member.score,          member.seed};
+      candidate.trace_digest = Sha256(candidate.trace_json);
+      if (known_.count(candidate.trace_digest) != 0) continue;  // An earlier run measured it.
+      member.func = task_.func;
+      known_.emplace(candidate.trace_digest, Known{std::move(member), std::nullopt});
+      candidates.push_back(std::move(candidate));
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& a, const auto& b) { return a.predicted > b.predicted; });
+    return candidates;
+  }
+
+  void Observe(const MeasuredCandidate& measured) override {
+    auto known = known_.find(measured.trace_digest);
+    if (known == known_.end()) {
+      const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(measured.trace_json);
+      std::optional<Member> member;
+      if (trace.ok()) member = factory_.Recall(*trace);
+      if (!member) return;  // Of another workload or an older space: nothing to learn from.
+      known = known_.emplace(measured.trace_digest, Known{*std::move(member), std::nullopt}).first;
+    }
+    const CostSample::Outcome outcome = OutcomeOf(measured);
+    // Told twice, or a worse word on what has a time already.
+    if (known->second.outcome == outcome || known->second.outcome == CostSample::Outcome::kTimed) return;
+    known->second.outcome = outcome;
+    const Member& member = known->second.member;
+    samples_.push_back({member.features, options_.model_task, outcome, measured.median_ns});
+    if (outcome == CostSample::Outcome::kTimed) AddElite({member.sketch, member.trace, measured.median_ns});
+    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
+  }
+
+ private:
+  struct Known {
+    Member member;  // Its function is dropped.
+    std::optional<CostSample::Outcome> outcome;
+  };
+
+  static CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured) {
+    const bool has_time = std::isfinite(measured.median_ns) && measured.median_ns > 0;
+    if (measured.outcome == MeasuredCandidate::Outcome::kFailed || !has_time) return CostSample::Outcome::kFailed;
+    return measured.outcome == MeasuredCandidate::Outcome::kTimed ? CostSample::Outcome::kTimed
+                                                                  : CostSample::Outcome::kCensored;
+  }
+
+  void AddElite(Elite elite) {
+    const auto slower = [](const Elite& a, const Elite& b) { return a.median_ns < b.median_ns; };
+    if (elites_.empty() || elite.median_ns < elites_.front().median_ns) improved_ = true;
+    elites_.insert(std::upper_bound(elites_.begin(), elites_.end(), elite, slower), std::move(elite));
+    const size_t most = static_cast<size_t>(std::max(4.0, options_.population * kShareOfElites));
+    if (elites_.size() > most) elites_.pop_back();
+  }
+
+  void UpdateModel() {
+    const StatusOr<ModelReport> report = model_.Update(samples_);
+    samples_.clear();
+    rounds_without_gain_ = improved_ ? 0 : rounds_without_gain_ + 1;
+    improved_ = false;
+    // What was ranked by the old model is ranked again.
+    for (Member& member : queue_) pool_.push_back(std::move(member));
+    queue_.clear();
+    if (options_.on_update) options_.on_update(report);
+  }
+
+  // ---- One round
+
+  // Fills the queue with up to `count` candidates, in random order: whoever takes only some of them gets a fair part of
+  // each kind.
+  void Evolve(int count) {
+    const size_t wanted = static_cast<size_t>(count);
+    const size_t blind =
+        elites_.empty() ? std::max<size_t>(1, wanted / kFirstRandomShare) : Share(wanted, options_.random_share);
+    std::vector<Member> fresh = DrawRandom(blind + (pool_.empty() ? options_.population : options_.population / 8));
+    std::vector<Member> picked;
+    std::vector<Member> blindly_picked;
+    while (blindly_picked.size() < blind && !fresh.empty()) {
+      blindly_picked.push_back(std::move(fresh.back()));
+      fresh.pop_back();
+    }
+    Join(std::move(fresh));
+    ScoreMembers(model_, pool_);
+    for (int generation = 0; generation < options_.generations; ++generation) {
+      std::vector<Member> children = Breed();
+      if (children.empty()) break;
+      ScoreMembers(model_, children);
+      Join(std::move(children));
+      Cull(wanted);
+    }
+    const double descent = options_.descent_share * (rounds_without_gain_ >= 2 ? 2 : 1);
+    if (!elites_.empty()) {
+      std::vector<Member> neighbours = DrawNeighbours();
+      ScoreMembers(model_, neighbours);
+      TakeBest(neighbours, Share(wanted, descent), 0, Score, picked);
+      Join(std::move(neighbours));
+      TakeBest(pool_, Share(wanted, options_.uncertain_share), kApart, Optimism, picked);
+    }
+    const size_t so_far = picked.size() + blindly_picked.size();
+    if (so_far < wanted) TakeBest(pool_, wanted - so_far, kApart, Score, picked);
+    ScoreMembers(model_, blindly_picked);
+    for (Member& member : blindly_picked) picked.push_back(std::move(member));
+    for (size_t i = picked.size(); i > 1; --i) std::swap(picked[i - 1], picked[random_.Below(i)]);
+    queue_ = std::move(picked);
+  }
+
+  static size_t Share(size_t count, double share) {
+    return static_cast<size_t>(std::lround(static_cast<double>(count) * share));
+  }
+
+  void Join(std::vector<Member> members) {
+    for (Member& member : members) pool_.push_back(std::move(member));
+  }
+
+  // The best of the population live on.
+  void Cull(size_t wanted) {
+    const size_t most = std::max<size_t>(options_.population, 2 * wanted);
+    if (pool_.size() <= most) return;
+    std::stable_sort(pool_.begin(), pool_.end(), [](const Member& a, const Member& b) { return a.score > b.score; });
+    pool_.erase(pool_.begin() + static_cast<std::ptrdiff_t>(most), pool_.end());
+  }
+
+  std::vector<Member> DrawRandom(size_t count) {
+    std::vector<Member> members;
+    if (task_.sketches.empty()) return members;
+    const size_t most = 8 * count + kDryDraws;
+    int dry = 0;
+    for (size_t tries = 0; members.size() < count && tries < most && dry < kDryDraws; ++tries) {
+      const int sketch = static_cast<int>(random_.Below(task_.sketches.size()));
+      std::optional<Member> member = factory_.Make(sketch, task_.sketches[sketch].trace, random_.Next());
+      dry = member ? 0 : dry + 1;
+      if (member) members.push_back(*std::move(member));
+    }
+    return members;
+  }
+
+  // The best measured come first, then the population: a parent is the best of three drawn, measured ones winning by
+  // their time.
+  struct Parent {
+    int sketch;
+    const ScheduleTrace* trace;
+  };
+  Parent DrawParent() {
+    const size_t elites = elites_.size();
+    const bool from_elites = elites > 0 && (pool_.empty() || random_.Unit() < 0.4);
+    const size_t count = from_elites ? elites : pool_.size();
+    size_t best = random_.Below(count);
+    for (int i = 0; i < 2; ++i) {
+      const size_t other = random_.Below(count);
+      const bool is_better = from_elites ? other < best : pool_[other].score > pool_[best].score;
+      if (is_better) best = other;
+    }
+    if (from_elites) return {elites_[best].sketch, &elites_[best].trace};
+    return {pool_[best].sketch, &pool_[best].trace};
+  }
+
+  std::optional<ScheduleTrace> BreedOne(const Parent& parent) {
+    if (random_.Unit() < options_.crossover) {
+      for (int tries = 0; tries < 4; ++tries) {
+        const Parent other = DrawParent();
+        if (other.sketch == parent.sketch && other.trace != parent.trace)
+          return Crossover(*parent.trace, *other.trace, random_);
+      }
+    }
+    return Mutate(*parent.trace, options_.mutation, random_);
+  }
+
+  std::vector<Member> Breed() {
+    std::vector<Member> children;
+    if (pool_.empty() && elites_.empty()) return children;
+    const size_t wanted = static_cast<size_t>(options_.population);
+    for (size_t tries = 0; children.size() < wanted && tries < 3 * wanted; ++tries) {
+      const Parent parent = DrawParent();
+      const std::optional<ScheduleTrace> trace = BreedOne(parent);
+      if (!trace) continue;
+      std::optional<Member> child = factory_.Make(parent.sketch, *trace, random_.Next());
+      if (child) children.push_back(*std::move(child));
+    }
+    return children;
+  }
+
+  std::vector<Member> DrawNeighbours() {
+    std::vector<std::pair<int, ScheduleTrace>> traces;
+    for (size_t i = 0; i < elites_.size() && i < kDescentCentres; ++i) {
+      for (ScheduleTrace& trace : Neighbours(elites_[i].trace))
+        traces.emplace_back(elites_[i].sketch, std::move(trace));
+    }
+    std::vector<Member> members;
+    for (const auto& [sketch, trace] : traces) {
+      if (static_cast<int>(members.size()) >= kMaxNeighbours) break;
+      std::optional<Member> member = factory_.Make(sketch, trace, random_.Next());
+      if (member) members.push_back(*std::move(member));
+    }
+    return members;
+  }
+
+  const TuneTask& task_;
+  CostModel& model_;
+  EvolutionaryOptions options_;
+  Random random_;
+  MemberFactory factory_;
+  std::vector<Member> pool_;                             // Not proposed yet.
+  std::vector<Member> queue_;                            // The rest of this round.
+  std::vector<Elite> elites_;                            // Fastest first.
+  std::unordered_map<Digest, Known, DigestHash> known_;  // Proposed or observed.
+  std::vector<CostSample> samples_;                      // Since the last update.
+  bool improved_ = false;
+  int rounds_without_gain_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<SearchStrategy> MakeEvolutionarySearch(const TuneTask& task, CostModel& model, uint64_t seed,
+                                                       EvolutionaryOptions options) {
+  return std::make_unique<EvolutionarySearch>(task, model, seed, std::move(options));
+}
+
+}  // namespace lathe

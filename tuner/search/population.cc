@@ -1,0 +1,95 @@
+#include "tuner/search/population.h"
+
+#include <algorithm>
+
+#include "compiler/ir/structural.h"
+#include "tuner/search/decisions.h"
+
+namespace lathe {
+
+uint64_t MemberFactory::KeyOf(int sketch, const ScheduleTrace& trace) const {
+  return Random::Mix(DecisionHash(trace) + static_cast<uint64_t>(sketch) * 0x9e3779b97f4a7c15u);
+}
+
+MemberFactory::MemberFactory(const TuneTask& task) : task_(task) {
+  StatusOr<Schedule> schedule = Schedule::Create(task.func);
+  if (schedule.ok()) unscheduled_ = *std::move(schedule);
+}
+
+std::optional<Member> MemberFactory::Replay(int sketch, const ScheduleTrace& trace, uint64_t seed) const {
+  if (task_.before_replay) task_.before_replay();
+  if (!unscheduled_) return std::nullopt;
+  Schedule schedule = *unscheduled_;
+  schedule.Seed(seed);
+  if (!trace.Replay(schedule).ok() || !CheckConstraints(schedule, task_.target).ok()) return std::nullopt;
+  return Member{sketch, schedule.trace(), schedule.func(), {}, seed};
+}
+
+std::optional<Member> MemberFactory::Make(int sketch, const ScheduleTrace& trace, uint64_t seed) {
+  const bool is_complete = !trace.decisions().empty();
+  if (is_complete && !tried_.insert(KeyOf(sketch, trace)).second) return std::nullopt;
+  std::optional<Member> member = Replay(sketch, trace, seed);
+  if (!member) return std::nullopt;
+  // What was drawn, or repaired, is known only now.
+  const uint64_t key = KeyOf(sketch, member->trace);
+  const bool is_new = tried_.insert(key).second || (is_complete && key == KeyOf(sketch, trace));
+  if (!is_new || !functions_.insert(StructuralHash(member->func)).second) return std::nullopt;
+  member->features = ExtractFeatures(member->func, task_.target);
+  return member;
+}
+
+std::optional<Member> MemberFactory::Recall(const ScheduleTrace& trace) {
+  std::optional<Member> member = Replay(0, trace, 0);
+  if (!member) return std::nullopt;
+  member->sketch = SketchOf(member->trace);
+  tried_.insert(KeyOf(member->sketch, member->trace));
+  functions_.insert(StructuralHash(member->func));
+  member->features = ExtractFeatures(member->func, task_.target);
+  return member;
+}
+
+int MemberFactory::SketchOf(const ScheduleTrace& trace) {
+  for (size_t i = 0; i < task_.sketches.size(); ++i)
+    if (IsSameSketch(task_.sketches[i].trace, trace)) return static_cast<int>(i);
+  for (size_t i = 0; i < foreign_.size(); ++i)
+    if (IsSameSketch(foreign_[i], trace)) return static_cast<int>(task_.sketches.size() + i);
+  foreign_.push_back(trace);
+  return static_cast<int>(task_.sketches.size() + foreign_.size() - 1);
+}
+
+void ScoreMembers(const CostModel& model, std::vector<Member>& members) {
+  std::vector<FeatureRow> rows;
+  rows.reserve(members.size());
+  for (const Member& member : members) rows.push_back(member.features);
+  const StatusOr<std::vector<Prediction>> predictions = model.Predict(rows);
+  for (size_t i = 0; i < members.size(); ++i) {
+    members[i].score = predictions.ok() ? (*predictions)[i].score : -double{members[i].features[kDraftColumn]};
+    members[i].uncertainty = predictions.ok() ? (*predictions)[i].uncertainty : 0;
+  }
+}
+
+void TakeBest(std::vector<Member>& members, size_t count, double distance, double (*rank)(const Member&),
+              std::vector<Member>& taken) {
+  std::stable_sort(members.begin(), members.end(), [&](const Member& a, const Member& b) { return rank(a) > rank(b); });
+  std::vector<bool> is_taken(members.size(), false);
+  size_t left = std::min(count, members.size());
+  for (const double required : {distance, 0.0}) {
+    for (size_t i = 0; i < members.size() && left > 0; ++i) {
+      if (is_taken[i]) continue;
+      const bool is_near = std::any_of(taken.begin(), taken.end(), [&](const Member& other) {
+        return required > 0 && other.sketch == members[i].sketch &&
+               DecisionDistance(other.trace, members[i].trace) < required;
+      });
+      if (is_near) continue;
+      is_taken[i] = true;
+      taken.push_back(std::move(members[i]));
+      --left;
+    }
+  }
+  std::vector<Member> rest;
+  for (size_t i = 0; i < members.size(); ++i)
+    if (!is_taken[i]) rest.push_back(std::move(members[i]));
+  members = std::move(rest);
+}
+
+}  // namespace lathe
