@@ -68,7 +68,7 @@ class Farm {
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, SystemClock().UnixNanos()));
     const BuilderFactory builders = MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{.directory = files,
-                                   .references = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
+                                   .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
                                    .resumes_jobs = false,
                                    .log = Log};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
