@@ -1,6 +1,7 @@
 // Server, workers and devices as processes of their own.
 #include <fmt/format.h>
 
+#include "cli/remote_job.h"
 #include "tests/e2e/child_process.h"
 #include "tests/tuner/database/store_testing.h"
 #include "tuner/service/client.h"
@@ -106,9 +107,16 @@ TEST_F(DistributedTest, TwoJobsAtOnceSurviveTheKillOfTheServer) {
   }
 
   // The same work again costs nothing, whoever asks.
-  const v1::Job again = WatchToItsEnd(Submit(Request("again", Matmul("again", 64), 24)).id());
-  EXPECT_EQ(again.state(), v1::JOB_STATE_DONE) << again.DebugString();
-  EXPECT_EQ(again.tasks(0).trials_done(), 0);
+  v1::Job again = Submit(Request("again", Matmul("again", 64), 24));
+  const auto ending = FollowRemoteJob(connection->tuning(), again.id(), [&](const v1::Job& shown) { again = shown; }, [] { return false; });
+  ASSERT_TRUE(ending.ok()) << ending.status().ToString();
+  EXPECT_EQ(*ending, RemoteEnding::kJobEnded);
+  const StatusOr<JobReport> report = ToReport(again);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->job.state, JobState::kDone);
+  EXPECT_EQ(report->measured, 0);
+  EXPECT_EQ(report->reused, 24);
+  EXPECT_GE(report->tasks[0].untuned_ns, report->tasks[0].best_ns);
 
   EXPECT_EQ(workers[0]->End(SIGTERM), 0);
   EXPECT_EQ(devices[0]->End(SIGTERM), 0);

@@ -79,6 +79,27 @@ INSTANTIATE_TEST_SUITE_P(
         BadSubmit{"TooLarge", [](Request& r) { r.mutable_tasks(0)->set_workload(std::string(5 << 20, ' ')); }, StatusCode::kResourceExhausted, "a message at most 4"}),
     [](const auto& info) { return info.param.name; });
 
+TEST_F(TuningServiceTest, TakesAnAutomaticTargetFromTheDevicesWithTheKey) {
+  const auto connect = [&](const std::string& name, const std::string& facts) {
+    ASSERT_TRUE(store->RegisterDevice({name, "rpi4", facts, 0}, kNow).ok());
+  };
+  v1::SubmitJobRequest request = CopyJob();
+  request.set_target("auto");
+  connect("rpi4-01", R"({"arch": "aarch64", "num_cores": 4, "cpu_features": ["neon"]})");
+  const auto submitted = connection->tuning().SubmitJob(request);
+  ASSERT_TRUE(submitted.ok()) << submitted.status().ToString();
+  EXPECT_THAT(submitted->job().tasks(0).key().target(), HasSubstr("-mtriple=aarch64-linux-gnu -num-cores=4"));
+
+  request.set_request_id("request-b");
+  connect("rpi4-02", R"({"arch": "aarch64", "num_cores": 2, "cpu_features": ["neon"]})");
+  const Status unequal = connection->tuning().SubmitJob(request).status();
+  EXPECT_EQ(unequal.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(unequal.message(), HasSubstr("name the target in full"));
+
+  connect("rpi4-02", "no JSON");
+  EXPECT_THAT(connection->tuning().SubmitJob(request).status().message(), HasSubstr("device \"rpi4-02\": it has not said what it is"));
+}
+
 TEST_F(TuningServiceTest, ListsJobsInPages) {
   for (int i = 0; i < 5; ++i) Scene(*store, i, "request-" + std::to_string(i));
   v1::ListJobsRequest request;
