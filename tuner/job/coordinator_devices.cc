@@ -207,14 +207,17 @@ bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& tri
 void Coordinator::Impl::TellDevices() {
   for (auto& [name, view] : devices_) {
     const auto held = desk_.HeldBy(name);
-    if (!held || (held->epoch == view.told_epoch && held->trials == view.told)) continue;
+    if (!held) continue;
+    std::vector<TrialAttempt> wanted;
+    for (const int64_t trial : held->trials) wanted.push_back({trial, view.specs.at(trial).attempt()});
+    if (held->epoch == view.told_epoch && wanted == view.told) continue;
     v1::Desired desired;
     desired.set_epoch(held->epoch);
     for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
     if (!Check(gateway_->SetDesired(name, std::move(desired)), "tell a device")) continue;
-    view.told = held->trials;
+    view.told = std::move(wanted);
     view.told_epoch = held->epoch;
-    std::erase_if(view.specs, [&](const auto& entry) { return std::find(view.told.begin(), view.told.end(), entry.first) == view.told.end(); });
+    std::erase_if(view.specs, [&](const auto& entry) { return std::find(held->trials.begin(), held->trials.end(), entry.first) == held->trials.end(); });
   }
 }
 

@@ -17,6 +17,7 @@
 #include "tuner/job/shared_blobs.h"
 #include "tuner/job/store_lease_store.h"
 #include "tuner/job/worker_table.h"
+#include "tuner/worker/worker_core.h"
 
 namespace lathe {
 
@@ -86,7 +87,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::set<int64_t> measuring;                // As the device said last.
     TimePoint heartbeat_stored{};
     std::map<int64_t, v1::MeasureSpec> specs;   // Of the trials it should have, by trial.
-    std::vector<int64_t> told;                  // What it was told last,
+    std::vector<TrialAttempt> told;                 // What it was told last,
     int64_t told_epoch = -1;                    // under which epoch.
   };
   // A result on its way into the store.

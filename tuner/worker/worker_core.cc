@@ -37,9 +37,9 @@ std::vector<int> WorkerCore::Accept(const v1::SynchronizeResponse& response, Tim
   accepted_ = response.sequence();
   revision_ = response.revision();
   KeepTexts(response);
-  std::set<BuildKey> desired;
+  std::set<TrialAttempt> desired;
   for (const v1::BuildTask& wanted : response.desired()) {
-    const BuildKey key{wanted.trial_id(), wanted.attempt()};
+    const TrialAttempt key{wanted.trial_id(), wanted.attempt()};
     if (!texts_.contains(wanted.workload())) continue;  // Not declared, so it comes again with its text.
     desired.insert(key);
     const auto [it, is_new] = tasks_.try_emplace(key);

@@ -13,10 +13,10 @@
 
 namespace lathe {
 
-struct BuildKey {
+struct TrialAttempt {
   int64_t trial_id = 0;
   int32_t attempt = 0;
-  auto operator<=>(const BuildKey&) const = default;
+  auto operator<=>(const TrialAttempt&) const = default;
 };
 
 class WorkerCore {
@@ -55,7 +55,7 @@ class WorkerCore {
   uint64_t accepted_ = 0;  // ... and of the newest one answered.
   uint64_t revision_ = 0;
   uint64_t next_order_ = 0;
-  std::map<BuildKey, Task> tasks_;
+  std::map<TrialAttempt, Task> tasks_;
   std::map<std::string, std::string> texts_;  // By raw digest.
 };
 

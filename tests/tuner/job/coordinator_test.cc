@@ -1,0 +1,259 @@
+#include "tuner/job/coordinator.h"
+
+#include "tests/tuner/job/fake_farm.h"
+#include "tuner/job/job_report.h"
+
+namespace lathe {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+// Every record of the job's key, with the invariants that hold whatever happened.
+std::vector<TuningRecord> RecordsOf(FakeFarm& farm) {
+  std::vector<TuningRecord> records = *farm.store().ListRecords({0, 10000});
+  std::set<Digest> traces;
+  for (const TuningRecord& record : records) {
+    if (!record.late && record.status != TrialState::kNoisy) {
+      EXPECT_TRUE(traces.insert(record.trace_digest).second) << "a trace was recorded twice";
+    }
+  }
+  return records;
+}
+
+TEST(Coordinator, MeasuresAJobToItsBudget) {
+  FakeFarm farm;
+  farm.AddDevice("d1");
+  const int64_t job = farm.Submit(40);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 40)));
+  EXPECT_EQ(RecordsOf(farm).size(), 40u);
+  const JobReport report = *MakeJobReport(farm.store(), job);
+  EXPECT_EQ(report.measured, 40);
+  EXPECT_EQ(report.tasks[0].state, JobState::kDone);
+  EXPECT_GT(report.tasks[0].untuned_ns, 0) << "the default schedule is the first trial";
+  EXPECT_LE(report.tasks[0].best_ns, report.tasks[0].untuned_ns);
+  EXPECT_EQ(report.tasks[0].flops, 2.0 * 64 * 64 * 64);
+  const JobProgress progress = *farm.coordinator().Progress(job);
+  EXPECT_EQ(progress.measured, 40);
+  EXPECT_EQ(progress.latencies.result_to_commit_ns.size(), 40u);
+  EXPECT_GT(progress.shares.total(), Duration(0));
+}
+
+TEST(Coordinator, CountsWhatTheDatabaseHoldsAlready) {
+  FakeFarm farm;
+  farm.AddDevice("d1");
+  ASSERT_TRUE(farm.WaitFor(farm.Submit(12, "a")));
+  const int64_t same = farm.Submit(12, "b");
+  ASSERT_TRUE(farm.WaitFor(same));
+  EXPECT_THAT(farm.CountStates(same), testing::IsEmpty());
+  EXPECT_EQ(farm.store().GetJob(same)->state, JobState::kDone);
+  const int64_t larger = farm.Submit(20, "c");
+  ASSERT_TRUE(farm.WaitFor(larger));
+  EXPECT_THAT(farm.CountStates(larger), ElementsAre(Pair("OK", 8)));
+  JobRequest fresh = farm.RequestFor(5, "d");
+  fresh.spec.is_fresh = true;
+  const int64_t anew = farm.Submit(fresh);
+  ASSERT_TRUE(farm.WaitFor(anew));
+  EXPECT_THAT(farm.CountStates(anew), ElementsAre(Pair("OK", 5)));
+}
+
+TEST(Coordinator, ReturnsTheSameJobForTheSameRequest) {
+  FakeFarm farm({.has_worker = false});
+  const int64_t job = farm.Submit(4, "a");
+  EXPECT_EQ(farm.Submit(4, "a"), job);
+  EXPECT_THAT(farm.coordinator().SubmitJob(farm.RequestFor(5, "a")).status().message(), HasSubstr("use a new request id"));
+}
+
+TEST(Coordinator, SaysWhichDeviceAJobWaitsFor) {
+  FakeFarm farm;
+  farm.AddDevice("d1", ByTrialId, "rpi4");
+  const int64_t job = farm.Submit(4);
+  ASSERT_TRUE(farm.Until([&] { return !farm.coordinator().Progress(job)->waits_for.empty(); }));
+  EXPECT_THAT(farm.coordinator().Progress(job)->waits_for, testing::AllOf(HasSubstr("\"local\""), HasSubstr("\"rpi4\"")));
+  EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("waits: "));
+  farm.AddDevice("d2");
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 4)));
+}
+
+TEST(Coordinator, FailsAJobWhoseCandidatesAllFailAndGroupsTheReasons) {
+  FakeFarm farm({.build = [](const BuildRequest&) { return BuildFailed{BuildFailed::Kind::kCandidate, "register tile of 17 vectors does not fit 16"}; }});
+  farm.AddDevice("d1");
+  const int64_t job = farm.Submit(6);
+  ASSERT_TRUE(farm.WaitFor(job));
+  const JobRow row = *farm.store().GetJob(job);
+  EXPECT_EQ(row.state, JobState::kFailed);
+  EXPECT_THAT(row.detail, HasSubstr("6 x BUILD_ERROR: register tile of N vectors does not fit N"));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("BUILD_ERROR", 6)));
+}
+
+TEST(Coordinator, FailsATaskThatHasNoReference) {
+  FakeFarm farm({.reference = FailedPrecondition("compute the float64 reference of matmul: ended by SIGSEGV")});
+  farm.AddDevice("d1");
+  const int64_t job = farm.Submit(6);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kFailed);
+  EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("ended by SIGSEGV"));
+}
+
+TEST(Coordinator, CostsOneTrialForEachKindOfBadKernel) {
+  FakeFarm farm({.build = [](const BuildRequest& request) -> BuildOutcome {
+    static std::atomic<int> builds = 0;
+    switch (builds++) {
+      case 1: return BuildFailed{BuildFailed::Kind::kTimeout, "build took longer than 30 s"};
+      case 2: return BuildFailed{BuildFailed::Kind::kCandidate, "builder died with SIGABRT: LLVM ERROR"};
+      default: return TextModule(request);
+    }
+  }});
+  const std::map<int, v1::MeasureStatus> bad{{4, v1::MEASURE_STATUS_CRASH}, {5, v1::MEASURE_STATUS_RUN_TIMEOUT}, {6, v1::MEASURE_STATUS_OUT_OF_MEMORY},
+                                             {7, v1::MEASURE_STATUS_WRONG_RESULT}, {8, v1::MEASURE_STATUS_INVALID}};
+  std::atomic<int> runs = 0;
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    const auto it = bad.find(++runs);
+    return it == bad.end() ? ByTrialId(spec) : PretendedRun{.status = it->second, .message = "its own words"};
+  });
+  const int64_t job = farm.Submit(16);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone);
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("BUILD_ERROR", 1), Pair("BUILD_TIMEOUT", 1), Pair("CRASH", 2), Pair("OK", 9), Pair("OUT_OF_MEMORY", 1),
+                                                 Pair("RUN_TIMEOUT", 1), Pair("WRONG_RESULT", 1)));
+  EXPECT_EQ(farm.coordinator().Progress(job)->failed, 7);
+}
+
+TEST(Coordinator, MeasuresANoisyTrialTwiceAndThenBelievesIt) {
+  FakeFarm farm;
+  farm.AddDevice("d1", [](const v1::MeasureSpec&) { return PretendedRun{.status = v1::MEASURE_STATUS_NOISY}; });
+  const int64_t job = farm.Submit(3);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("NOISY", 3)));
+  EXPECT_EQ(farm.store().ListRecords({0, 100})->size(), 6u);
+}
+
+TEST(Coordinator, CancelsAJobInTheMiddle) {
+  FakeFarm farm;
+  farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
+    PretendedRun run = ByTrialId(spec);
+    run.takes = milliseconds(5);
+    return run;
+  });
+  const int64_t job = farm.Submit(5000);
+  ASSERT_TRUE(farm.Until([&] { return farm.coordinator().Progress(job)->measured >= 5; }));
+  EXPECT_EQ(farm.coordinator().CancelJob(job, "no longer needed")->state, JobState::kCancelled);
+  EXPECT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->detail, "no longer needed");
+  for (const auto& [state, count] : farm.CountStates(job)) EXPECT_THAT(state, testing::AnyOf("OK", "CANCELLED"));
+  EXPECT_TRUE(farm.Until([&] { return farm.store().ListGrantedLeases()->empty(); })) << "the device is free again";
+  const int64_t next = farm.Submit(farm.RequestFor(3 + farm.coordinator().Progress(job)->tasks[0].counted + 1, "after"));
+  EXPECT_TRUE(farm.WaitFor(next));
+}
+
+TEST(Coordinator, StopsWhenItsTimeIsUp) {
+  FakeFarm farm;
+  farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
+    PretendedRun run = ByTrialId(spec);
+    run.takes = milliseconds(5);
+    return run;
+  });
+  JobRequest request = farm.RequestFor(100'000, "a");
+  request.spec.time_limit = milliseconds(500);
+  const int64_t job = farm.Submit(request);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone);
+  EXPECT_EQ(farm.store().GetJob(job)->detail, "its time was up");
+  for (const auto& [state, count] : farm.CountStates(job)) EXPECT_THAT(state, testing::AnyOf("OK", "CANCELLED"));
+}
+
+TEST(Coordinator, LetsTwoJobsShareADevice) {
+  FakeFarm farm;
+  farm.AddDevice("d1");
+  std::string other = kMatmulText;
+  for (size_t at = other.find("64"); at != std::string::npos; at = other.find("64", at)) other.replace(at, 2, "48");
+  const int64_t first = farm.Submit(farm.RequestFor(60, "a"));
+  const int64_t second = farm.Submit(farm.RequestFor(60, "b", other));
+  ASSERT_TRUE(farm.WaitFor(first));
+  ASSERT_TRUE(farm.WaitFor(second));
+  EXPECT_THAT(farm.CountStates(first), ElementsAre(Pair("OK", 60)));
+  EXPECT_THAT(farm.CountStates(second), ElementsAre(Pair("OK", 60)));
+  int64_t epochs = 0;
+  for (const DeviceRow& device : *farm.store().ListDevices()) epochs = std::max(epochs, device.epoch);
+  EXPECT_GE(epochs, 4) << "each got its turn more than once";
+}
+
+TEST(Coordinator, UsesEveryDeviceOfTheKey) {
+  FakeFarm farm({.slots = 4});
+  std::atomic<int> by_first = 0, by_second = 0;
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) { return ++by_first, ByTrialId(spec); });
+  farm.AddDevice("d2", [&](const v1::MeasureSpec& spec) { return ++by_second, ByTrialId(spec); });
+  const int64_t job = farm.Submit(80);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 80)));
+  EXPECT_GT(by_first, 0);
+  EXPECT_GT(by_second, 0);
+}
+
+// The coordinator goes away at any moment and another one is started on the same file, with the same worker and device names.
+TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
+  FakeFarm farm({.database = "t.db"});
+  const auto add_device = [&] {
+    farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
+      PretendedRun run = ByTrialId(spec);
+      run.takes = milliseconds(2);
+      return run;
+    });
+  };
+  add_device();
+  const int64_t job = farm.Submit(120);
+  for (const int64_t measured : {3, 10, 11, 30, 60, 90}) {
+    ASSERT_TRUE(farm.Until([&] {
+      const StatusOr<JobReport> report = MakeJobReport(farm.store(), job);
+      return report.ok() && report->measured >= measured;
+    }));
+    farm.Stop();
+    farm.Start();
+    add_device();
+  }
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 120)));
+  RecordsOf(farm);
+}
+
+TEST(Coordinator, SurvivesADeviceThatComesAndGoes) {
+  FakeFarm farm;
+  const auto add_device = [&] {
+    farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
+      PretendedRun run = ByTrialId(spec);
+      run.takes = milliseconds(2);
+      return run;
+    });
+  };
+  add_device();
+  const int64_t job = farm.Submit(60);
+  for (const int64_t measured : {5, 15, 30}) {
+    ASSERT_TRUE(farm.Until([&] { return farm.coordinator().Progress(job)->measured >= measured; }));
+    farm.RemoveDevices();
+    add_device();
+  }
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 60)));
+}
+
+TEST(Coordinator, RefusesARequestThatMakesNoSense) {
+  FakeFarm farm({.has_worker = false});
+  JobRequest bad_key = farm.RequestFor(4, "a");
+  bad_key.device_key = "No Such Key!";
+  EXPECT_THAT(farm.coordinator().SubmitJob(bad_key).status().message(), HasSubstr("device key"));
+  JobRequest empty = farm.RequestFor(4, "b");
+  empty.tasks.clear();
+  EXPECT_THAT(farm.coordinator().SubmitJob(empty).status().message(), HasSubstr("no tasks"));
+  v1::SynchronizeRequest nameless;
+  EXPECT_THAT(farm.coordinator().Synchronize(nameless).status().message(), HasSubstr("worker name"));
+  EXPECT_THAT(farm.coordinator().StoreArtifact(Sha256("a"), "b").message(), HasSubstr("another digest"));
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,144 @@
+#include "tuner/job/worker_table.h"
+
+#include <gmock/gmock.h>
+
+namespace lathe {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const TimePoint kStart{std::chrono::hours(1)};
+
+v1::BuildTask TaskFor(int64_t trial, int32_t attempt = 1) {
+  v1::BuildTask task;
+  task.set_trial_id(trial);
+  task.set_attempt(attempt);
+  task.set_workload(std::string(32, 'w'));
+  return task;
+}
+
+v1::SynchronizeRequest From(const std::string& worker, uint64_t sequence, uint64_t accepted = 0, int slots = 2) {
+  v1::SynchronizeRequest request;
+  request.mutable_worker()->set_name(worker);
+  request.mutable_worker()->set_instance(1);
+  request.mutable_worker()->set_slots(slots);
+  request.set_sequence(sequence);
+  request.set_accepted_revision(accepted);
+  return request;
+}
+
+v1::BuildState& Declare(v1::SynchronizeRequest& request, int64_t trial, int32_t attempt = 1) {
+  v1::BuildState& state = *request.add_tasks();
+  state.set_trial_id(trial);
+  state.set_attempt(attempt);
+  return state;
+}
+
+v1::SynchronizeResponse Answer(WorkerTable& table, const std::string& worker) {
+  std::vector<std::string> needed;
+  return table.Answer(worker, needed);
+}
+
+TEST(WorkerTable, LetsAWorkerHoldItsSlotsAndOneMore) {
+  WorkerTable table;
+  EXPECT_EQ(table.Capacity("w"), 0) << "not heard yet";
+  (void)table.Hear(From("w", 1), kStart);
+  EXPECT_EQ(table.Capacity("w"), 3);
+  for (int trial = 1; trial <= 3; ++trial) table.Assign("w", TaskFor(trial));
+  EXPECT_EQ(table.Capacity("w"), 0);
+  EXPECT_TRUE(table.HasNews("w"));
+  EXPECT_THAT(Answer(table, "w").desired(), SizeIs(3));
+  v1::SynchronizeRequest draining = From("w", 2);
+  draining.set_is_draining(true);
+  (void)table.Hear(draining, kStart);
+  table.Done("w", 1, 1);
+  EXPECT_EQ(table.Capacity("w"), 0) << "it drains";
+}
+
+TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
+  WorkerTable table;
+  (void)table.Hear(From("w", 1), kStart);
+  table.Assign("w", TaskFor(1));
+  table.Assign("w", TaskFor(2));
+  std::vector<std::string> needed;
+  (void)table.Answer("w", needed);
+  EXPECT_THAT(needed, ElementsAre(std::string(32, 'w')));
+  v1::SynchronizeRequest knows = From("w", 2);
+  knows.add_known_workloads(std::string(32, 'w'));
+  (void)table.Hear(knows, kStart);
+  needed.clear();
+  (void)table.Answer("w", needed);
+  EXPECT_THAT(needed, IsEmpty());
+}
+
+TEST(WorkerTable, ReportsAFinishedTaskUntilItIsDone) {
+  WorkerTable table;
+  (void)table.Hear(From("w", 1), kStart);
+  table.Assign("w", TaskFor(5));
+  for (uint64_t sequence = 2; sequence < 4; ++sequence) {
+    v1::SynchronizeRequest request = From("w", sequence);
+    Declare(request, 5).mutable_artifact()->set_size(3);
+    EXPECT_THAT(table.Hear(request, kStart).finished, SizeIs(1));
+  }
+  table.Done("w", 5, 1);
+  EXPECT_TRUE(table.HasNews("w")) << "the worker is to be told that it was taken";
+  v1::SynchronizeRequest late = From("w", 4);
+  Declare(late, 5).mutable_artifact()->set_size(3);
+  EXPECT_THAT(table.Hear(late, kStart).finished, IsEmpty());
+  EXPECT_THAT(Answer(table, "w").desired(), IsEmpty());
+}
+
+TEST(WorkerTable, CallsATaskUndeliverableOnlyAfterAnswersThatTheWorkerTookIn) {
+  WorkerTable table(100);
+  (void)table.Hear(From("w", 1), kStart);
+  table.Assign("w", TaskFor(5));
+  uint64_t sequence = 1;
+  for (int blind = 0; blind < 10; ++blind) {  // Calls that crossed the answers.
+    (void)Answer(table, "w");
+    EXPECT_THAT(table.Hear(From("w", ++sequence), kStart).undeliverable, IsEmpty());
+  }
+  for (int lost = 1; lost <= kMaxLostDeliveries; ++lost) {
+    const uint64_t told = Answer(table, "w").revision();
+    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kStart).undeliverable, SizeIs(lost == kMaxLostDeliveries ? 1 : 0));
+  }
+}
+
+TEST(WorkerTable, TellsARestartedWorkerWhatItHad) {
+  WorkerTable table;
+  (void)table.Hear(From("w", 90), kStart);
+  table.Assign("w", TaskFor(5));
+  v1::SynchronizeRequest building = From("w", 91);
+  Declare(building, 5).set_is_building(true);
+  EXPECT_THAT(table.Hear(building, kStart).started, ElementsAre(std::pair<int64_t, int32_t>(5, 1)));
+  EXPECT_EQ(table.Building(), 1);
+  v1::SynchronizeRequest fresh = From("w", 1);  // A new process counts from 1 again.
+  fresh.mutable_worker()->set_instance(2);
+  (void)table.Hear(fresh, kStart);
+  EXPECT_EQ(table.Building(), 0);
+  EXPECT_THAT(Answer(table, "w").desired(), SizeIs(1));
+}
+
+TEST(WorkerTable, IgnoresADeclarationThatWasOvertaken) {
+  WorkerTable table;
+  (void)table.Hear(From("w", 1), kStart);
+  table.Assign("w", TaskFor(5));
+  v1::SynchronizeRequest later = From("w", 3);
+  Declare(later, 5).mutable_artifact()->set_size(3);
+  EXPECT_THAT(table.Hear(later, kStart).finished, SizeIs(1));
+  EXPECT_THAT(table.Hear(From("w", 2), kStart).undeliverable, IsEmpty());
+  EXPECT_FALSE(table.HasNews("w"));
+}
+
+TEST(WorkerTable, ForgetsAWorkerThatIsSilent) {
+  WorkerTable table;
+  table.Restore("from-the-store", kStart);
+  (void)table.Hear(From("w", 1), kStart + std::chrono::seconds(30));
+  EXPECT_EQ(table.NextDeadline(), kStart + kWorkerForgottenAfter);
+  EXPECT_THAT(table.PassTime(kStart + kWorkerForgottenAfter), ElementsAre("from-the-store"));
+  EXPECT_THAT(table.PassTime(kStart + kWorkerForgottenAfter), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lathe
