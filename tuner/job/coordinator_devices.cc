@@ -10,6 +10,7 @@
 namespace lathe {
 namespace {
 
+constexpr int kPlanRounds = 100;  // At one time; whatever follows is seen to when next something happens.
 constexpr Duration kStoreHeartbeatEvery = std::chrono::seconds(5);
 constexpr Duration kRetryCommitAfter = std::chrono::seconds(1);
 
@@ -151,7 +152,7 @@ void Coordinator::Impl::TakeLeasesBack(Job& job) {
 }
 
 void Coordinator::Impl::PlanDevices() {
-  for (;;) {
+  for (int round = 0; round < kPlanRounds; ++round) {
     const std::vector<DeskAction> actions = desk_.Plan(Now());
     if (actions.empty()) break;
     for (const DeskAction& action : actions) std::visit([this](const auto& a) { Do(a); }, action);

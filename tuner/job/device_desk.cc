@@ -111,7 +111,7 @@ void DeviceDesk::Settled(const std::string& device, int64_t trial_id) {
 }
 
 int64_t DeviceDesk::DevicesWanted(int64_t job_id, const Job& job) const {
-  int64_t trials = job.demand.claimable + job.demand.coming;
+  int64_t trials = job.demand.claimable;  // What is still to come would only keep a device from others.
   for (const auto& [device, lease] : leases_) {
     if (lease.job_id == job_id) trials += static_cast<int64_t>(lease.trials.size() + lease.unsettled.size());
   }

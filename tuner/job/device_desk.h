@@ -29,7 +29,7 @@ struct DeskOptions {
 struct JobDemand {
   std::string key;        // Of the devices.
   int64_t claimable = 0;  // Trials that wait for a device.
-  int64_t coming = 0;     // Trials on their way to that.
+  int64_t coming = 0;     // Trials on their way to that: a reason to keep a device for a while, not to ask for one.
 };
 
 // Actions.

@@ -101,8 +101,8 @@ TEST(Coordinator, FailsATaskThatHasNoReference) {
 }
 
 TEST(Coordinator, CostsOneTrialForEachKindOfBadKernel) {
-  FakeFarm farm({.build = [](const BuildRequest& request) -> BuildOutcome {
-    static std::atomic<int> builds = 0;
+  std::atomic<int> builds = 0;
+  FakeFarm farm({.build = [&builds](const BuildRequest& request) -> BuildOutcome {
     switch (builds++) {
       case 1: return BuildFailed{BuildFailed::Kind::kTimeout, "build took longer than 30 s"};
       case 2: return BuildFailed{BuildFailed::Kind::kCandidate, "builder died with SIGABRT: LLVM ERROR"};

@@ -99,11 +99,10 @@ TEST(DeviceDesk, YieldsAfterItsTurnOnlyIfOthersWait) {
 TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
   DeviceDesk desk({.idle = seconds(2)});
   desk.SetDemand(1, {.key = "local", .coming = 1});
+  EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "it has nothing to measure yet";
+  desk.SetDemand(1, {.key = "local", .claimable = 1});
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
-  EXPECT_THAT(Plan(desk, kStart), IsEmpty());
-  EXPECT_EQ(desk.NextDeadline(), kStart + seconds(2));
-  desk.SetDemand(1, {.key = "local", .claimable = 1});
   EXPECT_THAT(Plan(desk, kStart + seconds(1)), ElementsAre("claim for d of job 1"));
   desk.Claimed("d", 4, 71);
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery), ElementsAre("keep d"));
@@ -111,7 +110,8 @@ TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
   desk.Settled("d", 71);
   desk.SetDemand(1, {.key = "local", .coming = 1});
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(1)), IsEmpty());
-  EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(2)), ElementsAre("give back d", "ask job-1/0 local"));
+  EXPECT_EQ(desk.NextDeadline(), kStart + kLeaseRenewEvery + seconds(2));
+  EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(2)), ElementsAre("give back d"));
 }
 
 TEST(DeviceDesk, GivesBackWhatNobodyAskedForOrWantsAnyMore) {
@@ -129,8 +129,22 @@ TEST(DeviceDesk, GivesBackWhatNobodyAskedForOrWantsAnyMore) {
 TEST(DeviceDesk, TakesOneDeviceForEachTwoTrials) {
   DeviceDesk desk;
   desk.SetDeviceCount("local", 8);
-  desk.SetDemand(1, {.key = "local", .claimable = 3, .coming = 2});
+  desk.SetDemand(1, {.key = "local", .claimable = 5, .coming = 2});
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local", "ask job-1/1 local", "ask job-1/2 local"));
+}
+
+TEST(DeviceDesk, LeavesADeviceToWhoHasSomethingForIt) {
+  DeviceDesk desk;
+  desk.SetDemand(1, {.key = "local", .claimable = 1});
+  (void)desk.Plan(kStart);
+  desk.Granted(Lease("d", 4, "job-1/0"), kStart);
+  desk.SetDemand(1, {.key = "local", .coming = 5});
+  desk.SetDemand(2, {.key = "local", .coming = 5});
+  EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "both wait for their builds: nobody takes it from the other";
+  desk.SetDemand(2, {.key = "local", .claimable = 1});
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-2/0 local"));
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d"));
+  EXPECT_THAT(Plan(desk, kStart), IsEmpty());
 }
 
 // A tracker with two devices, three jobs with some trials each, results in any order: every trial is measured once, and no lease is left.
