@@ -142,13 +142,6 @@ bool DeviceDesk::OthersWait(const Lease& lease) const {
   });
 }
 
-bool DeviceDesk::OthersCouldRun(const Lease& lease) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    const Job& job = entry.second;
-    return entry.first != lease.job_id && job.demand.key == lease.record.key && !job.asked.empty() && job.demand.claimable > 0;
-  });
-}
-
 bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   const auto it = jobs_.find(lease.job_id);
   const Job* job = it == jobs_.end() ? nullptr : &it->second;
@@ -158,7 +151,7 @@ bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   if (lease.trials.empty() && lease.unsettled.empty()) {
     const bool has_nothing = job == nullptr || job->demand.claimable == 0;
     const bool is_idle_long = now - lease.idle_since >= options_.idle;
-    if (lease.is_yielding || job == nullptr || (has_nothing && (OthersCouldRun(lease) || is_idle_long || !job->has_work()))) {
+    if (lease.is_yielding || job == nullptr || (has_nothing && (others_wait || is_idle_long || !job->has_work()))) {
       actions.push_back(GiveBack{lease.record.device, lease.record.epoch});
       return true;
     }

@@ -97,8 +97,6 @@ class DeviceDesk {
   // True if the lease is over.
   bool PlanLease(Lease& lease, TimePoint now, Actions& actions);
   bool OthersWait(const Lease& lease) const;
-  // They have something to measure now. Two jobs whose trials are all still being built must not pass a device to and fro.
-  bool OthersCouldRun(const Lease& lease) const;
   int64_t DevicesWanted(int64_t job_id, const Job& job) const;
 
   const DeskOptions options_;
