@@ -5,7 +5,7 @@
 
 namespace lathe {
 
-// Prints "lathe: message" on stderr and returns the exit code that the status stands for.
+// Prints "lathe: message" and the detail, if any, on stderr, and returns the exit code that the status stands for.
 int ReportError(const Status& status);
 
 }  // namespace lathe

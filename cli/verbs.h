@@ -7,12 +7,23 @@ class App;
 
 namespace lathe {
 
-// Documented in docs/cli.md; scripts rely on them.
+// Documented in docs/formats/cli_json.md; scripts rely on them.
 enum ExitCode : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitMiss = 3, kExitUnavailable = 4, kExitTimeout = 6, kExitInterrupted = 130 };
 
+void AddUp(CLI::App& app, int& exit_code);
 void AddTune(CLI::App& app, int& exit_code);
 void AddBest(CLI::App& app, int& exit_code);
 void AddCompile(CLI::App& app, int& exit_code);
 void AddRun(CLI::App& app, int& exit_code);
+void AddJobs(CLI::App& app, int& exit_code);
+void AddWatch(CLI::App& app, int& exit_code);
+void AddCancel(CLI::App& app, int& exit_code);
+void AddTrials(CLI::App& app, int& exit_code);
+void AddShow(CLI::App& app, int& exit_code);
+void AddDevices(CLI::App& app, int& exit_code);
+void AddWorker(CLI::App& app, int& exit_code);
+void AddDevice(CLI::App& app, int& exit_code);
+void AddDb(CLI::App& app, int& exit_code);
+void AddDoctor(CLI::App& app, int& exit_code);
 
 }  // namespace lathe

@@ -1,0 +1,156 @@
+// lathe db: records out of a database and into another, as JSON lines (docs/formats/records.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "cli/report_error.h"
+#include "cli/database_path.h"
+#include "cli/place.h"
+#include "cli/verbs.h"
+#include "support/clock.h"
+#include "support/status_macros.h"
+#include "tuner/database/records_json.h"
+#include "tuner/database/sqlite_store.h"
+#include "tuner/service/client.h"
+#include "tuner/service/unix_socket.h"
+
+namespace lathe {
+namespace {
+
+constexpr size_t kPieceBytes = 1 << 20;
+
+Status FileError(const std::string& what, const std::string& path) {
+  return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kResourceExhausted, fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+}
+
+// The file appears under its name only when it is whole.
+StatusOr<TransferCounts> ExportToFile(Store& store, const std::string& path) {
+  const std::string part = path + ".part";
+  std::ofstream out(part, std::ios::binary);
+  if (!out) return FileError("write", path);
+  ASSIGN_OR_RETURN(const TransferCounts counts, ExportRecords(store, out));
+  out.close();
+  if (!out || std::rename(part.c_str(), path.c_str()) != 0) {
+    const Status status = FileError("write", path);
+    std::remove(part.c_str());
+    return status;
+  }
+  return counts;
+}
+
+StatusOr<TransferCounts> Export(const std::string& database, const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(database, error)) return NotFound(fmt::format("open {}: no database there yet; --db names another", database));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
+  if (path == "-") return ExportRecords(*store, std::cout);
+  return ExportToFile(*store, path);
+}
+
+// Sends whole lines in pieces, the header before each.
+class PieceSender {
+ public:
+  PieceSender(ScheduleApi& schedules, std::string header) : schedules_(schedules), header_(std::move(header)) {}
+  Status Add(const std::string& line) {
+    if (lines_ > 0 && piece_.size() + line.size() > kPieceBytes) RETURN_IF_ERROR(Send());
+    piece_ += line + "\n";
+    ++lines_;
+    return OkStatus();
+  }
+  Status Send() {
+    v1::ImportRecordsRequest request;
+    request.set_lines(header_ + "\n" + piece_);
+    const StatusOr<v1::ImportRecordsResponse> response = schedules_.ImportRecords(request);
+    if (!response.ok()) return response.status().WithContext(fmt::format("lines {} to {}", first_line_, first_line_ + lines_ - 1));
+    counts_.workloads += response->workloads();
+    counts_.records += response->records();
+    counts_.new_records += response->new_records();
+    first_line_ += lines_;
+    lines_ = 0;
+    piece_.clear();
+    return OkStatus();
+  }
+  const TransferCounts& counts() const { return counts_; }
+
+ private:
+  ScheduleApi& schedules_;
+  const std::string header_;
+  std::string piece_;
+  int64_t first_line_ = 2, lines_ = 0;
+  TransferCounts counts_;
+};
+
+StatusOr<TransferCounts> ImportThrough(ScheduleApi& schedules, std::istream& in) {
+  std::string line;
+  std::getline(in, line);
+  PieceSender sender(schedules, line);
+  while (std::getline(in, line)) RETURN_IF_ERROR(sender.Add(line));
+  RETURN_IF_ERROR(sender.Send());
+  return sender.counts();
+}
+
+StatusOr<TransferCounts> ImportFrom(std::istream& in, const Place& place) {
+  if (!place.server.empty()) {
+    ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
+    return ImportThrough(ConnectToServer(server)->schedules(), in);
+  }
+  const std::string database = DatabasePath(place.database);
+  const StatusOr<Endpoint> owner = OwnerEndpoint(database);
+  if (owner.ok() && SomebodyListens(owner->unix_path)) {
+    return ImportThrough(ConnectToServer(*owner)->schedules(), in);
+  }
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(database).parent_path(), error);
+  const int64_t now = SystemClock().UnixNanos();
+  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, now));
+  return ImportRecords(*store, in, now);
+}
+
+StatusOr<TransferCounts> Import(const std::string& path, const Place& place) {
+  if (path == "-") return ImportFrom(std::cin, place);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return FileError("read", path);
+  StatusOr<TransferCounts> counts = ImportFrom(in, place);
+  if (!counts.ok()) return counts.status().WithContext("import " + path);
+  return counts;
+}
+
+struct DbOptions {
+  Place place;
+  std::string out = "-", in;
+};
+
+int RunExport(const DbOptions& options) {
+  const StatusOr<TransferCounts> counts = Export(DatabasePath(options.place.database), options.out);
+  if (!counts.ok()) return ReportError(counts.status());
+  fmt::print(stderr, "lathe: {} workloads and {} records written\n", counts->workloads, counts->records);
+  return kExitOk;
+}
+
+int RunImport(const DbOptions& options) {
+  const StatusOr<TransferCounts> counts = Import(options.in, options.place);
+  if (!counts.ok()) return ReportError(counts.status());
+  fmt::print(stderr, "lathe: {} workloads and {} records read, {} of them new\n", counts->workloads, counts->records, counts->new_records);
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddDb(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<DbOptions>();
+  CLI::App* verb = app.add_subcommand("db", "Copy records out of a database and into another");
+  verb->require_subcommand(1);
+  CLI::App* out = verb->add_subcommand("export", "Write every workload and record as JSON lines");
+  out->add_option("FILE", options->out, "where to; -: stdout")->capture_default_str();
+  out->add_option("--db", options->place.database, "the database file");
+  out->callback([options, &exit_code] { exit_code = RunExport(*options); });
+  CLI::App* in = verb->add_subcommand("import", "Merge what `db export` wrote; twice is harmless");
+  in->add_option("FILE", options->in, "what to read; -: stdin")->required();
+  AddPlaceFlags(*in, options->place);
+  in->callback([options, &exit_code] { exit_code = RunImport(*options); });
+}
+
+}  // namespace lathe

@@ -1,0 +1,136 @@
+#include "cli/message_json.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace lathe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json NumberOrNull(double value) { return value > 0 ? Json(value) : Json(nullptr); }
+
+}  // namespace
+
+std::string_view JobStateText(v1::JobState state) {
+  switch (state) {
+    case v1::JOB_STATE_QUEUED: return "QUEUED";
+    case v1::JOB_STATE_RUNNING: return "RUNNING";
+    case v1::JOB_STATE_DONE: return "DONE";
+    case v1::JOB_STATE_FAILED: return "FAILED";
+    case v1::JOB_STATE_CANCELLED: return "CANCELLED";
+    default: return "UNKNOWN";
+  }
+}
+
+std::string_view DeviceStateText(v1::DeviceState state) {
+  switch (state) {
+    case v1::DEVICE_STATE_ONLINE: return "ONLINE";
+    case v1::DEVICE_STATE_SUSPECT: return "SUSPECT";
+    case v1::DEVICE_STATE_LOST: return "LOST";
+    default: return "UNKNOWN";
+  }
+}
+
+std::string HexOf(std::string_view digest) {
+  std::string hex;
+  for (const char c : digest) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    hex += kDigits[static_cast<unsigned char>(c) >> 4];
+    hex += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return hex;
+}
+
+Json ToJson(const v1::Task& task) {
+  Json json = {{"id", task.id()},
+               {"name", task.name()},
+               {"workload", HexOf(task.key().workload())},
+               {"target", task.key().target()},
+               {"device_key", task.key().device_key()},
+               {"state", JobStateText(task.state())},
+               {"weight", task.weight()},
+               {"trial_budget", task.trial_budget()},
+               {"trials_known", task.trials_known()},
+               {"trials_done", task.trials_done()},
+               {"trials_open", task.trials_open()},
+               {"best_ns", NumberOrNull(task.best_ns())},
+               {"untuned_ns", NumberOrNull(task.untuned_ns())},
+               {"counts", Json::object()}};
+  for (const v1::StateCount& count : task.counts()) json["counts"][count.state()] = count.trials();
+  return json;
+}
+
+Json ToJson(const v1::Job& job, bool with_tasks) {
+  Json json = {{"id", job.id()},
+               {"name", job.name()},
+               {"state", JobStateText(job.state())},
+               {"detail", job.detail()},
+               {"request_id", job.request_id()},
+               {"created_unix_ns", job.created_unix_ns()},
+               {"updated_unix_ns", job.updated_unix_ns()}};
+  if (!with_tasks) return json;
+  json["tasks"] = Json::array();
+  for (const v1::Task& task : job.tasks()) json["tasks"].push_back(ToJson(task));
+  return json;
+}
+
+Json ToJson(const v1::Trial& trial) {
+  Json json = {{"id", trial.id()},
+               {"task_id", trial.task_id()},
+               {"state", trial.state()},
+               {"median_ns", NumberOrNull(trial.median_ns())},
+               {"attempt", trial.attempt()},
+               {"infra_failures", trial.infra_failures()},
+               {"trace_digest", HexOf(trial.trace_digest())},
+               {"error", trial.error()},
+               {"updated_unix_ns", trial.updated_unix_ns()}};
+  if (!trial.trace_json().empty()) json["trace"] = trial.trace_json();
+  return json;
+}
+
+Json ToJson(const v1::JobEvent& event) {
+  return {{"cursor", event.cursor()},
+          {"at_unix_ns", event.at_unix_ns()},
+          {"kind", event.kind()},
+          {"subject_id", event.subject_id()},
+          {"detail", event.detail()}};
+}
+
+Json ToJson(const v1::Record& record) {
+  Json json = {{"target", record.key().target()},
+               {"device_key", record.key().device_key()},
+               {"cache_regime", record.key().cache_regime()},
+               {"codegen_version", record.key().codegen_version()},
+               {"policy_version", record.key().policy_version()},
+               {"status", record.status()},
+               {"median_ns", NumberOrNull(record.timings().median_ns())},
+               {"ci_ns", Json::array({record.timings().ci_low_ns(), record.timings().ci_high_ns()})},
+               {"device", record.device()},
+               {"committed_unix_ns", record.committed_unix_ns()},
+               {"trace_digest", HexOf(record.trace_digest())},
+               {"trace", record.trace_json()}};
+  if (!record.has_timings()) json["ci_ns"] = nullptr;
+  return json;
+}
+
+Json ToJson(const v1::Device& device) {
+  const Json facts = Json::parse(device.facts(), nullptr, /*allow_exceptions=*/false);
+  Json json = {{"name", device.name()},
+               {"key", device.key()},
+               {"state", DeviceStateText(device.state())},
+               {"epoch", device.epoch()},
+               {"lease_holder", device.lease_holder().empty() ? Json(nullptr) : Json(device.lease_holder())},
+               {"last_seen_unix_ns", device.last_seen_unix_ns()},
+               {"facts", facts.is_discarded() ? Json(nullptr) : facts}};
+  return json;
+}
+
+void PrintJson(const Json& json) { std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str()); }
+
+void PrintJsonLine(const Json& json) {
+  std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace lathe

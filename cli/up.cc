@@ -1,0 +1,135 @@
+// lathe up: serves a database: coordinator, tracker and device gateway in one process, on request with a worker and a device of this machine.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/database_path.h"
+#include "cli/interrupts.h"
+#include "cli/message_json.h"
+#include "cli/place.h"
+#include "cli/report_error.h"
+#include "cli/verbs.h"
+#include "rpc/device/device_program.h"
+#include "support/status_macros.h"
+#include "tuner/database/sqlite_store.h"
+#include "tuner/job/embedded.h"
+#include "tuner/measure/child_program.h"
+#include "tuner/service/farm_server.h"
+#include "tuner/worker/process_builder.h"
+
+namespace lathe {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(50);
+
+struct UpOptions {
+  std::string database, listen = "127.0.0.1:7431", device_listen = "127.0.0.1:7432";
+  bool has_local_device = false, as_json = false;
+  std::string device_key = "local", cpus;
+  int slots = 0;
+};
+
+void Log(const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); }
+
+// The coordinator, alone or with a worker and a device in this process.
+class Farm {
+ public:
+  static StatusOr<std::unique_ptr<Farm>> Start(const UpOptions& options, const std::string& database) {
+    auto farm = std::make_unique<Farm>();
+    RETURN_IF_ERROR(options.has_local_device ? farm->StartEmbedded(options, database) : farm->StartAlone(database));
+    return farm;
+  }
+  ~Farm() { gate_.End(); }
+  Coordinator& coordinator() { return embedded_ != nullptr ? embedded_->coordinator() : *coordinator_; }
+
+  // Of an earlier process, whatever has not ended.
+  Status ResumeJobs() {
+    for (int64_t after = 0;;) {
+      ASSIGN_OR_RETURN(const std::vector<JobRow> rows, coordinator().store().ListJobs({after, 1000}));
+      for (const JobRow& row : rows) {
+        if (!IsTerminal(row.state)) RETURN_IF_ERROR(coordinator().ResumeJob(row.id));
+      }
+      if (rows.empty()) return OkStatus();
+      after = rows.back().id;
+    }
+  }
+
+ private:
+  Status StartEmbedded(const UpOptions& options, const std::string& database) {
+    ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
+    ASSIGN_OR_RETURN(embedded_, EmbeddedFarm::Start({.database_path = database, .device_key = options.device_key, .cpus = cpus,
+                                                     .slots = options.slots, .log = Log}));
+    return OkStatus();
+  }
+  Status StartAlone(const std::string& database) {
+    const std::string files = database + ".files";
+    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, SystemClock().UnixNanos()));
+    const BuilderFactory builders = MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
+    CoordinatorOptions coordinator{.directory = files,
+                                   .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
+                                   .resumes_jobs = false,
+                                   .log = Log};
+    ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
+    return OkStatus();
+  }
+
+  QuietGate gate_;  // Never closed here: the devices are elsewhere.
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<EmbeddedFarm> embedded_;
+};
+
+struct Addresses {
+  Endpoint server, devices;
+  std::string database;
+};
+
+void SayReady(const Addresses& at, bool as_json) {
+  if (as_json) {
+    PrintJsonLine({{"server", at.server.ToString()}, {"devices", at.devices.ToString()}, {"database", at.database}});
+    return;
+  }
+  fmt::print(stderr, "lathe: serving {}\n  clients:  lathe tune FUNC.py --server {}\n  workers:  lathe worker --connect {}\n  devices:  lathe device --connect {}\n",
+             at.database, at.server.ToString(), at.server.ToString(), at.devices.ToString());
+}
+
+Status Serve(const UpOptions& options) {
+  ASSIGN_OR_RETURN(const Endpoint listen, ParseEndpoint(options.listen));
+  ASSIGN_OR_RETURN(const Endpoint device_listen, ParseEndpoint(options.device_listen));
+  const std::string database = AbsolutePath(DatabasePath(options.database));
+  ASSIGN_OR_RETURN(const Endpoint owner, OwnerEndpoint(database));
+  RETURN_IF_ERROR(CreateFolderOf(database));
+  CountInterrupts();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start(options, database));
+  ASSIGN_OR_RETURN(const Endpoint devices, farm->coordinator().gateway().Listen(device_listen));
+  ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server, FarmServer::Start(farm->coordinator(), {listen, owner}));
+  RETURN_IF_ERROR(farm->ResumeJobs());
+  SayReady({server->endpoints().front(), devices, database}, options.as_json);
+  while (NumInterrupts() == 0) std::this_thread::sleep_for(kLookEvery);
+  Log("stopping; jobs go on when this database is served again");
+  farm->coordinator().Drain();
+  server.reset();
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddUp(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<UpOptions>();
+  CLI::App* verb = app.add_subcommand("up", "Serve a database: coordinator, tracker and device gateway in one process");
+  verb->add_option("--db", options->database, "the database file; default: $LATHE_DB, else lathe/lathe.db in the user's data folder");
+  verb->add_option("--listen", options->listen, "for clients and workers: HOST:PORT (loopback; port 0: any free one) or unix:PATH")->capture_default_str();
+  verb->add_option("--device-listen", options->device_listen, "for devices: the same forms")->capture_default_str();
+  CLI::Option* local = verb->add_flag("--local-device", options->has_local_device, "with a worker and a device of this machine");
+  verb->add_option("--device", options->device_key, "the local device's key")->capture_default_str()->needs(local);
+  verb->add_option("--cpus", options->cpus, "the local device's CPUs, e.g. 0-3,6; default: all")->needs(local);
+  verb->add_option("--slots", options->slots, "builds at once of the local worker; default: one per CPU")->check(CLI::PositiveNumber)->needs(local);
+  verb->add_flag("--json", options->as_json, "one line on stdout once everything is up: the real addresses (docs/formats/cli_json.md)");
+  verb->callback([options, &exit_code] {
+    const Status status = Serve(*options);
+    exit_code = status.ok() ? kExitOk : ReportError(status);
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,118 @@
+// lathe worker: builds candidates for a server.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "cli/interrupts.h"
+#include "cli/report_error.h"
+#include "cli/verbs.h"
+#include "compiler/codegen/llvm/compile_module.h"
+#include "support/status_macros.h"
+#include "tuner/measure/child_program.h"
+#include "tuner/service/client.h"
+#include "tuner/worker/process_builder.h"
+#include "tuner/worker/worker.h"
+
+namespace lathe {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(50);
+constexpr auto kDrainLimit = std::chrono::seconds(60);
+constexpr int kMaxWorkersPerHost = 64;
+
+struct WorkerVerbOptions {
+  std::string connect, name;
+  int slots = 0;
+};
+
+void Log(const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); }
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  std::string text = name[0] != '\0' ? name : "worker";
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.')) c = '-';
+  }
+  return text.substr(0, 48);
+}
+
+// A worker's name and its folder. A lock on the folder keeps two workers of one host apart, and gives a restarted one its name again.
+struct Identity {
+  std::string name, folder;
+  int lock = -1;  // Held until the process ends.
+};
+
+std::optional<Identity> TryTake(const std::string& name) {
+  std::error_code error;
+  const std::string folder = std::filesystem::temp_directory_path(error).string() + "/lathe-worker-" + std::to_string(getuid()) + "-" + name;
+  std::filesystem::create_directories(folder, error);
+  const int lock = open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (lock < 0) return std::nullopt;
+  if (flock(lock, LOCK_EX | LOCK_NB) == 0) return Identity{name, folder, lock};
+  close(lock);
+  return std::nullopt;
+}
+
+StatusOr<Identity> TakeIdentity(const std::string& wanted) {
+  if (!wanted.empty()) {
+    if (auto identity = TryTake(wanted)) return *std::move(identity);
+    return Unavailable(fmt::format("start worker \"{}\": another one of this name runs here, or its folder cannot be written; choose another --name", wanted));
+  }
+  for (int number = 1; number <= kMaxWorkersPerHost; ++number) {
+    if (auto identity = TryTake(fmt::format("{}-w{}", HostName(), number))) return *std::move(identity);
+  }
+  return Unavailable(fmt::format("start worker: {} run here already, or the folder for temporary files cannot be written", kMaxWorkersPerHost));
+}
+
+bool IsName(const std::string& name) {
+  return name.size() <= 64 && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+}
+
+Status Work(const WorkerVerbOptions& options) {
+  ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(options.connect));
+  if (!IsName(options.name)) return InvalidArgument(fmt::format("--name \"{}\": at most 64 of a-z, 0-9, '.', '_' and '-' required", options.name));
+  const std::string builder = ProgramBeside("lathe-builder");
+  if (access(builder.c_str(), X_OK) != 0) return NotFound(fmt::format("start worker: no program {}; install lathe-builder beside this one", builder));
+  CountInterrupts();
+  ASSIGN_OR_RETURN(const Identity identity, TakeIdentity(options.name));
+  const std::unique_ptr<ServerConnection> connection = ConnectToServer(server);
+  const int slots = options.slots > 0 ? options.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Worker worker({.name = identity.name, .slots = slots, .codegen_version = kCodegenVersion,
+                 .builders = MakeProcessBuilders({.program = builder, .scratch_directory = identity.folder}), .log = Log},
+                connection->workers());
+  Log(fmt::format("worker \"{}\", {} slots, server {}", identity.name, slots, server.ToString()));
+  while (NumInterrupts() == 0) std::this_thread::sleep_for(kLookEvery);
+  Log("finishing what is being built; interrupt again to give it up");
+  std::atomic<bool> is_drained = false;
+  std::thread drain([&] {
+    worker.Drain(kDrainLimit);
+    is_drained = true;
+  });
+  while (!is_drained && NumInterrupts() < 2) std::this_thread::sleep_for(kLookEvery);
+  if (!is_drained) _exit(kExitInterrupted);  // The builders die with this process; the server hands their tasks to others.
+  drain.join();
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddWorker(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<WorkerVerbOptions>();
+  CLI::App* verb = app.add_subcommand("worker", "Build candidates for a server");
+  verb->add_option("--connect", options->connect, "the server: HOST:PORT (loopback) or unix:PATH")->required();
+  verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")->check(CLI::PositiveNumber);
+  verb->add_option("--name", options->name, "this worker's own name; default: host name and a number");
+  verb->callback([options, &exit_code] {
+    const Status status = Work(*options);
+    exit_code = status.ok() ? kExitOk : ReportError(status);
+  });
+}
+
+}  // namespace lathe

@@ -1,0 +1,105 @@
+// Verbs that write: through the owner's socket where it listens, else as owner; and db, whose files must survive.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/cli_testing.h"
+#include "tuner/database/records_json.h"
+#include "tuner/service/server.h"
+#include "tuner/service/store_core.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+class WriteVerbsTest : public DatabaseFileTest {
+ protected:
+  static std::string Contents(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+};
+
+TEST_F(WriteVerbsTest, CancelEndsAJob) {
+  Fill();
+  const VerbRun run = Verb({"cancel", "1", "--reason", "wrong model"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "lathe: job 1 is CANCELLED: wrong model\n");
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(Verb({"jobs"}).out, HasSubstr("CANCELLED"));
+}
+
+TEST_F(WriteVerbsTest, CancelGoesThroughTheOwner) {
+  Fill();
+  const auto store = *SqliteStore::Open(path, kNow);
+  StoreCore core(*store);
+  CoreApi api(core);
+  const auto server = *ServiceServer::Start({.listen = {{.unix_path = path + ".sock"}}}, api);
+  const VerbRun run = Verb({"cancel", "1"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(store->GetJob(job_id)->state, JobState::kCancelled);
+  // Every verb can name the server instead.
+  const VerbRun jobs = RunVerb({"jobs", "--server", "unix:" + path + ".sock"});
+  EXPECT_THAT(jobs.out, HasSubstr("CANCELLED")) << jobs.err;
+}
+
+TEST_F(WriteVerbsTest, SayThatNobodyAnswers) {
+  const VerbRun run = RunVerb({"jobs", "--server", "unix:" + path + ".sock"});
+  EXPECT_EQ(run.code, 4);
+  EXPECT_THAT(run.err, HasSubstr("nobody answers there; start one with `lathe up`"));
+  const VerbRun open = RunVerb({"jobs", "--server", "example.org:80"});
+  EXPECT_EQ(open.code, 2);
+  EXPECT_THAT(open.err, HasSubstr("is not a loopback address"));
+}
+
+TEST_F(WriteVerbsTest, DbExportsAndImportsOnce) {
+  Fill();
+  const std::string lines = folder / "records.jsonl", other = folder / "new/other.db";
+  const VerbRun written = RunVerb({"db", "export", lines, "--db", path});
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_EQ(written.err, "lathe: 1 workloads and 5 records written\n");
+  EXPECT_FALSE(std::filesystem::exists(lines + ".part"));
+  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err, "lathe: 1 workloads and 5 records read, 5 of them new\n");
+  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err, "lathe: 1 workloads and 5 records read, 0 of them new\n");
+  EXPECT_EQ(RunVerb({"db", "export", "--db", other}).out, Contents(lines));
+}
+
+TEST_F(WriteVerbsTest, DbImportGoesThroughTheOwnerInPieces) {
+  const std::string lines = folder / "records.jsonl";
+  {
+    const auto source = *SqliteStore::OpenInMemory(kNow);
+    std::vector<TuningRecord> records;
+    ASSERT_TRUE(source->PutWorkload(MakeWorkload(), kNow).ok());
+    for (int i = 0; i < 300; ++i) {
+      TuningRecord record{.result_key = Sha256(std::to_string(i)), .key = MakeKey(), .timings = MakeTimings(1000 + i)};
+      record.trace_json = "[" + std::string(10'000, ' ') + std::to_string(i) + "]";
+      record.trace_digest = Sha256(record.trace_json);
+      records.push_back(record);
+    }
+    ASSERT_TRUE(source->ImportRecords(records, kNow).ok());
+    std::ofstream out(lines);
+    ASSERT_TRUE(ExportRecords(*source, out).ok());
+  }
+  const auto store = *SqliteStore::Open(path, kNow);
+  StoreCore core(*store);
+  CoreApi api(core);
+  const auto server = *ServiceServer::Start({.listen = {{.unix_path = path + ".sock"}}}, api);
+  const VerbRun run = RunVerb({"db", "import", lines, "--db", path});
+  EXPECT_EQ(run.err, "lathe: 1 workloads and 300 records read, 300 of them new\n");
+  EXPECT_EQ(store->Stats()->records, 300);
+}
+
+TEST_F(WriteVerbsTest, DbImportNamesTheBadLine) {
+  const std::string lines = folder / "records.jsonl";
+  std::ofstream(lines) << "{\"kind\":\"header\",\"format\":\"lathe.records/1\"}\nrubbish\n";
+  const VerbRun run = RunVerb({"db", "import", lines, "--db", path});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("import " + lines));
+  EXPECT_THAT(run.err, HasSubstr("line 2"));
+  EXPECT_EQ(RunVerb({"db", "import", folder / "nothing", "--db", path}).code, 3);
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,198 @@
+// The server itself, and the smaller services.
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/tuner/service/service_testing.h"
+#include "tuner/database/records_json.h"
+#include "tuner/service/call_pool.h"
+
+namespace lathe {
+namespace {
+
+using testing::HasSubstr;
+
+class ServerTest : public ServiceTest {};
+
+TEST_F(ServerTest, SaysThatAPortIsInUse) {
+  const auto first = ServiceServer::Start({.listen = {{.host = "127.0.0.1"}}}, *api);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  const Endpoint taken = (*first)->endpoints().front();
+  EXPECT_NE(taken.port, 0);
+  const auto second = ServiceServer::Start({.listen = {taken}}, *api);
+  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.status().message(), HasSubstr(fmt::format("listen on {}: the address is in use", taken.ToString())));
+}
+
+TEST_F(ServerTest, LeavesALivingServersSocketAlone) {
+  const auto second = ServiceServer::Start({.listen = {address}}, *api);
+  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(second.status().message(), HasSubstr("is in use"));
+  EXPECT_TRUE(connection->tuning().ListJobs({}).ok());
+}
+
+TEST_F(ServerTest, TakesOverTheSocketFileOfADeadServer) {
+  const Endpoint stale{.unix_path = folder / "stale.sock"};
+  std::ofstream(stale.unix_path) << "";
+  unlink(stale.unix_path.c_str());
+  { ASSERT_TRUE(ServiceServer::Start({.listen = {stale}}, *api).ok()); }
+  const auto again = ServiceServer::Start({.listen = {stale}}, *api);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_TRUE(ConnectToServer(stale)->tuning().ListJobs({}).ok());
+}
+
+TEST_F(ServerTest, ListensOnSeveralAddresses) {
+  const auto both = ServiceServer::Start({.listen = {{.unix_path = folder / "other.sock"}, {.host = "127.0.0.1"}}}, *api);
+  ASSERT_TRUE(both.ok()) << both.status().ToString();
+  for (const Endpoint& endpoint : (*both)->endpoints()) {
+    EXPECT_TRUE(ConnectToServer(endpoint)->Connect(std::chrono::seconds(10)).ok()) << endpoint.ToString();
+  }
+}
+
+TEST_F(ServerTest, SaysThatNobodyAnswers) {
+  const auto nobody = ConnectToServer({.unix_path = folder / "nobody.sock"});
+  const Status status = nobody->tuning().ListJobs({}).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("nobody answers there; start one with `lathe up`"));
+}
+
+TEST_F(ServerTest, OffersWorkersOnlyWithACoordinator) {
+  const Endpoint other{.unix_path = folder / "other.sock"};
+  const auto server = ServiceServer::Start({.listen = {other}}, *api);
+  EXPECT_EQ(ConnectToServer(other)->workers().Synchronize({}).code(), StatusCode::kUnimplemented);
+}
+
+TEST_F(ServerTest, CarriesAWorkersStateAndArtifacts) {
+  v1::SynchronizeRequest request;
+  request.mutable_worker()->set_name("worker-1");
+  request.set_sequence(7);
+  request.set_wait_ns(1'000'000);
+  const auto answer = connection->workers().Synchronize(request);
+  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
+  EXPECT_EQ(answer->sequence(), 7u);
+  EXPECT_EQ(answer->desired(0).trial_id(), 42);
+  EXPECT_EQ(connection->workers().Synchronize({}).code(), StatusCode::kInvalidArgument);
+
+  std::string large(9 << 20, 'x');
+  large[large.size() / 2] = 'y';
+  for (const std::string& content : {std::string(), std::string("small"), large}) {
+    const Status status = connection->workers().StoreArtifact(Sha256(content), content);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(coordinator.artifacts[Sha256(content)], content);
+  }
+}
+
+TEST_F(ServerTest, RefusesAnArtifactOfAnotherDigest) {
+  const Status status = connection->workers().StoreArtifact(Sha256("one"), "two");
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_TRUE(coordinator.artifacts.empty());
+}
+
+TEST_F(ServerTest, AnswersBestAsHitStaleAndMiss) {
+  const TuningKey key = KeyFor(MakeWorkload().digest, "llvm -num-cores=4", "rpi4");
+  ASSERT_TRUE(store->PutWorkload(MakeWorkload(), kNow).ok());
+  TuningRecord record;
+  record.result_key = Sha256("result");
+  record.key = key;
+  record.trace_json = "[[],[]]";
+  record.trace_digest = Sha256(record.trace_json);
+  record.timings = MakeTimings(1500);
+  record.device = "rpi4-01";
+  ASSERT_TRUE(store->ImportRecords({&record, 1}, kNow).ok());
+
+  v1::QueryBestRequest request;
+  v1::BestQuery query;
+  query.set_digest(std::string(key.workload.raw()));
+  query.set_target(key.target);
+  query.set_device_key("rpi4");
+  *request.add_queries() = query;
+  query.set_policy_version(key.policy_version + 1);
+  *request.add_queries() = query;
+  query.set_text(kCopyFunc);
+  *request.add_queries() = query;
+  const auto response = connection->schedules().QueryBest(request);
+  ASSERT_TRUE(response.ok()) << response.status().ToString();
+  ASSERT_EQ(response->answers_size(), 3);
+  EXPECT_EQ(response->answers(0).lookup(), v1::LOOKUP_HIT);
+  EXPECT_EQ(response->answers(0).record().trace_json(), "[[],[]]");
+  EXPECT_EQ(response->answers(0).record().timings().median_ns(), 1500);
+  EXPECT_EQ(response->answers(1).lookup(), v1::LOOKUP_STALE);
+  EXPECT_NE(response->answers(1).explanation(), "");
+  EXPECT_EQ(response->answers(2).lookup(), v1::LOOKUP_MISS);
+  EXPECT_EQ(response->answers(2).key().workload().size(), 32u);
+  EXPECT_FALSE(response->answers(2).has_record());
+
+  v1::ListBestRequest list;
+  list.set_workload(query.digest());
+  EXPECT_EQ(connection->schedules().ListBest(list).code(), StatusCode::kInvalidArgument);
+  list.set_workload(std::string(key.workload.raw()));
+  EXPECT_EQ(connection->schedules().ListBest(list)->records_size(), 1);
+}
+
+TEST_F(ServerTest, FindsAWorkloadByThePrefixOfItsHash) {
+  ASSERT_TRUE(store->PutWorkload(MakeWorkload(), kNow).ok());
+  v1::FindWorkloadRequest request;
+  request.set_hex_prefix(MakeWorkload().digest.ToHex().substr(0, 10));
+  const auto found = connection->schedules().FindWorkload(request);
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(found->workload().text(), "text 0");
+  request.set_hex_prefix("00000000");
+  EXPECT_EQ(connection->schedules().FindWorkload(request).code(), StatusCode::kNotFound);
+  request.set_hex_prefix("12");
+  EXPECT_EQ(connection->schedules().FindWorkload(request).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ServerTest, ImportsRecordsOnce) {
+  const auto other = SqliteStore::OpenInMemory(kNow);
+  Scene scene(**other);
+  scene.Measure(1, 5000);
+  std::ostringstream lines;
+  ASSERT_TRUE(ExportRecords(**other, lines).ok());
+  v1::ImportRecordsRequest request;
+  request.set_lines(lines.str());
+  EXPECT_EQ(connection->schedules().ImportRecords(request)->new_records(), 1);
+  EXPECT_EQ(connection->schedules().ImportRecords(request)->new_records(), 0);
+  request.set_lines("rubbish");
+  EXPECT_EQ(connection->schedules().ImportRecords(request).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ServerTest, ShowsDevicesWithTheirLeases) {
+  Scene scene(*store);
+  scene.Lease();
+  ASSERT_TRUE(store->RegisterDevice({"h100-01", "h100", "{\"arch\":\"x86_64\"}", 0}, kNow).ok());
+  const auto all = connection->farm().ListDevices({});
+  ASSERT_TRUE(all.ok()) << all.status().ToString();
+  ASSERT_EQ(all->devices_size(), 2);
+  EXPECT_EQ(all->devices(0).name(), "h100-01");
+  EXPECT_EQ(all->devices(0).lease_holder(), "");
+  EXPECT_EQ(all->devices(1).lease_holder(), "job");
+  EXPECT_EQ(all->devices(1).state(), v1::DEVICE_STATE_ONLINE);
+  clock.unix_ns = kNow + 20 * kSecond;
+  EXPECT_EQ(connection->farm().ListDevices({})->devices(1).state(), v1::DEVICE_STATE_SUSPECT);
+  clock.unix_ns = kNow + 40 * kSecond;
+  EXPECT_EQ(connection->farm().ListDevices({})->devices(1).state(), v1::DEVICE_STATE_LOST);
+  v1::ListDevicesRequest some;
+  some.set_key("h100");
+  EXPECT_EQ(connection->farm().ListDevices(some)->devices_size(), 1);
+  v1::GetDeviceRequest one;
+  one.set_name("rpi5");
+  const Status status = connection->farm().GetDevice(one).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("known devices: \"h100-01\", \"rpi4-01\""));
+}
+
+TEST(CallPool, RunsAllThatItWasGiven) {
+  std::atomic<int> done = 0;
+  {
+    CallPool pool(4);
+    for (int i = 0; i < 1000; ++i) pool.Run([&] { ++done; });
+  }
+  EXPECT_EQ(done, 1000);
+}
+
+}  // namespace
+}  // namespace lathe

@@ -1,0 +1,218 @@
+#include "tuner/service/client.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <thread>
+
+#include "proto/lathe/v1/farm.grpc.pb.h"
+#include "proto/lathe/v1/schedule.grpc.pb.h"
+#include "proto/lathe/v1/tuning.grpc.pb.h"
+#include "proto/lathe/v1/worker.grpc.pb.h"
+#include "support/status_macros.h"
+#include "tuner/service/grpc_channel.h"
+#include "tuner/service/grpc_status.h"
+
+namespace lathe {
+namespace {
+
+constexpr size_t kArtifactChunk = 256 << 10;
+constexpr auto kResumeInterval = std::chrono::milliseconds(200);
+
+auto DeadlineAfter(Duration duration) {
+  return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(duration);
+}
+
+// What all calls need.
+class Caller {
+ public:
+  Caller(std::string address, ServerConnectionOptions options) : address_(std::move(address)), options_(options) {}
+
+  template <typename Stub, typename Request, typename Response>
+  StatusOr<Response> Call(const char* what, Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                          const Request& request, Duration longer = {}) {
+    RETURN_IF_ERROR(CheckSize(what, request.ByteSizeLong()));
+    grpc::ClientContext context;
+    context.set_deadline(DeadlineAfter(options_.deadline + longer));
+    Response response;
+    RETURN_IF_ERROR(FromGrpcStatus((stub.*method)(&context, request, &response), Describe(what)));
+    return response;
+  }
+  std::string Describe(const char* what) const { return fmt::format("{} at {}", what, address_); }
+  const ServerConnectionOptions& options() const { return options_; }
+
+ private:
+  Status CheckSize(const char* what, size_t bytes) const {
+    if (bytes <= static_cast<size_t>(kMaxMessageBytes)) return OkStatus();
+    return ResourceExhausted(fmt::format("{}: the request has {:.1f} MiB, a message at most {}; ask in smaller parts", Describe(what),
+                                         static_cast<double>(bytes) / (1 << 20), kMaxMessageBytes >> 20));
+  }
+
+  const std::string address_;
+  const ServerConnectionOptions options_;
+};
+
+class TuningClient : public TuningApi {
+ public:
+  TuningClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
+
+  StatusOr<v1::SubmitJobResponse> SubmitJob(const v1::SubmitJobRequest& request) override {
+    return caller_.Call("submit job", stub_, &Stub::SubmitJob, request);
+  }
+  StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request) override {
+    return caller_.Call("get job", stub_, &Stub::GetJob, request);
+  }
+  StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) override {
+    return caller_.Call("list jobs", stub_, &Stub::ListJobs, request);
+  }
+  StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) override {
+    return caller_.Call("cancel job", stub_, &Stub::CancelJob, request);
+  }
+  StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override {
+    return caller_.Call("list trials", stub_, &Stub::ListTrials, request);
+  }
+
+  // A lost connection, or a server that ends old ones, is followed by another stream from the last cursor.
+  Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) override {
+    v1::WatchJobRequest next = request;
+    TimePoint give_up = SystemClock().Now() + caller_.options().patience;
+    while (true) {
+      bool is_over = false;
+      const Status status = WatchOnce(next, [&](const v1::WatchJobResponse& update) {
+        give_up = SystemClock().Now() + caller_.options().patience;
+        next.set_after_cursor(update.cursor());
+        is_over = !consume(update);
+        return !is_over;
+      });
+      if (is_over || status.code() != StatusCode::kUnavailable || SystemClock().Now() >= give_up) return status;
+      std::this_thread::sleep_for(kResumeInterval);
+    }
+  }
+
+ private:
+  using Stub = v1::TuningService::Stub;
+
+  Status WatchOnce(const v1::WatchJobRequest& request, const UpdateConsumer& consume) {
+    grpc::ClientContext context;
+    context.set_deadline(DeadlineAfter(std::chrono::hours(24)));
+    const auto reader = stub_.WatchJob(&context, request);
+    v1::WatchJobResponse update;
+    while (reader->Read(&update)) {
+      if (consume(update)) continue;
+      context.TryCancel();
+      while (reader->Read(&update)) {
+      }
+      reader->Finish();
+      return OkStatus();
+    }
+    return FromGrpcStatus(reader->Finish(), caller_.Describe("watch job"));
+  }
+
+  Caller& caller_;
+  Stub stub_;
+};
+
+class ScheduleClient : public ScheduleApi {
+ public:
+  ScheduleClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
+
+  StatusOr<v1::QueryBestResponse> QueryBest(const v1::QueryBestRequest& request) override {
+    return caller_.Call("query best", stub_, &Stub::QueryBest, request);
+  }
+  StatusOr<v1::ListBestResponse> ListBest(const v1::ListBestRequest& request) override {
+    return caller_.Call("list best", stub_, &Stub::ListBest, request);
+  }
+  StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) override {
+    return caller_.Call("find workload", stub_, &Stub::FindWorkload, request);
+  }
+  StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) override {
+    return caller_.Call("import records", stub_, &Stub::ImportRecords, request);
+  }
+
+ private:
+  using Stub = v1::ScheduleService::Stub;
+  Caller& caller_;
+  Stub stub_;
+};
+
+class FarmClient : public FarmApi {
+ public:
+  FarmClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
+
+  StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override {
+    return caller_.Call("list devices", stub_, &Stub::ListDevices, request);
+  }
+  StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) override {
+    return caller_.Call("get device", stub_, &Stub::GetDevice, request);
+  }
+
+ private:
+  using Stub = v1::FarmService::Stub;
+  Caller& caller_;
+  Stub stub_;
+};
+
+class WorkerClient : public WorkerChannel {
+ public:
+  WorkerClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
+
+  StatusOr<v1::SynchronizeResponse> Synchronize(const v1::SynchronizeRequest& request) override {
+    return caller_.Call("synchronize", stub_, &Stub::Synchronize, request, Duration(request.wait_ns()));
+  }
+
+  Status StoreArtifact(const Digest& digest, const std::string& content) override {
+    grpc::ClientContext context;
+    context.set_deadline(DeadlineAfter(caller_.options().deadline));
+    v1::StoreArtifactResponse response;
+    const auto writer = stub_.StoreArtifact(&context, &response);
+    v1::StoreArtifactChunk chunk;
+    chunk.set_digest(std::string(digest.raw()));
+    chunk.set_size(static_cast<int64_t>(content.size()));
+    size_t sent = 0;
+    do {  // At least one message, also for no content.
+      chunk.set_data(content.substr(sent, kArtifactChunk));
+      if (!writer->Write(chunk)) break;  // Finish says why.
+      sent += chunk.data().size();
+      chunk.Clear();
+    } while (sent < content.size());
+    writer->WritesDone();
+    return FromGrpcStatus(writer->Finish(), caller_.Describe("store artifact"));
+  }
+
+ private:
+  using Stub = v1::WorkerService::Stub;
+  Caller& caller_;
+  Stub stub_;
+};
+
+class GrpcConnection : public ServerConnection {
+ public:
+  GrpcConnection(const Endpoint& server, ServerConnectionOptions options)
+      : caller_(server.ToString(), options), channel_(MakeChannel(server.ToString())), tuning_(caller_, channel_),
+        schedules_(caller_, channel_), farm_(caller_, channel_), workers_(caller_, channel_) {}
+  TuningApi& tuning() override { return tuning_; }
+  ScheduleApi& schedules() override { return schedules_; }
+  FarmApi& farm() override { return farm_; }
+  WorkerChannel& workers() override { return workers_; }
+
+  Status Connect(Duration limit) override {
+    if (channel_->WaitForConnected(DeadlineAfter(limit))) return OkStatus();
+    return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`", caller_.Describe("connect")));
+  }
+
+ private:
+  Caller caller_;
+  std::shared_ptr<grpc::Channel> channel_;
+  TuningClient tuning_;
+  ScheduleClient schedules_;
+  FarmClient farm_;
+  WorkerClient workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<ServerConnection> ConnectToServer(const Endpoint& server, ServerConnectionOptions options) {
+  return std::make_unique<GrpcConnection>(server, options);
+}
+
+}  // namespace lathe

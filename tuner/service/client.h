@@ -1,0 +1,34 @@
+// A connection to a server. No gRPC type here: whoever includes this compiles fast.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rpc/endpoint.h"
+#include "support/clock.h"
+#include "tuner/service/api.h"
+#include "tuner/worker/worker_channel.h"
+
+namespace lathe {
+
+struct ServerConnectionOptions {
+  Duration deadline = std::chrono::seconds(30);   // Of each call; a worker's waiting comes on top.
+  Duration patience = std::chrono::seconds(60);   // So long WatchJob tries to resume after the connection was lost.
+};
+
+// Thread-safe. Every call has a deadline; kUnavailable says that nobody answers, kDeadlineExceeded that somebody was too slow.
+class ServerConnection {
+ public:
+  virtual ~ServerConnection() = default;
+  virtual TuningApi& tuning() = 0;
+  virtual ScheduleApi& schedules() = 0;
+  virtual FarmApi& farm() = 0;
+  virtual WorkerChannel& workers() = 0;
+  // Waits until the server has answered, at most `limit`.
+  virtual Status Connect(Duration limit) = 0;
+};
+
+// Connects when first used.
+std::unique_ptr<ServerConnection> ConnectToServer(const Endpoint& server, ServerConnectionOptions options = {});
+
+}  // namespace lathe

@@ -1,0 +1,51 @@
+// Answers the calls of lathe.v1 from a TuningCore: decode, ask, encode. Used by the gRPC shells and, without a server, by the command line.
+#pragma once
+
+#include "support/clock.h"
+#include "tuner/service/api.h"
+#include "tuner/service/tuning_core.h"
+
+namespace lathe {
+
+class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
+ public:
+  // `poll` is how long WatchJob waits before it looks for news again.
+  explicit CoreApi(TuningCore& core, Duration poll = std::chrono::milliseconds(100), Clock& clock = SystemClock())
+      : core_(core), poll_(poll), clock_(clock) {}
+
+  StatusOr<v1::SubmitJobResponse> SubmitJob(const v1::SubmitJobRequest& request) override;
+  StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request) override;
+  StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) override;
+  StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) override;
+  StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override;
+  Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) override;
+
+  StatusOr<v1::QueryBestResponse> QueryBest(const v1::QueryBestRequest& request) override;
+  StatusOr<v1::ListBestResponse> ListBest(const v1::ListBestRequest& request) override;
+  StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) override;
+  StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) override;
+
+  StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override;
+  StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) override;
+
+  // What WatchJob would hand over next, without waiting for it.
+  struct Updates {
+    v1::WatchJobResponse response;
+    bool has_news = false;
+    bool is_last = false;  // The job has ended, and this holds its last event.
+  };
+  StatusOr<Updates> NextUpdates(const v1::WatchJobRequest& request, bool is_first);
+  Duration poll() const { return poll_; }
+
+ private:
+  StatusOr<v1::Job> DescribeJob(const JobRow& row);
+  // What takes longer to find out: untuned times and operation counts.
+  Status AddReport(v1::Job& job);
+  StatusOr<v1::Task> DescribeTask(const TaskRow& row);
+
+  TuningCore& core_;
+  const Duration poll_;
+  Clock& clock_;
+};
+
+}  // namespace lathe

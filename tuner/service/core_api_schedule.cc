@@ -1,0 +1,92 @@
+// CoreApi's ScheduleApi.
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "support/status_macros.h"
+#include "tuner/database/records_json.h"
+#include "tuner/service/core_api.h"
+#include "tuner/service/request_fields.h"
+#include "tuner/service/row_messages.h"
+
+namespace lathe {
+namespace {
+
+constexpr int kMaxQueries = 1000;
+
+StatusOr<Digest> ReadWorkloadOf(const v1::BestQuery& query, const std::string& place) {
+  if (query.workload_case() != v1::BestQuery::kText) return ReadDigest(place + ".digest", query.digest());
+  ASSIGN_OR_RETURN(const Workload workload, ReadWorkload(place + ".text", query.text()));
+  return workload.digest;
+}
+
+StatusOr<TuningKey> ReadKey(const v1::BestQuery& query, int index) {
+  const std::string place = fmt::format("queries[{}]", index);
+  ASSIGN_OR_RETURN(const Digest workload, ReadWorkloadOf(query, place));
+  ASSIGN_OR_RETURN(std::string target, ReadName(place + ".target", query.target(), 4096));
+  ASSIGN_OR_RETURN(std::string device_key, ReadName(place + ".device_key", query.device_key(), 64));
+  ASSIGN_OR_RETURN(const int64_t policy_version, ReadCount(place + ".policy_version", query.policy_version()));
+  TuningKey key = KeyFor(workload, std::move(target), std::move(device_key));
+  if (policy_version > 0) key.policy_version = policy_version;
+  if (!query.cache_regime().empty()) key.cache_regime = query.cache_regime();
+  if (!query.codegen_version().empty()) {
+    ASSIGN_OR_RETURN(key.codegen_version, CodegenVersion::Parse(query.codegen_version()));
+  }
+  return key;
+}
+
+}  // namespace
+
+StatusOr<v1::QueryBestResponse> CoreApi::QueryBest(const v1::QueryBestRequest& request) {
+  if (request.queries().empty() || request.queries_size() > kMaxQueries) {
+    return InvalidArgument(fmt::format("queries: {} given, 1 to {} required", request.queries_size(), kMaxQueries));
+  }
+  std::vector<TuningKey> keys;
+  for (int i = 0; i < request.queries_size(); ++i) {
+    ASSIGN_OR_RETURN(TuningKey key, ReadKey(request.queries(i), i));
+    keys.push_back(std::move(key));
+  }
+  ASSIGN_OR_RETURN(const std::vector<BestAnswer> answers, core_.store().QueryBest(keys));
+  v1::QueryBestResponse response;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    v1::BestAnswer& answer = *response.add_answers();
+    answer.set_lookup(ToMessage(answers[i].lookup));
+    *answer.mutable_key() = ToMessage(keys[i]);
+    if (answers[i].record.has_value()) *answer.mutable_record() = ToMessage(*answers[i].record);
+    answer.set_explanation(answers[i].explanation);
+  }
+  return response;
+}
+
+StatusOr<v1::ListBestResponse> CoreApi::ListBest(const v1::ListBestRequest& request) {
+  ASSIGN_OR_RETURN(const Digest workload, ReadDigest("workload", request.workload()));
+  ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, core_.store().ListBest(workload));
+  v1::ListBestResponse response;
+  for (const TuningRecord& record : records) *response.add_records() = ToMessage(record);
+  return response;
+}
+
+StatusOr<v1::FindWorkloadResponse> CoreApi::FindWorkload(const v1::FindWorkloadRequest& request) {
+  ASSIGN_OR_RETURN(const std::vector<Digest> found, core_.store().FindWorkloads(request.hex_prefix()));
+  if (found.empty()) return NotFound(fmt::format("workload {}: none with that hash", request.hex_prefix()));
+  if (found.size() > 1) {
+    return InvalidArgument(fmt::format("workload {}: {} begin so, {} and {} among them; give more digits", request.hex_prefix(), found.size(),
+                                       found[0].ToHex(), found[1].ToHex()));
+  }
+  ASSIGN_OR_RETURN(const Workload workload, core_.store().GetWorkload(found.front()));
+  v1::FindWorkloadResponse response;
+  *response.mutable_workload() = ToMessage(workload);
+  return response;
+}
+
+StatusOr<v1::ImportRecordsResponse> CoreApi::ImportRecords(const v1::ImportRecordsRequest& request) {
+  std::istringstream lines(request.lines());
+  ASSIGN_OR_RETURN(const TransferCounts counts, lathe::ImportRecords(core_.store(), lines, clock_.UnixNanos()));
+  v1::ImportRecordsResponse response;
+  response.set_workloads(counts.workloads);
+  response.set_records(counts.records);
+  response.set_new_records(counts.new_records);
+  return response;
+}
+
+}  // namespace lathe

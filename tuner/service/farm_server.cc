@@ -1,0 +1,18 @@
+#include "tuner/service/farm_server.h"
+
+#include "support/status_macros.h"
+
+namespace lathe {
+
+StatusOr<std::unique_ptr<FarmServer>> FarmServer::Start(Coordinator& coordinator, std::vector<Endpoint> listen) {
+  std::unique_ptr<FarmServer> farm(new FarmServer(coordinator));
+  ASSIGN_OR_RETURN(farm->server_, ServiceServer::Start({.listen = std::move(listen), .workers = &farm->core_}, farm->api_));
+  return farm;
+}
+
+FarmServer::~FarmServer() {
+  core_.SendWorkersAway();
+  server_.reset();  // Before what it answers from.
+}
+
+}  // namespace lathe

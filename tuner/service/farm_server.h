@@ -1,0 +1,28 @@
+// A coordinator made reachable: all services of lathe.v1 in front of it. Used by `lathe up`, and by an embedded farm so that a second
+// process can attach to the owner of the database.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tuner/service/coordinator_core.h"
+#include "tuner/service/server.h"
+
+namespace lathe {
+
+class FarmServer {
+ public:
+  // `coordinator` must outlive the server. Unavailable if a place is taken.
+  static StatusOr<std::unique_ptr<FarmServer>> Start(Coordinator& coordinator, std::vector<Endpoint> listen);
+  // Sends workers away, cuts watchers after a second.
+  ~FarmServer();
+  const std::vector<Endpoint>& endpoints() const { return server_->endpoints(); }
+
+ private:
+  explicit FarmServer(Coordinator& coordinator) : core_(coordinator), api_(core_) {}
+  CoordinatorCore core_;
+  CoreApi api_;
+  std::unique_ptr<ServiceServer> server_;
+};
+
+}  // namespace lathe

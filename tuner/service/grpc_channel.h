@@ -1,0 +1,22 @@
+// Settings that both ends of a connection share. For the gRPC shells only.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace grpc {
+class Channel;
+}
+
+namespace lathe {
+
+inline constexpr auto kKeepaliveInterval = std::chrono::seconds(20);  // Both ends ping; a server accepts pings twice as often.
+inline constexpr auto kKeepaliveTimeout = std::chrono::seconds(10);
+
+// gRPC's own log lines go nowhere: whatever matters comes back as a status. GRPC_VERBOSITY brings them back.
+void QuietGrpc();
+// `address` in the form of Endpoint::ToString. Connects when first used.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+
+}  // namespace lathe

@@ -1,0 +1,33 @@
+#include "tuner/service/grpc_status.h"
+
+#include <fmt/format.h>
+
+namespace lathe {
+namespace {
+
+constexpr size_t kLongestMessage = 4096;
+
+}  // namespace
+
+grpc::Status ToGrpcStatus(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.code()), status.message().substr(0, kLongestMessage)};
+}
+
+Status FromGrpcStatus(const grpc::Status& status, const std::string& call) {
+  if (status.ok()) return OkStatus();
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    return DeadlineExceeded(fmt::format("{}: no answer in time; is the server overloaded or stopped?", call));
+  }
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_message().find("connect") != std::string::npos) {
+    return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`", call));
+  }
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    return Unimplemented(fmt::format("{}: this server does not know the call; upgrade it", call));
+  }
+  const int code = status.error_code() >= 0 && status.error_code() <= static_cast<int>(StatusCode::kDataLoss)
+                       ? status.error_code() : static_cast<int>(StatusCode::kUnknown);
+  return Status(static_cast<StatusCode>(code), status.error_message().empty() ? call + ": failed without a word" : status.error_message());
+}
+
+}  // namespace lathe

@@ -1,0 +1,153 @@
+#include "tuner/service/row_messages.h"
+
+#include "tracker/device_registry.h"
+
+namespace lathe {
+namespace {
+
+v1::DeviceState StateAfterSilence(Duration silence) {
+  if (silence < kSuspectAfter) return v1::DEVICE_STATE_ONLINE;
+  return silence < kLostAfter ? v1::DEVICE_STATE_SUSPECT : v1::DEVICE_STATE_LOST;
+}
+
+}  // namespace
+
+v1::TuningKey ToMessage(const TuningKey& key) {
+  v1::TuningKey message;
+  message.set_workload(std::string(key.workload.raw()));
+  message.set_target(key.target);
+  message.set_device_key(key.device_class);
+  message.set_cache_regime(key.cache_regime);
+  message.set_codegen_version(key.codegen_version.ToString());
+  message.set_policy_version(key.policy_version);
+  return message;
+}
+
+v1::Workload ToMessage(const Workload& workload) {
+  v1::Workload message;
+  message.set_digest(std::string(workload.digest.raw()));
+  message.set_name(workload.name);
+  message.set_text(workload.text);
+  return message;
+}
+
+v1::Record ToMessage(const TuningRecord& record) {
+  v1::Record message;
+  message.set_id(record.id);
+  message.set_result_key(std::string(record.result_key.raw()));
+  *message.mutable_key() = ToMessage(record.key);
+  message.set_trace_digest(std::string(record.trace_digest.raw()));
+  message.set_trace_json(record.trace_json);
+  message.set_status(std::string(TrialStateName(record.status)));
+  if (record.timings.has_value()) {
+    v1::RecordTimings& timings = *message.mutable_timings();
+    timings.set_median_ns(record.timings->median_ns);
+    timings.set_min_ns(record.timings->min_ns);
+    timings.set_p90_ns(record.timings->p90_ns);
+    timings.set_mad_ns(record.timings->mad_ns);
+    timings.set_ci_low_ns(record.timings->ci_low_ns);
+    timings.set_ci_high_ns(record.timings->ci_high_ns);
+    timings.set_runs(record.timings->runs);
+  }
+  message.set_device(record.device);
+  message.set_environment(record.environment);
+  message.set_error(record.error);
+  message.set_committed_unix_ns(record.committed_unix_ns);
+  return message;
+}
+
+v1::Lookup ToMessage(Lookup lookup) {
+  switch (lookup) {
+    case Lookup::kHit: return v1::LOOKUP_HIT;
+    case Lookup::kStale: return v1::LOOKUP_STALE;
+    case Lookup::kMiss: return v1::LOOKUP_MISS;
+  }
+  return v1::LOOKUP_UNSPECIFIED;
+}
+
+v1::JobState ToMessage(JobState state) {
+  switch (state) {
+    case JobState::kQueued: return v1::JOB_STATE_QUEUED;
+    case JobState::kRunning: return v1::JOB_STATE_RUNNING;
+    case JobState::kDone: return v1::JOB_STATE_DONE;
+    case JobState::kFailed: return v1::JOB_STATE_FAILED;
+    case JobState::kCancelled: return v1::JOB_STATE_CANCELLED;
+  }
+  return v1::JOB_STATE_UNSPECIFIED;
+}
+
+v1::Job ToMessage(const JobRow& job) {
+  v1::Job message;
+  message.set_id(job.id);
+  message.set_request_id(job.request_id);
+  message.set_name(job.name);
+  message.set_state(ToMessage(job.state));
+  message.set_detail(job.detail);
+  message.set_created_unix_ns(job.created_unix_ns);
+  message.set_updated_unix_ns(job.updated_unix_ns);
+  return message;
+}
+
+v1::Task ToMessage(const TaskRow& task, const TaskCounts& counts) {
+  v1::Task message;
+  message.set_id(task.id);
+  message.set_name(task.name);
+  *message.mutable_key() = ToMessage(task.key);
+  message.set_weight(task.weight);
+  message.set_trial_budget(task.trial_budget);
+  message.set_state(ToMessage(task.state));
+  message.set_trials_done(counts.trials_done);
+  message.set_trials_open(counts.trials_open);
+  for (const TrialState state : AllTrialStates()) {
+    const int64_t trials = counts.by_state[static_cast<size_t>(state)];
+    if (trials == 0) continue;
+    v1::StateCount& count = *message.add_counts();
+    count.set_state(std::string(TrialStateName(state)));
+    count.set_trials(trials);
+  }
+  return message;
+}
+
+v1::Trial ToMessage(const TrialRow& trial, bool with_trace) {
+  v1::Trial message;
+  message.set_id(trial.id);
+  message.set_task_id(trial.task_id);
+  message.set_trace_digest(std::string(trial.trace_digest.raw()));
+  if (with_trace) message.set_trace_json(trial.trace_json);
+  message.set_state(std::string(TrialStateName(trial.state)));
+  message.set_attempt(trial.attempt);
+  message.set_infra_failures(trial.infra_failures);
+  message.set_worker(trial.worker);
+  message.set_error(trial.error);
+  message.set_updated_unix_ns(trial.updated_unix_ns);
+  return message;
+}
+
+v1::JobEvent ToMessage(const EventRow& event) {
+  v1::JobEvent message;
+  message.set_cursor(event.cursor);
+  message.set_at_unix_ns(event.at_unix_ns);
+  message.set_kind(event.kind);
+  message.set_subject_id(event.subject_id);
+  message.set_detail(event.detail);
+  return message;
+}
+
+v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns) {
+  v1::Device message;
+  message.set_name(device.name);
+  message.set_key(device.device_class);
+  message.set_state(StateAfterSilence(Duration(now_unix_ns - device.last_seen_unix_ns)));
+  message.set_epoch(device.epoch);
+  message.set_facts(device.facts);
+  message.set_registered_unix_ns(device.registered_unix_ns);
+  message.set_last_seen_unix_ns(device.last_seen_unix_ns);
+  for (const LeaseRow& lease : granted) {
+    if (lease.device_id != device.id) continue;
+    message.set_lease_holder(lease.holder);
+    message.set_lease_expires_unix_ns(lease.expires_unix_ns);
+  }
+  return message;
+}
+
+}  // namespace lathe

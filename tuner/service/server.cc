@@ -1,0 +1,104 @@
+#include "tuner/service/server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <mutex>
+
+#include "tuner/service/farm_service.h"
+#include "tuner/service/grpc_channel.h"
+#include "tuner/service/schedule_service.h"
+#include "tuner/service/tuning_service.h"
+#include "tuner/service/unix_socket.h"
+#include "tuner/service/worker_service.h"
+
+namespace lathe {
+namespace {
+
+constexpr size_t kCallThreads = 8;
+constexpr auto kMaxConnectionAge = std::chrono::hours(1);
+
+Status Taken(const Endpoint& endpoint) {
+  return Unavailable(fmt::format("listen on {}: the address is in use or not allowed; stop who listens there or choose another with --listen",
+                                 endpoint.ToString()));
+}
+
+void SetArguments(grpc::ServerBuilder& builder) {
+  const auto milliseconds = [](auto duration) { return static_cast<int>(std::chrono::milliseconds(duration).count()); };
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // Else a port that is taken is bound without an error.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(kKeepaliveInterval));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(kKeepaliveTimeout));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, milliseconds(kKeepaliveInterval / 2));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, milliseconds(kMaxConnectionAge));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, milliseconds(kMaxConnectionAge));
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+}
+
+void EnableHealthAndReflection() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+}
+
+}  // namespace
+
+struct ServiceServer::Shell {
+  Shell(CoreApi& api, WorkerHost* host)
+      : tuning(api, calls), schedules(api, calls), farm(api, calls),
+        workers(host == nullptr ? nullptr : std::make_unique<WorkerService>(*host, calls)) {}
+  CallPool calls{kCallThreads};
+  TuningService tuning;
+  ScheduleService schedules;
+  FarmService farm;
+  std::unique_ptr<WorkerService> workers;
+  std::unique_ptr<grpc::Server> server;
+};
+
+ServiceServer::ServiceServer() = default;
+
+StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptions options, CoreApi& api) {
+  QuietGrpc();
+  EnableHealthAndReflection();
+  std::unique_ptr<ServiceServer> result(new ServiceServer);
+  result->shell_ = std::make_unique<Shell>(api, options.workers);
+  Shell& shell = *result->shell_;
+  grpc::ServerBuilder builder;
+  SetArguments(builder);
+  std::vector<int> ports(options.listen.size(), 0);
+  for (size_t i = 0; i < options.listen.size(); ++i) {
+    const std::string& path = options.listen[i].unix_path;
+    if (!path.empty() && SomebodyListens(path)) return Taken(options.listen[i]);  // gRPC would remove the socket of a living server.
+    builder.AddListeningPort(options.listen[i].ToString(), grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  builder.RegisterService(&shell.tuning);
+  builder.RegisterService(&shell.schedules);
+  builder.RegisterService(&shell.farm);
+  if (shell.workers != nullptr) builder.RegisterService(shell.workers.get());
+  shell.server = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (ports[i] <= 0) return Taken(options.listen[i]);
+    Endpoint& endpoint = result->endpoints_.emplace_back(options.listen[i]);
+    if (endpoint.unix_path.empty()) endpoint.port = static_cast<uint16_t>(ports[i]);
+  }
+  if (shell.server == nullptr) return InternalError("start server: gRPC gave no reason");
+  shell.server->GetHealthCheckService()->SetServingStatus(true);
+  return result;
+}
+
+void ServiceServer::Stop(Duration grace) {
+  if (shell_ == nullptr || shell_->server == nullptr) return;
+  shell_->server->GetHealthCheckService()->SetServingStatus(false);
+  shell_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(grace));
+  shell_->server->Wait();
+  shell_.reset();
+}
+
+ServiceServer::~ServiceServer() { Stop(std::chrono::seconds(1)); }
+
+}  // namespace lathe

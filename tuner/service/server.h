@@ -1,0 +1,42 @@
+// The server's gRPC end: all services of lathe.v1, standard health and reflection, on loopback or Unix sockets only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rpc/endpoint.h"
+#include "support/clock.h"
+#include "support/status.h"
+#include "tuner/service/core_api.h"
+#include "tuner/service/worker_host.h"
+
+namespace lathe {
+
+struct ServiceServerOptions {
+  std::vector<Endpoint> listen;   // At least one. Port 0: any free one.
+  WorkerHost* workers = nullptr;  // Without one, WorkerService is not offered.
+};
+
+class ServiceServer {
+ public:
+  // `api` and the workers' host must outlive the server. Unavailable if a place is taken.
+  static StatusOr<std::unique_ptr<ServiceServer>> Start(ServiceServerOptions options, CoreApi& api);
+  // Stop, with a second of grace.
+  ~ServiceServer();
+  ServiceServer(const ServiceServer&) = delete;
+
+  // Where clients can dial: real ports.
+  const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+  // Health says NOT_SERVING; calls under way get `grace` to end; watchers are cut then. It waits for the
+  // workers' host to answer what it was asked. Once only.
+  void Stop(Duration grace);
+
+ private:
+  struct Shell;
+  ServiceServer();
+  std::vector<Endpoint> endpoints_;
+  std::unique_ptr<Shell> shell_;
+};
+
+}  // namespace lathe

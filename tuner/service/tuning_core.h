@@ -1,0 +1,22 @@
+// What the services need of whoever runs the farm. Reads go to the Store; only what must reach a coordinator is a method.
+#pragma once
+
+#include <string>
+
+#include "tuner/database/store.h"
+#include "tuner/job/job_spec.h"
+
+namespace lathe {
+
+// Thread-safe.
+class TuningCore {
+ public:
+  virtual ~TuningCore() = default;
+  virtual class Store& store() = 0;
+  // The request's targets are canonical, its workloads distinct. Idempotent by request id; kAlreadyExists if that id was used for
+  // another job.
+  virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;
+  virtual StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) = 0;
+};
+
+}  // namespace lathe

@@ -1,0 +1,32 @@
+// TuningService on the wire. For the gRPC shells only.
+#pragma once
+
+#include "proto/lathe/v1/tuning.grpc.pb.h"
+#include "tuner/service/call_pool.h"
+#include "tuner/service/core_api.h"
+
+namespace lathe {
+
+class TuningService : public v1::TuningService::CallbackService {
+ public:
+  TuningService(CoreApi& api, CallPool& pool) : api_(api), pool_(pool) {}
+
+  grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context, const v1::SubmitJobRequest* request,
+                                      v1::SubmitJobResponse* response) override;
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const v1::GetJobRequest* request,
+                                   v1::GetJobResponse* response) override;
+  grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context, const v1::ListJobsRequest* request,
+                                     v1::ListJobsResponse* response) override;
+  grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context, const v1::CancelJobRequest* request,
+                                      v1::CancelJobResponse* response) override;
+  grpc::ServerUnaryReactor* ListTrials(grpc::CallbackServerContext* context, const v1::ListTrialsRequest* request,
+                                       v1::ListTrialsResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(grpc::CallbackServerContext* context,
+                                                           const v1::WatchJobRequest* request) override;
+
+ private:
+  CoreApi& api_;
+  CallPool& pool_;
+};
+
+}  // namespace lathe
