@@ -8,7 +8,6 @@ namespace lathe {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(250);
-constexpr Duration kPatience = std::chrono::seconds(60);
 
 JobState ToState(v1::JobState state) {
   switch (state) {
@@ -73,17 +72,17 @@ StatusOr<JobReport> ToReport(const v1::Job& job) {
   return report;
 }
 
-StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, const std::function<void(const v1::Job&)>& show,
+StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience, const std::function<void(const v1::Job&)>& show,
                                        const std::function<bool()>& detaches) {
   v1::GetJobRequest request;
   request.set_job_id(job_id);
-  TimePoint give_up = SystemClock().Now() + kPatience;
+  TimePoint give_up = SystemClock().Now() + patience;
   while (!detaches()) {
     const StatusOr<v1::GetJobResponse> response = tuning.GetJob(request);
     if (response.ok()) {
       show(response->job());
       if (response->job().state() >= v1::JOB_STATE_DONE) return RemoteEnding::kJobEnded;
-      give_up = SystemClock().Now() + kPatience;
+      give_up = SystemClock().Now() + patience;
     } else if (response.code() != StatusCode::kUnavailable || SystemClock().Now() > give_up) {
       return response.status();
     }

@@ -17,8 +17,8 @@ StatusOr<JobReport> ToReport(const v1::Job& job);
 
 enum class RemoteEnding { kJobEnded, kDetached };
 // Shows the job about four times a second until it has ended or `detaches` says so. A server that is restarted in between is waited for,
-// up to a minute.
-StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, const std::function<void(const v1::Job&)>& show,
+// for as long as `patience`.
+StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience, const std::function<void(const v1::Job&)>& show,
                                        const std::function<bool()>& detaches);
 
 }  // namespace lathe

@@ -1,56 +1,42 @@
 // lathe tune: measures schedules until the budget is used up, and shows what was gained.
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <iterator>
+#include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <thread>
 
 #include "cli/database_path.h"
 #include "cli/interrupts.h"
 #include "cli/network.h"
 #include "cli/peak_of_machine.h"
-#include "cli/progress_display.h"
+#include "cli/place.h"
 #include "cli/report_error.h"
 #include "cli/table.h"
+#include "cli/tune_job.h"
+#include "cli/tune_report.h"
+#include "cli/tune_workloads.h"
 #include "cli/verbs.h"
-#include "compiler/relax/extract_tasks.h"
-#include "compiler/script/canonical.h"
-#include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
-#include "compiler/target/target.h"
 #include "rpc/device/device_program.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
-#include "tuner/job/embedded.h"
-#include "tuner/job/job_report.h"
 #include "tuner/measure/workload_facts.h"
 
 namespace lathe {
 namespace {
 
 constexpr int64_t kDefaultTrialsPerTask = 64;
-constexpr Duration kLookEvery = std::chrono::milliseconds(100);
-constexpr Duration kSecondPress = std::chrono::milliseconds(700);
+constexpr Duration kServerPatience = std::chrono::seconds(60);
 
 struct TuneOptions {
-  std::string file, target = "auto", device = "local", database, tasks = "*", time, cpus;
+  TuneFile file;
+  Place place;
+  std::string target = "auto", device = "local", time, cpus;
   int64_t trials = 0, trials_per_task = 0;
   int slots = 0;
-  std::vector<std::string> input_shapes;
   bool is_fresh = false, is_json = false, lists_tasks = false;
 };
-
-StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.good() && !file.eof()) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
-  return text;
-}
 
 // "90", "90s", "10m", "2h".
 StatusOr<Duration> ParseTime(const std::string& text) {
@@ -70,57 +56,6 @@ StatusOr<Duration> ParseTime(const std::string& text) {
   return Duration(static_cast<int64_t>(amount * seconds * 1e9));
 }
 
-struct Function {
-  PrimFunc func;
-  Digest workload;
-  int64_t weight = 1;  // Calls per inference.
-};
-
-// What the file holds: distinct functions, and the network that they make up, if it is one.
-struct Workloads {
-  std::vector<Function> functions;
-  std::optional<relax::IRModule> network;
-};
-
-StatusOr<Workloads> ReadNetwork(const TuneOptions& options, const Target& target) {
-  Workloads workloads;
-  ASSIGN_OR_RETURN(workloads.network, LoadNetwork(options.file, options.input_shapes, target, /*opt_level=*/3));
-  ASSIGN_OR_RETURN(std::vector<relax::ExtractedTask> tasks, relax::ExtractTasks(*workloads.network));
-  for (relax::ExtractedTask& task : tasks) {
-    PrimFunc func = std::move(task.func);
-    func.name = task.name;
-    workloads.functions.push_back({std::move(func), task.workload, task.weight});
-  }
-  return workloads;
-}
-
-StatusOr<Workloads> ReadScript(const TuneOptions& options) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
-  ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, options.file));
-  Workloads workloads;
-  for (const PrimFunc& func : module.prim_funcs) {
-    const Digest workload = WorkloadDigest(func);
-    const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(), [&](const Function& f) { return f.workload == workload; });
-    if (!is_known) workloads.functions.push_back({func, workload});
-  }
-  return workloads;
-}
-
-StatusOr<Workloads> ReadWorkloads(const TuneOptions& options, const Target& target) {
-  StatusOr<Workloads> read = IsOnnxFile(options.file) ? ReadNetwork(options, target) : ReadScript(options);
-  if (!read.ok()) return read;
-  Workloads workloads = *std::move(read);
-  std::vector<Function>& functions = workloads.functions;
-  std::string names;
-  for (const Function& function : functions) names += (names.empty() ? "" : ", ") + function.func.name;
-  std::erase_if(functions, [&](const Function& function) { return fnmatch(options.tasks.c_str(), function.func.name.c_str(), 0) != 0; });
-  if (functions.empty()) {
-    return InvalidArgument(names.empty() ? fmt::format("read {}: no T.prim_func in it; nothing can be tuned", options.file)
-                                         : fmt::format("--tasks \"{}\": fits no function of {}; it has {}", options.tasks, options.file, names));
-  }
-  return workloads;
-}
-
 void ListTasks(const std::vector<Function>& functions, const Target& target, bool is_json) {
   nlohmann::json json = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows;
@@ -134,7 +69,7 @@ void ListTasks(const std::vector<Function>& functions, const Target& target, boo
 }
 
 JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target, Duration time_limit) {
-  JobRequest request{.name = options.file, .device_key = options.device};
+  JobRequest request{.name = options.file.path, .device_key = options.device};
   const auto tasks = static_cast<int64_t>(functions.size());
   const bool has_task_budget = options.trials_per_task > 0;
   request.spec.total_trials = options.trials > 0 ? options.trials : has_task_budget ? 0 : kDefaultTrialsPerTask * tasks;
@@ -151,138 +86,84 @@ JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& f
   return request;
 }
 
-std::string RandomId() {
-  std::random_device device;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
-}
+// Removed by an interrupt as well: nothing of a job depends on them.
+struct TimingFiles {
+  std::string untuned, tuned;
+};
 
-bool AsksTheSame(class Store& store, const JobRow& row, const JobRequest& request) {
-  if (row.spec != request.spec.ToJson()) return false;
-  const StatusOr<std::vector<TaskRow>> tasks = store.ListTasks(row.id);
-  if (!tasks.ok() || tasks->size() != request.tasks.size()) return false;
-  for (size_t i = 0; i < tasks->size(); ++i) {
-    const TaskRow& task = (*tasks)[i];
-    const TaskRequest& wanted = request.tasks[i];
-    if (task.key != KeyFor(wanted.workload.digest, wanted.target, request.device_key) || task.trial_budget != wanted.trial_budget) return false;
-  }
-  return true;
-}
-
-// The unfinished job of the same command, if there is one; else a new one.
-StatusOr<int64_t> SubmitOrResume(Coordinator& coordinator, JobRequest request) {
-  for (int64_t after = 0;;) {
-    ASSIGN_OR_RETURN(const std::vector<JobRow> rows, coordinator.store().ListJobs({after, 1000}));
-    for (const JobRow& row : rows) {
-      if (IsTerminal(row.state) || !AsksTheSame(coordinator.store(), row, request)) continue;
-      RETURN_IF_ERROR(coordinator.ResumeJob(row.id));
-      return row.id;
-    }
-    if (rows.size() < 1000) break;
-    after = rows.back().id;
-  }
-  request.request_id = RandomId();
-  ASSIGN_OR_RETURN(const JobRow job, coordinator.SubmitJob(request));
-  return job.id;
-}
-
-void SayEstimate(Coordinator& coordinator, const JobRequest& request) {
-  int64_t known = 0;
-  for (const TaskRequest& task : request.tasks) {
-    const StatusOr<int64_t> count = coordinator.store().CountMeasured(KeyFor(task.workload.digest, task.target, request.device_key));
-    if (count.ok()) known += *count;
-  }
-  int64_t budget = 0;
-  for (const TaskRequest& task : request.tasks) budget += task.trial_budget;
-  if (request.spec.total_trials > 0) budget = std::min(budget, request.spec.total_trials);
-  const int64_t rest = std::max<int64_t>(0, budget - (request.spec.is_fresh ? 0 : known));
-  // A trial is a build and about 0.1 s of timing; what it really takes the display tells.
-  std::fprintf(stderr, "%zu %s for %s: at most %lld trials to measure (%lld known already), very roughly %s\n", request.tasks.size(),
-               request.tasks.size() == 1 ? "task" : "tasks", request.tasks[0].target.c_str(), static_cast<long long>(rest), static_cast<long long>(known),
-               FormatSeconds(static_cast<double>(rest) * 0.35).c_str());
-}
-
-enum class Ending { kJobEnded, kInterrupted, kCancelled };
-
-Ending Follow(EmbeddedFarm& farm, int64_t job_id, ProgressDisplay& display) {
-  Coordinator& coordinator = farm.coordinator();
-  while (!coordinator.WaitForJob(job_id, kLookEvery)) {
-    if (NumInterrupts() > 0) break;
-    const StatusOr<JobProgress> progress = coordinator.Progress(job_id);
-    if (progress.ok()) display.Show(*progress, SystemClock().Now());
-  }
-  if (coordinator.WaitForJob(job_id, Duration(0))) return Ending::kJobEnded;
-  coordinator.Drain();
-  display.Say("stopping; press Ctrl-C again to cancel the job");
-  for (Duration waited{}; waited < kSecondPress && NumInterrupts() < 2; waited += kLookEvery) std::this_thread::sleep_for(kLookEvery);
-  if (NumInterrupts() < 2) return Ending::kInterrupted;
-  (void)coordinator.CancelJob(job_id, "cancelled by the user");
-  return Ending::kCancelled;
-}
-
-double Gflops(const TaskReport& task) { return task.best_ns > 0 ? task.flops / task.best_ns : 0; }
-
-void PrintTable(const JobReport& report, double peak) {
-  std::vector<std::vector<std::string>> rows;
-  for (const TaskReport& task : report.tasks) {
-    const bool is_timed = task.best_ns > 0;
-    rows.push_back({task.name, FormatTime(task.untuned_ns), FormatTime(task.best_ns),
-                    is_timed && task.untuned_ns > 0 ? fmt::format("{:.2f} x", task.untuned_ns / task.best_ns) : "-",
-                    is_timed && task.flops > 0 ? fmt::format("{:.1f}", Gflops(task)) : "-",
-                    is_timed && task.flops > 0 && peak > 0 ? fmt::format("{:.0f} %", 100 * Gflops(task) / peak) : "-", std::to_string(task.trials)});
-  }
-  std::fputs(RenderTable({"task", "untuned", "tuned", "speed-up", "GFLOP/s", "of peak", "trials"}, rows).c_str(), stdout);
-}
-
-// One inference of the network with default and with tuned schedules.
-struct NetworkTimes { double untuned_ms = 0, tuned_ms = 0; };
-
-StatusOr<NetworkTimes> TimeUntunedAndTuned(const relax::IRModule& network, const Target& target, const std::string& database, const std::vector<int>& cpus) {
+StatusOr<NetworkTimes> TimeUntunedAndTuned(const relax::IRModule& network, const Target& target, const std::string& database,
+                                           const TimingFiles& files, const std::vector<int>& cpus) {
   constexpr int kRepeats = 15;
-  const std::string untuned = database + ".untuned.so", tuned = database + ".tuned.so";
   StatusOr<NetworkTimes> times = [&]() -> StatusOr<NetworkTimes> {
     ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
-    RETURN_IF_ERROR(BuildNetwork(network, target, KnowsNothing, untuned).status());
-    RETURN_IF_ERROR(BuildNetwork(network, target, LookupIn(store.get(), target), tuned).status());
-    ASSIGN_OR_RETURN(const std::vector<double> medians, TimeNetworks({untuned, tuned}, cpus, kRepeats));
+    RETURN_IF_ERROR(BuildNetwork(network, target, KnowsNothing, files.untuned).status());
+    RETURN_IF_ERROR(BuildNetwork(network, target, LookupIn(store.get(), target), files.tuned).status());
+    ASSIGN_OR_RETURN(const std::vector<double> medians, TimeNetworks({files.untuned, files.tuned}, cpus, kRepeats));
     return NetworkTimes{medians[0], medians[1]};
   }();
-  std::remove(untuned.c_str());
-  std::remove(tuned.c_str());
+  std::remove(files.untuned.c_str());
+  std::remove(files.tuned.c_str());
   return times;
 }
 
-void PrintJson(const JobReport& report, int64_t measured, double peak, const std::string& database, const std::optional<NetworkTimes>& network) {
-  nlohmann::json json = {{"job", report.job.id},
-                         {"state", JobStateName(report.job.state)},
-                         {"detail", report.job.detail},
-                         {"database", database},
-                         {"trials_measured", measured},
-                         {"peak_gflops", peak},
-                         {"network", nullptr},
-                         {"tasks", nlohmann::json::array()}};
-  if (network) json["network"] = {{"untuned_ms", network->untuned_ms}, {"tuned_ms", network->tuned_ms}};
-  int64_t known = 0;
-  for (const TaskReport& task : report.tasks) {
-    known += task.trials;
-    nlohmann::json row = {{"name", task.name},          {"workload", task.key.workload.ToHex()}, {"target", task.key.target},
-                          {"weight", task.weight},      {"trials", task.trials},                 {"status", JobStateName(task.state)},
-                          {"gflops", Gflops(task)},     {"failures", task.failures},             {"best_ms", nullptr},
-                          {"untuned_ms", nullptr}};
-    if (task.best_ns > 0) row["best_ms"] = task.best_ns / 1e6;
-    if (task.untuned_ns > 0) row["untuned_ms"] = task.untuned_ns / 1e6;
-    json["tasks"].push_back(std::move(row));
-  }
-  json["trials_reused"] = std::max<int64_t>(0, known - measured);
-  std::fputs((json.dump(2) + "\n").c_str(), stdout);
+// Where the results are, as a flag of other verbs.
+std::string PlaceFlag(const TuneOptions& options, const TunedJob& job) {
+  if (!options.place.server.empty()) return " --server " + job.server;
+  return options.place.database.empty() ? "" : " --db " + options.place.database;
 }
 
-void SayHowTimeWentBy(const JobProgress& progress) {
-  const double total = std::chrono::duration<double>(progress.shares.total()).count();
-  if (total <= 0 || progress.measured == 0) return;
-  const auto percent = [&](Duration part) { return 100 * std::chrono::duration<double>(part).count() / total; };
-  std::fprintf(stderr, "time: %.0f %% measuring, %.0f %% building, %.0f %% searching, %.0f %% idle; gap between two trials %s, artifact to record %s (medians)\n",
-               percent(progress.shares.measuring), percent(progress.shares.building), percent(progress.shares.searching), percent(progress.shares.idle),
-               FormatTime(MedianNs(progress.latencies.idle_gap_ns)).c_str(), FormatTime(MedianNs(progress.latencies.built_to_commit_ns)).c_str());
+int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) {
+  const std::string where = PlaceFlag(options, job);
+  if (job.ending == TuneEnding::kInterrupted && job.server.empty()) {
+    std::fputs("stopped at the last committed trial; the same command goes on from here\n", stderr);
+    return kExitInterrupted;
+  }
+  if (job.ending == TuneEnding::kInterrupted) {
+    std::fprintf(stderr, "job %lld goes on without this command; the same command comes back to it, `lathe watch %lld%s` shows it\n",
+                 static_cast<long long>(job.report.job.id), static_cast<long long>(job.report.job.id), where.c_str());
+    return kExitInterrupted;
+  }
+  if (job.ending == TuneEnding::kCancelled) {
+    std::fputs("cancelled; what was measured is kept\n", stderr);
+    return kExitInterrupted;
+  }
+  if (job.report.job.state != JobState::kDone) {
+    std::fprintf(stderr, "lathe: tune %s: job %lld is %s: %s\n", options.file.path.c_str(), static_cast<long long>(job.report.job.id),
+                 std::string(JobStateName(job.report.job.state)).c_str(), job.report.job.detail.c_str());
+    return kExitFailed;
+  }
+  const bool can_compile = is_network && options.place.server.empty();
+  std::fprintf(stderr, "next: %s\n", (can_compile ? fmt::format("lathe compile {} -o network.so{}", options.file.path, where)
+                                                  : fmt::format("lathe best {}{}", options.file.path, where)).c_str());
+  return kExitOk;
+}
+
+// The tables or the JSON, and on the way what only an idle machine can tell: its peak, and the network's times.
+int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads, const Target& target, const std::string& database,
+           const std::vector<int>& cpus, TimePoint begin) {
+  const TimingFiles files{database + ".untuned.so", database + ".tuned.so"};
+  EndAtInterrupt({files.untuned, files.tuned});
+  const bool is_ours = job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
+  const double peak = is_ours ? MeasurePeakGflops(cpus) : 0;
+  if (!options.is_json) PrintTuneTable(job.report, peak);
+  std::optional<NetworkTimes> network;
+  if (workloads.network && is_ours) {
+    StatusOr<NetworkTimes> times = TimeUntunedAndTuned(*workloads.network, target, database, files, cpus);
+    if (times.ok()) network = *times;
+    else std::fprintf(stderr, "the network could not be timed: %s\n", times.status().message().c_str());
+  } else if (workloads.network) {
+    network = SumOfTasks(job.report);
+  }
+  if (options.is_json) PrintTuneJson(job.report, job.measured, peak, options.place.server.empty() ? database : job.server, network);
+  if (network && !options.is_json) {
+    std::printf("network%s: untuned %.2f ms, tuned %.2f ms per inference: %.2f x\n", network->is_sum ? " (sum of its tasks)" : "", network->untuned_ms,
+                network->tuned_ms, network->untuned_ms / network->tuned_ms);
+  }
+  if (job.progress) SayHowTimeWentBy(*job.progress);
+  std::fprintf(stderr, "%lld trials measured, %s; %s %s\n", static_cast<long long>(job.measured),
+               FormatSeconds(std::chrono::duration<double>(SystemClock().Now() - begin).count()).c_str(),
+               options.place.server.empty() ? "database" : "server", (options.place.server.empty() ? database : job.server).c_str());
+  return SayEnding(options, job, workloads.network.has_value());
 }
 
 StatusOr<int> Run(const TuneOptions& options) {
@@ -290,66 +171,29 @@ StatusOr<int> Run(const TuneOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   HostFacts host = DetectHost();
   host.num_cores = static_cast<int>(cpus.size());
+  // A server's devices may be others; what "auto" means there they say themselves. Graph passes take this machine's word for it.
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target, host));
-  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options, target));
-  const std::vector<Function>& functions = workloads.functions;
+  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
   if (options.lists_tasks) {
-    ListTasks(functions, target, options.is_json);
+    ListTasks(workloads.functions, target, options.is_json);
     return kExitOk;
   }
-  const std::string database = AbsolutePath(DatabasePath(options.database));
-  RETURN_IF_ERROR(CreateFolderOf(database));
+  const JobRequest request = RequestFor(options, workloads.functions, target, time_limit);
+  const std::string database = AbsolutePath(DatabasePath(options.place.database));
   CountInterrupts();
   const TimePoint begin = SystemClock().Now();
   ProgressDisplay display(isatty(STDERR_FILENO) != 0, begin);
-  std::mutex said_mutex;
-  EmbeddedOptions embedded{.database_path = database, .device_key = options.device, .cpus = cpus, .slots = options.slots,
-                           .log = [&](std::string text) {
-                             if (getenv("LATHE_VERBOSE") == nullptr) return;
-                             std::lock_guard lock(said_mutex);
-                             std::fprintf(stderr, "%s\n", text.c_str());
-                           }};
-  ASSIGN_OR_RETURN(std::unique_ptr<EmbeddedFarm> farm, EmbeddedFarm::Start(std::move(embedded)));
-  Coordinator& coordinator = farm->coordinator();
-  const JobRequest request = RequestFor(options, functions, target, time_limit);
-  SayEstimate(coordinator, request);
-  ASSIGN_OR_RETURN(const int64_t job_id, SubmitOrResume(coordinator, request));
-  const Ending ending = Follow(*farm, job_id, display);
-  display.Clear();
-  ASSIGN_OR_RETURN(const JobProgress progress, coordinator.Progress(job_id));
-  ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(coordinator.store(), job_id));
-  farm.reset();
-  const double peak = ending == Ending::kJobEnded && target.arch() == Target::Arch::kX86_64 ? MeasurePeakGflops(cpus) : 0;
-  std::optional<NetworkTimes> network;
-  if (ending == Ending::kJobEnded && workloads.network && target.arch() == Target::Arch::kX86_64) {
-    StatusOr<NetworkTimes> times = TimeUntunedAndTuned(*workloads.network, target, database, cpus);
-    if (times.ok()) network = *times;
-    else std::fprintf(stderr, "the network could not be timed: %s\n", times.status().message().c_str());
+  if (!options.place.server.empty()) {
+    ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(options.place.server));
+    ASSIGN_OR_RETURN(TunedJob job, TuneOnServer(server, request, options.target, kServerPatience, display));
+    return Report(options, std::move(job), workloads, target, database, cpus, begin);
   }
-  if (options.is_json) PrintJson(report, progress.measured, peak, database, network);
-  else PrintTable(report, peak);
-  if (network && !options.is_json) {
-    std::printf("network: untuned %.2f ms, tuned %.2f ms per inference: %.2f x\n", network->untuned_ms, network->tuned_ms, network->untuned_ms / network->tuned_ms);
-  }
-  SayHowTimeWentBy(progress);
-  std::fprintf(stderr, "%lld trials measured, %s; database %s\n", static_cast<long long>(progress.measured),
-               FormatSeconds(std::chrono::duration<double>(SystemClock().Now() - begin).count()).c_str(), database.c_str());
-  if (ending == Ending::kInterrupted) {
-    std::fputs("stopped at the last committed trial; the same command goes on from here\n", stderr);
-    return kExitInterrupted;
-  }
-  if (ending == Ending::kCancelled) {
-    std::fputs("cancelled; what was measured is kept\n", stderr);
-    return kExitInterrupted;
-  }
-  if (report.job.state == JobState::kFailed) {
-    std::fprintf(stderr, "lathe: tune %s: %s\n", options.file.c_str(), report.job.detail.c_str());
-    return kExitFailed;
-  }
-  const std::string where = options.database.empty() ? "" : " --db " + options.database;
-  const std::string next = workloads.network ? fmt::format("lathe compile {} -o network.so{}", options.file, where) : fmt::format("lathe best {}{}", options.file, where);
-  std::fprintf(stderr, "next: %s\n", next.c_str());
-  return kExitOk;
+  RETURN_IF_ERROR(CreateFolderOf(database));
+  const bool is_verbose = getenv("LATHE_VERBOSE") != nullptr;
+  const EmbeddedOptions embedded{.database_path = database, .device_key = options.device, .cpus = cpus, .slots = options.slots,
+                                 .log = [is_verbose](std::string text) { if (is_verbose) std::fprintf(stderr, "%s\n", text.c_str()); }};
+  ASSIGN_OR_RETURN(TunedJob job, TuneDatabase(embedded, request, options.target, display));
+  return Report(options, std::move(job), workloads, target, database, cpus, begin);
 }
 
 }  // namespace
@@ -357,17 +201,17 @@ StatusOr<int> Run(const TuneOptions& options) {
 void AddTune(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* verb = app.add_subcommand("tune", "Measure schedules of a network or of the functions of a TVMScript file, and remember the best");
-  verb->add_option("FILE", options->file, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")->required();
+  verb->add_option("FILE", options->file.path, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")->required();
   verb->add_option("--target", options->target, "TVM target string or tag; auto asks this machine")->capture_default_str();
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
   verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")->check(CLI::PositiveNumber);
   verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")->check(CLI::PositiveNumber);
   verb->add_option("--time", options->time, "Stop searching after this time: 90s, 10m, 2h");
-  verb->add_option("--tasks", options->tasks, "Only functions whose name fits this pattern")->capture_default_str();
-  verb->add_option("--input-shape", options->input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
-  verb->add_option("--cpus", options->cpus, "CPUs to measure on: 0-3,6 (default: all)");
-  verb->add_option("--slots", options->slots, "Builds at once (default: one per CPU)")->check(CLI::PositiveNumber);
-  verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
+  verb->add_option("--tasks", options->file.tasks, "Only functions whose name fits this pattern")->capture_default_str();
+  verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  verb->add_option("--cpus", options->cpus, "CPUs to measure on here: 0-3,6 (default: all)");
+  verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")->check(CLI::PositiveNumber);
+  AddPlaceFlags(*verb, options->place);
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");
   verb->add_flag("--json", options->is_json, "Print the result as JSON");

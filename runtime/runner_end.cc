@@ -9,6 +9,8 @@
 namespace lathe {
 namespace {
 
+constexpr int64_t kMuchMemory = 8;  // One part in so many of the limit.
+
 RunReport Failure(RunStatus status, std::string message, int signal = 0) {
   return {.status = status, .signal = signal, .message = std::move(message)};
 }
@@ -20,9 +22,11 @@ RunReport ClassifySignal(const RunnerEnd& end, int signal) {
   if (signal == SIGXCPU || (signal == SIGKILL && end.cpu_limit_ns > 0 && end.cpu_ns >= end.cpu_limit_ns)) {
     return Failure(RunStatus::kRunTimeout, "run kernel: used up its CPU time of " + Seconds(end.cpu_limit_ns), signal);
   }
-  if (signal == SIGKILL) {  // Not from us.
-    return Failure(RunStatus::kOutOfMemory,
-                   "run kernel: killed by SIGKILL from outside, as the kernel does when memory runs out", signal);
+  if (signal == SIGKILL) {  // Not from us. When memory runs out, the kernel takes whoever has much of it.
+    const bool had_much = end.max_resident_bytes >= end.memory_limit_bytes / kMuchMemory;
+    const std::string held = FormatText("it held %lld MiB", static_cast<long long>(end.max_resident_bytes >> 20));
+    if (!had_much) return Failure(RunStatus::kRunnerError, "run kernel: killed by SIGKILL from outside; " + held + ", so not for its memory", signal);
+    return Failure(RunStatus::kOutOfMemory, "run kernel: killed by SIGKILL from outside, as the kernel does when memory runs out; " + held, signal);
   }
   const bool crash_reported = end.report.has_value() && (end.report->status == RunStatus::kCrash || end.report->status == RunStatus::kOutOfMemory);
   if (crash_reported) return Failure(end.report->status, end.report->message, signal);

@@ -129,6 +129,8 @@ class RunnerProcess::Impl {
     }
     end_.had_spec = true;
     end_.wall_limit_ns = spec.wall_limit_ns;
+    const uint64_t machine_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    end_.memory_limit_bytes = static_cast<int64_t>(std::min(spec.memory_limit_bytes, machine_bytes));
     // As ApplyLimits rounds it: the hard limit is one second behind.
     end_.cpu_limit_ns = ((spec.wall_limit_ns + 999'999'999) / 1'000'000'000 * spec.num_threads + 1) * 1'000'000'000;
     start_ns_ = NowNs();
@@ -243,7 +245,7 @@ class RunnerProcess::Impl {
     const auto nanos = [](const timeval& t) { return t.tv_sec * int64_t{1'000'000'000} + t.tv_usec * int64_t{1000}; };
     end_.cpu_ns = nanos(usage.ru_utime) + nanos(usage.ru_stime);
     outcome_.cpu_ns = end_.cpu_ns;
-    outcome_.max_resident_bytes = int64_t{usage.ru_maxrss} * 1024;
+    end_.max_resident_bytes = outcome_.max_resident_bytes = int64_t{usage.ru_maxrss} * 1024;
     outcome_.run_ns = start_ns_ > 0 ? NowNs() - start_ns_ : 0;
     outcome_.runner_started = end_.was_ready;
     outcome_.report = ClassifyRunnerEnd(end_);

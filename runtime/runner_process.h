@@ -80,6 +80,8 @@ struct RunnerEnd {
   bool had_spec = false;
   int64_t wall_limit_ns = 0;
   int64_t cpu_limit_ns = 0, cpu_ns = 0;
+  int64_t memory_limit_bytes = 0;     // Of the trial, or of the machine if that is less.
+  int64_t max_resident_bytes = 0;
 };
 RunReport ClassifyRunnerEnd(const RunnerEnd& end);
 

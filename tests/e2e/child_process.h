@@ -1,35 +1,69 @@
-// A program of this build as a child of a test.
+// A program of this build as a child of a test; it ends with the test's thread that started it, whatever becomes of the test.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
-extern char** environ;
-
 namespace lathe {
+
+inline std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// Children of a process by name, e.g. the lathe-builder of a worker.
+inline std::vector<pid_t> ChildrenOf(pid_t parent, const std::string& name) {
+  std::vector<pid_t> children;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 0) continue;
+    const std::string stat = TextOf(entry.path().string() + "/stat");  // "12 (lathe-builder) S 11 ..."
+    const size_t open = stat.find('('), close = stat.rfind(')');
+    if (open == std::string::npos || close == std::string::npos || stat.substr(open + 1, close - open - 1) != name.substr(0, 15)) continue;
+    char state = 0;
+    int its_parent = 0;
+    if (std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &its_parent) == 2 && its_parent == parent && state != 'Z') children.push_back(pid);
+  }
+  return children;
+}
 
 class ChildProcess {
  public:
-  explicit ChildProcess(std::vector<std::string> arguments) {
-    arguments[0] = std::string(LATHE_BIN_DIR) + "/" + arguments[0];
+  // `program` of the build's bin folder, or an absolute path. Its stderr goes to `log`, if one is given.
+  explicit ChildProcess(std::vector<std::string> arguments, const std::string& log = "") {
+    if (arguments[0].front() != '/') arguments[0] = std::string(LATHE_BIN_DIR) + "/" + arguments[0];
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     int ends[2];
-    EXPECT_EQ(pipe(ends), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    EXPECT_EQ(posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ), 0) << argv[0];
-    posix_spawn_file_actions_destroy(&actions);
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const int words = log.empty() ? -1 : open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(127);
+      dup2(ends[1], STDOUT_FILENO);
+      if (words >= 0) dup2(words, STDERR_FILENO);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    EXPECT_GT(pid_, 0) << argv[0];
+    if (words >= 0) close(words);
     close(ends[1]);
     stdout_ = ends[0];
   }
@@ -39,20 +73,43 @@ class ChildProcess {
   }
   ChildProcess(const ChildProcess&) = delete;
 
+  pid_t pid() const { return pid_; }
   // The next line of its stdout; empty at the end.
   std::string ReadLine() {
     std::string line;
     for (char c = 0; read(stdout_, &c, 1) == 1 && c != '\n';) line += c;
     return line;
   }
-  // Sends the signal and waits for the end; returns the exit code, or -1 if a signal ended it.
-  int End(int signal) {
+  // All that it prints until it ends.
+  std::string ReadAll() {
+    std::string text;
+    char piece[4096];
+    for (ssize_t got; (got = read(stdout_, piece, sizeof(piece))) > 0;) text.append(piece, static_cast<size_t>(got));
+    return text;
+  }
+  void Signal(int signal) { kill(pid_, signal); }
+  // Waits for its end; the exit code, 128 + the number of the signal that ended it, or -1 after `limit`: then it is killed.
+  int Wait(std::chrono::milliseconds limit = std::chrono::seconds(60)) {
     if (pid_ <= 0) return -1;
-    kill(pid_, signal);
+    const auto give_up = std::chrono::steady_clock::now() + limit;
     int status = 0;
-    waitpid(pid_, &status, 0);
+    while (waitpid(pid_, &status, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() > give_up) {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, &status, 0);
+        pid_ = -1;
+        return -1;
+      }
+      poll(nullptr, 0, 5);
+    }
     pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  // Sends the signal and waits for the end, as Wait.
+  int End(int signal, std::chrono::milliseconds limit = std::chrono::seconds(60)) {
+    if (pid_ <= 0) return -1;
+    Signal(signal);
+    return Wait(limit);
   }
 
  private:

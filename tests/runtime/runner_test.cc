@@ -228,7 +228,12 @@ TEST(ClassifyRunnerEnd, TellsTimeoutsMemoryAndGarbageApart) {
   RunnerEnd end{.wait_status = W_EXITCODE(0, SIGXCPU), .was_ready = true, .had_spec = true, .cpu_limit_ns = 2'000'000'000};
   EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunTimeout);
   end.wait_status = W_EXITCODE(0, SIGKILL);
+  end.memory_limit_bytes = int64_t{1} << 30;
+  end.max_resident_bytes = int64_t{900} << 20;
   EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kOutOfMemory);
+  EXPECT_THAT(ClassifyRunnerEnd(end).message, HasSubstr("it held 900 MiB"));
+  end.max_resident_bytes = int64_t{9} << 20;
+  EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunnerError) << "somebody killed it; that says nothing about the kernel";
   end.cpu_ns = 2'100'000'000;
   EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunTimeout);
   end.wait_status = W_EXITCODE(0, SIGBUS);

@@ -32,9 +32,10 @@ StatusOr<std::string> FindProgram(const EmbeddedOptions& options, const std::str
 
 class EmbeddedFarm::Impl {
  public:
-  Impl(EmbeddedOptions options, CpuLocks locks) : options_(std::move(options)), locks_(std::move(locks)) {}
+  explicit Impl(EmbeddedOptions options) : options_(std::move(options)) {}
+  ~Impl() { Stop(); }
 
-  ~Impl() {
+  void Stop() {
     gate_.End();
     if (server_ != nullptr) server_->Stop();
     if (device_.joinable()) device_.join();
@@ -49,6 +50,9 @@ class EmbeddedFarm::Impl {
     ASSIGN_OR_RETURN(const std::string runner, FindProgram(options_, "lathe-runner"));
     ASSIGN_OR_RETURN(const std::string evaluate, FindProgram(options_, "lathe-evaluate"));
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options_.database_path, SystemClock().UnixNanos()));
+    const std::string locks_in = options_.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options_.cpu_lock_directory;
+    ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options_.cpus, locks_in));
+    locks_ = std::move(locks);
     const BuilderFactory builders = MakeProcessBuilders({.program = builder, .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{.directory = files,
                                    .searches = options_.searches,
@@ -82,7 +86,7 @@ class EmbeddedFarm::Impl {
   }
 
   const EmbeddedOptions options_;
-  const CpuLocks locks_;
+  std::optional<CpuLocks> locks_;
   QuietGate gate_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<Worker> worker_;
@@ -96,15 +100,14 @@ StatusOr<std::unique_ptr<EmbeddedFarm>> EmbeddedFarm::Start(EmbeddedOptions opti
   if (options.cpus.empty()) {
     ASSIGN_OR_RETURN(options.cpus, ParseDeviceCpus(""));
   }
-  const std::string locks_in = options.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options.cpu_lock_directory;
-  ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options.cpus, locks_in));
-  auto impl = std::make_unique<Impl>(std::move(options), std::move(locks));
+  auto impl = std::make_unique<Impl>(std::move(options));
   RETURN_IF_ERROR(impl->Start());
   return std::unique_ptr<EmbeddedFarm>(new EmbeddedFarm(std::move(impl)));
 }
 
 EmbeddedFarm::EmbeddedFarm(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EmbeddedFarm::~EmbeddedFarm() = default;
+void EmbeddedFarm::Stop() { impl_->Stop(); }
 Coordinator& EmbeddedFarm::coordinator() { return impl_->coordinator(); }
 
 }  // namespace lathe

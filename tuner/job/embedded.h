@@ -33,7 +33,9 @@ class EmbeddedFarm {
   ~EmbeddedFarm();
   EmbeddedFarm(const EmbeddedFarm&) = delete;
 
-  Coordinator& coordinator();
+  Coordinator& coordinator();  // Before Stop.
+  // As the destructor, but the CPUs stay ours, so that something can be timed in peace.
+  void Stop();
 
  private:
   class Impl;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <limits>
@@ -67,6 +68,7 @@ class JobSearch::Impl {
     {
       std::lock_guard lock(mutex_);
       is_stopping_ = true;
+      if (references_ != nullptr) references_->Cancel();
     }
     changed_.notify_all();
     thread_.join();
@@ -82,11 +84,15 @@ class JobSearch::Impl {
 
   void Prepare(size_t index) {
     StatusOr<PreparedTask> prepared = Load(index);
+    if (is_stopping_) return;
     if (!prepared.ok()) tasks_.erase(index);
     handlers_.on_prepared(index, std::move(prepared));
   }
 
-  void Propose(size_t index, int count) { handlers_.on_proposed(index, ProposeTrials(index, count)); }
+  void Propose(size_t index, int count) {
+    StatusOr<std::vector<ProposedTrial>> proposed = ProposeTrials(index, count);
+    if (!is_stopping_) handlers_.on_proposed(index, std::move(proposed));
+  }
 
   void Observe(size_t index, const MeasuredCandidate& measured) {
     const auto it = tasks_.find(index);
@@ -121,26 +127,36 @@ class JobSearch::Impl {
       if (!is_busy) handlers_.on_busy(is_busy = true);
       request();
     }
+    std::lock_guard lock(mutex_);
     references_.reset();  // Its child belongs to this thread.
+  }
+
+  ReferenceSource& References() {
+    std::lock_guard lock(mutex_);
+    if (references_ == nullptr) references_ = options_.references();
+    if (is_stopping_) references_->Cancel();
+    return *references_;
   }
 
   StatusOr<PreparedTask> Load(size_t index) {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
     const auto task = std::make_shared<Task>(std::move(loaded));
-    task->task.before_replay = [this] { gate_.WaitUntilOpen(); };
+    task->task.before_replay = [this] {
+      gate_.WaitUntilOpen();
+      return !is_stopping_;
+    };
     task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
-    if (references_ == nullptr) references_ = options_.references();
     TaskMeasurement& measurement = prepared.measurement;
     measurement.kernel = task->task.func.name;
     measurement.seed = kInputSeed;
     measurement.policy = ScreenPolicy();
     measurement.threads = task->task.target.num_cores();
     measurement.codegen_version = static_cast<uint32_t>(row.key.codegen_version.llvm_major * 1000 + row.key.codegen_version.revision);
-    ASSIGN_OR_RETURN(measurement.reference, references_->Make(row.key.workload, task->task.func, measurement.seed));
+    ASSIGN_OR_RETURN(measurement.reference, References().Make(row.key.workload, task->task.func, measurement.seed));
     tasks_[index] = task;
     return prepared;
   }
@@ -197,11 +213,11 @@ class JobSearch::Impl {
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
   std::map<size_t, std::shared_ptr<Task>> tasks_;
-  std::unique_ptr<ReferenceSource> references_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> requests_;  // Guarded by mutex_.
-  bool is_stopping_ = false;                    // Guarded by mutex_.
+  std::deque<std::function<void()>> requests_;   // Guarded by mutex_.
+  std::unique_ptr<ReferenceSource> references_;  // Changes under mutex_.
+  std::atomic<bool> is_stopping_ = false;        // Changes under mutex_.
   std::thread thread_;
 };
 

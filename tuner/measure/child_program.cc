@@ -19,13 +19,15 @@ namespace {
 
 constexpr size_t kKeptBytes = 4096;
 
-// What comes out of `fd` until it is closed or `deadline` passes (then false).
-bool ReadAll(int fd, TimePoint deadline, std::string& text) {
+constexpr int64_t kLookEveryMs = 100;  // For cancellation.
+
+// What comes out of `fd` until it is closed, or until `deadline` passes or somebody cancels (then false).
+bool ReadAll(int fd, TimePoint deadline, const std::atomic<bool>& is_cancelled, std::string& text) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SystemClock().Now()).count();
-    if (left <= 0) return false;
+    if (left <= 0 || is_cancelled) return false;
     pollfd wait{fd, POLLIN, 0};
-    const int ready = poll(&wait, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
+    const int ready = poll(&wait, 1, static_cast<int>(std::min(left, kLookEveryMs)));
     if (ready < 0 && errno != EINTR) return true;
     if (ready <= 0) continue;
     char piece[1024];
@@ -40,7 +42,7 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 }  // namespace
 
-Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit) {
+Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit, const std::atomic<bool>& is_cancelled) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable(fmt::format("start {}: {}", arguments[0], std::strerror(errno)));
   posix_spawn_file_actions_t actions;
@@ -60,13 +62,15 @@ Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit
     return Unavailable(fmt::format("start {}: {}", arguments[0], std::strerror(error)));
   }
   std::string said;
-  const bool in_time = ReadAll(ends[0], SystemClock().Now() + limit, said);
+  const bool in_time = ReadAll(ends[0], SystemClock().Now() + limit, is_cancelled, said);
   close(ends[0]);
   if (!in_time) kill(pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (!in_time && is_cancelled) return Cancelled("it was cancelled");
   if (!in_time) return DeadlineExceeded(fmt::format("did not end within {} s", std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return OkStatus();
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return Unavailable("was killed by SIGKILL");  // By somebody else: nothing it does ends so.
   if (WIFSIGNALED(status)) return FailedPrecondition(fmt::format("ended by SIG{}", sigabbrev_np(WTERMSIG(status))));
   return FailedPrecondition(said.empty() ? fmt::format("exit code {}", WEXITSTATUS(status)) : FirstLine(said));
 }

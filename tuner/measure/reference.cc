@@ -32,6 +32,7 @@ using nlohmann::json;
 // approximated functions and unlucky signs, and is far below what a wrong index does.
 constexpr double kToleranceFactor = 16;
 constexpr char kUnscheduled[] = "[[],[]]";
+constexpr int kKilledTries = 3;  // A child that somebody killed says nothing about the function.
 
 DType ToRuntime(DataType dtype) { return {static_cast<DTypeCode>(dtype.code), dtype.bits, dtype.lanes}; }
 
@@ -180,8 +181,11 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
   RETURN_IF_ERROR(WriteFile(module_path, module));
   const std::string program = options_.program.empty() ? ProgramBeside("lathe-evaluate") : options_.program;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time_limit).count();
-  const Status ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
-                                      std::to_string(options_.memory_limit_bytes), std::to_string(seconds)}, options_.time_limit);
+  Status ran;
+  for (int tries = 0; tries < kKilledTries && (tries == 0 || ran.code() == StatusCode::kUnavailable); ++tries) {
+    ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
+                           std::to_string(options_.memory_limit_bytes), std::to_string(seconds)}, options_.time_limit, is_cancelled_);
+  }
   StatusOr<std::string> content = ran.ok() ? ReadFile(output_path) : StatusOr<std::string>(ran);
   std::error_code ignored;
   fs::remove(module_path, ignored);
@@ -191,27 +195,43 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
 }
 
 StatusOr<std::string> ReferenceMaker::BuildWidened(const PrimFunc& func) {
-  if (builder_ == nullptr) {
-    ASSIGN_OR_RETURN(builder_, options_.builders());
-  }
   const PrimFunc widened = WidenToFloat64(func);
   ASSIGN_OR_RETURN(const Target host, Target::Parse("auto"));
-  BuildRequest spec{.workload_text = Print(IRModule{{widened}}), .trace_json = kUnscheduled, .target = host.ToString(), .time_limit = options_.time_limit};
+  BuildRequest request{.workload_text = Print(IRModule{{widened}}), .trace_json = kUnscheduled, .target = host.ToString(), .time_limit = options_.time_limit};
   const StatusOr<Schedule> scheduled = DefaultSchedule(widened, host);
-  if (scheduled.ok()) spec.trace_json = scheduled->trace().ToJson();
-  BuildOutcome outcome = builder_->Build(spec);
-  const auto* failed = std::get_if<BuildFailed>(&outcome);
-  if (failed != nullptr && spec.trace_json != kUnscheduled) {  // Plain loops are slow, but there is little that they can break.
-    if (failed->kind == BuildFailed::Kind::kBroken) {
-      ASSIGN_OR_RETURN(builder_, options_.builders());
-    }
-    spec.trace_json = kUnscheduled;
-    outcome = builder_->Build(spec);
-    failed = std::get_if<BuildFailed>(&outcome);
+  if (scheduled.ok()) request.trace_json = scheduled->trace().ToJson();
+  ASSIGN_OR_RETURN(BuildOutcome outcome, Build(request));
+  if (std::holds_alternative<BuildFailed>(outcome) && request.trace_json != kUnscheduled) {
+    request.trace_json = kUnscheduled;  // Plain loops are slow, but there is little that they can break.
+    ASSIGN_OR_RETURN(outcome, Build(request));
   }
+  const auto* failed = std::get_if<BuildFailed>(&outcome);
   if (failed == nullptr) return std::move(std::get<BuiltModule>(outcome).bytes);
-  if (failed->kind == BuildFailed::Kind::kBroken) builder_.reset();
   return FailedPrecondition(fmt::format("build the float64 reference of {}: {}", func.name, failed->message));
+}
+
+StatusOr<BuildOutcome> ReferenceMaker::Build(const BuildRequest& request) {
+  BuildOutcome outcome;
+  for (int tries = 0; tries < kKilledTries; ++tries) {
+    if (builder_ == nullptr) {
+      ASSIGN_OR_RETURN(std::unique_ptr<Builder> builder, options_.builders());
+      std::lock_guard lock(mutex_);
+      builder_ = std::move(builder);
+    }
+    if (is_cancelled_) return Cancelled("build the float64 reference: it was cancelled");
+    outcome = builder_->Build(request);
+    const auto* failed = std::get_if<BuildFailed>(&outcome);
+    if (failed == nullptr || failed->kind != BuildFailed::Kind::kBroken) break;
+    std::lock_guard lock(mutex_);
+    builder_.reset();
+  }
+  return outcome;
+}
+
+void ReferenceMaker::Cancel() {
+  is_cancelled_ = true;
+  std::lock_guard lock(mutex_);
+  if (builder_ != nullptr) builder_->Cancel();
 }
 
 }  // namespace lathe

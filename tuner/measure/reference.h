@@ -2,8 +2,10 @@
 // (workload, seed) in a process of its own. Candidates are compared with it before their time counts.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ class ReferenceSource {
   virtual ~ReferenceSource() = default;
   // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing finite).
   virtual StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed) = 0;
+  // Make ends soon, as does every later one; its outcome means nothing. From any thread.
+  virtual void Cancel() {}
 };
 using ReferenceFactory = std::function<std::unique_ptr<ReferenceSource>()>;
 
@@ -53,14 +57,18 @@ class ReferenceMaker : public ReferenceSource {
   ReferenceMaker(ReferenceOptions options, ReferenceBlobs& blobs);
   ~ReferenceMaker() override;
   StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed) override;
+  void Cancel() override;
 
  private:
   StatusOr<std::string> Compute(const PrimFunc& func, uint64_t seed);
   StatusOr<std::string> BuildWidened(const PrimFunc& func);
+  StatusOr<BuildOutcome> Build(const BuildRequest& request);
 
   const ReferenceOptions options_;
   ReferenceBlobs& blobs_;
-  std::unique_ptr<Builder> builder_;
+  std::atomic<bool> is_cancelled_ = false;
+  std::mutex mutex_;
+  std::unique_ptr<Builder> builder_;  // Changes under mutex_.
 };
 
 }  // namespace lathe

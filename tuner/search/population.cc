@@ -17,7 +17,7 @@ MemberFactory::MemberFactory(const TuneTask& task) : task_(task) {
 }
 
 std::optional<Member> MemberFactory::Replay(int sketch, const ScheduleTrace& trace, uint64_t seed) const {
-  if (task_.before_replay) task_.before_replay();
+  if (task_.before_replay && !task_.before_replay()) return std::nullopt;
   if (!unscheduled_) return std::nullopt;
   Schedule schedule = *unscheduled_;
   schedule.Seed(seed);

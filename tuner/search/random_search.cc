@@ -7,7 +7,7 @@
 namespace lathe {
 
 StatusOr<MeasureCandidate> MakeCandidate(const TuneTask& task, const ScheduleTrace& trace, uint64_t seed) {
-  if (task.before_replay) task.before_replay();
+  if (task.before_replay && !task.before_replay()) return Cancelled("replay a candidate: the search was given up");
   ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(task.func, seed));
   RETURN_IF_ERROR(trace.Replay(schedule));
   RETURN_IF_ERROR(CheckConstraints(schedule, task.target));

@@ -40,8 +40,9 @@ struct TuneTask {
   Target target;
   std::vector<Sketch> sketches;
   double flops = 0;         // Arithmetic of one call, by the algorithm (2 per multiply-add).
-  // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a kernel. Empty: nothing.
-  std::function<void()> before_replay = nullptr;
+  // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a kernel. False: give up,
+  // what is proposed from now on means nothing. Empty: go on.
+  std::function<bool()> before_replay = nullptr;
 };
 
 // Not thread-safe: one thread calls one strategy. Knows nothing of time, threads or stores.

@@ -22,6 +22,9 @@ Status FromGrpcStatus(const grpc::Status& status, const std::string& call) {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_message().find("connect") != std::string::npos) {
     return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`", call));
   }
+  if (status.error_code() == grpc::StatusCode::CANCELLED) {  // Not by us: a server that stops cuts its calls.
+    return Unavailable(fmt::format("{}: the server ended the call before it was answered; ask again", call));
+  }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return Unimplemented(fmt::format("{}: this server does not know the call; upgrade it", call));
   }

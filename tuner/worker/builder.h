@@ -43,7 +43,7 @@ class Builder {
   virtual ~Builder() = default;
   // Waits for the outcome. One thread at a time, always the same one.
   virtual BuildOutcome Build(const BuildRequest& spec) = 0;
-  // The build under way, if any, ends soon; its outcome means nothing. From any thread.
+  // The build under way ends soon, as kBroken; without one, the next build does. From any thread.
   virtual void Cancel() = 0;
   // While paused the builder uses no CPU; a build under way goes on afterwards. From any thread.
   virtual void SetPaused(bool is_paused) = 0;

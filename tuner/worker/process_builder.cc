@@ -37,11 +37,11 @@ class ProcessBuilder : public Builder {
   Status Start() { return process_.Start(); }
 
   BuildOutcome Build(const BuildRequest& request) override {
-    is_cancelled_ = false;
     BuildSpec spec{.id = ++last_id_, .kernels = {{"", request.workload_text, request.trace_json}}, .target = request.target, .output_path = output_path_};
     const Status sent = process_.Send(spec, SystemClock().Now() + request.time_limit * kFarDeadline);
     if (!sent.ok()) return BuildFailed{BuildFailed::Kind::kBroken, sent.message()};
     BuildOutcome outcome = Await(request.time_limit);
+    is_cancelled_ = false;
     std::error_code ignored;
     fs::remove(output_path_, ignored);
     return outcome;

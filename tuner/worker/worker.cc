@@ -171,20 +171,24 @@ class Worker::Impl {
   }
 
   BuildOutcome Build(int slot, const BuildRequest& spec) {
-    BuildOutcome outcome = BuildFailed{BuildFailed::Kind::kBroken, "the worker stops"};
-    for (int tries = 0; tries < kBrokenTries; ++tries) {
+    BuildOutcome outcome = BuildFailed{BuildFailed::Kind::kBroken, "the build was given up"};
+    for (int tries = 0; tries < kBrokenTries && IsWanted(slot); ++tries) {
       const StatusOr<Builder*> builder = BuilderOf(slot);
       if (!builder.ok()) return BuildFailed{BuildFailed::Kind::kBroken, builder.status().message()};
       outcome = (*builder)->Build(spec);
       const auto* failed = std::get_if<BuildFailed>(&outcome);
       if (failed == nullptr || failed->kind != BuildFailed::Kind::kBroken) break;
-      options_.log(failed->message);
+      if (IsWanted(slot)) options_.log(failed->message);
       std::unique_ptr<Builder> broken;
       std::lock_guard lock(mutex_);
       broken = std::move(builders_[slot]);
-      if (is_stopping_) break;
     }
     return outcome;
+  }
+
+  bool IsWanted(int slot) {
+    std::lock_guard lock(mutex_);
+    return !is_stopping_ && core_.IsWanted(slot);
   }
 
   StatusOr<Builder*> BuilderOf(int slot) {
@@ -197,6 +201,7 @@ class Worker::Impl {
     std::lock_guard lock(mutex_);
     builders_[slot] = *std::move(builder);
     if (is_paused_) builders_[slot]->SetPaused(true);
+    if (is_stopping_ || !core_.IsWanted(slot)) builders_[slot]->Cancel();  // Given up while it was started.
     return builders_[slot].get();
   }
 

@@ -1,5 +1,6 @@
 #include "tuner/worker/worker_core.h"
 
+#include <algorithm>
 #include <set>
 
 namespace lathe {
@@ -76,6 +77,10 @@ std::optional<WorkerCore::Start> WorkerCore::TakeTask(int slot, TimePoint now) {
   oldest->slot = slot;
   oldest->started = now;
   return Start{oldest->task, texts_.at(oldest->task.workload())};
+}
+
+bool WorkerCore::IsWanted(int slot) const {
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& entry) { return entry.second.slot == slot; });
 }
 
 bool WorkerCore::Finish(int slot, v1::BuildState outcome, TimePoint now) {

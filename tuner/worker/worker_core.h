@@ -33,6 +33,8 @@ class WorkerCore {
     std::string workload_text;
   };
   std::optional<Start> TakeTask(int slot, TimePoint now);
+  // False once the build in `slot` was given up.
+  bool IsWanted(int slot) const;
   // The build in `slot` ended; `outcome` holds artifact or failure and what its parts took. False if nobody wants to know any more.
   bool Finish(int slot, v1::BuildState outcome, TimePoint now);
   void Drain() { is_draining_ = true; }

@@ -1,0 +1,68 @@
+#include "cli/tune_workloads.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "cli/network.h"
+#include "compiler/relax/extract_tasks.h"
+#include "compiler/script/canonical.h"
+#include "compiler/script/parser.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file.good() && !file.eof()) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
+  return text;
+}
+
+StatusOr<Workloads> ReadNetwork(const TuneFile& file, const Target& target) {
+  Workloads workloads;
+  ASSIGN_OR_RETURN(workloads.network, LoadNetwork(file.path, file.input_shapes, target, /*opt_level=*/3));
+  ASSIGN_OR_RETURN(std::vector<relax::ExtractedTask> tasks, relax::ExtractTasks(*workloads.network));
+  for (relax::ExtractedTask& task : tasks) {
+    PrimFunc func = std::move(task.func);
+    func.name = task.name;
+    workloads.functions.push_back({std::move(func), task.workload, task.weight});
+  }
+  return workloads;
+}
+
+StatusOr<Workloads> ReadScript(const TuneFile& file) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(file.path));
+  ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, file.path));
+  Workloads workloads;
+  for (const PrimFunc& func : module.prim_funcs) {
+    const Digest workload = WorkloadDigest(func);
+    const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(), [&](const Function& f) { return f.workload == workload; });
+    if (!is_known) workloads.functions.push_back({func, workload});
+  }
+  return workloads;
+}
+
+}  // namespace
+
+StatusOr<Workloads> ReadWorkloads(const TuneFile& file, const Target& target) {
+  StatusOr<Workloads> read = IsOnnxFile(file.path) ? ReadNetwork(file, target) : ReadScript(file);
+  if (!read.ok()) return read;
+  Workloads workloads = *std::move(read);
+  std::vector<Function>& functions = workloads.functions;
+  std::string names;
+  for (const Function& function : functions) names += (names.empty() ? "" : ", ") + function.func.name;
+  std::erase_if(functions, [&](const Function& function) { return fnmatch(file.tasks.c_str(), function.func.name.c_str(), 0) != 0; });
+  if (functions.empty()) {
+    return InvalidArgument(names.empty() ? fmt::format("read {}: no T.prim_func in it; nothing can be tuned", file.path)
+                                         : fmt::format("--tasks \"{}\": fits no function of {}; it has {}", file.tasks, file.path, names));
+  }
+  return workloads;
+}
+
+}  // namespace lathe
