@@ -16,6 +16,9 @@
 #ifndef FEATURES
 #define FEATURES ""
 #endif
+#ifndef CODEGEN
+#define CODEGEN 19001
+#endif
 #ifndef ABI
 #define ABI LATHE_KERNEL_ABI_VERSION
 #endif
@@ -36,7 +39,7 @@ struct TestMeta {
 /* One kernel, or two under names of their own with the same parameters. */
 #define LATHE_TEST_META(count, first, second)                                                                       \
   __attribute__((section(".lathe.meta"), used, aligned(8))) static const struct TestMeta meta = {                   \
-      .header = {LATHE_META_MAGIC, LATHE_META_VERSION, sizeof(struct TestMeta), ABI, 19001, AT(target), AT(features), \
+      .header = {LATHE_META_MAGIC, LATHE_META_VERSION, sizeof(struct TestMeta), ABI, CODEGEN, AT(target), AT(features), \
                  count, AT(kernels)},                                                                               \
       .dims = {{ROWS, LATHE_DIM_CONSTANT, 0}, {COLS, LATHE_DIM_CONSTANT, 0}},                                       \
       .params = {F32_BUFFER(AT(a), LATHE_PARAM_READ), F32_BUFFER(AT(b), LATHE_PARAM_READ | LATHE_PARAM_CONSTANT),   \
