@@ -14,7 +14,7 @@ namespace lathe {
 // Raised whenever the same machine and kernel could get another number. Times of different versions are never compared.
 inline constexpr uint32_t kMeasurePolicyVersion = 2;
 
-// What the caches hold when a timed call begins; part of a record's key (docs/decisions/runtime-cache-regime.md).
+// What the caches hold when a timed call begins; part of a record's key (docs/decisions/0003-screening-measures-hot.md).
 enum class CacheRegime : uint32_t {
   kHot = 0,          // Whatever the call before left: calls are timed back to back.
   kWarmWeights = 1,  // Parameters marked constant are cached as the call before left them, all others are not.
