@@ -71,7 +71,7 @@ StatusOr<RunReport> RunArtifact(const std::string& runner, const std::string& ar
 
 StatusOr<std::string> BuildAndRun(const std::string& program_folder) {
   const TemporaryFolder folder;
-  if (folder.path().empty()) return ResourceExhausted("no temporary folder can be made");
+  if (folder.path().empty()) return ResourceExhausted("make a temporary folder: none can be made; set TMPDIR to one that can be written");
   const std::string artifact = folder.path() + "/golden.so", reference = folder.path() + "/golden.ref";
   RETURN_IF_ERROR(Build(program_folder + "/lathe-builder", artifact));
   const std::vector<double> expected = ExpectedOutputs();

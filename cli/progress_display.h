@@ -10,7 +10,7 @@ namespace lathe {
 
 class ProgressDisplay {
  public:
-  // `total`: trials that the job will have measured at its end, at most.
+  // `begin`: when the job was taken up, for rates and times.
   ProgressDisplay(bool is_terminal, TimePoint begin) : is_terminal_(is_terminal), begin_(begin) {}
   void Show(const JobProgress& progress, TimePoint now);
   // Clears what is rewritten, so that other lines can follow.

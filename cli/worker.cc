@@ -68,7 +68,7 @@ StatusOr<Identity> TakeIdentity(const std::string& wanted) {
   for (int number = 1; number <= kMaxWorkersPerHost; ++number) {
     if (auto identity = TryTake(fmt::format("{}-w{}", HostName(), number))) return *std::move(identity);
   }
-  return Unavailable(fmt::format("start worker: {} run here already, or the folder for temporary files cannot be written", kMaxWorkersPerHost));
+  return Unavailable(fmt::format("start worker: {} run here already, or the folder for temporary files cannot be written; set TMPDIR to one that can", kMaxWorkersPerHost));
 }
 
 bool IsName(const std::string& name) {

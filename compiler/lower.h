@@ -11,7 +11,7 @@
 namespace lathe {
 
 struct LowerPass {
-  std::string_view name;  // TVM's, in snake case: what --dump-after takes.
+  std::string_view name;  // TVM's, in snake case: what RunPass takes.
   std::function<StatusOr<PrimFunc>(PrimFunc)> run;
 };
 // The CPU pipeline, in order.

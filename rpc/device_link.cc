@@ -163,7 +163,7 @@ void DialEndpoint(asio::io_context& io, const Endpoint& endpoint, std::function<
   const std::string place = endpoint.ToString();
   if (error) return asio::post(io, [=] { handler(InvalidArgument(fmt::format("connect to {}: {}", place, error.message()))); });
   socket->async_connect(target, [socket, handler = std::move(handler), place](boost::system::error_code failure) {
-    if (failure) return handler(Unavailable(fmt::format("connect to {}: {}", place, failure.message())));
+    if (failure) return handler(Unavailable(fmt::format("connect to {}: {}; is a server listening there?", place, failure.message())));
     handler(socket->release());
   });
 }

@@ -42,7 +42,7 @@ StatusOr<Endpoint> ParseEndpoint(std::string_view text) {
   const std::string_view port = text.substr(colon + 1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
   if (error != std::errc() || end != port.data() + port.size() || port.empty()) {
-    return InvalidArgument(fmt::format("address \"{}\": port \"{}\" is no number from 0 to 65535", text, port));
+    return InvalidArgument(fmt::format("address \"{}\": port \"{}\" is no number from 0 to 65535; write HOST:PORT", text, port));
   }
   if (endpoint.host.size() > 2 && endpoint.host.front() == '[' && endpoint.host.back() == ']') {
     endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);

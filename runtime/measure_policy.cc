@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kGrowth = 1.618;
 constexpr double kOvershoot = 1.05;  // Aims a little above min_batch, or every second guess would fall just short of it.
+constexpr double kBatchTrust = 1.15;  // A batch may be slower than the median of many by this factor.
 constexpr int64_t kShortBatchNs = 10'000'000;  // In a batch this short one context switch shows.
 constexpr uint64_t kMaxBatch = 100'000'000;
 
@@ -36,7 +37,7 @@ MeasurePolicy FinalPolicy() {
   policy.budget_ns = 15'000'000'000;
   policy.goal_half_width = 0.005;
   policy.noisy_half_width = 0.02;
-  policy.abandon_factor = 0;
+  policy.abandon_factor = policy.abandon_first_factor = policy.abandon_batch_factor = 0;
   return policy;
 }
 
@@ -56,7 +57,7 @@ void MeasureSession::Report(const BatchTiming& batch, int64_t now_ns) {
 void MeasureSession::WarmUp(const BatchTiming& batch, int64_t now_ns) {
   const double factor = result_.total_calls == 1 ? std::max(policy_.abandon_factor, policy_.abandon_first_factor)
                                                  : policy_.abandon_factor;
-  if (!Disturbed(batch) && Hopeless(PerCall(batch, batch_), factor)) return Abandon(PerCall(batch, batch_));
+  if (!Disturbed(batch) && Hopeless(PerCall(batch, batch_), factor)) return Abandon(PerCall(batch, batch_), policy_.abandon_factor * incumbent_ns_);
   if (result_.total_calls < policy_.warmup_calls && now_ns - begin_ns_ < policy_.warmup_ns) return;
   phase_ = Phase::kGrow;  // The last warm-up call is a first guess of what a batch needs.
   const double calls = kOvershoot * static_cast<double>(policy_.min_batch_ns) / std::max<double>(1, batch.wall_ns);
@@ -84,7 +85,9 @@ void MeasureSession::Repeat(const BatchTiming& batch, int64_t now_ns) {
   result_.disturbed += disturbed ? 1 : 0;
   const double per_call = PerCall(batch, batch_);
   result_.samples_ns.push_back(per_call);
-  if (result_.samples_ns.size() == 1 && !disturbed && Hopeless(per_call, policy_.abandon_factor)) return Abandon(per_call);
+  if (result_.samples_ns.size() == 1 && !disturbed && Hopeless(per_call, policy_.abandon_batch_factor)) {
+    return Abandon(per_call, per_call / kBatchTrust);
+  }
   const size_t count = result_.samples_ns.size();
   if (count < policy_.min_repeats && !out_of_time) return;
   const bool closed = count > 1 && Summarize(result_.samples_ns).relative_half_width() <= policy_.goal_half_width;
@@ -97,15 +100,15 @@ bool MeasureSession::Disturbed(const BatchTiming& batch) const {
 }
 
 bool MeasureSession::Hopeless(double per_call_ns, double factor) const {
-  return incumbent_ns_ > 0 && policy_.abandon_factor > 0 && per_call_ns > factor * incumbent_ns_;
+  return incumbent_ns_ > 0 && factor > 0 && per_call_ns > factor * incumbent_ns_;
 }
 
-// The bound is what was asked, not what was seen: one observation may be too slow by accident, but hardly 3 times.
-void MeasureSession::Abandon(double per_call_ns) {
+// Of a single call the bound is what was asked, not what was seen: one may be too slow by accident, but hardly 3 times.
+void MeasureSession::Abandon(double per_call_ns, double lower_bound_ns) {
   if (result_.samples_ns.empty()) result_.samples_ns.push_back(per_call_ns);
   Finish();
   result_.status = MeasureStatus::kCensored;
-  result_.lower_bound_ns = policy_.abandon_factor * incumbent_ns_;
+  result_.lower_bound_ns = lower_bound_ns;
 }
 
 void MeasureSession::Finish() {

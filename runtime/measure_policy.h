@@ -12,9 +12,9 @@
 namespace lathe {
 
 // Raised whenever the same machine and kernel could get another number. Times of different versions are never compared.
-inline constexpr uint32_t kMeasurePolicyVersion = 1;
+inline constexpr uint32_t kMeasurePolicyVersion = 2;
 
-// What the caches hold when a timed call begins; part of a record's key (docs/decisions/runtime-cache-regime.md).
+// What the caches hold when a timed call begins; part of a record's key (docs/decisions/0003-screening-measures-hot.md).
 enum class CacheRegime : uint32_t {
   kHot = 0,          // Whatever the call before left: calls are timed back to back.
   kWarmWeights = 1,  // Parameters marked constant are cached as the call before left them, all others are not.
@@ -33,8 +33,10 @@ struct MeasurePolicy {
   int64_t budget_ns = 2'000'000'000;  // No further batch is begun after this much measuring.
   double goal_half_width = 0.02;    // Relative to the median: stop.
   double noisy_half_width = 0.05;   // Wider at the end: the result is called noisy.
-  double abandon_factor = 3;        // Times the incumbent; 0: never abandon.
-  double abandon_first_factor = 10; // The same for the first call, which also pays for page faults and cold caches.
+  // A candidate is abandoned when it takes longer than this many times the incumbent; 0: never. What may be an accident has to be worse:
+  double abandon_factor = 3;        // a call of the warm-up,
+  double abandon_first_factor = 10; // the first call, which also pays for page faults and cold caches,
+  double abandon_batch_factor = 1.3;  // the first whole, undisturbed batch.
   uint32_t max_redone = 10;         // Disturbed repeats that are measured again.
   double max_other_share = 0.01;    // CPU time of others on our CPUs, as a share of a batch.
 };
@@ -59,7 +61,7 @@ struct MeasureResult {
   MeasureStatus status = MeasureStatus::kOk;
   std::vector<double> samples_ns;  // Nanoseconds per call, one per repeat, in order.
   SampleStatistics statistics;     // Of samples_ns.
-  double lower_bound_ns = 0;       // kCensored: a call takes longer than this.
+  double lower_bound_ns = 0;       // kCensored: a call takes longer than this. A little below what was seen.
   uint64_t calls_per_sample = 0;
   uint64_t total_calls = 0;
   uint32_t redone = 0;             // Disturbed repeats that were measured again.
@@ -85,7 +87,7 @@ class MeasureSession {
   void Repeat(const BatchTiming& batch, int64_t now_ns);
   bool Disturbed(const BatchTiming& batch) const;
   bool Hopeless(double per_call_ns, double factor) const;
-  void Abandon(double per_call_ns);
+  void Abandon(double per_call_ns, double lower_bound_ns);
   void Finish();
 
   const MeasurePolicy policy_;

@@ -31,7 +31,7 @@ struct WireReady {
 struct WirePolicy {
   uint32_t version, regime, warmup_calls, min_repeats, max_repeats, max_redone;
   int64_t warmup_ns, min_batch_ns, budget_ns;
-  double goal_half_width, noisy_half_width, abandon_factor, abandon_first_factor, max_other_share;
+  double goal_half_width, noisy_half_width, abandon_factor, abandon_first_factor, abandon_batch_factor, max_other_share;
 };
 
 struct WireSpec {
@@ -73,7 +73,7 @@ struct WireReport {
 
 // The layout is the format: a compiler that pads otherwise must not build this.
 static_assert(sizeof(WireHeader) == 16 && sizeof(WireReady) == 24 && sizeof(WireProgress) == 32);
-static_assert(sizeof(WirePolicy) == 88 && sizeof(WireSpec) == 16 + 32 + 88 + 24 + 512 + 512 + 256 + 1024 + 4096 + 4096);
+static_assert(sizeof(WirePolicy) == 96 && sizeof(WireSpec) == 16 + 32 + 96 + 24 + 512 + 512 + 256 + 1024 + 4096 + 4096);
 static_assert(sizeof(WireReport) == 16 + 16 + 32 + 16 + 32 + 2048 + 4096);
 static_assert(sizeof(WireSpec) <= kMaxRecordBytes && sizeof(WireReport) <= kMaxRecordBytes);
 
@@ -133,7 +133,7 @@ bool IsAmount(double x) { return std::isfinite(x) && x >= 0; }
 WirePolicy ToWire(const MeasurePolicy& p) {
   return {p.version, static_cast<uint32_t>(p.regime), p.warmup_calls, p.min_repeats, p.max_repeats, p.max_redone,
           p.warmup_ns, p.min_batch_ns, p.budget_ns, p.goal_half_width, p.noisy_half_width, p.abandon_factor,
-          p.abandon_first_factor, p.max_other_share};
+          p.abandon_first_factor, p.abandon_batch_factor, p.max_other_share};
 }
 
 RuntimeResult<MeasurePolicy> FromWire(const WirePolicy& w) {
@@ -145,12 +145,12 @@ RuntimeResult<MeasurePolicy> FromWire(const WirePolicy& w) {
   if (w.regime > static_cast<uint32_t>(CacheRegime::kCold)) return Refuse("run spec", FormatText("cache regime %u", w.regime));
   if (w.min_repeats < 1 || w.max_repeats < w.min_repeats || w.max_repeats > kMaxSamples || w.warmup_ns < 0 ||
       w.min_batch_ns < 0 || w.budget_ns < 0 || !IsAmount(w.goal_half_width) || !IsAmount(w.noisy_half_width) ||
-      !IsAmount(w.abandon_factor) || !IsAmount(w.abandon_first_factor) || !IsAmount(w.max_other_share)) {
+      !IsAmount(w.abandon_factor) || !IsAmount(w.abandon_first_factor) || !IsAmount(w.abandon_batch_factor) || !IsAmount(w.max_other_share)) {
     return Refuse("run spec", FormatText("policy with %u to %u repeats has a number out of range", w.min_repeats, w.max_repeats));
   }
   return MeasurePolicy{w.version, static_cast<CacheRegime>(w.regime), w.warmup_ns, w.warmup_calls, w.min_batch_ns,
                        w.min_repeats, w.max_repeats, w.budget_ns, w.goal_half_width, w.noisy_half_width,
-                       w.abandon_factor, w.abandon_first_factor, w.max_redone, w.max_other_share};
+                       w.abandon_factor, w.abandon_first_factor, w.abandon_batch_factor, w.max_redone, w.max_other_share};
 }
 
 bool IsTimed(uint32_t status) { return status <= static_cast<uint32_t>(RunStatus::kCensored); }

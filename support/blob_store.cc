@@ -70,7 +70,7 @@ Status Rename(const std::string& from, const std::string& to) {
 StatusOr<BlobStore> BlobStore::Open(std::string directory, int64_t limit_bytes) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return Unavailable(fmt::format("open blob store {}: {}", directory, error.message()));
+  if (error) return Unavailable(fmt::format("open blob store {}: {}; check its permissions", directory, error.message()));
   BlobStore store(std::move(directory), limit_bytes);
   RETURN_IF_ERROR(store.TakeInFolder());
   RETURN_IF_ERROR(store.MakeRoom(0));
@@ -92,7 +92,7 @@ Status BlobStore::TakeInFolder() {
       fs::remove(entry.path(), ignored);
     }
   }
-  if (error) return Unavailable(fmt::format("read blob store {}: {}", directory_, error.message()));
+  if (error) return Unavailable(fmt::format("read blob store {}: {}; check its permissions", directory_, error.message()));
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
   for (const Found& blob : found) Remember(blob.digest, blob.size);
   return OkStatus();

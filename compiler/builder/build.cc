@@ -65,7 +65,7 @@ Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return ResourceExhausted(fmt::format("write {}: {}", path, std::strerror(errno)));
+    if (written <= 0) return ResourceExhausted(fmt::format("write {}: {}; free some space or choose another output path", path, std::strerror(errno)));
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return OkStatus();
@@ -77,7 +77,7 @@ Status WriteArtifact(const std::string& path, std::string_view bytes) {
   if (fd < 0) return FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
   Status status = WriteWhole(fd, bytes, path);
   close(fd);
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = FailedPrecondition(fmt::format("write {}: {}", path, std::strerror(errno)));
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
   if (!status.ok()) unlink(temporary.c_str());
   return status;
 }

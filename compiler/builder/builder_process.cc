@@ -67,7 +67,7 @@ BuilderProcess::~BuilderProcess() { Kill(); }
 Status BuilderProcess::Start() {
   if (pid_ >= 0) return OkStatus();
   int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Unavailable(fmt::format("start builder: {}", std::strerror(errno)));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Unavailable(fmt::format("start builder: {}; is this process out of descriptors?", std::strerror(errno)));
   stderr_ = memfd_create("builder-stderr", MFD_CLOEXEC);
   if (stderr_ >= 0) fcntl(stderr_, F_SETFL, O_APPEND);
   // Numbers above the child's own, or its dup2 calls would overwrite them.
@@ -75,7 +75,7 @@ Status BuilderProcess::Start() {
   close(pair[1]);
   socket_ = pair[0];
   fcntl(socket_, F_SETFL, O_NONBLOCK);
-  Status status = child_end < 0 || words < 0 ? Unavailable(fmt::format("start builder: {}", std::strerror(errno)))
+  Status status = child_end < 0 || words < 0 ? Unavailable(fmt::format("start builder: {}; is this process out of descriptors?", std::strerror(errno)))
                                              : Spawn(options_.program, options_.memory_limit_bytes, child_end, words, &pid_);
   if (child_end >= 0) close(child_end);
   if (words >= 0) close(words);

@@ -30,7 +30,7 @@ StatusOr<int> LockOne(int cpu, const std::string& directory) {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd >= 0) (void)fchmod(fd, 0666);  // Whatever the umask: the lock is for all users.
   }
-  if (fd < 0) return Unavailable(fmt::format("lock cpu {}: open {}: {}", cpu, path, std::strerror(errno)));
+  if (fd < 0) return Unavailable(fmt::format("lock cpu {}: open {}: {}; all users of this host need to write there", cpu, path, std::strerror(errno)));
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     const Status status = FailedPrecondition(fmt::format("lock cpu {}: process {} measures on it; choose other --cpus", cpu, HolderOf(fd)));
     close(fd);
@@ -53,7 +53,7 @@ StatusOr<CpuLocks> CpuLocks::Take(std::span<const int> cpus, const std::string& 
   if (mkdir(directory.c_str(), 0777) == 0) {
     (void)chmod(directory.c_str(), 01777);
   } else if (errno != EEXIST) {
-    return Unavailable(fmt::format("lock cpus: create {}: {}", directory, std::strerror(errno)));
+    return Unavailable(fmt::format("lock cpus: create {}: {}; all users of this host need to write there", directory, std::strerror(errno)));
   }
   CpuLocks locks;
   for (const int cpu : cpus) {

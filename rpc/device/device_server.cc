@@ -35,7 +35,7 @@ uint64_t RandomSeed() {
 StatusOr<int> LockFolder(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return Unavailable(fmt::format("open device data {}: {}", directory, std::strerror(errno)));
+  if (fd < 0) return Unavailable(fmt::format("open device data {}: {}; choose another --data", directory, std::strerror(errno)));
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   close(fd);
   return FailedPrecondition(fmt::format("open device data {}: another device uses it; choose another --data", directory));

@@ -30,7 +30,7 @@ struct MessageArrived { DeviceMessage message; };
 struct BlobLookedUp { Digest digest; bool is_complete; int64_t held_bytes; };  // Answers LookUpBlob.
 // Answers WriteBlob. `held_bytes` are in the unfinished file now. DataLoss: the content was wrong and is gone.
 struct BlobWritten { Digest digest; Status status; bool is_complete; int64_t held_bytes; };
-struct RunnerIsReady { RunnerId runner; };              // Loaded, waits for Go.
+struct RunnerIsReady { RunnerId runner; };              // Started, waits for Go.
 struct RunnerWent { RunnerId runner; };               // GoRunner was done; only for the idle time that results report.
 struct RunnerIsTiming { RunnerId runner; bool is_timing; };  // Entered or left its timed window.
 struct RunnerTicked { RunnerId runner; };             // Any other sign of progress.

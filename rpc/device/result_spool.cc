@@ -33,7 +33,7 @@ std::optional<v1::MeasureResult> ReadResult(const fs::path& path) {
 StatusOr<ResultSpool> ResultSpool::Open(std::string directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return Unavailable(fmt::format("open result spool {}: {}", directory, error.message()));
+  if (error) return Unavailable(fmt::format("open result spool {}: {}; choose another --data", directory, error.message()));
   return ResultSpool(std::move(directory));
 }
 

@@ -12,7 +12,7 @@ namespace lathe {
 
 struct RunnerNotice {
   enum class Kind {
-    kReady,         // Loaded; waits for Go and uses no CPU.
+    kReady,         // Started; waits for Go, has not seen its module yet, and uses no CPU.
     kTimingBegins,  // Nothing else should happen on this machine ...
     kTimingEnds,    // ... until now.
     kTicked,        // Some other sign of progress.

@@ -15,7 +15,7 @@ constexpr size_t kMaxTransfers = 16;
 Status CheckHello(const v1::Hello& hello) {
   RETURN_IF_ERROR(CheckDeviceName("device name", hello.facts().name()));
   RETURN_IF_ERROR(CheckDeviceName("device key", hello.facts().key()));
-  if (hello.epoch_seen() < 0) return InvalidArgument(fmt::format("device \"{}\": epoch {} is negative", hello.facts().name(), hello.epoch_seen()));
+  if (hello.epoch_seen() < 0) return InvalidArgument(fmt::format("greet device \"{}\": epoch {}, 0 or more required", hello.facts().name(), hello.epoch_seen()));
   return OkStatus();
 }
 

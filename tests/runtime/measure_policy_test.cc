@@ -82,9 +82,32 @@ TEST(MeasureSession, AbandonsTheHopelessEarlyWithABoundNotATime) {
   EXPECT_EQ(awful.calls, 1u);
 }
 
-TEST(MeasureSession, KeepsWhatIsLessThanThreeTimesSlower) {
-  FakeMachine machine{.cost = [](uint64_t i) { return i == 0 ? 8e6 : 2.9e6; }};
+TEST(MeasureSession, AbandonsWhatIsSlowerAfterOneWholeBatch) {
+  FakeMachine machine{.cost = [](uint64_t i) { return i == 0 ? 8e6 : 2.3e6; }};
+  const MeasureResult result = machine.Measure(ScreenPolicy(), /*incumbent_ns=*/1e6);
+  EXPECT_EQ(result.status, MeasureStatus::kCensored);
+  EXPECT_DOUBLE_EQ(result.lower_bound_ns, 2.3e6 / 1.15) << "nearly what was seen";
+  EXPECT_EQ(machine.calls, 9u) << "three to warm up, one batch of six";
+}
+
+TEST(MeasureSession, MeasuresWhatIsNearTheIncumbentToItsEnd) {
+  FakeMachine machine{.cost = [](uint64_t i) { return i == 0 ? 8e6 : 1.25e6; }};
   EXPECT_EQ(machine.Measure(ScreenPolicy(), 1e6).status, MeasureStatus::kOk);
+}
+
+TEST(MeasureSession, DoesNotAbandonForADisturbedBatch) {
+  FakeMachine machine{.cost = [](uint64_t) { return 1.1e6; }};
+  machine.disturb = [](BatchTiming& batch, int i) {
+    if (i != 3) return;
+    batch.other_share = 0.5;
+    batch.timed_ns = batch.wall_ns *= 2;
+  };
+  EXPECT_EQ(machine.Measure(ScreenPolicy(), 1e6).status, MeasureStatus::kOk);
+}
+
+TEST(MeasureSession, FinalistsAreNeverAbandoned) {
+  FakeMachine machine{.cost = [](uint64_t) { return 400e6; }};
+  EXPECT_EQ(machine.Measure(FinalPolicy(), 1e6).status, MeasureStatus::kOk);
 }
 
 TEST(MeasureSession, MeasuresDisturbedRepeatsAgainButNotForEver) {

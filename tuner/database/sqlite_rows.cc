@@ -114,7 +114,7 @@ StatusOr<JobRow> ReadJob(Connection& db, int64_t job_id) {
         return OkStatus();
       },
       job_id));
-  if (!job.has_value()) return NotFound(fmt::format("read job {}: no such job", job_id));
+  if (!job.has_value()) return NotFound(fmt::format("read job {}: no such job; list the jobs there are", job_id));
   return *std::move(job);
 }
 

@@ -32,7 +32,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   // Any thread.
   template <typename Work>
   auto Ask(Work work) -> decltype(work()) {
-    return loop_.Ask(std::move(work), Status(Unavailable("the coordinator is stopping")));
+    return loop_.Ask(std::move(work), Status(Unavailable("ask the coordinator: it is stopping; try again")));
   }
   StatusOr<JobRow> Submit(const JobRequest& request);
   bool WaitForJob(int64_t job_id, Duration limit);

@@ -37,7 +37,7 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, const C
 void Coordinator::Impl::SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer) {
   if (const Status status = CheckRequest(request); !status.ok()) return answer(status);
   const auto shared = std::make_shared<Answer>(std::move(answer));
-  if (!loop_.Post([this, request, shared] { Hear(request, std::move(*shared)); })) (*shared)(Status(Unavailable("the coordinator is stopping")));
+  if (!loop_.Post([this, request, shared] { Hear(request, std::move(*shared)); })) (*shared)(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
 }
 
 Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string& content) {
@@ -47,7 +47,7 @@ Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string&
 
 void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answer) {
   const std::string& worker = request.worker().name();
-  if (is_draining_) return answer(Status(Unavailable("the coordinator is stopping")));
+  if (is_draining_) return answer(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
   if (adopted_workers_.insert(worker).second) AdoptBuilds(worker);
   const WorkerTable::Heard heard = workers_.Hear(request, Now());
   for (const auto& [trial, attempt] : heard.started) {
@@ -147,7 +147,7 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
 
 void Coordinator::Impl::TurnWorkersAway() {
   for (auto& [worker, polls] : polls_) {
-    for (Poll& poll : polls) poll.answer(Status(Unavailable("the coordinator is stopping")));
+    for (Poll& poll : polls) poll.answer(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
   }
   polls_.clear();
 }

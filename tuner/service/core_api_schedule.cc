@@ -68,7 +68,7 @@ StatusOr<v1::ListBestResponse> CoreApi::ListBest(const v1::ListBestRequest& requ
 
 StatusOr<v1::FindWorkloadResponse> CoreApi::FindWorkload(const v1::FindWorkloadRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<Digest> found, core_.store().FindWorkloads(request.hex_prefix()));
-  if (found.empty()) return NotFound(fmt::format("workload {}: none with that hash", request.hex_prefix()));
+  if (found.empty()) return NotFound(fmt::format("workload {}: none with that hash; `lathe best` lists what is known", request.hex_prefix()));
   if (found.size() > 1) {
     return InvalidArgument(fmt::format("workload {}: {} begin so, {} and {} among them; give more digits", request.hex_prefix(), found.size(),
                                        found[0].ToHex(), found[1].ToHex()));

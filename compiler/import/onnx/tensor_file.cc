@@ -18,7 +18,7 @@ StatusOr<relax::TensorData> ReadTensorFile(const std::string& path) {
   if (!file) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   onnx::TensorProto proto;
-  if (!proto.ParseFromString(bytes)) return InvalidArgument(fmt::format("read {}: it holds no TensorProto", path));
+  if (!proto.ParseFromString(bytes)) return InvalidArgument(fmt::format("read {}: it holds no TensorProto; a tensor of an ONNX test case is expected", path));
   StatusOr<relax::TensorData> tensor = TensorFromProto(proto);
   if (!tensor.ok()) return tensor.status().WithContext(fmt::format("read {}", path));
   return tensor;

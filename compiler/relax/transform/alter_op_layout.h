@@ -2,7 +2,7 @@
 // [N, K] become [N/b][K][b] ("NK16n"). A kernel then reads b output channels with one vector load. Data keeps its layout.
 //
 // b is the largest of lanes, lanes/2 ... 4 that divides O (O / groups for grouped convolutions); where none does and O > lanes, O is padded with
-// zeros to a multiple of lanes. Depthwise and tiny convolutions stay plain. docs/decisions/relax-weight-layout.md says why.
+// zeros to a multiple of lanes. Depthwise and tiny convolutions stay plain. docs/decisions/0008-weights-laid-out-before-tuning.md says why.
 #pragma once
 
 #include "compiler/relax/module.h"

@@ -1,4 +1,4 @@
-// A matrix multiplication micro-kernel in lowered form, as the scheduler has to produce it (docs/decisions/register-tiles.md).
+// A matrix multiplication micro-kernel in lowered form, as the scheduler has to produce it (docs/decisions/0005-register-tiles.md).
 #pragma once
 
 #include "compiler/ir/stmt.h"
