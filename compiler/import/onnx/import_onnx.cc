@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -90,16 +91,18 @@ class Importer {
   std::string UnboundDimensions(const onnx::ValueInfoProto& input) const {
     if (options_.input_shapes.contains(input.name())) return "";
     const auto& type = input.type().tensor_type();
-    const std::string advice = fmt::format("give --input-shape {}=1,3,224,224 (with its own extents)", input.name());
-    if (!type.has_shape()) return fmt::format("input \"{}\" has no shape: {}", input.name(), advice);
-    std::vector<std::string> dims;
+    const auto advice = [&](const std::string& example) { return fmt::format("give its extents, e.g. --input-shape {}={}", input.name(), example); };
+    if (!type.has_shape()) return fmt::format("input \"{}\" has no shape: {}", input.name(), advice("1,3,224,224"));
+    std::vector<std::string> dims, example;
     bool is_unbound = false;
     for (const auto& dim : type.shape().dim()) {
       const bool is_known = dim.value_case() == onnx::TensorShapeProto::Dimension::kDimValue && dim.dim_value() > 0;
       is_unbound = is_unbound || !is_known;
       dims.push_back(is_known ? fmt::format("{}", dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+      example.push_back(is_known ? dims.back() : "1");
     }
-    return is_unbound ? fmt::format("input \"{}\" has unbound dimensions [{}]: {}", input.name(), fmt::join(dims, ", "), advice) : "";
+    if (!is_unbound) return "";
+    return fmt::format("input \"{}\" has unbound dimensions [{}]: {}", input.name(), fmt::join(dims, ", "), advice(fmt::format("{}", fmt::join(example, ","))));
   }
 
   Status AddInitializers() {
@@ -207,9 +210,15 @@ StatusOr<relax::IRModule> ImportOnnxBytes(std::string_view bytes, std::string_vi
 }
 
 StatusOr<relax::IRModule> ImportOnnx(const std::string& path, const OnnxImportOptions& options) {
+  std::error_code error;
+  const std::filesystem::file_type type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::not_found) return NotFound(fmt::format("import {}: no such file; check its name", path));
+  if (type != std::filesystem::file_type::regular) {
+    return InvalidArgument(fmt::format("import {}: {}; name an .onnx file", path, type == std::filesystem::file_type::directory ? "it is a folder" : "it is no regular file"));
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  if (size < 0) return NotFound(fmt::format("import {}: cannot open the file; check its name", path));
+  if (size < 0) return NotFound(fmt::format("import {}: the file cannot be read; check its permissions", path));
   if (static_cast<size_t>(size) > kMaxFileBytes) return InvalidArgument(fmt::format("import {}: {} bytes, an ONNX file has at most 2 GiB", path, size));
   std::string bytes(static_cast<size_t>(size), '\0');
   file.seekg(0);

@@ -3,32 +3,14 @@
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
-#include <filesystem>
-
+#include "tests/support/temporary_folder.h"
 #include "tuner/database/sqlite_store.h"
 
 namespace lathe {
 
 inline constexpr int64_t kSecond = 1'000'000'000;
 inline constexpr int64_t kNow = 1'700'000'000 * kSecond;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = testing::TempDir() + "lathe_database_XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline Workload MakeWorkload(int n = 0) {
   return {Sha256(fmt::format("workload {}", n)), fmt::format("matmul_{}", n), fmt::format("text {}", n)};

@@ -43,7 +43,7 @@ TEST(ImportOnnx, ListsUnsupportedOperatorsAndUnboundDimensionsInOneError) {
   other.set_domain("com.microsoft");
   other.add_output("z");
   EXPECT_EQ(ErrorOf(model), "import m.onnx: 2 unsupported operators: Fancy (1: \"relu_0\"), com.microsoft.Gelu (1: \"z\"); input \"x\" has unbound dimensions "
-                            "[batch, 3]: give --input-shape x=1,3,224,224 (with its own extents)");
+                            "[batch, 3]: give its extents, e.g. --input-shape x=1,3");
 }
 
 TEST(ImportOnnx, TakesInputShapesFromTheOptions) {
@@ -80,7 +80,9 @@ TEST(ImportOnnx, LimitsWhatConstantOfShapeMayTake) {
 }
 
 TEST(ImportOnnx, SaysThatAFileIsNoModel) {
-  EXPECT_THAT(ImportOnnx("/nonexistent/m.onnx").status().message(), "import /nonexistent/m.onnx: cannot open the file; check its name");
+  EXPECT_THAT(ImportOnnx("/nonexistent/m.onnx").status().message(), "import /nonexistent/m.onnx: no such file; check its name");
+  EXPECT_EQ(ImportOnnx(testing::TempDir()).status().message(), "import " + testing::TempDir() + ": it is a folder; name an .onnx file");
+  EXPECT_EQ(ImportOnnx("/dev/zero").status().message(), "import /dev/zero: it is no regular file; name an .onnx file");
   EXPECT_THAT(ImportOnnxBytes("not a model at all", "m").status().message(), HasSubstr("no valid ONNX model (18 bytes)"));
   EXPECT_THAT(ImportOnnxBytes("", "m").status().message(), HasSubstr("no graph inside"));
 }

@@ -1,0 +1,267 @@
+// `lathe compile` and `lathe run` by hand: flags, reports, and everything that a user can hand them by mistake.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/network.h"
+#include "tests/e2e/program_run.h"
+#include "tests/e2e/random_records.h"
+#include "tests/reference/evaluate.h"
+#include "tests/reference/tensor_io.h"
+#include "tests/support/temporary_folder.h"
+
+namespace lathe {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// x [1, 3, 8, 8] -> Conv 3x3 to 4 channels -> Relu -> GlobalAveragePool -> Flatten -> y [1, 4]; `is_short` ends behind the Relu.
+onnx::ModelProto SmallModel(bool is_short = false) {
+  onnx::ModelProto model;
+  model.set_ir_version(7);
+  model.add_opset_import()->set_version(13);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  onnx::ValueInfoProto& input = *graph.add_input();
+  input.set_name("x");
+  onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  for (const int64_t extent : {1, 3, 8, 8}) type.mutable_shape()->add_dim()->set_dim_value(extent);
+  std::vector<double> weights(4 * 3 * 3 * 3), bias = {0.1, -0.2, 0.3, 0.4};
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+  reference::ToProto(reference::Tensor::Floats({4, 3, 3, 3}, weights), "w", *graph.add_initializer());
+  reference::ToProto(reference::Tensor::Floats({4}, bias), "b", *graph.add_initializer());
+  const auto add_node = [&](const char* op, std::vector<std::string> inputs, const char* output) -> onnx::NodeProto& {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type(op);
+    for (const std::string& name : inputs) node.add_input(name);
+    node.add_output(output);
+    return node;
+  };
+  onnx::AttributeProto& pads = *add_node("Conv", {"x", "w", "b"}, "c").add_attribute();
+  pads.set_name("pads");
+  pads.set_type(onnx::AttributeProto::INTS);
+  for (int i = 0; i < 4; ++i) pads.add_ints(1);
+  add_node("Relu", {"c"}, "r");
+  if (!is_short) {
+    add_node("GlobalAveragePool", {"r"}, "p");
+    add_node("Flatten", {"p"}, "y");
+  }
+  graph.add_output()->set_name(is_short ? "r" : "y");
+  return model;
+}
+
+class CompileAndRunTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("LATHE_DB", (folder / "none.db").c_str(), 1);
+    WriteModel(SmallModel());
+    std::vector<double> values(3 * 8 * 8);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::cos(0.3 * static_cast<double>(i)));
+    x = reference::Tensor::Floats({1, 3, 8, 8}, values);
+    fs::create_directory(data);
+    Save(x, "input_0.pb");
+  }
+  void WriteModel(const onnx::ModelProto& proto) {
+    std::ofstream file(model, std::ios::binary);
+    ASSERT_TRUE(proto.SerializeToOstream(&file));
+  }
+  void Write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+  std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  void Save(const reference::Tensor& tensor, const std::string& name) { ASSERT_TRUE(reference::SaveTensor(tensor, name, data + "/" + name).ok()); }
+  reference::Tensor Expected() { return (*reference::Evaluate(SmallModel(), {x}))[0]; }
+
+  ProgramRun Compile(std::vector<std::string> flags = {}) {
+    flags.insert(flags.begin(), {"lathe", "compile", model, "-o", artifact});
+    return RunProgram(flags);
+  }
+  void CompileOrDie() {
+    const ProgramRun run = Compile();
+    ASSERT_EQ(run.code, 0) << run.err;
+  }
+  ProgramRun Run(std::vector<std::string> flags = {}) {
+    flags.insert(flags.begin(), {"lathe", "run", artifact});
+    return RunProgram(flags);
+  }
+  // One line on stderr that starts and goes on like this; nothing on stdout.
+  static void ExpectError(const ProgramRun& run, int code, const std::string& start, const std::string& words) {
+    EXPECT_EQ(run.code, code) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_THAT(run.err, StartsWith("lathe: " + start));
+    EXPECT_THAT(run.err, HasSubstr(words));
+  }
+
+  TemporaryFolder folder;
+  std::string model = folder / "model.onnx", artifact = folder / "network.so", data = folder / "data";
+  reference::Tensor x;
+};
+
+TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
+  const ProgramRun untuned = Compile();
+  EXPECT_EQ(untuned.code, 0) << untuned.err;
+  EXPECT_THAT(untuned.out, HasSubstr("MISS"));
+  EXPECT_THAT(untuned.err, HasSubstr("0 of 2 kernels with known schedules, the others by default ones"));
+
+  // The database knows the shorter network only.
+  const Target target = *Target::Parse("auto");
+  WriteModel(SmallModel(/*is_short=*/true));
+  const auto network = LoadNetwork(model, {}, target, /*opt_level=*/3);
+  ASSERT_TRUE(network.ok()) << network.status().ToString();
+  const Status written = WriteRandomRecords(*network, target, /*seed=*/3, /*per_task=*/2, folder / "some.db");
+  ASSERT_TRUE(written.ok()) << written.ToString();
+  WriteModel(SmallModel());
+  const ProgramRun run = Compile({"--db", folder / "some.db", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const nlohmann::json kernels = nlohmann::json::parse(run.out)["kernels"];
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0]["schedule"], "HIT");
+  EXPECT_EQ(kernels[1]["schedule"], "MISS");
+  EXPECT_THAT(run.err, HasSubstr("1 of 2 kernels with known schedules"));
+  // Records hold for the very target.
+  EXPECT_THAT(Compile({"--db", folder / "some.db", "--target", "auto -num-cores=3"}).err, HasSubstr("0 of 2 kernels with known schedules"));
+  Save(Expected(), "output_0.pb");
+  EXPECT_EQ(Run({"--data", data}).code, 0);
+}
+
+TEST_F(CompileAndRunTest, ComparesWithExpectedOutputsAndSaysWhereTheyDiffer) {
+  CompileOrDie();
+  ProgramRun run = Run({"--data", data});
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.err, HasSubstr("holds 0 of 1 expected outputs (output_0.pb ...)"));
+
+  reference::Tensor expected = Expected();
+  Save(expected, "output_0.pb");
+  run = Run({"--data", data, "--json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_EQ(nlohmann::json::parse(run.out)["checked_outputs"], 1);
+
+  expected.floats[2] += 0.5;
+  expected.floats[3] -= 0.01;
+  Save(expected, "output_0.pb");
+  run = Run({"--data", data});
+  ExpectError(run, 1, "compare " + data + ": output \"y\": 2 of 4 elements differ; the worst, at [0, 2], is ", "it differs by 0.5, ");
+  EXPECT_EQ(Run({"--data", data, "--atol", "0.6"}).code, 0);
+  EXPECT_EQ(Run({"--data", data, "--rtol", "10"}).code, 0);
+  Save(reference::Tensor::Floats({4}, expected.floats), "output_0.pb");
+  ExpectError(Run({"--data", data}), 1, "compare ", "output \"y\": float32 (1, 4), float32 (4) expected");
+}
+
+TEST_F(CompileAndRunTest, RefusesDataThatDoesNotFit) {
+  CompileOrDie();
+  ExpectError(Run({"--data", folder / "nowhere"}), 3, "read " + (folder / "nowhere"), "no input_0.pb in it");
+  Save(reference::Tensor::Floats({1, 3, 8, 4}, std::vector<double>(96, 1)), "input_0.pb");
+  ExpectError(Run({"--data", data}), 2, "run: ", "input_0.pb is float32 (1, 3, 8, 4), the network's input \"x\" is float32 (1, 3, 8, 8)");
+  Save(reference::Tensor::Ints({1, 3, 8, 8}, std::vector<int64_t>(192, 1), reference::DataType::kInt32), "input_0.pb");
+  ExpectError(Run({"--data", data}), 2, "run: ", "input_0.pb is int32 (1, 3, 8, 8)");
+  Save(x, "input_0.pb");
+  Save(x, "input_1.pb");
+  ExpectError(Run({"--data", data}), 2, "run: ", "holds 2 inputs (input_0.pb ...), the network has 1");
+  fs::remove(data + "/input_1.pb");
+  const std::string good = Read(data + "/input_0.pb");
+  for (const std::string& bad : {good.substr(0, good.size() / 2), std::string(), std::string("no tensor at all")}) {
+    Write(data + "/input_0.pb", bad);
+    ExpectError(Run({"--data", data}), 2, "read " + data + "/input_0.pb: ", "");
+  }
+}
+
+TEST_F(CompileAndRunTest, RunsOnRandomInputsAsOftenAndOnAsManyThreadsAsAsked) {
+  CompileOrDie();
+  ProgramRun run = Run({"--repeat", "5", "--threads", "3", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const nlohmann::json json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["repeat"], 5);
+  EXPECT_EQ(json["threads"], 3);
+  EXPECT_GT(json["median_ms"], 0);
+  EXPECT_EQ(json["checked_outputs"], 0);
+  EXPECT_EQ(json["outputs"][0]["name"], "y");
+  EXPECT_EQ(json["outputs"][0]["shape"], (std::vector<int>{1, 4}));
+  EXPECT_THAT(Run({"--repeat", "2"}).out, HasSubstr("per inference (median of 2, 1 thread)"));
+  EXPECT_EQ(Run({"--repeat", "0"}).code, 2);
+  EXPECT_EQ(Run({"--threads", "-1"}).code, 2);
+  ExpectError(Run({"--threads", "100000"}), 2, "start 100000 threads", "1 to 1024 required");
+}
+
+TEST_F(CompileAndRunTest, RefusesToRunWhatIsNoCompiledNetwork) {
+  ExpectError(Run(), 3, "run " + artifact + ": open artifact ", "No such file");
+  fs::create_directory(artifact);
+  ExpectError(Run(), 2, "run " + artifact + ": ", "not an ELF file; give a shared object made by `lathe compile`");
+  fs::remove(artifact);
+  Write(artifact, "not ours");
+  ExpectError(Run(), 2, "run " + artifact + ": ", "not an ELF file");
+  Write(artifact, Read("/proc/self/exe"));
+  ExpectError(Run(), 2, "run " + artifact + ": ", "no section .lathe.graph");
+}
+
+TEST_F(CompileAndRunTest, RefusesTruncatedArtifacts) {
+  CompileOrDie();
+  const std::string good = Read(artifact);
+  for (size_t size = 0; size < good.size(); size += good.size() / 12 + 1) {
+    SCOPED_TRACE(fmt::format("{} of {} bytes", size, good.size()));
+    Write(artifact, good.substr(0, size));
+    const ProgramRun run = Run();
+    EXPECT_TRUE(run.code == 1 || run.code == 2) << run.code;
+    ExpectError(run, run.code, "run " + artifact + ": ", "");
+  }
+  Write(artifact, good.substr(0, good.size() - 1));
+  ExpectError(Run(), 1, "run " + artifact + ": ", "");
+}
+
+TEST_F(CompileAndRunTest, RefusesArtifactsOfAnotherMachine) {
+  const ProgramRun compiled = Compile({"--target", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4"});
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  ExpectError(Run(), 1, "run " + artifact + ": load artifact: ", "built for aarch64, this machine is x86-64; build for this device's target");
+}
+
+TEST_F(CompileAndRunTest, RefusesUnknownTargets) {
+  ExpectError(Compile({"--target", "cuda"}), 1, "target \"cuda\": ", "this build generates code for CPUs only; use \"llvm\" or \"auto\"");
+  for (const char* target : {"llvm -mcpu=pentium-75", "llvm -mtriple=riscv64-linux-gnu", "llvm -num-cores=0", "raspberry-pi/9", ""}) {
+    SCOPED_TRACE(target);
+    ExpectError(Compile({"--target", target}), 2, fmt::format("target \"{}\": ", target), "");
+  }
+  EXPECT_EQ(Compile({"--opt-level", "4"}).code, 2);
+  EXPECT_FALSE(fs::exists(artifact));
+}
+
+TEST_F(CompileAndRunTest, RefusesModelsThatAreNone) {
+  const auto expect_error = [&](int code, const std::string& words) { ExpectError(Compile(), code, "import " + model + ": ", words); };
+  Write(model, "");
+  expect_error(2, "no graph inside; the file is truncated or of another kind");
+  Write(model, "no model at all");
+  expect_error(2, "no valid ONNX model (15 bytes)");
+  fs::remove(model);
+  expect_error(3, "no such file");
+  fs::create_directory(model);
+  expect_error(2, "it is a folder");
+}
+
+TEST_F(CompileAndRunTest, LeavesNothingBehindWhereItCannotWrite) {
+  artifact = folder / "no/such/folder/network.so";
+  ExpectError(Compile(), 1, "write " + artifact, "No such file or directory");
+  artifact = folder / "taken";
+  fs::create_directory(artifact);
+  const ProgramRun run = Compile();
+  ExpectError(run, run.code, "compile " + artifact, "");
+  EXPECT_NE(run.code, 0);
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(fs::path(artifact).parent_path())) left.push_back(entry.path().filename());
+  EXPECT_THAT(left, testing::UnorderedElementsAre("model.onnx", "data", "taken"));
+}
+
+TEST_F(CompileAndRunTest, RefusesDatabasesThatAreNone) {
+  ExpectError(Compile({"--db", folder / "missing.db"}), 3, "open " + (folder / "missing.db"), "no such file; tune something first or check the path");
+  Write(folder / "text.db", std::string(5000, 'x'));
+  ExpectError(Compile({"--db", folder / "text.db"}), 1, "", folder / "text.db");
+}
+
+}  // namespace
+}  // namespace lathe
