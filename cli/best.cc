@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/database_path.h"
+#include "cli/network.h"
 #include "cli/report_error.h"
 #include "cli/table.h"
+#include "cli/tune_workloads.h"
 #include "cli/verbs.h"
 #include "compiler/script/canonical.h"
 #include "compiler/script/parser.h"
@@ -22,6 +24,7 @@ constexpr int kPage = 1000;
 
 struct BestOptions {
   std::string file, workload, database;
+  std::vector<std::string> input_shapes;
   bool is_json = false;
 };
 
@@ -29,6 +32,14 @@ struct Wanted {
   Digest workload;
   std::string name;
 };
+
+StatusOr<std::vector<Wanted>> FromNetwork(const BestOptions& options) {
+  ASSIGN_OR_RETURN(const Target target, Target::Parse("auto"));  // Of its tasks only the layout of weights depends on it.
+  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads({.path = options.file, .input_shapes = options.input_shapes}, target));
+  std::vector<Wanted> wanted;
+  for (const Function& function : workloads.functions) wanted.push_back({function.workload, function.func.name});
+  return wanted;
+}
 
 StatusOr<std::vector<Wanted>> FromFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -79,7 +90,8 @@ nlohmann::json ToJson(const Wanted& wanted, const TuningRecord& record) {
 
 StatusOr<int> Run(const BestOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(DatabasePath(options.database)));
-  StatusOr<std::vector<Wanted>> found = !options.file.empty()       ? FromFile(options.file)
+  StatusOr<std::vector<Wanted>> found = IsOnnxFile(options.file)    ? FromNetwork(options)
+                                        : !options.file.empty()     ? FromFile(options.file)
                                         : !options.workload.empty() ? FromPrefix(*store, options.workload)
                                                                     : AllOf(*store);
   ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, std::move(found));
@@ -107,7 +119,8 @@ StatusOr<int> Run(const BestOptions& options) {
 void AddBest(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<BestOptions>();
   CLI::App* verb = app.add_subcommand("best", "Show the best known schedules");
-  auto* file = verb->add_option("FILE", options->file, "FUNC.py: its functions; default: all that the database knows");
+  auto* file = verb->add_option("FILE", options->file, "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
+  verb->add_option("--input-shape", options->input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")->excludes(file);
   verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
   verb->add_flag("--json", options->is_json, "Print as JSON");

@@ -20,6 +20,7 @@ namespace lathe {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(100);
+constexpr Duration kTroublePatience = std::chrono::seconds(5);  // Somebody may be making room on a full disk.
 constexpr Duration kSecondPress = std::chrono::milliseconds(700);
 constexpr Duration kOwnerPatience = std::chrono::seconds(10);  // Until somebody who owns the database listens, or ends.
 
@@ -89,11 +90,15 @@ void SayEstimate(Coordinator& coordinator, const JobRequest& request) {
                FormatSeconds(seconds).c_str());
 }
 
-TuneEnding FollowHere(Coordinator& coordinator, int64_t job_id, ProgressDisplay& display) {
+StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, ProgressDisplay& display) {
   while (!coordinator.WaitForJob(job_id, kLookEvery)) {
     if (NumInterrupts() > 0) break;
     const StatusOr<JobProgress> progress = coordinator.Progress(job_id);
-    if (progress.ok()) display.Show(*progress, SystemClock().Now());
+    if (!progress.ok()) continue;
+    display.Show(*progress, SystemClock().Now());
+    if (progress->trouble_lasts < kTroublePatience) continue;
+    display.Clear();
+    return Status(ResourceExhausted(progress->trouble + "; stopped at the last committed trial, the same command goes on from here"));
   }
   if (coordinator.WaitForJob(job_id, Duration(0))) return TuneEnding::kJobEnded;
   coordinator.Drain();
@@ -115,7 +120,7 @@ StatusOr<TunedJob> TuneHere(std::unique_ptr<EmbeddedFarm> farm, const EmbeddedOp
   SayEstimate(coordinator, request);
   TunedJob job;
   ASSIGN_OR_RETURN(const int64_t job_id, SubmitOrResume(coordinator, request));
-  job.ending = FollowHere(coordinator, job_id, display);
+  ASSIGN_OR_RETURN(job.ending, FollowHere(coordinator, job_id, display));
   display.Clear();
   ASSIGN_OR_RETURN(job.progress, coordinator.Progress(job_id));
   ASSIGN_OR_RETURN(job.report, MakeJobReport(coordinator.store(), job_id));

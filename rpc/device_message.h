@@ -24,7 +24,7 @@ inline constexpr uint32_t kDeviceProtocolMin = 1;
 inline constexpr uint32_t kDeviceProtocolMax = 1;
 inline constexpr int64_t kMaxBlobBytes = 256 << 20;
 inline constexpr int64_t kBlobWindowBytes = 256 << 10;
-inline constexpr int kMaxDesiredSpecs = 2;
+inline constexpr int kMaxDesiredSpecs = 3;
 
 // The message's name, for error texts: "Hello", "Desired".
 std::string_view DeviceMessageName(const DeviceMessage& message);

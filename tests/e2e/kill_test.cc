@@ -60,8 +60,8 @@ class KillTest : public FarmTest {
 };
 
 TEST_F(KillTest, OfAnyProcessAtAnyMomentLosesAndDoublesNothing) {
-  constexpr int64_t kBudget = 72;
-  constexpr int kKills = 24;
+  constexpr int64_t kBudget = 60;
+  constexpr int kKills = 20;
   Random random(Seed());
   StartServer();
   StartWorkersAndDevices();

@@ -85,6 +85,9 @@ Coordinator::Impl::~Impl() {
 
 bool Coordinator::Impl::Check(const Status& status, std::string_view what) {
   if (status.ok()) return true;
+  if (trouble_.words.empty() || Now() - trouble_.last > kTroubleOver) trouble_.since = Now();
+  trouble_.last = Now();
+  trouble_.words = fmt::format("{}: {}", what, status.message());
   TimePoint& last = complained_[std::string(what)];
   if (last == TimePoint{} || Now() - last >= kComplainEvery) {
     last = Now();

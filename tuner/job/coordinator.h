@@ -43,6 +43,8 @@ struct JobProgress {
   int64_t measured = 0;               // Trials that got an outcome since this process took the job up.
   int64_t failed = 0;                 // Of these, those without a time.
   std::string waits_for;              // Empty: nothing.
+  std::string trouble;                // Of the coordinator: what it keeps trying in vain, e.g. to write to a full disk. Empty: nothing.
+  Duration trouble_lasts{};
   ActivityShares shares;
   TrialLatencies latencies;
 };

@@ -21,6 +21,8 @@
 
 namespace lathe {
 
+inline constexpr Duration kTroubleOver = std::chrono::seconds(3);  // Without a failure; what fails is tried again each second.
+
 class Coordinator::Impl : public DeviceGatewayOwner {
  public:
   using Answer = std::function<void(StatusOr<v1::SynchronizeResponse>)>;
@@ -186,6 +188,10 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
   std::map<std::string, TimePoint> complained_;
+  struct Trouble {
+    std::string words;
+    TimePoint since{}, last{};
+  } trouble_;                                   // What Check heard last.
   size_t next_job_ = 0;                         // To be served first by workers.
   std::vector<std::future<void>> endings_;      // Searches that are ending.
 

@@ -401,11 +401,14 @@ StatusOr<JobProgress> Coordinator::Impl::Progress(int64_t job_id) {
     return JobProgress{.row = std::move(row)};
   }
   const Job& job = it->second;
+  const bool is_in_trouble = !trouble_.words.empty() && Now() - trouble_.last < kTroubleOver;
   return JobProgress{.row = job.row,
                      .tasks = job.plan.tasks(),
                      .measured = job.measured,
                      .failed = job.failed,
                      .waits_for = job.waits_for,
+                     .trouble = is_in_trouble ? trouble_.words : "",
+                     .trouble_lasts = is_in_trouble ? trouble_.last - trouble_.since : Duration(0),
                      .shares = job.activity.Shares(Now()),
                      .latencies = job.latencies};
 }

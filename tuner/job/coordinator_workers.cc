@@ -41,7 +41,9 @@ void Coordinator::Impl::SynchronizeLater(const v1::SynchronizeRequest& request, 
 
 Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string& content) {
   if (Sha256(content) != digest) return DataLoss(fmt::format("store artifact {}: the content has another digest; send it again", digest.ToHex().substr(0, 12)));
-  return blobs_->PutBlob(content).status();
+  const Status stored = blobs_->PutBlob(content).status();
+  if (!stored.ok()) loop_.Post([this, stored] { Check(stored, "store an artifact"); });
+  return stored;
 }
 
 void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answer) {
@@ -88,6 +90,7 @@ void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildStat
       answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kArtifactLost, "the worker did not store it", UnixNow());
     }
   } else if (state.failure().error_class() == v1::BUILD_ERROR_CLASS_WORKER) {
+    Check(Unavailable(state.failure().message()), "build at worker " + worker);
     answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kOther, state.failure().message(), UnixNow());
   } else {
     const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;

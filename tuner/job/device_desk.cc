@@ -116,8 +116,8 @@ int64_t DeviceDesk::DevicesWanted(int64_t job_id, const Job& job) const {
   if (trials == 0) return 0;
   const auto devices = device_counts_.find(job.demand.key);
   const int64_t known = devices == device_counts_.end() ? 1 : std::max(devices->second, 1);
-  const auto at_hand = static_cast<int64_t>(options_.trials_at_hand);
-  return std::clamp<int64_t>((trials + at_hand - 1) / at_hand, 1, known);
+  const int64_t each = options_.trials_per_device;
+  return std::clamp<int64_t>((trials + each - 1) / each, 1, known);
 }
 
 void DeviceDesk::PlanRequests(int64_t job_id, Job& job, Actions& actions) {

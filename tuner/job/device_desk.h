@@ -18,7 +18,8 @@
 namespace lathe {
 
 struct DeskOptions {
-  size_t trials_at_hand = 2;                          // Per device: one measured, one ready.
+  size_t trials_at_hand = 3;                          // Per device: one measured, one ready, one that becomes so between two timed windows.
+  int64_t trials_per_device = 2;                      // A job with more of them asks for another device.
   int64_t stay_trials = 20;                           // A job keeps a device for so many trials ...
   Duration stay = std::chrono::seconds(30);           // ... or so long, then yields it if others wait.
   Duration idle = std::chrono::seconds(2);            // It gives the device back when it has had nothing for it for so long.

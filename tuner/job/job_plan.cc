@@ -76,6 +76,6 @@ int64_t JobPlan::OpenTrials() const {
   return open;
 }
 
-int InflightLimit(int devices, int build_slots) { return 2 * std::max(devices, 1) + std::max(build_slots, 1); }
+int InflightLimit(int devices, int build_slots) { return 3 * std::max(devices, 1) + std::max(build_slots, 1); }
 
 }  // namespace lathe

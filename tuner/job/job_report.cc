@@ -8,16 +8,21 @@
 namespace lathe {
 namespace {
 
-// What needs the compiler: the default schedule's name and the arithmetic. A workload that cannot be scheduled has neither.
-void AddFacts(class Store& store, TaskReport& task, const std::vector<TuningRecord>& history) {
-  const StatusOr<TuneTask> loaded = LoadTuneTask(store, task.key);
-  if (!loaded.ok()) return;
-  task.flops = loaded->flops;
+WorkloadFactsCache::Facts FindOut(class Store& store, const TuningKey& key) {
+  WorkloadFactsCache::Facts facts;
+  const StatusOr<TuneTask> loaded = LoadTuneTask(store, key);
+  if (!loaded.ok()) return facts;
+  facts.flops = loaded->flops;
   const StatusOr<MeasureCandidate> untuned = UntunedCandidate(*loaded);
-  if (!untuned.ok()) return;
+  if (untuned.ok()) facts.untuned_trace = untuned->trace_digest;
+  return facts;
+}
+
+void AddFacts(const WorkloadFactsCache::Facts& facts, TaskReport& task, const std::vector<TuningRecord>& history) {
+  task.flops = facts.flops;
   for (const TuningRecord& record : history) {
     const bool is_timed = record.status == TrialState::kOk || record.status == TrialState::kNoisy;
-    if (is_timed && record.trace_digest == untuned->trace_digest) {
+    if (is_timed && record.trace_digest == facts.untuned_trace) {
       task.untuned_ns = record.timings->median_ns;
       return;  // Best first.
     }
@@ -26,7 +31,19 @@ void AddFacts(class Store& store, TaskReport& task, const std::vector<TuningReco
 
 }  // namespace
 
+WorkloadFactsCache::Facts WorkloadFactsCache::Of(class Store& store, const TuningKey& key) {
+  std::lock_guard lock(mutex_);
+  const auto [known, is_new] = known_.try_emplace({key.workload, key.target});
+  if (is_new) known->second = FindOut(store, key);
+  return known->second;
+}
+
 StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id) {
+  WorkloadFactsCache facts;
+  return MakeJobReport(store, job_id, facts);
+}
+
+StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id, WorkloadFactsCache& facts) {
   JobReport report;
   ASSIGN_OR_RETURN(report.job, store.GetJob(job_id));
   ASSIGN_OR_RETURN(const std::vector<TaskRow> rows, store.ListTasks(job_id));
@@ -43,7 +60,7 @@ StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id) {
     ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store.QueryBest(std::span(&row.key, 1)));
     if (best[0].lookup == Lookup::kHit) task.best_ns = best[0].record->timings->median_ns;
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store.History(row.key, std::numeric_limits<int>::max()));
-    AddFacts(store, task, history);
+    AddFacts(facts.Of(store, row.key), task, history);
     report.measured += task.own_trials;
     report.reused += std::max<int64_t>(0, task.trials - task.own_trials);
     report.tasks.push_back(std::move(task));

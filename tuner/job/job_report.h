@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/database/store.h"
@@ -29,6 +32,21 @@ struct JobReport {
   int64_t measured = 0, reused = 0;  // Trials of this job; trials that its tasks had already.
 };
 
+// What only the compiler can tell of a workload and target, which never changes: kept for whoever reports again and again. Thread-safe.
+class WorkloadFactsCache {
+ public:
+  struct Facts {
+    double flops = 0;
+    std::optional<Digest> untuned_trace;  // None: it cannot be scheduled.
+  };
+  Facts Of(class Store& store, const TuningKey& key);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<Digest, std::string>, Facts> known_;  // Guarded by mutex_.
+};
+
+StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id, WorkloadFactsCache& facts);
 StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id);
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/clock.h"
+#include "tuner/job/job_report.h"
 #include "tuner/service/api.h"
 #include "tuner/service/tuning_core.h"
 
@@ -46,6 +47,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   TuningCore& core_;
   const Duration poll_;
   Clock& clock_;
+  WorkloadFactsCache facts_;
 };
 
 }  // namespace lathe

@@ -136,7 +136,7 @@ StatusOr<v1::Job> CoreApi::DescribeJob(const JobRow& row) {
 }
 
 Status CoreApi::AddReport(v1::Job& job) {
-  ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(core_.store(), job.id()));
+  ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(core_.store(), job.id(), facts_));
   for (size_t i = 0; i < report.tasks.size() && i < static_cast<size_t>(job.tasks_size()); ++i) {
     v1::Task& task = *job.mutable_tasks(static_cast<int>(i));
     task.set_untuned_ns(report.tasks[i].untuned_ns);

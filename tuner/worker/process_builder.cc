@@ -90,6 +90,7 @@ class ProcessBuilder : public Builder {
   BuildOutcome Translate(const BuildResult& result) {
     if (const auto* error = std::get_if<BuildError>(&result.outcome)) {
       if (error->kind == BuildErrorKind::kBuildTimeout) return BuildFailed{BuildFailed::Kind::kTimeout, error->message};
+      if (error->code == StatusCode::kResourceExhausted && error->kind == BuildErrorKind::kBuildError) return BuildFailed{BuildFailed::Kind::kBroken, error->message};  // Our disk is full.
       // Nothing that a compiler does ends in SIGKILL: somebody else ended it.
       const bool was_killed = error->kind == BuildErrorKind::kBuilderDied && error->message.starts_with("builder died with SIGKILL");
       return BuildFailed{was_killed ? BuildFailed::Kind::kBroken : BuildFailed::Kind::kCandidate, error->message};

@@ -33,9 +33,9 @@ std::vector<std::string> Plan(DeviceDesk& desk, TimePoint now) {
 }
 LeaseRecord Lease(const std::string& device, int64_t epoch, const std::string& request) { return {device, epoch, request, "local"}; }
 
-TEST(DeviceDesk, AsksForADeviceAndKeepsTwoTrialsAtItsHand) {
+TEST(DeviceDesk, AsksForADeviceAndKeepsThreeTrialsAtItsHand) {
   DeviceDesk desk;
-  desk.SetDemand(1, {.key = "local", .claimable = 3});
+  desk.SetDemand(1, {.key = "local", .claimable = 4});
   desk.SetDeviceCount("local", 1);
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local"));
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "asking once is enough";
@@ -44,8 +44,10 @@ TEST(DeviceDesk, AsksForADeviceAndKeepsTwoTrialsAtItsHand) {
   desk.Claimed("d", 4, 71);
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1"));
   desk.Claimed("d", 4, 72);
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1"));
+  desk.Claimed("d", 4, 73);
   EXPECT_THAT(Plan(desk, kStart), IsEmpty());
-  EXPECT_THAT(desk.HeldBy("d")->trials, ElementsAre(71, 72));
+  EXPECT_THAT(desk.HeldBy("d")->trials, ElementsAre(71, 72, 73));
   desk.Finished("d", 71);
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1"));
 }

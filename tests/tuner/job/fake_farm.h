@@ -56,6 +56,7 @@ struct PretendedRun {
   double median_ns = 1000;
   std::string message;
   Duration takes{};  // While it takes this long, its event stays silent.
+  std::function<void()> at_go = [] {};
 };
 using PretendedDevice = std::function<PretendedRun(const v1::MeasureSpec&)>;
 
@@ -93,6 +94,7 @@ class PretendedRunner : public TrialRunner {
   }
   void Go() override {
     has_gone_ = true;
+    run_.at_go();
     if (run_.takes == Duration(0)) eventfd_write(event_, 1);
     else clock_ = std::thread([this] {
       std::this_thread::sleep_for(run_.takes);

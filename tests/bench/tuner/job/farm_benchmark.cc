@@ -1,0 +1,73 @@
+// How busy a farm keeps its device: with a stand-in that sleeps 50 ms per trial and shares no core, everything else being real (coordinator,
+// store on disk, gateway, device server, worker); and with the real programs of this build on one CPU of this machine.
+//
+//   busy          share of the time between the first and the last trial in which the device was at one
+//   gap_ms        median time from the end of one measurement to the start of the next
+//   commit_ms     median time from a module built to its record on disk
+#include <benchmark/benchmark.h>
+
+#include "tests/tuner/job/fake_farm.h"
+#include "tuner/job/embedded.h"
+
+namespace lathe {
+namespace {
+
+constexpr Duration kTrial = std::chrono::milliseconds(50);
+constexpr int kTrials = 100;
+
+void Count(benchmark::State& state, const JobProgress& progress) {
+  state.counters["gap_ms"] = MedianNs(progress.latencies.idle_gap_ns) / 1e6;
+  state.counters["commit_ms"] = MedianNs(progress.latencies.built_to_commit_ns) / 1e6;
+  state.counters["result_to_commit_ms"] = MedianNs(progress.latencies.result_to_commit_ns) / 1e6;
+}
+
+void BM_StandInDevice(benchmark::State& state) {
+  for (auto _ : state) {
+    FakeFarm farm({.database = "lathe.db"});
+    std::vector<TimePoint> starts;  // On the device's thread.
+    farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+      PretendedRun run = ByTrialId(spec);
+      run.takes = kTrial;
+      run.at_go = [&starts] { starts.push_back(SystemClock().Now()); };
+      return run;
+    });
+    const int64_t job = farm.Submit(kTrials);
+    if (!farm.WaitFor(job)) return state.SkipWithError("the job did not end");
+    const JobProgress progress = *farm.coordinator().Progress(job);
+    farm.RemoveDevices();
+    const double busy_ns = static_cast<double>(kTrial.count()) * static_cast<double>(starts.size());
+    state.counters["busy"] = busy_ns / static_cast<double>((starts.back() + kTrial - starts.front()).count());
+    Count(state, progress);
+  }
+}
+BENCHMARK(BM_StandInDevice)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+void BM_ThisMachine(benchmark::State& state) {
+  for (auto _ : state) {
+    TestFolder folder;
+    const PrimFunc func = *ParsePrimFunc(kMatmulText, "bench.py");
+    auto farm = EmbeddedFarm::Start({.database_path = folder.path() + "/lathe.db", .cpus = {0}, .cpu_lock_directory = folder.path() + "/locks", .program_directory = LATHE_BIN_DIR});
+    if (!farm.ok()) return state.SkipWithError(farm.status().message().c_str());
+    HostFacts host = DetectHost();
+    host.num_cores = 1;
+    JobRequest request{.request_id = "bench", .name = "bench"};
+    request.spec.total_trials = kTrials;
+    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, kMatmulText}, .name = func.name, .target = Target::Parse("auto", host)->ToString(), .trial_budget = kTrials});
+    Coordinator& coordinator = (*farm)->coordinator();
+    const int64_t job = coordinator.SubmitJob(request)->id;
+    if (!coordinator.WaitForJob(job, std::chrono::minutes(5))) return state.SkipWithError("the job did not end");
+    const JobProgress progress = *coordinator.Progress(job);
+    const double total = static_cast<double>(progress.shares.total().count());
+    state.counters["measuring"] = static_cast<double>(progress.shares.measuring.count()) / total;
+    state.counters["building"] = static_cast<double>(progress.shares.building.count()) / total;
+    state.counters["searching"] = static_cast<double>(progress.shares.searching.count()) / total;
+    state.counters["idle"] = static_cast<double>(progress.shares.idle.count()) / total;
+    Count(state, progress);
+  }
+}
+BENCHMARK(BM_ThisMachine)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+}  // namespace
+}  // namespace lathe
+
+BENCHMARK_MAIN();

@@ -1,0 +1,64 @@
+// `lathe tune` as a user runs it: with a server: two clients at a time, and one that leaves and comes back.
+#include "tests/e2e/tune_process.h"
+
+namespace lathe {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+TEST_F(TuneTest, OnAServerTwoClientsGetOnAtOnce) {
+  StartServer();
+  StartWorkersAndDevices();
+  const std::vector<std::string> there{"--server", address.ToString(), "--device", "host"};
+  const std::string first_file = File("first", 40), second_file = File("second", 48);
+  Submit(Request("ready", MatmulText("ready", 32), 2));  // The devices are there.
+  const auto first = Tune("first", first_file, 16, there), second = Tune("second", second_file, 16, there);
+  const Ended a = Finish(*first, "first");
+  const int64_t others = Done() - 18;  // Without this one's and those of "ready".
+  const Ended b = Finish(*second, "second");
+  EXPECT_GE(others, 5) << "the other client was starved";
+  for (const Ended& ended : {a, b}) {
+    EXPECT_EQ(ended.code, 0) << ended.words;
+    EXPECT_EQ(ended.json["trials_measured"], 16);
+    EXPECT_EQ(ended.json["trials_reused"], 0);
+    EXPECT_EQ(ended.json["network"], nullptr);
+    const nlohmann::json& task = ended.json["tasks"][0];
+    EXPECT_EQ(task["status"], "DONE");
+    EXPECT_EQ(task["workload"].get<std::string>().size(), 64u);
+    EXPECT_THAT(task["target"].get<std::string>(), HasSubstr("-num-cores=1"));
+    EXPECT_GT(task["best_ms"], 0);
+  }
+  EXPECT_EQ(RunTune(first_file, 16, there).json["trials_measured"], 0);
+}
+
+TEST_F(TuneTest, AnInterruptLeavesTheJobToItsServer) {
+  StartServer();
+  StartWorkersAndDevices();
+  const std::vector<std::string> there{"--server", address.ToString(), "--device", "host"};
+  const std::string file = File("matmul", 40);
+  Submit(Request("ready", MatmulText("ready", 32), 2));
+  const auto left = Tune("left", file, 14, there);
+  AwaitDone(6);
+  left->Signal(SIGINT);
+  const Ended detached = Finish(*left, "left", seconds(5));
+  EXPECT_EQ(detached.code, 130) << detached.words;
+  EXPECT_THAT(detached.words, HasSubstr("the same command comes back to it, `lathe watch 2 --server unix:"));
+  const Ended back = RunTune(file, 14, there);
+  EXPECT_EQ(back.code, 0) << back.words;
+  EXPECT_EQ(back.json["job"], 2) << "the same command comes back to its job";
+  EXPECT_EQ(back.json["tasks"][0]["trials"], 14);
+
+  const auto cancelled = Tune("cancelled", file, 500, there);
+  AwaitDone(18);
+  cancelled->Signal(SIGINT);
+  poll(nullptr, 0, 150);
+  cancelled->Signal(SIGINT);
+  const Ended end = Finish(*cancelled, "cancelled", seconds(5));
+  EXPECT_EQ(end.code, 130) << end.words;
+  EXPECT_EQ(end.json["state"], "CANCELLED");
+  EXPECT_EQ(Run({"jobs", "3", "--db", database, "--json"}).json["state"], "CANCELLED");
+}
+
+}  // namespace
+}  // namespace lathe
