@@ -48,7 +48,7 @@ Check CheckOwner(const std::string& path) {
   return {"server", Verdict::kOk, "none owns the database now", ""};
 }
 
-nlohmann::ordered_json ToJson(const std::vector<Check>& checks) {
+nlohmann::ordered_json ChecksJson(const std::vector<Check>& checks) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Check& check : checks) {
     constexpr const char* kNames[] = {"ok", "warning", "problem"};
@@ -78,7 +78,7 @@ int Run(const DoctorOptions& options) {
   checks.push_back(CheckOwner(database));
   if (!options.is_quick && checks.front().verdict == Verdict::kOk) checks.push_back(CheckGoldenKernel(ProgramFolder()));
   if (options.as_json) {
-    PrintJson(ToJson(checks));
+    PrintJson(ChecksJson(checks));
   } else {
     Print(checks);
   }

@@ -12,7 +12,7 @@
 namespace lathe {
 namespace {
 
-constexpr uint64_t kMaxMetaBytes = 16u << 20;
+constexpr uint64_t kMaxSectionBytes = 16u << 20;
 
 // Reads instead of mapping: a file that shrinks while it is read gives an error here, and would give SIGBUS in a mapping.
 class OpenFile : public FileBytes {
@@ -61,7 +61,7 @@ RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& pat
 }
 
 RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path) {
-  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section, ReadArtifactSection(path, ".lathe.meta", kMaxMetaBytes));
+  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section, ReadArtifactSection(path, ".lathe.meta", kMaxSectionBytes));
   return DecodeArtifactMeta(section);
 }
 

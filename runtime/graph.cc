@@ -6,7 +6,7 @@
 namespace lathe {
 namespace {
 
-constexpr uint32_t kMaxValues = 1 << 20, kMaxCalls = 1 << 18, kMaxArgs = 256, kMaxPorts = 1024, kMaxRank = 16;
+constexpr uint32_t kMaxValues = 1 << 20, kMaxCalls = 1 << 18, kMaxArgs = 256, kMaxPorts = 1024, kMaxValueRank = 16;
 constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 40;
 
 class GraphReader {
@@ -35,7 +35,7 @@ class GraphReader {
     value.place = raw.place;
     value.dtype = DType{static_cast<DTypeCode>(raw.dtype_code), raw.dtype_bits, 1};
     if (!value.dtype.is_supported()) return reader_.Corrupt(FormatText("dtype code %u bits %u is not supported", raw.dtype_code, raw.dtype_bits));
-    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<int64_t>("dimensions", raw.dims_offset, raw.rank, kMaxRank));
+    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<int64_t>("dimensions", raw.dims_offset, raw.rank, kMaxValueRank));
     for (uint32_t i = 0; i < raw.rank; ++i) value.shape.push_back(reader_.At<int64_t>(raw.dims_offset, i));
     const std::optional<int64_t> count = CountElements(value.shape);
     if (!count) return reader_.Corrupt("an extent is negative or a tensor exceeds 2^47 elements");

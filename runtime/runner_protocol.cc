@@ -68,7 +68,7 @@ struct WireReport {
   uint32_t redone, disturbed, num_samples, reserved;
   int64_t load_ns, inputs_ns, check_ns, timing_ns;
   double samples_ns[kMaxSamples];
-  char message[kMaxMessageBytes + 1];
+  char message[kMaxReportMessageBytes + 1];
 };
 
 // The layout is the format: a compiler that pads otherwise must not build this.
@@ -288,7 +288,7 @@ std::vector<std::byte> EncodeReport(const RunReport& report) {
   wire.inputs_ns = report.inputs_ns;
   wire.check_ns = report.check_ns;
   wire.timing_ns = report.timing_ns;
-  std::memcpy(wire.message, report.message.data(), std::min(report.message.size(), kMaxMessageBytes));
+  std::memcpy(wire.message, report.message.data(), std::min(report.message.size(), kMaxReportMessageBytes));
   return ToBytes(wire);
 }
 

@@ -19,7 +19,7 @@ namespace lathe {
 inline constexpr uint16_t kRunnerProtocolVersion = 2;
 inline constexpr int kRunnerSocketFd = 3;
 inline constexpr size_t kMaxTolerances = 64, kMaxSymbolValues = 64, kMaxRunCpus = 64;
-inline constexpr size_t kMaxPathBytes = 4095, kMaxKernelNameBytes = 1023, kMaxMessageBytes = 4095;
+inline constexpr size_t kMaxPathBytes = 4095, kMaxKernelNameBytes = 1023, kMaxReportMessageBytes = 4095;
 inline constexpr size_t kMaxRecordBytes = 16384;
 
 // One trial.

@@ -4,7 +4,7 @@ namespace lathe {
 namespace {
 
 template <typename T>
-concept HasFields = requires { T::Fields(); };
+concept Walkable = requires { T::Fields(); };
 
 }  // namespace
 
@@ -33,7 +33,7 @@ struct FieldWalker {
   void Walk(const std::vector<T>& items, FieldRole role) { for (const T& item : items) Walk(item, role); }
   template <typename T>
   void Walk(const std::optional<T>& item, FieldRole role) { if (item) Walk(*item, role); }
-  template <HasFields T>
+  template <Walkable T>
   void Walk(const T& node, FieldRole) { WalkNode(node); }
   template <typename T>
   void Walk(const T&, FieldRole) {}  // Numbers, names, enums, annotations.
@@ -136,7 +136,7 @@ struct FieldRewriter {
     if (!rewritten) return std::nullopt;
     return std::optional<std::optional<T>>(std::move(rewritten));
   }
-  template <HasFields T>
+  template <Walkable T>
   std::optional<T> Rewrite(const T& node, FieldRole) { return RewriteNode(node); }
   template <typename T>
   std::optional<T> Rewrite(const T&, FieldRole) { return std::nullopt; }

@@ -13,8 +13,6 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kMaxLanes = 65535;  // DataType::lanes holds no more.
-
 // "inf", "-nan", "nan(0x7ff8000000000001)" (all bits), or digits.
 std::optional<double> ParseFloatText(std::string_view text) {
   const bool negative = text.starts_with("-");

@@ -11,8 +11,6 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kMaxLanes = 65535;  // DataType::lanes holds no more.
-
 // The elements of a tuple or list; `e` itself otherwise.
 std::vector<const PyExpr*> Elements(const PyExpr& e) {
   if (e.kind == PyExprKind::kTuple || e.kind == PyExprKind::kList) return e.items;

@@ -9,6 +9,8 @@
 
 namespace lathe {
 
+inline constexpr int64_t kMaxLanes = 65535;  // DataType::lanes holds no more.
+
 // Arguments of a call, in the order of the parameters' names; null where one was not given or is None.
 using BoundArgs = std::vector<const PyExpr*>;
 

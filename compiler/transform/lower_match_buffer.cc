@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-std::vector<Expr> StridesOf(const Buffer& buffer) {
+std::vector<Expr> StridesOfSource(const Buffer& buffer) {
   if (!buffer->strides.empty()) return buffer->strides;
   std::vector<Expr> strides(buffer->shape.size(), Expr(1));
   for (size_t d = buffer->shape.size(); d-- > 1;) strides[d - 1] = strides[d] * buffer->shape[d];
@@ -76,7 +76,7 @@ class MatchLowerer : public StmtExprMutator {
     if (const View* outer = FindView(view.source)) view = {outer->source, MoveIndices(*outer, mins)};
     const size_t dropped = mins.size() - rank;
     for (size_t d = 0; d < rank; ++d) Bind(match.buffer->shape[d], extents[dropped + d]);
-    const std::vector<Expr> source_strides = StridesOf(view.source);
+    const std::vector<Expr> source_strides = StridesOfSource(view.source);
     const size_t dropped_strides = source_strides.size() - rank;
     for (size_t d = 0; d < match.buffer->strides.size(); ++d) Bind(match.buffer->strides[d], source_strides[dropped_strides + d]);
     Expr offset = view.source->elem_offset;

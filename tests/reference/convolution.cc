@@ -61,7 +61,7 @@ void ConvolveGroup(const Convolution& c, const double* image, const double* weig
   }
 }
 
-StatusOr<Convolution> Describe(const Node& node) {
+StatusOr<Convolution> DescribeConvolution(const Node& node) {
   const Tensor &x = node.Input(0), &w = node.Input(1);
   RETURN_IF_ERROR(RequireFloats(x, "x"));
   RETURN_IF_ERROR(RequireFloats(w, "w"));
@@ -95,7 +95,7 @@ StatusOr<Convolution> Describe(const Node& node) {
 }  // namespace
 
 Outputs EvaluateConv(const Node& node) {
-  ASSIGN_OR_RETURN(const Convolution c, Describe(node));
+  ASSIGN_OR_RETURN(const Convolution c, DescribeConvolution(node));
   Dims dims = {c.batch, c.filters};
   dims.insert(dims.end(), c.window.output.begin(), c.window.output.end());
   RETURN_IF_ERROR(ElementCount(dims).status());

@@ -17,7 +17,7 @@ struct Pool {
   int64_t planes, input_size, output_size, taps;
 };
 
-StatusOr<Pool> Describe(const Node& node) {
+StatusOr<Pool> DescribePool(const Node& node) {
   const Tensor& x = node.Input(0);
   if (x.rank() < 3) return InvalidArgument(fmt::format("x is {}, [N, C, ...] required", TypeText(x)));
   Pool p;
@@ -91,7 +91,7 @@ Outputs ReducePlanes(const Node& node, Combine combine) {
 }  // namespace
 
 Outputs EvaluateMaxPool(const Node& node) {
-  ASSIGN_OR_RETURN(const Pool p, Describe(node));
+  ASSIGN_OR_RETURN(const Pool p, DescribePool(node));
   const Tensor& x = node.Input(0);
   Tensor y = Tensor::Zeros(p.dims, x.type), indices = Tensor::Zeros(p.dims, DataType::kInt64);
   const bool column_major = node.Int("storage_order", 0) != 0;
@@ -110,7 +110,7 @@ Outputs EvaluateMaxPool(const Node& node) {
 Outputs EvaluateAveragePool(const Node& node) {
   const Tensor& x = node.Input(0);
   RETURN_IF_ERROR(RequireFloats(x, "x"));
-  ASSIGN_OR_RETURN(const Pool p, Describe(node));
+  ASSIGN_OR_RETURN(const Pool p, DescribePool(node));
   const bool count_padding = node.Int("count_include_pad", 0) != 0;
   Tensor y = Tensor::Zeros(p.dims, x.type);
   for (int64_t plane = 0; plane < p.planes; ++plane) {

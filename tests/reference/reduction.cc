@@ -15,7 +15,7 @@ struct Reduction {
   bool nothing = false;         // noop_with_empty_axes: the input as it is.
 };
 
-StatusOr<Reduction> Describe(const Node& node, int64_t axes_are_input_since) {
+StatusOr<Reduction> DescribeReduction(const Node& node, int64_t axes_are_input_since) {
   const Tensor& x = node.Input(0);
   ASSIGN_OR_RETURN(std::vector<int64_t> axes, node.IntsFromAttributeOrInput("axes", 1, axes_are_input_since));
   Reduction r;
@@ -42,7 +42,7 @@ StatusOr<Reduction> Describe(const Node& node, int64_t axes_are_input_since) {
 template <typename OnFloat, typename OnInt>
 Outputs Reduce(const Node& node, int64_t axes_are_input_since, Fill start, OnFloat on_float, OnInt on_int) {
   const Tensor& x = node.Input(0);
-  ASSIGN_OR_RETURN(const Reduction r, Describe(node, axes_are_input_since));
+  ASSIGN_OR_RETURN(const Reduction r, DescribeReduction(node, axes_are_input_since));
   if (r.nothing) return One(x);
   Tensor y = Tensor::Zeros(r.dims, x.type);
   for (double& v : y.floats) v = start.float_value;

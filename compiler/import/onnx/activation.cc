@@ -71,13 +71,13 @@ NodeOutputs Dropout(const OnnxNode& node) {
   return outputs;
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kActivationRows[] = {
     {"Abs", Abs}, {"Ceil", Ceil}, {"Clip", Clip}, {"Dropout", Dropout}, {"Exp", Exp}, {"Floor", Floor}, {"HardSigmoid", HardSigmoid},
     {"HardSwish", HardSwish}, {"Identity", Identity}, {"Log", Log}, {"Neg", Neg}, {"Relu", Relu}, {"Sigmoid", Sigmoid}, {"Sqrt", Sqrt}, {"Tanh", Tanh},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxActivations() { return kRows; }
+std::span<const OnnxOperator> OnnxActivations() { return kActivationRows; }
 
 }  // namespace lathe

@@ -73,13 +73,13 @@ NodeOutputs ReduceMax(const OnnxNode& node) { return Reduce(node, "max", 18); }
 NodeOutputs ReduceMin(const OnnxNode& node) { return Reduce(node, "min", 18); }
 NodeOutputs ReduceSum(const OnnxNode& node) { return Reduce(node, "sum", 13); }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kArithmeticRows[] = {
     {"Add", Add}, {"Div", Div}, {"Max", Max}, {"Mean", Mean}, {"Min", Min}, {"Mul", Mul}, {"ReduceMax", ReduceMax}, {"ReduceMean", ReduceMean},
     {"ReduceMin", ReduceMin}, {"ReduceSum", ReduceSum}, {"Sub", Sub}, {"Sum", Sum},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxArithmetic() { return kRows; }
+std::span<const OnnxOperator> OnnxArithmetic() { return kArithmeticRows; }
 
 }  // namespace lathe

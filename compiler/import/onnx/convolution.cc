@@ -103,12 +103,12 @@ NodeOutputs GlobalPool(const OnnxNode& node, std::string_view op) {
 NodeOutputs GlobalAveragePool(const OnnxNode& node) { return GlobalPool(node, "nn.adaptive_avg_pool"); }
 NodeOutputs GlobalMaxPool(const OnnxNode& node) { return GlobalPool(node, "nn.adaptive_max_pool"); }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kConvolutionRows[] = {
     {"AveragePool", AveragePool}, {"Conv", Conv}, {"GlobalAveragePool", GlobalAveragePool}, {"GlobalMaxPool", GlobalMaxPool}, {"MaxPool", MaxPool},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxConvolutions() { return kRows; }
+std::span<const OnnxOperator> OnnxConvolutions() { return kConvolutionRows; }
 
 }  // namespace lathe

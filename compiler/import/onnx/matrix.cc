@@ -71,10 +71,10 @@ NodeOutputs MatMul(const OnnxNode& node) {
   return OneOutput(node.Reshape(out, shape));
 }
 
-constexpr OnnxOperator kRows[] = {{"Gemm", Gemm}, {"MatMul", MatMul}};
+constexpr OnnxOperator kMatrixRows[] = {{"Gemm", Gemm}, {"MatMul", MatMul}};
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxMatrixOperators() { return kRows; }
+std::span<const OnnxOperator> OnnxMatrixOperators() { return kMatrixRows; }
 
 }  // namespace lathe

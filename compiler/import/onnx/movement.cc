@@ -183,13 +183,13 @@ NodeOutputs Pad(const OnnxNode& node) {
   return OneOutput(node.Emit("nn.pad", {x}, {{"pad_width", MakeIntsAttr(widths)}, {"pad_mode", node.String("mode", "constant")}, {"pad_value", value}}));
 }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kMovementRows[] = {
     {"Concat", Concat}, {"Flatten", Flatten}, {"Gather", Gather}, {"Pad", Pad}, {"Reshape", Reshape}, {"Slice", Slice}, {"Squeeze", Squeeze},
     {"Transpose", Transpose}, {"Unsqueeze", Unsqueeze},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxMovements() { return kRows; }
+std::span<const OnnxOperator> OnnxMovements() { return kMovementRows; }
 
 }  // namespace lathe

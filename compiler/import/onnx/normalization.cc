@@ -50,12 +50,12 @@ NodeOutputs Softmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.softmax
 NodeOutputs LogSoftmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.log_softmax"); }
 NodeOutputs Hardmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.hardmax"); }
 
-constexpr OnnxOperator kRows[] = {
+constexpr OnnxOperator kNormalizationRows[] = {
     {"BatchNormalization", BatchNormalization}, {"Hardmax", Hardmax}, {"LRN", Lrn}, {"LogSoftmax", LogSoftmax}, {"Softmax", Softmax},
 };
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxNormalizations() { return kRows; }
+std::span<const OnnxOperator> OnnxNormalizations() { return kNormalizationRows; }
 
 }  // namespace lathe

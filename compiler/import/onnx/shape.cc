@@ -71,10 +71,10 @@ NodeOutputs Cast(const OnnxNode& node) {
   return OneOutput(node.Emit("astype", {x}, {{"dtype", type->ToString()}}));
 }
 
-constexpr OnnxOperator kRows[] = {{"Cast", Cast}, {"Constant", Constant}, {"ConstantOfShape", ConstantOfShape}, {"Shape", Shape}, {"Size", Size}};
+constexpr OnnxOperator kShapeRows[] = {{"Cast", Cast}, {"Constant", Constant}, {"ConstantOfShape", ConstantOfShape}, {"Shape", Shape}, {"Size", Size}};
 
 }  // namespace
 
-std::span<const OnnxOperator> OnnxShapeOperators() { return kRows; }
+std::span<const OnnxOperator> OnnxShapeOperators() { return kShapeRows; }
 
 }  // namespace lathe

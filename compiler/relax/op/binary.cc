@@ -67,7 +67,7 @@ PrimExpr Maximum(const PrimExpr& a, const PrimExpr& b) { return Max(a, b); }
 PrimExpr Minimum(const PrimExpr& a, const PrimExpr& b) { return Min(a, b); }
 
 constexpr OpPatternKind kBroadcast = OpPatternKind::kBroadcast;
-constexpr Op kOps[] = {
+constexpr Op kBinaryOps[] = {
     {"add", 2, kBroadcast, InferBinary, LegalizeBinary<Add>, "add"},
     {"divide", 2, kBroadcast, InferBinary, LegalizeBinary<Divide>, "divide"},  // Of integers: truncates toward zero.
     {"maximum", 2, kBroadcast, InferBinary, LegalizeBinary<Maximum>, "maximum"},
@@ -78,6 +78,6 @@ constexpr Op kOps[] = {
 
 }  // namespace
 
-std::span<const Op> BinaryOps() { return kOps; }
+std::span<const Op> BinaryOps() { return kBinaryOps; }
 
 }  // namespace lathe::relax

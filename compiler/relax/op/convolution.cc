@@ -39,7 +39,7 @@ Status InferOut(const Call& call, ConvGeometry& g) {
   return OkStatus();
 }
 
-StatusOr<ConvGeometry> GeometryOf(const Call& call, size_t rank) {
+StatusOr<ConvGeometry> ConvGeometryOf(const Call& call, size_t rank) {
   ASSIGN_OR_RETURN(const TensorStructInfo data, TensorInfo(call, 0));
   ASSIGN_OR_RETURN(const TensorStructInfo weight, TensorInfo(call, 1));
   ConvGeometry g;
@@ -73,7 +73,7 @@ PrimShape OutShape(const ConvGeometry& g) {
 
 template <size_t kRank>
 StatusOr<StructInfo> InferConv(const Call& call) {
-  ASSIGN_OR_RETURN(const ConvGeometry g, GeometryOf(call, kRank));
+  ASSIGN_OR_RETURN(const ConvGeometry g, ConvGeometryOf(call, kRank));
   return TensorResult(call, OutShape(g), call.args[0].struct_info().As<TensorStructInfo>()->dtype);
 }
 
@@ -115,7 +115,7 @@ Buffer Convolve(te::ComputeBuilder& builder, const ConvGeometry& g, const Buffer
 
 template <size_t kRank>
 StatusOr<PrimFunc> LegalizeConv(const Call& call, const StructInfo&) {
-  ASSIGN_OR_RETURN(const ConvGeometry g, GeometryOf(call, kRank));
+  ASSIGN_OR_RETURN(const ConvGeometry g, ConvGeometryOf(call, kRank));
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data", "weight"});
   std::vector<int64_t> begins = {0, 0}, ends = {0, 0};
@@ -127,7 +127,7 @@ StatusOr<PrimFunc> LegalizeConv(const Call& call, const StructInfo&) {
 }
 
 constexpr OpPatternKind kAnchor = OpPatternKind::kOutEWiseFusable;
-constexpr Op kOps[] = {
+constexpr Op kConvolutionOps[] = {
     {"nn.conv1d", 2, kAnchor, InferConv<1>, LegalizeConv<1>, "conv1d"},
     {"nn.conv2d", 2, kAnchor, InferConv<2>, LegalizeConv<2>, "conv2d"},
     {"nn.conv3d", 2, kAnchor, InferConv<3>, LegalizeConv<3>, "conv3d"},
@@ -135,6 +135,6 @@ constexpr Op kOps[] = {
 
 }  // namespace
 
-std::span<const Op> ConvolutionOps() { return kOps; }
+std::span<const Op> ConvolutionOps() { return kConvolutionOps; }
 
 }  // namespace lathe::relax

@@ -183,7 +183,7 @@ StatusOr<PrimFunc> LegalizeStridedSlice(const Call& call, const StructInfo& resu
 }
 
 constexpr OpPatternKind kInjective = OpPatternKind::kInjective;
-constexpr Op kOps[] = {
+constexpr Op kManipulateOps[] = {
     {"concat", -1, kInjective, InferConcat, LegalizeConcat, "concatenate"},
     {"expand_dims", 1, kInjective, InferExpandDims, nullptr, "expand_dims"},
     {"flatten", 1, kInjective, InferFlatten, nullptr, "flatten"},
@@ -196,6 +196,6 @@ constexpr Op kOps[] = {
 
 }  // namespace
 
-std::span<const Op> ManipulateOps() { return kOps; }
+std::span<const Op> ManipulateOps() { return kManipulateOps; }
 
 }  // namespace lathe::relax

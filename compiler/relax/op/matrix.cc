@@ -81,13 +81,13 @@ StatusOr<PrimFunc> LegalizeMatmul(const Call& call, const StructInfo& result) {
   return builder.Build("matmul", out);
 }
 
-constexpr Op kOps[] = {
+constexpr Op kMatrixOps[] = {
     {"matmul", 2, OpPatternKind::kOutEWiseFusable, InferMatmul, LegalizeMatmul, "matmul"},
     {"nn.dense", 2, OpPatternKind::kOutEWiseFusable, InferDense, LegalizeDense, "dense"},
 };
 
 }  // namespace
 
-std::span<const Op> MatrixOps() { return kOps; }
+std::span<const Op> MatrixOps() { return kMatrixOps; }
 
 }  // namespace lathe::relax

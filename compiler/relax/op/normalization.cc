@@ -150,7 +150,7 @@ StatusOr<StructInfo> InferDropout(const Call& call) {
   return StructInfo(TupleStructInfo{{data, MakeTensorInfo(*data.shape, DataType::Bool())}});
 }
 
-constexpr Op kOps[] = {
+constexpr Op kNormalizationOps[] = {
     {"nn.batch_norm", 5, OpPatternKind::kBroadcast, InferBatchNorm, nullptr, "batch_norm"},
     {"nn.dropout", 1, OpPatternKind::kElemWise, InferDropout, nullptr, "dropout"},
     {"nn.hardmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeHardmax, "hardmax"},
@@ -161,6 +161,6 @@ constexpr Op kOps[] = {
 
 }  // namespace
 
-std::span<const Op> NormalizationOps() { return kOps; }
+std::span<const Op> NormalizationOps() { return kNormalizationOps; }
 
 }  // namespace lathe::relax

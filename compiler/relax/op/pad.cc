@@ -55,10 +55,10 @@ StatusOr<PrimFunc> LegalizePad(const Call& call, const StructInfo& result) {
   }));
 }
 
-constexpr Op kOps[] = {{"nn.pad", 1, OpPatternKind::kInjective, InferPad, LegalizePad, "pad"}};
+constexpr Op kPadOps[] = {{"nn.pad", 1, OpPatternKind::kInjective, InferPad, LegalizePad, "pad"}};
 
 }  // namespace
 
-std::span<const Op> PadOps() { return kOps; }
+std::span<const Op> PadOps() { return kPadOps; }
 
 }  // namespace lathe::relax

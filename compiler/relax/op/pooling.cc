@@ -38,7 +38,7 @@ Status InferOut(const Call& call, bool ceil_mode, PoolGeometry& g) {
   return OkStatus();
 }
 
-StatusOr<PoolGeometry> GeometryOf(const Call& call, size_t rank) {
+StatusOr<PoolGeometry> PoolGeometryOf(const Call& call, size_t rank) {
   ASSIGN_OR_RETURN(const TensorStructInfo data, TensorInfo(call, 0));
   if (data.shape->size() != rank + 2) return ArgumentError(call, fmt::format("data is {}, {} dimensions required", ToText(data), rank + 2));
   PoolGeometry g;
@@ -59,7 +59,7 @@ PrimShape OutShape(const PoolGeometry& g) {
 
 template <size_t kRank>
 StatusOr<StructInfo> InferPool(const Call& call) {
-  ASSIGN_OR_RETURN(const PoolGeometry g, GeometryOf(call, kRank));
+  ASSIGN_OR_RETURN(const PoolGeometry g, PoolGeometryOf(call, kRank));
   return TensorResult(call, OutShape(g), call.args[0].struct_info().As<TensorStructInfo>()->dtype);
 }
 
@@ -84,7 +84,7 @@ Buffer ReduceWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const B
 
 template <size_t kRank>
 StatusOr<PrimFunc> LegalizeMaxPool(const Call& call, const StructInfo&) {
-  ASSIGN_OR_RETURN(const PoolGeometry g, GeometryOf(call, kRank));
+  ASSIGN_OR_RETURN(const PoolGeometry g, PoolGeometryOf(call, kRank));
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data"});
   const Buffer padded = PadForWindows(builder, g, inputs[0], te::Identity(te::Combiner::kMax, inputs[0]->dtype));
@@ -108,7 +108,7 @@ PrimExpr CountTaps(const PoolGeometry& g, size_t i, const PrimExpr& at, int64_t 
 
 template <size_t kRank>
 StatusOr<PrimFunc> LegalizeAvgPool(const Call& call, const StructInfo&) {
-  ASSIGN_OR_RETURN(const PoolGeometry g, GeometryOf(call, kRank));
+  ASSIGN_OR_RETURN(const PoolGeometry g, PoolGeometryOf(call, kRank));
   const bool include_pad = BoolAttr(call.attrs, "count_include_pad", false);
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data"});
@@ -175,20 +175,20 @@ StatusOr<PrimFunc> LegalizeAdaptiveAvg(const Call& call, const StructInfo& resul
   return builder.Build("adaptive_avg_pool", average);
 }
 
-constexpr OpPatternKind kReduce = OpPatternKind::kCommReduce;
-constexpr Op kOps[] = {
-    {"nn.adaptive_avg_pool", 1, kReduce, InferAdaptive, LegalizeAdaptiveAvg, "adaptive_avg_pool"},
-    {"nn.adaptive_max_pool", 1, kReduce, InferAdaptive, LegalizeAdaptiveMax, "adaptive_max_pool"},
-    {"nn.avg_pool1d", 1, kReduce, InferPool<1>, LegalizeAvgPool<1>, "avg_pool1d"},
-    {"nn.avg_pool2d", 1, kReduce, InferPool<2>, LegalizeAvgPool<2>, "avg_pool2d"},
-    {"nn.avg_pool3d", 1, kReduce, InferPool<3>, LegalizeAvgPool<3>, "avg_pool3d"},
-    {"nn.max_pool1d", 1, kReduce, InferPool<1>, LegalizeMaxPool<1>, "max_pool1d"},
-    {"nn.max_pool2d", 1, kReduce, InferPool<2>, LegalizeMaxPool<2>, "max_pool2d"},
-    {"nn.max_pool3d", 1, kReduce, InferPool<3>, LegalizeMaxPool<3>, "max_pool3d"},
+constexpr OpPatternKind kPoolPattern = OpPatternKind::kCommReduce;
+constexpr Op kPoolingOps[] = {
+    {"nn.adaptive_avg_pool", 1, kPoolPattern, InferAdaptive, LegalizeAdaptiveAvg, "adaptive_avg_pool"},
+    {"nn.adaptive_max_pool", 1, kPoolPattern, InferAdaptive, LegalizeAdaptiveMax, "adaptive_max_pool"},
+    {"nn.avg_pool1d", 1, kPoolPattern, InferPool<1>, LegalizeAvgPool<1>, "avg_pool1d"},
+    {"nn.avg_pool2d", 1, kPoolPattern, InferPool<2>, LegalizeAvgPool<2>, "avg_pool2d"},
+    {"nn.avg_pool3d", 1, kPoolPattern, InferPool<3>, LegalizeAvgPool<3>, "avg_pool3d"},
+    {"nn.max_pool1d", 1, kPoolPattern, InferPool<1>, LegalizeMaxPool<1>, "max_pool1d"},
+    {"nn.max_pool2d", 1, kPoolPattern, InferPool<2>, LegalizeMaxPool<2>, "max_pool2d"},
+    {"nn.max_pool3d", 1, kPoolPattern, InferPool<3>, LegalizeMaxPool<3>, "max_pool3d"},
 };
 
 }  // namespace
 
-std::span<const Op> PoolingOps() { return kOps; }
+std::span<const Op> PoolingOps() { return kPoolingOps; }
 
 }  // namespace lathe::relax

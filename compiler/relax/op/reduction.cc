@@ -64,16 +64,16 @@ StatusOr<PrimFunc> LegalizeMean(const Call& call, const StructInfo& result) {
   return builder.Build("mean", builder.Compute("T_divide", sum->shape, [&](const te::Axes& point) { return Load(sum, point) / divisor; }));
 }
 
-constexpr OpPatternKind kReduce = OpPatternKind::kCommReduce;
-constexpr Op kOps[] = {
-    {"max", 1, kReduce, InferReduce, LegalizeReduce<te::Combiner::kMax>, "max"},
-    {"mean", 1, kReduce, InferReduce, LegalizeMean, "mean"},
-    {"min", 1, kReduce, InferReduce, LegalizeReduce<te::Combiner::kMin>, "min"},
-    {"sum", 1, kReduce, InferReduce, LegalizeReduce<te::Combiner::kSum>, "sum"},
+constexpr OpPatternKind kReducePattern = OpPatternKind::kCommReduce;
+constexpr Op kReductionOps[] = {
+    {"max", 1, kReducePattern, InferReduce, LegalizeReduce<te::Combiner::kMax>, "max"},
+    {"mean", 1, kReducePattern, InferReduce, LegalizeMean, "mean"},
+    {"min", 1, kReducePattern, InferReduce, LegalizeReduce<te::Combiner::kMin>, "min"},
+    {"sum", 1, kReducePattern, InferReduce, LegalizeReduce<te::Combiner::kSum>, "sum"},
 };
 
 }  // namespace
 
-std::span<const Op> ReductionOps() { return kOps; }
+std::span<const Op> ReductionOps() { return kReductionOps; }
 
 }  // namespace lathe::relax

@@ -74,7 +74,7 @@ PrimExpr Floor(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(
 PrimExpr Ceil(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "ceil", {x}); }
 
 constexpr OpPatternKind kElemWise = OpPatternKind::kElemWise;
-constexpr Op kOps[] = {
+constexpr Op kUnaryOps[] = {
     {"abs", 1, kElemWise, InferUnary, LegalizeUnary<Abs>, "abs"},
     {"astype", 1, kElemWise, InferAstype, LegalizeUnary<Astype>, "cast"},
     {"ceil", 1, kElemWise, InferFloatUnary, LegalizeUnary<Ceil>, "ceil"},
@@ -93,6 +93,6 @@ constexpr Op kOps[] = {
 
 }  // namespace
 
-std::span<const Op> UnaryOps() { return kOps; }
+std::span<const Op> UnaryOps() { return kUnaryOps; }
 
 }  // namespace lathe::relax

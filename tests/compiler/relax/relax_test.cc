@@ -6,14 +6,13 @@
 #include "compiler/relax/printer.h"
 #include "compiler/relax/visitor.h"
 #include "compiler/relax/well_formed.h"
+#include "tests/compiler/relax/float_tensors.h"
 
 namespace lathe::relax {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr DataType kF32 = DataType::Float(32);
-TensorStructInfo F32(const std::vector<int64_t>& shape) { return MakeTensorInfo(shape, kF32); }
 Expr Ones(const std::vector<int64_t>& shape) {
   return MakeConstant(TensorData::From(kF32, shape, std::vector<float>(static_cast<size_t>(*ElementCount(shape)), 1.f)));
 }

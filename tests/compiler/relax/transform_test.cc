@@ -16,6 +16,7 @@
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
 #include "support/random.h"
+#include "tests/compiler/relax/float_tensors.h"
 
 namespace lathe::relax {
 namespace {
@@ -23,8 +24,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr DataType kF32 = DataType::Float(32);
-TensorStructInfo F32(const std::vector<int64_t>& shape) { return MakeTensorInfo(shape, kF32); }
 Expr Weights(const std::vector<int64_t>& shape, uint64_t seed = 1) {
   Random random(seed);
   std::vector<float> values(static_cast<size_t>(*ElementCount(shape)));

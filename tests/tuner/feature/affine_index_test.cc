@@ -14,12 +14,12 @@ struct TestLoop {
   int id;
 };
 
-int64_t Evaluate(const Expr& e, const std::vector<TestLoop>& loops, const std::vector<int64_t>& values) {
+int64_t EvaluateIndex(const Expr& e, const std::vector<TestLoop>& loops, const std::vector<int64_t>& values) {
   if (const int64_t* constant = AsIntConst(e)) return *constant;
   for (size_t i = 0; i < loops.size(); ++i)
     if (e.same_as(loops[i].var)) return values[i];
   const Binary& binary = *e.As<Binary>();
-  const int64_t a = Evaluate(binary.a, loops, values), b = Evaluate(binary.b, loops, values);
+  const int64_t a = EvaluateIndex(binary.a, loops, values), b = EvaluateIndex(binary.b, loops, values);
   const int64_t quotient = b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
   switch (binary.op) {
     case BinaryOp::kAdd:
@@ -77,7 +77,7 @@ TEST(IndexSpace, CoversEveryValueOfRandomIndices) {
     std::vector<int64_t> values(3, 0);
     const std::function<void(size_t)> enumerate = [&](size_t i) {
       if (i == 3) {
-        const int64_t value = Evaluate(index, loops, values);
+        const int64_t value = EvaluateIndex(index, loops, values);
         ASSERT_LE(cover.low, value);
         ASSERT_GE(cover.high, value);
         return;
@@ -90,7 +90,7 @@ TEST(IndexSpace, CoversEveryValueOfRandomIndices) {
       if (loops[i].extent < 2) continue;
       values.assign(3, 0);
       values[i] = 1;
-      EXPECT_EQ(space.At(form, loops[i].id, 1), Evaluate(index, loops, values));
+      EXPECT_EQ(space.At(form, loops[i].id, 1), EvaluateIndex(index, loops, values));
     }
   }
 }

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const TimePoint kStart{std::chrono::hours(1)};
+const TimePoint kMorning{std::chrono::hours(1)};
 
 v1::BuildTask TaskFor(int64_t trial, int32_t attempt = 1) {
   v1::BuildTask task;
@@ -44,7 +44,7 @@ v1::SynchronizeResponse Answer(WorkerTable& table, const std::string& worker) {
 TEST(WorkerTable, LetsAWorkerHoldItsSlotsAndOneMore) {
   WorkerTable table;
   EXPECT_EQ(table.Capacity("w"), 0) << "not heard yet";
-  (void)table.Hear(From("w", 1), kStart);
+  (void)table.Hear(From("w", 1), kMorning);
   EXPECT_EQ(table.Capacity("w"), 3);
   for (int trial = 1; trial <= 3; ++trial) table.Assign("w", TaskFor(trial));
   EXPECT_EQ(table.Capacity("w"), 0);
@@ -52,14 +52,14 @@ TEST(WorkerTable, LetsAWorkerHoldItsSlotsAndOneMore) {
   EXPECT_THAT(Answer(table, "w").desired(), SizeIs(3));
   v1::SynchronizeRequest draining = From("w", 2);
   draining.set_is_draining(true);
-  (void)table.Hear(draining, kStart);
+  (void)table.Hear(draining, kMorning);
   table.Done("w", 1, 1);
   EXPECT_EQ(table.Capacity("w"), 0) << "it drains";
 }
 
 TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
   WorkerTable table;
-  (void)table.Hear(From("w", 1), kStart);
+  (void)table.Hear(From("w", 1), kMorning);
   table.Assign("w", TaskFor(1));
   table.Assign("w", TaskFor(2));
   std::vector<std::string> needed;
@@ -67,7 +67,7 @@ TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
   EXPECT_THAT(needed, ElementsAre(std::string(32, 'w')));
   v1::SynchronizeRequest knows = From("w", 2);
   knows.add_known_workloads(std::string(32, 'w'));
-  (void)table.Hear(knows, kStart);
+  (void)table.Hear(knows, kMorning);
   needed.clear();
   (void)table.Answer("w", needed);
   EXPECT_THAT(needed, IsEmpty());
@@ -75,69 +75,69 @@ TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
 
 TEST(WorkerTable, ReportsAFinishedTaskUntilItIsDone) {
   WorkerTable table;
-  (void)table.Hear(From("w", 1), kStart);
+  (void)table.Hear(From("w", 1), kMorning);
   table.Assign("w", TaskFor(5));
   for (uint64_t sequence = 2; sequence < 4; ++sequence) {
     v1::SynchronizeRequest request = From("w", sequence);
     Declare(request, 5).mutable_artifact()->set_size(3);
-    EXPECT_THAT(table.Hear(request, kStart).finished, SizeIs(1));
+    EXPECT_THAT(table.Hear(request, kMorning).finished, SizeIs(1));
   }
   table.Done("w", 5, 1);
   EXPECT_TRUE(table.HasNews("w")) << "the worker is to be told that it was taken";
   v1::SynchronizeRequest late = From("w", 4);
   Declare(late, 5).mutable_artifact()->set_size(3);
-  EXPECT_THAT(table.Hear(late, kStart).finished, IsEmpty());
+  EXPECT_THAT(table.Hear(late, kMorning).finished, IsEmpty());
   EXPECT_THAT(Answer(table, "w").desired(), IsEmpty());
 }
 
 TEST(WorkerTable, CallsATaskUndeliverableOnlyAfterAnswersThatTheWorkerTookIn) {
   WorkerTable table(100);
-  (void)table.Hear(From("w", 1), kStart);
+  (void)table.Hear(From("w", 1), kMorning);
   table.Assign("w", TaskFor(5));
   uint64_t sequence = 1;
   for (int blind = 0; blind < 10; ++blind) {  // Calls that crossed the answers.
     (void)Answer(table, "w");
-    EXPECT_THAT(table.Hear(From("w", ++sequence), kStart).undeliverable, IsEmpty());
+    EXPECT_THAT(table.Hear(From("w", ++sequence), kMorning).undeliverable, IsEmpty());
   }
   for (int lost = 1; lost <= kMaxLostDeliveries; ++lost) {
     const uint64_t told = Answer(table, "w").revision();
-    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kStart).undeliverable, SizeIs(lost == kMaxLostDeliveries ? 1 : 0));
+    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kMorning).undeliverable, SizeIs(lost == kMaxLostDeliveries ? 1 : 0));
   }
 }
 
 TEST(WorkerTable, TellsARestartedWorkerWhatItHad) {
   WorkerTable table;
-  (void)table.Hear(From("w", 90), kStart);
+  (void)table.Hear(From("w", 90), kMorning);
   table.Assign("w", TaskFor(5));
   v1::SynchronizeRequest building = From("w", 91);
   Declare(building, 5).set_is_building(true);
-  EXPECT_THAT(table.Hear(building, kStart).started, ElementsAre(std::pair<int64_t, int32_t>(5, 1)));
+  EXPECT_THAT(table.Hear(building, kMorning).started, ElementsAre(std::pair<int64_t, int32_t>(5, 1)));
   EXPECT_EQ(table.Building(), 1);
   v1::SynchronizeRequest fresh = From("w", 1);  // A new process counts from 1 again.
   fresh.mutable_worker()->set_instance(2);
-  (void)table.Hear(fresh, kStart);
+  (void)table.Hear(fresh, kMorning);
   EXPECT_EQ(table.Building(), 0);
   EXPECT_THAT(Answer(table, "w").desired(), SizeIs(1));
 }
 
 TEST(WorkerTable, IgnoresADeclarationThatWasOvertaken) {
   WorkerTable table;
-  (void)table.Hear(From("w", 1), kStart);
+  (void)table.Hear(From("w", 1), kMorning);
   table.Assign("w", TaskFor(5));
   v1::SynchronizeRequest later = From("w", 3);
   Declare(later, 5).mutable_artifact()->set_size(3);
-  EXPECT_THAT(table.Hear(later, kStart).finished, SizeIs(1));
-  EXPECT_THAT(table.Hear(From("w", 2), kStart).undeliverable, IsEmpty());
+  EXPECT_THAT(table.Hear(later, kMorning).finished, SizeIs(1));
+  EXPECT_THAT(table.Hear(From("w", 2), kMorning).undeliverable, IsEmpty());
   EXPECT_FALSE(table.HasNews("w"));
 }
 
 TEST(WorkerTable, ForgetsAWorkerThatIsSilent) {
   WorkerTable table;
-  table.Restore("from-the-store", kStart);
-  (void)table.Hear(From("w", 1), kStart + std::chrono::seconds(30));
-  EXPECT_EQ(table.NextDeadline(), kStart + kWorkerForgottenAfter);
-  EXPECT_THAT(table.PassTime(kStart + kWorkerForgottenAfter), ElementsAre("from-the-store"));
-  EXPECT_THAT(table.PassTime(kStart + kWorkerForgottenAfter), IsEmpty());
+  table.Restore("from-the-store", kMorning);
+  (void)table.Hear(From("w", 1), kMorning + std::chrono::seconds(30));
+  EXPECT_EQ(table.NextDeadline(), kMorning + kWorkerForgottenAfter);
+  EXPECT_THAT(table.PassTime(kMorning + kWorkerForgottenAfter), ElementsAre("from-the-store"));
+  EXPECT_THAT(table.PassTime(kMorning + kWorkerForgottenAfter), IsEmpty());
 }
 
 }  // namespace
