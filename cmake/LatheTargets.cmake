@@ -23,6 +23,7 @@ endfunction()
 
 # lathe_test(NAME LIBS dep... [LABELS label...] [TIMEOUT s] [SOURCES file...] [EXCLUDE file...]): one test program per folder, from all its
 # *_test.cc files unless SOURCES names some. A program is one ctest case: starting one per gtest case would cost more than the cases.
+# Its own sources go without UBSan: gmock's templates would double the time of the sanitizer build, and it is not they that are tested.
 # Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan.
 function(lathe_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
@@ -42,7 +43,9 @@ function(lathe_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE LATHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" LATHE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  lathe_common(${name})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_options(${name} PRIVATE ${LATHE_TEST_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM lathe_test_pch)
   add_test(NAME ${name} COMMAND ${name})
   set(is_unit ON)
   foreach(label device e2e slow)

@@ -14,6 +14,7 @@
 #include "rpc/device/device_session.h"
 #include "rpc/gateway/device_gateway_session.h"
 #include "tracker/tracker_core.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -555,7 +556,7 @@ TEST(FarmSimulation, KeepsItsPromisesUnderFaults) {
   const char* given = std::getenv("LATHE_SEED");
   const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10)
                                           : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  const int rounds = given != nullptr ? 1 : 10;
+  const int rounds = given != nullptr ? 1 : PropertyRuns(10, 30);
   for (int round = 0; round < rounds; ++round) {
     const uint64_t seed = first + static_cast<uint64_t>(round);
     SCOPED_TRACE("LATHE_SEED=" + std::to_string(seed));

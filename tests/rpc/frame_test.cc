@@ -7,6 +7,7 @@
 #include "rpc/device_message.h"
 #include "rpc/endpoint.h"
 #include "support/random.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -68,7 +69,7 @@ TEST(Frame, ComesOutTheSameHoweverTheStreamIsCut) {
   const uint64_t seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < PropertyRuns(200); ++round) {
     std::vector<Frame> sent, received;
     std::string stream;
     for (uint64_t i = random.Below(8); i > 0; --i) {

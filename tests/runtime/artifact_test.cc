@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "runtime/kernel_call.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -135,7 +136,7 @@ TEST(ArtifactMeta, SurvivesDamagedElfFiles) {
   for (size_t size = 0; size < file.size(); size += 61) (void)FindMetaSection(Memory(std::span(file).first(size)));
   const uint64_t seed = 20;
   uint64_t state = seed;
-  for (int round = 0; round < 20000; ++round) {  // Header and section table are where the offsets are.
+  for (int round = 0; round < PropertyRuns(20000); ++round) {  // Header and section table are where the offsets are.
     state = state * 6364136223846793005u + 1442695040888963407u;
     const size_t table = file.size() > 3000 ? file.size() - 3000 : 0;
     const size_t at = (state >> 63) != 0 ? (state >> 33) % 64 : table + (state >> 33) % (file.size() - table);

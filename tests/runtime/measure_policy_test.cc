@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tests/property_runs.h"
+
 namespace lathe {
 namespace {
 
@@ -139,8 +141,8 @@ TEST(MeasureSession, RedoesAShortBatchThatLostItsCpu) {
 }
 
 TEST(MeasureSession, TerminatesForAnyTimings) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
-    uint64_t state = seed;
+  for (int seed = 1; seed <= PropertyRuns(300, 3); ++seed) {
+    uint64_t state = static_cast<uint64_t>(seed);
     FakeMachine machine{.cost = [](uint64_t) { return 1.0; }};
     machine.disturb = [&](BatchTiming& batch, int) {
       state = state * 6364136223846793005u + 1442695040888963407u;

@@ -10,6 +10,7 @@
 #include "runtime/cpu_features.h"
 #include "runtime/input_generator.h"
 #include "runtime/runner_process.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -213,7 +214,7 @@ TEST(RunnerProtocol, BelievesNoReportUnchecked) {
   std::vector<std::byte> bytes = EncodeReport(report);
   const uint64_t seed = 5;
   uint64_t state = seed;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < PropertyRuns(20000); ++round) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const size_t at = (state >> 33) % 200;
     const std::byte original = std::exchange(bytes[at], static_cast<std::byte>(state >> 20));

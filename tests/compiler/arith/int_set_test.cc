@@ -4,6 +4,8 @@
 
 #include "brute_force.h"
 
+#include "tests/property_runs.h"
+
 namespace lathe {
 namespace {
 
@@ -92,7 +94,7 @@ struct RandomDomains {
 
 TEST(EvalSetProperty, CoversEveryValue) {
   constexpr uint64_t kSeed = 77;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < PropertyRuns(3000); ++round) {
     Random random(kSeed + round);
     const RandomDomains domains(random);
     const Expr e = RandomExpr(random, domains.all, 3);
@@ -112,7 +114,7 @@ TEST(EvalSetProperty, CoversEveryValue) {
 
 TEST(EvalSetProperty, IsTightWhereAffine) {
   constexpr uint64_t kSeed = 78;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < PropertyRuns(1000); ++round) {
     Random random(kSeed + round);
     const RandomDomains domains(random);
     Expr e = int64_t(random.Below(20)) - 10;

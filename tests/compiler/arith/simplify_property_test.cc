@@ -6,6 +6,7 @@
 #include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/integer.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -31,7 +32,7 @@ constexpr uint64_t kSeed = 20240607;
 constexpr int kRounds = 4000;
 
 TEST(SimplifyProperty, KeepsTheValueAndSettlesAtOnce) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < PropertyRuns(kRounds); ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed + round));
     Random random(kSeed + round);
     const Case c = RandomCase(random);
@@ -48,7 +49,7 @@ TEST(SimplifyProperty, KeepsTheValueAndSettlesAtOnce) {
 }
 
 TEST(SimplifyProperty, KeepsConditions) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < PropertyRuns(kRounds); ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed + round));
     Random random(kSeed + round);
     const Case c = RandomCase(random);
@@ -65,7 +66,7 @@ TEST(SimplifyProperty, KeepsConditions) {
 }
 
 TEST(SimplifyProperty, BoundsAndRemaindersHoldEveryValue) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < PropertyRuns(kRounds); ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed + round));
     Random random(kSeed + round);
     const Case c = RandomCase(random);
@@ -85,7 +86,7 @@ TEST(SimplifyProperty, BoundsAndRemaindersHoldEveryValue) {
 }
 
 TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < PropertyRuns(kRounds); ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed + round));
     Random random(kSeed + round);
     Case c = RandomCase(random);
@@ -112,7 +113,7 @@ TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
 
 // Sanitizers watch this one: coefficients leave int64, and nothing may overflow on the way.
 TEST(SimplifyProperty, SurvivesHugeConstants) {
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < PropertyRuns(1000); ++round) {
     SCOPED_TRACE("seed " + std::to_string(kSeed + round));
     Random random(kSeed + round);
     const Case c = RandomCase(random);

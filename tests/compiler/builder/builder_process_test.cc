@@ -12,6 +12,7 @@
 
 #include "runtime/kernel_abi.h"
 #include "support/random.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -171,7 +172,7 @@ TEST(BuilderMessageTest, SurvivesAnyBytes) {
   BuildResult result{.id = 3, .outcome = BuildArtifact{.path = "/o", .warnings = {"w"}}};
   for (const BuilderMessage& message : {BuilderMessage(spec), BuilderMessage(result), BuilderMessage(BuilderReady{1, 2})}) {
     const std::string frame = EncodeMessage(message);
-    for (uint64_t seed = 0; seed < 3000; ++seed) {
+    for (int seed = 0; seed < PropertyRuns(3000); ++seed) {
       Random random(seed);
       std::string bytes = frame;
       for (uint64_t n = random.Below(4); n > 0; --n) bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());

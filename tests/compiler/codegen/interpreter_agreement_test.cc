@@ -12,6 +12,7 @@
 #include "support/random.h"
 #include "tests/compiler/codegen/loaded_kernels.h"
 #include "tests/compiler/random_ir.h"
+#include "tests/property_runs.h"
 #include "tests/compiler/transform/test_programs.h"
 
 namespace lathe {
@@ -97,7 +98,8 @@ struct Family {
 class InterpreterAgreementTest : public testing::TestWithParam<Family> {};
 
 TEST_P(InterpreterAgreementTest, HoldsForRandomPrograms) {
-  const Family& family = GetParam();
+  Family family = GetParam();
+  family.num_seeds = PropertyRuns(family.num_seeds);
   if (DetectHost().triple != "x86_64-linux-gnu") GTEST_SKIP() << "needs an x86-64 machine";
   const Target target = *Target::Parse(family.target);
   for (const char* feature : {"avx512f", "avx2"}) {

@@ -19,6 +19,7 @@
 #include "compiler/schedule/split.h"
 #include "compiler/script/printer.h"
 #include "tests/compiler/random_ir.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -146,14 +147,14 @@ void CheckOneProgram(uint64_t seed, std::map<std::string, int>& applied) {
 TEST(ScheduleProperty, RandomSchedulesComputeWhatTheProgramDid) {
   const char* chosen = std::getenv("LATHE_SEED");
   const uint64_t first = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : 0;
-  const uint64_t count = chosen != nullptr ? 1 : 600;
+  const uint64_t count = chosen != nullptr ? 1 : PropertyRuns(600, 3);
   std::map<std::string, int> applied;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE(fmt::format("LATHE_SEED={}", seed));
     CheckOneProgram(seed, applied);
     if (::testing::Test::HasFailure()) break;
   }
-  if (chosen != nullptr) return;
+  if (chosen != nullptr || !AllRuns(600)) return;
   for (const char* kind : {"Split", "Fuse", "Reorder", "Parallel", "Vectorize", "Unroll", "CacheRead", "CacheWrite", "ComputeAt", "ReverseComputeAt", "ComputeInline",
                            "ReverseComputeInline", "DecomposeReduction"}) {
     EXPECT_GT(applied[kind], 5) << kind << " was hardly ever legal: the test proves little about it";

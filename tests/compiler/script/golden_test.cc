@@ -11,6 +11,7 @@
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
 #include "support/random.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -108,7 +109,7 @@ TEST(ParserFuzz, SurvivesMutatedTexts) {
   constexpr std::string_view kPieces[] = {"(", ")", "[", "]", "{", "}", ":", ",", "=", "\n", "    ", "\"", "T.", "T.block", "T.axis.remap", "with ", "for ", " in ", "if ", "-", "**", "0", "1e999",
                                           "99999999999999999999", "vi", "T.Buffer", "T.match_buffer(", "\\", "#", "\0", "T.int32()", "as x", "not ", " and ", "T.Ramp(0, 1, 0)", "T.handle", "//0"};
   const std::vector<fs::path> paths = Goldens();
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (int seed = 0; seed < PropertyRuns(3000); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     std::string text = SplitGolden(paths[random.Below(paths.size())]).first;

@@ -10,6 +10,7 @@
 #include "compiler/script/printer.h"
 #include "tests/compiler/random_ir.h"
 #include "tests/compiler/script/field_mutator.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -34,14 +35,14 @@ void ExpectRoundTrip(const PrimFunc& func, const std::string& what) {
 class RoundTripTest : public testing::TestWithParam<Program> {};
 
 TEST_P(RoundTripTest, GivesTheSameProgram) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (int seed = 0; seed < PropertyRuns(400); ++seed) {
     ExpectRoundTrip(MakeProgram(GetParam(), seed), "seed " + std::to_string(seed));
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(RoundTripTest, SeesEveryChangeOfAField) {
-  for (uint64_t seed = 0; seed < 15; ++seed) {
+  for (int seed = 0; seed < PropertyRuns(15, 30); ++seed) {
     const PrimFunc before = MakeProgram(GetParam(), seed);
     const std::string text = Print(before), canonical = CanonicalText(before);
     const int num_fields = CountMutableFields(before);

@@ -7,6 +7,7 @@
 #include "compiler/transform/verify.h"
 #include "compiler/transform/widen_to_float64.h"
 #include "tests/compiler/transform/test_programs.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -34,7 +35,7 @@ struct Family { const char* name; PrimFunc (*make)(Random&); };
 class LowerPropertyTest : public testing::TestWithParam<Family> {};
 
 TEST_P(LowerPropertyTest, KeepsEveryBitAfterEachPass) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (int seed = 0; seed < PropertyRuns(300); ++seed) {
     SCOPED_TRACE(testing::Message() << GetParam().name << " seed " << seed);
     Random random(seed);
     const PrimFunc func = GetParam().make(random);
@@ -61,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, LowerPropertyTest, testing::Values(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(WidenToFloat64, ComputesWhatTheFloat64ModeComputes) {
-  for (uint64_t seed = 0; seed < 50; ++seed) {
+  for (int seed = 0; seed < PropertyRuns(50); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
     const PrimFunc func = seed % 2 ? TiledMatmul(random) : TiledStencil(random);

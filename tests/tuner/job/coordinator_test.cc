@@ -1,5 +1,6 @@
 #include "tuner/job/coordinator.h"
 
+#include "tests/property_runs.h"
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/job/job_report.h"
 
@@ -147,14 +148,15 @@ TEST(Coordinator, MeasuresAJobWhoseResultsAreOfEveryKind) {
       if (kind == 5) run.status = v1::MEASURE_STATUS_CENSORED;
       return run;
     });
-    const int64_t job = farm.Submit(150);
+    const int budget = PropertyRuns(150);
+    const int64_t job = farm.Submit(budget);
     ASSERT_TRUE(farm.WaitFor(job));
     int64_t trials = 0;
     for (const auto& [state, count] : farm.CountStates(job)) {
       EXPECT_THAT(state, testing::AnyOf("OK", "NOISY", "CRASH", "CENSORED"));
       trials += count;
     }
-    EXPECT_EQ(trials, 150);
+    EXPECT_EQ(trials, budget);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
+#include "tests/property_runs.h"
 #include "tests/tuner/space/workloads.h"
 #include "tuner/search/search_strategy.h"
 #include "tuner/space/block_pattern.h"
@@ -39,12 +40,13 @@ TEST_P(SpaceTest, EverySketchGivesCandidates) {
   for (const Sketch& sketch : task.sketches) {
     int ok = 0;
     Status why;
-    for (uint64_t seed = 0; seed < 200; ++seed) {
+    const int runs = PropertyRuns(200);
+    for (int seed = 0; seed < runs; ++seed) {
       const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
       ok += candidate.ok();
       if (!candidate.ok()) why = candidate.status();
     }
-    EXPECT_GT(ok, 10) << sketch.trace.ToPython() << why.ToString();
+    EXPECT_GT(ok, AllRuns(200) ? 10 : 0) << sketch.trace.ToPython() << why.ToString();
   }
 }
 
@@ -88,10 +90,10 @@ INSTANTIATE_TEST_SUITE_P(Workloads, SpaceTest,
 TEST(RandomSearch, ProposesNothingTwice) {
   const TuneTask task = TaskOf(kElementwise);
   const auto search = MakeRandomSearch(task, 1);
-  std::vector<MeasureCandidate> all = search->Propose(50);
+  std::vector<MeasureCandidate> all = search->Propose(PropertyRuns(50, 6));
   const size_t first = all.size();
   EXPECT_GE(first, 1u);
-  for (const MeasureCandidate& more : search->Propose(50)) {
+  for (const MeasureCandidate& more : search->Propose(PropertyRuns(50, 6))) {
     for (size_t i = 0; i < first; ++i) EXPECT_NE(more.trace_digest, all[i].trace_digest);
   }
 }
