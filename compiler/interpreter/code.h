@@ -31,7 +31,7 @@ struct AccessCode {
   int slot;
   std::string buffer_name;
   int element_lanes;
-  bool is_flat;  // One index on a buffer of several dimensions (lowered form): counts elements from elem_offset.
+  bool is_flat;  // One index on a buffer of several dimensions or of none (lowered form): counts elements from elem_offset.
   std::vector<ExprCodePtr> indices;
   const Site* site;
 

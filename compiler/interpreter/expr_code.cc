@@ -188,7 +188,7 @@ std::string AccessCode::Describe(Machine& machine, int lane) const {
 }
 
 StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>& indices, Scope& scope) {
-  const bool is_flat = indices.size() == 1 && buffer->shape.size() > 1;
+  const bool is_flat = indices.size() == 1 && buffer->shape.size() != 1;
   if (!is_flat && indices.size() != buffer->shape.size()) {
     return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" has {} dimensions and is accessed with {} indices", buffer->name,
                                                                  buffer->shape.size(), indices.size()));

@@ -103,6 +103,7 @@ Status InterpretedFunc::Run(std::span<Tensor> args, const InterpreterOptions& op
     RETURN_IF_ERROR(LoadArgument(machine, func, func.params[i], args[i], impl_->float_mode, storages[i]));
   }
   func.body->Run(machine);
+  if (options.steps_taken != nullptr) *options.steps_taken += machine.steps();
   if (machine.has_failed) return machine.status();
   for (size_t i = 0; i < args.size(); ++i) {
     if (storages[i] == nullptr) continue;

@@ -36,6 +36,7 @@ struct InterpreterOptions {
   bool check_races = true;
   int64_t max_steps = int64_t{1} << 40;  // Statements executed.
   int64_t max_elements = int64_t{1} << 28;  // In all buffers together.
+  int64_t* steps_taken = nullptr;        // If set, raised by the statements executed, after a fault as well.
 };
 
 // A PrimFunc made ready to run: variables in slots, buffers with strides. Immutable; runs may share it between threads.

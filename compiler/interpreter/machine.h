@@ -61,6 +61,7 @@ class Machine {
   // Storage that lives until ReleaseStorage. nullptr: failed, out of memory.
   std::unique_ptr<Storage> NewStorage(int64_t num_elements, int lanes, bool is_initialized, const Site& site);
   void ReleaseStorage(std::unique_ptr<Storage> storage);
+  int64_t steps() const { return steps_; }
   bool has_shadow() const { return options.check_races || options.check_uninitialized; }
 
   // Shadow bookkeeping; call only with has_shadow().

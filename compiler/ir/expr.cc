@@ -24,7 +24,8 @@ Expr ConvertTo(DataType type, const Expr& e) {
   if (e.dtype() == type) return e;
   if (const IntImm* imm = e.As<IntImm>()) {
     if (type.is_scalar() && type.is_int()) return Expr::Make(type, IntImm{WrapToWidth(imm->value, type.bits, type.is_signed_int())});
-    if (type.is_scalar() && type.is_float()) return FloatConst(type, static_cast<double>(imm->value));
+    const bool is_uint64 = e.dtype() == DataType::UInt(64);
+    if (type.is_scalar() && type.is_float()) return FloatConst(type, is_uint64 ? static_cast<double>(static_cast<uint64_t>(imm->value)) : static_cast<double>(imm->value));
   }
   if (const FloatImm* imm = e.As<FloatImm>(); imm != nullptr && type.is_scalar() && type.is_float() && type.bits > e.dtype().bits) {
     return FloatConst(type, imm->value);
@@ -54,7 +55,43 @@ void MatchTypes(Expr& a, Expr& b) {
 
 namespace {
 
+// The operations whose result depends on how the bits of 64 are read.
+std::optional<Expr> FoldUInt64s(BinaryOp op, uint64_t x, uint64_t y) {
+  const auto number = [](uint64_t value) { return IntConst(DataType::UInt(64), static_cast<int64_t>(value)); };
+  const auto boolean = [](bool value) { return IntConst(DataType::Bool(), value); };
+  const auto quotient = [&](uint64_t value) { return y == 0 ? std::nullopt : std::optional(number(value)); };
+  switch (op) {
+    case BinaryOp::kDiv:
+    case BinaryOp::kFloorDiv: return quotient(y == 0 ? 0 : x / y);
+    case BinaryOp::kTruncMod:
+    case BinaryOp::kFloorMod: return quotient(y == 0 ? 0 : x % y);
+    case BinaryOp::kMin: return number(std::min(x, y));
+    case BinaryOp::kMax: return number(std::max(x, y));
+    case BinaryOp::kLT: return boolean(x < y);
+    case BinaryOp::kLE: return boolean(x <= y);
+    case BinaryOp::kGT: return boolean(x > y);
+    case BinaryOp::kGE: return boolean(x >= y);
+    default: return std::nullopt;
+  }
+}
+bool DependsOnSign(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kDiv:
+    case BinaryOp::kFloorDiv:
+    case BinaryOp::kTruncMod:
+    case BinaryOp::kFloorMod:
+    case BinaryOp::kMin:
+    case BinaryOp::kMax:
+    case BinaryOp::kLT:
+    case BinaryOp::kLE:
+    case BinaryOp::kGT:
+    case BinaryOp::kGE: return true;
+    default: return false;
+  }
+}
+
 std::optional<Expr> FoldInts(BinaryOp op, DataType type, int64_t x, int64_t y) {
+  if (type == DataType::UInt(64) && DependsOnSign(op)) return FoldUInt64s(op, static_cast<uint64_t>(x), static_cast<uint64_t>(y));
   const auto wrap = [&](int64_t value) { return IntConst(type, WrapToWidth(value, type.bits, type.is_signed_int())); };
   const auto boolean = [&](bool value) { return IntConst(DataType::Bool(), value); };
   const uint64_t ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
@@ -194,7 +231,7 @@ Expr FloatConst(DataType dtype, double value) {
 }
 
 Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
-  CHECK(indices.size() == buffer->shape.size()) << "load of " << buffer->name << " with " << indices.size() << " indices";
+  CHECK(indices.size() == buffer->shape.size() || indices.size() == 1) << "load of " << buffer->name << " with " << indices.size() << " indices";
   const int lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
   return Expr::Make(buffer->dtype.with_lanes(buffer->dtype.lanes * lanes), BufferLoad{buffer, std::move(indices)});
 }

@@ -179,8 +179,9 @@ Expr FloatConst(DataType dtype, double value);
 Expr Load(const Buffer& buffer, std::vector<Expr> indices);
 Expr True();
 
-// The constant of an integer or boolean expression.
+// The constant of an integer or boolean expression; lives as long as a handle of it, so ask no temporary.
 const int64_t* AsIntConst(const Expr& e);
+const int64_t* AsIntConst(Expr&& e) = delete;
 bool IsConstInt(const Expr& e, int64_t value);
 
 }  // namespace lathe

@@ -186,7 +186,8 @@ StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
 StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, const PyExpr& subscript) const {
   std::vector<const PyExpr*> items(subscript.items.begin() + 1, subscript.items.end());
   if (items.size() == 1 && items[0]->kind == PyExprKind::kTuple) items = items[0]->items;
-  if (items.size() != buffer->shape.size()) {
+  const bool is_flat = items.size() == 1 && block_depth_ == 0;
+  if (items.size() != buffer->shape.size() && !is_flat) {
     return Error(subscript, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(), buffer->name, items.size()));
   }
   std::vector<Expr> indices;

@@ -33,6 +33,7 @@ class ExprBuilder {
   StatusOr<Range> BuildRange(const PyExpr& e) const;
   StatusOr<Range> BuildEnds(const PyExpr& begin, const PyExpr& end) const;
   StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;       // A[0:4, i], or A: all of it.
+  // One per dimension; outside of blocks also one alone, the element's position (docs/formats/lowered_tir.md).
   StatusOr<std::vector<Expr>> BuildIndices(const Buffer& buffer, const PyExpr& subscript) const;
   // `value` as an element of `type`: literals take the type, other values are cast, scalars spread over lanes.
   StatusOr<Expr> Convert(const PyExpr& at, DataType type, const Expr& value) const;
@@ -45,6 +46,8 @@ class ExprBuilder {
   StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const;
   Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(source_, at.offset, message); }
   const Source& source() const { return source_; }
+  void EnterBlock() { ++block_depth_; }
+  void LeaveBlock() { --block_depth_; }
 
  private:
   StatusOr<Expr> BuildName(const PyExpr& e) const;
@@ -73,6 +76,7 @@ class ExprBuilder {
   const Source& source_;
   const NameTable& names_;
   const std::set<std::string_view>& tir_names_;
+  int block_depth_ = 0;
 };
 
 }  // namespace lathe

@@ -124,7 +124,9 @@ Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
   }
   frame.suite_depth = suite_depth_ + 1;
   blocks_.push_back(&frame);
+  exprs_.EnterBlock();
   StatusOr<Stmt> body = BuildSuite(stmt.body);
+  exprs_.LeaveBlock();
   blocks_.pop_back();
   if (!body.ok()) return body.status();
   frame.node.body = *std::move(body);

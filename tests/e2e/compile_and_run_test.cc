@@ -244,6 +244,22 @@ TEST_F(CompileAndRunTest, RefusesModelsThatAreNone) {
   expect_error(2, "it is a folder");
 }
 
+TEST_F(CompileAndRunTest, RefusesModelsThatWouldTakeMemoryWithoutEnd) {
+  for (const int64_t extent : {int64_t{1} << 30, int64_t{1} << 45}) {
+    onnx::ModelProto hostile = SmallModel();
+    reference::ToProto(reference::Tensor::Ints({1}, {extent}), "shape", *hostile.mutable_graph()->add_initializer());
+    onnx::NodeProto& node = *hostile.mutable_graph()->add_node();
+    node.set_op_type("ConstantOfShape");
+    node.add_input("shape");
+    node.add_output("huge");
+    WriteModel(hostile);
+    const ProgramRun run = Compile();
+    ExpectError(run, 1 + (extent > INT32_MAX), "import " + model + ": ", "ConstantOfShape node \"huge\": ");
+    EXPECT_LT(run.max_resident_bytes, int64_t{500} << 20);
+    EXPECT_LT(run.cpu_seconds, 5);
+  }
+}
+
 TEST_F(CompileAndRunTest, LeavesNothingBehindWhereItCannotWrite) {
   artifact = folder / "no/such/folder/network.so";
   ExpectError(Compile(), 1, "write " + artifact, "No such file or directory");

@@ -23,6 +23,15 @@ int64_t LanesFor(const BlockNode& block, size_t iter, const Target& target) {
   return ChooseLanes(ExtentOf(block.iter_vars[iter]), target.register_file().lanes(block.writes[0].buffer->dtype.bits));
 }
 
+// The iter to vectorise: the one that gives the most lanes; of those, the first, whose writes are neighbours if any one's are.
+std::optional<size_t> IterWithMostLanes(const BlockNode& block, const Target& target) {
+  std::optional<size_t> best;
+  for (size_t iter : VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits))) {
+    if (!best || LanesFor(block, iter, target) > LanesFor(block, *best, target)) best = iter;
+  }
+  return best;
+}
+
 // The iter var that a loop alone feeds, as itself; nullopt otherwise.
 std::optional<size_t> IterOfLoop(const Schedule& schedule, int block, int loop) {
   const BlockRealize& realize = schedule.RealizeOf(block);
@@ -31,6 +40,8 @@ std::optional<size_t> IterOfLoop(const Schedule& schedule, int block, int loop) 
   }
   return std::nullopt;
 }
+
+Status TryScheduleReduction(Schedule& schedule, const std::string& name, const Target& target, bool takes_epilogue);
 
 }  // namespace
 
@@ -64,11 +75,23 @@ Status ScheduleElementwise(Schedule& schedule, const std::string& name, const Ta
 }
 
 Status ScheduleReduction(Schedule& schedule, const std::string& name, const Target& target) {
+  Schedule attempt = schedule;
+  if (const Status status = TryScheduleReduction(attempt, name, target, /*takes_epilogue=*/true); !status.ok()) {
+    // Its consumer needs more than this sum, as a softmax does: it stays where it is.
+    return TryScheduleReduction(schedule, name, target, /*takes_epilogue=*/false);
+  }
+  schedule = std::move(attempt);
+  return OkStatus();
+}
+
+namespace {
+
+Status TryScheduleReduction(Schedule& schedule, const std::string& name, const Target& target, bool takes_epilogue) {
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   const BlockNode node = schedule.BlockOf(row);
   const std::vector<int> consumers = ConsumersOf(schedule, row);
-  const bool has_epilogue = consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
+  const bool has_epilogue = takes_epilogue && consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
   const std::string epilogue = has_epilogue ? schedule.BlockOf(consumers[0]).name : "";
   ASSIGN_OR_RETURN(BlockRV write_back, CacheWrite(schedule, block, 0, "local"));
   if (has_epilogue) {
@@ -77,7 +100,7 @@ Status ScheduleReduction(Schedule& schedule, const std::string& name, const Targ
   }
 
   // Data-parallel loops, the vector loop last among them, then its lanes inside the reductions.
-  const std::vector<size_t> vectorizable = VectorizableIters(node, target.register_file().lanes(node.writes[0].buffer->dtype.bits));
+  const std::optional<size_t> vector_iter = IterWithMostLanes(node, target);
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   ASSIGN_OR_RETURN(const int tiled_row, schedule.RowOf(block));
   std::vector<LoopRV> spatial, reduce;
@@ -89,7 +112,7 @@ Status ScheduleReduction(Schedule& schedule, const std::string& name, const Targ
     if (!iters[i]) return schedule.Error("schedule reduction", tiled_row, "a loop does not feed exactly one iter var");
     if (node.iter_vars[*iters[i]].kind == IterKind::kReduce) {
       reduce.push_back(loops[i]);
-    } else if (!vectorizable.empty() && *iters[i] == vectorizable.front()) {
+    } else if (iters[i] == vector_iter) {
       const Factors factors{std::nullopt, ExprRV(LanesFor(node, *iters[i], target))};
       ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loops[i], factors));
       spatial.push_back(parts[0]);
@@ -106,7 +129,9 @@ Status ScheduleReduction(Schedule& schedule, const std::string& name, const Targ
   if (lanes) order.push_back(*lanes);
   RETURN_IF_ERROR(Reorder(schedule, order));
   RETURN_IF_ERROR(ReverseComputeAt(schedule, write_back, spatial.back()));
-  RETURN_IF_ERROR(VectorizeInnermost(schedule, write_back, target));
+  ASSIGN_OR_RETURN(const int write_back_row, schedule.RowOf(write_back));
+  const bool has_own_loops = schedule.LoopsOf(write_back_row).size() > spatial.size();  // Else its innermost loop is around the sum as well.
+  if (has_own_loops) RETURN_IF_ERROR(VectorizeInnermost(schedule, write_back, target));
   if (lanes) RETURN_IF_ERROR(Vectorize(schedule, *lanes));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, std::span(spatial).first(std::max<size_t>(1, spatial.size() - 1))));
   RETURN_IF_ERROR(Parallel(schedule, outer));
@@ -114,4 +139,5 @@ Status ScheduleReduction(Schedule& schedule, const std::string& name, const Targ
   return reduce.empty() ? OkStatus() : DecomposeReduction(schedule, block, reduce.front()).status();
 }
 
+}  // namespace
 }  // namespace lathe

@@ -22,7 +22,7 @@ constexpr size_t kNamesShown = 10;
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, const OnnxImportOptions& options) : graph_(model.graph()), model_(model), options_(options), builder_(options.max_constant_bytes) {}
+  Importer(const onnx::ModelProto& model, const OnnxImportOptions& options) : graph_(model.graph()), model_(model), options_(options), builder_({options.max_constant_bytes, options.max_evaluation_steps}) {}
 
   StatusOr<relax::IRModule> Import() {
     RETURN_IF_ERROR(ReadOpset());
@@ -35,9 +35,13 @@ class Importer {
 
  private:
   Status ReadOpset() {
+    bool is_named = model_.ir_version() == 1 || model_.ir_version() == 2;  // Then there was only one.
     for (const auto& set : model_.opset_import()) {
-      if (set.domain().empty() || set.domain() == "ai.onnx") opset_ = set.version();
+      if (!set.domain().empty() && set.domain() != "ai.onnx") continue;
+      opset_ = set.version();
+      is_named = true;
     }
+    if (!is_named) return InvalidArgument(fmt::format("no operator set is named, IR version {} requires one; the file is truncated or was not written whole", model_.ir_version()));
     if (opset_ < 1 || opset_ > kNewestOpset) {
       return InvalidArgument(fmt::format("operator set {}, 1 to {} are known; export the model with an opset in that range", opset_, kNewestOpset));
     }

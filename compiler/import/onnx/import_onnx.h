@@ -15,7 +15,8 @@ namespace lathe {
 
 struct OnnxImportOptions {
   std::map<std::string, std::vector<int64_t>> input_shapes;  // Replace or complete what the model says; by the input's ONNX name.
-  int64_t max_constant_bytes = int64_t{4} << 30;             // Of all constants that the model makes (ConstantOfShape) or that are folded.
+  int64_t max_constant_bytes = int64_t{2} << 30;             // Of all constants that the model makes (ConstantOfShape) or that are folded.
+  int64_t max_evaluation_steps = int64_t{1} << 31;           // What folding constants may cost in all (relax/evaluate.h).
 };
 
 // One function "main": its parameters are the graph inputs that are no initializers, its result the graph output or a tuple of them. Their

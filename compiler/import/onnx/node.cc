@@ -4,24 +4,23 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/import/onnx/tensor_proto.h"
-#include "compiler/relax/evaluate.h"
 #include "compiler/relax/op.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 
 Status GraphBuilder::Reserve(int64_t bytes) {
-  if (bytes > constant_bytes_left_) {
-    return ResourceExhausted(fmt::format("constant of {} bytes, {} left of what the model's constants may take; raise the limit if the model is trusted", bytes, constant_bytes_left_));
+  if (bytes > budget_.max_bytes) {
+    return ResourceExhausted(fmt::format("constant of {} bytes, {} left of what the model's constants may take; raise the limit if the model is trusted", bytes, budget_.max_bytes));
   }
-  constant_bytes_left_ -= bytes;
+  budget_.max_bytes -= bytes;
   return OkStatus();
 }
 
 StatusOr<relax::Expr> GraphBuilder::Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs, const std::string& name) {
   ASSIGN_OR_RETURN(const relax::Expr value, relax::MakeCall(op, std::move(args), std::move(attrs)));
   const relax::Call& call = *value.As<relax::Call>();
-  ASSIGN_OR_RETURN(std::optional<relax::TensorData> data, relax::EvaluateCall(call, value.struct_info(), constant_bytes_left_));
+  ASSIGN_OR_RETURN(std::optional<relax::TensorData> data, relax::EvaluateCall(call, value.struct_info(), budget_));
   if (!data) return builder_.Emit(value, name);
   if (!relax::IsView(call)) RETURN_IF_ERROR(Reserve(static_cast<int64_t>(data->bytes().size())));
   return relax::MakeConstant(*std::move(data));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/relax/block_builder.h"
+#include "compiler/relax/evaluate.h"
 #include "support/status.h"
 
 namespace onnx {
@@ -18,7 +19,7 @@ namespace lathe {
 // Makes bindings, and evaluates what depends on constants alone at once, so that shape arithmetic is gone when it is needed.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(int64_t max_constant_bytes) : constant_bytes_left_(max_constant_bytes) {}
+  explicit GraphBuilder(relax::EvaluationBudget budget) : budget_(budget) {}  // Its bytes are those of all constants.
   StatusOr<relax::Expr> Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs = {}, const std::string& name = "");
   // Takes the bytes from the budget, or says why not.
   Status Reserve(int64_t bytes);
@@ -26,7 +27,7 @@ class GraphBuilder {
 
  private:
   relax::BlockBuilder builder_;
-  int64_t constant_bytes_left_;
+  relax::EvaluationBudget budget_;
 };
 
 class OnnxNode {

@@ -212,7 +212,8 @@ TEST_P(ErrorTest, SaysWhereAndWhat) {
 }
 INSTANTIATE_TEST_SUITE_P(Bodies, ErrorTest, testing::Values(
     ErrorCase{"Undefined", "A[0, x] = 1.0", "f.py:3:10: expected a defined name, got \"x\""},
-    ErrorCase{"IndexCount", "A[0] = 1.0", "f.py:3:5: expected 2 indices of buffer \"A\", got 1"},
+    ErrorCase{"IndexCount", "A[0, 1, 2] = 1.0", "f.py:3:5: expected 2 indices of buffer \"A\", got 3"},
+    ErrorCase{"FlatIndexInABlock", "with T.block(\"b\"):\n        A[0] = 1.0", "f.py:4:13: expected 2 indices of buffer \"A\", got 1"},
     ErrorCase{"LoopRedefined", "for i in range(4):\n    for i in range(4):\n        A[i, i] = 1.0",
               "f.py:4:13: expected a new name, got \"i\", which is defined already in this scope"},
     ErrorCase{"FloatIndex", "A[0, 1.5] = 1.0", "f.py:3:10: expected an integer, got float32"},

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/ir/structural.h"
 #include "compiler/lower.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
@@ -39,6 +40,9 @@ TEST_P(TransformGoldenTest, PrintsWhatIsExpected) {
   const StatusOr<PrimFunc> after = pass == "lower" ? Lower(*before) : RunPass(pass, *before);
   ASSERT_TRUE(after.ok()) << after.status().ToString();
   const std::string head = text.substr(0, expected_at + kExpectedMark.size()), actual = Print(*after);
+  const StatusOr<PrimFunc> again = ParsePrimFunc(actual, "printed.py");
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_TRUE(StructuralEqual(*again, *after));
   if (std::getenv("LATHE_UPDATE_GOLDEN") != nullptr) std::ofstream(GetParam()) << head << actual;
   else EXPECT_EQ(text.substr(head.size()), actual);
 }

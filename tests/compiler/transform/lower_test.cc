@@ -4,6 +4,9 @@
 
 #include "compiler/interpreter/interpreter.h"
 #include "compiler/interpreter/number.h"
+#include "compiler/ir/structural.h"
+#include "compiler/script/parser.h"
+#include "compiler/script/printer.h"
 #include "compiler/transform/verify.h"
 #include "compiler/transform/widen_to_float64.h"
 #include "tests/compiler/transform/test_programs.h"
@@ -54,6 +57,9 @@ TEST_P(LowerPropertyTest, KeepsEveryBitAfterEachPass) {
     };
     const StatusOr<PrimFunc> lowered = Lower(func, options);
     ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+    const StatusOr<PrimFunc> again = ParsePrimFunc(Print(*lowered), "lowered.py");
+    ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << Print(*lowered);
+    EXPECT_TRUE(StructuralEqual(*again, *lowered)) << Print(*lowered);
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -214,6 +220,26 @@ TEST(FlattenBuffer, CountsInInt64WhereInt32WouldOverflow) {
   EXPECT_EQ(store->indices[0].dtype(), DataType::Int(64));
   EXPECT_EQ(store->value.As<BufferLoad>()->indices[0].dtype(), DataType::Int(32));
   EXPECT_EQ(BufferParam(after, 0)->shape.size(), 2u);
+}
+
+TEST(FlattenBuffer, LeavesScalarParametersAsOneElement) {
+  const StatusOr<PrimFunc> func = ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), S: T.Buffer((), "float32")):
+    for i in range(8):
+        with T.block("sum"):
+            vi = T.axis.reduce(8, i)
+            with T.init():
+                S[()] = T.float32(0)
+            S[()] = S[()] + A[vi]
+)", "sum.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  const StatusOr<PrimFunc> lowered = Lower(*func);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  EXPECT_THAT(Print(*lowered), HasSubstr("S[0] = S[0] + A[i]"));
+  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {8}, {1, 2, 3, 4, 5, 6, 7, 8}), Tensor::Uninitialized(DataType::Float(32), {})};
+  ASSERT_EQ(Interpret(*lowered, args), OkStatus());
+  EXPECT_EQ(args[1].ToDoubles(), std::vector<double>{36});
 }
 
 TEST(FlattenBuffer, RefusesRegistersOfUnknownSize) {

@@ -80,12 +80,67 @@ TEST(ImportOnnx, LimitsWhatConstantOfShapeMayTake) {
   EXPECT_THAT(ErrorOf(model, {.max_constant_bytes = 1 << 20}), HasSubstr("constant of 4294967296 bytes, 1048576 left"));
 }
 
+// Each of these nodes alone is cheap enough to be evaluated; all of them would take an hour.
+TEST(ImportOnnx, LeavesConstantsToRunTimeWhenThereAreTooManyToEvaluate) {
+  onnx::ModelProto model = Relu({1, 3});
+  auto& shape = *model.mutable_graph()->add_initializer();
+  shape.set_name("shape");
+  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.add_dims(1);
+  shape.add_int64_data(int64_t{1} << 20);
+  auto& large = *model.mutable_graph()->add_node();
+  large.set_op_type("ConstantOfShape");
+  large.add_input("shape");
+  large.add_output("large");
+  for (int i = 0; i < 5000; ++i) {
+    auto& node = *model.mutable_graph()->add_node();
+    node.set_op_type("ReduceMax");
+    node.add_input("large");
+    node.add_output("max" + std::to_string(i));
+  }
+  EXPECT_EQ(ErrorOf(model, {.max_evaluation_steps = 1 << 24}), "");
+}
+
 TEST(ImportOnnx, SaysThatAFileIsNoModel) {
   EXPECT_THAT(ImportOnnx("/nonexistent/m.onnx").status().message(), "import /nonexistent/m.onnx: no such file; check its name");
   EXPECT_EQ(ImportOnnx(testing::TempDir()).status().message(), "import " + testing::TempDir() + ": it is a folder; name an .onnx file");
   EXPECT_EQ(ImportOnnx("/dev/zero").status().message(), "import /dev/zero: it is no regular file; name an .onnx file");
   EXPECT_THAT(ImportOnnxBytes("not a model at all", "m").status().message(), HasSubstr("no valid ONNX model (18 bytes)"));
   EXPECT_THAT(ImportOnnxBytes("", "m").status().message(), HasSubstr("no graph inside"));
+}
+
+TEST(ImportOnnx, RefusesCyclesRepeatedNamesAndUnknownOpsets) {
+  onnx::ModelProto model = Relu({1, 3});
+  onnx::NodeProto& second = *model.mutable_graph()->add_node();
+  second = model.graph().node(0);
+  second.set_name("relu_1");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("Relu node \"relu_1\": output \"y\" has been made before"));
+  second.set_output(0, "z");
+  second.set_input(0, "y");
+  EXPECT_EQ(ErrorOf(model), "");
+  model.mutable_graph()->mutable_node(0)->set_input(0, "z");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("Relu node \"relu_0\": input \"z\" is made by no node before it"));
+  model = Relu({1, 3});
+  *model.mutable_graph()->add_input() = model.graph().input(0);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("input \"x\" stands twice"));
+  model = Relu({1, 3});
+  model.mutable_opset_import(0)->set_version(99);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("operator set 99, 1 to 22 are known; export the model with an opset in that range"));
+}
+
+TEST(ImportOnnx, RefusesAbsurdExtents) {
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{1, int64_t{1} << 40}, {INT64_MAX, INT64_MAX}, {65536, 65536}, std::vector<int64_t>(40, 1)}) {
+    EXPECT_THAT(ErrorOf(Relu(shape)), HasSubstr("import m.onnx: input \"x\": ")) << testing::PrintToString(shape);
+  }
+}
+
+TEST(ImportOnnx, SaysWhatIsWrongWhereverAFileIsCut) {
+  const std::string good = Relu({1, 3}).SerializeAsString();
+  for (size_t size = 0; size < good.size(); ++size) {
+    const auto module = ImportOnnxBytes(std::string_view(good).substr(0, size), "cut");
+    EXPECT_FALSE(module.ok()) << size;
+    EXPECT_THAT(module.status().message(), testing::StartsWith("import cut: "));
+  }
 }
 
 TEST(ImportOnnx, SurvivesTruncatedAndMutatedFiles) {
