@@ -83,9 +83,11 @@ void SayEstimate(Coordinator& coordinator, const JobRequest& request) {
   if (request.spec.total_trials > 0) budget = std::min(budget, request.spec.total_trials);
   const int64_t rest = std::max<int64_t>(0, budget - (request.spec.is_fresh ? 0 : known));
   // A trial is a build and about 0.1 s of timing; what it really takes the display tells.
+  double seconds = static_cast<double>(rest) * 0.2;
+  if (request.spec.time_limit > Duration(0)) seconds = std::min(seconds, std::chrono::duration<double>(request.spec.time_limit).count());
   std::fprintf(stderr, "%zu %s for %s: at most %lld trials to measure (%lld known already), very roughly %s\n", request.tasks.size(),
                request.tasks.size() == 1 ? "task" : "tasks", request.tasks[0].target.c_str(), static_cast<long long>(rest), static_cast<long long>(known),
-               FormatSeconds(static_cast<double>(rest) * 0.35).c_str());
+               FormatSeconds(seconds).c_str());
 }
 
 StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, ProgressDisplay& display) {

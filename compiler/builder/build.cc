@@ -14,7 +14,6 @@
 #include "compiler/lower.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/parser.h"
-#include "compiler/transform/widen_to_float64.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -99,7 +98,6 @@ Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& 
     }
     if (!source.name.empty()) func.name = source.name;
     clock.Add(times.schedule);
-    if (spec.widens_to_float64) func = WidenToFloat64(func);
     ASSIGN_OR_RETURN(PrimFunc lowered, Lower(std::move(func)));
     kernels.push_back(std::move(lowered));
     clock.Add(times.lower);

@@ -93,7 +93,6 @@ void Write(const BuildSpec& spec, Writer& out) {
   }
   out.Text(spec.target);
   out.Text(spec.output_path);
-  out.Number(static_cast<uint8_t>(spec.widens_to_float64));
 }
 
 BuildSpec ReadSpec(Reader& in) {
@@ -111,7 +110,6 @@ BuildSpec ReadSpec(Reader& in) {
   }
   spec.target = in.Text();
   spec.output_path = in.Text();
-  spec.widens_to_float64 = in.Number<uint8_t>() != 0;
   return spec;
 }
 

@@ -34,7 +34,6 @@ struct BuildSpec {
   std::vector<SectionSource> sections;
   std::string target;                  // Canonical or not.
   std::string output_path;             // Written beside and renamed, so it is whole or absent.
-  bool widens_to_float64 = false;      // Builds the reference of a workload instead of a candidate.
 };
 
 struct BuildTimes {

@@ -20,6 +20,7 @@
 #include "rpc/device/result_spool.h"
 #include "rpc/gateway/device_gateway.h"
 #include "rpc/device_message.h"
+#include "runtime/measure_policy.h"
 
 namespace lathe {
 namespace {
@@ -117,7 +118,7 @@ v1::MeasureSpec SpecFor(int64_t trial, const std::string& module, const std::str
   spec.set_memory_limit_bytes(256 << 20);
   spec.set_threads(1);
   v1::MeasurePolicy& policy = *spec.mutable_policy();
-  policy.set_version(1);
+  policy.set_version(kMeasurePolicyVersion);
   policy.set_warmup_ns(1'000'000);
   policy.set_warmup_calls(3);
   policy.set_min_batch_ns(1'000'000);

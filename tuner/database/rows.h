@@ -90,10 +90,6 @@ struct TaskCounts {
   int64_t trials_done = 0;                  // Trials of this task that spent budget.
   int64_t trials_open = 0;                  // Not terminal yet.
 };
-struct SearchState {
-  int64_t round = 0;
-  std::string bytes;
-};
 
 struct NewTrial {
   Digest trace_digest;

@@ -111,13 +111,6 @@ CREATE TABLE task (
   UNIQUE (job_id, position)
 ) STRICT;
 
-CREATE TABLE search_state (
-  task_id INTEGER PRIMARY KEY REFERENCES task,
-  round INTEGER NOT NULL,
-  state BLOB NOT NULL,
-  saved_unix_ns INTEGER NOT NULL
-) STRICT;
-
 CREATE TABLE trial (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   task_id INTEGER NOT NULL REFERENCES task,

@@ -324,24 +324,4 @@ StatusOr<std::vector<int64_t>> SqliteStore::CancelWaitingTrials(int64_t job_id, 
   });
 }
 
-Status SqliteStore::SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) {
-  return Write([&](Connection& db) -> Status {
-    RETURN_IF_ERROR(ReadTask(db, task_id).status());
-    return db.Run(
-        "INSERT INTO search_state VALUES (?, ?, ?, ?) ON CONFLICT (task_id) DO UPDATE SET round = excluded.round, "
-        "state = excluded.state, saved_unix_ns = excluded.saved_unix_ns",
-        task_id, state.round, sqlite::Bytes{state.bytes}, now);
-  });
-}
-
-StatusOr<std::optional<SearchState>> SqliteStore::LoadSearchState(int64_t task_id) {
-  return Read([&](Connection& db) -> StatusOr<std::optional<SearchState>> {
-    std::optional<SearchState> state;
-    RETURN_IF_ERROR(db.Each(
-        "SELECT round, state FROM search_state WHERE task_id = ?",
-        [&](const Row& row) { state = SearchState{row.Int(0), std::string(row.Blob(1))}; }, task_id));
-    return state;
-  });
-}
-
 }  // namespace lathe

@@ -52,8 +52,6 @@ class SqliteStore : public Store {
   Status SetTaskState(int64_t task_id, JobState state, int64_t now) override;
   StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override;
   StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) override;
-  Status SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) override;
-  StatusOr<std::optional<SearchState>> LoadSearchState(int64_t task_id) override;
 
   StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
                                                               TrialState initial, int64_t now) override;

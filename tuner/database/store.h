@@ -50,9 +50,6 @@ class Store {
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) = 0;
   // Trials of the job that nobody holds (PROPOSED, BUILD_QUEUED, BUILT, MEAS_QUEUED) become CANCELLED; returns their ids. The job goes on.
   virtual StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) = 0;
-  // Replaces the task's check-point.
-  virtual Status SaveSearchState(int64_t task_id, const SearchState& state, int64_t now) = 0;
-  virtual StatusOr<std::optional<SearchState>> LoadSearchState(int64_t task_id) = 0;
 
   // --- Trials -------------------------------------------------------------------------------------------------------
   // One id per new trial; nullopt where the task has that trace already. `initial` is PROPOSED or BUILD_QUEUED.

@@ -32,7 +32,6 @@ struct CoordinatorOptions {
   ReferenceOptions reference_options;
   bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
-  int64_t build_memory_limit_bytes = int64_t{4} << 30;
   std::string build_id = "lathe";
   std::function<void(std::string)> log = [](std::string) {};
 };

@@ -28,7 +28,6 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, const C
   build.set_trace_json(trial.trace_json);
   build.set_target(key.target);
   build.set_time_limit_ns(options.build_time_limit.count());
-  build.set_memory_limit_bytes(options.build_memory_limit_bytes);
   return build;
 }
 

@@ -7,6 +7,11 @@ namespace {
 
 constexpr size_t kLongestMessage = 4096;
 
+// gRPC's own words; a server that is there may talk of connections too.
+bool IsUnreachable(const std::string& words) {
+  return words.find("failed to connect") != std::string::npos || words.find("connections to all backends failing") != std::string::npos;
+}
+
 }  // namespace
 
 grpc::Status ToGrpcStatus(const Status& status) {
@@ -19,7 +24,7 @@ Status FromGrpcStatus(const grpc::Status& status, const std::string& call) {
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return DeadlineExceeded(fmt::format("{}: no answer in time; is the server overloaded or stopped?", call));
   }
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_message().find("connect") != std::string::npos) {
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && IsUnreachable(status.error_message())) {
     return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`", call));
   }
   if (status.error_code() == grpc::StatusCode::CANCELLED) {  // Not by us: a server that stops cuts its calls.

@@ -1,5 +1,6 @@
 #include "tuner/space/multi_level_tiling.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/ir/visitor.h"
@@ -78,6 +79,10 @@ StatusOr<Levels> TileAxes(Schedule& schedule, BlockRV block, size_t vector_iter,
       RETURN_IF_ERROR(TileSpatial(schedule, loops[i], levels));
     }
   }
+  // The vectors of the tile innermost: a broadcast meets each of them in turn and is dead.
+  const auto kinds_before = kinds.begin() + static_cast<std::ptrdiff_t>(vector_iter);
+  const auto position = std::count(kinds.begin(), kinds_before, IterKind::kSpatial);
+  std::rotate(levels.tile.begin() + position, levels.tile.begin() + position + 1, levels.tile.end());
   return levels;
 }
 
@@ -180,7 +185,7 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
 
 int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
   // The update's loops that are unrolled or vectorized around a store to a register buffer, split by whether they reduce.
-  int64_t accumulators = 0, vectors = 0;
+  int64_t accumulators = 0, vectors = 0, steps = 1;
   const std::function<void(const Stmt&, std::vector<const For*>&)> walk = [&](const Stmt& stmt, std::vector<const For*>& loops) {
     if (const For* loop = stmt.As<For>()) {
       loops.push_back(loop);
@@ -196,6 +201,7 @@ int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
         return walk(block.body, block.iter_vars.empty() ? inner : loops);
       }
       int64_t tile = 1, lanes = 1, along_lanes = 1;
+      steps = 1;
       for (const For* loop : loops) {
         const bool is_tile = loop->kind == ForKind::kUnrolled, is_lanes = loop->kind == ForKind::kVectorized;
         if (!is_tile && !is_lanes) continue;
@@ -209,6 +215,7 @@ int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
         const int64_t extent = AsIntConst(loop->extent) ? *AsIntConst(loop->extent) : 1;
         if (is_lanes) lanes *= extent;
         else if (spatial) tile *= extent;
+        else steps *= extent;
         if (is_tile && spatial && feeds_lanes) along_lanes *= extent;
       }
       const int64_t per_register = target.register_file().lanes(block.writes[0].buffer->dtype.bits);
@@ -219,7 +226,9 @@ int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
   };
   std::vector<const For*> loops;
   walk(scheduled.body, loops);
-  return accumulators == 0 ? 0 : accumulators + vectors + 1;
+  if (accumulators == 0) return 0;
+  // Of unrolled steps the last multiplications of one and the first loads of the next overlap.
+  return steps == 1 ? accumulators + vectors + 1 : accumulators + 2 * vectors + 2;
 }
 
 }  // namespace lathe

@@ -18,7 +18,8 @@ struct TilingOptions {
 // sampled; their product is for a constraint to check (RegisterTile).
 Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options);
 
-// Vector registers that the accumulators, one row of loads and one broadcast of the tile take; 0 if the function has no register tile.
+// Vector registers that the accumulators, one row of loads and one broadcast of the tile take, the latter twice where the reduction is
+// unrolled; 0 if the function has no register tile.
 int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target);
 
 }  // namespace lathe

@@ -17,7 +17,6 @@ struct BuildRequest {
   std::string trace_json;      // Replayed on it; "[[],[]]" leaves it as it is.
   std::string target;          // Canonical text.
   Duration time_limit = std::chrono::seconds(30);
-  int64_t memory_limit_bytes = int64_t{2} << 30;  // Of the process.
 };
 
 struct BuiltModule {

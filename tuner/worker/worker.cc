@@ -33,8 +33,7 @@ BuildRequest SpecOf(const WorkerCore::Start& start) {
   return {.workload_text = start.workload_text,
           .trace_json = start.task.trace_json(),
           .target = start.task.target(),
-          .time_limit = Duration(start.task.time_limit_ns()),
-          .memory_limit_bytes = start.task.memory_limit_bytes()};
+          .time_limit = Duration(start.task.time_limit_ns())};
 }
 
 v1::BuildState Failed(v1::BuildErrorClass error_class, std::string message) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/llvm/uses.h"
+#include "llvm/IR/InlineAsm.h"
 #include "runtime/kernel_abi.h"
 
 namespace lathe {
@@ -261,6 +262,20 @@ void KernelEmitter::EmitUnrolledLoop(const For& loop, int64_t extent) {
   }
 }
 
+// A step of an unrolled reduction begins when a part of a register tile is written again. LLVM would load what several steps
+// read once and keep it in registers that a large tile has not got; nothing is moved across an empty piece of assembly that may touch memory.
+void KernelEmitter::KeepStepsApart(const BufferStore& store) {
+  if (!FindBuffer(store.buffer)->is_large_tile || store.indices.size() != 1) return;
+  const Ramp* ramp = store.indices[0].As<Ramp>();
+  const Expr& first = ramp != nullptr ? ramp->base : store.indices[0];
+  const int64_t* place = AsIntConst(first);
+  if (place == nullptr) return;
+  if (std::exchange(step_block_, b_.GetInsertBlock()) != b_.GetInsertBlock()) written_in_step_.clear();
+  if (written_in_step_.emplace(store.buffer.get(), *place).second) return;
+  b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b_.getVoidTy(), false), "", "~{memory}", /*hasSideEffects=*/true));
+  written_in_step_ = {{store.buffer.get(), *place}};
+}
+
 void KernelEmitter::EmitBufferStore(const BufferStore& store) {
   const DataType element = store.buffer->dtype;
   if (!CheckType(element) || FindBuffer(store.buffer) == nullptr) return;
@@ -268,6 +283,7 @@ void KernelEmitter::EmitBufferStore(const BufferStore& store) {
   if (store.value.dtype() != element.with_lanes(lanes)) {
     return Fail(fmt::format("store to \"{}\": value is {}, elements are {}; cast it", store.buffer->name, store.value.dtype().ToString(), element.ToString()));
   }
+  KeepStepsApart(store);
   Value* value = EmitExpr(store.value);
   const int index_lanes = store.indices.empty() ? 1 : store.indices.back().dtype().lanes;
   if (index_lanes > 1 && lanes == 1) {
@@ -331,6 +347,8 @@ void KernelEmitter::EmitAllocate(const Allocate& allocate) {
     llvm::AllocaInst* memory = EntryAlloca(type, nullptr, llvm::Align(64), is_register ? std::string(kRegisterTilePrefix) + buffer->name : buffer->name);
     BufferValue value = MakeBufferValue(buffer, memory);
     value.is_register = is_register;
+    const RegisterFile registers = target_.register_file();
+    value.is_large_tile = is_register && *bytes * 8 * 2 > int64_t{registers.vector_bits} * registers.num_vector_registers;
     buffers_[buffer.get()] = value;
     if (is_register) {
       register_tiles_.push_back(buffer->name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,6 +48,7 @@ class KernelEmitter {
     llvm::MDNode* noalias = nullptr;  // ... and what they never touch.
     llvm::Align alignment{1};
     bool is_register = false;
+    bool is_large_tile = false;       // Of more than half of the register file.
     size_t position = 0;              // In the order of definition.
   };
   // Vector indices of the form base + stride * lane.
@@ -71,6 +73,7 @@ class KernelEmitter {
   void EmitSerialLoop(const For& loop, const IndexValue& begin, llvm::Value* end, bool is_known_to_run, bool has_vectors);
   void EmitUnrolledLoop(const For& loop, int64_t extent);
   void EmitBufferStore(const BufferStore& store);
+  void KeepStepsApart(const BufferStore& store);
   void EmitIfThenElse(const IfThenElse& branch);
   void EmitAllocate(const Allocate& allocate);
   void EmitWorkspace(const Allocate& allocate);
@@ -156,6 +159,9 @@ class KernelEmitter {
   int64_t stack_bytes_ = 0;      // Of the present function.
   int num_bodies_ = 0;
   std::vector<std::string> register_tiles_;  // Names, of the present function.
+  // Where the present step of a reduction began in step_block_, and which parts of large register tiles it has written.
+  llvm::BasicBlock* step_block_ = nullptr;
+  std::set<std::pair<const BufferNode*, int64_t>> written_in_step_;
 };
 
 }  // namespace lathe

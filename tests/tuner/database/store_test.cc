@@ -359,17 +359,6 @@ TEST_P(StoreTest, RefusesTimingsThatCannotBe) {
   EXPECT_EQ(scene.StateOf(claim.id), S::kRunning);
 }
 
-TEST_P(StoreTest, KeepsTheSearchStateOfTheLatestRound) {
-  Scene scene(store_);
-  EXPECT_EQ(*store_.LoadSearchState(scene.task_id), std::nullopt);
-  const std::string bytes("a\0b", 3);
-  ASSERT_TRUE(store_.SaveSearchState(scene.task_id, {1, "old"}, kNow).ok());
-  ASSERT_TRUE(store_.SaveSearchState(scene.task_id, {2, bytes}, kNow).ok());
-  EXPECT_EQ((**store_.LoadSearchState(scene.task_id)).round, 2);
-  EXPECT_EQ((**store_.LoadSearchState(scene.task_id)).bytes, bytes);
-  EXPECT_EQ(store_.SaveSearchState(99, {1, ""}, kNow).code(), StatusCode::kNotFound);
-}
-
 TEST_P(StoreTest, ResumesEventsAfterACursor) {
   Scene scene(store_);
   scene.Measure(1, 100);
