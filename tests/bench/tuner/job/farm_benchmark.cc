@@ -13,7 +13,7 @@ namespace lathe {
 namespace {
 
 constexpr Duration kTrial = std::chrono::milliseconds(50);
-constexpr int kTrials = 100;
+constexpr int kTrials = 100, kRealTrials = 60;
 
 void Count(benchmark::State& state, const JobProgress& progress) {
   state.counters["gap_ms"] = MedianNs(progress.latencies.idle_gap_ns) / 1e6;
@@ -51,8 +51,8 @@ void BM_ThisMachine(benchmark::State& state) {
     HostFacts host = DetectHost();
     host.num_cores = 1;
     JobRequest request{.request_id = "bench", .name = "bench"};
-    request.spec.total_trials = kTrials;
-    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, kMatmulText}, .name = func.name, .target = Target::Parse("auto", host)->ToString(), .trial_budget = kTrials});
+    request.spec.total_trials = kRealTrials;
+    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, kMatmulText}, .name = func.name, .target = Target::Parse("auto", host)->ToString(), .trial_budget = kRealTrials});
     Coordinator& coordinator = (*farm)->coordinator();
     const int64_t job = coordinator.SubmitJob(request)->id;
     if (!coordinator.WaitForJob(job, std::chrono::minutes(5))) return state.SkipWithError("the job did not end");
