@@ -151,6 +151,21 @@ TEST_F(BadInputTest, StrangersOnThePorts) {
   CheckBooks(database, job, 10);
 }
 
+TEST_F(BadInputTest, WorkersAndDevicesEndSoonWhenTheServerIsGone) {
+  StartServer();
+  StartWorkersAndDevices();
+  Submit(Request("unfinished", MatmulText("matmul", 40), 1000));
+  poll(nullptr, 0, 1000);  // Somewhere in the middle.
+  server->End(SIGKILL);
+  for (const auto& member : {&workers, &devices}) {
+    for (const auto& process : *member) {
+      const auto begin = SystemClock().Now();
+      EXPECT_EQ(process->End(SIGTERM, std::chrono::seconds(15)), 0);
+      EXPECT_LT(SystemClock().Now() - begin, std::chrono::seconds(8));
+    }
+  }
+}
+
 TEST_F(BadInputTest, AFullDisk) {
   const std::string disk = folder / "disk";
   std::filesystem::create_directories(disk);

@@ -38,6 +38,19 @@ TEST_F(TuneTest, KilledAndStartedAgainMeasuresOnlyTheDifference) {
   EXPECT_EQ(larger.json["tasks"][0]["trials"], kBudget + 5);
 }
 
+TEST_F(TuneTest, AKilledEvaluationOfTheReferenceIsDoneAgain) {
+  const auto tune = Tune("tune", File("large", 512), 2);
+  bool was_killed = false;
+  for (int i = 0; i < 3000 && !was_killed && Done() == 0; ++i, poll(nullptr, 0, 2)) {
+    for (const pid_t child : ChildrenOf(tune->pid(), "lathe-evaluate")) was_killed = kill(child, SIGKILL) == 0;
+  }
+  EXPECT_TRUE(was_killed) << "it was over too soon";
+  const Ended ended = Finish(*tune, "tune");
+  EXPECT_EQ(ended.code, 0) << ended.words;
+  EXPECT_EQ(ended.json["tasks"][0]["failures"].size(), 0u);
+  CheckBooks(database, 1, 2);
+}
+
 TEST_F(TuneTest, AnInterruptStopsAtTheLastCommittedTrial) {
   // Moments: at its start, while the reference of something large is made, while it measures.
   const std::string small = File("small", 40), large = File("large", 1024);

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::milliseconds(500);  // After the channel failed; doubles up to kRetryAtMost.
 constexpr Duration kRetryAtMost = std::chrono::seconds(10);
+constexpr Duration kUnreachableDrain = std::chrono::seconds(3);  // Nobody takes what is finished: it is not waited for any longer.
 constexpr int kBrokenTries = 2;  // Builders started for one task before it is handed back.
 
 v1::WorkerFacts FactsOf(const WorkerOptions& options) {
@@ -79,7 +80,7 @@ class Worker::Impl {
     std::unique_lock lock(mutex_);
     core_.Drain();
     lock.unlock();
-    (void)SynchronizeOnce(Duration(0));
+    if (!SynchronizeOnce(Duration(0)).ok()) limit = std::min(limit, kUnreachableDrain);
     lock.lock();
     return changed_.wait_for(lock, limit, [&] { return core_.is_idle(); });
   }

@@ -29,7 +29,7 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
 
-  // Takes no new task, and returns once the present ones are handed in; false after `limit`.
+  // Takes no new task, and returns once the present ones are handed in; false after `limit`, or soon if the coordinator does not answer.
   bool Drain(Duration limit);
   // While paused no builder uses the CPU. From any thread; returns at once.
   void SetPaused(bool is_paused);

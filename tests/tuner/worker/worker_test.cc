@@ -78,8 +78,10 @@ TEST(WorkerCore, GivesUpWhatIsNotDesiredAnyMore) {
   (void)core.Declare({});
   (void)core.Accept(Desire({7}, 1), kStart);
   (void)core.TakeTask(3, kStart);
+  EXPECT_TRUE(core.IsWanted(3));
   (void)core.Declare({});
   EXPECT_THAT(core.Accept(Desire({}, 2), kStart), ElementsAre(3));
+  EXPECT_FALSE(core.IsWanted(3));
   EXPECT_FALSE(core.Finish(3, Artifact(), kStart)) << "nobody wants it";
   EXPECT_TRUE(core.is_idle());
 }
