@@ -291,8 +291,8 @@ TEST_F(DeviceSessionTest, RedialsWithGrowingRandomPauses) {
 
 TEST_F(DeviceSessionTest, ClosesOnAServerThatBreaksTheRules) {
   Welcome();
-  v1::Desired three = Desire(1, {1, 2, 3});
-  EXPECT_THAT(Only<CloseLink>(Receive(three)).at(0).reason, HasSubstr("3 specs, at most 2"));
+  const v1::Desired four = Desire(1, {1, 2, 3, 4});
+  EXPECT_THAT(Only<CloseLink>(Receive(four)).at(0).reason, HasSubstr("4 specs, at most 3"));
   Step(LinkUp{});
   EXPECT_THAT(Only<CloseLink>(Receive(Desire(1, {}))).at(0).reason, HasSubstr("Desired arrived before Welcome"));
   Welcome();
