@@ -132,9 +132,10 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
                  std::string(JobStateName(job.report.job.state)).c_str(), job.report.job.detail.c_str());
     return kExitFailed;
   }
-  const bool can_compile = is_network && options.place.server.empty();
-  std::fprintf(stderr, "next: %s\n", (can_compile ? fmt::format("lathe compile {} -o network.so{}", options.file.path, where)
-                                                  : fmt::format("lathe best {}{}", options.file.path, where)).c_str());
+  const std::string next = !options.place.server.empty() ? fmt::format("lathe trials {}{}", job.report.job.id, where)
+                           : is_network ? fmt::format("lathe compile {} -o network.so{}", options.file.path, where)
+                                        : fmt::format("lathe best {}{}", options.file.path, where);
+  std::fprintf(stderr, "next: %s\n", next.c_str());
   return kExitOk;
 }
 
