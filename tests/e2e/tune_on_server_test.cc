@@ -38,19 +38,19 @@ TEST_F(TuneTest, AnInterruptLeavesTheJobToItsServer) {
   const std::vector<std::string> there{"--server", address.ToString(), "--device", "host"};
   const std::string file = File("matmul", 40);
   Submit(Request("ready", MatmulText("ready", 32), 2));
-  const auto left = Tune("left", file, 14, there);
+  const auto left = Tune("left", file, 40, there);
   AwaitDone(6);
   left->Signal(SIGINT);
   const Ended detached = Finish(*left, "left", seconds(5));
   EXPECT_EQ(detached.code, 130) << detached.words;
   EXPECT_THAT(detached.words, HasSubstr("the same command comes back to it, `lathe watch 2 --server unix:"));
-  const Ended back = RunTune(file, 14, there);
+  const Ended back = RunTune(file, 40, there);
   EXPECT_EQ(back.code, 0) << back.words;
   EXPECT_EQ(back.json["job"], 2) << "the same command comes back to its job";
-  EXPECT_EQ(back.json["tasks"][0]["trials"], 14);
+  EXPECT_EQ(back.json["tasks"][0]["trials"], 40);
 
   const auto cancelled = Tune("cancelled", file, 500, there);
-  AwaitDone(18);
+  AwaitDone(44);
   cancelled->Signal(SIGINT);
   poll(nullptr, 0, 150);
   cancelled->Signal(SIGINT);

@@ -140,12 +140,24 @@ bool DeviceDesk::OthersWait(const Lease& lease) const {
   });
 }
 
+bool DeviceDesk::IsOneTooMany(const Lease& lease) const {
+  const auto of_job = [&](const auto& entry) { return entry.second.job_id == lease.job_id && !entry.second.is_yielding; };
+  if (std::count_if(leases_.begin(), leases_.end(), of_job) < 2) return false;
+  const auto needy = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    return entry.second.demand.key == lease.record.key && !entry.second.asked.empty() && LeasesOf(entry.first) == 0;
+  });
+  const auto coming = std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return entry.second.record.key == lease.record.key && entry.second.is_yielding;
+  });
+  return needy > coming;
+}
+
 bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   const auto it = jobs_.find(lease.job_id);
   const Job* job = it == jobs_.end() ? nullptr : &it->second;
   const bool others_wait = OthersWait(lease);
   const bool stayed_long = lease.started >= options_.stay_trials || now - lease.granted_at >= options_.stay;
-  if (stayed_long && others_wait) lease.is_yielding = true;
+  if ((stayed_long && others_wait) || (!lease.is_yielding && IsOneTooMany(lease))) lease.is_yielding = true;
   if (lease.trials.empty() && lease.unsettled.empty()) {
     const bool has_nothing = job == nullptr || job->demand.claimable == 0;
     const bool is_idle_long = now - lease.idle_since >= options_.idle;

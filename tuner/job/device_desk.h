@@ -99,6 +99,8 @@ class DeviceDesk {
   // True if the lease is over.
   bool PlanLease(Lease& lease, TimePoint now, Actions& actions);
   bool OthersWait(const Lease& lease) const;
+  // Its job has another device, and a job that waits has none.
+  bool IsOneTooMany(const Lease& lease) const;
   int64_t DevicesWanted(int64_t job_id, const Job& job) const;
 
   const DeskOptions options_;

@@ -98,6 +98,20 @@ TEST(DeviceDesk, YieldsAfterItsTurnOnlyIfOthersWait) {
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d", "ask job-1/0 local"));
 }
 
+TEST(DeviceDesk, YieldsOneOfTwoDevicesAtOnceToAJobThatHasNone) {
+  DeviceDesk desk;
+  desk.SetDemand(1, {.key = "local", .claimable = 9});
+  desk.SetDeviceCount("local", 2);
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local", "ask job-1/1 local"));
+  desk.Granted(Lease("a", 4, "job-1/0"), kStart);
+  desk.Granted(Lease("b", 7, "job-1/1"), kStart);
+  desk.SetDemand(2, {.key = "local", .claimable = 9});
+  (void)desk.Plan(kStart);
+  EXPECT_THAT(Plan(desk, kStart), testing::Contains("claim for b of job 1")) << "one is enough";
+  desk.Granted(Lease("a", 5, "job-2/0"), kStart);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Plan(desk, kStart), testing::Not(testing::Contains(testing::StartsWith("give back")))) << "each has one now";
+}
+
 TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
   DeviceDesk desk({.idle = seconds(2)});
   desk.SetDemand(1, {.key = "local", .coming = 1});
