@@ -31,10 +31,15 @@ void Print(const CompiledNetwork& network, const CompileOptions& options) {
     const std::string source(ScheduleSourceName(kernel.source));
     known += kernel.source != ScheduleSource::kMiss;
     json["kernels"].push_back({{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
+    if (!kernel.refused.empty()) json["kernels"].back()["refused"] = kernel.refused;
     rows.push_back({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source, FormatTime(kernel.best_ns)});
   }
   const std::string text = options.is_json ? json.dump(2) + "\n" : RenderTable({"kernel", "workload", "calls", "schedule", "known time"}, rows);
   std::fputs(text.c_str(), stdout);
+  for (const NetworkKernel& kernel : network.kernels) {
+    if (kernel.refused.empty()) continue;
+    std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n", kernel.name.c_str(), kernel.refused.c_str());
+  }
   std::fprintf(stderr, "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n", network.artifact.path.c_str(), known,
                network.kernels.size(), static_cast<double>(network.artifact.size_bytes) / (1 << 20), network.artifact.path.c_str());
 }

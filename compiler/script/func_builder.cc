@@ -301,7 +301,7 @@ Status FuncBuilder::BuildStore(const PyStmt& stmt, Suite& suite) {
     ASSIGN_OR_RETURN(value, exprs_.Combine(target, *op, element, value));
   }
   ASSIGN_OR_RETURN(value, exprs_.Convert(*stmt.value, element.dtype(), value));
-  suite.stmts.push_back(Store(buffer, std::move(value), std::move(indices)));
+  suite.stmts.push_back(BufferStore{buffer, std::move(value), std::move(indices)});
   return OkStatus();
 }
 

@@ -13,6 +13,8 @@
 #include "tests/reference/evaluate.h"
 #include "tests/reference/tensor_io.h"
 #include "tests/support/temporary_folder.h"
+#include "tuner/database/sqlite_store.h"
+#include "tuner/job/job_spec.h"
 
 namespace lathe {
 namespace {
@@ -130,6 +132,33 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
   EXPECT_THAT(Compile({"--db", folder / "some.db", "--target", "auto -num-cores=3"}).err, HasSubstr("0 of 2 kernels with known schedules"));
   Save(Expected(), "output_0.pb");
   EXPECT_EQ(Run({"--data", data}).code, 0);
+}
+
+TEST_F(CompileAndRunTest, AScheduleThatDoesNotBuildAnyMoreGivesWayToTheDefaultOne) {
+  constexpr int64_t kNow = 1'700'000'000'000'000'000;
+  const Target target = *Target::Parse("auto");
+  const auto network = LoadNetwork(model, {}, target, /*opt_level=*/3);
+  ASSERT_TRUE(network.ok()) << network.status().ToString();
+  const Status written = WriteRandomRecords(*network, target, /*seed=*/3, /*per_task=*/1, folder / "old.db");
+  ASSERT_TRUE(written.ok()) << written.ToString();
+  {
+    const auto store = SqliteStore::Open(folder / "old.db", kNow);
+    ASSERT_TRUE(store.ok()) << store.status().ToString();
+    const Digest workload = (*store)->ListWorkloads(std::nullopt, 1)->at(0).digest;
+    const std::string trace = R"([[["GetBlock",[],["no_such_block","main"],["b0"]]],[]])";
+    const Timings timings{.median_ns = 1, .min_ns = 1, .p90_ns = 1, .ci_low_ns = 1, .ci_high_ns = 1, .runs = 1};
+    const std::vector<TuningRecord> records = {{.result_key = Sha256("old"), .key = KeyFor(workload, target.ToString(), "local"),
+                                                .trace_digest = Sha256(trace), .trace_json = trace, .timings = timings}};
+    const auto imported = (*store)->ImportRecords(records, kNow);
+    ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+  }
+  const ProgramRun run = Compile({"--db", folder / "old.db"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("the known schedule does not build any more"));
+  EXPECT_THAT(run.err, HasSubstr("no_such_block"));
+  EXPECT_THAT(run.err, HasSubstr("1 of 2 kernels with known schedules"));
+  EXPECT_TRUE(fs::exists(artifact));
+  EXPECT_FALSE(fs::exists(artifact + ".kernel.part"));
 }
 
 TEST_F(CompileAndRunTest, ComparesWithExpectedOutputsAndSaysWhereTheyDiffer) {

@@ -50,6 +50,27 @@ StatusOr<KernelSource> SourceOf(const PrimFunc& func, const Target& target, cons
   return KernelSource{func.name, Print(func), untuned.trace().ToJson()};
 }
 
+// Builds each kernel with a known schedule by itself; those that fail get the default one. Returns how many did.
+StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Target& target, BuilderProcess& builder, Duration timeout, BuildSpec& spec,
+                                      CompiledNetwork& network) {
+  int num_replaced = 0;
+  for (size_t i = 0; i < spec.kernels.size(); ++i) {
+    NetworkKernel& kernel = network.kernels[i];
+    if (kernel.source == ScheduleSource::kMiss) continue;
+    const std::string path = spec.output_path + ".kernel.part";
+    const BuildResult result = builder.BuildAndWait({.kernels = {spec.kernels[i]}, .target = spec.target, .output_path = path}, timeout);
+    std::remove(path.c_str());
+    const BuildError* error = std::get_if<BuildError>(&result.outcome);
+    if (error == nullptr) continue;
+    ASSIGN_OR_RETURN(spec.kernels[i], SourceOf(*module.Find(kernel.name), target, std::nullopt));
+    kernel.source = ScheduleSource::kMiss;
+    kernel.best_ns = 0;
+    kernel.refused = error->message;
+    ++num_replaced;
+  }
+  return num_replaced;
+}
+
 Status ToStatus(const BuildError& error, const std::string& output_path) {
   return Status(error.code, fmt::format("compile {}: {}: {}", output_path, BuildErrorName(error.kind), error.message));
 }
@@ -89,6 +110,10 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
   ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + ".const.part", relax::SerializeConstants(plan)));
   spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};
   BuildResult result = builder.BuildAndWait(spec, timeout);
+  if (std::holds_alternative<BuildError>(result.outcome)) {
+    ASSIGN_OR_RETURN(const int num_replaced, ReplaceWhatDoesNotBuild(module, target, builder, timeout, spec, network));
+    if (num_replaced > 0) result = builder.BuildAndWait(spec, timeout);
+  }
   if (const BuildError* error = std::get_if<BuildError>(&result.outcome)) return ToStatus(*error, output_path);
   network.artifact = std::get<BuildArtifact>(std::move(result.outcome));
   return network;

@@ -31,13 +31,15 @@ struct NetworkKernel {
   int64_t calls = 0;  // Per inference.
   ScheduleSource source = ScheduleSource::kMiss;
   double best_ns = 0;  // Known time of one call; 0 on a miss.
+  std::string refused;  // Why the known schedule was not used: it does not build any more. Then `source` is kMiss. Else empty.
 };
 struct CompiledNetwork {
   BuildArtifact artifact;
   std::vector<NetworkKernel> kernels;  // In order of first call.
 };
 
-// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. Writes `output_path` whole or not at all; temporary
+// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A known schedule that does not build (a newer code
+// generator may refuse what an older one took) gives way to the default one, and its kernel says so. Writes `output_path` whole or not at all; temporary
 // files stand beside it. Waits for the builder, so call it on a thread that outlives `builder`.
 StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, BuilderProcess& builder,
                                          const std::string& output_path, Duration timeout);
