@@ -154,7 +154,7 @@ Status FuncBuilder::BuildStmt(const PyStmt& stmt, Suite& suite) {
 
 StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e) {
   ASSIGN_OR_RETURN(const Expr condition, exprs_.Build(e));
-  if (condition.dtype() != DataType::Bool()) return Error(e, fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
+  if (!condition.dtype().is_bool()) return Error(e, fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
   return condition;
 }
 
