@@ -152,14 +152,15 @@ Status FuncBuilder::BuildStmt(const PyStmt& stmt, Suite& suite) {
   }
 }
 
-StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e) {
+StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e, bool may_be_vector) {
   ASSIGN_OR_RETURN(const Expr condition, exprs_.Build(e));
-  if (!condition.dtype().is_bool()) return Error(e, fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
+  const bool fits = may_be_vector ? condition.dtype().is_bool() : condition.dtype() == DataType::Bool();
+  if (!fits) return Error(e, fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
   return condition;
 }
 
 Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite) {
-  ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
+  ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition, /*may_be_vector=*/true));
   std::string text = "assertion failed";
   if (message != nullptr) {
     ASSIGN_OR_RETURN(text, exprs_.BuildString(*message));
