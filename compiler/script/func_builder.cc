@@ -160,7 +160,7 @@ StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e, bool may_be_vector) 
 }
 
 Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite) {
-  ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition, /*may_be_vector=*/true));
+  ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
   std::string text = "assertion failed";
   if (message != nullptr) {
     ASSIGN_OR_RETURN(text, exprs_.BuildString(*message));

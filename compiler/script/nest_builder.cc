@@ -88,7 +88,7 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
 }
 
 Status FuncBuilder::BuildIf(const PyStmt& stmt, Suite& suite) {
-  ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value));
+  ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value, /*may_be_vector=*/true));
   ASSIGN_OR_RETURN(Stmt then_case, BuildSuite(stmt.body));
   std::optional<Stmt> else_case;
   if (!stmt.orelse.empty()) {
