@@ -6,11 +6,11 @@
 #include <chrono>
 #include <sstream>
 
+#include "cli/run_network.h"
 #include "compiler/codegen/llvm/compile_module.h"
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/relax/pipeline.h"
-#include "runtime/executor.h"
-#include "runtime/input_generator.h"
+#include "rpc/device/runtime_status.h"
 #include "support/status_macros.h"
 #include "tuner/database/store.h"
 #include "tuner/measure/child_program.h"
@@ -19,9 +19,6 @@ namespace lathe {
 namespace {
 
 constexpr Duration kBuildTimeout = std::chrono::minutes(10);
-constexpr uint64_t kWorkspaceLimitBytes = uint64_t{1} << 30;
-
-Status ToStatus(const RuntimeError& error) { return Status(static_cast<StatusCode>(error.code), error.message); }
 
 bool IsCurrent(const CodegenVersion& version) {
   return version.llvm_major == kCodegenVersion / 1000 && version.revision == kCodegenVersion % 1000;
@@ -83,28 +80,21 @@ StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Targ
 
 StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus, int repeats) {
   RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(static_cast<int>(cpus.size()), cpus);
-  if (!pool.ok()) return ToStatus(pool.error());
+  if (!pool.ok()) return FromRuntime(pool.error());
   std::vector<Executor> executors;
-  std::vector<NDArray> arrays;
-  std::vector<TensorView> inputs;
   for (const std::string& path : paths) {
     RuntimeResult<Executor> executor = Executor::Load(path, **pool, kWorkspaceLimitBytes);
-    if (!executor.ok()) return ToStatus(executor.error());
+    if (!executor.ok()) return FromRuntime(executor.error());
     executors.push_back(*std::move(executor));
   }
-  for (const TensorInfo& info : executors.front().inputs()) {
-    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, info.shape);
-    if (!array.ok()) return ToStatus(array.error());
-    FillInput(1, static_cast<uint32_t>(arrays.size()), info.dtype, array->data(), 0, array->num_elements());
-    arrays.push_back(*std::move(array));
-  }
-  for (NDArray& array : arrays) inputs.push_back(array.view());
+  ASSIGN_OR_RETURN(std::vector<NDArray> arrays, RandomInputs(executors.front()));
+  const std::vector<TensorView> inputs = ViewsOf(arrays);
   std::vector<std::vector<double>> samples(paths.size());
   for (int i = 0; i <= repeats; ++i) {
     for (size_t k = 0; k < executors.size(); ++k) {
       const auto begin = std::chrono::steady_clock::now();
       const auto outputs = executors[k].Run(inputs);
-      if (!outputs.ok()) return ToStatus(outputs.error());
+      if (!outputs.ok()) return FromRuntime(outputs.error());
       const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
       if (i > 0) samples[k].push_back(ms);  // The first one warms up.
     }

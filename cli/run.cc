@@ -9,17 +9,15 @@
 
 #include "cli/compare_outputs.h"
 #include "cli/report_error.h"
+#include "cli/run_network.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "compiler/import/onnx/tensor_file.h"
-#include "runtime/executor.h"
-#include "runtime/input_generator.h"
+#include "rpc/device/runtime_status.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
-
-constexpr uint64_t kWorkspaceLimitBytes = uint64_t{1} << 30;
 
 struct RunOptions {
   std::string file, data;
@@ -27,19 +25,6 @@ struct RunOptions {
   int repeat = 1, threads = 1;
   bool is_json = false;
 };
-
-Status ToStatus(const RuntimeError& error) { return Status(static_cast<StatusCode>(error.code), error.message); }
-
-StatusOr<std::vector<NDArray>> RandomInputs(const Executor& executor) {
-  std::vector<NDArray> arrays;
-  for (const TensorInfo& info : executor.inputs()) {
-    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, info.shape);
-    if (!array.ok()) return ToStatus(array.error());
-    FillInput(1, static_cast<uint32_t>(arrays.size()), info.dtype, array->data(), 0, array->num_elements());
-    arrays.push_back(*std::move(array));
-  }
-  return arrays;
-}
 
 StatusOr<std::vector<NDArray>> GivenInputs(const Executor& executor, const TensorSet& set, const RunOptions& options) {
   if (set.inputs.size() != executor.inputs().size()) {
@@ -53,7 +38,7 @@ StatusOr<std::vector<NDArray>> GivenInputs(const Executor& executor, const Tenso
       return InvalidArgument(fmt::format("run: {}/input_{}.pb is {}, the network's input \"{}\" is {}; compile with --input-shape for another shape", options.data, i, given, info.name, required));
     }
     RuntimeResult<NDArray> array = NDArray::Create(info.dtype, info.shape);
-    if (!array.ok()) return ToStatus(array.error());
+    if (!array.ok()) return FromRuntime(array.error());
     std::memcpy(array->data(), set.inputs[i].bytes().data(), set.inputs[i].bytes().size());
     arrays.push_back(*std::move(array));
   }
@@ -75,9 +60,9 @@ Status Compare(const Executor& executor, const std::vector<NDArray>& outputs, co
 
 StatusOr<int> Run(const RunOptions& options) {
   RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(options.threads);
-  if (!pool.ok()) return ToStatus(pool.error());
+  if (!pool.ok()) return FromRuntime(pool.error());
   RuntimeResult<Executor> executor = Executor::Load(options.file, **pool, kWorkspaceLimitBytes);
-  if (!executor.ok()) return ToStatus(executor.error()).WithContext(fmt::format("run {}", options.file));
+  if (!executor.ok()) return FromRuntime(executor.error()).WithContext(fmt::format("run {}", options.file));
   TensorSet set;
   std::vector<NDArray> inputs;
   if (options.data.empty()) {
@@ -86,14 +71,13 @@ StatusOr<int> Run(const RunOptions& options) {
     ASSIGN_OR_RETURN(set, ReadTensorSet(options.data));
     ASSIGN_OR_RETURN(inputs, GivenInputs(*executor, set, options));
   }
-  std::vector<TensorView> views;
-  for (NDArray& input : inputs) views.push_back(input.view());
+  const std::vector<TensorView> views = ViewsOf(inputs);
   std::vector<double> times_ns;
   std::vector<NDArray> outputs;
   for (int i = 0; i < options.repeat; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     RuntimeResult<std::vector<NDArray>> result = executor->Run(views);
-    if (!result.ok()) return ToStatus(result.error());
+    if (!result.ok()) return FromRuntime(result.error());
     times_ns.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
     outputs = *std::move(result);
   }

@@ -5,13 +5,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "rpc/device/runtime_status.h"
 #include "runtime/runner_process.h"
 #include "support/clock.h"
 
 namespace lathe {
 namespace {
-
-Status FromRuntime(const RuntimeError& error) { return Status(static_cast<StatusCode>(error.code), error.message); }
 
 MeasurePolicy FromProto(const v1::MeasurePolicy& policy) {
   return {.version = static_cast<uint32_t>(policy.version()),

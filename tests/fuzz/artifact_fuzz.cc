@@ -5,23 +5,10 @@
 
 #include "runtime/artifact_meta.h"
 #include "runtime/graph.h"
+#include "tests/runtime/memory_file.h"
 
 namespace lathe {
 namespace {
-
-class Memory : public FileBytes {
- public:
-  explicit Memory(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  uint64_t size() const override { return bytes_.size(); }
-  bool Read(uint64_t offset, std::span<std::byte> out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset) return false;
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-    return true;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-};
 
 void DecodeMeta(std::span<const std::byte> section) {
   const RuntimeResult<ArtifactMeta> meta = DecodeArtifactMeta(section);
@@ -41,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
   DecodeMeta(bytes);
   (void)DecodeGraph(bytes).ok();
-  const Memory file(bytes);
+  const MemoryFile file(bytes);
   if (const auto section = FindMetaSection(file); section.ok()) DecodeMeta(*section);
   if (const auto section = FindArtifactSection(file, ".lathe.graph", 1 << 20); section.ok()) (void)DecodeGraph(*section).ok();
   return 0;

@@ -7,6 +7,7 @@
 
 #include "runtime/kernel_call.h"
 #include "tests/property_runs.h"
+#include "tests/runtime/memory_file.h"
 
 namespace lathe {
 namespace {
@@ -21,20 +22,6 @@ std::vector<std::byte> ReadAll(const std::string& path) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
-
-class Memory : public FileBytes {
- public:
-  explicit Memory(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  uint64_t size() const override { return bytes_.size(); }
-  bool Read(uint64_t offset, std::span<std::byte> out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset) return false;
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-    return true;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-};
 
 // Copies to memory of exactly its size, so that AddressSanitizer sees a read one byte too far.
 bool DecodesExactly(std::span<const std::byte> bytes) {
@@ -111,7 +98,7 @@ TEST(Artifact, RefusesAnotherCodegenVersionAndAnUnknownKernel) {
 
 TEST(ArtifactMeta, SurvivesEveryChangedByteOfItsSection) {
   const std::vector<std::byte> file = ReadAll(KernelPath("good"));
-  std::vector<std::byte> section = *FindMetaSection(Memory(file));
+  std::vector<std::byte> section = *FindMetaSection(MemoryFile(file));
   ASSERT_TRUE(DecodesExactly(section));
   int refused = 0;
   for (size_t i = 0; i < section.size(); ++i) {
@@ -127,13 +114,13 @@ TEST(ArtifactMeta, SurvivesEveryChangedByteOfItsSection) {
 
 TEST(ArtifactMeta, RefusesEveryTruncation) {
   const std::vector<std::byte> file = ReadAll(KernelPath("good"));
-  const std::vector<std::byte> section = *FindMetaSection(Memory(file));
+  const std::vector<std::byte> section = *FindMetaSection(MemoryFile(file));
   for (size_t size = 0; size < section.size(); ++size) EXPECT_FALSE(DecodesExactly(std::span(section).first(size))) << size;
 }
 
 TEST(ArtifactMeta, SurvivesDamagedElfFiles) {
   std::vector<std::byte> file = ReadAll(KernelPath("good"));
-  for (size_t size = 0; size < file.size(); size += 61) (void)FindMetaSection(Memory(std::span(file).first(size)));
+  for (size_t size = 0; size < file.size(); size += 61) (void)FindMetaSection(MemoryFile(std::span(file).first(size)));
   const uint64_t seed = 20;
   uint64_t state = seed;
   for (int round = 0; round < PropertyRuns(20000); ++round) {  // Header and section table are where the offsets are.
@@ -141,7 +128,7 @@ TEST(ArtifactMeta, SurvivesDamagedElfFiles) {
     const size_t table = file.size() > 3000 ? file.size() - 3000 : 0;
     const size_t at = (state >> 63) != 0 ? (state >> 33) % 64 : table + (state >> 33) % (file.size() - table);
     const std::byte original = std::exchange(file[at], static_cast<std::byte>(state >> 20));
-    const RuntimeResult<std::vector<std::byte>> section = FindMetaSection(Memory(file));
+    const RuntimeResult<std::vector<std::byte>> section = FindMetaSection(MemoryFile(file));
     if (section.ok()) (void)DecodesExactly(*section);
     file[at] = original;
   }

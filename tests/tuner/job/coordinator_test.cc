@@ -222,16 +222,16 @@ TEST(Coordinator, UsesEveryDeviceOfTheKey) {
   EXPECT_GT(by_second, 0);
 }
 
+PretendedRun InTwoMilliseconds(const v1::MeasureSpec& spec) {
+  PretendedRun run = ByTrialId(spec);
+  run.takes = milliseconds(2);
+  return run;
+}
+
 // The coordinator goes away at any moment and another one is started on the same file, with the same worker and device names.
 TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
   FakeFarm farm({.database = "t.db"});
-  const auto add_device = [&] {
-    farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
-      PretendedRun run = ByTrialId(spec);
-      run.takes = milliseconds(2);
-      return run;
-    });
-  };
+  const auto add_device = [&] { farm.AddDevice("d1", InTwoMilliseconds); };
   add_device();
   const int64_t job = farm.Submit(120);
   for (const int64_t measured : {3, 10, 11, 30, 60, 90}) {
@@ -251,13 +251,7 @@ TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
 
 TEST(Coordinator, SurvivesADeviceThatComesAndGoes) {
   FakeFarm farm;
-  const auto add_device = [&] {
-    farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
-      PretendedRun run = ByTrialId(spec);
-      run.takes = milliseconds(2);
-      return run;
-    });
-  };
+  const auto add_device = [&] { farm.AddDevice("d1", InTwoMilliseconds); };
   add_device();
   const int64_t job = farm.Submit(60);
   for (const int64_t measured : {5, 15, 30}) {

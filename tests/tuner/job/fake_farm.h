@@ -17,6 +17,7 @@
 #include "compiler/codegen/llvm/compile_module.h"
 #include "rpc/device/device_program.h"
 #include "rpc/device/device_server.h"
+#include "tests/support/temporary_folder.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/coordinator.h"
 #include "tuner/worker/worker.h"
@@ -33,22 +34,6 @@ def matmul(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 )";
-
-class TestFolder {
- public:
-  TestFolder() {
-    std::string name = testing::TempDir() + "lathe_job_XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // One run of a pretended runner. Default: timed, by a number drawn from the trial's id.
 struct PretendedRun {
@@ -188,9 +173,9 @@ class FakeFarm {
 
   void Start() {
     const int64_t now = SystemClock().UnixNanos();
-    StatusOr<std::unique_ptr<SqliteStore>> store = options_.database.empty() ? SqliteStore::OpenInMemory(now) : SqliteStore::Open(folder_.path() + "/" + options_.database, now);
+    StatusOr<std::unique_ptr<SqliteStore>> store = options_.database.empty() ? SqliteStore::OpenInMemory(now) : SqliteStore::Open(folder_ / options_.database, now);
     ASSERT_TRUE(store.ok()) << store.status().message();
-    CoordinatorOptions coordinator_options{.directory = folder_.path() + "/files",
+    CoordinatorOptions coordinator_options{.directory = folder_ / "files",
                                            .searches = []() -> StrategyFactory { return MakeRandomSearch; },
                                            .schedulers = [] { return MakeRoundRobinScheduler(); },
                                            .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); }};
@@ -248,11 +233,11 @@ class FakeFarm {
   }
   Coordinator& coordinator() { return *coordinator_; }
   class Store& store() { return coordinator_->store(); }
-  const std::string& folder() const { return folder_.path(); }
+  std::string folder() const { return folder_.path(); }
 
  private:
   const FakeFarmOptions options_;
-  TestFolder folder_;
+  TemporaryFolder folder_;
   QuietGate gate_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<Worker> worker_;

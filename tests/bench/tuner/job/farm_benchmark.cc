@@ -52,9 +52,9 @@ BENCHMARK(BM_StandInDevice)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTim
 
 void BM_ThisMachine(benchmark::State& state) {
   for (auto _ : state) {
-    TestFolder folder;
+    TemporaryFolder folder;
     const PrimFunc func = *ParsePrimFunc(kMatmulText, "bench.py");
-    auto farm = EmbeddedFarm::Start({.database_path = folder.path() + "/lathe.db", .cpus = {0}, .cpu_lock_directory = folder.path() + "/locks", .program_directory = LATHE_BIN_DIR});
+    auto farm = EmbeddedFarm::Start({.database_path = folder / "lathe.db", .cpus = {0}, .cpu_lock_directory = folder.path() + "/locks", .program_directory = LATHE_BIN_DIR});
     if (!farm.ok()) return state.SkipWithError(farm.status().message().c_str());
     HostFacts host = DetectHost();
     host.num_cores = 1;
