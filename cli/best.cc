@@ -2,18 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/database_path.h"
-#include "cli/network.h"
 #include "cli/report_error.h"
 #include "cli/table.h"
 #include "cli/tune_workloads.h"
 #include "cli/verbs.h"
-#include "compiler/script/canonical.h"
-#include "compiler/script/parser.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
 
@@ -23,8 +18,8 @@ namespace {
 constexpr int kPage = 1000;
 
 struct BestOptions {
-  std::string file, workload, database;
-  std::vector<std::string> input_shapes;
+  TuneFile file;
+  std::string target = "auto", workload, database;
   bool is_json = false;
 };
 
@@ -33,25 +28,15 @@ struct Wanted {
   std::string name;
 };
 
-StatusOr<std::vector<Wanted>> FromNetwork(const BestOptions& options) {
-  ASSIGN_OR_RETURN(const Target target, Target::Parse("auto"));  // Of its tasks only the layout of weights depends on it.
-  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads({.path = options.file, .input_shapes = options.input_shapes}, target));
+StatusOr<std::vector<Wanted>> FromFile(const BestOptions& options) {
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
+  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
   std::vector<Wanted> wanted;
   for (const Function& function : workloads.functions) wanted.push_back({function.workload, function.func.name});
   return wanted;
 }
 
-StatusOr<std::vector<Wanted>> FromFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, path));
-  std::vector<Wanted> wanted;
-  for (const PrimFunc& func : module.prim_funcs) wanted.push_back({WorkloadDigest(func), func.name});
-  return wanted;
-}
-
-StatusOr<std::vector<Wanted>> FromPrefix(class Store& store, const std::string& prefix) {
+StatusOr<std::vector<Wanted>> FromPrefix(Store& store, const std::string& prefix) {
   ASSIGN_OR_RETURN(const std::vector<Digest> found, store.FindWorkloads(prefix));
   if (found.size() > 1) {
     return InvalidArgument(fmt::format("--workload {}: {} workloads begin with it, {} and {} among them; write more digits", prefix, found.size(),
@@ -65,7 +50,7 @@ StatusOr<std::vector<Wanted>> FromPrefix(class Store& store, const std::string& 
   return wanted;
 }
 
-StatusOr<std::vector<Wanted>> AllOf(class Store& store) {
+StatusOr<std::vector<Wanted>> AllOf(Store& store) {
   std::vector<Wanted> wanted;
   for (std::optional<Digest> after;;) {
     ASSIGN_OR_RETURN(const std::vector<Workload> page, store.ListWorkloads(after, kPage));
@@ -90,8 +75,7 @@ nlohmann::json ToJson(const Wanted& wanted, const TuningRecord& record) {
 
 StatusOr<int> Run(const BestOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(DatabasePath(options.database)));
-  StatusOr<std::vector<Wanted>> found = IsOnnxFile(options.file)    ? FromNetwork(options)
-                                        : !options.file.empty()     ? FromFile(options.file)
+  StatusOr<std::vector<Wanted>> found = !options.file.path.empty()  ? FromFile(options)
                                         : !options.workload.empty() ? FromPrefix(*store, options.workload)
                                                                     : AllOf(*store);
   ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, std::move(found));
@@ -119,8 +103,9 @@ StatusOr<int> Run(const BestOptions& options) {
 void AddBest(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<BestOptions>();
   CLI::App* verb = app.add_subcommand("best", "Show the best known schedules");
-  auto* file = verb->add_option("FILE", options->file, "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
-  verb->add_option("--input-shape", options->input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  auto* file = verb->add_option("FILE", options->file.path, "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
+  verb->add_option("--target", options->target, "Of MODEL.onnx, whose weights are laid out for it; auto asks this machine")->capture_default_str();
+  verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")->excludes(file);
   verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
   verb->add_flag("--json", options->is_json, "Print as JSON");

@@ -55,7 +55,7 @@ StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector
   return relax::OptimizeForTuning(std::move(module), target.register_file().lanes(32), opt_level);
 }
 
-ScheduleLookup LookupIn(class Store* store, const Target& target) {
+ScheduleLookup LookupIn(Store* store, const Target& target) {
   return [store, text = target.ToString()](const Digest& digest) -> StatusOr<std::optional<KnownSchedule>> {
     if (store == nullptr) return std::optional<KnownSchedule>();
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store->ListBest(digest));

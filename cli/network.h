@@ -12,6 +12,8 @@
 
 namespace lathe {
 
+class Store;
+
 bool IsOnnxFile(const std::string& path);
 // "data=1,3,224,224" each.
 StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std::vector<std::string>& texts);
@@ -19,7 +21,7 @@ StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std
 StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes, const Target& target, int opt_level);
 
 // Answers from the best records of `store` for exactly this target; `store` may be nullptr: everything is a miss.
-ScheduleLookup LookupIn(class Store* store, const Target& target);
+ScheduleLookup LookupIn(Store* store, const Target& target);
 // Knows nothing: the untuned network.
 StatusOr<std::optional<KnownSchedule>> KnowsNothing(const Digest& workload);
 

@@ -26,6 +26,11 @@ Totals TotalsOf(const JobProgress& progress) {
   return totals;
 }
 
+std::string Hindrance(const JobProgress& progress) {
+  if (!progress.trouble.empty()) return "  trouble: " + progress.trouble;
+  return progress.waits_for.empty() ? "" : "  waits: " + progress.waits_for;
+}
+
 std::string Bar(const Totals& totals) {
   const auto filled = totals.budget > 0 ? static_cast<size_t>(std::min<int64_t>(kBarCells, totals.done * kBarCells / totals.budget)) : 0;
   return "[" + std::string(filled, '#') + std::string(kBarCells - filled, '.') + "]";
@@ -41,8 +46,7 @@ std::string ProgressDisplay::Render(const JobProgress& progress, TimePoint now) 
     if (progress.tasks[0].untuned_ns > 0) best += fmt::format(" ({:.2f} x)", progress.tasks[0].untuned_ns / progress.tasks[0].best_ns);
   }
   const std::string failed = progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "";
-  const std::string waits = progress.waits_for.empty() ? "" : "  waits: " + progress.waits_for;
-  return fmt::format("{} trials measured{}  {}{}{}", progress.measured, failed, FormatSeconds(seconds), best, waits);
+  return fmt::format("{} trials measured{}  {}{}{}", progress.measured, failed, FormatSeconds(seconds), best, Hindrance(progress));
 }
 
 void ProgressDisplay::Show(const JobProgress& progress, TimePoint now) {
@@ -55,11 +59,11 @@ void ProgressDisplay::Show(const JobProgress& progress, TimePoint now) {
     std::fflush(stderr);
     return;
   }
-  const bool is_news = progress.measured != shown_measured_ || progress.waits_for != shown_waits_;
+  const bool is_news = progress.measured != shown_measured_ || Hindrance(progress) != shown_hindrance_;
   if (!is_news || (shown_at_ != TimePoint{} && now - shown_at_ < kLineEvery)) return;
   shown_at_ = now;
   shown_measured_ = progress.measured;
-  shown_waits_ = progress.waits_for;
+  shown_hindrance_ = Hindrance(progress);
   std::fprintf(stderr, "%s\n", Render(progress, now).c_str());
 }
 

@@ -1,10 +1,8 @@
-// lathe show: a workload, from a file or by its hash, and what is known about it.
-#include <sys/stat.h>
+// lathe show: a network, its workloads, or one by its hash, and what is known about them.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/report_error.h"
@@ -12,9 +10,9 @@
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
+#include "cli/tune_workloads.h"
 #include "cli/verbs.h"
-#include "compiler/script/canonical.h"
-#include "compiler/script/parser.h"
+#include "compiler/relax/printer.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
@@ -23,6 +21,7 @@ namespace {
 
 struct Shown {
   v1::Workload workload;
+  int64_t weight = 1;  // Calls per inference of the network.
   std::vector<v1::Record> best;
 };
 
@@ -30,25 +29,32 @@ bool IsHash(const std::string& what) {
   return what.size() >= 8 && what.size() <= 64 && what.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
 }
 
-StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("read " + path + ": no such file, and no hash of 8 to 64 hex digits");
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return InvalidArgument("read " + path + ": a folder; name a TVMScript file");
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
+struct ShowOptions {
+  Place place;
+  TuneFile file;  // Or a hash.
+  std::string target = "auto";
+  bool as_json = false;
+};
 
-StatusOr<std::vector<Shown>> ShownOfFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, path));
-  std::vector<Shown> shown;
-  for (const PrimFunc& func : module.prim_funcs) {
-    v1::Workload& workload = shown.emplace_back().workload;
-    workload.set_digest(std::string(WorkloadDigest(func).raw()));
-    workload.set_name(func.name);
-    workload.set_text(Print(func));
+struct Everything {
+  std::string network;  // Relax text; empty: it is none.
+  std::vector<Shown> workloads;
+};
+
+StatusOr<Everything> ReadShown(const ShowOptions& options) {
+  if (access(options.file.path.c_str(), F_OK) != 0) return NotFound("read " + options.file.path + ": no such file, and no hash of 8 to 64 hex digits");
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
+  ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
+  Everything all;
+  if (workloads.network) all.network = relax::Print(*workloads.network->FindFunction(relax::kMainFunction));
+  for (const Function& function : workloads.functions) {
+    Shown& shown = all.workloads.emplace_back();
+    shown.weight = function.weight;
+    shown.workload.set_digest(std::string(function.workload.raw()));
+    shown.workload.set_name(function.func.name);
+    shown.workload.set_text(Print(function.func));
   }
-  return shown;
+  return all;
 }
 
 StatusOr<std::vector<Shown>> ShownOfHash(const std::string& hash, ScheduleApi& schedules) {
@@ -68,24 +74,26 @@ Status AddBest(std::vector<Shown>& all, ScheduleApi& schedules) {
   return OkStatus();
 }
 
-StatusOr<std::vector<Shown>> Collect(const std::string& what, const Place& place) {
+StatusOr<Everything> Collect(const ShowOptions& options) {
+  const std::string& what = options.file.path;
   const bool is_file = access(what.c_str(), F_OK) == 0 || !IsHash(what);
-  std::vector<Shown> shown;
+  Everything all;
   if (is_file) {
-    ASSIGN_OR_RETURN(shown, ShownOfFile(what));
+    ASSIGN_OR_RETURN(all, ReadShown(options));
   }
-  StatusOr<Session> session = Session::Open(place, Access::kRead);
-  if (is_file && session.code() == StatusCode::kNotFound && !session.ok()) return shown;  // No database yet: nothing is known.
+  StatusOr<Session> session = Session::Open(options.place, Access::kRead);
+  if (is_file && session.code() == StatusCode::kNotFound && !session.ok()) return all;  // No database yet: nothing is known.
   if (!session.ok()) return session.status();
   if (!is_file) {
-    ASSIGN_OR_RETURN(shown, ShownOfHash(what, session->schedules()));
+    ASSIGN_OR_RETURN(all.workloads, ShownOfHash(what, session->schedules()));
   }
-  RETURN_IF_ERROR(AddBest(shown, session->schedules()));
-  return shown;
+  RETURN_IF_ERROR(AddBest(all.workloads, session->schedules()));
+  return all;
 }
 
 void Print(const Shown& shown) {
-  std::printf("%s  %s\n\n%s\n", shown.workload.name().c_str(), HexOf(shown.workload.digest()).c_str(), shown.workload.text().c_str());
+  const std::string calls = shown.weight > 1 ? fmt::format("  ({} calls)", shown.weight) : "";
+  std::printf("%s  %s%s\n\n%s\n", shown.workload.name().c_str(), HexOf(shown.workload.digest()).c_str(), calls.c_str(), shown.workload.text().c_str());
   TextTable table({"DEVICE", ">BEST", "STATUS", "CODEGEN", "TARGET"});
   for (const v1::Record& record : shown.best) {
     table.Add({record.key().device_key(), FormatNs(record.timings().median_ns()), record.status(), record.key().codegen_version(),
@@ -94,20 +102,16 @@ void Print(const Shown& shown) {
   std::printf("%s\n", table.empty() ? "no schedule is known" : table.Render().c_str());
 }
 
-struct ShowOptions {
-  Place place;
-  std::string what;
-  bool as_json = false;
-};
-
 int Run(const ShowOptions& options) {
-  const StatusOr<std::vector<Shown>> all = Collect(options.what, options.place);
+  const StatusOr<Everything> all = Collect(options);
   if (!all.ok()) return ReportError(all.status());
-  nlohmann::ordered_json json = {{"workloads", nlohmann::ordered_json::array()}};
-  for (const Shown& shown : *all) {
+  nlohmann::ordered_json json = {{"network", nullptr}, {"workloads", nlohmann::ordered_json::array()}};
+  if (!all->network.empty()) json["network"] = all->network;
+  if (!all->network.empty() && !options.as_json) std::printf("%s\n", all->network.c_str());
+  for (const Shown& shown : all->workloads) {
     nlohmann::ordered_json best = nlohmann::ordered_json::array();
     for (const v1::Record& record : shown.best) best.push_back(ToJson(record));
-    json["workloads"].push_back({{"name", shown.workload.name()}, {"workload", HexOf(shown.workload.digest())},
+    json["workloads"].push_back({{"name", shown.workload.name()}, {"workload", HexOf(shown.workload.digest())}, {"weight", shown.weight},
                                  {"text", shown.workload.text()}, {"best", std::move(best)}});
     if (!options.as_json) Print(shown);
   }
@@ -119,8 +123,10 @@ int Run(const ShowOptions& options) {
 
 void AddShow(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ShowOptions>();
-  CLI::App* verb = app.add_subcommand("show", "Show the workloads of a file, or one by its hash, and the best schedules known");
-  verb->add_option("WHAT", options->what, "FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")->required();
+  CLI::App* verb = app.add_subcommand("show", "Show a network after its graph passes, the workloads of a file, or one by its hash, and the best schedules known");
+  verb->add_option("WHAT", options->file.path, "MODEL.onnx, FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")->required();
+  verb->add_option("--target", options->target, "Of MODEL.onnx, whose weights are laid out for it; auto asks this machine")->capture_default_str();
+  verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_flag("--json", options->as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });

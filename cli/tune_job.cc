@@ -44,7 +44,7 @@ bool IsPressedAgain() {
 
 // ---- Here.
 
-bool AsksTheSame(class Store& store, const JobRow& row, const JobRequest& request) {
+bool AsksTheSame(Store& store, const JobRow& row, const JobRequest& request) {
   if (row.spec != request.spec.ToJson()) return false;
   const StatusOr<std::vector<TaskRow>> tasks = store.ListTasks(row.id);
   if (!tasks.ok() || tasks->size() != request.tasks.size()) return false;
@@ -174,8 +174,9 @@ JobProgress ProgressOf(const v1::Job& job) {
       if (state && SpendsBudget(*state) && !HasTimings(*state)) progress.failed += count.trials();
     }
   }
-  constexpr std::string_view kWaits = "waits: ";
+  constexpr std::string_view kWaits = "waits: ", kTrouble = "trouble: ";
   if (job.detail().starts_with(kWaits)) progress.waits_for = job.detail().substr(kWaits.size());
+  if (job.detail().starts_with(kTrouble)) progress.trouble = job.detail().substr(kTrouble.size());
   return progress;
 }
 

@@ -23,7 +23,7 @@ Stmt MakeFor(Var loop_var, Expr extent, Stmt body, ForKind kind) {
   return For{std::move(loop_var), IntConst(type, 0), std::move(extent), kind, "", {}, std::move(body)};
 }
 
-Stmt Store(const Buffer& buffer, Expr value, std::vector<Expr> indices) {
+Stmt MakeStore(const Buffer& buffer, Expr value, std::vector<Expr> indices) {
   CHECK(indices.size() == buffer->shape.size()) << "store to " << buffer->name << " with " << indices.size() << " indices";
   return BufferStore{buffer, std::move(value), std::move(indices)};
 }

@@ -200,7 +200,7 @@ T& Stmt::Mutable() {
 // One statement from several: nested sequences are spliced, one alone is itself. `stmts` is not empty.
 Stmt MakeSeq(std::vector<Stmt> stmts);
 Stmt MakeFor(Var loop_var, Expr extent, Stmt body, ForKind kind = ForKind::kSerial);  // From 0.
-Stmt Store(const Buffer& buffer, Expr value, std::vector<Expr> indices);
+Stmt MakeStore(const Buffer& buffer, Expr value, std::vector<Expr> indices);
 Buffer MakeBuffer(std::string name, std::vector<Expr> shape, DataType dtype = DataType::Float(32), std::string scope = "global");
 BufferRegion FullRegion(const Buffer& buffer);
 // Constant extents of a shape or nullopt where one is symbolic.

@@ -23,7 +23,7 @@ Stmt MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& re
     values.push_back(region[i].min + loops.back());
     indices.push_back(iter);
   }
-  block.body = Store(to, Load(from, indices), indices);
+  block.body = MakeStore(to, Load(from, indices), indices);
   RecomputeRegions(block);
   Stmt nest = BlockRealize{std::move(values), True(), Block(std::move(block))};
   for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], region[i].extent, nest);

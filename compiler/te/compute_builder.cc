@@ -71,7 +71,7 @@ Buffer ComputeBuilder::Compute(const std::string& name, const std::vector<Expr>&
   AddAxes(shape, IterKind::kSpatial, names.spatial, "ax", axes, point);
   const Expr element = value(point);
   const Buffer buffer = MakeBuffer(name, shape, element.dtype());
-  nests_.push_back(MakeNest(name, axes, std::nullopt, Store(buffer, element, point)));
+  nests_.push_back(MakeNest(name, axes, std::nullopt, MakeStore(buffer, element, point)));
   computed_.push_back(buffer);
   return buffer;
 }
@@ -84,8 +84,8 @@ Buffer ComputeBuilder::Reduce(const std::string& name, const std::vector<Expr>& 
   AddAxes(extents, IterKind::kReduce, names.reduced, "k", axes, reduced);
   const Expr element = value(point, reduced);
   const Buffer buffer = MakeBuffer(name, shape, element.dtype());
-  const Stmt init = Store(buffer, Identity(combiner, element.dtype()), point);
-  const Stmt update = Store(buffer, Combine(combiner, Load(buffer, point), element), point);
+  const Stmt init = MakeStore(buffer, Identity(combiner, element.dtype()), point);
+  const Stmt update = MakeStore(buffer, Combine(combiner, Load(buffer, point), element), point);
   nests_.push_back(MakeNest(name, axes, init, update));
   computed_.push_back(buffer);
   return buffer;

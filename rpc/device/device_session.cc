@@ -365,7 +365,11 @@ void DeviceSession::On(const RunnerIsTiming& event, TimePoint now, Actions&) {
   if (slot == nullptr || slot->phase != Phase::kMeasuring) return;
   slot->has_timed = true;
   slot->is_timing = event.is_timing;
-  if (!event.is_timing) last_end_ = now;
+  if (!event.is_timing) NoteTimingEnd(now);
+}
+
+void DeviceSession::NoteTimingEnd(TimePoint now) {
+  last_end_ = slots_.size() >= 2 ? std::optional(now) : std::nullopt;
 }
 
 void DeviceSession::On(const RunnerTicked&, TimePoint, Actions&) { ++progress_; }
@@ -374,7 +378,7 @@ void DeviceSession::On(const RunnerEnded& event, TimePoint now, Actions& actions
   Slot* slot = FindRunner(event.runner);
   ++progress_;
   if (slot == nullptr) return;
-  if (slot->go_at != TimePoint{} && (!slot->has_timed || slot->is_timing)) last_end_ = now;
+  if (slot->go_at != TimePoint{} && (!slot->has_timed || slot->is_timing)) NoteTimingEnd(now);
   if (slot->phase == Phase::kEnding) {
     if (slot->last_words) Report(*slot, *slot->last_words, now, actions);
   } else {

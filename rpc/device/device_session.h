@@ -146,6 +146,7 @@ class DeviceSession {
   bool HasItsBlobs(const Slot& slot) const;
   bool SpoolIsFull() const;
   Slot* FindRunner(RunnerId runner);
+  void NoteTimingEnd(TimePoint now);
 
   const DeviceSessionOptions options_;
   Random random_;
@@ -165,7 +166,7 @@ class DeviceSession {
   int64_t spool_bytes_ = 0;
   std::deque<Digest> acknowledged_;                   // Newest last; not to be run again in this epoch.
   Actions disk_writes_;                               // Spool writes and deletions that wait for the end of a quiet window.
-  std::optional<TimePoint> last_end_;                 // Of a timed window, or of a runner that had none.
+  std::optional<TimePoint> last_end_;                 // Of a timed window, or of a runner that had none, if another trial waited then.
   std::string last_declared_;
 };
 

@@ -239,7 +239,7 @@ class AnyMaker {
   Stmt StoreValue(const Scope& scope) {
     const Access* target = FindAccess(scope, [](const Access& a) { return a.is_writable; });
     if (target == nullptr) return Evaluate{Value(scope, DataType::Int(32), 2)};
-    return Store(target->buffer, Value(scope, target->buffer->dtype, 1), Indices(scope, *target));
+    return MakeStore(target->buffer, Value(scope, target->buffer->dtype, 1), Indices(scope, *target));
   }
   Stmt Check(const Scope& scope) {  // Of what always holds.
     const Expr index = Index(scope, 9);
@@ -286,8 +286,8 @@ class AnyMaker {
   Stmt Count(const Scope& scope, int depth) {
     const Buffer counter = MakeBuffer(Name(), {1}, DataType::Int(32), "local");
     const Expr at = Load(counter, {0});
-    Stmt body = MakeSeq({StoreValue(scope), Store(counter, at + 1, {0})});
-    return Allocate{counter, MakeSeq({Store(counter, 0, {0}), While{Less(at, int64_t(Below(4))), body}})};
+    Stmt body = MakeSeq({StoreValue(scope), MakeStore(counter, at + 1, {0})});
+    return Allocate{counter, MakeSeq({MakeStore(counter, 0, {0}), While{Less(at, int64_t(Below(4))), body}})};
   }
   Stmt Temporary(Scope scope, int depth) {
     const Buffer buffer = NewBuffer(RandomType(), RandomShape(), Pick(std::vector<std::string>{"global", "local", "shared", "odd \"scope\""}));
@@ -298,7 +298,7 @@ class AnyMaker {
       vars.emplace_back(Name());
       indices.push_back(vars.back());
     }
-    Stmt fill = Store(buffer, Leaf(scope, buffer->dtype), indices);
+    Stmt fill = MakeStore(buffer, Leaf(scope, buffer->dtype), indices);
     for (size_t i = vars.size(); i-- > 0;) fill = MakeFor(vars[i], buffer->shape[i], fill);
     scope.accesses.push_back({buffer, {}, true});
     return Allocate{buffer, MakeSeq({fill, Suite(scope, depth + 1, 1)})};
@@ -319,7 +319,7 @@ class AnyMaker {
     const Access* source = FindAccess(scope, [&](const Access& a) { return a.buffer->dtype == type && width(a) >= lanes; });
     Expr value = Expr::Make(type.with_lanes(int(lanes)), Broadcast{Leaf(scope, type), lanes});
     if (source != nullptr && Below(2) == 0 && !type.is_bool()) value = Binary2(BinaryOp::kAdd, Load(source->buffer, vector_index(*source)), value);
-    return Store(target->buffer, value, vector_index(*target));
+    return MakeStore(target->buffer, value, vector_index(*target));
   }
 
   // ---- Blocks
@@ -370,7 +370,7 @@ class AnyMaker {
   void AllocInBlock(Scope& scope, BlockNode& block) {  // One element, written before anything else; init does not see it.
     const Buffer buffer = MakeBuffer(Name(), {1}, DataType::Float(32), "local");
     block.alloc_buffers.push_back(buffer);
-    fills_.push_back(Store(buffer, FloatConst(DataType::Float(32), 1), {0}));
+    fills_.push_back(MakeStore(buffer, FloatConst(DataType::Float(32), 1), {0}));
   }
   void MatchInBlock(Scope& scope, BlockNode& block) {
     const Access* access = FindAccess(scope, [](const Access& a) { return a.prefix.empty() && a.buffer->shape.size() == 2; });

@@ -109,7 +109,7 @@ class SchedulableMaker {
       for (size_t i = 0; i < index.size(); ++i) wrapped.push_back(Min(index[i], other->shape[i] - 1));
       const Expr a = Load(source, index);
       const Expr value = other.same_as(source) ? Unary(a) : Combine(a, Load(other, SameShape(source, other) ? index : wrapped));
-      return std::pair(std::optional<Stmt>(), Store(out, Squash(value), index));
+      return std::pair(std::optional<Stmt>(), MakeStore(out, Squash(value), index));
     });
   }
   bool SameShape(const Buffer& a, const Buffer& b) { return ShapeOf(a) == ShapeOf(b); }
@@ -126,7 +126,7 @@ class SchedulableMaker {
     const Buffer out = AddBuffer(name, shape);
     return Nest(name, shape, shape.size(), [&](const std::vector<Var>& v) {
       const std::vector<Expr> index(v.begin(), v.end());
-      return std::pair(std::optional<Stmt>(), Store(out, Load(source, {index.rbegin(), index.rend()}), index));
+      return std::pair(std::optional<Stmt>(), MakeStore(out, Load(source, {index.rbegin(), index.rend()}), index));
     });
   }
   Stmt Reduce(const std::string& name, const Buffer& source) {  // Over the last dimension; a rank of 1 leaves one element.
@@ -141,7 +141,7 @@ class SchedulableMaker {
     return Nest(name, extents, shape.size(), [&](const std::vector<Var>& v) {
       const std::vector<Expr> all(v.begin(), v.end()), index(v.begin(), v.begin() + shape.size());
       const Expr a = Load(source, {all.end() - std::ptrdiff_t(source->shape.size()), all.end()}), sum = Load(out, index);
-      return std::pair(std::optional<Stmt>(Store(out, Constant(type_, is_sum ? 0 : -1000000), index)), Store(out, is_sum ? sum + Squash(a) : Max(sum, a), index));
+      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, is_sum ? 0 : -1000000), index)), MakeStore(out, is_sum ? sum + Squash(a) : Max(sum, a), index));
     });
   }
   Stmt MatmulOrElementwise(const std::string& name, const Buffer& source) {
@@ -150,7 +150,7 @@ class SchedulableMaker {
     const Buffer out = AddBuffer(name, {extents[0], extents[0]});
     return Nest(name, {extents[0], extents[0], extents[1]}, 2, [&](const std::vector<Var>& v) {
       const Expr product = Load(source, {v[0], v[2]}) * Load(source, {v[1], v[2]}), sum = Load(out, {v[0], v[1]});
-      return std::pair(std::optional<Stmt>(Store(out, Constant(type_, 0), {v[0], v[1]})), Store(out, sum + Squash(product), {v[0], v[1]}));
+      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, 0), {v[0], v[1]})), MakeStore(out, sum + Squash(product), {v[0], v[1]}));
     });
   }
   Stmt Stencil(const std::string& name, const Buffer& source) {  // A window of 2 over the first dimension, as loads or as a reduction.
@@ -168,8 +168,8 @@ class SchedulableMaker {
         moved[0] = moved[0] + shift;
         return Load(source, moved);
       };
-      if (!as_reduction) return std::pair(std::optional<Stmt>(), Store(out, Combine(at(0), at(1)), index));
-      return std::pair(std::optional<Stmt>(Store(out, Constant(type_, 0), index)), Store(out, Load(out, index) + Squash(at(v.back())), index));
+      if (!as_reduction) return std::pair(std::optional<Stmt>(), MakeStore(out, Combine(at(0), at(1)), index));
+      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, 0), index)), MakeStore(out, Load(out, index) + Squash(at(v.back())), index));
     });
   }
   Stmt Pad(const std::string& name, const Buffer& source) {
@@ -182,7 +182,7 @@ class SchedulableMaker {
       std::vector<Expr> moved = index;
       moved[0] = moved[0] - 1;
       const Expr inside = And(LessEqual(1, index[0]), Less(index[0], inner + 1));
-      return std::pair(std::optional<Stmt>(), Store(out, MakeCall(type_, "if_then_else", {inside, Load(source, moved), Constant(type_, 0)}), index));
+      return std::pair(std::optional<Stmt>(), MakeStore(out, MakeCall(type_, "if_then_else", {inside, Load(source, moved), Constant(type_, 0)}), index));
     });
   }
 

@@ -134,6 +134,27 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
   EXPECT_EQ(Run({"--data", data}).code, 0);
 }
 
+TEST_F(CompileAndRunTest, ShowPrintsTheNetworkItsTasksAndWhatIsKnown) {
+  const ProgramRun nothing = RunProgram({"lathe", "show", model});
+  EXPECT_EQ(nothing.code, 0) << nothing.err;
+  EXPECT_THAT(nothing.out, HasSubstr("R.call_tir"));
+  EXPECT_THAT(nothing.out, HasSubstr("@T.prim_func"));
+  EXPECT_THAT(nothing.out, HasSubstr("no schedule is known"));
+
+  const Target target = *Target::Parse("auto");
+  const auto network = LoadNetwork(model, {}, target, /*opt_level=*/3);
+  ASSERT_TRUE(network.ok()) << network.status().ToString();
+  const Status written = WriteRandomRecords(*network, target, /*seed=*/3, /*per_task=*/1, folder / "some.db");
+  ASSERT_TRUE(written.ok()) << written.ToString();
+  const ProgramRun run = RunProgram({"lathe", "show", model, "--db", folder / "some.db", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  const nlohmann::json shown = nlohmann::json::parse(run.out);
+  EXPECT_THAT(shown["network"].get<std::string>(), HasSubstr("R.function"));
+  ASSERT_EQ(shown["workloads"].size(), 2u);
+  EXPECT_EQ(shown["workloads"][0]["weight"], 1);
+  EXPECT_EQ(shown["workloads"][0]["best"].size(), 1u);
+}
+
 TEST_F(CompileAndRunTest, AScheduleThatDoesNotBuildAnyMoreGivesWayToTheDefaultOne) {
   constexpr int64_t kNow = 1'700'000'000'000'000'000;
   const Target target = *Target::Parse("auto");

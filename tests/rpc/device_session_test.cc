@@ -98,6 +98,26 @@ TEST_F(DeviceSessionTest, MeasuresOneWhileTheNextIsReady) {
   EXPECT_EQ(Only<GoRunner>(actions)[0].runner, 2u);
 }
 
+TEST_F(DeviceSessionTest, CountsTheGapBetweenTwoTrialsOnlyIfTheSecondWaited) {
+  MeasureOneReadyTwo(1);
+  Step(RunnerIsTiming{1, true});
+  Step(RunnerIsTiming{1, false});
+  now_ += milliseconds(3);
+  Step(RunnerEnded{1, Good()});  // 2 goes.
+  Step(RunnerIsTiming{2, true});
+  Step(RunnerIsTiming{2, false});
+  auto actions = Step(RunnerEnded{2, Good()});
+  ASSERT_EQ(Sent<v1::MeasureResult>(actions).size(), 1u);
+  EXPECT_EQ(Sent<v1::MeasureResult>(actions)[0].idle_ns(), 3'000'000);
+  Receive(Desire(1, {3}));
+  HaveModule();
+  now_ += seconds(9);
+  Step(RunnerIsReady{3});
+  actions = Step(RunnerEnded{3, Good()});
+  ASSERT_EQ(Sent<v1::MeasureResult>(actions).size(), 1u);
+  EXPECT_EQ(Sent<v1::MeasureResult>(actions)[0].idle_ns(), -1);
+}
+
 TEST_F(DeviceSessionTest, FetchesWhatIsMissingAndResumes) {
   Welcome();
   EXPECT_EQ(Only<LookUpBlob>(Receive(Desire(1, {1}))).size(), 1u);

@@ -14,8 +14,8 @@
 namespace lathe {
 namespace {
 
+constexpr Duration kLookAgainAfter = std::chrono::seconds(1);  // At what waits while there is trouble.
 constexpr int kCommitters = 2;  // While one waits for the disk, the next result joins the following group.
-constexpr Duration kComplainEvery = std::chrono::seconds(10);
 
 std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
   if (!a || !b) return a ? a : b;
@@ -40,7 +40,7 @@ CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) 
 
 }  // namespace
 
-Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate)
+Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate)
     : options_(WithDefaults(std::move(options), *blobs)), clock_(SystemClock()), store_(std::move(store)), blobs_(std::move(blobs)), gate_(gate),
       leases_(*store_, clock_), loop_([this] { return After(); }) {}
 
@@ -84,16 +84,9 @@ Coordinator::Impl::~Impl() {
 }
 
 bool Coordinator::Impl::Check(const Status& status, std::string_view what) {
-  if (status.ok()) return true;
-  if (trouble_.words.empty() || Now() - trouble_.last > kTroubleOver) trouble_.since = Now();
-  trouble_.last = Now();
-  trouble_.words = fmt::format("{}: {}", what, status.message());
-  TimePoint& last = complained_[std::string(what)];
-  if (last == TimePoint{} || Now() - last >= kComplainEvery) {
-    last = Now();
-    options_.log(fmt::format("{}: {}", what, status.message()));
-  }
-  return false;
+  if (status.ok()) troubles_.Succeeded(what);
+  else if (troubles_.Failed(what, status.message(), Now())) options_.log(fmt::format("{}: {}", what, status.message()));
+  return status.ok();
 }
 
 // Whatever has come due, and whatever follows from what has just happened; then when to look again.
@@ -122,6 +115,7 @@ std::optional<TimePoint> Coordinator::Impl::After() {
   for (const auto& [worker, polls] : polls_) {
     for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
   }
+  if (troubles_.Worst(now)) next = Earlier(next, now + kLookAgainAfter);
   for (const auto& [id, job] : jobs_) {
     next = Earlier(next, job.retry_at);
     if (job.spec.time_limit > Duration(0) && !job.has_timed_out) next = Earlier(next, job.taken_up + job.spec.time_limit);
@@ -180,7 +174,7 @@ Status Coordinator::Impl::Drain() {
 
 // ---- The public face.
 
-StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<class Store> store, QuietGate& gate) {
+StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<Store> store, QuietGate& gate) {
   ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(options.directory + "/blobs", options.blob_limit_bytes));
   auto shared = std::make_unique<SharedBlobs>(std::move(blobs));
   auto impl = std::make_unique<Impl>(std::move(options), std::move(store), std::move(shared), gate);
@@ -201,6 +195,10 @@ StatusOr<JobRow> Coordinator::CancelJob(int64_t job_id, const std::string& reaso
 StatusOr<JobProgress> Coordinator::Progress(int64_t job_id) {
   return impl_->Ask([this, job_id] { return impl_->Progress(job_id); });
 }
+std::string Coordinator::CurrentTrouble() {
+  const StatusOr<std::string> words = impl_->Ask([this]() -> StatusOr<std::string> { return impl_->TroubleNow(); });
+  return words.ok() ? *words : "";
+}
 bool Coordinator::WaitForJob(int64_t job_id, Duration limit) { return impl_->WaitForJob(job_id, limit); }
 void Coordinator::Drain() {
   (void)impl_->Ask([this] { return impl_->Drain(); });
@@ -217,6 +215,6 @@ void Coordinator::SynchronizeLater(const v1::SynchronizeRequest& request, std::f
   impl_->SynchronizeLater(request, std::move(answer));
 }
 DeviceGateway& Coordinator::gateway() { return impl_->gateway(); }
-class Store& Coordinator::store() { return impl_->store(); }
+Store& Coordinator::store() { return impl_->store(); }
 
 }  // namespace lathe

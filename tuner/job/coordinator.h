@@ -52,7 +52,7 @@ struct JobProgress {
 class Coordinator : public WorkerChannel {
  public:
   // `store` and `gate` must outlive the coordinator; `gate` may be shared with devices of this machine.
-  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<class Store> store, QuietGate& gate);
+  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<Store> store, QuietGate& gate);
   // Trials under way stay where they are in the Store. Workers and devices are to be stopped first.
   ~Coordinator() override;
   Coordinator(const Coordinator&) = delete;
@@ -64,6 +64,8 @@ class Coordinator : public WorkerChannel {
   Status ResumeJob(int64_t job_id);
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason);
   StatusOr<JobProgress> Progress(int64_t job_id);
+  // What it keeps trying in vain, e.g. to write to a full disk; empty: nothing.
+  std::string CurrentTrouble();
   // True once the job has ended; false after `limit`.
   bool WaitForJob(int64_t job_id, Duration limit);
   // Gives all leases back, so that what was assigned returns to its queue uncounted. Jobs stay open in the Store; nothing new begins.
@@ -77,7 +79,7 @@ class Coordinator : public WorkerChannel {
 
   // ---- Devices connect here.
   DeviceGateway& gateway();
-  class Store& store();
+  Store& store();
 
  private:
   class Impl;

@@ -167,7 +167,7 @@ void Coordinator::Impl::Do(const KeepLease& action) { StepTracker(LeaseRenewed{a
 void Coordinator::Impl::Do(const GiveBack& action) {
   v1::Desired nothing;
   nothing.set_epoch(action.epoch);
-  Check(gateway_->SetDesired(action.device, nothing), "tell a device");
+  (void)gateway_->SetDesired(action.device, nothing);  // If it is away, its lease ends with its time.
   DeviceView& view = devices_[action.device];
   view.specs.clear();
   view.told.clear();
@@ -216,7 +216,7 @@ void Coordinator::Impl::TellDevices() {
     v1::Desired desired;
     desired.set_epoch(held->epoch);
     for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
-    if (!Check(gateway_->SetDesired(name, std::move(desired)), "tell a device")) continue;
+    if (!gateway_->SetDesired(name, std::move(desired)).ok()) continue;  // It is away; the tracker knows.
     view.told = std::move(wanted);
     view.told_epoch = held->epoch;
     std::erase_if(view.specs, [&](const auto& entry) { return std::find(held->trials.begin(), held->trials.end(), entry.first) == held->trials.end(); });
@@ -294,6 +294,7 @@ v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
 
 void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer) {
   const auto held = desk_.HeldBy(result.device());
+  if (answer.ok()) troubles_.Succeeded("commit a result");
   if (held && held->epoch == result.epoch()) desk_.Settled(result.device(), result.trial_id());
   Job* job = JobOfTrial(result.trial_id());
   if (!answer.ok()) {

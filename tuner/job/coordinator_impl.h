@@ -16,18 +16,17 @@
 #include "tuner/job/job_plan.h"
 #include "tuner/job/shared_blobs.h"
 #include "tuner/job/store_lease_store.h"
+#include "tuner/job/troubles.h"
 #include "tuner/job/worker_table.h"
 #include "tuner/worker/worker_core.h"
 
 namespace lathe {
 
-inline constexpr Duration kTroubleOver = std::chrono::seconds(3);  // Without a failure; what fails is tried again each second.
-
 class Coordinator::Impl : public DeviceGatewayOwner {
  public:
   using Answer = std::function<void(StatusOr<v1::SynchronizeResponse>)>;
 
-  Impl(CoordinatorOptions options, std::unique_ptr<class Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate);
+  Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate);
   ~Impl() override;
   Status Start();
 
@@ -41,12 +40,13 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer);
   Status StoreArtifact(const Digest& digest, const std::string& content);
   DeviceGateway& gateway() { return *gateway_; }
-  class Store& store() { return *store_; }
+  Store& store() { return *store_; }
 
   // On the loop.
   Status TakeUp(int64_t job_id);
   StatusOr<JobRow> Cancel(int64_t job_id, const std::string& reason);
   StatusOr<JobProgress> Progress(int64_t job_id);
+  std::string TroubleNow() const { return troubles_.Worst(Now()).value_or(Trouble{}).words; }
   Status Drain();
 
  private:
@@ -101,7 +101,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
 
   TimePoint Now() const { return clock_.Now(); }
   int64_t UnixNow() const { return clock_.UnixNanos(); }
-  // True if OK. Else says so, at most once a second per kind of trouble.
+  // True if OK. Else remembers it as trouble of its kind and says so now and then.
   bool Check(const Status& status, std::string_view what);
   std::optional<TimePoint> After();
 
@@ -172,7 +172,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
 
   const CoordinatorOptions options_;
   Clock& clock_;
-  std::unique_ptr<class Store> store_;                // Any thread.
+  std::unique_ptr<Store> store_;                // Any thread.
   std::unique_ptr<SharedBlobs> blobs_;          // Any thread.
   QuietGate& gate_;
   StoreLeaseStore leases_;
@@ -187,11 +187,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   std::set<std::string> adopted_workers_;
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
-  std::map<std::string, TimePoint> complained_;
-  struct Trouble {
-    std::string words;
-    TimePoint since{}, last{};
-  } trouble_;                                   // What Check heard last.
+  Troubles troubles_;                           // What Check heard.
   size_t next_job_ = 0;                         // To be served first by workers.
   std::vector<std::future<void>> endings_;      // Searches that are ending.
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds(1);
 constexpr Duration kSayWaitingAfter = std::chrono::seconds(1);
+constexpr Duration kHoldBackAfter = std::chrono::seconds(2);  // Of trouble: what is tried again may go wrong, what waits shall not.
 constexpr size_t kEndedKept = 64;
 constexpr size_t kReasonsShown = 3;
 
@@ -154,6 +155,7 @@ void Coordinator::Impl::OnProposed(int64_t job_id, size_t index, StatusOr<std::v
     }
     return;
   }
+  troubles_.Succeeded("propose trials");
   job.plan.RoundEnded(index, static_cast<int64_t>(proposed->size()));
   for (const ProposedTrial& trial : *proposed) {
     OpenTrial& open = job.open[trial.trial_id];
@@ -194,6 +196,7 @@ void Coordinator::Impl::Advance(Job& job) {
 
 // Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
 void Coordinator::Impl::Release(Job& job) {
+  if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
   int devices = 0;
   const std::string& key = job.tasks.front().key.device_class;
   for (const auto& [name, entry] : tracker_->devices().devices()) devices += entry.record.key == key && entry.state == DeviceState::kOnline ? 1 : 0;
@@ -401,14 +404,14 @@ StatusOr<JobProgress> Coordinator::Impl::Progress(int64_t job_id) {
     return JobProgress{.row = std::move(row)};
   }
   const Job& job = it->second;
-  const bool is_in_trouble = !trouble_.words.empty() && Now() - trouble_.last < kTroubleOver;
+  const Trouble trouble = troubles_.Worst(Now()).value_or(Trouble{});
   return JobProgress{.row = job.row,
                      .tasks = job.plan.tasks(),
                      .measured = job.measured,
                      .failed = job.failed,
                      .waits_for = job.waits_for,
-                     .trouble = is_in_trouble ? trouble_.words : "",
-                     .trouble_lasts = is_in_trouble ? trouble_.last - trouble_.since : Duration(0),
+                     .trouble = trouble.words,
+                     .trouble_lasts = trouble.lasts,
                      .shares = job.activity.Shares(Now()),
                      .latencies = job.latencies};
 }

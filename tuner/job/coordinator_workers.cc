@@ -79,18 +79,20 @@ void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
 
 void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildState& state) {
   BuildReport report{.trial_id = state.trial_id(), .attempt = state.attempt()};
+  const bool is_worker_well = state.has_artifact() || state.failure().error_class() != v1::BUILD_ERROR_CLASS_WORKER;
+  Check(is_worker_well ? OkStatus() : Unavailable(state.failure().message()), "build at worker " + worker);
   StatusOr<CommitAnswer> answer = CommitAnswer{};
   if (state.has_artifact()) {
     const StatusOr<Digest> digest = Digest::FromBytes(state.artifact().digest());
     const bool is_here = digest.ok() && blobs_->HasBlob(*digest, state.artifact().size());
     if (is_here) {
+      troubles_.Succeeded("store an artifact");
       report.outcome = BuiltArtifact{*digest, state.artifact().size()};
       answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
     } else {
       answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kArtifactLost, "the worker did not store it", UnixNow());
     }
-  } else if (state.failure().error_class() == v1::BUILD_ERROR_CLASS_WORKER) {
-    Check(Unavailable(state.failure().message()), "build at worker " + worker);
+  } else if (!is_worker_well) {
     answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kOther, state.failure().message(), UnixNow());
   } else {
     const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;

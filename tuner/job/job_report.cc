@@ -8,7 +8,7 @@
 namespace lathe {
 namespace {
 
-WorkloadFactsCache::Facts FindOut(class Store& store, const TuningKey& key) {
+WorkloadFactsCache::Facts FindOut(Store& store, const TuningKey& key) {
   WorkloadFactsCache::Facts facts;
   const StatusOr<TuneTask> loaded = LoadTuneTask(store, key);
   if (!loaded.ok()) return facts;
@@ -31,19 +31,19 @@ void AddFacts(const WorkloadFactsCache::Facts& facts, TaskReport& task, const st
 
 }  // namespace
 
-WorkloadFactsCache::Facts WorkloadFactsCache::Of(class Store& store, const TuningKey& key) {
+WorkloadFactsCache::Facts WorkloadFactsCache::Of(Store& store, const TuningKey& key) {
   std::lock_guard lock(mutex_);
   const auto [known, is_new] = known_.try_emplace({key.workload, key.target});
   if (is_new) known->second = FindOut(store, key);
   return known->second;
 }
 
-StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id) {
+StatusOr<JobReport> MakeJobReport(Store& store, int64_t job_id) {
   WorkloadFactsCache facts;
   return MakeJobReport(store, job_id, facts);
 }
 
-StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id, WorkloadFactsCache& facts) {
+StatusOr<JobReport> MakeJobReport(Store& store, int64_t job_id, WorkloadFactsCache& facts) {
   JobReport report;
   ASSIGN_OR_RETURN(report.job, store.GetJob(job_id));
   ASSIGN_OR_RETURN(const std::vector<TaskRow> rows, store.ListTasks(job_id));

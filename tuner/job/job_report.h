@@ -39,14 +39,14 @@ class WorkloadFactsCache {
     double flops = 0;
     std::optional<Digest> untuned_trace;  // None: it cannot be scheduled.
   };
-  Facts Of(class Store& store, const TuningKey& key);
+  Facts Of(Store& store, const TuningKey& key);
 
  private:
   std::mutex mutex_;
   std::map<std::pair<Digest, std::string>, Facts> known_;  // Guarded by mutex_.
 };
 
-StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id, WorkloadFactsCache& facts);
-StatusOr<JobReport> MakeJobReport(class Store& store, int64_t job_id);
+StatusOr<JobReport> MakeJobReport(Store& store, int64_t job_id, WorkloadFactsCache& facts);
+StatusOr<JobReport> MakeJobReport(Store& store, int64_t job_id);
 
 }  // namespace lathe

@@ -40,7 +40,7 @@ StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task) {
   return candidate;
 }
 
-StatusOr<TuneTask> LoadTuneTask(class Store& store, const TuningKey& key) {
+StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
   ASSIGN_OR_RETURN(const Workload workload, store.GetWorkload(key.workload));
   ASSIGN_OR_RETURN(PrimFunc func, ParsePrimFunc(workload.text, workload.name));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
@@ -60,7 +60,7 @@ MeasuredCandidate ToMeasured(const TuningRecord& record) {
 
 class JobSearch::Impl {
  public:
-  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, class Store& store, QuietGate& gate, JobSearchHandlers handlers)
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, Store& store, QuietGate& gate, JobSearchHandlers handlers)
       : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), gate_(gate), handlers_(std::move(handlers)),
         thread_([this] { Run(); }) {}
 
@@ -188,7 +188,9 @@ class JobSearch::Impl {
     for (int tries = 0; proposed.empty() && tries < kProposeTries; ++tries) {
       const std::vector<NewTrial> trials = Draw(*it->second, count);
       if (trials.empty()) break;
+      // What the Store cannot take now is lost to the strategy, which has others; the untuned one is asked for again.
       ASSIGN_OR_RETURN(const auto ids, store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed, SystemClock().UnixNanos()));
+      it->second->untuned.reset();
       for (size_t i = 0; i < trials.size(); ++i) {
         if (ids[i]) proposed.push_back({*ids[i], trials[i].trace_digest});
       }
@@ -199,7 +201,6 @@ class JobSearch::Impl {
   std::vector<NewTrial> Draw(Task& task, int count) {
     std::vector<NewTrial> trials;
     if (task.untuned) trials.push_back(ToNewTrial(*task.untuned));
-    task.untuned.reset();
     const int wanted = count - static_cast<int>(trials.size());
     if (wanted <= 0) return trials;
     for (const MeasureCandidate& candidate : task.strategy->Propose(wanted)) trials.push_back(ToNewTrial(candidate));
@@ -209,7 +210,7 @@ class JobSearch::Impl {
   const JobSearchOptions options_;
   const JobSpec spec_;
   const std::vector<TaskRow> rows_;
-  class Store& store_;
+  Store& store_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
   std::map<size_t, std::shared_ptr<Task>> tasks_;
@@ -221,7 +222,7 @@ class JobSearch::Impl {
   std::thread thread_;
 };
 
-JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, QuietGate& gate,
+JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store, QuietGate& gate,
                      JobSearchHandlers handlers)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, gate, std::move(handlers))) {}
 JobSearch::~JobSearch() = default;

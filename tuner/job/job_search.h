@@ -51,7 +51,7 @@ struct JobSearchOptions {
 class JobSearch {
  public:
   // Starts the thread. `store` and `gate` must outlive it.
-  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, class Store& store, QuietGate& gate,
+  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store, QuietGate& gate,
             JobSearchHandlers handlers);
   // Ends soon: after the step under way.
   ~JobSearch();
@@ -70,7 +70,7 @@ class JobSearch {
 // The default schedule of a task as a candidate.
 StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task);
 // Everything that a search knows of a task, from its row and the Store.
-StatusOr<TuneTask> LoadTuneTask(class Store& store, const TuningKey& key);
+StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key);
 // What a record teaches a search.
 MeasuredCandidate ToMeasured(const TuningRecord& record);
 

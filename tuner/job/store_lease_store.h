@@ -13,7 +13,7 @@ namespace lathe {
 class StoreLeaseStore : public LeaseStore {
  public:
   // `store` and `clock` must outlive it.
-  StoreLeaseStore(class Store& store, Clock& clock) : store_(store), clock_(clock) {}
+  StoreLeaseStore(Store& store, Clock& clock) : store_(store), clock_(clock) {}
 
   Status PersistDevice(const DeviceRecord& device) override;
   StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) override;
@@ -26,7 +26,7 @@ class StoreLeaseStore : public LeaseStore {
   StatusOr<int64_t> IdOf(const std::string& device) const;
 
  private:
-  class Store& store_;
+  Store& store_;
   Clock& clock_;
   std::map<std::string, DeviceRow> rows_;
 };

@@ -39,6 +39,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   Duration poll() const { return poll_; }
 
  private:
+  v1::Job SummariseJob(const JobRow& row);
   StatusOr<v1::Job> DescribeJob(const JobRow& row);
   // What takes longer to find out: untuned times and operation counts.
   Status AddReport(v1::Job& job);

@@ -126,8 +126,16 @@ StatusOr<v1::Task> CoreApi::DescribeTask(const TaskRow& row) {
   return task;
 }
 
-StatusOr<v1::Job> CoreApi::DescribeJob(const JobRow& row) {
+// The row, and what the coordinator cannot write into it: a full disk is told by word of mouth.
+v1::Job CoreApi::SummariseJob(const JobRow& row) {
   v1::Job job = ToMessage(row);
+  if (IsTerminal(row.state)) return job;
+  if (const std::string trouble = core_.Trouble(); !trouble.empty()) job.set_detail("trouble: " + trouble);
+  return job;
+}
+
+StatusOr<v1::Job> CoreApi::DescribeJob(const JobRow& row) {
+  v1::Job job = SummariseJob(row);
   ASSIGN_OR_RETURN(const std::vector<TaskRow> tasks, core_.store().ListTasks(row.id));
   for (const TaskRow& task : tasks) {
     ASSIGN_OR_RETURN(*job.add_tasks(), DescribeTask(task));
@@ -175,7 +183,7 @@ StatusOr<v1::ListJobsResponse> CoreApi::ListJobs(const v1::ListJobsRequest& requ
       response.set_next_page_token(PageToken(response.jobs(response.jobs_size() - 1).id()));
       break;
     }
-    *response.add_jobs() = ToMessage(row);
+    *response.add_jobs() = SummariseJob(row);
   }
   return response;
 }

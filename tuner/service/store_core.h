@@ -7,14 +7,15 @@ namespace lathe {
 
 class StoreCore : public TuningCore {
  public:
-  explicit StoreCore(class Store& store) : store_(store) {}
-  class Store& store() override { return store_; }
+  explicit StoreCore(Store& store) : store_(store) {}
+  Store& store() override { return store_; }
   StatusOr<CreatedJob> SubmitJob(const JobRequest& request) override;  // kFailedPrecondition
   // kFailedPrecondition if the Store was opened read-only.
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override;
+  std::string Trouble() override { return ""; }
 
  private:
-  class Store& store_;
+  Store& store_;
 };
 
 }  // namespace lathe

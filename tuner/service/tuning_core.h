@@ -12,11 +12,13 @@ namespace lathe {
 class TuningCore {
  public:
   virtual ~TuningCore() = default;
-  virtual class Store& store() = 0;
+  virtual Store& store() = 0;
   // The request's targets are canonical, its workloads distinct. Idempotent by request id; kAlreadyExists if that id was used for
   // another job.
   virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) = 0;
+  // What keeps the farm from going on, e.g. a full disk; empty: nothing.
+  virtual std::string Trouble() = 0;
 };
 
 }  // namespace lathe

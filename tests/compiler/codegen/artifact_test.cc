@@ -16,7 +16,7 @@ namespace {
 TEST(ArtifactTest, SaysWhatWasCompiled) {
   Var n("n"), i("i"), scale("scale", DataType::Float(32));
   const Buffer a = MakeBuffer("A", {n, 4}), w = MakeBuffer("W", {4}, DataType::Float(16)), b = MakeBuffer("B", {n, 4});
-  const Stmt body = MakeFor(i, n, Store(b, Load(a, {i, 1}) * MakeCast(DataType::Float(32), Load(w, {2})) * scale, {i, 0}));
+  const Stmt body = MakeFor(i, n, MakeStore(b, Load(a, {i, 1}) * MakeCast(DataType::Float(32), Load(w, {2})) * scale, {i, 0}));
   const PrimFunc first{.name = "scale it", .params = {a, w, scale, b}, .attrs = {{"constant_params", std::vector<Attr>{1}}}, .body = body};
   const PrimFunc second{.name = "other", .body = Evaluate{0}};
   const Target target = *Target::Parse("auto");

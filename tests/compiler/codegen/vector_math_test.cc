@@ -22,7 +22,7 @@ struct MathCase {
 PrimFunc MapFunc(const char* op, DataType dtype, bool is_vector) {
   const Buffer a = MakeBuffer("A", {kCount}, dtype), b = MakeBuffer("B", {kCount}, dtype);
   Var i("i");
-  if (!is_vector) return {.name = "map", .params = {a, b}, .body = MakeFor(i, kCount, Store(b, MakeCall(dtype, op, {Load(a, {i})}), {i}))};
+  if (!is_vector) return {.name = "map", .params = {a, b}, .body = MakeFor(i, kCount, MakeStore(b, MakeCall(dtype, op, {Load(a, {i})}), {i}))};
   const Expr lanes = Expr::Make(DataType::Int(32, kLanes), Ramp{i * kLanes, 1, kLanes});
   const DataType vector = dtype.with_lanes(kLanes);
   return {.name = "map", .params = {a, b}, .body = MakeFor(i, kCount / kLanes, BufferStore{b, MakeCall(vector, op, {Expr::Make(vector, BufferLoad{a, {lanes}})}), {lanes}})};
@@ -88,7 +88,7 @@ TEST(VectorMathTest, HandlesInfinitiesAndNan) {
   Var i("i");
   std::vector<Stmt> stmts;
   const char* ops[] = {"exp", "log", "tanh", "erf", "sigmoid"};
-  for (int op = 0; op < 5; ++op) stmts.push_back(Store(b, MakeCall(DataType::Float(32), ops[op], {Load(a, {i})}), {op, i}));
+  for (int op = 0; op < 5; ++op) stmts.push_back(MakeStore(b, MakeCall(DataType::Float(32), ops[op], {Load(a, {i})}), {op, i}));
   const PrimFunc func{.name = "map", .params = {a, b}, .body = MakeFor(i, 8, MakeSeq(stmts))};
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
@@ -110,7 +110,7 @@ TEST(VectorMathTest, HandlesInfinitiesAndNan) {
 TEST(VectorMathTest, RaisesDoublesToPowers) {
   const Buffer a = MakeBuffer("A", {kCount}, DataType::Float(64)), b = MakeBuffer("B", {kCount}, DataType::Float(64)), c = MakeBuffer("C", {kCount}, DataType::Float(64));
   Var i("i");
-  const PrimFunc func{.name = "map", .params = {a, b, c}, .body = MakeFor(i, kCount, Store(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i}))};
+  const PrimFunc func{.name = "map", .params = {a, b, c}, .body = MakeFor(i, kCount, MakeStore(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i}))};
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   AlignedArray<double> x(kCount), y(kCount), z(kCount);
@@ -129,8 +129,8 @@ TEST(VectorMathTest, RaisesToPowers) {
   const Buffer out = MakeBuffer("B", {6});
   Var x("x", DataType::Float(32)), y("y", DataType::Float(32));
   const auto power = [&](Expr e) { return MakeCall(DataType::Float(32), "pow", {x, e}); };
-  const PrimFunc func{.name = "pow", .params = {out, x, y}, .body = MakeSeq({Store(out, power(FloatConst(DataType::Float(32), 3)), {0}), Store(out, power(FloatConst(DataType::Float(32), -2)), {1}),
-      Store(out, power(FloatConst(DataType::Float(32), 0.5)), {2}), Store(out, power(FloatConst(DataType::Float(32), 0)), {3}), Store(out, power(y), {4})})};
+  const PrimFunc func{.name = "pow", .params = {out, x, y}, .body = MakeSeq({MakeStore(out, power(FloatConst(DataType::Float(32), 3)), {0}), MakeStore(out, power(FloatConst(DataType::Float(32), -2)), {1}),
+      MakeStore(out, power(FloatConst(DataType::Float(32), 0.5)), {2}), MakeStore(out, power(FloatConst(DataType::Float(32), 0)), {3}), MakeStore(out, power(y), {4})})};
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   for (const auto& [base, exponent] : std::vector<std::pair<float, float>>{{1.7f, 3.3f}, {12, -1.25f}, {0.01f, 7}, {-2, 3}, {-2, 4}, {0, 2}, {2, 0}, {1e-20f, 1.5f}}) {

@@ -22,7 +22,7 @@ StatusOr<std::vector<double>> Evaluate1(const Expr& e, FloatMode mode = FloatMod
   std::vector<Tensor> args = {Tensor::Uninitialized(mode == FloatMode::kFloat64 ? kF64 : e.dtype().element(), {lanes})};
   InterpreterOptions options;
   options.float_mode = mode;
-  const Status status = Interpret(PrimFunc{"f", {out}, {}, Store(out, e, {index})}, args, options);
+  const Status status = Interpret(PrimFunc{"f", {out}, {}, MakeStore(out, e, {index})}, args, options);
   if (!status.ok()) return status;
   return args[0].ToDoubles();
 }
@@ -121,9 +121,9 @@ TEST(Interpreter, ComputesWithoutRoundingInFloat64Mode) {
 PrimFunc Matmul(int n, ForKind kind_k = ForKind::kSerial) {
   const Buffer a = MakeBuffer("A", {n, n}), b = MakeBuffer("B", {n, n}), c = MakeBuffer("C", {n, n});
   const Var i("i"), j("j"), k("k"), vi("vi"), vj("vj"), vk("vk");
-  BlockNode block{.name = "matmul", .body = Store(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
+  BlockNode block{.name = "matmul", .body = MakeStore(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
   block.iter_vars = {{{0, n}, vi, IterKind::kSpatial}, {{0, n}, vj, IterKind::kSpatial}, {{0, n}, vk, IterKind::kReduce}};
-  block.init = Store(c, FloatConst(kF32, 0), {vi, vj});
+  block.init = MakeStore(c, FloatConst(kF32, 0), {vi, vj});
   const Stmt body = MakeFor(i, n, MakeFor(j, n, MakeFor(k, n, BlockRealize{{i, j, k}, True(), Block(block)}, kind_k)));
   return {"main", {a, b, c}, {}, body};
 }
@@ -137,7 +137,7 @@ TEST(Interpreter, RunsInitWhereReductionsBegin) {
 TEST(Interpreter, BindsSymbolicExtentsFromArguments) {
   const Var n("n"), i("i");
   const Buffer a = MakeBuffer("A", {n}), b = MakeBuffer("B", {n * 2});
-  const PrimFunc func{"f", {a, b}, {}, MakeFor(i, n * 2, Store(b, Load(a, {FloorDiv(i, 2)}), {i}))};
+  const PrimFunc func{"f", {a, b}, {}, MakeFor(i, n * 2, MakeStore(b, Load(a, {FloorDiv(i, 2)}), {i}))};
   std::vector<Tensor> args = {Tensor::FromDoubles(kF32, {2}, {1, 2}), Tensor::Zeros(kF32, {4})};
   ASSERT_EQ(Interpret(func, args), OkStatus());
   EXPECT_THAT(args[1].ToDoubles(), ElementsAre(1, 1, 2, 2));
@@ -151,7 +151,7 @@ TEST(Interpreter, GivesMatchedBuffersTheStridesOfTheirSource) {
   view_node.strides = {s0, s1};
   view_node.elem_offset = offset;
   const Buffer a = MakeBuffer("A", {4, 4}, kI32), view{view_node}, out = MakeBuffer("out", {4}, kI32);
-  BlockNode block{.name = "b", .body = MakeSeq({Store(out, Load(view, {1, 1}), {0}), Store(out, s0, {1}), Store(out, s1, {2}), Store(out, offset, {3})})};
+  BlockNode block{.name = "b", .body = MakeSeq({MakeStore(out, Load(view, {1, 1}), {0}), MakeStore(out, s0, {1}), MakeStore(out, s1, {2}), MakeStore(out, offset, {3})})};
   block.match_buffers.push_back({view, {a, {{1, 2}, {2, 2}}}});
   std::vector<int64_t> values(16);
   for (int i = 0; i < 16; ++i) values[i] = i;
@@ -164,15 +164,15 @@ TEST(Interpreter, StoresAllLanesAfterReadingThem) {
   const Buffer a = MakeBuffer("A", {5}, kI32);
   const Expr from = Expr::Make(DataType::Int(32, 4), Ramp{0, 1, 4}), to = Expr::Make(DataType::Int(32, 4), Ramp{1, 1, 4});
   std::vector<Tensor> args = {Tensor::FromInts(kI32, {5}, {1, 2, 3, 4, 5})};
-  ASSERT_EQ(Interpret(PrimFunc{"f", {a}, {}, Store(a, Load(a, {from}), {to})}, args), OkStatus());
+  ASSERT_EQ(Interpret(PrimFunc{"f", {a}, {}, MakeStore(a, Load(a, {from}), {to})}, args), OkStatus());
   EXPECT_THAT(args[0].ToDoubles(), ElementsAre(1, 1, 2, 3, 4));
 }
 
 TEST(Interpreter, RunsWhileLetAndAllocations) {
   const Buffer out = MakeBuffer("out", {1}, kI32), t = MakeBuffer("t", {1}, kI32, "local");
   const Var x("x");
-  const Stmt loop = While{Less(Load(t, {0}), I(100)), LetStmt{Load(t, {0}) * I(2), x, Store(t, x, {0})}};
-  const PrimFunc func{"f", {out}, {}, Allocate{t, MakeSeq({Store(t, I(3), {0}), loop, Store(out, Load(t, {0}), {0})})}};
+  const Stmt loop = While{Less(Load(t, {0}), I(100)), LetStmt{Load(t, {0}) * I(2), x, MakeStore(t, x, {0})}};
+  const PrimFunc func{"f", {out}, {}, Allocate{t, MakeSeq({MakeStore(t, I(3), {0}), loop, MakeStore(out, Load(t, {0}), {0})})}};
   std::vector<Tensor> args = {Tensor::Uninitialized(kI32, {1})};
   ASSERT_EQ(Interpret(func, args), OkStatus());
   EXPECT_THAT(args[0].ToDoubles(), ElementsAre(192));
@@ -202,23 +202,23 @@ TEST_P(FaultTest, NamesThePlaceAndLeavesTheArguments) {
   EXPECT_THAT(args[0].ToDoubles(), testing::Each(9));
 }
 INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::Values(
-    FaultCase{"ReadOutOfBounds", [](const Buffer& a, const Var& i) { return Store(a, Load(a, {i + 1}), {i}); }, ForKind::kSerial, StatusCode::kOutOfRange,
+    FaultCase{"ReadOutOfBounds", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {i + 1}), {i}); }, ForKind::kSerial, StatusCode::kOutOfRange,
               "interpret @main block \"work\" at i = 7: A[8] is outside of shape [8]"},
-    FaultCase{"WriteOutOfBounds", [](const Buffer& a, const Var& i) { return Store(a, I(0), {i - 1}); }, ForKind::kSerial, StatusCode::kOutOfRange,
+    FaultCase{"WriteOutOfBounds", [](const Buffer& a, const Var& i) { return MakeStore(a, I(0), {i - 1}); }, ForKind::kSerial, StatusCode::kOutOfRange,
               "interpret @main block \"work\" at i = 0: A[-1] is outside of shape [8]"},
     FaultCase{"UninitialisedRead", [](const Buffer& a, const Var& i) {
                 const Buffer t = MakeBuffer("t", {8}, kI32, "local");
-                return Stmt(Allocate{t, MakeSeq({Store(t, I(1), {0}), Store(a, Load(t, {i}), {i})})});
+                return Stmt(Allocate{t, MakeSeq({MakeStore(t, I(1), {0}), MakeStore(a, Load(t, {i}), {i})})});
               }, ForKind::kSerial, StatusCode::kFailedPrecondition, "block \"work\" at i = 1: t[1] is read before it was written"},
-    FaultCase{"DivisionByZero", [](const Buffer& a, const Var& i) { return Store(a, MakeBinary(BinaryOp::kFloorDiv, 5, i - 3), {i}); }, ForKind::kSerial,
+    FaultCase{"DivisionByZero", [](const Buffer& a, const Var& i) { return MakeStore(a, MakeBinary(BinaryOp::kFloorDiv, 5, i - 3), {i}); }, ForKind::kSerial,
               StatusCode::kInvalidArgument, "block \"work\" at i = 3: division by zero: the dividend is 5"},
-    FaultCase{"ParallelWritesOneElement", [](const Buffer& a, const Var& i) { return Store(a, i, {FloorDiv(i, 2)}); }, ForKind::kParallel,
+    FaultCase{"ParallelWritesOneElement", [](const Buffer& a, const Var& i) { return MakeStore(a, i, {FloorDiv(i, 2)}); }, ForKind::kParallel,
               StatusCode::kFailedPrecondition, "block \"work\" at i = 1: data race: A[0] is written here and touched in another iteration of loop \"i\""},
-    FaultCase{"VectorLanesReadTheirNeighbour", [](const Buffer& a, const Var& i) { return Store(a, Load(a, {Max(i - 1, 0)}), {i}); }, ForKind::kVectorized,
+    FaultCase{"VectorLanesReadTheirNeighbour", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {Max(i - 1, 0)}), {i}); }, ForKind::kVectorized,
               StatusCode::kFailedPrecondition, "data race: A[0] is read here and written in another iteration of loop \"i\""},
-    FaultCase{"ThreadWritesWhatAnotherRead", [](const Buffer& a, const Var& i) { return Store(a, Load(a, {Min(i + 1, 7)}), {i}); }, ForKind::kThreadBinding,
+    FaultCase{"ThreadWritesWhatAnotherRead", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {Min(i + 1, 7)}), {i}); }, ForKind::kThreadBinding,
               StatusCode::kFailedPrecondition, "data race: A[1] is written here and touched in another iteration of loop \"i\""},
-    FaultCase{"LanesOfOneStoreCollide", [](const Buffer& a, const Var& i) { return Store(a, I(0, DataType::Int(32, 4)), {I(0, DataType::Int(32, 4))}); },
+    FaultCase{"LanesOfOneStoreCollide", [](const Buffer& a, const Var& i) { return MakeStore(a, I(0, DataType::Int(32, 4)), {I(0, DataType::Int(32, 4))}); },
               ForKind::kSerial, StatusCode::kFailedPrecondition, "data race: two lanes of a vector store write A[0]"},
     FaultCase{"StepLimit", [](const Buffer&, const Var&) { return Stmt(While{True(), Evaluate{0}}); }, ForKind::kSerial, StatusCode::kDeadlineExceeded,
               "no end after 1000 statements"},
@@ -229,9 +229,9 @@ INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::Values(
     FaultCase{"Barrier", [](const Buffer&, const Var&) {
                 return Stmt(Evaluate{MakeCall(kI32, "tvm_storage_sync", {Expr::Make(DataType::Handle(), StringImm{"shared"})})});
               }, ForKind::kThreadBinding, StatusCode::kUnimplemented, "block \"work\" loop \"i\": barrier T.tvm_storage_sync"},
-    FaultCase{"UnknownVariable", [](const Buffer& a, const Var& i) { return Store(a, Var("q"), {i}); }, ForKind::kSerial, StatusCode::kInvalidArgument,
+    FaultCase{"UnknownVariable", [](const Buffer& a, const Var& i) { return MakeStore(a, Var("q"), {i}); }, ForKind::kSerial, StatusCode::kInvalidArgument,
               "variable \"q\" is used but not defined"},
-    FaultCase{"UnknownBuffer", [](const Buffer&, const Var& i) { return Store(MakeBuffer("X", {8}, kI32), I(0), {i}); }, ForKind::kSerial,
+    FaultCase{"UnknownBuffer", [](const Buffer&, const Var& i) { return MakeStore(MakeBuffer("X", {8}, kI32), I(0), {i}); }, ForKind::kSerial,
               StatusCode::kInvalidArgument, "buffer \"X\" is used but not defined"},
     FaultCase{"HugeAllocation", [](const Buffer&, const Var&) { return Stmt(Allocate{MakeBuffer("t", {1 << 20, 1 << 20}), Evaluate{0}}); }, ForKind::kSerial,
               StatusCode::kResourceExhausted, "a buffer of 1099511627776 elements"}),
@@ -259,8 +259,8 @@ TEST(Races, AreSeenInParallelReductionsOnly) {
 TEST(Races, AreNotSeenBetweenLoopsThatFollowEachOther) {
   const Buffer a = MakeBuffer("A", {8}, kI32);
   const Var i("i"), j("j"), k("k"), o("o");
-  const Stmt first = MakeFor(i, 8, Store(a, i, {i}), ForKind::kParallel);
-  const Stmt second = MakeFor(j, 8, Store(a, Load(a, {j}) + 1, {j}), ForKind::kParallel);
+  const Stmt first = MakeFor(i, 8, MakeStore(a, i, {i}), ForKind::kParallel);
+  const Stmt second = MakeFor(j, 8, MakeStore(a, Load(a, {j}) + 1, {j}), ForKind::kParallel);
   std::vector<Tensor> args = {Tensor::Zeros(kI32, {8})};
   EXPECT_EQ(Interpret(PrimFunc{"f", {a}, {}, MakeFor(o, 2, MakeSeq({first, second}))}, args), OkStatus());
   const Stmt outer = MakeFor(o, 2, MakeSeq({first, second}), ForKind::kParallel);

@@ -10,7 +10,7 @@ namespace {
 PrimFunc AddOne(int n, const char* loop_name, const char* block_name = "add") {
   const Buffer a = MakeBuffer("A", {n}), b = MakeBuffer("B", {n});
   const Var i(loop_name), vi("v" + std::string(loop_name));
-  BlockNode block{.name = block_name, .body = Store(b, Load(a, {vi}) + 1, {vi})};
+  BlockNode block{.name = block_name, .body = MakeStore(b, Load(a, {vi}) + 1, {vi})};
   block.iter_vars.push_back({{0, n}, vi, IterKind::kSpatial});
   block.reads.push_back({a, {{vi, 1}}});
   block.writes.push_back({b, {{vi, 1}}});
@@ -35,7 +35,7 @@ TEST(StructuralEqual, DemandsThatVariablesCorrespondOneToOne) {
   const Var i("i"), j("j");
   const Buffer a = MakeBuffer("A", {8, 8});
   const auto nest = [&](const Expr& first, const Expr& second) {
-    return MakeFor(i, 8, MakeFor(j, 8, Store(a, FloatConst(DataType::Float(32), 0), {first, second})));
+    return MakeFor(i, 8, MakeFor(j, 8, MakeStore(a, FloatConst(DataType::Float(32), 0), {first, second})));
   };
   EXPECT_TRUE(StructuralEqual(nest(i, j), nest(i, j)));
   EXPECT_FALSE(StructuralEqual(nest(i, j), nest(j, i)));

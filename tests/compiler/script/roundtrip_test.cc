@@ -110,7 +110,7 @@ TEST(Print, NamesFreeVariablesInExcerpts) {
   const Buffer a = MakeBuffer("A", {8});
   EXPECT_EQ(Print(Load(a, {Expr(i) + other})), "A[i + i_1]");
   EXPECT_EQ(Print(BufferRegion{a, {{i, 4}}}), "A[i:i + 4]");
-  EXPECT_EQ(Print(MakeFor(i, 8, Store(a, FloatConst(DataType::Float(32), 0), {i}))), "for i in range(8):\n    A[i] = T.float32(0.0)\n");
+  EXPECT_EQ(Print(MakeFor(i, 8, MakeStore(a, FloatConst(DataType::Float(32), 0), {i}))), "for i in range(8):\n    A[i] = T.float32(0.0)\n");
 }
 
 }  // namespace

@@ -112,10 +112,10 @@ TEST(Lower, PutsTheTileOfAMatmulIntoTheTileLoops) {
   const int64_t n = 64, tile = 8;
   const Buffer a = MakeBuffer("A", {n, n}), c = MakeBuffer("C", {n, n}), acc = MakeBuffer("acc", {n, n}, DataType::Float(32), "register");
   const Var i0("i0"), j0("j0"), i1("i1"), j1("j1"), k("k"), vi("vi"), vj("vj"), vk("vk"), i2("i2"), j2("j2"), ci("ci"), cj("cj");
-  BlockNode update{.name = "update", .body = Store(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}), {vi, vj})};
+  BlockNode update{.name = "update", .body = MakeStore(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}), {vi, vj})};
   update.iter_vars = {Spatial(vi, n), Spatial(vj, n), Reduce(vk, n)};
-  update.init = Store(acc, FloatConst(DataType::Float(32), 0), {vi, vj});
-  BlockNode copy{.name = "copy", .body = Store(c, Load(acc, {ci, cj}), {ci, cj})};
+  update.init = MakeStore(acc, FloatConst(DataType::Float(32), 0), {vi, vj});
+  BlockNode copy{.name = "copy", .body = MakeStore(c, Load(acc, {ci, cj}), {ci, cj})};
   copy.iter_vars = {Spatial(ci, n), Spatial(cj, n)};
   const auto at = [&](const Var& outer, const Var& inner) { return outer * Expr(tile) + inner; };
   const Stmt compute = Loop(k, n, Loop(i1, tile, Loop(j1, tile, Realize(update, {at(i0, i1), at(j0, j1), k}), ForKind::kVectorized)));
@@ -135,7 +135,7 @@ PrimFunc GuardedCopy(ForKind inner, ForKind outer = ForKind::kSerial) {
   const Buffer a = MakeBuffer("A", {100}), b = MakeBuffer("B", {100});
   const Var i0("i0"), i1("i1");
   const Expr at = i0 * 16 + i1;
-  const Stmt body = IfThenElse{Less(at, 100), Store(b, Load(a, {at}) * FloatConst(DataType::Float(32), 2), {at}), std::nullopt};
+  const Stmt body = IfThenElse{Less(at, 100), MakeStore(b, Load(a, {at}) * FloatConst(DataType::Float(32), 2), {at}), std::nullopt};
   return {"main", {a, b}, {}, Loop(i0, 7, Loop(i1, 16, body, inner), outer)};
 }
 
@@ -173,7 +173,7 @@ TEST(VectorizeLoop, MasksLanesThatAGuardTurnsOff) {
 TEST(VectorizeLoop, RunsAReductionSerially) {
   const Buffer a = MakeBuffer("A", {8}), sum = MakeBuffer("S", {1});
   const Var k("k");
-  const PrimFunc func{"main", {a, sum}, {}, Loop(k, 8, Store(sum, Load(sum, {0}) + Load(a, {k}), {0}), ForKind::kVectorized)};
+  const PrimFunc func{"main", {a, sum}, {}, Loop(k, 8, MakeStore(sum, Load(sum, {0}) + Load(a, {k}), {0}), ForKind::kVectorized)};
   const PrimFunc after = *RunPass("vectorize_loop", func);
   ASSERT_NE(after.body.As<For>(), nullptr);
   EXPECT_EQ(after.body.As<For>()->kind, ForKind::kSerial);
@@ -183,7 +183,7 @@ TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same
   const Buffer a = MakeBuffer("A", {64}), b = MakeBuffer("B", {64});
   const Var f("f"), v("v");
   const Expr fused = f * 4 + v;
-  const PrimFunc func{"main", {a, b}, {}, Loop(f, 16, Loop(v, 4, Store(b, Load(a, {FloorDiv(fused, 8) * 8 + FloorMod(fused, 8)}), {fused}), ForKind::kVectorized))};
+  const PrimFunc func{"main", {a, b}, {}, Loop(f, 16, Loop(v, 4, MakeStore(b, Load(a, {FloorDiv(fused, 8) * 8 + FloorMod(fused, 8)}), {fused}), ForKind::kVectorized))};
   const PrimFunc after = *RunPass("vectorize_loop", func);
   const BufferStore* store = after.body.As<For>()->body.As<BufferStore>();
   ASSERT_NE(store, nullptr);
@@ -195,7 +195,7 @@ TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same
 PrimFunc Nest(AttrMap annotations) {
   const Buffer b = MakeBuffer("B", {4, 8, 8});
   const Var i("i"), j("j"), k("k");
-  return {"main", {b}, {}, Loop(i, 4, Loop(j, 8, Loop(k, 8, Store(b, FloatConst(DataType::Float(32), 1), {i, j, k}))), ForKind::kSerial, std::move(annotations))};
+  return {"main", {b}, {}, Loop(i, 4, Loop(j, 8, Loop(k, 8, MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j, k}))), ForKind::kSerial, std::move(annotations))};
 }
 TEST(UnrollLoop, UnrollsFromTheInsideUpToMaxStep) {
   const PrimFunc after = *RunPass("unroll_loop", Nest({{"pragma_auto_unroll_max_step", 64}, {"pragma_unroll_explicit", 1}}));
@@ -214,7 +214,7 @@ TEST(UnrollLoop, OnlyAnnotatesWithoutExplicit) {
 TEST(FlattenBuffer, CountsInInt64WhereInt32WouldOverflow) {
   const Buffer small = MakeBuffer("A", {1 << 10, 1 << 10}), large = MakeBuffer("B", {1 << 16, 1 << 16});
   const Var i("i"), j("j");
-  const PrimFunc func{"main", {small, large}, {}, Loop(i, 8, Loop(j, 8, Store(large, Load(small, {i, j}), {i, j})))};
+  const PrimFunc func{"main", {small, large}, {}, Loop(i, 8, Loop(j, 8, MakeStore(large, Load(small, {i, j}), {i, j})))};
   const PrimFunc after = *RunPass("flatten_buffer", func);
   const BufferStore* store = after.body.As<For>()->body.As<For>()->body.As<BufferStore>();
   EXPECT_EQ(store->indices[0].dtype(), DataType::Int(64));
@@ -245,14 +245,14 @@ def main(A: T.Buffer((8,), "float32"), S: T.Buffer((), "float32")):
 TEST(FlattenBuffer, RefusesRegistersOfUnknownSize) {
   const Var n("n");
   const Buffer a = MakeBuffer("A", {n}), t = MakeBuffer("t", {n}, DataType::Float(32), "register");
-  const PrimFunc func{"main", {a}, {}, Allocate{t, Store(t, Load(a, {0}), {0})}};
+  const PrimFunc func{"main", {a}, {}, Allocate{t, MakeStore(t, Load(a, {0}), {0})}};
   EXPECT_THAT(RunPass("flatten_buffer", func).status().message(), HasSubstr("flatten_buffer \"t\": a buffer of scope register needs a constant size"));
 }
 
 TEST(HoistIfThenElse, TakesOnlyWhatTheLoopDoesNotName) {
   const Buffer b = MakeBuffer("B", {8, 8});
   const Var i("i"), j("j");
-  const Stmt guarded = IfThenElse{And(Less(i, 5), Less(j, 3)), Store(b, FloatConst(DataType::Float(32), 1), {i, j}), std::nullopt};
+  const Stmt guarded = IfThenElse{And(Less(i, 5), Less(j, 3)), MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j}), std::nullopt};
   const PrimFunc after = *RunPass("hoist_if_then_else", {"main", {b}, {}, Loop(i, 8, Loop(j, 8, guarded))});
   const IfThenElse* outer = after.body.As<For>()->body.As<IfThenElse>();
   ASSERT_NE(outer, nullptr);
@@ -272,20 +272,20 @@ TEST_P(VerifyTest, SaysWhatIsWrong) {
 }
 const Expr kOne = FloatConst(DataType::Float(32), 1);
 INSTANTIATE_TEST_SUITE_P(All, VerifyTest, testing::Values(
-    IllFormedCase{"FreeVariable", [](const Buffer& a) { return Store(a, kOne, {Var("q"), 0}); }, "verify @main: variable \"q\" is used where it is not defined"},
-    IllFormedCase{"FreeBuffer", [](const Buffer&) { return Store(MakeBuffer("X", {2}), kOne, {0}); }, "buffer \"X\" is used where it is not defined"},
+    IllFormedCase{"FreeVariable", [](const Buffer& a) { return MakeStore(a, kOne, {Var("q"), 0}); }, "verify @main: variable \"q\" is used where it is not defined"},
+    IllFormedCase{"FreeBuffer", [](const Buffer&) { return MakeStore(MakeBuffer("X", {2}), kOne, {0}); }, "buffer \"X\" is used where it is not defined"},
     IllFormedCase{"VariableTwice", [](const Buffer& a) {
                     const Var i("i");
-                    return Loop(i, 2, Loop(i, 2, Store(a, kOne, {i, i})));
+                    return Loop(i, 2, Loop(i, 2, MakeStore(a, kOne, {i, i})));
                   }, "variable \"i\" is defined twice"},
-    IllFormedCase{"WrongType", [](const Buffer& a) { return Store(a, Expr(1), {0, 0}); }, "\"A\" takes float32, int32 is stored"},
+    IllFormedCase{"WrongType", [](const Buffer& a) { return MakeStore(a, Expr(1), {0, 0}); }, "\"A\" takes float32, int32 is stored"},
     IllFormedCase{"TooManyIndices", [](const Buffer& a) { return Stmt(BufferStore{a, kOne, {0, 0, 0}}); }, "buffer \"A\" has 2 dimensions, 3 indices"},
     IllFormedCase{"IterVarWithoutValue", [](const Buffer& a) {
-                    BlockNode block{.name = "b", .body = Store(a, kOne, {0, 0})};
+                    BlockNode block{.name = "b", .body = MakeStore(a, kOne, {0, 0})};
                     block.iter_vars = {Spatial(Var("v"), 2)};
                     return Realize(block, {});
                   }, "verify @main block \"b\": 1 iter vars, 0 values"},
-    IllFormedCase{"IntCondition", [](const Buffer& a) { return Stmt(IfThenElse{Expr(1), Store(a, kOne, {0, 0}), std::nullopt}); }, "a condition of type int32"}),
+    IllFormedCase{"IntCondition", [](const Buffer& a) { return Stmt(IfThenElse{Expr(1), MakeStore(a, kOne, {0, 0}), std::nullopt}); }, "a condition of type int32"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

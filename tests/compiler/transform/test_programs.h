@@ -24,10 +24,10 @@ inline PrimFunc TiledMatmul(Random& random) {
   const Buffer a = MakeBuffer("A", {m, depth}, type), b = MakeBuffer("B", {depth, n}, type), c = MakeBuffer("C", {m, n}, type);
   const Buffer acc = MakeBuffer("C_local", {m, n}, type, random.Below(2) ? "local" : "global");
   const Var i0("i0"), j0("j0"), i1("i1"), j1("j1"), k("k"), vi("vi"), vj("vj"), vk("vk"), ci("ci"), cj("cj"), i2("i2"), j2("j2");
-  BlockNode update{.name = "update", .body = Store(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
+  BlockNode update{.name = "update", .body = MakeStore(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
   update.iter_vars = {Spatial(vi, m), Spatial(vj, n), Reduce(vk, depth)};
-  update.init = Store(acc, type.is_float() ? FloatConst(type, 0) : IntConst(type, 0), {vi, vj});
-  BlockNode copy{.name = "copy", .body = Store(c, Load(acc, {ci, cj}), {ci, cj})};
+  update.init = MakeStore(acc, type.is_float() ? FloatConst(type, 0) : IntConst(type, 0), {vi, vj});
+  BlockNode copy{.name = "copy", .body = MakeStore(c, Load(acc, {ci, cj}), {ci, cj})};
   copy.iter_vars = {Spatial(ci, m), Spatial(cj, n)};
   const auto at = [&](const Var& outer, const Var& inner, int64_t tile) { return outer * Expr(tile) + inner; };
   const auto inside = [&](const Expr& row, const Expr& column) {
@@ -53,10 +53,10 @@ inline PrimFunc TiledStencil(Random& random) {
   const Buffer a = MakeBuffer("A", {n}, type), t = MakeBuffer("T", {n}, type), b = MakeBuffer("B", {n}, type);
   const Var i0("i0"), i1("i1"), i2("i2"), vt("vt"), vi("vi");
   const Expr zero = type.is_float() ? FloatConst(type, 0) : IntConst(type, 0), three = type.is_float() ? FloatConst(type, 3) : IntConst(type, 3);
-  BlockNode produce{.name = "T", .body = Store(t, Load(a, {vt}) * three, {vt})};
+  BlockNode produce{.name = "T", .body = MakeStore(t, Load(a, {vt}) * three, {vt})};
   produce.iter_vars = {Spatial(vt, n)};
   const auto guarded = [&](const Expr& at) { return MakeCall(type, "if_then_else", {And(LessEqual(0, at), Less(at, Expr(n))), Load(t, {at}), zero}); };
-  BlockNode consume{.name = "B", .body = Store(b, guarded(vi - 1) + guarded(vi) + guarded(vi + 1), {vi})};
+  BlockNode consume{.name = "B", .body = MakeStore(b, guarded(vi - 1) + guarded(vi) + guarded(vi + 1), {vi})};
   consume.iter_vars = {Spatial(vi, n)};
   const Expr at1 = i0 * Expr(tile) + i1 - 1, at2 = i0 * Expr(tile) + i2;
   const auto kind = [&] { return std::array{ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}[random.Below(3)]; };
@@ -73,8 +73,8 @@ inline PrimFunc PrefixSum(Random& random) {
   const DataType type = DataType::Int(32);
   const Buffer a = MakeBuffer("A", {n}, type), sum = MakeBuffer("sum", {1}, type), b = MakeBuffer("B", {n}, type);
   const Var i("i"), vi("vi");
-  BlockNode step{.name = "step", .body = MakeSeq({IfThenElse{Equal(vi, 0), Store(sum, IntConst(type, 0), {0}), std::nullopt},
-                                                  Store(sum, Load(sum, {0}) + Load(a, {vi}), {0}), Store(b, Load(sum, {0}), {vi})})};
+  BlockNode step{.name = "step", .body = MakeSeq({IfThenElse{Equal(vi, 0), MakeStore(sum, IntConst(type, 0), {0}), std::nullopt},
+                                                  MakeStore(sum, Load(sum, {0}) + Load(a, {vi}), {0}), MakeStore(b, Load(sum, {0}), {vi})})};
   step.iter_vars = {{{0, Expr(n)}, vi, IterKind::kOpaque}};
   BlockNode root{.name = "root", .body = Loop(i, n, Realize(step, {i}))};
   root.alloc_buffers = {sum};
@@ -94,7 +94,7 @@ inline PrimFunc TilesThroughViews(Random& random) {
   view_node.strides = {s0, s1};
   view_node.elem_offset = offset;
   const Buffer view(view_node);
-  BlockNode block{.name = "tile", .body = Loop(i, tile, Loop(j, tile, Store(b, Load(view, {i, j}) + 1, {vc * Expr(tile) + j, vr * Expr(tile) + i}),
+  BlockNode block{.name = "tile", .body = Loop(i, tile, Loop(j, tile, MakeStore(b, Load(view, {i, j}) + 1, {vc * Expr(tile) + j, vr * Expr(tile) + i}),
                                                              random.Below(2) ? ForKind::kVectorized : ForKind::kSerial))};
   block.iter_vars = {Spatial(vr, rows), Spatial(vc, columns)};
   block.match_buffers = {{view, {a, {{vr * Expr(tile), Expr(tile)}, {vc * Expr(tile), Expr(tile)}}}}};

@@ -232,7 +232,7 @@ class FakeFarm {
     return counts;
   }
   Coordinator& coordinator() { return *coordinator_; }
-  class Store& store() { return coordinator_->store(); }
+  Store& store() { return coordinator_->store(); }
   std::string folder() const { return folder_.path(); }
 
  private:
