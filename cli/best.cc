@@ -4,13 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/database_path.h"
+#include "cli/message_json.h"
 #include "cli/report_error.h"
-#include "cli/table.h"
+#include "cli/session.h"
+#include "cli/text_table.h"
+#include "cli/time_text.h"
 #include "cli/tune_workloads.h"
 #include "cli/verbs.h"
 #include "support/status_macros.h"
-#include "tuner/database/sqlite_store.h"
 
 namespace lathe {
 namespace {
@@ -18,81 +19,70 @@ namespace {
 constexpr int kPage = 1000;
 
 struct BestOptions {
+  Place place;
   TuneFile file;
-  std::string target = "auto", workload, database;
+  std::string target = "auto", workload;
   bool is_json = false;
 };
 
 struct Wanted {
-  Digest workload;
-  std::string name;
+  std::string digest, name;
 };
 
 StatusOr<std::vector<Wanted>> FromFile(const BestOptions& options) {
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
   ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
   std::vector<Wanted> wanted;
-  for (const Function& function : workloads.functions) wanted.push_back({function.workload, function.func.name});
+  for (const Function& function : workloads.functions) wanted.push_back({std::string(function.workload.raw()), function.func.name});
   return wanted;
 }
 
-StatusOr<std::vector<Wanted>> FromPrefix(Store& store, const std::string& prefix) {
-  ASSIGN_OR_RETURN(const std::vector<Digest> found, store.FindWorkloads(prefix));
-  if (found.size() > 1) {
-    return InvalidArgument(fmt::format("--workload {}: {} workloads begin with it, {} and {} among them; write more digits", prefix, found.size(),
-                                       found[0].ToHex(), found[1].ToHex()));
-  }
+StatusOr<std::vector<Wanted>> FromPrefix(ScheduleApi& schedules, const std::string& prefix) {
+  v1::FindWorkloadRequest request;
+  request.set_hex_prefix(prefix);
+  const StatusOr<v1::FindWorkloadResponse> found = schedules.FindWorkload(request);
+  if (found.code() == StatusCode::kNotFound && !found.ok()) return std::vector<Wanted>{};
+  if (!found.ok()) return found.status();
+  return std::vector<Wanted>{{found->workload().digest(), found->workload().name()}};
+}
+
+StatusOr<std::vector<Wanted>> AllOf(ScheduleApi& schedules) {
   std::vector<Wanted> wanted;
-  for (const Digest& digest : found) {
-    ASSIGN_OR_RETURN(const Workload workload, store.GetWorkload(digest));
-    wanted.push_back({digest, workload.name});
-  }
+  v1::ListWorkloadsRequest request;
+  request.set_page_size(kPage);
+  do {
+    ASSIGN_OR_RETURN(const v1::ListWorkloadsResponse page, schedules.ListWorkloads(request));
+    for (const v1::Workload& workload : page.workloads()) wanted.push_back({workload.digest(), workload.name()});
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
   return wanted;
 }
 
-StatusOr<std::vector<Wanted>> AllOf(Store& store) {
-  std::vector<Wanted> wanted;
-  for (std::optional<Digest> after;;) {
-    ASSIGN_OR_RETURN(const std::vector<Workload> page, store.ListWorkloads(after, kPage));
-    for (const Workload& workload : page) wanted.push_back({workload.digest, workload.name});
-    if (page.size() < kPage) return wanted;
-    after = page.back().digest;
-  }
-}
-
-nlohmann::json ToJson(const Wanted& wanted, const TuningRecord& record) {
-  return {{"name", wanted.name},
-          {"workload", wanted.workload.ToHex()},
-          {"target", record.key.target},
-          {"device_class", record.key.device_class},
-          {"cache_regime", record.key.cache_regime},
-          {"codegen_version", record.key.codegen_version.ToString()},
-          {"policy_version", record.key.policy_version},
-          {"status", TrialStateName(record.status)},
-          {"best_ms", record.timings->median_ns / 1e6},
-          {"trace", nlohmann::json::parse(record.trace_json, nullptr, false)}};
+StatusOr<std::vector<Wanted>> Find(const BestOptions& options, ScheduleApi& schedules) {
+  if (!options.file.path.empty()) return FromFile(options);
+  return options.workload.empty() ? AllOf(schedules) : FromPrefix(schedules, options.workload);
 }
 
 StatusOr<int> Run(const BestOptions& options) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(DatabasePath(options.database)));
-  StatusOr<std::vector<Wanted>> found = !options.file.path.empty()  ? FromFile(options)
-                                        : !options.workload.empty() ? FromPrefix(*store, options.workload)
-                                                                    : AllOf(*store);
-  ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, std::move(found));
-  nlohmann::json json = nlohmann::json::array();
-  std::vector<std::vector<std::string>> rows;
+  ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kRead));
+  ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, Find(options, session.schedules()));
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  TextTable table({"TASK", "WORKLOAD", ">BEST", "STATUS", "DEVICE", "TARGET"});
   std::vector<std::string> missing;
   for (const Wanted& item : wanted) {
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store->ListBest(item.workload));
-    if (records.empty()) missing.push_back(fmt::format("MISS {} {}: no record; tune it", item.name, item.workload.ToHex().substr(0, 12)));
-    for (const TuningRecord& record : records) {
-      json.push_back(ToJson(item, record));
-      rows.push_back({item.name, item.workload.ToHex().substr(0, 12), FormatTime(record.timings->median_ns), std::string(TrialStateName(record.status)),
-                      record.key.device_class, record.key.target});
+    v1::ListBestRequest request;
+    request.set_workload(item.digest);
+    ASSIGN_OR_RETURN(const v1::ListBestResponse best, session.schedules().ListBest(request));
+    const std::string hash = HexOf(item.digest);
+    if (best.records().empty()) missing.push_back(fmt::format("MISS {} {}: no record; tune it", item.name, hash.substr(0, 12)));
+    for (const v1::Record& record : best.records()) {
+      json.push_back({{"name", item.name}, {"workload", hash}});
+      json.back().update(ToJson(record));
+      table.Add({item.name, hash.substr(0, 12), FormatNs(record.timings().median_ns()), record.status(), record.key().device_key(), record.key().target()});
     }
   }
-  if (options.is_json) std::fputs((json.dump(2) + "\n").c_str(), stdout);
-  else if (!rows.empty()) std::fputs(RenderTable({"task", "workload", "best", "status", "device", "target"}, rows).c_str(), stdout);
+  if (options.is_json) PrintJson(json);
+  else if (!table.empty()) std::fputs(table.Render().c_str(), stdout);
   for (const std::string& line : missing) std::fprintf(stderr, "%s\n", line.c_str());
   if (wanted.empty()) std::fprintf(stderr, "MISS %s: not in the database; tune it\n", options.workload.empty() ? "any workload" : options.workload.c_str());
   return wanted.empty() || !missing.empty() ? kExitMiss : kExitOk;
@@ -107,8 +97,8 @@ void AddBest(CLI::App& app, int& exit_code) {
   verb->add_option("--target", options->target, "Of MODEL.onnx, whose weights are laid out for it; auto asks this machine")->capture_default_str();
   verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")->excludes(file);
-  verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
   verb->add_flag("--json", options->is_json, "Print as JSON");
+  AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);
     exit_code = code.ok() ? *code : ReportError(code.status());

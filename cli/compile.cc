@@ -8,7 +8,8 @@
 #include "cli/database_path.h"
 #include "cli/network.h"
 #include "cli/report_error.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
+#include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
@@ -25,16 +26,16 @@ struct CompileOptions {
 
 void Print(const CompiledNetwork& network, const CompileOptions& options) {
   nlohmann::json json = {{"output", network.artifact.path}, {"size_bytes", network.artifact.size_bytes}, {"digest", network.artifact.digest.ToHex()}, {"kernels", nlohmann::json::array()}};
-  std::vector<std::vector<std::string>> rows;
+  TextTable table({"KERNEL", ">WORKLOAD", ">CALLS", ">SCHEDULE", ">KNOWN TIME"});
   int known = 0;
   for (const NetworkKernel& kernel : network.kernels) {
     const std::string source(ScheduleSourceName(kernel.source));
     known += kernel.source != ScheduleSource::kMiss;
     json["kernels"].push_back({{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
     if (!kernel.refused.empty()) json["kernels"].back()["refused"] = kernel.refused;
-    rows.push_back({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source, FormatTime(kernel.best_ns)});
+    table.Add({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source, FormatNs(kernel.best_ns)});
   }
-  const std::string text = options.is_json ? json.dump(2) + "\n" : RenderTable({"kernel", "workload", "calls", "schedule", "known time"}, rows);
+  const std::string text = options.is_json ? json.dump(2) + "\n" : table.Render();
   std::fputs(text.c_str(), stdout);
   for (const NetworkKernel& kernel : network.kernels) {
     if (kernel.refused.empty()) continue;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "cli/verbs.h"
 
@@ -40,5 +42,9 @@ void EndAtInterrupt(std::vector<std::string> files) {
 }
 
 int NumInterrupts() { return interrupts.load(); }
+
+void AwaitInterrupt() {
+  while (NumInterrupts() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
 
 }  // namespace lathe

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/table.h"
+#include "cli/time_text.h"
 
 namespace lathe {
 namespace {
@@ -42,7 +42,7 @@ std::string ProgressDisplay::Render(const JobProgress& progress, TimePoint now) 
   const double seconds = std::chrono::duration<double>(now - begin_).count();
   std::string best;
   if (progress.tasks.size() == 1 && progress.tasks[0].best_ns > 0) {
-    best = fmt::format("  best {}", FormatTime(progress.tasks[0].best_ns));
+    best = fmt::format("  best {}", FormatNs(progress.tasks[0].best_ns));
     if (progress.tasks[0].untuned_ns > 0) best += fmt::format(" ({:.2f} x)", progress.tasks[0].untuned_ns / progress.tasks[0].best_ns);
   }
   const std::string failed = progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "";

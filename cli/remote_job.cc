@@ -7,7 +7,7 @@
 namespace lathe {
 namespace {
 
-constexpr Duration kLookEvery = std::chrono::milliseconds(250);
+constexpr Duration kAskEvery = std::chrono::milliseconds(250);
 
 JobState ToState(v1::JobState state) {
   switch (state) {
@@ -86,7 +86,7 @@ StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Durati
     } else if (response.code() != StatusCode::kUnavailable || SystemClock().Now() > give_up) {
       return response.status();
     }
-    std::this_thread::sleep_for(kLookEvery);
+    std::this_thread::sleep_for(kAskEvery);
   }
   return RemoteEnding::kDetached;
 }

@@ -7,7 +7,7 @@
 namespace lathe {
 
 int ReportError(const Status& status) {
-  std::fprintf(stderr, "lathe: %s\n", status.message().c_str());
+  LogLine(status.message());
   if (status.detail() != nullptr) std::fprintf(stderr, "%s\n", status.detail()->Render().c_str());
   switch (status.code()) {
     case StatusCode::kInvalidArgument: return kExitUsage;
@@ -18,5 +18,7 @@ int ReportError(const Status& status) {
     default: return kExitFailed;
   }
 }
+
+void LogLine(const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); }
 
 }  // namespace lathe

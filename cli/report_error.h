@@ -1,5 +1,7 @@
-// How a verb ends when something went wrong.
+// What verbs say on stderr, and how they end when something went wrong.
 #pragma once
+
+#include <string>
 
 #include "support/status.h"
 
@@ -7,5 +9,7 @@ namespace lathe {
 
 // Prints "lathe: message" and the detail, if any, on stderr, and returns the exit code that the status stands for.
 int ReportError(const Status& status);
+// "lathe: text" on stderr.
+void LogLine(const std::string& text);
 
 }  // namespace lathe

@@ -10,7 +10,7 @@
 #include "cli/compare_outputs.h"
 #include "cli/report_error.h"
 #include "cli/run_network.h"
-#include "cli/table.h"
+#include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "compiler/import/onnx/tensor_file.h"
 #include "rpc/device/runtime_status.h"
@@ -89,7 +89,7 @@ StatusOr<int> Run(const RunOptions& options) {
   if (options.is_json) {
     std::fputs((json.dump(2) + "\n").c_str(), stdout);
   } else {
-    std::printf("%s: %s per inference (median of %d, %d %s)%s\n", options.file.c_str(), FormatTime(median).c_str(), options.repeat, options.threads,
+    std::printf("%s: %s per inference (median of %d, %d %s)%s\n", options.file.c_str(), FormatNs(median).c_str(), options.repeat, options.threads,
                 options.threads == 1 ? "thread" : "threads", set.outputs.empty() ? "" : fmt::format("; {} outputs as expected", set.outputs.size()).c_str());
   }
   return kExitOk;

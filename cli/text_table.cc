@@ -1,7 +1,6 @@
 #include "cli/text_table.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace lathe {
 namespace {
@@ -26,7 +25,7 @@ std::string Shorten(const std::string& text, size_t width) {
   return result + "...";
 }
 
-TextTable::TextTable(std::vector<std::string> headings, bool has_rule) : headings_(std::move(headings)), has_rule_(has_rule) {
+TextTable::TextTable(std::vector<std::string> headings) : headings_(std::move(headings)) {
   for (std::string& heading : headings_) {
     is_right_.push_back(heading.starts_with('>'));
     if (is_right_.back()) heading.erase(0, 1);
@@ -54,7 +53,6 @@ std::string TextTable::Render() const {
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   };
   add(headings_);
-  if (has_rule_) text += std::string(std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1)), '-') + "\n";
   for (const auto& row : rows_) add(row);
   return text;
 }

@@ -8,8 +8,8 @@ namespace lathe {
 
 class TextTable {
  public:
-  // A heading that begins with '>' makes its column flush right. With a rule, a line stands under the headings.
-  explicit TextTable(std::vector<std::string> headings, bool has_rule = false);
+  // A heading that begins with '>' makes its column flush right.
+  explicit TextTable(std::vector<std::string> headings);
   void Add(std::vector<std::string> cells);  // As many as headings.
   // One line per row, columns two blanks apart, no blanks at the ends of lines.
   std::string Render() const;
@@ -18,7 +18,6 @@ class TextTable {
  private:
   std::vector<std::string> headings_;
   std::vector<bool> is_right_;
-  bool has_rule_;
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace lathe {
 
@@ -17,6 +18,13 @@ std::string FormatNs(double ns) {
   if (ns < 1e6) return format(ns / 1e3, "us");
   if (ns < 1e9) return format(ns / 1e6, "ms");
   return format(ns / 1e9, "s");
+}
+
+std::string FormatSeconds(double s) {
+  const auto seconds = static_cast<int64_t>(std::llround(s));
+  if (seconds < 60) return fmt::format("{} s", seconds);
+  if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
 }
 
 std::string FormatUtc(int64_t unix_ns) { return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(unix_ns / 1'000'000'000)); }

@@ -12,7 +12,8 @@
 #include "cli/peak_of_machine.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
+#include "cli/time_text.h"
 #include "cli/tune_job.h"
 #include "cli/tune_report.h"
 #include "cli/tune_workloads.h"
@@ -38,33 +39,23 @@ struct TuneOptions {
   bool is_fresh = false, is_json = false, lists_tasks = false;
 };
 
-// "90", "90s", "10m", "2h".
-StatusOr<Duration> ParseTime(const std::string& text) {
+// Zero: not limited.
+StatusOr<Duration> ReadTimeLimit(const std::string& text) {
   if (text.empty()) return Duration(0);
-  size_t end = 0;
-  double amount = 0;
-  try {
-    amount = std::stod(text, &end);
-  } catch (const std::exception&) {
-    end = 0;
-  }
-  const std::string unit = text.substr(end);
-  const double seconds = unit.empty() || unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0;
-  if (end == 0 || seconds == 0 || !(amount > 0) || amount > 1e6) {
-    return InvalidArgument(fmt::format("--time \"{}\": a number and a unit required, like 90s, 10m or 2h", text));
-  }
-  return Duration(static_cast<int64_t>(amount * seconds * 1e9));
+  ASSIGN_OR_RETURN(const Duration limit, ParseDuration(text));
+  if (limit == Duration(0)) return InvalidArgument(fmt::format("--time \"{}\": more than nothing required, e.g. 10m", text));
+  return limit;
 }
 
 void ListTasks(const std::vector<Function>& functions, const Target& target, bool is_json) {
   nlohmann::json json = nlohmann::json::array();
-  std::vector<std::vector<std::string>> rows;
+  TextTable table({"TASK", ">WORKLOAD", ">CALLS", ">MFLOP"});
   for (const Function& function : functions) {
     const WorkloadFacts facts = FactsOf(function.func);
     json.push_back({{"name", function.func.name}, {"workload", function.workload.ToHex()}, {"target", target.ToString()}, {"flops", facts.flops}, {"weight", function.weight}});
-    rows.push_back({function.func.name, function.workload.ToHex().substr(0, 12), std::to_string(function.weight), fmt::format("{:.4g}", facts.flops / 1e6)});
+    table.Add({function.func.name, function.workload.ToHex().substr(0, 12), std::to_string(function.weight), fmt::format("{:.4g}", facts.flops / 1e6)});
   }
-  const std::string text = is_json ? json.dump(2) + "\n" : RenderTable({"task", "workload", "calls", "MFLOP"}, rows);
+  const std::string text = is_json ? json.dump(2) + "\n" : table.Render();
   std::fputs(text.c_str(), stdout);
 }
 
@@ -168,7 +159,7 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
 }
 
 StatusOr<int> Run(const TuneOptions& options) {
-  ASSIGN_OR_RETURN(const Duration time_limit, ParseTime(options.time));
+  ASSIGN_OR_RETURN(const Duration time_limit, ReadTimeLimit(options.time));
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   HostFacts host = DetectHost();
   host.num_cores = static_cast<int>(cpus.size());

@@ -9,7 +9,7 @@
 #include "cli/interrupts.h"
 #include "cli/place.h"
 #include "cli/remote_job.h"
-#include "cli/table.h"
+#include "cli/time_text.h"
 #include "support/digest.h"
 #include "support/status_macros.h"
 #include "tuner/database/owner_lock.h"

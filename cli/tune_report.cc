@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/table.h"
+#include "cli/text_table.h"
+#include "cli/time_text.h"
 
 namespace lathe {
 namespace {
@@ -36,15 +37,15 @@ std::optional<NetworkTimes> SumOfTasks(const JobReport& report) {
 }
 
 void PrintTuneTable(const JobReport& report, double peak) {
-  std::vector<std::vector<std::string>> rows;
+  TextTable table({"TASK", ">UNTUNED", ">TUNED", ">SPEED-UP", ">GFLOP/S", ">OF PEAK", ">TRIALS"});
   for (const TaskReport& task : report.tasks) {
     const bool is_timed = task.best_ns > 0;
-    rows.push_back({task.name, FormatTime(task.untuned_ns), FormatTime(task.best_ns),
-                    is_timed && task.untuned_ns > 0 ? fmt::format("{:.2f} x", task.untuned_ns / task.best_ns) : "-",
-                    is_timed && task.flops > 0 ? fmt::format("{:.1f}", Gflops(task)) : "-",
-                    is_timed && task.flops > 0 && peak > 0 ? fmt::format("{:.0f} %", 100 * Gflops(task) / peak) : "-", std::to_string(task.trials)});
+    table.Add({task.name, FormatNs(task.untuned_ns), FormatNs(task.best_ns),
+               is_timed && task.untuned_ns > 0 ? fmt::format("{:.2f} x", task.untuned_ns / task.best_ns) : "-",
+               is_timed && task.flops > 0 ? fmt::format("{:.1f}", Gflops(task)) : "-",
+               is_timed && task.flops > 0 && peak > 0 ? fmt::format("{:.0f} %", 100 * Gflops(task) / peak) : "-", std::to_string(task.trials)});
   }
-  std::fputs(RenderTable({"task", "untuned", "tuned", "speed-up", "GFLOP/s", "of peak", "trials"}, rows).c_str(), stdout);
+  std::fputs(table.Render().c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -73,7 +74,7 @@ void SayHowTimeWentBy(const JobProgress& progress) {
   const auto percent = [&](Duration part) { return 100 * std::chrono::duration<double>(part).count() / total; };
   std::fprintf(stderr, "time: %.0f %% measuring, %.0f %% building, %.0f %% searching, %.0f %% idle; gap between two trials %s, artifact to record %s (medians)\n",
                percent(progress.shares.measuring), percent(progress.shares.building), percent(progress.shares.searching), percent(progress.shares.idle),
-               FormatTime(MedianNs(progress.latencies.idle_gap_ns)).c_str(), FormatTime(MedianNs(progress.latencies.built_to_commit_ns)).c_str());
+               FormatNs(MedianNs(progress.latencies.idle_gap_ns)).c_str(), FormatNs(MedianNs(progress.latencies.built_to_commit_ns)).c_str());
 }
 
 }  // namespace lathe

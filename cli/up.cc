@@ -22,16 +22,12 @@
 namespace lathe {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(50);
-
 struct UpOptions {
   std::string database, listen = "127.0.0.1:7431", device_listen = "127.0.0.1:7432";
   bool has_local_device = false, as_json = false;
   std::string device_key = "local", cpus;
   int slots = 0;
 };
-
-void Log(const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); }
 
 // The coordinator, alone or with a worker and a device in this process.
 class Farm {
@@ -60,7 +56,7 @@ class Farm {
   Status StartEmbedded(const UpOptions& options, const std::string& database) {
     ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
     ASSIGN_OR_RETURN(embedded_, EmbeddedFarm::Start({.database_path = database, .device_key = options.device_key, .cpus = cpus,
-                                                     .slots = options.slots, .log = Log}));
+                                                     .slots = options.slots, .log = LogLine}));
     return OkStatus();
   }
   Status StartAlone(const std::string& database) {
@@ -70,7 +66,7 @@ class Farm {
     CoordinatorOptions coordinator{.directory = files,
                                    .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
                                    .resumes_jobs = false,
-                                   .log = Log};
+                                   .log = LogLine};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
     return OkStatus();
   }
@@ -106,8 +102,8 @@ Status Serve(const UpOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server, FarmServer::Start(farm->coordinator(), {listen, owner}));
   RETURN_IF_ERROR(farm->ResumeJobs());
   SayReady({server->endpoints().front(), devices, database}, options.as_json);
-  while (NumInterrupts() == 0) std::this_thread::sleep_for(kLookEvery);
-  Log("stopping; jobs go on when this database is served again");
+  AwaitInterrupt();
+  LogLine("stopping; jobs go on when this database is served again");
   farm->coordinator().Drain();
   server.reset();
   return OkStatus();

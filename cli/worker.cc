@@ -21,7 +21,7 @@
 namespace lathe {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(50);
+constexpr auto kDrainLooksEvery = std::chrono::milliseconds(50);
 constexpr auto kDrainLimit = std::chrono::seconds(60);
 constexpr int kMaxWorkersPerHost = 64;
 
@@ -29,8 +29,6 @@ struct WorkerVerbOptions {
   std::string connect, name;
   int slots = 0;
 };
-
-void Log(const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); }
 
 std::string HostName() {
   char name[256] = {};
@@ -85,17 +83,17 @@ Status Work(const WorkerVerbOptions& options) {
   const std::unique_ptr<ServerConnection> connection = ConnectToServer(server);
   const int slots = options.slots > 0 ? options.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Worker worker({.name = identity.name, .slots = slots, .codegen_version = kCodegenVersion,
-                 .builders = MakeProcessBuilders({.program = builder, .scratch_directory = identity.folder}), .log = Log},
+                 .builders = MakeProcessBuilders({.program = builder, .scratch_directory = identity.folder}), .log = LogLine},
                 connection->workers());
-  Log(fmt::format("worker \"{}\", {} slots, server {}", identity.name, slots, server.ToString()));
-  while (NumInterrupts() == 0) std::this_thread::sleep_for(kLookEvery);
-  Log("finishing what is being built; interrupt again to give it up");
+  LogLine(fmt::format("worker \"{}\", {} slots, server {}", identity.name, slots, server.ToString()));
+  AwaitInterrupt();
+  LogLine("finishing what is being built; interrupt again to give it up");
   std::atomic<bool> is_drained = false;
   std::thread drain([&] {
     worker.Drain(kDrainLimit);
     is_drained = true;
   });
-  while (!is_drained && NumInterrupts() < 2) std::this_thread::sleep_for(kLookEvery);
+  while (!is_drained && NumInterrupts() < 2) std::this_thread::sleep_for(kDrainLooksEvery);
   if (!is_drained) _exit(kExitInterrupted);  // The builders die with this process; the server hands their tasks to others.
   drain.join();
   return OkStatus();

@@ -31,6 +31,7 @@ class ScheduleApi {
   virtual StatusOr<v1::QueryBestResponse> QueryBest(const v1::QueryBestRequest& request) = 0;
   virtual StatusOr<v1::ListBestResponse> ListBest(const v1::ListBestRequest& request) = 0;
   virtual StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) = 0;
+  virtual StatusOr<v1::ListWorkloadsResponse> ListWorkloads(const v1::ListWorkloadsRequest& request) = 0;
   virtual StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) = 0;
 };
 

@@ -125,6 +125,9 @@ class ScheduleClient : public ScheduleApi {
   StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) override {
     return caller_.Call("find workload", stub_, &Stub::FindWorkload, request);
   }
+  StatusOr<v1::ListWorkloadsResponse> ListWorkloads(const v1::ListWorkloadsRequest& request) override {
+    return caller_.Call("list workloads", stub_, &Stub::ListWorkloads, request);
+  }
   StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) override {
     return caller_.Call("import records", stub_, &Stub::ImportRecords, request);
   }

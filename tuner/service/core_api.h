@@ -24,6 +24,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   StatusOr<v1::QueryBestResponse> QueryBest(const v1::QueryBestRequest& request) override;
   StatusOr<v1::ListBestResponse> ListBest(const v1::ListBestRequest& request) override;
   StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) override;
+  StatusOr<v1::ListWorkloadsResponse> ListWorkloads(const v1::ListWorkloadsRequest& request) override;
   StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) override;
 
   StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override;

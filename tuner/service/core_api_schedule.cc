@@ -79,6 +79,25 @@ StatusOr<v1::FindWorkloadResponse> CoreApi::FindWorkload(const v1::FindWorkloadR
   return response;
 }
 
+StatusOr<v1::ListWorkloadsResponse> CoreApi::ListWorkloads(const v1::ListWorkloadsRequest& request) {
+  ASSIGN_OR_RETURN(const Page page, ReadPage(request.page_size(), ""));
+  std::optional<Digest> after;
+  if (!request.page_token().empty()) {
+    const StatusOr<Digest> last = Digest::FromHex(request.page_token());
+    if (!last.ok()) return InvalidArgument(fmt::format("page_token \"{}\": not one that this service gave; begin with an empty one", request.page_token()));
+    after = *last;
+  }
+  ASSIGN_OR_RETURN(const std::vector<Workload> workloads, core_.store().ListWorkloads(after, page.limit));
+  v1::ListWorkloadsResponse response;
+  for (const Workload& workload : workloads) {
+    v1::Workload& listed = *response.add_workloads();
+    listed.set_digest(std::string(workload.digest.raw()));
+    listed.set_name(workload.name);
+  }
+  if (static_cast<int>(workloads.size()) == page.limit) response.set_next_page_token(workloads.back().digest.ToHex());
+  return response;
+}
+
 StatusOr<v1::ImportRecordsResponse> CoreApi::ImportRecords(const v1::ImportRecordsRequest& request) {
   std::istringstream lines(request.lines());
   ASSIGN_OR_RETURN(const TransferCounts counts, lathe::ImportRecords(core_.store(), lines, clock_.UnixNanos()));

@@ -19,6 +19,11 @@ grpc::ServerUnaryReactor* ScheduleService::FindWorkload(grpc::CallbackServerCont
   return AnswerUnary(pool_, context, response, [this, request] { return api_.FindWorkload(*request); });
 }
 
+grpc::ServerUnaryReactor* ScheduleService::ListWorkloads(grpc::CallbackServerContext* context, const v1::ListWorkloadsRequest* request,
+                                                         v1::ListWorkloadsResponse* response) {
+  return AnswerUnary(pool_, context, response, [this, request] { return api_.ListWorkloads(*request); });
+}
+
 grpc::ServerUnaryReactor* ScheduleService::ImportRecords(grpc::CallbackServerContext* context, const v1::ImportRecordsRequest* request,
                                                          v1::ImportRecordsResponse* response) {
   return AnswerUnary(pool_, context, response, [this, request] { return api_.ImportRecords(*request); });

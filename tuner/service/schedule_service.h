@@ -17,6 +17,8 @@ class ScheduleService : public v1::ScheduleService::CallbackService {
                                      v1::ListBestResponse* response) override;
   grpc::ServerUnaryReactor* FindWorkload(grpc::CallbackServerContext* context, const v1::FindWorkloadRequest* request,
                                          v1::FindWorkloadResponse* response) override;
+  grpc::ServerUnaryReactor* ListWorkloads(grpc::CallbackServerContext* context, const v1::ListWorkloadsRequest* request,
+                                          v1::ListWorkloadsResponse* response) override;
   grpc::ServerUnaryReactor* ImportRecords(grpc::CallbackServerContext* context, const v1::ImportRecordsRequest* request,
                                           v1::ImportRecordsResponse* response) override;
 

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <stdlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "tuner/database/sqlite_store.h"
@@ -101,6 +102,16 @@ void BM_OpenReadOnlyAndQuery(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_OpenReadOnlyAndQuery)->Unit(benchmark::kMillisecond);
+
+// The whole command: of one workload, and of all 1,000.
+void BM_LatheBest(benchmark::State& state) {
+  std::string command = fmt::format(LATHE_BIN_DIR "/lathe best --db {} >/dev/null", FullDatabase());
+  if (state.range(0) == 1) command += " --workload " + KeyOf(5).workload.ToHex();
+  for (auto _ : state) {
+    if (std::system(command.c_str()) != 0) return state.SkipWithError("lathe best failed; build the target lathe");
+  }
+}
+BENCHMARK(BM_LatheBest)->ArgName("workloads")->Arg(1)->Arg(kWorkloads)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 struct Job {
   explicit Job(Store& store) : store(store) {

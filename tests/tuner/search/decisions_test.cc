@@ -17,8 +17,10 @@ class DecisionsTest : public testing::Test {
   const TuneTask task_ = MakeTestTask(kConvBiasAddRelu);
   ScheduleTrace Sample(uint64_t seed, size_t sketch = 0) const {
     const auto search = MakeRandomSearch(task_, seed);
-    for (const MeasureCandidate& candidate : search->Propose(64)) {
-      if (IsSameSketch(candidate.trace, task_.sketches[sketch].trace)) return candidate.trace;
+    for (int batch = 0; batch < 16; ++batch) {
+      for (const MeasureCandidate& candidate : search->Propose(4)) {
+        if (IsSameSketch(candidate.trace, task_.sketches[sketch].trace)) return candidate.trace;
+      }
     }
     CHECK(false) << "no candidate of sketch " << sketch;
     return {};

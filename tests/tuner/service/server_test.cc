@@ -146,6 +146,30 @@ TEST_F(ServerTest, FindsAWorkloadByThePrefixOfItsHash) {
   EXPECT_EQ(connection->schedules().FindWorkload(request).code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(ServerTest, ListsWorkloadsInPages) {
+  std::vector<std::string> stored, listed;
+  for (int i = 0; i < 3; ++i) {
+    const Workload workload = MakeWorkload(i);
+    stored.push_back(std::string(workload.digest.raw()));
+    ASSERT_TRUE(store->PutWorkload(workload, kNow).ok());
+  }
+  std::sort(stored.begin(), stored.end());
+  v1::ListWorkloadsRequest request;
+  request.set_page_size(2);
+  do {
+    const auto page = connection->schedules().ListWorkloads(request);
+    ASSERT_TRUE(page.ok()) << page.status().ToString();
+    for (const v1::Workload& workload : page->workloads()) {
+      listed.push_back(workload.digest());
+      EXPECT_EQ(workload.text(), "");
+    }
+    request.set_page_token(page->next_page_token());
+  } while (!request.page_token().empty());
+  EXPECT_EQ(listed, stored);
+  request.set_page_token("2");
+  EXPECT_THAT(connection->schedules().ListWorkloads(request).status().message(), testing::HasSubstr("page_token \"2\": not one that this service gave"));
+}
+
 TEST_F(ServerTest, ImportsRecordsOnce) {
   const auto other = SqliteStore::OpenInMemory(kNow);
   Scene scene(**other);
