@@ -76,8 +76,11 @@ StatusOr<int> Run(const BestOptions& options) {
     const std::string hash = HexOf(item.digest);
     if (best.records().empty()) missing.push_back(fmt::format("MISS {} {}: no record; tune it", item.name, hash.substr(0, 12)));
     for (const v1::Record& record : best.records()) {
-      json.push_back({{"name", item.name}, {"workload", hash}});
-      json.back().update(ToJson(record));
+      if (options.is_json) {
+        json.push_back({{"name", item.name}, {"workload", hash}});
+        json.back().update(ToJson(record));
+        continue;
+      }
       table.Add({item.name, hash.substr(0, 12), FormatNs(record.timings().median_ns()), record.status(), record.key().device_key(), record.key().target()});
     }
   }
