@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/database_path.h"
+#include "cli/message_json.h"
 #include "cli/network.h"
 #include "cli/report_error.h"
 #include "cli/text_table.h"
@@ -25,7 +26,7 @@ struct CompileOptions {
 };
 
 void Print(const CompiledNetwork& network, const CompileOptions& options) {
-  nlohmann::json json = {{"output", network.artifact.path}, {"size_bytes", network.artifact.size_bytes}, {"digest", network.artifact.digest.ToHex()}, {"kernels", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {{"output", network.artifact.path}, {"size_bytes", network.artifact.size_bytes}, {"digest", network.artifact.digest.ToHex()}, {"kernels", nlohmann::ordered_json::array()}};
   TextTable table({"KERNEL", ">WORKLOAD", ">CALLS", ">SCHEDULE", ">KNOWN TIME"});
   int known = 0;
   for (const NetworkKernel& kernel : network.kernels) {
@@ -35,8 +36,8 @@ void Print(const CompiledNetwork& network, const CompileOptions& options) {
     if (!kernel.refused.empty()) json["kernels"].back()["refused"] = kernel.refused;
     table.Add({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source, FormatNs(kernel.best_ns)});
   }
-  const std::string text = options.is_json ? json.dump(2) + "\n" : table.Render();
-  std::fputs(text.c_str(), stdout);
+  if (options.is_json) PrintJson(json);
+  else std::fputs(table.Render().c_str(), stdout);
   for (const NetworkKernel& kernel : network.kernels) {
     if (kernel.refused.empty()) continue;
     std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n", kernel.name.c_str(), kernel.refused.c_str());

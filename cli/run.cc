@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/compare_outputs.h"
+#include "cli/message_json.h"
 #include "cli/report_error.h"
 #include "cli/run_network.h"
 #include "cli/time_text.h"
@@ -84,10 +85,10 @@ StatusOr<int> Run(const RunOptions& options) {
   std::nth_element(times_ns.begin(), times_ns.begin() + times_ns.size() / 2, times_ns.end());
   const double median = times_ns[times_ns.size() / 2];
   RETURN_IF_ERROR(Compare(*executor, outputs, set, options));
-  nlohmann::json json = {{"median_ms", median / 1e6}, {"repeat", options.repeat}, {"threads", options.threads}, {"checked_outputs", set.outputs.size()}, {"outputs", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {{"median_ms", median / 1e6}, {"repeat", options.repeat}, {"threads", options.threads}, {"checked_outputs", set.outputs.size()}, {"outputs", nlohmann::ordered_json::array()}};
   for (size_t i = 0; i < outputs.size(); ++i) json["outputs"].push_back({{"name", executor->outputs()[i].name}, {"shape", outputs[i].shape()}});
   if (options.is_json) {
-    std::fputs((json.dump(2) + "\n").c_str(), stdout);
+    PrintJson(json);
   } else {
     std::printf("%s: %s per inference (median of %d, %d %s)%s\n", options.file.c_str(), FormatNs(median).c_str(), options.repeat, options.threads,
                 options.threads == 1 ? "thread" : "threads", set.outputs.empty() ? "" : fmt::format("; {} outputs as expected", set.outputs.size()).c_str());

@@ -8,6 +8,7 @@
 
 #include "cli/database_path.h"
 #include "cli/interrupts.h"
+#include "cli/message_json.h"
 #include "cli/network.h"
 #include "cli/peak_of_machine.h"
 #include "cli/place.h"
@@ -48,15 +49,15 @@ StatusOr<Duration> ReadTimeLimit(const std::string& text) {
 }
 
 void ListTasks(const std::vector<Function>& functions, const Target& target, bool is_json) {
-  nlohmann::json json = nlohmann::json::array();
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
   TextTable table({"TASK", ">WORKLOAD", ">CALLS", ">MFLOP"});
   for (const Function& function : functions) {
     const WorkloadFacts facts = FactsOf(function.func);
     json.push_back({{"name", function.func.name}, {"workload", function.workload.ToHex()}, {"target", target.ToString()}, {"flops", facts.flops}, {"weight", function.weight}});
     table.Add({function.func.name, function.workload.ToHex().substr(0, 12), std::to_string(function.weight), fmt::format("{:.4g}", facts.flops / 1e6)});
   }
-  const std::string text = is_json ? json.dump(2) + "\n" : table.Render();
-  std::fputs(text.c_str(), stdout);
+  if (is_json) PrintJson(json);
+  else std::fputs(table.Render().c_str(), stdout);
 }
 
 JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target, Duration time_limit) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/message_json.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
 
@@ -14,11 +15,11 @@ namespace {
 
 double Gflops(const TaskReport& task) { return task.best_ns > 0 ? task.flops / task.best_ns : 0; }
 
-nlohmann::json TaskJson(const TaskReport& task) {
-  nlohmann::json row = {{"name", task.name},     {"workload", task.key.workload.ToHex()}, {"target", task.key.target},
-                        {"weight", task.weight}, {"trials", task.trials},                 {"status", JobStateName(task.state)},
-                        {"gflops", Gflops(task)}, {"failures", task.failures},            {"best_ms", nullptr},
-                        {"untuned_ms", nullptr}};
+nlohmann::ordered_json TaskJson(const TaskReport& task) {
+  nlohmann::ordered_json row = {{"name", task.name},       {"workload", task.key.workload.ToHex()}, {"target", task.key.target},
+                                {"weight", task.weight},   {"trials", task.trials},                 {"status", JobStateName(task.state)},
+                                {"gflops", Gflops(task)},  {"failures", task.failures},             {"best_ms", nullptr},
+                                {"untuned_ms", nullptr}};
   if (task.best_ns > 0) row["best_ms"] = task.best_ns / 1e6;
   if (task.untuned_ns > 0) row["untuned_ms"] = task.untuned_ns / 1e6;
   return row;
@@ -50,14 +51,14 @@ void PrintTuneTable(const JobReport& report, double peak) {
 }
 
 void PrintTuneJson(const JobReport& report, int64_t measured, double peak, const std::string& database, const std::optional<NetworkTimes>& network) {
-  nlohmann::json json = {{"job", report.job.id},
-                         {"state", JobStateName(report.job.state)},
-                         {"detail", report.job.detail},
-                         {"database", database},
-                         {"trials_measured", measured},
-                         {"peak_gflops", peak},
-                         {"network", nullptr},
-                         {"tasks", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {{"job", report.job.id},
+                                 {"state", JobStateName(report.job.state)},
+                                 {"detail", report.job.detail},
+                                 {"database", database},
+                                 {"trials_measured", measured},
+                                 {"peak_gflops", peak},
+                                 {"network", nullptr},
+                                 {"tasks", nlohmann::ordered_json::array()}};
   if (network) json["network"] = {{"untuned_ms", network->untuned_ms}, {"tuned_ms", network->tuned_ms}, {"sum_of_tasks", network->is_sum}};
   int64_t known = 0;
   for (const TaskReport& task : report.tasks) {
@@ -65,7 +66,7 @@ void PrintTuneJson(const JobReport& report, int64_t measured, double peak, const
     json["tasks"].push_back(TaskJson(task));
   }
   json["trials_reused"] = std::max<int64_t>(0, known - measured);
-  std::fputs((json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n").c_str(), stdout);
+  PrintJson(json);
 }
 
 void SayHowTimeWentBy(const JobProgress& progress) {
