@@ -144,7 +144,7 @@ class Lexer {
     at_ += quote.size();
     while (text_.substr(at_, quote.size()) != quote) {
       if (at_ >= text_.size() || (!is_triple && text_[at_] == '\n')) return Error(begin, fmt::format("expected {} at the end of the string", quote));
-      at_ += text_[at_] == '\\' ? 2 : 1;
+      at_ = std::min(at_ + (text_[at_] == '\\' ? 2 : 1), text_.size());
     }
     at_ += quote.size();
     Add(TokenKind::kString, begin, at_ - begin);

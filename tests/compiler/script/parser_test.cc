@@ -256,6 +256,10 @@ TEST(ParserErrors, SayThatIndentationDoesNotFit) {
 }
 
 // Texts that nest without end; each is one clean error.
+TEST(ParserErrors, SayThatATextEndsWithinAnEscape) {
+  EXPECT_THAT(ParseModule("'a\\", "end.py").status().message(), HasSubstr("end.py:1:1: expected ' at the end of the string"));
+}
+
 TEST(ParserErrors, LimitNesting) {
   const auto repeat = [](std::string_view part, int n) {
     std::string text;
