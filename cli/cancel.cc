@@ -1,6 +1,7 @@
 // lathe cancel: ends a job. What has been measured stays.
 #include <CLI/CLI.hpp>
 
+#include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/message_json.h"
 #include "cli/session.h"
@@ -35,7 +36,7 @@ int Run(const CancelOptions& options) {
 void AddCancel(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<CancelOptions>();
   CLI::App* verb = app.add_subcommand("cancel", "End a job; its records stay");
-  verb->add_option("JOB", options->job_id, "the job")->required()->check(CLI::PositiveNumber);
+  verb->add_option("JOB", options->job_id, "the job")->required()->check(WholeNumber(1));
   verb->add_option("--reason", options->reason, "kept with the job");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });

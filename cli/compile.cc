@@ -12,6 +12,7 @@
 #include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
 
@@ -48,6 +49,9 @@ void Print(const CompiledNetwork& network, const CompileOptions& options) {
 
 StatusOr<int> Run(const CompileOptions& options) {
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
+  ASSIGN_OR_RETURN(const std::string output, OutputFile(AbsolutePath(options.output)));
+  std::error_code error;
+  if (std::filesystem::equivalent(output, options.file, error)) return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
   ASSIGN_OR_RETURN(const relax::IRModule module, LoadNetwork(options.file, options.input_shapes, target, options.opt_level));
   std::unique_ptr<SqliteStore> store;
   const std::string database = DatabasePath(options.database);
@@ -56,7 +60,7 @@ StatusOr<int> Run(const CompileOptions& options) {
   } else if (!options.database.empty()) {
     return NotFound(fmt::format("open {}: no such file; tune something first or check the path", database));
   }
-  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildNetwork(module, target, LookupIn(store.get(), target), AbsolutePath(options.output)));
+  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildNetwork(module, target, LookupIn(store.get(), target), output));
   Print(network, options);
   return kExitOk;
 }

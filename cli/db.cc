@@ -12,6 +12,7 @@
 #include "cli/place.h"
 #include "cli/verbs.h"
 #include "support/clock.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/database/records_json.h"
 #include "tuner/database/sqlite_store.h"
@@ -28,7 +29,8 @@ Status FileError(const std::string& what, const std::string& path) {
 }
 
 // The file appears under its name only when it is whole.
-StatusOr<TransferCounts> ExportToFile(Store& store, const std::string& path) {
+StatusOr<TransferCounts> ExportToFile(Store& store, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::string path, OutputFile(name));
   const std::string part = path + ".part";
   std::ofstream out(part, std::ios::binary);
   if (!out) return FileError("write", path);

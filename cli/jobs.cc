@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
@@ -76,7 +77,7 @@ int Run(const JobsOptions& options) {
 void AddJobs(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<JobsOptions>();
   CLI::App* verb = app.add_subcommand("jobs", "List jobs, or show one with its tasks");
-  verb->add_option("JOB", options->job_id, "only this job")->check(CLI::PositiveNumber);
+  verb->add_option("JOB", options->job_id, "only this job")->check(WholeNumber(1));
   verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
 
+#include "cli/report_error.h"
 #include "cli/verbs.h"
 #include "compiler/codegen/llvm/compile_module.h"
 #include "runtime/measure_policy.h"
@@ -25,10 +28,20 @@ int RunLathe(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool is_help = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    const bool is_unknown_verb = app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-' && !is_help;
+    if (is_unknown_verb) {
+      LogLine(fmt::format("no verb \"{}\"; `lathe --help` lists them", argv[1]));
+      return kExitUsage;
+    }
     app.exit(error, std::cout, std::cerr);
     return is_help ? kExitOk : kExitUsage;
+  } catch (const std::exception& error) {  // Of the standard library: no memory, no more threads.
+    return ReportError(ResourceExhausted(fmt::format("{}: {}", argc > 1 ? argv[1] : "lathe", error.what())));
   }
-  return exit_code;
+  std::cout.flush();
+  const bool is_written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (is_written || exit_code != kExitOk) return exit_code;
+  return ReportError(ResourceExhausted("the results cannot be written to standard output; free some space, or mend the pipe"));
 }
 
 }  // namespace lathe

@@ -14,6 +14,7 @@
 #include "support/status_macros.h"
 #include "tuner/database/store.h"
 #include "tuner/measure/child_program.h"
+#include "tuner/measure/workload_facts.h"
 
 namespace lathe {
 namespace {
@@ -67,6 +68,7 @@ ScheduleLookup LookupIn(Store* store, const Target& target) {
     }
     if (best == nullptr) return std::optional<KnownSchedule>();
     ASSIGN_OR_RETURN(const Workload workload, store->GetWorkload(digest));
+    RETURN_IF_ERROR(ParseWorkload(workload.digest, workload.name, workload.text).status());
     return std::optional<KnownSchedule>(KnownSchedule{workload.text, best->trace_json, !IsCurrent(best->key.codegen_version), best->timings->median_ns});
   };
 }

@@ -9,6 +9,7 @@
 
 #include "cli/compare_outputs.h"
 #include "cli/message_json.h"
+#include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/run_network.h"
 #include "cli/time_text.h"
@@ -105,8 +106,8 @@ void AddRun(CLI::App& app, int& exit_code) {
   verb->add_option("--data", options->data, "Folder with input_*.pb and output_*.pb, as in ONNX test cases; default: random inputs");
   verb->add_option("--rtol", options->tolerance.rtol, "Allowed difference relative to the expected value")->capture_default_str();
   verb->add_option("--atol", options->tolerance.atol, "Allowed absolute difference")->capture_default_str();
-  verb->add_option("--repeat", options->repeat, "Inferences to time")->check(CLI::PositiveNumber)->capture_default_str();
-  verb->add_option("--threads", options->threads, "Threads to use")->check(CLI::PositiveNumber)->capture_default_str();
+  verb->add_option("--repeat", options->repeat, "Inferences to time")->check(WholeNumber(1, kMostRepeats))->capture_default_str();
+  verb->add_option("--threads", options->threads, "Threads to use")->check(WholeNumber(1, std::numeric_limits<int>::max()))->capture_default_str();
   verb->add_flag("--json", options->is_json, "Print the result as JSON");
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);

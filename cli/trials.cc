@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/failure_groups.h"
 #include "cli/message_json.h"
@@ -98,7 +99,7 @@ int Run(const TrialsOptions& options) {
 void AddTrials(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TrialsOptions>();
   CLI::App* verb = app.add_subcommand("trials", "List what a job tried, or why some of it failed");
-  verb->add_option("JOB", options->job_id, "the job")->required()->check(CLI::PositiveNumber);
+  verb->add_option("JOB", options->job_id, "the job")->required()->check(WholeNumber(1));
   verb->add_flag("--failed", options->only_failed, "only failures, grouped by reason, with the compiler's or runner's words");
   verb->add_flag("--traces", options->with_traces, "with the schedule traces (in --json)");
   verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");

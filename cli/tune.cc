@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "cli/interrupts.h"
 #include "cli/message_json.h"
 #include "cli/network.h"
+#include "cli/number_check.h"
 #include "cli/peak_of_machine.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
@@ -124,6 +126,10 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
                  std::string(JobStateName(job.report.job.state)).c_str(), job.report.job.detail.c_str());
     return kExitFailed;
   }
+  const auto untimed = std::count_if(job.report.tasks.begin(), job.report.tasks.end(), [](const TaskReport& task) { return task.best_ns <= 0; });
+  if (untimed > 0) {
+    std::fprintf(stderr, "%lld of %zu kernels have no time yet; a larger --trials or --time goes on with them\n", static_cast<long long>(untimed), job.report.tasks.size());
+  }
   const std::string next = !options.place.server.empty() ? fmt::format("lathe trials {}{}", job.report.job.id, where)
                            : is_network ? fmt::format("lathe compile {} -o network.so{}", options.file.path, where)
                                         : fmt::format("lathe best {}{}", options.file.path, where);
@@ -197,13 +203,13 @@ void AddTune(CLI::App& app, int& exit_code) {
   verb->add_option("FILE", options->file.path, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")->required();
   verb->add_option("--target", options->target, "TVM target string or tag; auto asks this machine")->capture_default_str();
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
-  verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")->check(CLI::PositiveNumber);
-  verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")->check(CLI::PositiveNumber);
+  verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")->check(WholeNumber(1, kMostTrialsAsked));
+  verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")->check(WholeNumber(1, kMostTrialsAsked));
   verb->add_option("--time", options->time, "Stop searching after this time: 90s, 10m, 2h");
   verb->add_option("--tasks", options->file.tasks, "Only functions whose name fits this pattern")->capture_default_str();
   verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--cpus", options->cpus, "CPUs to measure on here: 0-3,6 (default: all)");
-  verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")->check(CLI::PositiveNumber);
+  verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")->check(WholeNumber(1, kMostThreads));
   AddPlaceFlags(*verb, options->place);
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");

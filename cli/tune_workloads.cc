@@ -4,25 +4,16 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "cli/network.h"
 #include "compiler/relax/extract_tasks.h"
 #include "compiler/script/canonical.h"
 #include "compiler/script/parser.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
-
-StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.good() && !file.eof()) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
-  return text;
-}
 
 StatusOr<Workloads> ReadNetwork(const TuneFile& file, const Target& target) {
   Workloads workloads;
@@ -37,7 +28,7 @@ StatusOr<Workloads> ReadNetwork(const TuneFile& file, const Target& target) {
 }
 
 StatusOr<Workloads> ReadScript(const TuneFile& file) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(file.path));
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(file.path));
   ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, file.path));
   Workloads workloads;
   for (const PrimFunc& func : module.prim_funcs) {

@@ -8,6 +8,7 @@
 #include "cli/database_path.h"
 #include "cli/interrupts.h"
 #include "cli/message_json.h"
+#include "cli/number_check.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
 #include "cli/verbs.h"
@@ -120,7 +121,7 @@ void AddUp(CLI::App& app, int& exit_code) {
   CLI::Option* local = verb->add_flag("--local-device", options->has_local_device, "with a worker and a device of this machine");
   verb->add_option("--device", options->device_key, "the local device's key")->capture_default_str()->needs(local);
   verb->add_option("--cpus", options->cpus, "the local device's CPUs, e.g. 0-3,6; default: all")->needs(local);
-  verb->add_option("--slots", options->slots, "builds at once of the local worker; default: one per CPU")->check(CLI::PositiveNumber)->needs(local);
+  verb->add_option("--slots", options->slots, "builds at once of the local worker; default: one per CPU")->check(WholeNumber(1, kMostThreads))->needs(local);
   verb->add_flag("--json", options->as_json, "one line on stdout once everything is up: the real addresses (docs/formats/cli_json.md)");
   verb->callback([options, &exit_code] {
     const Status status = Serve(*options);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
@@ -83,8 +84,8 @@ int Run(const WatchOptions& options) {
 void AddWatch(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<WatchOptions>();
   CLI::App* verb = app.add_subcommand("watch", "Follow a job to its end; exit code 0 if it is DONE, else 1");
-  verb->add_option("JOB", options->job_id, "the job")->required()->check(CLI::PositiveNumber);
-  verb->add_option("--after", options->cursor, "only what happened after this cursor")->check(CLI::NonNegativeNumber);
+  verb->add_option("JOB", options->job_id, "the job")->required()->check(WholeNumber(1));
+  verb->add_option("--after", options->cursor, "only what happened after this cursor")->check(WholeNumber(0));
   verb->add_flag("--json", options->as_json, "one document per line, as things happen (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });

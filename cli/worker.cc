@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/interrupts.h"
+#include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/verbs.h"
 #include "compiler/codegen/llvm/compile_module.h"
@@ -105,7 +106,7 @@ void AddWorker(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<WorkerVerbOptions>();
   CLI::App* verb = app.add_subcommand("worker", "Build candidates for a server");
   verb->add_option("--connect", options->connect, "the server: HOST:PORT (loopback) or unix:PATH")->required();
-  verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")->check(CLI::PositiveNumber);
+  verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")->check(WholeNumber(1, kMostThreads));
   verb->add_option("--name", options->name, "this worker's own name; default: host name and a number");
   verb->callback([options, &exit_code] {
     const Status status = Work(*options);

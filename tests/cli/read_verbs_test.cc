@@ -19,7 +19,7 @@ TEST_F(ReadVerbsTest, JobsListsAllJobs) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out,
             "JOB  STATE   CREATED (UTC)        NAME  DETAIL\n"
-            "  1  QUEUED  2023-11-14 22:13:20  net\n");
+            "  1  QUEUED  2023-11-14 22:13:20  net   waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on\n");
   const json document = json::parse(Verb({"jobs", "--json"}).out);
   EXPECT_EQ(document["jobs"][0]["name"], "net");
   EXPECT_EQ(document["jobs"][0]["state"], "QUEUED");
@@ -30,7 +30,7 @@ TEST_F(ReadVerbsTest, JobsShowsOneJobWithItsTasks) {
   Fill();
   const VerbRun run = Verb({"jobs", "1"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(run.out, "job 1  net  QUEUED\n"
+  EXPECT_EQ(run.out, "job 1  net  QUEUED: waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on\n"
                      "TASK  STATE   CALLS  TRIALS  OPEN  FAILED     BEST  WORKLOAD\n"
                      "conv  QUEUED      2    5/64     0       3  23.1 us  " + MakeWorkload().digest.ToHex().substr(0, 12) + "\n");
   const json job = json::parse(Verb({"jobs", "1", "--json"}).out);
@@ -145,6 +145,10 @@ INSTANTIATE_TEST_SUITE_P(Verbs, BadUseTest,
                                          BadUse{"UnknownHash", {"show", "0123456789"}, 3, "workload 0123456789: none with that hash"},
                                          BadUse{"NoSuchFile", {"show", "nothing.py"}, 3, "read nothing.py: no such file"},
                                          BadUse{"NegativeJob", {"jobs", "-3"}, 2, "-3"}, BadUse{"UnknownFlag", {"jobs", "--bogus"}, 2, "--bogus"},
+                                         BadUse{"ZerothJob", {"jobs", "0"}, 2, "\"0\": a whole number of 1 or more required"},
+                                         BadUse{"TooManySlots", {"tune", "x.py", "--slots", "100000"}, 2, "a whole number from 1 to 1024 required"},
+                                         BadUse{"AFolder", {"show", "/"}, 2, "read /: it is a folder; name a file"},
+                                         BadUse{"UnknownVerb", {"frobnicate"}, 2, "no verb \"frobnicate\"; `lathe --help` lists them"},
                                          BadUse{"MissingJob", {"trials"}, 2, "JOB is required"}),
                          [](const auto& info) { return info.param.name; });
 

@@ -90,7 +90,8 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::stri
   const Status status = store->RunRead(check);
   if (status.ok()) return store;
   // On a read-only medium SQLite cannot make the files beside a WAL database. Nobody can write there either.
-  if (status.code() != StatusCode::kFailedPrecondition || SizeOf(path + "-wal") > 0) return status;
+  const bool cannot_open = status.code() == StatusCode::kFailedPrecondition || status.code() == StatusCode::kNotFound;
+  if (!cannot_open || SizeOf(path + "-wal") > 0) return status;
   store->immutable_ = true;
   store->idle_readers_.clear();
   store->open_readers_ = 0;

@@ -17,15 +17,11 @@ constexpr size_t kReasonsShown = 3;
 
 std::string FirstWords(const std::string& text) { return text.substr(0, std::min<size_t>(text.find('\n'), 160)); }
 
-// Numbers differ from candidate to candidate where the reason is the same.
-std::string ReasonOf(const TrialRow& trial) {
-  std::string reason = fmt::format("{}: ", TrialStateName(trial.state));
-  bool in_number = false;
-  for (const char c : FirstWords(trial.error)) {
-    const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit || !in_number) reason += is_digit ? 'N' : c;
-    in_number = is_digit;
-  }
+std::string ReasonOf(const TrialRow& trial) { return fmt::format("{}: {}", TrialStateName(trial.state), FirstWords(trial.error)); }
+
+// Equal for reasons that differ in numbers only, as they do from candidate to candidate.
+std::string WithoutNumbers(std::string reason) {
+  std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
   return reason;
 }
 
@@ -191,7 +187,7 @@ void Coordinator::Impl::Advance(Job& job) {
     measuring += static_cast<int>(std::count_if(view.measuring.begin(), view.measuring.end(), [&](int64_t trial) { return job.open.contains(trial); }));
   }
   job.activity.Set(measuring, static_cast<int>(CountOpen(job, {TrialState::kBuilding})), job.is_searching ? 1 : 0, Now());
-  if (may_act && job.preparing == 0) FinishIfOver(job);
+  if (may_act && (job.preparing == 0 || job.has_timed_out)) FinishIfOver(job);
 }
 
 // Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
@@ -330,20 +326,28 @@ void Coordinator::Impl::FinishIfOver(Job& job) {
 }
 
 std::string Coordinator::Impl::Explain(Job& job) {
-  std::map<std::string, int> reasons;
+  struct Reason {
+    int count = 0;
+    std::string words;  // Of the first.
+  };
+  std::map<std::string, Reason> reasons;
+  const auto add = [&](const std::string& words) {
+    Reason& reason = reasons[WithoutNumbers(words)];
+    if (reason.count++ == 0) reason.words = words;
+  };
   for (const std::string& failure : job.failures) {
-    if (!failure.empty()) ++reasons[failure];
+    if (!failure.empty()) add(failure);
   }
   for (int64_t after = 0;;) {
     const auto trials = store_->ListTrials({.job_id = job.row.id}, {after, 1000});
     if (!trials.ok() || trials->empty()) break;
     for (const TrialRow& trial : *trials) {
-      if (SpendsBudget(trial.state) && !HasTimings(trial.state)) ++reasons[ReasonOf(trial)];
+      if (SpendsBudget(trial.state) && !HasTimings(trial.state)) add(ReasonOf(trial));
     }
     after = trials->back().id;
   }
   std::vector<std::pair<int, std::string>> ordered;
-  for (const auto& [reason, count] : reasons) ordered.emplace_back(-count, reason);
+  for (const auto& [key, reason] : reasons) ordered.emplace_back(-reason.count, reason.words);
   std::sort(ordered.begin(), ordered.end());
   std::string text = "no candidate could be timed";
   for (size_t i = 0; i < std::min(ordered.size(), kReasonsShown); ++i) text += fmt::format("; {} x {}", -ordered[i].first, ordered[i].second);
@@ -363,8 +367,11 @@ void Coordinator::Impl::Finish(Job& job) {
     const bool is_known = (*best)[i].lookup == Lookup::kHit;
     any |= is_known;
     if (IsTerminal(job.tasks[i].state)) continue;
-    Check(store_->SetTaskState(job.tasks[i].id, is_known ? JobState::kDone : JobState::kFailed, UnixNow()), "finish a task");
+    const bool was_tried = job.plan.tasks()[i].counted > 0 || !job.failures[i].empty();
+    const JobState state = is_known ? JobState::kDone : was_tried ? JobState::kFailed : JobState::kCancelled;
+    Check(store_->SetTaskState(job.tasks[i].id, state, UnixNow()), "finish a task");
   }
+  if (job.has_timed_out) Check(store_->CancelWaitingTrials(job.row.id, UnixNow()).status(), "finish a job");  // What the search found since.
   const std::string detail = any ? (job.has_timed_out ? "its time was up" : "") : Explain(job);
   if (!Check(store_->SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail, UnixNow()), "finish a job")) {
     job.retry_at = Now() + kRetryAfter;

@@ -65,8 +65,10 @@ void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double>
 }
 
 bool JobPlan::IsOver() const {
-  if (is_round_open_ || OpenTrials() > 0) return false;
-  if (is_stopped_ || RemainingInAll() <= 0) return true;
+  if (OpenTrials() > 0) return false;
+  if (is_stopped_) return true;
+  if (is_round_open_) return false;
+  if (RemainingInAll() <= 0) return true;
   return std::none_of(tasks_.begin(), tasks_.end(), [](const TaskStanding& task) { return task.remaining() > 0; });
 }
 

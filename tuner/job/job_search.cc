@@ -10,7 +10,6 @@
 #include <mutex>
 #include <thread>
 
-#include "compiler/script/parser.h"
 #include "support/status_macros.h"
 #include "tuner/measure/workload_facts.h"
 
@@ -42,7 +41,7 @@ StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task) {
 
 StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
   ASSIGN_OR_RETURN(const Workload workload, store.GetWorkload(key.workload));
-  ASSIGN_OR_RETURN(PrimFunc func, ParsePrimFunc(workload.text, workload.name));
+  ASSIGN_OR_RETURN(PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
   TuneTask task{key.workload, std::move(func), std::move(target), {}, 0};
   task.flops = FactsOf(task.func).flops;

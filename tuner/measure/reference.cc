@@ -17,6 +17,7 @@
 #include "compiler/target/target.h"
 #include "compiler/transform/widen_to_float64.h"
 #include "runtime/compare.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/measure/child_program.h"
 #include "tuner/measure/workload_facts.h"
@@ -111,12 +112,6 @@ StatusOr<std::vector<double>> Tolerances(const PrimFunc& func, std::string_view 
   return tolerances;
 }
 
-StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-}
-
 Status WriteFile(const std::string& path, std::string_view content) {
   const std::string aside = fmt::format("{}.{}.new", path, getpid());
   std::ofstream file(aside, std::ios::binary);
@@ -134,7 +129,7 @@ std::string CacheKey(const Digest& workload, uint64_t seed) {
 
 // nullopt unless the entry is whole and its blob is there.
 std::optional<Reference> ReadEntry(const std::string& path, ReferenceBlobs& blobs) {
-  const StatusOr<std::string> text = ReadFile(path);
+  const StatusOr<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return std::nullopt;
   const json entry = json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!entry.is_object() || !entry.contains("blob") || !entry["blob"].is_string()) return std::nullopt;
@@ -186,7 +181,7 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
     ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
                            std::to_string(options_.memory_limit_bytes), std::to_string(seconds)}, options_.time_limit, is_cancelled_);
   }
-  StatusOr<std::string> content = ran.ok() ? ReadFile(output_path) : StatusOr<std::string>(ran);
+  StatusOr<std::string> content = ran.ok() ? ReadWholeFile(output_path) : StatusOr<std::string>(ran);
   std::error_code ignored;
   fs::remove(module_path, ignored);
   fs::remove(output_path, ignored);

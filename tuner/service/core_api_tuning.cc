@@ -130,7 +130,7 @@ StatusOr<v1::Task> CoreApi::DescribeTask(const TaskRow& row) {
 v1::Job CoreApi::SummariseJob(const JobRow& row) {
   v1::Job job = ToMessage(row);
   if (IsTerminal(row.state)) return job;
-  if (const std::string trouble = core_.Trouble(); !trouble.empty()) job.set_detail("trouble: " + trouble);
+  if (const std::string hindrance = core_.Hindrance(); !hindrance.empty()) job.set_detail(hindrance);
   return job;
 }
 

@@ -43,6 +43,11 @@ StatusOr<std::string> ResolveTarget(const std::string& target, const std::string
     if (device.device_class != device_key) continue;
     ASSIGN_OR_RETURN(const HostFacts facts, FactsOf(device));
     ASSIGN_OR_RETURN(const Target parsed, Target::Parse(target, facts));
+    const std::string arch = facts.triple.substr(0, facts.triple.find('-'));
+    if (!parsed.triple().starts_with(arch)) {
+      return FailedPrecondition(fmt::format("target \"{}\" for device key \"{}\": it is for {}, device {} is {}; name a target of that processor",
+                                            target, device_key, parsed.triple(), device.name, arch));
+    }
     if (!resolved.empty() && parsed.ToString() != resolved) {
       return FailedPrecondition(fmt::format("target \"{}\" for device key \"{}\": \"{}\" on {}, \"{}\" on {}; name the target in full", target,
                                             device_key, resolved, by, parsed.ToString(), device.name));

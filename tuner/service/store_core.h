@@ -7,15 +7,17 @@ namespace lathe {
 
 class StoreCore : public TuningCore {
  public:
-  explicit StoreCore(Store& store) : store_(store) {}
+  // `hindrance`: why jobs do not get on, e.g. that nobody serves this database now; empty: unknown.
+  explicit StoreCore(Store& store, std::string hindrance = "") : store_(store), hindrance_(std::move(hindrance)) {}
   Store& store() override { return store_; }
   StatusOr<CreatedJob> SubmitJob(const JobRequest& request) override;  // kFailedPrecondition
   // kFailedPrecondition if the Store was opened read-only.
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override;
-  std::string Trouble() override { return ""; }
+  std::string Hindrance() override { return hindrance_; }
 
  private:
   Store& store_;
+  const std::string hindrance_;
 };
 
 }  // namespace lathe

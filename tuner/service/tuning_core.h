@@ -17,8 +17,8 @@ class TuningCore {
   // another job.
   virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) = 0;
-  // What keeps the farm from going on, e.g. a full disk; empty: nothing.
-  virtual std::string Trouble() = 0;
+  // What keeps jobs from getting on, "trouble: ..." or "waits: ..."; empty: nothing, or what their rows say.
+  virtual std::string Hindrance() = 0;
 };
 
 }  // namespace lathe

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "compiler/builder/builder_process.h"
+#include "support/file.h"
 
 namespace lathe {
 namespace {
@@ -90,14 +90,17 @@ class ProcessBuilder : public Builder {
   BuildOutcome Translate(const BuildResult& result) {
     if (const auto* error = std::get_if<BuildError>(&result.outcome)) {
       if (error->kind == BuildErrorKind::kBuildTimeout) return BuildFailed{BuildFailed::Kind::kTimeout, error->message};
-      if (error->code == StatusCode::kResourceExhausted && error->kind == BuildErrorKind::kBuildError) return BuildFailed{BuildFailed::Kind::kBroken, error->message};  // Our disk is full.
+      // Our disk is full, or our folder is gone.
+      const bool cannot_write = error->code == StatusCode::kResourceExhausted || error->message.find("choose another output path") != std::string::npos;
+      if (cannot_write && error->kind == BuildErrorKind::kBuildError) return BuildFailed{BuildFailed::Kind::kBroken, error->message};
       // Nothing that a compiler does ends in SIGKILL: somebody else ended it.
       const bool was_killed = error->kind == BuildErrorKind::kBuilderDied && error->message.starts_with("builder died with SIGKILL");
       return BuildFailed{was_killed ? BuildFailed::Kind::kBroken : BuildFailed::Kind::kCandidate, error->message};
     }
     const auto& artifact = std::get<BuildArtifact>(result.outcome);
-    std::ifstream file(artifact.path, std::ios::binary);
-    BuiltModule module{.bytes = std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()),
+    StatusOr<std::string> bytes = ReadWholeFile(artifact.path);
+    if (!bytes.ok()) return BuildFailed{BuildFailed::Kind::kBroken, bytes.status().message()};
+    BuiltModule module{.bytes = *std::move(bytes),
                        .warnings = artifact.warnings,
                        .replay = artifact.times.parse + artifact.times.schedule,
                        .lower = artifact.times.lower,

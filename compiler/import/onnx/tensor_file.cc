@@ -6,17 +6,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "compiler/import/onnx/tensor_proto.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 
 StatusOr<relax::TensorData> ReadTensorFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(path));
   onnx::TensorProto proto;
   if (!proto.ParseFromString(bytes)) return InvalidArgument(fmt::format("read {}: it holds no TensorProto; a tensor of an ONNX test case is expected", path));
   StatusOr<relax::TensorData> tensor = TensorFromProto(proto);

@@ -88,7 +88,7 @@ TEST(Coordinator, FailsAJobWhoseCandidatesAllFailAndGroupsTheReasons) {
   ASSERT_TRUE(farm.WaitFor(job));
   const JobRow row = *farm.store().GetJob(job);
   EXPECT_EQ(row.state, JobState::kFailed);
-  EXPECT_THAT(row.detail, HasSubstr("6 x BUILD_ERROR: register tile of N vectors does not fit N"));
+  EXPECT_THAT(row.detail, HasSubstr("6 x BUILD_ERROR: register tile of 17 vectors does not fit 16"));
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("BUILD_ERROR", 6)));
 }
 

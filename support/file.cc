@@ -1,0 +1,43 @@
+#include "support/file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace lathe {
+
+StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));
+  std::string bytes;
+  char piece[1 << 16];
+  ssize_t got = 0;
+  while ((got = read(fd, piece, sizeof(piece))) != 0) {
+    if (got > 0) bytes.append(piece, static_cast<size_t>(got));
+    else if (errno != EINTR) break;
+  }
+  const int error = got < 0 ? errno : 0;
+  close(fd);
+  if (error == EISDIR) return InvalidArgument(fmt::format("read {}: it is a folder; name a file", path));
+  if (error != 0) return Unavailable(fmt::format("read {}: {}", path, std::strerror(error)));
+  return bytes;
+}
+
+StatusOr<std::string> OutputFile(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return path;
+  if (!S_ISREG(info.st_mode)) {
+    const char* what = S_ISDIR(info.st_mode) ? "a folder" : S_ISFIFO(info.st_mode) ? "a pipe" : S_ISSOCK(info.st_mode) ? "a socket" : "a device";
+    return InvalidArgument(fmt::format("write {}: {} is there; name a file", path, what));
+  }
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+}  // namespace lathe
