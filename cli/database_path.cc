@@ -16,8 +16,11 @@ std::string FromEnvironment(const char* name) {
 }  // namespace
 
 std::string DatabasePath(const std::string& flag) {
-  if (!flag.empty()) return flag;
-  if (const std::string path = FromEnvironment("LATHE_DB"); !path.empty()) return path;
+  const std::string named = flag.empty() ? FromEnvironment("LATHE_DB") : flag;
+  if (!named.empty()) {  // What lies beside a database, lock and socket, lies beside the file and not beside a link to it.
+    std::error_code error;
+    return std::filesystem::is_symlink(named, error) ? std::filesystem::weakly_canonical(named, error).string() : named;
+  }
   const std::string data = FromEnvironment("XDG_DATA_HOME");
   return (data.empty() ? FromEnvironment("HOME") + "/.local/share" : data) + "/lathe/lathe.db";
 }

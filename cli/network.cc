@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "cli/run_network.h"
@@ -27,7 +29,13 @@ bool IsCurrent(const CodegenVersion& version) {
 
 }  // namespace
 
-bool IsOnnxFile(const std::string& path) { return path.ends_with(".onnx"); }
+bool IsOnnxFile(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (extension == ".onnx" || extension == ".py") return extension == ".onnx";
+  std::ifstream file(path, std::ios::binary);
+  return file.get() == 0x08;  // Field 1 of a ModelProto, its IR version; no TVMScript begins so.
+}
 
 StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std::vector<std::string>& texts) {
   std::map<std::string, std::vector<int64_t>> shapes;

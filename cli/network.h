@@ -14,6 +14,7 @@ namespace lathe {
 
 class Store;
 
+// By its name, else by how it begins.
 bool IsOnnxFile(const std::string& path);
 // "data=1,3,224,224" each.
 StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std::vector<std::string>& texts);

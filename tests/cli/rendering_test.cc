@@ -21,6 +21,12 @@ TEST(TextTable, AlignsColumnsByWhatATerminalShows) {
   EXPECT_EQ(table.Render(), "NAME       N\nJürgen     7\nx       1234\n");
 }
 
+TEST(TextTable, ShowsNoControlCharacters) {
+  TextTable table({"NAME"});
+  table.Add({"esc\x1b[31mred"});
+  EXPECT_EQ(table.Render(), "NAME\nesc?[31mred\n");
+}
+
 TEST(TextTable, CutsLongTextAtACodePoint) {
   EXPECT_EQ(Shorten("üüüüüüüü", 6), "üüü...");
   EXPECT_EQ(Shorten("one\ntwo", 20), "one");

@@ -82,7 +82,7 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   const RuntimeResult<std::vector<DType>> dtypes = ParseDTypes(dtype_names);
   if (!dtypes.ok()) return Fail(dtypes.error().message);
   if (dtypes->size() != kernel->meta->params.size()) return Fail("make inputs: as many dtypes as parameters required");
-  if (kernel->meta->num_symbols != 0) return Fail("make inputs: the kernel has symbolic extents; give them values");
+  if (kernel->meta->num_symbols != 0) return Fail("make inputs: the kernel has symbolic extents; write its shapes with numbers");
 
   std::deque<Buffer> buffers;
   std::vector<TensorView> views;
