@@ -24,8 +24,9 @@ void AppendLittleEndian(T value, std::string& out) {
 Status CheckHeader(uint64_t length, uint16_t type, uint32_t stream) {
   const uint64_t limit = IsBlob(type) ? kMaxBlobPayload : kMaxControlPayload;
   if (length > limit) {
-    return InvalidArgument(fmt::format("frame of type {}: length {} bytes, at most {} are accepted; connection closed", type,
-                                       length, limit));
+    const char* hint = IsKnownFrameType(type) ? "" : "; it may be another port than the one for devices";
+    return InvalidArgument(fmt::format("frame of type {}: length {} bytes, at most {} are accepted; connection closed{}", type,
+                                       length, limit, hint));
   }
   if (IsBlob(type) ? stream == 0 : (stream != 0 && IsKnownFrameType(type))) {
     return InvalidArgument(fmt::format("frame of type {}: stream {}, {} required; connection closed", type, stream,

@@ -41,12 +41,34 @@ bool IsWorthRetrying(StatusCode code) { return code == StatusCode::kResourceExha
 void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
   const v1::DeviceFacts& facts = hello.facts();
   DeviceRecord record{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()};
-  loop_.Post([this, record = std::move(record), current = hello.current()] {
+  std::set<std::string> spooled(hello.spooled_keys().begin(), hello.spooled_keys().end());
+  loop_.Post([this, record = std::move(record), current = hello.current(), spooled = std::move(spooled)] {
     devices_[record.name].told_epoch = -1;
     StepTracker(DeviceReported{record});
     CountDevices();
+    GiveUpWhatItDiedOf(record.name, current, spooled);
     TakeProgress(record.name, current);
   });
+}
+
+// Trials that ran and of which the device has neither a runner nor a result: its process ended meanwhile, maybe because of them. Without this
+// a module that restarts its board would be given to it for ever.
+void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current, const std::set<std::string>& spooled) {
+  const auto held = desk_.HeldBy(device);
+  if (!held) return;
+  for (const int64_t id : held->trials) {
+    const Job* job = JobOfTrial(id);
+    const auto spec = devices_[device].specs.find(id);
+    if (job == nullptr || spec == devices_[device].specs.end() || job->open.at(id).state != TrialState::kRunning) continue;
+    const int32_t attempt = spec->second.attempt();
+    const bool is_there = std::any_of(current.trials().begin(), current.trials().end(),
+                                      [&](const v1::Current::Trial& trial) { return trial.trial_id() == id && trial.attempt() == attempt; });
+    if (is_there || spooled.contains(std::string(ResultKey(spec->second, device).raw()))) continue;
+    const auto failed = store_->FailAttempt(id, attempt, InfraFailure::kDeviceLost, fmt::format("device {} ended while it ran", device), UnixNow());
+    if (!Check(failed.status(), "give up a trial")) continue;
+    desk_.Settled(device, id);
+    RefreshTrial(id);
+  }
 }
 
 void Coordinator::Impl::OnDeviceHeard(const std::string& device, const v1::Current& current) {

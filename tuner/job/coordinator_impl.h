@@ -141,6 +141,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
 
   // coordinator_devices.cc
   void OnDeviceUp(const v1::Hello& hello) override;
+  void GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current, const std::set<std::string>& spooled);
   void OnDeviceHeard(const std::string& device, const v1::Current& current) override;
   void OnDeviceDown(const std::string& device, const std::string& reason) override;
   void OnResult(const v1::MeasureResult& result) override;

@@ -200,7 +200,7 @@ class GrpcConnection : public ServerConnection {
 
   Status Connect(Duration limit) override {
     if (channel_->WaitForConnected(DeadlineAfter(limit))) return OkStatus();
-    return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`", caller_.Describe("connect")));
+    return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for devices", caller_.Describe("connect")));
   }
 
  private:

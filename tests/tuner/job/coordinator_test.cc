@@ -263,6 +263,20 @@ TEST(Coordinator, SurvivesADeviceThatComesAndGoes) {
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 60)));
 }
 
+TEST(Coordinator, CountsATrialThatItsDeviceDiedOf) {
+  FakeFarm farm;
+  farm.AddDevice("d1", [](const v1::MeasureSpec&) { return PretendedRun{.takes = std::chrono::milliseconds(300)}; });
+  const int64_t job = farm.Submit(1);
+  const auto trial = [&] { return farm.store().ListTrials({.job_id = job}, {0, 1})->at(0); };
+  ASSERT_TRUE(farm.Until([&] { return farm.CountStates(job).contains("RUNNING"); }));
+  EXPECT_EQ(trial().infra_failures, 0);
+  farm.RemoveDevices();
+  farm.AddDevice("d1");
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(trial().state, TrialState::kOk);
+  EXPECT_EQ(trial().infra_failures, 1);
+}
+
 TEST(Coordinator, RefusesARequestThatMakesNoSense) {
   FakeFarm farm({.has_worker = false});
   JobRequest bad_key = farm.RequestFor(4, "a");
