@@ -141,7 +141,11 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
 int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads, const Target& target, const std::string& database,
            const std::vector<int>& cpus, TimePoint begin) {
   const TimingFiles files{database + ".untuned.so", database + ".tuned.so"};
-  EndAtInterrupt({files.untuned, files.tuned});
+  std::vector<std::string> leftovers;
+  for (const std::string& file : {files.untuned, files.tuned}) {
+    for (const char* suffix : {"", ".graph.part", ".const.part", ".kernel.part"}) leftovers.push_back(file + suffix);  // Of CompileNetwork.
+  }
+  EndAtInterrupt(std::move(leftovers));
   const bool is_ours = job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
   const double peak = is_ours ? MeasurePeakGflops(cpus) : 0;
   if (!options.is_json) PrintTuneTable(job.report, peak);
