@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/message_json.h"
+#include "cli/network.h"
 #include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
@@ -41,7 +42,7 @@ StatusOr<std::vector<Wanted>> FromPrefix(ScheduleApi& schedules, const std::stri
   v1::FindWorkloadRequest request;
   request.set_hex_prefix(prefix);
   const StatusOr<v1::FindWorkloadResponse> found = schedules.FindWorkload(request);
-  if (found.code() == StatusCode::kNotFound && !found.ok()) return std::vector<Wanted>{};
+  if (found.code() == StatusCode::kNotFound) return std::vector<Wanted>{};
   if (!found.ok()) return found.status();
   return std::vector<Wanted>{{found->workload().digest(), found->workload().name()}};
 }
@@ -97,8 +98,7 @@ void AddBest(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<BestOptions>();
   CLI::App* verb = app.add_subcommand("best", "Show the best known schedules");
   auto* file = verb->add_option("FILE", options->file.path, "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
-  verb->add_option("--target", options->target, "Of MODEL.onnx, whose weights are laid out for it; auto asks this machine")->capture_default_str();
-  verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  AddNetworkFlags(*verb, options->target, options->file.input_shapes);
   verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")->excludes(file);
   verb->add_flag("--json", options->is_json, "Print as JSON");
   AddPlaceFlags(*verb, options->place);

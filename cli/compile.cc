@@ -72,9 +72,8 @@ void AddCompile(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("compile", "Compile a network with the best known schedules");
   verb->add_option("MODEL", options->file, "MODEL.onnx")->required();
   verb->add_option("-o,--output", options->output, "The shared object to write")->required();
-  verb->add_option("--target", options->target, "TVM target string or tag; auto asks this machine")->capture_default_str();
+  AddNetworkFlags(*verb, options->target, options->input_shapes);
   verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")->check(CLI::Range(0, 3))->capture_default_str();
-  verb->add_option("--input-shape", options->input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
   verb->add_flag("--json", options->is_json, "Print the kernels as JSON");
   verb->callback([options, &exit_code] {

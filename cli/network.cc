@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -28,6 +29,11 @@ bool IsCurrent(const CodegenVersion& version) {
 }
 
 }  // namespace
+
+void AddNetworkFlags(CLI::App& verb, std::string& target, std::vector<std::string>& input_shapes) {
+  verb.add_option("--target", target, "TVM target string or tag; auto asks this machine")->capture_default_str();
+  verb.add_option("--input-shape", input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+}
 
 bool IsOnnxFile(const std::string& path) {
   std::string extension = std::filesystem::path(path).extension().string();

@@ -10,9 +10,16 @@
 #include "support/status.h"
 #include "tuner/build/compile_network.h"
 
+namespace CLI {
+class App;
+}
+
 namespace lathe {
 
 class Store;
+
+// --target and --input-shape.
+void AddNetworkFlags(CLI::App& verb, std::string& target, std::vector<std::string>& input_shapes);
 
 // By its name, else by how it begins.
 bool IsOnnxFile(const std::string& path);

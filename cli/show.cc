@@ -7,6 +7,7 @@
 
 #include "cli/report_error.h"
 #include "cli/message_json.h"
+#include "cli/network.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
@@ -42,7 +43,6 @@ struct Everything {
 };
 
 StatusOr<Everything> ReadShown(const ShowOptions& options) {
-  if (access(options.file.path.c_str(), F_OK) != 0) return NotFound("read " + options.file.path + ": no such file, and no hash of 8 to 64 hex digits");
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
   ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
   Everything all;
@@ -61,7 +61,7 @@ StatusOr<std::vector<Shown>> ShownOfHash(const std::string& hash, ScheduleApi& s
   v1::FindWorkloadRequest request;
   request.set_hex_prefix(hash);
   ASSIGN_OR_RETURN(const v1::FindWorkloadResponse response, schedules.FindWorkload(request));
-  return std::vector<Shown>{{response.workload(), {}}};
+  return std::vector<Shown>{{.workload = response.workload()}};
 }
 
 Status AddBest(std::vector<Shown>& all, ScheduleApi& schedules) {
@@ -76,13 +76,14 @@ Status AddBest(std::vector<Shown>& all, ScheduleApi& schedules) {
 
 StatusOr<Everything> Collect(const ShowOptions& options) {
   const std::string& what = options.file.path;
-  const bool is_file = access(what.c_str(), F_OK) == 0 || !IsHash(what);
+  const bool is_file = access(what.c_str(), F_OK) == 0;
+  if (!is_file && !IsHash(what)) return NotFound("read " + what + ": no such file, and no hash of 8 to 64 hex digits");
   Everything all;
   if (is_file) {
     ASSIGN_OR_RETURN(all, ReadShown(options));
   }
   StatusOr<Session> session = Session::Open(options.place, Access::kRead);
-  if (is_file && session.code() == StatusCode::kNotFound && !session.ok()) return all;  // No database yet: nothing is known.
+  if (is_file && session.code() == StatusCode::kNotFound) return all;  // No database yet: nothing is known.
   if (!session.ok()) return session.status();
   if (!is_file) {
     ASSIGN_OR_RETURN(all.workloads, ShownOfHash(what, session->schedules()));
@@ -125,8 +126,7 @@ void AddShow(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ShowOptions>();
   CLI::App* verb = app.add_subcommand("show", "Show a network after its graph passes, the workloads of a file, or one by its hash, and the best schedules known");
   verb->add_option("WHAT", options->file.path, "MODEL.onnx, FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")->required();
-  verb->add_option("--target", options->target, "Of MODEL.onnx, whose weights are laid out for it; auto asks this machine")->capture_default_str();
-  verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  AddNetworkFlags(*verb, options->target, options->file.input_shapes);
   verb->add_flag("--json", options->as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });

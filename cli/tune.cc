@@ -143,7 +143,7 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
   const TimingFiles files{database + ".untuned.so", database + ".tuned.so"};
   std::vector<std::string> leftovers;
   for (const std::string& file : {files.untuned, files.tuned}) {
-    for (const char* suffix : {"", ".graph.part", ".const.part", ".kernel.part"}) leftovers.push_back(file + suffix);  // Of CompileNetwork.
+    for (const char* suffix : {"", kKernelPart, kGraphPart, kConstantsPart}) leftovers.push_back(file + suffix);
   }
   EndAtInterrupt(std::move(leftovers));
   const bool is_ours = job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
@@ -205,13 +205,12 @@ void AddTune(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* verb = app.add_subcommand("tune", "Measure schedules of a network or of the functions of a TVMScript file, and remember the best");
   verb->add_option("FILE", options->file.path, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")->required();
-  verb->add_option("--target", options->target, "TVM target string or tag; auto asks this machine")->capture_default_str();
+  AddNetworkFlags(*verb, options->target, options->file.input_shapes);
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
   verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")->check(WholeNumber(1, kMostTrialsAsked));
   verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")->check(WholeNumber(1, kMostTrialsAsked));
   verb->add_option("--time", options->time, "Stop searching after this time: 90s, 10m, 2h");
   verb->add_option("--tasks", options->file.tasks, "Only functions whose name fits this pattern")->capture_default_str();
-  verb->add_option("--input-shape", options->file.input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb->add_option("--cpus", options->cpus, "CPUs to measure on here: 0-3,6 (default: all)");
   verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")->check(WholeNumber(1, kMostThreads));
   AddPlaceFlags(*verb, options->place);

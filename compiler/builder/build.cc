@@ -105,7 +105,8 @@ Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& 
   return OkStatus();
 }
 
-StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec) {
+// `kind` is what an error is: raised before the output is written.
+StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec, BuildErrorKind& kind) {
   BuildArtifact artifact{.path = spec.output_path};
   BuildTimes& times = artifact.times;
   PhaseClock clock;
@@ -126,6 +127,7 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec) {
   artifact.digest = Sha256(module.bytes);
   artifact.size_bytes = module.bytes.size();
   artifact.warnings = std::move(module.warnings);
+  kind = BuildErrorKind::kOutputError;
   RETURN_IF_ERROR(WriteArtifact(spec.output_path, module.bytes));
   clock.Add(times.write);
   return artifact;
@@ -135,9 +137,10 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec) {
 
 BuildResult Build(const BuildSpec& spec) {
   BuildResult result{.id = spec.id};
-  StatusOr<BuildArtifact> artifact = BuildOrError(spec);
+  BuildErrorKind kind = BuildErrorKind::kBuildError;
+  StatusOr<BuildArtifact> artifact = BuildOrError(spec, kind);
   if (artifact.ok()) result.outcome = *std::move(artifact);
-  else result.outcome = BuildError{BuildErrorKind::kBuildError, artifact.status().code(), artifact.status().message()};
+  else result.outcome = BuildError{kind, artifact.status().code(), artifact.status().message()};
   return result;
 }
 

@@ -143,7 +143,7 @@ BuildResult ReadResult(Reader& in) {
     const uint32_t code = in.Number<uint32_t>();
     error.code = static_cast<StatusCode>(code);
     error.message = in.Text();
-    if (kind > 4 || code == 0 || code > 16) in.Fail();
+    if (kind > 5 || code == 0 || code > 16) in.Fail();
     result.outcome = std::move(error);
     return result;
   }
@@ -166,6 +166,7 @@ std::string_view BuildErrorName(BuildErrorKind kind) {
     case BuildErrorKind::kBuildTimeout: return "BUILD_TIMEOUT";
     case BuildErrorKind::kBuilderDied: return "BUILDER_DIED";
     case BuildErrorKind::kBuilderMemory: return "BUILDER_MEMORY";
+    case BuildErrorKind::kOutputError: return "OUTPUT_ERROR";
   }
   return "BUILD_ERROR";
 }

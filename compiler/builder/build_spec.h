@@ -53,6 +53,7 @@ enum class BuildErrorKind : uint8_t {
   kBuildTimeout = 2,  // The deadline passed; the builder was killed.
   kBuilderDied = 3,   // By a signal or an exit of its own.
   kBuilderMemory = 4, // It grew past its limit and was killed.
+  kOutputError = 5,   // The output cannot be written: no fault of what was compiled.
 };
 std::string_view BuildErrorName(BuildErrorKind kind);  // "BUILD_ERROR" ...
 

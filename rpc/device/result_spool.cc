@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "rpc/device_message.h"
+#include "support/file.h"
 
 namespace lathe {
 namespace {
@@ -18,11 +18,10 @@ namespace fs = std::filesystem;
 
 // nullopt if the file is not what this class wrote.
 std::optional<v1::MeasureResult> ReadResult(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (bytes.size() < 32) return std::nullopt;
-  const std::string_view content = std::string_view(bytes).substr(0, bytes.size() - 32);
-  if (Sha256(content).raw() != std::string_view(bytes).substr(content.size())) return std::nullopt;
+  const StatusOr<std::string> bytes = ReadWholeFile(path);
+  if (!bytes.ok() || bytes->size() < 32) return std::nullopt;
+  const std::string_view content = std::string_view(*bytes).substr(0, bytes->size() - 32);
+  if (Sha256(content).raw() != std::string_view(*bytes).substr(content.size())) return std::nullopt;
   v1::MeasureResult result;
   if (!result.ParseFromArray(content.data(), static_cast<int>(content.size())) || !CheckMeasureResult(result).ok()) return std::nullopt;
   return result;

@@ -88,6 +88,7 @@ TEST_F(ReadVerbsTest, ShowFindsAWorkloadByItsHash) {
   EXPECT_THAT(run.out, HasSubstr("matmul_0  " + hash + "\n\ntext 0\n"));
   EXPECT_THAT(run.out, HasSubstr("rpi4    23.1 us  OK      19.3     llvm -mcpu=cortex-a72 -num-cores=4"));
   const json document = json::parse(Verb({"show", hash, "--json"}).out);
+  EXPECT_EQ(document["workloads"][0]["weight"], 1);
   EXPECT_EQ(document["workloads"][0]["best"][0]["median_ns"], 23100);
   EXPECT_EQ(document["workloads"][0]["best"][0]["trace"], MakeTrial(1).trace_json);
 }

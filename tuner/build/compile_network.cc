@@ -57,7 +57,7 @@ StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Targe
   for (size_t i = 0; i < spec.kernels.size(); ++i) {
     NetworkKernel& kernel = network.kernels[i];
     if (kernel.source == ScheduleSource::kMiss) continue;
-    const std::string path = spec.output_path + ".kernel.part";
+    const std::string path = spec.output_path + kKernelPart;
     const BuildResult result = builder.BuildAndWait({.kernels = {spec.kernels[i]}, .target = spec.target, .output_path = path}, timeout);
     std::remove(path.c_str());
     const BuildError* error = std::get_if<BuildError>(&result.outcome);
@@ -106,8 +106,8 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
     spec.kernels.push_back(std::move(source));
     network.kernels.push_back(std::move(kernel));
   }
-  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + ".graph.part", relax::SerializeGraph(plan)));
-  ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + ".const.part", relax::SerializeConstants(plan)));
+  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + kGraphPart, relax::SerializeGraph(plan)));
+  ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + kConstantsPart, relax::SerializeConstants(plan)));
   spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};
   BuildResult result = builder.BuildAndWait(spec, timeout);
   if (std::holds_alternative<BuildError>(result.outcome)) {

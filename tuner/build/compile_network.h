@@ -38,6 +38,11 @@ struct CompiledNetwork {
   std::vector<NetworkKernel> kernels;  // In order of first call.
 };
 
+// What CompileNetwork writes beside its output for a moment is named like it, with one of these.
+inline constexpr const char* kKernelPart = ".kernel.part";
+inline constexpr const char* kGraphPart = ".graph.part";
+inline constexpr const char* kConstantsPart = ".const.part";
+
 // `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A known schedule that does not build (a newer code
 // generator may refuse what an older one took) gives way to the default one, and its kernel says so. Writes `output_path` whole or not at all; temporary
 // files stand beside it. Waits for the builder, so call it on a thread that outlives `builder`.

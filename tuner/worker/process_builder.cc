@@ -90,9 +90,9 @@ class ProcessBuilder : public Builder {
   BuildOutcome Translate(const BuildResult& result) {
     if (const auto* error = std::get_if<BuildError>(&result.outcome)) {
       if (error->kind == BuildErrorKind::kBuildTimeout) return BuildFailed{BuildFailed::Kind::kTimeout, error->message};
-      // Our disk is full, or our folder is gone.
-      const bool cannot_write = error->code == StatusCode::kResourceExhausted || error->message.find("choose another output path") != std::string::npos;
-      if (cannot_write && error->kind == BuildErrorKind::kBuildError) return BuildFailed{BuildFailed::Kind::kBroken, error->message};
+      // Our folder is gone, or our disk is full, which the linker may meet first.
+      const bool is_disk_full = error->kind == BuildErrorKind::kBuildError && error->code == StatusCode::kResourceExhausted;
+      if (error->kind == BuildErrorKind::kOutputError || is_disk_full) return BuildFailed{BuildFailed::Kind::kBroken, error->message};
       // Nothing that a compiler does ends in SIGKILL: somebody else ended it.
       const bool was_killed = error->kind == BuildErrorKind::kBuilderDied && error->message.starts_with("builder died with SIGKILL");
       return BuildFailed{was_killed ? BuildFailed::Kind::kBroken : BuildFailed::Kind::kCandidate, error->message};

@@ -1,9 +1,7 @@
 #include "compiler/codegen/llvm/link.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +11,7 @@
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/raw_ostream.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 
 LLD_HAS_DRIVER(elf)
@@ -68,21 +67,6 @@ StatusOr<FileDescriptor> WriteMemoryFile(std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return file;
-}
-
-StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info;
-  if (file.get() < 0 || fstat(file.get(), &info) != 0) return SystemError("read the linked file");
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return SystemError("read the linked file");
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
 }
 
 std::string OneLine(std::string text) {

@@ -113,7 +113,9 @@ TEST_F(BuilderProcessTest, RepeatsTheCompilersWords) {
   EXPECT_THAT(ErrorOf(builder.BuildAndWait(spec, kLong)).message, HasSubstr("-mcpu=z80 is not a known CPU"));
   spec = Spec();
   spec.output_path = folder_ + "/no/such/folder.so";
-  EXPECT_THAT(ErrorOf(builder.BuildAndWait(spec, kLong)).message, HasSubstr("choose another output path"));
+  const BuildError unwritten = ErrorOf(builder.BuildAndWait(spec, kLong));
+  EXPECT_EQ(BuildErrorName(unwritten.kind), "OUTPUT_ERROR");
+  EXPECT_THAT(unwritten.message, HasSubstr("choose another output path"));
 }
 
 TEST_F(BuilderProcessTest, NamesTheSignalOfADeadBuilderAndStartsAnother) {
