@@ -34,7 +34,8 @@ StatusOr<std::vector<Wanted>> FromFile(const BestOptions& options) {
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
   ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
   std::vector<Wanted> wanted;
-  for (const Function& function : workloads.functions) wanted.push_back({std::string(function.workload.raw()), function.func.name});
+  for (const Function& function : workloads.functions)
+    wanted.push_back({std::string(function.workload.raw()), function.func.name});
   return wanted;
 }
 
@@ -75,20 +76,26 @@ StatusOr<int> Run(const BestOptions& options) {
     request.set_workload(item.digest);
     ASSIGN_OR_RETURN(const v1::ListBestResponse best, session.schedules().ListBest(request));
     const std::string hash = HexOf(item.digest);
-    if (best.records().empty()) missing.push_back(fmt::format("MISS {} {}: no record; tune it", item.name, hash.substr(0, 12)));
+    if (best.records().empty())
+      missing.push_back(fmt::format("MISS {} {}: no record; tune it", item.name, hash.substr(0, 12)));
     for (const v1::Record& record : best.records()) {
       if (options.is_json) {
         json.push_back({{"name", item.name}, {"workload", hash}});
         json.back().update(ToJson(record));
         continue;
       }
-      table.Add({item.name, hash.substr(0, 12), FormatNs(record.timings().median_ns()), record.status(), record.key().device_key(), record.key().target()});
+      table.Add({item.name, hash.substr(0, 12), FormatNs(record.timings().median_ns()), record.status(),
+                 record.key().device_key(), record.key().target()});
     }
   }
-  if (options.is_json) PrintJson(json);
-  else if (!table.empty()) std::fputs(table.Render().c_str(), stdout);
+  if (options.is_json)
+    PrintJson(json);
+  else if (!table.empty())
+    std::fputs(table.Render().c_str(), stdout);
   for (const std::string& line : missing) std::fprintf(stderr, "%s\n", line.c_str());
-  if (wanted.empty()) std::fprintf(stderr, "MISS %s: not in the database; tune it\n", options.workload.empty() ? "any workload" : options.workload.c_str());
+  if (wanted.empty())
+    std::fprintf(stderr, "MISS %s: not in the database; tune it\n",
+                 options.workload.empty() ? "any workload" : options.workload.c_str());
   return wanted.empty() || !missing.empty() ? kExitMiss : kExitOk;
 }
 
@@ -97,9 +104,11 @@ StatusOr<int> Run(const BestOptions& options) {
 void AddBest(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<BestOptions>();
   CLI::App* verb = app.add_subcommand("best", "Show the best known schedules");
-  auto* file = verb->add_option("FILE", options->file.path, "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
+  auto* file = verb->add_option("FILE", options->file.path,
+                                "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
   AddNetworkFlags(*verb, options->target, options->file.input_shapes);
-  verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")->excludes(file);
+  verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")
+      ->excludes(file);
   verb->add_flag("--json", options->is_json, "Print as JSON");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] {

@@ -1,9 +1,9 @@
 // lathe cancel: ends a job. What has been measured stays.
 #include <CLI/CLI.hpp>
 
+#include "cli/message_json.h"
 #include "cli/number_check.h"
 #include "cli/report_error.h"
-#include "cli/message_json.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 
@@ -26,8 +26,8 @@ int Run(const CancelOptions& options) {
   const StatusOr<v1::CancelJobResponse> response = session->tuning().CancelJob(request);
   if (!response.ok()) return ReportError(response.status());
   const v1::Job& job = response->job();
-  std::fprintf(stderr, "lathe: job %lld is %s%s%s\n", static_cast<long long>(job.id()), std::string(JobStateText(job.state())).c_str(),
-               job.detail().empty() ? "" : ": ", job.detail().c_str());
+  std::fprintf(stderr, "lathe: job %lld is %s%s%s\n", static_cast<long long>(job.id()),
+               std::string(JobStateText(job.state())).c_str(), job.detail().empty() ? "" : ": ", job.detail().c_str());
   return kExitOk;
 }
 

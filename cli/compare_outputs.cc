@@ -26,26 +26,34 @@ double Excess(double actual, double expected, const OutputTolerance& tolerance) 
 
 }  // namespace
 
-std::string TensorText(const std::string& dtype, std::span<const int64_t> shape) { return fmt::format("{} ({})", dtype, fmt::join(shape, ", ")); }
+std::string TensorText(const std::string& dtype, std::span<const int64_t> shape) {
+  return fmt::format("{} ({})", dtype, fmt::join(shape, ", "));
+}
 
-Status CompareOutput(const std::string& name, const NDArray& actual, const relax::TensorData& expected, const OutputTolerance& tolerance) {
-  const std::string found = TensorText(actual.dtype().Name(), actual.shape()), wanted = TensorText(expected.dtype().ToString(), expected.shape());
+Status CompareOutput(const std::string& name, const NDArray& actual, const relax::TensorData& expected,
+                     const OutputTolerance& tolerance) {
+  const std::string found = TensorText(actual.dtype().Name(), actual.shape()),
+                    wanted = TensorText(expected.dtype().ToString(), expected.shape());
   if (found != wanted) return FailedPrecondition(fmt::format("output \"{}\": {}, {} expected", name, found, wanted));
   const std::vector<double> values = expected.ToDoubles();
   size_t worst = 0, wrong = 0;
   double worst_excess = 0;
   for (size_t k = 0; k < values.size(); ++k) {
-    const double excess = Excess(LoadAsDouble(actual.dtype(), actual.data(), static_cast<int64_t>(k)), values[k], tolerance);
+    const double excess =
+        Excess(LoadAsDouble(actual.dtype(), actual.data(), static_cast<int64_t>(k)), values[k], tolerance);
     wrong += !(excess <= 1);
     if (excess <= worst_excess) continue;
     worst_excess = excess;
     worst = k;
   }
   if (wrong == 0) return OkStatus();
-  const double value = LoadAsDouble(actual.dtype(), actual.data(), static_cast<int64_t>(worst)), difference = std::abs(value - values[worst]);
-  return FailedPrecondition(fmt::format("output \"{}\": {} of {} elements differ; the worst, at [{}], is {}, {} expected: it differs by {:.3g}, {:.3g} allowed", name,
-                                        wrong, values.size(), fmt::join(IndexOf(worst, expected.shape()), ", "), value, values[worst], difference,
-                                        tolerance.atol + tolerance.rtol * std::abs(values[worst])));
+  const double value = LoadAsDouble(actual.dtype(), actual.data(), static_cast<int64_t>(worst)),
+               difference = std::abs(value - values[worst]);
+  return FailedPrecondition(
+      fmt::format("output \"{}\": {} of {} elements differ; the worst, at [{}], is {}, {} expected: it differs by "
+                  "{:.3g}, {:.3g} allowed",
+                  name, wrong, values.size(), fmt::join(IndexOf(worst, expected.shape()), ", "), value, values[worst],
+                  difference, tolerance.atol + tolerance.rtol * std::abs(values[worst])));
 }
 
 }  // namespace lathe

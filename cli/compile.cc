@@ -27,32 +27,44 @@ struct CompileOptions {
 };
 
 void Print(const CompiledNetwork& network, const CompileOptions& options) {
-  nlohmann::ordered_json json = {{"output", network.artifact.path}, {"size_bytes", network.artifact.size_bytes}, {"digest", network.artifact.digest.ToHex()}, {"kernels", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"output", network.artifact.path},
+                                 {"size_bytes", network.artifact.size_bytes},
+                                 {"digest", network.artifact.digest.ToHex()},
+                                 {"kernels", nlohmann::ordered_json::array()}};
   TextTable table({"KERNEL", ">WORKLOAD", ">CALLS", ">SCHEDULE", ">KNOWN TIME"});
   int known = 0;
   for (const NetworkKernel& kernel : network.kernels) {
     const std::string source(ScheduleSourceName(kernel.source));
     known += kernel.source != ScheduleSource::kMiss;
-    json["kernels"].push_back({{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
+    json["kernels"].push_back(
+        {{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
     if (!kernel.refused.empty()) json["kernels"].back()["refused"] = kernel.refused;
-    table.Add({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source, FormatNs(kernel.best_ns)});
+    table.Add({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source,
+               FormatNs(kernel.best_ns)});
   }
-  if (options.is_json) PrintJson(json);
-  else std::fputs(table.Render().c_str(), stdout);
+  if (options.is_json)
+    PrintJson(json);
+  else
+    std::fputs(table.Render().c_str(), stdout);
   for (const NetworkKernel& kernel : network.kernels) {
     if (kernel.refused.empty()) continue;
-    std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n", kernel.name.c_str(), kernel.refused.c_str());
+    std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n",
+                 kernel.name.c_str(), kernel.refused.c_str());
   }
-  std::fprintf(stderr, "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n", network.artifact.path.c_str(), known,
-               network.kernels.size(), static_cast<double>(network.artifact.size_bytes) / (1 << 20), network.artifact.path.c_str());
+  std::fprintf(stderr,
+               "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n",
+               network.artifact.path.c_str(), known, network.kernels.size(),
+               static_cast<double>(network.artifact.size_bytes) / (1 << 20), network.artifact.path.c_str());
 }
 
 StatusOr<int> Run(const CompileOptions& options) {
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
   ASSIGN_OR_RETURN(const std::string output, OutputFile(AbsolutePath(options.output)));
   std::error_code error;
-  if (std::filesystem::equivalent(output, options.file, error)) return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
-  ASSIGN_OR_RETURN(const relax::IRModule module, LoadNetwork(options.file, options.input_shapes, target, options.opt_level));
+  if (std::filesystem::equivalent(output, options.file, error))
+    return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
+  ASSIGN_OR_RETURN(const relax::IRModule module,
+                   LoadNetwork(options.file, options.input_shapes, target, options.opt_level));
   std::unique_ptr<SqliteStore> store;
   const std::string database = DatabasePath(options.database);
   if (std::filesystem::exists(database)) {
@@ -73,7 +85,9 @@ void AddCompile(CLI::App& app, int& exit_code) {
   verb->add_option("MODEL", options->file, "MODEL.onnx")->required();
   verb->add_option("-o,--output", options->output, "The shared object to write")->required();
   AddNetworkFlags(*verb, options->target, options->input_shapes);
-  verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")->check(CLI::Range(0, 3))->capture_default_str();
+  verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
   verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
   verb->add_flag("--json", options->is_json, "Print the kernels as JSON");
   verb->callback([options, &exit_code] {

@@ -17,7 +17,8 @@ std::string FromEnvironment(const char* name) {
 
 std::string DatabasePath(const std::string& flag) {
   const std::string named = flag.empty() ? FromEnvironment("LATHE_DB") : flag;
-  if (!named.empty()) {  // What lies beside a database, lock and socket, lies beside the file and not beside a link to it.
+  if (!named.empty()) {  // What lies beside a database, lock and socket, lies beside the file and not beside a link to
+                         // it.
     std::error_code error;
     return std::filesystem::is_symlink(named, error) ? std::filesystem::weakly_canonical(named, error).string() : named;
   }
@@ -30,7 +31,8 @@ Status CreateFolderOf(const std::string& path) {
   if (folder.empty()) return OkStatus();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  return error ? Unavailable(fmt::format("create folder {}: {}; choose another --db", folder.string(), error.message())) : OkStatus();
+  return error ? Unavailable(fmt::format("create folder {}: {}; choose another --db", folder.string(), error.message()))
+               : OkStatus();
 }
 
 std::string AbsolutePath(const std::string& path) {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/report_error.h"
 #include "cli/database_path.h"
 #include "cli/place.h"
+#include "cli/report_error.h"
 #include "cli/verbs.h"
 #include "support/clock.h"
 #include "support/file.h"
@@ -25,7 +25,8 @@ namespace {
 constexpr size_t kPieceBytes = 1 << 20;
 
 Status FileError(const std::string& what, const std::string& path) {
-  return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kResourceExhausted, fmt::format("{} {}: {}", what, path, std::strerror(errno)));
+  return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kResourceExhausted,
+                fmt::format("{} {}: {}", what, path, std::strerror(errno)));
 }
 
 // The file appears under its name only when it is whole.
@@ -46,7 +47,8 @@ StatusOr<TransferCounts> ExportToFile(Store& store, const std::string& name) {
 
 StatusOr<TransferCounts> Export(const std::string& database, const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(database, error)) return NotFound(fmt::format("open {}: no database there yet; --db names another", database));
+  if (!std::filesystem::exists(database, error))
+    return NotFound(fmt::format("open {}: no database there yet; --db names another", database));
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
   if (path == "-") return ExportRecords(*store, std::cout);
   return ExportToFile(*store, path);
@@ -66,7 +68,8 @@ class PieceSender {
     v1::ImportRecordsRequest request;
     request.set_lines(header_ + "\n" + piece_);
     const StatusOr<v1::ImportRecordsResponse> response = schedules_.ImportRecords(request);
-    if (!response.ok()) return response.status().WithContext(fmt::format("lines {} to {}", first_line_, first_line_ + lines_ - 1));
+    if (!response.ok())
+      return response.status().WithContext(fmt::format("lines {} to {}", first_line_, first_line_ + lines_ - 1));
     counts_.workloads += response->workloads();
     counts_.records += response->records();
     counts_.new_records += response->new_records();
@@ -135,7 +138,8 @@ int RunExport(const DbOptions& options) {
 int RunImport(const DbOptions& options) {
   const StatusOr<TransferCounts> counts = Import(options.in, options.place);
   if (!counts.ok()) return ReportError(counts.status());
-  fmt::print(stderr, "lathe: {} workloads and {} records read, {} of them new\n", counts->workloads, counts->records, counts->new_records);
+  fmt::print(stderr, "lathe: {} workloads and {} records read, {} of them new\n", counts->workloads, counts->records,
+             counts->new_records);
   return kExitOk;
 }
 

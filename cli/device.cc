@@ -21,7 +21,8 @@ int Run(DeviceProgramOptions options) {
 void AddDevice(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<DeviceProgramOptions>();
   CLI::App* verb = app.add_subcommand("device", "Lend this machine, or some of its CPUs, to a server");
-  verb->add_option("--connect", options->connect, "the server's device port: HOST:PORT (loopback) or unix:PATH")->required();
+  verb->add_option("--connect", options->connect, "the server's device port: HOST:PORT (loopback) or unix:PATH")
+      ->required();
   verb->add_option("--key", options->key, "the class of device that jobs ask for, e.g. pi4")->capture_default_str();
   verb->add_option("--name", options->name, "this device's own name; default: host name and first cpu");
   verb->add_option("--cpus", options->cpus, "CPUs to lend, e.g. 0-3,6; default: all");

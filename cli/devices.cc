@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/report_error.h"
 #include "cli/message_json.h"
+#include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
@@ -19,7 +19,8 @@ std::string Describe(const std::string& facts) {
   if (!json.is_object()) return "";
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() || part.empty() ? "" : ", ") + part; };
-  if (json.contains("num_cores") && json["num_cores"].is_number_integer()) add(std::to_string(json["num_cores"].get<int64_t>()) + " cores");
+  if (json.contains("num_cores") && json["num_cores"].is_number_integer())
+    add(std::to_string(json["num_cores"].get<int64_t>()) + " cores");
   for (const char* field : {"arch", "cpu_model"}) {
     if (json.contains(field) && json[field].is_string()) add(json[field].get<std::string>());
   }

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/report_error.h"
+#include "cli/database_path.h"
 #include "cli/golden_kernel.h"
 #include "cli/machine_checks.h"
 #include "cli/message_json.h"
-#include "cli/database_path.h"
 #include "cli/place.h"
 #include "cli/program_folder.h"
+#include "cli/report_error.h"
 #include "cli/text_table.h"
 #include "cli/verbs.h"
 #include "tuner/database/sqlite_store.h"
@@ -24,27 +24,36 @@ namespace {
 Check CheckPrograms() {
   std::string missing;
   for (const char* program : {"lathe-builder", "lathe-runner", "lathe-evaluate"}) {
-    if (access((ProgramFolder() + "/" + program).c_str(), X_OK) != 0) missing += (missing.empty() ? "" : ", ") + std::string(program);
+    if (access((ProgramFolder() + "/" + program).c_str(), X_OK) != 0)
+      missing += (missing.empty() ? "" : ", ") + std::string(program);
   }
-  if (missing.empty()) return {"programs", Verdict::kOk, "lathe-builder, lathe-runner and lathe-evaluate are in " + ProgramFolder(), ""};
-  return {"programs", Verdict::kProblem, "not in " + ProgramFolder() + ": " + missing, "install them beside this program"};
+  if (missing.empty())
+    return {"programs", Verdict::kOk, "lathe-builder, lathe-runner and lathe-evaluate are in " + ProgramFolder(), ""};
+  return {"programs", Verdict::kProblem, "not in " + ProgramFolder() + ": " + missing,
+          "install them beside this program"};
 }
 
 Check CheckDatabase(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return {"database", Verdict::kOk, path + ": none yet; `lathe tune` makes it", ""};
+  if (!std::filesystem::exists(path, error))
+    return {"database", Verdict::kOk, path + ": none yet; `lathe tune` makes it", ""};
   const auto store = SqliteStore::OpenReadOnly(path);
   if (!store.ok()) return {"database", Verdict::kProblem, store.status().message(), "choose another file with --db"};
   const auto stats = (*store)->Stats();
   if (!stats.ok()) return {"database", Verdict::kProblem, stats.status().message(), "choose another file with --db"};
-  return {"database", Verdict::kOk, fmt::format("{}: {} workloads, {} records, {} jobs, {:.1f} MiB", path, stats->workloads, stats->records, stats->jobs,
-                                                static_cast<double>(stats->file_bytes + stats->wal_bytes) / (1 << 20)), ""};
+  return {"database", Verdict::kOk,
+          fmt::format("{}: {} workloads, {} records, {} jobs, {:.1f} MiB", path, stats->workloads, stats->records,
+                      stats->jobs, static_cast<double>(stats->file_bytes + stats->wal_bytes) / (1 << 20)),
+          ""};
 }
 
 Check CheckOwner(const std::string& path) {
   const StatusOr<Endpoint> owner = OwnerEndpoint(path);
-  if (!owner.ok()) return {"server", Verdict::kWarning, owner.status().message(), "a second process cannot attach to the owner of this database"};
-  if (SomebodyListens(owner->unix_path)) return {"server", Verdict::kOk, "one owns the database and listens on " + owner->ToString(), ""};
+  if (!owner.ok())
+    return {"server", Verdict::kWarning, owner.status().message(),
+            "a second process cannot attach to the owner of this database"};
+  if (SomebodyListens(owner->unix_path))
+    return {"server", Verdict::kOk, "one owns the database and listens on " + owner->ToString(), ""};
   return {"server", Verdict::kOk, "none owns the database now", ""};
 }
 
@@ -52,7 +61,10 @@ nlohmann::ordered_json ChecksJson(const std::vector<Check>& checks) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Check& check : checks) {
     constexpr const char* kNames[] = {"ok", "warning", "problem"};
-    json.push_back({{"name", check.name}, {"verdict", kNames[static_cast<int>(check.verdict)]}, {"finding", check.finding}, {"advice", check.advice}});
+    json.push_back({{"name", check.name},
+                    {"verdict", kNames[static_cast<int>(check.verdict)]},
+                    {"finding", check.finding},
+                    {"advice", check.advice}});
   }
   return {{"checks", json}};
 }
@@ -73,7 +85,8 @@ struct DoctorOptions {
 int Run(const DoctorOptions& options) {
   const std::string database = DatabasePath(options.database);
   std::vector<Check> checks = {CheckPrograms()};
-  for (Check& check : JudgeMachine(ReadMachine("/", std::filesystem::path(database).parent_path().string()))) checks.push_back(std::move(check));
+  for (Check& check : JudgeMachine(ReadMachine("/", std::filesystem::path(database).parent_path().string())))
+    checks.push_back(std::move(check));
   checks.push_back(CheckDatabase(database));
   checks.push_back(CheckOwner(database));
   if (!options.is_quick && checks.front().verdict == Verdict::kOk) checks.push_back(CheckGoldenKernel(ProgramFolder()));

@@ -12,8 +12,10 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 std::string WithoutNumbers(const std::string& words) {
   std::string result;
   for (const char c : words) {
-    if (!IsDigit(c)) result += c;
-    else if (result.empty() || result.back() != '#') result += '#';
+    if (!IsDigit(c))
+      result += c;
+    else if (result.empty() || result.back() != '#')
+      result += '#';
   }
   return result;
 }
@@ -29,8 +31,9 @@ std::vector<FailureGroup> GroupFailures(const std::vector<v1::Trial>& failed) {
   }
   std::vector<FailureGroup> sorted;
   for (auto& [reason, group] : groups) sorted.push_back(std::move(group));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const FailureGroup& a, const FailureGroup& b) { return a.trial_ids.size() > b.trial_ids.size(); });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const FailureGroup& a, const FailureGroup& b) {
+    return a.trial_ids.size() > b.trial_ids.size();
+  });
   return sorted;
 }
 

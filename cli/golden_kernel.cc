@@ -53,7 +53,8 @@ class TemporaryFolder {
 
 Status Build(const std::string& builder, const std::string& artifact) {
   BuilderProcess process({.program = builder});
-  const BuildResult result = process.BuildAndWait({.kernels = {{.text = kGolden}}, .target = "auto", .output_path = artifact}, std::chrono::seconds(30));
+  const BuildResult result = process.BuildAndWait(
+      {.kernels = {{.text = kGolden}}, .target = "auto", .output_path = artifact}, std::chrono::seconds(30));
   const auto* error = std::get_if<BuildError>(&result.outcome);
   return error == nullptr ? OkStatus() : Status(error->code, fmt::format("lathe-builder: {}", error->message));
 }
@@ -71,11 +72,13 @@ StatusOr<RunReport> RunArtifact(const std::string& runner, const std::string& ar
 
 StatusOr<std::string> BuildAndRun(const std::string& program_folder) {
   const TemporaryFolder folder;
-  if (folder.path().empty()) return ResourceExhausted("make a temporary folder: none can be made; set TMPDIR to one that can be written");
+  if (folder.path().empty())
+    return ResourceExhausted("make a temporary folder: none can be made; set TMPDIR to one that can be written");
   const std::string artifact = folder.path() + "/golden.so", reference = folder.path() + "/golden.ref";
   RETURN_IF_ERROR(Build(program_folder + "/lathe-builder", artifact));
   const std::vector<double> expected = ExpectedOutputs();
-  std::ofstream(reference, std::ios::binary).write(reinterpret_cast<const char*>(expected.data()), kOutputs * sizeof(double));
+  std::ofstream(reference, std::ios::binary)
+      .write(reinterpret_cast<const char*>(expected.data()), kOutputs * sizeof(double));
   ASSIGN_OR_RETURN(const RunReport report, RunArtifact(program_folder + "/lathe-runner", artifact, reference));
   if (report.status != RunStatus::kOk && report.status != RunStatus::kNoisy) {
     return FailedPrecondition(fmt::format("lathe-runner: {}: {}", RunStatusName(report.status), report.message));
@@ -89,7 +92,8 @@ StatusOr<std::string> BuildAndRun(const std::string& program_folder) {
 Check CheckGoldenKernel(const std::string& program_folder) {
   const StatusOr<std::string> result = BuildAndRun(program_folder);
   if (result.ok()) return {"kernel", Verdict::kOk, *result, ""};
-  return {"kernel", Verdict::kProblem, "golden kernel: " + result.status().message(), "nothing can be tuned here until this works"};
+  return {"kernel", Verdict::kProblem, "golden kernel: " + result.status().message(),
+          "nothing can be tuned here until this works"};
 }
 
 }  // namespace lathe

@@ -18,7 +18,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 std::vector<std::string>* files_to_remove = nullptr;
 
 void SetHandler(void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
@@ -32,7 +32,8 @@ void CountInterrupts() {
 }
 
 void EndAtInterrupt(std::vector<std::string> files) {
-  files_to_remove = new std::vector<std::string>(std::move(files));  // A handler may come at any time, also while the process ends.
+  files_to_remove =
+      new std::vector<std::string>(std::move(files));  // A handler may come at any time, also while the process ends.
   SetHandler([](int) {
     for (const std::string& file : *files_to_remove) unlink(file.c_str());
     constexpr char kWords[] = "\nlathe: interrupted; what was measured is kept\n";

@@ -6,7 +6,8 @@
 
 namespace lathe {
 
-// From now on SIGINT and SIGTERM are counted instead of ending the process. On the main thread, before any other exists.
+// From now on SIGINT and SIGTERM are counted instead of ending the process. On the main thread, before any other
+// exists.
 void CountInterrupts();
 int NumInterrupts();
 // Returns once the first has come.

@@ -20,7 +20,8 @@ std::string RenderJob(const v1::Job& job) {
     }
     table.Add({task.name(), std::string(JobStateText(task.state())), fmt::format("{}", task.weight()),
                fmt::format("{}/{}", task.trials_known(), task.trial_budget()), fmt::format("{}", task.trials_open()),
-               fmt::format("{}", task.trials_done() - with_time), FormatNs(task.best_ns()), HexOf(task.key().workload()).substr(0, 12)});
+               fmt::format("{}", task.trials_done() - with_time), FormatNs(task.best_ns()),
+               HexOf(task.key().workload()).substr(0, 12)});
   }
   return table.empty() ? text : text + table.Render();
 }
@@ -32,8 +33,8 @@ std::string RenderProgress(const v1::Job& job) {
     open += task.trials_open();
     timed += task.best_ns() > 0 ? 1 : 0;
   }
-  std::string text = fmt::format("job {} {}: {} trials done, {} open, {} of {} tasks have a time", job.id(), JobStateText(job.state()), done, open,
-                                 timed, job.tasks_size());
+  std::string text = fmt::format("job {} {}: {} trials done, {} open, {} of {} tasks have a time", job.id(),
+                                 JobStateText(job.state()), done, open, timed, job.tasks_size());
   if (job.tasks_size() == 1 && timed == 1) text += fmt::format(", best {}", FormatNs(job.tasks(0).best_ns()));
   if (!job.detail().empty()) text += fmt::format("; {}", job.detail());
   return text;

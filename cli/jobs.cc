@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/number_check.h"
-#include "cli/report_error.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
+#include "cli/number_check.h"
+#include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
@@ -33,8 +33,8 @@ Status ShowAll(TuningApi& tuning, bool as_json) {
   TextTable table({">JOB", "STATE", "CREATED (UTC)", "NAME", "DETAIL"});
   for (const v1::Job& job : jobs) {
     json["jobs"].push_back(ToJson(job, /*with_tasks=*/false));
-    table.Add({std::to_string(job.id()), std::string(JobStateText(job.state())), FormatUtc(job.created_unix_ns()), Shorten(job.name(), 40),
-               Shorten(job.detail(), 80)});
+    table.Add({std::to_string(job.id()), std::string(JobStateText(job.state())), FormatUtc(job.created_unix_ns()),
+               Shorten(job.name(), 40), Shorten(job.detail(), 80)});
   }
   if (as_json) {
     PrintJson(json);
@@ -67,8 +67,8 @@ struct JobsOptions {
 int Run(const JobsOptions& options) {
   StatusOr<Session> session = Session::Open(options.place, Access::kRead);
   if (!session.ok()) return ReportError(session.status());
-  const Status status =
-      options.job_id > 0 ? ShowOne(session->tuning(), options.job_id, options.as_json) : ShowAll(session->tuning(), options.as_json);
+  const Status status = options.job_id > 0 ? ShowOne(session->tuning(), options.job_id, options.as_json)
+                                           : ShowAll(session->tuning(), options.as_json);
   return status.ok() ? kExitOk : ReportError(status);
 }
 

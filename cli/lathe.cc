@@ -16,12 +16,13 @@ namespace lathe {
 int RunLathe(int argc, char** argv) {
   CLI::App app{"Makes tensor programs fast on the devices they will run on, and remembers how."};
   app.name("lathe");
-  app.set_version_flag("--version", fmt::format("lathe {} (codegen {}.{}, measurement policy {})", LATHE_VERSION, kCodegenVersion / 1000,
-                                                kCodegenVersion % 1000, kMeasurePolicyVersion));
+  app.set_version_flag("--version", fmt::format("lathe {} (codegen {}.{}, measurement policy {})", LATHE_VERSION,
+                                                kCodegenVersion / 1000, kCodegenVersion % 1000, kMeasurePolicyVersion));
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 miss, 4 unavailable, 6 timeout, 130 interrupted.");
   app.require_subcommand(1);
   int exit_code = kExitOk;
-  for (const auto add : {AddTune, AddBest, AddCompile, AddRun, AddShow, AddJobs, AddWatch, AddCancel, AddTrials, AddUp, AddWorker, AddDevice, AddDevices, AddDb, AddDoctor}) {
+  for (const auto add : {AddTune, AddBest, AddCompile, AddRun, AddShow, AddJobs, AddWatch, AddCancel, AddTrials, AddUp,
+                         AddWorker, AddDevice, AddDevices, AddDb, AddDoctor}) {
     add(app, exit_code);
   }
   try {
@@ -41,7 +42,8 @@ int RunLathe(int argc, char** argv) {
   std::cout.flush();
   const bool is_written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (is_written || exit_code != kExitOk) return exit_code;
-  return ReportError(ResourceExhausted("the results cannot be written to standard output; free some space, or mend the pipe"));
+  return ReportError(
+      ResourceExhausted("the results cannot be written to standard output; free some space, or mend the pipe"));
 }
 
 }  // namespace lathe

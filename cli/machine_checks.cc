@@ -31,8 +31,9 @@ std::optional<int64_t> MemoryAvailable(const std::string& path) {
 
 std::optional<int64_t> DiskFree(std::filesystem::path folder) {
   std::error_code error;
-  while (!folder.empty() && !std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
-  struct statvfs info {};
+  while (!folder.empty() && !std::filesystem::exists(folder, error) && folder != folder.parent_path())
+    folder = folder.parent_path();
+  struct statvfs info{};
   if (statvfs(folder.empty() ? "." : folder.c_str(), &info) != 0) return std::nullopt;
   return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
 }
@@ -44,14 +45,18 @@ Check JudgeCpu(const MachineFacts& facts) {
       if (have == feature) vectors = feature;
     }
   }
-  return {"cpu", Verdict::kOk, fmt::format("{}, {} CPUs usable, {} features, widest: {}", facts.cpu_model, facts.num_cpus,
-                                           facts.cpu_features.size(), vectors), ""};
+  return {"cpu", Verdict::kOk,
+          fmt::format("{}, {} CPUs usable, {} features, widest: {}", facts.cpu_model, facts.num_cpus,
+                      facts.cpu_features.size(), vectors),
+          ""};
 }
 
 Check JudgeGovernor(const MachineFacts& facts) {
-  if (facts.governor.empty()) return {"governor", Verdict::kOk, "the kernel shows none (virtual machine?); clock changes cannot be seen", ""};
+  if (facts.governor.empty())
+    return {"governor", Verdict::kOk, "the kernel shows none (virtual machine?); clock changes cannot be seen", ""};
   if (facts.governor == "performance") return {"governor", Verdict::kOk, facts.governor, ""};
-  return {"governor", Verdict::kWarning, fmt::format("{}: the clock changes while kernels are measured", facts.governor),
+  return {"governor", Verdict::kWarning,
+          fmt::format("{}: the clock changes while kernels are measured", facts.governor),
           "cpupower frequency-set -g performance"};
 }
 
@@ -82,7 +87,8 @@ Check JudgeDisk(const MachineFacts& facts) {
   const int64_t mib = *facts.disk_free_bytes / kMiB;
   const std::string finding = fmt::format("{} MiB free where the database lies", mib);
   if (mib >= 4096) return {"disk", Verdict::kOk, finding, ""};
-  return {"disk", mib >= 256 ? Verdict::kWarning : Verdict::kProblem, finding, "free some, or choose another place with --db"};
+  return {"disk", mib >= 256 ? Verdict::kWarning : Verdict::kProblem, finding,
+          "free some, or choose another place with --db"};
 }
 
 }  // namespace
@@ -101,7 +107,8 @@ MachineFacts ReadMachine(const std::string& root, const std::string& database_fo
 }
 
 std::vector<Check> JudgeMachine(const MachineFacts& facts) {
-  return {JudgeCpu(facts), JudgeGovernor(facts), JudgeSmt(facts), JudgeLoad(facts), JudgeMemory(facts), JudgeDisk(facts)};
+  return {JudgeCpu(facts),  JudgeGovernor(facts), JudgeSmt(facts),
+          JudgeLoad(facts), JudgeMemory(facts),   JudgeDisk(facts)};
 }
 
 }  // namespace lathe

@@ -8,7 +8,11 @@
 
 namespace lathe {
 
-enum class Verdict { kOk, kWarning, kProblem };  // A warning disturbs measuring; a problem keeps something from working.
+enum class Verdict {
+  kOk,
+  kWarning,
+  kProblem
+};  // A warning disturbs measuring; a problem keeps something from working.
 
 struct Check {
   std::string name;
@@ -18,10 +22,10 @@ struct Check {
 };
 
 struct MachineFacts {
-  int num_cpus = 1;                        // That this process may use.
+  int num_cpus = 1;  // That this process may use.
   std::string cpu_model;
   std::vector<std::string> cpu_features;
-  std::string governor;                    // Of cpu0; empty: the kernel shows none, as in most virtual machines.
+  std::string governor;  // Of cpu0; empty: the kernel shows none, as in most virtual machines.
   std::optional<bool> smt_active;
   std::optional<double> load_1min;
   std::optional<int64_t> memory_available_bytes;

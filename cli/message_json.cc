@@ -14,21 +14,31 @@ Json NumberOrNull(double value) { return value > 0 ? Json(value) : Json(nullptr)
 
 std::string_view JobStateText(v1::JobState state) {
   switch (state) {
-    case v1::JOB_STATE_QUEUED: return "QUEUED";
-    case v1::JOB_STATE_RUNNING: return "RUNNING";
-    case v1::JOB_STATE_DONE: return "DONE";
-    case v1::JOB_STATE_FAILED: return "FAILED";
-    case v1::JOB_STATE_CANCELLED: return "CANCELLED";
-    default: return "UNKNOWN";
+    case v1::JOB_STATE_QUEUED:
+      return "QUEUED";
+    case v1::JOB_STATE_RUNNING:
+      return "RUNNING";
+    case v1::JOB_STATE_DONE:
+      return "DONE";
+    case v1::JOB_STATE_FAILED:
+      return "FAILED";
+    case v1::JOB_STATE_CANCELLED:
+      return "CANCELLED";
+    default:
+      return "UNKNOWN";
   }
 }
 
 std::string_view DeviceStateText(v1::DeviceState state) {
   switch (state) {
-    case v1::DEVICE_STATE_ONLINE: return "ONLINE";
-    case v1::DEVICE_STATE_SUSPECT: return "SUSPECT";
-    case v1::DEVICE_STATE_LOST: return "LOST";
-    default: return "UNKNOWN";
+    case v1::DEVICE_STATE_ONLINE:
+      return "ONLINE";
+    case v1::DEVICE_STATE_SUSPECT:
+      return "SUSPECT";
+    case v1::DEVICE_STATE_LOST:
+      return "LOST";
+    default:
+      return "UNKNOWN";
   }
 }
 
@@ -126,7 +136,9 @@ Json ToJson(const v1::Device& device) {
   return json;
 }
 
-void PrintJson(const Json& json) { std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str()); }
+void PrintJson(const Json& json) {
+  std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
 
 void PrintJsonLine(const Json& json) {
   std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());

@@ -52,8 +52,10 @@ StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std
     for (std::string number; std::getline(numbers, number, ',');) {
       char* end = nullptr;
       const long long extent = std::strtoll(number.c_str(), &end, 10);
-      if (number.empty() || *end != '\0' || extent < 1) shape.assign(1, -1);
-      else shape.push_back(extent);
+      if (number.empty() || *end != '\0' || extent < 1)
+        shape.assign(1, -1);
+      else
+        shape.push_back(extent);
     }
     if (equals == std::string::npos || equals == 0 || shape.empty() || shape[0] < 1) {
       return InvalidArgument(fmt::format("--input-shape \"{}\": NAME=1,3,224,224 is required", text));
@@ -63,7 +65,8 @@ StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std
   return shapes;
 }
 
-StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes, const Target& target, int opt_level) {
+StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes,
+                                      const Target& target, int opt_level) {
   OnnxImportOptions options;
   ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(input_shapes));
   ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnx(path, options));
@@ -75,7 +78,9 @@ ScheduleLookup LookupIn(Store* store, const Target& target) {
     if (store == nullptr) return std::optional<KnownSchedule>();
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store->ListBest(digest));
     const TuningRecord* best = nullptr;
-    const auto rank = [](const TuningRecord& r) { return std::pair(!IsCurrent(r.key.codegen_version), r.timings->median_ns); };
+    const auto rank = [](const TuningRecord& r) {
+      return std::pair(!IsCurrent(r.key.codegen_version), r.timings->median_ns);
+    };
     for (const TuningRecord& record : records) {
       if (record.key.target != text || !record.timings) continue;
       if (best == nullptr || rank(record) < rank(*best)) best = &record;
@@ -83,18 +88,21 @@ ScheduleLookup LookupIn(Store* store, const Target& target) {
     if (best == nullptr) return std::optional<KnownSchedule>();
     ASSIGN_OR_RETURN(const Workload workload, store->GetWorkload(digest));
     RETURN_IF_ERROR(ParseWorkload(workload.digest, workload.name, workload.text).status());
-    return std::optional<KnownSchedule>(KnownSchedule{workload.text, best->trace_json, !IsCurrent(best->key.codegen_version), best->timings->median_ns});
+    return std::optional<KnownSchedule>(KnownSchedule{workload.text, best->trace_json,
+                                                      !IsCurrent(best->key.codegen_version), best->timings->median_ns});
   };
 }
 
 StatusOr<std::optional<KnownSchedule>> KnowsNothing(const Digest&) { return std::optional<KnownSchedule>(); }
 
-StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, const std::string& output_path) {
+StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target,
+                                       const ScheduleLookup& lookup, const std::string& output_path) {
   BuilderProcess builder({.program = ProgramBeside("lathe-builder")});
   return CompileNetwork(module, target, lookup, builder, output_path, kBuildTimeout);
 }
 
-StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus, int repeats) {
+StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus,
+                                           int repeats) {
   RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(static_cast<int>(cpus.size()), cpus);
   if (!pool.ok()) return FromRuntime(pool.error());
   std::vector<Executor> executors;

@@ -26,7 +26,8 @@ bool IsOnnxFile(const std::string& path);
 // "data=1,3,224,224" each.
 StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std::vector<std::string>& texts);
 // Imported and taken through the graph passes.
-StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes, const Target& target, int opt_level);
+StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes,
+                                      const Target& target, int opt_level);
 
 // Answers from the best records of `store` for exactly this target; `store` may be nullptr: everything is a miss.
 ScheduleLookup LookupIn(Store* store, const Target& target);
@@ -34,9 +35,11 @@ ScheduleLookup LookupIn(Store* store, const Target& target);
 StatusOr<std::optional<KnownSchedule>> KnowsNothing(const Digest& workload);
 
 // Compiles with a builder of its own.
-StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, const std::string& output_path);
+StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target,
+                                       const ScheduleLookup& lookup, const std::string& output_path);
 
 // Median times in ms of one inference of each artifact, on seeded random inputs, run in turns on the given CPUs.
-StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus, int repeats);
+StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus,
+                                           int repeats);
 
 }  // namespace lathe

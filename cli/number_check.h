@@ -17,7 +17,8 @@ inline CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_lim
     int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most) return "";
-    const std::string range = most == std::numeric_limits<int64_t>::max() ? fmt::format("of {} or more", least) : fmt::format("from {} to {}", least, most);
+    const std::string range = most == std::numeric_limits<int64_t>::max() ? fmt::format("of {} or more", least)
+                                                                          : fmt::format("from {} to {}", least, most);
     return fmt::format("\"{}\": a whole number {} required", text, range);
   };
   return CLI::Validator(check, "");

@@ -32,7 +32,9 @@ std::string Hindrance(const JobProgress& progress) {
 }
 
 std::string Bar(const Totals& totals) {
-  const auto filled = totals.budget > 0 ? static_cast<size_t>(std::min<int64_t>(kBarCells, totals.done * kBarCells / totals.budget)) : 0;
+  const auto filled = totals.budget > 0
+                          ? static_cast<size_t>(std::min<int64_t>(kBarCells, totals.done * kBarCells / totals.budget))
+                          : 0;
   return "[" + std::string(filled, '#') + std::string(kBarCells - filled, '.') + "]";
 }
 
@@ -43,10 +45,12 @@ std::string ProgressDisplay::Render(const JobProgress& progress, TimePoint now) 
   std::string best;
   if (progress.tasks.size() == 1 && progress.tasks[0].best_ns > 0) {
     best = fmt::format("  best {}", FormatNs(progress.tasks[0].best_ns));
-    if (progress.tasks[0].untuned_ns > 0) best += fmt::format(" ({:.2f} x)", progress.tasks[0].untuned_ns / progress.tasks[0].best_ns);
+    if (progress.tasks[0].untuned_ns > 0)
+      best += fmt::format(" ({:.2f} x)", progress.tasks[0].untuned_ns / progress.tasks[0].best_ns);
   }
   const std::string failed = progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "";
-  return fmt::format("{} trials measured{}  {}{}{}", progress.measured, failed, FormatSeconds(seconds), best, Hindrance(progress));
+  return fmt::format("{} trials measured{}  {}{}{}", progress.measured, failed, FormatSeconds(seconds), best,
+                     Hindrance(progress));
 }
 
 void ProgressDisplay::Show(const JobProgress& progress, TimePoint now) {

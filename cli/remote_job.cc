@@ -11,11 +11,16 @@ constexpr Duration kAskEvery = std::chrono::milliseconds(250);
 
 JobState ToState(v1::JobState state) {
   switch (state) {
-    case v1::JOB_STATE_RUNNING: return JobState::kRunning;
-    case v1::JOB_STATE_DONE: return JobState::kDone;
-    case v1::JOB_STATE_FAILED: return JobState::kFailed;
-    case v1::JOB_STATE_CANCELLED: return JobState::kCancelled;
-    default: return JobState::kQueued;
+    case v1::JOB_STATE_RUNNING:
+      return JobState::kRunning;
+    case v1::JOB_STATE_DONE:
+      return JobState::kDone;
+    case v1::JOB_STATE_FAILED:
+      return JobState::kFailed;
+    case v1::JOB_STATE_CANCELLED:
+      return JobState::kCancelled;
+    default:
+      return JobState::kQueued;
   }
 }
 
@@ -30,7 +35,8 @@ StatusOr<TaskReport> ToTaskReport(const v1::Task& task) {
                     .best_ns = task.best_ns()};
   ASSIGN_OR_RETURN(const Digest workload, Digest::FromBytes(task.key().workload()));
   ASSIGN_OR_RETURN(const CodegenVersion codegen, CodegenVersion::Parse(task.key().codegen_version()));
-  report.key = {workload, task.key().target(), task.key().device_key(), task.key().cache_regime(), codegen, task.key().policy_version()};
+  report.key = {workload, task.key().target(),        task.key().device_key(), task.key().cache_regime(),
+                codegen,  task.key().policy_version()};
   for (const v1::StateCount& count : task.counts()) {
     const std::optional<TrialState> state = ParseTrialState(count.state());
     if (state.has_value() && IsTerminal(*state) && !HasTimings(*state)) report.failures[count.state()] = count.trials();
@@ -62,7 +68,8 @@ v1::SubmitJobRequest ToSubmitRequest(const JobRequest& request, const std::strin
 
 StatusOr<JobReport> ToReport(const v1::Job& job) {
   JobReport report;
-  report.job = {job.id(), job.request_id(), job.name(), "", ToState(job.state()), job.detail(), job.created_unix_ns(), job.updated_unix_ns()};
+  report.job = {job.id(),     job.request_id(),      job.name(),           "", ToState(job.state()),
+                job.detail(), job.created_unix_ns(), job.updated_unix_ns()};
   for (const v1::Task& task : job.tasks()) {
     ASSIGN_OR_RETURN(TaskReport row, ToTaskReport(task));
     report.measured += row.own_trials;
@@ -72,7 +79,8 @@ StatusOr<JobReport> ToReport(const v1::Job& job) {
   return report;
 }
 
-StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience, const std::function<void(const v1::Job&)>& show,
+StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience,
+                                       const std::function<void(const v1::Job&)>& show,
                                        const std::function<bool()>& detaches) {
   v1::GetJobRequest request;
   request.set_job_id(job_id);

@@ -16,9 +16,10 @@ v1::SubmitJobRequest ToSubmitRequest(const JobRequest& request, const std::strin
 StatusOr<JobReport> ToReport(const v1::Job& job);
 
 enum class RemoteEnding { kJobEnded, kDetached };
-// Shows the job about four times a second until it has ended or `detaches` says so. A server that is restarted in between is waited for,
-// for as long as `patience`.
-StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience, const std::function<void(const v1::Job&)>& show,
+// Shows the job about four times a second until it has ended or `detaches` says so. A server that is restarted in
+// between is waited for, for as long as `patience`.
+StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience,
+                                       const std::function<void(const v1::Job&)>& show,
                                        const std::function<bool()>& detaches);
 
 }  // namespace lathe

@@ -10,12 +10,18 @@ int ReportError(const Status& status) {
   LogLine(status.message());
   if (status.detail() != nullptr) std::fprintf(stderr, "%s\n", status.detail()->Render().c_str());
   switch (status.code()) {
-    case StatusCode::kInvalidArgument: return kExitUsage;
-    case StatusCode::kNotFound: return kExitMiss;
-    case StatusCode::kUnavailable: return kExitUnavailable;
-    case StatusCode::kDeadlineExceeded: return kExitTimeout;
-    case StatusCode::kCancelled: return kExitInterrupted;
-    default: return kExitFailed;
+    case StatusCode::kInvalidArgument:
+      return kExitUsage;
+    case StatusCode::kNotFound:
+      return kExitMiss;
+    case StatusCode::kUnavailable:
+      return kExitUnavailable;
+    case StatusCode::kDeadlineExceeded:
+      return kExitTimeout;
+    case StatusCode::kCancelled:
+      return kExitInterrupted;
+    default:
+      return kExitFailed;
   }
 }
 

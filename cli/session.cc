@@ -1,10 +1,9 @@
 #include "cli/session.h"
 
-#include "cli/database_path.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/database_path.h"
 #include "support/clock.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
@@ -50,13 +49,21 @@ StatusOr<Session> Session::Open(const Place& place, Access access) {
     ASSIGN_OR_RETURN(parts->store, SqliteStore::OpenReadOnly(path));
   }
   const bool is_served = owner.ok() && SomebodyListens(owner->unix_path);
-  parts->core = std::make_unique<StoreCore>(*parts->store, is_served ? "" : "waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on");
+  parts->core = std::make_unique<StoreCore>(
+      *parts->store,
+      is_served ? "" : "waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on");
   parts->api = std::make_unique<CoreApi>(*parts->core);
   return Session(std::move(parts));
 }
 
-TuningApi& Session::tuning() { return parts_->api != nullptr ? static_cast<TuningApi&>(*parts_->api) : parts_->connection->tuning(); }
-ScheduleApi& Session::schedules() { return parts_->api != nullptr ? static_cast<ScheduleApi&>(*parts_->api) : parts_->connection->schedules(); }
-FarmApi& Session::farm() { return parts_->api != nullptr ? static_cast<FarmApi&>(*parts_->api) : parts_->connection->farm(); }
+TuningApi& Session::tuning() {
+  return parts_->api != nullptr ? static_cast<TuningApi&>(*parts_->api) : parts_->connection->tuning();
+}
+ScheduleApi& Session::schedules() {
+  return parts_->api != nullptr ? static_cast<ScheduleApi&>(*parts_->api) : parts_->connection->schedules();
+}
+FarmApi& Session::farm() {
+  return parts_->api != nullptr ? static_cast<FarmApi&>(*parts_->api) : parts_->connection->farm();
+}
 
 }  // namespace lathe

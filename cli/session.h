@@ -9,14 +9,15 @@
 namespace lathe {
 
 enum class Access {
-  kRead,    // The file beside its owner, unless a server is named.
-  kLive,    // Through the owner if it listens, else the file.
-  kWrite,   // Through the owner if it listens, else as owner of the file, which must exist.
+  kRead,   // The file beside its owner, unless a server is named.
+  kLive,   // Through the owner if it listens, else the file.
+  kWrite,  // Through the owner if it listens, else as owner of the file, which must exist.
 };
 
 class Session {
  public:
-  // kNotFound if there is no database yet, kUnavailable if nobody answers or another process owns the file and does not listen.
+  // kNotFound if there is no database yet, kUnavailable if nobody answers or another process owns the file and does not
+  // listen.
   static StatusOr<Session> Open(const Place& place, Access access);
   Session(Session&&) noexcept;
   ~Session();

@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/report_error.h"
 #include "cli/message_json.h"
 #include "cli/network.h"
+#include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
@@ -94,11 +94,12 @@ StatusOr<Everything> Collect(const ShowOptions& options) {
 
 void Print(const Shown& shown) {
   const std::string calls = shown.weight > 1 ? fmt::format("  ({} calls)", shown.weight) : "";
-  std::printf("%s  %s%s\n\n%s\n", shown.workload.name().c_str(), HexOf(shown.workload.digest()).c_str(), calls.c_str(), shown.workload.text().c_str());
+  std::printf("%s  %s%s\n\n%s\n", shown.workload.name().c_str(), HexOf(shown.workload.digest()).c_str(), calls.c_str(),
+              shown.workload.text().c_str());
   TextTable table({"DEVICE", ">BEST", "STATUS", "CODEGEN", "TARGET"});
   for (const v1::Record& record : shown.best) {
-    table.Add({record.key().device_key(), FormatNs(record.timings().median_ns()), record.status(), record.key().codegen_version(),
-               record.key().target()});
+    table.Add({record.key().device_key(), FormatNs(record.timings().median_ns()), record.status(),
+               record.key().codegen_version(), record.key().target()});
   }
   std::printf("%s\n", table.empty() ? "no schedule is known" : table.Render().c_str());
 }
@@ -112,8 +113,11 @@ int Run(const ShowOptions& options) {
   for (const Shown& shown : all->workloads) {
     nlohmann::ordered_json best = nlohmann::ordered_json::array();
     for (const v1::Record& record : shown.best) best.push_back(ToJson(record));
-    json["workloads"].push_back({{"name", shown.workload.name()}, {"workload", HexOf(shown.workload.digest())}, {"weight", shown.weight},
-                                 {"text", shown.workload.text()}, {"best", std::move(best)}});
+    json["workloads"].push_back({{"name", shown.workload.name()},
+                                 {"workload", HexOf(shown.workload.digest())},
+                                 {"weight", shown.weight},
+                                 {"text", shown.workload.text()},
+                                 {"best", std::move(best)}});
     if (!options.as_json) Print(shown);
   }
   if (options.as_json) PrintJson(json);
@@ -124,8 +128,12 @@ int Run(const ShowOptions& options) {
 
 void AddShow(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<ShowOptions>();
-  CLI::App* verb = app.add_subcommand("show", "Show a network after its graph passes, the workloads of a file, or one by its hash, and the best schedules known");
-  verb->add_option("WHAT", options->file.path, "MODEL.onnx, FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")->required();
+  CLI::App* verb = app.add_subcommand("show",
+                                      "Show a network after its graph passes, the workloads of a file, or one by its "
+                                      "hash, and the best schedules known");
+  verb->add_option("WHAT", options->file.path,
+                   "MODEL.onnx, FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")
+      ->required();
   AddNetworkFlags(*verb, options->target, options->file.input_shapes);
   verb->add_flag("--json", options->as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);

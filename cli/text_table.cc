@@ -35,7 +35,9 @@ TextTable::TextTable(std::vector<std::string> headings) : headings_(std::move(he
 void TextTable::Add(std::vector<std::string> cells) {
   cells.resize(headings_.size());
   for (std::string& cell : cells) {
-    for (char& c : cell) c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;  // Names may hold what moves a terminal's cursor.
+    for (char& c : cell)
+      c = static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?'
+                                                            : c;  // Names may hold what moves a terminal's cursor.
   }
   rows_.push_back(std::move(cells));
 }

@@ -12,7 +12,9 @@ namespace lathe {
 std::string FormatNs(double ns) {
   if (!(ns > 0)) return "-";
   const auto format = [](double value, const char* unit) {  // Three digits that mean something.
-    return value >= 100 ? fmt::format("{:.0f} {}", value, unit) : value >= 10 ? fmt::format("{:.1f} {}", value, unit) : fmt::format("{:.2f} {}", value, unit);
+    return value >= 100  ? fmt::format("{:.0f} {}", value, unit)
+           : value >= 10 ? fmt::format("{:.1f} {}", value, unit)
+                         : fmt::format("{:.2f} {}", value, unit);
   };
   if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
   if (ns < 1e6) return format(ns / 1e3, "us");
@@ -27,7 +29,9 @@ std::string FormatSeconds(double s) {
   return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
 }
 
-std::string FormatUtc(int64_t unix_ns) { return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(unix_ns / 1'000'000'000)); }
+std::string FormatUtc(int64_t unix_ns) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(unix_ns / 1'000'000'000));
+}
 
 std::string FormatAge(int64_t unix_ns, int64_t now_ns) {
   const int64_t seconds = std::max<int64_t>(0, (now_ns - unix_ns) / 1'000'000'000);
@@ -41,7 +45,11 @@ StatusOr<Duration> ParseDuration(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  const double seconds = unit == "ms" ? 1e-3 : unit == "s" || unit.empty() ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  const double seconds = unit == "ms"                  ? 1e-3
+                         : unit == "s" || unit.empty() ? 1
+                         : unit == "m"                 ? 60
+                         : unit == "h"                 ? 3600
+                                                       : 0;
   if (error != std::errc() || seconds == 0 || !(number >= 0) || number * seconds > 1e9) {
     return InvalidArgument(fmt::format("duration \"{}\": write a number and ms, s, m or h, e.g. 10m", text));
   }

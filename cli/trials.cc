@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/number_check.h"
-#include "cli/report_error.h"
 #include "cli/failure_groups.h"
 #include "cli/message_json.h"
+#include "cli/number_check.h"
+#include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
@@ -44,7 +44,8 @@ void PrintTrials(const std::vector<v1::Trial>& trials) {
 std::string FirstOf(const std::vector<int64_t>& trial_ids) {
   constexpr size_t kShown = 8;
   const size_t shown = std::min(trial_ids.size(), kShown);
-  std::string text = fmt::format("{}", fmt::join(trial_ids.begin(), trial_ids.begin() + static_cast<ptrdiff_t>(shown), ", "));
+  std::string text =
+      fmt::format("{}", fmt::join(trial_ids.begin(), trial_ids.begin() + static_cast<ptrdiff_t>(shown), ", "));
   return shown < trial_ids.size() ? text + ", ..." : text;
 }
 
@@ -61,7 +62,10 @@ void PrintFailures(const std::vector<FailureGroup>& groups) {
 nlohmann::ordered_json FailuresJson(const std::vector<FailureGroup>& groups) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const FailureGroup& group : groups) {
-    json.push_back({{"state", group.state}, {"count", group.trial_ids.size()}, {"error", group.words}, {"trials", group.trial_ids}});
+    json.push_back({{"state", group.state},
+                    {"count", group.trial_ids.size()},
+                    {"error", group.words},
+                    {"trials", group.trial_ids}});
   }
   return json;
 }
@@ -100,7 +104,8 @@ void AddTrials(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TrialsOptions>();
   CLI::App* verb = app.add_subcommand("trials", "List what a job tried, or why some of it failed");
   verb->add_option("JOB", options->job_id, "the job")->required()->check(WholeNumber(1));
-  verb->add_flag("--failed", options->only_failed, "only failures, grouped by reason, with the compiler's or runner's words");
+  verb->add_flag("--failed", options->only_failed,
+                 "only failures, grouped by reason, with the compiler's or runner's words");
   verb->add_flag("--traces", options->with_traces, "with the schedule traces (in --json)");
   verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);

@@ -46,7 +46,8 @@ struct TuneOptions {
 StatusOr<Duration> ReadTimeLimit(const std::string& text) {
   if (text.empty()) return Duration(0);
   ASSIGN_OR_RETURN(const Duration limit, ParseDuration(text));
-  if (limit == Duration(0)) return InvalidArgument(fmt::format("--time \"{}\": more than nothing required, e.g. 10m", text));
+  if (limit == Duration(0))
+    return InvalidArgument(fmt::format("--time \"{}\": more than nothing required, e.g. 10m", text));
   return limit;
 }
 
@@ -55,14 +56,22 @@ void ListTasks(const std::vector<Function>& functions, const Target& target, boo
   TextTable table({"TASK", ">WORKLOAD", ">CALLS", ">MFLOP"});
   for (const Function& function : functions) {
     const WorkloadFacts facts = FactsOf(function.func);
-    json.push_back({{"name", function.func.name}, {"workload", function.workload.ToHex()}, {"target", target.ToString()}, {"flops", facts.flops}, {"weight", function.weight}});
-    table.Add({function.func.name, function.workload.ToHex().substr(0, 12), std::to_string(function.weight), fmt::format("{:.4g}", facts.flops / 1e6)});
+    json.push_back({{"name", function.func.name},
+                    {"workload", function.workload.ToHex()},
+                    {"target", target.ToString()},
+                    {"flops", facts.flops},
+                    {"weight", function.weight}});
+    table.Add({function.func.name, function.workload.ToHex().substr(0, 12), std::to_string(function.weight),
+               fmt::format("{:.4g}", facts.flops / 1e6)});
   }
-  if (is_json) PrintJson(json);
-  else std::fputs(table.Render().c_str(), stdout);
+  if (is_json)
+    PrintJson(json);
+  else
+    std::fputs(table.Render().c_str(), stdout);
 }
 
-JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target, Duration time_limit) {
+JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target,
+                      Duration time_limit) {
   JobRequest request{.name = options.file.path, .device_key = options.device};
   const auto tasks = static_cast<int64_t>(functions.size());
   const bool has_task_budget = options.trials_per_task > 0;
@@ -85,8 +94,9 @@ struct TimingFiles {
   std::string untuned, tuned;
 };
 
-StatusOr<NetworkTimes> TimeUntunedAndTuned(const relax::IRModule& network, const Target& target, const std::string& database,
-                                           const TimingFiles& files, const std::vector<int>& cpus) {
+StatusOr<NetworkTimes> TimeUntunedAndTuned(const relax::IRModule& network, const Target& target,
+                                           const std::string& database, const TimingFiles& files,
+                                           const std::vector<int>& cpus) {
   constexpr int kRepeats = 15;
   StatusOr<NetworkTimes> times = [&]() -> StatusOr<NetworkTimes> {
     ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
@@ -113,8 +123,10 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
     return kExitInterrupted;
   }
   if (job.ending == TuneEnding::kInterrupted) {
-    std::fprintf(stderr, "job %lld goes on without this command; the same command comes back to it, `lathe watch %lld%s` shows it\n",
-                 static_cast<long long>(job.report.job.id), static_cast<long long>(job.report.job.id), where.c_str());
+    std::fprintf(
+        stderr,
+        "job %lld goes on without this command; the same command comes back to it, `lathe watch %lld%s` shows it\n",
+        static_cast<long long>(job.report.job.id), static_cast<long long>(job.report.job.id), where.c_str());
     return kExitInterrupted;
   }
   if (job.ending == TuneEnding::kCancelled) {
@@ -122,13 +134,16 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
     return kExitInterrupted;
   }
   if (job.report.job.state != JobState::kDone) {
-    std::fprintf(stderr, "lathe: tune %s: job %lld is %s: %s\n", options.file.path.c_str(), static_cast<long long>(job.report.job.id),
-                 std::string(JobStateName(job.report.job.state)).c_str(), job.report.job.detail.c_str());
+    std::fprintf(stderr, "lathe: tune %s: job %lld is %s: %s\n", options.file.path.c_str(),
+                 static_cast<long long>(job.report.job.id), std::string(JobStateName(job.report.job.state)).c_str(),
+                 job.report.job.detail.c_str());
     return kExitFailed;
   }
-  const auto untimed = std::count_if(job.report.tasks.begin(), job.report.tasks.end(), [](const TaskReport& task) { return task.best_ns <= 0; });
+  const auto untimed = std::count_if(job.report.tasks.begin(), job.report.tasks.end(),
+                                     [](const TaskReport& task) { return task.best_ns <= 0; });
   if (untimed > 0) {
-    std::fprintf(stderr, "%lld of %zu kernels have no time yet; a larger --trials or --time goes on with them\n", static_cast<long long>(untimed), job.report.tasks.size());
+    std::fprintf(stderr, "%lld of %zu kernels have no time yet; a larger --trials or --time goes on with them\n",
+                 static_cast<long long>(untimed), job.report.tasks.size());
   }
   const std::string next = !options.place.server.empty() ? fmt::format("lathe trials {}{}", job.report.job.id, where)
                            : is_network ? fmt::format("lathe compile {} -o network.so{}", options.file.path, where)
@@ -138,34 +153,40 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
 }
 
 // The tables or the JSON, and on the way what only an idle machine can tell: its peak, and the network's times.
-int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads, const Target& target, const std::string& database,
-           const std::vector<int>& cpus, TimePoint begin) {
+int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads, const Target& target,
+           const std::string& database, const std::vector<int>& cpus, TimePoint begin) {
   const TimingFiles files{database + ".untuned.so", database + ".tuned.so"};
   std::vector<std::string> leftovers;
   for (const std::string& file : {files.untuned, files.tuned}) {
     for (const char* suffix : {"", kKernelPart, kGraphPart, kConstantsPart}) leftovers.push_back(file + suffix);
   }
   EndAtInterrupt(std::move(leftovers));
-  const bool is_ours = job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
+  const bool is_ours =
+      job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
   const double peak = is_ours ? MeasurePeakGflops(cpus) : 0;
   if (!options.is_json) PrintTuneTable(job.report, peak);
   std::optional<NetworkTimes> network;
   if (workloads.network && is_ours) {
     StatusOr<NetworkTimes> times = TimeUntunedAndTuned(*workloads.network, target, database, files, cpus);
-    if (times.ok()) network = *times;
-    else std::fprintf(stderr, "the network could not be timed: %s\n", times.status().message().c_str());
+    if (times.ok())
+      network = *times;
+    else
+      std::fprintf(stderr, "the network could not be timed: %s\n", times.status().message().c_str());
   } else if (workloads.network) {
     network = SumOfTasks(job.report);
   }
-  if (options.is_json) PrintTuneJson(job.report, job.measured, peak, options.place.server.empty() ? database : job.server, network);
+  if (options.is_json)
+    PrintTuneJson(job.report, job.measured, peak, options.place.server.empty() ? database : job.server, network);
   if (network && !options.is_json) {
-    std::printf("network%s: untuned %.2f ms, tuned %.2f ms per inference: %.2f x\n", network->is_sum ? " (sum of its tasks)" : "", network->untuned_ms,
-                network->tuned_ms, network->untuned_ms / network->tuned_ms);
+    std::printf("network%s: untuned %.2f ms, tuned %.2f ms per inference: %.2f x\n",
+                network->is_sum ? " (sum of its tasks)" : "", network->untuned_ms, network->tuned_ms,
+                network->untuned_ms / network->tuned_ms);
   }
   if (job.progress) SayHowTimeWentBy(*job.progress);
   std::fprintf(stderr, "%lld trials measured, %s; %s %s\n", static_cast<long long>(job.measured),
                FormatSeconds(std::chrono::duration<double>(SystemClock().Now() - begin).count()).c_str(),
-               options.place.server.empty() ? "database" : "server", (options.place.server.empty() ? database : job.server).c_str());
+               options.place.server.empty() ? "database" : "server",
+               (options.place.server.empty() ? database : job.server).c_str());
   return SayEnding(options, job, workloads.network.has_value());
 }
 
@@ -174,7 +195,8 @@ StatusOr<int> Run(const TuneOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   HostFacts host = DetectHost();
   host.num_cores = static_cast<int>(cpus.size());
-  // A server's devices may be others; what "auto" means there they say themselves. Graph passes take this machine's word for it.
+  // A server's devices may be others; what "auto" means there they say themselves. Graph passes take this machine's
+  // word for it.
   ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target, host));
   ASSIGN_OR_RETURN(const Workloads workloads, ReadWorkloads(options.file, target));
   if (options.lists_tasks) {
@@ -193,8 +215,13 @@ StatusOr<int> Run(const TuneOptions& options) {
   }
   RETURN_IF_ERROR(CreateFolderOf(database));
   const bool is_verbose = getenv("LATHE_VERBOSE") != nullptr;
-  const EmbeddedOptions embedded{.database_path = database, .device_key = options.device, .cpus = cpus, .slots = options.slots,
-                                 .log = [is_verbose](std::string text) { if (is_verbose) std::fprintf(stderr, "%s\n", text.c_str()); }};
+  const EmbeddedOptions embedded{.database_path = database,
+                                 .device_key = options.device,
+                                 .cpus = cpus,
+                                 .slots = options.slots,
+                                 .log = [is_verbose](std::string text) {
+                                   if (is_verbose) std::fprintf(stderr, "%s\n", text.c_str());
+                                 }};
   ASSIGN_OR_RETURN(TunedJob job, TuneDatabase(embedded, request, options.target, display));
   return Report(options, std::move(job), workloads, target, database, cpus, begin);
 }
@@ -203,16 +230,22 @@ StatusOr<int> Run(const TuneOptions& options) {
 
 void AddTune(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TuneOptions>();
-  CLI::App* verb = app.add_subcommand("tune", "Measure schedules of a network or of the functions of a TVMScript file, and remember the best");
-  verb->add_option("FILE", options->file.path, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")->required();
+  CLI::App* verb = app.add_subcommand(
+      "tune", "Measure schedules of a network or of the functions of a TVMScript file, and remember the best");
+  verb->add_option("FILE", options->file.path, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")
+      ->required();
   AddNetworkFlags(*verb, options->target, options->file.input_shapes);
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
-  verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")->check(WholeNumber(1, kMostTrialsAsked));
-  verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")->check(WholeNumber(1, kMostTrialsAsked));
+  verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")
+      ->check(WholeNumber(1, kMostTrialsAsked));
+  verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")
+      ->check(WholeNumber(1, kMostTrialsAsked));
   verb->add_option("--time", options->time, "Stop searching after this time: 90s, 10m, 2h");
-  verb->add_option("--tasks", options->file.tasks, "Only functions whose name fits this pattern")->capture_default_str();
+  verb->add_option("--tasks", options->file.tasks, "Only functions whose name fits this pattern")
+      ->capture_default_str();
   verb->add_option("--cpus", options->cpus, "CPUs to measure on here: 0-3,6 (default: all)");
-  verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")->check(WholeNumber(1, kMostThreads));
+  verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")
+      ->check(WholeNumber(1, kMostThreads));
   AddPlaceFlags(*verb, options->place);
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");

@@ -27,7 +27,8 @@ constexpr Duration kOwnerPatience = std::chrono::seconds(10);  // Until somebody
 // Equal for what equal commands ask for; the rest of a request id is random.
 std::string FingerprintOf(const JobRequest& request, const std::string& target) {
   std::string text = request.name + "\n" + request.device_key + "\n" + target + "\n" + request.spec.ToJson();
-  for (const TaskRequest& task : request.tasks) text += fmt::format("\n{} {} {}", task.workload.digest.ToHex(), task.weight, task.trial_budget);
+  for (const TaskRequest& task : request.tasks)
+    text += fmt::format("\n{} {} {}", task.workload.digest.ToHex(), task.weight, task.trial_budget);
   return Sha256(text).ToHex().substr(0, 24);
 }
 
@@ -38,7 +39,8 @@ std::string NewRequestId(const std::string& fingerprint) {
 
 // After the first interrupt: is there a second one?
 bool IsPressedAgain() {
-  for (Duration waited{}; waited < kSecondPress && NumInterrupts() < 2; waited += kLookEvery) std::this_thread::sleep_for(kLookEvery);
+  for (Duration waited{}; waited < kSecondPress && NumInterrupts() < 2; waited += kLookEvery)
+    std::this_thread::sleep_for(kLookEvery);
   return NumInterrupts() >= 2;
 }
 
@@ -51,7 +53,9 @@ bool AsksTheSame(Store& store, const JobRow& row, const JobRequest& request) {
   for (size_t i = 0; i < tasks->size(); ++i) {
     const TaskRow& task = (*tasks)[i];
     const TaskRequest& wanted = request.tasks[i];
-    if (task.key != KeyFor(wanted.workload.digest, wanted.target, request.device_key) || task.trial_budget != wanted.trial_budget) return false;
+    if (task.key != KeyFor(wanted.workload.digest, wanted.target, request.device_key) ||
+        task.trial_budget != wanted.trial_budget)
+      return false;
   }
   return true;
 }
@@ -75,7 +79,8 @@ StatusOr<int64_t> SubmitOrResume(Coordinator& coordinator, const JobRequest& req
 void SayEstimate(Coordinator& coordinator, const JobRequest& request) {
   int64_t known = 0;
   for (const TaskRequest& task : request.tasks) {
-    const StatusOr<int64_t> count = coordinator.store().CountMeasured(KeyFor(task.workload.digest, task.target, request.device_key));
+    const StatusOr<int64_t> count =
+        coordinator.store().CountMeasured(KeyFor(task.workload.digest, task.target, request.device_key));
     if (count.ok()) known += *count;
   }
   int64_t budget = 0;
@@ -84,10 +89,11 @@ void SayEstimate(Coordinator& coordinator, const JobRequest& request) {
   const int64_t rest = std::max<int64_t>(0, budget - (request.spec.is_fresh ? 0 : known));
   // A trial is a build and about 0.1 s of timing; what it really takes the display tells.
   double seconds = static_cast<double>(rest) * 0.2;
-  if (request.spec.time_limit > Duration(0)) seconds = std::min(seconds, std::chrono::duration<double>(request.spec.time_limit).count());
-  std::fprintf(stderr, "%zu %s for %s: at most %lld trials to measure (%lld known already), very roughly %s\n", request.tasks.size(),
-               request.tasks.size() == 1 ? "task" : "tasks", request.tasks[0].target.c_str(), static_cast<long long>(rest), static_cast<long long>(known),
-               FormatSeconds(seconds).c_str());
+  if (request.spec.time_limit > Duration(0))
+    seconds = std::min(seconds, std::chrono::duration<double>(request.spec.time_limit).count());
+  std::fprintf(stderr, "%zu %s for %s: at most %lld trials to measure (%lld known already), very roughly %s\n",
+               request.tasks.size(), request.tasks.size() == 1 ? "task" : "tasks", request.tasks[0].target.c_str(),
+               static_cast<long long>(rest), static_cast<long long>(known), FormatSeconds(seconds).c_str());
 }
 
 StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, ProgressDisplay& display) {
@@ -98,7 +104,8 @@ StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, Progre
     display.Show(*progress, SystemClock().Now());
     if (progress->trouble_lasts < kTroublePatience) continue;
     display.Clear();
-    return Status(ResourceExhausted(progress->trouble + "; stopped at the last committed trial, the same command goes on from here"));
+    return Status(ResourceExhausted(progress->trouble +
+                                    "; stopped at the last committed trial, the same command goes on from here"));
   }
   if (coordinator.WaitForJob(job_id, Duration(0))) return TuneEnding::kJobEnded;
   coordinator.Drain();
@@ -108,14 +115,17 @@ StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, Progre
   return TuneEnding::kCancelled;
 }
 
-StatusOr<TunedJob> TuneHere(std::unique_ptr<EmbeddedFarm> farm, const EmbeddedOptions& options, const JobRequest& request, ProgressDisplay& display) {
+StatusOr<TunedJob> TuneHere(std::unique_ptr<EmbeddedFarm> farm, const EmbeddedOptions& options,
+                            const JobRequest& request, ProgressDisplay& display) {
   Coordinator& coordinator = farm->coordinator();
   const StatusOr<Endpoint> socket = OwnerEndpoint(options.database_path);
   std::unique_ptr<FarmServer> server;  // For others who would use the database meanwhile; without it they wait.
   if (socket.ok()) {
     StatusOr<std::unique_ptr<FarmServer>> started = FarmServer::Start(coordinator, {*socket});
-    if (started.ok()) server = *std::move(started);
-    else options.log(started.status().message());
+    if (started.ok())
+      server = *std::move(started);
+    else
+      options.log(started.status().message());
   }
   SayEstimate(coordinator, request);
   TunedJob job;
@@ -163,7 +173,10 @@ JobProgress ProgressOf(const v1::Job& job) {
   JobProgress progress;
   progress.row.id = job.id();
   for (const v1::Task& task : job.tasks()) {
-    TaskStanding standing{.weight = task.weight(), .budget = task.trial_budget(), .counted = task.trials_known(), .open = task.trials_open()};
+    TaskStanding standing{.weight = task.weight(),
+                          .budget = task.trial_budget(),
+                          .counted = task.trials_known(),
+                          .open = task.trials_open()};
     standing.is_closed = task.state() >= v1::JOB_STATE_DONE;
     standing.best_ns = task.best_ns();
     standing.untuned_ns = task.untuned_ns();
@@ -185,7 +198,8 @@ StatusOr<TuneEnding> FollowThere(TuningApi& tuning, v1::Job& job, Duration patie
     job = now;
     display.Show(ProgressOf(now), SystemClock().Now());
   };
-  ASSIGN_OR_RETURN(const RemoteEnding ending, FollowRemoteJob(tuning, job.id(), patience, show, [] { return NumInterrupts() > 0; }));
+  ASSIGN_OR_RETURN(const RemoteEnding ending,
+                   FollowRemoteJob(tuning, job.id(), patience, show, [] { return NumInterrupts() > 0; }));
   if (ending == RemoteEnding::kJobEnded) return TuneEnding::kJobEnded;
   display.Say("leaving the job to its server; press Ctrl-C again to cancel it");
   if (!IsPressedAgain()) return TuneEnding::kInterrupted;
@@ -199,7 +213,8 @@ StatusOr<TuneEnding> FollowThere(TuningApi& tuning, v1::Job& job, Duration patie
 
 }  // namespace
 
-StatusOr<TunedJob> TuneOnServer(const Endpoint& server, JobRequest request, const std::string& target, Duration patience, ProgressDisplay& display) {
+StatusOr<TunedJob> TuneOnServer(const Endpoint& server, JobRequest request, const std::string& target,
+                                Duration patience, ProgressDisplay& display) {
   const std::unique_ptr<ServerConnection> connection = ConnectToServer(server);
   ASSIGN_OR_RETURN(v1::Job job, SubmitTo(connection->tuning(), std::move(request), target));
   display.Say(fmt::format("job {} at {}", job.id(), server.ToString()));
@@ -214,7 +229,8 @@ StatusOr<TunedJob> TuneOnServer(const Endpoint& server, JobRequest request, cons
   return tuned;
 }
 
-StatusOr<TunedJob> TuneDatabase(const EmbeddedOptions& options, JobRequest request, const std::string& target, ProgressDisplay& display) {
+StatusOr<TunedJob> TuneDatabase(const EmbeddedOptions& options, JobRequest request, const std::string& target,
+                                ProgressDisplay& display) {
   request.request_id = NewRequestId(FingerprintOf(request, target));
   const StatusOr<Endpoint> socket = OwnerEndpoint(options.database_path);
   bool was_attached = false;
@@ -234,7 +250,8 @@ StatusOr<TunedJob> TuneDatabase(const EmbeddedOptions& options, JobRequest reque
     const bool waits_for_cpus = was_attached && farm.code() == StatusCode::kFailedPrecondition;
     if (waits_for_cpus) give_up = SystemClock().Now() + kOwnerPatience;
     if ((!is_owned && !waits_for_cpus) || SystemClock().Now() > give_up) return farm.status();
-    if (NumInterrupts() > 0) return Cancelled("tune: interrupted while another process had the database: " + farm.status().message());
+    if (NumInterrupts() > 0)
+      return Cancelled("tune: interrupted while another process had the database: " + farm.status().message());
     std::this_thread::sleep_for(kLookEvery);
   }
 }

@@ -21,7 +21,8 @@ std::optional<NetworkTimes> SumOfTasks(const JobReport& report);
 // `peak` in GFLOP/s, 0: not known.
 void PrintTuneTable(const JobReport& report, double peak);
 // `database` is a path, or the server's address. `measured`: trials of this command.
-void PrintTuneJson(const JobReport& report, int64_t measured, double peak, const std::string& database, const std::optional<NetworkTimes>& network);
+void PrintTuneJson(const JobReport& report, int64_t measured, double peak, const std::string& database,
+                   const std::optional<NetworkTimes>& network);
 void SayHowTimeWentBy(const JobProgress& progress);
 
 }  // namespace lathe

@@ -33,7 +33,8 @@ StatusOr<Workloads> ReadScript(const TuneFile& file) {
   Workloads workloads;
   for (const PrimFunc& func : module.prim_funcs) {
     const Digest workload = WorkloadDigest(func);
-    const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(), [&](const Function& f) { return f.workload == workload; });
+    const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(),
+                                      [&](const Function& f) { return f.workload == workload; });
     if (!is_known) workloads.functions.push_back({func, workload});
   }
   return workloads;
@@ -48,10 +49,13 @@ StatusOr<Workloads> ReadWorkloads(const TuneFile& file, const Target& target) {
   std::vector<Function>& functions = workloads.functions;
   std::string names;
   for (const Function& function : functions) names += (names.empty() ? "" : ", ") + function.func.name;
-  std::erase_if(functions, [&](const Function& function) { return fnmatch(file.tasks.c_str(), function.func.name.c_str(), 0) != 0; });
+  std::erase_if(functions, [&](const Function& function) {
+    return fnmatch(file.tasks.c_str(), function.func.name.c_str(), 0) != 0;
+  });
   if (functions.empty()) {
-    return InvalidArgument(names.empty() ? fmt::format("read {}: no T.prim_func in it; nothing can be tuned", file.path)
-                                         : fmt::format("--tasks \"{}\": fits no function of {}; it has {}", file.tasks, file.path, names));
+    return InvalidArgument(
+        names.empty() ? fmt::format("read {}: no T.prim_func in it; nothing can be tuned", file.path)
+                      : fmt::format("--tasks \"{}\": fits no function of {}; it has {}", file.tasks, file.path, names));
   }
   return workloads;
 }

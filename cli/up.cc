@@ -1,4 +1,5 @@
-// lathe up: serves a database: coordinator, tracker and device gateway in one process, on request with a worker and a device of this machine.
+// lathe up: serves a database: coordinator, tracker and device gateway in one process, on request with a worker and a
+// device of this machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -56,18 +57,23 @@ class Farm {
  private:
   Status StartEmbedded(const UpOptions& options, const std::string& database) {
     ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
-    ASSIGN_OR_RETURN(embedded_, EmbeddedFarm::Start({.database_path = database, .device_key = options.device_key, .cpus = cpus,
-                                                     .slots = options.slots, .log = LogLine}));
+    ASSIGN_OR_RETURN(embedded_, EmbeddedFarm::Start({.database_path = database,
+                                                     .device_key = options.device_key,
+                                                     .cpus = cpus,
+                                                     .slots = options.slots,
+                                                     .log = LogLine}));
     return OkStatus();
   }
   Status StartAlone(const std::string& database) {
     const std::string files = database + ".files";
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, SystemClock().UnixNanos()));
-    const BuilderFactory builders = MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
-    CoordinatorOptions coordinator{.directory = files,
-                                   .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
-                                   .resumes_jobs = false,
-                                   .log = LogLine};
+    const BuilderFactory builders =
+        MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
+    CoordinatorOptions coordinator{
+        .directory = files,
+        .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
+        .resumes_jobs = false,
+        .log = LogLine};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
     return OkStatus();
   }
@@ -87,7 +93,9 @@ void SayReady(const Addresses& at, bool as_json) {
     PrintJsonLine({{"server", at.server.ToString()}, {"devices", at.devices.ToString()}, {"database", at.database}});
     return;
   }
-  fmt::print(stderr, "lathe: serving {}\n  clients:  lathe tune FUNC.py --server {}\n  workers:  lathe worker --connect {}\n  devices:  lathe device --connect {}\n",
+  fmt::print(stderr,
+             "lathe: serving {}\n  clients:  lathe tune FUNC.py --server {}\n  workers:  lathe worker --connect {}\n  "
+             "devices:  lathe device --connect {}\n",
              at.database, at.server.ToString(), at.server.ToString(), at.devices.ToString());
 }
 
@@ -115,14 +123,21 @@ Status Serve(const UpOptions& options) {
 void AddUp(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<UpOptions>();
   CLI::App* verb = app.add_subcommand("up", "Serve a database: coordinator, tracker and device gateway in one process");
-  verb->add_option("--db", options->database, "the database file; default: $LATHE_DB, else lathe/lathe.db in the user's data folder");
-  verb->add_option("--listen", options->listen, "for clients and workers: HOST:PORT (loopback; port 0: any free one) or unix:PATH")->capture_default_str();
+  verb->add_option("--db", options->database,
+                   "the database file; default: $LATHE_DB, else lathe/lathe.db in the user's data folder");
+  verb->add_option("--listen", options->listen,
+                   "for clients and workers: HOST:PORT (loopback; port 0: any free one) or unix:PATH")
+      ->capture_default_str();
   verb->add_option("--device-listen", options->device_listen, "for devices: the same forms")->capture_default_str();
-  CLI::Option* local = verb->add_flag("--local-device", options->has_local_device, "with a worker and a device of this machine");
+  CLI::Option* local =
+      verb->add_flag("--local-device", options->has_local_device, "with a worker and a device of this machine");
   verb->add_option("--device", options->device_key, "the local device's key")->capture_default_str()->needs(local);
   verb->add_option("--cpus", options->cpus, "the local device's CPUs, e.g. 0-3,6; default: all")->needs(local);
-  verb->add_option("--slots", options->slots, "builds at once of the local worker; default: one per CPU")->check(WholeNumber(1, kMostThreads))->needs(local);
-  verb->add_flag("--json", options->as_json, "one line on stdout once everything is up: the real addresses (docs/formats/cli_json.md)");
+  verb->add_option("--slots", options->slots, "builds at once of the local worker; default: one per CPU")
+      ->check(WholeNumber(1, kMostThreads))
+      ->needs(local);
+  verb->add_flag("--json", options->as_json,
+                 "one line on stdout once everything is up: the real addresses (docs/formats/cli_json.md)");
   verb->callback([options, &exit_code] {
     const Status status = Serve(*options);
     exit_code = status.ok() ? kExitOk : ReportError(status);

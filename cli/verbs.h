@@ -8,7 +8,15 @@ class App;
 namespace lathe {
 
 // Documented in docs/formats/cli_json.md; scripts rely on them.
-enum ExitCode : int { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitMiss = 3, kExitUnavailable = 4, kExitTimeout = 6, kExitInterrupted = 130 };
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitFailed = 1,
+  kExitUsage = 2,
+  kExitMiss = 3,
+  kExitUnavailable = 4,
+  kExitTimeout = 6,
+  kExitInterrupted = 130
+};
 
 void AddUp(CLI::App& app, int& exit_code);
 void AddTune(CLI::App& app, int& exit_code);

@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/number_check.h"
-#include "cli/report_error.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
+#include "cli/number_check.h"
+#include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/verbs.h"
 #include "support/clock.h"
@@ -26,7 +26,8 @@ class ProgressLine {
     const TimePoint now = SystemClock().Now();
     if (!is_terminal_ && !is_last && shown_ && now - *shown_ < kLineInterval) return;
     shown_ = now;
-    std::fprintf(stderr, is_terminal_ ? "\r\033[K%s%s" : "%s%s", RenderProgress(job).c_str(), is_terminal_ && !is_last ? "" : "\n");
+    std::fprintf(stderr, is_terminal_ ? "\r\033[K%s%s" : "%s%s", RenderProgress(job).c_str(),
+                 is_terminal_ && !is_last ? "" : "\n");
     std::fflush(stderr);
   }
 

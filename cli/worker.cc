@@ -1,4 +1,6 @@
 // lathe worker: builds candidates for a server.
+#include "tuner/worker/worker.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -17,7 +19,6 @@
 #include "tuner/measure/child_program.h"
 #include "tuner/service/client.h"
 #include "tuner/worker/process_builder.h"
-#include "tuner/worker/worker.h"
 
 namespace lathe {
 namespace {
@@ -36,13 +37,16 @@ std::string HostName() {
   gethostname(name, sizeof(name) - 1);
   std::string text = name[0] != '\0' ? name : "worker";
   for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.')) c = '-';
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+    else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+      c = '-';
   }
   return text.substr(0, 48);
 }
 
-// A worker's name and its folder. A lock on the folder keeps two workers of one host apart, and gives a restarted one its name again.
+// A worker's name and its folder. A lock on the folder keeps two workers of one host apart, and gives a restarted one
+// its name again.
 struct Identity {
   std::string name, folder;
   int lock = -1;  // Held until the process ends.
@@ -50,7 +54,8 @@ struct Identity {
 
 std::optional<Identity> TryTake(const std::string& name) {
   std::error_code error;
-  const std::string folder = std::filesystem::temp_directory_path(error).string() + "/lathe-worker-" + std::to_string(getuid()) + "-" + name;
+  const std::string folder =
+      std::filesystem::temp_directory_path(error).string() + "/lathe-worker-" + std::to_string(getuid()) + "-" + name;
   std::filesystem::create_directories(folder, error);
   const int lock = open((folder + "/lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (lock < 0) return std::nullopt;
@@ -62,12 +67,18 @@ std::optional<Identity> TryTake(const std::string& name) {
 StatusOr<Identity> TakeIdentity(const std::string& wanted) {
   if (!wanted.empty()) {
     if (auto identity = TryTake(wanted)) return *std::move(identity);
-    return Unavailable(fmt::format("start worker \"{}\": another one of this name runs here, or its folder cannot be written; choose another --name", wanted));
+    return Unavailable(
+        fmt::format("start worker \"{}\": another one of this name runs here, or its folder cannot be written; choose "
+                    "another --name",
+                    wanted));
   }
   for (int number = 1; number <= kMaxWorkersPerHost; ++number) {
     if (auto identity = TryTake(fmt::format("{}-w{}", HostName(), number))) return *std::move(identity);
   }
-  return Unavailable(fmt::format("start worker: {} run here already, or the folder for temporary files cannot be written; set TMPDIR to one that can", kMaxWorkersPerHost));
+  return Unavailable(
+      fmt::format("start worker: {} run here already, or the folder for temporary files cannot be written; set TMPDIR "
+                  "to one that can",
+                  kMaxWorkersPerHost));
 }
 
 bool IsName(const std::string& name) {
@@ -76,15 +87,22 @@ bool IsName(const std::string& name) {
 
 Status Work(const WorkerVerbOptions& options) {
   ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(options.connect));
-  if (!IsName(options.name)) return InvalidArgument(fmt::format("--name \"{}\": at most 64 of a-z, 0-9, '.', '_' and '-' required", options.name));
+  if (!IsName(options.name))
+    return InvalidArgument(
+        fmt::format("--name \"{}\": at most 64 of a-z, 0-9, '.', '_' and '-' required", options.name));
   const std::string builder = ProgramBeside("lathe-builder");
-  if (access(builder.c_str(), X_OK) != 0) return NotFound(fmt::format("start worker: no program {}; install lathe-builder beside this one", builder));
+  if (access(builder.c_str(), X_OK) != 0)
+    return NotFound(fmt::format("start worker: no program {}; install lathe-builder beside this one", builder));
   CountInterrupts();
   ASSIGN_OR_RETURN(const Identity identity, TakeIdentity(options.name));
   const std::unique_ptr<ServerConnection> connection = ConnectToServer(server);
-  const int slots = options.slots > 0 ? options.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Worker worker({.name = identity.name, .slots = slots, .codegen_version = kCodegenVersion,
-                 .builders = MakeProcessBuilders({.program = builder, .scratch_directory = identity.folder}), .log = LogLine},
+  const int slots =
+      options.slots > 0 ? options.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Worker worker({.name = identity.name,
+                 .slots = slots,
+                 .codegen_version = kCodegenVersion,
+                 .builders = MakeProcessBuilders({.program = builder, .scratch_directory = identity.folder}),
+                 .log = LogLine},
                 connection->workers());
   LogLine(fmt::format("worker \"{}\", {} slots, server {}", identity.name, slots, server.ToString()));
   AwaitInterrupt();
@@ -95,7 +113,8 @@ Status Work(const WorkerVerbOptions& options) {
     is_drained = true;
   });
   while (!is_drained && NumInterrupts() < 2) std::this_thread::sleep_for(kDrainLooksEvery);
-  if (!is_drained) _exit(kExitInterrupted);  // The builders die with this process; the server hands their tasks to others.
+  if (!is_drained)
+    _exit(kExitInterrupted);  // The builders die with this process; the server hands their tasks to others.
   drain.join();
   return OkStatus();
 }
@@ -106,7 +125,8 @@ void AddWorker(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<WorkerVerbOptions>();
   CLI::App* verb = app.add_subcommand("worker", "Build candidates for a server");
   verb->add_option("--connect", options->connect, "the server: HOST:PORT (loopback) or unix:PATH")->required();
-  verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")->check(WholeNumber(1, kMostThreads));
+  verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")
+      ->check(WholeNumber(1, kMostThreads));
   verb->add_option("--name", options->name, "this worker's own name; default: host name and a number");
   verb->callback([options, &exit_code] {
     const Status status = Work(*options);

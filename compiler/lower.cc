@@ -56,10 +56,13 @@ StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options) {
     StatusOr<PrimFunc> result = pass.run(std::move(func));
     if (!result.ok()) return result.status();
     func = *std::move(result);
-    if (options.observer) options.observer(pass.name, func, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (options.observer)
+      options.observer(pass.name, func,
+                       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (!options.verify) continue;
     const Status status = VerifyWellFormed(func);
-    if (!status.ok()) return InternalError(fmt::format("lower @{} after {}: {}", func.name, pass.name, status.message()));
+    if (!status.ok())
+      return InternalError(fmt::format("lower @{} after {}: {}", func.name, pass.name, status.message()));
   }
   RETURN_IF_ERROR(VerifyLowered(func));
   return func;

@@ -21,11 +21,13 @@ std::span<const LowerPass> CpuPasses();
 using PassObserver = std::function<void(std::string_view pass, const PrimFunc& after, double seconds)>;
 
 struct LowerOptions {
-  bool verify = true;     // Checks the IR before the first and after each pass; a search that lowers thousands may do without.
+  bool verify =
+      true;  // Checks the IR before the first and after each pass; a search that lowers thousands may do without.
   PassObserver observer;  // May be empty.
 };
 
-// Errors name the pass. An ill-formed result of a pass is Internal: the pass has the fault; an ill-formed `func` is InvalidArgument.
+// Errors name the pass. An ill-formed result of a pass is Internal: the pass has the fault; an ill-formed `func` is
+// InvalidArgument.
 StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options = {});
 
 // One row of the table. NotFound lists the names there are.

@@ -1,7 +1,10 @@
 #include "rpc/device_link.h"
 
-#include <utility>
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -9,12 +12,8 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <fmt/format.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
-#include <array>
 #include <deque>
+#include <utility>
 
 namespace lathe {
 namespace {
@@ -77,12 +76,13 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   void Read() {
-    socket_.async_read_some(asio::buffer(input_), [self = shared_from_this()](boost::system::error_code error, size_t size) {
-      if (!self->socket_.is_open() || self->is_leaving_) return;
-      if (error) return self->Fail(error == asio::error::eof ? "closed by the other side" : error.message());
-      self->decoder_.Feed(std::string_view(self->input_.data(), size));
-      if (self->DeliverFrames()) self->Read();
-    });
+    socket_.async_read_some(
+        asio::buffer(input_), [self = shared_from_this()](boost::system::error_code error, size_t size) {
+          if (!self->socket_.is_open() || self->is_leaving_) return;
+          if (error) return self->Fail(error == asio::error::eof ? "closed by the other side" : error.message());
+          self->decoder_.Feed(std::string_view(self->input_.data(), size));
+          if (self->DeliverFrames()) self->Read();
+        });
   }
 
   // False once the link is of no more use.
@@ -108,12 +108,13 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
     output_ = std::move(queue.front());
     queue.pop_front();
     is_writing_ = true;
-    asio::async_write(socket_, asio::buffer(output_), [self = shared_from_this()](boost::system::error_code error, size_t) {
-      self->is_writing_ = false;
-      if (!self->socket_.is_open()) return;
-      if (error) return self->Fail(error.message());
-      self->Write();
-    });
+    asio::async_write(socket_, asio::buffer(output_),
+                      [self = shared_from_this()](boost::system::error_code error, size_t) {
+                        self->is_writing_ = false;
+                        if (!self->socket_.is_open()) return;
+                        if (error) return self->Fail(error.message());
+                        self->Write();
+                      });
   }
 
   void Fail(const std::string& reason) {
@@ -161,9 +162,12 @@ void DialEndpoint(asio::io_context& io, const Endpoint& endpoint, std::function<
     target = asio::ip::tcp::endpoint(asio::ip::make_address(endpoint.host, error), endpoint.port);
   }
   const std::string place = endpoint.ToString();
-  if (error) return asio::post(io, [=] { handler(InvalidArgument(fmt::format("connect to {}: {}", place, error.message()))); });
+  if (error)
+    return asio::post(io, [=] { handler(InvalidArgument(fmt::format("connect to {}: {}", place, error.message()))); });
   socket->async_connect(target, [socket, handler = std::move(handler), place](boost::system::error_code failure) {
-    if (failure) return handler(Unavailable(fmt::format("connect to {}: {}; is a server listening there?", place, failure.message())));
+    if (failure)
+      return handler(
+          Unavailable(fmt::format("connect to {}: {}; is a server listening there?", place, failure.message())));
     handler(socket->release());
   });
 }

@@ -1,5 +1,5 @@
-// One connected socket that speaks the device protocol: bytes in and out, control messages before blob chunks. A shell: it
-// decides nothing. Belongs to the thread that runs its io_context.
+// One connected socket that speaks the device protocol: bytes in and out, control messages before blob chunks. A shell:
+// it decides nothing. Belongs to the thread that runs its io_context.
 #pragma once
 
 #include <cstddef>

@@ -13,25 +13,53 @@ constexpr int kMaxSamples = 4096;
 constexpr size_t kMaxName = 64;
 
 template <typename M>
-struct Tag { using type = M; };
+struct Tag {
+  using type = M;
+};
 
 // Calls `use(Tag<M>, name)` for the message type of `type`; false if there is none.
 template <typename Use>
 bool WithMessageType(FrameType type, Use&& use) {
   switch (type) {
-    case FrameType::kHello: use(Tag<v1::Hello>(), "Hello"); return true;
-    case FrameType::kWelcome: use(Tag<v1::Welcome>(), "Welcome"); return true;
-    case FrameType::kDesired: use(Tag<v1::Desired>(), "Desired"); return true;
-    case FrameType::kCurrent: use(Tag<v1::Current>(), "Current"); return true;
-    case FrameType::kNeedBlobs: use(Tag<v1::NeedBlobs>(), "NeedBlobs"); return true;
-    case FrameType::kBlobChunk: use(Tag<v1::BlobChunk>(), "BlobChunk"); return true;
-    case FrameType::kBlobCredit: use(Tag<v1::BlobCredit>(), "BlobCredit"); return true;
-    case FrameType::kBlobUnavailable: use(Tag<v1::BlobUnavailable>(), "BlobUnavailable"); return true;
-    case FrameType::kMeasureResult: use(Tag<v1::MeasureResult>(), "MeasureResult"); return true;
-    case FrameType::kResultAck: use(Tag<v1::ResultAck>(), "ResultAck"); return true;
-    case FrameType::kUnsupported: use(Tag<v1::Unsupported>(), "Unsupported"); return true;
-    case FrameType::kVersionMismatch: use(Tag<v1::VersionMismatch>(), "VersionMismatch"); return true;
-    case FrameType::kRefused: use(Tag<v1::Refused>(), "Refused"); return true;
+    case FrameType::kHello:
+      use(Tag<v1::Hello>(), "Hello");
+      return true;
+    case FrameType::kWelcome:
+      use(Tag<v1::Welcome>(), "Welcome");
+      return true;
+    case FrameType::kDesired:
+      use(Tag<v1::Desired>(), "Desired");
+      return true;
+    case FrameType::kCurrent:
+      use(Tag<v1::Current>(), "Current");
+      return true;
+    case FrameType::kNeedBlobs:
+      use(Tag<v1::NeedBlobs>(), "NeedBlobs");
+      return true;
+    case FrameType::kBlobChunk:
+      use(Tag<v1::BlobChunk>(), "BlobChunk");
+      return true;
+    case FrameType::kBlobCredit:
+      use(Tag<v1::BlobCredit>(), "BlobCredit");
+      return true;
+    case FrameType::kBlobUnavailable:
+      use(Tag<v1::BlobUnavailable>(), "BlobUnavailable");
+      return true;
+    case FrameType::kMeasureResult:
+      use(Tag<v1::MeasureResult>(), "MeasureResult");
+      return true;
+    case FrameType::kResultAck:
+      use(Tag<v1::ResultAck>(), "ResultAck");
+      return true;
+    case FrameType::kUnsupported:
+      use(Tag<v1::Unsupported>(), "Unsupported");
+      return true;
+    case FrameType::kVersionMismatch:
+      use(Tag<v1::VersionMismatch>(), "VersionMismatch");
+      return true;
+    case FrameType::kRefused:
+      use(Tag<v1::Refused>(), "Refused");
+      return true;
   }
   return false;
 }
@@ -63,7 +91,8 @@ StatusOr<DeviceMessage> DecodeDeviceMessage(const Frame& frame) {
   WithMessageType(static_cast<FrameType>(frame.type), [&](auto tag, std::string_view name) {
     typename decltype(tag)::type decoded;
     if (!decoded.ParseFromString(frame.payload)) {
-      status = InvalidArgument(fmt::format("decode {}: {} bytes are no such message; connection closed", name, frame.payload.size()));
+      status = InvalidArgument(
+          fmt::format("decode {}: {} bytes are no such message; connection closed", name, frame.payload.size()));
     }
     message = std::move(decoded);
   });
@@ -88,30 +117,36 @@ Status CheckDeviceName(std::string_view what, std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
   });
   if (good) return OkStatus();
-  return InvalidArgument(fmt::format("{} \"{}\": 1 to {} characters of a-z 0-9 . _ - required", what, name.substr(0, 80), kMaxName));
+  return InvalidArgument(
+      fmt::format("{} \"{}\": 1 to {} characters of a-z 0-9 . _ - required", what, name.substr(0, 80), kMaxName));
 }
 
 Status CheckMeasureSpec(const v1::MeasureSpec& spec) {
   const std::string place = fmt::format("measure spec of trial {}", spec.trial_id());
   RETURN_IF_ERROR(CheckRef(place + ", module", spec.module()));
   if (spec.has_reference()) RETURN_IF_ERROR(CheckRef(place + ", reference", spec.reference()));
-  if (spec.attempt() < 1) return InvalidArgument(fmt::format("{}: attempt {}, at least 1 required", place, spec.attempt()));
-  if (spec.wall_limit_ns() < 1) return InvalidArgument(fmt::format("{}: wall limit {} ns, a positive one required", place, spec.wall_limit_ns()));
-  if (spec.threads() < 1) return InvalidArgument(fmt::format("{}: {} threads, at least 1 required", place, spec.threads()));
+  if (spec.attempt() < 1)
+    return InvalidArgument(fmt::format("{}: attempt {}, at least 1 required", place, spec.attempt()));
+  if (spec.wall_limit_ns() < 1)
+    return InvalidArgument(fmt::format("{}: wall limit {} ns, a positive one required", place, spec.wall_limit_ns()));
+  if (spec.threads() < 1)
+    return InvalidArgument(fmt::format("{}: {} threads, at least 1 required", place, spec.threads()));
   if (spec.kernel().empty()) return InvalidArgument(place + ": no kernel named; name one of the module's");
-  if (spec.memory_limit_bytes() < 0) return InvalidArgument(fmt::format("{}: memory limit {} bytes is negative", place, spec.memory_limit_bytes()));
+  if (spec.memory_limit_bytes() < 0)
+    return InvalidArgument(fmt::format("{}: memory limit {} bytes is negative", place, spec.memory_limit_bytes()));
   return OkStatus();
 }
 
 Status CheckDesired(const v1::Desired& desired) {
   if (desired.specs_size() > kMaxDesiredSpecs) {
-    return InvalidArgument(fmt::format("desired state: {} specs, at most {} are accepted", desired.specs_size(), kMaxDesiredSpecs));
+    return InvalidArgument(
+        fmt::format("desired state: {} specs, at most {} are accepted", desired.specs_size(), kMaxDesiredSpecs));
   }
   for (const v1::MeasureSpec& spec : desired.specs()) {
     RETURN_IF_ERROR(CheckMeasureSpec(spec));
     if (spec.epoch() != desired.epoch()) {
-      return InvalidArgument(fmt::format("desired state of epoch {}: trial {} has epoch {}; both must agree", desired.epoch(),
-                                         spec.trial_id(), spec.epoch()));
+      return InvalidArgument(fmt::format("desired state of epoch {}: trial {} has epoch {}; both must agree",
+                                         desired.epoch(), spec.trial_id(), spec.epoch()));
     }
   }
   return OkStatus();
@@ -120,16 +155,20 @@ Status CheckDesired(const v1::Desired& desired) {
 Status CheckMeasureResult(const v1::MeasureResult& result) {
   const std::string place = fmt::format("result of trial {}", result.trial_id());
   if (result.module_digest().size() != 32) {
-    return InvalidArgument(fmt::format("{}: module digest of {} bytes, 32 required", place, result.module_digest().size()));
+    return InvalidArgument(
+        fmt::format("{}: module digest of {} bytes, 32 required", place, result.module_digest().size()));
   }
   const Digest key = ResultKey(result.trial_id(), result.attempt(), result.epoch(), result.policy_version(),
                                *Digest::FromBytes(result.module_digest()), result.device());
-  if (result.key() != key.raw()) return InvalidArgument(place + ": key does not belong to its trial, attempt, epoch and module");
+  if (result.key() != key.raw())
+    return InvalidArgument(place + ": key does not belong to its trial, attempt, epoch and module");
   if (result.samples_ns_size() > kMaxSamples) {
-    return InvalidArgument(fmt::format("{}: {} samples, at most {} are accepted", place, result.samples_ns_size(), kMaxSamples));
+    return InvalidArgument(
+        fmt::format("{}: {} samples, at most {} are accepted", place, result.samples_ns_size(), kMaxSamples));
   }
   for (const double sample : result.samples_ns()) {
-    if (!std::isfinite(sample) || sample < 0) return InvalidArgument(fmt::format("{}: sample {} ns; finite, not negative required", place, sample));
+    if (!std::isfinite(sample) || sample < 0)
+      return InvalidArgument(fmt::format("{}: sample {} ns; finite, not negative required", place, sample));
   }
   return OkStatus();
 }

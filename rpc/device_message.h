@@ -13,12 +13,13 @@
 namespace lathe {
 
 // A frame whose type this build does not know.
-struct UnknownMessage { uint16_t type = 0; };
+struct UnknownMessage {
+  uint16_t type = 0;
+};
 
-using DeviceMessage =
-    std::variant<v1::Hello, v1::Welcome, v1::Desired, v1::Current, v1::NeedBlobs, v1::BlobChunk, v1::BlobCredit,
-                 v1::BlobUnavailable, v1::MeasureResult, v1::ResultAck, v1::Unsupported, v1::VersionMismatch, v1::Refused,
-                 UnknownMessage>;
+using DeviceMessage = std::variant<v1::Hello, v1::Welcome, v1::Desired, v1::Current, v1::NeedBlobs, v1::BlobChunk,
+                                   v1::BlobCredit, v1::BlobUnavailable, v1::MeasureResult, v1::ResultAck,
+                                   v1::Unsupported, v1::VersionMismatch, v1::Refused, UnknownMessage>;
 
 inline constexpr uint32_t kDeviceProtocolMin = 1;
 inline constexpr uint32_t kDeviceProtocolMax = 1;

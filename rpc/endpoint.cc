@@ -18,8 +18,8 @@ bool IsLoopback(const std::string& host) {
 
 StatusOr<Endpoint> ParseUnix(std::string_view text, std::string_view path) {
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return InvalidArgument(fmt::format("address \"{}\": path of {} characters, 1 to {} required; choose a shorter one", text,
-                                       path.size(), sizeof(sockaddr_un::sun_path) - 1));
+    return InvalidArgument(fmt::format("address \"{}\": path of {} characters, 1 to {} required; choose a shorter one",
+                                       text, path.size(), sizeof(sockaddr_un::sun_path) - 1));
   }
   return Endpoint{.unix_path = std::string(path)};
 }
@@ -42,15 +42,18 @@ StatusOr<Endpoint> ParseEndpoint(std::string_view text) {
   const std::string_view port = text.substr(colon + 1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
   if (error != std::errc() || end != port.data() + port.size() || port.empty()) {
-    return InvalidArgument(fmt::format("address \"{}\": port \"{}\" is no number from 0 to 65535; write HOST:PORT", text, port));
+    return InvalidArgument(
+        fmt::format("address \"{}\": port \"{}\" is no number from 0 to 65535; write HOST:PORT", text, port));
   }
   if (endpoint.host.size() > 2 && endpoint.host.front() == '[' && endpoint.host.back() == ']') {
     endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
   }
   if (endpoint.host == "localhost") endpoint.host = "127.0.0.1";
   if (!IsLoopback(endpoint.host)) {
-    return InvalidArgument(fmt::format("address \"{}\": \"{}\" is not a loopback address, and connections are not encrypted; use "
-                                       "127.0.0.1, unix:PATH, or an SSH tunnel that ends on one of them", text, endpoint.host));
+    return InvalidArgument(
+        fmt::format("address \"{}\": \"{}\" is not a loopback address, and connections are not encrypted; use "
+                    "127.0.0.1, unix:PATH, or an SSH tunnel that ends on one of them",
+                    text, endpoint.host));
   }
   return endpoint;
 }

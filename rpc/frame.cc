@@ -25,8 +25,8 @@ Status CheckHeader(uint64_t length, uint16_t type, uint32_t stream) {
   const uint64_t limit = IsBlob(type) ? kMaxBlobPayload : kMaxControlPayload;
   if (length > limit) {
     const char* hint = IsKnownFrameType(type) ? "" : "; it may be another port than the one for devices";
-    return InvalidArgument(fmt::format("frame of type {}: length {} bytes, at most {} are accepted; connection closed{}", type,
-                                       length, limit, hint));
+    return InvalidArgument(fmt::format(
+        "frame of type {}: length {} bytes, at most {} are accepted; connection closed{}", type, length, limit, hint));
   }
   if (IsBlob(type) ? stream == 0 : (stream != 0 && IsKnownFrameType(type))) {
     return InvalidArgument(fmt::format("frame of type {}: stream {}, {} required; connection closed", type, stream,
@@ -46,7 +46,8 @@ StatusOr<FrameHeader> DecodeFrameHeader(std::span<const std::byte, kFrameHeaderS
                            ReadLittleEndian<uint32_t>(&bytes[8])};
   const auto flags = ReadLittleEndian<uint16_t>(&bytes[6]);
   if (flags != 0) {
-    return InvalidArgument(fmt::format("frame of type {}: flags {:#x}, none are defined; connection closed", header.type, flags));
+    return InvalidArgument(
+        fmt::format("frame of type {}: flags {:#x}, none are defined; connection closed", header.type, flags));
   }
   RETURN_IF_ERROR(CheckHeader(header.length, header.type, header.stream));
   return header;
@@ -79,7 +80,8 @@ StatusOr<std::optional<Frame>> FrameDecoder::Next() {
   const size_t held = buffer_.size() - begin_;
   if (held < kFrameHeaderSize) return std::optional<Frame>();
   const auto* start = reinterpret_cast<const std::byte*>(buffer_.data() + begin_);
-  const StatusOr<FrameHeader> header = DecodeFrameHeader(std::span<const std::byte, kFrameHeaderSize>(start, kFrameHeaderSize));
+  const StatusOr<FrameHeader> header =
+      DecodeFrameHeader(std::span<const std::byte, kFrameHeaderSize>(start, kFrameHeaderSize));
   if (!header.ok()) {
     failure_ = header.status();
     buffer_ = {};

@@ -66,7 +66,7 @@ class FrameDecoder {
 
  private:
   Status failure_;
-  std::string buffer_;   // Bytes not yet handed out, from begin_ on.
+  std::string buffer_;  // Bytes not yet handed out, from begin_ on.
   size_t begin_ = 0;
 };
 

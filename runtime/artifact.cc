@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kMaxSectionBytes = 16u << 20;
 
-// Reads instead of mapping: a file that shrinks while it is read gives an error here, and would give SIGBUS in a mapping.
+// Reads instead of mapping: a file that shrinks while it is read gives an error here, and would give SIGBUS in a
+// mapping.
 class OpenFile : public FileBytes {
  public:
   explicit OpenFile(int fd) : fd_(fd) {
@@ -53,7 +54,8 @@ std::string MissingFeatures(const ArtifactMeta& meta) {
 
 }  // namespace
 
-RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& path, const std::string& name, uint64_t limit_bytes) {
+RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& path, const std::string& name,
+                                                          uint64_t limit_bytes) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // A FIFO must not block us.
   if (fd < 0) return RuntimeError{RuntimeCode::kNotFound, "open artifact " + path + ": " + ErrnoText(errno)};
   const OpenFile file(fd);
@@ -61,7 +63,8 @@ RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& pat
 }
 
 RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path) {
-  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section, ReadArtifactSection(path, ".lathe.meta", kMaxSectionBytes));
+  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section,
+                           ReadArtifactSection(path, ".lathe.meta", kMaxSectionBytes));
   return DecodeArtifactMeta(section);
 }
 
@@ -72,12 +75,13 @@ RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_ve
                        meta.abi_version, LATHE_KERNEL_ABI_VERSION)};
   }
   if (codegen_version != 0 && meta.codegen_version != codegen_version) {
-    return {RuntimeCode::kFailedPrecondition, FormatText("load artifact: codegen version %u, %u asked for; build it again",
-                                                         meta.codegen_version, codegen_version)};
+    return {RuntimeCode::kFailedPrecondition,
+            FormatText("load artifact: codegen version %u, %u asked for; build it again", meta.codegen_version,
+                       codegen_version)};
   }
   if (const std::string missing = MissingFeatures(meta); !missing.empty()) {
-    return {RuntimeCode::kFailedPrecondition, "load artifact: built for \"" + meta.target + "\", this CPU lacks " + missing +
-                                                  "; build for this machine (--target auto)"};
+    return {RuntimeCode::kFailedPrecondition, "load artifact: built for \"" + meta.target + "\", this CPU lacks " +
+                                                  missing + "; build for this machine (--target auto)"};
   }
   return {};
 }

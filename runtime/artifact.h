@@ -11,10 +11,12 @@
 
 namespace lathe {
 
-// Reads and checks the metadata of the file at `path` without running or mapping any of its code: ELF machine, section bounds.
+// Reads and checks the metadata of the file at `path` without running or mapping any of its code: ELF machine, section
+// bounds.
 RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path);
 // The bytes of section `name` of the file at `path`, e.g. ".lathe.graph".
-RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& path, const std::string& name, uint64_t limit_bytes);
+RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& path, const std::string& name,
+                                                          uint64_t limit_bytes);
 
 // Whether code with this metadata may run here: kernel ABI, CPU features and, unless 0, `codegen_version`.
 RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_version = 0);
@@ -22,8 +24,8 @@ RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_ve
 // Keeps the shared object loaded while it lives; copies share it. Kernels may be called from any thread.
 class Artifact {
  public:
-  // Reads, checks and then loads `path` (RTLD_NOW | RTLD_LOCAL). Loading runs the file's constructors: do it where a hostile
-  // file may do harm only to this process.
+  // Reads, checks and then loads `path` (RTLD_NOW | RTLD_LOCAL). Loading runs the file's constructors: do it where a
+  // hostile file may do harm only to this process.
   static RuntimeResult<Artifact> Open(const std::string& path, uint32_t codegen_version = 0);
 
   struct Kernel {

@@ -13,7 +13,8 @@
 namespace lathe {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "artifacts are little-endian, and so is every host we run on");
+static_assert(std::endian::native == std::endian::little,
+              "artifacts are little-endian, and so is every host we run on");
 
 constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxRank = 16, kMaxSymbols = 64;
 constexpr uint64_t kMaxMetaBytes = 16u << 20;
@@ -47,8 +48,8 @@ RuntimeResult<ParamMeta> DecodeParam(const SectionReader& reader, const LatheMet
   if (param.is_constant && param.is_written) return Corrupt("parameter \"" + param.name + "\" is constant and written");
   param.dtype = DType{static_cast<DTypeCode>(raw.dtype_code), raw.dtype_bits, raw.dtype_lanes};
   if (!param.dtype.is_supported()) {
-    return Corrupt(FormatText("dtype code %u bits %u lanes %u is not supported", raw.dtype_code, raw.dtype_bits,
-                              raw.dtype_lanes));
+    return Corrupt(
+        FormatText("dtype code %u bits %u lanes %u is not supported", raw.dtype_code, raw.dtype_bits, raw.dtype_lanes));
   }
   if (!param.is_buffer && (raw.rank != 0 || param.dtype.lanes != 1)) return Corrupt("a scalar has dimensions or lanes");
   RUNTIME_RETURN_IF_ERROR(reader.CheckTable<LatheMetaDim>("dimensions", raw.dims_offset, raw.rank, kMaxRank));
@@ -63,12 +64,14 @@ RuntimeResult<KernelMeta> DecodeKernel(const SectionReader& reader, const LatheM
   KernelMeta kernel;
   RUNTIME_ASSIGN_OR_RETURN(kernel.name, reader.String("kernel name", raw.name_offset));
   RUNTIME_ASSIGN_OR_RETURN(kernel.symbol, reader.String("kernel symbol", raw.symbol_offset));
-  if (raw.num_symbols > kMaxSymbols) return Corrupt(FormatText("%u symbols, at most %u allowed", raw.num_symbols, kMaxSymbols));
+  if (raw.num_symbols > kMaxSymbols)
+    return Corrupt(FormatText("%u symbols, at most %u allowed", raw.num_symbols, kMaxSymbols));
   kernel.num_symbols = raw.num_symbols;
-  RUNTIME_RETURN_IF_ERROR(reader.CheckTable<LatheMetaParam>("parameters", raw.params_offset, raw.num_params, kMaxParams));
+  RUNTIME_RETURN_IF_ERROR(
+      reader.CheckTable<LatheMetaParam>("parameters", raw.params_offset, raw.num_params, kMaxParams));
   for (uint32_t i = 0; i < raw.num_params; ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(
-        ParamMeta param, DecodeParam(reader, reader.At<LatheMetaParam>(raw.params_offset, i), raw.num_symbols));
+    RUNTIME_ASSIGN_OR_RETURN(ParamMeta param,
+                             DecodeParam(reader, reader.At<LatheMetaParam>(raw.params_offset, i), raw.num_symbols));
     kernel.params.push_back(std::move(param));
   }
   return kernel;
@@ -96,11 +99,16 @@ constexpr uint16_t kHostMachine = EM_RISCV;
 
 std::string MachineName(uint16_t machine) {
   switch (machine) {
-    case EM_X86_64: return "x86-64";
-    case EM_AARCH64: return "aarch64";
-    case EM_ARM: return "arm";
-    case EM_RISCV: return "riscv";
-    default: return FormatText("ELF machine %u", machine);
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_ARM:
+      return "arm";
+    case EM_RISCV:
+      return "riscv";
+    default:
+      return FormatText("ELF machine %u", machine);
   }
 }
 
@@ -110,14 +118,15 @@ bool ReadAt(const FileBytes& file, uint64_t offset, T& value) {
 }
 
 template <typename Ehdr, typename Shdr>
-RuntimeResult<std::vector<std::byte>> FindSection(const FileBytes& file, const std::string& wanted, uint64_t limit_bytes) {
+RuntimeResult<std::vector<std::byte>> FindSection(const FileBytes& file, const std::string& wanted,
+                                                  uint64_t limit_bytes) {
   const RuntimeError truncated{RuntimeCode::kDataLoss, "read artifact: ELF section table passes the end of the file"};
   Ehdr header;
   if (!ReadAt(file, 0, header)) return truncated;
   if (header.e_machine != kHostMachine) {
-    return RuntimeError{RuntimeCode::kFailedPrecondition,
-                        "load artifact: built for " + MachineName(header.e_machine) + ", this machine is " +
-                            MachineName(kHostMachine) + "; build for this device's target"};
+    return RuntimeError{RuntimeCode::kFailedPrecondition, "load artifact: built for " + MachineName(header.e_machine) +
+                                                              ", this machine is " + MachineName(kHostMachine) +
+                                                              "; build for this device's target"};
   }
   if (header.e_shentsize != sizeof(Shdr) || header.e_shstrndx >= header.e_shnum) return truncated;
   const auto section = [&](uint64_t index, Shdr& out) {
@@ -136,8 +145,9 @@ RuntimeResult<std::vector<std::byte>> FindSection(const FileBytes& file, const s
     if (!file.Read(names.sh_offset + candidate.sh_name, std::as_writable_bytes(std::span(name)))) return truncated;
     if (name != terminated) continue;
     if (candidate.sh_type == SHT_NOBITS || candidate.sh_size > limit_bytes) {
-      return RuntimeError{RuntimeCode::kDataLoss, FormatText("read artifact: section %s of %llu bytes; build the artifact again",
-                                                             wanted.c_str(), (unsigned long long)candidate.sh_size)};
+      return RuntimeError{RuntimeCode::kDataLoss,
+                          FormatText("read artifact: section %s of %llu bytes; build the artifact again",
+                                     wanted.c_str(), (unsigned long long)candidate.sh_size)};
     }
     std::vector<std::byte> bytes(candidate.sh_size);
     if (!file.Read(candidate.sh_offset, bytes)) return truncated;
@@ -157,7 +167,8 @@ std::optional<int64_t> CountElements(std::span<const int64_t> shape) {
   return count;
 }
 
-RuntimeResult<std::vector<int64_t>> KernelMeta::ShapeOf(const ParamMeta& param, std::span<const int64_t> symbols) const {
+RuntimeResult<std::vector<int64_t>> KernelMeta::ShapeOf(const ParamMeta& param,
+                                                        std::span<const int64_t> symbols) const {
   std::vector<int64_t> shape;
   for (const DimMeta& dim : param.dims) {
     if (dim.is_symbol && static_cast<size_t>(dim.value) >= symbols.size()) {
@@ -185,7 +196,8 @@ RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> sectio
   if (header.version != LATHE_META_VERSION) {
     return RuntimeError{RuntimeCode::kFailedPrecondition,
                         FormatText("decode .lathe.meta: layout version %u, this program reads %d; use programs of one "
-                                   "release", header.version, LATHE_META_VERSION)};
+                                   "release",
+                                   header.version, LATHE_META_VERSION)};
   }
   if (header.total_bytes < sizeof(header) || header.total_bytes > section.size()) {
     return Corrupt(FormatText("total_bytes %u, the section has %zu", header.total_bytes, section.size()));
@@ -198,21 +210,26 @@ RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> sectio
   RUNTIME_RETURN_IF_ERROR(
       reader.CheckTable<LatheMetaKernel>("kernels", header.kernels_offset, header.num_kernels, kMaxKernels));
   for (uint32_t i = 0; i < header.num_kernels; ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(KernelMeta kernel, DecodeKernel(reader, reader.At<LatheMetaKernel>(header.kernels_offset, i)));
+    RUNTIME_ASSIGN_OR_RETURN(KernelMeta kernel,
+                             DecodeKernel(reader, reader.At<LatheMetaKernel>(header.kernels_offset, i)));
     meta.kernels.push_back(std::move(kernel));
   }
   return meta;
 }
 
-RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name, uint64_t limit_bytes) {
+RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name,
+                                                          uint64_t limit_bytes) {
   std::array<unsigned char, EI_NIDENT> ident;
   if (!ReadAt(file, 0, ident) || std::memcmp(ident.data(), ELFMAG, SELFMAG) != 0) {
-    return RuntimeError{RuntimeCode::kInvalidArgument, "load artifact: not an ELF file; give a shared object made by `lathe compile`"};
+    return RuntimeError{RuntimeCode::kInvalidArgument,
+                        "load artifact: not an ELF file; give a shared object made by `lathe compile`"};
   }
-  if (ident[EI_DATA] != ELFDATA2LSB) return RuntimeError{RuntimeCode::kInvalidArgument, "load artifact: big-endian ELF file, little-endian required"};
+  if (ident[EI_DATA] != ELFDATA2LSB)
+    return RuntimeError{RuntimeCode::kInvalidArgument, "load artifact: big-endian ELF file, little-endian required"};
   if (ident[EI_CLASS] == ELFCLASS64) return FindSection<Elf64_Ehdr, Elf64_Shdr>(file, name, limit_bytes);
   if (ident[EI_CLASS] == ELFCLASS32) return FindSection<Elf32_Ehdr, Elf32_Shdr>(file, name, limit_bytes);
-  return RuntimeError{RuntimeCode::kInvalidArgument, FormatText("load artifact: ELF class %u, 1 or 2 required", ident[EI_CLASS])};
+  return RuntimeError{RuntimeCode::kInvalidArgument,
+                      FormatText("load artifact: ELF class %u, 1 or 2 required", ident[EI_CLASS])};
 }
 
 RuntimeResult<std::vector<std::byte>> FindMetaSection(const FileBytes& file) {

@@ -1,6 +1,7 @@
 // What an artifact says about itself: section `.lathe.meta`, decoded (docs/formats/artifact.md).
 //
-// Pure: bytes in, values out. The bytes are hostile until decoded: every offset and count is checked before it is followed.
+// Pure: bytes in, values out. The bytes are hostile until decoded: every offset and count is checked before it is
+// followed.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,8 @@ struct KernelMeta {
   std::vector<ParamMeta> params;
   uint32_t num_symbols = 0;
 
-  // The shape of `param` with `symbols` put in. `symbols` has num_symbols values >= 0. Fails when the bytes overflow 2^47.
+  // The shape of `param` with `symbols` put in. `symbols` has num_symbols values >= 0. Fails when the bytes overflow
+  // 2^47.
   RuntimeResult<std::vector<int64_t>> ShapeOf(const ParamMeta& param, std::span<const int64_t> symbols) const;
 };
 
@@ -53,8 +55,8 @@ struct ArtifactMeta {
 // Decodes a section. Refuses anything inconsistent, of another layout version, or beyond the limits of the format page.
 RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> section);
 
-// The bytes of section `.lathe.meta` in `read(offset, size)`'s file of `file_bytes` bytes. Checks the ELF header: class, byte
-// order, and that the machine is the one this code was built for.
+// The bytes of section `.lathe.meta` in `read(offset, size)`'s file of `file_bytes` bytes. Checks the ELF header:
+// class, byte order, and that the machine is the one this code was built for.
 class FileBytes {
  public:
   virtual ~FileBytes() = default;
@@ -64,7 +66,8 @@ class FileBytes {
 };
 RuntimeResult<std::vector<std::byte>> FindMetaSection(const FileBytes& file);
 // The same for another section, of at most `limit_bytes`.
-RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name, uint64_t limit_bytes);
+RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name,
+                                                          uint64_t limit_bytes);
 
 // Elements of a compact tensor; nullopt when an extent is negative or the product exceeds 2^47.
 std::optional<int64_t> CountElements(std::span<const int64_t> shape);

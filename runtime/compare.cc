@@ -29,7 +29,8 @@ bool SameValue(double got, double expected, double tolerance) {
 
 }  // namespace
 
-CompareResult CompareOutput(const std::string& name, const TensorView& got, std::span<const double> expected, double tolerance) {
+CompareResult CompareOutput(const std::string& name, const TensorView& got, std::span<const double> expected,
+                            double tolerance) {
   const int64_t count = CountElements(got.shape).value_or(0) * got.dtype.lanes;
   CompareResult result;
   if (static_cast<size_t>(count) != expected.size()) {
@@ -50,13 +51,16 @@ CompareResult CompareOutput(const std::string& name, const TensorView& got, std:
   if (wrong > 0) {
     result.ok = false;
     result.message = FormatText(
-        "check \"%s\": element %lld at %s is %.9g, expected %.9g, tolerance %.3g; %lld of %lld elements are wrong, largest "
+        "check \"%s\": element %lld at %s is %.9g, expected %.9g, tolerance %.3g; %lld of %lld elements are wrong, "
+        "largest "
         "error %.3g",
-        name.c_str(), (long long)first_wrong, Coordinates(first_wrong, got).c_str(), LoadAsDouble(got.dtype, got.data, first_wrong),
-        expected[first_wrong], tolerance, (long long)wrong, (long long)count, result.max_error);
+        name.c_str(), (long long)first_wrong, Coordinates(first_wrong, got).c_str(),
+        LoadAsDouble(got.dtype, got.data, first_wrong), expected[first_wrong], tolerance, (long long)wrong,
+        (long long)count, result.max_error);
   } else if (count > 0 && finite == 0) {
     result.ok = false;
-    result.message = FormatText("check \"%s\": no element of the reference is finite, so it proves nothing", name.c_str());
+    result.message =
+        FormatText("check \"%s\": no element of the reference is finite, so it proves nothing", name.c_str());
   }
   return result;
 }

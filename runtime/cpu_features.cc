@@ -34,23 +34,38 @@ struct FeatureBit {
 };
 
 constexpr FeatureBit kFeatureBits[] = {
-    {"sse2", 1, 0, kEdx, 26, kNone},           {"sse3", 1, 0, kEcx, 0, kNone},
-    {"ssse3", 1, 0, kEcx, 9, kNone},           {"sse4.1", 1, 0, kEcx, 19, kNone},
-    {"sse4.2", 1, 0, kEcx, 20, kNone},         {"popcnt", 1, 0, kEcx, 23, kNone},
-    {"movbe", 1, 0, kEcx, 22, kNone},          {"avx", 1, 0, kEcx, 28, kAvxState},
-    {"fma", 1, 0, kEcx, 12, kAvxState},        {"f16c", 1, 0, kEcx, 29, kAvxState},
-    {"bmi", 7, 0, kEbx, 3, kNone},             {"bmi2", 7, 0, kEbx, 8, kNone},
-    {"lzcnt", 0x80000001, 0, kEcx, 5, kNone},  {"avx2", 7, 0, kEbx, 5, kAvxState},
+    {"sse2", 1, 0, kEdx, 26, kNone},
+    {"sse3", 1, 0, kEcx, 0, kNone},
+    {"ssse3", 1, 0, kEcx, 9, kNone},
+    {"sse4.1", 1, 0, kEcx, 19, kNone},
+    {"sse4.2", 1, 0, kEcx, 20, kNone},
+    {"popcnt", 1, 0, kEcx, 23, kNone},
+    {"movbe", 1, 0, kEcx, 22, kNone},
+    {"avx", 1, 0, kEcx, 28, kAvxState},
+    {"fma", 1, 0, kEcx, 12, kAvxState},
+    {"f16c", 1, 0, kEcx, 29, kAvxState},
+    {"bmi", 7, 0, kEbx, 3, kNone},
+    {"bmi2", 7, 0, kEbx, 8, kNone},
+    {"lzcnt", 0x80000001, 0, kEcx, 5, kNone},
+    {"avx2", 7, 0, kEbx, 5, kAvxState},
     {"clflushopt", 7, 0, kEbx, 23, kNone},
-    {"avx512f", 7, 0, kEbx, 16, kAvx512State}, {"avx512dq", 7, 0, kEbx, 17, kAvx512State},
-    {"avx512ifma", 7, 0, kEbx, 21, kAvx512State}, {"avx512cd", 7, 0, kEbx, 28, kAvx512State},
-    {"avx512bw", 7, 0, kEbx, 30, kAvx512State},   {"avx512vl", 7, 0, kEbx, 31, kAvx512State},
-    {"avx512vbmi", 7, 0, kEcx, 1, kAvx512State},  {"avx512vbmi2", 7, 0, kEcx, 6, kAvx512State},
-    {"avx512vnni", 7, 0, kEcx, 11, kAvx512State}, {"avx512bitalg", 7, 0, kEcx, 12, kAvx512State},
-    {"avx512vpopcntdq", 7, 0, kEcx, 14, kAvx512State}, {"avx512fp16", 7, 0, kEdx, 23, kAvx512State},
-    {"avx512bf16", 7, 1, kEax, 5, kAvx512State},  {"avxvnni", 7, 1, kEax, 4, kAvxState},
+    {"avx512f", 7, 0, kEbx, 16, kAvx512State},
+    {"avx512dq", 7, 0, kEbx, 17, kAvx512State},
+    {"avx512ifma", 7, 0, kEbx, 21, kAvx512State},
+    {"avx512cd", 7, 0, kEbx, 28, kAvx512State},
+    {"avx512bw", 7, 0, kEbx, 30, kAvx512State},
+    {"avx512vl", 7, 0, kEbx, 31, kAvx512State},
+    {"avx512vbmi", 7, 0, kEcx, 1, kAvx512State},
+    {"avx512vbmi2", 7, 0, kEcx, 6, kAvx512State},
+    {"avx512vnni", 7, 0, kEcx, 11, kAvx512State},
+    {"avx512bitalg", 7, 0, kEcx, 12, kAvx512State},
+    {"avx512vpopcntdq", 7, 0, kEcx, 14, kAvx512State},
+    {"avx512fp16", 7, 0, kEdx, 23, kAvx512State},
+    {"avx512bf16", 7, 1, kEax, 5, kAvx512State},
+    {"avxvnni", 7, 1, kEax, 4, kAvxState},
     {"avxvnniint8", 7, 1, kEdx, 4, kAvxState},
-    {"amx-bf16", 7, 0, kEdx, 22, kAmxState},      {"amx-tile", 7, 0, kEdx, 24, kAmxState},
+    {"amx-bf16", 7, 0, kEdx, 22, kAmxState},
+    {"amx-tile", 7, 0, kEdx, 24, kAmxState},
     {"amx-int8", 7, 0, kEdx, 25, kAmxState},
 };
 
@@ -69,7 +84,8 @@ std::vector<std::string> Detect() {
   for (const FeatureBit& feature : kFeatureBits) {
     uint32_t regs[4] = {};
     if (!__get_cpuid_count(feature.leaf, feature.subleaf, &regs[0], &regs[1], &regs[2], &regs[3])) continue;
-    if (((regs[feature.reg] >> feature.bit) & 1) != 0 && (saved & feature.state) == feature.state) features.push_back(feature.name);
+    if (((regs[feature.reg] >> feature.bit) & 1) != 0 && (saved & feature.state) == feature.state)
+      features.push_back(feature.name);
   }
   return features;
 }
@@ -77,12 +93,17 @@ std::vector<std::string> Detect() {
 #elif defined(__aarch64__)
 
 std::vector<std::string> Detect() {
-  struct FeatureBit { const char* name; unsigned long type, bit; };
+  struct FeatureBit {
+    const char* name;
+    unsigned long type, bit;
+  };
   static constexpr FeatureBit kFeatureBits[] = {
-      {"fp-armv8", AT_HWCAP, HWCAP_FP},        {"neon", AT_HWCAP, HWCAP_ASIMD},     {"fullfp16", AT_HWCAP, HWCAP_ASIMDHP},
-      {"crc", AT_HWCAP, HWCAP_CRC32},          {"lse", AT_HWCAP, HWCAP_ATOMICS},    {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},
-      {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},    {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM}, {"sve", AT_HWCAP, HWCAP_SVE},
-      {"sve2", AT_HWCAP2, HWCAP2_SVE2},        {"i8mm", AT_HWCAP2, HWCAP2_I8MM},    {"bf16", AT_HWCAP2, HWCAP2_BF16},
+      {"fp-armv8", AT_HWCAP, HWCAP_FP},      {"neon", AT_HWCAP, HWCAP_ASIMD},
+      {"fullfp16", AT_HWCAP, HWCAP_ASIMDHP}, {"crc", AT_HWCAP, HWCAP_CRC32},
+      {"lse", AT_HWCAP, HWCAP_ATOMICS},      {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},
+      {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},  {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM},
+      {"sve", AT_HWCAP, HWCAP_SVE},          {"sve2", AT_HWCAP2, HWCAP2_SVE2},
+      {"i8mm", AT_HWCAP2, HWCAP2_I8MM},      {"bf16", AT_HWCAP2, HWCAP2_BF16},
   };
   std::vector<std::string> features;
   for (const FeatureBit& feature : kFeatureBits) {
@@ -147,8 +168,10 @@ std::vector<CacheInfo> CpuCaches(int cpu) {
     cache.level = static_cast<int>(ParseSize(ReadSmallFile(folder + "level")));
     const std::string type = ReadSmallFile(folder + "type");
     cache.kind = type == "Data" ? 'd' : type == "Instruction" ? 'i' : 'u';
-    if (const int64_t line = ParseSize(ReadSmallFile(folder + "coherency_line_size")); line > 0) cache.line_bytes = line;
-    cache.sharing_cpus = std::max<int>(1, static_cast<int>(ParseCpuList(ReadSmallFile(folder + "shared_cpu_list")).size()));
+    if (const int64_t line = ParseSize(ReadSmallFile(folder + "coherency_line_size")); line > 0)
+      cache.line_bytes = line;
+    cache.sharing_cpus =
+        std::max<int>(1, static_cast<int>(ParseCpuList(ReadSmallFile(folder + "shared_cpu_list")).size()));
     caches.push_back(cache);
   }
   return caches;

@@ -16,8 +16,8 @@ struct CacheInfo {
   int sharing_cpus = 1;  // CPUs that share one cache of this kind.
 };
 
-// The features that both the processor and the kernel support, by LLVM's names ("avx2", "avx512vnni", "dotprod"), in a fixed
-// order. Detected once; safe from any thread.
+// The features that both the processor and the kernel support, by LLVM's names ("avx2", "avx512vnni", "dotprod"), in a
+// fixed order. Detected once; safe from any thread.
 const std::vector<std::string>& HostCpuFeatures();
 bool HostHasCpuFeature(std::string_view name);
 

@@ -19,11 +19,15 @@ T Load(const void* data, int64_t index) {
 double LoadInteger(DType type, const void* data, int64_t index) {
   const bool is_signed = type.code == DTypeCode::kInt;
   switch (type.bits) {
-    case 8: return is_signed ? Load<int8_t>(data, index) : Load<uint8_t>(data, index);
-    case 16: return is_signed ? Load<int16_t>(data, index) : Load<uint16_t>(data, index);
-    case 32: return is_signed ? Load<int32_t>(data, index) : Load<uint32_t>(data, index);
+    case 8:
+      return is_signed ? Load<int8_t>(data, index) : Load<uint8_t>(data, index);
+    case 16:
+      return is_signed ? Load<int16_t>(data, index) : Load<uint16_t>(data, index);
+    case 32:
+      return is_signed ? Load<int32_t>(data, index) : Load<uint32_t>(data, index);
     default:
-      return is_signed ? static_cast<double>(Load<int64_t>(data, index)) : static_cast<double>(Load<uint64_t>(data, index));
+      return is_signed ? static_cast<double>(Load<int64_t>(data, index))
+                       : static_cast<double>(Load<uint64_t>(data, index));
   }
 }
 
@@ -33,10 +37,14 @@ bool DType::is_supported() const {
   if (lanes == 0) return false;
   switch (code) {
     case DTypeCode::kInt:
-    case DTypeCode::kUInt: return bits == 8 || bits == 16 || bits == 32 || bits == 64;
-    case DTypeCode::kFloat: return bits == 16 || bits == 32 || bits == 64;
-    case DTypeCode::kBFloat: return bits == 16;
-    case DTypeCode::kBool: return bits == 8;
+    case DTypeCode::kUInt:
+      return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+    case DTypeCode::kFloat:
+      return bits == 16 || bits == 32 || bits == 64;
+    case DTypeCode::kBFloat:
+      return bits == 16;
+    case DTypeCode::kBool:
+      return bits == 8;
   }
   return false;
 }
@@ -50,11 +58,21 @@ double DType::epsilon() const {
 std::string DType::Name() const {
   const char* base = "unknown";
   switch (code) {
-    case DTypeCode::kInt: base = "int"; break;
-    case DTypeCode::kUInt: base = "uint"; break;
-    case DTypeCode::kFloat: base = "float"; break;
-    case DTypeCode::kBFloat: base = "bfloat"; break;
-    case DTypeCode::kBool: base = "bool"; break;
+    case DTypeCode::kInt:
+      base = "int";
+      break;
+    case DTypeCode::kUInt:
+      base = "uint";
+      break;
+    case DTypeCode::kFloat:
+      base = "float";
+      break;
+    case DTypeCode::kBFloat:
+      base = "bfloat";
+      break;
+    case DTypeCode::kBool:
+      base = "bool";
+      break;
   }
   std::string name = code == DTypeCode::kBool ? base : base + std::to_string(bits);
   return lanes == 1 ? name : name + "x" + std::to_string(lanes);
@@ -65,9 +83,12 @@ double LoadAsDouble(DType type, const void* data, int64_t index) {
     case DTypeCode::kFloat:
       if (type.bits == 64) return Load<double>(data, index);
       return type.bits == 32 ? Load<float>(data, index) : HalfToFloat(Load<uint16_t>(data, index));
-    case DTypeCode::kBFloat: return std::bit_cast<float>(static_cast<uint32_t>(Load<uint16_t>(data, index)) << 16);
-    case DTypeCode::kBool: return Load<uint8_t>(data, index);
-    default: return LoadInteger(type, data, index);
+    case DTypeCode::kBFloat:
+      return std::bit_cast<float>(static_cast<uint32_t>(Load<uint16_t>(data, index)) << 16);
+    case DTypeCode::kBool:
+      return Load<uint8_t>(data, index);
+    default:
+      return LoadInteger(type, data, index);
   }
 }
 

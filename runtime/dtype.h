@@ -13,7 +13,8 @@ struct DType {
   uint8_t bits = 32;
   uint16_t lanes = 1;
 
-  // True for the types that a host can read and write element by element: int/uint 8..64, float 16..64, bfloat16, bool8.
+  // True for the types that a host can read and write element by element: int/uint 8..64, float 16..64, bfloat16,
+  // bool8.
   bool is_supported() const;
   int64_t bytes() const { return static_cast<int64_t>(bits) / 8 * lanes; }
   bool is_floating() const { return code == DTypeCode::kFloat || code == DTypeCode::kBFloat; }

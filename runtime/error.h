@@ -1,7 +1,8 @@
-// RuntimeError and RuntimeResult: how runtime/ reports what a user, a file or the system caused, with nothing but libstdc++.
+// RuntimeError and RuntimeResult: how runtime/ reports what a user, a file or the system caused, with nothing but
+// libstdc++.
 //
-// The numbers are support/status.h's (gRPC's), so a caller above turns an error into a Status by a cast of the code. Message
-// form: "operation, place: actual and required; next step", one line, lower case, no full stop.
+// The numbers are support/status.h's (gRPC's), so a caller above turns an error into a Status by a cast of the code.
+// Message form: "operation, place: actual and required; next step", one line, lower case, no full stop.
 #pragma once
 
 #include <cstdlib>
@@ -35,8 +36,8 @@ struct [[nodiscard]] RuntimeError {
 template <typename T>
 class [[nodiscard]] RuntimeResult {
  public:
-  RuntimeResult(T value) : value_(std::move(value)) {}                    // NOLINT: implicit on purpose
-  RuntimeResult(RuntimeError error) : error_(std::move(error)) {          // NOLINT: implicit on purpose
+  RuntimeResult(T value) : value_(std::move(value)) {}            // NOLINT: implicit on purpose
+  RuntimeResult(RuntimeError error) : error_(std::move(error)) {  // NOLINT: implicit on purpose
     if (error_.ok()) std::abort();
   }
 
@@ -65,15 +66,16 @@ std::string ErrnoText(int number);
 
 }  // namespace lathe
 
-#define RUNTIME_RETURN_IF_ERROR(expr)                         \
-  do {                                                        \
-    ::lathe::RuntimeError runtime_error = (expr);             \
-    if (!runtime_error.ok()) return runtime_error;            \
+#define RUNTIME_RETURN_IF_ERROR(expr)              \
+  do {                                             \
+    ::lathe::RuntimeError runtime_error = (expr);  \
+    if (!runtime_error.ok()) return runtime_error; \
   } while (false)
 
 #define RUNTIME_CONCAT_INNER(a, b) a##b
 #define RUNTIME_CONCAT(a, b) RUNTIME_CONCAT_INNER(a, b)
-#define RUNTIME_ASSIGN_OR_RETURN(lhs, expr) RUNTIME_ASSIGN_OR_RETURN_IMPL(RUNTIME_CONCAT(runtime_or_, __LINE__), lhs, expr)
+#define RUNTIME_ASSIGN_OR_RETURN(lhs, expr) \
+  RUNTIME_ASSIGN_OR_RETURN_IMPL(RUNTIME_CONCAT(runtime_or_, __LINE__), lhs, expr)
 #define RUNTIME_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \
   auto tmp = (expr);                                  \
   if (!tmp.ok()) return tmp.error();                  \

@@ -13,13 +13,15 @@ constexpr uint64_t kMaxGraphBytes = uint64_t{256} << 20, kMaxConstantBytes = uin
 
 struct BoundCall {
   Artifact::Kernel kernel;
-  KernelArguments arguments;         // Pointers to inputs and outputs are put in for each run.
+  KernelArguments arguments;  // Pointers to inputs and outputs are put in for each run.
   const std::vector<uint32_t>* args;
 };
 
 RuntimeResult<NDArray> Bytes(uint64_t count) { return NDArray::Create(kUInt8, {static_cast<int64_t>(count)}); }
 
-TensorInfo InfoOf(const Graph& graph, const GraphPort& port) { return {port.name, graph.values[port.value].dtype, graph.values[port.value].shape}; }
+TensorInfo InfoOf(const Graph& graph, const GraphPort& port) {
+  return {port.name, graph.values[port.value].dtype, graph.values[port.value].shape};
+}
 
 RuntimeError CheckInput(const TensorInfo& info, const TensorView& given) {
   const bool same_shape = std::equal(info.shape.begin(), info.shape.end(), given.shape.begin(), given.shape.end());
@@ -29,8 +31,8 @@ RuntimeError CheckInput(const TensorInfo& info, const TensorView& given) {
     for (size_t i = 0; i < shape.size(); ++i) result += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
     return result + "]";
   };
-  return {RuntimeCode::kInvalidArgument,
-          "run: input \"" + info.name + "\" is " + text(given.dtype, given.shape) + ", " + text(info.dtype, info.shape) + " required"};
+  return {RuntimeCode::kInvalidArgument, "run: input \"" + info.name + "\" is " + text(given.dtype, given.shape) +
+                                             ", " + text(info.dtype, info.shape) + " required"};
 }
 
 }  // namespace
@@ -74,8 +76,9 @@ RuntimeError Executor::State::TakeMemory(const std::string& path) {
     RUNTIME_ASSIGN_OR_RETURN(section, ReadArtifactSection(path, ".lathe.const", kMaxConstantBytes));
   }
   if (section.size() < graph.constant_bytes) {
-    return {RuntimeCode::kDataLoss, FormatText("load %s: .lathe.const has %zu bytes, %llu required; build the artifact again", path.c_str(),
-                                               section.size(), (unsigned long long)graph.constant_bytes)};
+    return {RuntimeCode::kDataLoss,
+            FormatText("load %s: .lathe.const has %zu bytes, %llu required; build the artifact again", path.c_str(),
+                       section.size(), (unsigned long long)graph.constant_bytes)};
   }
   RUNTIME_ASSIGN_OR_RETURN(NDArray constant_bytes, Bytes(graph.constant_bytes));
   constants = std::move(constant_bytes);
@@ -86,14 +89,16 @@ RuntimeError Executor::State::TakeMemory(const std::string& path) {
 RuntimeError Executor::State::BindCall(const GraphCall& call) {
   RUNTIME_ASSIGN_OR_RETURN(const Artifact::Kernel kernel, artifact.Find(call.kernel));
   std::vector<TensorView> views;
-  for (const uint32_t arg : call.args) views.push_back({FixedAddress(graph.values[arg]), graph.values[arg].dtype, graph.values[arg].shape});
+  for (const uint32_t arg : call.args)
+    views.push_back({FixedAddress(graph.values[arg]), graph.values[arg].dtype, graph.values[arg].shape});
   RUNTIME_ASSIGN_OR_RETURN(KernelArguments arguments, BindArguments(*kernel.meta, views));
   size_t next = 0;
   for (const ParamMeta& param : kernel.meta->params) {
     if (!param.is_buffer) continue;
     const LatheGraphStorage storage = graph.values[call.args[next++]].storage;
     if (param.is_written && (storage == LATHE_STORAGE_INPUT || storage == LATHE_STORAGE_CONSTANT)) {
-      return {RuntimeCode::kDataLoss, "load: kernel \"" + call.kernel + "\" would write an input or a constant; build the artifact again"};
+      return {RuntimeCode::kDataLoss,
+              "load: kernel \"" + call.kernel + "\" would write an input or a constant; build the artifact again"};
     }
   }
   calls.push_back({kernel, std::move(arguments), &call.args});
@@ -108,7 +113,8 @@ RuntimeError Executor::State::BindCalls() {
 }
 
 RuntimeResult<Executor> Executor::Load(const std::string& path, ThreadPool& pool, uint64_t workspace_limit_bytes) {
-  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section, ReadArtifactSection(path, ".lathe.graph", kMaxGraphBytes));
+  RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> section,
+                           ReadArtifactSection(path, ".lathe.graph", kMaxGraphBytes));
   RUNTIME_ASSIGN_OR_RETURN(Graph graph, DecodeGraph(section));
   RUNTIME_ASSIGN_OR_RETURN(Artifact artifact, Artifact::Open(path));
   auto state = std::make_unique<State>(std::move(artifact), std::move(graph), pool, workspace_limit_bytes);
@@ -121,7 +127,8 @@ RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> in
   State& state = *state_;
   const Graph& graph = state.graph;
   if (inputs.size() != state.inputs.size()) {
-    return RuntimeError{RuntimeCode::kInvalidArgument, FormatText("run: %zu inputs given, %zu required", inputs.size(), state.inputs.size())};
+    return RuntimeError{RuntimeCode::kInvalidArgument,
+                        FormatText("run: %zu inputs given, %zu required", inputs.size(), state.inputs.size())};
   }
   std::vector<NDArray> aligned;  // Copies of inputs that kernels could not read in place.
   std::vector<void*> input_data;

@@ -27,8 +27,10 @@ struct KernelTime {
 // Serves one Run at a time; several executors of one artifact are independent.
 class Executor {
  public:
-  // Loads the artifact and its constants, takes the arena, and checks every call against its kernel's metadata. `pool` outlives the executor.
-  static RuntimeResult<Executor> Load(const std::string& path, ThreadPool& pool, uint64_t workspace_limit_bytes = uint64_t{1} << 30);
+  // Loads the artifact and its constants, takes the arena, and checks every call against its kernel's metadata. `pool`
+  // outlives the executor.
+  static RuntimeResult<Executor> Load(const std::string& path, ThreadPool& pool,
+                                      uint64_t workspace_limit_bytes = uint64_t{1} << 30);
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;
   ~Executor();

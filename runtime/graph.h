@@ -1,7 +1,7 @@
 // What the static executor does with a network: section `.lathe.graph`, decoded (docs/formats/graph.md).
 //
-// Pure: bytes in, values out. The bytes are hostile until decoded; afterwards every number refers to something that exists and every tensor
-// lies inside its memory.
+// Pure: bytes in, values out. The bytes are hostile until decoded; afterwards every number refers to something that
+// exists and every tensor lies inside its memory.
 #pragma once
 
 #include <cstddef>

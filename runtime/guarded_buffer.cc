@@ -56,7 +56,8 @@ std::string GuardedBuffer::FindDamage() const {
   const char* const begin = mapping_ + page;
   const char* const end = mapping_ + mapping_bytes_ - page;
   for (const char* at = end; at-- > data_ + bytes_;) {  // The farthest byte first.
-    if (*at != kPattern) return FormatText("wrote up to %lld bytes past its end", (long long)(at - (data_ + bytes_)) + 1);
+    if (*at != kPattern)
+      return FormatText("wrote up to %lld bytes past its end", (long long)(at - (data_ + bytes_)) + 1);
   }
   for (const char* at = begin; at < data_; ++at) {
     if (*at != kPattern) return FormatText("wrote up to %lld bytes before its begin", (long long)(data_ - at));

@@ -8,9 +8,9 @@
 
 namespace lathe {
 
-// A buffer between two inaccessible pages. Its end lies at most 63 bytes before the second one, so a read or write further
-// behind faults at once; the bytes between, and those between the first page and the buffer, hold a pattern that FindDamage
-// checks. Aligned to LATHE_BUFFER_ALIGNMENT.
+// A buffer between two inaccessible pages. Its end lies at most 63 bytes before the second one, so a read or write
+// further behind faults at once; the bytes between, and those between the first page and the buffer, hold a pattern
+// that FindDamage checks. Aligned to LATHE_BUFFER_ALIGNMENT.
 class GuardedBuffer {
  public:
   static RuntimeResult<GuardedBuffer> Create(int64_t bytes);

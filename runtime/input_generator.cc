@@ -15,7 +15,9 @@ double OddFraction(uint64_t bits) {
 
 int64_t SmallSigned(uint64_t bits) { return static_cast<int64_t>(bits >> 60) - 8; }
 uint64_t SmallUnsigned(uint64_t bits) { return bits >> 60; }
-uint16_t BFloatBits(double value) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16); }
+uint16_t BFloatBits(double value) {
+  return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
+}
 
 template <typename T, typename Convert>
 void Fill(uint64_t key, void* data, int64_t first, int64_t count, Convert convert) {
@@ -36,7 +38,8 @@ void FillInput(uint64_t seed, uint32_t param, DType dtype, void* data, int64_t f
     case DTypeCode::kFloat:
       if (dtype.bits == 64) return Fill<double>(key, data, first, count, OddFraction<53>);
       if (dtype.bits == 32) {
-        return Fill<float>(key, data, first, count, [](uint64_t bits) { return static_cast<float>(OddFraction<24>(bits)); });
+        return Fill<float>(key, data, first, count,
+                           [](uint64_t bits) { return static_cast<float>(OddFraction<24>(bits)); });
       }
       return Fill<uint16_t>(key, data, first, count,
                             [](uint64_t bits) { return FloatToHalf(static_cast<float>(OddFraction<11>(bits))); });

@@ -14,11 +14,14 @@ constexpr uint64_t MixInputBits(uint64_t z) {
   return z ^ (z >> 31);
 }
 constexpr uint64_t kInputStep = 0x9e3779b97f4a7c15u;
-constexpr uint64_t InputKey(uint64_t seed, uint32_t param) { return MixInputBits(seed + kInputStep * (uint64_t{param} + 1)); }
+constexpr uint64_t InputKey(uint64_t seed, uint32_t param) {
+  return MixInputBits(seed + kInputStep * (uint64_t{param} + 1));
+}
 constexpr uint64_t InputBits(uint64_t key, uint64_t index) { return MixInputBits(key + kInputStep * (index + 1)); }
 
-// Fills `count` scalar elements (lanes count as elements) of supported `dtype`, beginning with element `first` of parameter
-// `param`. Floats lie in (-1, 1) and are never zero or denormal; signed integers in [-8, 7]; unsigned in [0, 15]; bool 0 or 1.
+// Fills `count` scalar elements (lanes count as elements) of supported `dtype`, beginning with element `first` of
+// parameter `param`. Floats lie in (-1, 1) and are never zero or denormal; signed integers in [-8, 7]; unsigned in [0,
+// 15]; bool 0 or 1.
 void FillInput(uint64_t seed, uint32_t param, DType dtype, void* data, int64_t first, int64_t count);
 
 // The same value as a double, exactly: what a float64 reference uses in place of the narrow type.

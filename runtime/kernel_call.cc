@@ -14,10 +14,12 @@ class SymbolBinder {
   RuntimeError Bind(const ParamMeta& param, const TensorView& tensor) {
     const char* name = param.name.c_str();
     if (tensor.dtype != param.dtype) {
-      return BadArgument(kernel_, FormatText("\"%s\" is %s, %s required", name, tensor.dtype.Name().c_str(), param.dtype.Name().c_str()));
+      return BadArgument(kernel_, FormatText("\"%s\" is %s, %s required", name, tensor.dtype.Name().c_str(),
+                                             param.dtype.Name().c_str()));
     }
     if (tensor.shape.size() != param.dims.size()) {
-      return BadArgument(kernel_, FormatText("\"%s\" has %zu dimensions, %zu required", name, tensor.shape.size(), param.dims.size()));
+      return BadArgument(
+          kernel_, FormatText("\"%s\" has %zu dimensions, %zu required", name, tensor.shape.size(), param.dims.size()));
     }
     if (reinterpret_cast<uintptr_t>(tensor.data) % LATHE_BUFFER_ALIGNMENT != 0) {
       return BadArgument(kernel_, FormatText("\"%s\" is not aligned to %d bytes", name, LATHE_BUFFER_ALIGNMENT));
@@ -82,11 +84,12 @@ RuntimeError CallKernel(const Artifact::Kernel& kernel, const KernelArguments& a
   said = said.empty() ? "" : ": " + said;
   if (error == LATHE_KERNEL_NO_WORKSPACE || context.refused_workspace_bytes() > 0) {
     return {RuntimeCode::kResourceExhausted,
-            FormatText("call %s: out of scratch memory, %llu bytes refused with %llu in use%s", kernel.meta->name.c_str(),
-                       (unsigned long long)context.refused_workspace_bytes(), (unsigned long long)context.workspace_bytes(),
-                       said.c_str())};
+            FormatText("call %s: out of scratch memory, %llu bytes refused with %llu in use%s",
+                       kernel.meta->name.c_str(), (unsigned long long)context.refused_workspace_bytes(),
+                       (unsigned long long)context.workspace_bytes(), said.c_str())};
   }
-  return {RuntimeCode::kInternal, FormatText("call %s: kernel returned error %d%s", kernel.meta->name.c_str(), error, said.c_str())};
+  return {RuntimeCode::kInternal,
+          FormatText("call %s: kernel returned error %d%s", kernel.meta->name.c_str(), error, said.c_str())};
 }
 
 }  // namespace lathe

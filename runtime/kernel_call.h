@@ -17,8 +17,8 @@ struct KernelArguments {
   std::vector<int64_t> scalars;
 };
 
-// `buffers` and `scalars` (by bit pattern) in parameter order. Checks number, dtype, rank, extents, alignment, and that a symbol
-// has one value everywhere. The tensors must outlive the calls.
+// `buffers` and `scalars` (by bit pattern) in parameter order. Checks number, dtype, rank, extents, alignment, and that
+// a symbol has one value everywhere. The tensors must outlive the calls.
 RuntimeResult<KernelArguments> BindArguments(const KernelMeta& kernel, std::span<const TensorView> buffers,
                                              std::span<const int64_t> scalars = {});
 

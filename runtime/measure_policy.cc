@@ -7,8 +7,9 @@ namespace lathe {
 namespace {
 
 constexpr double kGrowth = 1.618;
-constexpr double kOvershoot = 1.05;  // Aims a little above min_batch, or every second guess would fall just short of it.
-constexpr double kBatchTrust = 1.15;  // A batch may be slower than the median of many by this factor.
+constexpr double kOvershoot =
+    1.05;  // Aims a little above min_batch, or every second guess would fall just short of it.
+constexpr double kBatchTrust = 1.15;           // A batch may be slower than the median of many by this factor.
 constexpr int64_t kShortBatchNs = 10'000'000;  // In a batch this short one context switch shows.
 constexpr uint64_t kMaxBatch = 100'000'000;
 
@@ -20,9 +21,12 @@ double PerCall(const BatchTiming& batch, uint64_t calls) {
 
 const char* CacheRegimeName(CacheRegime regime) {
   switch (regime) {
-    case CacheRegime::kHot: return "hot";
-    case CacheRegime::kWarmWeights: return "warm-weights";
-    case CacheRegime::kCold: return "cold";
+    case CacheRegime::kHot:
+      return "hot";
+    case CacheRegime::kWarmWeights:
+      return "warm-weights";
+    case CacheRegime::kCold:
+      return "cold";
   }
   return "unknown";
 }
@@ -47,17 +51,22 @@ MeasureSession::MeasureSession(const MeasurePolicy& policy, double incumbent_ns,
 void MeasureSession::Report(const BatchTiming& batch, int64_t now_ns) {
   result_.total_calls += batch_;
   switch (phase_) {
-    case Phase::kWarmUp: return WarmUp(batch, now_ns);
-    case Phase::kGrow: return Grow(batch, now_ns);
-    case Phase::kRepeat: return Repeat(batch, now_ns);
-    case Phase::kDone: return;
+    case Phase::kWarmUp:
+      return WarmUp(batch, now_ns);
+    case Phase::kGrow:
+      return Grow(batch, now_ns);
+    case Phase::kRepeat:
+      return Repeat(batch, now_ns);
+    case Phase::kDone:
+      return;
   }
 }
 
 void MeasureSession::WarmUp(const BatchTiming& batch, int64_t now_ns) {
   const double factor = result_.total_calls == 1 ? std::max(policy_.abandon_factor, policy_.abandon_first_factor)
                                                  : policy_.abandon_factor;
-  if (!Disturbed(batch) && Hopeless(PerCall(batch, batch_), factor)) return Abandon(PerCall(batch, batch_), policy_.abandon_factor * incumbent_ns_);
+  if (!Disturbed(batch) && Hopeless(PerCall(batch, batch_), factor))
+    return Abandon(PerCall(batch, batch_), policy_.abandon_factor * incumbent_ns_);
   if (result_.total_calls < policy_.warmup_calls && now_ns - begin_ns_ < policy_.warmup_ns) return;
   phase_ = Phase::kGrow;  // The last warm-up call is a first guess of what a batch needs.
   const double calls = kOvershoot * static_cast<double>(policy_.min_batch_ns) / std::max<double>(1, batch.wall_ns);
@@ -116,7 +125,8 @@ void MeasureSession::Finish() {
   result_.calls_per_sample = batch_;
   result_.statistics = Summarize(result_.samples_ns);
   const bool noisy = result_.statistics.relative_half_width() > policy_.noisy_half_width;
-  result_.status = noisy || result_.disturbed > result_.samples_ns.size() / 2 ? MeasureStatus::kNoisy : MeasureStatus::kOk;
+  result_.status =
+      noisy || result_.disturbed > result_.samples_ns.size() / 2 ? MeasureStatus::kNoisy : MeasureStatus::kOk;
 }
 
 }  // namespace lathe

@@ -1,4 +1,5 @@
-// When to call the kernel how often, and when to stop: the decisions of a measurement. Pure: time comes in with each result.
+// When to call the kernel how often, and when to stop: the decisions of a measurement. Pure: time comes in with each
+// result.
 //
 //   warm up -> grow the batch until it lasts min_batch -> repeat until the interval closes -> done
 // A candidate that is hopeless against the best known time is abandoned on the way; its result is a lower bound.
@@ -14,7 +15,8 @@ namespace lathe {
 // Raised whenever the same machine and kernel could get another number. Times of different versions are never compared.
 inline constexpr uint32_t kMeasurePolicyVersion = 2;
 
-// What the caches hold when a timed call begins; part of a record's key (docs/decisions/0003-screening-measures-hot.md).
+// What the caches hold when a timed call begins; part of a record's key
+// (docs/decisions/0003-screening-measures-hot.md).
 enum class CacheRegime : uint32_t {
   kHot = 0,          // Whatever the call before left: calls are timed back to back.
   kWarmWeights = 1,  // Parameters marked constant are cached as the call before left them, all others are not.
@@ -25,32 +27,35 @@ const char* CacheRegimeName(CacheRegime regime);
 struct MeasurePolicy {
   uint32_t version = kMeasurePolicyVersion;
   CacheRegime regime = CacheRegime::kHot;
-  int64_t warmup_ns = 50'000'000;   // Warm-up ends after this time or warmup_calls calls, whichever is first; at least 1 call.
+  int64_t warmup_ns =
+      50'000'000;  // Warm-up ends after this time or warmup_calls calls, whichever is first; at least 1 call.
   uint32_t warmup_calls = 3;
   int64_t min_batch_ns = 12'000'000;
   uint32_t min_repeats = 5;
-  uint32_t max_repeats = 20;        // <= kMaxSamples
+  uint32_t max_repeats = 20;          // <= kMaxSamples
   int64_t budget_ns = 2'000'000'000;  // No further batch is begun after this much measuring.
-  double goal_half_width = 0.02;    // Relative to the median: stop.
-  double noisy_half_width = 0.05;   // Wider at the end: the result is called noisy.
-  // A candidate is abandoned when it takes longer than this many times the incumbent; 0: never. What may be an accident has to be worse:
-  double abandon_factor = 3;        // a call of the warm-up,
-  double abandon_first_factor = 10; // the first call, which also pays for page faults and cold caches,
+  double goal_half_width = 0.02;      // Relative to the median: stop.
+  double noisy_half_width = 0.05;     // Wider at the end: the result is called noisy.
+  // A candidate is abandoned when it takes longer than this many times the incumbent; 0: never. What may be an accident
+  // has to be worse:
+  double abandon_factor = 3;          // a call of the warm-up,
+  double abandon_first_factor = 10;   // the first call, which also pays for page faults and cold caches,
   double abandon_batch_factor = 1.3;  // the first whole, undisturbed batch.
-  uint32_t max_redone = 10;         // Disturbed repeats that are measured again.
-  double max_other_share = 0.01;    // CPU time of others on our CPUs, as a share of a batch.
+  uint32_t max_redone = 10;           // Disturbed repeats that are measured again.
+  double max_other_share = 0.01;      // CPU time of others on our CPUs, as a share of a batch.
 };
 inline constexpr uint32_t kMaxSamples = 256;
 
-// Screening is MeasurePolicy's defaults: a typical kernel takes 5 batches of 12 ms and one or two to find the batch size.
+// Screening is MeasurePolicy's defaults: a typical kernel takes 5 batches of 12 ms and one or two to find the batch
+// size.
 MeasurePolicy ScreenPolicy();
 // For the few finalists.
 MeasurePolicy FinalPolicy();
 
 // What one batch of calls did.
 struct BatchTiming {
-  int64_t timed_ns = 0;  // Sum over the calls, without what happens between them (cache flushes).
-  int64_t wall_ns = 0;   // First call's begin to last call's end.
+  int64_t timed_ns = 0;              // Sum over the calls, without what happens between them (cache flushes).
+  int64_t wall_ns = 0;               // First call's begin to last call's end.
   int64_t involuntary_switches = 0;  // Of the threads that measure.
   double other_share = 0;            // CPU time that others took from them, as a share of wall_ns; 0 when unknown.
 };
@@ -64,8 +69,8 @@ struct MeasureResult {
   double lower_bound_ns = 0;       // kCensored: a call takes longer than this. A little below what was seen.
   uint64_t calls_per_sample = 0;
   uint64_t total_calls = 0;
-  uint32_t redone = 0;             // Disturbed repeats that were measured again.
-  uint32_t disturbed = 0;          // Disturbed repeats that were kept, because max_redone was used up.
+  uint32_t redone = 0;     // Disturbed repeats that were measured again.
+  uint32_t disturbed = 0;  // Disturbed repeats that were kept, because max_redone was used up.
 };
 
 // Drives one measurement: while (Next(now) > 0) run that many calls and Report them.

@@ -32,7 +32,9 @@ class NDArray {
   int64_t size_bytes() const { return num_elements_ * dtype_.bytes(); }
   void* data() const { return storage_.get(); }
   template <typename T>
-  std::span<T> as() const { return {static_cast<T*>(data()), static_cast<size_t>(size_bytes()) / sizeof(T)}; }
+  std::span<T> as() const {
+    return {static_cast<T*>(data()), static_cast<size_t>(size_bytes()) / sizeof(T)};
+  }
   TensorView view() const { return {data(), dtype_, shape_}; }
 
  private:

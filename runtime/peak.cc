@@ -25,25 +25,26 @@ int64_t NowNs() {
   return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-// A loop of independent multiply-adds: `rounds` rounds, returns the operations done. Enough accumulators to cover latency
-// (4-5 cycles) times two units.
+// A loop of independent multiply-adds: `rounds` rounds, returns the operations done. Enough accumulators to cover
+// latency (4-5 cycles) times two units.
 using FmaLoop = double (*)(int64_t rounds, double seed, double& sink);
 
-// Body of a loop with kAccumulators registers of type V; a macro since a target attribute does not reach into templates.
-#define LATHE_FMA_LOOP(NAME, TARGET, V, T, ACCUMULATORS, SET1, FMA, STORE, LANES)          \
-  TARGET double NAME(int64_t rounds, double seed, double& sink) {                          \
-    V acc[ACCUMULATORS];                                                                   \
-    const V factor = SET1(static_cast<T>(0.999)), term = SET1(static_cast<T>(seed));       \
+// Body of a loop with kAccumulators registers of type V; a macro since a target attribute does not reach into
+// templates.
+#define LATHE_FMA_LOOP(NAME, TARGET, V, T, ACCUMULATORS, SET1, FMA, STORE, LANES)                            \
+  TARGET double NAME(int64_t rounds, double seed, double& sink) {                                            \
+    V acc[ACCUMULATORS];                                                                                     \
+    const V factor = SET1(static_cast<T>(0.999)), term = SET1(static_cast<T>(seed));                         \
     _Pragma("GCC unroll 32") for (int i = 0; i < ACCUMULATORS; ++i) acc[i] = SET1(static_cast<T>(seed + i)); \
-    for (int64_t r = 0; r < rounds; ++r) {                                                 \
-      _Pragma("GCC unroll 32") for (int i = 0; i < ACCUMULATORS; ++i) acc[i] = FMA(acc[i], factor, term); \
-    }                                                                                      \
-    alignas(64) T lanes[LANES];                                                            \
-    _Pragma("GCC unroll 32") for (int i = 0; i < ACCUMULATORS; ++i) {                      \
-      STORE(lanes, acc[i]);                                                                \
-      sink += static_cast<double>(lanes[0]);                                               \
-    }                                                                                      \
-    return 2.0 * LANES * ACCUMULATORS * static_cast<double>(rounds);                       \
+    for (int64_t r = 0; r < rounds; ++r) {                                                                   \
+      _Pragma("GCC unroll 32") for (int i = 0; i < ACCUMULATORS; ++i) acc[i] = FMA(acc[i], factor, term);    \
+    }                                                                                                        \
+    alignas(64) T lanes[LANES];                                                                              \
+    _Pragma("GCC unroll 32") for (int i = 0; i < ACCUMULATORS; ++i) {                                        \
+      STORE(lanes, acc[i]);                                                                                  \
+      sink += static_cast<double>(lanes[0]);                                                                 \
+    }                                                                                                        \
+    return 2.0 * LANES * ACCUMULATORS * static_cast<double>(rounds);                                         \
   }
 
 #if defined(__x86_64__)
@@ -88,7 +89,10 @@ double BestRate(FmaLoop loop, int64_t ns) {
   return best;
 }
 
-struct LoopPair { FmaLoop f32, f64; int vector_bits; };
+struct LoopPair {
+  FmaLoop f32, f64;
+  int vector_bits;
+};
 
 void TryLoops(const LoopPair& loops, int64_t ns, MachinePeak& peak) {
   const double f32 = BestRate(loops.f32, ns), f64 = BestRate(loops.f64, ns);

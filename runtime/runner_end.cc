@@ -25,10 +25,15 @@ RunReport ClassifySignal(const RunnerEnd& end, int signal) {
   if (signal == SIGKILL) {  // Not from us. When memory runs out, the kernel takes whoever has much of it.
     const bool had_much = end.max_resident_bytes >= end.memory_limit_bytes / kMuchMemory;
     const std::string held = FormatText("it held %lld MiB", static_cast<long long>(end.max_resident_bytes >> 20));
-    if (!had_much) return Failure(RunStatus::kRunnerError, "run kernel: killed by SIGKILL from outside; " + held + ", so not for its memory", signal);
-    return Failure(RunStatus::kOutOfMemory, "run kernel: killed by SIGKILL from outside, as the kernel does when memory runs out; " + held, signal);
+    if (!had_much)
+      return Failure(RunStatus::kRunnerError,
+                     "run kernel: killed by SIGKILL from outside; " + held + ", so not for its memory", signal);
+    return Failure(RunStatus::kOutOfMemory,
+                   "run kernel: killed by SIGKILL from outside, as the kernel does when memory runs out; " + held,
+                   signal);
   }
-  const bool crash_reported = end.report.has_value() && (end.report->status == RunStatus::kCrash || end.report->status == RunStatus::kOutOfMemory);
+  const bool crash_reported = end.report.has_value() && (end.report->status == RunStatus::kCrash ||
+                                                         end.report->status == RunStatus::kOutOfMemory);
   if (crash_reported) return Failure(end.report->status, end.report->message, signal);
   return Failure(RunStatus::kCrash, FormatText("run kernel: SIG%s", name), signal);
 }
@@ -45,15 +50,20 @@ RunReport ClassifyRunnerEnd(const RunnerEnd& end) {
     if (end.report.has_value()) return Failure(RunStatus::kRunnerError, end.report->message);
     return Failure(RunStatus::kRunnerError,
                    signal != 0 ? FormatText("start runner: ended by signal %d before it had a trial", signal)
-                               : FormatText("start runner: exited with code %d before it had a trial", code), signal);
+                               : FormatText("start runner: exited with code %d before it had a trial", code),
+                   signal);
   }
   if (signal != 0) return ClassifySignal(end, signal);
-  if (!end.protocol_error.empty()) return Failure(RunStatus::kRunnerError, "run kernel: the runner sent garbage: " + end.protocol_error);
+  if (!end.protocol_error.empty())
+    return Failure(RunStatus::kRunnerError, "run kernel: the runner sent garbage: " + end.protocol_error);
   if (!end.report.has_value()) {
-    return Failure(RunStatus::kRunnerError, FormatText("run kernel: the runner exited with code %d without a report; did the kernel exit?", code));
+    return Failure(
+        RunStatus::kRunnerError,
+        FormatText("run kernel: the runner exited with code %d without a report; did the kernel exit?", code));
   }
   if (code != 0 && end.report->status != RunStatus::kRunnerError) {
-    return Failure(RunStatus::kRunnerError, FormatText("run kernel: the runner exited with code %d after its report", code));
+    return Failure(RunStatus::kRunnerError,
+                   FormatText("run kernel: the runner exited with code %d after its report", code));
   }
   if (end.report->status == RunStatus::kCrash) {
     return Failure(RunStatus::kRunnerError, "run kernel: a crash was reported, but the runner exited normally");

@@ -54,7 +54,8 @@ RuntimeError SystemError(const char* what) {
   return {RuntimeCode::kUnavailable, FormatText("start runner: %s: %s", what, ErrnoText(errno).c_str())};
 }
 
-// posix_spawn in a process group of its own, with default signals, an empty environment, and only `socket` (as descriptor 3).
+// posix_spawn in a process group of its own, with default signals, an empty environment, and only `socket` (as
+// descriptor 3).
 RuntimeResult<pid_t> SpawnProcess(const RunnerOptions& options, int socket) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -82,8 +83,8 @@ RuntimeResult<pid_t> SpawnProcess(const RunnerOptions& options, int socket) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failure == 0) return pid;
-  return RuntimeError{RuntimeCode::kUnavailable,
-                      "start runner " + options.program + ": " + ErrnoText(failure) + "; is lathe-runner installed beside this program?"};
+  return RuntimeError{RuntimeCode::kUnavailable, "start runner " + options.program + ": " + ErrnoText(failure) +
+                                                     "; is lathe-runner installed beside this program?"};
 }
 
 }  // namespace
@@ -121,15 +122,18 @@ class RunnerProcess::Impl {
 
   RuntimeError Start(const RunSpec& spec) {
     if (end_.had_spec || state_ == State::kFinished) {
-      return {RuntimeCode::kFailedPrecondition, "start trial: this runner has had its trial or has ended; take a fresh one"};
+      return {RuntimeCode::kFailedPrecondition,
+              "start trial: this runner has had its trial or has ended; take a fresh one"};
     }
     RUNTIME_ASSIGN_OR_RETURN(const std::vector<std::byte> record, EncodeSpec(spec));
     if (send(socket_.get(), record.data(), record.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(record.size())) {
-      return {RuntimeCode::kUnavailable, "start trial: the runner does not take it: " + ErrnoText(errno) + "; take a fresh one"};
+      return {RuntimeCode::kUnavailable,
+              "start trial: the runner does not take it: " + ErrnoText(errno) + "; take a fresh one"};
     }
     end_.had_spec = true;
     end_.wall_limit_ns = spec.wall_limit_ns;
-    const uint64_t machine_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t machine_bytes =
+        static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     end_.memory_limit_bytes = static_cast<int64_t>(std::min(spec.memory_limit_bytes, machine_bytes));
     // As ApplyLimits rounds it: the hard limit is one second behind.
     end_.cpu_limit_ns = ((spec.wall_limit_ns + 999'999'999) / 1'000'000'000 * spec.num_threads + 1) * 1'000'000'000;
@@ -169,7 +173,8 @@ class RunnerProcess::Impl {
   // 0: none. The timer makes poll_fd readable; Poll compares with the clock, so a late look does no harm.
   void SetDeadline(int64_t deadline_ns) {
     deadline_ns_ = deadline_ns;
-    const itimerspec at{.it_interval = {}, .it_value = {.tv_sec = deadline_ns / 1'000'000'000, .tv_nsec = deadline_ns % 1'000'000'000}};
+    const itimerspec at{.it_interval = {},
+                        .it_value = {.tv_sec = deadline_ns / 1'000'000'000, .tv_nsec = deadline_ns % 1'000'000'000}};
     timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
   }
 
@@ -188,7 +193,8 @@ class RunnerProcess::Impl {
                                               static_cast<double>(end_.wall_limit_ns) * 1e-9,
                                               reported ? "exiting" : RunPhaseName(progress_.phase)));
     } else {
-      Stop(RunStatus::kRunnerError, FormatText("start runner: not ready after %.3g s", static_cast<double>(options_.start_limit.count()) * 1e-9));
+      Stop(RunStatus::kRunnerError, FormatText("start runner: not ready after %.3g s",
+                                               static_cast<double>(options_.start_limit.count()) * 1e-9));
     }
   }
 
@@ -202,7 +208,8 @@ class RunnerProcess::Impl {
         socket_.Close();
         return;
       }
-      if (const RuntimeError error = Receive(std::span(storage).first(std::min<size_t>(got, storage.size()))); !error.ok()) {
+      if (const RuntimeError error = Receive(std::span(storage).first(std::min<size_t>(got, storage.size())));
+          !error.ok()) {
         if (end_.protocol_error.empty()) end_.protocol_error = error.message;
         Stop(RunStatus::kRunnerError, "run kernel: the runner sent garbage: " + error.message);
       }
@@ -232,16 +239,19 @@ class RunnerProcess::Impl {
         end_.report = std::move(report);
         return {};
       }
-      case RecordType::kSpec: break;
+      case RecordType::kSpec:
+        break;
     }
     return {RuntimeCode::kDataLoss, "a run spec from a runner"};
   }
 
-  // Kills what is left of the group, then takes its leader away: until then its process id, and so the group, is not reused.
+  // Kills what is left of the group, then takes its leader away: until then its process id, and so the group, is not
+  // reused.
   void Reap() {
     kill(-pid_, SIGKILL);
-    struct rusage usage {};
-    while (wait4(pid_, &end_.wait_status, 0, &usage) < 0 && errno == EINTR) {}
+    struct rusage usage{};
+    while (wait4(pid_, &end_.wait_status, 0, &usage) < 0 && errno == EINTR) {
+    }
     const auto nanos = [](const timeval& t) { return t.tv_sec * int64_t{1'000'000'000} + t.tv_usec * int64_t{1000}; };
     end_.cpu_ns = nanos(usage.ru_utime) + nanos(usage.ru_stime);
     outcome_.cpu_ns = end_.cpu_ns;

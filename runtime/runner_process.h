@@ -1,6 +1,7 @@
 // The supervisor's side of lathe-runner: start it, give it a trial, and name how it ended.
 //
-// One descriptor tells an event loop when to look: nothing here blocks except Wait, which is for tests and simple callers.
+// One descriptor tells an event loop when to look: nothing here blocks except Wait, which is for tests and simple
+// callers.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +17,14 @@
 namespace lathe {
 
 struct RunnerOptions {
-  std::string program;  // Path of lathe-runner.
-  std::chrono::nanoseconds start_limit = std::chrono::seconds(10);     // From Spawn to READY.
+  std::string program;                                                   // Path of lathe-runner.
+  std::chrono::nanoseconds start_limit = std::chrono::seconds(10);       // From Spawn to READY.
   std::chrono::nanoseconds term_grace = std::chrono::milliseconds(500);  // From SIGTERM to SIGKILL.
   bool inherit_stderr = false;  // Else /dev/null: foreign code must not write into our log.
 };
 
-// How a trial ended and what it cost. `report.status` and `report.message` are final; the numbers of a failed trial are zero.
+// How a trial ended and what it cost. `report.status` and `report.message` are final; the numbers of a failed trial are
+// zero.
 struct RunOutcome {
   RunReport report;
   bool runner_started = false;  // False: the fault lies with the runner, not with the artifact.
@@ -32,8 +34,9 @@ struct RunOutcome {
   int64_t max_resident_bytes = 0;
 };
 
-// One lathe-runner, good for one trial. Not thread-safe. A runner dies with the *thread* that spawned it (PR_SET_PDEATHSIG), so
-// spawn from a thread that lives as long as the supervisor. Destroying a RunnerProcess kills its process group.
+// One lathe-runner, good for one trial. Not thread-safe. A runner dies with the *thread* that spawned it
+// (PR_SET_PDEATHSIG), so spawn from a thread that lives as long as the supervisor. Destroying a RunnerProcess kills its
+// process group.
 class RunnerProcess {
  public:
   enum class State { kStarting, kReady, kRunning, kFinished };
@@ -71,16 +74,16 @@ class RunnerProcess {
 
 // What the end of a runner means: pure, so that every way to die is a line of a test.
 struct RunnerEnd {
-  int wait_status = 0;                // As waitpid gives it.
-  std::optional<RunReport> report;    // The last valid one.
-  std::string protocol_error;         // Why a record was refused; empty if none was.
-  std::optional<RunStatus> stopped;   // Why we ended it, if we did,
-  std::string stop_reason;            // in words.
+  int wait_status = 0;               // As waitpid gives it.
+  std::optional<RunReport> report;   // The last valid one.
+  std::string protocol_error;        // Why a record was refused; empty if none was.
+  std::optional<RunStatus> stopped;  // Why we ended it, if we did,
+  std::string stop_reason;           // in words.
   bool was_ready = false;
   bool had_spec = false;
   int64_t wall_limit_ns = 0;
   int64_t cpu_limit_ns = 0, cpu_ns = 0;
-  int64_t memory_limit_bytes = 0;     // Of the trial, or of the machine if that is less.
+  int64_t memory_limit_bytes = 0;  // Of the trial, or of the machine if that is less.
   int64_t max_resident_bytes = 0;
 };
 RunReport ClassifyRunnerEnd(const RunnerEnd& end);

@@ -92,7 +92,8 @@ template <typename Wire>
 RuntimeResult<Wire> FromBytes(const char* record, std::span<const std::byte> bytes) {
   RUNTIME_ASSIGN_OR_RETURN(const RecordType type, DecodeRecordType(bytes));
   if (type != Wire::kType) return Refuse(record, FormatText("record type %u", static_cast<unsigned>(type)));
-  if (bytes.size() != sizeof(Wire)) return Refuse(record, FormatText("%zu bytes, %zu required", bytes.size(), sizeof(Wire)));
+  if (bytes.size() != sizeof(Wire))
+    return Refuse(record, FormatText("%zu bytes, %zu required", bytes.size(), sizeof(Wire)));
   Wire wire;
   std::memcpy(&wire, bytes.data(), sizeof(wire));
   return wire;
@@ -101,7 +102,8 @@ RuntimeResult<Wire> FromBytes(const char* record, std::span<const std::byte> byt
 template <size_t N>
 RuntimeError PutString(const char* what, const std::string& text, char (&field)[N]) {
   if (text.size() >= N || text.find('\0') != std::string::npos) {
-    return {RuntimeCode::kInvalidArgument, FormatText("encode run spec: %s of %zu bytes, at most %zu without NUL allowed", what, text.size(), N - 1)};
+    return {RuntimeCode::kInvalidArgument,
+            FormatText("encode run spec: %s of %zu bytes, at most %zu without NUL allowed", what, text.size(), N - 1)};
   }
   std::memcpy(field, text.data(), text.size());
   return {};
@@ -110,7 +112,8 @@ RuntimeError PutString(const char* what, const std::string& text, char (&field)[
 template <typename T, size_t N>
 RuntimeError PutList(const char* what, const std::vector<T>& list, T (&field)[N], uint32_t& count) {
   if (list.size() > N) {
-    return {RuntimeCode::kInvalidArgument, FormatText("encode run spec: %zu %s, at most %zu allowed", list.size(), what, N)};
+    return {RuntimeCode::kInvalidArgument,
+            FormatText("encode run spec: %zu %s, at most %zu allowed", list.size(), what, N)};
   }
   std::copy(list.begin(), list.end(), field);
   count = static_cast<uint32_t>(list.size());
@@ -118,7 +121,9 @@ RuntimeError PutList(const char* what, const std::vector<T>& list, T (&field)[N]
 }
 
 template <size_t N>
-std::string GetString(const char (&field)[N]) { return {field, strnlen(field, N)}; }
+std::string GetString(const char (&field)[N]) {
+  return {field, strnlen(field, N)};
+}
 
 // Foreign text that will be shown to people: one line of printable ASCII.
 template <size_t N>
@@ -131,49 +136,84 @@ std::string GetPrintable(const char (&field)[N]) {
 bool IsAmount(double x) { return std::isfinite(x) && x >= 0; }
 
 WirePolicy ToWire(const MeasurePolicy& p) {
-  return {p.version, static_cast<uint32_t>(p.regime), p.warmup_calls, p.min_repeats, p.max_repeats, p.max_redone,
-          p.warmup_ns, p.min_batch_ns, p.budget_ns, p.goal_half_width, p.noisy_half_width, p.abandon_factor,
-          p.abandon_first_factor, p.abandon_batch_factor, p.max_other_share};
+  return {p.version,
+          static_cast<uint32_t>(p.regime),
+          p.warmup_calls,
+          p.min_repeats,
+          p.max_repeats,
+          p.max_redone,
+          p.warmup_ns,
+          p.min_batch_ns,
+          p.budget_ns,
+          p.goal_half_width,
+          p.noisy_half_width,
+          p.abandon_factor,
+          p.abandon_first_factor,
+          p.abandon_batch_factor,
+          p.max_other_share};
 }
 
 RuntimeResult<MeasurePolicy> FromWire(const WirePolicy& w) {
   if (w.version != kMeasurePolicyVersion) {
-    return RuntimeError{RuntimeCode::kFailedPrecondition,
-                        FormatText("decode run spec: measurement policy version %u, this runner has %u; use programs of one release",
-                                   w.version, kMeasurePolicyVersion)};
+    return RuntimeError{
+        RuntimeCode::kFailedPrecondition,
+        FormatText("decode run spec: measurement policy version %u, this runner has %u; use programs of one release",
+                   w.version, kMeasurePolicyVersion)};
   }
-  if (w.regime > static_cast<uint32_t>(CacheRegime::kCold)) return Refuse("run spec", FormatText("cache regime %u", w.regime));
+  if (w.regime > static_cast<uint32_t>(CacheRegime::kCold))
+    return Refuse("run spec", FormatText("cache regime %u", w.regime));
   if (w.min_repeats < 1 || w.max_repeats < w.min_repeats || w.max_repeats > kMaxSamples || w.warmup_ns < 0 ||
       w.min_batch_ns < 0 || w.budget_ns < 0 || !IsAmount(w.goal_half_width) || !IsAmount(w.noisy_half_width) ||
-      !IsAmount(w.abandon_factor) || !IsAmount(w.abandon_first_factor) || !IsAmount(w.abandon_batch_factor) || !IsAmount(w.max_other_share)) {
-    return Refuse("run spec", FormatText("policy with %u to %u repeats has a number out of range", w.min_repeats, w.max_repeats));
+      !IsAmount(w.abandon_factor) || !IsAmount(w.abandon_first_factor) || !IsAmount(w.abandon_batch_factor) ||
+      !IsAmount(w.max_other_share)) {
+    return Refuse("run spec",
+                  FormatText("policy with %u to %u repeats has a number out of range", w.min_repeats, w.max_repeats));
   }
-  return MeasurePolicy{w.version, static_cast<CacheRegime>(w.regime), w.warmup_ns, w.warmup_calls, w.min_batch_ns,
-                       w.min_repeats, w.max_repeats, w.budget_ns, w.goal_half_width, w.noisy_half_width,
-                       w.abandon_factor, w.abandon_first_factor, w.abandon_batch_factor, w.max_redone, w.max_other_share};
+  return MeasurePolicy{w.version,
+                       static_cast<CacheRegime>(w.regime),
+                       w.warmup_ns,
+                       w.warmup_calls,
+                       w.min_batch_ns,
+                       w.min_repeats,
+                       w.max_repeats,
+                       w.budget_ns,
+                       w.goal_half_width,
+                       w.noisy_half_width,
+                       w.abandon_factor,
+                       w.abandon_first_factor,
+                       w.abandon_batch_factor,
+                       w.max_redone,
+                       w.max_other_share};
 }
 
 bool IsTimed(uint32_t status) { return status <= static_cast<uint32_t>(RunStatus::kCensored); }
 
 RuntimeError CheckReport(const WireReport& w) {
   if (w.status >= kNumRunStatuses) return Refuse("run report", FormatText("status %u", w.status));
-  if (w.num_samples > kMaxSamples) return Refuse("run report", FormatText("%u samples, at most %u allowed", w.num_samples, kMaxSamples));
+  if (w.num_samples > kMaxSamples)
+    return Refuse("run report", FormatText("%u samples, at most %u allowed", w.num_samples, kMaxSamples));
   for (uint32_t i = 0; i < w.num_samples; ++i) {
-    if (!IsAmount(w.samples_ns[i]) || w.samples_ns[i] == 0) return Refuse("run report", FormatText("sample %u is %g ns", i, w.samples_ns[i]));
+    if (!IsAmount(w.samples_ns[i]) || w.samples_ns[i] == 0)
+      return Refuse("run report", FormatText("sample %u is %g ns", i, w.samples_ns[i]));
   }
   if (IsTimed(w.status) && w.num_samples == 0) return Refuse("run report", "a timed status without samples");
-  if (!IsAmount(w.max_error) || !IsAmount(w.lower_bound_ns)) return Refuse("run report", "an amount is negative or not finite");
-  if (w.status == static_cast<uint32_t>(RunStatus::kCensored) && w.lower_bound_ns == 0) return Refuse("run report", "censored without a bound");
-  if (w.load_ns < 0 || w.inputs_ns < 0 || w.check_ns < 0 || w.timing_ns < 0) return Refuse("run report", "a phase took negative time");
-  if (w.signal < 0 || w.signal > 64 || w.checked > 1) return Refuse("run report", FormatText("signal %d, checked %u", w.signal, w.checked));
+  if (!IsAmount(w.max_error) || !IsAmount(w.lower_bound_ns))
+    return Refuse("run report", "an amount is negative or not finite");
+  if (w.status == static_cast<uint32_t>(RunStatus::kCensored) && w.lower_bound_ns == 0)
+    return Refuse("run report", "censored without a bound");
+  if (w.load_ns < 0 || w.inputs_ns < 0 || w.check_ns < 0 || w.timing_ns < 0)
+    return Refuse("run report", "a phase took negative time");
+  if (w.signal < 0 || w.signal > 64 || w.checked > 1)
+    return Refuse("run report", FormatText("signal %d, checked %u", w.signal, w.checked));
   return {};
 }
 
 }  // namespace
 
 const char* RunStatusName(RunStatus status) {
-  static constexpr const char* kNames[kNumRunStatuses] = {"OK",    "NOISY",       "CENSORED",      "WRONG_RESULT", "KERNEL_ERROR",
-                                                          "CRASH", "RUN_TIMEOUT", "OUT_OF_MEMORY", "BAD_ARTIFACT", "RUNNER_ERROR"};
+  static constexpr const char* kNames[kNumRunStatuses] = {"OK",           "NOISY",       "CENSORED",    "WRONG_RESULT",
+                                                          "KERNEL_ERROR", "CRASH",       "RUN_TIMEOUT", "OUT_OF_MEMORY",
+                                                          "BAD_ARTIFACT", "RUNNER_ERROR"};
   return static_cast<uint32_t>(status) < kNumRunStatuses ? kNames[static_cast<uint32_t>(status)] : "UNKNOWN";
 }
 
@@ -184,15 +224,18 @@ const char* RunPhaseName(RunPhase phase) {
 
 RuntimeResult<RecordType> DecodeRecordType(std::span<const std::byte> record) {
   WireHeader header;
-  if (record.size() < sizeof(header)) return Refuse("record", FormatText("%zu bytes, a header has %zu", record.size(), sizeof(header)));
+  if (record.size() < sizeof(header))
+    return Refuse("record", FormatText("%zu bytes, a header has %zu", record.size(), sizeof(header)));
   std::memcpy(&header, record.data(), sizeof(header));
   if (header.magic != kMagic) return Refuse("record", FormatText("magic 0x%08x", header.magic));
   if (header.version != kRunnerProtocolVersion) {
-    return RuntimeError{RuntimeCode::kFailedPrecondition,
-                        FormatText("decode record: runner protocol version %u, this program speaks %u; use programs of one release",
-                                   header.version, kRunnerProtocolVersion)};
+    return RuntimeError{
+        RuntimeCode::kFailedPrecondition,
+        FormatText("decode record: runner protocol version %u, this program speaks %u; use programs of one release",
+                   header.version, kRunnerProtocolVersion)};
   }
-  if (header.size != record.size()) return Refuse("record", FormatText("%zu bytes, the header says %u", record.size(), header.size));
+  if (header.size != record.size())
+    return Refuse("record", FormatText("%zu bytes, the header says %u", record.size(), header.size));
   if (header.type < 1 || header.type > 4) return Refuse("record", FormatText("type %u", header.type));
   return static_cast<RecordType>(header.type);
 }
@@ -223,15 +266,16 @@ RuntimeResult<std::vector<std::byte>> EncodeSpec(const RunSpec& spec) {
   RUNTIME_RETURN_IF_ERROR(PutString("artifact path", spec.artifact_path, wire.artifact_path));
   RUNTIME_RETURN_IF_ERROR(PutString("reference path", spec.reference_path, wire.reference_path));
   std::vector<std::byte> bytes = ToBytes(wire);
-  RUNTIME_RETURN_IF_ERROR(DecodeSpec(bytes).error());  // What a runner would refuse is refused here, before it costs a trial.
+  RUNTIME_RETURN_IF_ERROR(
+      DecodeSpec(bytes).error());  // What a runner would refuse is refused here, before it costs a trial.
   return bytes;
 }
 
 RuntimeResult<RunSpec> DecodeSpec(std::span<const std::byte> record) {
   RUNTIME_ASSIGN_OR_RETURN(const WireSpec wire, FromBytes<WireSpec>("run spec", record));
   if (wire.num_tolerances > kMaxTolerances || wire.num_symbols > kMaxSymbolValues || wire.num_cpus > kMaxRunCpus) {
-    return Refuse("run spec", FormatText("%u tolerances, %u symbols, %u CPUs, at most %zu each allowed", wire.num_tolerances,
-                                         wire.num_symbols, wire.num_cpus, kMaxTolerances));
+    return Refuse("run spec", FormatText("%u tolerances, %u symbols, %u CPUs, at most %zu each allowed",
+                                         wire.num_tolerances, wire.num_symbols, wire.num_cpus, kMaxTolerances));
   }
   RunSpec spec;
   RUNTIME_ASSIGN_OR_RETURN(spec.policy, FromWire(wire.policy));
@@ -242,7 +286,8 @@ RuntimeResult<RunSpec> DecodeSpec(std::span<const std::byte> record) {
     if (!IsAmount(tolerance)) return Refuse("run spec", FormatText("tolerance %g", tolerance));
   }
   if (!IsAmount(wire.incumbent_ns)) return Refuse("run spec", FormatText("incumbent %g ns", wire.incumbent_ns));
-  if (wire.num_threads < 1 || wire.num_threads > 1024) return Refuse("run spec", FormatText("%u threads, 1 to 1024 required", wire.num_threads));
+  if (wire.num_threads < 1 || wire.num_threads > 1024)
+    return Refuse("run spec", FormatText("%u threads, 1 to 1024 required", wire.num_threads));
   if (wire.wall_limit_ns <= 0 || wire.memory_limit_bytes == 0) {
     return Refuse("run spec", FormatText("wall limit %lld ns, memory limit %llu bytes; both must be positive",
                                          (long long)wire.wall_limit_ns, (unsigned long long)wire.memory_limit_bytes));

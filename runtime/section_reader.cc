@@ -12,12 +12,15 @@ size_t Utf8Length(std::string_view text) {
   const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const unsigned first = byte(0);
   if (first >= 0x20 && first < 0x7f) return 1;
-  const size_t length = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+  const size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                        : (first & 0xf0) == 0xe0        ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  if (first == 0xe0 && byte(1) < 0xa0) return 0;                                     // Overlong.
-  if (first == 0xed && byte(1) >= 0xa0) return 0;                                    // Surrogate.
+  if (first == 0xe0 && byte(1) < 0xa0) return 0;                                          // Overlong.
+  if (first == 0xed && byte(1) >= 0xa0) return 0;                                         // Surrogate.
   if ((first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) return 0;  // Overlong, beyond U+10FFFF.
   return length;
 }
@@ -37,7 +40,8 @@ RuntimeError SectionReader::Corrupt(const std::string& what) const {
   return {RuntimeCode::kDataLoss, std::string("decode ") + section_ + ": " + what + "; build the artifact again"};
 }
 
-RuntimeError SectionReader::CheckTableBytes(const char* what, uint32_t offset, uint32_t count, size_t row_bytes, uint32_t limit) const {
+RuntimeError SectionReader::CheckTableBytes(const char* what, uint32_t offset, uint32_t count, size_t row_bytes,
+                                            uint32_t limit) const {
   if (count > limit) return Corrupt(FormatText("%u %s, at most %u allowed", count, what, limit));
   if (count == 0) return {};
   if (offset % 8 != 0) return Corrupt(FormatText("table of %s at offset %u is not 8-byte aligned", what, offset));
@@ -48,7 +52,8 @@ RuntimeError SectionReader::CheckTableBytes(const char* what, uint32_t offset, u
 }
 
 RuntimeResult<std::string> SectionReader::String(const char* what, uint32_t offset) const {
-  if (offset >= bytes_.size()) return Corrupt(FormatText("%s at offset %u is past the end at %zu", what, offset, bytes_.size()));
+  if (offset >= bytes_.size())
+    return Corrupt(FormatText("%s at offset %u is past the end at %zu", what, offset, bytes_.size()));
   const char* begin = reinterpret_cast<const char*>(bytes_.data()) + offset;
   const size_t room = std::min<size_t>(bytes_.size() - offset, kMaxStringBytes + 1);
   const void* end = std::memchr(begin, '\0', room);

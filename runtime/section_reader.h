@@ -34,7 +34,8 @@ class SectionReader {
   RuntimeResult<std::string> String(const char* what, uint32_t offset) const;
 
  private:
-  RuntimeError CheckTableBytes(const char* what, uint32_t offset, uint32_t count, size_t row_bytes, uint32_t limit) const;
+  RuntimeError CheckTableBytes(const char* what, uint32_t offset, uint32_t count, size_t row_bytes,
+                               uint32_t limit) const;
   const char* section_;
   std::span<const std::byte> bytes_;
 };

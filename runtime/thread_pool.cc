@@ -11,8 +11,8 @@
 namespace lathe {
 namespace {
 
-constexpr int kSpins = 4000;               // About 20-100 us, as `pause` takes 10-140 cycles.
-constexpr int kPiecesPerThread = 4;        // Evens out pieces of unequal cost without much hand-off.
+constexpr int kSpins = 4000;         // About 20-100 us, as `pause` takes 10-140 cycles.
+constexpr int kPiecesPerThread = 4;  // Evens out pieces of unequal cost without much hand-off.
 constexpr size_t kStackBytes = 2u << 20;
 
 thread_local int current_index = 0;
@@ -46,7 +46,7 @@ struct ThreadPool::State {
   };
 
   std::vector<Worker> workers;
-  std::mutex run_mutex;  // Held by the thread whose job is under way.
+  std::mutex run_mutex;              // Held by the thread whose job is under way.
   std::atomic<uint32_t> epoch{0};    // Raised once per job, and to stop.
   std::atomic<uint32_t> pending{0};  // Workers that have not finished the present job.
   std::atomic<bool> stop{false};
@@ -125,8 +125,8 @@ RuntimeResult<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads, s
   pthread_attr_destroy(&attributes);
   if (failure != 0) {
     state->JoinFirst(started);
-    return RuntimeError{RuntimeCode::kResourceExhausted,
-                        FormatText("start %d threads: %s; ask for fewer threads", num_threads, ErrnoText(failure).c_str())};
+    return RuntimeError{RuntimeCode::kResourceExhausted, FormatText("start %d threads: %s; ask for fewer threads",
+                                                                    num_threads, ErrnoText(failure).c_str())};
   }
   return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(state)));
 }
@@ -148,7 +148,8 @@ int32_t ThreadPool::Run(const LatheContext* ctx, LatheParallelBody body, void* c
   s.epoch.fetch_add(1, std::memory_order_release);
   s.epoch.notify_all();
   s.RunPieces();
-  for (uint32_t left = s.pending.load(std::memory_order_acquire); left != 0; left = s.pending.load(std::memory_order_acquire)) {
+  for (uint32_t left = s.pending.load(std::memory_order_acquire); left != 0;
+       left = s.pending.load(std::memory_order_acquire)) {
     AwaitChange(s.pending, left);
   }
   return s.error.load(std::memory_order_relaxed);
@@ -164,7 +165,8 @@ RuntimeError PinCurrentThread(std::span<const int> cpus) {
   }
   const int failure = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
   if (failure == 0) return {};
-  return {RuntimeCode::kInvalidArgument, "pin to CPUs " + list + ": " + ErrnoText(failure) + "; name CPUs that this process may use"};
+  return {RuntimeCode::kInvalidArgument,
+          "pin to CPUs " + list + ": " + ErrnoText(failure) + "; name CPUs that this process may use"};
 }
 
 }  // namespace lathe

@@ -10,8 +10,8 @@
 
 namespace lathe {
 
-// num_threads - 1 threads that live as long as the pool, plus the caller of Run. Between jobs they spin for some microseconds
-// (kernels of a network follow each other closely) and then sleep.
+// num_threads - 1 threads that live as long as the pool, plus the caller of Run. Between jobs they spin for some
+// microseconds (kernels of a network follow each other closely) and then sleep.
 class ThreadPool {
  public:
   // `cpus[i]` is where thread i runs; the caller, thread 0, pins itself. Empty: not pinned. num_threads >= 1.
@@ -22,8 +22,9 @@ class ThreadPool {
 
   int num_threads() const;
 
-  // Runs body over [0, extent) in pieces and returns when all are done: 0, or the first error (pieces not yet begun are then
-  // skipped). A call from inside a body, or while another thread's call is under way, runs serially on the calling thread.
+  // Runs body over [0, extent) in pieces and returns when all are done: 0, or the first error (pieces not yet begun are
+  // then skipped). A call from inside a body, or while another thread's call is under way, runs serially on the calling
+  // thread.
   int32_t Run(const LatheContext* ctx, LatheParallelBody body, void* closure, int64_t extent);
 
   // 0 in a thread that called Run, i in pool thread i.

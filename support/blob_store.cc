@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 class File {
  public:
   File(const std::string& path, int flags) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~File() { if (fd_ >= 0) close(fd_); }
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
   File(const File&) = delete;
   bool ok() const { return fd_ >= 0; }
   int fd() const { return fd_; }
@@ -70,7 +72,8 @@ Status Rename(const std::string& from, const std::string& to) {
 StatusOr<BlobStore> BlobStore::Open(std::string directory, int64_t limit_bytes) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return Unavailable(fmt::format("open blob store {}: {}; check its permissions", directory, error.message()));
+  if (error)
+    return Unavailable(fmt::format("open blob store {}: {}; check its permissions", directory, error.message()));
   BlobStore store(std::move(directory), limit_bytes);
   RETURN_IF_ERROR(store.TakeInFolder());
   RETURN_IF_ERROR(store.MakeRoom(0));
@@ -78,7 +81,11 @@ StatusOr<BlobStore> BlobStore::Open(std::string directory, int64_t limit_bytes) 
 }
 
 Status BlobStore::TakeInFolder() {
-  struct Found { fs::file_time_type used; Digest digest; int64_t size; };
+  struct Found {
+    fs::file_time_type used;
+    Digest digest;
+    int64_t size;
+  };
   std::vector<Found> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
@@ -92,7 +99,8 @@ Status BlobStore::TakeInFolder() {
       fs::remove(entry.path(), ignored);
     }
   }
-  if (error) return Unavailable(fmt::format("read blob store {}: {}; check its permissions", directory_, error.message()));
+  if (error)
+    return Unavailable(fmt::format("read blob store {}: {}; check its permissions", directory_, error.message()));
   std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
   for (const Found& blob : found) Remember(blob.digest, blob.size);
   return OkStatus();
@@ -126,7 +134,8 @@ StatusOr<std::string> BlobStore::Path(const Digest& digest) {
 StatusOr<std::string> BlobStore::Read(const Digest& digest, int64_t offset, int64_t limit) const {
   ASSIGN_OR_RETURN(const int64_t size, Size(digest));
   if (offset < 0 || offset > size) {
-    return Status(StatusCode::kOutOfRange, fmt::format("read blob {}: offset {}, size is {}", digest.ToHex(), offset, size));
+    return Status(StatusCode::kOutOfRange,
+                  fmt::format("read blob {}: offset {}, size is {}", digest.ToHex(), offset, size));
   }
   const std::string path = FinalPath(digest);
   const File file(path, O_RDONLY);
@@ -150,7 +159,7 @@ StatusOr<int64_t> BlobStore::Size(const Digest& digest) const {
 }
 
 int64_t BlobStore::PartialSize(const Digest& digest) const {
-  struct stat info {};
+  struct stat info{};
   return stat(PartPath(digest).c_str(), &info) == 0 ? info.st_size : 0;
 }
 
@@ -158,9 +167,11 @@ StatusOr<bool> BlobStore::Append(const Digest& digest, int64_t offset, std::stri
   if (Contains(digest)) return true;
   const int64_t held = PartialSize(digest), end = offset + static_cast<int64_t>(data.size());
   if (offset != held) {
-    return FailedPrecondition(fmt::format("append to blob {}: offset {}, {} bytes are held; resume there", digest.ToHex(), offset, held));
+    return FailedPrecondition(
+        fmt::format("append to blob {}: offset {}, {} bytes are held; resume there", digest.ToHex(), offset, held));
   }
-  if (end > total) return InvalidArgument(fmt::format("append to blob {}: {} bytes, its size is {}", digest.ToHex(), end, total));
+  if (end > total)
+    return InvalidArgument(fmt::format("append to blob {}: {} bytes, its size is {}", digest.ToHex(), end, total));
   if (offset == 0) RETURN_IF_ERROR(MakeRoom(total));
   const std::string part = PartPath(digest);
   {
@@ -172,7 +183,8 @@ StatusOr<bool> BlobStore::Append(const Digest& digest, int64_t offset, std::stri
   ASSIGN_OR_RETURN(const Digest actual, DigestOfFile(part));
   if (actual != digest) {
     unlink(part.c_str());
-    return DataLoss(fmt::format("blob {}: the {} bytes received have digest {}; fetch it again", digest.ToHex(), total, actual.ToHex()));
+    return DataLoss(fmt::format("blob {}: the {} bytes received have digest {}; fetch it again", digest.ToHex(), total,
+                                actual.ToHex()));
   }
   RETURN_IF_ERROR(Rename(part, FinalPath(digest)));
   Remember(digest, total);
@@ -196,8 +208,8 @@ Status BlobStore::MakeRoom(int64_t bytes) {
     blobs_.erase(blob);
   }
   if (bytes_ + bytes <= limit_bytes_) return OkStatus();
-  return ResourceExhausted(fmt::format("blob store {}: {} bytes asked for, {} of {} are in use; raise the limit", directory_, bytes,
-                                       bytes_, limit_bytes_));
+  return ResourceExhausted(fmt::format("blob store {}: {} bytes asked for, {} of {} are in use; raise the limit",
+                                       directory_, bytes, bytes_, limit_bytes_));
 }
 
 void BlobStore::Remember(const Digest& digest, int64_t size) {

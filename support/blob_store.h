@@ -1,5 +1,5 @@
-// Files named by the SHA-256 of their content. A file has its name only after its content was checked, so whoever finds a
-// path may use it. Used by the coordinator (artifacts, models) and by devices (least recently used files go first).
+// Files named by the SHA-256 of their content. A file has its name only after its content was checked, so whoever finds
+// a path may use it. Used by the coordinator (artifacts, models) and by devices (least recently used files go first).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,9 @@ class BlobStore {
 
   // In pieces: bytes held so far of an unfinished blob, 0 if none.
   int64_t PartialSize(const Digest& digest) const;
-  // Appends at `offset`, which must be PartialSize. Once `total` bytes are here: verifies, renames, and returns true. On a wrong
-  // digest the part is deleted: DataLoss. ResourceExhausted if it cannot fit the limit beside the pinned blobs.
+  // Appends at `offset`, which must be PartialSize. Once `total` bytes are here: verifies, renames, and returns true.
+  // On a wrong digest the part is deleted: DataLoss. ResourceExhausted if it cannot fit the limit beside the pinned
+  // blobs.
   StatusOr<bool> Append(const Digest& digest, int64_t offset, std::string_view data, int64_t total);
 
   // A pinned blob is never evicted. Counts; a pin may come before its blob.
@@ -56,8 +57,8 @@ class BlobStore {
 
   std::string directory_;
   int64_t limit_bytes_;
-  int64_t bytes_ = 0;                                       // Of complete blobs.
-  std::list<Digest> uses_;                                  // Least recently used first.
+  int64_t bytes_ = 0;       // Of complete blobs.
+  std::list<Digest> uses_;  // Least recently used first.
   std::unordered_map<Digest, Blob, DigestHash> blobs_;
   std::unordered_map<Digest, int, DigestHash> pins_;
 };

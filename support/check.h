@@ -10,7 +10,10 @@ class CheckFailure {
   CheckFailure(const char* file, int line, const char* condition);
   [[noreturn]] ~CheckFailure();
   template <typename T>
-  CheckFailure& operator<<(const T& value) { text_ << value; return *this; }
+  CheckFailure& operator<<(const T& value) {
+    text_ << value;
+    return *this;
+  }
 
  private:
   std::ostringstream text_;

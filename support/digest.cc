@@ -30,7 +30,8 @@ std::string Digest::ToHex() const {
 
 StatusOr<Digest> Digest::FromHex(std::string_view hex) {
   if (hex.size() != 64) {
-    return InvalidArgument(fmt::format("parse digest \"{}\": {} characters, 64 hex digits required", hex.substr(0, 80), hex.size()));
+    return InvalidArgument(
+        fmt::format("parse digest \"{}\": {} characters, 64 hex digits required", hex.substr(0, 80), hex.size()));
   }
   Digest digest;
   for (size_t i = 0; i < 32; ++i) {

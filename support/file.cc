@@ -18,8 +18,10 @@ StatusOr<std::string> ReadWholeFile(const std::string& path) {
   char piece[1 << 16];
   ssize_t got = 0;
   while ((got = read(fd, piece, sizeof(piece))) != 0) {
-    if (got > 0) bytes.append(piece, static_cast<size_t>(got));
-    else if (errno != EINTR) break;
+    if (got > 0)
+      bytes.append(piece, static_cast<size_t>(got));
+    else if (errno != EINTR)
+      break;
   }
   const int error = got < 0 ? errno : 0;
   close(fd);
@@ -29,10 +31,13 @@ StatusOr<std::string> ReadWholeFile(const std::string& path) {
 }
 
 StatusOr<std::string> OutputFile(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) return path;
   if (!S_ISREG(info.st_mode)) {
-    const char* what = S_ISDIR(info.st_mode) ? "a folder" : S_ISFIFO(info.st_mode) ? "a pipe" : S_ISSOCK(info.st_mode) ? "a socket" : "a device";
+    const char* what = S_ISDIR(info.st_mode)    ? "a folder"
+                       : S_ISFIFO(info.st_mode) ? "a pipe"
+                       : S_ISSOCK(info.st_mode) ? "a socket"
+                                                : "a device";
     return InvalidArgument(fmt::format("write {}: {} is there; name a file", path, what));
   }
   std::error_code error;

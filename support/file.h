@@ -10,8 +10,8 @@ namespace lathe {
 // The file's bytes. NotFound if it cannot be opened, InvalidArgument if it is a folder, Unavailable if reading fails.
 StatusOr<std::string> ReadWholeFile(const std::string& path);
 
-// Where a file that is to be named `path` is written: itself, or what it links to. InvalidArgument if a folder, device, pipe or socket is
-// there: renaming a file over it would destroy it.
+// Where a file that is to be named `path` is written: itself, or what it links to. InvalidArgument if a folder, device,
+// pipe or socket is there: renaming a file over it would destroy it.
 StatusOr<std::string> OutputFile(const std::string& path);
 
 }  // namespace lathe

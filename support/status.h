@@ -1,7 +1,8 @@
 // Status and StatusOr: how every folder reports what a user, a device or the network caused.
 //
 // A message is one line, lower case, no full stop: "operation, place: actual and required; next step". Codes are gRPC's
-// numbers, so that a code crosses the wire unchanged. No exception crosses a folder border; a bug of our own is a CHECK.
+// numbers, so that a code crosses the wire unchanged. No exception crosses a folder border; a bug of our own is a
+// CHECK.
 #pragma once
 
 #include <memory>
@@ -19,8 +20,8 @@ enum class StatusCode : int {
   kOk = 0,
   kCancelled = 1,
   kUnknown = 2,
-  kInvalidArgument = 3,     // Bad input: never retried; a candidate is dropped.
-  kDeadlineExceeded = 4,    // The work itself took too long.
+  kInvalidArgument = 3,   // Bad input: never retried; a candidate is dropped.
+  kDeadlineExceeded = 4,  // The work itself took too long.
   kNotFound = 5,
   kAlreadyExists = 6,
   kPermissionDenied = 7,
@@ -28,9 +29,9 @@ enum class StatusCode : int {
   kFailedPrecondition = 9,  // Legal request, wrong state: a candidate is dropped.
   kAborted = 10,
   kOutOfRange = 11,
-  kUnimplemented = 12,      // The feature is known and outside this build.
-  kInternal = 13,           // Our bug.
-  kUnavailable = 14,        // Retried.
+  kUnimplemented = 12,  // The feature is known and outside this build.
+  kInternal = 13,       // Our bug.
+  kUnavailable = 14,    // Retried.
   kDataLoss = 15,
 };
 
@@ -86,15 +87,26 @@ inline Status InternalError(std::string message) { return {StatusCode::kInternal
 template <typename T>
 class [[nodiscard]] StatusOr {
  public:
-  StatusOr(T value) : value_(std::move(value)) {}                                       // NOLINT: implicit on purpose
-  StatusOr(Status status) : status_(std::move(status)) { CHECK(!status_.ok()) << "StatusOr built from an OK status"; }  // NOLINT
+  StatusOr(T value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
+  StatusOr(Status status) : status_(std::move(status)) {
+    CHECK(!status_.ok()) << "StatusOr built from an OK status";
+  }  // NOLINT
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   StatusCode code() const { return status_.code(); }
-  const T& value() const& { Require(); return *value_; }
-  T& value() & { Require(); return *value_; }
-  T value() && { Require(); return *std::move(value_); }  // By value: `for (auto& x : *List())` must not dangle.
+  const T& value() const& {
+    Require();
+    return *value_;
+  }
+  T& value() & {
+    Require();
+    return *value_;
+  }
+  T value() && {
+    Require();
+    return *std::move(value_);
+  }  // By value: `for (auto& x : *List())` must not dangle.
   const T& operator*() const& { return value(); }
   T& operator*() & { return value(); }
   T operator*() && { return std::move(*this).value(); }

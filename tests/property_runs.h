@@ -1,5 +1,5 @@
-// How often a property test tries: as often as it says, or at most $LATHE_PROPERTY_RUNS times. The sanitizer presets set the variable: a run
-// costs ten times as much there, and what a sanitizer can find shows in the first runs.
+// How often a property test tries: as often as it says, or at most $LATHE_PROPERTY_RUNS times. The sanitizer presets
+// set the variable: a run costs ten times as much there, and what a sanitizer can find shows in the first runs.
 #pragma once
 
 #include <algorithm>

@@ -18,9 +18,12 @@ std::optional<DeviceChange> SetState(const std::string& name, DeviceEntry& entry
 
 std::string_view DeviceStateName(DeviceState state) {
   switch (state) {
-    case DeviceState::kOnline: return "online";
-    case DeviceState::kSuspect: return "suspect";
-    case DeviceState::kLost: return "lost";
+    case DeviceState::kOnline:
+      return "online";
+    case DeviceState::kSuspect:
+      return "suspect";
+    case DeviceState::kLost:
+      return "lost";
   }
   return "unknown";
 }

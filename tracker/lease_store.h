@@ -1,7 +1,7 @@
 // What the tracker needs to be durable. Declared here, implemented by the database.
 //
-// What fences is the epoch: who may use a device is the row with its highest one. When a lease runs out is decided by the tracker's
-// memory; the stored time follows it, for readers of the database and for the next start.
+// What fences is the epoch: who may use a device is the row with its highest one. When a lease runs out is decided by
+// the tracker's memory; the stored time follows it, for readers of the database and for the next start.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct DeviceRecord {
   bool operator==(const DeviceRecord&) const = default;
 };
 
-// A lease is named by (device, epoch). `request_id` was chosen by the holder and names it, e.g. "job-12/0": asking twice is
-// harmless, and a holder that was restarted gets its lease back by asking again.
+// A lease is named by (device, epoch). `request_id` was chosen by the holder and names it, e.g. "job-12/0": asking
+// twice is harmless, and a holder that was restarted gets its lease back by asking again.
 struct LeaseRecord {
   std::string device;
   int64_t epoch = 0;
@@ -44,8 +44,9 @@ class LeaseStore {
   virtual ~LeaseStore() = default;
   // Inserts the device or updates its key and facts; raises its epoch to `device.epoch`, never lowers it.
   virtual Status PersistDevice(const DeviceRecord& device) = 0;
-  // Ends the device's live lease if there is one, raises its epoch to max(epoch, epoch_floor) + 1, and writes the lease with that
-  // epoch, to run out `ttl` from now. `lease.epoch` is ignored. Returns the new epoch. NotFound if the device has no row.
+  // Ends the device's live lease if there is one, raises its epoch to max(epoch, epoch_floor) + 1, and writes the lease
+  // with that epoch, to run out `ttl` from now. `lease.epoch` is ignored. Returns the new epoch. NotFound if the device
+  // has no row.
   virtual StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) = 0;
   // The lease now runs out `ttl` from now. FailedPrecondition if it has ended.
   virtual Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) = 0;

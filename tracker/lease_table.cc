@@ -158,13 +158,17 @@ const LeaseRecord* LeaseTable::LeaseOf(const std::string& device) const {
 }
 
 std::string LeaseTable::KnownKeys() const {
-  struct Count { int all = 0, leased = 0, lost = 0; };
+  struct Count {
+    int all = 0, leased = 0, lost = 0;
+  };
   std::map<std::string, Count> keys;
   for (const auto& [name, entry] : devices_.devices()) {
     Count& count = keys[entry.record.key];
     ++count.all;
-    if (leases_.contains(name) || pending_.contains(name)) ++count.leased;
-    else if (!devices_.CanTakeLease(name)) ++count.lost;
+    if (leases_.contains(name) || pending_.contains(name))
+      ++count.leased;
+    else if (!devices_.CanTakeLease(name))
+      ++count.lost;
   }
   std::string text;
   for (const auto& [key, count] : keys) {
@@ -177,7 +181,8 @@ std::string LeaseTable::KnownKeys() const {
 }
 
 std::string LeaseTable::WhyWaiting(const std::string& request_id) const {
-  const auto it = std::find_if(line_.begin(), line_.end(), [&](const Waiting& w) { return w.request_id == request_id; });
+  const auto it =
+      std::find_if(line_.begin(), line_.end(), [&](const Waiting& w) { return w.request_id == request_id; });
   if (it == line_.end()) return "";
   const auto before = std::count_if(line_.begin(), it, [&](const Waiting& w) { return w.key == it->key; });
   std::string text = fmt::format("needs device key \"{}\"; known keys: {}", it->key, KnownKeys());

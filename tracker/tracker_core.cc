@@ -15,9 +15,12 @@ std::vector<TrackerAction> TrackerCore::Step(const TrackerEvent& event, TimePoin
   std::visit(
       [&](const auto& e) {
         using Event = std::decay_t<decltype(e)>;
-        if constexpr (std::is_same_v<Event, DeviceReported>) Report(e, now, actions);
-        else if constexpr (std::is_same_v<Event, DeviceHeard>) Note(devices_.Heard(e.device, now), now, actions);
-        else if constexpr (std::is_same_v<Event, DeviceLeft>) Note(devices_.Left(e.device, now), now, actions);
+        if constexpr (std::is_same_v<Event, DeviceReported>)
+          Report(e, now, actions);
+        else if constexpr (std::is_same_v<Event, DeviceHeard>)
+          Note(devices_.Heard(e.device, now), now, actions);
+        else if constexpr (std::is_same_v<Event, DeviceLeft>)
+          Note(devices_.Left(e.device, now), now, actions);
         else if constexpr (std::is_same_v<Event, GrantCommitted>) {
           if (e.status.ok()) devices_.SetEpoch(e.device, e.epoch);
           Apply(e, now, actions);
@@ -48,8 +51,10 @@ void TrackerCore::Apply(const LeaseEvent& event, TimePoint now, Actions& actions
 void TrackerCore::Note(const std::optional<DeviceChange>& change, TimePoint now, Actions& actions) {
   if (!change) return;
   actions.push_back(*change);
-  if (change->to == DeviceState::kLost) Apply(DeviceGone{change->device, "device lost: " + change->reason}, now, actions);
-  else Apply(TimePassed{}, now, actions);  // It may take a lease now.
+  if (change->to == DeviceState::kLost)
+    Apply(DeviceGone{change->device, "device lost: " + change->reason}, now, actions);
+  else
+    Apply(TimePassed{}, now, actions);  // It may take a lease now.
 }
 
 std::optional<TimePoint> TrackerCore::NextDeadline() const {

@@ -1,5 +1,6 @@
-// The tracker: which devices there are, who may use which, until when. The registry and the lease table under one Step; pure,
-// not thread-safe. A shell does the actions in order, feeds the answers back, and calls Step(TimePassed) at NextDeadline().
+// The tracker: which devices there are, who may use which, until when. The registry and the lease table under one Step;
+// pure, not thread-safe. A shell does the actions in order, feeds the answers back, and calls Step(TimePassed) at
+// NextDeadline().
 #pragma once
 
 #include <optional>
@@ -15,15 +16,23 @@
 namespace lathe {
 
 // Events of the device side, beside the LeaseEvents.
-struct DeviceReported { DeviceRecord record; };  // On connection; record.epoch is the highest that the device has seen.
-struct DeviceHeard { std::string device; };
-struct DeviceLeft { std::string device; };       // Its connection closed.
-using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, LeaseRequested, RequestWithdrawn, LeaseRenewed,
-                                  LeaseReleased, GrantCommitted, TimePassed>;
+struct DeviceReported {
+  DeviceRecord record;
+};  // On connection; record.epoch is the highest that the device has seen.
+struct DeviceHeard {
+  std::string device;
+};
+struct DeviceLeft {
+  std::string device;
+};  // Its connection closed.
+using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, LeaseRequested, RequestWithdrawn,
+                                  LeaseRenewed, LeaseReleased, GrantCommitted, TimePassed>;
 
-struct PersistDevice { DeviceRecord record; };
-using TrackerAction =
-    std::variant<PersistDevice, DeviceChange, PersistGrant, PersistRenewal, PersistEnd, AnswerGranted, AnswerRenewed, AnswerEnded>;
+struct PersistDevice {
+  DeviceRecord record;
+};
+using TrackerAction = std::variant<PersistDevice, DeviceChange, PersistGrant, PersistRenewal, PersistEnd, AnswerGranted,
+                                   AnswerRenewed, AnswerEnded>;
 
 class TrackerCore {
  public:

@@ -33,7 +33,8 @@ Analyzer::VarFacts& Analyzer::ForgetFactsOf(const Var& var) {
   };
   std::erase_if(non_negative_, [&](const auto& form) { return mentions(*form); });
   for (VarFacts& other : vars_) {
-    if (other.value != nullptr && mentions(*other.value)) other = {other.var, TypeBound(other.var.dtype()), {}, nullptr};
+    if (other.value != nullptr && mentions(*other.value))
+      other = {other.var, TypeBound(other.var.dtype()), {}, nullptr};
   }
   return facts;
 }
@@ -100,21 +101,27 @@ void Analyzer::Assume(const Expr& condition) {
     AssumeNonNegative(form);
   };
   switch (op->op) {
-    case BinaryOp::kLT: return at_most(a, b, 1);
-    case BinaryOp::kLE: return at_most(a, b, 0);
-    case BinaryOp::kGT: return at_most(b, a, 1);
-    case BinaryOp::kGE: return at_most(b, a, 0);
+    case BinaryOp::kLT:
+      return at_most(a, b, 1);
+    case BinaryOp::kLE:
+      return at_most(a, b, 0);
+    case BinaryOp::kGT:
+      return at_most(b, a, 1);
+    case BinaryOp::kGE:
+      return at_most(b, a, 0);
     case BinaryOp::kEQ: {
       if (a.terms.size() == 1 && a.constant == 0 && a.terms[0].scale == 1 && b.is_const()) {
         const Term& term = a.terms[0];
-        if (term.lower == 1 && term.upper != kNoUpper && IsVar(term.source) && b.constant >= 0 && b.constant < term.upper) {
+        if (term.lower == 1 && term.upper != kNoUpper && IsVar(term.source) && b.constant >= 0 &&
+            b.constant < term.upper) {
           FactsOf(Var(term.source)).modular = {term.upper, b.constant};  // x % c == b
         }
       }
       at_most(a, b, 0);
       return at_most(b, a, 0);
     }
-    default: return;
+    default:
+      return;
   }
 }
 

@@ -1,7 +1,7 @@
 // What is known about integer variables, and what follows from it: bounds, remainders, simplified expressions, proofs.
 //
-// Index arithmetic (int32 and int64 scalars) is taken to stay within its type, as in TVM. Narrower and unsigned integers wrap, so only
-// constants are folded there; floating point is never touched.
+// Index arithmetic (int32 and int64 scalars) is taken to stay within its type, as in TVM. Narrower and unsigned
+// integers wrap, so only constants are folded there; floating point is never touched.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ struct ModularSet {
   bool operator==(const ModularSet&) const = default;
 };
 
-// A value: copies are independent and cost one copy of each bound variable's facts. Not thread-safe while facts are added; const calls
-// may run at once.
+// A value: copies are independent and cost one copy of each bound variable's facts. Not thread-safe while facts are
+// added; const calls may run at once.
 class Analyzer {
  public:
-  // From now on `var` lies in `range`. A later Bind of the same variable replaces its facts and drops those that mention it. An extent of
-  // 1 makes it equal to the min.
+  // From now on `var` lies in `range`. A later Bind of the same variable replaces its facts and drops those that
+  // mention it. An extent of 1 makes it equal to the min.
   void Bind(const Var& var, const Range& range);
   // From now on Simplify replaces `var` by `value`.
   void Bind(const Var& var, const Expr& value);
@@ -49,9 +49,10 @@ class Analyzer {
   IntBound ConstIntBound(const Expr& e) const;
   ModularSet Modular(const Expr& e) const;
 
-  // The canonical form: a sum of constant multiples of variables, of (x // c % m) and of what cannot be taken apart, then the constant;
-  // terms stay in order of appearance. Equal at every point that the facts allow; the same handle where nothing changed; Simplify of
-  // the result is itself. Division by zero is left alone. Below floats, loads and calls the integer parts are simplified.
+  // The canonical form: a sum of constant multiples of variables, of (x // c % m) and of what cannot be taken apart,
+  // then the constant; terms stay in order of appearance. Equal at every point that the facts allow; the same handle
+  // where nothing changed; Simplify of the result is itself. Division by zero is left alone. Below floats, loads and
+  // calls the integer parts are simplified.
   Expr Simplify(const Expr& e) const;
 
   // True: `condition` holds wherever the facts do. False: not known.
@@ -75,7 +76,8 @@ class Analyzer {
   void AssumeNonNegative(const LinearForm& form);
 
   std::vector<VarFacts> vars_;
-  std::vector<std::shared_ptr<const LinearForm>> non_negative_;  // Known to be >= 0; the ends of ranges that are no constants, too.
+  std::vector<std::shared_ptr<const LinearForm>>
+      non_negative_;  // Known to be >= 0; the ends of ranges that are no constants, too.
 };
 
 // While it lives, `condition` holds in `analyzer`. Guards end in the reverse order of their beginning, as scopes do.

@@ -46,8 +46,8 @@ class Canonicalizer : private StmtExprMutator {
   void AddTerm(LinearForm& sum, Term term);
   // min(a, b) + rest becomes min(a + rest, b + rest) where that makes one side a constant.
   void DistributeMinMax(LinearForm& form, DataType type);
-  // floor(form / step) + k as a form, where the terms that `step` does not divide fill less than one step; nullopt otherwise. `left` gets
-  // form - step * result, which is in [0, step).
+  // floor(form / step) + k as a form, where the terms that `step` does not divide fill less than one step; nullopt
+  // otherwise. `left` gets form - step * result, which is in [0, step).
   std::optional<LinearForm> DropBelow(const LinearForm& form, int64_t step, LinearForm* left) const;
 
   // simplify_bool.cc: conditions and choices.
@@ -62,7 +62,8 @@ class Canonicalizer : private StmtExprMutator {
   Canonicalizer(const Analyzer& facts, const Canonicalizer& outer) : facts_(facts), progress_(outer.progress_) {}
 
   struct Progress {
-    // Steps left. Some rules look at an operand twice, which deep nesting would multiply; once it is spent, the rest stays as it is.
+    // Steps left. Some rules look at an operand twice, which deep nesting would multiply; once it is spent, the rest
+    // stays as it is.
     int budget = 20'000;
     bool is_settled = true;
   };
@@ -72,7 +73,9 @@ class Canonicalizer : private StmtExprMutator {
 };
 
 // The operands of a T.if_then_else or Select; nullopt for others.
-struct Choice { const Expr& condition, &true_value, &false_value; };
+struct Choice {
+  const Expr &condition, &true_value, &false_value;
+};
 std::optional<Choice> AsChoice(const Expr& e);
 
 }  // namespace lathe

@@ -49,7 +49,9 @@ class SetEvaluator {
 
  private:
   // An interval of linear forms; an end left out is unbounded.
-  struct Ends { std::optional<LinearForm> min, max; };
+  struct Ends {
+    std::optional<LinearForm> min, max;
+  };
 
   bool IsRelaxed(const Expr& e) const {
     return UsesVar(e, [&](const ExprNode* var) { return vars_.Find(var) != nullptr; });
@@ -90,8 +92,10 @@ SetEvaluator::Ends SetEvaluator::EvalForm(const LinearForm& form, DataType type)
   Ends ends{fixed, fixed};
   const auto add = [&](std::optional<LinearForm>& end, const std::optional<Expr>& value, int64_t scale) {
     if (!end) return;
-    if (value) canonical_.AddForm(*end, canonical_.Form(*value), scale);
-    else end.reset();
+    if (value)
+      canonical_.AddForm(*end, canonical_.Form(*value), scale);
+    else
+      end.reset();
   };
   for (const Term& term : form.terms) {
     const IntSet set = EvalTerm(term, type);
@@ -105,25 +109,31 @@ IntSet SetEvaluator::EvalTerm(const Term& term, DataType type) {
   if (!IsRelaxed(term.source)) return IntSet::Point(TermToExpr(term, type));
   IntSet set = EvalSource(term.source);
   if (term.upper != kNoUpper) {
-    const bool is_in_one_period = set.is_bounded() && analyzer_.CanProveEqual(FloorDiv(*set.min(), term.upper), FloorDiv(*set.max(), term.upper));
+    const bool is_in_one_period =
+        set.is_bounded() && analyzer_.CanProveEqual(FloorDiv(*set.min(), term.upper), FloorDiv(*set.max(), term.upper));
     set = is_in_one_period ? IntSet::Interval(FloorMod(*set.min(), term.upper), FloorMod(*set.max(), term.upper))
                            : IntSet::Interval(IntConst(type, 0), IntConst(type, term.upper - 1));
   }
   if (term.lower == 1) return set;
-  const auto divided = [&](const std::optional<Expr>& end) { return end ? std::optional(FloorDiv(*end, term.lower)) : std::nullopt; };
+  const auto divided = [&](const std::optional<Expr>& end) {
+    return end ? std::optional(FloorDiv(*end, term.lower)) : std::nullopt;
+  };
   return IntSet::Interval(divided(set.min()), divided(set.max()));
 }
 
 // A variable, or what a linear form cannot take apart.
 IntSet SetEvaluator::EvalSource(const Expr& source) {
   if (const IntSet* set = vars_.Find(source.get())) return *set;
-  if (const auto choice = AsChoice(source)) return Union(Eval(choice->true_value), Eval(choice->false_value), analyzer_);
+  if (const auto choice = AsChoice(source))
+    return Union(Eval(choice->true_value), Eval(choice->false_value), analyzer_);
   const Binary* op = source.As<Binary>();
   if (op == nullptr) return ConstantSet(source);
   switch (op->op) {
     case BinaryOp::kAdd:
-    case BinaryOp::kSub: return Eval(source);
-    case BinaryOp::kMul: return EvalMul(source, op->a, op->b);
+    case BinaryOp::kSub:
+      return Eval(source);
+    case BinaryOp::kMul:
+      return EvalMul(source, op->a, op->b);
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod:
       if (AsIntConst(op->b) != nullptr && *AsIntConst(op->b) > 0) return Eval(source);
@@ -131,14 +141,17 @@ IntSet SetEvaluator::EvalSource(const Expr& source) {
     case BinaryOp::kMin:
     case BinaryOp::kMax: {
       const IntSet a = Eval(op->a), b = Eval(op->b);
-      const auto end = [&](const std::optional<Expr>& x, const std::optional<Expr>& y, bool either_is_enough) -> std::optional<Expr> {
+      const auto end = [&](const std::optional<Expr>& x, const std::optional<Expr>& y,
+                           bool either_is_enough) -> std::optional<Expr> {
         if (x && y) return analyzer_.Simplify(FoldBinary(op->op, *x, *y));
         if (!either_is_enough) return std::nullopt;
         return x ? x : y;
       };
-      return IntSet::Interval(end(a.min(), b.min(), op->op == BinaryOp::kMax), end(a.max(), b.max(), op->op == BinaryOp::kMin));
+      return IntSet::Interval(end(a.min(), b.min(), op->op == BinaryOp::kMax),
+                              end(a.max(), b.max(), op->op == BinaryOp::kMin));
     }
-    default: return ConstantSet(source);
+    default:
+      return ConstantSet(source);
   }
 }
 
@@ -173,7 +186,9 @@ IntSet SetEvaluator::ConstantSet(const Expr& e) const {
 IntSet EvalSet(const Expr& e, const DomMap& vars, const Analyzer& analyzer) {
   const IntSet set = SetEvaluator(vars, analyzer).Eval(e);
   if (set.is_nothing() || set.is_point()) return set;
-  const auto simple = [&](const std::optional<Expr>& end) { return end ? std::optional(analyzer.Simplify(*end)) : std::nullopt; };
+  const auto simple = [&](const std::optional<Expr>& end) {
+    return end ? std::optional(analyzer.Simplify(*end)) : std::nullopt;
+  };
   return IntSet::Interval(simple(set.min()), simple(set.max()));
 }
 
@@ -197,7 +212,8 @@ IntSet Intersect(const IntSet& a, const IntSet& b, const Analyzer& analyzer) {
   return IntSet::Interval(std::move(min), std::move(max));
 }
 
-std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& vars, const Analyzer& analyzer, const std::vector<Range>* full) {
+std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& vars, const Analyzer& analyzer,
+                               const std::vector<Range>* full) {
   std::vector<Range> box;
   box.reserve(region.size());
   for (size_t i = 0; i < region.size(); ++i) {
@@ -213,7 +229,8 @@ std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& v
       continue;
     }
     const Expr length = set.is_point() ? IntConst(range.min.dtype(), 1) : *set.max() - *set.min() + 1;
-    box.push_back({analyzer.Simplify(*set.min()), analyzer.Simplify(is_fixed_extent ? length + (range.extent - 1) : length)});
+    box.push_back(
+        {analyzer.Simplify(*set.min()), analyzer.Simplify(is_fixed_extent ? length + (range.extent - 1) : length)});
   }
   return box;
 }

@@ -33,7 +33,8 @@ class IntSet {
   bool is_nothing_ = false;
 };
 
-// Domains of the variables to relax; every other variable stays symbolic. A domain may name variables that are not in the map only.
+// Domains of the variables to relax; every other variable stays symbolic. A domain may name variables that are not in
+// the map only.
 class DomMap {
  public:
   void Add(const Var& var, const Range& range) { Add(var, IntSet::FromRange(range)); }
@@ -46,8 +47,9 @@ class DomMap {
   std::vector<std::pair<Var, IntSet>> items_;
 };
 
-// A set that holds every value of `e` while the variables of `vars` take all values of their domains. Exact (both ends are reached)
-// where `e` is affine in them. Ends are simplified. Facts in `analyzer` may concern the variables that stay.
+// A set that holds every value of `e` while the variables of `vars` take all values of their domains. Exact (both ends
+// are reached) where `e` is affine in them. Ends are simplified. Facts in `analyzer` may concern the variables that
+// stay.
 IntSet EvalSet(const Expr& e, const DomMap& vars, const Analyzer& analyzer);
 IntSet EvalSet(const Expr& e, const DomMap& vars);
 
@@ -55,9 +57,9 @@ IntSet EvalSet(const Expr& e, const DomMap& vars);
 IntSet Union(const IntSet& a, const IntSet& b, const Analyzer& analyzer);
 IntSet Intersect(const IntSet& a, const IntSet& b, const Analyzer& analyzer);
 
-// The box that `region` covers while `vars` run: a read of [i_0*16 + i_1 + k, 1) under i_1 in 0..16, k in 0..3 is [i_0*16, 18).
-// `full` (the buffer's shape, as ranges) stands in for a dimension that has no bounds; without it such a dimension is returned as it is
-// with extent 0, which no caller can take for a box.
+// The box that `region` covers while `vars` run: a read of [i_0*16 + i_1 + k, 1) under i_1 in 0..16, k in 0..3 is
+// [i_0*16, 18). `full` (the buffer's shape, as ranges) stands in for a dimension that has no bounds; without it such a
+// dimension is returned as it is with extent 0, which no caller can take for a box.
 std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& vars, const Analyzer& analyzer,
                                const std::vector<Range>* full = nullptr);
 // The box around two boxes of the same rank.

@@ -50,15 +50,18 @@ class Inverter {
 
 }  // namespace
 
-StatusOr<VarMap> InverseAffineMap(const IterMapResult& map, const std::vector<Expr>& outputs, const Analyzer& analyzer) {
+StatusOr<VarMap> InverseAffineMap(const IterMapResult& map, const std::vector<Expr>& outputs,
+                                  const Analyzer& analyzer) {
   if (outputs.size() != map.indices.size()) {
-    return FailedPrecondition("inverse of iter map: " + std::to_string(outputs.size()) + " outputs, " + std::to_string(map.indices.size()) + " indices");
+    return FailedPrecondition("inverse of iter map: " + std::to_string(outputs.size()) + " outputs, " +
+                              std::to_string(map.indices.size()) + " indices");
   }
   Inverter inverter(analyzer);
   std::vector<MarkPtr> marks;
   for (size_t i = 0; i < outputs.size(); ++i) {
     for (const IterSplitExpr& part : map.indices[i].args) {
-      if (part.scale <= 0 && map.indices[i].args.size() > 1) return FailedPrecondition("inverse of iter map: an iterator runs backwards in a sum");
+      if (part.scale <= 0 && map.indices[i].args.size() > 1)
+        return FailedPrecondition("inverse of iter map: an iterator runs backwards in a sum");
       ListMarks(part.source, marks);
     }
     inverter.Spread(map.indices[i], outputs[i]);
@@ -66,7 +69,8 @@ StatusOr<VarMap> InverseAffineMap(const IterMapResult& map, const std::vector<Ex
   VarMap result;
   for (size_t i = marks.size(); i-- > 0;) {
     const Expr* value = inverter.ValueOf(marks[i]);
-    if (value == nullptr) return FailedPrecondition("inverse of iter map: a part of an iterator is in no index; use a bijective map");
+    if (value == nullptr)
+      return FailedPrecondition("inverse of iter map: a part of an iterator is in no index; use a bijective map");
     const Expr mark_value = *value;
     if (const IterSumExpr* sum = std::get_if<IterSumExpr>(&marks[i]->source)) {
       inverter.Spread(*sum, mark_value);

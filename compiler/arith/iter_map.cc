@@ -28,7 +28,8 @@ bool IsOneVar(const Expr& e, const IterDomain& iters, size_t* index) {
   return false;
 }
 
-// A fused iterator: the sum of its parts in units of the smallest scale. Constrained ones take only the values in [low, low + extent).
+// A fused iterator: the sum of its parts in units of the smallest scale. Constrained ones take only the values in [low,
+// low + extent).
 struct FusedMark {
   std::vector<IterSplitExpr> parts;  // Largest scale first; the last has scale 1.
   int64_t low = 0;
@@ -38,14 +39,19 @@ struct FusedMark {
 
 class Detector {
  public:
-  Detector(const IterDomain& iters, IterMapLevel level, const Analyzer& outer) : level_(level), analyzer_(outer) { DefineIters(iters); }
+  Detector(const IterDomain& iters, IterMapLevel level, const Analyzer& outer) : level_(level), analyzer_(outer) {
+    DefineIters(iters);
+  }
 
   Status AddPredicate(const Expr& predicate);
   StatusOr<IterSumExpr> Detect(const Expr& index);
   Status CheckUse(const std::vector<IterSumExpr>& indices) const;
 
  private:
-  struct Input { Var var, counter; MarkPtr mark; };  // `counter` runs from 0 in the place of `var`.
+  struct Input {
+    Var var, counter;
+    MarkPtr mark;
+  };  // `counter` runs from 0 in the place of `var`.
 
   void DefineIters(const IterDomain& iters);
   bool UsesIters(const Expr& e) const {
@@ -86,7 +92,8 @@ void Detector::DefineIters(const IterDomain& iters) {
       analyzer_.Bind(var, range);
       continue;
     }
-    auto mark = std::make_shared<IterMark>(IterMark{var, extent != nullptr ? *extent : kSymbolicExtent, std::nullopt, range.min});
+    auto mark = std::make_shared<IterMark>(
+        IterMark{var, extent != nullptr ? *extent : kSymbolicExtent, std::nullopt, range.min});
     if (extent == nullptr) mark->symbolic_extent = range.extent;
     const Var counter = is_from_zero ? var : Var(var.name(), var.dtype());
     if (!is_from_zero) renamed_.insert_or_assign(var.get(), counter + range.min);
@@ -111,7 +118,9 @@ StatusOr<IterSumExpr> Detector::ToSum(const LinearForm& form, DataType type) {
     sum.args.push_back(std::move(split));
   }
   sum.base = FormToExpr(base, type);
-  std::stable_sort(sum.args.begin(), sum.args.end(), [](const IterSplitExpr& a, const IterSplitExpr& b) { return std::abs(a.scale) > std::abs(b.scale); });
+  std::stable_sort(sum.args.begin(), sum.args.end(), [](const IterSplitExpr& a, const IterSplitExpr& b) {
+    return std::abs(a.scale) > std::abs(b.scale);
+  });
   return sum;
 }
 
@@ -127,7 +136,8 @@ StatusOr<IterSplitExpr> Detector::ToSplit(const Term& term) {
   if (mark->extent == kSymbolicExtent) return NotAffine("an iterator of symbolic extent is divided");
   const int64_t upper = term.upper == kNoUpper || term.upper >= mark->extent ? mark->extent : term.upper;
   if (mark->extent % upper != 0 || upper % term.lower != 0) {
-    return NotAffine(fmt::format("an iterator of extent {} is split at {} and {}, which do not divide it", mark->extent, term.lower, upper));
+    return NotAffine(fmt::format("an iterator of extent {} is split at {} and {}, which do not divide it", mark->extent,
+                                 term.lower, upper));
   }
   split.extent = upper / term.lower;
   return split;
@@ -136,7 +146,8 @@ StatusOr<IterSplitExpr> Detector::ToSplit(const Term& term) {
 // An expression below // or %: a sum that has to be one fused iterator.
 StatusOr<MarkPtr> Detector::FuseSource(const Expr& source) {
   const Binary* op = source.As<Binary>();
-  if (op == nullptr || op->op == BinaryOp::kMin || op->op == BinaryOp::kMax) return NotAffine("an index is no sum, quotient or remainder of iterators");
+  if (op == nullptr || op->op == BinaryOp::kMin || op->op == BinaryOp::kMax)
+    return NotAffine("an index is no sum, quotient or remainder of iterators");
   const LinearForm form = Form(source);
   if (form.terms.size() == 1 && form.terms[0].is_whole() && SameExpr(form.terms[0].source, source)) {
     return NotAffine("an index multiplies or divides an iterator by something that is no constant");
@@ -144,10 +155,12 @@ StatusOr<MarkPtr> Detector::FuseSource(const Expr& source) {
   ASSIGN_OR_RETURN(IterSumExpr sum, ToSum(form, source.dtype()));
   ReplaceConstrained(sum);
   if (!IsConstInt(sum.base, 0)) return NotAffine("an iterator is divided after an offset was added");
-  if (sum.args.size() == 1 && sum.args[0].scale == 1 && sum.args[0].lower_factor == 1 && sum.args[0].extent == sum.args[0].source->extent) {
+  if (sum.args.size() == 1 && sum.args[0].scale == 1 && sum.args[0].lower_factor == 1 &&
+      sum.args[0].extent == sum.args[0].source->extent) {
     return sum.args[0].source;
   }
-  if (sum.args.empty() || sum.args.back().scale != 1) return NotAffine("an iterator with gaps between its values is divided");
+  if (sum.args.empty() || sum.args.back().scale != 1)
+    return NotAffine("an iterator with gaps between its values is divided");
   ASSIGN_OR_RETURN(FusedMark * fused, Fuse(sum.args));
   return fused->mark;
 }
@@ -158,7 +171,8 @@ StatusOr<int64_t> Detector::DenseExtent(const IterSumExpr& sum) const {
   for (size_t i = sum.args.size(); i-- > 0;) {
     const IterSplitExpr& arg = sum.args[i];
     if (arg.scale != expected || expected <= 0) {
-      return NotAffine(fmt::format("fused iterators overlap or leave gaps: scale {}, expected {}", arg.scale, expected));
+      return NotAffine(
+          fmt::format("fused iterators overlap or leave gaps: scale {}, expected {}", arg.scale, expected));
     }
     if (arg.extent == kSymbolicExtent) {
       if (i == 0) return kSymbolicExtent;
@@ -172,8 +186,9 @@ StatusOr<int64_t> Detector::DenseExtent(const IterSumExpr& sum) const {
 // `parts`: dense, smallest scale 1. The mark for equal parts is made once, so that its pieces meet.
 StatusOr<FusedMark*> Detector::Fuse(const std::vector<IterSplitExpr>& parts) {
   for (const auto& fused : fused_) {
-    if (std::equal(parts.begin(), parts.end(), fused->parts.begin(), fused->parts.end(),
-                   [](const IterSplitExpr& a, const IterSplitExpr& b) { return SamePiece(a, b) && a.scale == b.scale; })) {
+    if (std::equal(
+            parts.begin(), parts.end(), fused->parts.begin(), fused->parts.end(),
+            [](const IterSplitExpr& a, const IterSplitExpr& b) { return SamePiece(a, b) && a.scale == b.scale; })) {
       return fused.get();
     }
   }
@@ -214,7 +229,8 @@ Status Detector::AddConstraint(const Expr& condition) {
   }
   LinearForm difference = Combine(Form(op->a), Form(op->b), -1);  // difference + slack <= 0
   if (op->op == BinaryOp::kLT) difference.AddConstant(1);
-  if (!FitsIn(difference, op->a.dtype()) || difference.terms.empty()) return NotAffine("the predicate has no iterator or overflows");
+  if (!FitsIn(difference, op->a.dtype()) || difference.terms.empty())
+    return NotAffine("the predicate has no iterator or overflows");
   const bool is_upper = difference.terms[0].scale > 0;
   if (!is_upper) difference.Scale(-1);
   const int64_t bound = -difference.constant;  // Now sum <= bound or, if not is_upper, sum >= bound.
@@ -231,7 +247,8 @@ Status Detector::AddConstraint(const Expr& condition) {
   if (end <= low) return NotAffine("the predicate is never true");
   fused->low = low;
   fused->is_constrained = true;
-  fused->mark = std::make_shared<IterMark>(IterMark{IterSumExpr{sum.args, IntConst(op->a.dtype(), -low)}, end - low, std::nullopt, 0});
+  fused->mark = std::make_shared<IterMark>(
+      IterMark{IterSumExpr{sum.args, IntConst(op->a.dtype(), -low)}, end - low, std::nullopt, 0});
   return OkStatus();
 }
 
@@ -254,7 +271,8 @@ void Detector::ReplaceConstrained(IterSumExpr& sum) const {
     sum.base = sum.base + IntConst(sum.base.dtype(), fused->low * unit);
     const IterSplitExpr whole{fused->mark, 1, fused->mark->extent, unit};
     if (whole.extent == 1) continue;  // One value left: the base has it.
-    const auto place = std::find_if(sum.args.begin(), sum.args.end(), [&](const IterSplitExpr& arg) { return std::abs(arg.scale) < std::abs(unit); });
+    const auto place = std::find_if(sum.args.begin(), sum.args.end(),
+                                    [&](const IterSplitExpr& arg) { return std::abs(arg.scale) < std::abs(unit); });
     sum.args.insert(place, whole);
   }
 }
@@ -272,10 +290,12 @@ StatusOr<IterSumExpr> Detector::Detect(const Expr& index) {
     for (size_t i = sum.args.size(); i-- > 0;) {
       const IterSplitExpr& arg = sum.args[i];
       if (arg.scale <= reach || unit <= 0) return NotAffine("iterators of one index overlap");
-      if (arg.extent == kSymbolicExtent && i != 0) return NotAffine("an iterator of symbolic extent is not the outermost of a sum");
+      if (arg.extent == kSymbolicExtent && i != 0)
+        return NotAffine("an iterator of symbolic extent is not the outermost of a sum");
       int64_t span;
       if (arg.extent == kSymbolicExtent) continue;
-      if (__builtin_mul_overflow(arg.scale, arg.extent - 1, &span) || __builtin_add_overflow(reach, span, &reach)) return NotAffine("an index overflows");
+      if (__builtin_mul_overflow(arg.scale, arg.extent - 1, &span) || __builtin_add_overflow(reach, span, &reach))
+        return NotAffine("an index overflows");
     }
     return sum;
   }
@@ -287,7 +307,8 @@ StatusOr<IterSumExpr> Detector::Detect(const Expr& index) {
 
 // How the pieces of one iterator may be used: none twice, and, where the map is to be injective, all of them.
 Status Detector::CheckMark(const IterMark& mark, std::vector<IterSplitExpr> used) const {
-  std::sort(used.begin(), used.end(), [](const IterSplitExpr& a, const IterSplitExpr& b) { return a.lower_factor < b.lower_factor; });
+  std::sort(used.begin(), used.end(),
+            [](const IterSplitExpr& a, const IterSplitExpr& b) { return a.lower_factor < b.lower_factor; });
   const bool must_be_complete = level_ != IterMapLevel::kSurjective;
   int64_t expected = 1;
   for (const IterSplitExpr& split : used) {
@@ -326,7 +347,8 @@ Status Detector::CheckUse(const std::vector<IterSumExpr>& indices) const {
 }
 
 // Every index is one iterator, each a different one: no expression has to be looked into.
-std::optional<IterMapResult> DetectTrivial(const std::vector<Expr>& indices, const IterDomain& iters, IterMapLevel level) {
+std::optional<IterMapResult> DetectTrivial(const std::vector<Expr>& indices, const IterDomain& iters,
+                                           IterMapLevel level) {
   IterMapResult result;
   uint64_t seen = 0;
   if (iters.size() > 64) return std::nullopt;
@@ -340,7 +362,8 @@ std::optional<IterMapResult> DetectTrivial(const std::vector<Expr>& indices, con
     if (extent != nullptr && *extent <= 0) return std::nullopt;
     IterSumExpr sum{{}, range.min};
     if (extent == nullptr || *extent != 1) {
-      auto mark = std::make_shared<IterMark>(IterMark{var, extent != nullptr ? *extent : kSymbolicExtent, std::nullopt, range.min});
+      auto mark = std::make_shared<IterMark>(
+          IterMark{var, extent != nullptr ? *extent : kSymbolicExtent, std::nullopt, range.min});
       if (extent == nullptr) mark->symbolic_extent = range.extent;
       const int64_t count = mark->extent;
       sum.args.push_back({std::move(mark), 1, count, 1});
@@ -355,12 +378,14 @@ std::optional<IterMapResult> DetectTrivial(const std::vector<Expr>& indices, con
 
 }  // namespace
 
-StatusOr<IterMapResult> DetectIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters, const Expr& predicate, IterMapLevel level,
-                                      const Analyzer& analyzer) {
+StatusOr<IterMapResult> DetectIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters,
+                                      const Expr& predicate, IterMapLevel level, const Analyzer& analyzer) {
   for (const auto& [var, range] : input_iters) {
     const int64_t* extent = AsIntConst(range.extent);
-    if (extent != nullptr && *extent <= 0) return NotAffine(fmt::format("iterator \"{}\" has extent {}", var.name(), *extent));
-    if (!IsIndexType(var.dtype())) return NotAffine(fmt::format("iterator \"{}\" is {}", var.name(), var.dtype().ToString()));
+    if (extent != nullptr && *extent <= 0)
+      return NotAffine(fmt::format("iterator \"{}\" has extent {}", var.name(), *extent));
+    if (!IsIndexType(var.dtype()))
+      return NotAffine(fmt::format("iterator \"{}\" is {}", var.name(), var.dtype().ToString()));
   }
   const bool has_no_predicate = AsIntConst(predicate) != nullptr && *AsIntConst(predicate) != 0;
   if (has_no_predicate) {
@@ -391,9 +416,11 @@ bool IsTrivialBinding(const BlockRealize& realize, const IterDomain& loops) {
 
 bool IsAffineBinding(const BlockRealize& realize, const IterDomain& loops, const Analyzer& analyzer) {
   if (IsTrivialBinding(realize, loops)) return true;
-  const StatusOr<IterMapResult> map = DetectIterMap(realize.iter_values, loops, realize.predicate, IterMapLevel::kSurjective, analyzer);
+  const StatusOr<IterMapResult> map =
+      DetectIterMap(realize.iter_values, loops, realize.predicate, IterMapLevel::kSurjective, analyzer);
   if (!map.ok()) return false;
-  return std::all_of(map->indices.begin(), map->indices.end(), [](const IterSumExpr& sum) { return sum.args.empty() || sum.args[0].scale == 1; });
+  return std::all_of(map->indices.begin(), map->indices.end(),
+                     [](const IterSumExpr& sum) { return sum.args.empty() || sum.args[0].scale == 1; });
 }
 
 }  // namespace lathe

@@ -23,11 +23,14 @@ int64_t MulSaturated(int64_t a, int64_t b) {
   const bool is_negative = (a < 0) != (b < 0);
   const auto is_infinite = [](int64_t x) { return x == kNegInf || x == kPosInf; };
   int64_t product;
-  if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product)) return is_negative ? kNegInf : kPosInf;
+  if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product))
+    return is_negative ? kNegInf : kPosInf;
   return product;
 }
 
-int64_t FloorDivSaturated(int64_t a, int64_t divisor) { return a == kNegInf || a == kPosInf ? a : FloorDivide(a, divisor); }
+int64_t FloorDivSaturated(int64_t a, int64_t divisor) {
+  return a == kNegInf || a == kPosInf ? a : FloorDivide(a, divisor);
+}
 
 // One source, two splits of it: (x % u)//l1*s1 + (x % l1)//l2*s2 = (x % u)//l2*s2 where s1*l2 == s2*l1.
 // Likewise (x % u)//l2*s2 - (x % u)//l1*(s2*l1/l2) = (x % l1)//l2*s2.
@@ -57,7 +60,9 @@ bool TryMerge(Term& a, const Term& b) {
 bool IsExpandable(const Expr& source) {
   const Binary* binary = source.As<Binary>();
   if (binary == nullptr) return false;
-  if (binary->op == BinaryOp::kAdd || binary->op == BinaryOp::kSub || binary->op == BinaryOp::kFloorMod || binary->op == BinaryOp::kFloorDiv) return true;
+  if (binary->op == BinaryOp::kAdd || binary->op == BinaryOp::kSub || binary->op == BinaryOp::kFloorMod ||
+      binary->op == BinaryOp::kFloorDiv)
+    return true;
   return binary->op == BinaryOp::kMul && (AsIntConst(binary->a) != nullptr || AsIntConst(binary->b) != nullptr);
 }
 
@@ -65,7 +70,9 @@ bool IsExpandable(const Expr& source) {
 
 // ---- Intervals --------------------------------------------------------------------------------------------------
 
-IntBound AddBounds(IntBound a, IntBound b) { return {AddSaturated(a.min, b.min, kNegInf), AddSaturated(a.max, b.max, kPosInf)}; }
+IntBound AddBounds(IntBound a, IntBound b) {
+  return {AddSaturated(a.min, b.min, kNegInf), AddSaturated(a.max, b.max, kPosInf)};
+}
 
 IntBound ScaleBound(IntBound a, int64_t factor) {
   const int64_t low = MulSaturated(a.min, factor), high = MulSaturated(a.max, factor);
@@ -73,11 +80,14 @@ IntBound ScaleBound(IntBound a, int64_t factor) {
 }
 
 IntBound MulBounds(IntBound a, IntBound b) {
-  const int64_t ends[] = {MulSaturated(a.min, b.min), MulSaturated(a.min, b.max), MulSaturated(a.max, b.min), MulSaturated(a.max, b.max)};
+  const int64_t ends[] = {MulSaturated(a.min, b.min), MulSaturated(a.min, b.max), MulSaturated(a.max, b.min),
+                          MulSaturated(a.max, b.max)};
   return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
 }
 
-IntBound FloorDivBound(IntBound a, int64_t divisor) { return {FloorDivSaturated(a.min, divisor), FloorDivSaturated(a.max, divisor)}; }
+IntBound FloorDivBound(IntBound a, int64_t divisor) {
+  return {FloorDivSaturated(a.min, divisor), FloorDivSaturated(a.max, divisor)};
+}
 
 std::optional<int64_t> CommonQuotient(IntBound a, int64_t divisor) {
   if (a.min == kNegInf || a.max == kPosInf || a.min > a.max) return std::nullopt;

@@ -1,4 +1,5 @@
-// The canonical form that the simplifier works on: a constant plus constant multiples of splits (source % upper) // lower.
+// The canonical form that the simplifier works on: a constant plus constant multiples of splits (source % upper) //
+// lower.
 #pragma once
 
 #include <boost/container/small_vector.hpp>
@@ -26,8 +27,8 @@ inline constexpr int64_t kNoUpper = 0;
 struct Term {
   Expr source;
   int64_t scale = 1;
-  int64_t lower = 1;          // > 0
-  int64_t upper = kNoUpper;   // A multiple of lower; kNoUpper: no modulo.
+  int64_t lower = 1;         // > 0
+  int64_t upper = kNoUpper;  // A multiple of lower; kNoUpper: no modulo.
   IntBound source_bound;
 
   bool is_whole() const { return lower == 1 && upper == kNoUpper; }

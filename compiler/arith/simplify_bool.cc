@@ -26,17 +26,27 @@ void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
 Expr Negate(const Expr& e) {
   if (const Not* inner = e.As<Not>()) return inner->a;
   const Binary* op = e.As<Binary>();
-  if (op == nullptr || (op->a.dtype().is_float() && op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr)) return MakeNot(e);  // NaN.
+  if (op == nullptr || (op->a.dtype().is_float() && op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr))
+    return MakeNot(e);  // NaN.
   switch (op->op) {
-    case BinaryOp::kLT: return MakeBinary(BinaryOp::kLE, op->b, op->a);
-    case BinaryOp::kLE: return MakeBinary(BinaryOp::kLT, op->b, op->a);
-    case BinaryOp::kGT: return MakeBinary(BinaryOp::kLE, op->a, op->b);
-    case BinaryOp::kGE: return MakeBinary(BinaryOp::kLT, op->a, op->b);
-    case BinaryOp::kEQ: return MakeBinary(BinaryOp::kNE, op->a, op->b);
-    case BinaryOp::kNE: return MakeBinary(BinaryOp::kEQ, op->a, op->b);
-    case BinaryOp::kAnd: return MakeBinary(BinaryOp::kOr, Negate(op->a), Negate(op->b));
-    case BinaryOp::kOr: return MakeBinary(BinaryOp::kAnd, Negate(op->a), Negate(op->b));
-    default: return MakeNot(e);
+    case BinaryOp::kLT:
+      return MakeBinary(BinaryOp::kLE, op->b, op->a);
+    case BinaryOp::kLE:
+      return MakeBinary(BinaryOp::kLT, op->b, op->a);
+    case BinaryOp::kGT:
+      return MakeBinary(BinaryOp::kLE, op->a, op->b);
+    case BinaryOp::kGE:
+      return MakeBinary(BinaryOp::kLT, op->a, op->b);
+    case BinaryOp::kEQ:
+      return MakeBinary(BinaryOp::kNE, op->a, op->b);
+    case BinaryOp::kNE:
+      return MakeBinary(BinaryOp::kEQ, op->a, op->b);
+    case BinaryOp::kAnd:
+      return MakeBinary(BinaryOp::kOr, Negate(op->a), Negate(op->b));
+    case BinaryOp::kOr:
+      return MakeBinary(BinaryOp::kAnd, Negate(op->a), Negate(op->b));
+    default:
+      return MakeNot(e);
   }
 }
 
@@ -88,12 +98,15 @@ Expr Canonicalizer::Rewrite(const Expr& e) {
   if (IsVar(e)) return e;
   if (const Binary* op = e.As<Binary>()) return RewriteBinary(e, *op);
   if (const Not* op = e.As<Not>()) return RewriteNot(e, *op);
-  if (const auto choice = AsChoice(e)) return RewriteChoice(e, choice->condition, choice->true_value, choice->false_value);
-  if (const Cast* cast = e.As<Cast>(); cast != nullptr && e.dtype().is_scalar() && (e.dtype().is_int() || e.dtype().is_bool())) {
+  if (const auto choice = AsChoice(e))
+    return RewriteChoice(e, choice->condition, choice->true_value, choice->false_value);
+  if (const Cast* cast = e.As<Cast>();
+      cast != nullptr && e.dtype().is_scalar() && (e.dtype().is_int() || e.dtype().is_bool())) {
     const Expr value = Rewrite(cast->value);
     const int64_t* constant = AsIntConst(value);
     if (constant != nullptr && e.dtype().is_bool()) return IntConst(e.dtype(), *constant != 0);
-    if (constant != nullptr) return IntConst(e.dtype(), WrapToWidth(*constant, e.dtype().bits, e.dtype().is_signed_int()));
+    if (constant != nullptr)
+      return IntConst(e.dtype(), WrapToWidth(*constant, e.dtype().bits, e.dtype().is_signed_int()));
     return value.same_as(cast->value) ? e : MakeCast(e.dtype(), value);
   }
   return VisitChildren(e);
@@ -176,7 +189,8 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
 
 // ---- And, or, not, choices --------------------------------------------------------------------------------------
 
-// Each part is simplified knowing that the parts before it hold (for or: do not hold); then those that follow from later ones go.
+// Each part is simplified knowing that the parts before it hold (for or: do not hold); then those that follow from
+// later ones go.
 Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
   std::vector<Expr> before, parts;
   Flatten(e, op, before);
@@ -222,11 +236,13 @@ Expr Canonicalizer::RewriteNot(const Expr& e, const Not& op) {
   return Rewrite(negated);
 }
 
-Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Expr& true_value, const Expr& false_value) {
+Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Expr& true_value,
+                                  const Expr& false_value) {
   const Expr simple = Rewrite(condition);
   if (const int64_t* known = AsIntConst(simple)) return Rewrite(*known != 0 ? true_value : false_value);
   const auto under = [&](const Expr& assumed, const Expr& value) {
-    if (value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr || !assumed.dtype().is_scalar()) return Rewrite(value);
+    if (value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr || !assumed.dtype().is_scalar())
+      return Rewrite(value);
     Analyzer known = facts_;
     known.Assume(assumed);
     return Canonicalizer(known, *this).Rewrite(value);

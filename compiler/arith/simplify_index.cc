@@ -79,11 +79,14 @@ ModularSet Canonicalizer::Modular(const LinearForm& form) {
     if (const Analyzer::VarFacts* facts = facts_.Find(term.source.get())) source = facts->modular;
     if (term.upper != kNoUpper) source.coeff = std::gcd(source.coeff, term.upper);
     if (term.lower != 1) {  // (c*k + b)//l = c/l*k + b//l where l divides c.
-      source = source.coeff % term.lower == 0 ? ModularSet{source.coeff / term.lower, FloorDivide(source.base, term.lower)} : ModularSet{};
+      source = source.coeff % term.lower == 0
+                   ? ModularSet{source.coeff / term.lower, FloorDivide(source.base, term.lower)}
+                   : ModularSet{};
     }
     int64_t coeff, base;
-    if (__builtin_mul_overflow(source.coeff, term.scale, &coeff) || __builtin_mul_overflow(source.base, term.scale, &base) ||
-        __builtin_add_overflow(set.base, base, &base) || coeff == IntBound::kNegInf) {
+    if (__builtin_mul_overflow(source.coeff, term.scale, &coeff) ||
+        __builtin_mul_overflow(source.base, term.scale, &base) || __builtin_add_overflow(set.base, base, &base) ||
+        coeff == IntBound::kNegInf) {
       return {};
     }
     set = {std::gcd(set.coeff, coeff), base};
@@ -154,19 +157,26 @@ LinearForm Canonicalizer::FormOfBinary(const Expr& e, const Binary& op) {
       if (!sum.has_overflowed) DistributeMinMax(sum, e.dtype());
       return sum;
     }
-    case BinaryOp::kMul: return FormOfMul(e, op);
-    case BinaryOp::kFloorDiv: return FormOfFloorDiv(e, op);
-    case BinaryOp::kFloorMod: return FormOfFloorMod(e, op);
+    case BinaryOp::kMul:
+      return FormOfMul(e, op);
+    case BinaryOp::kFloorDiv:
+      return FormOfFloorDiv(e, op);
+    case BinaryOp::kFloorMod:
+      return FormOfFloorMod(e, op);
     case BinaryOp::kDiv:
-    case BinaryOp::kTruncMod: return FormOfTruncated(e, op);
+    case BinaryOp::kTruncMod:
+      return FormOfTruncated(e, op);
     case BinaryOp::kMin:
-    case BinaryOp::kMax: return FormOfMinMax(e, op.op, Form(op.a), Form(op.b));
-    default: return Opaque(VisitChildren(e), TypeBound(e.dtype()));
+    case BinaryOp::kMax:
+      return FormOfMinMax(e, op.op, Form(op.a), Form(op.b));
+    default:
+      return Opaque(VisitChildren(e), TypeBound(e.dtype()));
   }
 }
 
 // `e` again, on simplified operands, as one term.
-LinearForm Canonicalizer::Rebuild(const Expr& e, const Binary& op, const LinearForm& a, const LinearForm& b, IntBound bound) {
+LinearForm Canonicalizer::Rebuild(const Expr& e, const Binary& op, const LinearForm& a, const LinearForm& b,
+                                  IntBound bound) {
   const auto operand = [&](const LinearForm& form, const Expr& before) {
     if (!FitsIn(form, e.dtype())) return before;
     Expr after = FormToExpr(form, e.dtype());
@@ -224,7 +234,8 @@ std::optional<LinearForm> Canonicalizer::DropBelow(const LinearForm& form, int64
 
 LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType type) {
   if (divisor == 1 || form.has_overflowed) return form;
-  LinearForm result = Constant(FloorDivide(form.constant, divisor)), rest = Constant(FloorModulo(form.constant, divisor));
+  LinearForm result = Constant(FloorDivide(form.constant, divisor)),
+             rest = Constant(FloorModulo(form.constant, divisor));
   for (Term& term : form.terms) {
     const bool divides = term.scale % divisor == 0;
     if (divides) term.scale /= divisor;
@@ -344,7 +355,8 @@ LinearForm Canonicalizer::FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a,
   if (IsNonNegative(difference)) return is_min ? b : a;
   if (IsNonNegative(negated)) return is_min ? a : b;
   const IntBound x = Bound(a), y = Bound(b);
-  const IntBound bound = is_min ? IntBound{std::min(x.min, y.min), std::min(x.max, y.max)} : IntBound{std::max(x.min, y.min), std::max(x.max, y.max)};
+  const IntBound bound = is_min ? IntBound{std::min(x.min, y.min), std::min(x.max, y.max)}
+                                : IntBound{std::max(x.min, y.min), std::max(x.max, y.max)};
   // min(min(x, c), d) = min(x, min(c, d)); constants stand last.
   if (a.is_const()) std::swap(a, b);
   if (b.is_const() && a.terms.size() == 1 && a.constant == 0 && a.terms[0].scale == 1 && a.terms[0].is_whole()) {

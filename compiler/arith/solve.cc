@@ -16,7 +16,8 @@ Expr CeilDivide(const Expr& a, int64_t b) { return FloorDiv(a + (b - 1), b); }
 
 class Solver {
  public:
-  Solver(const std::vector<IterVar>& iter_vars, const Analyzer& analyzer) : iter_vars_(iter_vars), analyzer_(analyzer), inner_(analyzer) {
+  Solver(const std::vector<IterVar>& iter_vars, const Analyzer& analyzer)
+      : iter_vars_(iter_vars), analyzer_(analyzer), inner_(analyzer) {
     for (const IterVar& iter : iter_vars_) inner_.Bind(iter.var, iter.domain);
   }
 
@@ -33,7 +34,8 @@ class Solver {
   }
   bool UsesIterVars(const Expr& e) const {
     return UsesVar(e, [&](const ExprNode* var) {
-      return std::any_of(iter_vars_.begin(), iter_vars_.end(), [&](const IterVar& iter) { return iter.var.get() == var; });
+      return std::any_of(iter_vars_.begin(), iter_vars_.end(),
+                         [&](const IterVar& iter) { return iter.var.get() == var; });
     });
   }
   Status SolveDimension(const Range& touched, const Range& required, std::vector<IntSet>& sets) const;
@@ -43,8 +45,8 @@ class Solver {
   Analyzer inner_;  // Knows the iter vars' own domains, too.
 };
 
-// touched = scale * (var // lower) + rest, rest in [low, high] + fixed. An iteration matters if it touches any required element:
-// scale * v + rest <= last required  and  scale * v + rest + extent - 1 >= first required.
+// touched = scale * (var // lower) + rest, rest in [low, high] + fixed. An iteration matters if it touches any required
+// element: scale * v + rest <= last required  and  scale * v + rest + extent - 1 >= first required.
 Status Solver::SolveDimension(const Range& touched, const Range& required, std::vector<IntSet>& sets) const {
   // The iter vars keep their names here: one of extent 1 is still asked for its domain.
   const LinearForm form = Canonicalizer(analyzer_).Form(touched.min);
@@ -58,7 +60,8 @@ Status Solver::SolveDimension(const Range& touched, const Range& required, std::
       fixed.terms.push_back(term);
       continue;
     }
-    if (!IndexOf(term.source)) return FailedPrecondition("solve block domains: an index of the block is not affine in its iter vars");
+    if (!IndexOf(term.source))
+      return FailedPrecondition("solve block domains: an index of the block is not affine in its iter vars");
     if (leader == nullptr || std::abs(term.scale) > std::abs(leader->scale)) leader = &term;
   }
   if (leader == nullptr || leader->upper != kNoUpper) return OkStatus();  // A low digit alone restricts nothing.
@@ -68,10 +71,12 @@ Status Solver::SolveDimension(const Range& touched, const Range& required, std::
     rest = AddBounds(rest, ScaleBound(inner_.ConstIntBound(TermToExpr(term, type)), term.scale));
   }
   const IntBound length = inner_.ConstIntBound(touched.extent);
-  if (rest.min == IntBound::kNegInf || rest.max == IntBound::kPosInf || length.max == IntBound::kPosInf) return OkStatus();
+  if (rest.min == IntBound::kNegInf || rest.max == IntBound::kPosInf || length.max == IntBound::kPosInf)
+    return OkStatus();
 
   const Expr offset = FormToExpr(fixed, type);
-  const Expr first = required.min - offset - (rest.max + length.max - 1), last = required.min + required.extent - 1 - offset - rest.min;
+  const Expr first = required.min - offset - (rest.max + length.max - 1),
+             last = required.min + required.extent - 1 - offset - rest.min;
   const int64_t step = std::abs(leader->scale);
   Expr low = leader->scale > 0 ? CeilDivide(first, step) : CeilDivide(IntConst(type, 0) - last, step);
   Expr high = FloorDiv(leader->scale > 0 ? last : IntConst(type, 0) - first, step);
@@ -86,10 +91,12 @@ Status Solver::SolveDimension(const Range& touched, const Range& required, std::
 
 StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
   if (demand.touched.size() != demand.required.size()) {
-    return FailedPrecondition(fmt::format("solve block domains: regions of rank {} and {}", demand.touched.size(), demand.required.size()));
+    return FailedPrecondition(
+        fmt::format("solve block domains: regions of rank {} and {}", demand.touched.size(), demand.required.size()));
   }
   std::vector<IntSet> sets(iter_vars_.size(), IntSet::Everything());
-  for (size_t i = 0; i < demand.touched.size(); ++i) RETURN_IF_ERROR(SolveDimension(demand.touched[i], demand.required[i], sets));
+  for (size_t i = 0; i < demand.touched.size(); ++i)
+    RETURN_IF_ERROR(SolveDimension(demand.touched[i], demand.required[i], sets));
   return sets;
 }
 
@@ -129,7 +136,8 @@ SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
 
 }  // namespace
 
-StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars, const std::vector<RegionDemand>& demands,
+StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars,
+                                                          const std::vector<RegionDemand>& demands,
                                                           const Analyzer& analyzer) {
   const Solver solver(iter_vars, analyzer);
   std::vector<IntSet> sets(iter_vars.size(), demands.empty() ? IntSet::Everything() : IntSet::Nothing());

@@ -9,25 +9,27 @@
 
 namespace lathe {
 
-// What one block iter var has to run over. `domain` may leave the iter var's own domain at the marked ends (a clamped tile would have an
-// extent that is no constant): there the caller adds GuardPredicate.
+// What one block iter var has to run over. `domain` may leave the iter var's own domain at the marked ends (a clamped
+// tile would have an extent that is no constant): there the caller adds GuardPredicate.
 struct SolvedIterVar {
   Range domain;
   bool guard_lower = false, guard_upper = false;
   bool is_solved = false;  // False: nothing restricts it; `domain` is its own.
 };
 
-// One buffer between the two blocks: the box that one iteration of the block touches, in terms of its iter vars, and the box that has to
-// be covered, in terms of the loops outside. Same rank.
+// One buffer between the two blocks: the box that one iteration of the block touches, in terms of its iter vars, and
+// the box that has to be covered, in terms of the loops outside. Same rank.
 struct RegionDemand {
   std::vector<Range> touched;
   std::vector<Range> required;
 };
 
-// The smallest domains, one per iter var, whose iterations together touch at least `required` of every demand, intersected with the iter
-// vars' own domains. Touched indices must be an iter var, an affine function of one iter var, or fuse several iter vars
-// (vi * 64 + vj); dimensions without iter vars demand nothing. Other forms: FailedPrecondition.
-StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars, const std::vector<RegionDemand>& demands,
+// The smallest domains, one per iter var, whose iterations together touch at least `required` of every demand,
+// intersected with the iter vars' own domains. Touched indices must be an iter var, an affine function of one iter var,
+// or fuse several iter vars (vi * 64 + vj); dimensions without iter vars demand nothing. Other forms:
+// FailedPrecondition.
+StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars,
+                                                          const std::vector<RegionDemand>& demands,
                                                           const Analyzer& analyzer);
 
 // Holds where `value`, an iteration of `solved`, lies in `own`, the iter var's own domain; true if no guard is needed.

@@ -45,7 +45,8 @@ class MappedFile {
     file.size_ = static_cast<size_t>(info.st_size);
     if (file.size_ > 0) file.data_ = mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
-    if (file.data_ == MAP_FAILED) return ResourceExhausted(fmt::format("map section file {}: {}", path, std::strerror(errno)));
+    if (file.data_ == MAP_FAILED)
+      return ResourceExhausted(fmt::format("map section file {}: {}", path, std::strerror(errno)));
     return file;
   }
   MappedFile(MappedFile&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
@@ -64,7 +65,9 @@ Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return ResourceExhausted(fmt::format("write {}: {}; free some space or choose another output path", path, std::strerror(errno)));
+    if (written <= 0)
+      return ResourceExhausted(
+          fmt::format("write {}: {}; free some space or choose another output path", path, std::strerror(errno)));
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return OkStatus();
@@ -73,21 +76,26 @@ Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
 Status WriteArtifact(const std::string& path, std::string_view bytes) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
+  if (fd < 0)
+    return FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
   Status status = WriteWhole(fd, bytes, path);
   close(fd);
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
+    status = FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
   if (!status.ok()) unlink(temporary.c_str());
   return status;
 }
 
 // The functions of one source, scheduled and lowered.
-Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& spec, PhaseClock& clock, BuildTimes& times, std::vector<PrimFunc>& kernels) {
+Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& spec, PhaseClock& clock,
+                  BuildTimes& times, std::vector<PrimFunc>& kernels) {
   ASSIGN_OR_RETURN(IRModule module, ParseModule(source.text, fmt::format("kernel {}", position)));
   clock.Add(times.parse);
-  if (module.prim_funcs.empty()) return InvalidArgument(fmt::format("kernel {}: the text has no T.prim_func", position));
+  if (module.prim_funcs.empty())
+    return InvalidArgument(fmt::format("kernel {}: the text has no T.prim_func", position));
   if ((!source.trace_json.empty() || !source.name.empty()) && module.prim_funcs.size() != 1) {
-    return InvalidArgument(fmt::format("kernel {}: the text has {} functions, a trace or a name needs exactly one", position, module.prim_funcs.size()));
+    return InvalidArgument(fmt::format("kernel {}: the text has {} functions, a trace or a name needs exactly one",
+                                       position, module.prim_funcs.size()));
   }
   for (PrimFunc& func : module.prim_funcs) {
     if (!source.trace_json.empty()) {
@@ -112,7 +120,8 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec, BuildErrorKind& kind
   PhaseClock clock;
   ASSIGN_OR_RETURN(const Target target, Target::Parse(spec.target));
   std::vector<PrimFunc> kernels;
-  for (size_t i = 0; i < spec.kernels.size(); ++i) RETURN_IF_ERROR(AddKernels(spec.kernels[i], i, spec, clock, times, kernels));
+  for (size_t i = 0; i < spec.kernels.size(); ++i)
+    RETURN_IF_ERROR(AddKernels(spec.kernels[i], i, spec, clock, times, kernels));
   std::vector<MappedFile> files;
   std::vector<ArtifactSection> sections;
   for (const SectionSource& section : spec.sections) {
@@ -121,7 +130,8 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec, BuildErrorKind& kind
     sections.push_back({section.name, files.back().bytes()});
   }
   ASSIGN_OR_RETURN(CompiledModule module, CompileModule(kernels, sections, target));
-  times.emit = module.times.emit, times.optimize = module.times.optimize, times.generate = module.times.generate, times.link = module.times.link;
+  times.emit = module.times.emit, times.optimize = module.times.optimize, times.generate = module.times.generate,
+  times.link = module.times.link;
   Duration compile{};
   clock.Add(compile);
   artifact.digest = Sha256(module.bytes);
@@ -139,8 +149,10 @@ BuildResult Build(const BuildSpec& spec) {
   BuildResult result{.id = spec.id};
   BuildErrorKind kind = BuildErrorKind::kBuildError;
   StatusOr<BuildArtifact> artifact = BuildOrError(spec, kind);
-  if (artifact.ok()) result.outcome = *std::move(artifact);
-  else result.outcome = BuildError{kind, artifact.status().code(), artifact.status().message()};
+  if (artifact.ok())
+    result.outcome = *std::move(artifact);
+  else
+    result.outcome = BuildError{kind, artifact.status().code(), artifact.status().message()};
   return result;
 }
 

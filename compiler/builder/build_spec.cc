@@ -15,7 +15,9 @@ constexpr size_t kHeaderBytes = 5;  // u32 length of what follows the header, u8
 class Writer {
  public:
   template <typename T>
-  void Number(T value) { out_.append(reinterpret_cast<const char*>(&value), sizeof(T)); }  // x86-64 and AArch64 are little-endian.
+  void Number(T value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof(T));
+  }  // x86-64 and AArch64 are little-endian.
   void Text(std::string_view text) {
     Number(static_cast<uint32_t>(text.size()));
     out_.append(text);
@@ -32,7 +34,8 @@ class Writer {
   std::string out_;
 };
 
-// Reads what may be cut short or made up: after the first thing that does not fit, everything is empty and ok() is false.
+// Reads what may be cut short or made up: after the first thing that does not fit, everything is empty and ok() is
+// false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -113,8 +116,9 @@ BuildSpec ReadSpec(Reader& in) {
   return spec;
 }
 
-constexpr Duration BuildTimes::* kTimes[] = {&BuildTimes::parse, &BuildTimes::schedule, &BuildTimes::lower, &BuildTimes::emit,
-                                             &BuildTimes::optimize, &BuildTimes::generate, &BuildTimes::link, &BuildTimes::write};
+constexpr Duration BuildTimes::* kTimes[] = {&BuildTimes::parse, &BuildTimes::schedule, &BuildTimes::lower,
+                                             &BuildTimes::emit,  &BuildTimes::optimize, &BuildTimes::generate,
+                                             &BuildTimes::link,  &BuildTimes::write};
 
 void Write(const BuildResult& result, Writer& out) {
   out.Number(result.id);
@@ -149,8 +153,10 @@ BuildResult ReadResult(Reader& in) {
   }
   BuildArtifact artifact;
   artifact.path = in.Text();
-  if (const StatusOr<Digest> digest = Digest::FromBytes(in.Text()); digest.ok()) artifact.digest = *digest;
-  else in.Fail();
+  if (const StatusOr<Digest> digest = Digest::FromBytes(in.Text()); digest.ok())
+    artifact.digest = *digest;
+  else
+    in.Fail();
   artifact.size_bytes = in.Number<uint64_t>();
   for (const auto time : kTimes) artifact.times.*time = Duration(in.Number<int64_t>());
   for (uint32_t n = in.Count(4); n > 0; --n) artifact.warnings.push_back(in.Text());
@@ -162,11 +168,16 @@ BuildResult ReadResult(Reader& in) {
 
 std::string_view BuildErrorName(BuildErrorKind kind) {
   switch (kind) {
-    case BuildErrorKind::kBuildError: return "BUILD_ERROR";
-    case BuildErrorKind::kBuildTimeout: return "BUILD_TIMEOUT";
-    case BuildErrorKind::kBuilderDied: return "BUILDER_DIED";
-    case BuildErrorKind::kBuilderMemory: return "BUILDER_MEMORY";
-    case BuildErrorKind::kOutputError: return "OUTPUT_ERROR";
+    case BuildErrorKind::kBuildError:
+      return "BUILD_ERROR";
+    case BuildErrorKind::kBuildTimeout:
+      return "BUILD_TIMEOUT";
+    case BuildErrorKind::kBuilderDied:
+      return "BUILDER_DIED";
+    case BuildErrorKind::kBuilderMemory:
+      return "BUILDER_MEMORY";
+    case BuildErrorKind::kOutputError:
+      return "OUTPUT_ERROR";
   }
   return "BUILD_ERROR";
 }
@@ -182,15 +193,20 @@ StatusOr<std::optional<BuilderMessage>> TakeMessage(std::string& bytes) {
   uint32_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof(length));
   const uint8_t type = static_cast<uint8_t>(bytes[4]);
-  if (length > kMaxBuilderMessageBytes) return DataLoss(fmt::format("builder message: {} bytes, at most {}", length, kMaxBuilderMessageBytes));
+  if (length > kMaxBuilderMessageBytes)
+    return DataLoss(fmt::format("builder message: {} bytes, at most {}", length, kMaxBuilderMessageBytes));
   if (type < kReady || type > kResult) return DataLoss(fmt::format("builder message: unknown type {}", type));
   if (bytes.size() - kHeaderBytes < length) return std::optional<BuilderMessage>();
   Reader in(std::string_view(bytes).substr(kHeaderBytes, length));
   std::optional<BuilderMessage> message;
-  if (type == kReady) message = ReadReady(in);
-  else if (type == kSpec) message = ReadSpec(in);
-  else message = ReadResult(in);
-  if (!in.ok() || !in.at_end()) return DataLoss(fmt::format("builder message of type {}: its {} bytes do not fit its fields", type, length));
+  if (type == kReady)
+    message = ReadReady(in);
+  else if (type == kSpec)
+    message = ReadSpec(in);
+  else
+    message = ReadResult(in);
+  if (!in.ok() || !in.at_end())
+    return DataLoss(fmt::format("builder message of type {}: its {} bytes do not fit its fields", type, length));
   bytes.erase(0, kHeaderBytes + length);
   return message;
 }

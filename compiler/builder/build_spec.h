@@ -17,7 +17,8 @@ namespace lathe {
 inline constexpr uint32_t kBuilderProtocolVersion = 1;
 inline constexpr uint32_t kMaxBuilderMessageBytes = 256u << 20;
 
-// One text with PrimFuncs. With a trace it has exactly one, which the trace schedules; without, all are compiled as they stand.
+// One text with PrimFuncs. With a trace it has exactly one, which the trace schedules; without, all are compiled as
+// they stand.
 struct KernelSource {
   std::string name;        // Renames the only function; empty: as the text says.
   std::string text;        // TVMScript.
@@ -29,11 +30,11 @@ struct SectionSource {
 };
 
 struct BuildSpec {
-  uint64_t id = 0;                     // Comes back in the answer.
+  uint64_t id = 0;  // Comes back in the answer.
   std::vector<KernelSource> kernels;
   std::vector<SectionSource> sections;
-  std::string target;                  // Canonical or not.
-  std::string output_path;             // Written beside and renamed, so it is whole or absent.
+  std::string target;       // Canonical or not.
+  std::string output_path;  // Written beside and renamed, so it is whole or absent.
 };
 
 struct BuildTimes {
@@ -42,18 +43,18 @@ struct BuildTimes {
 };
 struct BuildArtifact {
   std::string path;
-  Digest digest;                       // SHA-256 of the file.
+  Digest digest;  // SHA-256 of the file.
   uint64_t size_bytes = 0;
   BuildTimes times;
   std::vector<std::string> warnings;
 };
 
 enum class BuildErrorKind : uint8_t {
-  kBuildError = 1,    // The compiler refused; the message is its words.
-  kBuildTimeout = 2,  // The deadline passed; the builder was killed.
-  kBuilderDied = 3,   // By a signal or an exit of its own.
-  kBuilderMemory = 4, // It grew past its limit and was killed.
-  kOutputError = 5,   // The output cannot be written: no fault of what was compiled.
+  kBuildError = 1,     // The compiler refused; the message is its words.
+  kBuildTimeout = 2,   // The deadline passed; the builder was killed.
+  kBuilderDied = 3,    // By a signal or an exit of its own.
+  kBuilderMemory = 4,  // It grew past its limit and was killed.
+  kOutputError = 5,    // The output cannot be written: no fault of what was compiled.
 };
 std::string_view BuildErrorName(BuildErrorKind kind);  // "BUILD_ERROR" ...
 

@@ -1,5 +1,5 @@
-// lathe-builder: builds what its parent asks for, one at a time, until the parent hangs up. Usage: lathe-builder FD MEMORY_LIMIT_BYTES,
-// where FD is the inherited end of a stream socket.
+// lathe-builder: builds what its parent asks for, one at a time, until the parent hangs up. Usage: lathe-builder FD
+// MEMORY_LIMIT_BYTES, where FD is the inherited end of a stream socket.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
   int type = 0;
   socklen_t size = sizeof(type);
   if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) {
-    std::fprintf(stderr, "lathe-builder is started by lathe; it is not a command: usage: lathe-builder FD MEMORY_LIMIT_BYTES\n");
+    std::fprintf(
+        stderr, "lathe-builder is started by lathe; it is not a command: usage: lathe-builder FD MEMORY_LIMIT_BYTES\n");
     return lathe::kBadUsage;
   }
   const rlim_t limit = std::strtoull(argv[2], nullptr, 10);

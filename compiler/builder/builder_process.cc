@@ -28,7 +28,8 @@ constexpr size_t kLastWordsBytes = 600;
 std::string HowItEnded(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const char* name = sigabbrev_np(WTERMSIG(wait_status));
-    return fmt::format("died with {}", name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", WTERMSIG(wait_status)));
+    return fmt::format("died with {}",
+                       name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", WTERMSIG(wait_status)));
   }
   return fmt::format("exited with code {}", WEXITSTATUS(wait_status));
 }
@@ -67,16 +68,20 @@ BuilderProcess::~BuilderProcess() { Kill(); }
 Status BuilderProcess::Start() {
   if (pid_ >= 0) return OkStatus();
   int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return Unavailable(fmt::format("start builder: {}; is this process out of descriptors?", std::strerror(errno)));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return Unavailable(fmt::format("start builder: {}; is this process out of descriptors?", std::strerror(errno)));
   stderr_ = memfd_create("builder-stderr", MFD_CLOEXEC);
   if (stderr_ >= 0) fcntl(stderr_, F_SETFL, O_APPEND);
   // Numbers above the child's own, or its dup2 calls would overwrite them.
-  const int child_end = fcntl(pair[1], F_DUPFD_CLOEXEC, 10), words = stderr_ < 0 ? -1 : fcntl(stderr_, F_DUPFD_CLOEXEC, 10);
+  const int child_end = fcntl(pair[1], F_DUPFD_CLOEXEC, 10),
+            words = stderr_ < 0 ? -1 : fcntl(stderr_, F_DUPFD_CLOEXEC, 10);
   close(pair[1]);
   socket_ = pair[0];
   fcntl(socket_, F_SETFL, O_NONBLOCK);
-  Status status = child_end < 0 || words < 0 ? Unavailable(fmt::format("start builder: {}; is this process out of descriptors?", std::strerror(errno)))
-                                             : Spawn(options_.program, options_.memory_limit_bytes, child_end, words, &pid_);
+  Status status =
+      child_end < 0 || words < 0
+          ? Unavailable(fmt::format("start builder: {}; is this process out of descriptors?", std::strerror(errno)))
+          : Spawn(options_.program, options_.memory_limit_bytes, child_end, words, &pid_);
   if (child_end >= 0) close(child_end);
   if (words >= 0) close(words);
   if (!status.ok()) {
@@ -93,7 +98,8 @@ int BuilderProcess::Kill() {
   if (pid_ >= 0) {
     kill(-pid_, SIGKILL);
     kill(pid_, SIGKILL);  // In case it has not reached its own process group yet.
-    while (waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (socket_ >= 0) close(socket_);
   if (stderr_ >= 0) close(stderr_);
@@ -104,9 +110,13 @@ int BuilderProcess::Kill() {
 }
 
 Status BuilderProcess::Send(const BuildSpec& spec, TimePoint deadline) {
-  if (busy()) return FailedPrecondition(fmt::format("send build {}: build {} is under way; wait for its result", spec.id, *build_id_));
+  if (busy())
+    return FailedPrecondition(
+        fmt::format("send build {}: build {} is under way; wait for its result", spec.id, *build_id_));
   std::string frame = EncodeMessage(spec);
-  if (frame.size() > kMaxBuilderMessageBytes) return InvalidArgument(fmt::format("send build {}: {} bytes of text, at most {}", spec.id, frame.size(), kMaxBuilderMessageBytes));
+  if (frame.size() > kMaxBuilderMessageBytes)
+    return InvalidArgument(
+        fmt::format("send build {}: {} bytes of text, at most {}", spec.id, frame.size(), kMaxBuilderMessageBytes));
   RETURN_IF_ERROR(Start());
   build_id_ = spec.id;
   deadline_ = deadline;
@@ -162,9 +172,12 @@ BuildResult BuilderProcess::ReportDeath() {
   }
   std::string words = LastWords();
   wait_status = Kill();
-  const bool is_memory = words.find("out of memory") != std::string::npos || words.find("bad_alloc") != std::string::npos;
+  const bool is_memory =
+      words.find("out of memory") != std::string::npos || words.find("bad_alloc") != std::string::npos;
   std::string message = fmt::format("builder {}{}{}", HowItEnded(wait_status), words.empty() ? "" : ": ", words);
-  if (is_memory) return EndBuild(BuildErrorKind::kBuilderMemory, StatusCode::kResourceExhausted, fmt::format("{}; its limit is {} MiB", message, options_.memory_limit_bytes >> 20));
+  if (is_memory)
+    return EndBuild(BuildErrorKind::kBuilderMemory, StatusCode::kResourceExhausted,
+                    fmt::format("{}; its limit is {} MiB", message, options_.memory_limit_bytes >> 20));
   return EndBuild(BuildErrorKind::kBuilderDied, StatusCode::kInternal, std::move(message));
 }
 
@@ -186,14 +199,17 @@ std::optional<BuildResult> BuilderProcess::ReadMessages() {
     if (!message.ok()) {
       Kill();
       if (!busy()) return std::nullopt;
-      return EndBuild(BuildErrorKind::kBuilderDied, StatusCode::kInternal, fmt::format("builder sent nonsense and was killed: {}", message.status().message()));
+      return EndBuild(BuildErrorKind::kBuilderDied, StatusCode::kInternal,
+                      fmt::format("builder sent nonsense and was killed: {}", message.status().message()));
     }
     if (!message->has_value()) break;
     if (const auto* ready = std::get_if<BuilderReady>(&**message)) codegen_version_ = ready->codegen_version;
     if (auto* result = std::get_if<BuildResult>(&**message); result != nullptr && busy() && result->id == *build_id_) {
       build_id_.reset();
-      if (ResidentBytes() > options_.restart_above_bytes) Kill();
-      else if (ftruncate(stderr_, 0) != 0) Kill();  // Words of one build are not the last words of another.
+      if (ResidentBytes() > options_.restart_above_bytes)
+        Kill();
+      else if (ftruncate(stderr_, 0) != 0)
+        Kill();  // Words of one build are not the last words of another.
       return std::move(*result);
     }
   }
@@ -204,17 +220,21 @@ std::optional<BuildResult> BuilderProcess::ReadMessages() {
 }
 
 std::optional<BuildResult> BuilderProcess::Step(TimePoint now) {
-  if (pid_ < 0) return busy() ? std::optional(EndBuild(BuildErrorKind::kBuilderDied, StatusCode::kInternal, "builder is gone")) : std::nullopt;
+  if (pid_ < 0)
+    return busy() ? std::optional(EndBuild(BuildErrorKind::kBuilderDied, StatusCode::kInternal, "builder is gone"))
+                  : std::nullopt;
   (void)WriteSome();
   if (std::optional<BuildResult> result = ReadMessages()) return result;
   if (!busy()) return std::nullopt;
   if (ResidentBytes() > options_.memory_limit_bytes) {
     Kill();
-    return EndBuild(BuildErrorKind::kBuilderMemory, StatusCode::kResourceExhausted, fmt::format("builder grew past {} MiB and was killed", options_.memory_limit_bytes >> 20));
+    return EndBuild(BuildErrorKind::kBuilderMemory, StatusCode::kResourceExhausted,
+                    fmt::format("builder grew past {} MiB and was killed", options_.memory_limit_bytes >> 20));
   }
   if (now < deadline_) return std::nullopt;
   Kill();
-  return EndBuild(BuildErrorKind::kBuildTimeout, StatusCode::kDeadlineExceeded, "build took longer than its deadline; the builder was killed");
+  return EndBuild(BuildErrorKind::kBuildTimeout, StatusCode::kDeadlineExceeded,
+                  "build took longer than its deadline; the builder was killed");
 }
 
 BuildResult BuilderProcess::BuildAndWait(const BuildSpec& spec, Duration timeout) {

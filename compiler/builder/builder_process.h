@@ -1,4 +1,5 @@
-// The parent's side of lathe-builder: a child that may crash, hang or grow, and costs one build when it does. Knows no LLVM.
+// The parent's side of lathe-builder: a child that may crash, hang or grow, and costs one build when it does. Knows no
+// LLVM.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +12,17 @@
 
 namespace lathe {
 
-// One child at a time, one build at a time. After a crash, a missed deadline or growth the next Send starts a fresh child. Not thread-safe.
+// One child at a time, one build at a time. After a crash, a missed deadline or growth the next Send starts a fresh
+// child. Not thread-safe.
 //
-// The child dies with the thread that started it (PR_SET_PDEATHSIG): call Start and Send on a thread that lives as long as this object.
+// The child dies with the thread that started it (PR_SET_PDEATHSIG): call Start and Send on a thread that lives as long
+// as this object.
 class BuilderProcess {
  public:
   struct Options {
-    std::string program;                              // Path of lathe-builder.
-    uint64_t memory_limit_bytes = uint64_t{4} << 30;  // Of address space, enforced by the kernel.
-    uint64_t restart_above_bytes = uint64_t{1} << 30; // Resident after a build: then a fresh child is started.
+    std::string program;                               // Path of lathe-builder.
+    uint64_t memory_limit_bytes = uint64_t{4} << 30;   // Of address space, enforced by the kernel.
+    uint64_t restart_above_bytes = uint64_t{1} << 30;  // Resident after a build: then a fresh child is started.
   };
   explicit BuilderProcess(Options options);
   ~BuilderProcess();  // Kills the child and its process group.
@@ -28,7 +31,8 @@ class BuilderProcess {
 
   // Starts the child if none runs. Send does so too; starting ahead hides the start-up time.
   Status Start();
-  // Hands over a build, which fails with BUILD_TIMEOUT at `deadline`. FailedPrecondition while another build is under way.
+  // Hands over a build, which fails with BUILD_TIMEOUT at `deadline`. FailedPrecondition while another build is under
+  // way.
   Status Send(const BuildSpec& spec, TimePoint deadline);
 
   // For poll: wait for events() on fd() until deadline(), then call Step. -1 without a child.
@@ -36,8 +40,8 @@ class BuilderProcess {
   short events() const;
   bool busy() const { return build_id_.has_value(); }
   std::optional<TimePoint> deadline() const { return busy() ? std::optional(deadline_) : std::nullopt; }
-  // Does what can be done without waiting. The result of the build, once there is one; whatever happens to the child, every Send is
-  // followed by exactly one.
+  // Does what can be done without waiting. The result of the build, once there is one; whatever happens to the child,
+  // every Send is followed by exactly one.
   std::optional<BuildResult> Step(TimePoint now);
 
   // Send, then Step until the result is there. Waits.
@@ -59,7 +63,7 @@ class BuilderProcess {
   const Options options_;
   pid_t pid_ = -1;
   int socket_ = -1;
-  int stderr_ = -1;            // A memory file that the child appends to.
+  int stderr_ = -1;  // A memory file that the child appends to.
   std::string incoming_, outgoing_;
   std::optional<uint64_t> build_id_;
   TimePoint deadline_{};

@@ -15,7 +15,8 @@ namespace {
 template <typename F>
 class FloatBinary : public ExprCode {
  public:
-  FloatBinary(FloatRounding rounding, ExprCodePtr a, ExprCodePtr b) : rounding_(rounding), a_(std::move(a)), b_(std::move(b)) {}
+  FloatBinary(FloatRounding rounding, ExprCodePtr a, ExprCodePtr b)
+      : rounding_(rounding), a_(std::move(a)), b_(std::move(b)) {}
   Value Eval(Machine& machine, int lane) const override {
     const double a = a_->Eval(machine, lane).f, b = b_->Eval(machine, lane).f;
     return {.f = rounding_(F{}(a, b))};
@@ -42,7 +43,8 @@ class FloatCompare : public ExprCode {
 template <typename F>
 class IntBinary : public ExprCode {
  public:
-  IntBinary(DataType dtype, ExprCodePtr a, ExprCodePtr b) : bits_(dtype.bits), is_signed_(dtype.is_signed_int()), a_(std::move(a)), b_(std::move(b)) {}
+  IntBinary(DataType dtype, ExprCodePtr a, ExprCodePtr b)
+      : bits_(dtype.bits), is_signed_(dtype.is_signed_int()), a_(std::move(a)), b_(std::move(b)) {}
   Value Eval(Machine& machine, int lane) const override {
     const int64_t a = a_->Eval(machine, lane).i, b = b_->Eval(machine, lane).i;
     return {.i = WrapToWidth(F{}(a, b), bits_, is_signed_)};
@@ -75,7 +77,8 @@ class IntDivision : public ExprCode {
       const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
       return static_cast<int64_t>(is_quotient ? x / y : x % y);
     }
-    if (b == -1) return is_quotient ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : 0;  // The least value has no opposite.
+    if (b == -1)
+      return is_quotient ? static_cast<int64_t>(-static_cast<uint64_t>(a)) : 0;  // The least value has no opposite.
     if (op_ == BinaryOp::kDiv) return a / b;
     if (op_ == BinaryOp::kTruncMod) return a % b;
     return is_quotient ? FloorDivide(a, b) : FloorModulo(a, b);
@@ -87,42 +90,111 @@ class IntDivision : public ExprCode {
 };
 
 // ---- The functions of two operands.
-struct AddF { double operator()(double a, double b) const { return a + b; } };
-struct SubF { double operator()(double a, double b) const { return a - b; } };
-struct MulF { double operator()(double a, double b) const { return a * b; } };
-struct DivF { double operator()(double a, double b) const { return a / b; } };
-struct FloorDivF { double operator()(double a, double b) const { return std::floor(a / b); } };
-struct FloorModF { double operator()(double a, double b) const { return a - std::floor(a / b) * b; } };
-struct ModF { double operator()(double a, double b) const { return std::fmod(a, b); } };
-struct MinF { double operator()(double a, double b) const { return a < b ? a : b; } };
-struct MaxF { double operator()(double a, double b) const { return a > b ? a : b; } };
-struct Atan2F { double operator()(double a, double b) const { return std::atan2(a, b); } };
-struct CopysignF { double operator()(double a, double b) const { return std::copysign(a, b); } };
-struct HypotF { double operator()(double a, double b) const { return std::hypot(a, b); } };
-struct PowF { double operator()(double a, double b) const { return std::pow(a, b); } };
+struct AddF {
+  double operator()(double a, double b) const { return a + b; }
+};
+struct SubF {
+  double operator()(double a, double b) const { return a - b; }
+};
+struct MulF {
+  double operator()(double a, double b) const { return a * b; }
+};
+struct DivF {
+  double operator()(double a, double b) const { return a / b; }
+};
+struct FloorDivF {
+  double operator()(double a, double b) const { return std::floor(a / b); }
+};
+struct FloorModF {
+  double operator()(double a, double b) const { return a - std::floor(a / b) * b; }
+};
+struct ModF {
+  double operator()(double a, double b) const { return std::fmod(a, b); }
+};
+struct MinF {
+  double operator()(double a, double b) const { return a < b ? a : b; }
+};
+struct MaxF {
+  double operator()(double a, double b) const { return a > b ? a : b; }
+};
+struct Atan2F {
+  double operator()(double a, double b) const { return std::atan2(a, b); }
+};
+struct CopysignF {
+  double operator()(double a, double b) const { return std::copysign(a, b); }
+};
+struct HypotF {
+  double operator()(double a, double b) const { return std::hypot(a, b); }
+};
+struct PowF {
+  double operator()(double a, double b) const { return std::pow(a, b); }
+};
 
 int64_t Signed(uint64_t value) { return static_cast<int64_t>(value); }
-struct AddI { int64_t operator()(int64_t a, int64_t b) const { return Signed(uint64_t(a) + uint64_t(b)); } };
-struct SubI { int64_t operator()(int64_t a, int64_t b) const { return Signed(uint64_t(a) - uint64_t(b)); } };
-struct MulI { int64_t operator()(int64_t a, int64_t b) const { return Signed(uint64_t(a) * uint64_t(b)); } };
-template <typename T> struct MinI { int64_t operator()(int64_t a, int64_t b) const { return T(a) < T(b) ? a : b; } };
-template <typename T> struct MaxI { int64_t operator()(int64_t a, int64_t b) const { return T(a) > T(b) ? a : b; } };
-template <typename T> struct EqI { int64_t operator()(T a, T b) const { return a == b; } };
-template <typename T> struct NeI { int64_t operator()(T a, T b) const { return a != b; } };
-template <typename T> struct LtI { int64_t operator()(T a, T b) const { return a < b; } };
-template <typename T> struct LeI { int64_t operator()(T a, T b) const { return a <= b; } };
-template <typename T> struct GtI { int64_t operator()(T a, T b) const { return a > b; } };
-template <typename T> struct GeI { int64_t operator()(T a, T b) const { return a >= b; } };
-struct AndI { int64_t operator()(int64_t a, int64_t b) const { return a & b; } };
-struct OrI { int64_t operator()(int64_t a, int64_t b) const { return a | b; } };
-struct XorI { int64_t operator()(int64_t a, int64_t b) const { return a ^ b; } };
-struct ShlI { int64_t operator()(int64_t a, int64_t b) const { return b < 0 || b > 63 ? 0 : Signed(uint64_t(a) << b); } };
-struct SarI { int64_t operator()(int64_t a, int64_t b) const { return a >> (b < 0 || b > 63 ? 63 : b); } };
-struct ShrI { int64_t operator()(int64_t a, int64_t b) const { return b < 0 || b > 63 ? 0 : Signed(uint64_t(a) >> b); } };
+struct AddI {
+  int64_t operator()(int64_t a, int64_t b) const { return Signed(uint64_t(a) + uint64_t(b)); }
+};
+struct SubI {
+  int64_t operator()(int64_t a, int64_t b) const { return Signed(uint64_t(a) - uint64_t(b)); }
+};
+struct MulI {
+  int64_t operator()(int64_t a, int64_t b) const { return Signed(uint64_t(a) * uint64_t(b)); }
+};
+template <typename T>
+struct MinI {
+  int64_t operator()(int64_t a, int64_t b) const { return T(a) < T(b) ? a : b; }
+};
+template <typename T>
+struct MaxI {
+  int64_t operator()(int64_t a, int64_t b) const { return T(a) > T(b) ? a : b; }
+};
+template <typename T>
+struct EqI {
+  int64_t operator()(T a, T b) const { return a == b; }
+};
+template <typename T>
+struct NeI {
+  int64_t operator()(T a, T b) const { return a != b; }
+};
+template <typename T>
+struct LtI {
+  int64_t operator()(T a, T b) const { return a < b; }
+};
+template <typename T>
+struct LeI {
+  int64_t operator()(T a, T b) const { return a <= b; }
+};
+template <typename T>
+struct GtI {
+  int64_t operator()(T a, T b) const { return a > b; }
+};
+template <typename T>
+struct GeI {
+  int64_t operator()(T a, T b) const { return a >= b; }
+};
+struct AndI {
+  int64_t operator()(int64_t a, int64_t b) const { return a & b; }
+};
+struct OrI {
+  int64_t operator()(int64_t a, int64_t b) const { return a | b; }
+};
+struct XorI {
+  int64_t operator()(int64_t a, int64_t b) const { return a ^ b; }
+};
+struct ShlI {
+  int64_t operator()(int64_t a, int64_t b) const { return b < 0 || b > 63 ? 0 : Signed(uint64_t(a) << b); }
+};
+struct SarI {
+  int64_t operator()(int64_t a, int64_t b) const { return a >> (b < 0 || b > 63 ? 63 : b); }
+};
+struct ShrI {
+  int64_t operator()(int64_t a, int64_t b) const { return b < 0 || b > 63 ? 0 : Signed(uint64_t(a) >> b); }
+};
 
 template <template <typename> class F>
 ExprCodePtr MakeIntBySign(DataType operand, DataType result, ExprCodePtr a, ExprCodePtr b) {
-  if (operand.code == DataType::Code::kUInt && operand.bits == 64) return ExprCodePtr(new IntBinary<F<uint64_t>>(result, std::move(a), std::move(b)));
+  if (operand.code == DataType::Code::kUInt && operand.bits == 64)
+    return ExprCodePtr(new IntBinary<F<uint64_t>>(result, std::move(a), std::move(b)));
   return ExprCodePtr(new IntBinary<F<int64_t>>(result, std::move(a), std::move(b)));
 }
 
@@ -131,51 +203,85 @@ FloatRounding RoundingOf(DataType dtype, const Scope& scope) {
 }
 
 ExprCodePtr CompileFloatBinary(BinaryOp op, FloatRounding rounding, ExprCodePtr a, ExprCodePtr b) {
-  const auto arithmetic = [&]<typename F>(F) { return ExprCodePtr(new FloatBinary<F>(rounding, std::move(a), std::move(b))); };
+  const auto arithmetic = [&]<typename F>(F) {
+    return ExprCodePtr(new FloatBinary<F>(rounding, std::move(a), std::move(b)));
+  };
   const auto comparison = [&]<typename F>(F) { return ExprCodePtr(new FloatCompare<F>(std::move(a), std::move(b))); };
   switch (op) {
-    case BinaryOp::kAdd: return arithmetic(AddF{});
-    case BinaryOp::kSub: return arithmetic(SubF{});
-    case BinaryOp::kMul: return arithmetic(MulF{});
-    case BinaryOp::kDiv: return arithmetic(DivF{});
-    case BinaryOp::kFloorDiv: return arithmetic(FloorDivF{});
-    case BinaryOp::kFloorMod: return arithmetic(FloorModF{});
-    case BinaryOp::kTruncMod: return arithmetic(ModF{});
-    case BinaryOp::kMin: return arithmetic(MinF{});
-    case BinaryOp::kMax: return arithmetic(MaxF{});
-    case BinaryOp::kEQ: return comparison(std::equal_to<double>{});
-    case BinaryOp::kNE: return comparison(std::not_equal_to<double>{});
-    case BinaryOp::kLT: return comparison(std::less<double>{});
-    case BinaryOp::kLE: return comparison(std::less_equal<double>{});
-    case BinaryOp::kGT: return comparison(std::greater<double>{});
-    case BinaryOp::kGE: return comparison(std::greater_equal<double>{});
+    case BinaryOp::kAdd:
+      return arithmetic(AddF{});
+    case BinaryOp::kSub:
+      return arithmetic(SubF{});
+    case BinaryOp::kMul:
+      return arithmetic(MulF{});
+    case BinaryOp::kDiv:
+      return arithmetic(DivF{});
+    case BinaryOp::kFloorDiv:
+      return arithmetic(FloorDivF{});
+    case BinaryOp::kFloorMod:
+      return arithmetic(FloorModF{});
+    case BinaryOp::kTruncMod:
+      return arithmetic(ModF{});
+    case BinaryOp::kMin:
+      return arithmetic(MinF{});
+    case BinaryOp::kMax:
+      return arithmetic(MaxF{});
+    case BinaryOp::kEQ:
+      return comparison(std::equal_to<double>{});
+    case BinaryOp::kNE:
+      return comparison(std::not_equal_to<double>{});
+    case BinaryOp::kLT:
+      return comparison(std::less<double>{});
+    case BinaryOp::kLE:
+      return comparison(std::less_equal<double>{});
+    case BinaryOp::kGT:
+      return comparison(std::greater<double>{});
+    case BinaryOp::kGE:
+      return comparison(std::greater_equal<double>{});
     case BinaryOp::kAnd:
-    case BinaryOp::kOr: break;
+    case BinaryOp::kOr:
+      break;
   }
   return nullptr;
 }
 
 ExprCodePtr CompileIntBinary(BinaryOp op, DataType type, ExprCodePtr a, ExprCodePtr b, const Site* site) {
-  const auto arithmetic = [&]<typename F>(F) { return ExprCodePtr(new IntBinary<F>(type, std::move(a), std::move(b))); };
+  const auto arithmetic = [&]<typename F>(F) {
+    return ExprCodePtr(new IntBinary<F>(type, std::move(a), std::move(b)));
+  };
   const DataType boolean = DataType::Bool();
   switch (op) {
-    case BinaryOp::kAdd: return arithmetic(AddI{});
-    case BinaryOp::kSub: return arithmetic(SubI{});
-    case BinaryOp::kMul: return arithmetic(MulI{});
+    case BinaryOp::kAdd:
+      return arithmetic(AddI{});
+    case BinaryOp::kSub:
+      return arithmetic(SubI{});
+    case BinaryOp::kMul:
+      return arithmetic(MulI{});
     case BinaryOp::kDiv:
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod:
-    case BinaryOp::kTruncMod: return ExprCodePtr(new IntDivision(op, type, std::move(a), std::move(b), site));
-    case BinaryOp::kMin: return MakeIntBySign<MinI>(type, type, std::move(a), std::move(b));
-    case BinaryOp::kMax: return MakeIntBySign<MaxI>(type, type, std::move(a), std::move(b));
-    case BinaryOp::kEQ: return MakeIntBySign<EqI>(type, boolean, std::move(a), std::move(b));
-    case BinaryOp::kNE: return MakeIntBySign<NeI>(type, boolean, std::move(a), std::move(b));
-    case BinaryOp::kLT: return MakeIntBySign<LtI>(type, boolean, std::move(a), std::move(b));
-    case BinaryOp::kLE: return MakeIntBySign<LeI>(type, boolean, std::move(a), std::move(b));
-    case BinaryOp::kGT: return MakeIntBySign<GtI>(type, boolean, std::move(a), std::move(b));
-    case BinaryOp::kGE: return MakeIntBySign<GeI>(type, boolean, std::move(a), std::move(b));
-    case BinaryOp::kAnd: return arithmetic(AndI{});
-    case BinaryOp::kOr: return arithmetic(OrI{});
+    case BinaryOp::kTruncMod:
+      return ExprCodePtr(new IntDivision(op, type, std::move(a), std::move(b), site));
+    case BinaryOp::kMin:
+      return MakeIntBySign<MinI>(type, type, std::move(a), std::move(b));
+    case BinaryOp::kMax:
+      return MakeIntBySign<MaxI>(type, type, std::move(a), std::move(b));
+    case BinaryOp::kEQ:
+      return MakeIntBySign<EqI>(type, boolean, std::move(a), std::move(b));
+    case BinaryOp::kNE:
+      return MakeIntBySign<NeI>(type, boolean, std::move(a), std::move(b));
+    case BinaryOp::kLT:
+      return MakeIntBySign<LtI>(type, boolean, std::move(a), std::move(b));
+    case BinaryOp::kLE:
+      return MakeIntBySign<LeI>(type, boolean, std::move(a), std::move(b));
+    case BinaryOp::kGT:
+      return MakeIntBySign<GtI>(type, boolean, std::move(a), std::move(b));
+    case BinaryOp::kGE:
+      return MakeIntBySign<GeI>(type, boolean, std::move(a), std::move(b));
+    case BinaryOp::kAnd:
+      return arithmetic(AndI{});
+    case BinaryOp::kOr:
+      return arithmetic(OrI{});
   }
   return nullptr;
 }
@@ -183,7 +289,8 @@ ExprCodePtr CompileIntBinary(BinaryOp op, DataType type, ExprCodePtr a, ExprCode
 // ---- Calls.
 class FloatUnary : public ExprCode {
  public:
-  FloatUnary(double (*f)(double), FloatRounding rounding, ExprCodePtr a) : f_(f), rounding_(rounding), a_(std::move(a)) {}
+  FloatUnary(double (*f)(double), FloatRounding rounding, ExprCodePtr a)
+      : f_(f), rounding_(rounding), a_(std::move(a)) {}
   Value Eval(Machine& machine, int lane) const override { return {.f = rounding_(f_(a_->Eval(machine, lane).f))}; }
 
  private:
@@ -192,23 +299,39 @@ class FloatUnary : public ExprCode {
   ExprCodePtr a_;
 };
 
-struct FloatFunction { std::string_view name; double (*f)(double); };
-constexpr FloatFunction kFloatFunctions[] = {
-    {"abs", [](double x) { return std::fabs(x); }},     {"atan", [](double x) { return std::atan(x); }},
-    {"ceil", [](double x) { return std::ceil(x); }},    {"cos", [](double x) { return std::cos(x); }},
-    {"erf", [](double x) { return std::erf(x); }},      {"exp", [](double x) { return std::exp(x); }},
-    {"exp2", [](double x) { return std::exp2(x); }},    {"floor", [](double x) { return std::floor(x); }},
-    {"log", [](double x) { return std::log(x); }},      {"log2", [](double x) { return std::log2(x); }},
-    {"nearbyint", [](double x) { return std::nearbyint(x); }}, {"round", [](double x) { return std::round(x); }},
-    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }}, {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {"sin", [](double x) { return std::sin(x); }},      {"sqrt", [](double x) { return std::sqrt(x); }},
-    {"acos", [](double x) { return std::acos(x); }},    {"acosh", [](double x) { return std::acosh(x); }},
-    {"asin", [](double x) { return std::asin(x); }},    {"asinh", [](double x) { return std::asinh(x); }},
-    {"atanh", [](double x) { return std::atanh(x); }},  {"cosh", [](double x) { return std::cosh(x); }},
-    {"exp10", [](double x) { return std::pow(10.0, x); }}, {"log10", [](double x) { return std::log10(x); }},
-    {"log1p", [](double x) { return std::log1p(x); }},  {"sinh", [](double x) { return std::sinh(x); }},
-    {"tan", [](double x) { return std::tan(x); }},      {"tanh", [](double x) { return std::tanh(x); }},
-    {"trunc", [](double x) { return std::trunc(x); }}};
+struct FloatFunction {
+  std::string_view name;
+  double (*f)(double);
+};
+constexpr FloatFunction kFloatFunctions[] = {{"abs", [](double x) { return std::fabs(x); }},
+                                             {"atan", [](double x) { return std::atan(x); }},
+                                             {"ceil", [](double x) { return std::ceil(x); }},
+                                             {"cos", [](double x) { return std::cos(x); }},
+                                             {"erf", [](double x) { return std::erf(x); }},
+                                             {"exp", [](double x) { return std::exp(x); }},
+                                             {"exp2", [](double x) { return std::exp2(x); }},
+                                             {"floor", [](double x) { return std::floor(x); }},
+                                             {"log", [](double x) { return std::log(x); }},
+                                             {"log2", [](double x) { return std::log2(x); }},
+                                             {"nearbyint", [](double x) { return std::nearbyint(x); }},
+                                             {"round", [](double x) { return std::round(x); }},
+                                             {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+                                             {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+                                             {"sin", [](double x) { return std::sin(x); }},
+                                             {"sqrt", [](double x) { return std::sqrt(x); }},
+                                             {"acos", [](double x) { return std::acos(x); }},
+                                             {"acosh", [](double x) { return std::acosh(x); }},
+                                             {"asin", [](double x) { return std::asin(x); }},
+                                             {"asinh", [](double x) { return std::asinh(x); }},
+                                             {"atanh", [](double x) { return std::atanh(x); }},
+                                             {"cosh", [](double x) { return std::cosh(x); }},
+                                             {"exp10", [](double x) { return std::pow(10.0, x); }},
+                                             {"log10", [](double x) { return std::log10(x); }},
+                                             {"log1p", [](double x) { return std::log1p(x); }},
+                                             {"sinh", [](double x) { return std::sinh(x); }},
+                                             {"tan", [](double x) { return std::tan(x); }},
+                                             {"tanh", [](double x) { return std::tanh(x); }},
+                                             {"trunc", [](double x) { return std::trunc(x); }}};
 
 // Calls f(machine, lane): for operations that need more than one line of state.
 template <typename F>
@@ -221,7 +344,9 @@ class Lambda : public ExprCode {
   F f_;
 };
 template <typename F>
-ExprCodePtr MakeLambda(F f) { return ExprCodePtr(new Lambda<F>(std::move(f))); }
+ExprCodePtr MakeLambda(F f) {
+  return ExprCodePtr(new Lambda<F>(std::move(f)));
+}
 
 double Greatest(DataType type) {
   if (type.bits == 64) return std::numeric_limits<double>::max();
@@ -245,7 +370,9 @@ ExprCodePtr CompileLimit(bool is_max, DataType type) {
 }
 
 ExprCodePtr CompileIntCall(std::string_view name, DataType type, std::vector<ExprCodePtr>& args) {
-  const auto binary = [&]<typename F>(F) { return ExprCodePtr(new IntBinary<F>(type, std::move(args[0]), std::move(args[1]))); };
+  const auto binary = [&]<typename F>(F) {
+    return ExprCodePtr(new IntBinary<F>(type, std::move(args[0]), std::move(args[1])));
+  };
   const auto unary = [&](auto f) {
     return MakeLambda([f, type, a = std::shared_ptr<const ExprCode>(std::move(args[0]))](Machine& machine, int lane) {
       return Value{.i = WrapToWidth(f(a->Eval(machine, lane).i), type.bits, type.is_signed_int())};
@@ -256,27 +383,34 @@ ExprCodePtr CompileIntCall(std::string_view name, DataType type, std::vector<Exp
   if (name == "bitwise_xor") return binary(XorI{});
   if (name == "shift_left") return binary(ShlI{});
   if (name == "shift_right") return type.is_signed_int() ? binary(SarI{}) : binary(ShrI{});
-  if (name == "bitwise_not") return type.is_bool() ? unary([](int64_t x) { return int64_t{x == 0}; }) : unary([](int64_t x) { return ~x; });
+  if (name == "bitwise_not")
+    return type.is_bool() ? unary([](int64_t x) { return int64_t{x == 0}; }) : unary([](int64_t x) { return ~x; });
   if (name == "abs" && !type.is_signed_int()) return unary([](int64_t x) { return x; });
   if (name == "abs") return unary([](int64_t x) { return x < 0 ? Signed(-uint64_t(x)) : x; });
-  if (name == "ceil" || name == "floor" || name == "round" || name == "trunc" || name == "nearbyint") return unary([](int64_t x) { return x; });
+  if (name == "ceil" || name == "floor" || name == "round" || name == "trunc" || name == "nearbyint")
+    return unary([](int64_t x) { return x; });
   return nullptr;
 }
 
-ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding rounding, std::vector<ExprCodePtr>& args) {
+ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding rounding,
+                             std::vector<ExprCodePtr>& args) {
   for (const FloatFunction& row : kFloatFunctions) {
     if (row.name == name) return ExprCodePtr(new FloatUnary(row.f, rounding, std::move(args[0])));
   }
-  const auto binary = [&]<typename F>(F) { return ExprCodePtr(new FloatBinary<F>(rounding, std::move(args[0]), std::move(args[1]))); };
+  const auto binary = [&]<typename F>(F) {
+    return ExprCodePtr(new FloatBinary<F>(rounding, std::move(args[0]), std::move(args[1])));
+  };
   if (name == "pow") return binary(PowF{});
   if (name == "atan2") return binary(Atan2F{});
   if (name == "copysign") return binary(CopysignF{});
   if (name == "fmod") return binary(ModF{});
   if (name == "hypot") return binary(HypotF{});
-  if (name == "infinity") return MakeLambda([](Machine&, int) { return Value{.f = std::numeric_limits<double>::infinity()}; });
+  if (name == "infinity")
+    return MakeLambda([](Machine&, int) { return Value{.f = std::numeric_limits<double>::infinity()}; });
   if (name != "fma") return nullptr;
   std::shared_ptr<const ExprCode> a(std::move(args[0])), b(std::move(args[1])), c(std::move(args[2]));
-  const bool is_float32 = type.bits == 32 && rounding(1.0 + 1e-12) == 1.0;  // float32 with its own rounding: fma must round once.
+  const bool is_float32 =
+      type.bits == 32 && rounding(1.0 + 1e-12) == 1.0;  // float32 with its own rounding: fma must round once.
   return MakeLambda([=](Machine& machine, int lane) {
     const double x = a->Eval(machine, lane).f, y = b->Eval(machine, lane).f, z = c->Eval(machine, lane).f;
     if (is_float32) return Value{.f = std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z))};
@@ -285,11 +419,13 @@ ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding
 }
 
 // Operations that look at several dtypes, lanes or at nothing but their control flow.
-ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding rounding, std::vector<ExprCodePtr>& args, const Site* site) {
+ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding rounding,
+                               std::vector<ExprCodePtr>& args, const Site* site) {
   const std::string_view name = call.op->name;
   const DataType type = expr.dtype();
   const DataType arg_type = call.args.empty() ? type : call.args[0].dtype();
-  std::vector<std::shared_ptr<const ExprCode>> shared(std::make_move_iterator(args.begin()), std::make_move_iterator(args.end()));
+  std::vector<std::shared_ptr<const ExprCode>> shared(std::make_move_iterator(args.begin()),
+                                                      std::make_move_iterator(args.end()));
   if (name == "max_value" || name == "min_value") return CompileLimit(name == "max_value", type);
   if (name == "if_then_else") {
     return MakeLambda([condition = shared[0], a = shared[1], b = shared[2]](Machine& machine, int lane) {
@@ -304,7 +440,8 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
       return Value{.i = wants_nan ? std::isnan(value) : wants_finite ? std::isfinite(value) : std::isinf(value)};
     });
   }
-  if (name == "likely") return MakeLambda([a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane); });
+  if (name == "likely")
+    return MakeLambda([a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane); });
   if (name == "undef") return MakeLambda([](Machine&, int) { return Value{.i = 0}; });  // Any value will do.
   if (name == "clz") {
     return MakeLambda([arg_type, a = shared[0]](Machine& machine, int lane) {
@@ -323,16 +460,20 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
     const bool is_float32 = type.bits == 32 && rounding(1.0 + 1e-12) == 1.0;
     return MakeLambda([is_float32, a = shared[0], b = shared[1]](Machine& machine, int lane) {
       const double from = a->Eval(machine, lane).f, to = b->Eval(machine, lane).f;
-      return Value{.f = is_float32 ? std::nextafter(static_cast<float>(from), static_cast<float>(to)) : std::nextafter(from, to)};
+      return Value{.f = is_float32 ? std::nextafter(static_cast<float>(from), static_cast<float>(to))
+                                   : std::nextafter(from, to)};
     });
   }
   if (name == "popcount") {
     return MakeLambda([arg_type, a = shared[0]](Machine& machine, int lane) {
-      return Value{.i = std::popcount(static_cast<uint64_t>(WrapToWidth(a->Eval(machine, lane).i, arg_type.bits, false)))};
+      return Value{
+          .i = std::popcount(static_cast<uint64_t>(WrapToWidth(a->Eval(machine, lane).i, arg_type.bits, false)))};
     });
   }
   if (name == "reinterpret") {
-    return MakeLambda([arg_type, type, a = shared[0]](Machine& machine, int lane) { return FromBits(type, ToBits(arg_type, a->Eval(machine, lane))); });
+    return MakeLambda([arg_type, type, a = shared[0]](Machine& machine, int lane) {
+      return FromBits(type, ToBits(arg_type, a->Eval(machine, lane)));
+    });
   }
   if (name == "assume") {
     return MakeLambda([site, a = shared[0]](Machine& machine, int lane) {
@@ -350,14 +491,17 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
       return lane < half ? a->Eval(machine, lane) : b->Eval(machine, lane - half);
     });
   }
-  if (name == "vectorlow") return MakeLambda([a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane); });
+  if (name == "vectorlow")
+    return MakeLambda([a = shared[0]](Machine& machine, int lane) { return a->Eval(machine, lane); });
   if (name == "vector_reduce_add") {
     return MakeLambda([=, a = shared[0]](Machine& machine, int) {
       Value sum = a->Eval(machine, 0);
       for (int i = 1; i < arg_type.lanes; ++i) {
         const Value next = a->Eval(machine, i);
-        if (type.is_float()) sum.f = rounding(sum.f + next.f);
-        else sum.i = WrapToWidth(AddI{}(sum.i, next.i), type.bits, type.is_signed_int());
+        if (type.is_float())
+          sum.f = rounding(sum.f + next.f);
+        else
+          sum.i = WrapToWidth(AddI{}(sum.i, next.i), type.bits, type.is_signed_int());
       }
       return sum;
     });
@@ -371,19 +515,23 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
 }  // namespace
 
 StatusOr<ExprCodePtr> CompileBinary(BinaryOp op, DataType operand, ExprCodePtr a, ExprCodePtr b, Scope& scope) {
-  ExprCodePtr code = operand.is_float() ? CompileFloatBinary(op, RoundingOf(operand, scope), std::move(a), std::move(b))
-                                        : CompileIntBinary(op, operand, std::move(a), std::move(b), scope.CurrentSite());
-  if (code == nullptr) return scope.Error(StatusCode::kInvalidArgument, fmt::format("and/or of {} values", operand.ToString()));
+  ExprCodePtr code = operand.is_float()
+                         ? CompileFloatBinary(op, RoundingOf(operand, scope), std::move(a), std::move(b))
+                         : CompileIntBinary(op, operand, std::move(a), std::move(b), scope.CurrentSite());
+  if (code == nullptr)
+    return scope.Error(StatusCode::kInvalidArgument, fmt::format("and/or of {} values", operand.ToString()));
   return code;
 }
 
 StatusOr<ExprCodePtr> CompileCall(const Expr& expr, const Call& call, Scope& scope) {
   const std::string name(call.op->name);
   if (name == "tvm_storage_sync") {
-    return scope.Error(StatusCode::kUnimplemented, "barrier T.tvm_storage_sync: thread-bound loops run one thread after the other here");
+    return scope.Error(StatusCode::kUnimplemented,
+                       "barrier T.tvm_storage_sync: thread-bound loops run one thread after the other here");
   }
   if (call.op->num_args >= 0 && static_cast<int>(call.args.size()) != call.op->num_args) {
-    return scope.Error(StatusCode::kInvalidArgument, fmt::format("T.{} takes {} arguments, {} given", name, call.op->num_args, call.args.size()));
+    return scope.Error(StatusCode::kInvalidArgument,
+                       fmt::format("T.{} takes {} arguments, {} given", name, call.op->num_args, call.args.size()));
   }
   std::vector<ExprCodePtr> args;
   for (const Expr& arg : call.args) {
@@ -394,7 +542,9 @@ StatusOr<ExprCodePtr> CompileCall(const Expr& expr, const Call& call, Scope& sco
   const FloatRounding rounding = RoundingOf(type, scope);
   ExprCodePtr code = type.is_float() ? CompileFloatCall(name, type, rounding, args) : CompileIntCall(name, type, args);
   if (code == nullptr) code = CompileSpecialCall(expr, call, rounding, args, scope.CurrentSite());
-  if (code == nullptr) return scope.Error(StatusCode::kUnimplemented, fmt::format("T.{} of {}: no rule to evaluate it", name, type.ToString()));
+  if (code == nullptr)
+    return scope.Error(StatusCode::kUnimplemented,
+                       fmt::format("T.{} of {}: no rule to evaluate it", name, type.ToString()));
   return code;
 }
 

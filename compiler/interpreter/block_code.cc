@@ -7,8 +7,13 @@ namespace {
 
 class MatchCode : public StmtCode {
  public:
-  MatchCode(BufferCode view, int source, std::vector<ExprCodePtr> mins, std::vector<ExprCodePtr> extents, ParamCode bindings)
-      : view_(std::move(view)), source_(source), mins_(std::move(mins)), extents_(std::move(extents)), bindings_(std::move(bindings)) {}
+  MatchCode(BufferCode view, int source, std::vector<ExprCodePtr> mins, std::vector<ExprCodePtr> extents,
+            ParamCode bindings)
+      : view_(std::move(view)),
+        source_(source),
+        mins_(std::move(mins)),
+        extents_(std::move(extents)),
+        bindings_(std::move(bindings)) {}
   void Run(Machine& machine) const override {
     const View& source = machine.views[source_];
     int64_t offset = source.offset;
@@ -17,12 +22,14 @@ class MatchCode : public StmtCode {
     for (size_t d = 0; d < mins_.size(); ++d) {
       const int64_t min = mins_[d]->Eval(machine, 0).i, extent = extents_[d]->Eval(machine, 0).i;
       if (min < 0 || extent < 0 || min + extent > source.shape[d]) {
-        return machine.Fail(StatusCode::kOutOfRange, *view_.site, fmt::format("match_buffer \"{}\": [{}, {}) is outside of dimension {} of extent {}",
-                                                                              view_.name, min, min + extent, d, source.shape[d]));
+        return machine.Fail(StatusCode::kOutOfRange, *view_.site,
+                            fmt::format("match_buffer \"{}\": [{}, {}) is outside of dimension {} of extent {}",
+                                        view_.name, min, min + extent, d, source.shape[d]));
       }
       if (d < dropped && extent != 1) {
         return machine.Fail(StatusCode::kInvalidArgument, *view_.site,
-                            fmt::format("match_buffer \"{}\": it lacks dimension {} of the source, whose extent is {}", view_.name, d, extent));
+                            fmt::format("match_buffer \"{}\": it lacks dimension {} of the source, whose extent is {}",
+                                        view_.name, d, extent));
       }
       offset += min * source.strides[d];
       if (d < dropped) continue;
@@ -49,8 +56,9 @@ class MatchCode : public StmtCode {
     }
     const int64_t expected = binding.expected->Eval(machine, 0).i;
     if (expected == actual) return true;
-    machine.Fail(StatusCode::kInvalidArgument, *view_.site,
-                 fmt::format("match_buffer \"{}\": {} {} is {}, the source has {}", view_.name, what, d, expected, actual));
+    machine.Fail(
+        StatusCode::kInvalidArgument, *view_.site,
+        fmt::format("match_buffer \"{}\": {} {} is {}, the source has {}", view_.name, what, d, expected, actual));
     return false;
   }
   BufferCode view_;
@@ -61,20 +69,29 @@ class MatchCode : public StmtCode {
 
 class BlockCode : public StmtCode {
  public:
-  BlockCode(ExprCodePtr predicate, std::vector<IterCode> iters, std::vector<BufferCode> allocations, std::vector<StmtCodePtr> matches,
-            StmtCodePtr init, StmtCodePtr body, const Site* outer, const Site* inner)
-      : predicate_(std::move(predicate)), iters_(std::move(iters)), allocations_(std::move(allocations)), matches_(std::move(matches)),
-        init_(std::move(init)), body_(std::move(body)), outer_(outer), inner_(inner) {}
+  BlockCode(ExprCodePtr predicate, std::vector<IterCode> iters, std::vector<BufferCode> allocations,
+            std::vector<StmtCodePtr> matches, StmtCodePtr init, StmtCodePtr body, const Site* outer, const Site* inner)
+      : predicate_(std::move(predicate)),
+        iters_(std::move(iters)),
+        allocations_(std::move(allocations)),
+        matches_(std::move(matches)),
+        init_(std::move(init)),
+        body_(std::move(body)),
+        outer_(outer),
+        inner_(inner) {}
 
   void Run(Machine& machine) const override {
     if (predicate_->Eval(machine, 0).i == 0 || machine.has_failed) return;
     if (!machine.CountStep(*outer_)) return;
     bool is_first = true;
     for (const IterCode& iter : iters_) {
-      const int64_t value = iter.value->Eval(machine, 0).i, min = iter.min->Eval(machine, 0).i, extent = iter.extent->Eval(machine, 0).i;
+      const int64_t value = iter.value->Eval(machine, 0).i, min = iter.min->Eval(machine, 0).i,
+                    extent = iter.extent->Eval(machine, 0).i;
       if (machine.has_failed) return;
       if (value < min || value >= min + extent) {
-        return machine.Fail(StatusCode::kOutOfRange, *inner_, fmt::format("iter var \"{}\" is {}, outside of [{}, {})", iter.name, value, min, min + extent));
+        return machine.Fail(
+            StatusCode::kOutOfRange, *inner_,
+            fmt::format("iter var \"{}\" is {}, outside of [{}, {})", iter.name, value, min, min + extent));
       }
       machine.registers[iter.slot].i = value;
       if (iter.is_reduction && value != min) is_first = false;
@@ -88,7 +105,8 @@ class BlockCode : public StmtCode {
     for (const BufferCode& allocation : allocations_) {
       const int64_t num_elements = allocation.Shape(machine);
       if (machine.has_failed) return;
-      storages.push_back(machine.NewStorage(num_elements, allocation.lanes, /*is_initialized=*/false, *allocation.site));
+      storages.push_back(
+          machine.NewStorage(num_elements, allocation.lanes, /*is_initialized=*/false, *allocation.site));
       if (storages.back() == nullptr) return;
       machine.views[allocation.slot].storage = storages.back().get();
     }
@@ -122,7 +140,9 @@ int64_t BufferCode::Shape(Machine& machine) const {
     view.strides[d] = strides.empty() ? static_cast<int64_t>(compact) : strides[d]->Eval(machine, 0).i;
     compact *= std::max<int64_t>(view.shape[d], 0);
     if (view.shape[d] < 0 || view.strides[d] < 0 || compact > INT64_MAX) {
-      machine.Fail(StatusCode::kInvalidArgument, *site, fmt::format("buffer \"{}\": dimension {} has extent {} and stride {}", name, d, view.shape[d], view.strides[d]));
+      machine.Fail(StatusCode::kInvalidArgument, *site,
+                   fmt::format("buffer \"{}\": dimension {} has extent {} and stride {}", name, d, view.shape[d],
+                               view.strides[d]));
       return -1;
     }
   }
@@ -131,20 +151,23 @@ int64_t BufferCode::Shape(Machine& machine) const {
   __int128 size = static_cast<__int128>(view.offset) + 1;
   for (size_t d = 0; d < rank; ++d) size += static_cast<__int128>(view.shape[d] - 1) * view.strides[d];
   if (view.offset < 0 || size > INT64_MAX) {
-    machine.Fail(StatusCode::kInvalidArgument, *site, fmt::format("buffer \"{}\": offset {} and strides reach beyond memory", name, view.offset));
+    machine.Fail(StatusCode::kInvalidArgument, *site,
+                 fmt::format("buffer \"{}\": offset {} and strides reach beyond memory", name, view.offset));
     return -1;
   }
   return static_cast<int64_t>(size);
 }
 
-StmtCodePtr MakeMatchCode(BufferCode view, int source, std::vector<ExprCodePtr> mins, std::vector<ExprCodePtr> extents, ParamCode bindings) {
+StmtCodePtr MakeMatchCode(BufferCode view, int source, std::vector<ExprCodePtr> mins, std::vector<ExprCodePtr> extents,
+                          ParamCode bindings) {
   return StmtCodePtr(new MatchCode(std::move(view), source, std::move(mins), std::move(extents), std::move(bindings)));
 }
 
-StmtCodePtr MakeBlockCode(ExprCodePtr predicate, std::vector<IterCode> iters, std::vector<BufferCode> allocations, std::vector<StmtCodePtr> matches,
-                          StmtCodePtr init, StmtCodePtr body, const Site* outer, const Site* inner) {
-  return StmtCodePtr(new BlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches), std::move(init), std::move(body),
-                                   outer, inner));
+StmtCodePtr MakeBlockCode(ExprCodePtr predicate, std::vector<IterCode> iters, std::vector<BufferCode> allocations,
+                          std::vector<StmtCodePtr> matches, StmtCodePtr init, StmtCodePtr body, const Site* outer,
+                          const Site* inner) {
+  return StmtCodePtr(new BlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches),
+                                   std::move(init), std::move(body), outer, inner));
 }
 
 }  // namespace lathe

@@ -1,4 +1,5 @@
-// What expressions and statements are compiled to: small trees of objects that know their slots. Private to this folder.
+// What expressions and statements are compiled to: small trees of objects that know their slots. Private to this
+// folder.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,8 @@
 
 namespace lathe {
 
-// An expression of `lanes` values is evaluated lane by lane; scalars ignore the lane. After a fault (machine.has_failed) the result
-// means nothing.
+// An expression of `lanes` values is evaluated lane by lane; scalars ignore the lane. After a fault
+// (machine.has_failed) the result means nothing.
 class ExprCode {
  public:
   virtual ~ExprCode() = default;
@@ -31,7 +32,8 @@ struct AccessCode {
   int slot;
   std::string buffer_name;
   int element_lanes;
-  bool is_flat;  // One index on a buffer of several dimensions or of none (lowered form): counts elements from elem_offset.
+  bool is_flat;  // One index on a buffer of several dimensions or of none (lowered form): counts elements from
+                 // elem_offset.
   std::vector<ExprCodePtr> indices;
   const Site* site;
 

@@ -46,7 +46,8 @@ class NotCode : public ExprCode {
 
 class CastCode : public ExprCode {
  public:
-  CastCode(DataType from, DataType to, FloatRounding rounding, ExprCodePtr a) : from_(from), to_(to), rounding_(rounding), a_(std::move(a)) {}
+  CastCode(DataType from, DataType to, FloatRounding rounding, ExprCodePtr a)
+      : from_(from), to_(to), rounding_(rounding), a_(std::move(a)) {}
   Value Eval(Machine& machine, int lane) const override {
     const Value value = a_->Eval(machine, lane);
     if (to_.is_float()) return {.f = rounding_(from_.is_float() ? value.f : IntToFloat(from_, value.i))};
@@ -63,7 +64,8 @@ class CastCode : public ExprCode {
 
 class SelectCode : public ExprCode {
  public:
-  SelectCode(ExprCodePtr condition, ExprCodePtr a, ExprCodePtr b) : condition_(std::move(condition)), a_(std::move(a)), b_(std::move(b)) {}
+  SelectCode(ExprCodePtr condition, ExprCodePtr a, ExprCodePtr b)
+      : condition_(std::move(condition)), a_(std::move(a)), b_(std::move(b)) {}
   Value Eval(Machine& machine, int lane) const override {
     const bool is_true = condition_->Eval(machine, lane).i != 0;
     const Value a = a_->Eval(machine, lane), b = b_->Eval(machine, lane);
@@ -76,10 +78,13 @@ class SelectCode : public ExprCode {
 
 class RampCode : public ExprCode {
  public:
-  RampCode(DataType dtype, ExprCodePtr base, ExprCodePtr stride) : dtype_(dtype), base_(std::move(base)), stride_(std::move(stride)) {}
+  RampCode(DataType dtype, ExprCodePtr base, ExprCodePtr stride)
+      : dtype_(dtype), base_(std::move(base)), stride_(std::move(stride)) {}
   Value Eval(Machine& machine, int lane) const override {
-    const uint64_t base = static_cast<uint64_t>(base_->Eval(machine, 0).i), stride = static_cast<uint64_t>(stride_->Eval(machine, 0).i);
-    return {.i = WrapToWidth(static_cast<int64_t>(base + stride * static_cast<uint64_t>(lane)), dtype_.bits, dtype_.is_signed_int())};
+    const uint64_t base = static_cast<uint64_t>(base_->Eval(machine, 0).i),
+                   stride = static_cast<uint64_t>(stride_->Eval(machine, 0).i);
+    return {.i = WrapToWidth(static_cast<int64_t>(base + stride * static_cast<uint64_t>(lane)), dtype_.bits,
+                             dtype_.is_signed_int())};
   }
 
  private:
@@ -148,7 +153,8 @@ int64_t AccessCode::Resolve(Machine& machine, int lane) const {
   if (!is_inside) {
     std::string shape;
     for (const int64_t extent : view.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-    machine.Fail(StatusCode::kOutOfRange, *site, fmt::format("{} is outside of shape [{}]", Describe(machine, lane), shape));
+    machine.Fail(StatusCode::kOutOfRange, *site,
+                 fmt::format("{} is outside of shape [{}]", Describe(machine, lane), shape));
     return -1;
   }
   return element_lanes == 1 ? element : element * element_lanes + lane % element_lanes;
@@ -162,10 +168,12 @@ Value AccessCode::Read(Machine& machine, int lane) const {
     bool is_missing = false;
     const ConcurrentLoop* conflict = machine.Note(storage, cell, Machine::Access::kRead, is_missing);
     if (is_missing) {
-      machine.Fail(StatusCode::kFailedPrecondition, *site, fmt::format("{} is read before it was written", Describe(machine, lane)));
+      machine.Fail(StatusCode::kFailedPrecondition, *site,
+                   fmt::format("{} is read before it was written", Describe(machine, lane)));
     } else if (conflict != nullptr) {
       machine.Fail(StatusCode::kFailedPrecondition, *site,
-                   fmt::format("data race: {} is read here and written in another iteration of loop \"{}\"", Describe(machine, lane), *conflict->name));
+                   fmt::format("data race: {} is read here and written in another iteration of loop \"{}\"",
+                               Describe(machine, lane), *conflict->name));
     }
   }
   return storage.cells[cell];
@@ -174,30 +182,35 @@ Value AccessCode::Read(Machine& machine, int lane) const {
 void AccessCode::NoteWrite(Machine& machine, int lane, int64_t cell) const {
   if (!machine.has_shadow()) return;
   bool is_missing = false;
-  const ConcurrentLoop* conflict = machine.Note(*machine.views[slot].storage, cell, Machine::Access::kWrite, is_missing);
+  const ConcurrentLoop* conflict =
+      machine.Note(*machine.views[slot].storage, cell, Machine::Access::kWrite, is_missing);
   if (conflict == nullptr) return;
   machine.Fail(StatusCode::kFailedPrecondition, *site,
-               fmt::format("data race: {} is written here and touched in another iteration of loop \"{}\"", Describe(machine, lane), *conflict->name));
+               fmt::format("data race: {} is written here and touched in another iteration of loop \"{}\"",
+                           Describe(machine, lane), *conflict->name));
 }
 
 std::string AccessCode::Describe(Machine& machine, int lane) const {
   std::string text;
   const int index_lane = lane / element_lanes;
-  for (const ExprCodePtr& index : indices) text += (text.empty() ? "" : ", ") + std::to_string(index->Eval(machine, index_lane).i);
+  for (const ExprCodePtr& index : indices)
+    text += (text.empty() ? "" : ", ") + std::to_string(index->Eval(machine, index_lane).i);
   return fmt::format("{}[{}]", buffer_name, text);
 }
 
 StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>& indices, Scope& scope) {
   const bool is_flat = indices.size() == 1 && buffer->shape.size() != 1;
   if (!is_flat && indices.size() != buffer->shape.size()) {
-    return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" has {} dimensions and is accessed with {} indices", buffer->name,
-                                                                 buffer->shape.size(), indices.size()));
+    return scope.Error(StatusCode::kInvalidArgument,
+                       fmt::format("buffer \"{}\" has {} dimensions and is accessed with {} indices", buffer->name,
+                                   buffer->shape.size(), indices.size()));
   }
   ASSIGN_OR_RETURN(const int slot, scope.BufferSlot(buffer));
   AccessCode access{slot, buffer->name, buffer->dtype.lanes, is_flat, {}, scope.CurrentSite()};
   for (const Expr& index : indices) {
     if (!index.dtype().is_int() && !index.dtype().is_bool()) {
-      return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" is indexed by a value of type {}", buffer->name, index.dtype().ToString()));
+      return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" is indexed by a value of type {}",
+                                                                   buffer->name, index.dtype().ToString()));
     }
     ASSIGN_OR_RETURN(ExprCodePtr code, CompileExpr(index, scope));
     access.indices.push_back(std::move(code));
@@ -208,7 +221,8 @@ StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>
 StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope) {
   if (const IntImm* imm = expr.As<IntImm>()) return ExprCodePtr(new Constant({.i = imm->value}));
   if (const FloatImm* imm = expr.As<FloatImm>()) {
-    const FloatRounding rounding = scope.float_mode() == FloatMode::kExact ? FloatRounding(expr.dtype()) : FloatRounding::None();
+    const FloatRounding rounding =
+        scope.float_mode() == FloatMode::kExact ? FloatRounding(expr.dtype()) : FloatRounding::None();
     return ExprCodePtr(new Constant({.f = rounding(imm->value)}));
   }
   if (IsVar(expr)) {
@@ -227,7 +241,8 @@ StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope) {
   }
   if (const Cast* cast = expr.As<Cast>()) {
     ASSIGN_OR_RETURN(ExprCodePtr a, CompileExpr(cast->value, scope));
-    const FloatRounding rounding = scope.float_mode() == FloatMode::kExact ? FloatRounding(expr.dtype()) : FloatRounding::None();
+    const FloatRounding rounding =
+        scope.float_mode() == FloatMode::kExact ? FloatRounding(expr.dtype()) : FloatRounding::None();
     return ExprCodePtr(new CastCode(cast->value.dtype(), expr.dtype(), rounding, std::move(a)));
   }
   if (const Select* select = expr.As<Select>()) return CompileSelect(*select, scope);

@@ -19,11 +19,13 @@ Status ArgumentError(const FuncCode& func, const ParamCode& param, const std::st
 }
 
 bool Accepts(DataType param, DataType argument, FloatMode mode) {
-  return param == argument || (mode == FloatMode::kFloat64 && param.is_float() && argument == DataType::Float(64, param.lanes));
+  return param == argument ||
+         (mode == FloatMode::kFloat64 && param.is_float() && argument == DataType::Float(64, param.lanes));
 }
 
 // Gives one value to the variable of `binding`, or demands that it is what is expected.
-Status BindOrCompare(Machine& machine, const BindingCode& binding, int64_t actual, const FuncCode& func, const ParamCode& param, size_t dimension) {
+Status BindOrCompare(Machine& machine, const BindingCode& binding, int64_t actual, const FuncCode& func,
+                     const ParamCode& param, size_t dimension) {
   if (binding.slot >= 0) {
     machine.registers[binding.slot].i = actual;
     return OkStatus();
@@ -37,7 +39,8 @@ Status BindOrCompare(Machine& machine, const BindingCode& binding, int64_t actua
 Status BindExtents(Machine& machine, const FuncCode& func, const ParamCode& param, const Tensor& arg) {
   for (const bool binds : {true, false}) {
     for (size_t d = 0; d < param.shape.size(); ++d) {
-      if ((param.shape[d].slot >= 0) == binds) RETURN_IF_ERROR(BindOrCompare(machine, param.shape[d], arg.shape[d], func, param, d));
+      if ((param.shape[d].slot >= 0) == binds)
+        RETURN_IF_ERROR(BindOrCompare(machine, param.shape[d], arg.shape[d], func, param, d));
     }
   }
   int64_t compact = 1;
@@ -50,12 +53,15 @@ Status BindExtents(Machine& machine, const FuncCode& func, const ParamCode& para
 }
 
 // Copies an argument into cells.
-Status LoadArgument(Machine& machine, const FuncCode& func, const ParamCode& param, const Tensor& arg, FloatMode mode, std::unique_ptr<Storage>& storage) {
+Status LoadArgument(Machine& machine, const FuncCode& func, const ParamCode& param, const Tensor& arg, FloatMode mode,
+                    std::unique_ptr<Storage>& storage) {
   if (!Accepts(param.dtype, arg.dtype, mode)) {
-    return ArgumentError(func, param, fmt::format("dtype is {}, the function wants {}", arg.dtype.ToString(), param.dtype.ToString()));
+    return ArgumentError(
+        func, param, fmt::format("dtype is {}, the function wants {}", arg.dtype.ToString(), param.dtype.ToString()));
   }
   if (arg.shape.size() != param.shape.size()) {
-    return ArgumentError(func, param, fmt::format("{} dimensions, the function wants {}", arg.shape.size(), param.shape.size()));
+    return ArgumentError(func, param,
+                         fmt::format("{} dimensions, the function wants {}", arg.shape.size(), param.shape.size()));
   }
   for (const int64_t extent : arg.shape) {
     if (extent < 0) return ArgumentError(func, param, fmt::format("extent {} is negative", extent));
@@ -70,11 +76,14 @@ Status LoadArgument(Machine& machine, const FuncCode& func, const ParamCode& par
   const int64_t num_elements = param.buffer->Shape(machine);
   if (machine.has_failed) return machine.status();
   if (static_cast<int64_t>(arg.data.size()) / arg.dtype.bytes() < num_elements) {
-    return ArgumentError(func, param, fmt::format("{} bytes, {} elements of {} are needed", arg.data.size(), num_elements, arg.dtype.ToString()));
+    return ArgumentError(
+        func, param,
+        fmt::format("{} bytes, {} elements of {} are needed", arg.data.size(), num_elements, arg.dtype.ToString()));
   }
   storage = machine.NewStorage(num_elements, arg.dtype.lanes, arg.is_initialized, *func.top_site);
   if (storage == nullptr) return machine.status();
-  for (size_t i = 0; i < storage->cells.size(); ++i) storage->cells[i] = LoadElement(element, arg.data.data() + i * element.bytes());
+  for (size_t i = 0; i < storage->cells.size(); ++i)
+    storage->cells[i] = LoadElement(element, arg.data.data() + i * element.bytes());
   machine.views[param.buffer->slot].storage = storage.get();
   return OkStatus();
 }
@@ -95,7 +104,8 @@ Status InterpretedFunc::Run(std::span<Tensor> args, const InterpreterOptions& op
   const FuncCode& func = *impl_->code;
   CHECK(options.float_mode == impl_->float_mode) << "run in another float mode than compiled for";
   if (args.size() != func.params.size()) {
-    return InvalidArgument(fmt::format("interpret @{}: {} arguments, the function has {} parameters", func.name, args.size(), func.params.size()));
+    return InvalidArgument(fmt::format("interpret @{}: {} arguments, the function has {} parameters", func.name,
+                                       args.size(), func.params.size()));
   }
   Machine machine(func.name, options, func.num_registers, func.num_views);
   std::vector<std::unique_ptr<Storage>> storages(args.size());
@@ -108,7 +118,8 @@ Status InterpretedFunc::Run(std::span<Tensor> args, const InterpreterOptions& op
   for (size_t i = 0; i < args.size(); ++i) {
     if (storages[i] == nullptr) continue;
     const DataType element = args[i].dtype.element();
-    for (size_t k = 0; k < storages[i]->cells.size(); ++k) StoreElement(element, storages[i]->cells[k], args[i].data.data() + k * element.bytes());
+    for (size_t k = 0; k < storages[i]->cells.size(); ++k)
+      StoreElement(element, storages[i]->cells[k], args[i].data.data() + k * element.bytes());
     args[i].is_initialized = true;
   }
   return OkStatus();

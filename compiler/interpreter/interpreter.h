@@ -1,11 +1,13 @@
-// The oracle: what a PrimFunc means, at any stage between the user's text and lowered loops. Schedules, passes and generated code are
-// compared with it.
+// The oracle: what a PrimFunc means, at any stage between the user's text and lowered loops. Schedules, passes and
+// generated code are compared with it.
 //
-// Meaning: integers wrap to their width; every float operation is rounded to its dtype (transcendental functions are computed in double
-// and rounded); float to int truncates, NaN to 0, too large to the nearest end; and/or and Select evaluate all their operands,
-// T.if_then_else only the chosen one. Every fault ends the run with a Status that names buffer, indices, block and loops:
+// Meaning: integers wrap to their width; every float operation is rounded to its dtype (transcendental functions are
+// computed in double and rounded); float to int truncates, NaN to 0, too large to the nearest end; and/or and Select
+// evaluate all their operands, T.if_then_else only the chosen one. Every fault ends the run with a Status that names
+// buffer, indices, block and loops:
 //   - kOutOfRange: an access outside a buffer's shape, an iter var outside its domain;
-//   - kFailedPrecondition: a read of an element nobody wrote; a data race (two iterations of one parallel, vectorized or thread-bound
+//   - kFailedPrecondition: a read of an element nobody wrote; a data race (two iterations of one parallel, vectorized
+//   or thread-bound
 //     loop touch one element and one of them writes it); a failed assert;
 //   - kInvalidArgument: integer division by zero; malformed IR; arguments that do not fit the parameters;
 //   - kDeadlineExceeded: the step limit; kResourceExhausted: the memory limit;
@@ -31,12 +33,12 @@ enum class FloatMode : uint8_t {
 struct InterpreterOptions {
   FloatMode float_mode = FloatMode::kExact;
   bool check_uninitialized = true;
-  // Allocations must stand where they are lowered to: a buffer at the root that a parallel loop reuses in each iteration races before
-  // PlanAndUpdateBufferAllocationLocation and not after it.
+  // Allocations must stand where they are lowered to: a buffer at the root that a parallel loop reuses in each
+  // iteration races before PlanAndUpdateBufferAllocationLocation and not after it.
   bool check_races = true;
-  int64_t max_steps = int64_t{1} << 40;  // Statements executed.
+  int64_t max_steps = int64_t{1} << 40;     // Statements executed.
   int64_t max_elements = int64_t{1} << 28;  // In all buffers together.
-  int64_t* steps_taken = nullptr;        // If set, raised by the statements executed, after a fault as well.
+  int64_t* steps_taken = nullptr;           // If set, raised by the statements executed, after a fault as well.
 };
 
 // A PrimFunc made ready to run: variables in slots, buffers with strides. Immutable; runs may share it between threads.
@@ -47,8 +49,8 @@ class InterpretedFunc {
   InterpretedFunc& operator=(InterpretedFunc&&) noexcept;
   ~InterpretedFunc();
 
-  // One tensor per parameter in order; a scalar parameter is a tensor without dimensions. Symbolic extents are taken from the tensors'
-  // shapes. On error `args` are as they were. `options.float_mode` must be that of Compile.
+  // One tensor per parameter in order; a scalar parameter is a tensor without dimensions. Symbolic extents are taken
+  // from the tensors' shapes. On error `args` are as they were. `options.float_mode` must be that of Compile.
   Status Run(std::span<Tensor> args, const InterpreterOptions& options = {}) const;
 
  private:

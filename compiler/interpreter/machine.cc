@@ -17,15 +17,18 @@ void Machine::Fail(StatusCode code, const Site& site, const std::string& what) {
 
 bool Machine::CountStep(const Site& site) {
   if (++steps_ <= options.max_steps) return true;
-  Fail(StatusCode::kDeadlineExceeded, site, fmt::format("no end after {} statements; raise max_steps or shrink the shapes", options.max_steps));
+  Fail(StatusCode::kDeadlineExceeded, site,
+       fmt::format("no end after {} statements; raise max_steps or shrink the shapes", options.max_steps));
   return false;
 }
 
 std::unique_ptr<Storage> Machine::NewStorage(int64_t num_elements, int lanes, bool is_initialized, const Site& site) {
   if (num_elements > (options.max_elements - live_elements_) / lanes) {
-    Fail(StatusCode::kResourceExhausted, site,
-         fmt::format("a buffer of {} elements beside {} in use exceeds the limit of {}; raise max_elements or shrink the shapes", num_elements,
-                     live_elements_, options.max_elements));
+    Fail(
+        StatusCode::kResourceExhausted, site,
+        fmt::format(
+            "a buffer of {} elements beside {} in use exceeds the limit of {}; raise max_elements or shrink the shapes",
+            num_elements, live_elements_, options.max_elements));
     return nullptr;
   }
   auto storage = std::make_unique<Storage>();
@@ -43,8 +46,8 @@ void Machine::ReleaseStorage(std::unique_ptr<Storage> storage) {
   if (storage != nullptr) live_elements_ -= static_cast<int64_t>(storage->cells.size());
 }
 
-// Iterations run one after the other, so a time alone tells where it belongs: before the loop began, in an earlier iteration, or in
-// this one; in the last case the loops inside decide.
+// Iterations run one after the other, so a time alone tells where it belongs: before the loop began, in an earlier
+// iteration, or in this one; in the last case the loops inside decide.
 const ConcurrentLoop* Machine::FindParallel(uint64_t time) const {
   for (const ConcurrentLoop& loop : loops_) {
     if (time < loop.start) return nullptr;
@@ -53,8 +56,9 @@ const ConcurrentLoop* Machine::FindParallel(uint64_t time) const {
   return nullptr;
 }
 
-// One reader and one writer per element are enough: if an earlier reader ran beside this one, whatever runs beside this one and comes
-// later runs beside the earlier one, too (Feng and Leiserson, "Efficient detection of determinacy races in Cilk programs", 1997).
+// One reader and one writer per element are enough: if an earlier reader ran beside this one, whatever runs beside this
+// one and comes later runs beside the earlier one, too (Feng and Leiserson, "Efficient detection of determinacy races
+// in Cilk programs", 1997).
 const ConcurrentLoop* Machine::Note(Storage& storage, int64_t cell, Access access, bool& is_missing) {
   uint64_t& write_time = storage.write_times[cell];
   uint64_t& read_time = storage.read_times[cell];

@@ -1,4 +1,5 @@
-// The running state of one interpretation: registers, storage, and what is remembered to find faults. Private to this folder.
+// The running state of one interpretation: registers, storage, and what is remembered to find faults. Private to this
+// folder.
 #pragma once
 
 #include <memory>
@@ -48,7 +49,7 @@ class Machine {
   const InterpreterOptions& options;
   std::vector<Value> registers;
   std::vector<View> views;
-  std::vector<Value> vector_values;     // Lanes of the store being executed.
+  std::vector<Value> vector_values;  // Lanes of the store being executed.
   std::vector<int64_t> vector_cells;
   const std::vector<bool>* mask = nullptr;  // Lanes that run, inside a vector condition; null: all.
   bool has_failed = false;

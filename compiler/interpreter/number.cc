@@ -12,9 +12,9 @@ namespace {
 
 // A binary float format narrower than float32.
 struct NarrowFormat {
-  int mantissa_bits;     // With the hidden one.
+  int mantissa_bits;  // With the hidden one.
   int exponent_bits;
-  int min_exponent;      // Of the smallest subnormal number.
+  int min_exponent;  // Of the smallest subnormal number.
   double max_finite;
 };
 constexpr NarrowFormat kFloat16{11, 5, -24, 65504.0};

@@ -8,13 +8,15 @@
 
 namespace lathe {
 
-// Integers and booleans sit sign- or zero-extended in `i`, floats of every width in `f`. The dtype is known from the place.
+// Integers and booleans sit sign- or zero-extended in `i`, floats of every width in `f`. The dtype is known from the
+// place.
 union Value {
   int64_t i;
   double f;
 };
 
-// Rounds the result of one float operation to nearest-even of its dtype. A double holds any float32, float16 or bfloat16 operation
+// Rounds the result of one float operation to nearest-even of its dtype. A double holds any float32, float16 or
+// bfloat16 operation
 // (+, -, *, /, sqrt) exactly enough that rounding it once more gives the correctly rounded result.
 class FloatRounding {
  public:

@@ -24,8 +24,15 @@ class SeqCode : public StmtCode {
 
 class ForCode : public StmtCode {
  public:
-  ForCode(int slot, std::string name, ForKind kind, ExprCodePtr min, ExprCodePtr extent, StmtCodePtr body, const Site* site)
-      : slot_(slot), name_(std::move(name)), kind_(kind), min_(std::move(min)), extent_(std::move(extent)), body_(std::move(body)), site_(site) {}
+  ForCode(int slot, std::string name, ForKind kind, ExprCodePtr min, ExprCodePtr extent, StmtCodePtr body,
+          const Site* site)
+      : slot_(slot),
+        name_(std::move(name)),
+        kind_(kind),
+        min_(std::move(min)),
+        extent_(std::move(extent)),
+        body_(std::move(body)),
+        site_(site) {}
   void Run(Machine& machine) const override {
     const int64_t min = min_->Eval(machine, 0).i, extent = extent_->Eval(machine, 0).i;
     const bool is_concurrent = kind_ != ForKind::kSerial && kind_ != ForKind::kUnrolled && machine.options.check_races;
@@ -50,7 +57,8 @@ class ForCode : public StmtCode {
 
 class WhileCode : public StmtCode {
  public:
-  WhileCode(ExprCodePtr condition, StmtCodePtr body, const Site* site) : condition_(std::move(condition)), body_(std::move(body)), site_(site) {}
+  WhileCode(ExprCodePtr condition, StmtCodePtr body, const Site* site)
+      : condition_(std::move(condition)), body_(std::move(body)), site_(site) {}
   void Run(Machine& machine) const override {
     while (condition_->Eval(machine, 0).i != 0 && !machine.has_failed && machine.CountStep(*site_)) body_->Run(machine);
   }
@@ -68,8 +76,10 @@ class IfCode : public StmtCode {
   void Run(Machine& machine) const override {
     const bool is_true = condition_->Eval(machine, 0).i != 0;
     if (machine.has_failed) return;
-    if (is_true) then_case_->Run(machine);
-    else if (else_case_ != nullptr) else_case_->Run(machine);
+    if (is_true)
+      then_case_->Run(machine);
+    else if (else_case_ != nullptr)
+      else_case_->Run(machine);
   }
 
  private:
@@ -81,7 +91,10 @@ class IfCode : public StmtCode {
 class MaskedIfCode : public StmtCode {
  public:
   MaskedIfCode(int lanes, ExprCodePtr condition, StmtCodePtr then_case, StmtCodePtr else_case)
-      : lanes_(lanes), condition_(std::move(condition)), then_case_(std::move(then_case)), else_case_(std::move(else_case)) {}
+      : lanes_(lanes),
+        condition_(std::move(condition)),
+        then_case_(std::move(then_case)),
+        else_case_(std::move(else_case)) {}
   void Run(Machine& machine) const override {
     const std::vector<bool>* outer = machine.mask;
     std::vector<bool> then_mask(lanes_), else_mask(lanes_);
@@ -123,7 +136,8 @@ class StoreCode : public StmtCode {
 
 class VectorStoreCode : public StmtCode {  // All lanes are read before any is written.
  public:
-  VectorStoreCode(AccessCode access, ExprCodePtr value, int lanes) : access_(std::move(access)), value_(std::move(value)), lanes_(lanes) {}
+  VectorStoreCode(AccessCode access, ExprCodePtr value, int lanes)
+      : access_(std::move(access)), value_(std::move(value)), lanes_(lanes) {}
   void Run(Machine& machine) const override {
     machine.vector_values.resize(lanes_);
     machine.vector_cells.resize(lanes_);
@@ -149,7 +163,8 @@ class VectorStoreCode : public StmtCode {  // All lanes are read before any is w
   void CheckDistinct(Machine& machine, int lane) const {
     const auto begin = machine.vector_cells.begin();
     if (std::find(begin, begin + lane, machine.vector_cells[lane]) == begin + lane) return;
-    machine.Fail(StatusCode::kFailedPrecondition, *access_.site, fmt::format("data race: two lanes of a vector store write {}", access_.Describe(machine, lane)));
+    machine.Fail(StatusCode::kFailedPrecondition, *access_.site,
+                 fmt::format("data race: two lanes of a vector store write {}", access_.Describe(machine, lane)));
   }
   AccessCode access_;
   ExprCodePtr value_;
@@ -170,7 +185,8 @@ class EvaluateCode : public StmtCode {
 
 class LetCode : public StmtCode {
  public:
-  LetCode(int slot, int lanes, ExprCodePtr value, StmtCodePtr body) : slot_(slot), lanes_(lanes), value_(std::move(value)), body_(std::move(body)) {}
+  LetCode(int slot, int lanes, ExprCodePtr value, StmtCodePtr body)
+      : slot_(slot), lanes_(lanes), value_(std::move(value)), body_(std::move(body)) {}
   void Run(Machine& machine) const override {
     const std::vector<bool>* mask = lanes_ == 1 ? nullptr : machine.mask;
     for (int lane = 0; lane < lanes_; ++lane) {
@@ -190,7 +206,8 @@ class AssertCode : public StmtCode {
   AssertCode(ExprCodePtr condition, std::string message, const Site* site)
       : condition_(std::move(condition)), message_(std::move(message)), site_(site) {}
   void Run(Machine& machine) const override {
-    if (condition_->Eval(machine, 0).i == 0) machine.Fail(StatusCode::kFailedPrecondition, *site_, fmt::format("assert failed: {}", message_));
+    if (condition_->Eval(machine, 0).i == 0)
+      machine.Fail(StatusCode::kFailedPrecondition, *site_, fmt::format("assert failed: {}", message_));
   }
 
  private:
@@ -205,7 +222,8 @@ class AllocateCode : public StmtCode {
   void Run(Machine& machine) const override {
     const int64_t num_elements = buffer_.Shape(machine);
     if (machine.has_failed) return;
-    std::unique_ptr<Storage> storage = machine.NewStorage(num_elements, buffer_.lanes, /*is_initialized=*/false, *buffer_.site);
+    std::unique_ptr<Storage> storage =
+        machine.NewStorage(num_elements, buffer_.lanes, /*is_initialized=*/false, *buffer_.site);
     if (storage == nullptr) return;
     machine.views[buffer_.slot].storage = storage.get();
     body_->Run(machine);
@@ -240,7 +258,8 @@ class Compiler : public Scope {
   Status Error(StatusCode code, const std::string& what) override {
     const std::string block = site_->block.empty() ? "" : fmt::format(" block \"{}\"", site_->block);
     std::string loops;
-    for (const LoopName& loop : site_->loops) loops += fmt::format("{} loop \"{}\"", loops.empty() ? "" : ",", loop.name);
+    for (const LoopName& loop : site_->loops)
+      loops += fmt::format("{} loop \"{}\"", loops.empty() ? "" : ",", loop.name);
     return Status(code, fmt::format("interpret @{}{}{}: {}", func_.name, block, loops, what));
   }
 
@@ -298,7 +317,8 @@ StatusOr<BufferCode> Compiler::DefineBuffer(const Buffer& buffer) {
     code.strides.push_back(std::move(stride_code));
   }
   if (!code.strides.empty() && code.strides.size() != code.shape.size()) {
-    return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" has {} dimensions and {} strides", buffer->name, code.shape.size(), code.strides.size()));
+    return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" has {} dimensions and {} strides",
+                                                           buffer->name, code.shape.size(), code.strides.size()));
   }
   ASSIGN_OR_RETURN(code.offset, CompileExpr(buffer->elem_offset, *this));
   buffers_[buffer.get()] = code.slot;
@@ -312,7 +332,9 @@ StatusOr<ParamCode> Compiler::BindBuffer(const Buffer& buffer) {
   for (const bool is_var : {true, false}) {
     for (size_t d = 0; d < buffer->shape.size(); ++d) {
       const Expr& extent = buffer->shape[d];
-      if (IsVar(extent) == is_var) { ASSIGN_OR_RETURN(code.shape[d], MakeBinding(extent)); }
+      if (IsVar(extent) == is_var) {
+        ASSIGN_OR_RETURN(code.shape[d], MakeBinding(extent));
+      }
     }
   }
   for (const Expr& stride : buffer->strides) {
@@ -326,7 +348,8 @@ StatusOr<ParamCode> Compiler::BindBuffer(const Buffer& buffer) {
 Status Compiler::AddParam(const Param& param) {
   if (const Var* var = std::get_if<Var>(&param)) {
     ParamCode code{var->dtype(), var->name()};
-    if (vars_.count(var->get()) != 0) return Error(StatusCode::kInvalidArgument, fmt::format("parameter \"{}\" is defined twice", var->name()));
+    if (vars_.count(var->get()) != 0)
+      return Error(StatusCode::kInvalidArgument, fmt::format("parameter \"{}\" is defined twice", var->name()));
     code.scalar_slot = DefineVar(*var);
     func_.params.push_back(std::move(code));
     return OkStatus();
@@ -339,7 +362,8 @@ Status Compiler::AddParam(const Param& param) {
 }
 
 StatusOr<ExprCodePtr> Compiler::CompileCondition(const Expr& condition) {
-  if (!condition.dtype().is_scalar()) return Error(StatusCode::kInvalidArgument, fmt::format("a condition of type {}", condition.dtype().ToString()));
+  if (!condition.dtype().is_scalar())
+    return Error(StatusCode::kInvalidArgument, fmt::format("a condition of type {}", condition.dtype().ToString()));
   return CompileExpr(condition, *this);
 }
 
@@ -352,7 +376,8 @@ StatusOr<StmtCodePtr> Compiler::CompileFor(const For& loop) {
   const Site* outer = PushSite(std::move(inner));
   ASSIGN_OR_RETURN(StmtCodePtr body, Compile(loop.body));
   const Site* site = std::exchange(site_, outer);
-  return StmtCodePtr(new ForCode(slot, loop.loop_var.name(), loop.kind, std::move(min), std::move(extent), std::move(body), site));
+  return StmtCodePtr(
+      new ForCode(slot, loop.loop_var.name(), loop.kind, std::move(min), std::move(extent), std::move(body), site));
 }
 
 StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
@@ -360,12 +385,15 @@ StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
   const int index_lanes = store.indices.empty() ? 1 : store.indices.back().dtype().lanes;
   const DataType expected = store.buffer->dtype.with_lanes(store.buffer->dtype.lanes * index_lanes);
   if (store.value.dtype() != expected) {
-    return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" takes {}, a value of {} is stored", store.buffer->name, expected.ToString(),
-                                                           store.value.dtype().ToString()));
+    return Error(StatusCode::kInvalidArgument,
+                 fmt::format("buffer \"{}\" takes {}, a value of {} is stored", store.buffer->name, expected.ToString(),
+                             store.value.dtype().ToString()));
   }
   ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(store.value, *this));
   if (mask_lanes_ > 1 && mask_lanes_ != expected.lanes) {
-    return Error(StatusCode::kInvalidArgument, fmt::format("a store of {} lanes to \"{}\" inside of a condition of {} lanes", expected.lanes, store.buffer->name, mask_lanes_));
+    return Error(StatusCode::kInvalidArgument,
+                 fmt::format("a store of {} lanes to \"{}\" inside of a condition of {} lanes", expected.lanes,
+                             store.buffer->name, mask_lanes_));
   }
   if (expected.is_scalar()) return StmtCodePtr(new StoreCode(std::move(access), std::move(value)));
   return StmtCodePtr(new VectorStoreCode(std::move(access), std::move(value), expected.lanes));
@@ -382,14 +410,18 @@ StatusOr<StmtCodePtr> Compiler::CompileIf(const IfThenElse& branch) {
   const int lanes = branch.condition.dtype().lanes;
   const int outer_lanes = std::exchange(mask_lanes_, lanes > 1 ? lanes : mask_lanes_);
   if (lanes > 1 && outer_lanes > 1 && outer_lanes != lanes) {
-    return Error(StatusCode::kInvalidArgument, fmt::format("a condition of {} lanes inside of one of {}", lanes, outer_lanes));
+    return Error(StatusCode::kInvalidArgument,
+                 fmt::format("a condition of {} lanes inside of one of {}", lanes, outer_lanes));
   }
   ASSIGN_OR_RETURN(ExprCodePtr condition, CompileExpr(branch.condition, *this));
   ASSIGN_OR_RETURN(StmtCodePtr then_case, Compile(branch.then_case));
   StmtCodePtr else_case;
-  if (branch.else_case) { ASSIGN_OR_RETURN(else_case, Compile(*branch.else_case)); }
+  if (branch.else_case) {
+    ASSIGN_OR_RETURN(else_case, Compile(*branch.else_case));
+  }
   mask_lanes_ = outer_lanes;
-  if (lanes > 1) return StmtCodePtr(new MaskedIfCode(lanes, std::move(condition), std::move(then_case), std::move(else_case)));
+  if (lanes > 1)
+    return StmtCodePtr(new MaskedIfCode(lanes, std::move(condition), std::move(then_case), std::move(else_case)));
   return StmtCodePtr(new IfCode(std::move(condition), std::move(then_case), std::move(else_case)));
 }
 
@@ -403,8 +435,10 @@ StatusOr<StmtCodePtr> Compiler::CompileMatch(const MatchBufferRegion& match) {
     extents.push_back(std::move(extent));
   }
   if (mins.size() != match.source.buffer->shape.size() || match.buffer->shape.size() > mins.size()) {
-    return Error(StatusCode::kInvalidArgument, fmt::format("match_buffer \"{}\": ranks {}, {} and {} of view, region and source do not fit", match.buffer->name,
-                                                           match.buffer->shape.size(), mins.size(), match.source.buffer->shape.size()));
+    return Error(
+        StatusCode::kInvalidArgument,
+        fmt::format("match_buffer \"{}\": ranks {}, {} and {} of view, region and source do not fit",
+                    match.buffer->name, match.buffer->shape.size(), mins.size(), match.source.buffer->shape.size()));
   }
   ASSIGN_OR_RETURN(ParamCode bindings, BindBuffer(match.buffer));
   ASSIGN_OR_RETURN(BufferCode view, DefineBuffer(match.buffer));
@@ -414,7 +448,8 @@ StatusOr<StmtCodePtr> Compiler::CompileMatch(const MatchBufferRegion& match) {
 StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
   const BlockNode& block = *realize.block;
   if (block.iter_vars.size() != realize.iter_values.size()) {
-    return Error(StatusCode::kInvalidArgument, fmt::format("block \"{}\" has {} iter vars and {} values", block.name, block.iter_vars.size(), realize.iter_values.size()));
+    return Error(StatusCode::kInvalidArgument, fmt::format("block \"{}\" has {} iter vars and {} values", block.name,
+                                                           block.iter_vars.size(), realize.iter_values.size()));
   }
   ASSIGN_OR_RETURN(ExprCodePtr predicate, CompileCondition(realize.predicate));
   std::vector<IterCode> iters;
@@ -441,10 +476,13 @@ StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
     matches.push_back(std::move(code));
   }
   StmtCodePtr init;
-  if (block.init) { ASSIGN_OR_RETURN(init, Compile(*block.init)); }
+  if (block.init) {
+    ASSIGN_OR_RETURN(init, Compile(*block.init));
+  }
   ASSIGN_OR_RETURN(StmtCodePtr body, Compile(block.body));
   const Site* site = std::exchange(site_, outer);
-  return MakeBlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches), std::move(init), std::move(body), outer, site);
+  return MakeBlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches),
+                       std::move(init), std::move(body), outer, site);
 }
 
 StatusOr<StmtCodePtr> Compiler::Compile(const Stmt& stmt) {

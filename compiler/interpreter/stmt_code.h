@@ -17,21 +17,22 @@ struct BufferCode {
   ExprCodePtr offset;
   const Site* site;
 
-  // Fills the view of machine.views[slot] except for its storage; gives the number of elements it reaches. -1 after a fault.
+  // Fills the view of machine.views[slot] except for its storage; gives the number of elements it reaches. -1 after a
+  // fault.
   int64_t Shape(Machine& machine) const;
 };
 
 // A variable that takes its value from an argument or a matched region, at its first appearance.
 struct BindingCode {
-  int slot = -1;         // >= 0: bind; else compare with `expected`.
+  int slot = -1;  // >= 0: bind; else compare with `expected`.
   ExprCodePtr expected;
 };
 
 struct ParamCode {
   DataType dtype;
   std::string name;
-  int scalar_slot = -1;                    // A scalar parameter.
-  std::vector<BindingCode> shape, strides; // Strides: only those that bind a variable have a slot.
+  int scalar_slot = -1;                     // A scalar parameter.
+  std::vector<BindingCode> shape, strides;  // Strides: only those that bind a variable have a slot.
   BindingCode offset;
   std::optional<BufferCode> buffer;
 };

@@ -27,7 +27,8 @@ Tensor Tensor::Uninitialized(DataType dtype, std::vector<int64_t> shape) {
 Tensor Tensor::FromDoubles(DataType dtype, std::vector<int64_t> shape, const std::vector<double>& values) {
   Tensor tensor = Zeros(dtype, std::move(shape));
   const DataType element = dtype.element();
-  CHECK(values.size() * element.bytes() == tensor.data.size()) << values.size() << " values for " << tensor.NumElements() << " elements";
+  CHECK(values.size() * element.bytes() == tensor.data.size())
+      << values.size() << " values for " << tensor.NumElements() << " elements";
   for (size_t i = 0; i < values.size(); ++i) {
     const Value value = element.is_float() ? Value{.f = values[i]} : Value{.i = FloatToInt(element, values[i])};
     StoreElement(element, value, tensor.data.data() + i * element.bytes());
@@ -38,7 +39,8 @@ Tensor Tensor::FromDoubles(DataType dtype, std::vector<int64_t> shape, const std
 Tensor Tensor::FromInts(DataType dtype, std::vector<int64_t> shape, const std::vector<int64_t>& values) {
   Tensor tensor = Zeros(dtype, std::move(shape));
   const DataType element = dtype.element();
-  CHECK(values.size() * element.bytes() == tensor.data.size()) << values.size() << " values for " << tensor.NumElements() << " elements";
+  CHECK(values.size() * element.bytes() == tensor.data.size())
+      << values.size() << " values for " << tensor.NumElements() << " elements";
   for (size_t i = 0; i < values.size(); ++i) {
     const Value value = element.is_float() ? Value{.f = static_cast<double>(values[i])} : Value{.i = values[i]};
     StoreElement(element, value, tensor.data.data() + i * element.bytes());

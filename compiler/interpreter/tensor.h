@@ -1,4 +1,5 @@
-// Arguments of interpreted functions: dense arrays in host memory, row-major, each element in the bytes its dtype has in a kernel.
+// Arguments of interpreted functions: dense arrays in host memory, row-major, each element in the bytes its dtype has
+// in a kernel.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,10 @@
 namespace lathe {
 
 struct Tensor {
-  DataType dtype;                  // Sub-byte integers take one byte per element.
-  std::vector<int64_t> shape;      // Empty: a scalar, one element.
-  std::vector<std::byte> data;     // At least NumElements() * dtype.bytes(); more where the function's buffer has strides.
-  bool is_initialized = true;      // False: reading an element before the function wrote it is a fault.
+  DataType dtype;               // Sub-byte integers take one byte per element.
+  std::vector<int64_t> shape;   // Empty: a scalar, one element.
+  std::vector<std::byte> data;  // At least NumElements() * dtype.bytes(); more where the function's buffer has strides.
+  bool is_initialized = true;   // False: reading an element before the function wrote it is a fault.
 
   static Tensor Zeros(DataType dtype, std::vector<int64_t> shape);
   // Values are rounded or wrapped to `dtype`; CHECKs that there are as many as the shape says.

@@ -7,9 +7,14 @@
 namespace lathe {
 namespace {
 
-struct NamedCode { std::string_view name; DataType::Code code; };
-constexpr NamedCode kCodes[] = {
-    {"int", DataType::Code::kInt}, {"uint", DataType::Code::kUInt}, {"float", DataType::Code::kFloat}, {"bfloat", DataType::Code::kBFloat}};
+struct NamedCode {
+  std::string_view name;
+  DataType::Code code;
+};
+constexpr NamedCode kCodes[] = {{"int", DataType::Code::kInt},
+                                {"uint", DataType::Code::kUInt},
+                                {"float", DataType::Code::kFloat},
+                                {"bfloat", DataType::Code::kBFloat}};
 
 // Reads digits from the front of `text`; 0 if there are none or too many.
 int TakeNumber(std::string_view& text) {
@@ -23,15 +28,20 @@ int TakeNumber(std::string_view& text) {
 bool IsSupportedWidth(DataType::Code code, int bits) {
   switch (code) {
     case DataType::Code::kInt:
-    case DataType::Code::kUInt: return bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
-    case DataType::Code::kFloat: return bits == 16 || bits == 32 || bits == 64;
-    case DataType::Code::kBFloat: return bits == 16;
-    default: return false;
+    case DataType::Code::kUInt:
+      return bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
+    case DataType::Code::kFloat:
+      return bits == 16 || bits == 32 || bits == 64;
+    case DataType::Code::kBFloat:
+      return bits == 16;
+    default:
+      return false;
   }
 }
 
 Status UnknownType(std::string_view text) {
-  return InvalidArgument(fmt::format("read dtype \"{}\": unknown type; examples: float32, int8, uint8x16, bool, handle", text.substr(0, 40)));
+  return InvalidArgument(fmt::format("read dtype \"{}\": unknown type; examples: float32, int8, uint8x16, bool, handle",
+                                     text.substr(0, 40)));
 }
 
 }  // namespace

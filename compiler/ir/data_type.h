@@ -10,7 +10,14 @@
 namespace lathe {
 
 struct DataType {
-  enum class Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kHandle = 3, kBFloat = 4, kBool = 6 };  // DLPack's numbers.
+  enum class Code : uint8_t {
+    kInt = 0,
+    kUInt = 1,
+    kFloat = 2,
+    kHandle = 3,
+    kBFloat = 4,
+    kBool = 6
+  };  // DLPack's numbers.
   Code code = Code::kInt;
   uint8_t bits = 32;
   uint16_t lanes = 1;

@@ -12,7 +12,9 @@ namespace {
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
 bool IsLogical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
 
-DataType ResultType(BinaryOp op, DataType operand) { return IsComparison(op) ? DataType::Bool(operand.lanes) : operand; }
+DataType ResultType(BinaryOp op, DataType operand) {
+  return IsComparison(op) ? DataType::Bool(operand.lanes) : operand;
+}
 
 int Rank(DataType type) {  // Which side gives way when types differ.
   if (type.is_bool()) return 0;
@@ -23,11 +25,15 @@ int Rank(DataType type) {  // Which side gives way when types differ.
 Expr ConvertTo(DataType type, const Expr& e) {
   if (e.dtype() == type) return e;
   if (const IntImm* imm = e.As<IntImm>()) {
-    if (type.is_scalar() && type.is_int()) return Expr::Make(type, IntImm{WrapToWidth(imm->value, type.bits, type.is_signed_int())});
+    if (type.is_scalar() && type.is_int())
+      return Expr::Make(type, IntImm{WrapToWidth(imm->value, type.bits, type.is_signed_int())});
     const bool is_uint64 = e.dtype() == DataType::UInt(64);
-    if (type.is_scalar() && type.is_float()) return FloatConst(type, is_uint64 ? static_cast<double>(static_cast<uint64_t>(imm->value)) : static_cast<double>(imm->value));
+    if (type.is_scalar() && type.is_float())
+      return FloatConst(
+          type, is_uint64 ? static_cast<double>(static_cast<uint64_t>(imm->value)) : static_cast<double>(imm->value));
   }
-  if (const FloatImm* imm = e.As<FloatImm>(); imm != nullptr && type.is_scalar() && type.is_float() && type.bits > e.dtype().bits) {
+  if (const FloatImm* imm = e.As<FloatImm>();
+      imm != nullptr && type.is_scalar() && type.is_float() && type.bits > e.dtype().bits) {
     return FloatConst(type, imm->value);
   }
   if (type.lanes > 1 && e.dtype().lanes == 1) {
@@ -42,7 +48,8 @@ void MatchTypes(Expr& a, Expr& b) {
   if (a.dtype() == b.dtype()) return;
   DataType wide = Rank(a.dtype()) >= Rank(b.dtype()) ? a.dtype() : b.dtype();
   const bool a_is_constant = a.As<IntImm>() != nullptr, b_is_constant = b.As<IntImm>() != nullptr;
-  if (a_is_constant != b_is_constant && a.dtype().is_int() && b.dtype().is_int()) {  // A literal takes the other side's type if it fits.
+  if (a_is_constant != b_is_constant && a.dtype().is_int() &&
+      b.dtype().is_int()) {  // A literal takes the other side's type if it fits.
     const Expr& literal = a_is_constant ? a : b;
     const DataType other = (a_is_constant ? b : a).dtype().element();
     const int64_t value = literal.As<IntImm>()->value;
@@ -62,16 +69,25 @@ std::optional<Expr> FoldUInt64s(BinaryOp op, uint64_t x, uint64_t y) {
   const auto quotient = [&](uint64_t value) { return y == 0 ? std::nullopt : std::optional(number(value)); };
   switch (op) {
     case BinaryOp::kDiv:
-    case BinaryOp::kFloorDiv: return quotient(y == 0 ? 0 : x / y);
+    case BinaryOp::kFloorDiv:
+      return quotient(y == 0 ? 0 : x / y);
     case BinaryOp::kTruncMod:
-    case BinaryOp::kFloorMod: return quotient(y == 0 ? 0 : x % y);
-    case BinaryOp::kMin: return number(std::min(x, y));
-    case BinaryOp::kMax: return number(std::max(x, y));
-    case BinaryOp::kLT: return boolean(x < y);
-    case BinaryOp::kLE: return boolean(x <= y);
-    case BinaryOp::kGT: return boolean(x > y);
-    case BinaryOp::kGE: return boolean(x >= y);
-    default: return std::nullopt;
+    case BinaryOp::kFloorMod:
+      return quotient(y == 0 ? 0 : x % y);
+    case BinaryOp::kMin:
+      return number(std::min(x, y));
+    case BinaryOp::kMax:
+      return number(std::max(x, y));
+    case BinaryOp::kLT:
+      return boolean(x < y);
+    case BinaryOp::kLE:
+      return boolean(x <= y);
+    case BinaryOp::kGT:
+      return boolean(x > y);
+    case BinaryOp::kGE:
+      return boolean(x >= y);
+    default:
+      return std::nullopt;
   }
 }
 bool DependsOnSign(BinaryOp op) {
@@ -85,34 +101,58 @@ bool DependsOnSign(BinaryOp op) {
     case BinaryOp::kLT:
     case BinaryOp::kLE:
     case BinaryOp::kGT:
-    case BinaryOp::kGE: return true;
-    default: return false;
+    case BinaryOp::kGE:
+      return true;
+    default:
+      return false;
   }
 }
 
 std::optional<Expr> FoldInts(BinaryOp op, DataType type, int64_t x, int64_t y) {
-  if (type == DataType::UInt(64) && DependsOnSign(op)) return FoldUInt64s(op, static_cast<uint64_t>(x), static_cast<uint64_t>(y));
+  if (type == DataType::UInt(64) && DependsOnSign(op))
+    return FoldUInt64s(op, static_cast<uint64_t>(x), static_cast<uint64_t>(y));
   const auto wrap = [&](int64_t value) { return IntConst(type, WrapToWidth(value, type.bits, type.is_signed_int())); };
   const auto boolean = [&](bool value) { return IntConst(DataType::Bool(), value); };
   const uint64_t ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
   switch (op) {
-    case BinaryOp::kAdd: return wrap(static_cast<int64_t>(ux + uy));
-    case BinaryOp::kSub: return wrap(static_cast<int64_t>(ux - uy));
-    case BinaryOp::kMul: return wrap(static_cast<int64_t>(ux * uy));
-    case BinaryOp::kDiv: if (y == 0 || (y == -1 && x == INT64_MIN)) return std::nullopt; return wrap(x / y);
-    case BinaryOp::kTruncMod: if (y == 0 || y == -1) return std::nullopt; return wrap(x % y);
-    case BinaryOp::kFloorDiv: if (y == 0 || (y == -1 && x == INT64_MIN)) return std::nullopt; return wrap(FloorDivide(x, y));
-    case BinaryOp::kFloorMod: if (y == 0 || y == -1) return std::nullopt; return wrap(FloorModulo(x, y));
-    case BinaryOp::kMin: return wrap(std::min(x, y));
-    case BinaryOp::kMax: return wrap(std::max(x, y));
-    case BinaryOp::kEQ: return boolean(x == y);
-    case BinaryOp::kNE: return boolean(x != y);
-    case BinaryOp::kLT: return boolean(x < y);
-    case BinaryOp::kLE: return boolean(x <= y);
-    case BinaryOp::kGT: return boolean(x > y);
-    case BinaryOp::kGE: return boolean(x >= y);
-    case BinaryOp::kAnd: return boolean(x != 0 && y != 0);
-    case BinaryOp::kOr: return boolean(x != 0 || y != 0);
+    case BinaryOp::kAdd:
+      return wrap(static_cast<int64_t>(ux + uy));
+    case BinaryOp::kSub:
+      return wrap(static_cast<int64_t>(ux - uy));
+    case BinaryOp::kMul:
+      return wrap(static_cast<int64_t>(ux * uy));
+    case BinaryOp::kDiv:
+      if (y == 0 || (y == -1 && x == INT64_MIN)) return std::nullopt;
+      return wrap(x / y);
+    case BinaryOp::kTruncMod:
+      if (y == 0 || y == -1) return std::nullopt;
+      return wrap(x % y);
+    case BinaryOp::kFloorDiv:
+      if (y == 0 || (y == -1 && x == INT64_MIN)) return std::nullopt;
+      return wrap(FloorDivide(x, y));
+    case BinaryOp::kFloorMod:
+      if (y == 0 || y == -1) return std::nullopt;
+      return wrap(FloorModulo(x, y));
+    case BinaryOp::kMin:
+      return wrap(std::min(x, y));
+    case BinaryOp::kMax:
+      return wrap(std::max(x, y));
+    case BinaryOp::kEQ:
+      return boolean(x == y);
+    case BinaryOp::kNE:
+      return boolean(x != y);
+    case BinaryOp::kLT:
+      return boolean(x < y);
+    case BinaryOp::kLE:
+      return boolean(x <= y);
+    case BinaryOp::kGT:
+      return boolean(x > y);
+    case BinaryOp::kGE:
+      return boolean(x >= y);
+    case BinaryOp::kAnd:
+      return boolean(x != 0 && y != 0);
+    case BinaryOp::kOr:
+      return boolean(x != 0 || y != 0);
   }
   return std::nullopt;
 }
@@ -150,7 +190,8 @@ std::optional<Expr> FoldIdentity(BinaryOp op, const Expr& a, const Expr& b) {
       if (y) return *y != 0 ? b : a;
       if (x) return *x != 0 ? a : b;
       break;
-    default: break;
+    default:
+      break;
   }
   return std::nullopt;
 }
@@ -231,7 +272,8 @@ Expr FloatConst(DataType dtype, double value) {
 }
 
 Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
-  CHECK(indices.size() == buffer->shape.size() || indices.size() == 1) << "load of " << buffer->name << " with " << indices.size() << " indices";
+  CHECK(indices.size() == buffer->shape.size() || indices.size() == 1)
+      << "load of " << buffer->name << " with " << indices.size() << " indices";
   const int lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
   return Expr::Make(buffer->dtype.with_lanes(buffer->dtype.lanes * lanes), BufferLoad{buffer, std::move(indices)});
 }

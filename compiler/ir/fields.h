@@ -1,6 +1,7 @@
-// One description of a node's fields drives visiting, equality, hashing, cloning, random generation and printing of attributes,
-// so that they cannot disagree. A node says:
-//   static constexpr auto Fields() { return std::tuple(Field("min", &For::min), DefField("loop_var", &For::loop_var), ...); }
+// One description of a node's fields drives visiting, equality, hashing, cloning, random generation and printing of
+// attributes, so that they cannot disagree. A node says:
+//   static constexpr auto Fields() { return std::tuple(Field("min", &For::min), DefField("loop_var", &For::loop_var),
+//   ...); }
 // Order is the order of evaluation and of definition before use.
 #pragma once
 
@@ -17,14 +18,18 @@ enum class FieldRole {
 template <typename Node, typename T>
 struct FieldOf {
   std::string_view name;
-  T Node::*member;
+  T Node::* member;
   FieldRole role;
 };
 
 template <typename Node, typename T>
-constexpr FieldOf<Node, T> Field(std::string_view name, T Node::*member) { return {name, member, FieldRole::kUse}; }
+constexpr FieldOf<Node, T> Field(std::string_view name, T Node::* member) {
+  return {name, member, FieldRole::kUse};
+}
 template <typename Node, typename T>
-constexpr FieldOf<Node, T> DefField(std::string_view name, T Node::*member) { return {name, member, FieldRole::kDef}; }
+constexpr FieldOf<Node, T> DefField(std::string_view name, T Node::* member) {
+  return {name, member, FieldRole::kDef};
+}
 
 // Calls f(field description, node.*member) for each field in order.
 template <typename Node, typename F>

@@ -1,4 +1,5 @@
-// Counted handles: one pointer wide, never null, cheap to copy, safe to share between threads. Only compiler/ir/ counts.
+// Counted handles: one pointer wide, never null, cheap to copy, safe to share between threads. Only compiler/ir/
+// counts.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,8 @@ struct Counted {
   mutable std::atomic<uint32_t> refs{0};
 };
 
-// Owns one count of `Node`. Readers see a constant node. `Mutable` gives the node itself to its only owner, or else a copy: so
-// nothing ever changes under another reader. A moved-from Ref may only be assigned to or destroyed.
+// Owns one count of `Node`. Readers see a constant node. `Mutable` gives the node itself to its only owner, or else a
+// copy: so nothing ever changes under another reader. A moved-from Ref may only be assigned to or destroyed.
 template <typename Node>
 class Ref {
  public:

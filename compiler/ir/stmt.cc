@@ -24,7 +24,8 @@ Stmt MakeFor(Var loop_var, Expr extent, Stmt body, ForKind kind) {
 }
 
 Stmt MakeStore(const Buffer& buffer, Expr value, std::vector<Expr> indices) {
-  CHECK(indices.size() == buffer->shape.size()) << "store to " << buffer->name << " with " << indices.size() << " indices";
+  CHECK(indices.size() == buffer->shape.size())
+      << "store to " << buffer->name << " with " << indices.size() << " indices";
   return BufferStore{buffer, std::move(value), std::move(indices)};
 }
 

@@ -36,8 +36,8 @@ class Stmt {
   Ref<StmtNode> node_;
 };
 
-// The unit a schedule moves. Handle to a BlockNode; identity survives only while it is not rebuilt (schedules know blocks by name,
-// which is unique in a PrimFunc).
+// The unit a schedule moves. Handle to a BlockNode; identity survives only while it is not rebuilt (schedules know
+// blocks by name, which is unique in a PrimFunc).
 class Block {
  public:
   explicit Block(BlockNode node);
@@ -58,12 +58,16 @@ struct Range {  // [min, min + extent)
 struct BufferRegion {  // One range per dimension.
   Buffer buffer;
   std::vector<Range> region;
-  static constexpr auto Fields() { return std::tuple(Field("buffer", &BufferRegion::buffer), Field("region", &BufferRegion::region)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("buffer", &BufferRegion::buffer), Field("region", &BufferRegion::region));
+  }
 };
 struct MatchBufferRegion {  // `buffer` is a view of `source`.
   Buffer buffer;
   BufferRegion source;
-  static constexpr auto Fields() { return std::tuple(Field("source", &MatchBufferRegion::source), DefField("buffer", &MatchBufferRegion::buffer)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("source", &MatchBufferRegion::source), DefField("buffer", &MatchBufferRegion::buffer));
+  }
 };
 
 enum class IterKind : uint8_t { kSpatial, kReduce, kScan, kOpaque };
@@ -86,8 +90,9 @@ struct For {
   AttrMap annotations;
   Stmt body;
   static constexpr auto Fields() {
-    return std::tuple(Field("min", &For::min), Field("extent", &For::extent), DefField("loop_var", &For::loop_var), Field("kind", &For::kind),
-                      Field("thread", &For::thread), Field("annotations", &For::annotations), Field("body", &For::body));
+    return std::tuple(Field("min", &For::min), Field("extent", &For::extent), DefField("loop_var", &For::loop_var),
+                      Field("kind", &For::kind), Field("thread", &For::thread), Field("annotations", &For::annotations),
+                      Field("body", &For::body));
   }
 };
 // Runs `block` with its iter vars bound to `iter_values`, where `predicate` holds.
@@ -96,7 +101,8 @@ struct BlockRealize {
   Expr predicate;
   Block block;
   static constexpr auto Fields() {
-    return std::tuple(Field("iter_values", &BlockRealize::iter_values), Field("predicate", &BlockRealize::predicate), Field("block", &BlockRealize::block));
+    return std::tuple(Field("iter_values", &BlockRealize::iter_values), Field("predicate", &BlockRealize::predicate),
+                      Field("block", &BlockRealize::block));
   }
 };
 struct BufferStore {
@@ -104,7 +110,8 @@ struct BufferStore {
   Expr value;
   std::vector<Expr> indices;
   static constexpr auto Fields() {
-    return std::tuple(Field("buffer", &BufferStore::buffer), Field("value", &BufferStore::value), Field("indices", &BufferStore::indices));
+    return std::tuple(Field("buffer", &BufferStore::buffer), Field("value", &BufferStore::value),
+                      Field("indices", &BufferStore::indices));
   }
 };
 struct IfThenElse {
@@ -112,7 +119,8 @@ struct IfThenElse {
   Stmt then_case;
   std::optional<Stmt> else_case;
   static constexpr auto Fields() {
-    return std::tuple(Field("condition", &IfThenElse::condition), Field("then_case", &IfThenElse::then_case), Field("else_case", &IfThenElse::else_case));
+    return std::tuple(Field("condition", &IfThenElse::condition), Field("then_case", &IfThenElse::then_case),
+                      Field("else_case", &IfThenElse::else_case));
   }
 };
 struct Seq {  // Two or more after Flatten; never directly inside another Seq.
@@ -127,26 +135,35 @@ struct LetStmt {
   Expr value;
   Var var;
   Stmt body;
-  static constexpr auto Fields() { return std::tuple(Field("value", &LetStmt::value), DefField("var", &LetStmt::var), Field("body", &LetStmt::body)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("value", &LetStmt::value), DefField("var", &LetStmt::var), Field("body", &LetStmt::body));
+  }
 };
 // `buffer` lives during `body` (lowered form of Block::alloc_buffers; T.decl_buffer).
 struct Allocate {
   Buffer buffer;
   Stmt body;
-  static constexpr auto Fields() { return std::tuple(DefField("buffer", &Allocate::buffer), Field("body", &Allocate::body)); }
+  static constexpr auto Fields() {
+    return std::tuple(DefField("buffer", &Allocate::buffer), Field("body", &Allocate::body));
+  }
 };
 struct AssertStmt {  // Ends the kernel with `message` unless `condition` holds.
   Expr condition;
   std::string message;
-  static constexpr auto Fields() { return std::tuple(Field("condition", &AssertStmt::condition), Field("message", &AssertStmt::message)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("condition", &AssertStmt::condition), Field("message", &AssertStmt::message));
+  }
 };
 struct While {
   Expr condition;
   Stmt body;
-  static constexpr auto Fields() { return std::tuple(Field("condition", &While::condition), Field("body", &While::body)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("condition", &While::condition), Field("body", &While::body));
+  }
 };
 
-using StmtVariant = std::variant<For, BlockRealize, BufferStore, IfThenElse, Seq, Evaluate, LetStmt, Allocate, AssertStmt, While>;
+using StmtVariant =
+    std::variant<For, BlockRealize, BufferStore, IfThenElse, Seq, Evaluate, LetStmt, Allocate, AssertStmt, While>;
 struct StmtNode : Counted {
   StmtVariant value;
   template <typename T>
@@ -161,27 +178,30 @@ struct BlockNode : Counted {
   std::vector<Buffer> alloc_buffers;        // Live during the block.
   std::vector<MatchBufferRegion> match_buffers;
   AttrMap annotations;
-  std::optional<Stmt> init;                 // Runs where every reduction IterVar is at its minimum.
-  Stmt body;                                // Reaches outer variables only through iter_vars.
+  std::optional<Stmt> init;  // Runs where every reduction IterVar is at its minimum.
+  Stmt body;                 // Reaches outer variables only through iter_vars.
   static constexpr auto Fields() {
-    return std::tuple(Field("name", &BlockNode::name), Field("iter_vars", &BlockNode::iter_vars), DefField("alloc_buffers", &BlockNode::alloc_buffers),
-                      Field("reads", &BlockNode::reads), Field("writes", &BlockNode::writes), Field("match_buffers", &BlockNode::match_buffers),
-                      Field("annotations", &BlockNode::annotations), Field("init", &BlockNode::init), Field("body", &BlockNode::body));
+    return std::tuple(Field("name", &BlockNode::name), Field("iter_vars", &BlockNode::iter_vars),
+                      DefField("alloc_buffers", &BlockNode::alloc_buffers), Field("reads", &BlockNode::reads),
+                      Field("writes", &BlockNode::writes), Field("match_buffers", &BlockNode::match_buffers),
+                      Field("annotations", &BlockNode::annotations), Field("init", &BlockNode::init),
+                      Field("body", &BlockNode::body));
   }
 };
 
 // A parameter: a buffer (T.Buffer, or T.handle with T.match_buffer) or a scalar variable.
 using Param = std::variant<Buffer, Var>;
 
-// One kernel. Scheduled, built and measured as a whole. After Complete (script/complete.h) `body` is a BlockRealize of the root block,
-// named "root", without iter vars; after lowering it is plain statements.
+// One kernel. Scheduled, built and measured as a whole. After Complete (script/complete.h) `body` is a BlockRealize of
+// the root block, named "root", without iter vars; after lowering it is plain statements.
 struct PrimFunc {
   std::string name;  // Global symbol.
   std::vector<Param> params;
   AttrMap attrs;
   Stmt body;
   static constexpr auto Fields() {
-    return std::tuple(Field("name", &PrimFunc::name), DefField("params", &PrimFunc::params), Field("attrs", &PrimFunc::attrs), Field("body", &PrimFunc::body));
+    return std::tuple(Field("name", &PrimFunc::name), DefField("params", &PrimFunc::params),
+                      Field("attrs", &PrimFunc::attrs), Field("body", &PrimFunc::body));
   }
 };
 
@@ -189,7 +209,9 @@ template <typename T>
   requires requires { T::Fields(); }
 Stmt::Stmt(T alternative) : node_(new StmtNode(std::move(alternative))) {}
 template <typename T>
-const T* Stmt::As() const { return std::get_if<T>(&node_->value); }
+const T* Stmt::As() const {
+  return std::get_if<T>(&node_->value);
+}
 template <typename T>
 T& Stmt::Mutable() {
   T* alternative = std::get_if<T>(&node_.Mutable().value);
@@ -201,7 +223,8 @@ T& Stmt::Mutable() {
 Stmt MakeSeq(std::vector<Stmt> stmts);
 Stmt MakeFor(Var loop_var, Expr extent, Stmt body, ForKind kind = ForKind::kSerial);  // From 0.
 Stmt MakeStore(const Buffer& buffer, Expr value, std::vector<Expr> indices);
-Buffer MakeBuffer(std::string name, std::vector<Expr> shape, DataType dtype = DataType::Float(32), std::string scope = "global");
+Buffer MakeBuffer(std::string name, std::vector<Expr> shape, DataType dtype = DataType::Float(32),
+                  std::string scope = "global");
 BufferRegion FullRegion(const Buffer& buffer);
 // Constant extents of a shape or nullopt where one is symbolic.
 std::optional<std::vector<int64_t>> ConstantShape(const std::vector<Expr>& shape);

@@ -11,19 +11,25 @@ namespace {
 template <typename T>
 concept HasFields = requires { T::Fields(); };
 
-bool SameName(std::string_view field) { return field != "name"; }  // Names of variables, buffers, functions do not count.
+bool SameName(std::string_view field) {
+  return field != "name";
+}  // Names of variables, buffers, functions do not count.
 
 class Comparer {
  public:
   bool Same(const Expr& a, const Expr& b, FieldRole role) {
     if (IsVar(a) || IsVar(b)) return IsVar(a) && IsVar(b) && SameVar(a, b, role == FieldRole::kDef || defining_);
     if (a.dtype() != b.dtype() || a.node().value.index() != b.node().value.index()) return false;
-    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); }, a.node().value);
+    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); },
+                      a.node().value);
   }
-  bool Same(const Var& a, const Var& b, FieldRole role) { return Same(static_cast<const Expr&>(a), static_cast<const Expr&>(b), role); }
+  bool Same(const Var& a, const Var& b, FieldRole role) {
+    return Same(static_cast<const Expr&>(a), static_cast<const Expr&>(b), role);
+  }
   bool Same(const Stmt& a, const Stmt& b, FieldRole) {
     if (a.node().value.index() != b.node().value.index()) return false;
-    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); }, a.node().value);
+    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); },
+                      a.node().value);
   }
   bool Same(const Block& a, const Block& b, FieldRole) { return a->name == b->name && SameNode(*a, *b); }
   bool Same(const Buffer& a, const Buffer& b, FieldRole role) {
@@ -63,15 +69,21 @@ class Comparer {
   }
   bool Same(double a, double b, FieldRole) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
   template <HasFields T>
-  bool Same(const T& a, const T& b, FieldRole) { return SameNode(a, b); }
+  bool Same(const T& a, const T& b, FieldRole) {
+    return SameNode(a, b);
+  }
   template <typename T>
-  bool Same(const T& a, const T& b, FieldRole) { return a == b; }
+  bool Same(const T& a, const T& b, FieldRole) {
+    return a == b;
+  }
 
   template <typename Node>
   bool SameNode(const Node& a, const Node& b) {
-    return std::apply([&](const auto&... field) {
-      return ((!SameName(field.name) || Same(a.*(field.member), b.*(field.member), field.role)) && ...);
-    }, Node::Fields());
+    return std::apply(
+        [&](const auto&... field) {
+          return ((!SameName(field.name) || Same(a.*(field.member), b.*(field.member), field.role)) && ...);
+        },
+        Node::Fields());
   }
 
  private:
@@ -148,16 +160,21 @@ class Hasher {
   }
   void Add(const Attr& attr, FieldRole role) {
     Mix(attr.index());
-    std::visit([&](const auto& value) { Add(value, role); }, static_cast<const std::variant<int64_t, double, bool, std::string, std::vector<Attr>>&>(attr));
+    std::visit([&](const auto& value) { Add(value, role); },
+               static_cast<const std::variant<int64_t, double, bool, std::string, std::vector<Attr>>&>(attr));
   }
   void Add(double value, FieldRole) { Mix(std::bit_cast<uint64_t>(value)); }
   void Add(DataType type, FieldRole) { Mix((uint64_t(type.code) << 32) | (type.bits << 16) | type.lanes); }
   void Add(const Op* op, FieldRole) { Mix(std::hash<std::string_view>()(op->name)); }
   template <typename T>
     requires std::is_integral_v<T> || std::is_enum_v<T>
-  void Add(T value, FieldRole) { Mix(static_cast<uint64_t>(value)); }
+  void Add(T value, FieldRole) {
+    Mix(static_cast<uint64_t>(value));
+  }
   template <HasFields T>
-  void Add(const T& node, FieldRole) { AddNode(node); }
+  void Add(const T& node, FieldRole) {
+    AddNode(node);
+  }
 
   template <typename Node>
   void AddNode(const Node& node) {

@@ -1,11 +1,13 @@
-// Structural equality and hash: equal up to the names of variables, buffers and the function; block names count, as in TVM traces do.
+// Structural equality and hash: equal up to the names of variables, buffers and the function; block names count, as in
+// TVM traces do.
 #pragma once
 
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
 
-// Variables and buffers correspond one to one, in order of first appearance; free ones must be the same object. Floats compare by bits.
+// Variables and buffers correspond one to one, in order of first appearance; free ones must be the same object. Floats
+// compare by bits.
 bool StructuralEqual(const Expr& a, const Expr& b);
 bool StructuralEqual(const Stmt& a, const Stmt& b);
 bool StructuralEqual(const PrimFunc& a, const PrimFunc& b);

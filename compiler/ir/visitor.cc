@@ -25,16 +25,26 @@ struct FieldWalker {
     ForEachField(node, [&](const auto& field, const auto& value) { Walk(value, field.role); });
   }
   void Walk(const Expr& e, FieldRole) { on_expr(e); }
-  void Walk(const Var& v, FieldRole role) { if (role == FieldRole::kUse) on_expr(v); }
+  void Walk(const Var& v, FieldRole role) {
+    if (role == FieldRole::kUse) on_expr(v);
+  }
   void Walk(const Stmt& s, FieldRole) { on_stmt(s); }
   void Walk(const Block& b, FieldRole) { on_block(b); }
-  void Walk(const Buffer& b, FieldRole role) { if (role == FieldRole::kDef) on_buffer_def(b); }
+  void Walk(const Buffer& b, FieldRole role) {
+    if (role == FieldRole::kDef) on_buffer_def(b);
+  }
   template <typename T>
-  void Walk(const std::vector<T>& items, FieldRole role) { for (const T& item : items) Walk(item, role); }
+  void Walk(const std::vector<T>& items, FieldRole role) {
+    for (const T& item : items) Walk(item, role);
+  }
   template <typename T>
-  void Walk(const std::optional<T>& item, FieldRole role) { if (item) Walk(*item, role); }
+  void Walk(const std::optional<T>& item, FieldRole role) {
+    if (item) Walk(*item, role);
+  }
   template <Walkable T>
-  void Walk(const T& node, FieldRole) { WalkNode(node); }
+  void Walk(const T& node, FieldRole) {
+    WalkNode(node);
+  }
   template <typename T>
   void Walk(const T&, FieldRole) {}  // Numbers, names, enums, annotations.
 };
@@ -44,12 +54,13 @@ FieldWalker(F...) -> FieldWalker<F...>;
 }  // namespace
 
 void StmtExprVisitor::VisitChildren(const Stmt& stmt) {
-  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [&](const Stmt& s) { VisitStmt(s); }, [&](const Block& b) { VisitBlock(b); },
-                     [&](const Buffer& b) { VisitBufferDef(b); }};
+  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [&](const Stmt& s) { VisitStmt(s); },
+                     [&](const Block& b) { VisitBlock(b); }, [&](const Buffer& b) { VisitBufferDef(b); }};
   std::visit([&](const auto& node) { walker.WalkNode(node); }, stmt.node().value);
 }
 void StmtExprVisitor::VisitChildren(const Expr& expr) {
-  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [](const Stmt&) {}, [](const Block&) {}, [](const Buffer&) {}};
+  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [](const Stmt&) {}, [](const Block&) {},
+                     [](const Buffer&) {}};
   std::visit([&](const auto& node) { walker.WalkNode(node); }, expr.node().value);
 }
 void StmtExprVisitor::VisitStmt(const Stmt& stmt) {
@@ -66,8 +77,8 @@ void StmtExprVisitor::VisitExpr(const Expr& expr) {
 void StmtExprVisitor::VisitFor(const Stmt& self, const For&) { VisitChildren(self); }
 void StmtExprVisitor::VisitBlockRealize(const Stmt& self, const BlockRealize&) { VisitChildren(self); }
 void StmtExprVisitor::VisitBlock(const Block& block) {
-  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [&](const Stmt& s) { VisitStmt(s); }, [&](const Block& b) { VisitBlock(b); },
-                     [&](const Buffer& b) { VisitBufferDef(b); }};
+  FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [&](const Stmt& s) { VisitStmt(s); },
+                     [&](const Block& b) { VisitBlock(b); }, [&](const Buffer& b) { VisitBufferDef(b); }};
   walker.WalkNode(*block);
 }
 void StmtExprVisitor::VisitBufferStore(const Stmt& self, const BufferStore&) { VisitChildren(self); }
@@ -84,7 +95,8 @@ void StmtExprVisitor::VisitBufferDef(const Buffer& buffer) {
 namespace {
 
 // Rewrites the fields of a node; nullopt where nothing changed, so that unchanged nodes are never copied.
-template <typename OnExpr, typename OnStmt, typename OnBlock, typename OnVarDef, typename OnBufferDef, typename OnBufferUse>
+template <typename OnExpr, typename OnStmt, typename OnBlock, typename OnVarDef, typename OnBufferDef,
+          typename OnBufferUse>
 struct FieldRewriter {
   OnExpr on_expr;
   OnStmt on_stmt;
@@ -137,9 +149,13 @@ struct FieldRewriter {
     return std::optional<std::optional<T>>(std::move(rewritten));
   }
   template <Walkable T>
-  std::optional<T> Rewrite(const T& node, FieldRole) { return RewriteNode(node); }
+  std::optional<T> Rewrite(const T& node, FieldRole) {
+    return RewriteNode(node);
+  }
   template <typename T>
-  std::optional<T> Rewrite(const T&, FieldRole) { return std::nullopt; }
+  std::optional<T> Rewrite(const T&, FieldRole) {
+    return std::nullopt;
+  }
 };
 template <typename... F>
 FieldRewriter(F...) -> FieldRewriter<F...>;
@@ -147,20 +163,30 @@ FieldRewriter(F...) -> FieldRewriter<F...>;
 }  // namespace
 
 Stmt StmtExprMutator::VisitChildren(const Stmt& stmt) {
-  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); }, [&](const Stmt& s) { return VisitStmt(s); }, [&](const Block& b) { return VisitBlock(b); },
-                         [&](const Var& v) { return VisitVarDef(v); }, [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
-  return std::visit([&](const auto& node) -> Stmt {
-    auto rewritten = rewriter.RewriteNode(node);
-    return rewritten ? Stmt(std::move(*rewritten)) : stmt;
-  }, stmt.node().value);
+  FieldRewriter rewriter{
+      [&](const Expr& e) { return VisitExpr(e); },        [&](const Stmt& s) { return VisitStmt(s); },
+      [&](const Block& b) { return VisitBlock(b); },      [&](const Var& v) { return VisitVarDef(v); },
+      [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+  return std::visit(
+      [&](const auto& node) -> Stmt {
+        auto rewritten = rewriter.RewriteNode(node);
+        return rewritten ? Stmt(std::move(*rewritten)) : stmt;
+      },
+      stmt.node().value);
 }
 Expr StmtExprMutator::VisitChildren(const Expr& expr) {
-  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); }, [](const Stmt& s) { return s; }, [](const Block& b) { return b; },
-                         [](const Var& v) { return v; }, [](const Buffer& b) { return b; }, [&](const Buffer& b) { return VisitBufferUse(b); }};
-  return std::visit([&](const auto& node) -> Expr {
-    auto rewritten = rewriter.RewriteNode(node);
-    return rewritten ? Expr::Make(expr.dtype(), std::move(*rewritten)) : expr;
-  }, expr.node().value);
+  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); },
+                         [](const Stmt& s) { return s; },
+                         [](const Block& b) { return b; },
+                         [](const Var& v) { return v; },
+                         [](const Buffer& b) { return b; },
+                         [&](const Buffer& b) { return VisitBufferUse(b); }};
+  return std::visit(
+      [&](const auto& node) -> Expr {
+        auto rewritten = rewriter.RewriteNode(node);
+        return rewritten ? Expr::Make(expr.dtype(), std::move(*rewritten)) : expr;
+      },
+      expr.node().value);
 }
 Stmt StmtExprMutator::VisitStmt(const Stmt& stmt) {
   if (const For* loop = stmt.As<For>()) return VisitFor(stmt, *loop);
@@ -176,8 +202,10 @@ Expr StmtExprMutator::VisitExpr(const Expr& expr) {
 Stmt StmtExprMutator::VisitFor(const Stmt& self, const For&) { return VisitChildren(self); }
 Stmt StmtExprMutator::VisitBlockRealize(const Stmt& self, const BlockRealize&) { return VisitChildren(self); }
 Block StmtExprMutator::VisitBlock(const Block& block) {
-  FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); }, [&](const Stmt& s) { return VisitStmt(s); }, [&](const Block& b) { return VisitBlock(b); },
-                         [&](const Var& v) { return VisitVarDef(v); }, [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+  FieldRewriter rewriter{
+      [&](const Expr& e) { return VisitExpr(e); },        [&](const Stmt& s) { return VisitStmt(s); },
+      [&](const Block& b) { return VisitBlock(b); },      [&](const Var& v) { return VisitVarDef(v); },
+      [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
   auto rewritten = rewriter.RewriteNode(*block);
   return rewritten ? Block(std::move(*rewritten)) : block;
 }
@@ -284,8 +312,12 @@ class UseFinder : public StmtExprVisitor {
   bool found() const { return found_; }
 
  protected:
-  void VisitStmt(const Stmt& stmt) override { if (!found_) StmtExprVisitor::VisitStmt(stmt); }
-  void VisitExpr(const Expr& expr) override { if (!found_) StmtExprVisitor::VisitExpr(expr); }
+  void VisitStmt(const Stmt& stmt) override {
+    if (!found_) StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitExpr(const Expr& expr) override {
+    if (!found_) StmtExprVisitor::VisitExpr(expr);
+  }
   void VisitVar(const Var& var) override { found_ = found_ || is_wanted_(var.get()); }
 
  private:
@@ -301,8 +333,12 @@ void PostOrderVisit(const Expr& expr, const std::function<void(const Expr&)>& f)
 Expr Substitute(const Expr& expr, const VarMap& vars) { return Substituter(vars, nullptr)(expr); }
 Stmt Substitute(const Stmt& stmt, const VarMap& vars) { return Substituter(vars, nullptr)(stmt); }
 Block Substitute(const Block& block, const VarMap& vars) { return Substituter(vars, nullptr).Rewrite(block); }
-Stmt Substitute(const Stmt& stmt, const VarMap& vars, const BufferMap& buffers) { return Substituter(vars, &buffers)(stmt); }
-Block Substitute(const Block& block, const VarMap& vars, const BufferMap& buffers) { return Substituter(vars, &buffers).Rewrite(block); }
+Stmt Substitute(const Stmt& stmt, const VarMap& vars, const BufferMap& buffers) {
+  return Substituter(vars, &buffers)(stmt);
+}
+Block Substitute(const Block& block, const VarMap& vars, const BufferMap& buffers) {
+  return Substituter(vars, &buffers).Rewrite(block);
+}
 Stmt Clone(const Stmt& stmt) { return Cloner{}(stmt); }
 
 PrimFunc Clone(const PrimFunc& func) {
@@ -315,7 +351,9 @@ PrimFunc Clone(const PrimFunc& func) {
     }
     const Buffer& buffer = std::get<Buffer>(param);
     for (const Expr& extent : buffer->shape) {  // A symbolic extent is introduced by the first buffer that has it.
-      PostOrderVisit(extent, [&](const Expr& e) { if (IsVar(e) && !cloner.IsDefined(e)) cloner.DefineVar(Var(e)); });
+      PostOrderVisit(extent, [&](const Expr& e) {
+        if (IsVar(e) && !cloner.IsDefined(e)) cloner.DefineVar(Var(e));
+      });
     }
     copy.params.emplace_back(cloner.DefineBuffer(buffer));
   }

@@ -1,5 +1,5 @@
-// Walking and rewriting TensorIR. Passes derive from these two, so the big switch is compiled once. Both reach every field that a node's
-// Fields() names, in that order; nothing changes a node that is already seen by somebody else.
+// Walking and rewriting TensorIR. Passes derive from these two, so the big switch is compiled once. Both reach every
+// field that a node's Fields() names, in that order; nothing changes a node that is already seen by somebody else.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ class StmtExprVisitor {
   virtual void VisitBlock(const Block& block);
   virtual void VisitBufferStore(const Stmt& self, const BufferStore& store);
   virtual void VisitBufferLoad(const Expr& self, const BufferLoad& load);
-  virtual void VisitVar(const Var& var);             // A use of a variable.
-  virtual void VisitBufferDef(const Buffer& buffer); // Allocations and match buffers.
-  void VisitChildren(const Stmt& stmt);              // Every field, as the base does.
+  virtual void VisitVar(const Var& var);              // A use of a variable.
+  virtual void VisitBufferDef(const Buffer& buffer);  // Allocations and match buffers.
+  void VisitChildren(const Stmt& stmt);               // Every field, as the base does.
   void VisitChildren(const Expr& expr);
 };
 
@@ -46,15 +46,15 @@ class StmtExprMutator {
   virtual Stmt VisitBufferStore(const Stmt& self, const BufferStore& store);
   virtual Expr VisitBufferLoad(const Expr& self, const BufferLoad& load);
   virtual Expr VisitVar(const Var& var);
-  virtual Var VisitVarDef(const Var& var);           // Where a variable is introduced; default: itself.
+  virtual Var VisitVarDef(const Var& var);              // Where a variable is introduced; default: itself.
   virtual Buffer VisitBufferDef(const Buffer& buffer);  // Where a buffer is introduced; default: itself.
   virtual Buffer VisitBufferUse(const Buffer& buffer);  // Loads, stores, regions; default: itself.
   Stmt VisitChildren(const Stmt& stmt);
   Expr VisitChildren(const Expr& expr);
 };
 
-using VarMap = std::unordered_map<const ExprNode*, Expr>;            // Keyed by Var::get().
-using BufferMap = std::unordered_map<const BufferNode*, Buffer>;     // Keyed by Buffer::get().
+using VarMap = std::unordered_map<const ExprNode*, Expr>;         // Keyed by Var::get().
+using BufferMap = std::unordered_map<const BufferNode*, Buffer>;  // Keyed by Buffer::get().
 
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Stmt&)>& f);
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Expr&)>& f);

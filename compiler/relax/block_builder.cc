@@ -48,7 +48,8 @@ Var BlockBuilder::Emit(const Expr& value, const std::string& name) {
   return var;
 }
 
-StatusOr<Var> BlockBuilder::EmitCall(std::string_view op, std::vector<Expr> args, AttrMap attrs, const std::string& name) {
+StatusOr<Var> BlockBuilder::EmitCall(std::string_view op, std::vector<Expr> args, AttrMap attrs,
+                                     const std::string& name) {
   ASSIGN_OR_RETURN(const Expr call, MakeCall(op, std::move(args), std::move(attrs)));
   return Emit(call, name);
 }

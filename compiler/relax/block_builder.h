@@ -23,7 +23,8 @@ class BlockBuilder {
   void EmitBinding(Binding binding);
   // What `var` is bound to here; nullptr for parameters and strangers.
   const Expr* Lookup(const Expr& var) const;
-  // The function that returns `result`, an atom or a tuple of atoms. Its variables are dataflow variables but for the returned ones.
+  // The function that returns `result`, an atom or a tuple of atoms. Its variables are dataflow variables but for the
+  // returned ones.
   Function Finish(std::string name, const Expr& result, AttrMap attrs = {});
 
  private:
@@ -39,7 +40,8 @@ class BlockBuilder {
 class PrimFuncTable {
  public:
   explicit PrimFuncTable(lathe::IRModule& module);
-  // The name under which the module holds a function equal to `func`: its own, or with "_1", "_2" ... where that is taken.
+  // The name under which the module holds a function equal to `func`: its own, or with "_1", "_2" ... where that is
+  // taken.
   std::string Add(PrimFunc func);
 
  private:

@@ -8,7 +8,8 @@
 namespace lathe::relax {
 namespace {
 
-constexpr int64_t kMaxSteps = int64_t{1} << 28;  // Of one call, some seconds of the interpreter: what takes longer is left to run time.
+constexpr int64_t kMaxSteps =
+    int64_t{1} << 28;  // Of one call, some seconds of the interpreter: what takes longer is left to run time.
 
 // Moves bytes; weights are transposed this way much faster than by the interpreter.
 TensorData Transpose(const TensorData& data, const std::vector<int64_t>& axes, const std::vector<int64_t>& shape) {
@@ -31,7 +32,8 @@ TensorData Transpose(const TensorData& data, const std::vector<int64_t>& axes, c
   return TensorData(data.dtype(), shape, std::move(bytes));
 }
 
-StatusOr<TensorData> RunKernel(const Call& call, const StructInfo& result, DataType dtype, const std::vector<int64_t>& shape, EvaluationBudget& budget) {
+StatusOr<TensorData> RunKernel(const Call& call, const StructInfo& result, DataType dtype,
+                               const std::vector<int64_t>& shape, EvaluationBudget& budget) {
   for (const Expr& arg : KernelArgs(call)) budget.steps_left -= AsConstant(arg)->num_elements();
   if (budget.steps_left <= 0) return ResourceExhausted("no steps are left");
   ASSIGN_OR_RETURN(const PrimFunc func, call.op->legalize(call, result));
@@ -60,15 +62,19 @@ StatusOr<std::optional<TensorData>> EvaluateCall(const Call& call, const StructI
   const std::optional<std::vector<int64_t>> shape = ConstantShapeOf(result);
   if (call.op == nullptr || info == nullptr || !shape) return std::optional<TensorData>();
   const std::vector<Expr> args = TensorArgs(call);
-  if (args.empty() || !std::all_of(args.begin(), args.end(), [](const Expr& arg) { return AsConstant(arg) != nullptr; })) return std::optional<TensorData>();
+  if (args.empty() ||
+      !std::all_of(args.begin(), args.end(), [](const Expr& arg) { return AsConstant(arg) != nullptr; }))
+    return std::optional<TensorData>();
   const std::optional<int64_t> count = ElementCount(*shape);
   if (!count || *count > budget.max_bytes / info->dtype.bytes()) return std::optional<TensorData>();
   if (IsView(call)) return std::optional(AsConstant(args[0])->Reshaped(*shape));
-  if (call.op->name == "permute_dims") return std::optional(Transpose(*AsConstant(args[0]), IntsAttr(call.attrs, "axes"), *shape));
+  if (call.op->name == "permute_dims")
+    return std::optional(Transpose(*AsConstant(args[0]), IntsAttr(call.attrs, "axes"), *shape));
   if (call.op->legalize == nullptr) return std::optional<TensorData>();
   StatusOr<TensorData> data = RunKernel(call, result, info->dtype, *shape, budget);
   if (data.ok()) return std::optional(*std::move(data));
-  const bool is_too_much = data.code() == StatusCode::kDeadlineExceeded || data.code() == StatusCode::kResourceExhausted;
+  const bool is_too_much =
+      data.code() == StatusCode::kDeadlineExceeded || data.code() == StatusCode::kResourceExhausted;
   return is_too_much ? StatusOr<std::optional<TensorData>>(std::optional<TensorData>()) : data.status();
 }
 

@@ -61,13 +61,16 @@ class Planner {
 
   StatusOr<uint32_t> AddValue(const StructInfo& info, size_t storage) {
     std::optional<std::vector<int64_t>> shape = ConstantShapeOf(info);
-    if (!shape) return InvalidArgument(fmt::format("{} has no constant shape; bind its symbolic extents", ToText(info)));
+    if (!shape)
+      return InvalidArgument(fmt::format("{} has no constant shape; bind its symbolic extents", ToText(info)));
     plan_.values.push_back({LATHE_STORAGE_ARENA, 0, info.As<TensorStructInfo>()->dtype, *std::move(shape)});
     storage_of_.push_back(storage);
     return static_cast<uint32_t>(plan_.values.size() - 1);
   }
 
-  static int64_t Aligned(int64_t bytes) { return (bytes + LATHE_BUFFER_ALIGNMENT - 1) / LATHE_BUFFER_ALIGNMENT * LATHE_BUFFER_ALIGNMENT; }
+  static int64_t Aligned(int64_t bytes) {
+    return (bytes + LATHE_BUFFER_ALIGNMENT - 1) / LATHE_BUFFER_ALIGNMENT * LATHE_BUFFER_ALIGNMENT;
+  }
 
   StatusOr<uint32_t> ValueOf(const Expr& e) {
     if (const TensorData* data = AsConstant(e)) return AddConstant(*data, e.struct_info());
@@ -77,7 +80,8 @@ class Planner {
   }
 
   StatusOr<uint32_t> AddConstant(const TensorData& data, const StructInfo& info) {
-    const auto [row, is_new] = constants_.emplace(std::pair(data.ContentDigest(), data.bytes().size()), plan_.constant_bytes);
+    const auto [row, is_new] =
+        constants_.emplace(std::pair(data.ContentDigest(), data.bytes().size()), plan_.constant_bytes);
     if (is_new) {
       plan_.constants.push_back({data, row->second});
       plan_.constant_bytes += Aligned(static_cast<int64_t>(data.bytes().size()));
@@ -94,7 +98,8 @@ class Planner {
       by_var_.emplace(binding.var.get(), value);
       return OkStatus();
     }
-    if (call == nullptr || call->op != &CallTirOp()) return InternalError("neither a kernel call nor a view; run OptimizeForTuning before");
+    if (call == nullptr || call->op != &CallTirOp())
+      return InternalError("neither a kernel call nor a view; run OptimizeForTuning before");
     const int now = static_cast<int>(plan_.calls.size());
     PlanCall planned{call->args[0].As<GlobalVar>()->name, {}};
     for (const Expr& arg : call->args[1].As<TupleExpr>()->fields) {
@@ -104,14 +109,16 @@ class Planner {
     }
     storages_.push_back({LATHE_STORAGE_ARENA, 0, {0, now, now}});
     ASSIGN_OR_RETURN(const uint32_t result, AddValue(binding.var.struct_info(), storages_.size() - 1));
-    storages_.back().live.bytes = ElementCount(plan_.values[result].shape).value_or(0) * plan_.values[result].dtype.bytes();
+    storages_.back().live.bytes =
+        ElementCount(plan_.values[result].shape).value_or(0) * plan_.values[result].dtype.bytes();
     by_var_.emplace(binding.var.get(), result);
     planned.args.push_back(result);
     plan_.calls.push_back(std::move(planned));
     return OkStatus();
   }
 
-  // The first result that is made in the arena moves to the caller's memory; one that is an input, a constant or made already is copied.
+  // The first result that is made in the arena moves to the caller's memory; one that is an input, a constant or made
+  // already is copied.
   Status AddOutputs() {
     const Expr& result = main_.body.body;
     const TupleExpr* tuple = result.As<TupleExpr>();
@@ -204,8 +211,9 @@ std::string SerializeGraph(const ExecutorPlan& plan) {
   SectionWriter writer(sizeof(LatheGraphHeader));
   std::vector<LatheGraphValue> values;
   for (const PlanValue& value : plan.values) {
-    values.push_back({static_cast<uint64_t>(value.place), static_cast<uint8_t>(value.storage), static_cast<uint8_t>(value.dtype.code),
-                      value.dtype.bits, static_cast<uint8_t>(value.shape.size()), writer.Table(value.shape)});
+    values.push_back({static_cast<uint64_t>(value.place), static_cast<uint8_t>(value.storage),
+                      static_cast<uint8_t>(value.dtype.code), value.dtype.bits,
+                      static_cast<uint8_t>(value.shape.size()), writer.Table(value.shape)});
   }
   std::vector<LatheGraphCall> calls;
   for (const PlanCall& call : plan.calls) {
@@ -231,7 +239,8 @@ std::string SerializeGraph(const ExecutorPlan& plan) {
 std::string SerializeConstants(const ExecutorPlan& plan) {
   std::string bytes(static_cast<size_t>(plan.constant_bytes), '\0');
   for (const PlacedConstant& constant : plan.constants) {
-    if (!constant.data.bytes().empty()) std::memcpy(bytes.data() + constant.offset, constant.data.bytes().data(), constant.data.bytes().size());
+    if (!constant.data.bytes().empty())
+      std::memcpy(bytes.data() + constant.offset, constant.data.bytes().data(), constant.data.bytes().size());
   }
   return bytes;
 }

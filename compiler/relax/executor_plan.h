@@ -1,5 +1,6 @@
-// What the static executor does with a network: which kernels in which order on which memory. Made from `main` after OptimizeForTuning,
-// serialised into the sections `.lathe.graph` and `.lathe.const` of the artifact (docs/formats/graph.md), run by runtime/executor.h.
+// What the static executor does with a network: which kernels in which order on which memory. Made from `main` after
+// OptimizeForTuning, serialised into the sections `.lathe.graph` and `.lathe.const` of the artifact
+// (docs/formats/graph.md), run by runtime/executor.h.
 #pragma once
 
 #include <string>
@@ -18,8 +19,8 @@ struct PlanValue {
   std::vector<int64_t> shape;
 };
 struct PlanCall {
-  std::string kernel;             // Name of a PrimFunc of the module.
-  std::vector<uint32_t> args;     // Values in parameter order; the last one is the result.
+  std::string kernel;          // Name of a PrimFunc of the module.
+  std::vector<uint32_t> args;  // Values in parameter order; the last one is the result.
 };
 struct PlanPort {
   std::string name;
@@ -38,8 +39,8 @@ struct ExecutorPlan {
   int64_t arena_bytes = 0, constant_bytes = 0;
 };
 
-// Shapes must be constant. Reshapes cost nothing: they are values on the same memory. A result that a kernel makes is written straight into
-// the caller's memory.
+// Shapes must be constant. Reshapes cost nothing: they are values on the same memory. A result that a kernel makes is
+// written straight into the caller's memory.
 StatusOr<ExecutorPlan> MakeExecutorPlan(const IRModule& module);
 
 std::string SerializeGraph(const ExecutorPlan& plan);

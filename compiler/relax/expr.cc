@@ -17,7 +17,8 @@ const T* FindAttr(const AttrMap& attrs, const std::string& name) {
 
 }  // namespace
 
-Var::Var(std::string name, StructInfo info, bool is_dataflow) : Expr(Make(std::move(info), VarName{std::move(name), is_dataflow})) {}
+Var::Var(std::string name, StructInfo info, bool is_dataflow)
+    : Expr(Make(std::move(info), VarName{std::move(name), is_dataflow})) {}
 Var::Var(const Expr& expr) : Expr(expr) { CHECK(IsVar(expr)) << "expression is no variable"; }
 const std::string& Var::name() const { return As<VarName>()->name; }
 bool Var::is_dataflow() const { return As<VarName>()->is_dataflow; }

@@ -1,7 +1,8 @@
-// Relax: the graph around the kernels, in A-normal form. Immutable nodes behind counted handles, as in TensorIR; a Var has identity.
+// Relax: the graph around the kernels, in A-normal form. Immutable nodes behind counted handles, as in TensorIR; a Var
+// has identity.
 //
-// Every expression that an op computes is bound to a variable; what stands as an argument is a variable, a constant, a shape, a global
-// name, or a tuple of those. Expressions know their struct info.
+// Every expression that an op computes is bound to a variable; what stands as an argument is a variable, a constant, a
+// shape, a global name, or a tuple of those. Expressions know their struct info.
 #pragma once
 
 #include <string>
@@ -44,7 +45,9 @@ class Var : public Expr {
 struct VarName {
   std::string name;
   bool is_dataflow = false;
-  static constexpr auto Fields() { return std::tuple(Field("name", &VarName::name), Field("is_dataflow", &VarName::is_dataflow)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("name", &VarName::name), Field("is_dataflow", &VarName::is_dataflow));
+  }
 };
 struct Constant {
   TensorData data;
@@ -65,15 +68,19 @@ struct TupleExpr {
 struct TupleGetItem {
   Expr tuple;
   int64_t index = 0;
-  static constexpr auto Fields() { return std::tuple(Field("tuple", &TupleGetItem::tuple), Field("index", &TupleGetItem::index)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("tuple", &TupleGetItem::tuple), Field("index", &TupleGetItem::index));
+  }
 };
-// An op of the table; or, where `op` is null, args[0] is the GlobalVar of a Relax function and the rest its arguments. call_tir's
-// arguments are a GlobalVar and a tuple; its result is the call's struct info.
+// An op of the table; or, where `op` is null, args[0] is the GlobalVar of a Relax function and the rest its arguments.
+// call_tir's arguments are a GlobalVar and a tuple; its result is the call's struct info.
 struct Call {
   const Op* op = nullptr;
   std::vector<Expr> args;
   AttrMap attrs;
-  static constexpr auto Fields() { return std::tuple(Field("op", &Call::op), Field("args", &Call::args), Field("attrs", &Call::attrs)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("op", &Call::op), Field("args", &Call::args), Field("attrs", &Call::attrs));
+  }
 };
 
 using ExprVariant = std::variant<VarName, Constant, GlobalVar, ShapeExpr, TupleExpr, TupleGetItem, Call>;
@@ -84,9 +91,13 @@ struct ExprNode : Counted {
   ExprNode(StructInfo info, T alternative) : struct_info(std::move(info)), value(std::move(alternative)) {}
 };
 template <typename T>
-Expr Expr::Make(StructInfo info, T alternative) { return Expr(new ExprNode(std::move(info), std::move(alternative))); }
+Expr Expr::Make(StructInfo info, T alternative) {
+  return Expr(new ExprNode(std::move(info), std::move(alternative)));
+}
 template <typename T>
-const T* Expr::As() const { return std::get_if<T>(&node_->value); }
+const T* Expr::As() const {
+  return std::get_if<T>(&node_->value);
+}
 inline const StructInfo& Expr::struct_info() const { return node_->struct_info; }
 
 struct Binding {
@@ -94,7 +105,8 @@ struct Binding {
   Expr value;
   static constexpr auto Fields() { return std::tuple(Field("value", &Binding::value), DefField("var", &Binding::var)); }
 };
-struct BindingBlock {  // A dataflow block has no effects and no control flow, so passes may reorder and drop its bindings.
+struct BindingBlock {  // A dataflow block has no effects and no control flow, so passes may reorder and drop its
+                       // bindings.
   bool is_dataflow = true;
   std::vector<Binding> bindings;
   static constexpr auto Fields() {
@@ -104,7 +116,9 @@ struct BindingBlock {  // A dataflow block has no effects and no control flow, s
 struct SeqExpr {
   std::vector<BindingBlock> blocks;
   Expr body;  // A variable, a constant, or a tuple of those.
-  static constexpr auto Fields() { return std::tuple(Field("blocks", &SeqExpr::blocks), Field("body", &SeqExpr::body)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("blocks", &SeqExpr::blocks), Field("body", &SeqExpr::body));
+  }
 };
 struct Function {
   std::string name;
@@ -112,7 +126,8 @@ struct Function {
   SeqExpr body;
   AttrMap attrs;
   static constexpr auto Fields() {
-    return std::tuple(Field("name", &Function::name), DefField("params", &Function::params), Field("body", &Function::body), Field("attrs", &Function::attrs));
+    return std::tuple(Field("name", &Function::name), DefField("params", &Function::params),
+                      Field("body", &Function::body), Field("attrs", &Function::attrs));
   }
 };
 

@@ -60,7 +60,9 @@ double CountFlops(const PrimFunc& func) {
 }
 
 double CountAnchorFlops(const PrimFunc& func) {
-  return SumOverBlocks(func, [](const BlockNode& block, const BufferStore& store) { return IsMultiplyAccumulate(block, store) ? 2 : 0; });
+  return SumOverBlocks(func, [](const BlockNode& block, const BufferStore& store) {
+    return IsMultiplyAccumulate(block, store) ? 2 : 0;
+  });
 }
 
 StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module) {

@@ -11,12 +11,12 @@
 namespace lathe::relax {
 
 struct ExtractedTask {
-  std::string name;            // E.g. "fused_conv2d_add_relu"; unique in the network.
-  Digest workload;             // WorkloadDigest of `func`.
+  std::string name;  // E.g. "fused_conv2d_add_relu"; unique in the network.
+  Digest workload;   // WorkloadDigest of `func`.
   PrimFunc func;
-  int64_t weight = 0;          // Calls per inference.
-  double flops = 0;            // Of one call: two per multiply-accumulate, one per other float operation.
-  double anchor_flops = 0;     // Of contractions alone; 0 where there is none.
+  int64_t weight = 0;       // Calls per inference.
+  double flops = 0;         // Of one call: two per multiply-accumulate, one per other float operation.
+  double anchor_flops = 0;  // Of contractions alone; 0 where there is none.
   bool is_anchored() const { return anchor_flops > 0; }
 };
 

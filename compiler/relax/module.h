@@ -6,7 +6,8 @@
 
 namespace lathe::relax {
 
-// Everything that takes a lathe::IRModule sees the PrimFuncs alone. Names are unique among all functions. "main" is what is run.
+// Everything that takes a lathe::IRModule sees the PrimFuncs alone. Names are unique among all functions. "main" is
+// what is run.
 struct IRModule : lathe::IRModule {
   std::vector<Function> functions;
   const Function* FindFunction(std::string_view name) const {
@@ -15,7 +16,9 @@ struct IRModule : lathe::IRModule {
     }
     return nullptr;
   }
-  Function* FindFunction(std::string_view name) { return const_cast<Function*>(std::as_const(*this).FindFunction(name)); }
+  Function* FindFunction(std::string_view name) {
+    return const_cast<Function*>(std::as_const(*this).FindFunction(name));
+  }
 };
 
 inline constexpr std::string_view kMainFunction = "main";

@@ -17,8 +17,8 @@ constexpr Op kCallTir = {"call_tir", 2, OpPatternKind::kOpaque, InferCallTir, nu
 const std::map<std::string_view, const Op*>& Table() {
   static const auto* table = [] {
     auto* rows = new std::map<std::string_view, const Op*>;
-    for (const std::span<const Op> ops : {BinaryOps(), ConvolutionOps(), ManipulateOps(), MatrixOps(), NormalizationOps(), PadOps(),
-                                          PoolingOps(), ReductionOps(), UnaryOps()}) {
+    for (const std::span<const Op> ops : {BinaryOps(), ConvolutionOps(), ManipulateOps(), MatrixOps(),
+                                          NormalizationOps(), PadOps(), PoolingOps(), ReductionOps(), UnaryOps()}) {
       for (const Op& op : ops) CHECK(rows->emplace(op.name, &op).second) << "operator " << op.name << " stands twice";
     }
     rows->emplace(kCallTir.name, &kCallTir);
@@ -67,7 +67,8 @@ std::span<const Op* const> AllOps() {
 StatusOr<Expr> MakeCall(const Op& op, std::vector<Expr> args, AttrMap attrs) {
   Call call{&op, std::move(args), std::move(attrs)};
   const size_t required = op.num_args < 0 ? 1 : static_cast<size_t>(op.num_args);
-  if (call.args.size() != required) return ArgumentError(call, fmt::format("{} arguments, {} required", call.args.size(), required));
+  if (call.args.size() != required)
+    return ArgumentError(call, fmt::format("{} arguments, {} required", call.args.size(), required));
   ASSIGN_OR_RETURN(StructInfo info, op.infer(call));
   return Expr::Make(std::move(info), std::move(call));
 }
@@ -90,7 +91,8 @@ std::vector<Expr> TensorArgs(const Call& call) {
 
 bool IsEmbedded(const Call& call, const Expr& arg) {
   const TensorData* data = AsConstant(arg);
-  return call.op != nullptr && call.op->pattern <= OpPatternKind::kBroadcast && data != nullptr && data->shape().empty();
+  return call.op != nullptr && call.op->pattern <= OpPatternKind::kBroadcast && data != nullptr &&
+         data->shape().empty();
 }
 
 std::vector<Expr> KernelArgs(const Call& call) {

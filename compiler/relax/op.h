@@ -13,9 +13,9 @@ namespace lathe::relax {
 
 // TVM's TOpPattern and its numbers.
 enum class OpPatternKind : uint8_t {
-  kElemWise = 0,         // One output element from the same element of each input.
-  kBroadcast = 1,        // The same with broadcast inputs.
-  kInjective = 2,        // One output element from one element of each input, anywhere.
+  kElemWise = 0,   // One output element from the same element of each input.
+  kBroadcast = 1,  // The same with broadcast inputs.
+  kInjective = 2,  // One output element from one element of each input, anywhere.
   kCommReduce = 3,
   kOutEWiseFusable = 4,  // conv2d, matmul: what follows element by element fuses into it.
   kTuple = 7,
@@ -45,12 +45,13 @@ StatusOr<Expr> MakeCall(const Op& op, std::vector<Expr> args, AttrMap attrs = {}
 
 // The tensors among a call's arguments, those of tuples one by one.
 std::vector<Expr> TensorArgs(const Call& call);
-// A constant without dimensions that an elementwise op's PrimFunc holds as a number instead of taking it as a parameter.
+// A constant without dimensions that an elementwise op's PrimFunc holds as a number instead of taking it as a
+// parameter.
 bool IsEmbedded(const Call& call, const Expr& arg);
 // TensorArgs without the embedded ones: the inputs of the legalized PrimFunc, in order.
 std::vector<Expr> KernelArgs(const Call& call);
-// Whether the result is the argument's elements in the same order: reshape, flatten, squeeze, expand_dims, and permute_dims that moves
-// extents of 1 only.
+// Whether the result is the argument's elements in the same order: reshape, flatten, squeeze, expand_dims, and
+// permute_dims that moves extents of 1 only.
 bool IsView(const Call& call);
 
 }  // namespace lathe::relax

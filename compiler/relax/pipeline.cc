@@ -21,21 +21,26 @@ struct PassRow {
   StatusOr<IRModule> (*run)(IRModule module, int64_t target_lanes);
 };
 
-// Constants are folded before batch norms, whose statistics may be reshaped constants, and after, when weights have been scaled.
+// Constants are folded before batch norms, whose statistics may be reshaped constants, and after, when weights have
+// been scaled.
 constexpr PassRow kPasses[] = {
     {"CanonicalizeBindings", 0, [](IRModule m, int64_t) { return CanonicalizeBindings(std::move(m)); }},
     {"FoldConstant", 1, [](IRModule m, int64_t) { return FoldConstant(std::move(m)); }},
     {"SimplifyInference", 0, [](IRModule m, int64_t) { return SimplifyInference(std::move(m)); }},
     {"FoldConstant", 1, [](IRModule m, int64_t) { return FoldConstant(std::move(m)); }},
     {"CanonicalizeBindings", 0, [](IRModule m, int64_t) { return CanonicalizeBindings(std::move(m)); }},
-    {"DeadCodeElimination", 0, [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+    {"DeadCodeElimination", 0,
+     [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
     {"AlterOpLayout", 3, [](IRModule m, int64_t lanes) { return AlterOpLayout(std::move(m), lanes); }},
     {"LegalizeOps", 0, [](IRModule m, int64_t) { return LegalizeOps(std::move(m)); }},
-    {"AnnotateTIROpPattern", 2, [](IRModule m, int64_t) -> StatusOr<IRModule> { return AnnotateTIROpPattern(std::move(m)); }},
+    {"AnnotateTIROpPattern", 2,
+     [](IRModule m, int64_t) -> StatusOr<IRModule> { return AnnotateTIROpPattern(std::move(m)); }},
     {"FuseOps", 2, [](IRModule m, int64_t) { return FuseOps(std::move(m)); }},
-    {"DeadCodeElimination", 2, [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+    {"DeadCodeElimination", 2,
+     [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
     {"FuseTIR", 0, [](IRModule m, int64_t) { return FuseTIR(std::move(m)); }},
-    {"DeadCodeElimination", 0, [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+    {"DeadCodeElimination", 0,
+     [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
 };
 
 }  // namespace
@@ -46,7 +51,8 @@ StatusOr<IRModule> OptimizeForTuning(IRModule module, int64_t target_lanes, int 
     StatusOr<IRModule> result = pass.run(std::move(module), target_lanes);
     if (!result.ok()) return result.status().WithContext(pass.name);
     module = *std::move(result);
-    if (const Status status = CheckWellFormed(module); !status.ok()) return status.WithContext(std::string("after ") + pass.name);
+    if (const Status status = CheckWellFormed(module); !status.ok())
+      return status.WithContext(std::string("after ") + pass.name);
   }
   return module;
 }

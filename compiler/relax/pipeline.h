@@ -9,8 +9,8 @@
 namespace lathe::relax {
 
 // From operators to fused PrimFuncs and calls of them, ready for task extraction and for executor_plan.h.
-//   opt_level 0: each operator on its own; 1: and constants folded, batch norms simplified; 2: and fused; 3: and weights laid out for
-//   vectors of `target_lanes` float32.
+//   opt_level 0: each operator on its own; 1: and constants folded, batch norms simplified; 2: and fused; 3: and
+//   weights laid out for vectors of `target_lanes` float32.
 // Batch norms and dropouts go at every level. The module is well-formed after every pass, or the error names the pass.
 StatusOr<IRModule> OptimizeForTuning(IRModule module, int64_t target_lanes, int opt_level = 3);
 

@@ -23,7 +23,9 @@ ArenaPlan StaticPlanBlockMemory(std::span<const LiveRange> ranges, int64_t align
     }
     plan.offsets[i] = offset;
     plan.bytes = std::max(plan.bytes, offset + round_up(ranges[i].bytes));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; }), i);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
+                                   [&](size_t a, size_t b) { return plan.offsets[a] < plan.offsets[b]; }),
+                  i);
   }
   return plan;
 }

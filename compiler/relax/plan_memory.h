@@ -7,8 +7,8 @@
 
 namespace lathe::relax {
 
-// A tensor in the arena: written at call `first`, last read at call `last`. Both ends count, so that what a call reads and what it writes never
-// share memory.
+// A tensor in the arena: written at call `first`, last read at call `last`. Both ends count, so that what a call reads
+// and what it writes never share memory.
 struct LiveRange {
   int64_t bytes = 0;
   int first = 0, last = 0;

@@ -29,7 +29,8 @@ class Printer {
       return fmt::format("R.shape([{}])", text.substr(1, text.size() - (text.ends_with(",)") ? 3 : 2)));
     }
     if (const auto* constant = e.As<Constant>()) return ConstantText(*constant);
-    if (const auto* tuple = e.As<TupleExpr>()) return fmt::format("({}{})", Join(tuple->fields, 0), tuple->fields.size() == 1 ? "," : "");
+    if (const auto* tuple = e.As<TupleExpr>())
+      return fmt::format("({}{})", Join(tuple->fields, 0), tuple->fields.size() == 1 ? "," : "");
     if (const auto* item = e.As<TupleGetItem>()) return fmt::format("{}[{}]", Text(item->tuple), item->index);
     return CallText(*e.As<Call>(), e.struct_info());
   }
@@ -42,7 +43,8 @@ class Printer {
   }
   std::string ConstantText(const Constant& constant) {
     const TensorData& data = constant.data;
-    if (data.num_elements() == 1 && data.shape().empty()) return fmt::format("R.const({}, \"{}\")", data.ToDoubles()[0], data.dtype().ToString());
+    if (data.num_elements() == 1 && data.shape().empty())
+      return fmt::format("R.const({}, \"{}\")", data.ToDoubles()[0], data.dtype().ToString());
     return fmt::format("metadata[\"relax.expr.Constant\"][{}]", num_constants_++);
   }
   std::string CallText(const Call& call, const StructInfo& info) {
@@ -71,7 +73,8 @@ std::string PrintBlock(const BindingBlock& block, Printer& printer) {
   std::string lines;
   std::vector<std::string> outputs;
   for (const Binding& binding : block.bindings) {
-    lines += fmt::format("{}: {} = {}\n", binding.var.name(), ToText(binding.var.struct_info()), printer.Text(binding.value));
+    lines += fmt::format("{}: {} = {}\n", binding.var.name(), ToText(binding.var.struct_info()),
+                         printer.Text(binding.value));
     if (!binding.var.is_dataflow()) outputs.push_back(binding.var.name());
   }
   if (block.bindings.empty()) return "";
@@ -86,21 +89,25 @@ std::string Print(const Expr& e) { return Printer().Text(e); }
 std::string Print(const Function& func) {
   Printer printer;
   std::vector<std::string> params;
-  for (const Var& param : func.params) params.push_back(fmt::format("{}: {}", param.name(), ToText(param.struct_info())));
+  for (const Var& param : func.params)
+    params.push_back(fmt::format("{}: {}", param.name(), ToText(param.struct_info())));
   std::string body;
   std::vector<std::string> attrs;
   for (const auto& [name, attr] : func.attrs) attrs.push_back(fmt::format("\"{}\": {}", name, AttrText(attr)));
   if (!attrs.empty()) body += fmt::format("R.func_attr({{{}}})\n", fmt::join(attrs, ", "));
   for (const BindingBlock& block : func.body.blocks) body += PrintBlock(block, printer);
   body += fmt::format("return {}\n", printer.Text(func.body.body));
-  return fmt::format("@R.function\ndef {}({}) -> {}:\n{}", func.name, fmt::join(params, ", "), ToText(func.body.body.struct_info()), Indent(body));
+  return fmt::format("@R.function\ndef {}({}) -> {}:\n{}", func.name, fmt::join(params, ", "),
+                     ToText(func.body.body.struct_info()), Indent(body));
 }
 
 std::string Print(const IRModule& module) {
   std::string body;
   for (const PrimFunc& func : module.prim_funcs) body += lathe::Print(func) + "\n";
   for (const Function& func : module.functions) body += Print(func) + "\n";
-  return "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tir as T\n\n\n@I.ir_module\nclass Module:\n" + Indent(body);
+  return "from tvm.script import ir as I\nfrom tvm.script import relax as R\nfrom tvm.script import tir as "
+         "T\n\n\n@I.ir_module\nclass Module:\n" +
+         Indent(body);
 }
 
 }  // namespace lathe::relax

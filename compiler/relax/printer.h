@@ -1,5 +1,6 @@
-// Relax in TVMScript's form (docs/formats/tvmscript.md): R.function, R.dataflow, R.call_tir. For people and dumps; there is no parser for
-// the Relax part yet. Constants print as R.const where they hold one element, else as metadata["relax.expr.Constant"][n].
+// Relax in TVMScript's form (docs/formats/tvmscript.md): R.function, R.dataflow, R.call_tir. For people and dumps;
+// there is no parser for the Relax part yet. Constants print as R.const where they hold one element, else as
+// metadata["relax.expr.Constant"][n].
 #pragma once
 
 #include <string>

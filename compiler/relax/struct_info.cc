@@ -20,7 +20,9 @@ TensorStructInfo MakeTensorInfo(PrimShape shape, DataType dtype) {
   return {std::move(shape), dtype, ndim};
 }
 
-TensorStructInfo MakeTensorInfo(const std::vector<int64_t>& shape, DataType dtype) { return MakeTensorInfo(ToPrimShape(shape), dtype); }
+TensorStructInfo MakeTensorInfo(const std::vector<int64_t>& shape, DataType dtype) {
+  return MakeTensorInfo(ToPrimShape(shape), dtype);
+}
 
 std::optional<std::vector<int64_t>> ConstantShapeOf(const StructInfo& info) {
   const TensorStructInfo* tensor = info.As<TensorStructInfo>();
@@ -71,7 +73,8 @@ std::string ToText(const PrimShape& shape) {
 
 std::string ToText(const StructInfo& info) {
   if (const auto* tensor = info.As<TensorStructInfo>()) {
-    if (tensor->shape) return fmt::format("R.Tensor({}, dtype=\"{}\")", ToText(*tensor->shape), tensor->dtype.ToString());
+    if (tensor->shape)
+      return fmt::format("R.Tensor({}, dtype=\"{}\")", ToText(*tensor->shape), tensor->dtype.ToString());
     return tensor->ndim < 0 ? fmt::format("R.Tensor(dtype=\"{}\")", tensor->dtype.ToString())
                             : fmt::format("R.Tensor(dtype=\"{}\", ndim={})", tensor->dtype.ToString(), tensor->ndim);
   }

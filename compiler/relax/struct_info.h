@@ -1,4 +1,5 @@
-// What is known about a value before it is computed: TVM's struct info. Dimensions are TensorIR expressions, so they may be symbolic.
+// What is known about a value before it is computed: TVM's struct info. Dimensions are TensorIR expressions, so they
+// may be symbolic.
 #pragma once
 
 #include <optional>
@@ -38,15 +39,18 @@ struct ObjectStructInfo {  // Nothing is known.
 struct TensorStructInfo {
   std::optional<PrimShape> shape;  // nullopt: not known.
   DataType dtype = DataType::Float(32);
-  int ndim = -1;                   // shape->size() where the shape is known; -1: not known.
+  int ndim = -1;  // shape->size() where the shape is known; -1: not known.
   static constexpr auto Fields() {
-    return std::tuple(Field("shape", &TensorStructInfo::shape), Field("dtype", &TensorStructInfo::dtype), Field("ndim", &TensorStructInfo::ndim));
+    return std::tuple(Field("shape", &TensorStructInfo::shape), Field("dtype", &TensorStructInfo::dtype),
+                      Field("ndim", &TensorStructInfo::ndim));
   }
 };
 struct ShapeStructInfo {
   std::optional<PrimShape> values;
   int ndim = -1;
-  static constexpr auto Fields() { return std::tuple(Field("values", &ShapeStructInfo::values), Field("ndim", &ShapeStructInfo::ndim)); }
+  static constexpr auto Fields() {
+    return std::tuple(Field("values", &ShapeStructInfo::values), Field("ndim", &ShapeStructInfo::ndim));
+  }
 };
 struct TupleStructInfo {
   std::vector<StructInfo> fields;
@@ -62,7 +66,9 @@ template <typename T>
   requires requires { T::Fields(); }
 StructInfo::StructInfo(T alternative) : node_(new StructInfoNode(std::move(alternative))) {}
 template <typename T>
-const T* StructInfo::As() const { return std::get_if<T>(&node_->value); }
+const T* StructInfo::As() const {
+  return std::get_if<T>(&node_->value);
+}
 
 TensorStructInfo MakeTensorInfo(PrimShape shape, DataType dtype);
 TensorStructInfo MakeTensorInfo(const std::vector<int64_t>& shape, DataType dtype);

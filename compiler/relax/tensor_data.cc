@@ -6,7 +6,9 @@ namespace lathe::relax {
 namespace {
 
 template <typename T>
-std::vector<int64_t> WidenInts(std::span<const T> values) { return {values.begin(), values.end()}; }
+std::vector<int64_t> WidenInts(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
 
 }  // namespace
 
@@ -31,7 +33,8 @@ TensorData TensorData::Filled(DataType dtype, std::vector<int64_t> shape, std::s
   const int64_t count = ElementCount(shape).value_or(-1);
   CHECK(count >= 0) << "extents overflow";
   std::vector<std::byte> bytes(static_cast<size_t>(count) * element.size());
-  for (size_t i = 0; i < bytes.size(); i += element.size()) std::memcpy(bytes.data() + i, element.data(), element.size());
+  for (size_t i = 0; i < bytes.size(); i += element.size())
+    std::memcpy(bytes.data() + i, element.data(), element.size());
   return TensorData(dtype, std::move(shape), std::move(bytes));
 }
 
@@ -61,10 +64,14 @@ std::vector<int64_t> TensorData::ToInts() const {
   }
   const bool is_signed = dtype_.is_signed_int();
   switch (dtype_.bits) {
-    case 8: return is_signed ? WidenInts(as<int8_t>()) : WidenInts(as<uint8_t>());
-    case 16: return is_signed ? WidenInts(as<int16_t>()) : WidenInts(as<uint16_t>());
-    case 32: return is_signed ? WidenInts(as<int32_t>()) : WidenInts(as<uint32_t>());
-    default: return WidenInts(as<int64_t>());
+    case 8:
+      return is_signed ? WidenInts(as<int8_t>()) : WidenInts(as<uint8_t>());
+    case 16:
+      return is_signed ? WidenInts(as<int16_t>()) : WidenInts(as<uint16_t>());
+    case 32:
+      return is_signed ? WidenInts(as<int32_t>()) : WidenInts(as<uint32_t>());
+    default:
+      return WidenInts(as<int64_t>());
   }
 }
 

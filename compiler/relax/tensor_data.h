@@ -30,7 +30,9 @@ class TensorData {
   int64_t num_elements() const { return num_elements_; }
   std::span<const std::byte> bytes() const { return contents_->bytes; }
   template <typename T>
-  std::span<const T> as() const { return {reinterpret_cast<const T*>(contents_->bytes.data()), contents_->bytes.size() / sizeof(T)}; }
+  std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(contents_->bytes.data()), contents_->bytes.size() / sizeof(T)};
+  }
   // The same contents under another shape of as many elements.
   TensorData Reshaped(std::vector<int64_t> shape) const;
   bool SharesContentsWith(const TensorData& other) const { return contents_ == other.contents_; }
@@ -56,7 +58,8 @@ class TensorData {
 
 template <typename T>
 TensorData TensorData::From(DataType dtype, std::vector<int64_t> shape, const std::vector<T>& values) {
-  CHECK(dtype.bytes() == static_cast<int>(sizeof(T))) << dtype.ToString() << " from elements of " << sizeof(T) << " bytes";
+  CHECK(dtype.bytes() == static_cast<int>(sizeof(T)))
+      << dtype.ToString() << " from elements of " << sizeof(T) << " bytes";
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return TensorData(dtype, std::move(shape), std::move(bytes));

@@ -8,16 +8,18 @@ namespace {
 // Calls f with each expression directly inside, by its fields.
 template <typename F>
 void ForEachChild(const Expr& e, F&& f) {
-  std::visit([&](const auto& node) {
-    ForEachField(node, [&](const auto&, const auto& member) {
-      using Member = std::decay_t<decltype(member)>;
-      if constexpr (std::is_same_v<Member, Expr>) {
-        f(member);
-      } else if constexpr (std::is_same_v<Member, std::vector<Expr>>) {
-        for (const Expr& child : member) f(child);
-      }
-    });
-  }, e.node().value);
+  std::visit(
+      [&](const auto& node) {
+        ForEachField(node, [&](const auto&, const auto& member) {
+          using Member = std::decay_t<decltype(member)>;
+          if constexpr (std::is_same_v<Member, Expr>) {
+            f(member);
+          } else if constexpr (std::is_same_v<Member, std::vector<Expr>>) {
+            for (const Expr& child : member) f(child);
+          }
+        });
+      },
+      e.node().value);
 }
 
 StructInfo InfoOf(const Expr& old, const ExprVariant& value) {
@@ -63,16 +65,18 @@ Expr Substitute(const Expr& e, const ExprMap& vars) {
   ForEachChild(e, [&](const Expr& child) { changed = changed || !Substitute(child, vars).same_as(child); });
   if (!changed) return e;
   ExprVariant value = e.node().value;
-  std::visit([&](auto& node) {
-    ForEachField(node, [&](const auto&, auto& member) {
-      using Member = std::decay_t<decltype(member)>;
-      if constexpr (std::is_same_v<Member, Expr>) {
-        member = Substitute(member, vars);
-      } else if constexpr (std::is_same_v<Member, std::vector<Expr>>) {
-        for (Expr& child : member) child = Substitute(child, vars);
-      }
-    });
-  }, value);
+  std::visit(
+      [&](auto& node) {
+        ForEachField(node, [&](const auto&, auto& member) {
+          using Member = std::decay_t<decltype(member)>;
+          if constexpr (std::is_same_v<Member, Expr>) {
+            member = Substitute(member, vars);
+          } else if constexpr (std::is_same_v<Member, std::vector<Expr>>) {
+            for (Expr& child : member) child = Substitute(child, vars);
+          }
+        });
+      },
+      value);
   if (const TupleGetItem* item = std::get_if<TupleGetItem>(&value)) {
     if (const TupleExpr* tuple = item->tuple.As<TupleExpr>()) return tuple->fields[static_cast<size_t>(item->index)];
   }

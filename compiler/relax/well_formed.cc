@@ -20,9 +20,11 @@ class Checker {
         at_ = binding.var.name();
         RETURN_IF_ERROR(CheckValue(binding.value));
         if (!Equal(binding.value.struct_info(), binding.var.struct_info())) {
-          return Error(fmt::format("bound to {}, declared as {}", ToText(binding.value.struct_info()), ToText(binding.var.struct_info())));
+          return Error(fmt::format("bound to {}, declared as {}", ToText(binding.value.struct_info()),
+                                   ToText(binding.var.struct_info())));
         }
-        if (binding.var.is_dataflow() && !block.is_dataflow) return Error("a dataflow variable outside of a dataflow block");
+        if (binding.var.is_dataflow() && !block.is_dataflow)
+          return Error("a dataflow variable outside of a dataflow block");
         RETURN_IF_ERROR(Define(binding.var));
       }
       std::erase_if(defined_, [](const auto& entry) { return entry.second; });
@@ -33,7 +35,9 @@ class Checker {
   }
 
  private:
-  Status Error(std::string_view what) const { return InternalError(fmt::format("well-formed @{} {}: {}", func_.name, at_, what)); }
+  Status Error(std::string_view what) const {
+    return InternalError(fmt::format("well-formed @{} {}: {}", func_.name, at_, what));
+  }
   Status Define(const Var& var) {
     at_ = var.name();
     if (!defined_.emplace(var.get(), var.is_dataflow()).second) return Error("defined twice");
@@ -43,7 +47,8 @@ class Checker {
   Status CheckUses(const Expr& e) const {
     Status status;
     VisitVars(e, [&](const Var& var) {
-      if (status.ok() && !defined_.contains(var.get())) status = Error(fmt::format("uses \"{}\", which is not defined here", var.name()));
+      if (status.ok() && !defined_.contains(var.get()))
+        status = Error(fmt::format("uses \"{}\", which is not defined here", var.name()));
     });
     return status;
   }
@@ -56,7 +61,8 @@ class Checker {
     }
     if (call->op == nullptr) {
       const GlobalVar* callee = call->args.empty() ? nullptr : call->args[0].As<GlobalVar>();
-      if (callee == nullptr || module_.FindFunction(callee->name) == nullptr) return Error("calls no function of the module");
+      if (callee == nullptr || module_.FindFunction(callee->name) == nullptr)
+        return Error("calls no function of the module");
     }
     return call->op == &CallTirOp() ? CheckCallTir(*call, value.struct_info()) : OkStatus();
   }
@@ -67,7 +73,8 @@ class Checker {
     std::vector<StructInfo> infos;
     for (const Expr& arg : call.args[1].As<TupleExpr>()->fields) infos.push_back(arg.struct_info());
     infos.push_back(result);
-    if (infos.size() != func->params.size()) return Error(fmt::format("@{} has {} parameters, {} given", func->name, func->params.size(), infos.size()));
+    if (infos.size() != func->params.size())
+      return Error(fmt::format("@{} has {} parameters, {} given", func->name, func->params.size(), infos.size()));
     for (size_t i = 0; i < infos.size(); ++i) {
       const Buffer* buffer = std::get_if<Buffer>(&func->params[i]);
       if (buffer == nullptr || !Equal(infos[i], MakeTensorInfo((*buffer)->shape, (*buffer)->dtype))) {
@@ -89,10 +96,12 @@ class Checker {
 Status CheckWellFormed(const IRModule& module) {
   std::unordered_set<std::string> names;
   for (const PrimFunc& func : module.prim_funcs) {
-    if (!names.insert(func.name).second) return InternalError(fmt::format("well-formed: two functions named \"{}\"", func.name));
+    if (!names.insert(func.name).second)
+      return InternalError(fmt::format("well-formed: two functions named \"{}\"", func.name));
   }
   for (const Function& func : module.functions) {
-    if (!names.insert(func.name).second) return InternalError(fmt::format("well-formed: two functions named \"{}\"", func.name));
+    if (!names.insert(func.name).second)
+      return InternalError(fmt::format("well-formed: two functions named \"{}\"", func.name));
     RETURN_IF_ERROR(Checker(module, func).Check());
   }
   return OkStatus();

@@ -9,28 +9,35 @@
 namespace lathe {
 
 bool Writes(const BlockNode& block, const Buffer& buffer) {
-  return std::any_of(block.writes.begin(), block.writes.end(), [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
+  return std::any_of(block.writes.begin(), block.writes.end(),
+                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
 }
 bool Reads(const BlockNode& block, const Buffer& buffer) {
-  return std::any_of(block.reads.begin(), block.reads.end(), [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
+  return std::any_of(block.reads.begin(), block.reads.end(),
+                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
 }
 bool Allocates(const BlockNode& scope, const Buffer& buffer) {
-  return std::any_of(scope.alloc_buffers.begin(), scope.alloc_buffers.end(), [&](const Buffer& b) { return b.same_as(buffer); });
+  return std::any_of(scope.alloc_buffers.begin(), scope.alloc_buffers.end(),
+                     [&](const Buffer& b) { return b.same_as(buffer); });
 }
 bool IsSpatial(const BlockNode& block) {
-  return std::all_of(block.iter_vars.begin(), block.iter_vars.end(), [](const IterVar& iter) { return iter.kind == IterKind::kSpatial; });
+  return std::all_of(block.iter_vars.begin(), block.iter_vars.end(),
+                     [](const IterVar& iter) { return iter.kind == IterKind::kSpatial; });
 }
 
 namespace {
 
-std::vector<int> SiblingsOf(const Schedule& schedule, int block) { return schedule.ChildBlocksOf(schedule.ScopeOf(block)); }
+std::vector<int> SiblingsOf(const Schedule& schedule, int block) {
+  return schedule.ChildBlocksOf(schedule.ScopeOf(block));
+}
 
 WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
   for (int other : SiblingsOf(schedule, block)) {
     if (other == block) continue;
     for (const BufferRegion& write : schedule.BlockOf(block).writes) {
       if (Writes(schedule.BlockOf(other), write.buffer)) {
-        return fmt::format("buffer \"{}\" is also written by block \"{}\"", write.buffer->name, schedule.BlockOf(other).name);
+        return fmt::format("buffer \"{}\" is also written by block \"{}\"", write.buffer->name,
+                           schedule.BlockOf(other).name);
       }
     }
   }
@@ -55,13 +62,18 @@ WhyNot WhyNotReduction(const Schedule& schedule, int block) {
   if (!node.init) return "it has no init";
   std::vector<const ExprNode*> reduce_vars;
   for (const IterVar& iter : node.iter_vars) {
-    if (iter.kind == IterKind::kReduce) reduce_vars.push_back(iter.var.get());
-    else if (iter.kind != IterKind::kSpatial) return fmt::format("iter var \"{}\" is neither data-parallel nor a reduction", iter.var.name());
+    if (iter.kind == IterKind::kReduce)
+      reduce_vars.push_back(iter.var.get());
+    else if (iter.kind != IterKind::kSpatial)
+      return fmt::format("iter var \"{}\" is neither data-parallel nor a reduction", iter.var.name());
   }
-  const auto is_reduce = [&](const ExprNode* var) { return std::find(reduce_vars.begin(), reduce_vars.end(), var) != reduce_vars.end(); };
+  const auto is_reduce = [&](const ExprNode* var) {
+    return std::find(reduce_vars.begin(), reduce_vars.end(), var) != reduce_vars.end();
+  };
   for (const BufferRegion& write : node.writes) {
     for (const Range& range : write.region) {
-      if (UsesVar(range.min, is_reduce)) return fmt::format("a reduction iter var indexes its output \"{}\"", write.buffer->name);
+      if (UsesVar(range.min, is_reduce))
+        return fmt::format("a reduction iter var indexes its output \"{}\"", write.buffer->name);
     }
   }
   return WhyNotSoleWriter(schedule, block);
@@ -77,7 +89,8 @@ WhyNot WhyNotSchedulable(const Schedule& schedule, int block) {
     const For& loop = schedule.LoopOf(row);
     loops.emplace_back(loop.loop_var, Range{loop.min, loop.extent});
   }
-  if (!IsAffineBinding(schedule.RealizeOf(block), loops, analyzer)) return fmt::format("block \"{}\" has no affine binding", node.name);
+  if (!IsAffineBinding(schedule.RealizeOf(block), loops, analyzer))
+    return fmt::format("block \"{}\" has no affine binding", node.name);
   return "";
 }
 
@@ -96,7 +109,9 @@ std::vector<int> ProducersOf(const Schedule& schedule, int block) {
   for (int other : SiblingsOf(schedule, block)) {
     if (other == block) continue;
     const auto& reads = schedule.BlockOf(block).reads;
-    if (std::any_of(reads.begin(), reads.end(), [&](const BufferRegion& r) { return Writes(schedule.BlockOf(other), r.buffer); })) producers.push_back(other);
+    if (std::any_of(reads.begin(), reads.end(),
+                    [&](const BufferRegion& r) { return Writes(schedule.BlockOf(other), r.buffer); }))
+      producers.push_back(other);
   }
   return producers;
 }
@@ -106,7 +121,9 @@ std::vector<int> ConsumersOf(const Schedule& schedule, int block) {
   for (int other : SiblingsOf(schedule, block)) {
     if (other == block) continue;
     const auto& writes = schedule.BlockOf(block).writes;
-    if (std::any_of(writes.begin(), writes.end(), [&](const BufferRegion& w) { return Reads(schedule.BlockOf(other), w.buffer); })) consumers.push_back(other);
+    if (std::any_of(writes.begin(), writes.end(),
+                    [&](const BufferRegion& w) { return Reads(schedule.BlockOf(other), w.buffer); }))
+      consumers.push_back(other);
   }
   return consumers;
 }
@@ -120,7 +137,8 @@ bool IsOutputBlock(const Schedule& schedule, int block) {
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer) {
   std::vector<int> loops = schedule.LoopsOf(row);
   if (itself) loops.push_back(row);
-  for (int loop : loops) analyzer.Bind(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
+  for (int loop : loops)
+    analyzer.Bind(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
 }
 
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {

@@ -1,4 +1,5 @@
-// What blocks are to each other inside one scope: TVM's notions, computed on demand from the regions that blocks declare.
+// What blocks are to each other inside one scope: TVM's notions, computed on demand from the regions that blocks
+// declare.
 #pragma once
 
 #include <string>

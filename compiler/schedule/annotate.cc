@@ -31,7 +31,8 @@ template <typename RV>
 Status AnnotateAny(Schedule& schedule, RV rv, const std::string& key, const Attr& value, TraceInput input) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
   if (std::holds_alternative<std::monostate>(input)) {
-    return schedule.Error("annotate", row, fmt::format("value of \"{}\" is a list or a float; a number or a string is required", key));
+    return schedule.Error("annotate", row,
+                          fmt::format("value of \"{}\" is a list or a float; a number or a string is required", key));
   }
   EditAnnotations(schedule, row, [&](AttrMap& map) { map.insert_or_assign(key, value); });
   schedule.Record("Annotate", {rv, std::move(input)}, {key}, {});
@@ -50,8 +51,12 @@ Status UnannotateAny(Schedule& schedule, RV rv, const std::string& key) {
 
 }  // namespace
 
-Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, const Attr& value) { return AnnotateAny(schedule, block, key, value, InputOf(value)); }
-Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, const Attr& value) { return AnnotateAny(schedule, loop, key, value, InputOf(value)); }
+Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, const Attr& value) {
+  return AnnotateAny(schedule, block, key, value, InputOf(value));
+}
+Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, const Attr& value) {
+  return AnnotateAny(schedule, loop, key, value, InputOf(value));
+}
 Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, VarRV value) {
   ASSIGN_OR_RETURN(const int64_t number, schedule.Get(ExprRV(value)));
   return AnnotateAny(schedule, block, key, number, value);
@@ -60,8 +65,12 @@ Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, VarRV v
   ASSIGN_OR_RETURN(const int64_t number, schedule.Get(ExprRV(value)));
   return AnnotateAny(schedule, loop, key, number, value);
 }
-Status Unannotate(Schedule& schedule, BlockRV block, const std::string& key) { return UnannotateAny(schedule, block, key); }
-Status Unannotate(Schedule& schedule, LoopRV loop, const std::string& key) { return UnannotateAny(schedule, loop, key); }
+Status Unannotate(Schedule& schedule, BlockRV block, const std::string& key) {
+  return UnannotateAny(schedule, block, key);
+}
+Status Unannotate(Schedule& schedule, LoopRV loop, const std::string& key) {
+  return UnannotateAny(schedule, loop, key);
+}
 
 Status EnterPostproc(Schedule& schedule) {
   schedule.Record("EnterPostproc", {}, {}, {});

@@ -35,20 +35,24 @@ Buffer MakeCacheBuffer(const Buffer& original, const std::string& storage_scope)
 }
 
 // The box of `buffer` that the blocks touch, over all their loops.
-std::vector<Range> TouchedRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer, bool reads) {
+std::vector<Range> TouchedRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer,
+                                 bool reads) {
   const Analyzer analyzer;
   const std::vector<Range> full = FullRegion(buffer).region;
   std::optional<std::vector<Range>> touched;
   for (int row : rows) {
     const BlockRealize& realize = schedule.RealizeOf(row);
     VarMap bindings;
-    for (size_t i = 0; i < realize.iter_values.size(); ++i) bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
     DomMap loops;
-    for (int loop : schedule.LoopsOf(row)) loops.Add(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
+    for (int loop : schedule.LoopsOf(row))
+      loops.Add(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
     for (const BufferRegion& region : reads ? realize.block->reads : realize.block->writes) {
       if (!region.buffer.same_as(buffer)) continue;
       std::vector<Range> bound;
-      for (const Range& range : region.region) bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
+      for (const Range& range : region.region)
+        bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
       std::vector<Range> box = RelaxRegion(bound, loops, analyzer, &full);
       touched = touched ? UnionRegion(*touched, box, analyzer) : box;
     }
@@ -56,21 +60,25 @@ std::vector<Range> TouchedRegion(const Schedule& schedule, const std::vector<int
   if (!touched) return full;
   for (size_t i = 0; i < full.size(); ++i) {  // Predicates may keep the blocks inside where the box is not.
     const Expr end = (*touched)[i].min + (*touched)[i].extent;
-    const bool inside = analyzer.CanProveGreaterEqual((*touched)[i].min, 0) && analyzer.CanProve(LessEqual(end, full[i].extent));
+    const bool inside =
+        analyzer.CanProveGreaterEqual((*touched)[i].min, 0) && analyzer.CanProve(LessEqual(end, full[i].extent));
     if (!inside) (*touched)[i] = full[i];
   }
   return *std::move(touched);
 }
 
 // `rows` read (and write) `to` instead of `from`; `copy` goes to `place` among the children of the scope's body.
-void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Buffer& from, const Buffer& to, Stmt copy, size_t place) {
+void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Buffer& from, const Buffer& to, Stmt copy,
+           size_t place) {
   const BlockRealize& realize = schedule.RealizeOf(scope);
   std::vector<Stmt> blocks;
   for (int row : rows) blocks.push_back(schedule.StmtOf(row));
   const BufferMap buffers{{from.get(), to}};
   std::vector<Stmt> children;
-  if (const Seq* seq = realize.block->body.As<Seq>()) children = seq->stmts;
-  else children.push_back(realize.block->body);
+  if (const Seq* seq = realize.block->body.As<Seq>())
+    children = seq->stmts;
+  else
+    children.push_back(realize.block->body);
   for (Stmt& child : children) {
     child = *RewriteTree(child, [&](const Stmt& stmt) -> Replacement {
       for (const Stmt& block : blocks) {
@@ -87,12 +95,14 @@ void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Bu
 }
 
 // The blocks that `handles` mean, all of one scope and readers of `buffer`.
-StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const BlockRV> handles, int scope, const Buffer& buffer, const char* primitive) {
+StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const BlockRV> handles, int scope,
+                                  const Buffer& buffer, const char* primitive) {
   std::vector<int> rows;
   for (BlockRV handle : handles) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(handle));
     if (schedule.ScopeOf(row) != scope || !Reads(schedule.BlockOf(row), buffer)) {
-      return schedule.Error(primitive, row, fmt::format("it is no reader of buffer \"{}\" in the same scope", buffer->name));
+      return schedule.Error(primitive, row,
+                            fmt::format("it is no reader of buffer \"{}\" in the same scope", buffer->name));
     }
     if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
   }
@@ -101,7 +111,8 @@ StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const Bloc
 
 std::vector<int> WritersOf(const Schedule& schedule, int scope, const Buffer& buffer) {
   std::vector<int> writers;
-  for (int row : schedule.ChildBlocksOf(scope)) if (Writes(schedule.BlockOf(row), buffer)) writers.push_back(row);
+  for (int row : schedule.ChildBlocksOf(scope))
+    if (Writes(schedule.BlockOf(row), buffer)) writers.push_back(row);
   return writers;
 }
 
@@ -119,25 +130,36 @@ std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others)
 
 }  // namespace
 
-StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index, const std::string& storage_scope, std::span<const BlockRV> consumer_blocks) {
+StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index, const std::string& storage_scope,
+                            std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_read";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   RETURN_IF_ERROR(CheckIndex(schedule, row, kName, read_index, schedule.BlockOf(row).reads.size(), "read regions"));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
   const std::vector<int> writers = WritersOf(schedule, scope, buffer);
-  if (writers.size() > 1) return schedule.Error(kName, row, fmt::format("buffer \"{}\" has {} writers in this scope, at most 1 is allowed", buffer->name, writers.size()));
-  if (!writers.empty() && writers[0] == row) return schedule.Error(kName, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
+  if (writers.size() > 1)
+    return schedule.Error(
+        kName, row,
+        fmt::format("buffer \"{}\" has {} writers in this scope, at most 1 is allowed", buffer->name, writers.size()));
+  if (!writers.empty() && writers[0] == row)
+    return schedule.Error(kName, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
   ASSIGN_OR_RETURN(std::vector<int> readers, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   if (readers.empty()) {
-    for (int other : schedule.ChildBlocksOf(scope)) if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
+    for (int other : schedule.ChildBlocksOf(scope))
+      if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
   } else if (std::find(readers.begin(), readers.end(), row) == readers.end()) {
     readers.push_back(row);
   }
-  if (!writers.empty()) {  // The copy runs after the nest that makes the buffer: readers inside that nest would come too early for it.
-    if (const WhyNot why = WhyNotSchedulable(schedule, writers[0]); !why.empty()) return schedule.Error(kName, row, why);
+  if (!writers.empty()) {  // The copy runs after the nest that makes the buffer: readers inside that nest would come
+                           // too early for it.
+    if (const WhyNot why = WhyNotSchedulable(schedule, writers[0]); !why.empty())
+      return schedule.Error(kName, row, why);
     const size_t made_in = ChildIndexTowards(schedule, scope, writers[0]);
-    if (ChildIndexTowards(schedule, scope, row) <= made_in) return schedule.Error(kName, row, fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
+    if (ChildIndexTowards(schedule, scope, row) <= made_in)
+      return schedule.Error(
+          kName, row,
+          fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
     std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) <= made_in; });
   }
 
@@ -151,20 +173,25 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   return result;
 }
 
-StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_index, const std::string& storage_scope, std::span<const BlockRV> consumer_blocks) {
+StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_index, const std::string& storage_scope,
+                             std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_write";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   RETURN_IF_ERROR(CheckIndex(schedule, row, kName, write_index, schedule.BlockOf(row).writes.size(), "write regions"));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).writes[write_index].buffer;
-  if (WritersOf(schedule, scope, buffer).size() != 1) return schedule.Error(kName, row, fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
+  if (WritersOf(schedule, scope, buffer).size() != 1)
+    return schedule.Error(kName, row,
+                          fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
   // A block that computes elements more than once may do so in parallel; nobody outside its nest may then read them.
   if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   rows.push_back(row);
   for (int other : schedule.ChildBlocksOf(scope)) {  // Whoever reads in the same nest does so before the copy back.
     const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
-    if (is_in_nest && Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end()) rows.push_back(other);
+    if (is_in_nest && Reads(schedule.BlockOf(other), buffer) &&
+        std::find(rows.begin(), rows.end(), other) == rows.end())
+      rows.push_back(other);
   }
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
@@ -173,7 +200,8 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
   Apply(schedule, scope, rows, buffer, cache, std::move(copy), place);
   const BlockRV result = schedule.NewBlockRV(schedule.FindBlock(name));
-  schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope}, {result.id});
+  schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
+                  {result.id});
   return result;
 }
 

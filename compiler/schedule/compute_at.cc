@@ -22,17 +22,25 @@ struct Move {
 Status CheckPlaces(const Schedule& schedule, const Move& move) {
   const int scope = schedule.ScopeOf(move.block);
   if (scope < 0) return schedule.Error(move.primitive, move.block, "the root block cannot move");
-  if (schedule.ScopeOf(move.loop) != scope) return schedule.Error(move.primitive, move.block, fmt::format("loop \"{}\" is in another scope", schedule.LoopOf(move.loop).loop_var.name()));
-  if (schedule.IsAncestor(move.loop, move.block)) return schedule.Error(move.primitive, move.block, "the loop is already around it");
+  if (schedule.ScopeOf(move.loop) != scope)
+    return schedule.Error(move.primitive, move.block,
+                          fmt::format("loop \"{}\" is in another scope", schedule.LoopOf(move.loop).loop_var.name()));
+  if (schedule.IsAncestor(move.loop, move.block))
+    return schedule.Error(move.primitive, move.block, "the loop is already around it");
   const BlockNode& node = schedule.BlockOf(move.block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, move.block) : WhyNotComplete(schedule, move.block);
-  if (!why.empty()) return schedule.Error(move.primitive, move.block, fmt::format("it is neither complete nor a reduction: {}", why));
-  if (!move.is_reverse && IsOutputBlock(schedule, move.block)) return schedule.Error(move.primitive, move.block, "it writes an output of the scope");
-  if (move.partners.empty()) return schedule.Error(move.primitive, move.block, move.is_reverse ? "it has no producer in this scope" : "it has no consumer in this scope");
+  if (!why.empty())
+    return schedule.Error(move.primitive, move.block, fmt::format("it is neither complete nor a reduction: {}", why));
+  if (!move.is_reverse && IsOutputBlock(schedule, move.block))
+    return schedule.Error(move.primitive, move.block, "it writes an output of the scope");
+  if (move.partners.empty())
+    return schedule.Error(move.primitive, move.block,
+                          move.is_reverse ? "it has no producer in this scope" : "it has no consumer in this scope");
   for (int partner : move.partners) {
     if (schedule.IsAncestor(move.loop, partner)) continue;
-    return schedule.Error(move.primitive, move.block, fmt::format("{} \"{}\" is not below loop \"{}\"", move.is_reverse ? "producer" : "consumer",
-                                                                  schedule.BlockOf(partner).name, schedule.LoopOf(move.loop).loop_var.name()));
+    return schedule.Error(move.primitive, move.block,
+                          fmt::format("{} \"{}\" is not below loop \"{}\"", move.is_reverse ? "producer" : "consumer",
+                                      schedule.BlockOf(partner).name, schedule.LoopOf(move.loop).loop_var.name()));
   }
   return OkStatus();
 }
@@ -48,7 +56,9 @@ Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
       for (int row : outer) {
         const ExprNode* loop_var = schedule.LoopOf(row).loop_var.get();
         if (UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var; })) {
-          return schedule.Error(move.primitive, move.block, fmt::format("loop \"{}\" still reduces producer \"{}\"", schedule.LoopOf(row).loop_var.name(), realize.block->name));
+          return schedule.Error(move.primitive, move.block,
+                                fmt::format("loop \"{}\" still reduces producer \"{}\"",
+                                            schedule.LoopOf(row).loop_var.name(), realize.block->name));
         }
       }
     }
@@ -57,21 +67,26 @@ Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
 }
 
 // `region` of block `row` in terms of the loops at or above `loop`: bindings put in, loops below relaxed.
-std::vector<Range> RegionUnder(const Schedule& schedule, int loop, int row, const BufferRegion& region, const Analyzer& analyzer) {
+std::vector<Range> RegionUnder(const Schedule& schedule, int loop, int row, const BufferRegion& region,
+                               const Analyzer& analyzer) {
   const BlockRealize& realize = schedule.RealizeOf(row);
   VarMap bindings;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i) bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  for (size_t i = 0; i < realize.iter_values.size(); ++i)
+    bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
   DomMap inner;
   for (int above = schedule.ParentOf(row); above != loop; above = schedule.ParentOf(above)) {
-    if (schedule.IsLoop(above)) inner.Add(schedule.LoopOf(above).loop_var, Range{schedule.LoopOf(above).min, schedule.LoopOf(above).extent});
+    if (schedule.IsLoop(above))
+      inner.Add(schedule.LoopOf(above).loop_var, Range{schedule.LoopOf(above).min, schedule.LoopOf(above).extent});
   }
   std::vector<Range> bound;
-  for (const Range& range : region.region) bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
+  for (const Range& range : region.region)
+    bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
   const std::vector<Range> full = FullRegion(region.buffer).region;
   return RelaxRegion(bound, inner, analyzer, &full);
 }
 
-// For each buffer between the block and its partners: what one iteration of the block touches, and what must be covered.
+// For each buffer between the block and its partners: what one iteration of the block touches, and what must be
+// covered.
 std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(move.block);
   std::vector<RegionDemand> demands;
@@ -91,7 +106,8 @@ std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, 
 }
 
 // The block in a new nest over `domains`.
-Stmt MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains, bool preserve_unit_loops, Analyzer& analyzer) {
+Stmt MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
+              bool preserve_unit_loops, Analyzer& analyzer) {
   BlockRealize realize = schedule.RealizeOf(move.block);
   realize.predicate = True();
   std::vector<For> loops;
@@ -120,31 +136,40 @@ Stmt MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
 Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, const std::vector<RegionDemand>& demands,
                                 const std::vector<SolvedIterVar>& domains, const Analyzer& analyzer) {
   DomMap iter_vars;
-  for (size_t i = 0; i < domains.size(); ++i) iter_vars.Add(schedule.BlockOf(move.block).iter_vars[i].var, domains[i].domain);
+  for (size_t i = 0; i < domains.size(); ++i)
+    iter_vars.Add(schedule.BlockOf(move.block).iter_vars[i].var, domains[i].domain);
   for (const RegionDemand& demand : demands) {
     const std::vector<Range> used = RelaxRegion(demand.touched, iter_vars, analyzer);
     for (size_t dim = 0; dim < used.size(); ++dim) {
       const Range& made = demand.required[dim];
       const bool inside = !IsConstInt(used[dim].extent, 0) && analyzer.CanProve(LessEqual(made.min, used[dim].min)) &&
                           analyzer.CanProve(LessEqual(used[dim].min + used[dim].extent, made.min + made.extent));
-      if (!inside) return schedule.Error(move.primitive, move.block, fmt::format("it reads more than one iteration of loop \"{}\" has made", schedule.LoopOf(move.loop).loop_var.name()));
+      if (!inside)
+        return schedule.Error(move.primitive, move.block,
+                              fmt::format("it reads more than one iteration of loop \"{}\" has made",
+                                          schedule.LoopOf(move.loop).loop_var.name()));
     }
   }
   return OkStatus();
 }
 
-// Over all iterations of the loops around it, the consumer still runs over its whole domain (padding reads less than it writes).
-Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains, const Analyzer& analyzer) {
+// Over all iterations of the loops around it, the consumer still runs over its whole domain (padding reads less than it
+// writes).
+Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
+                            const Analyzer& analyzer) {
   std::vector<int> outer = schedule.LoopsOf(move.loop);
   outer.push_back(move.loop);
   DomMap loops;
-  for (int row : outer) loops.Add(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
+  for (int row : outer)
+    loops.Add(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
   for (size_t i = 0; i < domains.size(); ++i) {
     const IterVar& iter = schedule.BlockOf(move.block).iter_vars[i];
     const Range all = RelaxRegion({domains[i].domain}, loops, analyzer)[0];
     const bool covers = !IsConstInt(all.extent, 0) && analyzer.CanProve(LessEqual(all.min, iter.domain.min)) &&
                         analyzer.CanProve(LessEqual(iter.domain.min + iter.domain.extent, all.min + all.extent));
-    if (!covers) return schedule.Error(move.primitive, move.block, fmt::format("iter var \"{}\" would not run over its whole domain", iter.var.name()));
+    if (!covers)
+      return schedule.Error(move.primitive, move.block,
+                            fmt::format("iter var \"{}\" would not run over its whole domain", iter.var.name()));
   }
   return OkStatus();
 }
@@ -160,8 +185,10 @@ Status CheckKindsAllowIt(const Schedule& schedule, const Move& move, const std::
       const IterVar& iter = schedule.BlockOf(move.block).iter_vars[i];
       const bool fed = UsesVar(domains[i].domain.min, [&](const ExprNode* var) { return var == loop.loop_var.get(); });
       if (fed && iter.kind != IterKind::kSpatial) {
-        return schedule.Error(move.primitive, move.block, fmt::format("loop \"{}\", which is parallel, vectorized or bound, would feed its iter var \"{}\", which is not data-parallel",
-                                                                      loop.loop_var.name(), iter.var.name()));
+        return schedule.Error(move.primitive, move.block,
+                              fmt::format("loop \"{}\", which is parallel, vectorized or bound, would feed its iter "
+                                          "var \"{}\", which is not data-parallel",
+                                          loop.loop_var.name(), iter.var.name()));
       }
     }
   }
@@ -169,25 +196,36 @@ Status CheckKindsAllowIt(const Schedule& schedule, const Move& move, const std::
 }
 
 // Where among the loop's children the block may go: [first, last].
-struct Places { size_t first, last; };
+struct Places {
+  size_t first, last;
+};
 
 Places AllowedPlaces(const Schedule& schedule, const Move& move) {
   const Seq* seq = schedule.LoopOf(move.loop).body.As<Seq>();
   Places places{0, seq == nullptr ? 1 : seq->stmts.size()};
-  const auto after = [&](int row) { places.first = std::max(places.first, ChildIndexTowards(schedule, move.loop, row) + 1); };
-  const auto before = [&](int row) { places.last = std::min(places.last, ChildIndexTowards(schedule, move.loop, row)); };
-  for (int row : ProducersOf(schedule, move.block)) if (schedule.IsAncestor(move.loop, row)) after(row);
-  for (int row : ConsumersOf(schedule, move.block)) if (schedule.IsAncestor(move.loop, row)) before(row);
+  const auto after = [&](int row) {
+    places.first = std::max(places.first, ChildIndexTowards(schedule, move.loop, row) + 1);
+  };
+  const auto before = [&](int row) {
+    places.last = std::min(places.last, ChildIndexTowards(schedule, move.loop, row));
+  };
+  for (int row : ProducersOf(schedule, move.block))
+    if (schedule.IsAncestor(move.loop, row)) after(row);
+  for (int row : ConsumersOf(schedule, move.block))
+    if (schedule.IsAncestor(move.loop, row)) before(row);
   return places;
 }
 
 StatusOr<size_t> ChoosePlace(const Schedule& schedule, const Move& move, int index) {
   const Places places = AllowedPlaces(schedule, move);
-  if (places.first > places.last) return schedule.Error(move.primitive, move.block, "no place below the loop is after its producers and before its consumers");
+  if (places.first > places.last)
+    return schedule.Error(move.primitive, move.block,
+                          "no place below the loop is after its producers and before its consumers");
   if (index == -1) return places.last;
   if (index == -2) return places.first;
   if (index < 0 || size_t(index) < places.first || size_t(index) > places.last) {
-    return schedule.Error(move.primitive, move.block, fmt::format("index {} is not among the places {} to {}", index, places.first, places.last));
+    return schedule.Error(move.primitive, move.block,
+                          fmt::format("index {} is not among the places {} to {}", index, places.first, places.last));
   }
   return size_t(index);
 }
@@ -198,16 +236,19 @@ Stmt MoveStmt(const Schedule& schedule, const Move& move, Stmt nest, size_t plac
   For loop = schedule.LoopOf(move.loop);
   const Stmt old_loop = schedule.StmtOf(move.loop);
   std::vector<Stmt> children;
-  if (const Seq* seq = loop.body.As<Seq>()) children = seq->stmts;
-  else children.push_back(loop.body);
+  if (const Seq* seq = loop.body.As<Seq>())
+    children = seq->stmts;
+  else
+    children.push_back(loop.body);
   children.insert(children.begin() + place, std::move(nest));
   loop.body = MakeSeq(std::move(children));
   const Stmt new_loop = std::move(loop);
-  std::optional<Stmt> body = RewriteTree(schedule.BlockOf(schedule.ScopeOf(move.block)).body, [&](const Stmt& stmt) -> Replacement {
-    if (stmt.same_as(block)) return std::vector<Stmt>{};
-    if (stmt.same_as(old_loop)) return std::vector<Stmt>{new_loop};
-    return std::nullopt;
-  });
+  std::optional<Stmt> body =
+      RewriteTree(schedule.BlockOf(schedule.ScopeOf(move.block)).body, [&](const Stmt& stmt) -> Replacement {
+        if (stmt.same_as(block)) return std::vector<Stmt>{};
+        if (stmt.same_as(old_loop)) return std::vector<Stmt>{new_loop};
+        return std::nullopt;
+      });
   return *std::move(body);
 }
 
@@ -218,7 +259,8 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   Analyzer analyzer;
   BindOuterLoops(schedule, move.loop, true, analyzer);
   const std::vector<RegionDemand> demands = DemandsOf(schedule, move, analyzer);
-  StatusOr<std::vector<SolvedIterVar>> domains = SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, demands, analyzer);
+  StatusOr<std::vector<SolvedIterVar>> domains =
+      SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, demands, analyzer);
   if (!domains.ok()) return schedule.Error(move.primitive, move.block, domains.status().message());
   if (move.is_reverse) {
     RETURN_IF_ERROR(CheckReadsOnlyWhatIsMade(schedule, move, demands, *domains, analyzer));

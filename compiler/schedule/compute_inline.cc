@@ -29,17 +29,20 @@ class LoadReplacer : public StmtExprMutator {
 
 // The single store that is the body of a block that can be inlined; the reason why it cannot.
 StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const char* primitive) {
-  if (const WhyNot why = WhyNotComplete(schedule, row); !why.empty()) return schedule.Error(primitive, row, fmt::format("it is no complete block: {}", why));
+  if (const WhyNot why = WhyNotComplete(schedule, row); !why.empty())
+    return schedule.Error(primitive, row, fmt::format("it is no complete block: {}", why));
   const BlockRealize& realize = schedule.RealizeOf(row);
   if (realize.block->init) return schedule.Error(primitive, row, "it has an init");
   if (!IsConstInt(realize.predicate, 1)) return schedule.Error(primitive, row, "it has a predicate");
   const BufferStore* store = realize.block->body.As<BufferStore>();
-  if (store == nullptr || realize.block->writes.size() != 1) return schedule.Error(primitive, row, "its body is not one store");
+  if (store == nullptr || realize.block->writes.size() != 1)
+    return schedule.Error(primitive, row, "its body is not one store");
   return *store;
 }
 
 // Iter vars by the position at which they index `indices`; an error if one is no distinct iter var.
-StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int row, const std::vector<Expr>& indices, const char* primitive) {
+StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int row, const std::vector<Expr>& indices,
+                                                 const char* primitive) {
   std::vector<const ExprNode*> vars;
   for (const Expr& index : indices) {
     const bool is_constant_zero = IsConstInt(index, 0);
@@ -56,8 +59,10 @@ StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int r
   return vars;
 }
 
-// Replaces one statement per entry below the scope (an empty optional: remove it) and drops `gone` from its allocations.
-void ReplaceInScope(Schedule& schedule, int scope, const std::vector<std::pair<Stmt, std::optional<Stmt>>>& edits, const Buffer& gone) {
+// Replaces one statement per entry below the scope (an empty optional: remove it) and drops `gone` from its
+// allocations.
+void ReplaceInScope(Schedule& schedule, int scope, const std::vector<std::pair<Stmt, std::optional<Stmt>>>& edits,
+                    const Buffer& gone) {
   const BlockRealize& realize = schedule.RealizeOf(scope);
   std::optional<Stmt> body = RewriteTree(realize.block->body, [&](const Stmt& stmt) -> Replacement {
     for (const auto& [before, after] : edits) {
@@ -82,11 +87,13 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
 
   VarMap unit_iters;  // Iter vars of one iteration that index nothing.
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
-    if (std::find(vars.begin(), vars.end(), iter.var.get()) == vars.end()) unit_iters.emplace(iter.var.get(), iter.domain.min);
+    if (std::find(vars.begin(), vars.end(), iter.var.get()) == vars.end())
+      unit_iters.emplace(iter.var.get(), iter.domain.min);
   }
   const auto value_at = [&](const BufferLoad& load) {
     VarMap values = unit_iters;
-    for (size_t i = 0; i < vars.size(); ++i) if (vars[i] != nullptr) values.emplace(vars[i], load.indices[i]);
+    for (size_t i = 0; i < vars.size(); ++i)
+      if (vars[i] != nullptr) values.emplace(vars[i], load.indices[i]);
     return Substitute(store.value, values);
   };
   std::vector<std::pair<Stmt, std::optional<Stmt>>> edits{{schedule.StmtOf(row), std::nullopt}};
@@ -106,21 +113,25 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
 namespace {
 
 // The one set of indices at which `block` loads `buffer`.
-StatusOr<std::vector<Expr>> SoleLoadIndices(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
+StatusOr<std::vector<Expr>> SoleLoadIndices(const Schedule& schedule, int row, const Buffer& buffer,
+                                            const char* primitive) {
   std::optional<std::vector<Expr>> indices;
   bool differs = false;
   PostOrderVisit(schedule.BlockOf(row).body, [&](const Expr& e) {
     const BufferLoad* load = e.As<BufferLoad>();
     if (load == nullptr || !load->buffer.same_as(buffer)) return;
-    for (size_t i = 0; indices && i < indices->size(); ++i) differs = differs || !StructuralEqual((*indices)[i], load->indices[i]);
+    for (size_t i = 0; indices && i < indices->size(); ++i)
+      differs = differs || !StructuralEqual((*indices)[i], load->indices[i]);
     indices = load->indices;
   });
-  if (!indices || differs) return schedule.Error(primitive, row, fmt::format("it does not read \"{}\" at exactly one place", buffer->name));
+  if (!indices || differs)
+    return schedule.Error(primitive, row, fmt::format("it does not read \"{}\" at exactly one place", buffer->name));
   return *std::move(indices);
 }
 
 // The consumer's iter vars in terms of the producer's store indices.
-StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vector<Expr>& load_indices, const std::vector<Expr>& store_indices, const char* primitive) {
+StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vector<Expr>& load_indices,
+                               const std::vector<Expr>& store_indices, const char* primitive) {
   IterDomain domain;
   VarMap solved;
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
@@ -128,20 +139,25 @@ StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vec
     domain.emplace_back(iter.var, iter.domain);
   }
   StatusOr<IterMapResult> map = DetectIterMap(load_indices, domain, True(), IterMapLevel::kBijective, Analyzer());
-  if (!map.ok()) return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", map.status().message()));
+  if (!map.ok())
+    return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", map.status().message()));
   StatusOr<VarMap> inverse = InverseAffineMap(*map, store_indices, Analyzer());
-  if (!inverse.ok()) return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", inverse.status().message()));
+  if (!inverse.ok())
+    return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", inverse.status().message()));
   for (auto& [var, value] : *inverse) solved.insert_or_assign(var, value);
   return solved;
 }
 
 // The consumer reads every element that the producer makes, no more and no less.
-Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices, const char* primitive) {
+Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices,
+                         const char* primitive) {
   int64_t elements = 1, iterations = 1;
   const std::optional<std::vector<int64_t>> shape = ConstantShape(buffer->shape);
   for (int64_t extent : shape.value_or(std::vector<int64_t>{-1})) elements *= extent;
-  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) iterations *= AsIntConst(iter.domain.extent) ? *AsIntConst(iter.domain.extent) : -2;
-  if (elements != iterations) return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
+  for (const IterVar& iter : schedule.BlockOf(row).iter_vars)
+    iterations *= AsIntConst(iter.domain.extent) ? *AsIntConst(iter.domain.extent) : -2;
+  if (elements != iterations)
+    return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
   return OkStatus();
 }
 
@@ -152,7 +168,9 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   ASSIGN_OR_RETURN(const BufferStore consumer_store, InlinableStore(schedule, row, kName));
   const std::vector<int> producers = ProducersOf(schedule, row);
-  if (producers.size() != 1) return schedule.Error(kName, row, fmt::format("it has {} producers in this scope, exactly 1 is required", producers.size()));
+  if (producers.size() != 1)
+    return schedule.Error(kName, row,
+                          fmt::format("it has {} producers in this scope, exactly 1 is required", producers.size()));
   const int producer = producers[0];
   ASSIGN_OR_RETURN(const BufferStore producer_store, InlinableStore(schedule, producer, kName));
   const Buffer& buffer = producer_store.buffer;
@@ -165,11 +183,14 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
   BlockRealize realize = schedule.RealizeOf(producer);
   BlockNode& node = realize.block.Mutable();
   BufferStore merged{consumer_store.buffer, consumer_store.value, {}};
-  merged.value = LoadReplacer(buffer, [&](const BufferLoad&) { return producer_store.value; })(Substitute(consumer_store.value, iter_values));
-  for (const Expr& index : consumer_store.indices) merged.indices.push_back(Analyzer().Simplify(Substitute(index, iter_values)));
+  merged.value = LoadReplacer(
+      buffer, [&](const BufferLoad&) { return producer_store.value; })(Substitute(consumer_store.value, iter_values));
+  for (const Expr& index : consumer_store.indices)
+    merged.indices.push_back(Analyzer().Simplify(Substitute(index, iter_values)));
   node.body = std::move(merged);
   RecomputeRegions(node);
-  const std::vector<std::pair<Stmt, std::optional<Stmt>>> edits{{schedule.StmtOf(row), std::nullopt}, {schedule.StmtOf(producer), Stmt(std::move(realize))}};
+  const std::vector<std::pair<Stmt, std::optional<Stmt>>> edits{{schedule.StmtOf(row), std::nullopt},
+                                                                {schedule.StmtOf(producer), Stmt(std::move(realize))}};
   ReplaceInScope(schedule, schedule.ScopeOf(row), edits, buffer);
   schedule.Record("ReverseComputeInline", {block_rv}, {}, {});
   return OkStatus();

@@ -10,7 +10,9 @@ namespace lathe {
 namespace {
 
 // Which kinds of iter var a loop feeds.
-struct Feeds { bool spatial = false, reduce = false; };
+struct Feeds {
+  bool spatial = false, reduce = false;
+};
 
 Feeds FeedsOf(const BlockRealize& realize, const Var& loop_var) {
   Feeds feeds;
@@ -27,21 +29,28 @@ Status Check(const Schedule& schedule, int block, int loop) {
   }
   const std::vector<int> loops = schedule.LoopsOf(block);
   const auto at = std::find(loops.begin(), loops.end(), loop);
-  if (at == loops.end()) return schedule.Error("decompose_reduction", loop, fmt::format("it is not around block \"{}\"", schedule.BlockOf(block).name));
+  if (at == loops.end())
+    return schedule.Error("decompose_reduction", loop,
+                          fmt::format("it is not around block \"{}\"", schedule.BlockOf(block).name));
   for (auto outer = loops.begin(); outer != at; ++outer) {
     if (FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*outer).loop_var).reduce) {
-      return schedule.Error("decompose_reduction", loop, fmt::format("loop \"{}\" outside it already reduces; choose that or one further out", schedule.LoopOf(*outer).loop_var.name()));
+      return schedule.Error("decompose_reduction", loop,
+                            fmt::format("loop \"{}\" outside it already reduces; choose that or one further out",
+                                        schedule.LoopOf(*outer).loop_var.name()));
     }
   }
-  // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run once.
-  if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error("decompose_reduction", block, why);
+  // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run
+  // once.
+  if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
+    return schedule.Error("decompose_reduction", block, why);
   for (auto inner = at; inner != loops.end(); ++inner) {
     const Feeds fed = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*inner).loop_var);
     if (!fed.spatial && !fed.reduce && !IsConstInt(schedule.LoopOf(*inner).extent, 1)) {
       return schedule.Error("decompose_reduction", *inner, "it repeats the block without feeding an iter var");
     }
     const Feeds feeds = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*inner).loop_var);
-    if (feeds.spatial && feeds.reduce) return schedule.Error("decompose_reduction", *inner, "it feeds data-parallel and reduction iter vars at once");
+    if (feeds.spatial && feeds.reduce)
+      return schedule.Error("decompose_reduction", *inner, "it feeds data-parallel and reduction iter vars at once");
   }
   return OkStatus();
 }
@@ -49,7 +58,8 @@ Status Check(const Schedule& schedule, int block, int loop) {
 // The conjuncts of `predicate` that use none of the variables for which `is_dropped` holds.
 Expr KeepConjuncts(const Expr& predicate, const std::function<bool(const ExprNode*)>& is_dropped) {
   const Binary* both = predicate.As<Binary>();
-  if (both != nullptr && both->op == BinaryOp::kAnd) return And(KeepConjuncts(both->a, is_dropped), KeepConjuncts(both->b, is_dropped));
+  if (both != nullptr && both->op == BinaryOp::kAnd)
+    return And(KeepConjuncts(both->a, is_dropped), KeepConjuncts(both->b, is_dropped));
   return UsesVar(predicate, is_dropped) ? True() : predicate;
 }
 
@@ -86,7 +96,9 @@ Stmt MakeInitNest(const Schedule& schedule, int block, int loop, const std::stri
   }
   init.body = Substitute(init.body, iter_vars);
   RecomputeRegions(init);
-  const auto is_reduce = [&](const ExprNode* var) { return std::find(reduce_loops.begin(), reduce_loops.end(), var) != reduce_loops.end(); };
+  const auto is_reduce = [&](const ExprNode* var) {
+    return std::find(reduce_loops.begin(), reduce_loops.end(), var) != reduce_loops.end();
+  };
   const Expr predicate = Substitute(KeepConjuncts(realize.predicate, is_reduce), loop_vars);
   Stmt body = BlockRealize{std::move(values), predicate, Block(std::move(init))};
   for (size_t i = nest.size(); i-- > 0;) {

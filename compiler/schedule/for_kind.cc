@@ -19,7 +19,9 @@ Status CheckIterationsAreIndependent(const Schedule& schedule, int row, std::str
       if (!UsesVar(realize.iter_values[i], is_loop)) continue;
       const IterVar& iter = realize.block->iter_vars[i];
       if (iter.kind != IterKind::kSpatial) {
-        return schedule.Error(primitive, row, fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel", iter.var.name(), realize.block->name));
+        return schedule.Error(primitive, row,
+                              fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel",
+                                          iter.var.name(), realize.block->name));
       }
     }
   }
@@ -30,19 +32,23 @@ Status CheckIterationsAreIndependent(const Schedule& schedule, int row, std::str
 Status CheckNesting(const Schedule& schedule, int row, ForKind kind, std::string_view primitive) {
   for (int outer : schedule.LoopsOf(row)) {
     if (schedule.LoopOf(outer).kind != ForKind::kVectorized) continue;
-    return schedule.Error(primitive, row, fmt::format("loop \"{}\" around it is vectorized", schedule.LoopOf(outer).loop_var.name()));
+    return schedule.Error(primitive, row,
+                          fmt::format("loop \"{}\" around it is vectorized", schedule.LoopOf(outer).loop_var.name()));
   }
   if (kind != ForKind::kVectorized) return OkStatus();
   std::string inner;
   PostOrderVisit(schedule.LoopOf(row).body, [&](const Stmt& stmt) {
     const For* loop = stmt.As<For>();
-    if (loop != nullptr && (loop->kind == ForKind::kVectorized || loop->kind == ForKind::kParallel)) inner = loop->loop_var.name();
+    if (loop != nullptr && (loop->kind == ForKind::kVectorized || loop->kind == ForKind::kParallel))
+      inner = loop->loop_var.name();
   });
-  if (!inner.empty()) return schedule.Error(primitive, row, fmt::format("loop \"{}\" inside it is parallel or vectorized", inner));
+  if (!inner.empty())
+    return schedule.Error(primitive, row, fmt::format("loop \"{}\" inside it is parallel or vectorized", inner));
   return OkStatus();
 }
 
-Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_view primitive, std::string_view instruction) {
+Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_view primitive,
+               std::string_view instruction) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
   if (schedule.LoopOf(row).kind != ForKind::kSerial && schedule.LoopOf(row).kind != kind) {
     return schedule.Error(primitive, row, "the loop already runs in another way");
@@ -60,8 +66,14 @@ Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_vie
 
 }  // namespace
 
-Status Parallel(Schedule& schedule, LoopRV loop) { return SetKind(schedule, loop, ForKind::kParallel, "parallel", "Parallel"); }
-Status Vectorize(Schedule& schedule, LoopRV loop) { return SetKind(schedule, loop, ForKind::kVectorized, "vectorize", "Vectorize"); }
-Status Unroll(Schedule& schedule, LoopRV loop) { return SetKind(schedule, loop, ForKind::kUnrolled, "unroll", "Unroll"); }
+Status Parallel(Schedule& schedule, LoopRV loop) {
+  return SetKind(schedule, loop, ForKind::kParallel, "parallel", "Parallel");
+}
+Status Vectorize(Schedule& schedule, LoopRV loop) {
+  return SetKind(schedule, loop, ForKind::kVectorized, "vectorize", "Vectorize");
+}
+Status Unroll(Schedule& schedule, LoopRV loop) {
+  return SetKind(schedule, loop, ForKind::kUnrolled, "unroll", "Unroll");
+}
 
 }  // namespace lathe

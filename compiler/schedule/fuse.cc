@@ -12,18 +12,26 @@ namespace {
 Status CheckFusable(const Schedule& schedule, const std::vector<int>& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     const For& loop = schedule.LoopOf(rows[i]);
-    if (loop.kind != ForKind::kSerial) return schedule.Error("fuse", rows[i], "the loop is parallel, vectorized, unrolled or bound; fuse first, then mark it");
-    if (!loop.annotations.empty()) return schedule.Error("fuse", rows[i], fmt::format("the loop carries annotation \"{}\"; unannotate it first", loop.annotations.begin()->first));
+    if (loop.kind != ForKind::kSerial)
+      return schedule.Error("fuse", rows[i],
+                            "the loop is parallel, vectorized, unrolled or bound; fuse first, then mark it");
+    if (!loop.annotations.empty())
+      return schedule.Error(
+          "fuse", rows[i],
+          fmt::format("the loop carries annotation \"{}\"; unannotate it first", loop.annotations.begin()->first));
     if (!IsConstInt(loop.min, 0)) return schedule.Error("fuse", rows[i], "the loop does not start at 0");
     if (i == 0) continue;
     const For& outer = schedule.LoopOf(rows[i - 1]);
     if (schedule.ParentOf(rows[i]) != rows[i - 1] || !outer.body.same_as(schedule.StmtOf(rows[i]))) {
-      return schedule.Error("fuse", rows[i], fmt::format("it is not the only child of loop \"{}\"", outer.loop_var.name()));
+      return schedule.Error("fuse", rows[i],
+                            fmt::format("it is not the only child of loop \"{}\"", outer.loop_var.name()));
     }
     for (size_t k = 0; k < i; ++k) {
       const ExprNode* outer_var = schedule.LoopOf(rows[k]).loop_var.get();
       if (UsesVar(loop.extent, [&](const ExprNode* var) { return var == outer_var; })) {
-        return schedule.Error("fuse", rows[i], fmt::format("its extent depends on loop \"{}\"", schedule.LoopOf(rows[k]).loop_var.name()));
+        return schedule.Error(
+            "fuse", rows[i],
+            fmt::format("its extent depends on loop \"{}\"", schedule.LoopOf(rows[k]).loop_var.name()));
       }
     }
   }
@@ -65,7 +73,8 @@ StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool
   schedule.Replace(rows[0], MakeFor(fused, extent, std::move(body)));
 
   const LoopRV result = schedule.NewLoopRV(fused);
-  schedule.Record("Fuse", std::vector<TraceInput>(loop_rvs.begin(), loop_rvs.end()), {int64_t{preserve_unit_iters}}, {result.id});
+  schedule.Record("Fuse", std::vector<TraceInput>(loop_rvs.begin(), loop_rvs.end()), {int64_t{preserve_unit_iters}},
+                  {result.id});
   return result;
 }
 

@@ -26,9 +26,11 @@ StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const st
   if (row < 0) {
     std::vector<std::string> names{schedule.BlockOf(schedule.RootRow()).name};
     for (size_t i = 0; i < names.size(); ++i) {
-      for (int child : schedule.ChildBlocksOf(schedule.FindBlock(names[i]))) names.push_back(schedule.BlockOf(child).name);
+      for (int child : schedule.ChildBlocksOf(schedule.FindBlock(names[i])))
+        names.push_back(schedule.BlockOf(child).name);
     }
-    return NotFound(fmt::format("get_block @{}: no block named \"{}\"; there are: {}", schedule.func().name, name, fmt::join(names, ", ")));
+    return NotFound(fmt::format("get_block @{}: no block named \"{}\"; there are: {}", schedule.func().name, name,
+                                fmt::join(names, ", ")));
   }
   const BlockRV block = schedule.NewBlockRV(row);
   schedule.Record("GetBlock", {}, {name, func_name}, {block.id});

@@ -23,14 +23,18 @@ using Outputs = StatusOr<std::vector<int>>;
 
 // ---- Reading what a trace holds; a trace may come from anywhere, so nothing is taken for granted.
 
-Status Malformed(const char* what) { return InvalidArgument(fmt::format("replay trace: {}; the trace is malformed", what)); }
+Status Malformed(const char* what) {
+  return InvalidArgument(fmt::format("replay trace: {}; the trace is malformed", what));
+}
 
 template <typename RV>
 StatusOr<RV> InputAs(Inputs inputs, size_t i, const char* what) {
   if (i >= inputs.size() || !std::holds_alternative<RV>(inputs[i])) return Malformed(what);
   return std::get<RV>(inputs[i]);
 }
-StatusOr<BlockRV> BlockAt(Inputs inputs, size_t i) { return InputAs<BlockRV>(inputs, i, "an input is no block handle"); }
+StatusOr<BlockRV> BlockAt(Inputs inputs, size_t i) {
+  return InputAs<BlockRV>(inputs, i, "an input is no block handle");
+}
 StatusOr<LoopRV> LoopAt(Inputs inputs, size_t i) { return InputAs<LoopRV>(inputs, i, "an input is no loop handle"); }
 
 template <typename RV>
@@ -50,7 +54,8 @@ StatusOr<int64_t> IntAttr(Attrs attrs, size_t i) {
   return Malformed("an attribute is no integer");
 }
 StatusOr<std::string> StringAttr(Attrs attrs, size_t i) {
-  if (i >= attrs.size() || !std::holds_alternative<std::string>(attrs[i])) return Malformed("an attribute is no string");
+  if (i >= attrs.size() || !std::holds_alternative<std::string>(attrs[i]))
+    return Malformed("an attribute is no string");
   return std::get<std::string>(attrs[i]);
 }
 
@@ -88,8 +93,10 @@ Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decisi
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   ASSIGN_OR_RETURN(const int64_t n, IntAttr(attrs, 0));
   ASSIGN_OR_RETURN(const int64_t max_innermost, IntAttr(attrs, 1));
-  if (n < 1 || n > 16 || max_innermost < 1 || max_innermost > INT32_MAX) return Malformed("a tile count or limit is out of range");
-  ASSIGN_OR_RETURN(const std::vector<VarRV> vars, SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
+  if (n < 1 || n > 16 || max_innermost < 1 || max_innermost > INT32_MAX)
+    return Malformed("a tile count or limit is out of range");
+  ASSIGN_OR_RETURN(const std::vector<VarRV> vars,
+                   SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
   return Ids(vars);
 }
 Outputs ApplySampleCategorical(Schedule& s, Inputs, Attrs attrs, const Decision* decision) {
@@ -102,9 +109,12 @@ Outputs ApplySampleCategorical(Schedule& s, Inputs, Attrs attrs, const Decision*
     for (const Attr& item : *items) {
       const int64_t* number = std::get_if<int64_t>(&item);
       const double* real = std::get_if<double>(&item);
-      if (list == 0 ? number == nullptr : number == nullptr && real == nullptr) return Malformed("a candidate or probability is no number");
-      if (list == 0) candidates.push_back(*number);
-      else probs.push_back(number != nullptr ? static_cast<double>(*number) : *real);
+      if (list == 0 ? number == nullptr : number == nullptr && real == nullptr)
+        return Malformed("a candidate or probability is no number");
+      if (list == 0)
+        candidates.push_back(*number);
+      else
+        probs.push_back(number != nullptr ? static_cast<double>(*number) : *real);
     }
   }
   ASSIGN_OR_RETURN(const VarRV var, SampleCategorical(s, candidates, probs, decision));
@@ -114,17 +124,22 @@ Outputs ApplySplit(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   std::vector<std::optional<ExprRV>> factors;
   for (size_t i = 1; i < in.size(); ++i) {
-    if (std::holds_alternative<std::monostate>(in[i])) factors.push_back(std::nullopt);
-    else if (const int64_t* literal = std::get_if<int64_t>(&in[i])) factors.emplace_back(*literal);
-    else if (const VarRV* var = std::get_if<VarRV>(&in[i])) factors.emplace_back(*var);
-    else return Malformed("a split factor is no number");
+    if (std::holds_alternative<std::monostate>(in[i]))
+      factors.push_back(std::nullopt);
+    else if (const int64_t* literal = std::get_if<int64_t>(&in[i]))
+      factors.emplace_back(*literal);
+    else if (const VarRV* var = std::get_if<VarRV>(&in[i]))
+      factors.emplace_back(*var);
+    else
+      return Malformed("a split factor is no number");
   }
   ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
   int64_t disable_predication = 0;
   if (attrs.size() > 1) {
     ASSIGN_OR_RETURN(disable_predication, IntAttr(attrs, 1));
   }
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, Split(s, loop, factors, preserve_unit_iters != 0, disable_predication != 0));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops,
+                   Split(s, loop, factors, preserve_unit_iters != 0, disable_predication != 0));
   return Ids(loops);
 }
 Outputs ApplyFuse(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
@@ -161,7 +176,8 @@ Outputs ApplyComputeAt(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   if (attrs.size() > 1) {
     ASSIGN_OR_RETURN(index, IntAttr(attrs, 1));
   }
-  return None(kMove(s, block, loop, preserve_unit_loops != 0, static_cast<int>(std::clamp<int64_t>(index, -3, 1 << 20))));
+  return None(
+      kMove(s, block, loop, preserve_unit_loops != 0, static_cast<int>(std::clamp<int64_t>(index, -3, 1 << 20))));
 }
 template <Status (*kInline)(Schedule&, BlockRV)>
 Outputs ApplyInline(Schedule& s, Inputs in, Attrs, const Decision*) {

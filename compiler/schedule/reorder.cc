@@ -25,7 +25,8 @@ StatusOr<std::vector<int>> ChainOf(const Schedule& schedule, const std::vector<i
     chain.push_back(row);
     found += is_wanted(row);
   }
-  if (found < rows.size()) return schedule.Error("reorder", bottom, "the loops do not all lie on one chain in one scope");
+  if (found < rows.size())
+    return schedule.Error("reorder", bottom, "the loops do not all lie on one chain in one scope");
   std::reverse(chain.begin(), chain.end());
   return chain;
 }
@@ -34,12 +35,15 @@ Status CheckBlocksAllowIt(const Schedule& schedule, int top) {
   for (int block : schedule.ChildBlocksOf(top)) {
     for (const IterVar& iter : schedule.BlockOf(block).iter_vars) {
       if (iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce) {
-        return schedule.Error("reorder", block, fmt::format("iter var \"{}\" is neither data-parallel nor a reduction", iter.var.name()));
+        return schedule.Error("reorder", block,
+                              fmt::format("iter var \"{}\" is neither data-parallel nor a reduction", iter.var.name()));
       }
     }
     IterDomain loops;
-    for (int row : schedule.LoopsOf(block)) loops.emplace_back(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
-    if (!IsAffineBinding(schedule.RealizeOf(block), loops, Analyzer())) return schedule.Error("reorder", block, "its binding is not affine");
+    for (int row : schedule.LoopsOf(block))
+      loops.emplace_back(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
+    if (!IsAffineBinding(schedule.RealizeOf(block), loops, Analyzer()))
+      return schedule.Error("reorder", block, "its binding is not affine");
   }
   return OkStatus();
 }
@@ -51,7 +55,8 @@ Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& 
       const Var& inner = schedule.LoopOf(order[k]).loop_var;
       const auto is_inner = [&](const ExprNode* var) { return var == inner.get(); };
       if (UsesVar(loop.min, is_inner) || UsesVar(loop.extent, is_inner)) {
-        return schedule.Error("reorder", order[i], fmt::format("its bounds depend on loop \"{}\", which would be inside", inner.name()));
+        return schedule.Error("reorder", order[i],
+                              fmt::format("its bounds depend on loop \"{}\", which would be inside", inner.name()));
       }
     }
   }
@@ -65,7 +70,8 @@ Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
   std::vector<int> rows;
   for (LoopRV loop : ordered_loops) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
-    if (std::find(rows.begin(), rows.end(), row) != rows.end()) return schedule.Error("reorder", row, "it is given twice");
+    if (std::find(rows.begin(), rows.end(), row) != rows.end())
+      return schedule.Error("reorder", row, "it is given twice");
     rows.push_back(row);
   }
   ASSIGN_OR_RETURN(const std::vector<int> chain, ChainOf(schedule, rows));

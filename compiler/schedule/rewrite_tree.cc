@@ -23,7 +23,7 @@ class TreeRewriter {
 
  private:
   template <typename Node>
-  std::optional<Stmt> WithChild(const Stmt& self, const Node& node, Stmt Node::*child) {
+  std::optional<Stmt> WithChild(const Stmt& self, const Node& node, Stmt Node::* child) {
     std::optional<Stmt> body = (*this)(node.*child);
     if (!body || body->same_as(node.*child)) return body ? std::optional<Stmt>(self) : std::nullopt;
     Node copy = node;
@@ -56,7 +56,8 @@ class TreeRewriter {
 
 class LoopRebinder : public StmtExprMutator {
  public:
-  LoopRebinder(const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard) : vars_(vars), analyzer_(analyzer), guard_(guard) {}
+  LoopRebinder(const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard)
+      : vars_(vars), analyzer_(analyzer), guard_(guard) {}
 
  protected:
   Expr VisitVar(const Var& var) override {
@@ -100,7 +101,9 @@ class LoopRebinder : public StmtExprMutator {
 
 }  // namespace
 
-std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacement(const Stmt&)>& f) { return TreeRewriter(f)(stmt); }
+std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacement(const Stmt&)>& f) {
+  return TreeRewriter(f)(stmt);
+}
 
 Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard) {
   return LoopRebinder(vars, analyzer, guard)(stmt);

@@ -22,7 +22,8 @@ std::vector<int64_t> PrimeFactors(int64_t extent) {
 
 namespace {
 
-// Spreads `count` equal primes over `n` slots so that all ways are equally likely (stars and bars): bars at random places.
+// Spreads `count` equal primes over `n` slots so that all ways are equally likely (stars and bars): bars at random
+// places.
 void Scatter(int64_t prime, int count, std::vector<int64_t>& slots, Random& random) {
   const int n = static_cast<int>(slots.size());
   std::vector<int> places(count + n - 1);
@@ -35,13 +36,15 @@ void Scatter(int64_t prime, int count, std::vector<int64_t>& slots, Random& rand
   }
   int slot = 0;
   for (bool bar : is_bar) {
-    if (bar) ++slot;
-    else slots[slot] *= prime;
+    if (bar)
+      ++slot;
+    else
+      slots[slot] *= prime;
   }
 }
 
-// The nearest legal tile to a decision made for another extent: each factor, innermost first, becomes the largest divisor of what is left
-// that does not exceed it; the outermost takes the rest.
+// The nearest legal tile to a decision made for another extent: each factor, innermost first, becomes the largest
+// divisor of what is left that does not exceed it; the outermost takes the rest.
 std::vector<int64_t> RepairTile(int64_t extent, std::vector<int64_t> tile, int64_t max_innermost) {
   int64_t left = extent;
   for (size_t i = tile.size(); i-- > 1;) {
@@ -74,10 +77,14 @@ std::vector<int64_t> DrawPerfectTile(int64_t extent, int n, int64_t max_innermos
   return RepairTile(extent, tile, max_innermost);
 }
 
-StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop_rv, int n, int max_innermost_factor, const Decision* decision) {
+StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop_rv, int n, int max_innermost_factor,
+                                               const Decision* decision) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
-  if (n < 1) return schedule.Error("sample_perfect_tile", row, fmt::format("{} tiles asked, at least 1 is required", n));
-  if (max_innermost_factor < 1) return schedule.Error("sample_perfect_tile", row, fmt::format("max_innermost_factor {} is not positive", max_innermost_factor));
+  if (n < 1)
+    return schedule.Error("sample_perfect_tile", row, fmt::format("{} tiles asked, at least 1 is required", n));
+  if (max_innermost_factor < 1)
+    return schedule.Error("sample_perfect_tile", row,
+                          fmt::format("max_innermost_factor {} is not positive", max_innermost_factor));
   const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
   std::vector<int64_t> tile(n, 1);
   if (extent != nullptr && *extent > 0) {
@@ -97,13 +104,17 @@ StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop_r
     vars.push_back(schedule.NewVarRV(factor));
     outputs.push_back(vars.back().id);
   }
-  schedule.Record("SamplePerfectTile", {loop_rv}, {int64_t{n}, int64_t{max_innermost_factor}}, std::move(outputs), Decision(tile));
+  schedule.Record("SamplePerfectTile", {loop_rv}, {int64_t{n}, int64_t{max_innermost_factor}}, std::move(outputs),
+                  Decision(tile));
   return vars;
 }
 
-StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> candidates, std::span<const double> probs, const Decision* decision) {
+StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> candidates,
+                                  std::span<const double> probs, const Decision* decision) {
   if (candidates.empty() || candidates.size() != probs.size()) {
-    return schedule.Error("sample_categorical", -1, fmt::format("{} candidates and {} probabilities; as many of each, at least one, are required", candidates.size(), probs.size()));
+    return schedule.Error("sample_categorical", -1,
+                          fmt::format("{} candidates and {} probabilities; as many of each, at least one, are required",
+                                      candidates.size(), probs.size()));
   }
   int64_t index = 0;
   if (decision == nullptr) {
@@ -112,13 +123,15 @@ StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> c
   } else {
     const int64_t* chosen = std::get_if<int64_t>(decision);
     if (chosen == nullptr || *chosen < 0 || *chosen >= static_cast<int64_t>(candidates.size())) {
-      return schedule.Error("sample_categorical", -1, fmt::format("the decision is not an index below {}", candidates.size()));
+      return schedule.Error("sample_categorical", -1,
+                            fmt::format("the decision is not an index below {}", candidates.size()));
     }
     index = *chosen;
   }
   const VarRV var = schedule.NewVarRV(candidates[index]);
   std::vector<Attr> candidate_attrs(candidates.begin(), candidates.end()), prob_attrs(probs.begin(), probs.end());
-  schedule.Record("SampleCategorical", {}, {std::move(candidate_attrs), std::move(prob_attrs)}, {var.id}, Decision(index));
+  schedule.Record("SampleCategorical", {}, {std::move(candidate_attrs), std::move(prob_attrs)}, {var.id},
+                  Decision(index));
   return var;
 }
 

@@ -7,12 +7,14 @@
 
 namespace lathe {
 
-// `n` numbers whose product is the loop's extent, the last at most `max_innermost_factor`; all ordered factorisations are equally likely.
-// A decision that no longer multiplies to the extent is repaired from the innermost outwards. A symbolic extent: all but the outermost 1.
-StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop, int n, int max_innermost_factor, const Decision* decision = nullptr);
+// `n` numbers whose product is the loop's extent, the last at most `max_innermost_factor`; all ordered factorisations
+// are equally likely. A decision that no longer multiplies to the extent is repaired from the innermost outwards. A
+// symbolic extent: all but the outermost 1.
+StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop, int n, int max_innermost_factor,
+                                               const Decision* decision = nullptr);
 // candidates[i], with probability probs[i]; the decision is i.
-StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> candidates, std::span<const double> probs,
-                                  const Decision* decision = nullptr);
+StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> candidates,
+                                  std::span<const double> probs, const Decision* decision = nullptr);
 
 // A uniformly drawn ordered factorisation of `extent` into `n` factors, innermost <= `max_innermost`. Pure.
 std::vector<int64_t> DrawPerfectTile(int64_t extent, int n, int64_t max_innermost, Random& random);

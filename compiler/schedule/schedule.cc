@@ -41,7 +41,9 @@ class IsolationChecker : public StmtExprVisitor {
   void VisitVar(const Var& var) override {
     for (const auto& level : hidden_) {
       for (const ExprNode* loop_var : level) {
-        if (loop_var == var.get()) problem = fmt::format("block \"{}\" uses loop variable \"{}\" directly; bind it to an iter var", block_name_, var.name());
+        if (loop_var == var.get())
+          problem = fmt::format("block \"{}\" uses loop variable \"{}\" directly; bind it to an iter var", block_name_,
+                                var.name());
       }
     }
   }
@@ -56,15 +58,21 @@ class IsolationChecker : public StmtExprVisitor {
 
 StatusOr<Schedule> Schedule::Create(PrimFunc func, uint64_t seed) {
   const BlockRealize* root = func.body.As<BlockRealize>();
-  if (root == nullptr) return InvalidArgument(fmt::format("schedule @{}: body has no root block; a lowered function cannot be scheduled", func.name));
+  if (root == nullptr)
+    return InvalidArgument(
+        fmt::format("schedule @{}: body has no root block; a lowered function cannot be scheduled", func.name));
   IsolationChecker isolation;
   isolation(func.body);
   if (!isolation.problem.empty()) return InvalidArgument(fmt::format("schedule @{}: {}", func.name, isolation.problem));
   std::vector<std::string> names;
-  PostOrderVisit(func.body, [&](const Stmt& s) { if (const auto* realize = s.As<BlockRealize>()) names.push_back(realize->block->name); });
+  PostOrderVisit(func.body, [&](const Stmt& s) {
+    if (const auto* realize = s.As<BlockRealize>()) names.push_back(realize->block->name);
+  });
   std::sort(names.begin(), names.end());
   const auto twin = std::adjacent_find(names.begin(), names.end());
-  if (twin != names.end()) return InvalidArgument(fmt::format("schedule @{}: two blocks are named \"{}\"; names must be unique", func.name, *twin));
+  if (twin != names.end())
+    return InvalidArgument(
+        fmt::format("schedule @{}: two blocks are named \"{}\"; names must be unique", func.name, *twin));
   Schedule schedule(std::move(func), seed);
   schedule.Refresh();
   return schedule;
@@ -134,8 +142,8 @@ void Schedule::RefreshBelow(const Stmt& stmt, int parent, int& cursor) {
 
 namespace {
 
-// Replaces the statement at `target` (an address inside the tree) and rebuilds only the path to it. `path` holds the addresses of the
-// loops and blocks above, innermost first.
+// Replaces the statement at `target` (an address inside the tree) and rebuilds only the path to it. `path` holds the
+// addresses of the loops and blocks above, innermost first.
 class PathReplacer {
  public:
   PathReplacer(const Stmt* target, std::vector<const Stmt*> path, Stmt replacement)
@@ -157,7 +165,8 @@ class PathReplacer {
  private:
   // Looks before it leaps: nothing is copied on the way to where the target is not.
   bool Descend(Stmt& stmt) {
-    if (stmt.As<For>() != nullptr) return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<For>().body}; });
+    if (stmt.As<For>() != nullptr)
+      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<For>().body}; });
     if (stmt.As<BlockRealize>() != nullptr) {
       return Into(stmt, [](Stmt& s) {
         BlockNode& block = s.Mutable<BlockRealize>().block.Mutable();
@@ -184,9 +193,12 @@ class PathReplacer {
         return children;
       });
     }
-    if (stmt.As<LetStmt>() != nullptr) return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<LetStmt>().body}; });
-    if (stmt.As<Allocate>() != nullptr) return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<Allocate>().body}; });
-    if (stmt.As<While>() != nullptr) return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<While>().body}; });
+    if (stmt.As<LetStmt>() != nullptr)
+      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<LetStmt>().body}; });
+    if (stmt.As<Allocate>() != nullptr)
+      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<Allocate>().body}; });
+    if (stmt.As<While>() != nullptr)
+      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<While>().body}; });
     return false;
   }
   template <typename Children>
@@ -221,11 +233,13 @@ StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
   static constexpr const char* kNames[] = {"block", "loop", "variable"};
   const char* name = kNames[static_cast<int>(kind)];
   if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != kind) {
-    return InvalidArgument(fmt::format("use {} handle {} of @{}: no such handle in this schedule", name, id, func_.name));
+    return InvalidArgument(
+        fmt::format("use {} handle {} of @{}: no such handle in this schedule", name, id, func_.name));
   }
   const int row = static_cast<int>(rvs_[id].value);
   if (rows_[row].stmt == nullptr) {
-    return FailedPrecondition(fmt::format("use {} handle {} of @{}: the {} no longer exists", name, id, func_.name, name));
+    return FailedPrecondition(
+        fmt::format("use {} handle {} of @{}: the {} no longer exists", name, id, func_.name, name));
   }
   return row;
 }
@@ -245,7 +259,8 @@ StatusOr<int64_t> Schedule::Get(const ExprRV& value) const {
   if (const int64_t* literal = std::get_if<int64_t>(&value)) return *literal;
   const int id = std::get<VarRV>(value).id;
   if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != RVKind::kVar) {
-    return InvalidArgument(fmt::format("use variable handle {} of @{}: no such handle in this schedule", id, func_.name));
+    return InvalidArgument(
+        fmt::format("use variable handle {} of @{}: no such handle in this schedule", id, func_.name));
   }
   return rvs_[id].value;
 }
@@ -268,7 +283,8 @@ std::vector<int> Schedule::ChildBlocksOf(int row) const {
   const std::function<void(const Stmt&)> collect = [&](const Stmt& stmt) {
     if (const BlockRealize* realize = stmt.As<BlockRealize>()) return blocks.push_back(FindBlock(realize->block->name));
     if (const For* loop = stmt.As<For>()) return collect(loop->body);
-    if (const Seq* seq = stmt.As<Seq>()) for (const Stmt& child : seq->stmts) collect(child);
+    if (const Seq* seq = stmt.As<Seq>())
+      for (const Stmt& child : seq->stmts) collect(child);
     if (const LetStmt* let = stmt.As<LetStmt>()) collect(let->body);
     if (const Allocate* allocate = stmt.As<Allocate>()) collect(allocate->body);
     if (const While* loop = stmt.As<While>()) collect(loop->body);
@@ -288,7 +304,8 @@ std::vector<int> Schedule::ChildBlocksOf(int row) const {
 
 int Schedule::FindBlock(std::string_view name) const {
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (rows_[row].stmt != nullptr && rows_[row].loop_var == nullptr && rows_[row].block_name == name) return static_cast<int>(row);
+    if (rows_[row].stmt != nullptr && rows_[row].loop_var == nullptr && rows_[row].block_name == name)
+      return static_cast<int>(row);
   }
   return -1;
 }
@@ -319,8 +336,8 @@ void Schedule::FollowBlock(int old_row, int new_row) {
   }
 }
 
-void Schedule::Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs, std::vector<int> outputs,
-                      std::optional<Decision> decision) {
+void Schedule::Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs,
+                      std::vector<int> outputs, std::optional<Decision> decision) {
   const InstructionKind* row = FindInstructionKind(kind);
   CHECK(row != nullptr) << "no instruction kind " << kind;
   trace_.Append(Instruction{row, std::move(inputs), std::move(attrs), std::move(outputs)}, std::move(decision));
@@ -329,7 +346,8 @@ void Schedule::Record(std::string_view kind, std::vector<TraceInput> inputs, std
 Status Schedule::Error(std::string_view primitive, int row, std::string why) const {
   std::string place;
   if (row >= 0 && rows_[row].stmt != nullptr) {
-    place = IsLoop(row) ? fmt::format(" loop \"{}\"", LoopOf(row).loop_var.name()) : fmt::format(" block \"{}\"", BlockOf(row).name);
+    place = IsLoop(row) ? fmt::format(" loop \"{}\"", LoopOf(row).loop_var.name())
+                        : fmt::format(" block \"{}\"", BlockOf(row).name);
   }
   return Status(StatusCode::kFailedPrecondition, fmt::format("{} @{}{}: {}", primitive, func_.name, place, why),
                 std::make_shared<FunctionExcerpt>(func_));

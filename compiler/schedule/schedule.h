@@ -1,7 +1,9 @@
-// A PrimFunc under transformation: the function, a side table of its loops and blocks, handles into that table, and the trace.
+// A PrimFunc under transformation: the function, a side table of its loops and blocks, handles into that table, and the
+// trace.
 //
-// Primitives are free functions, one file each (split.h, fuse.h ...): they check, build what replaces a statement, and call Replace once.
-// On error the schedule is as it was. Not thread-safe; copies are independent and cheap (nodes are shared).
+// Primitives are free functions, one file each (split.h, fuse.h ...): they check, build what replaces a statement, and
+// call Replace once. On error the schedule is as it was. Not thread-safe; copies are independent and cheap (nodes are
+// shared).
 #pragma once
 
 #include <optional>
@@ -31,7 +33,8 @@ class Schedule {
   StatusOr<const BlockRealize*> Get(BlockRV block) const;
   StatusOr<int64_t> Get(const ExprRV& value) const;
 
-  // ---- For primitives. A row stands for one loop (by its variable) or block (by its name) and keeps its number while that lives.
+  // ---- For primitives. A row stands for one loop (by its variable) or block (by its name) and keeps its number while
+  // that lives.
   StatusOr<int> RowOf(LoopRV loop) const;
   StatusOr<int> RowOf(BlockRV block) const;
   const Stmt& StmtOf(int row) const { return row == root_row_ ? func_.body : *rows_[row].stmt; }
@@ -40,21 +43,24 @@ class Schedule {
   const BlockNode& BlockOf(int row) const { return *RealizeOf(row).block; }
   bool IsLoop(int row) const { return rows_[row].loop_var != nullptr; }
   int ParentOf(int row) const { return rows_[row].parent; }  // -1 for the root block.
-  int ScopeOf(int row) const;                                // The row of the nearest block around; -1 for the root block.
+  int ScopeOf(int row) const;  // The row of the nearest block around; -1 for the root block.
   int RootRow() const { return root_row_; }
-  std::vector<int> LoopsOf(int row) const;                   // Loop rows between the scope and this row, outermost first, itself excluded.
-  std::vector<int> ChildBlocksOf(int row) const;             // Blocks directly below (not inside other blocks), in order of the text.
-  int FindBlock(std::string_view name) const;                // -1 if there is none.
-  bool IsAncestor(int ancestor, int row) const;              // Strictly above.
-  std::string FreshBlockName(const std::string& wish) const; // `wish`, or wish_1, wish_2 ... if it is taken.
+  std::vector<int> LoopsOf(
+      int row) const;  // Loop rows between the scope and this row, outermost first, itself excluded.
+  std::vector<int> ChildBlocksOf(
+      int row) const;                          // Blocks directly below (not inside other blocks), in order of the text.
+  int FindBlock(std::string_view name) const;  // -1 if there is none.
+  bool IsAncestor(int ancestor, int row) const;               // Strictly above.
+  std::string FreshBlockName(const std::string& wish) const;  // `wish`, or wish_1, wish_2 ... if it is taken.
 
-  // Puts `replacement` where row's statement is. Loops are followed by their variable and blocks by their name; what is gone is gone.
+  // Puts `replacement` where row's statement is. Loops are followed by their variable and blocks by their name; what is
+  // gone is gone.
   void Replace(int row, Stmt replacement);
   // Makes a handle; blocks and loops by row.
   BlockRV NewBlockRV(int row) { return {NewRV({RVKind::kBlock, row})}; }
   LoopRV NewLoopRV(int row) { return {NewRV({RVKind::kLoop, row})}; }
   VarRV NewVarRV(int64_t value) { return {NewRV({RVKind::kVar, value})}; }
-  LoopRV NewLoopRV(const Var& loop_var);                     // Of the loop with this variable.
+  LoopRV NewLoopRV(const Var& loop_var);  // Of the loop with this variable.
   void Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs, std::vector<int> outputs,
               std::optional<Decision> decision = std::nullopt);
   // Handles of one block now mean another (decompose_reduction: they follow the update).
@@ -65,15 +71,22 @@ class Schedule {
 
  private:
   enum class RVKind : uint8_t { kBlock, kLoop, kVar };
-  struct RV { RVKind kind; int64_t value; };  // A row, or the sampled value.
+  struct RV {
+    RVKind kind;
+    int64_t value;
+  };  // A row, or the sampled value.
   struct Row {
-    const Stmt* stmt = nullptr;               // Inside func_.body; nullptr when gone, and then for ever. Not read for the root block.
+    const Stmt* stmt =
+        nullptr;  // Inside func_.body; nullptr when gone, and then for ever. Not read for the root block.
     int parent = -1;
-    const ExprNode* loop_var = nullptr;       // The key of a loop ...
-    std::string block_name;                   // ... or of a block. A row that is gone has neither.
+    const ExprNode* loop_var = nullptr;  // The key of a loop ...
+    std::string block_name;              // ... or of a block. A row that is gone has neither.
   };
   explicit Schedule(PrimFunc func, uint64_t seed) : func_(std::move(func)), random_(seed) {}
-  int NewRV(RV rv) { rvs_.push_back(rv); return static_cast<int>(rvs_.size()) - 1; }
+  int NewRV(RV rv) {
+    rvs_.push_back(rv);
+    return static_cast<int>(rvs_.size()) - 1;
+  }
   void Refresh();
   void RefreshBelow(const Stmt& stmt, int parent, int& cursor);
   int RowForLoop(const ExprNode* loop_var, int& cursor);

@@ -41,7 +41,9 @@ StatusOr<TraceInput> Translate(const TraceInput& input, const std::vector<int>& 
 }
 
 // Instructions that only look: they may go when nobody uses what they return.
-bool ChangesNothing(const InstructionKind& kind) { return kind.output != '-' && (kind.samples || kind.name.starts_with("Get")); }
+bool ChangesNothing(const InstructionKind& kind) {
+  return kind.output != '-' && (kind.samples || kind.name.starts_with("Get"));
+}
 
 }  // namespace
 
@@ -84,10 +86,12 @@ Status ScheduleTrace::Replay(Schedule& schedule) const {
       ASSIGN_OR_RETURN(TraceInput translated, Translate(input, ids));
       inputs.push_back(std::move(translated));
     }
-    ASSIGN_OR_RETURN(const std::vector<int> outputs, instruction.kind->apply(schedule, inputs, instruction.attrs, decision(i)));
+    ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                     instruction.kind->apply(schedule, inputs, instruction.attrs, decision(i)));
     if (outputs.size() != instruction.outputs.size()) {
-      return FailedPrecondition(fmt::format("replay trace: instruction {} ({}) gives {} handles, the trace names {}; it was made for another function",
-                                            i, instruction.kind->name, outputs.size(), instruction.outputs.size()));
+      return FailedPrecondition(fmt::format(
+          "replay trace: instruction {} ({}) gives {} handles, the trace names {}; it was made for another function", i,
+          instruction.kind->name, outputs.size(), instruction.outputs.size()));
     }
     for (size_t k = 0; k < outputs.size(); ++k) {
       const int old_id = instruction.outputs[k];

@@ -20,10 +20,19 @@ namespace lathe {
 class Schedule;
 
 // Handles, valid in the one Schedule that made them. All kinds share one numbering, in order of production.
-struct BlockRV { int id = -1; bool operator==(const BlockRV&) const = default; };
-struct LoopRV { int id = -1; bool operator==(const LoopRV&) const = default; };
-struct VarRV { int id = -1; bool operator==(const VarRV&) const = default; };  // A sampled integer.
-using ExprRV = std::variant<int64_t, VarRV>;                                   // A literal or a sampled variable.
+struct BlockRV {
+  int id = -1;
+  bool operator==(const BlockRV&) const = default;
+};
+struct LoopRV {
+  int id = -1;
+  bool operator==(const LoopRV&) const = default;
+};
+struct VarRV {
+  int id = -1;
+  bool operator==(const VarRV&) const = default;
+};  // A sampled integer.
+using ExprRV = std::variant<int64_t, VarRV>;  // A literal or a sampled variable.
 
 // What a primitive was given. nullopt in TVM's JSON is null: "infer this factor".
 using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string>;
@@ -35,8 +44,10 @@ struct InstructionKind {
   std::string_view name;  // TVM's, e.g. "Split".
   bool samples;           // Takes a decision.
   char output;            // 'b', 'l', 'v' or '-': the kind of handle that it returns.
-  // Runs the primitive; `decision` is nullptr or what to take instead of a fresh draw. Returns the ids of the handles made.
-  StatusOr<std::vector<int>> (*apply)(Schedule& schedule, std::span<const TraceInput> inputs, std::span<const Attr> attrs, const Decision* decision);
+  // Runs the primitive; `decision` is nullptr or what to take instead of a fresh draw. Returns the ids of the handles
+  // made.
+  StatusOr<std::vector<int>> (*apply)(Schedule& schedule, std::span<const TraceInput> inputs,
+                                      std::span<const Attr> attrs, const Decision* decision);
 };
 const InstructionKind* FindInstructionKind(std::string_view name);  // nullptr if there is none.
 
@@ -54,24 +65,27 @@ class ScheduleTrace {
   const Instruction& instruction(size_t i) const { return *instructions_[i]; }
   const std::map<size_t, Decision>& decisions() const { return decisions_; }
   const Decision* decision(size_t i) const;
-  // Instruction `i` samples. Everything computed from it follows at the next replay, since instructions keep variables, not values.
+  // Instruction `i` samples. Everything computed from it follows at the next replay, since instructions keep variables,
+  // not values.
   void SetDecision(size_t i, Decision decision) { decisions_.insert_or_assign(i, std::move(decision)); }
   void ClearDecisions() { decisions_.clear(); }
 
-  // Without the instructions whose results nobody uses and that change nothing (GetBlock, GetLoops, Sample..., as TVM's simplified()),
-  // and without what follows EnterPostproc if `remove_postproc`.
+  // Without the instructions whose results nobody uses and that change nothing (GetBlock, GetLoops, Sample..., as TVM's
+  // simplified()), and without what follows EnterPostproc if `remove_postproc`.
   ScheduleTrace Simplified(bool remove_postproc) const;
 
-  // Runs the trace on a fresh schedule. Instructions that sample take their stored decision, or else draw from the schedule's seed.
-  // On error the schedule holds what was done so far.
+  // Runs the trace on a fresh schedule. Instructions that sample take their stored decision, or else draw from the
+  // schedule's seed. On error the schedule holds what was done so far.
   Status Replay(Schedule& schedule) const;
 
-  // TVM's layout: [[kind, inputs, attributes, outputs]..., then [[index, decision]...]. Compact, one line; stable for equal traces.
+  // TVM's layout: [[kind, inputs, attributes, outputs]..., then [[index, decision]...]. Compact, one line; stable for
+  // equal traces.
   std::string ToJson() const;
   static StatusOr<ScheduleTrace> FromJson(std::string_view text);
   // The calls in Python, one a line: b0 = sch.get_block(name="C", func_name="main").
   std::string ToPython() const;
-  // Reads such lines back. Arguments may be named or positional; what is left out has TVM's default. Errors name the line.
+  // Reads such lines back. Arguments may be named or positional; what is left out has TVM's default. Errors name the
+  // line.
   static StatusOr<ScheduleTrace> FromPython(std::string_view text);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxHandles = 1 << 16;        // More than any real trace; keeps a hostile one small.
+constexpr int kMaxHandles = 1 << 16;  // More than any real trace; keeps a hostile one small.
 constexpr size_t kMaxInstructions = 1 << 14;
 
 std::string HandleName(char kind, int id) { return fmt::format("{}{}", kind, id); }
@@ -34,7 +34,8 @@ Json ToJsonValue(const TraceInput& input) {
   if (const auto* loop = std::get_if<LoopRV>(&input)) return HandleName('l', loop->id);
   if (const auto* var = std::get_if<VarRV>(&input)) return HandleName('v', var->id);
   if (const int64_t* number = std::get_if<int64_t>(&input)) return *number;
-  if (const std::string* text = std::get_if<std::string>(&input)) return "\"" + *text + "\"";  // Quoted, to differ from a handle.
+  if (const std::string* text = std::get_if<std::string>(&input))
+    return "\"" + *text + "\"";  // Quoted, to differ from a handle.
   return nullptr;
 }
 
@@ -46,13 +47,15 @@ StatusOr<Attr> ReadAttr(const Json& json) {
   if (json.is_array()) {
     std::vector<Attr> items;
     for (const Json& item : json) {
-      if (item.is_array()) return InvalidArgument("read trace: an attribute is a list of lists; numbers and strings are required");
+      if (item.is_array())
+        return InvalidArgument("read trace: an attribute is a list of lists; numbers and strings are required");
       ASSIGN_OR_RETURN(Attr attr, ReadAttr(item));
       items.push_back(std::move(attr));
     }
     return Attr(std::move(items));
   }
-  return InvalidArgument(fmt::format("read trace: attribute {} is no number, string or list", json.dump().substr(0, 80)));
+  return InvalidArgument(
+      fmt::format("read trace: attribute {} is no number, string or list", json.dump().substr(0, 80)));
 }
 
 StatusOr<int> ReadHandleId(std::string_view name) {
@@ -61,14 +64,17 @@ StatusOr<int> ReadHandleId(std::string_view name) {
     const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), id);
     if (error != std::errc() || end != name.data() + name.size()) id = -1;
   }
-  if (id < 0 || id >= kMaxHandles) return InvalidArgument(fmt::format("read trace: \"{}\" is no handle such as b0, l1 or v2", name.substr(0, 40)));
+  if (id < 0 || id >= kMaxHandles)
+    return InvalidArgument(fmt::format("read trace: \"{}\" is no handle such as b0, l1 or v2", name.substr(0, 40)));
   return id;
 }
 
 StatusOr<TraceInput> ReadInput(const Json& json) {
   if (json.is_null()) return TraceInput();
   if (json.is_number_integer()) return TraceInput(json.get<int64_t>());
-  if (!json.is_string()) return InvalidArgument(fmt::format("read trace: input {} is no handle, number, string or null", json.dump().substr(0, 80)));
+  if (!json.is_string())
+    return InvalidArgument(
+        fmt::format("read trace: input {} is no handle, number, string or null", json.dump().substr(0, 80)));
   const std::string& text = json.get_ref<const std::string&>();
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return TraceInput(text.substr(1, text.size() - 2));
   ASSIGN_OR_RETURN(const int id, ReadHandleId(text));
@@ -79,12 +85,15 @@ StatusOr<TraceInput> ReadInput(const Json& json) {
 }
 
 StatusOr<Instruction> ReadInstruction(const Json& json, size_t index) {
-  if (!json.is_array() || json.size() != 4 || !json[0].is_string() || !json[1].is_array() || !json[2].is_array() || !json[3].is_array()) {
+  if (!json.is_array() || json.size() != 4 || !json[0].is_string() || !json[1].is_array() || !json[2].is_array() ||
+      !json[3].is_array()) {
     return InvalidArgument(fmt::format("read trace: instruction {} is not [kind, inputs, attributes, outputs]", index));
   }
   const std::string& name = json[0].get_ref<const std::string&>();
   const InstructionKind* kind = FindInstructionKind(name);
-  if (kind == nullptr) return Unimplemented(fmt::format("read trace: instruction {} is \"{}\", which this build does not know", index, name.substr(0, 40)));
+  if (kind == nullptr)
+    return Unimplemented(
+        fmt::format("read trace: instruction {} is \"{}\", which this build does not know", index, name.substr(0, 40)));
   Instruction instruction{kind, {}, {}, {}};
   for (const Json& item : json[1]) {
     ASSIGN_OR_RETURN(TraceInput input, ReadInput(item));
@@ -95,7 +104,8 @@ StatusOr<Instruction> ReadInstruction(const Json& json, size_t index) {
     instruction.attrs.push_back(std::move(attr));
   }
   for (const Json& item : json[3]) {
-    if (!item.is_string()) return InvalidArgument(fmt::format("read trace: an output of instruction {} is no handle", index));
+    if (!item.is_string())
+      return InvalidArgument(fmt::format("read trace: an output of instruction {} is no handle", index));
     ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
     instruction.outputs.push_back(id);
   }
@@ -107,7 +117,8 @@ StatusOr<Decision> ReadDecision(const Json& json) {
   if (json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& x) { return x.is_number_integer(); })) {
     return Decision(json.get<std::vector<int64_t>>());
   }
-  return InvalidArgument(fmt::format("read trace: decision {} is no integer or list of integers", json.dump().substr(0, 80)));
+  return InvalidArgument(
+      fmt::format("read trace: decision {} is no integer or list of integers", json.dump().substr(0, 80)));
 }
 
 }  // namespace
@@ -119,7 +130,8 @@ std::string ScheduleTrace::ToJson() const {
     for (const TraceInput& input : instruction->inputs) inputs.push_back(ToJsonValue(input));
     for (const Attr& attr : instruction->attrs) attrs.push_back(ToJsonValue(attr));
     for (int id : instruction->outputs) outputs.push_back(HandleName(instruction->kind->output, id));
-    instructions.push_back({std::string(instruction->kind->name), std::move(inputs), std::move(attrs), std::move(outputs)});
+    instructions.push_back(
+        {std::string(instruction->kind->name), std::move(inputs), std::move(attrs), std::move(outputs)});
   }
   for (const auto& [index, decision] : decisions_) {
     Json value;
@@ -135,15 +147,17 @@ StatusOr<ScheduleTrace> ScheduleTrace::FromJson(std::string_view text) {
   if (!json.is_array() || json.size() != 2 || !json[0].is_array() || !json[1].is_array()) {
     return InvalidArgument("read trace: [instructions, decisions] is required");
   }
-  if (json[0].size() > kMaxInstructions) return InvalidArgument(fmt::format("read trace: {} instructions, at most {} are allowed", json[0].size(), kMaxInstructions));
+  if (json[0].size() > kMaxInstructions)
+    return InvalidArgument(
+        fmt::format("read trace: {} instructions, at most {} are allowed", json[0].size(), kMaxInstructions));
   ScheduleTrace trace;
   for (const Json& item : json[0]) {
     ASSIGN_OR_RETURN(Instruction instruction, ReadInstruction(item, trace.size()));
     trace.Append(std::move(instruction));
   }
   for (const Json& item : json[1]) {
-    if (!item.is_array() || item.size() != 2 || !item[0].is_number_unsigned() || item[0].get<size_t>() >= trace.size() ||
-        !trace.instruction(item[0].get<size_t>()).kind->samples) {
+    if (!item.is_array() || item.size() != 2 || !item[0].is_number_unsigned() ||
+        item[0].get<size_t>() >= trace.size() || !trace.instruction(item[0].get<size_t>()).kind->samples) {
       return InvalidArgument("read trace: a decision is not [index of a sampling instruction, value]");
     }
     ASSIGN_OR_RETURN(Decision decision, ReadDecision(item[1]));

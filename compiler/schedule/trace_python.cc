@@ -12,11 +12,11 @@ namespace {
 
 // How an argument is kept in an instruction.
 enum class Keep : uint8_t {
-  kInput,      // One input.
-  kInputs,     // A list: the remaining inputs.
-  kStar,       // Positional arguments: all inputs.
+  kInput,   // One input.
+  kInputs,  // A list: the remaining inputs.
+  kStar,    // Positional arguments: all inputs.
   kAttr,
-  kFlag,       // An attribute, 0 or 1.
+  kFlag,  // An attribute, 0 or 1.
   kDecision,
 };
 struct Argument {
@@ -37,18 +37,50 @@ const std::vector<Signature>& Signatures() {
       {"GetChildBlocks", true, {{"block", Keep::kInput}}},
       {"GetProducers", true, {{"block", Keep::kInput}}},
       {"GetConsumers", true, {{"block", Keep::kInput}}},
-      {"SamplePerfectTile", true, {{"loop", Keep::kInput}, {"n", Keep::kAttr}, {"max_innermost_factor", Keep::kAttr, "16"}, {"decision", Keep::kDecision, "None"}}},
-      {"SampleCategorical", false, {{"candidates", Keep::kAttr}, {"probs", Keep::kAttr}, {"decision", Keep::kDecision, "None"}}},
+      {"SamplePerfectTile",
+       true,
+       {{"loop", Keep::kInput},
+        {"n", Keep::kAttr},
+        {"max_innermost_factor", Keep::kAttr, "16"},
+        {"decision", Keep::kDecision, "None"}}},
+      {"SampleCategorical",
+       false,
+       {{"candidates", Keep::kAttr}, {"probs", Keep::kAttr}, {"decision", Keep::kDecision, "None"}}},
       {"Fuse", false, {{"loops", Keep::kStar}, {"preserve_unit_iters", Keep::kFlag, "True"}}},
-      {"Split", true, {{"loop", Keep::kInput}, {"factors", Keep::kInputs}, {"preserve_unit_iters", Keep::kFlag, "True"}, {"disable_predication", Keep::kFlag, "False"}}},
+      {"Split",
+       true,
+       {{"loop", Keep::kInput},
+        {"factors", Keep::kInputs},
+        {"preserve_unit_iters", Keep::kFlag, "True"},
+        {"disable_predication", Keep::kFlag, "False"}}},
       {"Reorder", false, {{"loops", Keep::kStar}}},
       {"Parallel", false, {{"loop", Keep::kInput}}},
       {"Vectorize", false, {{"loop", Keep::kInput}}},
       {"Unroll", false, {{"loop", Keep::kInput}}},
-      {"CacheRead", false, {{"block", Keep::kInput}, {"read_buffer_index", Keep::kAttr}, {"storage_scope", Keep::kAttr}, {"consumer_blocks", Keep::kInputs, "[]"}}},
-      {"CacheWrite", false, {{"block", Keep::kInput}, {"write_buffer_index", Keep::kAttr}, {"storage_scope", Keep::kAttr}, {"consumer_blocks", Keep::kInputs, "[]"}}},
-      {"ComputeAt", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}, {"preserve_unit_loops", Keep::kFlag, "False"}, {"index", Keep::kAttr, "-1"}}},
-      {"ReverseComputeAt", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}, {"preserve_unit_loops", Keep::kFlag, "False"}, {"index", Keep::kAttr, "-1"}}},
+      {"CacheRead",
+       false,
+       {{"block", Keep::kInput},
+        {"read_buffer_index", Keep::kAttr},
+        {"storage_scope", Keep::kAttr},
+        {"consumer_blocks", Keep::kInputs, "[]"}}},
+      {"CacheWrite",
+       false,
+       {{"block", Keep::kInput},
+        {"write_buffer_index", Keep::kAttr},
+        {"storage_scope", Keep::kAttr},
+        {"consumer_blocks", Keep::kInputs, "[]"}}},
+      {"ComputeAt",
+       false,
+       {{"block", Keep::kInput},
+        {"loop", Keep::kInput},
+        {"preserve_unit_loops", Keep::kFlag, "False"},
+        {"index", Keep::kAttr, "-1"}}},
+      {"ReverseComputeAt",
+       false,
+       {{"block", Keep::kInput},
+        {"loop", Keep::kInput},
+        {"preserve_unit_loops", Keep::kFlag, "False"},
+        {"index", Keep::kAttr, "-1"}}},
       {"ComputeInline", false, {{"block", Keep::kInput}}},
       {"ReverseComputeInline", false, {{"block", Keep::kInput}}},
       {"DecomposeReduction", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}}},
@@ -91,8 +123,10 @@ std::string Quote(std::string_view text) {
   std::string quoted = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
-    if (c == '\n') quoted += "\\n";
-    else quoted += c;
+    if (c == '\n')
+      quoted += "\\n";
+    else
+      quoted += c;
   }
   return quoted + "\"";
 }
@@ -158,8 +192,10 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
       case Keep::kDecision:
         text = "None";
         if (decision != nullptr) {
-          if (const int64_t* number = std::get_if<int64_t>(decision)) text = fmt::format("{}", *number);
-          else text = fmt::format("[{}]", fmt::join(std::get<std::vector<int64_t>>(*decision), ", "));
+          if (const int64_t* number = std::get_if<int64_t>(decision))
+            text = fmt::format("{}", *number);
+          else
+            text = fmt::format("[{}]", fmt::join(std::get<std::vector<int64_t>>(*decision), ", "));
         }
         break;
     }
@@ -184,13 +220,16 @@ class PythonReader {
   Status Error(uint32_t offset, std::string_view what) const { return ErrorAt(source_, offset, what); }
 
   Status ReadCall(const PyStmt& stmt) {
-    const bool is_call = (stmt.kind == PyStmtKind::kExpr || stmt.kind == PyStmtKind::kAssign) && stmt.value != nullptr &&
-                         stmt.value->kind == PyExprKind::kCall && stmt.value->items[0]->kind == PyExprKind::kAttribute;
-    if (!is_call) return Error(stmt.offset, "a call such as l0, l1 = sch.split(loop=l2, factors=[None, 16]) is expected");
+    const bool is_call = (stmt.kind == PyStmtKind::kExpr || stmt.kind == PyStmtKind::kAssign) &&
+                         stmt.value != nullptr && stmt.value->kind == PyExprKind::kCall &&
+                         stmt.value->items[0]->kind == PyExprKind::kAttribute;
+    if (!is_call)
+      return Error(stmt.offset, "a call such as l0, l1 = sch.split(loop=l2, factors=[None, 16]) is expected");
     const std::string kind_name = CamelCase(stmt.value->items[0]->text);
     const InstructionKind* kind = FindInstructionKind(kind_name);
     const Signature* signature = FindSignature(kind_name);
-    if (kind == nullptr || signature == nullptr) return Error(stmt.offset, fmt::format("no primitive named \"{}\"", stmt.value->items[0]->text));
+    if (kind == nullptr || signature == nullptr)
+      return Error(stmt.offset, fmt::format("no primitive named \"{}\"", stmt.value->items[0]->text));
     Instruction instruction{kind, {}, {}, {}};
     std::optional<Decision> decision;
     RETURN_IF_ERROR(ReadArguments(*stmt.value, *signature, instruction, decision));
@@ -203,13 +242,20 @@ class PythonReader {
     const bool is_list = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList;
     const std::vector<const PyExpr*> names = is_list ? target.items : std::vector<const PyExpr*>{&target};
     for (const PyExpr* name : names) {
-      if (name->kind != PyExprKind::kName || instruction.kind->output == '-') return Error(name->offset, "this call returns no handle for that name");
+      if (name->kind != PyExprKind::kName || instruction.kind->output == '-')
+        return Error(name->offset, "this call returns no handle for that name");
       const int id = next_id_++;
       instruction.outputs.push_back(id);
       switch (instruction.kind->output) {
-        case 'b': handles_.insert_or_assign(std::string(name->text), BlockRV{id}); break;
-        case 'l': handles_.insert_or_assign(std::string(name->text), LoopRV{id}); break;
-        default: handles_.insert_or_assign(std::string(name->text), VarRV{id}); break;
+        case 'b':
+          handles_.insert_or_assign(std::string(name->text), BlockRV{id});
+          break;
+        case 'l':
+          handles_.insert_or_assign(std::string(name->text), LoopRV{id});
+          break;
+        default:
+          handles_.insert_or_assign(std::string(name->text), VarRV{id});
+          break;
       }
     }
     return OkStatus();
@@ -225,11 +271,14 @@ class PythonReader {
     return nullptr;
   }
 
-  Status ReadArguments(const PyExpr& call, const Signature& signature, Instruction& instruction, std::optional<Decision>& decision) {
+  Status ReadArguments(const PyExpr& call, const Signature& signature, Instruction& instruction,
+                       std::optional<Decision>& decision) {
     const size_t num_positional = call.items.size() - 1 - call.keywords.size();
     for (std::string_view keyword : call.keywords) {
-      const bool known = std::any_of(signature.arguments.begin(), signature.arguments.end(), [&](const Argument& a) { return a.name == keyword; });
-      if (!known) return Error(call.offset, fmt::format("{} has no argument \"{}\"", SnakeCase(signature.kind), keyword));
+      const bool known = std::any_of(signature.arguments.begin(), signature.arguments.end(),
+                                     [&](const Argument& a) { return a.name == keyword; });
+      if (!known)
+        return Error(call.offset, fmt::format("{} has no argument \"{}\"", SnakeCase(signature.kind), keyword));
     }
     size_t position = 0;
     for (const Argument& argument : signature.arguments) {
@@ -246,11 +295,13 @@ class PythonReader {
       }
       RETURN_IF_ERROR(ReadArgument(argument, given, instruction, decision));
     }
-    if (position < num_positional) return Error(call.offset, fmt::format("{} has too many arguments", SnakeCase(signature.kind)));
+    if (position < num_positional)
+      return Error(call.offset, fmt::format("{} has too many arguments", SnakeCase(signature.kind)));
     return OkStatus();
   }
 
-  Status ReadArgument(const Argument& argument, const PyExpr* given, Instruction& instruction, std::optional<Decision>& decision) {
+  Status ReadArgument(const Argument& argument, const PyExpr* given, Instruction& instruction,
+                      std::optional<Decision>& decision) {
     switch (argument.keep) {
       case Keep::kInput: {
         ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
@@ -259,7 +310,8 @@ class PythonReader {
       }
       case Keep::kInputs: {
         if (given == nullptr) return OkStatus();
-        if (given->kind != PyExprKind::kList && given->kind != PyExprKind::kTuple) return Error(given->offset, fmt::format("\"{}\" is no list", argument.name));
+        if (given->kind != PyExprKind::kList && given->kind != PyExprKind::kTuple)
+          return Error(given->offset, fmt::format("\"{}\" is no list", argument.name));
         for (const PyExpr* item : given->items) {
           ASSIGN_OR_RETURN(TraceInput input, ReadInput(*item));
           instruction.inputs.push_back(std::move(input));
@@ -285,12 +337,14 @@ class PythonReader {
         }
         std::vector<int64_t> factors;
         if (const auto* list = std::get_if<std::vector<Attr>>(&chosen)) {
-          for (const Attr& item : *list) if (const int64_t* factor = std::get_if<int64_t>(&item)) factors.push_back(*factor);
+          for (const Attr& item : *list)
+            if (const int64_t* factor = std::get_if<int64_t>(&item)) factors.push_back(*factor);
         }
         decision = Decision(std::move(factors));
         return OkStatus();
       }
-      case Keep::kStar: break;
+      case Keep::kStar:
+        break;
     }
     return OkStatus();
   }
@@ -319,14 +373,20 @@ class PythonReader {
 
   StatusOr<Attr> ReadAttr(const PyExpr& e) {
     switch (e.kind) {
-      case PyExprKind::kInt: return Attr(static_cast<int64_t>(e.int_value));
-      case PyExprKind::kFloat: return Attr(e.float_value);
-      case PyExprKind::kString: return Attr(e.string_value);
-      case PyExprKind::kTrue: return Attr(true);
-      case PyExprKind::kFalse: return Attr(false);
+      case PyExprKind::kInt:
+        return Attr(static_cast<int64_t>(e.int_value));
+      case PyExprKind::kFloat:
+        return Attr(e.float_value);
+      case PyExprKind::kString:
+        return Attr(e.string_value);
+      case PyExprKind::kTrue:
+        return Attr(true);
+      case PyExprKind::kFalse:
+        return Attr(false);
       case PyExprKind::kUnary: {
         ASSIGN_OR_RETURN(const Attr inner, ReadAttr(*e.items[0]));
-        if (const int64_t* number = std::get_if<int64_t>(&inner); number != nullptr && e.text == "-") return Attr(-*number);
+        if (const int64_t* number = std::get_if<int64_t>(&inner); number != nullptr && e.text == "-")
+          return Attr(-*number);
         return Error(e.offset, "a constant is expected");
       }
       case PyExprKind::kList:
@@ -338,7 +398,8 @@ class PythonReader {
         }
         return Attr(std::move(items));
       }
-      default: return Error(e.offset, "a constant is expected");
+      default:
+        return Error(e.offset, "a constant is expected");
     }
   }
 
@@ -358,8 +419,11 @@ std::string ScheduleTrace::ToPython() const {
     CHECK(signature != nullptr) << "no Python signature for " << instruction.kind->name;
     std::vector<std::string> outputs;
     for (int id : instruction.outputs) outputs.push_back(fmt::format("{}{}", instruction.kind->output, id));
-    if (!outputs.empty()) text += fmt::format("{}{} = ", fmt::join(outputs, ", "), signature->returns_list && outputs.size() == 1 ? "," : "");
-    text += fmt::format("sch.{}({})\n", SnakeCase(instruction.kind->name), WriteArguments(*signature, instruction, decision(i)));
+    if (!outputs.empty())
+      text +=
+          fmt::format("{}{} = ", fmt::join(outputs, ", "), signature->returns_list && outputs.size() == 1 ? "," : "");
+    text += fmt::format("sch.{}({})\n", SnakeCase(instruction.kind->name),
+                        WriteArguments(*signature, instruction, decision(i)));
   }
   return text;
 }

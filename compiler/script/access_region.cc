@@ -13,7 +13,10 @@ namespace {
 
 constexpr int64_t kLimit = int64_t{1} << 40;  // Beyond, a bound counts as unknown: nothing here overflows.
 
-struct Term { Expr expr; int64_t factor; };
+struct Term {
+  Expr expr;
+  int64_t factor;
+};
 // sum(factor * expr) + [low, high]
 struct Linear {
   std::vector<Term> terms;
@@ -31,7 +34,8 @@ std::optional<Linear> Checked(Linear linear) {
 std::optional<Linear> Sum(const Linear& a, const Linear& b, int64_t factor) {
   Linear sum = a;
   for (const Term& term : b.terms) {
-    const auto same = std::find_if(sum.terms.begin(), sum.terms.end(), [&](const Term& t) { return StructuralEqual(t.expr, term.expr); });
+    const auto same = std::find_if(sum.terms.begin(), sum.terms.end(),
+                                   [&](const Term& t) { return StructuralEqual(t.expr, term.expr); });
     if (same == sum.terms.end()) {
       sum.terms.push_back({term.expr, term.factor * factor});
     } else if ((same->factor += term.factor * factor) == 0) {
@@ -81,7 +85,9 @@ class Detector : public StmtExprVisitor {
     AccessRegions regions;
     for (const BufferTouched& touched : writes_) regions.writes.push_back(ToRegion(touched));
     for (const BufferTouched& touched : reads_) {
-      const bool is_written = block.init && std::any_of(writes_.begin(), writes_.end(), [&](const BufferTouched& w) { return w.buffer.same_as(touched.buffer); });
+      const bool is_written = block.init && std::any_of(writes_.begin(), writes_.end(), [&](const BufferTouched& w) {
+                                return w.buffer.same_as(touched.buffer);
+                              });
       if (!is_written) regions.reads.push_back(ToRegion(touched));
     }
     return regions;
@@ -95,7 +101,8 @@ class Detector : public StmtExprVisitor {
   }
   void VisitFor(const Stmt& self, const For& loop) override {
     const int64_t* extent = AsIntConst(loop.extent);
-    std::optional<Linear> range = extent != nullptr && *extent > 0 && *extent < kLimit ? Analyze(loop.min) : std::nullopt;
+    std::optional<Linear> range =
+        extent != nullptr && *extent > 0 && *extent < kLimit ? Analyze(loop.min) : std::nullopt;
     if (range) {
       range->high += *extent - 1;
       ranges_.insert_or_assign(loop.loop_var.get(), *range);
@@ -152,10 +159,14 @@ class Detector : public StmtExprVisitor {
     if (!a || !b) return std::nullopt;
     const bool a_is_number = a->terms.empty(), b_is_number = b->terms.empty();
     const auto constant = [](const Linear& x) { return x.terms.empty() && x.low == x.high; };
-    const auto scaled = [](const Linear& x, int64_t factor) { return std::abs(factor) > kLimit / 1024 ? std::nullopt : Sum({}, x, factor); };
+    const auto scaled = [](const Linear& x, int64_t factor) {
+      return std::abs(factor) > kLimit / 1024 ? std::nullopt : Sum({}, x, factor);
+    };
     switch (e.op) {
-      case BinaryOp::kAdd: return Sum(*a, *b, 1);
-      case BinaryOp::kSub: return Sum(*a, *b, -1);
+      case BinaryOp::kAdd:
+        return Sum(*a, *b, 1);
+      case BinaryOp::kSub:
+        return Sum(*a, *b, -1);
       case BinaryOp::kMul:
         if (constant(*b) && std::abs(b->low) < 1 << 20) return scaled(*a, b->low);
         if (constant(*a) && std::abs(a->low) < 1 << 20) return scaled(*b, a->low);
@@ -165,7 +176,8 @@ class Detector : public StmtExprVisitor {
         return Linear{{}, FloorDivide(a->low, b->low), FloorDivide(a->high, b->low)};
       case BinaryOp::kFloorMod:
         if (!a_is_number || !constant(*b) || b->low <= 0) return std::nullopt;
-        if (FloorDivide(a->low, b->low) == FloorDivide(a->high, b->low)) return Linear{{}, FloorModulo(a->low, b->low), FloorModulo(a->high, b->low)};
+        if (FloorDivide(a->low, b->low) == FloorDivide(a->high, b->low))
+          return Linear{{}, FloorModulo(a->low, b->low), FloorModulo(a->high, b->low)};
         return Linear{{}, 0, b->low - 1};
       case BinaryOp::kMin:
         if (!a_is_number || !b_is_number) return std::nullopt;
@@ -173,21 +185,24 @@ class Detector : public StmtExprVisitor {
       case BinaryOp::kMax:
         if (!a_is_number || !b_is_number) return std::nullopt;
         return Linear{{}, std::max(a->low, b->low), std::max(a->high, b->high)};
-      default: return std::nullopt;
+      default:
+        return std::nullopt;
     }
   }
   // Whether nothing in `e` changes while the block runs: no inner variable, no load.
   bool IsFree(const Expr& e) {
     bool is_free = true;
     PostOrderVisit(e, [&](const Expr& part) {
-      is_free = is_free && part.As<BufferLoad>() == nullptr && part.As<Call>() == nullptr && ranges_.count(part.get()) == 0 && unknown_.count(part.get()) == 0;
+      is_free = is_free && part.As<BufferLoad>() == nullptr && part.As<Call>() == nullptr &&
+                ranges_.count(part.get()) == 0 && unknown_.count(part.get()) == 0;
     });
     return is_free;
   }
 
   Touched TouchPoint(const Expr& index) {
     Touched touched{Analyze(index), std::nullopt};
-    if (touched.linear && touched.linear->low == touched.linear->high && index.dtype().is_scalar() && IsFree(index)) touched.point = index;
+    if (touched.linear && touched.linear->low == touched.linear->high && index.dtype().is_scalar() && IsFree(index))
+      touched.point = index;
     return touched;
   }
   void Touch(std::vector<BufferTouched>& list, const Buffer& buffer, const std::vector<Expr>& indices) {
@@ -217,7 +232,8 @@ class Detector : public StmtExprVisitor {
     Merge(list, std::move(touched));
   }
   static void Merge(std::vector<BufferTouched>& list, BufferTouched touched) {
-    const auto known = std::find_if(list.begin(), list.end(), [&](const BufferTouched& t) { return t.buffer.same_as(touched.buffer); });
+    const auto known = std::find_if(list.begin(), list.end(),
+                                    [&](const BufferTouched& t) { return t.buffer.same_as(touched.buffer); });
     if (known == list.end()) {
       list.push_back(std::move(touched));
       return;
@@ -252,13 +268,14 @@ class Detector : public StmtExprVisitor {
   }
   static BufferRegion ToRegion(const BufferTouched& touched) {
     BufferRegion region{touched.buffer, {}};
-    for (size_t i = 0; i < touched.dims.size(); ++i) region.region.push_back(ToRange(touched.dims[i], touched.buffer->shape[i]));
+    for (size_t i = 0; i < touched.dims.size(); ++i)
+      region.region.push_back(ToRange(touched.dims[i], touched.buffer->shape[i]));
     return region;
   }
 
-  std::unordered_map<const ExprNode*, Linear> ranges_;             // Of inner loop variables, in outer terms.
-  std::unordered_set<const ExprNode*> unknown_;                    // Inner variables without known range.
-  std::unordered_set<const BufferNode*> inner_;                    // Live during the block only.
+  std::unordered_map<const ExprNode*, Linear> ranges_;  // Of inner loop variables, in outer terms.
+  std::unordered_set<const ExprNode*> unknown_;         // Inner variables without known range.
+  std::unordered_set<const BufferNode*> inner_;         // Live during the block only.
   std::unordered_map<const BufferNode*, const BufferRegion*> views_;
   std::vector<BufferTouched> reads_, writes_;
 };

@@ -82,12 +82,15 @@ StatusOr<Expr> ExprBuilder::BuildBinaryCall(const PyExpr& e, BinaryOp op, bool f
 // T.float32(1), T.int64(n): a constant of the type, or a cast to it.
 StatusOr<Expr> ExprBuilder::BuildTyped(const PyExpr& e, DataType type) const {
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"expr"}, 0));
-  if (args[0] == nullptr) return Error(e, fmt::format("expected a value of {}; a variable is declared by a line of its own: n = T.{}()", type.ToString(), type.ToString()));
+  if (args[0] == nullptr)
+    return Error(e, fmt::format("expected a value of {}; a variable is declared by a line of its own: n = T.{}()",
+                                type.ToString(), type.ToString()));
   const PyExpr* literal = args[0];
   const bool negative = literal->kind == PyExprKind::kUnary && literal->text == "-";
   if (negative) literal = literal->items[0];
   const bool is_number = literal->kind == PyExprKind::kInt || literal->kind == PyExprKind::kFloat;
-  if (is_number || (!negative && (literal->kind == PyExprKind::kString || literal->kind == PyExprKind::kTrue || literal->kind == PyExprKind::kFalse))) {
+  if (is_number || (!negative && (literal->kind == PyExprKind::kString || literal->kind == PyExprKind::kTrue ||
+                                  literal->kind == PyExprKind::kFalse))) {
     ASSIGN_OR_RETURN(const Expr scalar, BuildTypedLiteral(e, *literal, type.element(), negative));
     return type.is_scalar() ? scalar : Expr::Make(type, Broadcast{scalar, type.lanes});
   }
@@ -95,7 +98,8 @@ StatusOr<Expr> ExprBuilder::BuildTyped(const PyExpr& e, DataType type) const {
   return Convert(e, type, value);
 }
 
-StatusOr<Expr> ExprBuilder::BuildTypedLiteral(const PyExpr& at, const PyExpr& literal, DataType type, bool negative) const {
+StatusOr<Expr> ExprBuilder::BuildTypedLiteral(const PyExpr& at, const PyExpr& literal, DataType type,
+                                              bool negative) const {
   const auto mismatch = [&] { return Error(literal, fmt::format("expected a value of {}", type.ToString())); };
   if (type.is_float()) {
     double value = literal.float_value;
@@ -110,11 +114,13 @@ StatusOr<Expr> ExprBuilder::BuildTypedLiteral(const PyExpr& at, const PyExpr& li
     }
     return FloatConst(type, negative ? -value : value);
   }
-  if (literal.kind == PyExprKind::kTrue || literal.kind == PyExprKind::kFalse) return IntConst(type, literal.kind == PyExprKind::kTrue);
+  if (literal.kind == PyExprKind::kTrue || literal.kind == PyExprKind::kFalse)
+    return IntConst(type, literal.kind == PyExprKind::kTrue);
   if (literal.kind != PyExprKind::kInt) return mismatch();
   const uint64_t magnitude = literal.int_value;
   if (type.is_bool()) return IntConst(type, magnitude != 0);
-  if (type.is_signed_int() ? magnitude > (uint64_t{1} << 63) - (negative ? 0 : 1) : negative && magnitude != 0) return mismatch();
+  if (type.is_signed_int() ? magnitude > (uint64_t{1} << 63) - (negative ? 0 : 1) : negative && magnitude != 0)
+    return mismatch();
   const int64_t value = static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
   if (WrapToWidth(value, type.bits, type.is_signed_int()) != value) return mismatch();
   return IntConst(type, value);
@@ -125,18 +131,21 @@ StatusOr<Expr> ExprBuilder::BuildSelect(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const Expr condition, Build(*args[0]));
   ASSIGN_OR_RETURN(Expr a, Build(*args[1]));
   ASSIGN_OR_RETURN(Expr b, Build(*args[2]));
-  if (!condition.dtype().is_bool()) return Error(*args[0], fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
+  if (!condition.dtype().is_bool())
+    return Error(*args[0], fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
   ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kEQ, a, b));
   MatchTypes(a, b);
   return Expr::Make(a.dtype(), Select{condition, a, b});
 }
 
-StatusOr<Expr> ExprBuilder::BuildCast(const PyExpr& e, bool exact) const {  // T.Cast("float32", x) is exact, T.cast(x, "float32") folds.
+StatusOr<Expr> ExprBuilder::BuildCast(const PyExpr& e,
+                                      bool exact) const {  // T.Cast("float32", x) is exact, T.cast(x, "float32") folds.
   ASSIGN_OR_RETURN(const BoundArgs args, exact ? Bind(e, {"dtype", "value"}, 2) : Bind(e, {"value", "dtype"}, 2));
   ASSIGN_OR_RETURN(const DataType type, BuildType(*args[exact ? 0 : 1]));
   ASSIGN_OR_RETURN(const Expr value, Build(*args[exact ? 1 : 0]));
   if (!exact) return Convert(e, type, value);
-  if (value.dtype().lanes != type.lanes) return Error(e, fmt::format("expected {} lanes, got {}", type.lanes, value.dtype().ToString()));
+  if (value.dtype().lanes != type.lanes)
+    return Error(e, fmt::format("expected {} lanes, got {}", type.lanes, value.dtype().ToString()));
   return Expr::Make(type, Cast{value});
 }
 
@@ -147,7 +156,8 @@ StatusOr<Expr> ExprBuilder::BuildRamp(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const int64_t lanes, BuildInt(*args[2]));
   RETURN_IF_ERROR(CheckIndex(*args[0], base, false));
   RETURN_IF_ERROR(CheckIndex(*args[1], stride, false));
-  if (lanes < 1 || lanes > kMaxLanes) return Error(*args[2], fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes));
+  if (lanes < 1 || lanes > kMaxLanes)
+    return Error(*args[2], fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes));
   MatchTypes(base, stride);
   return Expr::Make(base.dtype().with_lanes(int(lanes)), Ramp{base, stride, lanes});
 }
@@ -156,15 +166,19 @@ StatusOr<Expr> ExprBuilder::BuildBroadcast(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"value", "lanes"}, 2));
   ASSIGN_OR_RETURN(const Expr value, Build(*args[0]));
   ASSIGN_OR_RETURN(const int64_t lanes, BuildInt(*args[1]));
-  if (!value.dtype().is_scalar()) return Error(*args[0], fmt::format("expected a scalar, got {}", value.dtype().ToString()));
-  if (lanes < 1 || lanes > kMaxLanes) return Error(*args[1], fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes));
+  if (!value.dtype().is_scalar())
+    return Error(*args[0], fmt::format("expected a scalar, got {}", value.dtype().ToString()));
+  if (lanes < 1 || lanes > kMaxLanes)
+    return Error(*args[1], fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes));
   return Expr::Make(value.dtype().with_lanes(int(lanes)), Broadcast{value, lanes});
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const {
-  if (!e.keywords.empty()) return Error(e, fmt::format("expected no keyword for T.{}, got \"{}\"", op.name, e.keywords[0]));
+  if (!e.keywords.empty())
+    return Error(e, fmt::format("expected no keyword for T.{}, got \"{}\"", op.name, e.keywords[0]));
   const size_t count = e.items.size() - std::min(first, e.items.size());
-  if (op.num_args >= 0 && count != size_t(op.num_args)) return Error(e, fmt::format("expected {} arguments of T.{}, got {}", op.num_args, op.name, count));
+  if (op.num_args >= 0 && count != size_t(op.num_args))
+    return Error(e, fmt::format("expected {} arguments of T.{}, got {}", op.num_args, op.name, count));
   std::vector<Expr> args;
   for (size_t i = first; i < e.items.size(); ++i) {
     ASSIGN_OR_RETURN(Expr arg, Build(*e.items[i]));
@@ -204,8 +218,9 @@ StatusOr<Expr> ExprBuilder::BuildOp(const PyExpr& e, const Op& op) const {
   const std::optional<DataType> type = InferCallType(op, args);
   if (!type) {
     const bool is_condition = first == 1 && !args.empty() && !args[0].dtype().is_bool();
-    return Error(e, fmt::format("expected {} of T.{}, got {}", is_condition ? "a boolean as condition" : "a float as argument", op.name,
-                                args.empty() ? "nothing" : args[0].dtype().ToString()));
+    return Error(
+        e, fmt::format("expected {} of T.{}, got {}", is_condition ? "a boolean as condition" : "a float as argument",
+                       op.name, args.empty() ? "nothing" : args[0].dtype().ToString()));
   }
   return Expr::Make(*type, Call{&op, std::move(args)});
 }

@@ -144,7 +144,8 @@ class CanonicalWriter {
     Write(node);
     out_ += ":" + type.ToString();
   }
-  // Bits, so that nothing depends on how numbers are printed. A float32 constant is the float32 it will be in the kernel; NaNs are one.
+  // Bits, so that nothing depends on how numbers are printed. A float32 constant is the float32 it will be in the
+  // kernel; NaNs are one.
   void WriteFloat(DataType type, double value) {
     if (type.bits == 32) value = static_cast<double>(static_cast<float>(value));
     if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();

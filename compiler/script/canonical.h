@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-// One text for all functions that compute the same in the same way: names of functions, variables, buffers and blocks do not count,
-// everything else does. Its form is fixed: a change of it is a new "lathe.workload/N".
+// One text for all functions that compute the same in the same way: names of functions, variables, buffers and blocks
+// do not count, everything else does. Its form is fixed: a change of it is a new "lathe.workload/N".
 std::string CanonicalText(const PrimFunc& func);
 
 // SHA-256 of "lathe.workload/1\n" and the canonical text.

@@ -42,7 +42,11 @@ class BlockRenamer : public StmtExprMutator {
 
 PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs) {
   if (!root_allocs.empty() || NeedsRootBlock(func.body)) {
-    func.body = BlockRealize{{}, True(), Block(BlockNode{.name = std::string(kRootBlockName), .alloc_buffers = std::move(root_allocs), .body = func.body})};
+    func.body = BlockRealize{
+        {},
+        True(),
+        Block(BlockNode{
+            .name = std::string(kRootBlockName), .alloc_buffers = std::move(root_allocs), .body = func.body})};
   }
   std::unordered_set<std::string> names;
   bool has_duplicates = false;

@@ -7,15 +7,18 @@
 
 namespace lathe {
 
-struct AccessRegions { std::vector<BufferRegion> reads, writes; };
+struct AccessRegions {
+  std::vector<BufferRegion> reads, writes;
+};
 
-// What init and body of `block` touch, in terms of its iter vars and of variables defined outside: variables of inner loops are relaxed
-// over their range, a child block counts by its reads and writes. Buffers allocated inside are left out; so are, in `reads`, written buffers
-// where the block has an init. Where no bound is found, a dimension is touched as a whole. One region per buffer, in order of appearance.
+// What init and body of `block` touch, in terms of its iter vars and of variables defined outside: variables of inner
+// loops are relaxed over their range, a child block counts by its reads and writes. Buffers allocated inside are left
+// out; so are, in `reads`, written buffers where the block has an init. Where no bound is found, a dimension is touched
+// as a whole. One region per buffer, in order of appearance.
 AccessRegions DetectAccessRegions(const BlockNode& block);
 
-// The function with a root block, if it has blocks or `root_allocs`, and with unique block names: the second "C" becomes "C_1". A function
-// without blocks (lowered form) stays as it is.
+// The function with a root block, if it has blocks or `root_allocs`, and with unique block names: the second "C"
+// becomes "C_1". A function without blocks (lowered form) stays as it is.
 PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs = {});
 
 }  // namespace lathe

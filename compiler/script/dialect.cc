@@ -33,9 +33,11 @@ constexpr std::string_view kForKinds[] = {"serial", "parallel", "vectorized", "u
 constexpr std::string_view kIterKinds[] = {"spatial", "reduce", "scan", "opaque"};
 constexpr std::string_view kIterLetters = "SRCO";
 
-constexpr std::string_view kTypeFirst[] = {"infinity", "max_value", "min_value", "reinterpret", "vectorhigh", "vectorlow", "vectorcombine", "undef"};
-constexpr std::string_view kFloatOnly[] = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "erf", "exp", "exp10", "exp2", "log", "log10",
-                                           "log1p", "log2", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh"};
+constexpr std::string_view kTypeFirst[] = {"infinity",   "max_value", "min_value",     "reinterpret",
+                                           "vectorhigh", "vectorlow", "vectorcombine", "undef"};
+constexpr std::string_view kFloatOnly[] = {"acos", "acosh", "asin",    "asinh", "atan", "atan2", "atanh", "cos",
+                                           "cosh", "erf",   "exp",     "exp10", "exp2", "log",   "log10", "log1p",
+                                           "log2", "rsqrt", "sigmoid", "sin",   "sinh", "sqrt",  "tan",   "tanh"};
 constexpr std::string_view kPredicates[] = {"isnan", "isinf", "isfinite", "likely", "assume"};
 
 template <size_t N>
@@ -66,7 +68,8 @@ std::optional<ForKind> ForKindOf(std::string_view spelling) {
 }
 std::string_view SpellingOf(IterKind kind) { return kIterKinds[static_cast<size_t>(kind)]; }
 std::optional<IterKind> IterKindOf(std::string_view spelling) {
-  if (spelling.size() == 1 && kIterLetters.find(spelling[0]) != std::string_view::npos) return static_cast<IterKind>(kIterLetters.find(spelling[0]));
+  if (spelling.size() == 1 && kIterLetters.find(spelling[0]) != std::string_view::npos)
+    return static_cast<IterKind>(kIterLetters.find(spelling[0]));
   return IndexIn<IterKind>(kIterKinds, spelling);
 }
 char RemapLetter(IterKind kind) { return kIterLetters[static_cast<size_t>(kind)]; }
@@ -98,20 +101,25 @@ Range RangeFromEnds(const Expr& begin, const Expr& end) {
 }
 
 std::optional<Expr> EndOf(const Range& range) {
-  if (range.min.dtype() != range.extent.dtype() || !range.min.dtype().is_int() || !range.min.dtype().is_scalar()) return std::nullopt;
+  if (range.min.dtype() != range.extent.dtype() || !range.min.dtype().is_int() || !range.min.dtype().is_scalar())
+    return std::nullopt;
   const Expr folded = range.min + range.extent;
   if (StructuralEqual(RangeFromEnds(range.min, folded).extent, range.extent)) return folded;
   return MakeBinary(BinaryOp::kAdd, range.min, range.extent);
 }
 
-bool SameRange(const Range& a, const Range& b) { return StructuralEqual(a.min, b.min) && StructuralEqual(a.extent, b.extent); }
+bool SameRange(const Range& a, const Range& b) {
+  return StructuralEqual(a.min, b.min) && StructuralEqual(a.extent, b.extent);
+}
 
 bool NeedsRootBlock(const Stmt& body) {
   if (const BlockRealize* realize = body.As<BlockRealize>()) {
     return !realize->block->iter_vars.empty() || realize->block->name != kRootBlockName;
   }
   bool has_block = false;
-  const std::function<void(const Stmt&)> look = [&](const Stmt& stmt) { has_block = has_block || stmt.As<BlockRealize>() != nullptr; };
+  const std::function<void(const Stmt&)> look = [&](const Stmt& stmt) {
+    has_block = has_block || stmt.As<BlockRealize>() != nullptr;
+  };
   PostOrderVisit(body, look);
   return has_block;
 }

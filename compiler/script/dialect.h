@@ -1,5 +1,5 @@
-// What the parser and the printer must agree on: spellings of operators, loops and axes, and the rules by which the parser fills in what a
-// text leaves out. The printer leaves a thing out exactly where the rule gives it back.
+// What the parser and the printer must agree on: spellings of operators, loops and axes, and the rules by which the
+// parser fills in what a text leaves out. The printer leaves a thing out exactly where the rule gives it back.
 #pragma once
 
 #include <optional>
@@ -18,21 +18,21 @@ struct BinarySpelling {
   std::string_view exact;    // T.Add
   std::string_view folding;  // T.floordiv; empty if there is none.
 };
-inline constexpr int kOrPrecedence = 1, kAndPrecedence = 2, kNotPrecedence = 3, kComparePrecedence = 4, kAddPrecedence = 9, kMulPrecedence = 10,
-                     kUnaryPrecedence = 11, kAtomPrecedence = 13;
+inline constexpr int kOrPrecedence = 1, kAndPrecedence = 2, kNotPrecedence = 3, kComparePrecedence = 4,
+                     kAddPrecedence = 9, kMulPrecedence = 10, kUnaryPrecedence = 11, kAtomPrecedence = 13;
 const BinarySpelling& SpellingOf(BinaryOp op);
 std::span<const BinarySpelling> BinarySpellings();
 // Whether `a infix b` means a node of `op`: "/" is for floats only.
 bool HasInfix(BinaryOp op, DataType operand);
 
-std::string_view SpellingOf(ForKind kind);                                // "serial" ...
+std::string_view SpellingOf(ForKind kind);  // "serial" ...
 std::optional<ForKind> ForKindOf(std::string_view spelling);
-std::string_view SpellingOf(IterKind kind);                               // "spatial" ...
-std::optional<IterKind> IterKindOf(std::string_view spelling);            // Short forms, too: "S".
-char RemapLetter(IterKind kind);                                          // 'S'
+std::string_view SpellingOf(IterKind kind);                     // "spatial" ...
+std::optional<IterKind> IterKindOf(std::string_view spelling);  // Short forms, too: "S".
+char RemapLetter(IterKind kind);                                // 'S'
 
-// The type of T.name(args), where nothing else is said. nullopt: the call must be written with its type (T.call_intrin). Arguments after
-// the first (if_then_else: second) are brought to that one's type.
+// The type of T.name(args), where nothing else is said. nullopt: the call must be written with its type
+// (T.call_intrin). Arguments after the first (if_then_else: second) are brought to that one's type.
 std::optional<DataType> InferCallType(const Op& op, std::span<const Expr> args);
 bool TakesTypeFirst(const Op& op);  // T.reinterpret("float32", x), T.infinity("float32").
 size_t FirstMatchedArg(const Op& op);

@@ -38,29 +38,38 @@ std::string_view BitwiseOp(std::string_view text) {
 std::string ExprBuilder::TirName(const PyExpr& e) const {
   if (e.kind != PyExprKind::kAttribute) return "";
   const PyExpr& object = *e.items[0];
-  if (object.kind == PyExprKind::kName) return tir_names_.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text) : "";
-  if (object.kind != PyExprKind::kAttribute || object.items[0]->kind != PyExprKind::kName || tir_names_.count(object.items[0]->text) == 0) return "";
+  if (object.kind == PyExprKind::kName)
+    return tir_names_.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text) : "";
+  if (object.kind != PyExprKind::kAttribute || object.items[0]->kind != PyExprKind::kName ||
+      tir_names_.count(object.items[0]->text) == 0)
+    return "";
   return fmt::format("{}.{}", object.text, e.text);
 }
 
-StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const {
+StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::initializer_list<std::string_view> params,
+                                      size_t required) const {
   const std::string name = TirName(*call.items[0]);
   const std::string callee = name.empty() ? std::string(call.items[0]->text) : "T." + name;
   BoundArgs args(params.size(), nullptr);
   const size_t num_positional = call.items.size() - 1 - call.keywords.size();
-  if (num_positional > params.size()) return Error(call, fmt::format("expected at most {} arguments of {}, got {}", params.size(), callee, num_positional));
+  if (num_positional > params.size())
+    return Error(call,
+                 fmt::format("expected at most {} arguments of {}, got {}", params.size(), callee, num_positional));
   for (size_t i = 1; i < call.items.size(); ++i) {
     size_t slot = i - 1;
     if (slot >= num_positional) {
       const std::string_view keyword = call.keywords[slot - num_positional];
       slot = std::find(params.begin(), params.end(), keyword) - params.begin();
-      if (slot == params.size()) return Error(*call.items[i], fmt::format("expected a parameter of {}, got \"{}\"", callee, keyword));
-      if (args[slot] != nullptr) return Error(*call.items[i], fmt::format("expected one value of \"{}\", got a second", keyword));
+      if (slot == params.size())
+        return Error(*call.items[i], fmt::format("expected a parameter of {}, got \"{}\"", callee, keyword));
+      if (args[slot] != nullptr)
+        return Error(*call.items[i], fmt::format("expected one value of \"{}\", got a second", keyword));
     }
     if (call.items[i]->kind != PyExprKind::kNone) args[slot] = call.items[i];
   }
   for (size_t i = 0; i < required; ++i) {
-    if (args[i] == nullptr) return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params.begin()[i], callee));
+    if (args[i] == nullptr)
+      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params.begin()[i], callee));
   }
   return args;
 }
@@ -113,7 +122,8 @@ StatusOr<Attr> ExprBuilder::BuildAttr(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const Expr value, Build(e));
   if (const StringImm* text = value.As<StringImm>()) return Attr(text->value);
   if (const FloatImm* number = value.As<FloatImm>()) return Attr(number->value);
-  if (const IntImm* number = value.As<IntImm>()) return value.dtype().is_bool() ? Attr(number->value != 0) : Attr(number->value);
+  if (const IntImm* number = value.As<IntImm>())
+    return value.dtype().is_bool() ? Attr(number->value != 0) : Attr(number->value);
   return Error(e, "expected a number, a string, True, False or a list of them");
 }
 
@@ -132,7 +142,8 @@ StatusOr<Buffer> ExprBuilder::BuildBufferUse(const PyExpr& e) const {
   if (e.kind != PyExprKind::kName) return Error(e, "expected a buffer");
   const NamedValue* value = names_.Find(e.text);
   if (value == nullptr) return Error(e, fmt::format("expected a defined name, got \"{}\"", e.text));
-  if (std::holds_alternative<HandleParam>(*value)) return Error(e, fmt::format("expected a buffer, got handle \"{}\"; give it a shape with T.match_buffer", e.text));
+  if (std::holds_alternative<HandleParam>(*value))
+    return Error(e, fmt::format("expected a buffer, got handle \"{}\"; give it a shape with T.match_buffer", e.text));
   if (!std::holds_alternative<Buffer>(*value)) return Error(e, fmt::format("expected a buffer, got \"{}\"", e.text));
   return std::get<Buffer>(*value);
 }
@@ -141,7 +152,8 @@ StatusOr<Buffer> ExprBuilder::BuildBufferUse(const PyExpr& e) const {
 
 Status ExprBuilder::CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const {
   if (!index.dtype().is_int()) return Error(at, fmt::format("expected an integer, got {}", index.dtype().ToString()));
-  if (!may_be_vector && !index.dtype().is_scalar()) return Error(at, fmt::format("expected a scalar, got {}", index.dtype().ToString()));
+  if (!may_be_vector && !index.dtype().is_scalar())
+    return Error(at, fmt::format("expected a scalar, got {}", index.dtype().ToString()));
   return OkStatus();
 }
 
@@ -162,7 +174,8 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
   if (CalleeName(e) == "Range") {
     ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"begin", "end", "extent"}, 1));
     if (args[2] == nullptr && args[1] != nullptr) return BuildEnds(*args[0], *args[1]);
-    if (args[2] == nullptr || args[1] != nullptr) return Error(e, "expected T.Range(begin, end) or T.Range(begin, extent=...)");
+    if (args[2] == nullptr || args[1] != nullptr)
+      return Error(e, "expected T.Range(begin, end) or T.Range(begin, extent=...)");
     ASSIGN_OR_RETURN(Expr min, Build(*args[0]));
     ASSIGN_OR_RETURN(Expr extent, Build(*args[2]));
     RETURN_IF_ERROR(CheckIndex(*args[0], min, false));
@@ -175,10 +188,12 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
 }
 
 StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
-  if (slice.items[0]->kind == PyExprKind::kNone || slice.items[1]->kind == PyExprKind::kNone) return Error(slice, "expected begin and end of the slice");
+  if (slice.items[0]->kind == PyExprKind::kNone || slice.items[1]->kind == PyExprKind::kNone)
+    return Error(slice, "expected begin and end of the slice");
   ASSIGN_OR_RETURN(const Range range, BuildEnds(*slice.items[0], *slice.items[1]));
   const int64_t* lanes = AsIntConst(range.extent);
-  if (lanes == nullptr || *lanes < 1 || *lanes > kMaxLanes) return Error(slice, "expected a slice of constant length; elsewhere than in regions it is a vector");
+  if (lanes == nullptr || *lanes < 1 || *lanes > kMaxLanes)
+    return Error(slice, "expected a slice of constant length; elsewhere than in regions it is a vector");
   if (*lanes == 1) return range.min;
   return Expr::Make(range.min.dtype().with_lanes(int(*lanes)), Ramp{range.min, IntConst(range.min.dtype(), 1), *lanes});
 }
@@ -188,7 +203,8 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, cons
   if (items.size() == 1 && items[0]->kind == PyExprKind::kTuple) items = items[0]->items;
   const bool is_flat = items.size() == 1 && block_depth_ == 0;
   if (items.size() != buffer->shape.size() && !is_flat) {
-    return Error(subscript, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(), buffer->name, items.size()));
+    return Error(subscript, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(),
+                                        buffer->name, items.size()));
   }
   std::vector<Expr> indices;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -227,7 +243,8 @@ StatusOr<BufferRegion> ExprBuilder::BuildRegion(const PyExpr& e) const {
   std::vector<const PyExpr*> items(e.items.begin() + 1, e.items.end());
   if (items.size() == 1 && items[0]->kind == PyExprKind::kTuple) items = items[0]->items;
   if (items.size() != buffer->shape.size()) {
-    return Error(e, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(), buffer->name, items.size()));
+    return Error(e, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(), buffer->name,
+                                items.size()));
   }
   BufferRegion region{buffer, {}};
   for (size_t i = 0; i < items.size(); ++i) {
@@ -250,21 +267,34 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildList(const PyExpr& e) const {
 
 StatusOr<Expr> ExprBuilder::Build(const PyExpr& e) const {
   switch (e.kind) {
-    case PyExprKind::kName: return BuildName(e);
+    case PyExprKind::kName:
+      return BuildName(e);
     case PyExprKind::kInt:
-      if (e.int_value > uint64_t{INT64_MAX}) return Error(e, fmt::format("expected an integer of int64, got {}; write T.uint64({})", e.text, e.text));
+      if (e.int_value > uint64_t{INT64_MAX})
+        return Error(e, fmt::format("expected an integer of int64, got {}; write T.uint64({})", e.text, e.text));
       return Expr(static_cast<int64_t>(e.int_value));
-    case PyExprKind::kFloat: return FloatConst(DataType::Float(32), e.float_value);
-    case PyExprKind::kString: return Expr::Make(DataType::Handle(), StringImm{e.string_value});
-    case PyExprKind::kTrue: return True();
-    case PyExprKind::kFalse: return IntConst(DataType::Bool(), 0);
-    case PyExprKind::kCall: return BuildCall(e);
-    case PyExprKind::kSubscript: return BuildLoad(e);
-    case PyExprKind::kUnary: return BuildUnary(e);
-    case PyExprKind::kBinary: return BuildBinary(e);
-    case PyExprKind::kCompare: return BuildCompare(e);
-    case PyExprKind::kLogical: return BuildLogical(e);
-    default: return Error(e, "expected a value");
+    case PyExprKind::kFloat:
+      return FloatConst(DataType::Float(32), e.float_value);
+    case PyExprKind::kString:
+      return Expr::Make(DataType::Handle(), StringImm{e.string_value});
+    case PyExprKind::kTrue:
+      return True();
+    case PyExprKind::kFalse:
+      return IntConst(DataType::Bool(), 0);
+    case PyExprKind::kCall:
+      return BuildCall(e);
+    case PyExprKind::kSubscript:
+      return BuildLoad(e);
+    case PyExprKind::kUnary:
+      return BuildUnary(e);
+    case PyExprKind::kBinary:
+      return BuildBinary(e);
+    case PyExprKind::kCompare:
+      return BuildCompare(e);
+    case PyExprKind::kLogical:
+      return BuildLogical(e);
+    default:
+      return Error(e, "expected a value");
   }
 }
 
@@ -272,8 +302,10 @@ StatusOr<Expr> ExprBuilder::BuildName(const PyExpr& e) const {
   const NamedValue* value = names_.Find(e.text);
   if (value == nullptr) return Error(e, fmt::format("expected a defined name, got \"{}\"", e.text));
   if (const Expr* expr = std::get_if<Expr>(value)) return *expr;
-  if (const std::string* text = std::get_if<std::string>(value)) return Expr::Make(DataType::Handle(), StringImm{*text});
-  if (std::holds_alternative<Buffer>(*value)) return Error(e, fmt::format("expected a value, got buffer \"{}\"; index it", e.text));
+  if (const std::string* text = std::get_if<std::string>(value))
+    return Expr::Make(DataType::Handle(), StringImm{*text});
+  if (std::holds_alternative<Buffer>(*value))
+    return Error(e, fmt::format("expected a value, got buffer \"{}\"; index it", e.text));
   return Error(e, fmt::format("expected a value, got handle \"{}\"; give it a shape with T.match_buffer", e.text));
 }
 
@@ -281,27 +313,32 @@ StatusOr<Expr> ExprBuilder::BuildUnary(const PyExpr& e) const {
   const PyExpr& operand = *e.items[0];
   if (e.text == "not") return BuildNot(e, operand, true);
   if (e.text == "-" && operand.kind == PyExprKind::kInt) {
-    if (operand.int_value > uint64_t{1} << 63) return Error(e, fmt::format("expected an integer of int64, got -{}", operand.text));
+    if (operand.int_value > uint64_t{1} << 63)
+      return Error(e, fmt::format("expected an integer of int64, got -{}", operand.text));
     return Expr(static_cast<int64_t>(0 - operand.int_value));
   }
   ASSIGN_OR_RETURN(const Expr value, Build(operand));
   const DataType type = value.dtype();
-  if (!type.is_int() && !type.is_float() && !type.is_bool()) return Error(operand, fmt::format("expected a number, got {}", type.ToString()));
+  if (!type.is_int() && !type.is_float() && !type.is_bool())
+    return Error(operand, fmt::format("expected a number, got {}", type.ToString()));
   if (e.text == "+") return value;
   if (e.text == "~") return type.is_bool() ? MakeNot(value) : MakeCall(type, "bitwise_not", {value});
   if (const FloatImm* number = value.As<FloatImm>()) return FloatConst(type, -number->value);
-  return Combine(e, BinaryOp::kMul, value, type.is_float() ? FloatConst(type, -1) : IntConst(type.is_bool() ? kIndexType : type, -1));
+  return Combine(e, BinaryOp::kMul, value,
+                 type.is_float() ? FloatConst(type, -1) : IntConst(type.is_bool() ? kIndexType : type, -1));
 }
 
 StatusOr<Expr> ExprBuilder::Combine(const PyExpr& at, BinaryOp op, Expr a, Expr b, bool fold) const {
   for (const Expr* side : {&a, &b}) {
     const DataType type = side->dtype();
     if (!type.is_int() && !type.is_float() && !type.is_bool()) {
-      return Error(at, fmt::format("expected numbers, got {}", side->As<StringImm>() != nullptr ? "a string" : type.ToString()));
+      return Error(
+          at, fmt::format("expected numbers, got {}", side->As<StringImm>() != nullptr ? "a string" : type.ToString()));
     }
   }
   if (a.dtype().lanes != b.dtype().lanes && !a.dtype().is_scalar() && !b.dtype().is_scalar()) {
-    return Error(at, fmt::format("expected vectors of one length, got {} and {}", a.dtype().ToString(), b.dtype().ToString()));
+    return Error(
+        at, fmt::format("expected vectors of one length, got {} and {}", a.dtype().ToString(), b.dtype().ToString()));
   }
   if ((op == BinaryOp::kAnd || op == BinaryOp::kOr) && (!a.dtype().is_bool() || !b.dtype().is_bool())) {
     return Error(at, fmt::format("expected booleans, got {} and {}", a.dtype().ToString(), b.dtype().ToString()));
@@ -316,13 +353,15 @@ StatusOr<Expr> ExprBuilder::BuildBinary(const PyExpr& e) const {
   ASSIGN_OR_RETURN(Expr b, Build(*e.items[1]));
   if (const std::optional<BinaryOp> op = InfixOp(e.text)) {
     if (*op == BinaryOp::kDiv && !a.dtype().is_float() && !b.dtype().is_float()) {
-      return Error(e, fmt::format("expected floats around \"/\", got {} and {}; write \"//\" or T.truncdiv", a.dtype().ToString(), b.dtype().ToString()));
+      return Error(e, fmt::format("expected floats around \"/\", got {} and {}; write \"//\" or T.truncdiv",
+                                  a.dtype().ToString(), b.dtype().ToString()));
     }
     return Combine(e, *op, std::move(a), std::move(b));
   }
   ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kAdd, a, b));
   const std::string_view name = BitwiseOp(e.text);
-  if (name != "pow" && checked.dtype().is_float()) return Error(e, fmt::format("expected integers around \"{}\", got {}", e.text, checked.dtype().ToString()));
+  if (name != "pow" && checked.dtype().is_float())
+    return Error(e, fmt::format("expected integers around \"{}\", got {}", e.text, checked.dtype().ToString()));
   MatchTypes(a, b);
   return MakeCall(a.dtype(), name, {a, b});
 }
@@ -360,17 +399,21 @@ StatusOr<Expr> ExprBuilder::BuildLoad(const PyExpr& e) const {
 
 StatusOr<Expr> ExprBuilder::BuildNot(const PyExpr& at, const PyExpr& operand, bool fold) const {
   ASSIGN_OR_RETURN(const Expr value, Build(operand));
-  if (!value.dtype().is_bool()) return Error(at, fmt::format("expected a boolean after \"not\", got {}", value.dtype().ToString()));
+  if (!value.dtype().is_bool())
+    return Error(at, fmt::format("expected a boolean after \"not\", got {}", value.dtype().ToString()));
   return fold ? MakeNot(value) : Expr::Make(value.dtype(), Not{value});
 }
 
 StatusOr<Expr> ExprBuilder::Convert(const PyExpr& at, DataType type, const Expr& value) const {
   if (value.dtype() == type) return value;
-  if (value.As<StringImm>() != nullptr || value.dtype().code == DataType::Code::kHandle || type.code == DataType::Code::kHandle) {
-    return Error(at, fmt::format("expected {}, got {}", type.ToString(), value.As<StringImm>() != nullptr ? "a string" : value.dtype().ToString()));
+  if (value.As<StringImm>() != nullptr || value.dtype().code == DataType::Code::kHandle ||
+      type.code == DataType::Code::kHandle) {
+    return Error(at, fmt::format("expected {}, got {}", type.ToString(),
+                                 value.As<StringImm>() != nullptr ? "a string" : value.dtype().ToString()));
   }
   if (value.dtype().lanes != type.lanes) {
-    if (!value.dtype().is_scalar()) return Error(at, fmt::format("expected {}, got {}", type.ToString(), value.dtype().ToString()));
+    if (!value.dtype().is_scalar())
+      return Error(at, fmt::format("expected {}, got {}", type.ToString(), value.dtype().ToString()));
     ASSIGN_OR_RETURN(const Expr element, Convert(at, type.element(), value));
     return Expr::Make(type, Broadcast{element, type.lanes});
   }
@@ -383,7 +426,8 @@ StatusOr<Expr> ExprBuilder::Convert(const PyExpr& at, DataType type, const Expr&
     }
     return IntConst(type, integer->value);
   }
-  if (const FloatImm* number = value.As<FloatImm>(); number != nullptr && type.is_float()) return FloatConst(type, number->value);
+  if (const FloatImm* number = value.As<FloatImm>(); number != nullptr && type.is_float())
+    return FloatConst(type, number->value);
   return MakeCast(type, value);
 }
 

@@ -21,18 +21,18 @@ class ExprBuilder {
       : source_(source), names_(names), tir_names_(tir_names) {}
 
   StatusOr<Expr> Build(const PyExpr& e) const;
-  StatusOr<std::vector<Expr>> BuildList(const PyExpr& e) const;    // A tuple or list; anything else is a list of one.
-  StatusOr<int64_t> BuildInt(const PyExpr& e) const;               // A constant.
+  StatusOr<std::vector<Expr>> BuildList(const PyExpr& e) const;  // A tuple or list; anything else is a list of one.
+  StatusOr<int64_t> BuildInt(const PyExpr& e) const;             // A constant.
   StatusOr<std::string> BuildString(const PyExpr& e) const;
   StatusOr<bool> BuildBool(const PyExpr& e) const;
-  StatusOr<DataType> BuildType(const PyExpr& e) const;             // "float32", T.float32, or a constant's name.
+  StatusOr<DataType> BuildType(const PyExpr& e) const;  // "float32", T.float32, or a constant's name.
   StatusOr<Attr> BuildAttr(const PyExpr& e) const;
-  StatusOr<AttrMap> BuildAttrs(const PyExpr& e) const;             // A dict.
-  StatusOr<Buffer> BuildBufferUse(const PyExpr& e) const;          // A buffer's name.
+  StatusOr<AttrMap> BuildAttrs(const PyExpr& e) const;     // A dict.
+  StatusOr<Buffer> BuildBufferUse(const PyExpr& e) const;  // A buffer's name.
   // e, (begin, end) or T.Range(...); integers of one type.
   StatusOr<Range> BuildRange(const PyExpr& e) const;
   StatusOr<Range> BuildEnds(const PyExpr& begin, const PyExpr& end) const;
-  StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;       // A[0:4, i], or A: all of it.
+  StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;  // A[0:4, i], or A: all of it.
   // One per dimension; outside of blocks also one alone, the element's position (docs/formats/lowered_tir.md).
   StatusOr<std::vector<Expr>> BuildIndices(const Buffer& buffer, const PyExpr& subscript) const;
   // `value` as an element of `type`: literals take the type, other values are cast, scalars spread over lanes.
@@ -41,7 +41,9 @@ class ExprBuilder {
 
   // "exp" for T.exp, "axis.remap" for T.axis.remap; empty if `e` is nothing of T.
   std::string TirName(const PyExpr& e) const;
-  std::string CalleeName(const PyExpr& e) const { return e.kind == PyExprKind::kCall ? TirName(*e.items[0]) : std::string(); }
+  std::string CalleeName(const PyExpr& e) const {
+    return e.kind == PyExprKind::kCall ? TirName(*e.items[0]) : std::string();
+  }
   // `call`'s arguments by parameter name; the first `required` must be given. `what` names the callee in errors.
   StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const;
   Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(source_, at.offset, message); }

@@ -13,12 +13,16 @@
 namespace lathe {
 namespace {
 
-bool IsNameChar(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool IsNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 bool IsReserved(std::string_view name) {
   static constexpr std::string_view kWords[] = {
-      "False", "I", "None", "R", "T", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "float",
-      "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "range", "return", "tir", "try", "tvm", "while", "with", "yield"};
+      "False", "I",      "None",     "R",      "T",   "True", "and",    "as",       "assert",  "async", "await",
+      "break", "class",  "continue", "def",    "del", "elif", "else",   "except",   "finally", "float", "for",
+      "from",  "global", "if",       "import", "in",  "is",   "lambda", "nonlocal", "not",     "or",    "pass",
+      "raise", "range",  "return",   "tir",    "try", "tvm",  "while",  "with",     "yield"};
   return std::binary_search(std::begin(kWords), std::end(kWords), name);
 }
 
@@ -72,7 +76,8 @@ std::string PrintAttr(const Attr& attr) {
   if (const int64_t* value = std::get_if<int64_t>(&attr)) return std::to_string(*value);
   if (const bool* value = std::get_if<bool>(&attr)) return *value ? "True" : "False";
   if (const std::string* value = std::get_if<std::string>(&attr)) return QuotedString(*value);
-  if (const double* value = std::get_if<double>(&attr)) return std::isfinite(*value) ? PrintFloat(*value) : fmt::format("T.float64({})", PrintFloat(*value));
+  if (const double* value = std::get_if<double>(&attr))
+    return std::isfinite(*value) ? PrintFloat(*value) : fmt::format("T.float64({})", PrintFloat(*value));
   std::string text = "[";
   for (const Attr& item : std::get<std::vector<Attr>>(attr)) text += (text.size() > 1 ? ", " : "") + PrintAttr(item);
   return text + "]";
@@ -80,7 +85,8 @@ std::string PrintAttr(const Attr& attr) {
 
 std::string PrintAttrs(const AttrMap& attrs) {
   std::string text = "{";
-  for (const auto& [key, value] : attrs) text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", QuotedString(key), PrintAttr(value));
+  for (const auto& [key, value] : attrs)
+    text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", QuotedString(key), PrintAttr(value));
   return text + "}";
 }
 
@@ -122,7 +128,9 @@ std::string ExprPrinter::PrintList(const std::vector<Expr>& list) {
   for (const Expr& e : list) text += (text.empty() ? "" : ", ") + Print(e);
   return text;
 }
-std::string ExprPrinter::PrintTuple(const std::vector<Expr>& list) { return fmt::format("({}{})", PrintList(list), list.size() == 1 ? "," : ""); }
+std::string ExprPrinter::PrintTuple(const std::vector<Expr>& list) {
+  return fmt::format("({}{})", PrintList(list), list.size() == 1 ? "," : "");
+}
 std::string ExprPrinter::PrintAccess(const Buffer& buffer, const std::vector<Expr>& indices) {
   const std::string name = NameOf(buffer);
   return fmt::format("{}[{}]", name, indices.empty() ? "()" : PrintList(indices));
@@ -157,7 +165,9 @@ namespace {
 // Whether the parser's folding spelling of `e` gives `e` back.
 [[gnu::noinline]] bool FoldsToItself(DataType type, const Binary& e) {
   const bool is_logical = e.op == BinaryOp::kAnd || e.op == BinaryOp::kOr;
-  if (e.a.dtype() != e.b.dtype() || type != MakeBinary(e.op, e.a, e.b).dtype() || (is_logical && !e.a.dtype().is_bool())) return false;
+  if (e.a.dtype() != e.b.dtype() || type != MakeBinary(e.op, e.a, e.b).dtype() ||
+      (is_logical && !e.a.dtype().is_bool()))
+    return false;
   const Expr read = FoldBinary(e.op, e.a, e.b);
   const Binary* same = read.As<Binary>();
   return same != nullptr && same->op == e.op && same->a.same_as(e.a) && same->b.same_as(e.b);
@@ -187,13 +197,17 @@ std::string ExprPrinter::PrintInfix(const BinarySpelling& spelling, const Binary
 
 std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
   if (TakesTypeFirst(*call.op)) {
-    return fmt::format("T.{}(\"{}\"{}{})", call.op->name, type.ToString(), call.args.empty() ? "" : ", ", PrintList(call.args));
+    return fmt::format("T.{}(\"{}\"{}{})", call.op->name, type.ToString(), call.args.empty() ? "" : ", ",
+                       PrintList(call.args));
   }
   if (InferCallType(*call.op, call.args) == type) return fmt::format("T.{}({})", call.op->name, PrintList(call.args));
-  return fmt::format("T.call_intrin(\"{}\", \"tir.{}\"{}{})", type.ToString(), call.op->name, call.args.empty() ? "" : ", ", PrintList(call.args));
+  return fmt::format("T.call_intrin(\"{}\", \"tir.{}\"{}{})", type.ToString(), call.op->name,
+                     call.args.empty() ? "" : ", ", PrintList(call.args));
 }
 
-std::string ExprPrinter::PrintFloatOf(DataType type, double value) { return fmt::format("T.{}({})", type.ToString(), PrintFloat(value)); }
+std::string ExprPrinter::PrintFloatOf(DataType type, double value) {
+  return fmt::format("T.{}({})", type.ToString(), PrintFloat(value));
+}
 
 // The parts that recurse stand in functions of their own, so that a deep tree fits the stack.
 std::string ExprPrinter::Print(const Expr& e, int needed) {
@@ -214,9 +228,12 @@ std::string ExprPrinter::PrintOther(const Expr& e, int needed) {
     const std::string text = "not " + Print(negation->a, kNotPrecedence);
     return kNotPrecedence < needed ? "(" + text + ")" : text;
   }
-  if (const Cast* cast = e.As<Cast>()) return fmt::format("T.Cast(\"{}\", {})", e.dtype().ToString(), Print(cast->value));
-  if (const Select* select = e.As<Select>()) return fmt::format("T.Select({})", PrintList({select->condition, select->true_value, select->false_value}));
-  if (const Ramp* ramp = e.As<Ramp>()) return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), ramp->lanes);
+  if (const Cast* cast = e.As<Cast>())
+    return fmt::format("T.Cast(\"{}\", {})", e.dtype().ToString(), Print(cast->value));
+  if (const Select* select = e.As<Select>())
+    return fmt::format("T.Select({})", PrintList({select->condition, select->true_value, select->false_value}));
+  if (const Ramp* ramp = e.As<Ramp>())
+    return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), ramp->lanes);
   const Broadcast* broadcast = e.As<Broadcast>();
   CHECK(broadcast != nullptr) << "an expression of another kind";
   return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), broadcast->lanes);

@@ -11,11 +11,11 @@ namespace lathe {
 
 struct BinarySpelling;
 
-std::string QuotedString(std::string_view text);                        // A Python literal: "a\n".
+std::string QuotedString(std::string_view text);  // A Python literal: "a\n".
 std::string PrintAttr(const Attr& attr);
-std::string PrintAttrs(const AttrMap& attrs);                           // {"key": 1}
-bool IsIdentifier(std::string_view text);                               // A name that the printer may use as it is.
-std::string PrintFloat(double value);                                   // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
+std::string PrintAttrs(const AttrMap& attrs);  // {"key": 1}
+bool IsIdentifier(std::string_view text);      // A name that the printer may use as it is.
+std::string PrintFloat(double value);          // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
 
 // Gives each variable and buffer a name that no other one in scope has.
 class NameGiver {
@@ -36,11 +36,11 @@ class ExprPrinter {
  public:
   explicit ExprPrinter(NameGiver& names) : names_(names) {}
   std::string Print(const Expr& e) { return Print(e, 0); }
-  std::string PrintList(const std::vector<Expr>& list);           // "a, b"
-  std::string PrintTuple(const std::vector<Expr>& list);          // "(a, b)", "(a,)", "()"
+  std::string PrintList(const std::vector<Expr>& list);   // "a, b"
+  std::string PrintTuple(const std::vector<Expr>& list);  // "(a, b)", "(a,)", "()"
   std::string PrintAccess(const Buffer& buffer, const std::vector<Expr>& indices);
   std::string PrintRegion(const BufferRegion& region);
-  std::string PrintDomain(const Range& range);                    // As first argument of T.axis.spatial.
+  std::string PrintDomain(const Range& range);  // As first argument of T.axis.spatial.
   std::string NameOf(const Expr& var);
   std::string NameOf(const Buffer& buffer);
 

@@ -18,7 +18,8 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   ASSIGN_OR_RETURN(func_.body, BuildSuite(function.body));
   if (!unbound_.empty()) {
     const auto& [var, at] = *unbound_.begin();
-    return Error(*at, fmt::format("expected \"{}\" in the shape of a T.match_buffer; nothing gives it a value", at->text));
+    return Error(*at,
+                 fmt::format("expected \"{}\" in the shape of a T.match_buffer; nothing gives it a value", at->text));
   }
   return Complete(std::move(func_), std::move(root_allocs_));
 }
@@ -27,14 +28,19 @@ Status FuncBuilder::BuildParam(const PyParam& param) {
   PyExpr name;  // Where a second definition is reported.
   name.offset = param.offset;
   name.text = param.name;
-  if (param.annotation == nullptr) return Error(name, fmt::format("expected a type of parameter \"{}\", such as T.Buffer((128,), \"float32\")", param.name));
+  if (param.annotation == nullptr)
+    return Error(name,
+                 fmt::format("expected a type of parameter \"{}\", such as T.Buffer((128,), \"float32\")", param.name));
   const PyExpr& type = *param.annotation;
   const bool is_call = type.kind == PyExprKind::kCall, is_subscript = type.kind == PyExprKind::kSubscript;
   const std::string tir_name = exprs_.TirName(is_call || is_subscript ? *type.items[0] : type);
   if (tir_name == "Buffer") {
     BoundArgs args;
     if (is_call) {
-      ASSIGN_OR_RETURN(args, exprs_.Bind(type, {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators"}, 1));
+      ASSIGN_OR_RETURN(args, exprs_.Bind(type,
+                                         {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align",
+                                          "offset_factor", "buffer_type", "axis_separators"},
+                                         1));
     } else {  // T.Buffer[(128,), "float32"]
       args.assign(8, nullptr);
       for (size_t i = 1; i < type.items.size() && i <= 2; ++i) args[i - 1] = type.items[i];
@@ -46,28 +52,35 @@ Status FuncBuilder::BuildParam(const PyParam& param) {
     return Define(name, buffer);
   }
   StatusOr<DataType> dtype = exprs_.BuildType(is_call ? *type.items[0] : type);
-  if (!dtype.ok()) return Error(type, fmt::format("expected T.Buffer(...), T.handle or a dtype such as T.int32 as type of \"{}\"", param.name));
+  if (!dtype.ok())
+    return Error(
+        type, fmt::format("expected T.Buffer(...), T.handle or a dtype such as T.int32 as type of \"{}\"", param.name));
   const Var var{std::string(param.name), *dtype};
   func_.params.emplace_back(var);
   if (*dtype == DataType::Handle()) return Define(name, HandleParam{func_.params.size() - 1});
   return Define(name, Expr(var));
 }
 
-// args: shape, dtype, data, strides, elem_offset, scope, align, offset_factor, from `shape_arg` on. `align` and `offset_factor` are promises
-// that TensorIR here does not need. `may_declare`: strides may be given as names, and unknown offsets become variables.
-StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args, size_t shape_arg, bool may_declare) {
+// args: shape, dtype, data, strides, elem_offset, scope, align, offset_factor, from `shape_arg` on. `align` and
+// `offset_factor` are promises that TensorIR here does not need. `may_declare`: strides may be given as names, and
+// unknown offsets become variables.
+StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args,
+                                          size_t shape_arg, bool may_declare) {
   const auto arg = [&](size_t i) { return args[shape_arg + i]; };
   BufferNode node;
   node.name = std::string(name);
   ASSIGN_OR_RETURN(node.shape, exprs_.BuildList(*arg(0)));
   for (const Expr& extent : node.shape) {
-    if (!extent.dtype().is_int() || !extent.dtype().is_scalar()) return Error(*arg(0), fmt::format("expected integers as shape, got {}", extent.dtype().ToString()));
-    if (AsIntConst(extent) != nullptr && *AsIntConst(extent) < 0) return Error(*arg(0), fmt::format("expected a shape, got extent {}", *AsIntConst(extent)));
+    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
+      return Error(*arg(0), fmt::format("expected integers as shape, got {}", extent.dtype().ToString()));
+    if (AsIntConst(extent) != nullptr && *AsIntConst(extent) < 0)
+      return Error(*arg(0), fmt::format("expected a shape, got extent {}", *AsIntConst(extent)));
   }
   if (arg(1) != nullptr) {
     ASSIGN_OR_RETURN(node.dtype, exprs_.BuildType(*arg(1)));
   }
-  if (arg(2) != nullptr) return Error(*arg(2), "expected a buffer of its own; aliases by data= are written as T.match_buffer");
+  if (arg(2) != nullptr)
+    return Error(*arg(2), "expected a buffer of its own; aliases by data= are written as T.match_buffer");
   if (arg(3) != nullptr) {
     const bool is_list = arg(3)->kind == PyExprKind::kList || arg(3)->kind == PyExprKind::kTuple;
     if (!is_list) return Error(*arg(3), "expected a list of strides");
@@ -87,11 +100,13 @@ StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view nam
     ASSIGN_OR_RETURN(node.elem_offset, exprs_.Build(*arg(4)));
   } else if (arg(7) != nullptr && may_declare) {
     ASSIGN_OR_RETURN(const int64_t factor, exprs_.BuildInt(*arg(7)));
-    if (factor != 0) node.elem_offset = Var(node.name + "_elem_offset", node.shape.empty() ? kIndexType : node.shape[0].dtype());
+    if (factor != 0)
+      node.elem_offset = Var(node.name + "_elem_offset", node.shape.empty() ? kIndexType : node.shape[0].dtype());
   }
   for (const std::vector<Expr>& list : {node.strides, std::vector<Expr>{node.elem_offset}}) {
     for (const Expr& e : list) {
-      if (!e.dtype().is_int() || !e.dtype().is_scalar()) return Error(at, fmt::format("expected integers as strides and offset, got {}", e.dtype().ToString()));
+      if (!e.dtype().is_int() || !e.dtype().is_scalar())
+        return Error(at, fmt::format("expected integers as strides and offset, got {}", e.dtype().ToString()));
     }
   }
   if (arg(5) != nullptr) {
@@ -110,7 +125,8 @@ void FuncBuilder::BindSymbols(const Buffer& buffer) {
 
 Status FuncBuilder::Define(const PyExpr& target, NamedValue value) {
   if (names_.Define(target.text, std::move(value))) return OkStatus();
-  return Error(target, fmt::format("expected a new name, got \"{}\", which is defined already in this scope", target.text));
+  return Error(target,
+               fmt::format("expected a new name, got \"{}\", which is defined already in this scope", target.text));
 }
 
 Status FuncBuilder::Enter(uint32_t offset) {
@@ -135,20 +151,28 @@ StatusOr<Stmt> FuncBuilder::BuildSuite(const std::vector<const PyStmt*>& lines) 
 
 Status FuncBuilder::BuildStmt(const PyStmt& stmt, Suite& suite) {
   switch (stmt.kind) {
-    case PyStmtKind::kExpr: return BuildExprStmt(stmt, suite);
-    case PyStmtKind::kAssign: return BuildAssign(stmt, suite);
-    case PyStmtKind::kFor: return BuildFor(stmt, suite);
-    case PyStmtKind::kIf: return BuildIf(stmt, suite);
-    case PyStmtKind::kWith: return BuildWith(stmt, suite);
-    case PyStmtKind::kAssert: return BuildAssert(*stmt.value, *stmt.value, stmt.message, suite);
-    case PyStmtKind::kPass: return OkStatus();
+    case PyStmtKind::kExpr:
+      return BuildExprStmt(stmt, suite);
+    case PyStmtKind::kAssign:
+      return BuildAssign(stmt, suite);
+    case PyStmtKind::kFor:
+      return BuildFor(stmt, suite);
+    case PyStmtKind::kIf:
+      return BuildIf(stmt, suite);
+    case PyStmtKind::kWith:
+      return BuildWith(stmt, suite);
+    case PyStmtKind::kAssert:
+      return BuildAssert(*stmt.value, *stmt.value, stmt.message, suite);
+    case PyStmtKind::kPass:
+      return OkStatus();
     case PyStmtKind::kWhile: {
       ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value));
       ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
       suite.stmts.push_back(While{condition, std::move(body)});
       return OkStatus();
     }
-    default: return ErrorAt(exprs_.source(), stmt.offset, "expected a statement of TensorIR");
+    default:
+      return ErrorAt(exprs_.source(), stmt.offset, "expected a statement of TensorIR");
   }
 }
 
@@ -234,7 +258,8 @@ Status FuncBuilder::BuildRegions(const PyExpr& call, std::vector<BufferRegion>& 
 
 Status FuncBuilder::BuildAssign(const PyStmt& stmt, Suite& suite) {
   if (stmt.target->kind == PyExprKind::kSubscript) return BuildStore(stmt, suite);
-  if (!stmt.text.empty()) return Error(*stmt.target, fmt::format("expected an element of a buffer before \"{}=\"", stmt.text));
+  if (!stmt.text.empty())
+    return Error(*stmt.target, fmt::format("expected an element of a buffer before \"{}=\"", stmt.text));
   return BuildAssignTo(*stmt.target, stmt.annotation, *stmt.value, suite);
 }
 
@@ -246,14 +271,17 @@ Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation
     return Error(value, fmt::format("expected {} values", target.items.size()));
   }
   if (is_tuple) {
-    for (size_t i = 0; i < target.items.size(); ++i) RETURN_IF_ERROR(BuildAssignTo(*target.items[i], nullptr, *value.items[i], suite));
+    for (size_t i = 0; i < target.items.size(); ++i)
+      RETURN_IF_ERROR(BuildAssignTo(*target.items[i], nullptr, *value.items[i], suite));
     return OkStatus();
   }
   if (target.kind != PyExprKind::kName) return Error(target, "expected a name or an element of a buffer before \"=\"");
   if (name == "match_buffer") return BuildMatchBuffer(target, value);
   if (name == "alloc_buffer" || name == "sblock_alloc_buffer") return BuildAlloc(target, value);
   if (name == "decl_buffer") {
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(value, {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor"}, 1));
+    ASSIGN_OR_RETURN(
+        const BoundArgs args,
+        exprs_.Bind(value, {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor"}, 1));
     ASSIGN_OR_RETURN(Buffer buffer, BuildBuffer(value, target.text, args, 0, false));
     RETURN_IF_ERROR(Enter(target.offset));
     suite.opened.push_back({Suite::OpenAllocate{buffer}, suite.stmts.size()});
@@ -261,12 +289,14 @@ Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation
   }
   if (name.starts_with("axis.")) {
     const std::optional<IterKind> kind = IterKindOf(std::string_view(name).substr(5));
-    if (!kind) return Error(value, fmt::format("expected T.axis.spatial, reduce, scan, opaque or remap, got \"T.{}\"", name));
+    if (!kind)
+      return Error(value, fmt::format("expected T.axis.spatial, reduce, scan, opaque or remap, got \"T.{}\"", name));
     return BuildAxis(target, value, *kind);
   }
   if (name == "var" || (!name.empty() && value.items.size() == 1 && DataType::Parse(name).ok())) {  // n = T.int32()
     DataType type;
-    ASSIGN_OR_RETURN(type, name == "var" && value.items.size() > 1 ? exprs_.BuildType(*value.items[1]) : DataType::Parse(name == "var" ? "int32" : name));
+    ASSIGN_OR_RETURN(type, name == "var" && value.items.size() > 1 ? exprs_.BuildType(*value.items[1])
+                                                                   : DataType::Parse(name == "var" ? "int32" : name));
     const Var var(std::string(target.text), type);
     unbound_.emplace(var.get(), &target);
     return Define(target, Expr(var));
@@ -307,12 +337,17 @@ Status FuncBuilder::BuildStore(const PyStmt& stmt, Suite& suite) {
 }
 
 Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call) {
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"param", "shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators"}, 1));
+  ASSIGN_OR_RETURN(const BoundArgs args,
+                   exprs_.Bind(call,
+                               {"param", "shape", "dtype", "data", "strides", "elem_offset", "scope", "align",
+                                "offset_factor", "buffer_type", "axis_separators"},
+                               1));
   const NamedValue* param = args[0]->kind == PyExprKind::kName ? names_.Find(args[0]->text) : nullptr;
   if (param != nullptr && std::holds_alternative<HandleParam>(*param)) {
     const size_t index = std::get<HandleParam>(*param).index;
     if (args[1] == nullptr) return Error(call, "expected the argument \"shape\" of T.match_buffer, got none");
-    if (std::holds_alternative<Buffer>(func_.params[index])) return Error(*args[0], fmt::format("expected one T.match_buffer of \"{}\", got a second", args[0]->text));
+    if (std::holds_alternative<Buffer>(func_.params[index]))
+      return Error(*args[0], fmt::format("expected one T.match_buffer of \"{}\", got a second", args[0]->text));
     ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 1, true));
     BindSymbols(buffer);
     func_.params[index] = buffer;
@@ -331,7 +366,8 @@ Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call) {
   }
   if (args[2] == nullptr) node.dtype = source.buffer->dtype;
   if (node.dtype != source.buffer->dtype) {
-    return Error(call, fmt::format("expected the dtype of \"{}\", {}, got {}", source.buffer->name, source.buffer->dtype.ToString(), node.dtype.ToString()));
+    return Error(call, fmt::format("expected the dtype of \"{}\", {}, got {}", source.buffer->name,
+                                   source.buffer->dtype.ToString(), node.dtype.ToString()));
   }
   const Buffer view(std::move(node));
   BindSymbols(view);
@@ -340,10 +376,14 @@ Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call) {
 }
 
 Status FuncBuilder::BuildAlloc(const PyExpr& target, const PyExpr& call) {
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor", "buffer_type", "axis_separators"}, 1));
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call,
+                                                     {"shape", "dtype", "data", "strides", "elem_offset", "scope",
+                                                      "align", "offset_factor", "buffer_type", "axis_separators"},
+                                                     1));
   ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 0, false));
   const int home = blocks_.empty() ? 1 : blocks_.back()->suite_depth;
-  if (suite_depth_ != home) return Error(call, "expected T.alloc_buffer directly in a block or function; use T.decl_buffer elsewhere");
+  if (suite_depth_ != home)
+    return Error(call, "expected T.alloc_buffer directly in a block or function; use T.decl_buffer elsewhere");
   (blocks_.empty() ? root_allocs_ : blocks_.back()->node.alloc_buffers).push_back(buffer);
   return Define(target, buffer);
 }
@@ -351,13 +391,16 @@ Status FuncBuilder::BuildAlloc(const PyExpr& target, const PyExpr& call) {
 // ---- Axes ----------------------------------------------------------------------------------------------------------
 
 StatusOr<FuncBuilder::BlockFrame*> FuncBuilder::DirectBlock(const PyExpr& at, std::string_view what) {
-  if (blocks_.empty() || blocks_.back()->suite_depth != suite_depth_) return Error(at, fmt::format("expected {} directly in a block", what));
+  if (blocks_.empty() || blocks_.back()->suite_depth != suite_depth_)
+    return Error(at, fmt::format("expected {} directly in a block", what));
   return blocks_.back();
 }
 
 Status FuncBuilder::DefineIter(const PyExpr& target, Range domain, DataType type, IterKind kind, Expr value) {
   if (target.kind != PyExprKind::kName) return Error(target, "expected a name for the block's variable");
-  if (!value.dtype().is_int() || !value.dtype().is_scalar()) return Error(target, fmt::format("expected an integer bound to \"{}\", got {}", target.text, value.dtype().ToString()));
+  if (!value.dtype().is_int() || !value.dtype().is_scalar())
+    return Error(target,
+                 fmt::format("expected an integer bound to \"{}\", got {}", target.text, value.dtype().ToString()));
   const Var var(std::string(target.text), type);
   blocks_.back()->node.iter_vars.push_back({std::move(domain), var, kind});
   blocks_.back()->iter_values.push_back(std::move(value));
@@ -381,15 +424,19 @@ Status FuncBuilder::BuildRemap(const PyExpr& target, const PyExpr& call) {
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"kinds", "bindings", "dtype"}, 2));
   ASSIGN_OR_RETURN(const std::string kinds, exprs_.BuildString(*args[0]));
   ASSIGN_OR_RETURN(const std::vector<Expr> values, exprs_.BuildList(*args[1]));
-  const std::vector<const PyExpr*> targets = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList ? target.items : std::vector<const PyExpr*>{&target};
+  const std::vector<const PyExpr*> targets = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList
+                                                 ? target.items
+                                                 : std::vector<const PyExpr*>{&target};
   if (kinds.size() != values.size() || targets.size() != values.size()) {
-    return Error(call, fmt::format("expected as many names and kinds as loops, got {}, {} and {}", targets.size(), kinds.size(), values.size()));
+    return Error(call, fmt::format("expected as many names and kinds as loops, got {}, {} and {}", targets.size(),
+                                   kinds.size(), values.size()));
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const std::optional<IterKind> kind = IterKindOf(kinds.substr(i, 1));
     if (!kind) return Error(*args[0], fmt::format("expected letters S, R, C or O, got \"{}\"", kinds));
     const auto loop = loop_ranges_.find(values[i].get());
-    if (loop == loop_ranges_.end()) return Error(*args[1], "expected variables of the loops around; bind other values with T.axis.spatial");
+    if (loop == loop_ranges_.end())
+      return Error(*args[1], "expected variables of the loops around; bind other values with T.axis.spatial");
     RETURN_IF_ERROR(DefineIter(*targets[i], loop->second, values[i].dtype(), *kind, values[i]));
   }
   return OkStatus();

@@ -44,7 +44,8 @@ class FuncBuilder {
   Status BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite);
   Status BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions);
   StatusOr<Expr> BuildCondition(const PyExpr& e, bool may_be_vector = false);  // Lowered code has vectors in an if.
-  StatusOr<Buffer> BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args, size_t shape_arg, bool may_declare);
+  StatusOr<Buffer> BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args, size_t shape_arg,
+                               bool may_declare);
   StatusOr<BlockFrame*> DirectBlock(const PyExpr& at, std::string_view what);
   StatusOr<Var> LoopVar(const PyExpr& target, DataType type, const Range& range);
   Status Define(const PyExpr& target, NamedValue value);

@@ -7,8 +7,13 @@ namespace lathe {
 
 // Lets and allocations without "with" hold for the rest of their suite: they are opened here and closed at its end.
 struct FuncBuilder::Suite {
-  struct OpenLet { Var var; Expr value; };
-  struct OpenAllocate { Buffer buffer; };
+  struct OpenLet {
+    Var var;
+    Expr value;
+  };
+  struct OpenAllocate {
+    Buffer buffer;
+  };
   struct Open {
     std::variant<OpenLet, OpenAllocate> what;
     size_t begin;  // The statements from here on are its body.
@@ -16,7 +21,9 @@ struct FuncBuilder::Suite {
   std::vector<Stmt> stmts;
   std::vector<Open> opened;
 
-  static Stmt Sequence(std::vector<Stmt> stmts) { return stmts.empty() ? Stmt(Evaluate{0}) : MakeSeq(std::move(stmts)); }
+  static Stmt Sequence(std::vector<Stmt> stmts) {
+    return stmts.empty() ? Stmt(Evaluate{0}) : MakeSeq(std::move(stmts));
+  }
   static Stmt Wrap(const std::variant<OpenLet, OpenAllocate>& what, Stmt body) {
     if (const OpenLet* let = std::get_if<OpenLet>(&what)) return LetStmt{let->value, let->var, std::move(body)};
     return Allocate{std::get<OpenAllocate>(what).buffer, std::move(body)};

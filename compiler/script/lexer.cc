@@ -10,11 +10,15 @@ namespace lathe {
 namespace {
 
 // Longest first.
-constexpr std::string_view kOperators[] = {"**=", "//=", ">>=", "<<=", "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=",
-                                           "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".", "@", "&", "|", "^", "~", ";"};
+constexpr std::string_view kOperators[] = {
+    "**=", "//=", ">>=", "<<=", "...", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->",
+    "+=",  "-=",  "*=",  "/=",  "%=",  "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "(",
+    ")",   "[",   "]",   "{",   "}",   ",",  ":",  ".",  "@",  "&",  "|",  "^",  "~",  ";"};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+bool IsNameStart(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 
 class SourceLine : public StatusDetail {
@@ -35,7 +39,8 @@ class Lexer {
     tokens_.reserve(text_.size() / 4 + 16);
     RETURN_IF_ERROR(StartLine());
     while (at_ < text_.size()) RETURN_IF_ERROR(Next());
-    if (!tokens_.empty() && tokens_.back().kind != TokenKind::kNewline && tokens_.back().kind != TokenKind::kDedent) Add(TokenKind::kNewline, at_, 0);
+    if (!tokens_.empty() && tokens_.back().kind != TokenKind::kNewline && tokens_.back().kind != TokenKind::kDedent)
+      Add(TokenKind::kNewline, at_, 0);
     while (indents_.size() > 1) {
       indents_.pop_back();
       Add(TokenKind::kDedent, at_, 0);
@@ -45,7 +50,9 @@ class Lexer {
   }
 
  private:
-  void Add(TokenKind kind, size_t offset, size_t length) { tokens_.push_back({kind, uint32_t(offset), text_.substr(offset, length)}); }
+  void Add(TokenKind kind, size_t offset, size_t length) {
+    tokens_.push_back({kind, uint32_t(offset), text_.substr(offset, length)});
+  }
   Status Error(size_t offset, std::string_view message) const { return ErrorAt(source_, uint32_t(offset), message); }
   char Peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
@@ -90,7 +97,8 @@ class Lexer {
     const char c = text_[at_];
     if (c == ' ' || c == '\t' || c == '\r' || c == '\f') return ++at_, OkStatus();
     if (c == '#') return SkipComment(), OkStatus();
-    if (c == '\\' && (Peek(1) == '\n' || (Peek(1) == '\r' && Peek(2) == '\n'))) return at_ += Peek(1) == '\n' ? 2 : 3, OkStatus();
+    if (c == '\\' && (Peek(1) == '\n' || (Peek(1) == '\r' && Peek(2) == '\n')))
+      return at_ += Peek(1) == '\n' ? 2 : 3, OkStatus();
     if (c == '\n') return EndLine();
     if (IsNameStart(c)) return Name();
     if (IsDigit(c) || (c == '.' && IsDigit(Peek(1)))) return Number();
@@ -115,7 +123,8 @@ class Lexer {
   Status Number() {
     const size_t begin = at_;
     bool is_float = false;
-    if (Peek() == '0' && (Peek(1) == 'x' || Peek(1) == 'X' || Peek(1) == 'b' || Peek(1) == 'B' || Peek(1) == 'o' || Peek(1) == 'O')) {
+    if (Peek() == '0' &&
+        (Peek(1) == 'x' || Peek(1) == 'X' || Peek(1) == 'b' || Peek(1) == 'B' || Peek(1) == 'o' || Peek(1) == 'O')) {
       at_ += 2;
       while (IsNamePart(Peek())) ++at_;
     } else {
@@ -132,7 +141,8 @@ class Lexer {
         Digits();
       }
     }
-    if (at_ < text_.size() && IsNameStart(text_[at_])) return Error(begin, fmt::format("expected a number, got \"{}\"", text_.substr(begin, at_ + 1 - begin)));
+    if (at_ < text_.size() && IsNameStart(text_[at_]))
+      return Error(begin, fmt::format("expected a number, got \"{}\"", text_.substr(begin, at_ + 1 - begin)));
     Add(is_float ? TokenKind::kFloat : TokenKind::kInt, begin, at_ - begin);
     return OkStatus();
   }
@@ -143,7 +153,8 @@ class Lexer {
     const std::string_view quote = is_triple ? triple : text_.substr(at_, 1);
     at_ += quote.size();
     while (text_.substr(at_, quote.size()) != quote) {
-      if (at_ >= text_.size() || (!is_triple && text_[at_] == '\n')) return Error(begin, fmt::format("expected {} at the end of the string", quote));
+      if (at_ >= text_.size() || (!is_triple && text_[at_] == '\n'))
+        return Error(begin, fmt::format("expected {} at the end of the string", quote));
       at_ = std::min(at_ + (text_[at_] == '\\' ? 2 : 1), text_.size());
     }
     at_ += quote.size();
@@ -188,7 +199,10 @@ int64_t HexDigits(std::string_view text, size_t at, size_t count) {
   int64_t value = 0;
   if (at + count > text.size()) return -1;
   for (const char c : text.substr(at, count)) {
-    const int digit = IsDigit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int digit = IsDigit(c)             ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }
@@ -199,12 +213,14 @@ int64_t HexDigits(std::string_view text, size_t at, size_t count) {
 
 StatusOr<std::vector<Token>> Tokenize(const Source& source) {
   constexpr size_t kMaxBytes = size_t{1} << 30;
-  if (source.text.size() > kMaxBytes) return InvalidArgument(fmt::format("read {}: {} bytes, the limit is 1 GiB", source.file_name, source.text.size()));
+  if (source.text.size() > kMaxBytes)
+    return InvalidArgument(fmt::format("read {}: {} bytes, the limit is 1 GiB", source.file_name, source.text.size()));
   return Lexer(source).Run();
 }
 
 StatusOr<std::string> DecodeString(const Source& source, const Token& token) {
-  const size_t quote = token.text.size() >= 6 && (token.text.starts_with("\"\"\"") || token.text.starts_with("'''")) ? 3 : 1;
+  const size_t quote =
+      token.text.size() >= 6 && (token.text.starts_with("\"\"\"") || token.text.starts_with("'''")) ? 3 : 1;
   const std::string_view body = token.text.substr(quote, token.text.size() - 2 * quote);
   constexpr std::string_view kPairs("n\nt\tr\r0\0\\\\'\'\"\"a\ab\bf\fv\v", 22);
   std::string out;
@@ -218,7 +234,8 @@ StatusOr<std::string> DecodeString(const Source& source, const Token& token) {
     if (body[i] == 'x' || body[i] == 'u') {
       const size_t count = body[i] == 'x' ? 2 : 4;
       const int64_t code = HexDigits(body, i + 1, count);
-      if (code < 0) return ErrorAt(source, uint32_t(token.offset + quote + i), fmt::format("expected {} hex digits", count));
+      if (code < 0)
+        return ErrorAt(source, uint32_t(token.offset + quote + i), fmt::format("expected {} hex digits", count));
       AppendUtf8(uint32_t(code), out);
       i += count;
       continue;
@@ -250,11 +267,16 @@ Status ErrorAt(const Source& source, uint32_t offset, std::string_view message) 
 
 std::string Describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::kNewline: return "end of line";
-    case TokenKind::kIndent: return "deeper indentation";
-    case TokenKind::kDedent: return "end of the indented lines";
-    case TokenKind::kEnd: return "end of file";
-    default: break;
+    case TokenKind::kNewline:
+      return "end of line";
+    case TokenKind::kIndent:
+      return "deeper indentation";
+    case TokenKind::kDedent:
+      return "end of the indented lines";
+    case TokenKind::kEnd:
+      return "end of file";
+    default:
+      break;
   }
   if (token.kind == TokenKind::kString) return fmt::format("{}", token.text.substr(0, 60));
   return fmt::format("\"{}\"", token.text.substr(0, 60));

@@ -1,4 +1,5 @@
-// Python's tokens, as far as TVMScript needs them: names, numbers, strings, operators, and indentation as tokens of its own.
+// Python's tokens, as far as TVMScript needs them: names, numbers, strings, operators, and indentation as tokens of its
+// own.
 #pragma once
 
 #include <cstdint>

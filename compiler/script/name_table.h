@@ -11,11 +11,14 @@
 
 namespace lathe {
 
-struct HandleParam { size_t index; };  // `a: T.handle`, until T.match_buffer says what it points to.
+struct HandleParam {
+  size_t index;
+};  // `a: T.handle`, until T.match_buffer says what it points to.
 using NamedValue = std::variant<Expr, Buffer, HandleParam, std::string>;
 using ConstantTable = std::unordered_map<std::string_view, NamedValue>;  // Module-level `M = 128`.
 
-// Names in nested scopes. An inner scope may not hide a name of an outer one: variables are defined once (SSA). Constants may be hidden.
+// Names in nested scopes. An inner scope may not hide a name of an outer one: variables are defined once (SSA).
+// Constants may be hidden.
 class NameTable {
  public:
   explicit NameTable(const ConstantTable& constants) : constants_(constants) {}

@@ -18,10 +18,12 @@ StatusOr<Var> FuncBuilder::LoopVar(const PyExpr& target, DataType type, const Ra
 
 StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) {
   LoopHeader header{{0, 0}, kIndexType};
-  const bool is_range = e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kName && e.items[0]->text == "range";
+  const bool is_range =
+      e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kName && e.items[0]->text == "range";
   const std::string name = exprs_.CalleeName(e);
   const std::optional<ForKind> kind = is_range ? ForKind::kSerial : ForKindOf(name);
-  if (!kind) return Error(e, "expected range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding");
+  if (!kind)
+    return Error(e, "expected range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding");
   header.kind = *kind;
   BoundArgs args;
   if (is_range) {
@@ -29,13 +31,15 @@ StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) 
     args.resize(5, nullptr);
   } else if (*kind == ForKind::kThreadBinding) {
     ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "thread", "annotations", "dtype"}, 1));
-    if (args[2] == nullptr && args[1] != nullptr && args[1]->kind == PyExprKind::kString) std::swap(args[1], args[2]);  // T.thread_binding(16, "threadIdx.x")
+    if (args[2] == nullptr && args[1] != nullptr && args[1]->kind == PyExprKind::kString)
+      std::swap(args[1], args[2]);  // T.thread_binding(16, "threadIdx.x")
     if (args[2] == nullptr) return Error(e, "expected thread=\"threadIdx.x\" or another thread axis");
   } else {
     ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "annotations", "thread", "dtype"}, 1));
     std::swap(args[2], args[3]);
   }
-  ASSIGN_OR_RETURN(header.range, args[1] != nullptr ? exprs_.BuildEnds(*args[0], *args[1]) : exprs_.BuildRange(*args[0]));
+  ASSIGN_OR_RETURN(header.range,
+                   args[1] != nullptr ? exprs_.BuildEnds(*args[0], *args[1]) : exprs_.BuildRange(*args[0]));
   header.type = header.range.extent.dtype();
   if (args[2] != nullptr) {
     ASSIGN_OR_RETURN(header.thread, exprs_.BuildString(*args[2]));
@@ -56,7 +60,8 @@ Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
   ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, header.type, header.range));
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
   names_.Close(names);
-  suite.stmts.push_back(For{var, header.range.min, header.range.extent, header.kind, std::move(header.thread), std::move(header.annotations), std::move(body)});
+  suite.stmts.push_back(For{var, header.range.min, header.range.extent, header.kind, std::move(header.thread),
+                            std::move(header.annotations), std::move(body)});
   return OkStatus();
 }
 
@@ -64,8 +69,11 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
   const PyExpr& call = *stmt.value;
   const bool is_tuple = stmt.target->kind == PyExprKind::kTuple;
   const std::vector<const PyExpr*> targets = is_tuple ? stmt.target->items : std::vector<const PyExpr*>{stmt.target};
-  if (!call.keywords.empty()) return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
-  if (targets.size() != call.items.size() - 1) return Error(*stmt.target, fmt::format("expected {} loop variables, got {}", call.items.size() - 1, targets.size()));
+  if (!call.keywords.empty())
+    return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
+  if (targets.size() != call.items.size() - 1)
+    return Error(*stmt.target,
+                 fmt::format("expected {} loop variables, got {}", call.items.size() - 1, targets.size()));
   std::vector<Range> ranges;
   for (size_t i = 1; i < call.items.size(); ++i) {
     ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*call.items[i]));
@@ -80,7 +88,8 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
     vars.push_back(std::move(var));
   }
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
-  for (size_t i = vars.size(); i-- > 0;) body = For{vars[i], ranges[i].min, ranges[i].extent, ForKind::kSerial, "", {}, std::move(body)};
+  for (size_t i = vars.size(); i-- > 0;)
+    body = For{vars[i], ranges[i].min, ranges[i].extent, ForKind::kSerial, "", {}, std::move(body)};
   nesting_ = nesting;
   names_.Close(names);
   suite.stmts.push_back(std::move(body));
@@ -113,7 +122,8 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
     suite.stmts.push_back(std::move(body));
     return OkStatus();
   }
-  return Error(*stmt.value, "expected T.block, T.init, T.LetStmt, T.decl_buffer, T.launch_thread or T.Assert after \"with\"");
+  return Error(*stmt.value,
+               "expected T.block, T.init, T.LetStmt, T.decl_buffer, T.launch_thread or T.Assert after \"with\"");
 }
 
 Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
@@ -136,7 +146,8 @@ Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
     if (!frame.has_reads) frame.node.reads = std::move(regions.reads);
     if (!frame.has_writes) frame.node.writes = std::move(regions.writes);
   }
-  suite.stmts.push_back(BlockRealize{std::move(frame.iter_values), std::move(frame.predicate), Block(std::move(frame.node))});
+  suite.stmts.push_back(
+      BlockRealize{std::move(frame.iter_values), std::move(frame.predicate), Block(std::move(frame.node))});
   return OkStatus();
 }
 
@@ -156,7 +167,8 @@ Status FuncBuilder::BuildLaunchThread(const PyStmt& stmt, Suite& suite) {
   ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, range.extent.dtype(), range));
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
   names_.Close(names);
-  suite.stmts.push_back(For{var, range.min, range.extent, ForKind::kThreadBinding, std::move(thread), {}, std::move(body)});
+  suite.stmts.push_back(
+      For{var, range.min, range.extent, ForKind::kThreadBinding, std::move(thread), {}, std::move(body)});
   return OkStatus();
 }
 
@@ -164,16 +176,18 @@ Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
   const PyExpr& call = *stmt.value;
   const size_t names = names_.Open();
   const int nesting = nesting_;
-  Suite inner;  // Only its opened part is used: the body is a suite of its own.
+  Suite inner;                             // Only its opened part is used: the body is a suite of its own.
   if (exprs_.CalleeName(call) == "let") {  // with T.let(x, value), where x = T.int32() came before
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"var", "value"}, 2));
     ASSIGN_OR_RETURN(const Expr var, exprs_.Build(*args[0]));
     ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*args[1]));
-    if (!IsVar(var) || unbound_.erase(var.get()) == 0) return Error(*args[0], "expected a variable declared by T.int32() and not yet bound");
+    if (!IsVar(var) || unbound_.erase(var.get()) == 0)
+      return Error(*args[0], "expected a variable declared by T.int32() and not yet bound");
     ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], var.dtype(), value));
     inner.opened.push_back({Suite::OpenLet{Var(var), converted}, 0});
   } else {
-    if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName) return Error(call, "expected \"as\" and a name");
+    if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName)
+      return Error(call, "expected \"as\" and a name");
     if (exprs_.CalleeName(call) == "LetStmt") {
       ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"value"}, 1));
       RETURN_IF_ERROR(BuildLet(*stmt.target, nullptr, *args[0], inner));

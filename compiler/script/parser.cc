@@ -28,22 +28,30 @@ class ModuleBuilder {
           if (name == "tir" || name == "s_tir" || name == "tirx") tir_names_.insert(alias);
         }
         return OkStatus();
-      case PyStmtKind::kPass: return OkStatus();
-      case PyStmtKind::kClass: return Build(line.body);
-      case PyStmtKind::kFunction: return BuildFunction(line);
-      case PyStmtKind::kAssign: return line.text.empty() ? BuildConstant(*line.target, *line.value) : Error(line.offset, "expected NAME = value");
+      case PyStmtKind::kPass:
+        return OkStatus();
+      case PyStmtKind::kClass:
+        return Build(line.body);
+      case PyStmtKind::kFunction:
+        return BuildFunction(line);
+      case PyStmtKind::kAssign:
+        return line.text.empty() ? BuildConstant(*line.target, *line.value)
+                                 : Error(line.offset, "expected NAME = value");
       case PyStmtKind::kExpr:
         if (line.value->kind == PyExprKind::kString) return OkStatus();  // A docstring.
         break;
-      default: break;
+      default:
+        break;
     }
     return Error(line.offset, "expected a function, a class, an import or NAME = value");
   }
 
   Status BuildConstant(const PyExpr& target, const PyExpr& value) {
     if (target.kind == PyExprKind::kTuple) {
-      if (value.kind != PyExprKind::kTuple || value.items.size() != target.items.size()) return Error(value.offset, fmt::format("expected {} values", target.items.size()));
-      for (size_t i = 0; i < target.items.size(); ++i) RETURN_IF_ERROR(BuildConstant(*target.items[i], *value.items[i]));
+      if (value.kind != PyExprKind::kTuple || value.items.size() != target.items.size())
+        return Error(value.offset, fmt::format("expected {} values", target.items.size()));
+      for (size_t i = 0; i < target.items.size(); ++i)
+        RETURN_IF_ERROR(BuildConstant(*target.items[i], *value.items[i]));
       return OkStatus();
     }
     if (target.kind != PyExprKind::kName) return Error(target.offset, "expected a name before \"=\"");
@@ -54,7 +62,8 @@ class ModuleBuilder {
       return OkStatus();
     }
     ASSIGN_OR_RETURN(Expr built, exprs.Build(value));
-    if (built.As<IntImm>() == nullptr && built.As<FloatImm>() == nullptr) return Error(value.offset, "expected a number or a string");
+    if (built.As<IntImm>() == nullptr && built.As<FloatImm>() == nullptr)
+      return Error(value.offset, "expected a number or a string");
     constants_.insert_or_assign(target.text, std::move(built));
     return OkStatus();
   }
@@ -62,7 +71,8 @@ class ModuleBuilder {
   Status BuildFunction(const PyStmt& function) {
     RETURN_IF_ERROR(CheckDecorator(function));
     ASSIGN_OR_RETURN(PrimFunc func, FuncBuilder(source_, constants_, tir_names_).Build(function));
-    if (module_.Find(func.name) != nullptr) return Error(function.offset, fmt::format("expected one function \"{}\", got a second", func.name));
+    if (module_.Find(func.name) != nullptr)
+      return Error(function.offset, fmt::format("expected one function \"{}\", got a second", func.name));
     module_.prim_funcs.push_back(std::move(func));
     return OkStatus();
   }
@@ -71,7 +81,10 @@ class ModuleBuilder {
       const PyExpr& name = decorator->kind == PyExprKind::kCall ? *decorator->items[0] : *decorator;
       if (name.kind == PyExprKind::kAttribute && name.text == "prim_func") return OkStatus();
       if (name.kind == PyExprKind::kAttribute && name.text == "function") {
-        return Status(StatusCode::kUnimplemented, Error(decorator->offset, "R.function: graph functions are not read here; remove it or import the model").message());
+        return Status(
+            StatusCode::kUnimplemented,
+            Error(decorator->offset, "R.function: graph functions are not read here; remove it or import the model")
+                .message());
       }
     }
     return Error(function.offset, fmt::format("expected @T.prim_func before function \"{}\"", function.text));
@@ -98,7 +111,8 @@ StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_na
   if (module.prim_funcs.size() == 1) return std::move(module.prim_funcs[0]);
   std::string names;
   for (const PrimFunc& func : module.prim_funcs) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", func.name);
-  return InvalidArgument(fmt::format("read {}: expected one @T.prim_func, got {}", file_name, names.empty() ? "none" : names));
+  return InvalidArgument(
+      fmt::format("read {}: expected one @T.prim_func, got {}", file_name, names.empty() ? "none" : names));
 }
 
 }  // namespace lathe

@@ -1,7 +1,7 @@
 // Reads TVMScript (docs/formats/tvmscript.md), the text form of TensorIR.
 //
-// Errors are InvalidArgument "file.py:12:17: expected ..., got ..."; the status' detail shows the line. No text, however hostile, ends the
-// process: nesting is limited to 1,000.
+// Errors are InvalidArgument "file.py:12:17: expected ..., got ..."; the status' detail shows the line. No text,
+// however hostile, ends the process: nesting is limited to 1,000.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace lathe {
 
-// The functions of the file, in or outside of an @I.ir_module class, completed (script/complete.h): blocks have reads, writes, unique names
-// and a root block. `file_name` appears in errors only.
+// The functions of the file, in or outside of an @I.ir_module class, completed (script/complete.h): blocks have reads,
+// writes, unique names and a root block. `file_name` appears in errors only.
 StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name);
 // The only function of the file.
 StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_name);

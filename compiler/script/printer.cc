@@ -49,7 +49,9 @@ class Printer {
     out_ += '\n';
   }
 
-  LATHE_OWN_FRAME void ConditionLine(std::string_view word, const Expr& condition) { Line(fmt::format("{} {}:", word, exprs_.Print(condition))); }
+  LATHE_OWN_FRAME void ConditionLine(std::string_view word, const Expr& condition) {
+    Line(fmt::format("{} {}:", word, exprs_.Print(condition)));
+  }
 
   // ---- Functions
   // A shape that a signature can hold, all constants.
@@ -103,7 +105,8 @@ class Printer {
   std::string BufferArgs(const Buffer& buffer) {
     std::string text = fmt::format("{}, \"{}\"", exprs_.PrintTuple(buffer->shape), buffer->dtype.ToString());
     if (!buffer->strides.empty()) text += fmt::format(", strides={}", exprs_.PrintTuple(buffer->strides));
-    if (!IsDefaultOffset(buffer->elem_offset)) text += fmt::format(", elem_offset={}", exprs_.Print(buffer->elem_offset));
+    if (!IsDefaultOffset(buffer->elem_offset))
+      text += fmt::format(", elem_offset={}", exprs_.Print(buffer->elem_offset));
     if (buffer->scope != "global") text += fmt::format(", scope={}", QuotedString(buffer->scope));
     return text;
   }
@@ -117,13 +120,14 @@ class Printer {
   }
   static bool IsImplicitRoot(const BlockRealize& realize) {
     const BlockNode& block = *realize.block;
-    return block.name == kRootBlockName && block.iter_vars.empty() && realize.iter_values.empty() && IsTrue(realize.predicate) && block.reads.empty() &&
-           block.writes.empty() && block.match_buffers.empty() && block.annotations.empty() && !block.init &&
-           (!block.alloc_buffers.empty() || NeedsRootBlock(block.body));
+    return block.name == kRootBlockName && block.iter_vars.empty() && realize.iter_values.empty() &&
+           IsTrue(realize.predicate) && block.reads.empty() && block.writes.empty() && block.match_buffers.empty() &&
+           block.annotations.empty() && !block.init && (!block.alloc_buffers.empty() || NeedsRootBlock(block.body));
   }
 
   // ---- Statements
-  LATHE_OWN_FRAME void PrintTail(const Stmt& stmt) {  // `stmt` ends its suite, so that lets and allocations need no "with".
+  LATHE_OWN_FRAME void PrintTail(
+      const Stmt& stmt) {  // `stmt` ends its suite, so that lets and allocations need no "with".
     if (const Seq* seq = stmt.As<Seq>()) {
       for (size_t i = 0; i + 1 < seq->stmts.size(); ++i) PrintInner(seq->stmts[i]);
       if (!seq->stmts.empty()) PrintTail(seq->stmts.back());
@@ -161,9 +165,15 @@ class Printer {
     names_.Close(names);
   }
 
-  LATHE_OWN_FRAME void PrintNode(const BufferStore& store) { Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value))); }
-  LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) { Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value))); }
-  LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) { Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message))); }
+  LATHE_OWN_FRAME void PrintNode(const BufferStore& store) {
+    Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value)));
+  }
+  LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) {
+    Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value)));
+  }
+  LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) {
+    Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message)));
+  }
   LATHE_OWN_FRAME void PrintNode(const Seq& seq) {
     for (const Stmt& stmt : seq.stmts) PrintInner(stmt);
   }
@@ -193,14 +203,15 @@ class Printer {
   }
   LATHE_OWN_FRAME void PrintNode(const Allocate& allocate) {
     const std::string args = BufferArgs(allocate.buffer);
-    Line(fmt::format("with T.decl_buffer({}) as {}:", args, names_.Define(allocate.buffer.get(), allocate.buffer->name)));
+    Line(fmt::format("with T.decl_buffer({}) as {}:", args,
+                     names_.Define(allocate.buffer.get(), allocate.buffer->name)));
     PrintSuite(allocate.body);
   }
 
   // ---- Loops
   static bool IsGridLoop(const For& loop) {
-    return loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() && loop.loop_var.dtype() == loop.extent.dtype() &&
-           IsZeroOf(loop.min, loop.extent.dtype());
+    return loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() &&
+           loop.loop_var.dtype() == loop.extent.dtype() && IsZeroOf(loop.min, loop.extent.dtype());
   }
   LATHE_OWN_FRAME void PrintNode(const For& loop) {
     std::vector<const For*> nest = GridFrom(loop);
@@ -219,11 +230,11 @@ class Printer {
     std::vector<const For*> nest;
     for (const For* next = &loop; next != nullptr && IsGridLoop(*next); next = next->body.As<For>()) {
       const bool depends = AsIntConst(next->extent) == nullptr && UsesVar(next->extent, [&](const ExprNode* var) {
-        for (const For* outer : nest) {
-          if (outer->loop_var.get() == var) return true;
-        }
-        return false;
-      });
+                             for (const For* outer : nest) {
+                               if (outer->loop_var.get() == var) return true;
+                             }
+                             return false;
+                           });
       if (depends) break;
       nest.push_back(next);
     }
@@ -247,10 +258,13 @@ class Printer {
     } else {
       args = exprs_.PrintDomain(range);
     }
-    const bool is_plain = loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() && loop.loop_var.dtype() == loop.extent.dtype();
-    if (loop.kind == ForKind::kThreadBinding || !loop.thread.empty()) args += fmt::format(", thread={}", QuotedString(loop.thread));
+    const bool is_plain = loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() &&
+                          loop.loop_var.dtype() == loop.extent.dtype();
+    if (loop.kind == ForKind::kThreadBinding || !loop.thread.empty())
+      args += fmt::format(", thread={}", QuotedString(loop.thread));
     if (!loop.annotations.empty()) args += fmt::format(", annotations={}", PrintAttrs(loop.annotations));
-    if (loop.loop_var.dtype() != loop.extent.dtype()) args += fmt::format(", dtype=\"{}\"", loop.loop_var.dtype().ToString());
+    if (loop.loop_var.dtype() != loop.extent.dtype())
+      args += fmt::format(", dtype=\"{}\"", loop.loop_var.dtype().ToString());
     const std::string callee = is_plain ? "range" : fmt::format("T.{}", SpellingOf(loop.kind));
     Line(fmt::format("for {} in {}({}):", DefineLoop(loop), callee, args));
   }
@@ -289,7 +303,8 @@ class Printer {
     const std::string source = exprs_.PrintRegion(match.source);
     DeclareBufferSymbols(match.buffer);
     const std::string args = BufferArgs(match.buffer);
-    Line(fmt::format("{} = T.match_buffer({}, {})", names_.Define(match.buffer.get(), match.buffer->name), source, args));
+    Line(fmt::format("{} = T.match_buffer({}, {})", names_.Define(match.buffer.get(), match.buffer->name), source,
+                     args));
   }
   std::string Regions(const std::vector<BufferRegion>& regions) {
     std::string text;
@@ -300,7 +315,8 @@ class Printer {
   // Whether T.axis.remap gives the iter var back: bound to a loop around, over the same range.
   bool IsRemap(const IterVar& iter, const Expr& value) const {
     const auto loop = loops_.find(value.get());
-    return loop != loops_.end() && names_.Find(value.get()) != nullptr && iter.var.dtype() == value.dtype() && SameRange(iter.domain, {loop->second->min, loop->second->extent});
+    return loop != loops_.end() && names_.Find(value.get()) != nullptr && iter.var.dtype() == value.dtype() &&
+           SameRange(iter.domain, {loop->second->min, loop->second->extent});
   }
   void PrintAxes(const BlockRealize& realize) {
     const std::vector<IterVar>& iters = realize.block->iter_vars;
@@ -329,15 +345,17 @@ class Printer {
   }
   void PrintAxis(const IterVar& iter, const Expr& value) {
     std::string args = fmt::format("{}, {}", exprs_.PrintDomain(iter.domain), exprs_.Print(value));
-    if (iter.var.dtype() != iter.domain.extent.dtype()) args += fmt::format(", dtype=\"{}\"", iter.var.dtype().ToString());
-    Line(fmt::format("{} = T.axis.{}({})", names_.Define(iter.var.get(), iter.var.name()), SpellingOf(iter.kind), args));
+    if (iter.var.dtype() != iter.domain.extent.dtype())
+      args += fmt::format(", dtype=\"{}\"", iter.var.dtype().ToString());
+    Line(
+        fmt::format("{} = T.axis.{}({})", names_.Define(iter.var.get(), iter.var.name()), SpellingOf(iter.kind), args));
   }
 
   NameGiver names_;
   ExprPrinter exprs_{names_};
   int indent_;
   std::string out_;
-  std::vector<std::pair<std::string, Buffer>> matched_;         // Parameters that the body matches.
+  std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
   std::unordered_map<const ExprNode*, const For*> loops_;
 };
 

@@ -1,4 +1,5 @@
-// The syntax tree of the part of Python that TVMScript is written in. It knows nothing of TensorIR, so every dialect shares it.
+// The syntax tree of the part of Python that TVMScript is written in. It knows nothing of TensorIR, so every dialect
+// shares it.
 #pragma once
 
 #include <deque>
@@ -11,27 +12,30 @@
 namespace lathe {
 
 enum class PyExprKind : uint8_t {
-  kName,       // text
-  kInt,        // int_value
-  kFloat,      // float_value
-  kString,     // string_value
-  kTrue, kFalse, kNone,
+  kName,    // text
+  kInt,     // int_value
+  kFloat,   // float_value
+  kString,  // string_value
+  kTrue,
+  kFalse,
+  kNone,
   kAttribute,  // items[0] . text
   kCall,       // items[0] ( items[1..] ); the last keywords.size() items have these names
   kSubscript,  // items[0] [ items[1..] ]
   kSlice,      // items[0] : items[1], step not kept
-  kTuple, kList,
-  kDict,       // key, value, key, value ...
-  kUnary,      // text: "-", "+", "~", "not"
-  kBinary,     // items[0] text items[1]
-  kCompare,    // a < b <= c: items a, b, c; operators "<", "<="
-  kLogical,    // items joined by text: "and", "or"
+  kTuple,
+  kList,
+  kDict,     // key, value, key, value ...
+  kUnary,    // text: "-", "+", "~", "not"
+  kBinary,   // items[0] text items[1]
+  kCompare,  // a < b <= c: items a, b, c; operators "<", "<="
+  kLogical,  // items joined by text: "and", "or"
 };
 
 struct PyExpr {
   PyExprKind kind = PyExprKind::kName;
-  uint32_t offset = 0;             // Where errors point.
-  int height = 1;                  // Of the IR it stands for, at most.
+  uint32_t offset = 0;  // Where errors point.
+  int height = 1;       // Of the IR it stands for, at most.
   std::string_view text;
   std::string string_value;
   uint64_t int_value = 0;
@@ -42,13 +46,13 @@ struct PyExpr {
 };
 
 enum class PyStmtKind : uint8_t {
-  kExpr,      // value
-  kAssign,    // target = value; target : annotation = value; target text= value
-  kFor,       // for target in value: body
-  kWhile,     // while value: body
-  kIf,        // if value: body else: orelse (elif: one kIf in orelse)
-  kWith,      // with value as target: body
-  kAssert,    // assert value, message
+  kExpr,    // value
+  kAssign,  // target = value; target : annotation = value; target text= value
+  kFor,     // for target in value: body
+  kWhile,   // while value: body
+  kIf,      // if value: body else: orelse (elif: one kIf in orelse)
+  kWith,    // with value as target: body
+  kAssert,  // assert value, message
   kPass,
   kFunction,  // def text(params): body
   kClass,     // class text: body
@@ -82,7 +86,8 @@ struct PyFile {
   std::vector<const PyStmt*> body;
 };
 
-// How deep expressions and statements may be nested: every walk over IR recurses, and a hostile text must not end the process.
+// How deep expressions and statements may be nested: every walk over IR recurses, and a hostile text must not end the
+// process.
 inline constexpr int kMaxNesting = 1000;
 
 StatusOr<PyFile> ParsePython(const Source& source);

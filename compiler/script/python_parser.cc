@@ -14,8 +14,8 @@ constexpr int kComparePrecedence = 4, kNotPrecedence = 3, kUnaryPrecedence = 11;
 
 int Precedence(const Token& token) {  // 0: no binary operator.
   static constexpr std::pair<std::string_view, int> kRows[] = {
-      {"or", 1}, {"and", 2}, {"<", 4}, {"<=", 4}, {">", 4}, {">=", 4}, {"==", 4}, {"!=", 4}, {"|", 5}, {"^", 6}, {"&", 7},
-      {"<<", 8}, {">>", 8}, {"+", 9}, {"-", 9}, {"*", 10}, {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
+      {"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4}, {">", 4}, {">=", 4}, {"==", 4}, {"!=", 4},  {"|", 5},  {"^", 6},
+      {"&", 7},  {"<<", 8},  {">>", 8}, {"+", 9},  {"-", 9}, {"*", 10}, {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
   if (token.kind != TokenKind::kOperator && token.kind != TokenKind::kName) return 0;
   for (const auto& [text, precedence] : kRows) {
     if (token.text == text) return precedence;
@@ -24,9 +24,10 @@ int Precedence(const Token& token) {  // 0: no binary operator.
 }
 
 bool IsKeyword(std::string_view word) {
-  static constexpr std::string_view kWords[] = {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
-                                                "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass",
-                                                "raise", "return", "try", "while", "with", "yield"};
+  static constexpr std::string_view kWords[] = {
+      "and",      "as",     "assert",  "async", "await", "break",  "class", "continue", "def",  "del",  "elif",
+      "else",     "except", "finally", "for",   "from",  "global", "if",    "import",   "in",   "is",   "lambda",
+      "nonlocal", "not",    "or",      "pass",  "raise", "return", "try",   "while",    "with", "yield"};
   return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
 }
 
@@ -70,8 +71,12 @@ class PythonParser {
     if (error_.ok()) error_ = ErrorAt(source_, offset, message);
     return {};
   }
-  LATHE_OWN_FRAME Failed FailExpected(std::string_view what) { return Fail(At().offset, fmt::format("expected {}, got {}", what, Describe(At()))); }
-  LATHE_OWN_FRAME Failed FailExpectedOr(std::string_view a, std::string_view b) { return FailExpected(fmt::format("\"{}\" or \"{}\"", a, b)); }
+  LATHE_OWN_FRAME Failed FailExpected(std::string_view what) {
+    return Fail(At().offset, fmt::format("expected {}, got {}", what, Describe(At())));
+  }
+  LATHE_OWN_FRAME Failed FailExpectedOr(std::string_view a, std::string_view b) {
+    return FailExpected(fmt::format("\"{}\" or \"{}\"", a, b));
+  }
   LATHE_OWN_FRAME bool Expect(std::string_view text) { return Take(text) || FailExpected(fmt::format("\"{}\"", text)); }
   bool Expect(TokenKind kind, std::string_view what) { return Take(kind) || FailExpected(what); }
   bool ExpectName(std::string_view what, std::string_view& name) {
@@ -99,11 +104,14 @@ class PythonParser {
     int height = 0;
     for (const PyExpr* item : expr->items) height = std::max(height, item->height);
     expr->height = height + 1;
-    if (expr->kind == PyExprKind::kLogical || expr->kind == PyExprKind::kCompare) expr->height = height + int(expr->items.size());
+    if (expr->kind == PyExprKind::kLogical || expr->kind == PyExprKind::kCompare)
+      expr->height = height + int(expr->items.size());
     if (expr->height > kMaxNesting + kLeafHeight) return FailDepth(expr->offset);
     return expr;
   }
-  LATHE_OWN_FRAME Failed FailDepth(uint32_t offset) { return Fail(offset, fmt::format("nested more than {} deep; split it up", kMaxNesting)); }
+  LATHE_OWN_FRAME Failed FailDepth(uint32_t offset) {
+    return Fail(offset, fmt::format("nested more than {} deep; split it up", kMaxNesting));
+  }
 
   // ---- Expressions
   const PyExpr* Expression() {
@@ -132,7 +140,9 @@ class PythonParser {
     while (left != nullptr) {
       const int precedence = Precedence(At());
       if (precedence == 0 || precedence < lowest) break;
-      left = precedence == kComparePrecedence ? Compare(left) : precedence <= 2 ? Logical(left, precedence) : Binary(left, precedence);
+      left = precedence == kComparePrecedence ? Compare(left)
+             : precedence <= 2                ? Logical(left, precedence)
+                                              : Binary(left, precedence);
     }
     return left;
   }
@@ -207,7 +217,8 @@ class PythonParser {
     PyExpr* node = NewExpr(PyExprKind::kCall, callee->offset);
     node->items.push_back(callee);
     while (!Take(")")) {
-      if (At().kind == TokenKind::kName && tokens_[next_ + 1].kind == TokenKind::kOperator && tokens_[next_ + 1].text == "=") {
+      if (At().kind == TokenKind::kName && tokens_[next_ + 1].kind == TokenKind::kOperator &&
+          tokens_[next_ + 1].text == "=") {
         node->keywords.push_back(At().text);
         next_ += 2;
       } else if (!node->keywords.empty()) {
@@ -246,11 +257,16 @@ class PythonParser {
   const PyExpr* Atom() {
     const Token& token = At();
     switch (token.kind) {
-      case TokenKind::kName: return Name(token);
-      case TokenKind::kInt: return Int(token);
-      case TokenKind::kFloat: return Float(token);
-      case TokenKind::kString: return String(token);
-      default: break;
+      case TokenKind::kName:
+        return Name(token);
+      case TokenKind::kInt:
+        return Int(token);
+      case TokenKind::kFloat:
+        return Float(token);
+      case TokenKind::kString:
+        return String(token);
+      default:
+        break;
     }
     if (Take("(")) return Bracketed(token.offset, PyExprKind::kTuple, ")");
     if (Take("[")) return Bracketed(token.offset, PyExprKind::kList, "]");
@@ -281,7 +297,8 @@ class PythonParser {
     node->text = token.text;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), node->int_value, base);
     if (error != std::errc() || end != rest.data() + rest.size()) {
-      return Fail(token.offset, fmt::format("expected an integer of at most 64 bits, got \"{}\"", token.text.substr(0, 60)));
+      return Fail(token.offset,
+                  fmt::format("expected an integer of at most 64 bits, got \"{}\"", token.text.substr(0, 60)));
     }
     return node;
   }
@@ -293,7 +310,8 @@ class PythonParser {
     node->text = token.text;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), node->float_value);
     if (error != std::errc() || end != digits.data() + digits.size()) {
-      return Fail(token.offset, fmt::format("expected a float within the range of float64, got \"{}\"", token.text.substr(0, 60)));
+      return Fail(token.offset,
+                  fmt::format("expected a float within the range of float64, got \"{}\"", token.text.substr(0, 60)));
     }
     return node;
   }
@@ -323,7 +341,8 @@ class PythonParser {
         return FailExpectedOr(",", close);
       }
     }
-    if (kind == PyExprKind::kTuple && node->items.size() == 1 && !has_comma) return node->items[0];  // Plain parentheses.
+    if (kind == PyExprKind::kTuple && node->items.size() == 1 && !has_comma)
+      return node->items[0];  // Plain parentheses.
     return Finish(node);
   }
   LATHE_OWN_FRAME const PyExpr* Dict(uint32_t offset) {
@@ -344,7 +363,9 @@ class PythonParser {
   bool Statement(std::vector<const PyStmt*>& out) {
     if (At().kind == TokenKind::kIndent) return FailExpected("a statement");
     if (++stmt_depth_ > kMaxNesting) return FailDepth(At().offset);
-    const bool ok = Is("for") || Is("while") || Is("if") || Is("with") || Is("def") || Is("class") || Is("@") ? Compound(out) : SimpleLine(out);
+    const bool ok = Is("for") || Is("while") || Is("if") || Is("with") || Is("def") || Is("class") || Is("@")
+                        ? Compound(out)
+                        : SimpleLine(out);
     --stmt_depth_;
     return ok;
   }
@@ -421,7 +442,8 @@ class PythonParser {
       return Suite(stmt->body);
     }
     if (!Take("def")) return FailExpected("\"def\" or \"class\"");
-    return ExpectName("the name of the function", stmt->text) && Params(stmt->params) && (!Take("->") || Expression()) && Suite(stmt->body);
+    return ExpectName("the name of the function", stmt->text) && Params(stmt->params) &&
+           (!Take("->") || Expression()) && Suite(stmt->body);
   }
   bool Params(std::vector<PyParam>& params) {
     if (!Expect("(")) return false;
@@ -446,10 +468,12 @@ class PythonParser {
     return AssignOrExpr(stmt);
   }
   bool AssignOrExpr(PyStmt* stmt) {
-    if (At().kind == TokenKind::kName && IsKeyword(At().text) && At().text != "not") return FailExpected("a statement of TVMScript");
+    if (At().kind == TokenKind::kName && IsKeyword(At().text) && At().text != "not")
+      return FailExpected("a statement of TVMScript");
     stmt->kind = PyStmtKind::kExpr;
     if (!(stmt->value = ExpressionList())) return false;
-    const bool is_augmented = At().kind == TokenKind::kOperator && At().text.size() > 1 && At().text.back() == '=' && Precedence(At()) == 0;
+    const bool is_augmented =
+        At().kind == TokenKind::kOperator && At().text.size() > 1 && At().text.back() == '=' && Precedence(At()) == 0;
     if (!Is("=") && !Is(":") && !is_augmented) return true;
     stmt->kind = PyStmtKind::kAssign;
     stmt->target = stmt->value;

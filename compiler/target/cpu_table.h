@@ -10,7 +10,7 @@
 namespace lathe {
 
 struct CpuRow {
-  std::string_view name;      // LLVM's -mcpu.
+  std::string_view name;  // LLVM's -mcpu.
   Target::Arch arch;
   std::string_view base;      // The row whose features it has as well, or empty.
   std::string_view features;  // Further ones, separated by commas.

@@ -31,7 +31,9 @@ std::vector<std::string> SplitAtSpaces(std::string_view text) {
   return words;
 }
 
-bool Contains(const std::vector<std::string>& list, std::string_view item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+bool Contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
 std::string_view DefaultCpu(Target::Arch arch) { return arch == Target::Arch::kX86_64 ? "x86-64" : "generic"; }
 
@@ -40,7 +42,8 @@ std::string_view StrongestBase(Target::Arch arch, const std::vector<std::string>
   if (arch == Target::Arch::kAArch64) return "generic";
   for (const char* level : {"x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
     const std::vector<std::string> needed = CpuFeatures(*FindCpu(level));
-    if (std::all_of(needed.begin(), needed.end(), [&](const std::string& name) { return Contains(features, name); })) return level;
+    if (std::all_of(needed.begin(), needed.end(), [&](const std::string& name) { return Contains(features, name); }))
+      return level;
   }
   return "x86-64";
 }
@@ -48,14 +51,16 @@ std::string_view StrongestBase(Target::Arch arch, const std::vector<std::string>
 bool Implies(const FeatureRow& row, std::string_view wanted) {
   if (row.name == wanted) return true;
   for (const std::string& name : SplitAtCommas(row.implies)) {
-    if (const FeatureRow* implied = FindFeature(name, row.arch); implied != nullptr && Implies(*implied, wanted)) return true;
+    if (const FeatureRow* implied = FindFeature(name, row.arch); implied != nullptr && Implies(*implied, wanted))
+      return true;
   }
   return false;
 }
 
 void AddWithImplied(const FeatureRow& row, std::vector<std::string>& features) {
   for (const FeatureRow& other : FeatureRows()) {
-    if (other.arch == row.arch && Implies(row, other.name) && !Contains(features, other.name)) features.emplace_back(other.name);
+    if (other.arch == row.arch && Implies(row, other.name) && !Contains(features, other.name))
+      features.emplace_back(other.name);
   }
 }
 
@@ -73,7 +78,8 @@ class TargetParser {
 
   StatusOr<Target> Run() {
     std::vector<std::string> words = SplitAtSpaces(text_);
-    if (words.empty()) return Error("empty; write \"auto\", \"llvm -mcpu=...\" or a tag such as \"raspberry-pi/4b-aarch64\"");
+    if (words.empty())
+      return Error("empty; write \"auto\", \"llvm -mcpu=...\" or a tag such as \"raspberry-pi/4b-aarch64\"");
     RETURN_IF_ERROR(ReadKind(words[0]));
     for (size_t i = 1; i < words.size(); ++i) RETURN_IF_ERROR(ReadOption(words[i]));
     return Resolve();
@@ -95,22 +101,33 @@ class TargetParser {
       return OkStatus();
     }
     if (kind == "cuda" || kind == "opencl" || kind == "c" || kind == "rocm" || kind == "vulkan" || kind == "metal") {
-      return Status(StatusCode::kUnimplemented, fmt::format("target \"{}\": this build generates code for CPUs only; use \"llvm\" or \"auto\"", text_.substr(0, 200)));
+      return Status(StatusCode::kUnimplemented,
+                    fmt::format("target \"{}\": this build generates code for CPUs only; use \"llvm\" or \"auto\"",
+                                text_.substr(0, 200)));
     }
-    return Error(fmt::format("unknown kind or tag \"{}\"; known: auto, llvm, {}", kind.substr(0, 80), fmt::join(KnownTargetTags(), ", ")));
+    return Error(fmt::format("unknown kind or tag \"{}\"; known: auto, llvm, {}", kind.substr(0, 80),
+                             fmt::join(KnownTargetTags(), ", ")));
   }
 
   Status ReadOption(const std::string& word) {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    if (value.empty()) return Error(fmt::format("option \"{}\" has no value; write {}=VALUE", word.substr(0, 80), name.substr(0, 80)));
-    if (name == "-mtriple") triple_ = value;
-    else if (name == "-mcpu") cpu_ = value;
-    else if (name == "-mattr") attrs_ = value;
-    else if (name == "-num-cores") return ReadCores(value);
-    else if (name == "-keys" || name == "-device" || name == "-model") return OkStatus();  // TVM's labels; they change no code.
-    else return Error(fmt::format("unknown option \"{}\"; known: -mattr, -mcpu, -mtriple, -num-cores", name.substr(0, 80)));
+    if (value.empty())
+      return Error(fmt::format("option \"{}\" has no value; write {}=VALUE", word.substr(0, 80), name.substr(0, 80)));
+    if (name == "-mtriple")
+      triple_ = value;
+    else if (name == "-mcpu")
+      cpu_ = value;
+    else if (name == "-mattr")
+      attrs_ = value;
+    else if (name == "-num-cores")
+      return ReadCores(value);
+    else if (name == "-keys" || name == "-device" || name == "-model")
+      return OkStatus();  // TVM's labels; they change no code.
+    else
+      return Error(
+          fmt::format("unknown option \"{}\"; known: -mattr, -mcpu, -mtriple, -num-cores", name.substr(0, 80)));
     return OkStatus();
   }
 
@@ -126,13 +143,17 @@ class TargetParser {
     const CpuRow* cpu = cpu_.empty() ? nullptr : FindCpu(cpu_);
     if (triple_.empty()) {
       triple_ = host_.triple;
-      if (cpu != nullptr && cpu_ != "generic") triple_ = cpu->arch == Target::Arch::kX86_64 ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
+      if (cpu != nullptr && cpu_ != "generic")
+        triple_ = cpu->arch == Target::Arch::kX86_64 ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
     }
     const std::string arch = triple_.substr(0, triple_.find('-'));
     if (arch != "x86_64" && arch != "aarch64" && arch != "arm64") {
-      return Error(fmt::format("-mtriple={}: architecture \"{}\" is not one of x86_64, aarch64", triple_.substr(0, 80), arch.substr(0, 40)));
+      return Error(fmt::format("-mtriple={}: architecture \"{}\" is not one of x86_64, aarch64", triple_.substr(0, 80),
+                               arch.substr(0, 40)));
     }
-    if (triple_.find("linux") == std::string::npos) return Error(fmt::format("-mtriple={}: artifacts are ELF for Linux; write {}-linux-gnu", triple_.substr(0, 80), arch));
+    if (triple_.find("linux") == std::string::npos)
+      return Error(
+          fmt::format("-mtriple={}: artifacts are ELF for Linux; write {}-linux-gnu", triple_.substr(0, 80), arch));
     target.arch_ = arch == "x86_64" ? Target::Arch::kX86_64 : Target::Arch::kAArch64;
     target.triple_ = target.arch_ == Target::Arch::kX86_64 ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
     return OkStatus();
@@ -140,12 +161,14 @@ class TargetParser {
 
   Status ResolveCpu(Target& target) {
     if (is_auto_) {
-      if (!cpu_.empty() || !attrs_.empty()) return Error("\"auto\" asks the machine for its CPU; leave out -mcpu and -mattr, or write \"llvm\"");
+      if (!cpu_.empty() || !attrs_.empty())
+        return Error("\"auto\" asks the machine for its CPU; leave out -mcpu and -mattr, or write \"llvm\"");
       target.cpu_ = StrongestBase(target.arch_, host_.features);
       target.features_ = host_.features;
       // LLVM uses what a feature implies, so a hypervisor that hides the one hides the other, too.
       for (const FeatureRow& row : FeatureRows()) {
-        if (row.arch == target.arch_ && !Contains(host_.features, row.name)) RemoveWithDependents(row, target.features_);
+        if (row.arch == target.arch_ && !Contains(host_.features, row.name))
+          RemoveWithDependents(row, target.features_);
       }
       return OkStatus();
     }
@@ -156,7 +179,8 @@ class TargetParser {
       for (const CpuRow& row : CpuRows()) {
         if (row.arch == target.arch_) known.push_back(row.name);
       }
-      return Error(fmt::format("-mcpu={} is not a known CPU of {}; known: {}", cpu_.substr(0, 40), target.triple_, fmt::join(known, ", ")));
+      return Error(fmt::format("-mcpu={} is not a known CPU of {}; known: {}", cpu_.substr(0, 40), target.triple_,
+                               fmt::join(known, ", ")));
     }
     target.cpu_ = cpu_;
     target.features_ = CpuFeatures(*cpu);
@@ -167,11 +191,14 @@ class TargetParser {
     for (const std::string& attr : SplitAtCommas(attrs_)) {
       const FeatureRow* feature = FindFeature(std::string_view(attr).substr(1), target.arch_);
       if ((attr[0] != '+' && attr[0] != '-') || feature == nullptr) {
-        return Error(fmt::format("-mattr={}: unknown feature of {}; write +name or -name with LLVM's name, such as {}", attr.substr(0, 40), target.triple_,
+        return Error(fmt::format("-mattr={}: unknown feature of {}; write +name or -name with LLVM's name, such as {}",
+                                 attr.substr(0, 40), target.triple_,
                                  target.arch_ == Target::Arch::kX86_64 ? "+avx512vnni" : "+dotprod"));
       }
-      if (attr[0] == '+') AddWithImplied(*feature, target.features_);
-      else RemoveWithDependents(*feature, target.features_);
+      if (attr[0] == '+')
+        AddWithImplied(*feature, target.features_);
+      else
+        RemoveWithDependents(*feature, target.features_);
     }
     std::sort(target.features_.begin(), target.features_.end());
     return OkStatus();
@@ -180,21 +207,27 @@ class TargetParser {
   StatusOr<Target> Resolve() {
     Target target;
     RETURN_IF_ERROR(ResolveArch(target));
-    if (is_auto_ && target.triple_ != host_.triple) return Error(fmt::format("\"auto\" is this machine, {}; leave out -mtriple", host_.triple));
+    if (is_auto_ && target.triple_ != host_.triple)
+      return Error(fmt::format("\"auto\" is this machine, {}; leave out -mtriple", host_.triple));
     RETURN_IF_ERROR(ResolveCpu(target));
     RETURN_IF_ERROR(ApplyAttrs(target));
     if (cores_ == 0) {
-      if (target.triple_ != host_.triple) return Error("runs on another machine, whose cores are not known here; add -num-cores=N, the threads that a kernel may use");
+      if (target.triple_ != host_.triple)
+        return Error(
+            "runs on another machine, whose cores are not known here; add -num-cores=N, the threads that a kernel may "
+            "use");
       cores_ = host_.num_cores;
     }
     target.num_cores_ = cores_;
     WriteAttrs(target);
-    target.text_ = fmt::format("llvm -mcpu={}{}{} -mtriple={} -num-cores={}", target.cpu_, target.attrs_.empty() ? "" : " -mattr=",
-                               fmt::join(target.attrs_, ","), target.triple_, target.num_cores_);
+    target.text_ = fmt::format("llvm -mcpu={}{}{} -mtriple={} -num-cores={}", target.cpu_,
+                               target.attrs_.empty() ? "" : " -mattr=", fmt::join(target.attrs_, ","), target.triple_,
+                               target.num_cores_);
     return target;
   }
 
-  // The difference between what the CPU has and what is wanted: the shortest list does not matter, only that it is always the same.
+  // The difference between what the CPU has and what is wanted: the shortest list does not matter, only that it is
+  // always the same.
   static void WriteAttrs(Target& target) {
     const std::vector<std::string> implied = CpuFeatures(*FindCpu(target.cpu_));
     for (const std::string& name : target.features_) {
@@ -220,10 +253,19 @@ bool Target::Has(std::string_view feature) const { return Contains(features_, fe
 
 RegisterFile Target::register_file() const {
   const int fma_per_cycle = FindCpu(cpu_)->fma_per_cycle;
-  if (arch_ == Arch::kAArch64) return {.vector_bits = 128, .num_vector_registers = 32, .has_fma = true, .fma_per_cycle = fma_per_cycle};
-  if (Has("avx512f")) return {.vector_bits = 512, .num_vector_registers = 32, .num_mask_registers = 8, .has_fma = true, .fma_per_cycle = fma_per_cycle};
+  if (arch_ == Arch::kAArch64)
+    return {.vector_bits = 128, .num_vector_registers = 32, .has_fma = true, .fma_per_cycle = fma_per_cycle};
+  if (Has("avx512f"))
+    return {.vector_bits = 512,
+            .num_vector_registers = 32,
+            .num_mask_registers = 8,
+            .has_fma = true,
+            .fma_per_cycle = fma_per_cycle};
   const bool has_fma = Has("fma");
-  return {.vector_bits = Has("avx") ? 256 : 128, .num_vector_registers = 16, .has_fma = has_fma, .fma_per_cycle = fma_per_cycle};
+  return {.vector_bits = Has("avx") ? 256 : 128,
+          .num_vector_registers = 16,
+          .has_fma = has_fma,
+          .fma_per_cycle = fma_per_cycle};
 }
 
 CacheSizes Target::cache_sizes() const { return FindCpu(cpu_)->caches; }

@@ -27,7 +27,8 @@ struct RegisterFile {
   int lanes(int element_bits) const { return vector_bits / element_bits; }
 };
 
-// Per core; L3 is one core's share. Those of the CPU's family, so that equal targets give equal spaces on every machine.
+// Per core; L3 is one core's share. Those of the CPU's family, so that equal targets give equal spaces on every
+// machine.
 struct CacheSizes {
   int64_t l1_data_bytes = 32 << 10;
   int64_t l2_bytes = 512 << 10;
@@ -37,22 +38,23 @@ struct CacheSizes {
 // A parsed target. Two targets are the same exactly when their canonical texts are.
 class Target {
  public:
-  // Accepts "llvm [-mtriple=..] [-mcpu=..] [-mattr=+a,-b] [-num-cores=N]", a tag ("raspberry-pi/4b-aarch64", optionally followed by
-  // options that replace the tag's), or "auto". What is left out is taken from `host` where the code will run on its architecture.
+  // Accepts "llvm [-mtriple=..] [-mcpu=..] [-mattr=+a,-b] [-num-cores=N]", a tag ("raspberry-pi/4b-aarch64", optionally
+  // followed by options that replace the tag's), or "auto". What is left out is taken from `host` where the code will
+  // run on its architecture.
   static StatusOr<Target> Parse(std::string_view text, const HostFacts& host);
   static StatusOr<Target> Parse(std::string_view text);  // On this machine.
 
-  // "llvm -mcpu=x86-64-v4 -mattr=+avx512vnni -mtriple=x86_64-linux-gnu -num-cores=2": options and attributes sorted, defaults written
-  // out, attributes that the CPU implies left out. Parse(ToString()) gives the same on every machine.
+  // "llvm -mcpu=x86-64-v4 -mattr=+avx512vnni -mtriple=x86_64-linux-gnu -num-cores=2": options and attributes sorted,
+  // defaults written out, attributes that the CPU implies left out. Parse(ToString()) gives the same on every machine.
   const std::string& ToString() const { return text_; }
 
   enum class Arch { kX86_64, kAArch64 };
   Arch arch() const { return arch_; }
   const std::string& triple() const { return triple_; }
-  const std::string& cpu() const { return cpu_; }                    // By LLVM's name.
-  const std::vector<std::string>& attrs() const { return attrs_; }   // "+avx512vnni", "-avx512f", sorted.
-  int num_cores() const { return num_cores_; }                       // Threads that a kernel may use.
-  bool Has(std::string_view feature) const;                          // By LLVM's name, implied ones included.
+  const std::string& cpu() const { return cpu_; }                   // By LLVM's name.
+  const std::vector<std::string>& attrs() const { return attrs_; }  // "+avx512vnni", "-avx512f", sorted.
+  int num_cores() const { return num_cores_; }                      // Threads that a kernel may use.
+  bool Has(std::string_view feature) const;                         // By LLVM's name, implied ones included.
   // All features that the code may use and that a device can be asked for, sorted.
   const std::vector<std::string>& features() const { return features_; }
 

@@ -12,8 +12,8 @@ struct LoopAxis {
   IterVar iter;
 };
 
-void AddAxes(const std::vector<Expr>& extents, IterKind kind, const std::vector<std::string>& names, std::string_view prefix,
-             std::vector<LoopAxis>& axes, Axes& point) {
+void AddAxes(const std::vector<Expr>& extents, IterKind kind, const std::vector<std::string>& names,
+             std::string_view prefix, std::vector<LoopAxis>& axes, Axes& point) {
   for (size_t i = 0; i < extents.size(); ++i) {
     const std::string name = i < names.size() ? names[i] : std::string(prefix) + std::to_string(i);
     const DataType type = extents[i].dtype();
@@ -40,9 +40,12 @@ Stmt MakeNest(const std::string& name, const std::vector<LoopAxis>& axes, std::o
 
 Expr Combine(Combiner combiner, const Expr& a, const Expr& b) {
   switch (combiner) {
-    case Combiner::kSum: return a + b;
-    case Combiner::kMax: return Max(a, b);
-    case Combiner::kMin: return Min(a, b);
+    case Combiner::kSum:
+      return a + b;
+    case Combiner::kMax:
+      return Max(a, b);
+    case Combiner::kMin:
+      return Min(a, b);
   }
   CHECK(false) << "combiner " << static_cast<int>(combiner);
   return a;
@@ -52,9 +55,12 @@ Expr Combine(Combiner combiner, const Expr& a, const Expr& b) {
 
 Expr Identity(Combiner combiner, DataType type) {
   switch (combiner) {
-    case Combiner::kSum: return type.is_float() ? FloatConst(type, 0) : IntConst(type, 0);
-    case Combiner::kMax: return MakeCall(type, "min_value", {});
-    case Combiner::kMin: return MakeCall(type, "max_value", {});
+    case Combiner::kSum:
+      return type.is_float() ? FloatConst(type, 0) : IntConst(type, 0);
+    case Combiner::kMax:
+      return MakeCall(type, "min_value", {});
+    case Combiner::kMin:
+      return MakeCall(type, "max_value", {});
   }
   CHECK(false) << "combiner " << static_cast<int>(combiner);
   return 0;
@@ -65,7 +71,8 @@ Buffer ComputeBuilder::Input(std::string name, std::vector<Expr> shape, DataType
   return inputs_.back();
 }
 
-Buffer ComputeBuilder::Compute(const std::string& name, const std::vector<Expr>& shape, const PointValue& value, const AxisNames& names) {
+Buffer ComputeBuilder::Compute(const std::string& name, const std::vector<Expr>& shape, const PointValue& value,
+                               const AxisNames& names) {
   std::vector<LoopAxis> axes;
   Axes point;
   AddAxes(shape, IterKind::kSpatial, names.spatial, "ax", axes, point);
@@ -76,8 +83,8 @@ Buffer ComputeBuilder::Compute(const std::string& name, const std::vector<Expr>&
   return buffer;
 }
 
-Buffer ComputeBuilder::Reduce(const std::string& name, const std::vector<Expr>& shape, const std::vector<Expr>& extents, Combiner combiner,
-                              const ReducedValue& value, const AxisNames& names) {
+Buffer ComputeBuilder::Reduce(const std::string& name, const std::vector<Expr>& shape, const std::vector<Expr>& extents,
+                              Combiner combiner, const ReducedValue& value, const AxisNames& names) {
   std::vector<LoopAxis> axes;
   Axes point, reduced;
   AddAxes(shape, IterKind::kSpatial, names.spatial, "ax", axes, point);

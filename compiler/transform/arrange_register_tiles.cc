@@ -35,7 +35,9 @@ class LaneDimensionFinder : public StmtExprVisitor {
     if (buffer->scope != "register") return;
     int& known = lane_dimension.emplace(buffer.get(), kUnknown).first->second;
     for (size_t i = 0; i < indices.size(); ++i) {
-      const bool has_lanes = UsesVar(indices[i], [&](const ExprNode* var) { return std::find(lanes_.begin(), lanes_.end(), var) != lanes_.end(); });
+      const bool has_lanes = UsesVar(indices[i], [&](const ExprNode* var) {
+        return std::find(lanes_.begin(), lanes_.end(), var) != lanes_.end();
+      });
       if (has_lanes) known = known == kUnknown || known == static_cast<int>(i) ? static_cast<int>(i) : kMixed;
     }
   }
@@ -51,7 +53,8 @@ std::vector<T> MoveToEnd(std::vector<T> items, int from) {
 
 class Arranger : public StmtExprMutator {
  public:
-  explicit Arranger(const std::unordered_map<const BufferNode*, int>& lane_dimension) : lane_dimension_(lane_dimension) {}
+  explicit Arranger(const std::unordered_map<const BufferNode*, int>& lane_dimension)
+      : lane_dimension_(lane_dimension) {}
 
  protected:
   Buffer VisitBufferDef(const Buffer& buffer) override {
@@ -72,7 +75,8 @@ class Arranger : public StmtExprMutator {
     const Expr inner = VisitChildren(self);
     const auto moved = buffers_.find(load.buffer.get());
     if (moved == buffers_.end()) return inner;
-    return Expr::Make(self.dtype(), BufferLoad{moved->second, MoveToEnd(inner.As<BufferLoad>()->indices, DimensionOf(load.buffer))});
+    return Expr::Make(self.dtype(),
+                      BufferLoad{moved->second, MoveToEnd(inner.As<BufferLoad>()->indices, DimensionOf(load.buffer))});
   }
 
  private:

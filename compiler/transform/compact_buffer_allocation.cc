@@ -6,7 +6,8 @@
 namespace lathe {
 namespace {
 
-// The box around all that a statement touches of each of some buffers; variables defined inside the statement are relaxed.
+// The box around all that a statement touches of each of some buffers; variables defined inside the statement are
+// relaxed.
 class BoxFinder : public StmtExprVisitor {
  public:
   BoxFinder(const std::vector<Buffer>& buffers, const Analyzer& analyzer) : analyzer_(analyzer) {
@@ -21,8 +22,10 @@ class BoxFinder : public StmtExprVisitor {
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
     const auto is_relaxed = [this](const ExprNode* var) { return inside_.Find(var) != nullptr; };
-    if (UsesVar(loop.min, is_relaxed) || UsesVar(loop.extent, is_relaxed)) inside_.Add(loop.loop_var, IntSet::Everything());
-    else inside_.Add(loop.loop_var, Range{loop.min, loop.extent});
+    if (UsesVar(loop.min, is_relaxed) || UsesVar(loop.extent, is_relaxed))
+      inside_.Add(loop.loop_var, IntSet::Everything());
+    else
+      inside_.Add(loop.loop_var, Range{loop.min, loop.extent});
     StmtExprVisitor::VisitFor(self, loop);
   }
   void VisitStmt(const Stmt& stmt) override {
@@ -48,7 +51,8 @@ class BoxFinder : public StmtExprVisitor {
     if (full == full_.end()) return;
     std::vector<Range> region;
     for (size_t d = 0; d < indices.size(); ++d) {
-      const bool is_plain = indices[d].dtype().is_scalar() && indices[d].dtype() == full->second[d].extent.dtype() && !HasLoad(indices[d]);
+      const bool is_plain = indices[d].dtype().is_scalar() && indices[d].dtype() == full->second[d].extent.dtype() &&
+                            !HasLoad(indices[d]);
       region.push_back(is_plain ? Range{indices[d], IntConst(indices[d].dtype(), 1)} : full->second[d]);
     }
     Touch(buffer, region);
@@ -145,7 +149,8 @@ class Compactor : public StmtExprMutator {
     const auto needs_move = [this](const BufferRegion& region) { return FindCompact(region.buffer) != nullptr; };
     const auto matches = [&](const MatchBufferRegion& match) { return needs_move(match.source); };
     const BlockNode& node = *block;
-    if (std::none_of(node.reads.begin(), node.reads.end(), needs_move) && std::none_of(node.writes.begin(), node.writes.end(), needs_move) &&
+    if (std::none_of(node.reads.begin(), node.reads.end(), needs_move) &&
+        std::none_of(node.writes.begin(), node.writes.end(), needs_move) &&
         std::none_of(node.match_buffers.begin(), node.match_buffers.end(), matches)) {
       return;
     }
@@ -167,7 +172,8 @@ class Compactor : public StmtExprMutator {
       Range& range = region.region[d];
       range.min = analyzer_.Simplify(range.min - compact->mins[d]);
       const int64_t *extent = AsIntConst(range.extent), *whole = AsIntConst(compact->buffer->shape[d]);
-      if (!is_exact && extent != nullptr && whole != nullptr && *extent > *whole) range = {IntConst(range.min.dtype(), 0), compact->buffer->shape[d]};
+      if (!is_exact && extent != nullptr && whole != nullptr && *extent > *whole)
+        range = {IntConst(range.min.dtype(), 0), compact->buffer->shape[d]};
     }
   }
 

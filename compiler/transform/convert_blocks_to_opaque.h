@@ -4,8 +4,8 @@
 
 namespace lathe {
 
-// Replaces every iter var by its value; blocks keep their name, regions, allocations and predicate. After LowerInitBlock (an init would
-// lose the reduction iter vars that it is guarded by).
+// Replaces every iter var by its value; blocks keep their name, regions, allocations and predicate. After
+// LowerInitBlock (an init would lose the reduction iter vars that it is guarded by).
 PrimFunc ConvertBlocksToOpaque(PrimFunc func);
 
 }  // namespace lathe

@@ -43,7 +43,8 @@ Expr NumElements(const Buffer& buffer) {
     return size;
   }
   Expr last = IntConst(kInt64, 0);
-  for (size_t d = 0; d < strides.size(); ++d) last = last + (MakeCast(kInt64, buffer->shape[d]) - 1) * MakeCast(kInt64, strides[d]);
+  for (size_t d = 0; d < strides.size(); ++d)
+    last = last + (MakeCast(kInt64, buffer->shape[d]) - 1) * MakeCast(kInt64, strides[d]);
   return last + 1;
 }
 
@@ -59,7 +60,9 @@ class Flattener : public StmtExprMutator {
     node.elem_offset = 0;
     const Buffer flat(std::move(node));
     if ((flat->scope == "local" || flat->scope == "register") && AsIntConst(flat->shape[0]) == nullptr) {
-      status_ = InvalidArgument(fmt::format("flatten_buffer \"{}\": a buffer of scope {} needs a constant size; tile by constants or set_scope global", flat->name, flat->scope));
+      status_ = InvalidArgument(fmt::format(
+          "flatten_buffer \"{}\": a buffer of scope {} needs a constant size; tile by constants or set_scope global",
+          flat->name, flat->scope));
     }
     return buffers_.insert_or_assign(buffer.get(), flat).first->second;
   }

@@ -5,9 +5,10 @@
 
 namespace lathe {
 
-// Every access gets one index: the element's position counted from the buffer's elem_offset, row-major or by the buffer's strides.
-// Allocated buffers become one-dimensional; parameters keep their shape, which callers check arguments against. An index is int32 unless
-// it might not fit: then its arithmetic is done in int64. After LowerOpaqueBlock, before VectorizeLoop.
+// Every access gets one index: the element's position counted from the buffer's elem_offset, row-major or by the
+// buffer's strides. Allocated buffers become one-dimensional; parameters keep their shape, which callers check
+// arguments against. An index is int32 unless it might not fit: then its arithmetic is done in int64. After
+// LowerOpaqueBlock, before VectorizeLoop.
 //   A[i, j] of shape (64, 48)  -->  A[i*48 + j]
 StatusOr<PrimFunc> FlattenBuffer(PrimFunc func);
 

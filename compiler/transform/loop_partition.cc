@@ -74,14 +74,16 @@ class Partitioner : public StmtExprMutator {
     analyzer_.Bind(loop.loop_var, Range{loop.min, loop.extent});
     const int64_t *min = AsIntConst(loop.min), *extent = AsIntConst(loop.extent);
     const bool is_splittable = loop.kind == ForKind::kSerial || loop.kind == ForKind::kParallel;
-    if (!is_splittable || min == nullptr || extent == nullptr || *extent < 2) return StmtExprMutator::VisitFor(self, loop);
+    if (!is_splittable || min == nullptr || extent == nullptr || *extent < 2)
+      return StmtExprMutator::VisitFor(self, loop);
     const std::optional<int64_t> split = FindSplit(loop, *min, *extent);
     if (!split) return StmtExprMutator::VisitFor(self, loop);
     return loop.kind == ForKind::kParallel ? SplitInside(loop, *min, *split) : SplitInTwo(loop, *min, *extent, *split);
   }
 
  private:
-  // The main part may have further guards; the tail keeps all of its own, so that code grows by one copy for each guard.
+  // The main part may have further guards; the tail keeps all of its own, so that code grows by one copy for each
+  // guard.
   Stmt SplitInTwo(const For& loop, int64_t min, int64_t extent, int64_t split) {
     const Stmt main = Part(loop, min, split), tail = Clone(Part(loop, min + split, extent - split));
     return MakeSeq({VisitStmt(GuardDropper(analyzer_)(main)), tail});
@@ -92,7 +94,8 @@ class Partitioner : public StmtExprMutator {
     facts.Bind(loop.loop_var, Range{loop.min, IntConst(loop.loop_var.dtype(), split)});
     For copy = loop;
     const Stmt tail = Clone(loop.body);
-    copy.body = IfThenElse{Less(loop.loop_var, IntConst(loop.loop_var.dtype(), min + split)), VisitStmt(GuardDropper(facts)(loop.body)), tail};
+    copy.body = IfThenElse{Less(loop.loop_var, IntConst(loop.loop_var.dtype(), min + split)),
+                           VisitStmt(GuardDropper(facts)(loop.body)), tail};
     return copy;
   }
   static Stmt Part(const For& loop, int64_t min, int64_t extent) {
@@ -116,14 +119,17 @@ class Partitioner : public StmtExprMutator {
       int64_t low = 0, high = extent;
       while (low < high) {
         const int64_t middle = (low + high + 1) / 2;
-        if (Holds(guard, loop.loop_var, min, middle, finder.loops)) low = middle;
-        else high = middle - 1;
+        if (Holds(guard, loop.loop_var, min, middle, finder.loops))
+          low = middle;
+        else
+          high = middle - 1;
       }
       if (low * 2 >= extent && low < extent) return low;
     }
     return std::nullopt;
   }
-  bool Holds(const Expr& guard, const Var& var, int64_t min, int64_t extent, const std::vector<std::pair<Var, Range>>& inside) const {
+  bool Holds(const Expr& guard, const Var& var, int64_t min, int64_t extent,
+             const std::vector<std::pair<Var, Range>>& inside) const {
     Analyzer facts = analyzer_;
     facts.Bind(var, Range{IntConst(var.dtype(), min), IntConst(var.dtype(), extent)});
     for (const auto& [inner, range] : inside) facts.Bind(inner, range);

@@ -4,9 +4,9 @@
 
 namespace lathe {
 
-// Splits a serial or parallel loop at the iteration from which a guard below it can fail, so that the main part runs without the guard.
-// Done where ranges are constant and the guard holds for at least half of the loop. A parallel loop is not split, for balance, but chooses
-// inside: if i < 6 { S unguarded } else { S guarded }.
+// Splits a serial or parallel loop at the iteration from which a guard below it can fail, so that the main part runs
+// without the guard. Done where ranges are constant and the guard holds for at least half of the loop. A parallel loop
+// is not split, for balance, but chooses inside: if i < 6 { S unguarded } else { S guarded }.
 //   for i in 0..7 { for j in 0..16 { if i*16 + j < 100 { S } } }
 //   -->  for i in 0..6 { for j in 0..16 { S } }  for i in 0..1 { for j in 0..16 { if (i + 6)*16 + j < 100 { S } } }
 PrimFunc LoopPartition(PrimFunc func);

@@ -69,7 +69,9 @@ class MatchLowerer : public StmtExprMutator {
     }
     const size_t rank = match.buffer->shape.size();
     if (rank > mins.size() || mins.size() != match.source.buffer->shape.size()) {
-      status_ = InvalidArgument(fmt::format("lower_match_buffer \"{}\": the view has {} dimensions, its source region {}", match.buffer->name, rank, mins.size()));
+      status_ =
+          InvalidArgument(fmt::format("lower_match_buffer \"{}\": the view has {} dimensions, its source region {}",
+                                      match.buffer->name, rank, mins.size()));
       return;
     }
     View view{match.source.buffer, mins};
@@ -78,7 +80,8 @@ class MatchLowerer : public StmtExprMutator {
     for (size_t d = 0; d < rank; ++d) Bind(match.buffer->shape[d], extents[dropped + d]);
     const std::vector<Expr> source_strides = StridesOfSource(view.source);
     const size_t dropped_strides = source_strides.size() - rank;
-    for (size_t d = 0; d < match.buffer->strides.size(); ++d) Bind(match.buffer->strides[d], source_strides[dropped_strides + d]);
+    for (size_t d = 0; d < match.buffer->strides.size(); ++d)
+      Bind(match.buffer->strides[d], source_strides[dropped_strides + d]);
     Expr offset = view.source->elem_offset;
     for (size_t d = 0; d < source_strides.size(); ++d) offset = offset + view.mins[d] * source_strides[d];
     Bind(match.buffer->elem_offset, offset);

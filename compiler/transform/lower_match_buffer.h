@@ -5,8 +5,9 @@
 
 namespace lathe {
 
-// Replaces each match_buffer by its source: accesses are moved by the region's corner, variables in the view's shape, strides and
-// offset are replaced by what they stand for. A view may lack leading dimensions of extent 1. InvalidArgument where ranks do not fit.
+// Replaces each match_buffer by its source: accesses are moved by the region's corner, variables in the view's shape,
+// strides and offset are replaced by what they stand for. A view may lack leading dimensions of extent 1.
+// InvalidArgument where ranks do not fit.
 //   V = match_buffer(A[i*4 : i*4+4, 0:16]);  V[r, c]  -->  A[i*4 + r, c]
 StatusOr<PrimFunc> LowerMatchBuffer(PrimFunc func);
 

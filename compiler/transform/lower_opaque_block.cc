@@ -9,7 +9,8 @@ class BlockRemover : public StmtExprMutator {
  protected:
   Stmt VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
     const BlockNode& block = *realize.block;
-    CHECK(block.iter_vars.empty() && block.match_buffers.empty() && !block.init) << "block " << block.name << " is not opaque";
+    CHECK(block.iter_vars.empty() && block.match_buffers.empty() && !block.init)
+        << "block " << block.name << " is not opaque";
     Stmt body = VisitStmt(block.body);
     const Expr predicate = VisitExpr(realize.predicate);
     for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = Allocate{block.alloc_buffers[i], body};
@@ -17,7 +18,8 @@ class BlockRemover : public StmtExprMutator {
     return IfThenElse{predicate, body, std::nullopt};
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    if (!IsConstInt(loop.extent, 1) || loop.kind == ForKind::kThreadBinding || !loop.annotations.empty()) return StmtExprMutator::VisitFor(self, loop);
+    if (!IsConstInt(loop.extent, 1) || loop.kind == ForKind::kThreadBinding || !loop.annotations.empty())
+      return StmtExprMutator::VisitFor(self, loop);
     values_.insert_or_assign(loop.loop_var.get(), VisitExpr(loop.min));
     return VisitStmt(loop.body);
   }

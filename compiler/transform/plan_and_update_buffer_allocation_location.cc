@@ -8,18 +8,19 @@ namespace {
 
 // A loop or block around an access.
 struct Scope {
-  const void* id;               // StmtNode of a loop, BlockNode of a block.
-  const For* loop = nullptr;    // nullptr: a block.
+  const void* id;             // StmtNode of a loop, BlockNode of a block.
+  const For* loop = nullptr;  // nullptr: a block.
   bool operator==(const Scope& other) const { return id == other.id; }
 };
 
 // One use of an allocated buffer, in order of execution. `region` is in terms of loop variables.
 struct Access {
   bool is_write = false;
-  bool is_certain = true;            // False: a condition decides, so that nobody may rely on the write.
+  bool is_certain = true;  // False: a condition decides, so that nobody may rely on the write.
   std::vector<Range> region;
-  std::vector<Expr> first_iteration; // A write of an init: it happens where these reduction values are at their minimum.
-  std::vector<Scope> path;           // Outermost first.
+  std::vector<Expr>
+      first_iteration;      // A write of an init: it happens where these reduction values are at their minimum.
+  std::vector<Scope> path;  // Outermost first.
 };
 
 struct Allocation {
@@ -111,9 +112,11 @@ class AccessCollector : public StmtExprVisitor {
     bool is_plain = true;
     for (Range& range : region) {
       range = {Expand(range.min), Expand(range.extent)};
-      PostOrderVisit(range.min, [&](const Expr& e) { is_plain &= e.As<BufferLoad>() == nullptr && e.dtype().is_scalar(); });
+      PostOrderVisit(range.min,
+                     [&](const Expr& e) { is_plain &= e.As<BufferLoad>() == nullptr && e.dtype().is_scalar(); });
     }
-    allocations[found->second].accesses.push_back({is_write, num_conditions_ == 0 && is_plain, std::move(region), first_iteration_, path_});
+    allocations[found->second].accesses.push_back(
+        {is_write, num_conditions_ == 0 && is_plain, std::move(region), first_iteration_, path_});
   }
 
   std::vector<Scope> path_;
@@ -131,19 +134,24 @@ DomMap InnerLoops(const std::vector<Scope>& path, size_t depth) {
     const For& loop = *path[d].loop;
     const bool is_nested = UsesVar(loop.extent, [&](const ExprNode* var) { return loops.Find(var) != nullptr; }) ||
                            UsesVar(loop.min, [&](const ExprNode* var) { return loops.Find(var) != nullptr; });
-    if (is_nested) loops.Add(loop.loop_var, IntSet::Everything());
-    else loops.Add(loop.loop_var, Range{loop.min, loop.extent});
+    if (is_nested)
+      loops.Add(loop.loop_var, IntSet::Everything());
+    else
+      loops.Add(loop.loop_var, Range{loop.min, loop.extent});
   }
   return loops;
 }
 
-// A whole dimension covers whatever is read in it: a guard (padding) keeps reads inside the buffer where the box is not.
-bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const std::vector<Range>& full, const Analyzer& analyzer) {
+// A whole dimension covers whatever is read in it: a guard (padding) keeps reads inside the buffer where the box is
+// not.
+bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const std::vector<Range>& full,
+            const Analyzer& analyzer) {
   for (size_t d = 0; d < outer.size(); ++d) {
     if (IsConstInt(outer[d].extent, 0)) return false;
     if (analyzer.CanProveEqual(outer[d].min, 0) && analyzer.CanProveEqual(outer[d].extent, full[d].extent)) continue;
     if (!analyzer.CanProveGreaterEqual(inner[d].min - outer[d].min, 0)) return false;
-    if (!analyzer.CanProveGreaterEqual(outer[d].min + outer[d].extent - inner[d].min - inner[d].extent, 0)) return false;
+    if (!analyzer.CanProveGreaterEqual(outer[d].min + outer[d].extent - inner[d].min - inner[d].extent, 0))
+      return false;
   }
   return true;
 }
@@ -156,7 +164,8 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
     const DomMap loops = InnerLoops(access.path, depth);
     if (!access.is_write) {
       const std::vector<Range> box = RelaxRegion(access.region, loops, analyzer, &full);
-      const bool is_found = std::any_of(written.begin(), written.end(), [&](const auto& earlier) { return Covers(earlier, box, full, analyzer); });
+      const bool is_found = std::any_of(written.begin(), written.end(),
+                                        [&](const auto& earlier) { return Covers(earlier, box, full, analyzer); });
       if (!is_found) return false;
       continue;
     }
@@ -177,14 +186,16 @@ size_t FindDepth(const Allocation& allocation, const Analyzer& analyzer) {
   size_t common = allocation.accesses.front().path.size();
   for (const Access& access : allocation.accesses) {
     size_t same = 0;
-    while (same < std::min(common, access.path.size()) && access.path[same] == allocation.accesses.front().path[same]) ++same;
+    while (same < std::min(common, access.path.size()) && access.path[same] == allocation.accesses.front().path[same])
+      ++same;
     common = same;
   }
   size_t depth = home;
   for (size_t d = home; d < common; ++d) {
     const For* loop = allocation.accesses.front().path[d].loop;
     if (loop != nullptr) {
-      const bool is_shared = loop->kind == ForKind::kThreadBinding && loop->thread.starts_with("threadIdx") && allocation.buffer->scope.starts_with("shared");
+      const bool is_shared = loop->kind == ForKind::kThreadBinding && loop->thread.starts_with("threadIdx") &&
+                             allocation.buffer->scope.starts_with("shared");
       if (loop->kind == ForKind::kVectorized || is_shared || !IsPrivate(allocation, d + 1, analyzer)) return depth;
     }
     depth = d + 1;
@@ -230,7 +241,8 @@ PrimFunc PlanAndUpdateBufferAllocationLocation(PrimFunc func) {
   Places places;
   for (const Allocation& allocation : collector.allocations) {
     const size_t depth = FindDepth(allocation, collector.analyzer);
-    const std::vector<Scope>& path = depth == allocation.path.size() ? allocation.path : allocation.accesses.front().path;
+    const std::vector<Scope>& path =
+        depth == allocation.path.size() ? allocation.path : allocation.accesses.front().path;
     places[path[depth - 1].id].push_back(allocation.buffer);
   }
   func.body = AllocationMover(places)(func.body);

@@ -44,7 +44,8 @@ class NoOpRemover : public StmtExprMutator {
       const bool is_used = !IsPure(let->value) || UsesVar(let->body, [&](const ExprNode* node) { return node == var; });
       return is_used ? visited : let->body;
     }
-    if (const Allocate* allocate = visited.As<Allocate>()) return UsesBuffer(allocate->body, allocate->buffer) ? visited : allocate->body;
+    if (const Allocate* allocate = visited.As<Allocate>())
+      return UsesBuffer(allocate->body, allocate->buffer) ? visited : allocate->body;
     return visited;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
@@ -66,7 +67,8 @@ class NoOpRemover : public StmtExprMutator {
   static Stmt SimplifyIf(const Stmt& self, const IfThenElse& branch) {
     if (!IsPure(branch.condition)) return self;
     const bool has_else = branch.else_case && !IsNoOp(*branch.else_case);
-    if (!IsNoOp(branch.then_case)) return has_else || !branch.else_case ? self : Stmt(IfThenElse{branch.condition, branch.then_case, std::nullopt});
+    if (!IsNoOp(branch.then_case))
+      return has_else || !branch.else_case ? self : Stmt(IfThenElse{branch.condition, branch.then_case, std::nullopt});
     return has_else ? Stmt(IfThenElse{MakeNot(branch.condition), *branch.else_case, std::nullopt}) : NoOp();
   }
 };

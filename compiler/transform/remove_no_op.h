@@ -4,8 +4,9 @@
 
 namespace lathe {
 
-// Removes statements without effect: pure Evaluates, loops of no iterations or of nothing, branches of nothing, allocations that nobody
-// reads or writes, lets that nobody uses. A body that has no effect at all becomes one Evaluate.
+// Removes statements without effect: pure Evaluates, loops of no iterations or of nothing, branches of nothing,
+// allocations that nobody reads or writes, lets that nobody uses. A body that has no effect at all becomes one
+// Evaluate.
 PrimFunc RemoveNoOp(PrimFunc func);
 
 }  // namespace lathe

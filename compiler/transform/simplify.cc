@@ -42,7 +42,8 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
     const Expr predicate = VisitExpr(realize.predicate);
     if (IsConstInt(predicate, 0)) return Evaluate{Expr(0)};
-    for (const IterVar& iter : realize.block->iter_vars) analyzer_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
+    for (const IterVar& iter : realize.block->iter_vars)
+      analyzer_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
     const WithConstraint constraint(analyzer_, predicate);
     const Stmt visited = StmtExprMutator::VisitBlockRealize(self, realize);
     // Below its own constraint the predicate is true; it has to stay.
@@ -73,7 +74,9 @@ class StmtSimplifier : public StmtExprMutator {
     const Stmt then_case = VisitUnder(condition, branch.then_case);
     std::optional<Stmt> else_case;
     if (branch.else_case) else_case = VisitUnder(MakeNot(condition), *branch.else_case);
-    if (condition.same_as(branch.condition) && then_case.same_as(branch.then_case) && (!else_case || else_case->same_as(*branch.else_case))) return self;
+    if (condition.same_as(branch.condition) && then_case.same_as(branch.then_case) &&
+        (!else_case || else_case->same_as(*branch.else_case)))
+      return self;
     return IfThenElse{condition, then_case, else_case};
   }
   // What a condition says about memory may end with the next store.

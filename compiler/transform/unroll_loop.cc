@@ -5,9 +5,10 @@
 namespace lathe {
 namespace {
 
-constexpr int kMaxDepth = 8;                 // Nested loops unrolled automatically, as in TVM.
-constexpr int64_t kMaxRegisters = 64;        // A longer loop over a register tile cannot be in registers; the code generator says so.
-constexpr int64_t kMaxCopies = 1 << 16;      // A longer kUnrolled loop stays a loop: its copies would not fit any cache.
+constexpr int kMaxDepth = 8;  // Nested loops unrolled automatically, as in TVM.
+constexpr int64_t kMaxRegisters =
+    64;  // A longer loop over a register tile cannot be in registers; the code generator says so.
+constexpr int64_t kMaxCopies = 1 << 16;  // A longer kUnrolled loop stays a loop: its copies would not fit any cache.
 
 int64_t IntAnnotation(const AttrMap& annotations, const char* key, int64_t otherwise) {
   const auto found = annotations.find(key);
@@ -89,10 +90,12 @@ class Unroller : public StmtExprMutator {
   // steps_ and the depths describe the loop's body so far.
   Stmt Decide(For loop) {
     const int64_t* extent = AsIntConst(loop.extent);
-    const bool is_asked = loop.kind == ForKind::kUnrolled || (loop.kind == ForKind::kSerial && extent != nullptr && *extent <= kMaxRegisters && IndexesRegister(loop));
+    const bool is_asked = loop.kind == ForKind::kUnrolled || (loop.kind == ForKind::kSerial && extent != nullptr &&
+                                                              *extent <= kMaxRegisters && IndexesRegister(loop));
     if (is_asked) loop.kind = ForKind::kSerial;
-    const bool is_auto = extent != nullptr && loop.kind == ForKind::kSerial && normal_depth_ == 0 && unrolled_depth_ <= kMaxDepth &&
-                         *extent <= max_step_ && *extent * std::max<int64_t>(steps_, 1) <= max_step_;
+    const bool is_auto = extent != nullptr && loop.kind == ForKind::kSerial && normal_depth_ == 0 &&
+                         unrolled_depth_ <= kMaxDepth && *extent <= max_step_ &&
+                         *extent * std::max<int64_t>(steps_, 1) <= max_step_;
     if (extent == nullptr || *extent < 1 || *extent > kMaxCopies || !(is_asked || is_auto)) {
       ++normal_depth_;
       return loop;

@@ -28,10 +28,12 @@ std::optional<Ramp> AsRamp(const Expr& e) {
   return std::nullopt;
 }
 
-// Rewrites what is inside of one vectorized loop. Expressions come back as scalars (the same in every lane) or with all lanes.
+// Rewrites what is inside of one vectorized loop. Expressions come back as scalars (the same in every lane) or with all
+// lanes.
 class LaneRewriter {
  public:
-  LaneRewriter(const Var& var, const Expr& min, int lanes, const Analyzer& analyzer) : var_(var), min_(min), lanes_(lanes), analyzer_(analyzer) {
+  LaneRewriter(const Var& var, const Expr& min, int lanes, const Analyzer& analyzer)
+      : var_(var), min_(min), lanes_(lanes), analyzer_(analyzer) {
     vectors_.insert_or_assign(var.get(), MakeRamp(min, IntConst(min.dtype(), 1), lanes));
   }
 
@@ -49,7 +51,8 @@ class LaneRewriter {
 
   Stmt RewriteOrSerialize(const Stmt& stmt) {
     if (std::optional<Stmt> vectorized = VectorStmt(stmt)) return *vectorized;
-    if (mask_depth_ > 0 || num_lets_ > 0) is_serial_ = true;  // A loop of its own would not see the mask or the let's value.
+    if (mask_depth_ > 0 || num_lets_ > 0)
+      is_serial_ = true;  // A loop of its own would not see the mask or the let's value.
     const Var fresh(var_.name(), var_.dtype());
     const Stmt body = Clone(Substitute(stmt, {{var_.get(), fresh}}));
     return For{fresh, min_, IntConst(fresh.dtype(), lanes_), ForKind::kSerial, "", {}, body};
@@ -65,8 +68,12 @@ class LaneRewriter {
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VectorIf(*branch);
     if (const For* loop = stmt.As<For>()) return VectorFor(*loop);
     if (const LetStmt* let = stmt.As<LetStmt>()) return VectorLet(*let);
-    if (const Evaluate* evaluate = stmt.As<Evaluate>(); evaluate != nullptr && IsInvariant(evaluate->value) && mask_depth_ == 0) return stmt;
-    if (const AssertStmt* assertion = stmt.As<AssertStmt>(); assertion != nullptr && IsInvariant(assertion->condition) && mask_depth_ == 0) return stmt;
+    if (const Evaluate* evaluate = stmt.As<Evaluate>();
+        evaluate != nullptr && IsInvariant(evaluate->value) && mask_depth_ == 0)
+      return stmt;
+    if (const AssertStmt* assertion = stmt.As<AssertStmt>();
+        assertion != nullptr && IsInvariant(assertion->condition) && mask_depth_ == 0)
+      return stmt;
     return std::nullopt;
   }
 
@@ -137,7 +144,8 @@ class LaneRewriter {
     }
     if (const Cast* cast = e.As<Cast>()) return VectorCast(e.dtype(), *cast);
     if (const Select* select = e.As<Select>()) {
-      const std::optional<Expr> condition = VectorExpr(select->condition), a = VectorExpr(select->true_value), b = VectorExpr(select->false_value);
+      const std::optional<Expr> condition = VectorExpr(select->condition), a = VectorExpr(select->true_value),
+                                b = VectorExpr(select->false_value);
       if (!condition || !a || !b) return std::nullopt;
       return MakeSelect(*condition, Splat(*a, lanes_), Splat(*b, lanes_));
     }
@@ -154,8 +162,10 @@ class LaneRewriter {
     const std::optional<Expr> value = VectorExpr(cast.value);
     if (!value) return std::nullopt;
     const Ramp* ramp = value->As<Ramp>();
-    const bool is_index = dtype == DataType::Int(64) && cast.value.dtype() == DataType::Int(32);  // Index arithmetic stays in range.
-    if (ramp != nullptr && is_index) return MakeRamp(MakeCast(dtype, ramp->base), MakeCast(dtype, ramp->stride), lanes_);
+    const bool is_index =
+        dtype == DataType::Int(64) && cast.value.dtype() == DataType::Int(32);  // Index arithmetic stays in range.
+    if (ramp != nullptr && is_index)
+      return MakeRamp(MakeCast(dtype, ramp->base), MakeCast(dtype, ramp->stride), lanes_);
     return MakeCast(dtype.with_lanes(lanes_), *value);
   }
 
@@ -185,15 +195,19 @@ class LaneRewriter {
     const std::optional<Ramp> x = AsRamp(a), y = AsRamp(b);
     if (!x || !y) return std::nullopt;
     switch (op) {
-      case BinaryOp::kAdd: return MakeRamp(x->base + y->base, x->stride + y->stride, lanes_);
-      case BinaryOp::kSub: return MakeRamp(x->base - y->base, x->stride - y->stride, lanes_);
+      case BinaryOp::kAdd:
+        return MakeRamp(x->base + y->base, x->stride + y->stride, lanes_);
+      case BinaryOp::kSub:
+        return MakeRamp(x->base - y->base, x->stride - y->stride, lanes_);
       case BinaryOp::kMul:
         if (b.dtype().is_scalar()) return MakeRamp(x->base * b, x->stride * b, lanes_);
         if (a.dtype().is_scalar()) return MakeRamp(a * y->base, a * y->stride, lanes_);
         return std::nullopt;
       case BinaryOp::kFloorDiv:
-      case BinaryOp::kFloorMod: return DivideRamp(op, *x, b);
-      default: return std::nullopt;
+      case BinaryOp::kFloorMod:
+        return DivideRamp(op, *x, b);
+      default:
+        return std::nullopt;
     }
   }
 
@@ -218,9 +232,9 @@ class LaneRewriter {
   Expr min_;
   int lanes_;
   const Analyzer& analyzer_;
-  VarMap vectors_;        // The loop variable and vector lets.
-  int mask_depth_ = 0;    // Vector conditions around.
-  int num_lets_ = 0;      // Vector lets around.
+  VarMap vectors_;      // The loop variable and vector lets.
+  int mask_depth_ = 0;  // Vector conditions around.
+  int num_lets_ = 0;    // Vector lets around.
   bool is_serial_ = false;
 };
 

@@ -38,7 +38,8 @@ class Verifier : public StmtExprVisitor {
     VisitExpr(loop.extent);
     const DataType type = loop.loop_var.dtype();
     if (loop.min.dtype() != type || !type.is_int() || !type.is_scalar() || !loop.extent.dtype().is_int()) {
-      Fail(fmt::format("loop \"{}\" of type {} runs from {} over {}", loop.loop_var.name(), type.ToString(), loop.min.dtype().ToString(), loop.extent.dtype().ToString()));
+      Fail(fmt::format("loop \"{}\" of type {} runs from {} over {}", loop.loop_var.name(), type.ToString(),
+                       loop.min.dtype().ToString(), loop.extent.dtype().ToString()));
     }
     Define(loop.loop_var);
     VisitStmt(loop.body);
@@ -50,7 +51,8 @@ class Verifier : public StmtExprVisitor {
     VisitExpr(realize.predicate);
     CheckCondition(realize.predicate, false);
     blocks_.push_back(block.name);
-    if (block.iter_vars.size() != realize.iter_values.size()) Fail(fmt::format("{} iter vars, {} values", block.iter_vars.size(), realize.iter_values.size()));
+    if (block.iter_vars.size() != realize.iter_values.size())
+      Fail(fmt::format("{} iter vars, {} values", block.iter_vars.size(), realize.iter_values.size()));
     for (const IterVar& iter : block.iter_vars) {
       VisitExpr(iter.domain.min);
       VisitExpr(iter.domain.extent);
@@ -70,13 +72,17 @@ class Verifier : public StmtExprVisitor {
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const int lanes = CheckAccess(store.buffer, store.indices);
     const DataType expected = store.buffer->dtype.with_lanes(store.buffer->dtype.lanes * lanes);
-    if (store.value.dtype() != expected) Fail(fmt::format("\"{}\" takes {}, {} is stored", store.buffer->name, expected.ToString(), store.value.dtype().ToString()));
+    if (store.value.dtype() != expected)
+      Fail(fmt::format("\"{}\" takes {}, {} is stored", store.buffer->name, expected.ToString(),
+                       store.value.dtype().ToString()));
     StmtExprVisitor::VisitBufferStore(self, store);
   }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const int lanes = CheckAccess(load.buffer, load.indices);
     const DataType expected = load.buffer->dtype.with_lanes(load.buffer->dtype.lanes * lanes);
-    if (self.dtype() != expected) Fail(fmt::format("load of \"{}\" gives {}, is marked {}", load.buffer->name, expected.ToString(), self.dtype().ToString()));
+    if (self.dtype() != expected)
+      Fail(fmt::format("load of \"{}\" gives {}, is marked {}", load.buffer->name, expected.ToString(),
+                       self.dtype().ToString()));
     StmtExprVisitor::VisitBufferLoad(self, load);
   }
   void VisitExpr(const Expr& e) override {
@@ -84,8 +90,10 @@ class Verifier : public StmtExprVisitor {
     if (const Binary* binary = e.As<Binary>(); binary != nullptr && binary->a.dtype() != binary->b.dtype()) {
       Fail(fmt::format("operands are {} and {}", binary->a.dtype().ToString(), binary->b.dtype().ToString()));
     }
-    if (const Select* select = e.As<Select>(); select != nullptr && select->true_value.dtype() != select->false_value.dtype()) {
-      Fail(fmt::format("select between {} and {}", select->true_value.dtype().ToString(), select->false_value.dtype().ToString()));
+    if (const Select* select = e.As<Select>();
+        select != nullptr && select->true_value.dtype() != select->false_value.dtype()) {
+      Fail(fmt::format("select between {} and {}", select->true_value.dtype().ToString(),
+                       select->false_value.dtype().ToString()));
     }
     StmtExprVisitor::VisitExpr(e);
   }
@@ -103,7 +111,8 @@ class Verifier : public StmtExprVisitor {
     buffers_.insert(buffer.get());
     VisitBufferDef(buffer);
     if (!buffer->strides.empty() && buffer->strides.size() != buffer->shape.size()) {
-      Fail(fmt::format("buffer \"{}\" has {} dimensions and {} strides", buffer->name, buffer->shape.size(), buffer->strides.size()));
+      Fail(fmt::format("buffer \"{}\" has {} dimensions and {} strides", buffer->name, buffer->shape.size(),
+                       buffer->strides.size()));
     }
   }
   // Whole variables in a parameter's or view's shape, strides and offset are defined by it.
@@ -128,9 +137,11 @@ class Verifier : public StmtExprVisitor {
     Define(match.buffer);
   }
   void CheckRegion(const BufferRegion& region) {
-    if (buffers_.count(region.buffer.get()) == 0) Fail(fmt::format("buffer \"{}\" is used where it is not defined", region.buffer->name));
+    if (buffers_.count(region.buffer.get()) == 0)
+      Fail(fmt::format("buffer \"{}\" is used where it is not defined", region.buffer->name));
     if (region.region.size() != region.buffer->shape.size()) {
-      Fail(fmt::format("region of \"{}\" has {} ranges for {} dimensions", region.buffer->name, region.region.size(), region.buffer->shape.size()));
+      Fail(fmt::format("region of \"{}\" has {} ranges for {} dimensions", region.buffer->name, region.region.size(),
+                       region.buffer->shape.size()));
     }
     for (const Range& range : region.region) {
       VisitExpr(range.min);
@@ -138,24 +149,31 @@ class Verifier : public StmtExprVisitor {
     }
   }
   void CheckCondition(const Expr& condition, bool may_be_vector) {
-    if (!condition.dtype().is_bool() || (!may_be_vector && !condition.dtype().is_scalar())) Fail(fmt::format("a condition of type {}", condition.dtype().ToString()));
+    if (!condition.dtype().is_bool() || (!may_be_vector && !condition.dtype().is_scalar()))
+      Fail(fmt::format("a condition of type {}", condition.dtype().ToString()));
   }
   // Gives the lanes of the index.
   int CheckAccess(const Buffer& buffer, const std::vector<Expr>& indices) {
-    if (buffers_.count(buffer.get()) == 0) Fail(fmt::format("buffer \"{}\" is used where it is not defined", buffer->name));
+    if (buffers_.count(buffer.get()) == 0)
+      Fail(fmt::format("buffer \"{}\" is used where it is not defined", buffer->name));
     if (indices.size() != buffer->shape.size() && indices.size() != 1) {
-      Fail(fmt::format("buffer \"{}\" has {} dimensions, {} indices", buffer->name, buffer->shape.size(), indices.size()));
+      Fail(fmt::format("buffer \"{}\" has {} dimensions, {} indices", buffer->name, buffer->shape.size(),
+                       indices.size()));
     }
     for (size_t d = 0; d < indices.size(); ++d) {
       const DataType type = indices[d].dtype();
-      if (!type.is_int() && !type.is_bool()) Fail(fmt::format("buffer \"{}\" is indexed by {}", buffer->name, type.ToString()));
-      if (d + 1 < indices.size() && !type.is_scalar()) Fail(fmt::format("index {} of \"{}\" is a vector; only the last may be", d, buffer->name));
+      if (!type.is_int() && !type.is_bool())
+        Fail(fmt::format("buffer \"{}\" is indexed by {}", buffer->name, type.ToString()));
+      if (d + 1 < indices.size() && !type.is_scalar())
+        Fail(fmt::format("index {} of \"{}\" is a vector; only the last may be", d, buffer->name));
     }
     return indices.empty() ? 1 : indices.back().dtype().lanes;
   }
   void VisitLet(const LetStmt& let) {
     VisitExpr(let.value);
-    if (let.value.dtype() != let.var.dtype()) Fail(fmt::format("let \"{}\" of type {} takes {}", let.var.name(), let.var.dtype().ToString(), let.value.dtype().ToString()));
+    if (let.value.dtype() != let.var.dtype())
+      Fail(fmt::format("let \"{}\" of type {} takes {}", let.var.name(), let.var.dtype().ToString(),
+                       let.value.dtype().ToString()));
     Define(let.var);
     VisitStmt(let.body);
     vars_.erase(let.var.get());
@@ -182,12 +200,15 @@ class LoweredVerifier : public StmtExprVisitor {
   void VisitStmt(const Stmt& stmt) override {
     if (stmt.As<BlockRealize>() != nullptr) return Fail("a block is left");
     if (const Allocate* allocate = stmt.As<Allocate>()) {
-      if (allocate->buffer->shape.size() != 1) return Fail(fmt::format("allocation \"{}\" has {} dimensions", allocate->buffer->name, allocate->buffer->shape.size()));
+      if (allocate->buffer->shape.size() != 1)
+        return Fail(
+            fmt::format("allocation \"{}\" has {} dimensions", allocate->buffer->name, allocate->buffer->shape.size()));
     }
     StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitFor(const Stmt& self, const For& loop) override {
-    if (loop.kind != ForKind::kSerial && loop.kind != ForKind::kParallel) return Fail(fmt::format("loop \"{}\" is neither serial nor parallel", loop.loop_var.name()));
+    if (loop.kind != ForKind::kSerial && loop.kind != ForKind::kParallel)
+      return Fail(fmt::format("loop \"{}\" is neither serial nor parallel", loop.loop_var.name()));
     StmtExprVisitor::VisitFor(self, loop);
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {

@@ -37,7 +37,8 @@ class Widener : public StmtExprMutator {
     const Call* call = e.As<Call>();
     if (call != nullptr && call->op->name == "reinterpret") return WidenReinterpret(e, *call);
     // Limits of the narrow type stay what they are: they stand for "less than everything".
-    if (call != nullptr && e.dtype().is_float() && (call->op->name == "min_value" || call->op->name == "max_value")) return MakeCast(Widen(e.dtype()), e);
+    if (call != nullptr && e.dtype().is_float() && (call->op->name == "min_value" || call->op->name == "max_value"))
+      return MakeCast(Widen(e.dtype()), e);
     const Expr visited = StmtExprMutator::VisitExpr(e);
     const Cast* cast = visited.As<Cast>();
     if (cast != nullptr && cast->value.dtype() == Widen(e.dtype())) return cast->value;
@@ -60,8 +61,10 @@ PrimFunc WidenToFloat64(const PrimFunc& func) {
   Widener widener;
   PrimFunc wide{func.name, {}, func.attrs, func.body};
   for (const Param& param : func.params) {
-    if (const Var* var = std::get_if<Var>(&param)) wide.params.emplace_back(widener.DefineVar(*var));
-    else wide.params.emplace_back(widener.DefineBuffer(std::get<Buffer>(param)));
+    if (const Var* var = std::get_if<Var>(&param))
+      wide.params.emplace_back(widener.DefineVar(*var));
+    else
+      wide.params.emplace_back(widener.DefineBuffer(std::get<Buffer>(param)));
   }
   wide.body = widener(func.body);
   return wide;

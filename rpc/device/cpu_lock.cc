@@ -24,20 +24,25 @@ std::string HolderOf(int fd) {
 
 StatusOr<int> LockOne(int cpu, const std::string& directory) {
   const std::string path = fmt::format("{}/cpu-{}.lock", directory, cpu);
-  // In a sticky, world-writable folder some kernels refuse O_CREAT of another user's file, so an existing one is opened first.
+  // In a sticky, world-writable folder some kernels refuse O_CREAT of another user's file, so an existing one is opened
+  // first.
   int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0 && errno == ENOENT) {
     fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd >= 0) (void)fchmod(fd, 0666);  // Whatever the umask: the lock is for all users.
   }
-  if (fd < 0) return Unavailable(fmt::format("lock cpu {}: open {}: {}; all users of this host need to write there", cpu, path, std::strerror(errno)));
+  if (fd < 0)
+    return Unavailable(fmt::format("lock cpu {}: open {}: {}; all users of this host need to write there", cpu, path,
+                                   std::strerror(errno)));
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    const Status status = FailedPrecondition(fmt::format("lock cpu {}: process {} measures on it; choose other --cpus", cpu, HolderOf(fd)));
+    const Status status = FailedPrecondition(
+        fmt::format("lock cpu {}: process {} measures on it; choose other --cpus", cpu, HolderOf(fd)));
     close(fd);
     return status;
   }
   const std::string pid = std::to_string(getpid());
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) < 0) {}  // For messages only; the lock is what counts.
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid.data(), pid.size(), 0) < 0) {
+  }  // For messages only; the lock is what counts.
   return fd;
 }
 
@@ -53,7 +58,8 @@ StatusOr<CpuLocks> CpuLocks::Take(std::span<const int> cpus, const std::string& 
   if (mkdir(directory.c_str(), 0777) == 0) {
     (void)chmod(directory.c_str(), 01777);
   } else if (errno != EEXIST) {
-    return Unavailable(fmt::format("lock cpus: create {}: {}; all users of this host need to write there", directory, std::strerror(errno)));
+    return Unavailable(fmt::format("lock cpus: create {}: {}; all users of this host need to write there", directory,
+                                   std::strerror(errno)));
   }
   CpuLocks locks;
   for (const int cpu : cpus) {

@@ -14,8 +14,8 @@ class CpuLocks {
  public:
   // All of `cpus` or none. FailedPrecondition names the CPU and the process that has it.
   static StatusOr<CpuLocks> Take(std::span<const int> cpus, const std::string& directory = DefaultDirectory());
-  // $LATHE_CPU_LOCKS (for tests, whose measurements need not be good), else the folder that all users of this host share: /run/lathe if it
-  // can be written, else /tmp/lathe-cpus.
+  // $LATHE_CPU_LOCKS (for tests, whose measurements need not be good), else the folder that all users of this host
+  // share: /run/lathe if it can be written, else /tmp/lathe-cpus.
   static std::string DefaultDirectory();
 
   CpuLocks(CpuLocks&& other) noexcept : fds_(std::move(other.fds_)) { other.fds_.clear(); }

@@ -26,8 +26,10 @@ std::string HostName() {
   gethostname(name, sizeof(name) - 1);
   std::string text = name[0] != '\0' ? name : "device";
   for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.')) c = '-';
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+    else if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'))
+      c = '-';
   }
   return text.substr(0, 48);
 }
@@ -35,7 +37,8 @@ std::string HostName() {
 std::string DefaultDataDirectory(const std::string& name) {
   const char* data = std::getenv("XDG_DATA_HOME");
   const char* home = std::getenv("HOME");
-  const std::string base = data != nullptr && *data != '\0' ? data : std::string(home != nullptr ? home : "/tmp") + "/.local/share";
+  const std::string base =
+      data != nullptr && *data != '\0' ? data : std::string(home != nullptr ? home : "/tmp") + "/.local/share";
   return base + "/lathe/device-" + name;
 }
 
@@ -77,7 +80,8 @@ StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text) {
     }
     for (int cpu = first; cpu <= last; ++cpu) {
       if (std::find(available.begin(), available.end(), cpu) == available.end()) {
-        return InvalidArgument(fmt::format("cpus \"{}\": this process may not use cpu {}; it may use {}", text, cpu, fmt::join(available, ",")));
+        return InvalidArgument(fmt::format("cpus \"{}\": this process may not use cpu {}; it may use {}", text, cpu,
+                                           fmt::join(available, ",")));
       }
       if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) cpus.push_back(cpu);
     }
@@ -110,12 +114,17 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);
   if (options.runner_program.empty()) options.runner_program = ProcessTrialRunnerFactory::DefaultProgram();
   if (access(options.runner_program.c_str(), X_OK) != 0) {
-    return NotFound(fmt::format("start device: no program {}; install lathe-runner beside this one", options.runner_program));
+    return NotFound(
+        fmt::format("start device: no program {}; install lathe-runner beside this one", options.runner_program));
   }
   ProcessTrialRunnerFactory runners(options.runner_program, cpus);
-  DeviceServerOptions server_options{.facts = CollectDeviceFacts(options.name, options.key, cpus), .build_id = options.build_id,
-                                     .data_directory = options.data_directory, .server = endpoint, .log = options.log};
-  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceServer> server, DeviceServer::Create(std::move(server_options), runners));
+  DeviceServerOptions server_options{.facts = CollectDeviceFacts(options.name, options.key, cpus),
+                                     .build_id = options.build_id,
+                                     .data_directory = options.data_directory,
+                                     .server = endpoint,
+                                     .log = options.log};
+  ASSIGN_OR_RETURN(const std::unique_ptr<DeviceServer> server,
+                   DeviceServer::Create(std::move(server_options), runners));
   KeepOff(cpus);
 
   sigset_t ends;  // Taken by one thread by waiting, so that nothing runs inside a signal handler.
@@ -128,7 +137,8 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
     sigwait(&ends, &signal);
     server->Stop();
   });
-  options.log(fmt::format("device \"{}\", key \"{}\", cpus {}, server {}", options.name, options.key, fmt::join(cpus, ","), endpoint.ToString()));
+  options.log(fmt::format("device \"{}\", key \"{}\", cpus {}, server {}", options.name, options.key,
+                          fmt::join(cpus, ","), endpoint.ToString()));
   server->Run();
   stopper.join();
   return OkStatus();

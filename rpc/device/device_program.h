@@ -1,5 +1,5 @@
-// A device process from its options to its end: locks its CPUs, keeps off them itself, serves until told to stop. Used by
-// lathe-device and by `lathe device`.
+// A device process from its options to its end: locks its CPUs, keeps off them itself, serves until told to stop. Used
+// by lathe-device and by `lathe device`.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@
 namespace lathe {
 
 struct DeviceProgramOptions {
-  std::string connect;          // "HOST:PORT" or "unix:PATH"
+  std::string connect;  // "HOST:PORT" or "unix:PATH"
   std::string key = "local";
-  std::string name;             // Empty: the host's name and the first CPU.
-  std::string cpus;             // "0-3,6"; empty: all that this process may use.
-  std::string data_directory;   // Empty: device-NAME in the user's data folder.
-  std::string runner_program;   // Empty: lathe-runner beside the running program.
+  std::string name;            // Empty: the host's name and the first CPU.
+  std::string cpus;            // "0-3,6"; empty: all that this process may use.
+  std::string data_directory;  // Empty: device-NAME in the user's data folder.
+  std::string runner_program;  // Empty: lathe-runner beside the running program.
   std::string build_id = "lathe-device";
   std::function<void(std::string)> log = [](std::string) {};
 };

@@ -1,19 +1,18 @@
 #include "rpc/device/device_server.h"
 
-#include <utility>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <random>
+#include <utility>
 
 #include "rpc/device/device_session.h"
 #include "rpc/device/result_spool.h"
@@ -35,14 +34,16 @@ uint64_t RandomSeed() {
 StatusOr<int> LockFolder(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return Unavailable(fmt::format("open device data {}: {}; choose another --data", directory, std::strerror(errno)));
+  if (fd < 0)
+    return Unavailable(fmt::format("open device data {}: {}; choose another --data", directory, std::strerror(errno)));
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   close(fd);
-  return FailedPrecondition(fmt::format("open device data {}: another device uses it; choose another --data", directory));
+  return FailedPrecondition(
+      fmt::format("open device data {}: another device uses it; choose another --data", directory));
 }
 
 int64_t FreeDisk(const std::string& directory) {
-  struct statvfs info {};
+  struct statvfs info{};
   if (statvfs(directory.c_str(), &info) != 0) return 0;
   return static_cast<int64_t>(info.f_bavail) * static_cast<int64_t>(info.f_frsize);
 }
@@ -52,10 +53,18 @@ int64_t FreeDisk(const std::string& directory) {
 class DeviceServer::Impl {
  public:
   Impl(DeviceServerOptions options, TrialRunnerFactory& factory, BlobStore blobs, ResultSpool spool, int lock)
-      : options_(std::move(options)), factory_(factory), blobs_(std::move(blobs)), spool_(std::move(spool)), lock_(lock),
-        session_({.facts = options_.facts, .build_id = options_.build_id, .instance = RandomSeed(), .spooled = spool_.Load()},
+      : options_(std::move(options)),
+        factory_(factory),
+        blobs_(std::move(blobs)),
+        spool_(std::move(spool)),
+        lock_(lock),
+        session_({.facts = options_.facts,
+                  .build_id = options_.build_id,
+                  .instance = RandomSeed(),
+                  .spooled = spool_.Load()},
                  Random(RandomSeed())),
-        wake_(io_), redial_(io_) {}
+        wake_(io_),
+        redial_(io_) {}
 
   ~Impl() { close(lock_); }
 
@@ -73,7 +82,8 @@ class DeviceServer::Impl {
 
  private:
   struct Running {
-    Running(asio::io_context& io, std::unique_ptr<TrialRunner> started) : runner(std::move(started)), watch(io, runner->event_fd()) {}
+    Running(asio::io_context& io, std::unique_ptr<TrialRunner> started)
+        : runner(std::move(started)), watch(io, runner->event_fd()) {}
     std::unique_ptr<TrialRunner> runner;
     asio::posix::stream_descriptor watch;  // Of the runner's descriptor; released, never closed.
   };
@@ -113,7 +123,8 @@ class DeviceServer::Impl {
 
   void Dial() {
     if (const auto* maker = std::get_if<SocketMaker>(&options_.server)) return Connected((*maker)());
-    DialEndpoint(io_, std::get<Endpoint>(options_.server), [this](StatusOr<int> socket) { Connected(std::move(socket)); });
+    DialEndpoint(io_, std::get<Endpoint>(options_.server),
+                 [this](StatusOr<int> socket) { Connected(std::move(socket)); });
   }
 
   void Connected(StatusOr<int> socket) {
@@ -122,20 +133,25 @@ class DeviceServer::Impl {
       return Handle(LinkDown{socket.status().message()});
     }
     said_unreachable_ = false;
-    link_ = std::make_unique<DeviceLink>(io_, *socket, DeviceLink::Handlers{
-        [this](DeviceMessage message) { Handle(MessageArrived{std::move(message)}); },
-        [this](std::string reason) {
-          link_.reset();
-          Handle(LinkDown{std::move(reason)});
-        }});
+    link_ = std::make_unique<DeviceLink>(
+        io_, *socket,
+        DeviceLink::Handlers{[this](DeviceMessage message) { Handle(MessageArrived{std::move(message)}); },
+                             [this](std::string reason) {
+                               link_.reset();
+                               Handle(LinkDown{std::move(reason)});
+                             }});
     Handle(LinkUp{});
   }
 
-  void Do(SendMessage& action) { if (link_) link_->Send(action.message); }
+  void Do(SendMessage& action) {
+    if (link_) link_->Send(action.message);
+  }
   void Do(CloseLink&) { link_.reset(); }
   void Do(ReconnectAfter& action) {
     redial_.expires_after(action.delay);
-    redial_.async_wait([this](boost::system::error_code error) { if (!error) Dial(); });
+    redial_.async_wait([this](boost::system::error_code error) {
+      if (!error) Dial();
+    });
   }
   void Do(TellOperator& action) { options_.log(action.text); }
 
@@ -148,7 +164,8 @@ class DeviceServer::Impl {
   void Do(ReleaseBlob& action) { blobs_.Unpin(action.digest); }
   void Do(WriteBlob& action) {
     const StatusOr<bool> complete = blobs_.Append(action.digest, action.offset, action.data, action.size);
-    events_.push_back(BlobWritten{action.digest, complete.status(), complete.ok() && *complete, blobs_.PartialSize(action.digest)});
+    events_.push_back(
+        BlobWritten{action.digest, complete.status(), complete.ok() && *complete, blobs_.PartialSize(action.digest)});
   }
   void Do(SpoolResult& action) {
     const Status status = spool_.Store(action.result);
@@ -188,20 +205,29 @@ class DeviceServer::Impl {
   }
 
   void Watch(RunnerId id) {
-    runners_.at(id)->watch.async_wait(asio::posix::stream_descriptor::wait_read, [this, id](boost::system::error_code error) {
-      if (error || !runners_.contains(id)) return;
-      if (Poll(id)) Watch(id);
-    });
+    runners_.at(id)->watch.async_wait(asio::posix::stream_descriptor::wait_read,
+                                      [this, id](boost::system::error_code error) {
+                                        if (error || !runners_.contains(id)) return;
+                                        if (Poll(id)) Watch(id);
+                                      });
   }
 
   // False once the runner has ended.
   bool Poll(RunnerId id) {
     for (RunnerNotice& notice : runners_.at(id)->runner->Poll()) {
       switch (notice.kind) {
-        case RunnerNotice::Kind::kReady: Handle(RunnerIsReady{id}); break;
-        case RunnerNotice::Kind::kTimingBegins: Handle(RunnerIsTiming{id, true}); break;
-        case RunnerNotice::Kind::kTimingEnds: Handle(RunnerIsTiming{id, false}); break;
-        case RunnerNotice::Kind::kTicked: Handle(RunnerTicked{id}); break;
+        case RunnerNotice::Kind::kReady:
+          Handle(RunnerIsReady{id});
+          break;
+        case RunnerNotice::Kind::kTimingBegins:
+          Handle(RunnerIsTiming{id, true});
+          break;
+        case RunnerNotice::Kind::kTimingEnds:
+          Handle(RunnerIsTiming{id, false});
+          break;
+        case RunnerNotice::Kind::kTicked:
+          Handle(RunnerTicked{id});
+          break;
         case RunnerNotice::Kind::kEnded:
           (void)runners_.at(id)->watch.release();
           runners_.erase(id);

@@ -1,5 +1,5 @@
-// A device: dials the gateway, runs what is desired, one runner at a time. The shell around DeviceSession: one thread, no
-// decision. Sleeps in the kernel when there is nothing to do.
+// A device: dials the gateway, runs what is desired, one runner at a time. The shell around DeviceSession: one thread,
+// no decision. Sleeps in the kernel when there is nothing to do.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,9 @@ namespace lathe {
 using SocketMaker = std::function<StatusOr<int>()>;
 
 struct DeviceServerOptions {
-  v1::DeviceFacts facts;                    // Name and key checked; the rest: CollectDeviceFacts.
+  v1::DeviceFacts facts;  // Name and key checked; the rest: CollectDeviceFacts.
   std::string build_id;
-  std::string data_directory;               // Blobs and spooled results; this server's alone.
+  std::string data_directory;  // Blobs and spooled results; this server's alone.
   int64_t blob_limit_bytes = 512 << 20;
   std::variant<Endpoint, SocketMaker> server;
   std::function<void(std::string)> log = [](std::string) {};
@@ -33,8 +33,8 @@ class DeviceServer {
   ~DeviceServer();
   DeviceServer(const DeviceServer&) = delete;
 
-  // Works on the calling thread until Stop; runners then still alive are killed, results stay spooled. Runners are children of this
-  // thread, so it must be the same one for the whole life of the server.
+  // Works on the calling thread until Stop; runners then still alive are killed, results stay spooled. Runners are
+  // children of this thread, so it must be the same one for the whole life of the server.
   void Run();
   void Stop();  // From any thread or signal-safe context of Asio; returns at once.
 

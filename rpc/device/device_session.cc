@@ -15,7 +15,7 @@ constexpr Duration kFirstBackoff = milliseconds(500);
 constexpr Duration kLastBackoff = seconds(30);
 constexpr Duration kDefaultHeartbeat = seconds(5);
 constexpr Duration kStartWithin = seconds(10);
-constexpr Duration kEndGrace = seconds(5);   // Beyond the wall limit, which the runner keeps itself.
+constexpr Duration kEndGrace = seconds(5);  // Beyond the wall limit, which the runner keeps itself.
 constexpr int kMaxWrongContents = 3;
 constexpr size_t kMaxAcknowledged = 1024;
 constexpr size_t kMaxDetailBytes = 8 << 10;
@@ -110,7 +110,8 @@ void DeviceSession::On(const MessageArrived& event, TimePoint now, Actions& acti
   if (link_ == Link::kDown) return;  // Was on its way when the link was closed.
   const DeviceMessage& message = event.message;
   if (const auto* welcome = std::get_if<v1::Welcome>(&message)) return Accept(*welcome, now, actions);
-  if (const auto* mismatch = std::get_if<v1::VersionMismatch>(&message)) return DropLink(mismatch->message(), true, actions);
+  if (const auto* mismatch = std::get_if<v1::VersionMismatch>(&message))
+    return DropLink(mismatch->message(), true, actions);
   if (const auto* refused = std::get_if<v1::Refused>(&message)) return DropLink(refused->message(), false, actions);
   if (const auto* unknown = std::get_if<UnknownMessage>(&message)) {
     v1::Unsupported answer;
@@ -120,25 +121,36 @@ void DeviceSession::On(const MessageArrived& event, TimePoint now, Actions& acti
   }
   if (std::holds_alternative<v1::Unsupported>(message)) return;
   if (link_ != Link::kWelcome) {
-    return DropLink(fmt::format("greet server: {} arrived before Welcome; connection closed", DeviceMessageName(message)), false, actions);
+    return DropLink(
+        fmt::format("greet server: {} arrived before Welcome; connection closed", DeviceMessageName(message)), false,
+        actions);
   }
-  if (const auto* desired = std::get_if<v1::Desired>(&message)) Accept(*desired, now, actions);
-  else if (const auto* chunk = std::get_if<v1::BlobChunk>(&message)) Accept(*chunk, now, actions);
-  else if (const auto* missing = std::get_if<v1::BlobUnavailable>(&message)) Accept(*missing, now, actions);
-  else if (const auto* ack = std::get_if<v1::ResultAck>(&message)) Accept(*ack, now, actions);
-  else DropLink(fmt::format("device link: a server does not send {}; connection closed", DeviceMessageName(message)), false, actions);
+  if (const auto* desired = std::get_if<v1::Desired>(&message))
+    Accept(*desired, now, actions);
+  else if (const auto* chunk = std::get_if<v1::BlobChunk>(&message))
+    Accept(*chunk, now, actions);
+  else if (const auto* missing = std::get_if<v1::BlobUnavailable>(&message))
+    Accept(*missing, now, actions);
+  else if (const auto* ack = std::get_if<v1::ResultAck>(&message))
+    Accept(*ack, now, actions);
+  else
+    DropLink(fmt::format("device link: a server does not send {}; connection closed", DeviceMessageName(message)),
+             false, actions);
 }
 
 void DeviceSession::Accept(const v1::Welcome& message, TimePoint now, Actions& actions) {
   if (link_ == Link::kWelcome) return;
   if (message.version() < kDeviceProtocolMin || message.version() > kDeviceProtocolMax) {
-    return DropLink(fmt::format("greet server: it chose protocol version {}, this device speaks {} to {}; upgrade the older side",
-                                message.version(), kDeviceProtocolMin, kDeviceProtocolMax), true, actions);
+    return DropLink(
+        fmt::format("greet server: it chose protocol version {}, this device speaks {} to {}; upgrade the older side",
+                    message.version(), kDeviceProtocolMin, kDeviceProtocolMax),
+        true, actions);
   }
   link_ = Link::kWelcome;
   welcome_deadline_ = std::nullopt;
   backoff_ = kFirstBackoff;
-  if (message.heartbeat_ns() > 0) heartbeat_ = std::clamp<Duration>(Duration(message.heartbeat_ns()), milliseconds(100), seconds(10));
+  if (message.heartbeat_ns() > 0)
+    heartbeat_ = std::clamp<Duration>(Duration(message.heartbeat_ns()), milliseconds(100), seconds(10));
   actions.push_back(TellOperator{"connected"});
   for (const auto& [key, result] : spool_) actions.push_back(SendMessage{result});
   if (message.has_desired()) Accept(message.desired(), now, actions);
@@ -171,11 +183,13 @@ void DeviceSession::Reconcile(TimePoint now, Actions& actions) {
   for (const Digest& key : ends) {
     Slot& slot = *std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key; });
     const bool cancels = slot.spec.epoch() == epoch_seen_ && is_cancelled(slot.spec.trial_id());
-    End(slot, cancels ? std::optional(Outcome(v1::MEASURE_STATUS_CANCELLED, "cancelled by the server")) : std::nullopt, now, actions);
+    End(slot, cancels ? std::optional(Outcome(v1::MEASURE_STATUS_CANCELLED, "cancelled by the server")) : std::nullopt,
+        now, actions);
   }
   for (int i = 0; i < desired_.specs_size(); ++i) {
     const v1::MeasureSpec& spec = desired_.specs(i);
-    const bool is_here = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) { return slot.key == wanted[i]; });
+    const bool is_here =
+        std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) { return slot.key == wanted[i]; });
     const bool has_run = spool_.contains(wanted[i]) ||
                          std::find(acknowledged_.begin(), acknowledged_.end(), wanted[i]) != acknowledged_.end();
     if (!is_here && !has_run && !is_cancelled(spec.trial_id())) AddSlot(spec, wanted[i], actions);
@@ -218,7 +232,8 @@ void DeviceSession::Report(const Slot& slot, v1::MeasureResult outcome, TimePoin
   outcome.set_device(options_.facts.name());
   outcome.set_idle_ns(slot.idle_ns);
   outcome.set_measure_ns(slot.go_at == TimePoint{} ? 0 : (now - slot.go_at).count());
-  if (outcome.detail().size() > kMaxDetailBytes) outcome.mutable_detail()->erase(0, outcome.detail().size() - kMaxDetailBytes);
+  if (outcome.detail().size() > kMaxDetailBytes)
+    outcome.mutable_detail()->erase(0, outcome.detail().size() - kMaxDetailBytes);
   spool_[slot.key] = outcome;
   spool_bytes_ += static_cast<int64_t>(outcome.ByteSizeLong());
   disk_writes_.push_back(SpoolResult{outcome});
@@ -260,8 +275,9 @@ void DeviceSession::On(const BlobLookedUp& event, TimePoint, Actions&) {
 
 void DeviceSession::Accept(const v1::BlobChunk& message, TimePoint, Actions& actions) {
   if (message.zstd() || message.data().size() > kMaxBlobData) {
-    return DropLink(fmt::format("receive blob: {}; connection closed", message.zstd() ? "a compressed chunk was not agreed upon"
-                                                                                     : "chunk above 64 KiB"), false, actions);
+    return DropLink(fmt::format("receive blob: {}; connection closed",
+                                message.zstd() ? "a compressed chunk was not agreed upon" : "chunk above 64 KiB"),
+                    false, actions);
   }
   chunks_.push_back(message);
 }
@@ -321,7 +337,8 @@ void DeviceSession::FailUsers(const Digest& blob, const std::string& message, Ti
   }
   for (const Digest& key : users) {
     Slot& slot = *std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.key == key; });
-    End(slot, Outcome(v1::MEASURE_STATUS_INFRA_FAILED, fmt::format("fetch blob {}: {}", blob.ToHex(), message)), now, actions);
+    End(slot, Outcome(v1::MEASURE_STATUS_INFRA_FAILED, fmt::format("fetch blob {}: {}", blob.ToHex(), message)), now,
+        actions);
   }
 }
 
@@ -368,9 +385,7 @@ void DeviceSession::On(const RunnerIsTiming& event, TimePoint now, Actions&) {
   if (!event.is_timing) NoteTimingEnd(now);
 }
 
-void DeviceSession::NoteTimingEnd(TimePoint now) {
-  last_end_ = slots_.size() >= 2 ? std::optional(now) : std::nullopt;
-}
+void DeviceSession::NoteTimingEnd(TimePoint now) { last_end_ = slots_.size() >= 2 ? std::optional(now) : std::nullopt; }
 
 void DeviceSession::On(const RunnerTicked&, TimePoint, Actions&) { ++progress_; }
 
@@ -389,7 +404,8 @@ void DeviceSession::On(const RunnerEnded& event, TimePoint now, Actions& actions
 
 bool DeviceSession::HasItsBlobs(const Slot& slot) const {
   bool all = true;
-  ForEachBlob(slot.spec, [&](const Digest& digest, int64_t) { all = all && blobs_.at(digest).phase == BlobPhase::kComplete; });
+  ForEachBlob(slot.spec,
+              [&](const Digest& digest, int64_t) { all = all && blobs_.at(digest).phase == BlobPhase::kComplete; });
   return all;
 }
 
@@ -413,26 +429,30 @@ void DeviceSession::GoIfFree(TimePoint now, Actions& actions) {
     return slot.phase == Phase::kMeasuring || slot.phase == Phase::kEnding;
   });
   if (is_busy) return;
-  const auto it = std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.phase == Phase::kReady; });
+  const auto it =
+      std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.phase == Phase::kReady; });
   if (it == slots_.end()) return;
   it->phase = Phase::kMeasuring;
   it->go_at = now;
   it->idle_ns = last_end_ ? (now - *last_end_).count() : -1;
-  it->deadline = now + Duration(std::min<int64_t>(it->spec.wall_limit_ns(), Duration(std::chrono::hours(1)).count())) + kEndGrace;
+  it->deadline =
+      now + Duration(std::min<int64_t>(it->spec.wall_limit_ns(), Duration(std::chrono::hours(1)).count())) + kEndGrace;
   actions.push_back(GoRunner{it->runner});
 }
 
 // ---- Time.
 
 void DeviceSession::On(const TimeCame&, TimePoint now, Actions& actions) {
-  if (welcome_deadline_ && *welcome_deadline_ <= now) DropLink("greet server: no Welcome within 5 s; connection closed", false, actions);
+  if (welcome_deadline_ && *welcome_deadline_ <= now)
+    DropLink("greet server: no Welcome within 5 s; connection closed", false, actions);
   for (Slot& slot : slots_) {
     if (!slot.deadline || *slot.deadline > now) continue;
     if (slot.phase == Phase::kStarting) {
       End(slot, Outcome(v1::MEASURE_STATUS_INFRA_FAILED, "start runner: not ready within 10 s"), now, actions);
     } else {
-      End(slot, Outcome(v1::MEASURE_STATUS_RUN_TIMEOUT,
-                        fmt::format("run: not ended 5 s after its limit of {:.3g} s; killed", static_cast<double>(slot.spec.wall_limit_ns()) * 1e-9)),
+      End(slot,
+          Outcome(v1::MEASURE_STATUS_RUN_TIMEOUT, fmt::format("run: not ended 5 s after its limit of {:.3g} s; killed",
+                                                              static_cast<double>(slot.spec.wall_limit_ns()) * 1e-9)),
           now, actions);
     }
   }
@@ -465,8 +485,9 @@ void DeviceSession::Advance(TimePoint now, Actions& actions) {
 }
 
 v1::Current DeviceSession::Declare() const {
-  static constexpr v1::TrialPhase kPhases[] = {v1::TRIAL_PHASE_FETCHING, v1::TRIAL_PHASE_STARTING, v1::TRIAL_PHASE_READY,
-                                               v1::TRIAL_PHASE_MEASURING, v1::TRIAL_PHASE_ENDING};
+  static constexpr v1::TrialPhase kPhases[] = {v1::TRIAL_PHASE_FETCHING, v1::TRIAL_PHASE_STARTING,
+                                               v1::TRIAL_PHASE_READY, v1::TRIAL_PHASE_MEASURING,
+                                               v1::TRIAL_PHASE_ENDING};
   v1::Current current;
   current.set_epoch_seen(epoch_seen_);
   for (const Slot& slot : slots_) {

@@ -1,5 +1,5 @@
-// The device's side of one farm: what to fetch, start, measure, end, send. step(event, now) -> actions; no I/O, no thread, no
-// clock. Rules: docs/formats/device_protocol.md. Lives as long as the process; connections come and go.
+// The device's side of one farm: what to fetch, start, measure, end, send. step(event, now) -> actions; no I/O, no
+// thread, no clock. Rules: docs/formats/device_protocol.md. Lives as long as the process; connections come and go.
 //
 //   fetching -> starting -> ready -> measuring -> (result)      at most one runner measures, one more waits ready
 //                  any of them -> ending -> (nothing, or a result)
@@ -25,44 +25,97 @@ using RunnerId = uint64_t;  // Never used twice by one session.
 
 // Events.
 struct LinkUp {};
-struct LinkDown { std::string reason; };              // Closed, or dialling failed.
-struct MessageArrived { DeviceMessage message; };
-struct BlobLookedUp { Digest digest; bool is_complete; int64_t held_bytes; };  // Answers LookUpBlob.
+struct LinkDown {
+  std::string reason;
+};  // Closed, or dialling failed.
+struct MessageArrived {
+  DeviceMessage message;
+};
+struct BlobLookedUp {
+  Digest digest;
+  bool is_complete;
+  int64_t held_bytes;
+};  // Answers LookUpBlob.
 // Answers WriteBlob. `held_bytes` are in the unfinished file now. DataLoss: the content was wrong and is gone.
-struct BlobWritten { Digest digest; Status status; bool is_complete; int64_t held_bytes; };
-struct RunnerIsReady { RunnerId runner; };              // Started, waits for Go.
-struct RunnerWent { RunnerId runner; };               // GoRunner was done; only for the idle time that results report.
-struct RunnerIsTiming { RunnerId runner; bool is_timing; };  // Entered or left its timed window.
-struct RunnerTicked { RunnerId runner; };             // Any other sign of progress.
+struct BlobWritten {
+  Digest digest;
+  Status status;
+  bool is_complete;
+  int64_t held_bytes;
+};
+struct RunnerIsReady {
+  RunnerId runner;
+};  // Started, waits for Go.
+struct RunnerWent {
+  RunnerId runner;
+};  // GoRunner was done; only for the idle time that results report.
+struct RunnerIsTiming {
+  RunnerId runner;
+  bool is_timing;
+};  // Entered or left its timed window.
+struct RunnerTicked {
+  RunnerId runner;
+};  // Any other sign of progress.
 // Its process group is gone. `outcome` has the status, samples and texts; the session fills in what identifies it.
-struct RunnerEnded { RunnerId runner; v1::MeasureResult outcome; };
+struct RunnerEnded {
+  RunnerId runner;
+  v1::MeasureResult outcome;
+};
 struct TimeCame {};
 using DeviceEvent = std::variant<LinkUp, LinkDown, MessageArrived, BlobLookedUp, BlobWritten, RunnerIsReady, RunnerWent,
                                  RunnerIsTiming, RunnerTicked, RunnerEnded, TimeCame>;
 
 // Actions, to be done in order. Events they cause are stepped after all of them.
-struct SendMessage { DeviceMessage message; };        // All of the device's are control messages.
-struct CloseLink { std::string reason; };             // No LinkDown follows.
-struct ReconnectAfter { Duration delay; };            // Dial then; the answer is LinkUp or LinkDown.
-struct LookUpBlob { Digest digest; };                 // And keep it from being evicted until ReleaseBlob.
-struct ReleaseBlob { Digest digest; };
-struct WriteBlob { Digest digest; int64_t offset; std::string data; int64_t size; };
-struct StartRunner { RunnerId runner; v1::MeasureSpec spec; };  // Answered by RunnerIsReady or RunnerEnded.
-struct GoRunner { RunnerId runner; };
-struct KillRunner { RunnerId runner; };               // Answered by RunnerEnded, once the whole group is gone.
-struct SpoolResult { v1::MeasureResult result; };
-struct DeleteSpooled { Digest key; };
-struct TellOperator { std::string text; };            // For the log.
-using DeviceAction = std::variant<SendMessage, CloseLink, ReconnectAfter, LookUpBlob, ReleaseBlob, WriteBlob, StartRunner, GoRunner,
-                                  KillRunner, SpoolResult, DeleteSpooled, TellOperator>;
+struct SendMessage {
+  DeviceMessage message;
+};  // All of the device's are control messages.
+struct CloseLink {
+  std::string reason;
+};  // No LinkDown follows.
+struct ReconnectAfter {
+  Duration delay;
+};  // Dial then; the answer is LinkUp or LinkDown.
+struct LookUpBlob {
+  Digest digest;
+};  // And keep it from being evicted until ReleaseBlob.
+struct ReleaseBlob {
+  Digest digest;
+};
+struct WriteBlob {
+  Digest digest;
+  int64_t offset;
+  std::string data;
+  int64_t size;
+};
+struct StartRunner {
+  RunnerId runner;
+  v1::MeasureSpec spec;
+};  // Answered by RunnerIsReady or RunnerEnded.
+struct GoRunner {
+  RunnerId runner;
+};
+struct KillRunner {
+  RunnerId runner;
+};  // Answered by RunnerEnded, once the whole group is gone.
+struct SpoolResult {
+  v1::MeasureResult result;
+};
+struct DeleteSpooled {
+  Digest key;
+};
+struct TellOperator {
+  std::string text;
+};  // For the log.
+using DeviceAction = std::variant<SendMessage, CloseLink, ReconnectAfter, LookUpBlob, ReleaseBlob, WriteBlob,
+                                  StartRunner, GoRunner, KillRunner, SpoolResult, DeleteSpooled, TellOperator>;
 
 struct DeviceSessionOptions {
   v1::DeviceFacts facts;
   std::string build_id;
-  uint64_t instance = 0;                              // Random per process.
+  uint64_t instance = 0;  // Random per process.
   std::vector<std::string> features;
-  std::vector<v1::MeasureResult> spooled;             // Found on disk at start.
-  size_t spool_limit = 1000;                          // Results; and spool_limit_bytes of them.
+  std::vector<v1::MeasureResult> spooled;  // Found on disk at start.
+  size_t spool_limit = 1000;               // Results; and spool_limit_bytes of them.
   int64_t spool_limit_bytes = 64 << 20;
 };
 
@@ -90,21 +143,21 @@ class DeviceSession {
     v1::MeasureSpec spec;
     Digest key;
     Phase phase = Phase::kFetching;
-    RunnerId runner = 0;                              // 0: none started.
+    RunnerId runner = 0;  // 0: none started.
     bool is_timing = false, has_timed = false;
-    std::optional<TimePoint> deadline;                // Of the phase.
+    std::optional<TimePoint> deadline;  // Of the phase.
     TimePoint go_at{};
     int64_t idle_ns = -1;
-    std::optional<v1::MeasureResult> last_words;      // kEnding: what to report when the runner is gone, if anything.
+    std::optional<v1::MeasureResult> last_words;  // kEnding: what to report when the runner is gone, if anything.
   };
   enum class BlobPhase { kLookingUp, kMissing, kAsked, kComplete };
   struct Blob {
     int64_t size = 0;
     int users = 0;
     BlobPhase phase = BlobPhase::kLookingUp;
-    int64_t held = 0;                                 // On disk.
-    int64_t next = 0;                                 // Offset of the next chunk from the wire.
-    int wrong = 0;                                    // Times that the content had another digest.
+    int64_t held = 0;  // On disk.
+    int64_t next = 0;  // Offset of the next chunk from the wire.
+    int wrong = 0;     // Times that the content had another digest.
   };
   using Actions = std::vector<DeviceAction>;
 
@@ -159,14 +212,14 @@ class DeviceSession {
   int64_t free_disk_bytes_ = 0;
   RunnerId next_runner_ = 1;
   v1::Desired desired_;
-  std::vector<Slot> slots_;                           // In the order of desired_, ending ones anywhere.
-  std::map<Digest, Blob> blobs_;                      // What the slots need.
-  std::deque<v1::BlobChunk> chunks_;                  // Arrived, not written yet; at most a credit window.
+  std::vector<Slot> slots_;           // In the order of desired_, ending ones anywhere.
+  std::map<Digest, Blob> blobs_;      // What the slots need.
+  std::deque<v1::BlobChunk> chunks_;  // Arrived, not written yet; at most a credit window.
   std::map<Digest, v1::MeasureResult> spool_;
   int64_t spool_bytes_ = 0;
-  std::deque<Digest> acknowledged_;                   // Newest last; not to be run again in this epoch.
-  Actions disk_writes_;                               // Spool writes and deletions that wait for the end of a quiet window.
-  std::optional<TimePoint> last_end_;                 // Of a timed window, or of a runner that had none, if another trial waited then.
+  std::deque<Digest> acknowledged_;    // Newest last; not to be run again in this epoch.
+  Actions disk_writes_;                // Spool writes and deletions that wait for the end of a quiet window.
+  std::optional<TimePoint> last_end_;  // Of a timed window, or of a runner that had none, if another trial waited then.
   std::string last_declared_;
 };
 

@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
   lathe::DeviceProgramOptions options;
   options.log = [](const std::string& text) { std::fprintf(stderr, "lathe-device: %s\n", text.c_str()); };
   CLI::App app("Runs and times kernels for a Lathe server", "lathe-device");
-  app.add_option("--connect", options.connect, "the server's device port: HOST:PORT (loopback) or unix:PATH")->required();
+  app.add_option("--connect", options.connect, "the server's device port: HOST:PORT (loopback) or unix:PATH")
+      ->required();
   app.add_option("--key", options.key, "the class of device that jobs ask for, e.g. pi4")->capture_default_str();
   app.add_option("--name", options.name, "this device's own name; default: host name and first cpu");
   app.add_option("--cpus", options.cpus, "CPUs to lend, e.g. 0-3,6; default: all");

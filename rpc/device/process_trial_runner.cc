@@ -51,16 +51,25 @@ RunSpec ToRunSpec(const v1::MeasureSpec& spec, const std::string& module_path, c
 
 v1::MeasureStatus ToProto(RunStatus status) {
   switch (status) {
-    case RunStatus::kOk: return v1::MEASURE_STATUS_OK;
-    case RunStatus::kNoisy: return v1::MEASURE_STATUS_NOISY;
-    case RunStatus::kCensored: return v1::MEASURE_STATUS_CENSORED;
-    case RunStatus::kWrongResult: return v1::MEASURE_STATUS_WRONG_RESULT;
+    case RunStatus::kOk:
+      return v1::MEASURE_STATUS_OK;
+    case RunStatus::kNoisy:
+      return v1::MEASURE_STATUS_NOISY;
+    case RunStatus::kCensored:
+      return v1::MEASURE_STATUS_CENSORED;
+    case RunStatus::kWrongResult:
+      return v1::MEASURE_STATUS_WRONG_RESULT;
     case RunStatus::kKernelError:
-    case RunStatus::kCrash: return v1::MEASURE_STATUS_CRASH;
-    case RunStatus::kRunTimeout: return v1::MEASURE_STATUS_RUN_TIMEOUT;
-    case RunStatus::kOutOfMemory: return v1::MEASURE_STATUS_OUT_OF_MEMORY;
-    case RunStatus::kBadArtifact: return v1::MEASURE_STATUS_INVALID;
-    case RunStatus::kRunnerError: return v1::MEASURE_STATUS_INFRA_FAILED;
+    case RunStatus::kCrash:
+      return v1::MEASURE_STATUS_CRASH;
+    case RunStatus::kRunTimeout:
+      return v1::MEASURE_STATUS_RUN_TIMEOUT;
+    case RunStatus::kOutOfMemory:
+      return v1::MEASURE_STATUS_OUT_OF_MEMORY;
+    case RunStatus::kBadArtifact:
+      return v1::MEASURE_STATUS_INVALID;
+    case RunStatus::kRunnerError:
+      return v1::MEASURE_STATUS_INFRA_FAILED;
   }
   return v1::MEASURE_STATUS_INFRA_FAILED;
 }
@@ -107,7 +116,8 @@ class ProcessTrialRunner : public TrialRunner {
     const uint64_t calls_before = process_->progress().calls;
     process_->Poll();
     const RunnerProcess::State state = process_->state();
-    if (state == RunnerProcess::State::kReady && !std::exchange(said_ready_, true)) notices.push_back({RunnerNotice::Kind::kReady});
+    if (state == RunnerProcess::State::kReady && !std::exchange(said_ready_, true))
+      notices.push_back({RunnerNotice::Kind::kReady});
     const bool is_timing = state == RunnerProcess::State::kRunning && process_->progress().phase == RunPhase::kTiming;
     if (is_timing != is_timing_) {
       is_timing_ = is_timing;
@@ -145,7 +155,8 @@ class ProcessTrialRunner : public TrialRunner {
     env.set_frequency_after_mhz(FrequencyMhz(cpus_));
     const std::string governor = cpus_.empty() ? "" : ReadCpuFreq(cpus_.front(), "scaling_governor");
     if (!governor.empty() && governor != "performance") env.add_degraded("cpu frequency governor is " + governor);
-    if (report.measured.disturbed > 0) env.add_degraded(fmt::format("{} samples were disturbed by other work", report.measured.disturbed));
+    if (report.measured.disturbed > 0)
+      env.add_degraded(fmt::format("{} samples were disturbed by other work", report.measured.disturbed));
     return result;
   }
 
@@ -165,7 +176,8 @@ std::string ProcessTrialRunnerFactory::DefaultProgram() {
   return error ? "lathe-runner" : (self.parent_path() / "lathe-runner").string();
 }
 
-StatusOr<std::unique_ptr<TrialRunner>> ProcessTrialRunnerFactory::Start(const v1::MeasureSpec& spec, const std::string& module_path,
+StatusOr<std::unique_ptr<TrialRunner>> ProcessTrialRunnerFactory::Start(const v1::MeasureSpec& spec,
+                                                                        const std::string& module_path,
                                                                         const std::string& reference_path) {
   RuntimeResult<std::unique_ptr<RunnerProcess>> process = RunnerProcess::Spawn({.program = program_});
   if (!process.ok()) return FromRuntime(process.error());

@@ -12,7 +12,8 @@ namespace lathe {
 class ProcessTrialRunnerFactory : public TrialRunnerFactory {
  public:
   // `program` is the path of lathe-runner; kernels run on `cpus`.
-  ProcessTrialRunnerFactory(std::string program, std::vector<int> cpus) : program_(std::move(program)), cpus_(std::move(cpus)) {}
+  ProcessTrialRunnerFactory(std::string program, std::vector<int> cpus)
+      : program_(std::move(program)), cpus_(std::move(cpus)) {}
   // lathe-runner beside the running program.
   static std::string DefaultProgram();
 

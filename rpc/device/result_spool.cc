@@ -23,7 +23,8 @@ std::optional<v1::MeasureResult> ReadResult(const fs::path& path) {
   const std::string_view content = std::string_view(*bytes).substr(0, bytes->size() - 32);
   if (Sha256(content).raw() != std::string_view(*bytes).substr(content.size())) return std::nullopt;
   v1::MeasureResult result;
-  if (!result.ParseFromArray(content.data(), static_cast<int>(content.size())) || !CheckMeasureResult(result).ok()) return std::nullopt;
+  if (!result.ParseFromArray(content.data(), static_cast<int>(content.size())) || !CheckMeasureResult(result).ok())
+    return std::nullopt;
   return result;
 }
 
@@ -32,7 +33,8 @@ std::optional<v1::MeasureResult> ReadResult(const fs::path& path) {
 StatusOr<ResultSpool> ResultSpool::Open(std::string directory) {
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) return Unavailable(fmt::format("open result spool {}: {}; choose another --data", directory, error.message()));
+  if (error)
+    return Unavailable(fmt::format("open result spool {}: {}; choose another --data", directory, error.message()));
   return ResultSpool(std::move(directory));
 }
 
@@ -41,8 +43,10 @@ std::vector<v1::MeasureResult> ResultSpool::Load() {
   std::vector<fs::path> broken;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
-    if (std::optional<v1::MeasureResult> result = ReadResult(entry.path())) results.push_back(*std::move(result));
-    else broken.push_back(entry.path());
+    if (std::optional<v1::MeasureResult> result = ReadResult(entry.path()))
+      results.push_back(*std::move(result));
+    else
+      broken.push_back(entry.path());
   }
   for (const fs::path& path : broken) fs::remove(path, error);
   return results;

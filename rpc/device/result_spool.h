@@ -1,5 +1,6 @@
 // Results on disk until the server has committed them, one file each, named by the result key. A file is the serialised
-// MeasureResult followed by the SHA-256 of it; written aside and renamed, without fsync (docs/formats/device_protocol.md says why).
+// MeasureResult followed by the SHA-256 of it; written aside and renamed, without fsync
+// (docs/formats/device_protocol.md says why).
 #pragma once
 
 #include <string>

@@ -7,6 +7,8 @@
 namespace lathe {
 
 // The codes of both have gRPC's numbers.
-inline Status FromRuntime(const RuntimeError& error) { return Status(static_cast<StatusCode>(error.code), error.message); }
+inline Status FromRuntime(const RuntimeError& error) {
+  return Status(static_cast<StatusCode>(error.code), error.message);
+}
 
 }  // namespace lathe

@@ -39,8 +39,8 @@ class TrialRunner {
 class TrialRunnerFactory {
  public:
   virtual ~TrialRunnerFactory() = default;
-  // Starts a runner for a checked spec. `reference_path` is empty if the spec names no reference. The files stay where they are
-  // until kEnded. A failure costs the trial as INFRA_FAILED.
+  // Starts a runner for a checked spec. `reference_path` is empty if the spec names no reference. The files stay where
+  // they are until kEnded. A failure costs the trial as INFRA_FAILED.
   virtual StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string& module_path,
                                                        const std::string& reference_path) = 0;
 };

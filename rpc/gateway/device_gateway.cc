@@ -1,6 +1,8 @@
 #include "rpc/gateway/device_gateway.h"
 
-#include <utility>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -9,14 +11,11 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <fmt/format.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <future>
 #include <list>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "rpc/device_link.h"
 #include "rpc/gateway/device_gateway_session.h"
@@ -72,7 +71,8 @@ class DeviceGateway::Impl {
       return endpoint;
     }
     ASSIGN_OR_RETURN(const Endpoint checked, ParseEndpoint(endpoint.ToString()));  // Loopback only.
-    RETURN_IF_ERROR(ListenOn(checked, asio::ip::tcp::endpoint(asio::ip::make_address(checked.host), checked.port), tcp_listeners_));
+    RETURN_IF_ERROR(
+        ListenOn(checked, asio::ip::tcp::endpoint(asio::ip::make_address(checked.host), checked.port), tcp_listeners_));
     endpoint.port = tcp_listeners_.back().local_endpoint().port();
     return endpoint;
   }
@@ -98,27 +98,31 @@ class DeviceGateway::Impl {
 
  private:
   struct Connection {
-    Connection(asio::io_context& io, GatewaySessionOptions options) : session(std::move(options), SystemClock().Now()), alarm(io) {}
+    Connection(asio::io_context& io, GatewaySessionOptions options)
+        : session(std::move(options), SystemClock().Now()), alarm(io) {}
     DeviceGatewaySession session;
     std::unique_ptr<DeviceLink> link;
     asio::steady_timer alarm;
     uint64_t instance = 0;
-    bool is_up = false;      // OnDeviceUp was called.
-    bool is_over = false;    // Removed at the end of the step.
+    bool is_up = false;    // OnDeviceUp was called.
+    bool is_over = false;  // Removed at the end of the step.
     bool is_stepping = false;
     std::deque<GatewayEvent> events;
     std::list<Connection>::iterator self;
   };
 
   template <typename Protocol>
-  Status ListenOn(const Endpoint& endpoint, const typename Protocol::endpoint& address, std::list<asio::basic_socket_acceptor<Protocol>>& listeners) {
+  Status ListenOn(const Endpoint& endpoint, const typename Protocol::endpoint& address,
+                  std::list<asio::basic_socket_acceptor<Protocol>>& listeners) {
     asio::basic_socket_acceptor<Protocol> listener(io_);
     boost::system::error_code error;
     listener.open(address.protocol(), error);
     if (!error) listener.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) listener.bind(address, error);
     if (!error) listener.listen(asio::socket_base::max_listen_connections, error);
-    if (error) return Unavailable(fmt::format("listen on {}: {}; stop the other server or choose another address", endpoint.ToString(), error.message()));
+    if (error)
+      return Unavailable(fmt::format("listen on {}: {}; stop the other server or choose another address",
+                                     endpoint.ToString(), error.message()));
     listeners.push_back(std::move(listener));
     Accept(listeners.back());
     return OkStatus();
@@ -138,16 +142,19 @@ class DeviceGateway::Impl {
   }
 
   void Open(int fd) {
-    connections_.emplace_back(io_, GatewaySessionOptions{.build_id = options_.build_id, .heartbeat = options_.heartbeat,
-                                                         .unix_ns = SystemClock().UnixNanos()});
+    connections_.emplace_back(
+        io_, GatewaySessionOptions{
+                 .build_id = options_.build_id, .heartbeat = options_.heartbeat, .unix_ns = SystemClock().UnixNanos()});
     Connection& connection = connections_.back();
     connection.self = std::prev(connections_.end());
-    connection.link = std::make_unique<DeviceLink>(io_, fd, DeviceLink::Handlers{
-        [this, &connection](DeviceMessage message) { Handle(connection, GatewayReceived{std::move(message)}); },
-        [this, &connection](std::string reason) {
-          End(connection, reason);
-          Sweep();
-        }});
+    connection.link = std::make_unique<DeviceLink>(
+        io_, fd,
+        DeviceLink::Handlers{
+            [this, &connection](DeviceMessage message) { Handle(connection, GatewayReceived{std::move(message)}); },
+            [this, &connection](std::string reason) {
+              End(connection, reason);
+              Sweep();
+            }});
     SetAlarm(connection);
   }
 
@@ -204,13 +211,18 @@ class DeviceGateway::Impl {
     connection.events.push_back(DeviceAdmitted{desired});
   }
 
-  void Do(Connection& connection, DeviceSpoke& action) { owner_.OnDeviceHeard(connection.session.device(), action.current); }
+  void Do(Connection& connection, DeviceSpoke& action) {
+    owner_.OnDeviceHeard(connection.session.device(), action.current);
+  }
   void Do(Connection&, ResultArrived& action) { owner_.OnResult(action.result); }
 
   void Do(Connection& connection, ReadBlob& action) {
     StatusOr<BlobPiece> piece = owner_.ReadBlob(action.digest, action.offset, action.limit);
-    if (!piece.ok()) connection.events.push_back(BlobRead{action.digest, action.offset, piece.status(), "", 0});
-    else connection.events.push_back(BlobRead{action.digest, action.offset, OkStatus(), std::move(piece->data), piece->size});
+    if (!piece.ok())
+      connection.events.push_back(BlobRead{action.digest, action.offset, piece.status(), "", 0});
+    else
+      connection.events.push_back(
+          BlobRead{action.digest, action.offset, OkStatus(), std::move(piece->data), piece->size});
   }
 
   void Do(Connection& connection, GatewayClose& action) {

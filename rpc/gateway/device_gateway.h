@@ -1,5 +1,5 @@
-// Where devices connect: listens on loopback or a Unix socket, or takes one end of a socket pair; the same frames on all of them.
-// The shell around DeviceGatewaySession: one thread of its own, no decision.
+// Where devices connect: listens on loopback or a Unix socket, or takes one end of a socket pair; the same frames on
+// all of them. The shell around DeviceGatewaySession: one thread of its own, no decision.
 #pragma once
 
 #include <functional>
@@ -49,8 +49,8 @@ class DeviceGateway {
   // Thread-safe, all of these.
   // Returns where devices can dial (a port of 0 is replaced by the real one). Unavailable if the place is taken.
   StatusOr<Endpoint> Listen(const Endpoint& endpoint);
-  void Adopt(int fd);                   // A connected socket, e.g. one end of MakeSocketPair.
-  StatusOr<int> MakeSocketPair();       // Adopts one end and returns the other, for a device in this process.
+  void Adopt(int fd);              // A connected socket, e.g. one end of MakeSocketPair.
+  StatusOr<int> MakeSocketPair();  // Adopts one end and returns the other, for a device in this process.
   // From now on, also after reconnections, until called again. Valid as CheckDesired defines it, else InvalidArgument.
   Status SetDesired(const std::string& device, v1::Desired desired);
   void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict);

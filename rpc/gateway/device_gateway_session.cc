@@ -15,7 +15,9 @@ constexpr size_t kMaxTransfers = 16;
 Status CheckHello(const v1::Hello& hello) {
   RETURN_IF_ERROR(CheckDeviceName("device name", hello.facts().name()));
   RETURN_IF_ERROR(CheckDeviceName("device key", hello.facts().key()));
-  if (hello.epoch_seen() < 0) return InvalidArgument(fmt::format("greet device \"{}\": epoch {}, 0 or more required", hello.facts().name(), hello.epoch_seen()));
+  if (hello.epoch_seen() < 0)
+    return InvalidArgument(
+        fmt::format("greet device \"{}\": epoch {}, 0 or more required", hello.facts().name(), hello.epoch_seen()));
   return OkStatus();
 }
 
@@ -50,13 +52,22 @@ void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actio
     return;
   }
   if (state_ != State::kOpen) {
-    return Close(fmt::format("greet device: {} arrived before Welcome was sent; connection closed", DeviceMessageName(message)), actions);
+    return Close(
+        fmt::format("greet device: {} arrived before Welcome was sent; connection closed", DeviceMessageName(message)),
+        actions);
   }
-  if (const auto* current = std::get_if<v1::Current>(&message)) actions.push_back(DeviceSpoke{*current});
-  else if (const auto* need = std::get_if<v1::NeedBlobs>(&message)) Take(*need, actions);
-  else if (const auto* credit = std::get_if<v1::BlobCredit>(&message)) Take(*credit, actions);
-  else if (const auto* result = std::get_if<v1::MeasureResult>(&message)) Take(*result, actions);
-  else Close(fmt::format("device \"{}\": a device does not send {}; connection closed", device_, DeviceMessageName(message)), actions);
+  if (const auto* current = std::get_if<v1::Current>(&message))
+    actions.push_back(DeviceSpoke{*current});
+  else if (const auto* need = std::get_if<v1::NeedBlobs>(&message))
+    Take(*need, actions);
+  else if (const auto* credit = std::get_if<v1::BlobCredit>(&message))
+    Take(*credit, actions);
+  else if (const auto* result = std::get_if<v1::MeasureResult>(&message))
+    Take(*result, actions);
+  else
+    Close(
+        fmt::format("device \"{}\": a device does not send {}; connection closed", device_, DeviceMessageName(message)),
+        actions);
 }
 
 void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
@@ -67,9 +78,10 @@ void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
     answer.set_server_min(kDeviceProtocolMin);
     answer.set_server_max(kDeviceProtocolMax);
     const bool is_device_older = hello.proto_max() < kDeviceProtocolMin;
-    answer.set_message(fmt::format("greet device: device {} speaks protocol {} to {}, server {} speaks {} to {}; upgrade the {}",
-                                   hello.build_id(), hello.proto_min(), hello.proto_max(), options_.build_id, kDeviceProtocolMin,
-                                   kDeviceProtocolMax, is_device_older ? "device" : "server"));
+    answer.set_message(
+        fmt::format("greet device: device {} speaks protocol {} to {}, server {} speaks {} to {}; upgrade the {}",
+                    hello.build_id(), hello.proto_min(), hello.proto_max(), options_.build_id, kDeviceProtocolMin,
+                    kDeviceProtocolMax, is_device_older ? "device" : "server"));
     const std::string reason = answer.message();
     actions.push_back(GatewaySend{std::move(answer)});
     return Close(reason, actions);
@@ -95,7 +107,8 @@ void DeviceGatewaySession::On(const DeviceAdmitted& event, TimePoint, Actions& a
   v1::Welcome welcome;
   welcome.set_version(std::min(hello_.proto_max(), kDeviceProtocolMax));
   for (const std::string& feature : hello_.features()) {
-    if (std::find(options_.features.begin(), options_.features.end(), feature) != options_.features.end()) welcome.add_features(feature);
+    if (std::find(options_.features.begin(), options_.features.end(), feature) != options_.features.end())
+      welcome.add_features(feature);
   }
   welcome.set_heartbeat_ns(options_.heartbeat.count());
   welcome.set_max_blob_bytes(kMaxBlobBytes);
@@ -131,16 +144,20 @@ void DeviceGatewaySession::Take(const v1::NeedBlobs& message, Actions& actions) 
   for (const v1::NeedBlobs::Need& need : message.blobs()) {
     const StatusOr<Digest> digest = Digest::FromBytes(need.digest());
     if (!digest.ok() || need.offset() < 0) {
-      return Close(fmt::format("device \"{}\": asks for a blob by {} digest bytes from offset {}; connection closed", device_,
-                               need.digest().size(), need.offset()), actions);
+      return Close(fmt::format("device \"{}\": asks for a blob by {} digest bytes from offset {}; connection closed",
+                               device_, need.digest().size(), need.offset()),
+                   actions);
     }
-    const auto same = std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) { return t.digest == *digest; });
+    const auto same =
+        std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) { return t.digest == *digest; });
     if (same != transfers_.end()) {
       same->offset = need.offset();
       continue;
     }
     if (transfers_.size() >= kMaxTransfers) {
-      return Close(fmt::format("device \"{}\": asks for more than {} blobs at once; connection closed", device_, kMaxTransfers), actions);
+      return Close(
+          fmt::format("device \"{}\": asks for more than {} blobs at once; connection closed", device_, kMaxTransfers),
+          actions);
     }
     transfers_.push_back({*digest, need.offset(), next_stream_});
     next_stream_ = next_stream_ == UINT32_MAX ? 1 : next_stream_ + 1;
@@ -150,8 +167,9 @@ void DeviceGatewaySession::Take(const v1::NeedBlobs& message, Actions& actions) 
 
 void DeviceGatewaySession::Take(const v1::BlobCredit& message, Actions& actions) {
   if (message.bytes() < 0 || credit_ + message.bytes() > kBlobWindowBytes) {
-    return Close(fmt::format("device \"{}\": returns {} bytes of credit, {} are out; connection closed", device_, message.bytes(),
-                             kBlobWindowBytes - credit_), actions);
+    return Close(fmt::format("device \"{}\": returns {} bytes of credit, {} are out; connection closed", device_,
+                             message.bytes(), kBlobWindowBytes - credit_),
+                 actions);
   }
   credit_ += message.bytes();
   ReadNext(actions);
@@ -160,13 +178,16 @@ void DeviceGatewaySession::Take(const v1::BlobCredit& message, Actions& actions)
 void DeviceGatewaySession::ReadNext(Actions& actions) {
   if (is_reading_ || transfers_.empty() || credit_ <= 0) return;
   is_reading_ = true;
-  actions.push_back(ReadBlob{transfers_.front().digest, transfers_.front().offset, std::min<int64_t>(credit_, kMaxBlobData)});
+  actions.push_back(
+      ReadBlob{transfers_.front().digest, transfers_.front().offset, std::min<int64_t>(credit_, kMaxBlobData)});
 }
 
 void DeviceGatewaySession::On(const BlobRead& event, TimePoint, Actions& actions) {
   is_reading_ = false;
-  const auto it = std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) { return t.digest == event.digest; });
-  if (it == transfers_.end() || it->offset != event.offset) return ReadNext(actions);  // Asked anew from elsewhere meanwhile.
+  const auto it =
+      std::find_if(transfers_.begin(), transfers_.end(), [&](const Transfer& t) { return t.digest == event.digest; });
+  if (it == transfers_.end() || it->offset != event.offset)
+    return ReadNext(actions);  // Asked anew from elsewhere meanwhile.
   if (!event.status.ok()) {
     v1::BlobUnavailable answer;
     answer.set_digest(std::string(event.digest.raw()));
@@ -193,7 +214,8 @@ void DeviceGatewaySession::On(const GatewayTime&, TimePoint now, Actions& action
   if (now - last_heard_ < limit) return;
   Close(state_ == State::kGreeting ? std::string("greet device: no Hello within 5 s; connection closed")
                                    : fmt::format("device \"{}\": silent for {} s; connection closed", device_,
-                                                 std::chrono::duration_cast<std::chrono::seconds>(limit).count()), actions);
+                                                 std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
+        actions);
 }
 
 std::optional<TimePoint> DeviceGatewaySession::NextDeadline() const {

@@ -1,5 +1,6 @@
-// The server's side of one connection of a device: greets it, passes on what is desired, streams blobs within the credit window,
-// hands results up and acknowledges them after the commit. step(event, now) -> actions; no I/O, no thread, no clock.
+// The server's side of one connection of a device: greets it, passes on what is desired, streams blobs within the
+// credit window, hands results up and acknowledges them after the commit. step(event, now) -> actions; no I/O, no
+// thread, no clock.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +18,55 @@
 namespace lathe {
 
 // Events.
-struct GatewayReceived { DeviceMessage message; };
-struct DeviceAdmitted { v1::Desired desired; };       // Answers DeviceArrived.
-struct DeviceRejected { std::string reason; };        // Answers DeviceArrived.
-struct DesiredChanged { v1::Desired desired; };       // Replaces the former one.
-struct BlobRead { Digest digest; int64_t offset; Status status; std::string data; int64_t size; };  // Answers ReadBlob.
-struct ResultCommitted { Digest key; v1::AckVerdict verdict; };
+struct GatewayReceived {
+  DeviceMessage message;
+};
+struct DeviceAdmitted {
+  v1::Desired desired;
+};  // Answers DeviceArrived.
+struct DeviceRejected {
+  std::string reason;
+};  // Answers DeviceArrived.
+struct DesiredChanged {
+  v1::Desired desired;
+};  // Replaces the former one.
+struct BlobRead {
+  Digest digest;
+  int64_t offset;
+  Status status;
+  std::string data;
+  int64_t size;
+};  // Answers ReadBlob.
+struct ResultCommitted {
+  Digest key;
+  v1::AckVerdict verdict;
+};
 struct GatewayTime {};
-using GatewayEvent = std::variant<GatewayReceived, DeviceAdmitted, DeviceRejected, DesiredChanged, BlobRead, ResultCommitted, GatewayTime>;
+using GatewayEvent = std::variant<GatewayReceived, DeviceAdmitted, DeviceRejected, DesiredChanged, BlobRead,
+                                  ResultCommitted, GatewayTime>;
 
 // Actions, to be done in order.
-struct GatewaySend { DeviceMessage message; uint32_t stream = 0; };
-struct DeviceArrived { v1::Hello hello; };            // Answer with DeviceAdmitted or DeviceRejected.
-struct DeviceSpoke { v1::Current current; };          // A sign of life, with what is so.
-struct ResultArrived { v1::MeasureResult result; };   // Checked; commit it, then answer with ResultCommitted.
-struct ReadBlob { Digest digest; int64_t offset; int64_t limit; };
-struct GatewayClose { std::string reason; };          // After what was sent. The session is over.
+struct GatewaySend {
+  DeviceMessage message;
+  uint32_t stream = 0;
+};
+struct DeviceArrived {
+  v1::Hello hello;
+};  // Answer with DeviceAdmitted or DeviceRejected.
+struct DeviceSpoke {
+  v1::Current current;
+};  // A sign of life, with what is so.
+struct ResultArrived {
+  v1::MeasureResult result;
+};  // Checked; commit it, then answer with ResultCommitted.
+struct ReadBlob {
+  Digest digest;
+  int64_t offset;
+  int64_t limit;
+};
+struct GatewayClose {
+  std::string reason;
+};  // After what was sent. The session is over.
 using GatewayAction = std::variant<GatewaySend, DeviceArrived, DeviceSpoke, ResultArrived, ReadBlob, GatewayClose>;
 
 struct GatewaySessionOptions {
@@ -40,7 +74,7 @@ struct GatewaySessionOptions {
   Duration heartbeat = std::chrono::seconds(5);
   Duration silence_limit = std::chrono::seconds(30);  // Then the connection is closed.
   std::vector<std::string> features;
-  int64_t unix_ns = 0;                                // Told to the device, for display.
+  int64_t unix_ns = 0;  // Told to the device, for display.
 };
 
 class DeviceGatewaySession {
@@ -48,13 +82,17 @@ class DeviceGatewaySession {
   DeviceGatewaySession(GatewaySessionOptions options, TimePoint now);
 
   std::vector<GatewayAction> Step(const GatewayEvent& event, TimePoint now);
-  std::optional<TimePoint> NextDeadline() const;  // When Step(GatewayTime) is due.
+  std::optional<TimePoint> NextDeadline() const;         // When Step(GatewayTime) is due.
   const std::string& device() const { return device_; }  // Empty before Hello.
   bool is_open() const { return state_ == State::kOpen; }
 
  private:
   enum class State { kGreeting, kDeciding, kOpen, kClosed };
-  struct Transfer { Digest digest; int64_t offset; uint32_t stream; };
+  struct Transfer {
+    Digest digest;
+    int64_t offset;
+    uint32_t stream;
+  };
   using Actions = std::vector<GatewayAction>;
 
   void On(const GatewayReceived& event, TimePoint now, Actions& actions);

@@ -53,7 +53,8 @@ void Describe(int signal, uintptr_t address, RunStatus& status, char* text, size
                   behind ? "past the end of" : "before the begin of", range->name);
   } else if (has_address && IsFailedAllocation(address) && in_use >= memory_limit / 4 * 3) {
     status = RunStatus::kOutOfMemory;
-    std::snprintf(text, size, "run kernel: out of memory, %llu of %llu bytes in use, then SIG%s on a refused allocation",
+    std::snprintf(text, size,
+                  "run kernel: out of memory, %llu of %llu bytes in use, then SIG%s on a refused allocation",
                   static_cast<unsigned long long>(in_use), static_cast<unsigned long long>(memory_limit), name);
   } else if (has_address) {
     std::snprintf(text, size, "run kernel: SIG%s at address 0x%llx", name, static_cast<unsigned long long>(address));
@@ -106,10 +107,11 @@ void InstallCrashReporter(int socket, uint64_t memory_limit_bytes) {
   PrepareReports();
   const stack_t stack{.ss_sp = handler_stack, .ss_flags = 0, .ss_size = sizeof(handler_stack)};
   sigaltstack(&stack, nullptr);  // Of this thread; pool threads use their own stack.
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = OnFatalSignal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGXFSZ}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGXFSZ})
+    sigaction(signal, &action, nullptr);
 }
 
 void NameGuardedRange(const void* begin, int64_t bytes, const void* data, int64_t size, const std::string& name) {

@@ -14,7 +14,8 @@ int64_t MonotonicNs();
 class KernelTimer {
  public:
   // All outlive the timer. With a flusher each call is timed alone, after a flush that is not timed.
-  KernelTimer(const Artifact::Kernel& kernel, const KernelArguments& arguments, KernelContext& context, CacheFlusher* flusher)
+  KernelTimer(const Artifact::Kernel& kernel, const KernelArguments& arguments, KernelContext& context,
+              CacheFlusher* flusher)
       : kernel_(kernel), arguments_(arguments), context_(context), flusher_(flusher) {}
 
   // Fails with the kernel's error.

@@ -39,7 +39,8 @@ RuntimeError Limit(int resource, const char* name, uint64_t soft, uint64_t hard)
   getrlimit(static_cast<__rlimit_resource>(resource), &present);  // An own limit that is lower already stays.
   const struct rlimit wanted{std::min<rlim_t>(soft, present.rlim_max), std::min<rlim_t>(hard, present.rlim_max)};
   if (setrlimit(static_cast<__rlimit_resource>(resource), &wanted) == 0) return {};
-  return {RuntimeCode::kUnavailable, FormatText("limit %s to %llu: %s", name, (unsigned long long)soft, ErrnoText(errno).c_str())};
+  return {RuntimeCode::kUnavailable,
+          FormatText("limit %s to %llu: %s", name, (unsigned long long)soft, ErrnoText(errno).c_str())};
 }
 
 }  // namespace
@@ -53,7 +54,8 @@ RuntimeError DetachFromPrivileges(int32_t parent) {
 }
 
 RuntimeError ApplyLimits(const RunSpec& spec) {
-  const uint64_t cpu_seconds = static_cast<uint64_t>((spec.wall_limit_ns + 999'999'999) / 1'000'000'000) * spec.num_threads + 1;
+  const uint64_t cpu_seconds =
+      static_cast<uint64_t>((spec.wall_limit_ns + 999'999'999) / 1'000'000'000) * spec.num_threads + 1;
   RUNTIME_RETURN_IF_ERROR(Limit(RLIMIT_CPU, "CPU seconds", cpu_seconds, cpu_seconds + 1));
   RUNTIME_RETURN_IF_ERROR(Limit(RLIMIT_FSIZE, "file size", 64u << 20, 64u << 20));
   RUNTIME_RETURN_IF_ERROR(Limit(RLIMIT_CORE, "core size", 0, 0));

@@ -11,8 +11,8 @@ namespace lathe {
 // To be done first: no new privileges, die with the supervisor `parent` (which may have died already).
 RuntimeError DetachFromPrivileges(int32_t parent);
 
-// Memory, CPU time (wall limit x threads, rounded up to seconds), file size, core dumps, descriptors, processes. After the
-// threads have been started: from here on there are no further ones.
+// Memory, CPU time (wall limit x threads, rounded up to seconds), file size, core dumps, descriptors, processes. After
+// the threads have been started: from here on there are no further ones.
 RuntimeError ApplyLimits(const RunSpec& spec);
 
 // The memory limit that ApplyLimits sets; UINT64_MAX where memory cannot be limited (under a sanitizer).

@@ -1,5 +1,5 @@
-// lathe-runner: runs one trial and exits. Started by a supervisor (runtime/runner_process.h) with a socket on descriptor 3 and
-// its process id as the only argument; says that it is ready, then waits for a RunSpec.
+// lathe-runner: runs one trial and exits. Started by a supervisor (runtime/runner_process.h) with a socket on
+// descriptor 3 and its process id as the only argument; says that it is ready, then waits for a RunSpec.
 #include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
   int type = 0;
   socklen_t size = sizeof(type);
   if (!valid || getsockopt(lathe::kRunnerSocketFd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-    std::fputs("lathe-runner: started by lathe and lathe-device, not by hand: descriptor 3 must be their socket\n", stderr);
+    std::fputs("lathe-runner: started by lathe and lathe-device, not by hand: descriptor 3 must be their socket\n",
+               stderr);
     return 2;
   }
   _exit(lathe::Serve(parent));  // No destructors: pool threads may hang inside a kernel.

@@ -73,11 +73,13 @@ class Trial {
       const RuntimeError pinned = PinCurrentThread(std::span(spec_.cpus).first(1));
       if (!pinned.ok()) return TrialEnd{RunStatus::kRunnerError, pinned.message};
     }
-    RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(static_cast<int>(spec_.num_threads), spec_.cpus);
+    RuntimeResult<std::unique_ptr<ThreadPool>> pool =
+        ThreadPool::Create(static_cast<int>(spec_.num_threads), spec_.cpus);
     if (!pool.ok()) return TrialEnd{RunStatus::kRunnerError, pool.error().message};
     pool_ = *std::move(pool);
     context_ = std::make_unique<KernelContext>(*pool_, spec_.memory_limit_bytes);
-    if (const RuntimeError limited = ApplyLimits(spec_); !limited.ok()) return TrialEnd{RunStatus::kRunnerError, limited.message};
+    if (const RuntimeError limited = ApplyLimits(spec_); !limited.ok())
+      return TrialEnd{RunStatus::kRunnerError, limited.message};
     RuntimeResult<Artifact> artifact = Artifact::Open(spec_.artifact_path, spec_.codegen_version);
     if (!artifact.ok()) return TrialEnd{RunStatus::kBadArtifact, artifact.error().message};
     artifact_.emplace(*std::move(artifact));
@@ -102,9 +104,13 @@ class Trial {
       }
       RuntimeResult<std::vector<int64_t>> shape = kernel_.meta->ShapeOf(param, spec_.symbol_values);
       if (!shape.ok()) return TrialEnd{RunStatus::kBadArtifact, shape.error().message};
-      RuntimeResult<GuardedBuffer> memory = GuardedBuffer::Create(CountElements(*shape).value_or(0) * param.dtype.bytes());
-      if (!memory.ok()) return TrialEnd{RunStatus::kOutOfMemory, "make inputs: buffer \"" + param.name + "\": " + memory.error().message};
-      NameGuardedRange(memory->mapping_begin(), memory->mapping_bytes(), memory->data(), memory->size_bytes(), param.name);
+      RuntimeResult<GuardedBuffer> memory =
+          GuardedBuffer::Create(CountElements(*shape).value_or(0) * param.dtype.bytes());
+      if (!memory.ok())
+        return TrialEnd{RunStatus::kOutOfMemory,
+                        "make inputs: buffer \"" + param.name + "\": " + memory.error().message};
+      NameGuardedRange(memory->mapping_begin(), memory->mapping_bytes(), memory->data(), memory->size_bytes(),
+                       param.name);
       buffers_.push_back({&param, index, *std::move(shape), *std::move(memory)});
       FillBuffer(buffers_.back());
     }
@@ -140,7 +146,8 @@ class Trial {
       (buffer.meta->is_constant && spec_.policy.regime == CacheRegime::kWarmWeights ? kept : flushed).push_back(memory);
     }
     std::optional<CacheFlusher> flusher;
-    if (spec_.policy.regime != CacheRegime::kHot) flusher.emplace(flushed, kept, spec_.cpus.empty() ? 0 : spec_.cpus[0]);
+    if (spec_.policy.regime != CacheRegime::kHot)
+      flusher.emplace(flushed, kept, spec_.cpus.empty() ? 0 : spec_.cpus[0]);
     KernelTimer timer(kernel_, arguments_, *context_, flusher ? &*flusher : nullptr);
     MeasureSession session(spec_.policy, spec_.incumbent_ns, MonotonicNs());
     int64_t ticked = MonotonicNs();
@@ -158,7 +165,8 @@ class Trial {
     return std::nullopt;
   }
 
-  // A race or a state kept between calls shows only after many of them. In-place outputs have become something else by now.
+  // A race or a state kept between calls shows only after many of them. In-place outputs have become something else by
+  // now.
   std::optional<TrialEnd> CheckAfterTiming() {
     if (std::optional<TrialEnd> damage = CheckGuards()) return damage;
     for (const Buffer& buffer : buffers_) {
@@ -170,7 +178,8 @@ class Trial {
   std::optional<TrialEnd> CheckGuards() const {
     for (const Buffer& buffer : buffers_) {
       const std::string damage = buffer.memory.FindDamage();
-      if (!damage.empty()) return TrialEnd{RunStatus::kWrongResult, "check buffer \"" + buffer.meta->name + "\": the kernel " + damage};
+      if (!damage.empty())
+        return TrialEnd{RunStatus::kWrongResult, "check buffer \"" + buffer.meta->name + "\": the kernel " + damage};
     }
     return std::nullopt;
   }
@@ -184,7 +193,8 @@ class Trial {
     }
     const std::string place = "read reference " + spec_.reference_path + ": ";
     if (outputs != spec_.tolerances.size()) {
-      return TrialEnd{RunStatus::kRunnerError, place + FormatText("%zu tolerances for %zu outputs", spec_.tolerances.size(), outputs)};
+      return TrialEnd{RunStatus::kRunnerError,
+                      place + FormatText("%zu tolerances for %zu outputs", spec_.tolerances.size(), outputs)};
     }
     const int fd = open(spec_.reference_path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return TrialEnd{RunStatus::kRunnerError, place + ErrnoText(errno)};
@@ -199,7 +209,8 @@ class Trial {
     }
     close(fd);
     if (complete) return std::nullopt;
-    return TrialEnd{RunStatus::kRunnerError, place + FormatText("%lld bytes, the outputs need %lld", (long long)info.st_size, (long long)bytes)};
+    return TrialEnd{RunStatus::kRunnerError,
+                    place + FormatText("%lld bytes, the outputs need %lld", (long long)info.st_size, (long long)bytes)};
   }
 
   std::optional<TrialEnd> CompareOutputs(const char* when) {
@@ -209,7 +220,8 @@ class Trial {
       if (!buffer.meta->is_written) continue;
       const std::span<const double> expected = rest.first(buffer.num_scalars());
       rest = rest.subspan(expected.size());
-      const CompareResult result = CompareOutput(buffer.meta->name, buffer.view(), expected, spec_.tolerances[output++]);
+      const CompareResult result =
+          CompareOutput(buffer.meta->name, buffer.view(), expected, spec_.tolerances[output++]);
       report_.max_error = std::max(report_.max_error, result.max_error);
       if (!result.ok) return TrialEnd{RunStatus::kWrongResult, result.message + when};
     }
@@ -238,7 +250,8 @@ RunReport RunTrial(const RunSpec& spec, const std::function<void(const RunProgre
   try {
     end = trial == nullptr ? TrialEnd{RunStatus::kOutOfMemory, "start trial: out of memory"} : trial->Run();
   } catch (const std::bad_alloc&) {
-    end = TrialEnd{RunStatus::kOutOfMemory, FormatText("run trial: out of memory, the limit is %llu bytes", (unsigned long long)spec.memory_limit_bytes)};
+    end = TrialEnd{RunStatus::kOutOfMemory, FormatText("run trial: out of memory, the limit is %llu bytes",
+                                                       (unsigned long long)spec.memory_limit_bytes)};
   }
   if (end.has_value()) {
     report.status = end->status;

@@ -42,8 +42,11 @@ class DatabaseFileTest : public testing::Test {
     Crash(scene, 4, "signal 11 at loop 12");
     const int64_t refused = scene.Propose(5);
     const auto claim = *store->ClaimForBuild("worker-1", 0, {.trial_id = refused}, kNow);
-    EXPECT_TRUE(store->CommitBuild({refused, claim->attempt, BuildFailure{TrialState::kBuildError, "register tile spills\nat block C"}, "{}"},
-                                   TrialState::kMeasureQueued, kNow).ok());
+    EXPECT_TRUE(store
+                    ->CommitBuild({refused, claim->attempt,
+                                   BuildFailure{TrialState::kBuildError, "register tile spills\nat block C"}, "{}"},
+                                  TrialState::kMeasureQueued, kNow)
+                    .ok());
     job_id = scene.job_id;
   }
   static void Crash(Scene& scene, int n, const std::string& words) {

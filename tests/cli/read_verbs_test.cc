@@ -19,7 +19,8 @@ TEST_F(ReadVerbsTest, JobsListsAllJobs) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out,
             "JOB  STATE   CREATED (UTC)        NAME  DETAIL\n"
-            "  1  QUEUED  2023-11-14 22:13:20  net   waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on\n");
+            "  1  QUEUED  2023-11-14 22:13:20  net   waits: nobody serves this database; `lathe up` or the same `lathe "
+            "tune` goes on\n");
   const json document = json::parse(Verb({"jobs", "--json"}).out);
   EXPECT_EQ(document["jobs"][0]["name"], "net");
   EXPECT_EQ(document["jobs"][0]["state"], "QUEUED");
@@ -30,9 +31,11 @@ TEST_F(ReadVerbsTest, JobsShowsOneJobWithItsTasks) {
   Fill();
   const VerbRun run = Verb({"jobs", "1"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_EQ(run.out, "job 1  net  QUEUED: waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on\n"
-                     "TASK  STATE   CALLS  TRIALS  OPEN  FAILED     BEST  WORKLOAD\n"
-                     "conv  QUEUED      2    5/64     0       3  23.1 us  " + MakeWorkload().digest.ToHex().substr(0, 12) + "\n");
+  EXPECT_EQ(run.out,
+            "job 1  net  QUEUED: waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on\n"
+            "TASK  STATE   CALLS  TRIALS  OPEN  FAILED     BEST  WORKLOAD\n"
+            "conv  QUEUED      2    5/64     0       3  23.1 us  " +
+                MakeWorkload().digest.ToHex().substr(0, 12) + "\n");
   const json job = json::parse(Verb({"jobs", "1", "--json"}).out);
   const json& task = job["tasks"][0];
   EXPECT_EQ(task["workload"], MakeWorkload().digest.ToHex());
@@ -66,7 +69,8 @@ TEST_F(ReadVerbsTest, TrialsGroupsFailuresByReason) {
             "    at block C\n");
   const json document = json::parse(Verb({"trials", "1", "--failed", "--json"}).out);
   EXPECT_EQ(document["trials"].size(), 3u);
-  EXPECT_EQ(document["failures"][0], (json{{"state", "CRASH"}, {"count", 2}, {"error", "signal 11 at loop 7"}, {"trials", {3, 4}}}));
+  EXPECT_EQ(document["failures"][0],
+            (json{{"state", "CRASH"}, {"count", 2}, {"error", "signal 11 at loop 7"}, {"trials", {3, 4}}}));
 }
 
 TEST_F(ReadVerbsTest, DevicesSaysWhoIsLost) {
@@ -95,7 +99,8 @@ TEST_F(ReadVerbsTest, ShowFindsAWorkloadByItsHash) {
 
 TEST_F(ReadVerbsTest, ShowReadsAFileWithoutADatabase) {
   const std::string file = folder / "twice.py";
-  std::ofstream(file) << "@T.prim_func\ndef twice(A: T.Buffer((8,), \"float32\")):\n    for i in range(8):\n        A[i] = A[i] * T.float32(2)\n";
+  std::ofstream(file) << "@T.prim_func\ndef twice(A: T.Buffer((8,), \"float32\")):\n    for i in range(8):\n        "
+                         "A[i] = A[i] * T.float32(2)\n";
   const VerbRun run = Verb({"show", file});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("def twice("));
@@ -139,22 +144,24 @@ TEST_P(BadUseTest, SaysWhatIsWrongWithItsExitCode) {
   EXPECT_THAT(run.err, HasSubstr(GetParam().message));
   EXPECT_EQ(run.out, "");
 }
-INSTANTIATE_TEST_SUITE_P(Verbs, BadUseTest,
-                         testing::Values(BadUse{"UnknownJob", {"jobs", "77"}, 3, "77"}, BadUse{"UnknownJobWatched", {"watch", "77"}, 3, "77"},
-                                         BadUse{"UnknownJobTrials", {"trials", "77"}, 3, "77"},
-                                         BadUse{"UnknownJobCancelled", {"cancel", "77"}, 3, "77"},
-                                         BadUse{"UnknownHash", {"show", "0123456789"}, 3, "workload 0123456789: none with that hash"},
-                                         BadUse{"NoSuchFile", {"show", "nothing.py"}, 3, "read nothing.py: no such file"},
-                                         BadUse{"NegativeJob", {"jobs", "-3"}, 2, "-3"}, BadUse{"UnknownFlag", {"jobs", "--bogus"}, 2, "--bogus"},
-                                         BadUse{"ZerothJob", {"jobs", "0"}, 2, "\"0\": a whole number of 1 or more required"},
-                                         BadUse{"TooManySlots", {"tune", "x.py", "--slots", "100000"}, 2, "a whole number from 1 to 1024 required"},
-                                         BadUse{"AFolder", {"show", "/"}, 2, "read /: it is a folder; name a file"},
-                                         BadUse{"UnknownVerb", {"frobnicate"}, 2, "no verb \"frobnicate\"; `lathe --help` lists them"},
-                                         BadUse{"MissingJob", {"trials"}, 2, "JOB is required"}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Verbs, BadUseTest,
+    testing::Values(
+        BadUse{"UnknownJob", {"jobs", "77"}, 3, "77"}, BadUse{"UnknownJobWatched", {"watch", "77"}, 3, "77"},
+        BadUse{"UnknownJobTrials", {"trials", "77"}, 3, "77"}, BadUse{"UnknownJobCancelled", {"cancel", "77"}, 3, "77"},
+        BadUse{"UnknownHash", {"show", "0123456789"}, 3, "workload 0123456789: none with that hash"},
+        BadUse{"NoSuchFile", {"show", "nothing.py"}, 3, "read nothing.py: no such file"},
+        BadUse{"NegativeJob", {"jobs", "-3"}, 2, "-3"}, BadUse{"UnknownFlag", {"jobs", "--bogus"}, 2, "--bogus"},
+        BadUse{"ZerothJob", {"jobs", "0"}, 2, "\"0\": a whole number of 1 or more required"},
+        BadUse{"TooManySlots", {"tune", "x.py", "--slots", "100000"}, 2, "a whole number from 1 to 1024 required"},
+        BadUse{"AFolder", {"show", "/"}, 2, "read /: it is a folder; name a file"},
+        BadUse{"UnknownVerb", {"frobnicate"}, 2, "no verb \"frobnicate\"; `lathe --help` lists them"},
+        BadUse{"MissingJob", {"trials"}, 2, "JOB is required"}),
+    [](const auto& info) { return info.param.name; });
 
 TEST_F(ReadVerbsTest, SayThatThereIsNoDatabaseYet) {
-  for (const std::vector<std::string>& verb : {std::vector<std::string>{"jobs"}, {"devices"}, {"trials", "1"}, {"cancel", "1"}, {"show", "0123456789"}}) {
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"jobs"}, {"devices"}, {"trials", "1"}, {"cancel", "1"}, {"show", "0123456789"}}) {
     const VerbRun run = Verb(verb);
     EXPECT_EQ(run.code, 3) << verb[0];
     EXPECT_THAT(run.err, HasSubstr(path + ": no database there yet")) << verb[0];
@@ -182,13 +189,15 @@ TEST_F(ReadVerbsTest, WorkBesideTheOwner) {
   EXPECT_THAT(cancel.err, HasSubstr("lathe.db"));
 }
 
-constexpr const char* kVerbs[] = {"up", "tune", "best", "worker", "jobs", "watch", "cancel", "trials", "show", "devices", "device", "db", "doctor"};
+constexpr const char* kVerbs[] = {"up",     "tune", "best",    "worker", "jobs", "watch", "cancel",
+                                  "trials", "show", "devices", "device", "db",   "doctor"};
 
 TEST(Lathe, ListsItsVerbsAndItsVersion) {
   const VerbRun help = RunVerb({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* verb : kVerbs) EXPECT_THAT(help.out, HasSubstr(verb));
-  EXPECT_THAT(RunVerb({"--version"}).out, testing::MatchesRegex("lathe [0-9.]+ \\(codegen 19\\.[0-9]+, measurement policy [0-9]+\\)\n"));
+  EXPECT_THAT(RunVerb({"--version"}).out,
+              testing::MatchesRegex("lathe [0-9.]+ \\(codegen 19\\.[0-9]+, measurement policy [0-9]+\\)\n"));
   EXPECT_EQ(RunVerb({"dance"}).code, 2);
   EXPECT_EQ(RunVerb({}).code, 2);
 }

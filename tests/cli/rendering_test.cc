@@ -70,14 +70,19 @@ TEST(Doctor, ReadsAndJudgesAMachine) {
   EXPECT_EQ(facts.memory_available_bytes, int64_t{1024000} * 1024);
   EXPECT_TRUE(facts.disk_free_bytes.has_value());
   const std::vector<Check> checks = JudgeMachine(facts);
-  for (const char* name : {"governor", "smt", "load", "memory"}) EXPECT_EQ(Find(checks, name)->verdict, Verdict::kWarning) << name;
+  for (const char* name : {"governor", "smt", "load", "memory"})
+    EXPECT_EQ(Find(checks, name)->verdict, Verdict::kWarning) << name;
   EXPECT_THAT(Find(checks, "governor")->finding, HasSubstr("powersave: the clock changes"));
   EXPECT_THAT(Find(checks, "memory")->finding, HasSubstr("1000 MiB"));
 }
 
 TEST(Doctor, SaysOkWhereNothingIsWrong) {
-  MachineFacts facts{.num_cpus = 4, .governor = "performance", .smt_active = false, .load_1min = 0.1,
-                     .memory_available_bytes = int64_t{8} << 30, .disk_free_bytes = int64_t{100} << 30};
+  MachineFacts facts{.num_cpus = 4,
+                     .governor = "performance",
+                     .smt_active = false,
+                     .load_1min = 0.1,
+                     .memory_available_bytes = int64_t{8} << 30,
+                     .disk_free_bytes = int64_t{100} << 30};
   for (const Check& check : JudgeMachine(facts)) EXPECT_EQ(check.verdict, Verdict::kOk) << check.name;
   facts.disk_free_bytes = 100 << 20;
   EXPECT_EQ(Find(JudgeMachine(facts), "disk")->verdict, Verdict::kProblem);

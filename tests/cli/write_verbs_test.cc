@@ -61,8 +61,10 @@ TEST_F(WriteVerbsTest, DbExportsAndImportsOnce) {
   EXPECT_EQ(written.code, 0) << written.err;
   EXPECT_EQ(written.err, "lathe: 1 workloads and 5 records written\n");
   EXPECT_FALSE(std::filesystem::exists(lines + ".part"));
-  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err, "lathe: 1 workloads and 5 records read, 5 of them new\n");
-  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err, "lathe: 1 workloads and 5 records read, 0 of them new\n");
+  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err,
+            "lathe: 1 workloads and 5 records read, 5 of them new\n");
+  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err,
+            "lathe: 1 workloads and 5 records read, 0 of them new\n");
   EXPECT_EQ(RunVerb({"db", "export", "--db", other}).out, Contents(lines));
 }
 

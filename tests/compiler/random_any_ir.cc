@@ -10,14 +10,21 @@
 namespace lathe {
 namespace {
 
-struct KnownVar { Var var; int64_t low, high; };  // Inclusive.
+struct KnownVar {
+  Var var;
+  int64_t low, high;
+};  // Inclusive.
 // A buffer that may be touched here. `prefix`: its first indices, fixed, so that parallel iterations stay apart.
-struct Access { Buffer buffer; std::vector<Expr> prefix; bool is_writable; };
+struct Access {
+  Buffer buffer;
+  std::vector<Expr> prefix;
+  bool is_writable;
+};
 struct Scope {
   std::vector<KnownVar> vars;
   std::vector<Var> scalars;  // Of any value.
   std::vector<Access> accesses;
-  bool in_lanes = false;     // Inside a vectorized loop: stores only.
+  bool in_lanes = false;  // Inside a vectorized loop: stores only.
 };
 
 constexpr int kMaxDepth = 4;
@@ -30,7 +37,8 @@ class AnyMaker {
     Scope scope;
     for (int i = 0, n = 1 + int(Below(3)); i < n; ++i) AddParam(scope, RandomType(), RandomShape(), false);
     for (int i = 0, n = int(Below(3)); i < n; ++i) {
-      scope.scalars.emplace_back(Name(), Pick(std::vector<DataType>{DataType::Int(32), DataType::Float(32), DataType::Int(64), DataType::Bool()}));
+      scope.scalars.emplace_back(Name(), Pick(std::vector<DataType>{DataType::Int(32), DataType::Float(32),
+                                                                    DataType::Int(64), DataType::Bool()}));
       params_.emplace_back(scope.scalars.back());
     }
     for (int i = 0, n = 1 + int(Below(2)); i < n; ++i) AddParam(scope, RandomType(), RandomShape(), true);
@@ -47,18 +55,28 @@ class AnyMaker {
  private:
   uint64_t Below(uint64_t n) { return random_.Below(n); }
   template <typename T>
-  const T& Pick(const std::vector<T>& list) { return list[Below(list.size())]; }
+  const T& Pick(const std::vector<T>& list) {
+    return list[Below(list.size())];
+  }
   std::string Name() {
-    static const std::vector<std::string> names = {"i", "i", "j", "A", "x.outer", "for", "T", "", "0", "vi_1", "vi", "long_name", "\xc3\xa4"};
+    static const std::vector<std::string> names = {"i", "i", "j",    "A",  "x.outer",   "for",     "T",
+                                                   "",  "0", "vi_1", "vi", "long_name", "\xc3\xa4"};
     return Pick(names);
   }
   std::string Text() {
-    static const std::vector<std::string> texts = {"", "plain", "with \"quotes\" and \\", "line\nbreak\ttab", std::string("nul\0byte", 8), "\xc3\xa4\xe2\x82\xac", "{}'#"};
+    static const std::vector<std::string> texts = {"",
+                                                   "plain",
+                                                   "with \"quotes\" and \\",
+                                                   "line\nbreak\ttab",
+                                                   std::string("nul\0byte", 8),
+                                                   "\xc3\xa4\xe2\x82\xac",
+                                                   "{}'#"};
     return Pick(texts);
   }
   DataType RandomType() {
-    return Pick(std::vector<DataType>{DataType::Float(32), DataType::Float(32), DataType::Int(32), DataType::Int(64), DataType::Float(64), DataType::Float(16),
-                                      DataType::Int(8), DataType::UInt(8), DataType::UInt(64), DataType::Bool(), DataType::BFloat()});
+    return Pick(std::vector<DataType>{DataType::Float(32), DataType::Float(32), DataType::Int(32), DataType::Int(64),
+                                      DataType::Float(64), DataType::Float(16), DataType::Int(8), DataType::UInt(8),
+                                      DataType::UInt(64), DataType::Bool(), DataType::BFloat()});
   }
   std::vector<int64_t> RandomShape() {
     std::vector<int64_t> shape;
@@ -67,11 +85,17 @@ class AnyMaker {
   }
   Attr RandomAttr(int depth) {
     switch (Below(depth > 1 ? 4 : 5)) {
-      case 0: return Attr(int64_t(random_.Next()));
-      case 1: return Attr(Pick(std::vector<double>{0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, std::numeric_limits<double>::infinity()}));
-      case 2: return Attr(Below(2) == 0);
-      case 3: return Attr(Text());
-      default: break;
+      case 0:
+        return Attr(int64_t(random_.Next()));
+      case 1:
+        return Attr(
+            Pick(std::vector<double>{0.0, -0.0, 1.0, 0.1, 1e300, 5e-324, std::numeric_limits<double>::infinity()}));
+      case 2:
+        return Attr(Below(2) == 0);
+      case 3:
+        return Attr(Text());
+      default:
+        break;
     }
     std::vector<Attr> list;
     for (uint64_t i = 0, n = Below(3); i < n; ++i) list.push_back(RandomAttr(depth + 1));
@@ -79,7 +103,8 @@ class AnyMaker {
   }
   AttrMap RandomAttrs() {
     AttrMap attrs;
-    for (uint64_t i = 0, n = Below(3); i < n; ++i) attrs["key" + std::to_string(Below(5)) + (Below(5) == 0 ? Text() : "")] = RandomAttr(0);
+    for (uint64_t i = 0, n = Below(3); i < n; ++i)
+      attrs["key" + std::to_string(Below(5)) + (Below(5) == 0 ? Text() : "")] = RandomAttr(0);
     return attrs;
   }
 
@@ -122,7 +147,8 @@ class AnyMaker {
       const KnownVar known = Pick(scope.vars);
       const Expr var = known.var;
       const DataType type = var.dtype();
-      if (known.low >= 0 && known.high < extent) return Below(3) == 0 ? MakeBinary(BinaryOp::kMul, var, IntConst(type, 1)) : var;
+      if (known.low >= 0 && known.high < extent)
+        return Below(3) == 0 ? MakeBinary(BinaryOp::kMul, var, IntConst(type, 1)) : var;
       if (Below(2) == 0) return FloorMod(var, IntConst(type, extent));
       return Max(Min(var, IntConst(type, extent - 1)), IntConst(type, 0));
     }
@@ -130,7 +156,8 @@ class AnyMaker {
   }
   std::vector<Expr> Indices(const Scope& scope, const Access& access) {
     std::vector<Expr> indices = access.prefix;
-    for (size_t i = indices.size(); i < access.buffer->shape.size(); ++i) indices.push_back(Index(scope, *AsIntConst(access.buffer->shape[i])));
+    for (size_t i = indices.size(); i < access.buffer->shape.size(); ++i)
+      indices.push_back(Index(scope, *AsIntConst(access.buffer->shape[i])));
     return indices;
   }
   const Access* FindAccess(const Scope& scope, const std::function<bool(const Access&)>& fits) {
@@ -153,39 +180,58 @@ class AnyMaker {
       if (var.dtype() == type) vars.push_back(var);
     }
     if (!vars.empty() && Below(2) == 0) return Pick(vars);
-    if (type.is_float()) return FloatConst(type, Pick(std::vector<double>{0.0, -0.0, 1.0, -2.5, 0.1, 1e-7, 3e38, std::numeric_limits<double>::infinity(), -1.0 / 3}));
+    if (type.is_float())
+      return FloatConst(type, Pick(std::vector<double>{0.0, -0.0, 1.0, -2.5, 0.1, 1e-7, 3e38,
+                                                       std::numeric_limits<double>::infinity(), -1.0 / 3}));
     if (type.is_bool()) return IntConst(type, int64_t(Below(2)));
     const int64_t value = Below(4) == 0 ? int64_t(random_.Next()) : int64_t(Below(9)) - 4;
     return IntConst(type, WrapToWidth(value, type.bits, type.is_signed_int()));
   }
-  Expr Binary2(BinaryOp op, const Expr& a, const Expr& b) { return Below(3) == 0 ? FoldBinary(op, a, b) : MakeBinary(op, a, b); }
+  Expr Binary2(BinaryOp op, const Expr& a, const Expr& b) {
+    return Below(3) == 0 ? FoldBinary(op, a, b) : MakeBinary(op, a, b);
+  }
   Expr Value(const Scope& scope, DataType type, int depth) {
     if (depth >= kMaxDepth || Below(4) == 0) return Leaf(scope, type);
     const auto sub = [&](DataType t) { return Value(scope, t, depth + 1); };
     if (type.is_bool()) return Condition(scope, depth);
     switch (Below(8)) {
-      case 0: return Expr::Make(type, Select{sub(DataType::Bool()), sub(type), sub(type)});
-      case 1: return MakeCall(type, "if_then_else", {sub(DataType::Bool()), sub(type), sub(type)});
-      case 2: return CastTo(scope, type, depth);
-      case 3: return type.is_float() ? FloatCall(scope, type, depth) : IntCall(scope, type, depth);
+      case 0:
+        return Expr::Make(type, Select{sub(DataType::Bool()), sub(type), sub(type)});
+      case 1:
+        return MakeCall(type, "if_then_else", {sub(DataType::Bool()), sub(type), sub(type)});
+      case 2:
+        return CastTo(scope, type, depth);
+      case 3:
+        return type.is_float() ? FloatCall(scope, type, depth) : IntCall(scope, type, depth);
       case 4:
         if (!type.is_float()) {
-          const BinaryOp op = Pick(std::vector<BinaryOp>{BinaryOp::kDiv, BinaryOp::kFloorDiv, BinaryOp::kFloorMod, BinaryOp::kTruncMod});
+          const BinaryOp op = Pick(
+              std::vector<BinaryOp>{BinaryOp::kDiv, BinaryOp::kFloorDiv, BinaryOp::kFloorMod, BinaryOp::kTruncMod});
           return Binary2(op, sub(type), IntConst(type, 1 + int64_t(Below(7))));
         }
         return Binary2(BinaryOp::kDiv, sub(type), sub(type));
-      default: return Binary2(Pick(std::vector<BinaryOp>{BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kMin, BinaryOp::kMax}), sub(type), sub(type));
+      default:
+        return Binary2(
+            Pick(std::vector<BinaryOp>{BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kMin, BinaryOp::kMax}),
+            sub(type), sub(type));
     }
   }
   Expr Condition(const Scope& scope, int depth) {
     const DataType type = Pick(std::vector<DataType>{DataType::Int(32), DataType::Float(32), DataType::Int(64)});
     switch (Below(5)) {
-      case 0: return Expr::Make(DataType::Bool(), Not{Value(scope, DataType::Bool(), depth + 1)});
-      case 1: return Binary2(BinaryOp::kAnd, Value(scope, DataType::Bool(), depth + 1), Value(scope, DataType::Bool(), depth + 1));
-      case 2: return Binary2(BinaryOp::kOr, Value(scope, DataType::Bool(), depth + 1), Value(scope, DataType::Bool(), depth + 1));
-      default: break;
+      case 0:
+        return Expr::Make(DataType::Bool(), Not{Value(scope, DataType::Bool(), depth + 1)});
+      case 1:
+        return Binary2(BinaryOp::kAnd, Value(scope, DataType::Bool(), depth + 1),
+                       Value(scope, DataType::Bool(), depth + 1));
+      case 2:
+        return Binary2(BinaryOp::kOr, Value(scope, DataType::Bool(), depth + 1),
+                       Value(scope, DataType::Bool(), depth + 1));
+      default:
+        break;
     }
-    const BinaryOp op = Pick(std::vector<BinaryOp>{BinaryOp::kEQ, BinaryOp::kNE, BinaryOp::kLT, BinaryOp::kLE, BinaryOp::kGT, BinaryOp::kGE});
+    const BinaryOp op = Pick(std::vector<BinaryOp>{BinaryOp::kEQ, BinaryOp::kNE, BinaryOp::kLT, BinaryOp::kLE,
+                                                   BinaryOp::kGT, BinaryOp::kGE});
     return Binary2(op, Value(scope, type, depth + 1), Value(scope, type, depth + 1));
   }
   Expr CastTo(const Scope& scope, DataType type, int depth) {  // A float is never cast to an integer: it might not fit.
@@ -196,20 +242,33 @@ class AnyMaker {
   Expr FloatCall(const Scope& scope, DataType type, int depth) {
     const auto arg = [&] { return Value(scope, type, depth + 1); };
     switch (Below(4)) {
-      case 0: return MakeCall(type, Pick(std::vector<std::string>{"pow", "atan2", "copysign"}), {arg(), arg()});
-      case 1: return MakeCall(type, Pick(std::vector<std::string>{"infinity", "max_value", "min_value"}), {});
-      default: break;
+      case 0:
+        return MakeCall(type, Pick(std::vector<std::string>{"pow", "atan2", "copysign"}), {arg(), arg()});
+      case 1:
+        return MakeCall(type, Pick(std::vector<std::string>{"infinity", "max_value", "min_value"}), {});
+      default:
+        break;
     }
-    return MakeCall(type, Pick(std::vector<std::string>{"abs", "atan", "ceil", "cos", "erf", "exp", "exp2", "floor", "log", "log2", "nearbyint", "round", "rsqrt", "sigmoid",
-                                                        "sin", "sqrt", "tan", "tanh", "trunc"}), {arg()});
+    return MakeCall(
+        type,
+        Pick(std::vector<std::string>{"abs", "atan", "ceil", "cos", "erf", "exp", "exp2", "floor", "log", "log2",
+                                      "nearbyint", "round", "rsqrt", "sigmoid", "sin", "sqrt", "tan", "tanh", "trunc"}),
+        {arg()});
   }
   Expr IntCall(const Scope& scope, DataType type, int depth) {
     const Expr a = Value(scope, type, depth + 1);
     switch (Below(4)) {
-      case 0: return MakeCall(type, Pick(std::vector<std::string>{"shift_left", "shift_right"}), {a, IntConst(type, int64_t(Below(7)))});
-      case 1: return MakeCall(type, Pick(std::vector<std::string>{"bitwise_and", "bitwise_or", "bitwise_xor"}), {a, Value(scope, type, depth + 1)});
-      case 2: return MakeCall(type, "bitwise_not", {a});
-      default: return MakeCall(type, Pick(std::vector<std::string>{"abs", "max_value", "min_value"}) == "abs" ? "abs" : "popcount", {a});
+      case 0:
+        return MakeCall(type, Pick(std::vector<std::string>{"shift_left", "shift_right"}),
+                        {a, IntConst(type, int64_t(Below(7)))});
+      case 1:
+        return MakeCall(type, Pick(std::vector<std::string>{"bitwise_and", "bitwise_or", "bitwise_xor"}),
+                        {a, Value(scope, type, depth + 1)});
+      case 2:
+        return MakeCall(type, "bitwise_not", {a});
+      default:
+        return MakeCall(
+            type, Pick(std::vector<std::string>{"abs", "max_value", "min_value"}) == "abs" ? "abs" : "popcount", {a});
     }
   }
 
@@ -222,18 +281,31 @@ class AnyMaker {
   Stmt Statement(const Scope& scope, int depth) {
     if (scope.in_lanes || depth >= kMaxDepth) return StoreValue(scope);
     switch (Below(13)) {
-      case 0: return Let(scope, depth);
-      case 1: return Branch(scope, depth);
-      case 2: return Count(scope, depth);
-      case 3: return Temporary(scope, depth);
-      case 4: return SharedNothingLoop(scope, depth);
-      case 5: return Vector(scope);
-      case 6: return Check(scope);
-      case 7: return Evaluate{Below(3) == 0 ? MakeCall(DataType::Int(32), "tvm_storage_sync", {Expr::Make(DataType::Handle(), StringImm{Text()})}) : Value(scope, RandomType(), 1)};
+      case 0:
+        return Let(scope, depth);
+      case 1:
+        return Branch(scope, depth);
+      case 2:
+        return Count(scope, depth);
+      case 3:
+        return Temporary(scope, depth);
+      case 4:
+        return SharedNothingLoop(scope, depth);
+      case 5:
+        return Vector(scope);
+      case 6:
+        return Check(scope);
+      case 7:
+        return Evaluate{Below(3) == 0 ? MakeCall(DataType::Int(32), "tvm_storage_sync",
+                                                 {Expr::Make(DataType::Handle(), StringImm{Text()})})
+                                      : Value(scope, RandomType(), 1)};
       case 8:
-      case 9: return has_blocks_ ? InBlock(scope, depth) : Loop(scope, depth);
-      case 10: return Loop(scope, depth);
-      default: return StoreValue(scope);
+      case 9:
+        return has_blocks_ ? InBlock(scope, depth) : Loop(scope, depth);
+      case 10:
+        return Loop(scope, depth);
+      default:
+        return StoreValue(scope);
     }
   }
   Stmt StoreValue(const Scope& scope) {
@@ -262,14 +334,20 @@ class AnyMaker {
     const int64_t min = Below(3) == 0 ? int64_t(Below(5)) - 2 : 0, extent = 1 + int64_t(Below(5));
     const Var var(Name(), type);
     scope.vars.push_back({var, min, min + extent - 1});
-    For loop{var, IntConst(type, min), IntConst(type, extent), Below(3) == 0 ? ForKind::kUnrolled : ForKind::kSerial, "", Below(4) == 0 ? RandomAttrs() : AttrMap(),
+    For loop{var,
+             IntConst(type, min),
+             IntConst(type, extent),
+             Below(3) == 0 ? ForKind::kUnrolled : ForKind::kSerial,
+             "",
+             Below(4) == 0 ? RandomAttrs() : AttrMap(),
              Suite(scope, depth + 1, 1 + int(Below(2)))};
     return loop;
   }
   // A parallel, vectorized or thread loop that writes to a parameter of its own, each iteration to its own row.
   Stmt SharedNothingLoop(Scope scope, int depth) {
     const ForKind kind = Pick(std::vector<ForKind>{ForKind::kParallel, ForKind::kVectorized, ForKind::kThreadBinding});
-    const bool nested = std::any_of(scope.accesses.begin(), scope.accesses.end(), [](const Access& a) { return !a.prefix.empty(); });
+    const bool nested =
+        std::any_of(scope.accesses.begin(), scope.accesses.end(), [](const Access& a) { return !a.prefix.empty(); });
     if (nested) return Loop(std::move(scope), depth);
     const int64_t extent = 2 + int64_t(Below(3));
     const Buffer own = NewBuffer(RandomType(), {extent, 1 + int64_t(Below(4))}, "global");
@@ -290,7 +368,8 @@ class AnyMaker {
     return Allocate{counter, MakeSeq({MakeStore(counter, 0, {0}), While{Less(at, int64_t(Below(4))), body}})};
   }
   Stmt Temporary(Scope scope, int depth) {
-    const Buffer buffer = NewBuffer(RandomType(), RandomShape(), Pick(std::vector<std::string>{"global", "local", "shared", "odd \"scope\""}));
+    const Buffer buffer = NewBuffer(RandomType(), RandomShape(),
+                                    Pick(std::vector<std::string>{"global", "local", "shared", "odd \"scope\""}));
     Scope filling = scope;
     std::vector<Expr> indices;
     std::vector<Var> vars;
@@ -305,7 +384,9 @@ class AnyMaker {
   }
   // B[.., ramp] = vector; nothing where no last dimension is long enough.
   Stmt Vector(const Scope& scope) {
-    const auto width = [](const Access& a) { return a.buffer->shape.size() == a.prefix.size() ? 0 : *AsIntConst(a.buffer->shape.back()); };
+    const auto width = [](const Access& a) {
+      return a.buffer->shape.size() == a.prefix.size() ? 0 : *AsIntConst(a.buffer->shape.back());
+    };
     const Access* target = FindAccess(scope, [&](const Access& a) { return a.is_writable && width(a) >= 2; });
     if (target == nullptr) return StoreValue(scope);
     const int64_t lanes = 2 + int64_t(Below(uint64_t(width(*target)) - 1));
@@ -316,9 +397,11 @@ class AnyMaker {
       indices.back() = Expr::Make(DataType::Int(32, int(lanes)), Ramp{base, 1, lanes});
       return indices;
     };
-    const Access* source = FindAccess(scope, [&](const Access& a) { return a.buffer->dtype == type && width(a) >= lanes; });
+    const Access* source =
+        FindAccess(scope, [&](const Access& a) { return a.buffer->dtype == type && width(a) >= lanes; });
     Expr value = Expr::Make(type.with_lanes(int(lanes)), Broadcast{Leaf(scope, type), lanes});
-    if (source != nullptr && Below(2) == 0 && !type.is_bool()) value = Binary2(BinaryOp::kAdd, Load(source->buffer, vector_index(*source)), value);
+    if (source != nullptr && Below(2) == 0 && !type.is_bool())
+      value = Binary2(BinaryOp::kAdd, Load(source->buffer, vector_index(*source)), value);
     return MakeStore(target->buffer, value, vector_index(*target));
   }
 
@@ -327,7 +410,8 @@ class AnyMaker {
     Scope scope = outer;
     scope.vars.clear();
     scope.scalars.clear();
-    BlockNode block{.name = "block" + std::to_string(num_blocks_++) + (Below(4) == 0 ? Text() : ""), .body = Evaluate{0}};
+    BlockNode block{.name = "block" + std::to_string(num_blocks_++) + (Below(4) == 0 ? Text() : ""),
+                    .body = Evaluate{0}};
     std::vector<Expr> values;
     const auto bind = [&](int64_t low, int64_t extent, const Expr& value, IterKind kind) {
       const Var var(Name(), value.dtype());
@@ -343,13 +427,15 @@ class AnyMaker {
       }
     }
     for (const KnownVar& known : outer.vars) {
-      if (Below(3) != 0) bind(known.low, known.high - known.low + 1, known.var, Below(6) == 0 ? IterKind::kOpaque : IterKind::kSpatial);
+      if (Below(3) != 0)
+        bind(known.low, known.high - known.low + 1, known.var, Below(6) == 0 ? IterKind::kOpaque : IterKind::kSpatial);
     }
     // Two loops of its own over one axis, with a tail.
     const Var i(Name()), j(Name());
     const int64_t tile = 2 + int64_t(Below(3)), extent = 2 + int64_t(Below(6)), tiles = (extent + tile - 1) / tile;
     const Expr flat = Expr(i) * tile + j;
-    bind(0, extent, flat, Pick(std::vector<IterKind>{IterKind::kSpatial, IterKind::kReduce, IterKind::kSpatial, IterKind::kScan}));
+    bind(0, extent, flat,
+         Pick(std::vector<IterKind>{IterKind::kSpatial, IterKind::kReduce, IterKind::kSpatial, IterKind::kScan}));
     const Expr predicate = extent % tile == 0 && Below(2) == 0 ? True() : Less(flat, extent);
     if (Below(3) == 0) block.annotations = RandomAttrs();
     if (Below(3) == 0) AllocInBlock(scope, block);
@@ -367,13 +453,15 @@ class AnyMaker {
     const Stmt realize = BlockRealize{std::move(values), predicate, Block(std::move(block))};
     return MakeFor(i, tiles, MakeFor(j, tile, realize));
   }
-  void AllocInBlock(Scope& scope, BlockNode& block) {  // One element, written before anything else; init does not see it.
+  void AllocInBlock(Scope& scope,
+                    BlockNode& block) {  // One element, written before anything else; init does not see it.
     const Buffer buffer = MakeBuffer(Name(), {1}, DataType::Float(32), "local");
     block.alloc_buffers.push_back(buffer);
     fills_.push_back(MakeStore(buffer, FloatConst(DataType::Float(32), 1), {0}));
   }
   void MatchInBlock(Scope& scope, BlockNode& block) {
-    const Access* access = FindAccess(scope, [](const Access& a) { return a.prefix.empty() && a.buffer->shape.size() == 2; });
+    const Access* access =
+        FindAccess(scope, [](const Access& a) { return a.prefix.empty() && a.buffer->shape.size() == 2; });
     if (access == nullptr) return;
     const Expr row = Index(scope, *AsIntConst(access->buffer->shape[0]));
     const Expr width = access->buffer->shape[1];

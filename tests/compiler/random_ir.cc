@@ -8,15 +8,19 @@ namespace {
 
 const DataType kF32 = DataType::Float(32);
 
-Stmt RealizeBlock(std::string name, std::vector<IterVar> iters, std::vector<Expr> values, Stmt body, std::optional<Stmt> init = {}, Expr predicate = True()) {
-  BlockNode block{.name = std::move(name), .iter_vars = std::move(iters), .init = std::move(init), .body = std::move(body)};
+Stmt RealizeBlock(std::string name, std::vector<IterVar> iters, std::vector<Expr> values, Stmt body,
+                  std::optional<Stmt> init = {}, Expr predicate = True()) {
+  BlockNode block{
+      .name = std::move(name), .iter_vars = std::move(iters), .init = std::move(init), .body = std::move(body)};
   AccessRegions regions = DetectAccessRegions(block);
   block.reads = std::move(regions.reads);
   block.writes = std::move(regions.writes);
   return BlockRealize{std::move(values), std::move(predicate), Block(std::move(block))};
 }
 
-Expr Constant(DataType type, int64_t value) { return type.is_float() ? FloatConst(type, double(value)) : IntConst(type, value); }
+Expr Constant(DataType type, int64_t value) {
+  return type.is_float() ? FloatConst(type, double(value)) : IntConst(type, value);
+}
 
 // ---- kSchedulable --------------------------------------------------------------------------------------------------
 
@@ -54,11 +58,16 @@ class SchedulableMaker {
 
   Expr Combine(const Expr& a, const Expr& b) {
     switch (random_.Below(5)) {
-      case 0: return a + b;
-      case 1: return a - b;
-      case 2: return Max(a, b);
-      case 3: return Min(a, b);
-      default: return a + b * Constant(type_, 2);
+      case 0:
+        return a + b;
+      case 1:
+        return a - b;
+      case 2:
+        return Max(a, b);
+      case 3:
+        return Min(a, b);
+      default:
+        return a + b * Constant(type_, 2);
     }
   }
   Expr Unary(const Expr& a) {
@@ -72,7 +81,8 @@ class SchedulableMaker {
   Expr Squash(const Expr& a) { return type_.is_float() ? a * FloatConst(type_, 0.25) : a; }
 
   // Loops around a block whose iter vars are bound to them one to one.
-  Stmt Nest(const std::string& name, const Shape& extents, size_t num_spatial, const std::function<std::pair<std::optional<Stmt>, Stmt>(const std::vector<Var>&)>& make) {
+  Stmt Nest(const std::string& name, const Shape& extents, size_t num_spatial,
+            const std::function<std::pair<std::optional<Stmt>, Stmt>(const std::vector<Var>&)>& make) {
     std::vector<Var> loops, vars;
     std::vector<IterVar> iters;
     std::vector<Expr> values;
@@ -92,12 +102,18 @@ class SchedulableMaker {
     const std::string name = "B" + std::to_string(number);
     const Buffer source = buffers_[random_.Below(2) == 0 ? buffers_.size() - 1 : random_.Below(buffers_.size())];
     switch (random_.Below(6)) {
-      case 0: return Reduce(name, source);
-      case 1: return Stencil(name, source);
-      case 2: return Pad(name, source);
-      case 3: return Transpose(name, source);
-      case 4: return MatmulOrElementwise(name, source);
-      default: return Elementwise(name, source);
+      case 0:
+        return Reduce(name, source);
+      case 1:
+        return Stencil(name, source);
+      case 2:
+        return Pad(name, source);
+      case 3:
+        return Transpose(name, source);
+      case 4:
+        return MatmulOrElementwise(name, source);
+      default:
+        return Elementwise(name, source);
     }
   }
   Stmt Elementwise(const std::string& name, const Buffer& source) {
@@ -105,10 +121,12 @@ class SchedulableMaker {
     const Buffer other = PickSameRank(source);
     return Nest(name, ShapeOf(source), source->shape.size(), [&](const std::vector<Var>& v) {
       const std::vector<Expr> index(v.begin(), v.end());
-      std::vector<Expr> wrapped;  // Another shape is read modulo its extents, or at its first element where an extent is 1.
+      std::vector<Expr>
+          wrapped;  // Another shape is read modulo its extents, or at its first element where an extent is 1.
       for (size_t i = 0; i < index.size(); ++i) wrapped.push_back(Min(index[i], other->shape[i] - 1));
       const Expr a = Load(source, index);
-      const Expr value = other.same_as(source) ? Unary(a) : Combine(a, Load(other, SameShape(source, other) ? index : wrapped));
+      const Expr value =
+          other.same_as(source) ? Unary(a) : Combine(a, Load(other, SameShape(source, other) ? index : wrapped));
       return std::pair(std::optional<Stmt>(), MakeStore(out, Squash(value), index));
     });
   }
@@ -129,7 +147,8 @@ class SchedulableMaker {
       return std::pair(std::optional<Stmt>(), MakeStore(out, Load(source, {index.rbegin(), index.rend()}), index));
     });
   }
-  Stmt Reduce(const std::string& name, const Buffer& source) {  // Over the last dimension; a rank of 1 leaves one element.
+  Stmt Reduce(const std::string& name,
+              const Buffer& source) {  // Over the last dimension; a rank of 1 leaves one element.
     Shape extents = ShapeOf(source), shape = extents;
     shape.pop_back();
     if (shape.empty()) {
@@ -140,8 +159,10 @@ class SchedulableMaker {
     const bool is_sum = random_.Below(2) == 0;
     return Nest(name, extents, shape.size(), [&](const std::vector<Var>& v) {
       const std::vector<Expr> all(v.begin(), v.end()), index(v.begin(), v.begin() + shape.size());
-      const Expr a = Load(source, {all.end() - std::ptrdiff_t(source->shape.size()), all.end()}), sum = Load(out, index);
-      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, is_sum ? 0 : -1000000), index)), MakeStore(out, is_sum ? sum + Squash(a) : Max(sum, a), index));
+      const Expr a = Load(source, {all.end() - std::ptrdiff_t(source->shape.size()), all.end()}),
+                 sum = Load(out, index);
+      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, is_sum ? 0 : -1000000), index)),
+                       MakeStore(out, is_sum ? sum + Squash(a) : Max(sum, a), index));
     });
   }
   Stmt MatmulOrElementwise(const std::string& name, const Buffer& source) {
@@ -150,10 +171,12 @@ class SchedulableMaker {
     const Buffer out = AddBuffer(name, {extents[0], extents[0]});
     return Nest(name, {extents[0], extents[0], extents[1]}, 2, [&](const std::vector<Var>& v) {
       const Expr product = Load(source, {v[0], v[2]}) * Load(source, {v[1], v[2]}), sum = Load(out, {v[0], v[1]});
-      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, 0), {v[0], v[1]})), MakeStore(out, sum + Squash(product), {v[0], v[1]}));
+      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, 0), {v[0], v[1]})),
+                       MakeStore(out, sum + Squash(product), {v[0], v[1]}));
     });
   }
-  Stmt Stencil(const std::string& name, const Buffer& source) {  // A window of 2 over the first dimension, as loads or as a reduction.
+  Stmt Stencil(const std::string& name,
+               const Buffer& source) {  // A window of 2 over the first dimension, as loads or as a reduction.
     Shape shape = ShapeOf(source);
     if (shape[0] < 2) return Elementwise(name, source);
     shape[0] -= 1;
@@ -169,7 +192,8 @@ class SchedulableMaker {
         return Load(source, moved);
       };
       if (!as_reduction) return std::pair(std::optional<Stmt>(), MakeStore(out, Combine(at(0), at(1)), index));
-      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, 0), index)), MakeStore(out, Load(out, index) + Squash(at(v.back())), index));
+      return std::pair(std::optional<Stmt>(MakeStore(out, Constant(type_, 0), index)),
+                       MakeStore(out, Load(out, index) + Squash(at(v.back())), index));
     });
   }
   Stmt Pad(const std::string& name, const Buffer& source) {
@@ -182,7 +206,9 @@ class SchedulableMaker {
       std::vector<Expr> moved = index;
       moved[0] = moved[0] - 1;
       const Expr inside = And(LessEqual(1, index[0]), Less(index[0], inner + 1));
-      return std::pair(std::optional<Stmt>(), MakeStore(out, MakeCall(type_, "if_then_else", {inside, Load(source, moved), Constant(type_, 0)}), index));
+      return std::pair(
+          std::optional<Stmt>(),
+          MakeStore(out, MakeCall(type_, "if_then_else", {inside, Load(source, moved), Constant(type_, 0)}), index));
     });
   }
 

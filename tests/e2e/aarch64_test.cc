@@ -1,4 +1,5 @@
-// Kernels compiled for a Cortex-A72 compute what the interpreter computes: on qemu's emulation of one, with default and with random schedules.
+// Kernels compiled for a Cortex-A72 compute what the interpreter computes: on qemu's emulation of one, with default and
+// with random schedules.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <onnx/onnx_pb.h>
@@ -60,11 +61,13 @@ void ExpectSameOnGuest(const PrimFunc& func, uint64_t seed, int& num_run) {
   for (const double value : expected) largest = std::max(largest, std::abs(value));
   const auto expect_same = [&](const PrimFunc& scheduled, const std::string& what) {
     const StatusOr<std::vector<double>> actual = RunOnGuest(scheduled, target, args);
-    if (actual.status().message().find("candidate is invalid") != std::string::npos) return;  // A tile that spills is no schedule.
+    if (actual.status().message().find("candidate is invalid") != std::string::npos)
+      return;  // A tile that spills is no schedule.
     ++num_run;
     ASSERT_TRUE(actual.ok()) << func.name << ", " << what << ": " << actual.status().ToString();
     double worst = 0;
-    for (size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::isnan((*actual)[i]) ? INFINITY : std::abs((*actual)[i] - expected[i]));
+    for (size_t i = 0; i < expected.size(); ++i)
+      worst = std::max(worst, std::isnan((*actual)[i]) ? INFINITY : std::abs((*actual)[i] - expected[i]));
     EXPECT_LE(worst, 1e-5 * largest) << func.name << ", " << what;
   };
   const StatusOr<Schedule> untuned = DefaultSchedule(func, target);
@@ -90,7 +93,8 @@ def matmul(A: T.Buffer((24, 40), "float32"), B: T.Buffer((40, 36), "float32"), C
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-)", "matmul.py");
+)",
+                                                "matmul.py");
   ASSERT_TRUE(func.ok()) << func.status().ToString();
   int num_run = 0;
   ExpectSameOnGuest(*func, /*seed=*/1, num_run);
@@ -119,14 +123,16 @@ def softmax(A: T.Buffer((5, 37), "float32"), B: T.Buffer((5, 37), "float32")):
             with T.block("B"):
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = e[vi, vj] / s[vi]
-)", "softmax.py");
+)",
+                                                "softmax.py");
   ASSERT_TRUE(func.ok()) << func.status().ToString();
   int num_run = 0;
   ExpectSameOnGuest(*func, /*seed=*/2, num_run);
   EXPECT_GT(num_run, 0);
 }
 
-// Convolutions with bias, residual and relu, pools and the dense layer, with weights laid out for this target's vectors.
+// Convolutions with bias, residual and relu, pools and the dense layer, with weights laid out for this target's
+// vectors.
 TEST(AArch64, TasksOfANetworkComputeWhatTheInterpreterComputes) {
   if (QemuAArch64().empty()) GTEST_SKIP() << "no qemu-aarch64-static; apt-get install qemu-user-static";
   const auto model = demo::BuildResNet18({.width = 0.125, .image = 32});
@@ -138,7 +144,8 @@ TEST(AArch64, TasksOfANetworkComputeWhatTheInterpreterComputes) {
   const auto tasks = relax::ExtractTasks(*network);
   ASSERT_TRUE(tasks.ok()) << tasks.status().ToString();
   int num_run = 0;
-  for (size_t i = 0; i < tasks->size() && !testing::Test::HasFailure(); ++i) ExpectSameOnGuest((*tasks)[i].func, /*seed=*/100 + i, num_run);
+  for (size_t i = 0; i < tasks->size() && !testing::Test::HasFailure(); ++i)
+    ExpectSameOnGuest((*tasks)[i].func, /*seed=*/100 + i, num_run);
   EXPECT_GT(num_run, static_cast<int>(tasks->size()) * (1 + kCandidatesPerTask) / 2);
 }
 

@@ -43,7 +43,8 @@ class BadInputTest : public FarmTest {
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0) << path << ": " << std::strerror(errno);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0)
+        << path << ": " << std::strerror(errno);
     return fd;
   }
   // Sends the bytes, hangs up at once or when the other side does, and forgets about it.
@@ -52,7 +53,9 @@ class BadInputTest : public FarmTest {
     (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     pollfd closed{.fd = fd, .events = POLLIN, .revents = 0};
     char ignored[4096];
-    if (waits) while (poll(&closed, 1, 300) > 0 && recv(fd, ignored, sizeof(ignored), 0) > 0) {}
+    if (waits)
+      while (poll(&closed, 1, 300) > 0 && recv(fd, ignored, sizeof(ignored), 0) > 0) {
+      }
     close(fd);
   }
   bool ServerAnswers() { return connection->tuning().ListJobs({}).ok(); }
@@ -63,21 +66,30 @@ TEST_F(BadInputTest, PlacesThatAreTaken) {
   const std::string other = folder / "other.db", free = "unix:" + (folder / "free.sock");
   const Ended listen = Run({"up", "--db", other, "--listen", address.ToString(), "--device-listen", free});
   EXPECT_EQ(listen.code, 4);
-  EXPECT_THAT(listen.words, AllOf(HasSubstr("listen on " + address.ToString()), HasSubstr("choose another with --listen")));
+  EXPECT_THAT(listen.words,
+              AllOf(HasSubstr("listen on " + address.ToString()), HasSubstr("choose another with --listen")));
   const Ended devices = Run({"up", "--db", other, "--listen", free, "--device-listen", device_address});
   EXPECT_EQ(devices.code, 4);
-  EXPECT_THAT(devices.words, HasSubstr("listen on " + device_address + ": another process listens there; stop the other server or choose another path"));
-  const Ended same = Run({"up", "--db", database, "--listen", free, "--device-listen", "unix:" + (folder / "free2.sock")});
+  EXPECT_THAT(devices.words,
+              HasSubstr("listen on " + device_address +
+                        ": another process listens there; stop the other server or choose another path"));
+  const Ended same =
+      Run({"up", "--db", database, "--listen", free, "--device-listen", "unix:" + (folder / "free2.sock")});
   EXPECT_EQ(same.code, 4);
-  EXPECT_THAT(same.words, HasSubstr(fmt::format("process {} owns the file; use its server, or wait until it ends", server->pid())));
+  EXPECT_THAT(same.words,
+              HasSubstr(fmt::format("process {} owns the file; use its server, or wait until it ends", server->pid())));
 
   const int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in any{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
   socklen_t size = sizeof(any);
-  ASSERT_EQ(bind(tcp, reinterpret_cast<sockaddr*>(&any), size) | ::listen(tcp, 1) | getsockname(tcp, reinterpret_cast<sockaddr*>(&any), &size), 0);
+  ASSERT_EQ(bind(tcp, reinterpret_cast<sockaddr*>(&any), size) | ::listen(tcp, 1) |
+                getsockname(tcp, reinterpret_cast<sockaddr*>(&any), &size),
+            0);
   const std::string taken = fmt::format("127.0.0.1:{}", ntohs(any.sin_port));
-  EXPECT_THAT(Run({"up", "--db", other, "--listen", taken, "--device-listen", free}).words, HasSubstr("listen on " + taken + ": the address is in use"));
-  EXPECT_THAT(Run({"up", "--db", other, "--listen", free, "--device-listen", taken}).words, HasSubstr("listen on " + taken + ": Address already in use"));
+  EXPECT_THAT(Run({"up", "--db", other, "--listen", taken, "--device-listen", free}).words,
+              HasSubstr("listen on " + taken + ": the address is in use"));
+  EXPECT_THAT(Run({"up", "--db", other, "--listen", free, "--device-listen", taken}).words,
+              HasSubstr("listen on " + taken + ": Address already in use"));
   close(tcp);
   EXPECT_TRUE(ServerAnswers());
 }
@@ -88,11 +100,15 @@ TEST_F(BadInputTest, ANewerDatabaseAndUnknownTargets) {
     const auto db = *sqlite::Connection::Open(database, sqlite::Connection::Mode::kReadWrite);
     ASSERT_TRUE(db->Execute("PRAGMA user_version = 99").ok());
   }
-  for (const std::vector<std::string>& verb : {std::vector<std::string>{"tune", File(), "--db", database, "--trials", "2"}, {"best", "--db", database},
-                                               {"jobs", "--db", database}, {"up", "--db", database, "--listen", address.ToString(), "--device-listen", device_address}}) {
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"tune", File(), "--db", database, "--trials", "2"},
+        {"best", "--db", database},
+        {"jobs", "--db", database},
+        {"up", "--db", database, "--listen", address.ToString(), "--device-listen", device_address}}) {
     const Ended ended = Run(verb);
     EXPECT_EQ(ended.code, 1) << verb[0];
-    EXPECT_THAT(ended.words, HasSubstr(fmt::format("open {}: schema version 99, this build reads up to ", database))) << verb[0];
+    EXPECT_THAT(ended.words, HasSubstr(fmt::format("open {}: schema version 99, this build reads up to ", database)))
+        << verb[0];
   }
   const Ended target = Run({"tune", File(), "--db", folder / "other.db", "--target", "llvm -mcpu=warp9"});
   EXPECT_EQ(target.code, 2);
@@ -106,8 +122,10 @@ TEST_F(BadInputTest, AJobWithoutADeviceSaysWhatItWaitsFor) {
   const v1::Job ready = Submit(Request("ready", MatmulText("matmul", 40), 2));
   const Ended unknown = Run({"tune", File(), "--server", address.ToString(), "--device", "pi4"});
   EXPECT_EQ(unknown.code, 3);
-  EXPECT_THAT(unknown.words, AllOf(HasSubstr("for device key \"pi4\": no such device key; known keys: \"host\""), HasSubstr("connect such a device")));
-  const Ended target = Run({"tune", File(), "--server", address.ToString(), "--device", "host", "--target", "llvm -mcpu=warp9"});
+  EXPECT_THAT(unknown.words, AllOf(HasSubstr("for device key \"pi4\": no such device key; known keys: \"host\""),
+                                   HasSubstr("connect such a device")));
+  const Ended target =
+      Run({"tune", File(), "--server", address.ToString(), "--device", "host", "--target", "llvm -mcpu=warp9"});
   EXPECT_EQ(target.code, 2);
 
   v1::SubmitJobRequest request = Request("waits", MatmulText("matmul", 40), 2, "pi4");
@@ -117,7 +135,8 @@ TEST_F(BadInputTest, AJobWithoutADeviceSaysWhatItWaitsFor) {
   std::string detail;
   v1::GetJobRequest look;
   look.set_job_id(job->job().id());
-  for (int i = 0; i < 300 && detail.empty(); ++i, poll(nullptr, 0, 100)) detail = connection->tuning().GetJob(look)->job().detail();
+  for (int i = 0; i < 300 && detail.empty(); ++i, poll(nullptr, 0, 100))
+    detail = connection->tuning().GetJob(look)->job().detail();
   EXPECT_THAT(detail, AllOf(HasSubstr("waits: needs device key \"pi4\"; known keys: \"host\"")));
   devices[0].reset();
   devices[0] = StartDevice(0, "pi4");
@@ -130,8 +149,11 @@ TEST_F(BadInputTest, StrangersOnThePorts) {
   StartWorkersAndDevices();
   const int64_t job = Submit(Request("goes on", MatmulText("matmul", 40), 10)).id();
   const std::string device_socket = folder / "devices.sock", service_socket = folder / "server.sock";
-  std::vector<std::string> sayings{"", "GET / HTTP/1.1\r\n\r\n", std::string("\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x00", 12),  // 4 GiB of Hello.
-                                   std::string("\x00\x00\x20\x00\x01\x00\x00\x00\x00\x00\x00\x00", 12), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string(64, '\xff')};
+  std::vector<std::string> sayings{
+      "", "GET / HTTP/1.1\r\n\r\n",
+      std::string("\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00\x00", 12),  // 4 GiB of Hello.
+      std::string("\x00\x00\x20\x00\x01\x00\x00\x00\x00\x00\x00\x00", 12),
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string(64, '\xff')};
   std::string hello;
   ASSERT_TRUE(AppendFrame(FrameType::kHello, 0, "\x0a\xff\xff\xff\xff\x0f", hello).ok());
   sayings.push_back(hello);
@@ -166,18 +188,21 @@ TEST_F(BadInputTest, WorkersAndDevicesEndSoonWhenTheServerIsGone) {
   }
 }
 
-// Disabled: in one of several runs `tune` did not stop within 60 s of a full disk after three trials; the cause is not found. Run it with
+// Disabled: in one of several runs `tune` did not stop within 60 s of a full disk after three trials; the cause is not
+// found. Run it with
 // --gtest_also_run_disabled_tests.
 TEST_F(BadInputTest, AFullDisk) {
   const std::string disk = folder / "disk";
   std::filesystem::create_directories(disk);
-  if (mount("lathe-test", disk.c_str(), "tmpfs", 0, "size=1000k") != 0) GTEST_SKIP() << "mounting a small disk: " << std::strerror(errno);
+  if (mount("lathe-test", disk.c_str(), "tmpfs", 0, "size=1000k") != 0)
+    GTEST_SKIP() << "mounting a small disk: " << std::strerror(errno);
   struct Unmount {
     std::string path;
     ~Unmount() { umount2(path.c_str(), MNT_DETACH); }
   } unmount{disk};
   const std::string full = disk + "/lathe.db", file = File();
-  const Ended ended = Run({"tune", file, "--db", full, "--cpus", "0", "--trials", "400", "--json"}, std::chrono::seconds(60));
+  const Ended ended =
+      Run({"tune", file, "--db", full, "--cpus", "0", "--trials", "400", "--json"}, std::chrono::seconds(60));
   EXPECT_EQ(ended.code, 1) << ended.words;
   EXPECT_THAT(ended.words, AllOf(HasSubstr(full), HasSubstr("full"), HasSubstr("the same command goes on from here")));
   int64_t known = 0;
@@ -189,7 +214,8 @@ TEST_F(BadInputTest, AFullDisk) {
     known = stats->records;
   }
   ASSERT_EQ(mount("lathe-test", disk.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0) << std::strerror(errno);
-  const Ended again = Run({"tune", file, "--db", full, "--cpus", "0", "--trials", std::to_string(known + 3)}, std::chrono::seconds(60));
+  const Ended again =
+      Run({"tune", file, "--db", full, "--cpus", "0", "--trials", std::to_string(known + 3)}, std::chrono::seconds(60));
   EXPECT_EQ(again.code, 0) << again.words;
 }
 

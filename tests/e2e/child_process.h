@@ -1,4 +1,5 @@
-// A program of this build as a child of a test; it ends with the test's thread that started it, whatever becomes of the test.
+// A program of this build as a child of a test; it ends with the test's thread that started it, whatever becomes of the
+// test.
 #pragma once
 
 #include <fcntl.h>
@@ -33,10 +34,14 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent, const std::string& name) {
     if (pid <= 0) continue;
     const std::string stat = TextOf(entry.path().string() + "/stat");  // "12 (lathe-builder) S 11 ..."
     const size_t open = stat.find('('), close = stat.rfind(')');
-    if (open == std::string::npos || close == std::string::npos || stat.substr(open + 1, close - open - 1) != name.substr(0, 15)) continue;
+    if (open == std::string::npos || close == std::string::npos ||
+        stat.substr(open + 1, close - open - 1) != name.substr(0, 15))
+      continue;
     char state = 0;
     int its_parent = 0;
-    if (std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &its_parent) == 2 && its_parent == parent && state != 'Z') children.push_back(pid);
+    if (std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &its_parent) == 2 && its_parent == parent &&
+        state != 'Z')
+      children.push_back(pid);
   }
   return children;
 }
@@ -88,7 +93,8 @@ class ChildProcess {
     return text;
   }
   void Signal(int signal) { kill(pid_, signal); }
-  // Waits for its end; the exit code, 128 + the number of the signal that ended it, or -1 after `limit`: then it is killed.
+  // Waits for its end; the exit code, 128 + the number of the signal that ended it, or -1 after `limit`: then it is
+  // killed.
   int Wait(std::chrono::milliseconds limit = std::chrono::seconds(60)) {
     if (pid_ <= 0) return -1;
     const auto give_up = std::chrono::steady_clock::now() + limit;

@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// x [1, 3, 8, 8] -> Conv 3x3 to 4 channels -> Relu -> GlobalAveragePool -> Flatten -> y [1, 4]; `is_short` ends behind the Relu.
+// x [1, 3, 8, 8] -> Conv 3x3 to 4 channels -> Relu -> GlobalAveragePool -> Flatten -> y [1, 4]; `is_short` ends behind
+// the Relu.
 onnx::ModelProto SmallModel(bool is_short = false) {
   onnx::ModelProto model;
   model.set_ir_version(7);
@@ -78,7 +79,9 @@ class CompileAndRunTest : public testing::Test {
     std::ifstream file(path, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
   }
-  void Save(const reference::Tensor& tensor, const std::string& name) { ASSERT_TRUE(reference::SaveTensor(tensor, name, data + "/" + name).ok()); }
+  void Save(const reference::Tensor& tensor, const std::string& name) {
+    ASSERT_TRUE(reference::SaveTensor(tensor, name, data + "/" + name).ok());
+  }
   reference::Tensor Expected() { return (*reference::Evaluate(SmallModel(), {x}))[0]; }
 
   ProgramRun Compile(std::vector<std::string> flags = {}) {
@@ -129,7 +132,8 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
   EXPECT_EQ(kernels[1]["schedule"], "MISS");
   EXPECT_THAT(run.err, HasSubstr("1 of 2 kernels with known schedules"));
   // Records hold for the very target.
-  EXPECT_THAT(Compile({"--db", folder / "some.db", "--target", "auto -num-cores=3"}).err, HasSubstr("0 of 2 kernels with known schedules"));
+  EXPECT_THAT(Compile({"--db", folder / "some.db", "--target", "auto -num-cores=3"}).err,
+              HasSubstr("0 of 2 kernels with known schedules"));
   Save(Expected(), "output_0.pb");
   EXPECT_EQ(Run({"--data", data}).code, 0);
 }
@@ -168,8 +172,11 @@ TEST_F(CompileAndRunTest, AScheduleThatDoesNotBuildAnyMoreGivesWayToTheDefaultOn
     const Digest workload = (*store)->ListWorkloads(std::nullopt, 1)->at(0).digest;
     const std::string trace = R"([[["GetBlock",[],["no_such_block","main"],["b0"]]],[]])";
     const Timings timings{.median_ns = 1, .min_ns = 1, .p90_ns = 1, .ci_low_ns = 1, .ci_high_ns = 1, .runs = 1};
-    const std::vector<TuningRecord> records = {{.result_key = Sha256("old"), .key = KeyFor(workload, target.ToString(), "local"),
-                                                .trace_digest = Sha256(trace), .trace_json = trace, .timings = timings}};
+    const std::vector<TuningRecord> records = {{.result_key = Sha256("old"),
+                                                .key = KeyFor(workload, target.ToString(), "local"),
+                                                .trace_digest = Sha256(trace),
+                                                .trace_json = trace,
+                                                .timings = timings}};
     const auto imported = (*store)->ImportRecords(records, kNow);
     ASSERT_TRUE(imported.ok()) << imported.status().ToString();
   }
@@ -199,7 +206,8 @@ TEST_F(CompileAndRunTest, ComparesWithExpectedOutputsAndSaysWhereTheyDiffer) {
   expected.floats[3] -= 0.01;
   Save(expected, "output_0.pb");
   run = Run({"--data", data});
-  ExpectError(run, 1, "compare " + data + ": output \"y\": 2 of 4 elements differ; the worst, at [0, 2], is ", "it differs by 0.5, ");
+  ExpectError(run, 1, "compare " + data + ": output \"y\": 2 of 4 elements differ; the worst, at [0, 2], is ",
+              "it differs by 0.5, ");
   EXPECT_EQ(Run({"--data", data, "--atol", "0.6"}).code, 0);
   EXPECT_EQ(Run({"--data", data, "--rtol", "10"}).code, 0);
   Save(reference::Tensor::Floats({4}, expected.floats), "output_0.pb");
@@ -210,7 +218,8 @@ TEST_F(CompileAndRunTest, RefusesDataThatDoesNotFit) {
   CompileOrDie();
   ExpectError(Run({"--data", folder / "nowhere"}), 3, "read " + (folder / "nowhere"), "no input_0.pb in it");
   Save(reference::Tensor::Floats({1, 3, 8, 4}, std::vector<double>(96, 1)), "input_0.pb");
-  ExpectError(Run({"--data", data}), 2, "run: ", "input_0.pb is float32 (1, 3, 8, 4), the network's input \"x\" is float32 (1, 3, 8, 8)");
+  ExpectError(Run({"--data", data}), 2,
+              "run: ", "input_0.pb is float32 (1, 3, 8, 4), the network's input \"x\" is float32 (1, 3, 8, 8)");
   Save(reference::Tensor::Ints({1, 3, 8, 8}, std::vector<int64_t>(192, 1), reference::DataType::kInt32), "input_0.pb");
   ExpectError(Run({"--data", data}), 2, "run: ", "input_0.pb is int32 (1, 3, 8, 8)");
   Save(x, "input_0.pb");
@@ -269,12 +278,15 @@ TEST_F(CompileAndRunTest, RefusesTruncatedArtifacts) {
 TEST_F(CompileAndRunTest, RefusesArtifactsOfAnotherMachine) {
   const ProgramRun compiled = Compile({"--target", "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4"});
   ASSERT_EQ(compiled.code, 0) << compiled.err;
-  ExpectError(Run(), 1, "run " + artifact + ": load artifact: ", "built for aarch64, this machine is x86-64; build for this device's target");
+  ExpectError(Run(), 1, "run " + artifact + ": load artifact: ",
+              "built for aarch64, this machine is x86-64; build for this device's target");
 }
 
 TEST_F(CompileAndRunTest, RefusesUnknownTargets) {
-  ExpectError(Compile({"--target", "cuda"}), 1, "target \"cuda\": ", "this build generates code for CPUs only; use \"llvm\" or \"auto\"");
-  for (const char* target : {"llvm -mcpu=pentium-75", "llvm -mtriple=riscv64-linux-gnu", "llvm -num-cores=0", "raspberry-pi/9", ""}) {
+  ExpectError(Compile({"--target", "cuda"}), 1,
+              "target \"cuda\": ", "this build generates code for CPUs only; use \"llvm\" or \"auto\"");
+  for (const char* target :
+       {"llvm -mcpu=pentium-75", "llvm -mtriple=riscv64-linux-gnu", "llvm -num-cores=0", "raspberry-pi/9", ""}) {
     SCOPED_TRACE(target);
     ExpectError(Compile({"--target", target}), 2, fmt::format("target \"{}\": ", target), "");
   }
@@ -283,7 +295,9 @@ TEST_F(CompileAndRunTest, RefusesUnknownTargets) {
 }
 
 TEST_F(CompileAndRunTest, RefusesModelsThatAreNone) {
-  const auto expect_error = [&](int code, const std::string& words) { ExpectError(Compile(), code, "import " + model + ": ", words); };
+  const auto expect_error = [&](int code, const std::string& words) {
+    ExpectError(Compile(), code, "import " + model + ": ", words);
+  };
   Write(model, "");
   expect_error(2, "no graph inside; the file is truncated or of another kind");
   Write(model, "no model at all");
@@ -324,7 +338,8 @@ TEST_F(CompileAndRunTest, LeavesNothingBehindWhereItCannotWrite) {
 }
 
 TEST_F(CompileAndRunTest, RefusesDatabasesThatAreNone) {
-  ExpectError(Compile({"--db", folder / "missing.db"}), 3, "open " + (folder / "missing.db"), "no such file; tune something first or check the path");
+  ExpectError(Compile({"--db", folder / "missing.db"}), 3, "open " + (folder / "missing.db"),
+              "no such file; tune something first or check the path");
   Write(folder / "text.db", std::string(5000, 'x'));
   ExpectError(Compile({"--db", folder / "text.db"}), 1, "", folder / "text.db");
 }

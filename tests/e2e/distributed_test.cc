@@ -22,7 +22,8 @@ TEST_F(DistributedTest, TwoJobsAtOnceSurviveTheKillOfTheServer) {
     StartServer();
   });
   EXPECT_TRUE(was_killed);
-  EXPECT_TRUE(std::adjacent_find(cursors.begin(), cursors.end(), std::greater_equal<>()) == cursors.end()) << "an event came twice";
+  EXPECT_TRUE(std::adjacent_find(cursors.begin(), cursors.end(), std::greater_equal<>()) == cursors.end())
+      << "an event came twice";
   for (const v1::Job& ended : {job, WatchToItsEnd(second)}) {
     EXPECT_EQ(ended.state(), v1::JOB_STATE_DONE) << ended.DebugString();
     EXPECT_EQ(ended.tasks(0).trials_known(), 24);
@@ -31,7 +32,9 @@ TEST_F(DistributedTest, TwoJobsAtOnceSurviveTheKillOfTheServer) {
 
   // The same work again costs nothing, whoever asks.
   v1::Job again = Submit(Request("again", MatmulText("again", 64), 24));
-  const auto ending = FollowRemoteJob(connection->tuning(), again.id(), std::chrono::seconds(60), [&](const v1::Job& shown) { again = shown; }, [] { return false; });
+  const auto ending = FollowRemoteJob(
+      connection->tuning(), again.id(), std::chrono::seconds(60), [&](const v1::Job& shown) { again = shown; },
+      [] { return false; });
   ASSERT_TRUE(ending.ok()) << ending.status().ToString();
   EXPECT_EQ(*ending, RemoteEnding::kJobEnded);
   const StatusOr<JobReport> report = ToReport(again);

@@ -1,4 +1,5 @@
-// A farm of processes on Unix sockets in a folder of its own: a server, workers and devices that can be killed and started again.
+// A farm of processes on Unix sockets in a folder of its own: a server, workers and devices that can be killed and
+// started again.
 #pragma once
 
 #include <fmt/format.h>
@@ -33,13 +34,15 @@ class E2eTest : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(folder / "")) {
       if (entry.path().extension() != ".log") continue;
       const std::string text = TextOf(entry.path());
-      std::fprintf(stderr, "---- %s\n%s\n", entry.path().filename().c_str(), text.substr(text.size() - std::min<size_t>(text.size(), 3000)).c_str());
+      std::fprintf(stderr, "---- %s\n%s\n", entry.path().filename().c_str(),
+                   text.substr(text.size() - std::min<size_t>(text.size(), 3000)).c_str());
     }
   }
   // LATHE_SEED replays a run.
   static uint64_t Seed() {
     const char* given = std::getenv("LATHE_SEED");
-    const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<uint64_t>(SystemClock().UnixNanos()) % 1'000'000;
+    const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10)
+                                           : static_cast<uint64_t>(SystemClock().UnixNanos()) % 1'000'000;
     std::fprintf(stderr, "LATHE_SEED=%llu\n", static_cast<unsigned long long>(seed));
     return seed;
   }
@@ -54,30 +57,37 @@ class FarmTest : public E2eTest {
   ~FarmTest() override {
     workers.clear();
     std::error_code ignored;
-    for (int i = 0; i < kMembers; ++i) std::filesystem::remove_all(fmt::format("/tmp/lathe-worker-{}-test{}-{}", getuid(), getpid(), i), ignored);
+    for (int i = 0; i < kMembers; ++i)
+      std::filesystem::remove_all(fmt::format("/tmp/lathe-worker-{}-test{}-{}", getuid(), getpid(), i), ignored);
   }
 
   void StartServer(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments{"lathe", "up", "--json", "--db", database, "--listen", address.ToString(), "--device-listen", device_address};
+    std::vector<std::string> arguments{
+        "lathe", "up", "--json", "--db", database, "--listen", address.ToString(), "--device-listen", device_address};
     arguments.insert(arguments.end(), more.begin(), more.end());
     server = std::make_unique<ChildProcess>(arguments, folder / "server.log");
     ASSERT_NE(server->ReadLine(), "") << "the server did not start";
   }
   std::unique_ptr<ChildProcess> StartWorker(int number) {
     return std::make_unique<ChildProcess>(
-        std::vector<std::string>{"lathe", "worker", "--connect", address.ToString(), "--slots", "1", "--name", fmt::format("test{}-{}", getpid(), number)},
+        std::vector<std::string>{"lathe", "worker", "--connect", address.ToString(), "--slots", "1", "--name",
+                                 fmt::format("test{}-{}", getpid(), number)},
         folder / fmt::format("worker{}.log", number));
   }
   std::unique_ptr<ChildProcess> StartDevice(int cpu, const std::string& key = "host") {
-    return std::make_unique<ChildProcess>(std::vector<std::string>{"lathe", "device", "--connect", device_address, "--key", key, "--name", fmt::format("cpu{}", cpu),
-                                                                   "--cpus", std::to_string(cpu), "--data", folder / fmt::format("device{}", cpu)},
-                                          folder / fmt::format("device{}.log", cpu));
+    return std::make_unique<ChildProcess>(
+        std::vector<std::string>{"lathe", "device", "--connect", device_address, "--key", key, "--name",
+                                 fmt::format("cpu{}", cpu), "--cpus", std::to_string(cpu), "--data",
+                                 folder / fmt::format("device{}", cpu)},
+        folder / fmt::format("device{}.log", cpu));
   }
   void StartWorkersAndDevices() {
     for (int i = 0; i < kMembers; ++i) workers.push_back(StartWorker(i));
-    for (int i = 0; i < std::min<int>(kMembers, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); ++i) devices.push_back(StartDevice(i));
+    for (int i = 0; i < std::min<int>(kMembers, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); ++i)
+      devices.push_back(StartDevice(i));
   }
-  static v1::SubmitJobRequest Request(const std::string& id, const std::string& text, int64_t trials, const std::string& key = "host") {
+  static v1::SubmitJobRequest Request(const std::string& id, const std::string& text, int64_t trials,
+                                      const std::string& key = "host") {
     v1::SubmitJobRequest request;
     request.set_request_id(id);
     request.set_name(id);
@@ -92,7 +102,8 @@ class FarmTest : public E2eTest {
     for (int i = 0; i < 300; ++i) {
       const auto submitted = connection->tuning().SubmitJob(request);
       if (submitted.ok()) return submitted->job();
-      EXPECT_TRUE(submitted.code() == StatusCode::kNotFound || submitted.code() == StatusCode::kUnavailable) << submitted.status().ToString();
+      EXPECT_TRUE(submitted.code() == StatusCode::kNotFound || submitted.code() == StatusCode::kUnavailable)
+          << submitted.status().ToString();
       usleep(100'000);
     }
     ADD_FAILURE() << "no device came";
@@ -118,7 +129,8 @@ class FarmTest : public E2eTest {
   std::unique_ptr<ChildProcess> server;
 };
 
-// What must hold of a database, whatever happened on the way: each trial has the one record that ended it, and the budget was spent to the trial.
+// What must hold of a database, whatever happened on the way: each trial has the one record that ended it, and the
+// budget was spent to the trial.
 inline void CheckBooks(const std::string& database, int64_t job_id, int64_t budget) {
   const auto store = SqliteStore::OpenReadOnly(database);
   ASSERT_TRUE(store.ok()) << store.status().message();

@@ -23,7 +23,8 @@ namespace {
 
 constexpr uint64_t kBase = 0x10000000, kPage = 4096, kHeapBytes = 64 << 20;
 
-// llvm-mc-19 -triple=aarch64-linux-gnu. The pool behind it: context, buffers, scalars, kernel, output begin and size, &heap_top.
+// llvm-mc-19 -triple=aarch64-linux-gnu. The pool behind it: context, buffers, scalars, kernel, output begin and size,
+// &heap_top.
 constexpr uint32_t kCode[] = {
     // _start: kernel(context, buffers, scalars), then write(1, output), then exit with what it returned.
     0x580004e0,  // ldr x0, pool
@@ -97,13 +98,15 @@ class Image {
     if (header.e_machine != EM_AARCH64) return InvalidArgument("the artifact is not for AArch64");
     for (int i = 0; i < header.e_phnum; ++i) {
       Elf64_Phdr segment;
-      std::memcpy(&segment, artifact.data() + header.e_phoff + static_cast<size_t>(i) * sizeof(segment), sizeof(segment));
+      std::memcpy(&segment, artifact.data() + header.e_phoff + static_cast<size_t>(i) * sizeof(segment),
+                  sizeof(segment));
       if (segment.p_type != PT_LOAD) continue;
       if (bytes_.size() < segment.p_vaddr + segment.p_memsz) bytes_.resize(segment.p_vaddr + segment.p_memsz);
       std::memcpy(bytes_.data() + segment.p_vaddr, artifact.data() + segment.p_offset, segment.p_filesz);
     }
     return ForEachEntry<Elf64_Rela>(artifact, header, SHT_RELA, [&](const Elf64_Rela& rela, size_t) {
-      if (ELF64_R_TYPE(rela.r_info) != R_AARCH64_RELATIVE) return InternalError(fmt::format("relocation of type {}", ELF64_R_TYPE(rela.r_info)));
+      if (ELF64_R_TYPE(rela.r_info) != R_AARCH64_RELATIVE)
+        return InternalError(fmt::format("relocation of type {}", ELF64_R_TYPE(rela.r_info)));
       Write64(kBase + rela.r_offset, kBase + static_cast<uint64_t>(rela.r_addend));
       return OkStatus();
     });
@@ -156,8 +159,14 @@ std::string Executable(const Image& image, uint64_t entry) {
   header.e_phoff = header.e_ehsize = sizeof(header);
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 1;
-  Elf64_Phdr segment{.p_type = PT_LOAD, .p_flags = PF_R | PF_W | PF_X, .p_offset = kPage, .p_vaddr = kBase, .p_paddr = kBase,
-                     .p_filesz = image.bytes().size(), .p_memsz = image.bytes().size() + kHeapBytes, .p_align = kPage};
+  Elf64_Phdr segment{.p_type = PT_LOAD,
+                     .p_flags = PF_R | PF_W | PF_X,
+                     .p_offset = kPage,
+                     .p_vaddr = kBase,
+                     .p_paddr = kBase,
+                     .p_filesz = image.bytes().size(),
+                     .p_memsz = image.bytes().size() + kHeapBytes,
+                     .p_align = kPage};
   std::string file(kPage, '\0');
   std::memcpy(file.data(), &header, sizeof(header));
   std::memcpy(file.data() + sizeof(header), &segment, sizeof(segment));
@@ -185,7 +194,8 @@ StatusOr<std::string> RunUnderQemu(const std::string& executable) {
   std::string text(static_cast<size_t>(lseek(out, 0, SEEK_END)), '\0');
   const bool is_read = pread(out, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
   close(out);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !is_read) return FailedPrecondition(fmt::format("qemu-aarch64 ended with wait status {:#x}", status));
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !is_read)
+    return FailedPrecondition(fmt::format("qemu-aarch64 ended with wait status {:#x}", status));
   return text;
 }
 
@@ -198,7 +208,8 @@ std::string QemuAArch64() {
   return "";
 }
 
-Status RunGuestKernel(const std::string& artifact, const std::string& symbol, std::span<std::vector<std::byte>> buffers) {
+Status RunGuestKernel(const std::string& artifact, const std::string& symbol,
+                      std::span<std::vector<std::byte>> buffers) {
   Image image;
   RETURN_IF_ERROR(image.LoadArtifact(artifact));
   ASSIGN_OR_RETURN(const uint64_t kernel, Image::FindSymbol(artifact, symbol));
@@ -210,23 +221,27 @@ Status RunGuestKernel(const std::string& artifact, const std::string& symbol, st
   }
   const uint64_t output_bytes = image.end() - output;
   image.Align(kPage);
-  const uint64_t pointers = image.Append(addresses.data(), addresses.size() * sizeof(uint64_t)), heap_top = image.Append64(0);
+  const uint64_t pointers = image.Append(addresses.data(), addresses.size() * sizeof(uint64_t)),
+                 heap_top = image.Append64(0);
   image.Align(LATHE_BUFFER_ALIGNMENT);
   static_assert(sizeof(kCode) % 4 == 0 && sizeof(LatheContext) == 64);
   const uint64_t code = image.Align(512), context = code + 512;
   image.Append(kCode, sizeof(kCode));
-  for (const uint64_t word : {context, pointers, uint64_t{0}, kernel, output, output_bytes, heap_top}) image.Append64(word);
+  for (const uint64_t word : {context, pointers, uint64_t{0}, kernel, output, output_bytes, heap_top})
+    image.Append64(word);
   image.Align(512);
   // LatheContext: abi_version, num_threads; device_type, device_id; then pointers.
-  for (const uint64_t word : {uint64_t{LATHE_KERNEL_ABI_VERSION} | uint64_t{1} << 32, uint64_t{1}, uint64_t{0}, code + kParallelFor, code + kAlloc, code + kFree,
-                              uint64_t{0}, code + kFail}) {
+  for (const uint64_t word : {uint64_t{LATHE_KERNEL_ABI_VERSION} | uint64_t{1} << 32, uint64_t{1}, uint64_t{0},
+                              code + kParallelFor, code + kAlloc, code + kFree, uint64_t{0}, code + kFail}) {
     image.Append64(word);
   }
   image.Align(kPage);
   image.Write64(heap_top, image.end());
   ASSIGN_OR_RETURN(const std::string written, RunUnderQemu(Executable(image, code)));
-  if (written.size() != output_bytes) return DataLoss(fmt::format("qemu-aarch64 wrote {} bytes of {}", written.size(), output_bytes));
-  for (size_t i = 0; i < buffers.size(); ++i) std::memcpy(buffers[i].data(), written.data() + (addresses[i] - output), buffers[i].size());
+  if (written.size() != output_bytes)
+    return DataLoss(fmt::format("qemu-aarch64 wrote {} bytes of {}", written.size(), output_bytes));
+  for (size_t i = 0; i < buffers.size(); ++i)
+    std::memcpy(buffers[i].data(), written.data() + (addresses[i] - output), buffers[i].size());
   return OkStatus();
 }
 

@@ -7,7 +7,8 @@ namespace lathe {
 namespace {
 
 enum class Victim { kServer, kServersChild, kWorker, kBuilder, kDevice, kRunner };
-constexpr Victim kVictims[] = {Victim::kServer, Victim::kServersChild, Victim::kWorker, Victim::kBuilder, Victim::kDevice, Victim::kRunner};
+constexpr Victim kVictims[] = {Victim::kServer,  Victim::kServersChild, Victim::kWorker,
+                               Victim::kBuilder, Victim::kDevice,       Victim::kRunner};
 constexpr const char* kVictimNames[] = {"server", "server's child", "worker", "builder", "device", "runner"};
 
 // What the job's events said: the last word on each trial, and that none came twice.
@@ -21,7 +22,8 @@ struct Heard {
       EXPECT_GT(event.cursor(), last_cursor) << "an event came twice";
       last_cursor = event.cursor();
       if (event.kind() != "trial") continue;
-      EXPECT_TRUE(endings.emplace(event.subject_id(), event.detail()).second) << "trial " << event.subject_id() << " ended twice";
+      EXPECT_TRUE(endings.emplace(event.subject_id(), event.detail()).second)
+          << "trial " << event.subject_id() << " ended twice";
     }
   }
 };
@@ -44,12 +46,14 @@ class KillTest : public FarmTest {
         workers[worker]->End(SIGKILL);
         workers[worker] = StartWorker(static_cast<int>(worker));
         return true;
-      case Victim::kBuilder: return KillChild(workers[worker]->pid(), "lathe-builder");
+      case Victim::kBuilder:
+        return KillChild(workers[worker]->pid(), "lathe-builder");
       case Victim::kDevice:
         devices[device]->End(SIGKILL);
         devices[device] = StartDevice(static_cast<int>(device));
         return true;
-      case Victim::kRunner: return KillChild(devices[device]->pid(), "lathe-runner");
+      case Victim::kRunner:
+        return KillChild(devices[device]->pid(), "lathe-runner");
     }
     return false;
   }
@@ -95,7 +99,8 @@ TEST_F(KillTest, OfAnyProcessAtAnyMomentLosesAndDoublesNothing) {
   const auto store = *SqliteStore::OpenReadOnly(database);
   EXPECT_GE(heard.endings.size(), static_cast<size_t>(kBudget));
   for (const auto& [trial, ending] : heard.endings) {
-    EXPECT_EQ(TrialStateName(store->GetTrial(trial)->state), ending) << "what was said of trial " << trial << " is not in the database";
+    EXPECT_EQ(TrialStateName(store->GetTrial(trial)->state), ending)
+        << "what was said of trial " << trial << " is not in the database";
   }
 }
 

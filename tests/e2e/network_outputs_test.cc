@@ -1,6 +1,7 @@
-// Networks as users run them, `lathe compile` and `lathe run --data`: untuned, and with a database of random schedules, the outputs are the
-// expected ones. Networks of $LATHE_SHARED/models (or ../shared/models beside the repository), this project's own ResNet-18, and those
-// that make_models.py wrote if $LATHE_MODELS names their folder. $LATHE_SEED sets other schedules.
+// Networks as users run them, `lathe compile` and `lathe run --data`: untuned, and with a database of random schedules,
+// the outputs are the expected ones. Networks of $LATHE_SHARED/models (or ../shared/models beside the repository), this
+// project's own ResNet-18, and those that make_models.py wrote if $LATHE_MODELS names their folder. $LATHE_SEED sets
+// other schedules.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -62,8 +63,9 @@ class NetworkOutputsTest : public testing::Test {
   void ExpectOutputs() {
     ASSERT_FALSE(data_sets.empty()) << "no test_data_set_* beside " << model;
     for (const std::string& data : data_sets) {
-      const ProgramRun run = RunProgram({"lathe", "run", artifact, "--data", data, "--threads", "2", "--rtol", fmt::format("{}", tolerance.rtol), "--atol",
-                                         fmt::format("{}", tolerance.atol)});
+      const ProgramRun run =
+          RunProgram({"lathe", "run", artifact, "--data", data, "--threads", "2", "--rtol",
+                      fmt::format("{}", tolerance.rtol), "--atol", fmt::format("{}", tolerance.atol)});
       EXPECT_EQ(run.code, 0) << data << "\n" << run.err;
       EXPECT_THAT(run.out, HasSubstr("as expected"));
     }
@@ -102,18 +104,23 @@ class NetworkOutputsTest : public testing::Test {
   reference::Tolerance tolerance;
 };
 
-struct SharedCase { const char* name; int databases; };
+struct SharedCase {
+  const char* name;
+  int databases;
+};
 class SharedNetworkTest : public NetworkOutputsTest, public testing::WithParamInterface<SharedCase> {};
 
 TEST_P(SharedNetworkTest, GivesItsExpectedOutputs) {
-  if (!fs::exists(SharedFolder() + "/" + GetParam().name)) GTEST_SKIP() << "no folder " << SharedFolder() << "/" << GetParam().name << "; set LATHE_SHARED";
+  if (!fs::exists(SharedFolder() + "/" + GetParam().name))
+    GTEST_SKIP() << "no folder " << SharedFolder() << "/" << GetParam().name << "; set LATHE_SHARED";
   UseCase(SharedFolder(), GetParam().name);
   ExpectRightUntunedAndTuned(GetParam().databases);
 }
 INSTANTIATE_TEST_SUITE_P(Shared, SharedNetworkTest, testing::Values(SharedCase{"mobilenet_v2_tiny", 3}),
                          [](const auto& info) { return info.param.name; });
 
-// The light graphs with their own weights and the published output, then with weights that show mistakes and the reference's output.
+// The light graphs with their own weights and the published output, then with weights that show mistakes and the
+// reference's output.
 class LightNetworkTest : public NetworkOutputsTest, public testing::WithParamInterface<const char*> {
  protected:
   void UseRandomWeights() {
@@ -143,7 +150,8 @@ class LightNetworkTest : public NetworkOutputsTest, public testing::WithParamInt
 };
 
 TEST_P(LightNetworkTest, GivesItsExpectedOutputs) {
-  if (!fs::exists(SharedFolder() + "/" + GetParam())) GTEST_SKIP() << "no folder " << SharedFolder() << "/" << GetParam() << "; set LATHE_SHARED";
+  if (!fs::exists(SharedFolder() + "/" + GetParam()))
+    GTEST_SKIP() << "no folder " << SharedFolder() << "/" << GetParam() << "; set LATHE_SHARED";
   UseCase(SharedFolder(), GetParam());
   TuneAtRandom(Seed());
   if (HasFatalFailure()) return;
@@ -156,7 +164,9 @@ TEST_P(LightNetworkTest, GivesItsExpectedOutputs) {
   Compile({"--db", database}, "HIT");  // Weights are no part of a workload.
   ExpectOutputs();
 }
-INSTANTIATE_TEST_SUITE_P(Shared, LightNetworkTest, testing::Values("light_squeezenet", "light_shufflenet", "light_resnet50", "light_bvlc_alexnet"),
+INSTANTIATE_TEST_SUITE_P(Shared, LightNetworkTest,
+                         testing::Values("light_squeezenet", "light_shufflenet", "light_resnet50",
+                                         "light_bvlc_alexnet"),
                          [](const auto& info) { return info.param; });
 
 class OwnResNet18Test : public NetworkOutputsTest {
@@ -194,8 +204,8 @@ TEST_F(OwnResNet18Test, GivesTheReferencesOutputsAtEveryLevel) {
 std::vector<std::string> GeneratedCases() {
   std::vector<std::string> names;
   const char* models = std::getenv("LATHE_MODELS");
-  for (const char* name : {"resnet18", "resnet18_bn", "mobilenet_v2", "mobilenet_v2_tiny", "rand_squeezenet", "rand_shufflenet", "rand_resnet50",
-                           "rand_bvlc_alexnet", "resnet50"}) {
+  for (const char* name : {"resnet18", "resnet18_bn", "mobilenet_v2", "mobilenet_v2_tiny", "rand_squeezenet",
+                           "rand_shufflenet", "rand_resnet50", "rand_bvlc_alexnet", "resnet50"}) {
     if (models != nullptr && fs::exists(fmt::format("{}/{}", models, name))) names.push_back(name);
   }
   return names;
@@ -207,20 +217,25 @@ TEST_P(GeneratedNetworkTest, GivesItsExpectedOutputs) {
   UseCase(std::getenv("LATHE_MODELS"), GetParam());
   ExpectRightUntunedAndTuned(/*databases=*/1);
 }
-INSTANTIATE_TEST_SUITE_P(Generated, GeneratedNetworkTest, testing::ValuesIn(GeneratedCases()), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Generated, GeneratedNetworkTest, testing::ValuesIn(GeneratedCases()),
+                         [](const auto& info) { return info.param; });
 
 TEST(GeneratedNetworks, AreThere) {
   if (GeneratedCases().empty()) GTEST_SKIP() << "LATHE_MODELS names no folder that make_models.py wrote";
 }
 
-struct RefusedCase { const char* name; std::vector<const char*> says; };
+struct RefusedCase {
+  const char* name;
+  std::vector<const char*> says;
+};
 class RefusedNetworkTest : public NetworkOutputsTest, public testing::WithParamInterface<RefusedCase> {};
 
 TEST_P(RefusedNetworkTest, FailsWithOneErrorThatListsEverything) {
   model = SharedFolder() + "/" + GetParam().name + "/model.onnx";
   if (!fs::exists(model)) GTEST_SKIP() << "no " << model << "; set LATHE_SHARED";
   for (const char* verb : {"compile", "tune"}) {
-    const ProgramRun run = std::string(verb) == "compile" ? RunProgram({"lathe", verb, model, "-o", artifact}) : RunProgram({"lathe", verb, model, "--list-tasks"});
+    const ProgramRun run = std::string(verb) == "compile" ? RunProgram({"lathe", verb, model, "-o", artifact})
+                                                          : RunProgram({"lathe", verb, model, "--list-tasks"});
     EXPECT_EQ(run.code, 2) << verb;
     EXPECT_EQ(run.out, "");
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
@@ -231,10 +246,17 @@ TEST_P(RefusedNetworkTest, FailsWithOneErrorThatListsEverything) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Shared, RefusedNetworkTest,
-    testing::Values(RefusedCase{"bert_tiny", {"unsupported operators: ", "Erf (2: \"/layers.0/Erf\", \"/layers.1/Erf\")", "Pow (5: "}},
-                    RefusedCase{"bert_tiny_dyn", {"unsupported operators: ", "Erf (2: ", "input \"ids\" has unbound dimensions [batch, seq]: give its extents, e.g. --input-shape ids=1,1",
-                                                  "input \"mask\" has unbound dimensions", "input \"types\" has unbound dimensions"}},
-                    RefusedCase{"transformer_block_dyn", {"unsupported operators: ", "input \"x\" has unbound dimensions [batch, seq, 64]: give its extents, e.g. --input-shape x=1,1,64"}}),
+    testing::Values(
+        RefusedCase{"bert_tiny",
+                    {"unsupported operators: ", "Erf (2: \"/layers.0/Erf\", \"/layers.1/Erf\")", "Pow (5: "}},
+        RefusedCase{"bert_tiny_dyn",
+                    {"unsupported operators: ", "Erf (2: ",
+                     "input \"ids\" has unbound dimensions [batch, seq]: give its extents, e.g. --input-shape ids=1,1",
+                     "input \"mask\" has unbound dimensions", "input \"types\" has unbound dimensions"}},
+        RefusedCase{
+            "transformer_block_dyn",
+            {"unsupported operators: ",
+             "input \"x\" has unbound dimensions [batch, seq, 64]: give its extents, e.g. --input-shape x=1,1,64"}}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -38,17 +38,22 @@ class RecordWriter {
       const std::vector<MeasureCandidate> candidates = search->Propose(1);
       if (candidates.empty()) break;  // A space of few candidates, or of one.
       last_error_ = WhyNotBuilt(text, candidates[0]);
-      if (last_error_.empty()) records.push_back(RecordOf(extracted.workload, candidates[0], records.size()));
-      else ++refused;
+      if (last_error_.empty())
+        records.push_back(RecordOf(extracted.workload, candidates[0], records.size()));
+      else
+        ++refused;
     }
-    if (records.empty()) return FailedPrecondition(fmt::format("random records of {}: no candidate builds; {}", func.name, last_error_));
+    if (records.empty())
+      return FailedPrecondition(fmt::format("random records of {}: no candidate builds; {}", func.name, last_error_));
     return store_.ImportRecords(records, kNow).status();
   }
 
  private:
   std::string WhyNotBuilt(const std::string& text, const MeasureCandidate& candidate) {
     const TemporaryFolder folder;
-    const BuildSpec spec{.kernels = {{"kernel", text, candidate.trace_json}}, .target = target_.ToString(), .output_path = folder / "kernel.so"};
+    const BuildSpec spec{.kernels = {{"kernel", text, candidate.trace_json}},
+                         .target = target_.ToString(),
+                         .output_path = folder / "kernel.so"};
     const BuildResult result = builder_.BuildAndWait(spec, std::chrono::minutes(1));
     const BuildError* error = std::get_if<BuildError>(&result.outcome);
     return error == nullptr ? "" : error->message;
@@ -70,7 +75,8 @@ class RecordWriter {
 
 }  // namespace
 
-Status WriteRandomRecords(const relax::IRModule& network, const Target& target, uint64_t seed, int per_task, const std::string& database) {
+Status WriteRandomRecords(const relax::IRModule& network, const Target& target, uint64_t seed, int per_task,
+                          const std::string& database) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, kNow));
   ASSIGN_OR_RETURN(const std::vector<relax::ExtractedTask> tasks, relax::ExtractTasks(network));
   RecordWriter writer(*store, target);

@@ -28,8 +28,11 @@ onnx::ModelProto WithRandomWeights(onnx::ModelProto model, Random random) {
     }
     const std::vector<int64_t>& shape = shapes.at(node.input(0));
     std::vector<double> values(static_cast<size_t>(reference::Product(shape)));
-    const double spread = shape.size() >= 2 ? std::sqrt(6.0 * static_cast<double>(shape[0]) / static_cast<double>(values.size())) : 0.1;
-    for (double& value : values) value = static_cast<float>(positive.contains(node.output(0)) ? 0.5 + random.Unit() : spread * (2 * random.Unit() - 1));
+    const double spread =
+        shape.size() >= 2 ? std::sqrt(6.0 * static_cast<double>(shape[0]) / static_cast<double>(values.size())) : 0.1;
+    for (double& value : values)
+      value = static_cast<float>(positive.contains(node.output(0)) ? 0.5 + random.Unit()
+                                                                   : spread * (2 * random.Unit() - 1));
     reference::ToProto(reference::Tensor::Floats(shape, values), node.output(0), *graph.add_initializer());
   }
   *graph.mutable_node() = kept;

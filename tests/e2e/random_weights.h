@@ -7,8 +7,9 @@
 
 namespace lathe {
 
-// The onnx project's light graphs have constant weights (ConstantOfShape of 0.02), which hide nearly every mistake. This puts seeded ones in
-// their place, scaled so that activations neither grow nor die, and ends the graph before its softmax.
+// The onnx project's light graphs have constant weights (ConstantOfShape of 0.02), which hide nearly every mistake.
+// This puts seeded ones in their place, scaled so that activations neither grow nor die, and ends the graph before its
+// softmax.
 onnx::ModelProto WithRandomWeights(onnx::ModelProto model, Random random);
 
 }  // namespace lathe

@@ -22,14 +22,17 @@ class TuneTest : public FarmTest {
     return path;
   }
   // `name` is of its log; without a place of its own it uses the test's database.
-  std::unique_ptr<ChildProcess> Tune(const std::string& name, const std::string& file, int trials, std::vector<std::string> more = {}) {
+  std::unique_ptr<ChildProcess> Tune(const std::string& name, const std::string& file, int trials,
+                                     std::vector<std::string> more = {}) {
     if (more.empty()) more = {"--db", database};
-    std::vector<std::string> arguments{"lathe", "tune", file, "--trials", std::to_string(trials), "--cpus", "0", "--slots", "2", "--json"};
+    std::vector<std::string> arguments{"lathe",  "tune", file,      "--trials", std::to_string(trials),
+                                       "--cpus", "0",    "--slots", "2",        "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     std::filesystem::remove(folder / (name + ".log"));
     return std::make_unique<ChildProcess>(arguments, folder / (name + ".log"));
   }
-  Ended Finish(ChildProcess& child, const std::string& name, std::chrono::milliseconds limit = std::chrono::seconds(60)) {
+  Ended Finish(ChildProcess& child, const std::string& name,
+               std::chrono::milliseconds limit = std::chrono::seconds(60)) {
     Ended ended;
     const std::string text = child.ReadAll();
     ended.json = nlohmann::json::parse(text, nullptr, false);

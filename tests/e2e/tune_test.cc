@@ -60,8 +60,8 @@ TEST_F(TuneTest, AnInterruptStopsAtTheLastCommittedTrial) {
     int64_t records;
     int signal;
   };
-  for (const Moment& moment : {Moment{"start", small, 0, SIGINT}, Moment{"reference", large, 0, SIGTERM}, Moment{"measuring", small, 6, SIGINT},
-                               Moment{"drained", small, 10, SIGTERM}}) {
+  for (const Moment& moment : {Moment{"start", small, 0, SIGINT}, Moment{"reference", large, 0, SIGTERM},
+                               Moment{"measuring", small, 6, SIGINT}, Moment{"drained", small, 10, SIGTERM}}) {
     const auto tune = Tune(moment.name, moment.file, 200);
     AwaitDone(moment.records);
     poll(nullptr, 0, 700);

@@ -1,4 +1,5 @@
-// libFuzzer: any bytes, as a whole shared object and as each of the sections that Lathe reads by itself, decode or are refused.
+// libFuzzer: any bytes, as a whole shared object and as each of the sections that Lathe reads by itself, decode or are
+// refused.
 #include <cstring>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)DecodeGraph(bytes).ok();
   const MemoryFile file(bytes);
   if (const auto section = FindMetaSection(file); section.ok()) DecodeMeta(*section);
-  if (const auto section = FindArtifactSection(file, ".lathe.graph", 1 << 20); section.ok()) (void)DecodeGraph(*section).ok();
+  if (const auto section = FindArtifactSection(file, ".lathe.graph", 1 << 20); section.ok())
+    (void)DecodeGraph(*section).ok();
   return 0;
 }

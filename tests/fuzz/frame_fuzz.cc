@@ -1,4 +1,5 @@
-// Any bytes, in any pieces: the decoder neither crashes nor keeps more than one frame, and what it accepts decodes or fails cleanly.
+// Any bytes, in any pieces: the decoder neither crashes nor keeps more than one frame, and what it accepts decodes or
+// fails cleanly.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

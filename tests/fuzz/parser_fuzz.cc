@@ -14,6 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const StatusOr<IRModule> again = ParseModule(Print(*module), "printed.py");
   CHECK(again.ok()) << again.status().ToString();
   CHECK(again->prim_funcs.size() == module->prim_funcs.size()) << "functions were lost";
-  for (size_t i = 0; i < module->prim_funcs.size(); ++i) CHECK(StructuralEqual(module->prim_funcs[i], again->prim_funcs[i])) << Print(*module);
+  for (size_t i = 0; i < module->prim_funcs.size(); ++i)
+    CHECK(StructuralEqual(module->prim_funcs[i], again->prim_funcs[i])) << Print(*module);
   return 0;
 }

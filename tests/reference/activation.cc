@@ -64,8 +64,7 @@ int64_t FloatToInt(double v, DataType type) {
 }  // namespace
 
 Outputs EvaluateRelu(const Node& node) {
-  return MapNumbers(
-      node, [](double v) { return v < 0 ? 0 : v; }, [](int64_t v) { return std::max<int64_t>(v, 0); });
+  return MapNumbers(node, [](double v) { return v < 0 ? 0 : v; }, [](int64_t v) { return std::max<int64_t>(v, 0); });
 }
 Outputs EvaluateSigmoid(const Node& node) {
   return MapFloats(node, [](double v) { return 1 / (1 + std::exp(-v)); });

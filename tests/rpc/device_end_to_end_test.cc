@@ -1,5 +1,5 @@
-// DeviceServer and DeviceGateway over real sockets: first with a runner that only pretends, so that faults can be placed
-// exactly, then with lathe-runner.
+// DeviceServer and DeviceGateway over real sockets: first with a runner that only pretends, so that faults can be
+// placed exactly, then with lathe-runner.
 #include <gmock/gmock.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -18,8 +18,8 @@
 #include "rpc/device/device_server.h"
 #include "rpc/device/process_trial_runner.h"
 #include "rpc/device/result_spool.h"
-#include "rpc/gateway/device_gateway.h"
 #include "rpc/device_message.h"
+#include "rpc/gateway/device_gateway.h"
 #include "runtime/measure_policy.h"
 
 namespace lathe {
@@ -63,14 +63,16 @@ class Wanter : public DeviceGatewayOwner {
     ++arrivals;
     if (on_result && !on_result(result)) return;  // Neither committed nor acknowledged.
     const bool is_new = results.emplace(result.key(), result).second;
-    gateway_->Acknowledge(result.device(), *Digest::FromBytes(result.key()), is_new ? v1::ACK_VERDICT_ACK : v1::ACK_VERDICT_DUPLICATE);
+    gateway_->Acknowledge(result.device(), *Digest::FromBytes(result.key()),
+                          is_new ? v1::ACK_VERDICT_ACK : v1::ACK_VERDICT_DUPLICATE);
     Want(result.device());
     changed_.notify_all();
   }
   StatusOr<BlobPiece> ReadBlob(const Digest& digest, int64_t offset, int64_t limit) override {
     const auto it = blobs_.find(digest);
     if (it == blobs_.end()) return NotFound("blob " + digest.ToHex() + ": not in the test");
-    return BlobPiece{it->second.substr(static_cast<size_t>(offset), static_cast<size_t>(limit)), static_cast<int64_t>(it->second.size())};
+    return BlobPiece{it->second.substr(static_cast<size_t>(offset), static_cast<size_t>(limit)),
+                     static_cast<int64_t>(it->second.size())};
   }
 
   bool WaitForResults(size_t count) {
@@ -166,7 +168,8 @@ class PretendedRunner : public TrialRunner {
 
 class PretendingFactory : public TrialRunnerFactory {
  public:
-  StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string& module_path, const std::string&) override {
+  StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string& module_path,
+                                               const std::string&) override {
     ++starts[spec.trial_id()];
     std::ifstream file(module_path, std::ios::binary);
     const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -202,7 +205,8 @@ TEST(DeviceEndToEnd, DeliversEachResultOnceThoughTheConnectionDies) {
   std::vector<v1::MeasureSpec> specs;
   std::vector<std::string> modules;
   for (int i = 1; i <= kTrials; ++i) {
-    modules.push_back("module " + std::to_string(i) + std::string(i % 8 == 0 ? 400'000 : 10, 'm'));  // Beyond the credit window.
+    modules.push_back("module " + std::to_string(i) +
+                      std::string(i % 8 == 0 ? 400'000 : 10, 'm'));  // Beyond the credit window.
     specs.push_back(SpecFor(i, modules.back()));
   }
   Wanter wanter(specs);
@@ -218,11 +222,15 @@ TEST(DeviceEndToEnd, DeliversEachResultOnceThoughTheConnectionDies) {
   TemporaryFolder folder;
   PretendingFactory runners;
   {
-    DeviceThread device({.facts = Facts(), .build_id = "test", .data_directory = folder.path(), .server = SocketMaker([&]() -> StatusOr<int> {
+    DeviceThread device({.facts = Facts(),
+                         .build_id = "test",
+                         .data_directory = folder.path(),
+                         .server = SocketMaker([&]() -> StatusOr<int> {
                            StatusOr<int> fd = gateway.MakeSocketPair();
                            if (fd.ok()) close(wire.exchange(dup(*fd)));
                            return fd;
-                         })}, runners);
+                         })},
+                        runners);
     EXPECT_TRUE(wanter.WaitForResults(kTrials));
   }
   close(wire);
@@ -252,7 +260,8 @@ TEST(DeviceEndToEnd, MeasuresWithRealRunnersOverAUnixSocket) {
   const StatusOr<Endpoint> endpoint = gateway.Listen({.unix_path = folder.path() + "/gateway"});
   ASSERT_TRUE(endpoint.ok()) << endpoint.status().message();
   ProcessTrialRunnerFactory runners(LATHE_BIN_DIR "/lathe-runner", {});
-  DeviceThread device({.facts = Facts(), .build_id = "test", .data_directory = folder.path() + "/data", .server = *endpoint}, runners);
+  DeviceThread device(
+      {.facts = Facts(), .build_id = "test", .data_directory = folder.path() + "/data", .server = *endpoint}, runners);
   ASSERT_TRUE(wanter.WaitForResults(specs.size()));
   std::vector<int64_t> idle;
   for (const auto& [key, result] : wanter.results) {
@@ -288,13 +297,20 @@ TEST(DeviceEndToEnd, RefusesASecondProcessOfTheSameName) {
   std::string said;
   DeviceThread first({.facts = Facts(), .data_directory = folder.path() + "/1", .server = *endpoint}, runners);
   ASSERT_TRUE(wanter.WaitForConnections(1));
-  DeviceThread second({.facts = Facts(), .data_directory = folder.path() + "/2", .server = *endpoint, .log = [&](std::string text) {
-                         std::lock_guard lock(mutex);
-                         said += text;
-                         changed.notify_all();
-                       }}, runners);
+  DeviceThread second({.facts = Facts(),
+                       .data_directory = folder.path() + "/2",
+                       .server = *endpoint,
+                       .log =
+                           [&](std::string text) {
+                             std::lock_guard lock(mutex);
+                             said += text;
+                             changed.notify_all();
+                           }},
+                      runners);
   std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, seconds(20), [&] { return said.find("another process is connected under this name") != std::string::npos; })) << said;
+  EXPECT_TRUE(changed.wait_for(lock, seconds(20), [&] {
+    return said.find("another process is connected under this name") != std::string::npos;
+  })) << said;
 }
 
 TEST(DeviceGateway, SaysWhichAddressIsTakenOrNotAllowed) {
@@ -303,7 +319,8 @@ TEST(DeviceGateway, SaysWhichAddressIsTakenOrNotAllowed) {
   EXPECT_THAT(gateway.Listen({.host = "0.0.0.0", .port = 0}).status().message(), HasSubstr("not a loopback address"));
   const StatusOr<Endpoint> endpoint = gateway.Listen({.host = "127.0.0.1", .port = 0});
   ASSERT_TRUE(endpoint.ok());
-  EXPECT_THAT(other.Listen(*endpoint).status().message(), HasSubstr("listen on " + endpoint->ToString() + ": Address already in use"));
+  EXPECT_THAT(other.Listen(*endpoint).status().message(),
+              HasSubstr("listen on " + endpoint->ToString() + ": Address already in use"));
   TemporaryFolder folder;
   const Endpoint path{.unix_path = folder.path() + "/socket"};
   ASSERT_TRUE(gateway.Listen(path).ok());
@@ -313,7 +330,8 @@ TEST(DeviceGateway, SaysWhichAddressIsTakenOrNotAllowed) {
 TEST(DeviceServer, RefusesAFolderThatAnotherUses) {
   TemporaryFolder folder;
   PretendingFactory runners;
-  const DeviceServerOptions options{.facts = Facts(), .data_directory = folder.path(), .server = Endpoint{.unix_path = "x"}};
+  const DeviceServerOptions options{
+      .facts = Facts(), .data_directory = folder.path(), .server = Endpoint{.unix_path = "x"}};
   const auto first = DeviceServer::Create(options, runners);
   ASSERT_TRUE(first.ok());
   EXPECT_THAT(DeviceServer::Create(options, runners).status().message(), HasSubstr("another device uses it"));
@@ -325,7 +343,8 @@ TEST(CpuLocks, AreHeldByOneAtATime) {
   {
     const auto locks = CpuLocks::Take(one, folder.path());
     ASSERT_TRUE(locks.ok()) << locks.status().message();
-    EXPECT_THAT(CpuLocks::Take(both, folder.path()).status().message(), HasSubstr("lock cpu 0: process " + std::to_string(getpid()) + " measures on it"));
+    EXPECT_THAT(CpuLocks::Take(both, folder.path()).status().message(),
+                HasSubstr("lock cpu 0: process " + std::to_string(getpid()) + " measures on it"));
   }
   EXPECT_TRUE(CpuLocks::Take(both, folder.path()).ok());  // The failed attempt kept nothing.
 }

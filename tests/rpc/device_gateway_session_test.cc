@@ -51,7 +51,8 @@ class DeviceGatewaySessionTest : public testing::Test {
       const auto reads = Only<ReadBlob>(actions);
       if (reads.empty()) return sent;
       const ReadBlob& read = reads.at(0);
-      actions = Step(BlobRead{read.digest, read.offset, OkStatus(), content.substr(static_cast<size_t>(read.offset), static_cast<size_t>(read.limit)),
+      actions = Step(BlobRead{read.digest, read.offset, OkStatus(),
+                              content.substr(static_cast<size_t>(read.offset), static_cast<size_t>(read.limit)),
                               static_cast<int64_t>(content.size())});
     }
   }
@@ -79,8 +80,9 @@ TEST_F(DeviceGatewaySessionTest, NamesBothSidesOfAVersionMismatch) {
   v1::Hello hello = Hello();
   hello.set_proto_min(2);
   const auto actions = Receive(hello);
-  EXPECT_THAT(Sent<v1::VersionMismatch>(actions).at(0).message(),
-              HasSubstr("device lathe-device 0.9 speaks protocol 2 to 3, server lathe 0.1 speaks 1 to 1; upgrade the server"));
+  EXPECT_THAT(
+      Sent<v1::VersionMismatch>(actions).at(0).message(),
+      HasSubstr("device lathe-device 0.9 speaks protocol 2 to 3, server lathe 0.1 speaks 1 to 1; upgrade the server"));
   EXPECT_EQ(Only<GatewayClose>(actions).size(), 1u);
 }
 
@@ -134,7 +136,11 @@ TEST_F(DeviceGatewaySessionTest, AcknowledgesAfterTheCommit) {
   EXPECT_EQ(Sent<v1::ResultAck>(Step(ResultCommitted{key, v1::ACK_VERDICT_ACK})).at(0).key(), key.raw());
 }
 
-struct BadResultCase { const char* name; void (*spoil)(v1::MeasureResult&); const char* message; };
+struct BadResultCase {
+  const char* name;
+  void (*spoil)(v1::MeasureResult&);
+  const char* message;
+};
 class BadResultTest : public DeviceGatewaySessionTest, public testing::WithParamInterface<BadResultCase> {};
 TEST_P(BadResultTest, EndsTheConnection) {
   Open();
@@ -145,14 +151,18 @@ TEST_P(BadResultTest, EndsTheConnection) {
   GetParam().spoil(result);
   EXPECT_THAT(Only<GatewayClose>(Receive(result)).at(0).reason, HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(Fields, BadResultTest, testing::Values(
-    BadResultCase{"Key", [](v1::MeasureResult& r) { r.set_trial_id(2); }, "key does not belong"},
-    BadResultCase{"Digest", [](v1::MeasureResult& r) { r.set_module_digest("short"); }, "module digest of 5 bytes"},
-    BadResultCase{"Sample", [](v1::MeasureResult& r) { r.add_samples_ns(-1); }, "sample -1 ns"},
-    BadResultCase{"Device", [](v1::MeasureResult& r) {
-      r.set_device("other");
-      r.set_key(std::string(ResultKey(0, 0, 0, 0, Sha256("m"), "other").raw()));
-    }, "result of device \"other\" came from device \"board\""}),
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadResultTest,
+    testing::Values(BadResultCase{"Key", [](v1::MeasureResult& r) { r.set_trial_id(2); }, "key does not belong"},
+                    BadResultCase{"Digest", [](v1::MeasureResult& r) { r.set_module_digest("short"); },
+                                  "module digest of 5 bytes"},
+                    BadResultCase{"Sample", [](v1::MeasureResult& r) { r.add_samples_ns(-1); }, "sample -1 ns"},
+                    BadResultCase{"Device",
+                                  [](v1::MeasureResult& r) {
+                                    r.set_device("other");
+                                    r.set_key(std::string(ResultKey(0, 0, 0, 0, Sha256("m"), "other").raw()));
+                                  },
+                                  "result of device \"other\" came from device \"board\""}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(DeviceGatewaySessionTest, ClosesASilentConnection) {

@@ -147,7 +147,8 @@ TEST_F(DeviceSessionTest, FailsATrialWhoseBlobCannotBeHad) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Sent<v1::NeedBlobs>(Step(BlobWritten{Sha256(kModule), DataLoss("digest differs"), false, 0})).size(), 1u);
   }
-  const auto results = Sent<v1::MeasureResult>(Step(BlobWritten{Sha256(kModule), DataLoss("digest differs"), false, 0}));
+  const auto results =
+      Sent<v1::MeasureResult>(Step(BlobWritten{Sha256(kModule), DataLoss("digest differs"), false, 0}));
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].status(), v1::MEASURE_STATUS_INFRA_FAILED);
   EXPECT_THAT(results[0].message(), HasSubstr("digest differs"));
@@ -218,7 +219,7 @@ TEST_F(DeviceSessionTest, IsQuietWhileTheRunnerIsTiming) {
   MeasureOneReadyTwo(1);
   v1::Desired desired = Desire(1, {1});
   *desired.add_specs() = Spec(3, 1, "other");
-  Receive(desired);                       // 2 is withdrawn, 3 needs a blob.
+  Receive(desired);  // 2 is withdrawn, 3 needs a blob.
   Step(RunnerIsTiming{1, true});
   auto actions = Step(BlobLookedUp{Sha256("other"), false, 0});
   EXPECT_TRUE(Sent<v1::NeedBlobs>(actions).empty());

@@ -1,5 +1,5 @@
-// The real state machines of tracker, gateway and device under virtual time: connections are cut, requests are lost, doubled and
-// reordered, stores fail, servers and devices crash and come back. After every step:
+// The real state machines of tracker, gateway and device under virtual time: connections are cut, requests are lost,
+// doubled and reordered, stores fail, servers and devices crash and come back. After every step:
 //   - no board ever runs two measurements, a killed one counting until it is gone;
 //   - epochs never fall;
 //   - a device forgets a result only when the store has it, and each result key is stored once;
@@ -13,8 +13,8 @@
 
 #include "rpc/device/device_session.h"
 #include "rpc/gateway/device_gateway_session.h"
-#include "tracker/tracker_core.h"
 #include "tests/property_runs.h"
+#include "tracker/tracker_core.h"
 
 namespace lathe {
 namespace {
@@ -30,7 +30,8 @@ const std::map<Digest, std::string>& Modules() {
   static const auto& modules = *new auto([] {
     std::map<Digest, std::string> made;
     for (int trial = 1; trial <= kJobs * kTrialsPerJob; ++trial) {
-      const std::string text = "module of trial " + std::to_string(trial) + std::string(trial % 20 == 0 ? 300'000 : 10, 'x');
+      const std::string text =
+          "module of trial " + std::to_string(trial) + std::string(trial % 20 == 0 ? 300'000 : 10, 'x');
       made[Sha256(text)] = text;
     }
     return made;
@@ -38,7 +39,11 @@ const std::map<Digest, std::string>& Modules() {
   return modules;
 }
 
-struct Trial { int job; int32_t attempt = 1; int counted = 0; };
+struct Trial {
+  int job;
+  int32_t attempt = 1;
+  int counted = 0;
+};
 
 // What survives a crash of the server.
 struct Durable {
@@ -81,11 +86,12 @@ class Simulation {
       event.run();
       if (now_ > TimePoint(kFaultTime) && IsDone()) break;
     }
-    for (const auto& [id, trial] : store_.trials) EXPECT_EQ(trial.counted, 1) << "trial " << id << ", attempt " << trial.attempt;
+    for (const auto& [id, trial] : store_.trials)
+      EXPECT_EQ(trial.counted, 1) << "trial " << id << ", attempt " << trial.attempt;
     EXPECT_GT(cuts_ + crashes_, 20);
     if (std::getenv("LATHE_SEED") != nullptr) {
-      std::printf("%zu results, %d cuts, %d crashes, done after %lld virtual s\n", store_.results.size(), cuts_, crashes_,
-                  static_cast<long long>(now_.time_since_epoch() / seconds(1)));
+      std::printf("%zu results, %d cuts, %d crashes, done after %lld virtual s\n", store_.results.size(), cuts_,
+                  crashes_, static_cast<long long>(now_.time_since_epoch() / seconds(1)));
     }
   }
 
@@ -104,7 +110,10 @@ class Simulation {
     bool device_end = true, server_end = true, is_up = false;
     uint64_t instance = 0;
   };
-  struct Runner { v1::MeasureSpec spec; bool is_measuring = false; };
+  struct Runner {
+    v1::MeasureSpec spec;
+    bool is_measuring = false;
+  };
   struct Board {
     std::string name, key;
     std::unique_ptr<DeviceSession> session;
@@ -125,11 +134,16 @@ class Simulation {
     std::vector<int64_t> assigned;
   };
 
-  bool Chance(int percent) { return now_ < TimePoint(kFaultTime) && random_.Below(100) < static_cast<uint64_t>(percent); }
-  Duration Within(int64_t low_ms, int64_t high_ms) { return milliseconds(low_ms + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(high_ms - low_ms + 1)))); }
+  bool Chance(int percent) {
+    return now_ < TimePoint(kFaultTime) && random_.Below(100) < static_cast<uint64_t>(percent);
+  }
+  Duration Within(int64_t low_ms, int64_t high_ms) {
+    return milliseconds(low_ms + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(high_ms - low_ms + 1))));
+  }
   void At(Duration delay, std::function<void()> run) { events_.push({now_ + delay, order_++, std::move(run)}); }
   bool IsDone() const {
-    return std::all_of(store_.trials.begin(), store_.trials.end(), [](const auto& entry) { return entry.second.counted > 0; });
+    return std::all_of(store_.trials.begin(), store_.trials.end(),
+                       [](const auto& entry) { return entry.second.counted > 0; });
   }
 
   // ---- The server: tracker, gateway, one holder per job.
@@ -179,7 +193,8 @@ class Simulation {
   }
 
   void Track(const TrackerEvent& event) {
-    for (const TrackerAction& action : tracker_->Step(event, now_)) std::visit([this](const auto& a) { Do(a); }, action);
+    for (const TrackerAction& action : tracker_->Step(event, now_))
+      std::visit([this](const auto& a) { Do(a); }, action);
   }
 
   void Do(const PersistDevice& action) {
@@ -196,8 +211,9 @@ class Simulation {
       const int64_t before = store_.devices.at(action.lease.device).epoch;
       const int64_t epoch = fails ? 0 : store_.Grant(action.lease, action.epoch_floor);
       ASSERT_TRUE(fails || epoch > before);
-      if (life != server_life_) return;                           // ... or between commit and answer.
-      Track(GrantCommitted{action.lease.device, action.lease.request_id, fails ? Unavailable("disk full") : OkStatus(), epoch});
+      if (life != server_life_) return;  // ... or between commit and answer.
+      Track(GrantCommitted{action.lease.device, action.lease.request_id, fails ? Unavailable("disk full") : OkStatus(),
+                           epoch});
     });
   }
   void Do(const PersistRenewal&) {}
@@ -220,7 +236,8 @@ class Simulation {
   }
   void Do(const AnswerRenewed& action) {
     for (Job& job : jobs_) {
-      if (job.lease && job.lease->device == action.device && job.lease->epoch == action.epoch) job.valid_until = now_ + kLeaseTtl;
+      if (job.lease && job.lease->device == action.device && job.lease->epoch == action.epoch)
+        job.valid_until = now_ + kLeaseTtl;
     }
   }
   void Do(const AnswerEnded& action) {
@@ -230,8 +247,9 @@ class Simulation {
   }
 
   void Hold(Job& job) {
-    const bool is_done = std::none_of(store_.trials.begin(), store_.trials.end(),
-                                      [&](const auto& entry) { return entry.second.job == job.number && entry.second.counted == 0; });
+    const bool is_done = std::none_of(store_.trials.begin(), store_.trials.end(), [&](const auto& entry) {
+      return entry.second.job == job.number && entry.second.counted == 0;
+    });
     if (job.lease && now_ >= job.valid_until) Lose(job);
     if (job.lease && is_done) {
       Say(LeaseReleased{job.lease->device, job.lease->epoch});
@@ -257,7 +275,8 @@ class Simulation {
     std::erase_if(job.assigned, [this](int64_t id) { return store_.trials.at(id).counted > 0; });
     for (auto& [id, trial] : store_.trials) {
       const bool is_assigned = std::find(job.assigned.begin(), job.assigned.end(), id) != job.assigned.end();
-      if (job.assigned.size() < 2 && trial.job == job.number && trial.counted == 0 && !is_assigned) job.assigned.push_back(id);
+      if (job.assigned.size() < 2 && trial.job == job.number && trial.counted == 0 && !is_assigned)
+        job.assigned.push_back(id);
     }
     v1::Desired desired;
     desired.set_epoch(job.lease->epoch);
@@ -356,7 +375,8 @@ class Simulation {
     connection->to_server = std::max(connection->to_server, now_ + Within(0, Chance(3) ? 3000 : 20));
     for (int copies = std::holds_alternative<v1::MeasureResult>(message) && Chance(20) ? 2 : 1; copies > 0; --copies) {
       At(connection->to_server - now_, [this, connection, message] {
-        if (connection->server_end && is_server_up_ && connection->server_life == server_life_) StepGateway(connection, GatewayReceived{message});
+        if (connection->server_end && is_server_up_ && connection->server_life == server_life_)
+          StepGateway(connection, GatewayReceived{message});
       });
     }
   }
@@ -372,7 +392,8 @@ class Simulation {
       const bool is_newest = std::none_of(connections_.begin(), connections_.end(), [&](const auto& other) {
         return other->is_up && other->board == connection->board;
       });
-      if (connection->is_up && is_newest && connection->server_life == server_life_) Track(DeviceLeft{boards_[connection->board].name});
+      if (connection->is_up && is_newest && connection->server_life == server_life_)
+        Track(DeviceLeft{boards_[connection->board].name});
     });
   }
 
@@ -431,7 +452,8 @@ class Simulation {
     std::deque<DeviceEvent> events = {first};
     for (; !events.empty(); events.pop_front()) {
       for (DeviceAction& action : board.session->Step(events.front(), now_)) {
-        if (const std::optional<DeviceEvent> answer = std::visit([&](auto& a) { return Do(board, a); }, action)) events.push_back(*answer);
+        if (const std::optional<DeviceEvent> answer = std::visit([&](auto& a) { return Do(board, a); }, action))
+          events.push_back(*answer);
         if (testing::Test::HasFatalFailure()) return;
       }
       ASSERT_GE(board.session->epoch_seen(), board.epoch_seen);
@@ -465,7 +487,8 @@ class Simulation {
   }
   Answer Do(Board&, TellOperator&) { return {}; }
   Answer Do(Board& board, LookUpBlob& action) {
-    return BlobLookedUp{action.digest, board.blobs.contains(action.digest), static_cast<int64_t>(board.parts[action.digest].size())};
+    return BlobLookedUp{action.digest, board.blobs.contains(action.digest),
+                        static_cast<int64_t>(board.parts[action.digest].size())};
   }
   Answer Do(Board&, ReleaseBlob&) { return {}; }
   Answer Do(Board& board, WriteBlob& action) {
@@ -473,7 +496,8 @@ class Simulation {
     std::string& part = board.parts[action.digest];
     EXPECT_EQ(static_cast<int64_t>(part.size()), action.offset);
     part += action.data;
-    if (static_cast<int64_t>(part.size()) < action.size) return BlobWritten{action.digest, OkStatus(), false, static_cast<int64_t>(part.size())};
+    if (static_cast<int64_t>(part.size()) < action.size)
+      return BlobWritten{action.digest, OkStatus(), false, static_cast<int64_t>(part.size())};
     const bool is_right = Sha256(part) == action.digest;
     if (is_right) board.blobs[action.digest] = part;
     part.clear();
@@ -483,14 +507,20 @@ class Simulation {
     EXPECT_FALSE(board.session->is_quiet());
     EXPECT_TRUE(board.blobs.contains(*Digest::FromBytes(action.spec.module().digest())));
     board.runners[action.runner] = {action.spec};
-    if (!Chance(2)) Later(board, Within(1, 20), [this, id = action.runner](Board& b) { if (b.runners.contains(id)) StepDevice(b, RunnerIsReady{id}); });
+    if (!Chance(2))
+      Later(board, Within(1, 20), [this, id = action.runner](Board& b) {
+        if (b.runners.contains(id)) StepDevice(b, RunnerIsReady{id});
+      });
     return {};
   }
   Answer Do(Board& board, GoRunner& action) {
-    for (const auto& [id, runner] : board.runners) EXPECT_FALSE(runner.is_measuring) << board.name << ": runner " << id << " still measures";
+    for (const auto& [id, runner] : board.runners)
+      EXPECT_FALSE(runner.is_measuring) << board.name << ": runner " << id << " still measures";
     board.runners.at(action.runner).is_measuring = true;
     const RunnerId id = action.runner;
-    Later(board, Within(1, 20), [this, id](Board& b) { if (b.runners.contains(id)) StepDevice(b, RunnerIsTiming{id, true}); });
+    Later(board, Within(1, 20), [this, id](Board& b) {
+      if (b.runners.contains(id)) StepDevice(b, RunnerIsTiming{id, true});
+    });
     if (Chance(3)) return {};  // Hangs.
     Later(board, Within(30, 400), [this, id](Board& b) { EndRunner(b, id, v1::MEASURE_STATUS_OK); });
     return {};
@@ -524,15 +554,20 @@ class Simulation {
     At(Within(50, 2500), [this] { MakeTrouble(); });
     Board& board = boards_[random_.Below(boards_.size())];
     switch (random_.Below(6)) {
-      case 0: if (is_server_up_ && random_.Below(4) == 0) CrashServer(); break;
-      case 1: if (board.session && random_.Below(3) == 0) CrashDevice(board); break;
+      case 0:
+        if (is_server_up_ && random_.Below(4) == 0) CrashServer();
+        break;
+      case 1:
+        if (board.session && random_.Below(3) == 0) CrashDevice(board);
+        break;
       case 2: {  // A former server's word arrives late.
         if (!board.session || !board.session->is_welcome() || old_desired_.empty()) break;
         const v1::Desired& old = old_desired_[random_.Below(old_desired_.size())];
         if (old.epoch() < board.session->epoch_seen()) StepDevice(board, MessageArrived{old});
         break;
       }
-      default: if (board.connection) Cut(board.connection);
+      default:
+        if (board.connection) Cut(board.connection);
     }
   }
 
@@ -554,8 +589,9 @@ class Simulation {
 
 TEST(FarmSimulation, KeepsItsPromisesUnderFaults) {
   const char* given = std::getenv("LATHE_SEED");
-  const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10)
-                                          : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  const uint64_t first = given != nullptr
+                             ? std::strtoull(given, nullptr, 10)
+                             : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   const int rounds = given != nullptr ? 1 : PropertyRuns(10, 30);
   for (int round = 0; round < rounds; ++round) {
     const uint64_t seed = first + static_cast<uint64_t>(round);

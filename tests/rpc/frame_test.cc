@@ -33,10 +33,19 @@ StatusOr<FrameHeader> Decode(const std::string& bytes) {
 TEST(Frame, IsLaidOutAsDocumented) {
   std::string out;
   ASSERT_TRUE(AppendFrame(FrameType::kBlobChunk, 0x01020304, "ab", out).ok());
-  EXPECT_EQ(out, std::string("\x02\0\0\0\x06\0\0\0\x04\x03\x02\x01""ab", 14));
+  EXPECT_EQ(out, std::string("\x02\0\0\0\x06\0\0\0\x04\x03\x02\x01"
+                             "ab",
+                             14));
 }
 
-struct HeaderCase { const char* name; uint32_t length; uint16_t type; uint16_t flags; uint32_t stream; const char* message; };
+struct HeaderCase {
+  const char* name;
+  uint32_t length;
+  uint16_t type;
+  uint16_t flags;
+  uint32_t stream;
+  const char* message;
+};
 class BadHeaderTest : public testing::TestWithParam<HeaderCase> {};
 TEST_P(BadHeaderTest, IsRefusedBeforeAnyAllocation) {
   const HeaderCase& c = GetParam();
@@ -46,22 +55,23 @@ TEST_P(BadHeaderTest, IsRefusedBeforeAnyAllocation) {
   decoder.Feed("more");  // Nothing after a bad header can be trusted.
   EXPECT_THAT(decoder.Next().status().message(), HasSubstr(c.message));
 }
-INSTANTIATE_TEST_SUITE_P(Headers, BadHeaderTest, testing::Values(
-    HeaderCase{"ControlTooLong", kMaxControlPayload + 1, 3, 0, 0, "length 1048577 bytes, at most 1048576"},
-    HeaderCase{"ChunkTooLong", kMaxBlobPayload + 1, 6, 0, 1, "length 65793 bytes, at most 65792"},
-    HeaderCase{"HugeUnknown", 0xffffffffu, 999, 0, 7, "length 4294967295 bytes"},
-    HeaderCase{"Flags", 0, 1, 0x8000, 0, "flags 0x8000, none are defined"},
-    HeaderCase{"ChunkOnControlStream", 1, 6, 0, 0, "a stream other than 0 required"},
-    HeaderCase{"ControlOnBlobStream", 1, 3, 0, 5, "stream 5, stream 0 required"}),
+INSTANTIATE_TEST_SUITE_P(
+    Headers, BadHeaderTest,
+    testing::Values(HeaderCase{"ControlTooLong", kMaxControlPayload + 1, 3, 0, 0,
+                               "length 1048577 bytes, at most 1048576"},
+                    HeaderCase{"ChunkTooLong", kMaxBlobPayload + 1, 6, 0, 1, "length 65793 bytes, at most 65792"},
+                    HeaderCase{"HugeUnknown", 0xffffffffu, 999, 0, 7, "length 4294967295 bytes"},
+                    HeaderCase{"Flags", 0, 1, 0x8000, 0, "flags 0x8000, none are defined"},
+                    HeaderCase{"ChunkOnControlStream", 1, 6, 0, 0, "a stream other than 0 required"},
+                    HeaderCase{"ControlOnBlobStream", 1, 3, 0, 5, "stream 5, stream 0 required"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Frame, OfUnknownTypeIsAFrame) {
-  EXPECT_EQ(*Decode(Header(5, 999, 0, 3)), (FrameHeader{5, 999, 3}));
-}
+TEST(Frame, OfUnknownTypeIsAFrame) { EXPECT_EQ(*Decode(Header(5, 999, 0, 3)), (FrameHeader{5, 999, 3})); }
 
 TEST(Frame, TooLongIsNotSentEither) {
   std::string out;
-  EXPECT_THAT(AppendFrame(FrameType::kDesired, 0, std::string(kMaxControlPayload + 1, 'x'), out).message(), HasSubstr("at most"));
+  EXPECT_THAT(AppendFrame(FrameType::kDesired, 0, std::string(kMaxControlPayload + 1, 'x'), out).message(),
+              HasSubstr("at most"));
   EXPECT_TRUE(out.empty());
 }
 
@@ -75,7 +85,8 @@ TEST(Frame, ComesOutTheSameHoweverTheStreamIsCut) {
     for (uint64_t i = random.Below(8); i > 0; --i) {
       const auto type = static_cast<uint16_t>(random.Below(15) + 1);
       const uint32_t id = type == 6 ? static_cast<uint32_t>(random.Below(100)) + 1 : 0;
-      sent.push_back({type, id, std::string(random.Below(random.Below(4) == 0 ? 60'000 : 20), static_cast<char>(random.Next()))});
+      sent.push_back(
+          {type, id, std::string(random.Below(random.Below(4) == 0 ? 60'000 : 20), static_cast<char>(random.Next()))});
       ASSERT_TRUE(AppendFrame(static_cast<FrameType>(type), id, sent.back().payload, stream).ok());
     }
     FrameDecoder decoder;
@@ -96,9 +107,10 @@ TEST(Frame, ComesOutTheSameHoweverTheStreamIsCut) {
 }
 
 TEST(DeviceMessage, OfEveryKindSurvivesTheWire) {
-  const DeviceMessage messages[] = {v1::Hello(), v1::Welcome(), v1::Desired(), v1::Current(), v1::NeedBlobs(), v1::BlobChunk(),
-                                    v1::BlobCredit(), v1::BlobUnavailable(), v1::MeasureResult(), v1::ResultAck(),
-                                    v1::Unsupported(), v1::VersionMismatch(), v1::Refused()};
+  const DeviceMessage messages[] = {v1::Hello(),         v1::Welcome(),   v1::Desired(),     v1::Current(),
+                                    v1::NeedBlobs(),     v1::BlobChunk(), v1::BlobCredit(),  v1::BlobUnavailable(),
+                                    v1::MeasureResult(), v1::ResultAck(), v1::Unsupported(), v1::VersionMismatch(),
+                                    v1::Refused()};
   for (const DeviceMessage& message : messages) {
     std::string bytes;
     ASSERT_TRUE(AppendDeviceMessage(message, std::holds_alternative<v1::BlobChunk>(message) ? 1 : 0, bytes).ok());
@@ -109,23 +121,28 @@ TEST(DeviceMessage, OfEveryKindSurvivesTheWire) {
 }
 
 TEST(DeviceMessage, ThatIsGarbageIsAnError) {
-  EXPECT_THAT(DecodeDeviceMessage(Frame{1, 0, "\xff\xff\xff"}).status().message(), HasSubstr("decode Hello: 3 bytes are no such message"));
+  EXPECT_THAT(DecodeDeviceMessage(Frame{1, 0, "\xff\xff\xff"}).status().message(),
+              HasSubstr("decode Hello: 3 bytes are no such message"));
   EXPECT_EQ(std::get<UnknownMessage>(*DecodeDeviceMessage(Frame{400, 0, "x"})).type, 400);
 }
 
-struct EndpointCase { const char* name; const char* text; const char* message; };
+struct EndpointCase {
+  const char* name;
+  const char* text;
+  const char* message;
+};
 class BadEndpointTest : public testing::TestWithParam<EndpointCase> {};
 TEST_P(BadEndpointTest, SaysWhatToUse) {
   EXPECT_THAT(ParseEndpoint(GetParam().text).status().message(), HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(Texts, BadEndpointTest, testing::Values(
-    EndpointCase{"AnyAddress", "0.0.0.0:9190", "not a loopback address"},
-    EndpointCase{"OtherHost", "farm.example:9190", "not a loopback address"},
-    EndpointCase{"AnyV6", "[::]:9190", "not a loopback address"},
-    EndpointCase{"NoPort", "127.0.0.1", "write HOST:PORT or unix:PATH"},
-    EndpointCase{"BadPort", "127.0.0.1:70000", "no number from 0 to 65535"},
-    EndpointCase{"EmptyPath", "unix:", "path of 0 characters"}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Texts, BadEndpointTest,
+                         testing::Values(EndpointCase{"AnyAddress", "0.0.0.0:9190", "not a loopback address"},
+                                         EndpointCase{"OtherHost", "farm.example:9190", "not a loopback address"},
+                                         EndpointCase{"AnyV6", "[::]:9190", "not a loopback address"},
+                                         EndpointCase{"NoPort", "127.0.0.1", "write HOST:PORT or unix:PATH"},
+                                         EndpointCase{"BadPort", "127.0.0.1:70000", "no number from 0 to 65535"},
+                                         EndpointCase{"EmptyPath", "unix:", "path of 0 characters"}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Endpoint, IsLoopbackOrUnix) {
   EXPECT_EQ(ParseEndpoint("localhost:80")->ToString(), "127.0.0.1:80");

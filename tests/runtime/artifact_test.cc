@@ -52,7 +52,8 @@ TEST(Artifact, RunsAKernelOnSeveralThreads) {
   ASSERT_TRUE(artifact.ok()) << artifact.error().message;
   const RuntimeResult<Artifact::Kernel> matmul = artifact->Find("matmul");
   ASSERT_TRUE(matmul.ok());
-  const NDArray a = *NDArray::Create(kFloat32, {64, 64}), b = *NDArray::Create(kFloat32, {64, 64}), c = *NDArray::Create(kFloat32, {64, 64});
+  const NDArray a = *NDArray::Create(kFloat32, {64, 64}), b = *NDArray::Create(kFloat32, {64, 64}),
+                c = *NDArray::Create(kFloat32, {64, 64});
   std::fill_n(a.as<float>().data(), 4096, 2.0f);
   std::fill_n(b.as<float>().data(), 4096, 0.5f);
   const std::vector<TensorView> views = {a.view(), b.view(), c.view()};
@@ -69,14 +70,20 @@ TEST(Artifact, RunsAKernelOnSeveralThreads) {
 
 TEST(Artifact, NamesTheArgumentThatDoesNotFit) {
   const RuntimeResult<ArtifactMeta> meta = ReadArtifactMeta(KernelPath("good"));
-  const NDArray right = *NDArray::Create(kFloat32, {64, 64}), wrong = *NDArray::Create(kFloat32, {64, 32}), ints = *NDArray::Create(kInt32, {64, 64});
-  const auto message = [&](std::vector<TensorView> views) { return BindArguments(meta->kernels[0], views).error().message; };
+  const NDArray right = *NDArray::Create(kFloat32, {64, 64}), wrong = *NDArray::Create(kFloat32, {64, 32}),
+                ints = *NDArray::Create(kInt32, {64, 64});
+  const auto message = [&](std::vector<TensorView> views) {
+    return BindArguments(meta->kernels[0], views).error().message;
+  };
   EXPECT_EQ(message({right.view(), wrong.view(), right.view()}), "call add: \"B\" dimension 1 is 32, 64 required");
   EXPECT_EQ(message({ints.view(), right.view(), right.view()}), "call add: \"A\" is int32, float32 required");
   EXPECT_EQ(message({right.view()}), "call add: buffer \"B\" is not given");
 }
 
-struct RefusalCase { const char* file; const char* message; };
+struct RefusalCase {
+  const char* file;
+  const char* message;
+};
 class ArtifactRefusalTest : public testing::TestWithParam<RefusalCase> {};
 TEST_P(ArtifactRefusalTest, SaysWhyBeforeAnyCodeIsLoaded) {
   const RuntimeResult<Artifact> artifact = Artifact::Open(KernelPath(GetParam().file));
@@ -91,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(Files, ArtifactRefusalTest,
                          [](const auto& info) { return info.param.file; });
 
 TEST(Artifact, RefusesAnotherCodegenVersionAndAnUnknownKernel) {
-  EXPECT_THAT(Artifact::Open(KernelPath("good"), 20000).error().message, HasSubstr("codegen version 19001, 20000 asked for"));
+  EXPECT_THAT(Artifact::Open(KernelPath("good"), 20000).error().message,
+              HasSubstr("codegen version 19001, 20000 asked for"));
   const RuntimeResult<Artifact> artifact = Artifact::Open(KernelPath("good"));
   EXPECT_THAT(artifact->Find("conv").error().message, HasSubstr("no such kernel; it has \"add\", \"matmul\""));
 }
@@ -115,7 +123,8 @@ TEST(ArtifactMeta, SurvivesEveryChangedByteOfItsSection) {
 TEST(ArtifactMeta, RefusesEveryTruncation) {
   const std::vector<std::byte> file = ReadAll(KernelPath("good"));
   const std::vector<std::byte> section = *FindMetaSection(MemoryFile(file));
-  for (size_t size = 0; size < section.size(); ++size) EXPECT_FALSE(DecodesExactly(std::span(section).first(size))) << size;
+  for (size_t size = 0; size < section.size(); ++size)
+    EXPECT_FALSE(DecodesExactly(std::span(section).first(size))) << size;
 }
 
 TEST(ArtifactMeta, SurvivesDamagedElfFiles) {

@@ -23,7 +23,8 @@ TEST(CompareOutput, SaysWhereAndByHowMuch) {
   const CompareResult result = CompareOutput("C", got.view(), expected, 1e-3);
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.message,
-            "check \"C\": element 4 at [1, 1] is 5.5, expected 5, tolerance 0.001; 2 of 6 elements are wrong, largest error 0.5");
+            "check \"C\": element 4 at [1, 1] is 5.5, expected 5, tolerance 0.001; 2 of 6 elements are wrong, largest "
+            "error 0.5");
   EXPECT_TRUE(CompareOutput("C", got.view(), expected, 0.5).ok);
 }
 
@@ -31,14 +32,16 @@ TEST(CompareOutput, TellsNanFromNumbersAndAcceptsTheSameInfinity) {
   const float inf = INFINITY;
   const NDArray got = Floats({3}, {NAN, inf, 1});
   EXPECT_TRUE(CompareOutput("C", got.view(), std::vector<double>{NAN, inf, 1}, 0).ok);
-  EXPECT_THAT(CompareOutput("C", got.view(), std::vector<double>{1, inf, 1}, 9).message, HasSubstr("element 0 at [0] is nan, expected 1"));
+  EXPECT_THAT(CompareOutput("C", got.view(), std::vector<double>{1, inf, 1}, 9).message,
+              HasSubstr("element 0 at [0] is nan, expected 1"));
   EXPECT_FALSE(CompareOutput("C", got.view(), std::vector<double>{NAN, -inf, 1}, 9).ok);
 }
 
 TEST(CompareOutput, RefusesAReferenceThatProvesNothing) {
   const NDArray got = Floats({2}, {NAN, NAN});
   EXPECT_THAT(CompareOutput("C", got.view(), std::vector<double>{NAN, NAN}, 1).message, HasSubstr("proves nothing"));
-  EXPECT_THAT(CompareOutput("C", got.view(), std::vector<double>{1}, 1).message, HasSubstr("1 elements, the output has 2"));
+  EXPECT_THAT(CompareOutput("C", got.view(), std::vector<double>{1}, 1).message,
+              HasSubstr("1 elements, the output has 2"));
 }
 
 TEST(ToleranceFor, GrowsWithTheRootOfTheReductionAndIsZeroForIntegers) {

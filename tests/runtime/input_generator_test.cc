@@ -8,14 +8,21 @@ namespace lathe {
 namespace {
 
 // Golden values: computed from docs/formats/inputs.md by tests/runtime/input_golden.py, not by this code.
-struct Golden { uint64_t seed; uint32_t param; int64_t index; DType dtype; double value; };
+struct Golden {
+  uint64_t seed;
+  uint32_t param;
+  int64_t index;
+  DType dtype;
+  double value;
+};
 constexpr Golden kGolden[] = {
 #include "tests/runtime/input_golden.inc"
 };
 
 TEST(InputGenerator, MatchesTheGoldenValues) {
   for (const Golden& g : kGolden) {
-    EXPECT_EQ(InputValue(g.seed, g.param, g.dtype, g.index), g.value) << g.dtype.Name() << " " << g.seed << " " << g.param << " " << g.index;
+    EXPECT_EQ(InputValue(g.seed, g.param, g.dtype, g.index), g.value)
+        << g.dtype.Name() << " " << g.seed << " " << g.param << " " << g.index;
   }
 }
 

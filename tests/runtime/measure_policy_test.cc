@@ -67,7 +67,9 @@ TEST(MeasureSession, EndsAtItsBudget) {
 
 TEST(MeasureSession, TakesMoreRepeatsOfANoisyKernelAndSaysSo) {
   FakeMachine machine{.cost = [](uint64_t) { return 20e6; }};
-  machine.disturb = [](BatchTiming& batch, int i) { batch.timed_ns = batch.wall_ns = 20'000'000 + (i * 7919 % 13) * 1'000'000; };
+  machine.disturb = [](BatchTiming& batch, int i) {
+    batch.timed_ns = batch.wall_ns = 20'000'000 + (i * 7919 % 13) * 1'000'000;
+  };
   const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_EQ(result.samples_ns.size(), 20u);
   EXPECT_EQ(result.status, MeasureStatus::kNoisy);

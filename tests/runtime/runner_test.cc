@@ -49,7 +49,8 @@ RunOutcome RunSpecToEnd(const RunSpec& spec) {
 
 // A file with the sums A + B of two generated n-element tensors.
 std::string WriteSumReference(uint64_t seed, int64_t n) {
-  const std::string path = testing::TempDir() + "/lathe_reference_" + std::to_string(getpid()) + "_" + std::to_string(n);
+  const std::string path =
+      testing::TempDir() + "/lathe_reference_" + std::to_string(getpid()) + "_" + std::to_string(n);
   std::ofstream file(path, std::ios::binary);
   for (int64_t i = 0; i < n; ++i) {
     const double sum = InputValue(seed, 0, kFloat32, i) + InputValue(seed, 1, kFloat32, i);
@@ -119,18 +120,28 @@ TEST_P(BadKernelTest, IsNamedForWhatItIs) {
 INSTANTIATE_TEST_SUITE_P(
     Kernels, BadKernelTest,
     testing::Values(
-        BadKernelCase{"WrongElement", "wrong", "add", RunStatus::kWrongResult, 0, "check \"C\": element 77 at [2, 13] is"},
-        BadKernelCase{"WrongLater", "wrong", "unstable", RunStatus::kWrongResult, 0, "1024 of 1024 elements are wrong, largest error 1, after timing"},
-        BadKernelCase{"Spins", "endless", "spin", RunStatus::kRunTimeout, SIGTERM, "not done after the wall limit of 0.3 s, while checking"},
-        BadKernelCase{"Sleeps", "endless", "sleep", RunStatus::kRunTimeout, SIGTERM, "not done after the wall limit of 0.3 s, while checking"},
+        BadKernelCase{"WrongElement", "wrong", "add", RunStatus::kWrongResult, 0,
+                      "check \"C\": element 77 at [2, 13] is"},
+        BadKernelCase{"WrongLater", "wrong", "unstable", RunStatus::kWrongResult, 0,
+                      "1024 of 1024 elements are wrong, largest error 1, after timing"},
+        BadKernelCase{"Spins", "endless", "spin", RunStatus::kRunTimeout, SIGTERM,
+                      "not done after the wall limit of 0.3 s, while checking"},
+        BadKernelCase{"Sleeps", "endless", "sleep", RunStatus::kRunTimeout, SIGTERM,
+                      "not done after the wall limit of 0.3 s, while checking"},
         BadKernelCase{"NullPointer", "crash", "segv", RunStatus::kCrash, SIGSEGV, "SIGSEGV at address 0x40"},
         BadKernelCase{"IllegalInstruction", "crash", "ill", RunStatus::kCrash, SIGILL, "SIGILL"},
-        BadKernelCase{"WorkspaceHog", "hog", "workspace", RunStatus::kOutOfMemory, 0, "out of scratch memory, 8388608 bytes refused with", true},
-        BadKernelCase{"MappingHog", "hog", "mapping", RunStatus::kOutOfMemory, SIGSEGV, "of 268435456 bytes in use, then SIGSEGV on a refused allocation", true},
-        BadKernelCase{"WritesBesideItsBuffer", "outside", "near", RunStatus::kWrongResult, 0, "check buffer \"C\": the kernel wrote up to 4 bytes past its end"},
-        BadKernelCase{"WritesFarOutside", "outside", "far", RunStatus::kCrash, SIGSEGV, "touched memory 4001 bytes past the end of buffer \"C\""},
-        BadKernelCase{"ReturnsAnError", "refuse", "refuse", RunStatus::kKernelError, 0, "kernel returned error 1: extent of A is 32, a multiple of 48 required"},
-        BadKernelCase{"ExitsTheProcess", "refuse", "leave", RunStatus::kRunnerError, 0, "exited with code 0 without a report"},
+        BadKernelCase{"WorkspaceHog", "hog", "workspace", RunStatus::kOutOfMemory, 0,
+                      "out of scratch memory, 8388608 bytes refused with", true},
+        BadKernelCase{"MappingHog", "hog", "mapping", RunStatus::kOutOfMemory, SIGSEGV,
+                      "of 268435456 bytes in use, then SIGSEGV on a refused allocation", true},
+        BadKernelCase{"WritesBesideItsBuffer", "outside", "near", RunStatus::kWrongResult, 0,
+                      "check buffer \"C\": the kernel wrote up to 4 bytes past its end"},
+        BadKernelCase{"WritesFarOutside", "outside", "far", RunStatus::kCrash, SIGSEGV,
+                      "touched memory 4001 bytes past the end of buffer \"C\""},
+        BadKernelCase{"ReturnsAnError", "refuse", "refuse", RunStatus::kKernelError, 0,
+                      "kernel returned error 1: extent of A is 32, a multiple of 48 required"},
+        BadKernelCase{"ExitsTheProcess", "refuse", "leave", RunStatus::kRunnerError, 0,
+                      "exited with code 0 without a report"},
         BadKernelCase{"OtherAbi", "other_abi", "add", RunStatus::kBadArtifact, 0, "kernel ABI 99"},
         BadKernelCase{"OtherCpu", "other_cpu", "add", RunStatus::kBadArtifact, 0, "this CPU lacks sse9"},
         BadKernelCase{"NoSuchKernel", "good", "conv", RunStatus::kBadArtifact, 0, "no such kernel"},
@@ -141,7 +152,8 @@ TEST(Runner, NamesInputsThatDoNotFitTheMemoryLimit) {
   if (kSanitized) GTEST_SKIP() << "sanitizers reserve terabytes, so memory is not limited under them";
   const RunOutcome outcome = RunSpecToEnd(SpecFor("large", "add"));
   EXPECT_EQ(outcome.report.status, RunStatus::kOutOfMemory);
-  EXPECT_THAT(outcome.report.message, HasSubstr("make inputs: buffer \"B\": allocate a buffer of 134217728 bytes: Cannot allocate memory"));
+  EXPECT_THAT(outcome.report.message,
+              HasSubstr("make inputs: buffer \"B\": allocate a buffer of 134217728 bytes: Cannot allocate memory"));
 }
 
 TEST(Runner, NamesAReferenceOfAnotherSize) {
@@ -152,7 +164,8 @@ TEST(Runner, NamesAReferenceOfAnotherSize) {
 }
 
 TEST(RunnerProcess, WaitsReadyWhileAnotherOneRuns) {
-  const std::unique_ptr<RunnerProcess> running = *RunnerProcess::Spawn(kOptions), spare = *RunnerProcess::Spawn(kOptions);
+  const std::unique_ptr<RunnerProcess> running = *RunnerProcess::Spawn(kOptions),
+                                       spare = *RunnerProcess::Spawn(kOptions);
   RunSpec endless = SpecFor("endless", "spin");
   ASSERT_TRUE(running->Start(endless).ok());
   ASSERT_TRUE(spare->Wait(State::kReady, seconds(10)));
@@ -180,7 +193,8 @@ TEST(RunnerProcess, NamesAProgramThatIsNoRunner) {
   const std::unique_ptr<RunnerProcess> other = *RunnerProcess::Spawn({.program = "/bin/true"});
   ASSERT_TRUE(other->Wait(State::kFinished, seconds(10)));
   EXPECT_THAT(other->outcome().report.message, HasSubstr("before it had a trial"));
-  const std::unique_ptr<RunnerProcess> mute = *RunnerProcess::Spawn({.program = "/bin/sleep", .start_limit = milliseconds(50)});
+  const std::unique_ptr<RunnerProcess> mute =
+      *RunnerProcess::Spawn({.program = "/bin/sleep", .start_limit = milliseconds(50)});
   ASSERT_TRUE(mute->Wait(State::kFinished, seconds(10)));
 }
 
@@ -226,7 +240,8 @@ TEST(RunnerProtocol, BelievesNoReportUnchecked) {
 }
 
 TEST(ClassifyRunnerEnd, TellsTimeoutsMemoryAndGarbageApart) {
-  RunnerEnd end{.wait_status = W_EXITCODE(0, SIGXCPU), .was_ready = true, .had_spec = true, .cpu_limit_ns = 2'000'000'000};
+  RunnerEnd end{
+      .wait_status = W_EXITCODE(0, SIGXCPU), .was_ready = true, .had_spec = true, .cpu_limit_ns = 2'000'000'000};
   EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunTimeout);
   end.wait_status = W_EXITCODE(0, SIGKILL);
   end.memory_limit_bytes = int64_t{1} << 30;
@@ -234,7 +249,8 @@ TEST(ClassifyRunnerEnd, TellsTimeoutsMemoryAndGarbageApart) {
   EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kOutOfMemory);
   EXPECT_THAT(ClassifyRunnerEnd(end).message, HasSubstr("it held 900 MiB"));
   end.max_resident_bytes = int64_t{9} << 20;
-  EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunnerError) << "somebody killed it; that says nothing about the kernel";
+  EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunnerError)
+      << "somebody killed it; that says nothing about the kernel";
   end.cpu_ns = 2'100'000'000;
   EXPECT_EQ(ClassifyRunnerEnd(end).status, RunStatus::kRunTimeout);
   end.wait_status = W_EXITCODE(0, SIGBUS);

@@ -32,7 +32,9 @@ TEST(ThreadPool, VisitsEachIterationOnce) {
 
 TEST(ThreadPool, ReturnsTheFirstErrorAndWorksOnAfterIt) {
   const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(3);
-  const auto fail = [](const LatheContext*, void*, int64_t begin, int64_t end) { return begin <= 50 && 50 < end ? 7 : 0; };
+  const auto fail = [](const LatheContext*, void*, int64_t begin, int64_t end) {
+    return begin <= 50 && 50 < end ? 7 : 0;
+  };
   EXPECT_EQ(pool->Run(nullptr, fail, nullptr, 100), 7);
   Counts counts(10);
   EXPECT_EQ(pool->Run(nullptr, Count, &counts, 10), 0);

@@ -10,7 +10,10 @@ namespace {
 class Excerpt : public StatusDetail {
  public:
   explicit Excerpt(int& renders) : renders_(renders) {}
-  std::string Render() const override { ++renders_; return "for i in range(4)"; }
+  std::string Render() const override {
+    ++renders_;
+    return "for i in range(4)";
+  }
 
  private:
   int& renders_;

@@ -36,7 +36,8 @@ class TrackerTest : public testing::Test {
   LeaseRecord Grant(const std::string& request, const std::string& key = "local") {
     const auto grants = Only<PersistGrant>(Step(LeaseRequested{request, key}));
     EXPECT_EQ(grants.size(), 1u);
-    const auto answers = Only<AnswerGranted>(Step(GrantCommitted{grants[0].lease.device, request, OkStatus(), ++epoch_}));
+    const auto answers =
+        Only<AnswerGranted>(Step(GrantCommitted{grants[0].lease.device, request, OkStatus(), ++epoch_}));
     EXPECT_EQ(answers.size(), 1u);
     return answers[0].lease;
   }
@@ -174,7 +175,8 @@ TEST(TrackerRestart, KeepsLiveLeasesForTheirHoldersAndGrantsNothingUnreported) {
   EXPECT_EQ(back[0].lease.epoch, 7);
   // The leased one comes back and stays leased; the other comes back and is granted.
   EXPECT_TRUE(Only<PersistGrant>(tracker.Step(DeviceReported{{"a", "local", "{}", 7}}, kStart)).empty());
-  EXPECT_EQ(Only<PersistGrant>(tracker.Step(DeviceReported{{"b", "local", "{}", 3}}, kStart)).at(0).lease.request_id, "r2");
+  EXPECT_EQ(Only<PersistGrant>(tracker.Step(DeviceReported{{"b", "local", "{}", 3}}, kStart)).at(0).lease.request_id,
+            "r2");
 }
 
 TEST(TrackerRestart, LosesDevicesThatDoNotComeBack) {

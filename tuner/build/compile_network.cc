@@ -27,7 +27,8 @@ class TemporaryFile {
     if (!file) {
       const std::string why = std::strerror(errno);
       std::remove(path.c_str());
-      return ResourceExhausted(fmt::format("write {} ({} bytes): {}; free some space or choose another folder", path, bytes.size(), why));
+      return ResourceExhausted(
+          fmt::format("write {} ({} bytes): {}; free some space or choose another folder", path, bytes.size(), why));
     }
     return TemporaryFile(std::move(path));
   }
@@ -51,14 +52,15 @@ StatusOr<KernelSource> SourceOf(const PrimFunc& func, const Target& target, cons
 }
 
 // Builds each kernel with a known schedule by itself; those that fail get the default one. Returns how many did.
-StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Target& target, BuilderProcess& builder, Duration timeout, BuildSpec& spec,
-                                      CompiledNetwork& network) {
+StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Target& target, BuilderProcess& builder,
+                                      Duration timeout, BuildSpec& spec, CompiledNetwork& network) {
   int num_replaced = 0;
   for (size_t i = 0; i < spec.kernels.size(); ++i) {
     NetworkKernel& kernel = network.kernels[i];
     if (kernel.source == ScheduleSource::kMiss) continue;
     const std::string path = spec.output_path + kKernelPart;
-    const BuildResult result = builder.BuildAndWait({.kernels = {spec.kernels[i]}, .target = spec.target, .output_path = path}, timeout);
+    const BuildResult result =
+        builder.BuildAndWait({.kernels = {spec.kernels[i]}, .target = spec.target, .output_path = path}, timeout);
     std::remove(path.c_str());
     const BuildError* error = std::get_if<BuildError>(&result.outcome);
     if (error == nullptr) continue;
@@ -82,7 +84,8 @@ std::string_view ScheduleSourceName(ScheduleSource source) {
   return kNames[static_cast<int>(source)];
 }
 
-StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, BuilderProcess& builder,
+StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target,
+                                         const ScheduleLookup& lookup, BuilderProcess& builder,
                                          const std::string& output_path, Duration timeout) {
   ASSIGN_OR_RETURN(const relax::ExecutorPlan plan, relax::MakeExecutorPlan(module));
   CompiledNetwork network;
@@ -95,7 +98,9 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
       continue;
     }
     const PrimFunc* func = module.Find(call.kernel);
-    if (func == nullptr) return InternalError(fmt::format("compile {}: the plan calls \"{}\", which the module has not", output_path, call.kernel));
+    if (func == nullptr)
+      return InternalError(
+          fmt::format("compile {}: the plan calls \"{}\", which the module has not", output_path, call.kernel));
     NetworkKernel kernel{call.kernel, WorkloadDigest(*func), 1};
     ASSIGN_OR_RETURN(const std::optional<KnownSchedule> known, lookup(kernel.workload));
     if (known) {
@@ -106,8 +111,10 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
     spec.kernels.push_back(std::move(source));
     network.kernels.push_back(std::move(kernel));
   }
-  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + kGraphPart, relax::SerializeGraph(plan)));
-  ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + kConstantsPart, relax::SerializeConstants(plan)));
+  ASSIGN_OR_RETURN(const TemporaryFile graph,
+                   TemporaryFile::Write(output_path + kGraphPart, relax::SerializeGraph(plan)));
+  ASSIGN_OR_RETURN(const TemporaryFile constants,
+                   TemporaryFile::Write(output_path + kConstantsPart, relax::SerializeConstants(plan)));
   spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};
   BuildResult result = builder.BuildAndWait(spec, timeout);
   if (std::holds_alternative<BuildError>(result.outcome)) {

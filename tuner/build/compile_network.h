@@ -14,7 +14,8 @@
 
 namespace lathe {
 
-// What a database answers for a workload. The text is the one that the trace was made on (names may differ from the network's).
+// What a database answers for a workload. The text is the one that the trace was made on (names may differ from the
+// network's).
 struct KnownSchedule {
   std::string workload_text, trace_json;
   bool is_stale = false;  // Recorded by an older code generator or policy: used, and said.
@@ -31,7 +32,8 @@ struct NetworkKernel {
   int64_t calls = 0;  // Per inference.
   ScheduleSource source = ScheduleSource::kMiss;
   double best_ns = 0;  // Known time of one call; 0 on a miss.
-  std::string refused;  // Why the known schedule was not used: it does not build any more. Then `source` is kMiss. Else empty.
+  std::string
+      refused;  // Why the known schedule was not used: it does not build any more. Then `source` is kMiss. Else empty.
 };
 struct CompiledNetwork {
   BuildArtifact artifact;
@@ -43,10 +45,12 @@ inline constexpr const char* kKernelPart = ".kernel.part";
 inline constexpr const char* kGraphPart = ".graph.part";
 inline constexpr const char* kConstantsPart = ".const.part";
 
-// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A known schedule that does not build (a newer code
-// generator may refuse what an older one took) gives way to the default one, and its kernel says so. Writes `output_path` whole or not at all; temporary
-// files stand beside it. Waits for the builder, so call it on a thread that outlives `builder`.
-StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup, BuilderProcess& builder,
+// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A known schedule that does not
+// build (a newer code generator may refuse what an older one took) gives way to the default one, and its kernel says
+// so. Writes `output_path` whole or not at all; temporary files stand beside it. Waits for the builder, so call it on a
+// thread that outlives `builder`.
+StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target,
+                                         const ScheduleLookup& lookup, BuilderProcess& builder,
                                          const std::string& output_path, Duration timeout);
 
 }  // namespace lathe

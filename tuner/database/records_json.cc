@@ -212,7 +212,8 @@ class Importer {
   Status AddRecord(const Json& json) {
     ASSIGN_OR_RETURN(TuningRecord record, RecordFromJson(json));
     if (Sha256(record.trace_json) != record.trace_digest) {
-      return DataLoss(fmt::format("record {}: its trace has another digest; it was changed after it was exported", record.result_key.ToHex().substr(0, 12)));
+      return DataLoss(fmt::format("record {}: its trace has another digest; it was changed after it was exported",
+                                  record.result_key.ToHex().substr(0, 12)));
     }
     ++counts_.records;
     batch_.push_back(std::move(record));

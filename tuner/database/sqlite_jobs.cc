@@ -18,7 +18,9 @@ StatusOr<Workload> ReadWorkload(Connection& db, const Digest& digest) {
   RETURN_IF_ERROR(db.Each(
       "SELECT digest, name, text FROM workload WHERE digest = ?",
       [&](const Row& row) { workload = Workload{row.Sha(0), row.String(1), row.String(2)}; }, digest));
-  if (!workload.has_value()) return NotFound(fmt::format("read workload {}: not in the database; tune it or import its records", digest.ToHex()));
+  if (!workload.has_value())
+    return NotFound(
+        fmt::format("read workload {}: not in the database; tune it or import its records", digest.ToHex()));
   return *std::move(workload);
 }
 

@@ -154,7 +154,7 @@ Status CheckTimings(TrialState status, const std::optional<Timings>& timings) {
 StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const TuningRecord& record) {
   ASSIGN_OR_RETURN(const int64_t trace_id, InternTrace(db, record.trace_digest, record.trace_json));
   ASSIGN_OR_RETURN(const int64_t environment_id, InternEnvironment(db, record.environment));
-  const auto timing = [&](double Timings::*field) {
+  const auto timing = [&](double Timings::* field) {
     return record.timings.has_value() ? std::optional((*record.timings).*field) : std::nullopt;
   };
   const std::string samples = record.timings.has_value() ? PackSamples(record.timings->samples_ns) : "";

@@ -48,7 +48,8 @@ class Store {
   virtual Status SetTaskState(int64_t task_id, JobState state, int64_t now) = 0;
   // The job, its open tasks and its open trials become CANCELLED. A job that has ended stays as it is.
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) = 0;
-  // Trials of the job that nobody holds (PROPOSED, BUILD_QUEUED, BUILT, MEAS_QUEUED) become CANCELLED; returns their ids. The job goes on.
+  // Trials of the job that nobody holds (PROPOSED, BUILD_QUEUED, BUILT, MEAS_QUEUED) become CANCELLED; returns their
+  // ids. The job goes on.
   virtual StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) = 0;
 
   // --- Trials -------------------------------------------------------------------------------------------------------

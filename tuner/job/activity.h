@@ -36,9 +36,9 @@ double MedianNs(std::vector<int64_t> values);  // 0 of none.
 
 // Over the trials of a job that reached a device.
 struct TrialLatencies {
-  std::vector<int64_t> idle_gap_ns;         // End of one timed window to the next trial's begin, where a next one was at hand.
-  std::vector<int64_t> result_to_commit_ns; // Result here -> record committed.
-  std::vector<int64_t> built_to_commit_ns;  // Artifact ready -> record committed, without the measurement itself.
+  std::vector<int64_t> idle_gap_ns;  // End of one timed window to the next trial's begin, where a next one was at hand.
+  std::vector<int64_t> result_to_commit_ns;  // Result here -> record committed.
+  std::vector<int64_t> built_to_commit_ns;   // Artifact ready -> record committed, without the measurement itself.
   void Add(const TrialTimes& times, int64_t idle_ns, int64_t measure_ns);
 };
 

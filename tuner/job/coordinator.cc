@@ -33,22 +33,31 @@ CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) 
   if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
   options.reference_options.directory = options.directory + "/references";
   if (!options.references) {
-    options.references = [maker = options.reference_options, &blobs] { return std::make_unique<ReferenceMaker>(maker, blobs); };
+    options.references = [maker = options.reference_options, &blobs] {
+      return std::make_unique<ReferenceMaker>(maker, blobs);
+    };
   }
   return options;
 }
 
 }  // namespace
 
-Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate)
-    : options_(WithDefaults(std::move(options), *blobs)), clock_(SystemClock()), store_(std::move(store)), blobs_(std::move(blobs)), gate_(gate),
-      leases_(*store_, clock_), loop_([this] { return After(); }) {}
+Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs,
+                        QuietGate& gate)
+    : options_(WithDefaults(std::move(options), *blobs)),
+      clock_(SystemClock()),
+      store_(std::move(store)),
+      blobs_(std::move(blobs)),
+      gate_(gate),
+      leases_(*store_, clock_),
+      loop_([this] { return After(); }) {}
 
 Status Coordinator::Impl::Start() {
   ASSIGN_OR_RETURN(const TrackerSnapshot snapshot, leases_.LoadTracker());
   tracker_ = std::make_unique<TrackerCore>(snapshot, Now());
   for (int64_t after = 0;;) {  // Builds of workers that may come back.
-    ASSIGN_OR_RETURN(const std::vector<TrialRow> building, store_->ListTrials({.states = {TrialState::kBuilding}}, {after, 1000}));
+    ASSIGN_OR_RETURN(const std::vector<TrialRow> building,
+                     store_->ListTrials({.states = {TrialState::kBuilding}}, {after, 1000}));
     for (const TrialRow& trial : building) workers_.Restore(trial.worker, Now());
     if (building.size() < 1000) break;
     after = building.back().id;
@@ -63,7 +72,8 @@ Status Coordinator::Impl::Start() {
       after = rows.back().id;
     }
   }
-  gateway_ = std::make_unique<DeviceGateway>(DeviceGatewayOptions{.build_id = options_.build_id, .log = options_.log}, *this);
+  gateway_ =
+      std::make_unique<DeviceGateway>(DeviceGatewayOptions{.build_id = options_.build_id, .log = options_.log}, *this);
   for (int i = 0; i < kCommitters; ++i) committers_.emplace_back([this] { RunCommits(); });
   loop_.Start();
   return OkStatus();
@@ -84,8 +94,10 @@ Coordinator::Impl::~Impl() {
 }
 
 bool Coordinator::Impl::Check(const Status& status, std::string_view what) {
-  if (status.ok()) troubles_.Succeeded(what);
-  else if (troubles_.Failed(what, status.message(), Now())) options_.log(fmt::format("{}: {}", what, status.message()));
+  if (status.ok())
+    troubles_.Succeeded(what);
+  else if (troubles_.Failed(what, status.message(), Now()))
+    options_.log(fmt::format("{}: {}", what, status.message()));
   return status.ok();
 }
 
@@ -118,7 +130,8 @@ std::optional<TimePoint> Coordinator::Impl::After() {
   if (troubles_.Worst(now)) next = Earlier(next, now + kLookAgainAfter);
   for (const auto& [id, job] : jobs_) {
     next = Earlier(next, job.retry_at);
-    if (job.spec.time_limit > Duration(0) && !job.has_timed_out) next = Earlier(next, job.taken_up + job.spec.time_limit);
+    if (job.spec.time_limit > Duration(0) && !job.has_timed_out)
+      next = Earlier(next, job.taken_up + job.spec.time_limit);
     if (job.waits_since) next = Earlier(next, *job.waits_since + std::chrono::seconds(1));
   }
   // Deadlines that have passed meanwhile are looked at at once, but never in a tight circle.
@@ -132,7 +145,8 @@ StatusOr<JobRow> Coordinator::Impl::Submit(const JobRequest& request) {
   NewJob job{request.request_id, request.name, request.spec.ToJson(), {}};
   for (const TaskRequest& task : request.tasks) {
     ASSIGN_OR_RETURN(const Workload stored, store_->PutWorkload(task.workload, UnixNow()));
-    job.tasks.push_back({KeyFor(stored.digest, task.target, request.device_key), task.name, task.weight, task.trial_budget});
+    job.tasks.push_back(
+        {KeyFor(stored.digest, task.target, request.device_key), task.name, task.weight, task.trial_budget});
   }
   ASSIGN_OR_RETURN(const CreatedJob created, store_->CreateJob(job, UnixNow()));
   RETURN_IF_ERROR(Ask([this, id = created.job.id] { return TakeUp(id); }));
@@ -174,7 +188,8 @@ Status Coordinator::Impl::Drain() {
 
 // ---- The public face.
 
-StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<Store> store, QuietGate& gate) {
+StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions options, std::unique_ptr<Store> store,
+                                                           QuietGate& gate) {
   ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(options.directory + "/blobs", options.blob_limit_bytes));
   auto shared = std::make_unique<SharedBlobs>(std::move(blobs));
   auto impl = std::make_unique<Impl>(std::move(options), std::move(store), std::move(shared), gate);
@@ -207,11 +222,15 @@ void Coordinator::Drain() {
 StatusOr<v1::SynchronizeResponse> Coordinator::Synchronize(const v1::SynchronizeRequest& request) {
   auto promise = std::make_shared<std::promise<StatusOr<v1::SynchronizeResponse>>>();
   auto future = promise->get_future();
-  impl_->SynchronizeLater(request, [promise](StatusOr<v1::SynchronizeResponse> answer) { promise->set_value(std::move(answer)); });
+  impl_->SynchronizeLater(
+      request, [promise](StatusOr<v1::SynchronizeResponse> answer) { promise->set_value(std::move(answer)); });
   return future.get();
 }
-Status Coordinator::StoreArtifact(const Digest& digest, const std::string& content) { return impl_->StoreArtifact(digest, content); }
-void Coordinator::SynchronizeLater(const v1::SynchronizeRequest& request, std::function<void(StatusOr<v1::SynchronizeResponse>)> answer) {
+Status Coordinator::StoreArtifact(const Digest& digest, const std::string& content) {
+  return impl_->StoreArtifact(digest, content);
+}
+void Coordinator::SynchronizeLater(const v1::SynchronizeRequest& request,
+                                   std::function<void(StatusOr<v1::SynchronizeResponse>)> answer) {
   impl_->SynchronizeLater(request, std::move(answer));
 }
 DeviceGateway& Coordinator::gateway() { return impl_->gateway(); }

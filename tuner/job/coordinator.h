@@ -1,7 +1,8 @@
-// Turns jobs into measured records: one thread decides, searches run beside it, workers build, devices measure, the Store remembers.
+// Turns jobs into measured records: one thread decides, searches run beside it, workers build, devices measure, the
+// Store remembers.
 //
-// Crash-only: everything that matters is in the Store before anybody is told, so a coordinator that is killed and started again goes on where
-// the last one was. It owns no socket of its own but the gateway's.
+// Crash-only: everything that matters is in the Store before anybody is told, so a coordinator that is killed and
+// started again goes on where the last one was. It owns no socket of its own but the gateway's.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +25,13 @@
 namespace lathe {
 
 struct CoordinatorOptions {
-  std::string directory;              // For blobs and references; created if needed.
+  std::string directory;  // For blobs and references; created if needed.
   int64_t blob_limit_bytes = int64_t{2} << 30;
-  SearchFactory searches;             // Empty: evolution under a cost model of XGBoost.
+  SearchFactory searches;                                      // Empty: evolution under a cost model of XGBoost.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: gradient.
-  ReferenceFactory references;        // Empty: ReferenceMaker with `reference_options`, whose directory is filled in.
+  ReferenceFactory references;  // Empty: ReferenceMaker with `reference_options`, whose directory is filled in.
   ReferenceOptions reference_options;
-  bool resumes_jobs = true;           // At start, all that have not ended. Else only those that are submitted again.
+  bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
   std::string build_id = "lathe";
   std::function<void(std::string)> log = [](std::string) {};
@@ -39,11 +40,12 @@ struct CoordinatorOptions {
 // A moment in the life of a job, for people.
 struct JobProgress {
   JobRow row;
-  std::vector<TaskStanding> tasks;    // In the job's order. Of an ended job: as they ended.
-  int64_t measured = 0;               // Trials that got an outcome since this process took the job up.
-  int64_t failed = 0;                 // Of these, those without a time.
-  std::string waits_for;              // Empty: nothing.
-  std::string trouble;                // Of the coordinator: what it keeps trying in vain, e.g. to write to a full disk. Empty: nothing.
+  std::vector<TaskStanding> tasks;  // In the job's order. Of an ended job: as they ended.
+  int64_t measured = 0;             // Trials that got an outcome since this process took the job up.
+  int64_t failed = 0;               // Of these, those without a time.
+  std::string waits_for;            // Empty: nothing.
+  std::string
+      trouble;  // Of the coordinator: what it keeps trying in vain, e.g. to write to a full disk. Empty: nothing.
   Duration trouble_lasts{};
   ActivityShares shares;
   TrialLatencies latencies;
@@ -52,7 +54,8 @@ struct JobProgress {
 class Coordinator : public WorkerChannel {
  public:
   // `store` and `gate` must outlive the coordinator; `gate` may be shared with devices of this machine.
-  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<Store> store, QuietGate& gate);
+  static StatusOr<std::unique_ptr<Coordinator>> Create(CoordinatorOptions options, std::unique_ptr<Store> store,
+                                                       QuietGate& gate);
   // Trials under way stay where they are in the Store. Workers and devices are to be stopped first.
   ~Coordinator() override;
   Coordinator(const Coordinator&) = delete;
@@ -68,14 +71,16 @@ class Coordinator : public WorkerChannel {
   std::string CurrentTrouble();
   // True once the job has ended; false after `limit`.
   bool WaitForJob(int64_t job_id, Duration limit);
-  // Gives all leases back, so that what was assigned returns to its queue uncounted. Jobs stay open in the Store; nothing new begins.
+  // Gives all leases back, so that what was assigned returns to its queue uncounted. Jobs stay open in the Store;
+  // nothing new begins.
   void Drain();
 
   // ---- Workers (WorkerChannel): in process as it is; a service calls SynchronizeLater.
   StatusOr<v1::SynchronizeResponse> Synchronize(const v1::SynchronizeRequest& request) override;
   Status StoreArtifact(const Digest& digest, const std::string& content) override;
   // Answers on some thread, once, at the latest when request.wait_ns is over.
-  void SynchronizeLater(const v1::SynchronizeRequest& request, std::function<void(StatusOr<v1::SynchronizeResponse>)> answer);
+  void SynchronizeLater(const v1::SynchronizeRequest& request,
+                        std::function<void(StatusOr<v1::SynchronizeResponse>)> answer);
 
   // ---- Devices connect here.
   DeviceGateway& gateway();

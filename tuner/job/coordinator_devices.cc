@@ -15,8 +15,12 @@ constexpr Duration kStoreHeartbeatEvery = std::chrono::seconds(5);
 constexpr Duration kRetryCommitAfter = std::chrono::seconds(1);
 
 std::string FactsJson(const v1::DeviceFacts& facts) {
-  nlohmann::json json = {{"arch", facts.arch()},           {"cpu_model", facts.cpu_model()}, {"memory_bytes", facts.memory_bytes()},
-                         {"num_cores", facts.num_cores()}, {"os", facts.os()},               {"cpus", nlohmann::json::array()},
+  nlohmann::json json = {{"arch", facts.arch()},
+                         {"cpu_model", facts.cpu_model()},
+                         {"memory_bytes", facts.memory_bytes()},
+                         {"num_cores", facts.num_cores()},
+                         {"os", facts.os()},
+                         {"cpus", nlohmann::json::array()},
                          {"cpu_features", nlohmann::json::array()}};
   for (const int cpu : facts.cpus()) json["cpus"].push_back(cpu);
   for (const std::string& feature : facts.cpu_features()) json["cpu_features"].push_back(feature);
@@ -25,14 +29,19 @@ std::string FactsJson(const v1::DeviceFacts& facts) {
 
 v1::AckVerdict VerdictOf(Ack ack) {
   switch (ack) {
-    case Ack::kAccepted: return v1::ACK_VERDICT_ACK;
-    case Ack::kDuplicate: return v1::ACK_VERDICT_DUPLICATE;
-    case Ack::kStale: break;
+    case Ack::kAccepted:
+      return v1::ACK_VERDICT_ACK;
+    case Ack::kDuplicate:
+      return v1::ACK_VERDICT_DUPLICATE;
+    case Ack::kStale:
+      break;
   }
   return v1::ACK_VERDICT_STALE;
 }
 
-bool IsWorthRetrying(StatusCode code) { return code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable; }
+bool IsWorthRetrying(StatusCode code) {
+  return code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable;
+}
 
 }  // namespace
 
@@ -51,20 +60,24 @@ void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
   });
 }
 
-// Trials that ran and of which the device has neither a runner nor a result: its process ended meanwhile, maybe because of them. Without this
-// a module that restarts its board would be given to it for ever.
-void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current, const std::set<std::string>& spooled) {
+// Trials that ran and of which the device has neither a runner nor a result: its process ended meanwhile, maybe because
+// of them. Without this a module that restarts its board would be given to it for ever.
+void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current,
+                                           const std::set<std::string>& spooled) {
   const auto held = desk_.HeldBy(device);
   if (!held) return;
   for (const int64_t id : held->trials) {
     const Job* job = JobOfTrial(id);
     const auto spec = devices_[device].specs.find(id);
-    if (job == nullptr || spec == devices_[device].specs.end() || job->open.at(id).state != TrialState::kRunning) continue;
+    if (job == nullptr || spec == devices_[device].specs.end() || job->open.at(id).state != TrialState::kRunning)
+      continue;
     const int32_t attempt = spec->second.attempt();
-    const bool is_there = std::any_of(current.trials().begin(), current.trials().end(),
-                                      [&](const v1::Current::Trial& trial) { return trial.trial_id() == id && trial.attempt() == attempt; });
+    const bool is_there = std::any_of(
+        current.trials().begin(), current.trials().end(),
+        [&](const v1::Current::Trial& trial) { return trial.trial_id() == id && trial.attempt() == attempt; });
     if (is_there || spooled.contains(std::string(ResultKey(spec->second, device).raw()))) continue;
-    const auto failed = store_->FailAttempt(id, attempt, InfraFailure::kDeviceLost, fmt::format("device {} ended while it ran", device), UnixNow());
+    const auto failed = store_->FailAttempt(id, attempt, InfraFailure::kDeviceLost,
+                                            fmt::format("device {} ended while it ran", device), UnixNow());
     if (!Check(failed.status(), "give up a trial")) continue;
     desk_.Settled(device, id);
     RefreshTrial(id);
@@ -86,7 +99,9 @@ void Coordinator::Impl::OnResult(const v1::MeasureResult& result) {
   loop_.Post([this, result] { TakeResult(result); });
 }
 
-StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) { return blobs_->Read(digest, offset, limit); }
+StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) {
+  return blobs_->Read(digest, offset, limit);
+}
 
 // ---- The tracker's shell.
 
@@ -97,12 +112,15 @@ void Coordinator::Impl::StepTracker(const TrackerEvent& event) {
   while (!tracker_events_.empty()) {
     const TrackerEvent next = std::move(tracker_events_.front());
     tracker_events_.pop_front();
-    for (const TrackerAction& action : tracker_->Step(next, Now())) std::visit([this](const auto& a) { Do(a); }, action);
+    for (const TrackerAction& action : tracker_->Step(next, Now()))
+      std::visit([this](const auto& a) { Do(a); }, action);
   }
   is_stepping_tracker_ = false;
 }
 
-void Coordinator::Impl::Do(const PersistDevice& action) { Check(leases_.PersistDevice(action.record), "register device " + action.record.name); }
+void Coordinator::Impl::Do(const PersistDevice& action) {
+  Check(leases_.PersistDevice(action.record), "register device " + action.record.name);
+}
 
 void Coordinator::Impl::Do(const DeviceChange& action) {
   options_.log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
@@ -125,11 +143,14 @@ void Coordinator::Impl::Do(const PersistRenewal& action) {
   Check(leases_.PersistRenewal(action.device, action.epoch, kLeaseTtl), "renew a lease");
 }
 
-void Coordinator::Impl::Do(const PersistEnd& action) { Check(leases_.PersistEnd(action.device, action.epoch, action.why), "end a lease"); }
+void Coordinator::Impl::Do(const PersistEnd& action) {
+  Check(leases_.PersistEnd(action.device, action.epoch, action.why), "end a lease");
+}
 
 void Coordinator::Impl::Do(const AnswerGranted& action) {
   desk_.Granted(action.lease, Now());
-  // A lease from before a restart may have trials already; the device may even be at work on them, or have their results.
+  // A lease from before a restart may have trials already; the device may even be at work on them, or have their
+  // results.
   const auto trials = store_->ListTrials({.states = {TrialState::kAssigned, TrialState::kRunning}}, {0, 1000});
   if (!Check(trials.status(), "look up assigned trials")) return;
   const StatusOr<int64_t> id = leases_.IdOf(action.lease.device);
@@ -149,13 +170,15 @@ void Coordinator::Impl::Do(const AnswerEnded& action) {
 
 void Coordinator::Impl::CountDevices() {
   std::map<std::string, int> counts;
-  for (const auto& [name, entry] : tracker_->devices().devices()) counts[entry.record.key] += entry.state == DeviceState::kOnline ? 1 : 0;
+  for (const auto& [name, entry] : tracker_->devices().devices())
+    counts[entry.record.key] += entry.state == DeviceState::kOnline ? 1 : 0;
   for (const auto& [key, count] : counts) desk_.SetDeviceCount(key, count);
 }
 
 // ---- Leases for jobs.
 
-// Those it holds from before a restart: asking again with the same id gives the same lease, and what is assigned under it.
+// Those it holds from before a restart: asking again with the same id gives the same lease, and what is assigned under
+// it.
 void Coordinator::Impl::TakeLeasesBack(Job& job) {
   UpdateDemand(job);
   std::vector<LeaseRecord> mine, others;
@@ -164,7 +187,8 @@ void Coordinator::Impl::TakeLeasesBack(Job& job) {
     const auto holder = lease == nullptr ? std::nullopt : DeviceDesk::JobOfRequest(lease->request_id);
     if (holder == job.row.id) mine.push_back(*lease);
     // Unless all jobs are resumed, those of another may wait for ever: nobody but us can hold anything for them.
-    else if (holder && !options_.resumes_jobs && !jobs_.contains(*holder)) others.push_back(*lease);
+    else if (holder && !options_.resumes_jobs && !jobs_.contains(*holder))
+      others.push_back(*lease);
   }
   for (const LeaseRecord& lease : others) StepTracker(LeaseReleased{lease.device, lease.epoch});
   for (const LeaseRecord& lease : mine) {
@@ -215,12 +239,15 @@ bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& tri
   const StatusOr<int64_t> size = blobs_->Size(*trial.module_digest);
   if (!prepared || !size.ok()) {
     const InfraFailure failure = prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
-    Check(store_->FailAttempt(trial.id, trial.attempt, failure, "its module is not in the blob store", UnixNow()).status(), "give up a trial");
+    Check(store_->FailAttempt(trial.id, trial.attempt, failure, "its module is not in the blob store", UnixNow())
+              .status(),
+          "give up a trial");
     RefreshTrial(trial.id);
     return false;
   }
   const bool is_untuned = open.trace_digest == prepared->untuned_trace;
-  devices_[device].specs[trial.id] = MakeMeasureSpec(prepared->measurement, trial, *size, is_untuned ? 0 : job->plan.tasks()[open.task].best_ns);
+  devices_[device].specs[trial.id] =
+      MakeMeasureSpec(prepared->measurement, trial, *size, is_untuned ? 0 : job->plan.tasks()[open.task].best_ns);
   open.times.assigned = Now();
   open.attempt = trial.attempt;
   desk_.Claimed(device, *trial.epoch, trial.id);
@@ -241,7 +268,9 @@ void Coordinator::Impl::TellDevices() {
     if (!gateway_->SetDesired(name, std::move(desired)).ok()) continue;  // It is away; the tracker knows.
     view.told = std::move(wanted);
     view.told_epoch = held->epoch;
-    std::erase_if(view.specs, [&](const auto& entry) { return std::find(held->trials.begin(), held->trials.end(), entry.first) == held->trials.end(); });
+    std::erase_if(view.specs, [&](const auto& entry) {
+      return std::find(held->trials.begin(), held->trials.end(), entry.first) == held->trials.end();
+    });
   }
 }
 
@@ -250,7 +279,8 @@ void Coordinator::Impl::TellDevices() {
 void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Current& current) {
   StepTracker(DeviceHeard{device});
   DeviceView& view = devices_[device];
-  if (const StatusOr<int64_t> id = leases_.IdOf(device); id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
+  if (const StatusOr<int64_t> id = leases_.IdOf(device);
+      id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
     view.heartbeat_stored = Now();
     Check(store_->Heartbeat(*id, UnixNow()), "store a heartbeat");
   }
@@ -260,7 +290,8 @@ void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Curren
     view.measuring.insert(trial.trial_id());
     Job* job = JobOfTrial(trial.trial_id());
     if (job == nullptr || job->open.at(trial.trial_id()).state != TrialState::kAssigned) continue;
-    const StatusOr<bool> moved = store_->AdvanceTrial(trial.trial_id(), trial.attempt(), TrialState::kRunning, UnixNow());
+    const StatusOr<bool> moved =
+        store_->AdvanceTrial(trial.trial_id(), trial.attempt(), TrialState::kRunning, UnixNow());
     if (!Check(moved.status(), "note that a trial runs") || !*moved) continue;
     job->open.at(trial.trial_id()).times.running = Now();
     SetTrialState(*job, trial.trial_id(), TrialState::kRunning);
@@ -273,7 +304,8 @@ void Coordinator::Impl::TakeResult(const v1::MeasureResult& result) {
   const auto held = desk_.HeldBy(result.device());
   // The device's next trial is begun before this one is on disk.
   if (held && held->epoch == result.epoch() && is_latest) desk_.Finished(result.device(), result.trial_id());
-  if (const auto view = devices_.find(result.device()); view != devices_.end()) view->second.measuring.erase(result.trial_id());
+  if (const auto view = devices_.find(result.device()); view != devices_.end())
+    view->second.measuring.erase(result.trial_id());
   if (is_latest) {
     OpenTrial& open = job->open.at(result.trial_id());
     open.times.result = Now();
@@ -301,7 +333,8 @@ v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
     if (row) {
       answer = store_->CommitResult(*row, UnixNow());
     } else if (result.status() != v1::MEASURE_STATUS_CANCELLED) {
-      answer = store_->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, result.message(), UnixNow());
+      answer =
+          store_->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, result.message(), UnixNow());
     }
     if (!answer.ok() && IsWorthRetrying(answer.status().code()) && !is_stopping_) {
       loop_.Post([this, status = answer.status()] { Check(status, "commit a result"); });
@@ -323,7 +356,11 @@ void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const Statu
     if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.
     Check(answer.status(), "commit a result");
     if (job != nullptr) {
-      Check(store_->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, answer.status().message(), UnixNow()).status(), "give up a trial");
+      Check(store_
+                ->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, answer.status().message(),
+                              UnixNow())
+                .status(),
+            "give up a trial");
       RefreshTrial(result.trial_id());
     }
     return;
@@ -337,7 +374,8 @@ void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const Statu
   if (open.times.result != TimePoint{}) job->latencies.Add(open.times, open.idle_ns, open.measure_ns);
   const std::optional<RunResult> row = ToRunResult(result, 0);
   const bool is_timed = row && row->timings;
-  EndTrial(*job, result.trial_id(), answer->trial_state, is_timed ? std::optional(row->timings->median_ns) : std::nullopt);
+  EndTrial(*job, result.trial_id(), answer->trial_state,
+           is_timed ? std::optional(row->timings->median_ns) : std::nullopt);
 }
 
 }  // namespace lathe

@@ -1,4 +1,5 @@
-// The coordinator's inside; private to its coordinator_*.cc files. Members are used on the loop's thread unless they say otherwise.
+// The coordinator's inside; private to its coordinator_*.cc files. Members are used on the loop's thread unless they
+// say otherwise.
 #pragma once
 
 #include <condition_variable>
@@ -53,7 +54,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   struct OpenTrial {
     size_t task = 0;
     TrialState state = TrialState::kProposed;
-    int64_t attempt = 0;                   // The latest that was given to a device.
+    int64_t attempt = 0;  // The latest that was given to a device.
     Digest trace_digest;
     std::optional<Digest> module;  // Pinned.
     TrialTimes times;
@@ -61,21 +62,27 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   };
   struct Job {
     Job(JobRow job, JobSpec job_spec, std::vector<TaskRow> rows, JobPlan job_plan, TimePoint now)
-        : row(std::move(job)), spec(job_spec), tasks(std::move(rows)), prepared(tasks.size()), failures(tasks.size()), plan(std::move(job_plan)),
-          taken_up(now), activity(now) {}
+        : row(std::move(job)),
+          spec(job_spec),
+          tasks(std::move(rows)),
+          prepared(tasks.size()),
+          failures(tasks.size()),
+          plan(std::move(job_plan)),
+          taken_up(now),
+          activity(now) {}
     JobRow row;
     JobSpec spec;
     std::vector<TaskRow> tasks;
     std::vector<std::optional<PreparedTask>> prepared;
-    std::vector<std::string> failures;          // Why a task cannot be tuned.
+    std::vector<std::string> failures;  // Why a task cannot be tuned.
     JobPlan plan;
     std::unique_ptr<JobSearch> search;
     std::map<int64_t, OpenTrial> open;
-    std::deque<int64_t> proposed;               // Not released to the workers yet; in order.
-    int preparing = 0;                          // Tasks with open trials that are not prepared yet.
+    std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
+    int preparing = 0;             // Tasks with open trials that are not prepared yet.
     bool is_searching = false, has_timed_out = false, has_its_leases = false;
     TimePoint taken_up{};
-    std::optional<TimePoint> retry_at;          // After the store failed.
+    std::optional<TimePoint> retry_at;  // After the store failed.
     ActivityMeter activity;
     TrialLatencies latencies;
     int64_t measured = 0, failed = 0;
@@ -87,11 +94,11 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     TimePoint deadline{};
   };
   struct DeviceView {
-    std::set<int64_t> measuring;                // As the device said last.
+    std::set<int64_t> measuring;  // As the device said last.
     TimePoint heartbeat_stored{};
-    std::map<int64_t, v1::MeasureSpec> specs;   // Of the trials it should have, by trial.
-    std::vector<TrialAttempt> told;                 // What it was told last,
-    int64_t told_epoch = -1;                    // under which epoch.
+    std::map<int64_t, v1::MeasureSpec> specs;  // Of the trials it should have, by trial.
+    std::vector<TrialAttempt> told;            // What it was told last,
+    int64_t told_epoch = -1;                   // under which epoch.
   };
   // A result on its way into the store.
   struct Commit {
@@ -122,7 +129,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void Forget(int64_t job_id);
   void SetTrialState(Job& job, int64_t trial_id, TrialState state);
   void EndTrial(Job& job, int64_t trial_id, TrialState outcome, std::optional<double> median_ns);
-  void RefreshTrial(int64_t trial_id);          // From the store.
+  void RefreshTrial(int64_t trial_id);  // From the store.
   int64_t CountBudget(Job& job, size_t task);
   int64_t CountOpen(const Job& job, std::initializer_list<TrialState> states) const;
   void NoteWaiting(Job& job);
@@ -165,7 +172,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void TellDevices();
   void TakeResult(const v1::MeasureResult& result);
   void TakeProgress(const std::string& device, const v1::Current& current);
-  void RunCommits();                            // On a committing thread.
+  void RunCommits();  // On a committing thread.
   v1::AckVerdict CommitOne(const Commit& commit);
   void OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer);
   void CountDevices();
@@ -173,8 +180,8 @@ class Coordinator::Impl : public DeviceGatewayOwner {
 
   const CoordinatorOptions options_;
   Clock& clock_;
-  std::unique_ptr<Store> store_;                // Any thread.
-  std::unique_ptr<SharedBlobs> blobs_;          // Any thread.
+  std::unique_ptr<Store> store_;        // Any thread.
+  std::unique_ptr<SharedBlobs> blobs_;  // Any thread.
   QuietGate& gate_;
   StoreLeaseStore leases_;
   std::unique_ptr<TrackerCore> tracker_;
@@ -182,25 +189,25 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   WorkerTable workers_{static_cast<uint64_t>(SystemClock().UnixNanos())};
   std::map<int64_t, Job> jobs_;
   std::map<int64_t, int64_t> job_of_trial_;
-  std::map<int64_t, JobProgress> ended_;        // As they ended; the latest few.
+  std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.
   std::map<std::string, std::vector<Poll>> polls_;
   std::map<std::string, DeviceView> devices_;
   std::set<std::string> adopted_workers_;
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
-  Troubles troubles_;                           // What Check heard.
-  size_t next_job_ = 0;                         // To be served first by workers.
-  std::vector<std::future<void>> endings_;      // Searches that are ending.
+  Troubles troubles_;                       // What Check heard.
+  size_t next_job_ = 0;                     // To be served first by workers.
+  std::vector<std::future<void>> endings_;  // Searches that are ending.
 
   std::mutex ended_mutex_;
   std::condition_variable ended_changed_;
-  std::set<int64_t> running_;                   // Guarded by ended_mutex_.
+  std::set<int64_t> running_;  // Guarded by ended_mutex_.
 
   BoundedQueue<Commit> commits_{1 << 20};
   std::vector<std::thread> committers_;
   std::atomic<bool> is_stopping_ = false;
   EventLoop loop_;
-  std::unique_ptr<DeviceGateway> gateway_;      // Last: its thread calls this object.
+  std::unique_ptr<DeviceGateway> gateway_;  // Last: its thread calls this object.
 };
 
 }  // namespace lathe

@@ -11,13 +11,16 @@ namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds(1);
 constexpr Duration kSayWaitingAfter = std::chrono::seconds(1);
-constexpr Duration kHoldBackAfter = std::chrono::seconds(2);  // Of trouble: what is tried again may go wrong, what waits shall not.
+constexpr Duration kHoldBackAfter =
+    std::chrono::seconds(2);  // Of trouble: what is tried again may go wrong, what waits shall not.
 constexpr size_t kEndedKept = 64;
 constexpr size_t kReasonsShown = 3;
 
 std::string FirstWords(const std::string& text) { return text.substr(0, std::min<size_t>(text.find('\n'), 160)); }
 
-std::string ReasonOf(const TrialRow& trial) { return fmt::format("{}: {}", TrialStateName(trial.state), FirstWords(trial.error)); }
+std::string ReasonOf(const TrialRow& trial) {
+  return fmt::format("{}: {}", TrialStateName(trial.state), FirstWords(trial.error));
+}
 
 // Equal for reasons that differ in numbers only, as they do from candidate to candidate.
 std::string WithoutNumbers(std::string reason) {
@@ -34,7 +37,8 @@ StatusOr<Coordinator::Impl::Job> Coordinator::Impl::LoadJob(const JobRow& row) {
   ASSIGN_OR_RETURN(std::vector<TaskRow> tasks, store_->ListTasks(row.id));
   std::vector<TaskStanding> progress;
   for (const TaskRow& task : tasks) {
-    progress.push_back({.weight = task.weight, .budget = task.trial_budget, .is_closed = task.state == JobState::kFailed});
+    progress.push_back(
+        {.weight = task.weight, .budget = task.trial_budget, .is_closed = task.state == JobState::kFailed});
   }
   JobPlan plan(std::move(progress), {.total_budget = spec.total_trials}, options_.schedulers());
   return Job(row, spec, std::move(tasks), std::move(plan), Now());
@@ -64,9 +68,13 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
   }
   std::set<size_t> needed;
   for (int64_t after = 0;;) {
-    ASSIGN_OR_RETURN(const std::vector<TrialRow> rows, store_->ListTrials({.job_id = job.row.id, .states = {
-        TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt, TrialState::kMeasureQueued,
-        TrialState::kAssigned, TrialState::kRunning}}, {after, 1000}));
+    ASSIGN_OR_RETURN(
+        const std::vector<TrialRow> rows,
+        store_->ListTrials(
+            {.job_id = job.row.id,
+             .states = {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt,
+                        TrialState::kMeasureQueued, TrialState::kAssigned, TrialState::kRunning}},
+            {after, 1000}));
     for (const TrialRow& trial : rows) {
       const size_t task = index.at(trial.task_id);
       OpenTrial& open = job.open[trial.id];
@@ -93,20 +101,27 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
 
 void Coordinator::Impl::StartSearch(Job& job) {
   const int64_t id = job.row.id;
-  JobSearchHandlers handlers{
-      .on_prepared = [this, id](size_t task, StatusOr<PreparedTask> prepared) {
-        loop_.Post([this, id, task, prepared = std::move(prepared)]() mutable { OnPrepared(id, task, std::move(prepared)); });
-      },
-      .on_proposed = [this, id](size_t task, StatusOr<std::vector<ProposedTrial>> proposed) {
-        loop_.Post([this, id, task, proposed = std::move(proposed)]() mutable { OnProposed(id, task, std::move(proposed)); });
-      },
-      .on_busy = [this, id](bool is_busy) {
-        loop_.Post([this, id, is_busy] {
-          if (const auto it = jobs_.find(id); it != jobs_.end()) it->second.is_searching = is_busy;
-        });
-      }};
-  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, job.spec, job.tasks, *store_, gate_,
-                                           std::move(handlers));
+  JobSearchHandlers handlers{.on_prepared =
+                                 [this, id](size_t task, StatusOr<PreparedTask> prepared) {
+                                   loop_.Post([this, id, task, prepared = std::move(prepared)]() mutable {
+                                     OnPrepared(id, task, std::move(prepared));
+                                   });
+                                 },
+                             .on_proposed =
+                                 [this, id](size_t task, StatusOr<std::vector<ProposedTrial>> proposed) {
+                                   loop_.Post([this, id, task, proposed = std::move(proposed)]() mutable {
+                                     OnProposed(id, task, std::move(proposed));
+                                   });
+                                 },
+                             .on_busy =
+                                 [this, id](bool is_busy) {
+                                   loop_.Post([this, id, is_busy] {
+                                     if (const auto it = jobs_.find(id); it != jobs_.end())
+                                       it->second.is_searching = is_busy;
+                                   });
+                                 }};
+  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, job.spec,
+                                           job.tasks, *store_, gate_, std::move(handlers));
 }
 
 void Coordinator::Impl::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> prepared) {
@@ -121,7 +136,8 @@ void Coordinator::Impl::OnPrepared(int64_t job_id, size_t index, StatusOr<Prepar
   task.untuned_ns = prepared->untuned_ns;
   job.prepared[index] = *std::move(prepared);
   blobs_->Pin(job.prepared[index]->measurement.reference.blob);
-  if (store_->SetTaskState(job.tasks[index].id, JobState::kRunning, UnixNow()).ok()) job.tasks[index].state = JobState::kRunning;
+  if (store_->SetTaskState(job.tasks[index].id, JobState::kRunning, UnixNow()).ok())
+    job.tasks[index].state = JobState::kRunning;
 }
 
 // The task cannot be tuned: it ends, the others go on.
@@ -184,9 +200,11 @@ void Coordinator::Impl::Advance(Job& job) {
   NoteWaiting(job);
   int measuring = 0;
   for (const auto& [name, view] : devices_) {
-    measuring += static_cast<int>(std::count_if(view.measuring.begin(), view.measuring.end(), [&](int64_t trial) { return job.open.contains(trial); }));
+    measuring += static_cast<int>(std::count_if(view.measuring.begin(), view.measuring.end(),
+                                                [&](int64_t trial) { return job.open.contains(trial); }));
   }
-  job.activity.Set(measuring, static_cast<int>(CountOpen(job, {TrialState::kBuilding})), job.is_searching ? 1 : 0, Now());
+  job.activity.Set(measuring, static_cast<int>(CountOpen(job, {TrialState::kBuilding})), job.is_searching ? 1 : 0,
+                   Now());
   if (may_act && (job.preparing == 0 || job.has_timed_out)) FinishIfOver(job);
 }
 
@@ -195,7 +213,8 @@ void Coordinator::Impl::Release(Job& job) {
   if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
   int devices = 0;
   const std::string& key = job.tasks.front().key.device_class;
-  for (const auto& [name, entry] : tracker_->devices().devices()) devices += entry.record.key == key && entry.state == DeviceState::kOnline ? 1 : 0;
+  for (const auto& [name, entry] : tracker_->devices().devices())
+    devices += entry.record.key == key && entry.state == DeviceState::kOnline ? 1 : 0;
   const int limit = InflightLimit(devices, workers_.TotalSlots());
   int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
   while (!job.proposed.empty() && under_way < limit) {
@@ -242,7 +261,8 @@ void Coordinator::Impl::UpdateDemand(Job& job) {
   JobDemand demand{.key = job.tasks.front().key.device_class};
   if (job.preparing == 0) {
     demand.claimable = CountOpen(job, {TrialState::kMeasureQueued});
-    demand.coming = CountOpen(job, {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt});
+    demand.coming =
+        CountOpen(job, {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt});
   }
   desk_.SetDemand(job.row.id, std::move(demand));
 }
@@ -252,7 +272,8 @@ void Coordinator::Impl::NoteWaiting(Job& job) {
   const std::string why = request && desk_.LeasesOf(job.row.id) == 0 ? tracker_->WhyWaiting(*request) : "";
   if (why.empty()) {
     job.waits_since.reset();
-    if (!job.waits_for.empty()) Check(store_->SetJobState(job.row.id, JobState::kRunning, "", UnixNow()), "note what a job waits for");
+    if (!job.waits_for.empty())
+      Check(store_->SetJobState(job.row.id, JobState::kRunning, "", UnixNow()), "note what a job waits for");
     job.waits_for.clear();
     return;
   }
@@ -311,7 +332,8 @@ void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
   if (!HasRecord(outcome)) return;
   MeasuredCandidate measured{.trace_digest = open.trace_digest};
   if (median_ns) {
-    measured.outcome = outcome == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored : MeasuredCandidate::Outcome::kTimed;
+    measured.outcome =
+        outcome == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored : MeasuredCandidate::Outcome::kTimed;
     measured.median_ns = *median_ns;
   }
   const StatusOr<TrialRow> row = store_->GetTrial(trial_id);
@@ -350,7 +372,8 @@ std::string Coordinator::Impl::Explain(Job& job) {
   for (const auto& [key, reason] : reasons) ordered.emplace_back(-reason.count, reason.words);
   std::sort(ordered.begin(), ordered.end());
   std::string text = "no candidate could be timed";
-  for (size_t i = 0; i < std::min(ordered.size(), kReasonsShown); ++i) text += fmt::format("; {} x {}", -ordered[i].first, ordered[i].second);
+  for (size_t i = 0; i < std::min(ordered.size(), kReasonsShown); ++i)
+    text += fmt::format("; {} x {}", -ordered[i].first, ordered[i].second);
   return text;
 }
 
@@ -371,9 +394,11 @@ void Coordinator::Impl::Finish(Job& job) {
     const JobState state = is_known ? JobState::kDone : was_tried ? JobState::kFailed : JobState::kCancelled;
     Check(store_->SetTaskState(job.tasks[i].id, state, UnixNow()), "finish a task");
   }
-  if (job.has_timed_out) Check(store_->CancelWaitingTrials(job.row.id, UnixNow()).status(), "finish a job");  // What the search found since.
+  if (job.has_timed_out)
+    Check(store_->CancelWaitingTrials(job.row.id, UnixNow()).status(), "finish a job");  // What the search found since.
   const std::string detail = any ? (job.has_timed_out ? "its time was up" : "") : Explain(job);
-  if (!Check(store_->SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail, UnixNow()), "finish a job")) {
+  if (!Check(store_->SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail, UnixNow()),
+             "finish a job")) {
     job.retry_at = Now() + kRetryAfter;
     return;
   }
@@ -394,7 +419,9 @@ void Coordinator::Impl::Forget(int64_t job_id) {
   desk_.EndJob(job_id);
   // Its thread may be in the middle of something; nobody waits for that here.
   endings_.push_back(std::async(std::launch::async, [search = std::move(job.search)]() mutable { search.reset(); }));
-  std::erase_if(endings_, [](const std::future<void>& ending) { return ending.wait_for(Duration(0)) == std::future_status::ready; });
+  std::erase_if(endings_, [](const std::future<void>& ending) {
+    return ending.wait_for(Duration(0)) == std::future_status::ready;
+  });
   jobs_.erase(it);
   {
     std::lock_guard lock(ended_mutex_);

@@ -15,7 +15,8 @@ constexpr int kMaxSlots = 1024;
 Status CheckRequest(const v1::SynchronizeRequest& request) {
   RETURN_IF_ERROR(CheckDeviceName("worker name", request.worker().name()));
   if (request.worker().slots() < 0 || request.worker().slots() > kMaxSlots) {
-    return InvalidArgument(fmt::format("synchronize worker \"{}\": {} slots, 0 to {} required", request.worker().name(), request.worker().slots(), kMaxSlots));
+    return InvalidArgument(fmt::format("synchronize worker \"{}\": {} slots, 0 to {} required", request.worker().name(),
+                                       request.worker().slots(), kMaxSlots));
   }
   return OkStatus();
 }
@@ -36,11 +37,14 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, const C
 void Coordinator::Impl::SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer) {
   if (const Status status = CheckRequest(request); !status.ok()) return answer(status);
   const auto shared = std::make_shared<Answer>(std::move(answer));
-  if (!loop_.Post([this, request, shared] { Hear(request, std::move(*shared)); })) (*shared)(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
+  if (!loop_.Post([this, request, shared] { Hear(request, std::move(*shared)); }))
+    (*shared)(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
 }
 
 Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string& content) {
-  if (Sha256(content) != digest) return DataLoss(fmt::format("store artifact {}: the content has another digest; send it again", digest.ToHex().substr(0, 12)));
+  if (Sha256(content) != digest)
+    return DataLoss(
+        fmt::format("store artifact {}: the content has another digest; send it again", digest.ToHex().substr(0, 12)));
   const Status stored = blobs_->PutBlob(content).status();
   if (!stored.ok()) loop_.Post([this, stored] { Check(stored, "store an artifact"); });
   return stored;
@@ -56,7 +60,8 @@ void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answe
   }
   for (const v1::BuildState& state : heard.finished) TakeBuild(worker, state);
   for (const v1::BuildTask& task : heard.undeliverable) {
-    const auto failed = store_->FailAttempt(task.trial_id(), task.attempt(), InfraFailure::kWorkerLost, fmt::format("worker {} never took it", worker), UnixNow());
+    const auto failed = store_->FailAttempt(task.trial_id(), task.attempt(), InfraFailure::kWorkerLost,
+                                            fmt::format("worker {} never took it", worker), UnixNow());
     if (!Check(failed.status(), "give up a build")) continue;
     workers_.Done(worker, task.trial_id(), task.attempt());
     RefreshTrial(task.trial_id());
@@ -90,13 +95,16 @@ void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildStat
       report.outcome = BuiltArtifact{*digest, state.artifact().size()};
       answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
     } else {
-      answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kArtifactLost, "the worker did not store it", UnixNow());
+      answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kArtifactLost,
+                                   "the worker did not store it", UnixNow());
     }
   } else if (!is_worker_well) {
-    answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kOther, state.failure().message(), UnixNow());
+    answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kOther, state.failure().message(),
+                                 UnixNow());
   } else {
     const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;
-    report.outcome = BuildFailure{is_timeout ? TrialState::kBuildTimeout : TrialState::kBuildError, state.failure().message()};
+    report.outcome =
+        BuildFailure{is_timeout ? TrialState::kBuildTimeout : TrialState::kBuildError, state.failure().message()};
     report.environment = fmt::format("{{\"worker\":\"{}\"}}", worker);
     answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
   }
@@ -132,7 +140,8 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
     Job& job = jobs_.at(ids[turn]);
     if (CountOpen(job, {TrialState::kBuildQueued}) == 0 || (job.retry_at && *job.retry_at > Now())) continue;
     const CodegenVersion version = job.tasks.front().key.codegen_version;
-    if (workers_.CodegenVersion(worker) != static_cast<uint32_t>(version.llvm_major * 1000 + version.revision)) continue;
+    if (workers_.CodegenVersion(worker) != static_cast<uint32_t>(version.llvm_major * 1000 + version.revision))
+      continue;
     const auto claimed = store_->ClaimForBuild(worker, 0, {.job_id = ids[turn]}, UnixNow());
     if (!Check(claimed.status(), "claim a build") || !claimed->has_value()) {
       job.retry_at = Now() + std::chrono::milliseconds(200);  // It waits for its time after a failure.
@@ -159,7 +168,8 @@ void Coordinator::Impl::TurnWorkersAway() {
 void Coordinator::Impl::AnswerPolls() {
   std::vector<std::string> due;
   for (const auto& [worker, polls] : polls_) {
-    const bool is_due = std::any_of(polls.begin(), polls.end(), [&](const Poll& poll) { return poll.deadline <= Now(); });
+    const bool is_due =
+        std::any_of(polls.begin(), polls.end(), [&](const Poll& poll) { return poll.deadline <= Now(); });
     if (!polls.empty() && (is_due || workers_.HasNews(worker))) due.push_back(worker);
   }
   for (const std::string& worker : due) AnswerPoll(worker);

@@ -90,7 +90,8 @@ void DeviceDesk::Claimed(const std::string& device, int64_t epoch, int64_t trial
   Lease& lease = it->second;
   lease.trials.push_back(trial_id);
   ++lease.started;
-  if (const auto job = jobs_.find(lease.job_id); job != jobs_.end() && job->second.demand.claimable > 0) --job->second.demand.claimable;
+  if (const auto job = jobs_.find(lease.job_id); job != jobs_.end() && job->second.demand.claimable > 0)
+    --job->second.demand.claimable;
 }
 
 void DeviceDesk::NothingToClaim(const std::string& device, int64_t epoch, TimePoint now) {
@@ -141,7 +142,9 @@ bool DeviceDesk::OthersWait(const Lease& lease) const {
 }
 
 bool DeviceDesk::IsOneTooMany(const Lease& lease) const {
-  const auto of_job = [&](const auto& entry) { return entry.second.job_id == lease.job_id && !entry.second.is_yielding; };
+  const auto of_job = [&](const auto& entry) {
+    return entry.second.job_id == lease.job_id && !entry.second.is_yielding;
+  };
   if (std::count_if(leases_.begin(), leases_.end(), of_job) < 2) return false;
   const auto needy = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
     return entry.second.demand.key == lease.record.key && !entry.second.asked.empty() && LeasesOf(entry.first) == 0;
@@ -172,7 +175,8 @@ bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
     lease.renew_at = now + kLeaseRenewEvery;
     actions.push_back(KeepLease{lease.record.device, lease.record.epoch});
   }
-  const bool may_claim = !lease.is_yielding && job != nullptr && job->demand.claimable > 0 && now >= lease.look_again_at;
+  const bool may_claim =
+      !lease.is_yielding && job != nullptr && job->demand.claimable > 0 && now >= lease.look_again_at;
   if (may_claim && lease.trials.size() < options_.trials_at_hand) {
     actions.push_back(ClaimTrial{lease.record.device, lease.record.epoch, lease.job_id});
   }
@@ -186,11 +190,14 @@ std::vector<DeskAction> DeviceDesk::Plan(TimePoint now) {
       ++it;
       continue;
     }
-    if (const auto job = jobs_.find(it->second.job_id); job != jobs_.end()) job->second.granted.erase(it->second.number);
+    if (const auto job = jobs_.find(it->second.job_id); job != jobs_.end())
+      job->second.granted.erase(it->second.number);
     it = leases_.erase(it);
   }
   for (auto& [job_id, job] : jobs_) PlanRequests(job_id, job, actions);
-  std::erase_if(jobs_, [&](const auto& entry) { return !entry.second.has_work() && entry.second.asked.empty() && entry.second.granted.empty(); });
+  std::erase_if(jobs_, [&](const auto& entry) {
+    return !entry.second.has_work() && entry.second.asked.empty() && entry.second.granted.empty();
+  });
   return actions;
 }
 
@@ -203,7 +210,8 @@ std::optional<TimePoint> DeviceDesk::NextDeadline() const {
     const auto job = jobs_.find(lease.job_id);
     const bool has_nothing = job == jobs_.end() || job->second.demand.claimable == 0;
     if (lease.trials.empty() && lease.unsettled.empty() && has_nothing) consider(lease.idle_since + options_.idle);
-    const bool waits_to_look = job != jobs_.end() && job->second.demand.claimable > 0 && lease.trials.size() < options_.trials_at_hand;
+    const bool waits_to_look =
+        job != jobs_.end() && job->second.demand.claimable > 0 && lease.trials.size() < options_.trials_at_hand;
     if (waits_to_look && !lease.is_yielding) consider(lease.look_again_at);
   }
   return first;
@@ -216,7 +224,8 @@ std::optional<DeviceDesk::Held> DeviceDesk::HeldBy(const std::string& device) co
 }
 
 int DeviceDesk::LeasesOf(int64_t job_id) const {
-  return static_cast<int>(std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) { return entry.second.job_id == job_id; }));
+  return static_cast<int>(
+      std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) { return entry.second.job_id == job_id; }));
 }
 
 std::optional<std::string> DeviceDesk::WaitingRequest(int64_t job_id) const {

@@ -1,7 +1,8 @@
-// Which job uses which device: leases asked for, kept and given back, and how many trials each device has at hand. Pure; not thread-safe.
+// Which job uses which device: leases asked for, kept and given back, and how many trials each device has at hand.
+// Pure; not thread-safe.
 //
-// Inputs change what is known; Plan says what follows. The caller does the actions in order, feeds their answers back, and plans again until
-// nothing follows.
+// Inputs change what is known; Plan says what follows. The caller does the actions in order, feeds their answers back,
+// and plans again until nothing follows.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@
 namespace lathe {
 
 struct DeskOptions {
-  size_t trials_at_hand = 3;                          // Per device: one measured, one ready, one that becomes so between two timed windows.
-  int64_t trials_per_device = 2;                      // A job with more of them asks for another device.
-  int64_t stay_trials = 20;                           // A job keeps a device for so many trials ...
-  Duration stay = std::chrono::seconds(30);           // ... or so long, then yields it if others wait.
-  Duration idle = std::chrono::seconds(2);            // It gives the device back when it has had nothing for it for so long.
-  Duration retry = std::chrono::milliseconds(200);    // Until it looks again for a trial that may be measured later only.
+  size_t trials_at_hand = 3;      // Per device: one measured, one ready, one that becomes so between two timed windows.
+  int64_t trials_per_device = 2;  // A job with more of them asks for another device.
+  int64_t stay_trials = 20;       // A job keeps a device for so many trials ...
+  Duration stay = std::chrono::seconds(30);  // ... or so long, then yields it if others wait.
+  Duration idle = std::chrono::seconds(2);   // It gives the device back when it has had nothing for it for so long.
+  Duration retry = std::chrono::milliseconds(200);  // Until it looks again for a trial that may be measured later only.
 };
 
 // What a job has for devices.
@@ -34,11 +35,24 @@ struct JobDemand {
 };
 
 // Actions.
-struct AskForDevice { std::string request_id, key; };
-struct WithdrawAsking { std::string request_id; };
-struct KeepLease { std::string device; int64_t epoch; };          // Renew it.
-struct GiveBack { std::string device; int64_t epoch; };
-struct ClaimTrial { std::string device; int64_t epoch, job_id; };  // Answer: Claimed or NothingToClaim.
+struct AskForDevice {
+  std::string request_id, key;
+};
+struct WithdrawAsking {
+  std::string request_id;
+};
+struct KeepLease {
+  std::string device;
+  int64_t epoch;
+};  // Renew it.
+struct GiveBack {
+  std::string device;
+  int64_t epoch;
+};
+struct ClaimTrial {
+  std::string device;
+  int64_t epoch, job_id;
+};  // Answer: Claimed or NothingToClaim.
 using DeskAction = std::variant<AskForDevice, WithdrawAsking, KeepLease, GiveBack, ClaimTrial>;
 
 class DeviceDesk {
@@ -89,7 +103,7 @@ class DeviceDesk {
     int64_t job_id = 0;
     int number = 0;
     TimePoint granted_at{}, renew_at{}, look_again_at{}, idle_since{};
-    int64_t started = 0;         // Trials claimed under it.
+    int64_t started = 0;  // Trials claimed under it.
     bool is_yielding = false;
     std::vector<int64_t> trials;
     std::set<int64_t> unsettled;  // Finished, not settled.

@@ -20,10 +20,12 @@
 namespace lathe {
 namespace {
 
-constexpr char kName[] = "local";  // Of worker and device: the same at the next start, so that what they held comes back to them.
+constexpr char kName[] =
+    "local";  // Of worker and device: the same at the next start, so that what they held comes back to them.
 
 StatusOr<std::string> FindProgram(const EmbeddedOptions& options, const std::string& name) {
-  const std::string path = options.program_directory.empty() ? ProgramBeside(name) : options.program_directory + "/" + name;
+  const std::string path =
+      options.program_directory.empty() ? ProgramBeside(name) : options.program_directory + "/" + name;
   if (access(path.c_str(), X_OK) == 0) return path;
   return NotFound(fmt::format("start {}: no program {}; install it beside this one", name, path));
 }
@@ -49,8 +51,10 @@ class EmbeddedFarm::Impl {
     ASSIGN_OR_RETURN(const std::string builder, FindProgram(options_, "lathe-builder"));
     ASSIGN_OR_RETURN(const std::string runner, FindProgram(options_, "lathe-runner"));
     ASSIGN_OR_RETURN(const std::string evaluate, FindProgram(options_, "lathe-evaluate"));
-    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options_.database_path, SystemClock().UnixNanos()));
-    const std::string locks_in = options_.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options_.cpu_lock_directory;
+    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
+                     SqliteStore::Open(options_.database_path, SystemClock().UnixNanos()));
+    const std::string locks_in =
+        options_.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options_.cpu_lock_directory;
     ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options_.cpus, locks_in));
     locks_ = std::move(locks);
     const BuilderFactory builders = MakeProcessBuilders({.program = builder, .scratch_directory = files + "/build"});
@@ -61,8 +65,13 @@ class EmbeddedFarm::Impl {
                                    .resumes_jobs = false,
                                    .log = options_.log};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
-    const int slots = options_.slots > 0 ? options_.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    worker_ = std::make_unique<Worker>(WorkerOptions{.name = kName, .slots = slots, .codegen_version = kCodegenVersion, .builders = builders, .log = options_.log},
+    const int slots =
+        options_.slots > 0 ? options_.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    worker_ = std::make_unique<Worker>(WorkerOptions{.name = kName,
+                                                     .slots = slots,
+                                                     .codegen_version = kCodegenVersion,
+                                                     .builders = builders,
+                                                     .log = options_.log},
                                        *coordinator_);
     gate_.OnChange([this](bool is_quiet) { worker_->SetPaused(is_quiet); });
     return StartDevice(runner, files + "/device");
@@ -79,7 +88,8 @@ class EmbeddedFarm::Impl {
                                .data_directory = directory,
                                .server = SocketMaker([this] { return coordinator_->gateway().MakeSocketPair(); }),
                                .log = options_.log};
-    TrialRunnerFactory& factory = options_.is_quiet_while_timing ? static_cast<TrialRunnerFactory&>(*quiet_runners_) : *runners_;
+    TrialRunnerFactory& factory =
+        options_.is_quiet_while_timing ? static_cast<TrialRunnerFactory&>(*quiet_runners_) : *runners_;
     ASSIGN_OR_RETURN(server_, DeviceServer::Create(std::move(server), factory));
     device_ = std::thread([this] { server_->Run(); });
     return OkStatus();

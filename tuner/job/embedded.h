@@ -1,4 +1,5 @@
-// The whole farm in one process: coordinator, one worker, one device, joined by short wires; the same code and messages as between processes.
+// The whole farm in one process: coordinator, one worker, one device, joined by short wires; the same code and messages
+// as between processes.
 #pragma once
 
 #include <functional>
@@ -12,22 +13,23 @@
 namespace lathe {
 
 struct EmbeddedOptions {
-  std::string database_path;           // Its folder exists. Blobs and the like go to "<database_path>.files".
+  std::string database_path;  // Its folder exists. Blobs and the like go to "<database_path>.files".
   std::string device_key = "local";
-  std::vector<int> cpus;               // Of the device; empty: all that this process may use.
-  std::string cpu_lock_directory;      // Empty: the one that all users of this host share.
-  int slots = 0;                       // Builds at once; 0: as many as this process may use CPUs.
-  bool is_quiet_while_timing = true;   // Building and searching pause while the device times a kernel.
-  std::string program_directory;       // Of lathe-builder, lathe-runner and lathe-evaluate; empty: beside the running program.
-  SearchFactory searches;              // Empty: as CoordinatorOptions.
+  std::vector<int> cpus;              // Of the device; empty: all that this process may use.
+  std::string cpu_lock_directory;     // Empty: the one that all users of this host share.
+  int slots = 0;                      // Builds at once; 0: as many as this process may use CPUs.
+  bool is_quiet_while_timing = true;  // Building and searching pause while the device times a kernel.
+  std::string
+      program_directory;   // Of lathe-builder, lathe-runner and lathe-evaluate; empty: beside the running program.
+  SearchFactory searches;  // Empty: as CoordinatorOptions.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   std::function<void(std::string)> log = [](std::string) {};
 };
 
 class EmbeddedFarm {
  public:
-  // Takes the database (Unavailable while another process owns it) and the CPUs (FailedPrecondition while another device measures on them).
-  // Unfinished jobs of the database are not taken up by themselves: ResumeJob.
+  // Takes the database (Unavailable while another process owns it) and the CPUs (FailedPrecondition while another
+  // device measures on them). Unfinished jobs of the database are not taken up by themselves: ResumeJob.
   static StatusOr<std::unique_ptr<EmbeddedFarm>> Start(EmbeddedOptions options);
   // Gives up what is under way; it is as in the Store.
   ~EmbeddedFarm();

@@ -40,7 +40,8 @@ class EventLoop {
     changed_.notify_one();
     return true;
   }
-  // Runs `work` on the loop's thread and returns its result; `stopped` if it is stopping. Never to be called on that thread.
+  // Runs `work` on the loop's thread and returns its result; `stopped` if it is stopping. Never to be called on that
+  // thread.
   template <typename Work>
   auto Ask(Work work, decltype(work()) stopped) -> decltype(work()) {
     auto promise = std::make_shared<std::promise<decltype(work())>>();
@@ -57,8 +58,10 @@ class EventLoop {
       {
         std::unique_lock lock(mutex_);
         const auto has_work = [&] { return is_stopping_ || !work_.empty(); };
-        if (deadline) changed_.wait_until(lock, *deadline, has_work);
-        else changed_.wait(lock, has_work);
+        if (deadline)
+          changed_.wait_until(lock, *deadline, has_work);
+        else
+          changed_.wait(lock, has_work);
         if (is_stopping_ && work_.empty()) return;
         batch.swap(work_);
       }

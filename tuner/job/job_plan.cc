@@ -17,7 +17,8 @@ TaskProgress ProgressOf(const TaskStanding& task, int64_t round_size) {
     const double best = task.best_after[std::min(i, task.best_after.size()) - 1];
     progress.best_ns.push_back(best > 0 ? best : std::numeric_limits<double>::infinity());
   }
-  progress.rounds_in_flight = static_cast<int>((task.open + static_cast<int64_t>(size) - 1) / static_cast<int64_t>(size));
+  progress.rounds_in_flight =
+      static_cast<int>((task.open + static_cast<int64_t>(size) - 1) / static_cast<int64_t>(size));
   if (task.untuned_ns > 0) progress.untuned_ns = task.untuned_ns;
   progress.is_finished = task.remaining() <= 0;
   return progress;
@@ -53,7 +54,8 @@ void JobPlan::RoundEnded(size_t task, int64_t added) {
   if (added == 0) tasks_[task].is_closed = true;
 }
 
-void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double> median_ns, bool is_untuned, int64_t counted) {
+void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double> median_ns, bool is_untuned,
+                         int64_t counted) {
   TaskStanding& task = tasks_[index];
   --task.open;
   task.counted = std::max(task.counted, counted);

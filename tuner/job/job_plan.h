@@ -1,4 +1,5 @@
-// How a job spends its trials: which task is searched next, how many candidates at once, when it is over. Pure; not thread-safe.
+// How a job spends its trials: which task is searched next, how many candidates at once, when it is over. Pure; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@ namespace lathe {
 
 // How far a task of a job is. Times are per call; 0: not known.
 struct TaskStanding {
-  int64_t weight = 1;         // How often the network runs it.
-  int64_t budget = 0;         // Trials that it may have in all.
-  int64_t counted = 0;        // Of these, the ones with an outcome ...
-  int64_t open = 0;           // ... and those under way.
-  bool is_closed = false;     // Nothing more comes of it: its space is exhausted, or it failed.
+  int64_t weight = 1;      // How often the network runs it.
+  int64_t budget = 0;      // Trials that it may have in all.
+  int64_t counted = 0;     // Of these, the ones with an outcome ...
+  int64_t open = 0;        // ... and those under way.
+  bool is_closed = false;  // Nothing more comes of it: its space is exhausted, or it failed.
   double flops = 0;
   double untuned_ns = 0;
   double best_ns = 0;
@@ -27,8 +28,9 @@ struct TaskStanding {
 };
 
 struct JobPlanOptions {
-  int64_t total_budget = 0;  // Trials of all tasks together, those of earlier jobs included; 0: only the tasks' own budgets count.
-  int64_t round_size = 16;   // Candidates per proposal.
+  int64_t total_budget =
+      0;  // Trials of all tasks together, those of earlier jobs included; 0: only the tasks' own budgets count.
+  int64_t round_size = 16;  // Candidates per proposal.
 };
 
 class JobPlan {
@@ -39,7 +41,8 @@ class JobPlan {
     size_t task;
     int count;
   };
-  // What to search next; nullopt when the budget is used up or nobody has anything to offer. At most one round is under way.
+  // What to search next; nullopt when the budget is used up or nobody has anything to offer. At most one round is under
+  // way.
   std::optional<Round> NextRound();
   // The round gave `added` new trials, which are open from now on. None: the task's space is exhausted.
   void RoundEnded(size_t task, int64_t added);
@@ -67,8 +70,8 @@ class JobPlan {
   bool is_round_open_ = false, is_stopped_ = false;
 };
 
-// Trials of a job that may be between search and result at one time: the devices are busy and have the next one at hand, every build slot
-// works, and what is learned still reaches the search soon.
+// Trials of a job that may be between search and result at one time: the devices are busy and have the next one at
+// hand, every build slot works, and what is learned still reaches the search soon.
 int InflightLimit(int devices, int build_slots);
 
 }  // namespace lathe

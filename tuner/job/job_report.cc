@@ -52,10 +52,12 @@ StatusOr<JobReport> MakeJobReport(Store& store, int64_t job_id, WorkloadFactsCac
     ASSIGN_OR_RETURN(task.trials, store.CountMeasured(row.key));
     ASSIGN_OR_RETURN(const TaskCounts counts, store.CountTrials(row.id));
     task.own_trials = counts.trials_done;
-    task.trials += counts.by_state[static_cast<size_t>(TrialState::kInfraFailed)];  // Counted, though they taught nothing.
+    task.trials +=
+        counts.by_state[static_cast<size_t>(TrialState::kInfraFailed)];  // Counted, though they taught nothing.
     for (const TrialState state : AllTrialStates()) {
       const int64_t count = counts.by_state[static_cast<size_t>(state)];
-      if (SpendsBudget(state) && !HasTimings(state) && count > 0) task.failures[std::string(TrialStateName(state))] = count;
+      if (SpendsBudget(state) && !HasTimings(state) && count > 0)
+        task.failures[std::string(TrialStateName(state))] = count;
     }
     ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store.QueryBest(std::span(&row.key, 1)));
     if (best[0].lookup == Lookup::kHit) task.best_ns = best[0].record->timings->median_ns;

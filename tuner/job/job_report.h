@@ -18,11 +18,11 @@ struct TaskReport {
   TuningKey key;
   int64_t weight = 1;
   JobState state = JobState::kQueued;
-  int64_t trials = 0;             // Known under its key, whoever measured them.
-  int64_t own_trials = 0;         // Of these, this job's.
-  double flops = 0;               // Of one call; 0: unknown.
-  double untuned_ns = 0;          // Of the default schedule; 0: not measured.
-  double best_ns = 0;             // 0: none.
+  int64_t trials = 0;                       // Known under its key, whoever measured them.
+  int64_t own_trials = 0;                   // Of these, this job's.
+  double flops = 0;                         // Of one call; 0: unknown.
+  double untuned_ns = 0;                    // Of the default schedule; 0: not measured.
+  double best_ns = 0;                       // 0: none.
   std::map<std::string, int64_t> failures;  // This job's, by outcome.
 };
 
@@ -32,7 +32,8 @@ struct JobReport {
   int64_t measured = 0, reused = 0;  // Trials of this job; trials that its tasks had already.
 };
 
-// What only the compiler can tell of a workload and target, which never changes: kept for whoever reports again and again. Thread-safe.
+// What only the compiler can tell of a workload and target, which never changes: kept for whoever reports again and
+// again. Thread-safe.
 class WorkloadFactsCache {
  public:
   struct Facts {

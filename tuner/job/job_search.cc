@@ -52,15 +52,22 @@ StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
 MeasuredCandidate ToMeasured(const TuningRecord& record) {
   MeasuredCandidate measured{record.trace_digest, record.trace_json};
   if (!record.timings) return measured;
-  measured.outcome = record.status == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored : MeasuredCandidate::Outcome::kTimed;
+  measured.outcome = record.status == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored
+                                                            : MeasuredCandidate::Outcome::kTimed;
   measured.median_ns = record.timings->median_ns;
   return measured;
 }
 
 class JobSearch::Impl {
  public:
-  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, Store& store, QuietGate& gate, JobSearchHandlers handlers)
-      : options_(std::move(options)), spec_(spec), rows_(std::move(rows)), store_(store), gate_(gate), handlers_(std::move(handlers)),
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, Store& store, QuietGate& gate,
+       JobSearchHandlers handlers)
+      : options_(std::move(options)),
+        spec_(spec),
+        rows_(std::move(rows)),
+        store_(store),
+        gate_(gate),
+        handlers_(std::move(handlers)),
         thread_([this] { Run(); }) {}
 
   ~Impl() {
@@ -154,7 +161,8 @@ class JobSearch::Impl {
     measurement.seed = kInputSeed;
     measurement.policy = ScreenPolicy();
     measurement.threads = task->task.target.num_cores();
-    measurement.codegen_version = static_cast<uint32_t>(row.key.codegen_version.llvm_major * 1000 + row.key.codegen_version.revision);
+    measurement.codegen_version =
+        static_cast<uint32_t>(row.key.codegen_version.llvm_major * 1000 + row.key.codegen_version.revision);
     ASSIGN_OR_RETURN(measurement.reference, References().Make(row.key.workload, task->task.func, measurement.seed));
     tasks_[index] = task;
     return prepared;
@@ -171,7 +179,8 @@ class JobSearch::Impl {
       }
       task.strategy->Observe(ToMeasured(record));
       const bool is_timed = record.status == TrialState::kOk || record.status == TrialState::kNoisy;
-      if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns)) prepared.best_ns = record.timings->median_ns;
+      if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns))
+        prepared.best_ns = record.timings->median_ns;
       if (record.trace_digest != prepared.untuned_trace) continue;
       task.untuned.reset();
       if (is_timed) prepared.untuned_ns = record.timings->median_ns;
@@ -188,7 +197,8 @@ class JobSearch::Impl {
       const std::vector<NewTrial> trials = Draw(*it->second, count);
       if (trials.empty()) break;
       // What the Store cannot take now is lost to the strategy, which has others; the untuned one is asked for again.
-      ASSIGN_OR_RETURN(const auto ids, store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed, SystemClock().UnixNanos()));
+      ASSIGN_OR_RETURN(const auto ids,
+                       store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed, SystemClock().UnixNanos()));
       it->second->untuned.reset();
       for (size_t i = 0; i < trials.size(); ++i) {
         if (ids[i]) proposed.push_back({*ids[i], trials[i].trace_digest});
@@ -223,7 +233,8 @@ class JobSearch::Impl {
 
 JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store, QuietGate& gate,
                      JobSearchHandlers handlers)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, gate, std::move(handlers))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, gate,
+                                   std::move(handlers))) {}
 JobSearch::~JobSearch() = default;
 
 void JobSearch::Prepare(size_t task) {

@@ -1,4 +1,5 @@
-// The searching of one job: a thread that owns the strategies of its tasks, proposes when told to, and learns from what was measured.
+// The searching of one job: a thread that owns the strategies of its tasks, proposes when told to, and learns from what
+// was measured.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ using SearchFactory = std::function<StrategyFactory()>;
 // What the coordinator has to know of a task before it can be measured.
 struct PreparedTask {
   TaskMeasurement measurement;
-  Digest untuned_trace;                     // Of the default schedule: the first trial of each task.
+  Digest untuned_trace;  // Of the default schedule: the first trial of each task.
   double flops = 0;
-  double untuned_ns = 0, best_ns = 0;       // From the history; 0: not measured yet.
+  double untuned_ns = 0, best_ns = 0;  // From the history; 0: not measured yet.
 };
 
 struct ProposedTrial {
@@ -58,8 +59,8 @@ class JobSearch {
   JobSearch(const JobSearch&) = delete;
 
   // Requests are served in order and answered by the handlers. From any thread.
-  void Prepare(size_t task);                // Answered once per call.
-  void Propose(size_t task, int count);     // Of a prepared task.
+  void Prepare(size_t task);             // Answered once per call.
+  void Propose(size_t task, int count);  // Of a prepared task.
   void Observe(size_t task, MeasuredCandidate measured);
 
  private:

@@ -12,11 +12,11 @@
 namespace lathe {
 
 struct JobSpec {
-  int64_t total_trials = 0;       // Of all tasks together; 0: only the tasks' budgets count.
-  Duration time_limit{};          // Of searching, from the start (or resumption) of the job; 0: none.
-  bool is_fresh = false;          // What the database knows already neither counts nor guides.
-  uint64_t seed = 1;              // Of the search.
-  std::string ToJson() const;     // Stable for equal specs.
+  int64_t total_trials = 0;    // Of all tasks together; 0: only the tasks' budgets count.
+  Duration time_limit{};       // Of searching, from the start (or resumption) of the job; 0: none.
+  bool is_fresh = false;       // What the database knows already neither counts nor guides.
+  uint64_t seed = 1;           // Of the search.
+  std::string ToJson() const;  // Stable for equal specs.
   static StatusOr<JobSpec> FromJson(std::string_view text);
   bool operator==(const JobSpec&) const = default;
 };
@@ -24,12 +24,12 @@ struct JobSpec {
 struct TaskRequest {
   Workload workload;
   std::string name;
-  std::string target;             // Canonical.
+  std::string target;  // Canonical.
   int64_t weight = 1;
-  int64_t trial_budget = 64;      // That its key shall have in all.
+  int64_t trial_budget = 64;  // That its key shall have in all.
 };
 struct JobRequest {
-  std::string request_id;         // The same id again returns the same job.
+  std::string request_id;  // The same id again returns the same job.
   std::string name;
   std::string device_key = "local";
   JobSpec spec;

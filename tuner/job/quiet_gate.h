@@ -1,5 +1,5 @@
-// Closed while a device of this machine is inside a timed window: whoever would use its CPUs waits. A setting for one machine that is search
-// host and device at once. Thread-safe.
+// Closed while a device of this machine is inside a timed window: whoever would use its CPUs waits. A setting for one
+// machine that is search host and device at once. Thread-safe.
 #pragma once
 
 #include <condition_variable>

@@ -25,8 +25,10 @@ class QuietRunner : public TrialRunner {
   void SetInside(bool is_inside) {
     if (is_inside == is_inside_) return;
     is_inside_ = is_inside;
-    if (is_inside) gate_.Enter();
-    else gate_.Leave();
+    if (is_inside)
+      gate_.Enter();
+    else
+      gate_.Leave();
   }
 
   std::unique_ptr<TrialRunner> runner_;
@@ -36,7 +38,8 @@ class QuietRunner : public TrialRunner {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<TrialRunner>> QuietRunnerFactory::Start(const v1::MeasureSpec& spec, const std::string& module_path,
+StatusOr<std::unique_ptr<TrialRunner>> QuietRunnerFactory::Start(const v1::MeasureSpec& spec,
+                                                                 const std::string& module_path,
                                                                  const std::string& reference_path) {
   ASSIGN_OR_RETURN(std::unique_ptr<TrialRunner> runner, runners_.Start(spec, module_path, reference_path));
   return std::unique_ptr<TrialRunner>(std::make_unique<QuietRunner>(std::move(runner), gate_));

@@ -10,7 +10,8 @@ class QuietRunnerFactory : public TrialRunnerFactory {
  public:
   // Both must outlive the factory and its runners.
   QuietRunnerFactory(TrialRunnerFactory& runners, QuietGate& gate) : runners_(runners), gate_(gate) {}
-  StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string& module_path, const std::string& reference_path) override;
+  StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string& module_path,
+                                               const std::string& reference_path) override;
 
  private:
   TrialRunnerFactory& runners_;

@@ -15,7 +15,8 @@ StatusOr<int64_t> StoreLeaseStore::IdOf(const std::string& device) const {
 }
 
 Status StoreLeaseStore::PersistDevice(const DeviceRecord& device) {
-  ASSIGN_OR_RETURN(DeviceRow row, store_.RegisterDevice({device.name, device.key, device.facts, device.epoch}, clock_.UnixNanos()));
+  ASSIGN_OR_RETURN(DeviceRow row,
+                   store_.RegisterDevice({device.name, device.key, device.facts, device.epoch}, clock_.UnixNanos()));
   rows_[device.name] = std::move(row);
   return OkStatus();
 }
@@ -45,7 +46,9 @@ Status StoreLeaseStore::PersistRenewal(const std::string& device, int64_t epoch,
 
 Status StoreLeaseStore::PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) {
   ASSIGN_OR_RETURN(const int64_t id, IdOf(device));
-  const LeaseState state = why == LeaseEnd::kReleased ? LeaseState::kReleased : why == LeaseEnd::kExpired ? LeaseState::kExpired : LeaseState::kRevoked;
+  const LeaseState state = why == LeaseEnd::kReleased  ? LeaseState::kReleased
+                           : why == LeaseEnd::kExpired ? LeaseState::kExpired
+                                                       : LeaseState::kRevoked;
   return store_.EndLease(id, epoch, state, clock_.UnixNanos());
 }
 
@@ -58,7 +61,8 @@ StatusOr<TrackerSnapshot> StoreLeaseStore::LoadTracker() {
     rows_[row.name] = row;
     snapshot.devices.push_back({row.name, row.device_class, row.facts, row.epoch});
     for (const LeaseRow& lease : leases) {
-      if (lease.device_id == row.id) snapshot.live_leases.push_back({row.name, lease.epoch, lease.holder, row.device_class});
+      if (lease.device_id == row.id)
+        snapshot.live_leases.push_back({row.name, lease.epoch, lease.holder, row.device_class});
     }
   }
   return snapshot;

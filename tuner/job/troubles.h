@@ -1,4 +1,5 @@
-// What fails again and again, by what was being done: a full disk, a worker whose builder does not start. Decision logic: time is an argument.
+// What fails again and again, by what was being done: a full disk, a worker whose builder does not start. Decision
+// logic: time is an argument.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ struct Trouble {
 
 class Troubles {
  public:
-  static constexpr Duration kForgottenAfter = std::chrono::seconds(30);  // Longer than the longest wait before something is tried again (16 s).
+  static constexpr Duration kForgottenAfter =
+      std::chrono::seconds(30);  // Longer than the longest wait before something is tried again (16 s).
   static constexpr Duration kSaidEvery = std::chrono::seconds(10);
 
   // `what` failed. True if it should be logged: the first time, then once per kSaidEvery.

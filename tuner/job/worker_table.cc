@@ -98,8 +98,8 @@ uint32_t WorkerTable::CodegenVersion(const std::string& name) const {
 bool WorkerTable::HasNews(const std::string& name) const {
   const Worker* worker = Find(name);
   if (worker == nullptr) return true;
-  return worker->has_surplus ||
-         std::any_of(worker->tasks.begin(), worker->tasks.end(), [](const auto& entry) { return !entry.second.is_declared; });
+  return worker->has_surplus || std::any_of(worker->tasks.begin(), worker->tasks.end(),
+                                            [](const auto& entry) { return !entry.second.is_declared; });
 }
 
 v1::SynchronizeResponse WorkerTable::Answer(const std::string& name, std::vector<std::string>& needed_workloads) {

@@ -1,7 +1,8 @@
 // Which workers there are and what each should be building. Pure: no thread, store or clock; not thread-safe.
 //
-// State is declared on both sides. A task that the worker does not declare although it took in an answer that named it is told again; the
-// third time the attempt has failed. A worker that was restarted therefore builds again what it had, and nothing is lost or done twice.
+// State is declared on both sides. A task that the worker does not declare although it took in an answer that named it
+// is told again; the third time the attempt has failed. A worker that was restarted therefore builds again what it had,
+// and nothing is lost or done twice.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,10 @@ class WorkerTable {
   // Whether the tasks that the store has for this worker have been taken in (Assign) since it was first heard.
   bool Knows(const std::string& worker) const { return workers_.contains(worker); }
 
-  // What a declaration means. To be done by the caller: commit `finished`, fail `undeliverable`; each then ends with Done.
+  // What a declaration means. To be done by the caller: commit `finished`, fail `undeliverable`; each then ends with
+  // Done.
   struct Heard {
-    std::vector<v1::BuildState> finished;         // Of tasks that this worker was given.
+    std::vector<v1::BuildState> finished;  // Of tasks that this worker was given.
     std::vector<v1::BuildTask> undeliverable;
     std::vector<std::pair<int64_t, int32_t>> started;  // (trial, attempt): began since the last declaration.
   };
@@ -61,8 +63,8 @@ class WorkerTable {
  private:
   struct Task {
     v1::BuildTask task;
-    uint64_t told_in = 0;     // Revision of the newest answer that named it while the worker did not have it.
-    int lost = 0;             // Times that the worker did not have it although it knew of that answer.
+    uint64_t told_in = 0;  // Revision of the newest answer that named it while the worker did not have it.
+    int lost = 0;          // Times that the worker did not have it although it knew of that answer.
     bool is_declared = false;
     bool is_building = false;
   };

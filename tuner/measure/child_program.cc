@@ -42,7 +42,8 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 }  // namespace
 
-Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit, const std::atomic<bool>& is_cancelled) {
+Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit,
+                       const std::atomic<bool>& is_cancelled) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Unavailable(fmt::format("start {}: {}", arguments[0], std::strerror(errno)));
   posix_spawn_file_actions_t actions;
@@ -71,11 +72,15 @@ Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit
   close(ends[0]);
   if (!in_time) kill(pid, SIGKILL);
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
   if (!in_time && is_cancelled) return Cancelled("it was cancelled");
-  if (!in_time) return DeadlineExceeded(fmt::format("did not end within {} s", std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+  if (!in_time)
+    return DeadlineExceeded(
+        fmt::format("did not end within {} s", std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return OkStatus();
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return Unavailable("was killed by SIGKILL");  // By somebody else: nothing it does ends so.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    return Unavailable("was killed by SIGKILL");  // By somebody else: nothing it does ends so.
   if (WIFSIGNALED(status)) return FailedPrecondition(fmt::format("ended by SIG{}", sigabbrev_np(WTERMSIG(status))));
   return FailedPrecondition(said.empty() ? fmt::format("exit code {}", WEXITSTATUS(status)) : FirstLine(said));
 }

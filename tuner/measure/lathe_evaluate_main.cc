@@ -1,8 +1,9 @@
-// lathe-evaluate: calls one kernel once on generated inputs and writes what it computed, as float64. A process of its own, because the
-// kernel comes from a user's program and may do anything.
+// lathe-evaluate: calls one kernel once on generated inputs and writes what it computed, as float64. A process of its
+// own, because the kernel comes from a user's program and may do anything.
 //
 //   lathe-evaluate ARTIFACT KERNEL SEED DTYPES OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
-// DTYPES: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a widened function).
+// DTYPES: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a
+// widened function).
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,8 +34,9 @@ int Fail(const std::string& why) {
 }
 
 RuntimeResult<DType> ParseDType(std::string_view name) {
-  for (const DType dtype : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt8, kInt32, kInt64, kUInt8, kBool, DType{DTypeCode::kInt, 16, 1},
-                            DType{DTypeCode::kUInt, 16, 1}, DType{DTypeCode::kUInt, 32, 1}, DType{DTypeCode::kUInt, 64, 1}}) {
+  for (const DType dtype :
+       {kFloat32, kFloat64, kFloat16, kBFloat16, kInt8, kInt32, kInt64, kUInt8, kBool, DType{DTypeCode::kInt, 16, 1},
+        DType{DTypeCode::kUInt, 16, 1}, DType{DTypeCode::kUInt, 32, 1}, DType{DTypeCode::kUInt, 64, 1}}) {
     if (dtype.Name() == name) return dtype;
   }
   return RuntimeError{RuntimeCode::kUnimplemented, "make inputs: no generator for " + std::string(name)};
@@ -62,7 +64,8 @@ bool WriteOutput(std::FILE* file, DType dtype, const void* data, int64_t count) 
   std::vector<double> piece;
   for (int64_t begin = 0; begin < count; begin += kPieceElements) {
     piece.clear();
-    for (int64_t i = begin; i < std::min(count, begin + kPieceElements); ++i) piece.push_back(LoadAsDouble(dtype, data, i));
+    for (int64_t i = begin; i < std::min(count, begin + kPieceElements); ++i)
+      piece.push_back(LoadAsDouble(dtype, data, i));
     if (std::fwrite(piece.data(), sizeof(double), piece.size(), file) != piece.size()) return false;
   }
   return true;
@@ -74,7 +77,8 @@ struct Buffer {
   GuardedBuffer memory;
 };
 
-int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view dtype_names, const char* output_path) {
+int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view dtype_names,
+        const char* output_path) {
   RuntimeResult<Artifact> artifact = Artifact::Open(artifact_path);
   if (!artifact.ok()) return Fail(artifact.error().message);
   const RuntimeResult<Artifact::Kernel> kernel = artifact->Find(kernel_name);
@@ -82,7 +86,8 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   const RuntimeResult<std::vector<DType>> dtypes = ParseDTypes(dtype_names);
   if (!dtypes.ok()) return Fail(dtypes.error().message);
   if (dtypes->size() != kernel->meta->params.size()) return Fail("make inputs: as many dtypes as parameters required");
-  if (kernel->meta->num_symbols != 0) return Fail("make inputs: the kernel has symbolic extents; write its shapes with numbers");
+  if (kernel->meta->num_symbols != 0)
+    return Fail("make inputs: the kernel has symbolic extents; write its shapes with numbers");
 
   std::deque<Buffer> buffers;
   std::vector<TensorView> views;
@@ -90,7 +95,8 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   for (uint32_t i = 0; i < dtypes->size(); ++i) {
     const ParamMeta& param = kernel->meta->params[i];
     const DType narrow = (*dtypes)[i];
-    if (param.dtype != narrow && param.dtype != kFloat64) return Fail("make inputs: parameter \"" + param.name + "\" is neither widened nor the same");
+    if (param.dtype != narrow && param.dtype != kFloat64)
+      return Fail("make inputs: parameter \"" + param.name + "\" is neither widened nor the same");
     if (!param.is_buffer) {
       int64_t bits = 0;
       FillWidened(seed, i, narrow, param.dtype, &bits, 1);
@@ -105,8 +111,11 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
     if (!memory.ok()) return Fail("make inputs: buffer \"" + param.name + "\": " + memory.error().message);
     buffers.push_back({&param, *shape, *std::move(memory)});
     Buffer& buffer = buffers.back();
-    if (param.is_read || !param.is_written) FillWidened(seed, i, narrow, param.dtype, buffer.memory.data(), count);
-    else std::memset(buffer.memory.data(), param.dtype.is_floating() ? 0xff : 0x5a, static_cast<size_t>(buffer.memory.size_bytes()));
+    if (param.is_read || !param.is_written)
+      FillWidened(seed, i, narrow, param.dtype, buffer.memory.data(), count);
+    else
+      std::memset(buffer.memory.data(), param.dtype.is_floating() ? 0xff : 0x5a,
+                  static_cast<size_t>(buffer.memory.size_bytes()));
     views.push_back({buffer.memory.data(), param.dtype, buffer.shape});
   }
   const RuntimeResult<KernelArguments> arguments = BindArguments(*kernel->meta, views, scalars);

@@ -33,18 +33,27 @@ v1::MeasurePolicy ToProto(const MeasurePolicy& policy) {
   return message;
 }
 
-// INVALID: the runner would not load it. For the candidate that is as good as dying of it, and the words say which it was.
+// INVALID: the runner would not load it. For the candidate that is as good as dying of it, and the words say which it
+// was.
 std::optional<TrialState> OutcomeOf(v1::MeasureStatus status) {
   switch (status) {
-    case v1::MEASURE_STATUS_OK: return TrialState::kOk;
-    case v1::MEASURE_STATUS_NOISY: return TrialState::kNoisy;
-    case v1::MEASURE_STATUS_CENSORED: return TrialState::kCensored;
-    case v1::MEASURE_STATUS_WRONG_RESULT: return TrialState::kWrongResult;
-    case v1::MEASURE_STATUS_RUN_TIMEOUT: return TrialState::kRunTimeout;
+    case v1::MEASURE_STATUS_OK:
+      return TrialState::kOk;
+    case v1::MEASURE_STATUS_NOISY:
+      return TrialState::kNoisy;
+    case v1::MEASURE_STATUS_CENSORED:
+      return TrialState::kCensored;
+    case v1::MEASURE_STATUS_WRONG_RESULT:
+      return TrialState::kWrongResult;
+    case v1::MEASURE_STATUS_RUN_TIMEOUT:
+      return TrialState::kRunTimeout;
     case v1::MEASURE_STATUS_CRASH:
-    case v1::MEASURE_STATUS_INVALID: return TrialState::kCrash;
-    case v1::MEASURE_STATUS_OUT_OF_MEMORY: return TrialState::kOutOfMemory;
-    default: return std::nullopt;
+    case v1::MEASURE_STATUS_INVALID:
+      return TrialState::kCrash;
+    case v1::MEASURE_STATUS_OUT_OF_MEMORY:
+      return TrialState::kOutOfMemory;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -61,7 +70,13 @@ Timings TimingsOf(const v1::MeasureResult& result) {
                   .samples_ns = {result.samples_ns().begin(), result.samples_ns().end()}};
   if (result.status() == v1::MEASURE_STATUS_CENSORED && result.lower_bound_ns() > 0) {
     const double bound = result.lower_bound_ns();
-    timings = {.median_ns = bound, .min_ns = bound, .p90_ns = bound, .mad_ns = 0, .ci_low_ns = bound, .ci_high_ns = bound, .runs = timings.runs,
+    timings = {.median_ns = bound,
+               .min_ns = bound,
+               .p90_ns = bound,
+               .mad_ns = 0,
+               .ci_low_ns = bound,
+               .ci_high_ns = bound,
+               .runs = timings.runs,
                .samples_ns = std::move(timings.samples_ns)};
   }
   timings.runs = std::max<int64_t>(timings.runs, 1);
@@ -71,14 +86,16 @@ Timings TimingsOf(const v1::MeasureResult& result) {
 // Only what repeats: equal texts are stored once.
 std::string EnvironmentOf(const v1::MeasureResult& result) {
   nlohmann::json environment = {{"device", result.device()}};
-  if (result.env().frequency_before_mhz() > 0) environment["frequency_mhz"] = std::round(result.env().frequency_before_mhz() / 100) * 100;
+  if (result.env().frequency_before_mhz() > 0)
+    environment["frequency_mhz"] = std::round(result.env().frequency_before_mhz() / 100) * 100;
   for (const std::string& text : result.env().degraded()) environment["degraded"].push_back(text);
   return environment.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
 
-v1::MeasureSpec MakeMeasureSpec(const TaskMeasurement& task, const TrialRow& trial, int64_t module_bytes, double incumbent_ns) {
+v1::MeasureSpec MakeMeasureSpec(const TaskMeasurement& task, const TrialRow& trial, int64_t module_bytes,
+                                double incumbent_ns) {
   v1::MeasureSpec spec;
   spec.set_trial_id(trial.id);
   spec.set_attempt(static_cast<int32_t>(trial.attempt));
@@ -104,14 +121,14 @@ std::optional<RunResult> ToRunResult(const v1::MeasureResult& result, int64_t de
   const StatusOr<Digest> module = Digest::FromBytes(result.module_digest());
   if (!outcome || !module.ok()) return std::nullopt;
   RunResult row{.trial_id = result.trial_id(),
-                    .attempt = result.attempt(),
-                    .device_id = device_id,
-                    .epoch = result.epoch(),
-                    .module_digest = *module,
-                    .outcome = *outcome,
-                    .timings = std::nullopt,
-                    .environment = EnvironmentOf(result),
-                    .error = result.message()};
+                .attempt = result.attempt(),
+                .device_id = device_id,
+                .epoch = result.epoch(),
+                .module_digest = *module,
+                .outcome = *outcome,
+                .timings = std::nullopt,
+                .environment = EnvironmentOf(result),
+                .error = result.message()};
   if (HasTimings(*outcome)) row.timings = TimingsOf(result);
   return row;
 }

@@ -29,8 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Errors of float sums grow like sqrt(K) times the unit in the last place; the factor leaves room for other orders of summation,
-// approximated functions and unlucky signs, and is far below what a wrong index does.
+// Errors of float sums grow like sqrt(K) times the unit in the last place; the factor leaves room for other orders of
+// summation, approximated functions and unlucky signs, and is far below what a wrong index does.
 constexpr double kToleranceFactor = 16;
 constexpr char kUnscheduled[] = "[[],[]]";
 constexpr int kKilledTries = 3;  // A child that somebody killed says nothing about the function.
@@ -80,7 +80,9 @@ StatusOr<std::vector<Output>> OutputsOf(const PrimFunc& func) {
     const auto* buffer = std::get_if<Buffer>(&param);
     if (buffer == nullptr || !written.Contains(*buffer)) continue;
     const auto shape = ConstantShape((*buffer)->shape);
-    if (!shape) return Unimplemented(fmt::format("reference of {}: output \"{}\" has a symbolic shape; give the extents values", func.name, (*buffer)->name));
+    if (!shape)
+      return Unimplemented(fmt::format("reference of {}: output \"{}\" has a symbolic shape; give the extents values",
+                                       func.name, (*buffer)->name));
     int64_t elements = (*buffer)->dtype.lanes;
     for (const int64_t extent : *shape) elements *= extent;
     outputs.push_back({ToRuntime((*buffer)->dtype.element()), elements});
@@ -100,14 +102,16 @@ StatusOr<std::vector<double>> Tolerances(const PrimFunc& func, std::string_view 
     if (offset + count > values.size()) break;
     const std::span<const double> part = std::span(values).subspan(offset, count);
     if (std::none_of(part.begin(), part.end(), [](double v) { return std::isfinite(v); })) {
-      return FailedPrecondition(fmt::format("reference of {}: no finite value in output {}; nothing could be checked", func.name, tolerances.size()));
+      return FailedPrecondition(fmt::format("reference of {}: no finite value in output {}; nothing could be checked",
+                                            func.name, tolerances.size()));
     }
     tolerances.push_back(ToleranceFor(kToleranceFactor, output.dtype, facts.reduction_length, part));
     offset += count;
   }
   if (offset != values.size()) {
-    return FailedPrecondition(fmt::format("reference of {}: {} values came out, its outputs have {}; the compiler sees other buffers written",
-                                          func.name, values.size(), offset));
+    return FailedPrecondition(
+        fmt::format("reference of {}: {} values came out, its outputs have {}; the compiler sees other buffers written",
+                    func.name, values.size(), offset));
   }
   return tolerances;
 }
@@ -137,7 +141,9 @@ std::optional<Reference> ReadEntry(const std::string& path, ReferenceBlobs& blob
   Reference reference;
   const auto size = entry.find("size");
   const auto tolerances = entry.find("tolerances");
-  if (!digest.ok() || size == entry.end() || !size->is_number_integer() || tolerances == entry.end() || !tolerances->is_array()) return std::nullopt;
+  if (!digest.ok() || size == entry.end() || !size->is_number_integer() || tolerances == entry.end() ||
+      !tolerances->is_array())
+    return std::nullopt;
   reference.blob = *digest;
   reference.size_bytes = size->get<int64_t>();
   for (const json& value : *tolerances) {
@@ -150,7 +156,8 @@ std::optional<Reference> ReadEntry(const std::string& path, ReferenceBlobs& blob
 
 }  // namespace
 
-ReferenceMaker::ReferenceMaker(ReferenceOptions options, ReferenceBlobs& blobs) : options_(std::move(options)), blobs_(blobs) {}
+ReferenceMaker::ReferenceMaker(ReferenceOptions options, ReferenceBlobs& blobs)
+    : options_(std::move(options)), blobs_(blobs) {}
 ReferenceMaker::~ReferenceMaker() = default;
 
 StatusOr<Reference> ReferenceMaker::Make(const Digest& workload, const PrimFunc& func, uint64_t seed) {
@@ -164,7 +171,8 @@ StatusOr<Reference> ReferenceMaker::Make(const Digest& workload, const PrimFunc&
   ASSIGN_OR_RETURN(reference.tolerances, Tolerances(func, content));
   ASSIGN_OR_RETURN(reference.blob, blobs_.PutBlob(content));
   reference.size_bytes = static_cast<int64_t>(content.size());
-  const json entry = {{"blob", reference.blob.ToHex()}, {"size", reference.size_bytes}, {"tolerances", reference.tolerances}};
+  const json entry = {
+      {"blob", reference.blob.ToHex()}, {"size", reference.size_bytes}, {"tolerances", reference.tolerances}};
   RETURN_IF_ERROR(WriteFile(entry_path, entry.dump()));
   return reference;
 }
@@ -179,7 +187,8 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
   Status ran;
   for (int tries = 0; tries < kKilledTries && (tries == 0 || ran.code() == StatusCode::kUnavailable); ++tries) {
     ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
-                           std::to_string(options_.memory_limit_bytes), std::to_string(seconds)}, options_.time_limit, is_cancelled_);
+                           std::to_string(options_.memory_limit_bytes), std::to_string(seconds)},
+                          options_.time_limit, is_cancelled_);
   }
   StatusOr<std::string> content = ran.ok() ? ReadWholeFile(output_path) : StatusOr<std::string>(ran);
   std::error_code ignored;
@@ -192,7 +201,10 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
 StatusOr<std::string> ReferenceMaker::BuildWidened(const PrimFunc& func) {
   const PrimFunc widened = WidenToFloat64(func);
   ASSIGN_OR_RETURN(const Target host, Target::Parse("auto"));
-  BuildRequest request{.workload_text = Print(IRModule{{widened}}), .trace_json = kUnscheduled, .target = host.ToString(), .time_limit = options_.time_limit};
+  BuildRequest request{.workload_text = Print(IRModule{{widened}}),
+                       .trace_json = kUnscheduled,
+                       .target = host.ToString(),
+                       .time_limit = options_.time_limit};
   const StatusOr<Schedule> scheduled = DefaultSchedule(widened, host);
   if (scheduled.ok()) request.trace_json = scheduled->trace().ToJson();
   ASSIGN_OR_RETURN(BuildOutcome outcome, Build(request));

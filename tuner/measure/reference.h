@@ -1,5 +1,5 @@
-// What a workload's outputs should be: its own unscheduled function, widened to float64, compiled for this machine and run once per
-// (workload, seed) in a process of its own. Candidates are compared with it before their time counts.
+// What a workload's outputs should be: its own unscheduled function, widened to float64, compiled for this machine and
+// run once per (workload, seed) in a process of its own. Candidates are compared with it before their time counts.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,8 @@ struct Reference {
 class ReferenceSource {
  public:
   virtual ~ReferenceSource() = default;
-  // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing finite).
+  // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing
+  // finite).
   virtual StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed) = 0;
   // Make ends soon, as does every later one; its outcome means nothing. From any thread.
   virtual void Cancel() {}
@@ -44,8 +45,8 @@ class ReferenceBlobs {
 };
 
 struct ReferenceOptions {
-  std::string directory;          // For the table of references and files in the making; created if needed.
-  std::string program;            // lathe-evaluate; empty: the one beside the running program.
+  std::string directory;  // For the table of references and files in the making; created if needed.
+  std::string program;    // lathe-evaluate; empty: the one beside the running program.
   BuilderFactory builders;
   Duration time_limit = std::chrono::seconds(120);
   int64_t memory_limit_bytes = int64_t{4} << 30;

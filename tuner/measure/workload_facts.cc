@@ -20,13 +20,17 @@ bool IsArithmetic(BinaryOp op) {
     case BinaryOp::kMul:
     case BinaryOp::kDiv:
     case BinaryOp::kMin:
-    case BinaryOp::kMax: return true;
-    default: return false;
+    case BinaryOp::kMax:
+      return true;
+    default:
+      return false;
   }
 }
 
 // Calls that compute something; the others only choose or move values.
-bool IsArithmetic(const Call& call) { return call.op->is_pure && call.op->name != "if_then_else" && call.op->name != "reinterpret" && call.op->num_args > 0; }
+bool IsArithmetic(const Call& call) {
+  return call.op->is_pure && call.op->name != "if_then_else" && call.op->name != "reinterpret" && call.op->num_args > 0;
+}
 
 class Counter : public StmtExprVisitor {
  public:
@@ -61,7 +65,8 @@ class Counter : public StmtExprVisitor {
   void VisitExpr(const Expr& e) override {
     const auto* binary = e.As<Binary>();
     const auto* call = e.As<Call>();
-    const bool counts = e.dtype().is_float() && ((binary != nullptr && IsArithmetic(binary->op)) || (call != nullptr && IsArithmetic(*call)));
+    const bool counts = e.dtype().is_float() &&
+                        ((binary != nullptr && IsArithmetic(binary->op)) || (call != nullptr && IsArithmetic(*call)));
     if (counts) facts.flops += times_ * e.dtype().lanes;
     StmtExprVisitor::VisitExpr(e);
   }
@@ -76,8 +81,10 @@ class Counter : public StmtExprVisitor {
 StatusOr<PrimFunc> ParseWorkload(const Digest& digest, const std::string& name, const std::string& text) {
   ASSIGN_OR_RETURN(PrimFunc func, ParsePrimFunc(text, name));
   if (WorkloadDigest(func) == digest) return func;
-  return DataLoss(fmt::format("read workload {} \"{}\": its text computes something else, it was changed; take it from another database or tune anew in a new one",
-                              digest.ToHex().substr(0, 12), name));
+  return DataLoss(
+      fmt::format("read workload {} \"{}\": its text computes something else, it was changed; take it from another "
+                  "database or tune anew in a new one",
+                  digest.ToHex().substr(0, 12), name));
 }
 
 WorkloadFacts FactsOf(const PrimFunc& func) {

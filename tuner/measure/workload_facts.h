@@ -11,8 +11,9 @@
 namespace lathe {
 
 struct WorkloadFacts {
-  double flops = 0;             // Float operations of one call, 2 per multiply-add; 0 where an extent is symbolic.
-  int64_t reduction_length = 1; // Terms behind one output element, summed over the blocks that reduce: what rounding errors grow with.
+  double flops = 0;  // Float operations of one call, 2 per multiply-add; 0 where an extent is symbolic.
+  int64_t reduction_length =
+      1;  // Terms behind one output element, summed over the blocks that reduce: what rounding errors grow with.
 };
 
 // The text as a function. DataLoss if it computes something else than `digest` says: it was changed since.

@@ -1,8 +1,7 @@
-#include "tuner/search/search_strategy.h"
-
 #include <unordered_set>
 
 #include "support/status_macros.h"
+#include "tuner/search/search_strategy.h"
 
 namespace lathe {
 
@@ -18,7 +17,8 @@ StatusOr<MeasureCandidate> MakeCandidate(const TuneTask& task, const ScheduleTra
 
 namespace {
 
-constexpr int kTriesPerCandidate = 200;  // Draws that break a constraint or repeat are common; replaying one takes well below a millisecond.
+constexpr int kTriesPerCandidate =
+    200;  // Draws that break a constraint or repeat are common; replaying one takes well below a millisecond.
 
 class RandomSearch : public SearchStrategy {
  public:
@@ -43,6 +43,8 @@ class RandomSearch : public SearchStrategy {
 
 }  // namespace
 
-std::unique_ptr<SearchStrategy> MakeRandomSearch(const TuneTask& task, uint64_t seed) { return std::make_unique<RandomSearch>(task, seed); }
+std::unique_ptr<SearchStrategy> MakeRandomSearch(const TuneTask& task, uint64_t seed) {
+  return std::make_unique<RandomSearch>(task, seed);
+}
 
 }  // namespace lathe

@@ -18,11 +18,11 @@ namespace lathe {
 // A scheduled PrimFunc to try. `trace` has every decision; replaying it on the workload with any seed gives `func`.
 struct MeasureCandidate {
   ScheduleTrace trace;
-  std::string trace_json;   // trace.ToJson(): what is stored and sent to workers.
-  Digest trace_digest;      // SHA-256 of trace_json: two candidates with the same one are the same.
+  std::string trace_json;  // trace.ToJson(): what is stored and sent to workers.
+  Digest trace_digest;     // SHA-256 of trace_json: two candidates with the same one are the same.
   PrimFunc func;
-  double predicted = 0;     // The cost model's score, higher is better; 0 without a model.
-  uint64_t seed = 0;        // Where its random decisions came from.
+  double predicted = 0;  // The cost model's score, higher is better; 0 without a model.
+  uint64_t seed = 0;     // Where its random decisions came from.
 };
 
 // What became of a candidate. Times are per call.
@@ -30,7 +30,7 @@ struct MeasuredCandidate {
   Digest trace_digest;
   std::string trace_json;
   enum class Outcome : uint8_t { kTimed, kCensored, kFailed } outcome = Outcome::kFailed;
-  double median_ns = 0;     // kTimed: the median. kCensored: slower than this.
+  double median_ns = 0;  // kTimed: the median. kCensored: slower than this.
 };
 
 // What a strategy searches in. Owned by the caller, outlives the strategy, never changes.
@@ -39,9 +39,9 @@ struct TuneTask {
   PrimFunc func;
   Target target;
   std::vector<Sketch> sketches;
-  double flops = 0;         // Arithmetic of one call, by the algorithm (2 per multiply-add).
-  // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a kernel. False: give up,
-  // what is proposed from now on means nothing. Empty: go on.
+  double flops = 0;  // Arithmetic of one call, by the algorithm (2 per multiply-add).
+  // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a
+  // kernel. False: give up, what is proposed from now on means nothing. Empty: go on.
   std::function<bool()> before_replay = nullptr;
 };
 
@@ -49,8 +49,8 @@ struct TuneTask {
 class SearchStrategy {
  public:
   virtual ~SearchStrategy() = default;
-  // At most `count` candidates that were never proposed or observed before, most promising first. Fewer, or none, when the space has
-  // nothing new to offer after a bounded effort.
+  // At most `count` candidates that were never proposed or observed before, most promising first. Fewer, or none, when
+  // the space has nothing new to offer after a bounded effort.
   virtual std::vector<MeasureCandidate> Propose(int count) = 0;
   // Results in any order, also of candidates that an earlier run proposed. An outcome may come twice.
   virtual void Observe(const MeasuredCandidate& measured) = 0;
@@ -59,7 +59,8 @@ class SearchStrategy {
 // Draws uniformly from the space: a sketch, then every decision.
 std::unique_ptr<SearchStrategy> MakeRandomSearch(const TuneTask& task, uint64_t seed);
 
-// Replays `trace` (decisions not set are drawn from `seed`) on the workload and checks the constraints; what is needed to build it.
+// Replays `trace` (decisions not set are drawn from `seed`) on the workload and checks the constraints; what is needed
+// to build it.
 StatusOr<MeasureCandidate> MakeCandidate(const TuneTask& task, const ScheduleTrace& trace, uint64_t seed);
 
 }  // namespace lathe

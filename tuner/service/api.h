@@ -1,5 +1,6 @@
-// The calls of lathe.v1 as C++ interfaces. CoreApi answers them in this process; ServerConnection (client.h) asks a server. A verb of the
-// command line is written once, over these. Meanings of fields and errors: the .proto files and docs/formats/service_api.md.
+// The calls of lathe.v1 as C++ interfaces. CoreApi answers them in this process; ServerConnection (client.h) asks a
+// server. A verb of the command line is written once, over these. Meanings of fields and errors: the .proto files and
+// docs/formats/service_api.md.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// Threads on which calls are answered: gRPC's own must not wait for the database. Threads are started as they are needed.
+// Threads on which calls are answered: gRPC's own must not wait for the database. Threads are started as they are
+// needed.
 #pragma once
 
 #include <condition_variable>

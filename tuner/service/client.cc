@@ -29,7 +29,8 @@ class Caller {
   Caller(std::string address, ServerConnectionOptions options) : address_(std::move(address)), options_(options) {}
 
   template <typename Stub, typename Request, typename Response>
-  StatusOr<Response> Call(const char* what, Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+  StatusOr<Response> Call(const char* what, Stub& stub,
+                          grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                           const Request& request, Duration longer = {}) {
     RETURN_IF_ERROR(CheckSize(what, request.ByteSizeLong()));
     grpc::ClientContext context;
@@ -44,8 +45,9 @@ class Caller {
  private:
   Status CheckSize(const char* what, size_t bytes) const {
     if (bytes <= static_cast<size_t>(kMaxMessageBytes)) return OkStatus();
-    return ResourceExhausted(fmt::format("{}: the request has {:.1f} MiB, a message at most {}; ask in smaller parts", Describe(what),
-                                         static_cast<double>(bytes) / (1 << 20), kMaxMessageBytes >> 20));
+    return ResourceExhausted(fmt::format("{}: the request has {:.1f} MiB, a message at most {}; ask in smaller parts",
+                                         Describe(what), static_cast<double>(bytes) / (1 << 20),
+                                         kMaxMessageBytes >> 20));
   }
 
   const std::string address_;
@@ -191,8 +193,12 @@ class WorkerClient : public WorkerChannel {
 class GrpcConnection : public ServerConnection {
  public:
   GrpcConnection(const Endpoint& server, ServerConnectionOptions options)
-      : caller_(server.ToString(), options), channel_(MakeChannel(server.ToString())), tuning_(caller_, channel_),
-        schedules_(caller_, channel_), farm_(caller_, channel_), workers_(caller_, channel_) {}
+      : caller_(server.ToString(), options),
+        channel_(MakeChannel(server.ToString())),
+        tuning_(caller_, channel_),
+        schedules_(caller_, channel_),
+        farm_(caller_, channel_),
+        workers_(caller_, channel_) {}
   TuningApi& tuning() override { return tuning_; }
   ScheduleApi& schedules() override { return schedules_; }
   FarmApi& farm() override { return farm_; }
@@ -200,7 +206,9 @@ class GrpcConnection : public ServerConnection {
 
   Status Connect(Duration limit) override {
     if (channel_->WaitForConnected(DeadlineAfter(limit))) return OkStatus();
-    return Unavailable(fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for devices", caller_.Describe("connect")));
+    return Unavailable(fmt::format(
+        "{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for devices",
+        caller_.Describe("connect")));
   }
 
  private:

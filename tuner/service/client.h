@@ -12,11 +12,12 @@
 namespace lathe {
 
 struct ServerConnectionOptions {
-  Duration deadline = std::chrono::seconds(30);   // Of each call; a worker's waiting comes on top.
-  Duration patience = std::chrono::seconds(60);   // So long WatchJob tries to resume after the connection was lost.
+  Duration deadline = std::chrono::seconds(30);  // Of each call; a worker's waiting comes on top.
+  Duration patience = std::chrono::seconds(60);  // So long WatchJob tries to resume after the connection was lost.
 };
 
-// Thread-safe. Every call has a deadline; kUnavailable says that nobody answers, kDeadlineExceeded that somebody was too slow.
+// Thread-safe. Every call has a deadline; kUnavailable says that nobody answers, kDeadlineExceeded that somebody was
+// too slow.
 class ServerConnection {
  public:
   virtual ~ServerConnection() = default;

@@ -17,15 +17,20 @@ class CoordinatorCore : public TuningCore, public WorkerHost {
 
   Store& store() override { return coordinator_.store(); }
   StatusOr<CreatedJob> SubmitJob(const JobRequest& request) override;
-  StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override { return coordinator_.CancelJob(job_id, reason); }
+  StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override {
+    return coordinator_.CancelJob(job_id, reason);
+  }
   std::string Hindrance() override {
     const std::string trouble = coordinator_.CurrentTrouble();
     return trouble.empty() ? "" : "trouble: " + trouble;
   }
 
   void SynchronizeLater(const v1::SynchronizeRequest& request, WorkerAnswer answer) override;
-  Status StoreArtifact(const Digest& digest, const std::string& content) override { return coordinator_.StoreArtifact(digest, content); }
-  // Answers every worker that waits, and from now on at once, with kUnavailable: it comes back later, here or to the next server.
+  Status StoreArtifact(const Digest& digest, const std::string& content) override {
+    return coordinator_.StoreArtifact(digest, content);
+  }
+  // Answers every worker that waits, and from now on at once, with kUnavailable: it comes back later, here or to the
+  // next server.
   void SendWorkersAway();
 
  private:

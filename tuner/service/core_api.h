@@ -1,4 +1,5 @@
-// Answers the calls of lathe.v1 from a TuningCore: decode, ask, encode. Used by the gRPC shells and, without a server, by the command line.
+// Answers the calls of lathe.v1 from a TuningCore: decode, ask, encode. Used by the gRPC shells and, without a server,
+// by the command line.
 #pragma once
 
 #include "support/clock.h"

@@ -32,7 +32,8 @@ StatusOr<v1::GetDeviceResponse> CoreApi::GetDevice(const v1::GetDeviceRequest& r
     }
     known += (known.empty() ? "\"" : ", \"") + device.name() + "\"";
   }
-  return NotFound(fmt::format("device \"{}\": no such device; known devices: {}", name, known.empty() ? "none" : known));
+  return NotFound(
+      fmt::format("device \"{}\": no such device; known devices: {}", name, known.empty() ? "none" : known));
 }
 
 }  // namespace lathe

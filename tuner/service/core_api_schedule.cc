@@ -68,10 +68,12 @@ StatusOr<v1::ListBestResponse> CoreApi::ListBest(const v1::ListBestRequest& requ
 
 StatusOr<v1::FindWorkloadResponse> CoreApi::FindWorkload(const v1::FindWorkloadRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<Digest> found, core_.store().FindWorkloads(request.hex_prefix()));
-  if (found.empty()) return NotFound(fmt::format("workload {}: none with that hash; `lathe best` lists what is known", request.hex_prefix()));
+  if (found.empty())
+    return NotFound(
+        fmt::format("workload {}: none with that hash; `lathe best` lists what is known", request.hex_prefix()));
   if (found.size() > 1) {
-    return InvalidArgument(fmt::format("workload {}: {} begin so, {} and {} among them; give more digits", request.hex_prefix(), found.size(),
-                                       found[0].ToHex(), found[1].ToHex()));
+    return InvalidArgument(fmt::format("workload {}: {} begin so, {} and {} among them; give more digits",
+                                       request.hex_prefix(), found.size(), found[0].ToHex(), found[1].ToHex()));
   }
   ASSIGN_OR_RETURN(const Workload workload, core_.store().GetWorkload(found.front()));
   v1::FindWorkloadResponse response;
@@ -84,7 +86,9 @@ StatusOr<v1::ListWorkloadsResponse> CoreApi::ListWorkloads(const v1::ListWorkloa
   std::optional<Digest> after;
   if (!request.page_token().empty()) {
     const StatusOr<Digest> last = Digest::FromHex(request.page_token());
-    if (!last.ok()) return InvalidArgument(fmt::format("page_token \"{}\": not one that this service gave; begin with an empty one", request.page_token()));
+    if (!last.ok())
+      return InvalidArgument(fmt::format("page_token \"{}\": not one that this service gave; begin with an empty one",
+                                         request.page_token()));
     after = *last;
   }
   ASSIGN_OR_RETURN(const std::vector<Workload> workloads, core_.store().ListWorkloads(after, page.limit));

@@ -15,7 +15,7 @@ namespace lathe {
 namespace {
 
 constexpr int kMaxTasks = 10'000;
-constexpr int kUpdateEvents = 1000;               // Per message.
+constexpr int kUpdateEvents = 1000;  // Per message.
 constexpr size_t kPageBytes = kMaxMessageBytes / 2;
 constexpr int kHistoryLimit = 20'000;
 constexpr int64_t kMostTrials = 1'000'000'000;
@@ -38,7 +38,8 @@ StatusOr<TaskRequest> ReadTask(const v1::TaskSpec& spec, int index, int64_t defa
   task.weight = std::max<int64_t>(task.weight, 1);
   if (task.trial_budget == 0) task.trial_budget = default_budget;
   if (task.trial_budget == 0) {
-    return InvalidArgument(fmt::format("submit job: tasks[{}] has no budget; give trials, trials_per_task or time_limit_ns", index));
+    return InvalidArgument(
+        fmt::format("submit job: tasks[{}] has no budget; give trials, trials_per_task or time_limit_ns", index));
   }
   task.trial_budget = std::min(task.trial_budget, kMostTrials);
   task.name = task.workload.name;
@@ -59,8 +60,9 @@ StatusOr<std::vector<TaskRequest>> ReadTasks(const v1::SubmitJobRequest& request
     ASSIGN_OR_RETURN(TaskRequest task, ReadTask(request.tasks(i), i, default_budget));
     const auto [first, is_new] = seen.emplace(task.workload.digest, i);
     if (!is_new) {
-      return InvalidArgument(fmt::format("submit job: tasks[{}] and tasks[{}] compute the same; send one of them with the weight of both",
-                                         first->second, i));
+      return InvalidArgument(
+          fmt::format("submit job: tasks[{}] and tasks[{}] compute the same; send one of them with the weight of both",
+                      first->second, i));
     }
     tasks.push_back(std::move(task));
   }
@@ -74,8 +76,10 @@ StatusOr<JobRequest> ReadJob(const v1::SubmitJobRequest& request) {
   ASSIGN_OR_RETURN(job.name, ReadName("name", request.name(), 256));
   ASSIGN_OR_RETURN(job.device_key, ReadName("device_key", request.device_key(), 64));
   ASSIGN_OR_RETURN(job.tasks, ReadTasks(request));
-  job.spec = {.total_trials = std::min(request.trials(), kMostTrials), .time_limit = Duration(request.time_limit_ns()),
-              .is_fresh = request.fresh(), .seed = request.seed()};
+  job.spec = {.total_trials = std::min(request.trials(), kMostTrials),
+              .time_limit = Duration(request.time_limit_ns()),
+              .is_fresh = request.fresh(),
+              .seed = request.seed()};
   return job;
 }
 
@@ -98,7 +102,8 @@ class Medians {
       ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store_.History(task.key, kHistoryLimit));
       std::map<int64_t, double>& medians = read_[trial.task_id];
       for (const TuningRecord& record : records) {
-        if (record.trial_id.has_value() && record.timings.has_value() && !record.late) medians[*record.trial_id] = record.timings->median_ns;
+        if (record.trial_id.has_value() && record.timings.has_value() && !record.late)
+          medians[*record.trial_id] = record.timings->median_ns;
       }
     }
     const std::map<int64_t, double>& medians = read_[trial.task_id];

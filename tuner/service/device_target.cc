@@ -14,12 +14,17 @@ namespace {
 // Of the JSON that the coordinator keeps for each device.
 StatusOr<HostFacts> FactsOf(const DeviceRow& device) {
   const nlohmann::json json = nlohmann::json::parse(device.facts, nullptr, /*allow_exceptions=*/false);
-  const auto has = [&](const char* field, auto is_type) { return json.is_object() && json.contains(field) && (json[field].*is_type)(); };
+  const auto has = [&](const char* field, auto is_type) {
+    return json.is_object() && json.contains(field) && (json[field].*is_type)();
+  };
   using Json = nlohmann::json;
-  if (!has("arch", &Json::is_string) || !has("num_cores", &Json::is_number_integer) || !has("cpu_features", &Json::is_array)) {
-    return FailedPrecondition(fmt::format("target of device \"{}\": it has not said what it is; connect it again", device.name));
+  if (!has("arch", &Json::is_string) || !has("num_cores", &Json::is_number_integer) ||
+      !has("cpu_features", &Json::is_array)) {
+    return FailedPrecondition(
+        fmt::format("target of device \"{}\": it has not said what it is; connect it again", device.name));
   }
-  HostFacts facts{.triple = json["arch"].get<std::string>() + "-linux-gnu", .num_cores = std::max(json["num_cores"].get<int>(), 1)};
+  HostFacts facts{.triple = json["arch"].get<std::string>() + "-linux-gnu",
+                  .num_cores = std::max(json["num_cores"].get<int>(), 1)};
   for (const Json& feature : json["cpu_features"]) {
     if (feature.is_string()) facts.features.push_back(feature);
   }
@@ -28,8 +33,10 @@ StatusOr<HostFacts> FactsOf(const DeviceRow& device) {
 }
 
 Status NoSuchKey(const std::string& device_key, const std::set<std::string>& known) {
-  return NotFound(fmt::format("target \"auto\" for device key \"{}\": no such device key; known keys: {}; connect such a device or name a target",
-                              device_key, known.empty() ? "none" : "\"" + fmt::format("{}", fmt::join(known, "\", \"")) + "\""));
+  return NotFound(
+      fmt::format("target \"auto\" for device key \"{}\": no such device key; known keys: {}; connect such a device or "
+                  "name a target",
+                  device_key, known.empty() ? "none" : "\"" + fmt::format("{}", fmt::join(known, "\", \"")) + "\""));
 }
 
 }  // namespace
@@ -45,12 +52,14 @@ StatusOr<std::string> ResolveTarget(const std::string& target, const std::string
     ASSIGN_OR_RETURN(const Target parsed, Target::Parse(target, facts));
     const std::string arch = facts.triple.substr(0, facts.triple.find('-'));
     if (!parsed.triple().starts_with(arch)) {
-      return FailedPrecondition(fmt::format("target \"{}\" for device key \"{}\": it is for {}, device {} is {}; name a target of that processor",
-                                            target, device_key, parsed.triple(), device.name, arch));
+      return FailedPrecondition(fmt::format(
+          "target \"{}\" for device key \"{}\": it is for {}, device {} is {}; name a target of that processor", target,
+          device_key, parsed.triple(), device.name, arch));
     }
     if (!resolved.empty() && parsed.ToString() != resolved) {
-      return FailedPrecondition(fmt::format("target \"{}\" for device key \"{}\": \"{}\" on {}, \"{}\" on {}; name the target in full", target,
-                                            device_key, resolved, by, parsed.ToString(), device.name));
+      return FailedPrecondition(
+          fmt::format("target \"{}\" for device key \"{}\": \"{}\" on {}, \"{}\" on {}; name the target in full",
+                      target, device_key, resolved, by, parsed.ToString(), device.name));
     }
     resolved = parsed.ToString();
     by = device.name;

@@ -7,8 +7,9 @@
 
 namespace lathe {
 
-// Canonical text. What is left out, and all of "auto", is taken from the devices with that key. Without such a device "auto" is kNotFound,
-// and any other target is completed as on this machine. kFailedPrecondition if two devices would give different targets.
+// Canonical text. What is left out, and all of "auto", is taken from the devices with that key. Without such a device
+// "auto" is kNotFound, and any other target is completed as on this machine. kFailedPrecondition if two devices would
+// give different targets.
 StatusOr<std::string> ResolveTarget(const std::string& target, const std::string& device_key, Store& store);
 
 }  // namespace lathe

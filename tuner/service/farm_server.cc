@@ -6,7 +6,8 @@ namespace lathe {
 
 StatusOr<std::unique_ptr<FarmServer>> FarmServer::Start(Coordinator& coordinator, std::vector<Endpoint> listen) {
   std::unique_ptr<FarmServer> farm(new FarmServer(coordinator));
-  ASSIGN_OR_RETURN(farm->server_, ServiceServer::Start({.listen = std::move(listen), .workers = &farm->core_}, farm->api_));
+  ASSIGN_OR_RETURN(farm->server_,
+                   ServiceServer::Start({.listen = std::move(listen), .workers = &farm->core_}, farm->api_));
   return farm;
 }
 

@@ -1,5 +1,5 @@
-// A coordinator made reachable: all services of lathe.v1 in front of it. Used by `lathe up`, and by an embedded farm so that a second
-// process can attach to the owner of the database.
+// A coordinator made reachable: all services of lathe.v1 in front of it. Used by `lathe up`, and by an embedded farm so
+// that a second process can attach to the owner of the database.
 #pragma once
 
 #include <memory>

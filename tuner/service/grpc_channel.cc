@@ -24,7 +24,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);  // A restarted server is found soon.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);               // Loopback and Unix sockets only.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // Loopback and Unix sockets only.
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);

@@ -11,7 +11,8 @@ class Channel;
 
 namespace lathe {
 
-inline constexpr auto kKeepaliveInterval = std::chrono::seconds(20);  // Both ends ping; a server accepts pings twice as often.
+inline constexpr auto kKeepaliveInterval =
+    std::chrono::seconds(20);  // Both ends ping; a server accepts pings twice as often.
 inline constexpr auto kKeepaliveTimeout = std::chrono::seconds(10);
 
 // gRPC's own log lines go nowhere: whatever matters comes back as a status. GRPC_VERBOSITY brings them back.

@@ -17,7 +17,8 @@ constexpr int32_t kDefaultPage = 100, kLargestPage = 1000;
 
 StatusOr<Digest> ReadDigest(std::string_view field, std::string_view raw) {
   StatusOr<Digest> digest = Digest::FromBytes(raw);
-  if (!digest.ok()) return InvalidArgument(fmt::format("{}: {} bytes, a SHA-256 digest of 32 required", field, raw.size()));
+  if (!digest.ok())
+    return InvalidArgument(fmt::format("{}: {} bytes, a SHA-256 digest of 32 required", field, raw.size()));
   return digest;
 }
 
@@ -45,13 +46,15 @@ StatusOr<std::string> ReadName(std::string_view field, std::string_view text, si
 
 StatusOr<Page> ReadPage(int32_t page_size, std::string_view page_token) {
   if (page_size < 0 || page_size > kLargestPage) {
-    return InvalidArgument(fmt::format("page_size: {}, 1 to {} required, or 0 for {}", page_size, kLargestPage, kDefaultPage));
+    return InvalidArgument(
+        fmt::format("page_size: {}, 1 to {} required, or 0 for {}", page_size, kLargestPage, kDefaultPage));
   }
   Page page{.after_id = 0, .limit = page_size == 0 ? kDefaultPage : page_size};
   if (page_token.empty()) return page;
   const auto [end, error] = std::from_chars(page_token.data(), page_token.data() + page_token.size(), page.after_id);
   if (error != std::errc() || end != page_token.data() + page_token.size() || page.after_id < 0) {
-    return InvalidArgument(fmt::format("page_token \"{}\": not one that this service gave; begin with an empty one", page_token));
+    return InvalidArgument(
+        fmt::format("page_token \"{}\": not one that this service gave; begin with an empty one", page_token));
   }
   return page;
 }

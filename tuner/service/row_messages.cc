@@ -58,20 +58,28 @@ v1::Record ToMessage(const TuningRecord& record) {
 
 v1::Lookup ToMessage(Lookup lookup) {
   switch (lookup) {
-    case Lookup::kHit: return v1::LOOKUP_HIT;
-    case Lookup::kStale: return v1::LOOKUP_STALE;
-    case Lookup::kMiss: return v1::LOOKUP_MISS;
+    case Lookup::kHit:
+      return v1::LOOKUP_HIT;
+    case Lookup::kStale:
+      return v1::LOOKUP_STALE;
+    case Lookup::kMiss:
+      return v1::LOOKUP_MISS;
   }
   return v1::LOOKUP_UNSPECIFIED;
 }
 
 v1::JobState ToMessage(JobState state) {
   switch (state) {
-    case JobState::kQueued: return v1::JOB_STATE_QUEUED;
-    case JobState::kRunning: return v1::JOB_STATE_RUNNING;
-    case JobState::kDone: return v1::JOB_STATE_DONE;
-    case JobState::kFailed: return v1::JOB_STATE_FAILED;
-    case JobState::kCancelled: return v1::JOB_STATE_CANCELLED;
+    case JobState::kQueued:
+      return v1::JOB_STATE_QUEUED;
+    case JobState::kRunning:
+      return v1::JOB_STATE_RUNNING;
+    case JobState::kDone:
+      return v1::JOB_STATE_DONE;
+    case JobState::kFailed:
+      return v1::JOB_STATE_FAILED;
+    case JobState::kCancelled:
+      return v1::JOB_STATE_CANCELLED;
   }
   return v1::JOB_STATE_UNSPECIFIED;
 }

@@ -21,8 +21,9 @@ constexpr size_t kCallThreads = 8;
 constexpr auto kMaxConnectionAge = std::chrono::hours(1);
 
 Status Taken(const Endpoint& endpoint) {
-  return Unavailable(fmt::format("listen on {}: the address is in use or not allowed; stop who listens there or choose another with --listen",
-                                 endpoint.ToString()));
+  return Unavailable(fmt::format(
+      "listen on {}: the address is in use or not allowed; stop who listens there or choose another with --listen",
+      endpoint.ToString()));
 }
 
 void SetArguments(grpc::ServerBuilder& builder) {
@@ -31,7 +32,8 @@ void SetArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(kKeepaliveInterval));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, milliseconds(kKeepaliveInterval / 2));
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             milliseconds(kKeepaliveInterval / 2));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, milliseconds(kMaxConnectionAge));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, milliseconds(kMaxConnectionAge));
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -50,7 +52,9 @@ void EnableHealthAndReflection() {
 
 struct ServiceServer::Shell {
   Shell(CoreApi& api, WorkerHost* host)
-      : tuning(api, calls), schedules(api, calls), farm(api, calls),
+      : tuning(api, calls),
+        schedules(api, calls),
+        farm(api, calls),
         workers(host == nullptr ? nullptr : std::make_unique<WorkerService>(*host, calls)) {}
   CallPool calls{kCallThreads};
   TuningService tuning;
@@ -73,7 +77,8 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
     const std::string& path = options.listen[i].unix_path;
-    if (!path.empty() && SomebodyListens(path)) return Taken(options.listen[i]);  // gRPC would remove the socket of a living server.
+    if (!path.empty() && SomebodyListens(path))
+      return Taken(options.listen[i]);  // gRPC would remove the socket of a living server.
     builder.AddListeningPort(options.listen[i].ToString(), grpc::InsecureServerCredentials(), &ports[i]);
   }
   builder.RegisterService(&shell.tuning);
@@ -94,7 +99,8 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
 void ServiceServer::Stop(Duration grace) {
   if (shell_ == nullptr || shell_->server == nullptr) return;
   shell_->server->GetHealthCheckService()->SetServingStatus(false);
-  shell_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(grace));
+  shell_->server->Shutdown(std::chrono::system_clock::now() +
+                           std::chrono::duration_cast<std::chrono::system_clock::duration>(grace));
   shell_->server->Wait();
   shell_.reset();
 }

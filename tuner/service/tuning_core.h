@@ -1,4 +1,5 @@
-// What the services need of whoever runs the farm. Reads go to the Store; only what must reach a coordinator is a method.
+// What the services need of whoever runs the farm. Reads go to the Store; only what must reach a coordinator is a
+// method.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@ class TuningCore {
  public:
   virtual ~TuningCore() = default;
   virtual Store& store() = 0;
-  // The request's targets are canonical, its workloads distinct. Idempotent by request id; kAlreadyExists if that id was used for
-  // another job.
+  // The request's targets are canonical, its workloads distinct. Idempotent by request id; kAlreadyExists if that id
+  // was used for another job.
   virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) = 0;
   // What keeps jobs from getting on, "trouble: ..." or "waits: ..."; empty: nothing, or what their rows say.

@@ -9,10 +9,13 @@
 namespace lathe {
 namespace {
 
-// One watcher. A single chain of steps: look for news -> write them or wait a little -> look again. Only the chain calls Finish.
+// One watcher. A single chain of steps: look for news -> write them or wait a little -> look again. Only the chain
+// calls Finish.
 class Watch : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
  public:
-  Watch(CoreApi& api, CallPool& pool, const v1::WatchJobRequest& request) : api_(api), pool_(pool), request_(request) { Look(); }
+  Watch(CoreApi& api, CallPool& pool, const v1::WatchJobRequest& request) : api_(api), pool_(pool), request_(request) {
+    Look();
+  }
 
   void OnWriteDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::CANCELLED);
@@ -34,7 +37,8 @@ class Watch : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
     is_first_ = false;
     updates_ = *std::move(updates);
     if (updates_.has_news) return StartWrite(&updates_.response);
-    const auto next = std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(api_.poll());
+    const auto next =
+        std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(api_.poll());
     alarm_.Set(next, [this](bool) { Look(); });
   }
 
@@ -49,7 +53,8 @@ class Watch : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* TuningService::SubmitJob(grpc::CallbackServerContext* context, const v1::SubmitJobRequest* request,
+grpc::ServerUnaryReactor* TuningService::SubmitJob(grpc::CallbackServerContext* context,
+                                                   const v1::SubmitJobRequest* request,
                                                    v1::SubmitJobResponse* response) {
   return AnswerUnary(pool_, context, response, [this, request] { return api_.SubmitJob(*request); });
 }
@@ -59,22 +64,25 @@ grpc::ServerUnaryReactor* TuningService::GetJob(grpc::CallbackServerContext* con
   return AnswerUnary(pool_, context, response, [this, request] { return api_.GetJob(*request); });
 }
 
-grpc::ServerUnaryReactor* TuningService::ListJobs(grpc::CallbackServerContext* context, const v1::ListJobsRequest* request,
-                                                  v1::ListJobsResponse* response) {
+grpc::ServerUnaryReactor* TuningService::ListJobs(grpc::CallbackServerContext* context,
+                                                  const v1::ListJobsRequest* request, v1::ListJobsResponse* response) {
   return AnswerUnary(pool_, context, response, [this, request] { return api_.ListJobs(*request); });
 }
 
-grpc::ServerUnaryReactor* TuningService::CancelJob(grpc::CallbackServerContext* context, const v1::CancelJobRequest* request,
+grpc::ServerUnaryReactor* TuningService::CancelJob(grpc::CallbackServerContext* context,
+                                                   const v1::CancelJobRequest* request,
                                                    v1::CancelJobResponse* response) {
   return AnswerUnary(pool_, context, response, [this, request] { return api_.CancelJob(*request); });
 }
 
-grpc::ServerUnaryReactor* TuningService::ListTrials(grpc::CallbackServerContext* context, const v1::ListTrialsRequest* request,
+grpc::ServerUnaryReactor* TuningService::ListTrials(grpc::CallbackServerContext* context,
+                                                    const v1::ListTrialsRequest* request,
                                                     v1::ListTrialsResponse* response) {
   return AnswerUnary(pool_, context, response, [this, request] { return api_.ListTrials(*request); });
 }
 
-grpc::ServerWriteReactor<v1::WatchJobResponse>* TuningService::WatchJob(grpc::CallbackServerContext*, const v1::WatchJobRequest* request) {
+grpc::ServerWriteReactor<v1::WatchJobResponse>* TuningService::WatchJob(grpc::CallbackServerContext*,
+                                                                        const v1::WatchJobRequest* request) {
   return new Watch(api_, pool_, *request);  // Deletes itself when gRPC is done with it.
 }
 

@@ -1,4 +1,5 @@
-// One unary call of a service shell: the answer is made on the pool, its status goes out through ToGrpcStatus. For the gRPC shells only.
+// One unary call of a service shell: the answer is made on the pool, its status goes out through ToGrpcStatus. For the
+// gRPC shells only.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -8,9 +9,11 @@
 
 namespace lathe {
 
-// `answer` is called with no argument and returns StatusOr<Response>. gRPC keeps context, request and response until Finish.
+// `answer` is called with no argument and returns StatusOr<Response>. gRPC keeps context, request and response until
+// Finish.
 template <typename Response, typename Answer>
-grpc::ServerUnaryReactor* AnswerUnary(CallPool& pool, grpc::CallbackServerContext* context, Response* response, Answer answer) {
+grpc::ServerUnaryReactor* AnswerUnary(CallPool& pool, grpc::CallbackServerContext* context, Response* response,
+                                      Answer answer) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   pool.Run([reactor, response, answer = std::move(answer)] {
     StatusOr<Response> result = answer();

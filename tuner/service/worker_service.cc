@@ -32,11 +32,13 @@ class ArtifactReader : public grpc::ServerReadReactor<v1::StoreArtifactChunk> {
       ASSIGN_OR_RETURN(digest_, Digest::FromBytes(chunk_.digest()));
       size_ = chunk_.size();
       if (size_ < 0 || size_ > kMaxArtifactBytes) {
-        return ResourceExhausted(fmt::format("store artifact {}: {} bytes, at most {} allowed", digest_.ToHex(), size_, kMaxArtifactBytes));
+        return ResourceExhausted(
+            fmt::format("store artifact {}: {} bytes, at most {} allowed", digest_.ToHex(), size_, kMaxArtifactBytes));
       }
     }
     if (static_cast<int64_t>(content_.size() + chunk_.data().size()) > size_) {
-      return InvalidArgument(fmt::format("store artifact {}: more than the announced {} bytes came", digest_.ToHex(), size_));
+      return InvalidArgument(
+          fmt::format("store artifact {}: more than the announced {} bytes came", digest_.ToHex(), size_));
     }
     content_ += chunk_.data();
     return OkStatus();
@@ -44,9 +46,11 @@ class ArtifactReader : public grpc::ServerReadReactor<v1::StoreArtifactChunk> {
   Status Store() {
     if (!has_header_) return InvalidArgument("store artifact: the stream is empty");
     if (static_cast<int64_t>(content_.size()) != size_) {
-      return InvalidArgument(fmt::format("store artifact {}: {} of {} bytes came", digest_.ToHex(), content_.size(), size_));
+      return InvalidArgument(
+          fmt::format("store artifact {}: {} of {} bytes came", digest_.ToHex(), content_.size(), size_));
     }
-    if (Sha256(content_) != digest_) return DataLoss(fmt::format("store artifact {}: the content has another digest", digest_.ToHex()));
+    if (Sha256(content_) != digest_)
+      return DataLoss(fmt::format("store artifact {}: the content has another digest", digest_.ToHex()));
     return host_.StoreArtifact(digest_, content_);
   }
 
@@ -61,7 +65,8 @@ class ArtifactReader : public grpc::ServerReadReactor<v1::StoreArtifactChunk> {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext* context, const v1::SynchronizeRequest* request,
+grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext* context,
+                                                     const v1::SynchronizeRequest* request,
                                                      v1::SynchronizeResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   host_.SynchronizeLater(*request, [reactor, response](StatusOr<v1::SynchronizeResponse> answer) {
@@ -71,7 +76,8 @@ grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext
   return reactor;
 }
 
-grpc::ServerReadReactor<v1::StoreArtifactChunk>* WorkerService::StoreArtifact(grpc::CallbackServerContext*, v1::StoreArtifactResponse*) {
+grpc::ServerReadReactor<v1::StoreArtifactChunk>* WorkerService::StoreArtifact(grpc::CallbackServerContext*,
+                                                                              v1::StoreArtifactResponse*) {
   return new ArtifactReader(host_, pool_);  // Deletes itself when gRPC is done with it.
 }
 

@@ -10,7 +10,8 @@ namespace lathe {
 namespace {
 
 bool ShouldInline(const Schedule& schedule, int row) {
-  if (!WhyNotComplete(schedule, row).empty() || IsOutputBlock(schedule, row) || schedule.BlockOf(row).init) return false;
+  if (!WhyNotComplete(schedule, row).empty() || IsOutputBlock(schedule, row) || schedule.BlockOf(row).init)
+    return false;
   for (int consumer : ConsumersOf(schedule, row)) {
     if (!IsSpatial(schedule.BlockOf(consumer))) return false;
     if (HasBranch(schedule.BlockOf(consumer)) && HasBranch(schedule.BlockOf(row))) return false;

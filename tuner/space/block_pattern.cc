@@ -18,23 +18,33 @@ std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std:
   if (const Cast* cast = e.As<Cast>()) return EvaluateIndex(cast->value, block, iter_values);
   const Binary* binary = e.As<Binary>();
   if (binary == nullptr) return std::nullopt;
-  const std::optional<int64_t> a = EvaluateIndex(binary->a, block, iter_values), b = EvaluateIndex(binary->b, block, iter_values);
+  const std::optional<int64_t> a = EvaluateIndex(binary->a, block, iter_values),
+                               b = EvaluateIndex(binary->b, block, iter_values);
   if (!a || !b) return std::nullopt;
   switch (binary->op) {
-    case BinaryOp::kAdd: return *a + *b;
-    case BinaryOp::kSub: return *a - *b;
-    case BinaryOp::kMul: return *a * *b;
-    case BinaryOp::kFloorDiv: return *b > 0 ? std::optional(FloorDivide(*a, *b)) : std::nullopt;
-    case BinaryOp::kFloorMod: return *b > 0 ? std::optional(FloorModulo(*a, *b)) : std::nullopt;
-    case BinaryOp::kMin: return std::min(*a, *b);
-    case BinaryOp::kMax: return std::max(*a, *b);
-    default: return std::nullopt;
+    case BinaryOp::kAdd:
+      return *a + *b;
+    case BinaryOp::kSub:
+      return *a - *b;
+    case BinaryOp::kMul:
+      return *a * *b;
+    case BinaryOp::kFloorDiv:
+      return *b > 0 ? std::optional(FloorDivide(*a, *b)) : std::nullopt;
+    case BinaryOp::kFloorMod:
+      return *b > 0 ? std::optional(FloorModulo(*a, *b)) : std::nullopt;
+    case BinaryOp::kMin:
+      return std::min(*a, *b);
+    case BinaryOp::kMax:
+      return std::max(*a, *b);
+    default:
+      return std::nullopt;
   }
 }
 
 namespace {
 
-std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region, std::span<const int64_t> iter_values) {
+std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region,
+                                  std::span<const int64_t> iter_values) {
   const std::optional<std::vector<int64_t>> shape = ConstantShape(region.buffer->shape);
   if (!shape || !region.buffer->strides.empty()) return std::nullopt;
   int64_t offset = 0;
@@ -81,7 +91,9 @@ std::vector<size_t> VectorizableIters(const BlockNode& block, int64_t lanes) {
       moves = moves || stride == Stride::kOne;
     }
     if (!usable || !moves) continue;
-    const bool unit_writes = std::all_of(block.writes.begin(), block.writes.end(), [&](const BufferRegion& w) { return StrideOf(block, w, i, used) == Stride::kOne; });
+    const bool unit_writes = std::all_of(block.writes.begin(), block.writes.end(), [&](const BufferRegion& w) {
+      return StrideOf(block, w, i, used) == Stride::kOne;
+    });
     (unit_writes ? with_unit_writes : others).push_back(i);
   }
   with_unit_writes.insert(with_unit_writes.end(), others.begin(), others.end());

@@ -9,24 +9,24 @@
 
 namespace lathe {
 
-// The value of an integer expression where each iter var (by position in block.iter_vars) has the given value; nullopt if it holds
-// anything else than iter vars, constants and integer arithmetic.
+// The value of an integer expression where each iter var (by position in block.iter_vars) has the given value; nullopt
+// if it holds anything else than iter vars, constants and integer arithmetic.
 std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std::span<const int64_t> iter_values);
 
-// Elements between what the block touches at value 0 and at value `lane` of iter `iter`, all other iters at 0, for one region of it.
-// nullopt where indices are not plain integer arithmetic or the shape is symbolic.
+// Elements between what the block touches at value 0 and at value `lane` of iter `iter`, all other iters at 0, for one
+// region of it. nullopt where indices are not plain integer arithmetic or the shape is symbolic.
 std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane);
 
 // How a region moves with an iter over its first `lanes` values: not at all, by one element each, or otherwise.
 enum class Stride : uint8_t { kZero, kOne, kOther };
 Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes);
 
-// Data-parallel iters along which the block can compute `lanes` neighbours with plain vector or broadcast loads: every read has stride 0 or
-// 1, one of them 1. Those along which the writes have stride 1 come first.
+// Data-parallel iters along which the block can compute `lanes` neighbours with plain vector or broadcast loads: every
+// read has stride 0 or 1, one of them 1. Those along which the writes have stride 1 come first.
 std::vector<size_t> VectorizableIters(const BlockNode& block, int64_t lanes);
 
-// The largest lane count that divides `extent`: `lanes`, or a smaller power of two, at least 4; else `lanes` (the last vector is guarded)
-// when the extent is larger, else 1.
+// The largest lane count that divides `extent`: `lanes`, or a smaller power of two, at least 4; else `lanes` (the last
+// vector is guarded) when the extent is larger, else 1.
 int64_t ChooseLanes(int64_t extent, int64_t lanes);
 
 // There is a read that some data-parallel iter of more than one iteration does not move: tiling can reuse it.

@@ -23,7 +23,8 @@ int64_t LanesFor(const BlockNode& block, size_t iter, const Target& target) {
   return ChooseLanes(ExtentOf(block.iter_vars[iter]), target.register_file().lanes(block.writes[0].buffer->dtype.bits));
 }
 
-// The iter to vectorise: the one that gives the most lanes; of those, the first, whose writes are neighbours if any one's are.
+// The iter to vectorise: the one that gives the most lanes; of those, the first, whose writes are neighbours if any
+// one's are.
 std::optional<size_t> IterWithMostLanes(const BlockNode& block, const Target& target) {
   std::optional<size_t> best;
   for (size_t iter : VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits))) {
@@ -52,7 +53,8 @@ Status VectorizeInnermost(Schedule& schedule, BlockRV block, const Target& targe
   const For& innermost = schedule.LoopOf(loop_rows.back());
   const int64_t* extent = AsIntConst(innermost.extent);
   if (extent == nullptr || *extent < 4 || innermost.kind != ForKind::kSerial) return OkStatus();
-  const int64_t lanes = ChooseLanes(*extent, target.register_file().lanes(schedule.BlockOf(row).writes[0].buffer->dtype.bits));
+  const int64_t lanes =
+      ChooseLanes(*extent, target.register_file().lanes(schedule.BlockOf(row).writes[0].buffer->dtype.bits));
   if (lanes == 1) return OkStatus();
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   const Factors factors{std::nullopt, ExprRV(lanes)};
@@ -91,7 +93,8 @@ Status TryScheduleReduction(Schedule& schedule, const std::string& name, const T
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   const BlockNode node = schedule.BlockOf(row);
   const std::vector<int> consumers = ConsumersOf(schedule, row);
-  const bool has_epilogue = takes_epilogue && consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
+  const bool has_epilogue = takes_epilogue && consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) &&
+                            !IsOutputBlock(schedule, row);
   const std::string epilogue = has_epilogue ? schedule.BlockOf(consumers[0]).name : "";
   ASSIGN_OR_RETURN(BlockRV write_back, CacheWrite(schedule, block, 0, "local"));
   if (has_epilogue) {
@@ -130,10 +133,12 @@ Status TryScheduleReduction(Schedule& schedule, const std::string& name, const T
   RETURN_IF_ERROR(Reorder(schedule, order));
   RETURN_IF_ERROR(ReverseComputeAt(schedule, write_back, spatial.back()));
   ASSIGN_OR_RETURN(const int write_back_row, schedule.RowOf(write_back));
-  const bool has_own_loops = schedule.LoopsOf(write_back_row).size() > spatial.size();  // Else its innermost loop is around the sum as well.
+  const bool has_own_loops =
+      schedule.LoopsOf(write_back_row).size() > spatial.size();  // Else its innermost loop is around the sum as well.
   if (has_own_loops) RETURN_IF_ERROR(VectorizeInnermost(schedule, write_back, target));
   if (lanes) RETURN_IF_ERROR(Vectorize(schedule, *lanes));
-  ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, std::span(spatial).first(std::max<size_t>(1, spatial.size() - 1))));
+  ASSIGN_OR_RETURN(const LoopRV outer,
+                   Fuse(schedule, std::span(spatial).first(std::max<size_t>(1, spatial.size() - 1))));
   RETURN_IF_ERROR(Parallel(schedule, outer));
   // Last: the update alone is no reduction block any more.
   return reduce.empty() ? OkStatus() : DecomposeReduction(schedule, block, reduce.front()).status();

@@ -22,8 +22,8 @@
 namespace lathe {
 namespace {
 
-constexpr int kMaxRegisterTile = 16;        // Of one axis.
-constexpr int kMaxUnrolledReduction = 16;   // Of one axis.
+constexpr int kMaxRegisterTile = 16;       // Of one axis.
+constexpr int kMaxUnrolledReduction = 16;  // Of one axis.
 
 using Factors = std::vector<std::optional<ExprRV>>;
 
@@ -96,7 +96,8 @@ std::vector<LoopRV> Concatenate(std::initializer_list<std::vector<LoopRV>> lists
 StatusOr<BlockRV> AddWriteBack(Schedule& schedule, BlockRV block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   const std::vector<int> consumers = ConsumersOf(schedule, row);
-  const bool has_epilogue = consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
+  const bool has_epilogue =
+      consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
   const std::string epilogue = has_epilogue ? schedule.BlockOf(consumers[0]).name : "";
   ASSIGN_OR_RETURN(const BlockRV copy, CacheWrite(schedule, block, 0, "register"));
   if (!has_epilogue) return copy;
@@ -143,13 +144,15 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   ASSIGN_OR_RETURN(const int first_row, schedule.RowOf(block));
   const BlockNode before = schedule.BlockOf(first_row);
   const int bits = before.writes[0].buffer->dtype.bits;
-  const int64_t lanes = ChooseLanes(ExtentOf(before.iter_vars[options.vector_iter]), target.register_file().lanes(bits));
+  const int64_t lanes =
+      ChooseLanes(ExtentOf(before.iter_vars[options.vector_iter]), target.register_file().lanes(bits));
   std::vector<std::string> producers;
   for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
 
   ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
   ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, lanes));
-  std::vector<LoopRV> order = Concatenate({levels.outer, levels.middle, levels.reduce_outer, levels.reduce_inner, levels.tile});
+  std::vector<LoopRV> order =
+      Concatenate({levels.outer, levels.middle, levels.reduce_outer, levels.reduce_inner, levels.tile});
   order.push_back(*levels.lanes);
   RETURN_IF_ERROR(Reorder(schedule, order));
 
@@ -184,9 +187,11 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
 }
 
 int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
-  // The update's loops that are unrolled or vectorized around a store to a register buffer, split by whether they reduce.
+  // The update's loops that are unrolled or vectorized around a store to a register buffer, split by whether they
+  // reduce.
   int64_t accumulators = 0, vectors = 0, steps = 1;
-  const std::function<void(const Stmt&, std::vector<const For*>&)> walk = [&](const Stmt& stmt, std::vector<const For*>& loops) {
+  const std::function<void(const Stmt&, std::vector<const For*>&)> walk = [&](const Stmt& stmt,
+                                                                              std::vector<const For*>& loops) {
     if (const For* loop = stmt.As<For>()) {
       loops.push_back(loop);
       walk(loop->body, loops);
@@ -195,7 +200,8 @@ int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
       for (const Stmt& child : seq->stmts) walk(child, loops);
     } else if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
       const BlockNode& block = *realize->block;
-      const bool is_update = block.writes.size() == 1 && block.writes[0].buffer->scope == "register" && Reads(block, block.writes[0].buffer);
+      const bool is_update = block.writes.size() == 1 && block.writes[0].buffer->scope == "register" &&
+                             Reads(block, block.writes[0].buffer);
       if (!is_update) {
         std::vector<const For*> inner;
         return walk(block.body, block.iter_vars.empty() ? inner : loops);
@@ -207,15 +213,21 @@ int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
         if (!is_tile && !is_lanes) continue;
         bool spatial = false, feeds_lanes = false;
         for (size_t i = 0; i < realize->iter_values.size(); ++i) {
-          const auto uses = [&](const For* other) { return UsesVar(realize->iter_values[i], [&](const ExprNode* var) { return var == other->loop_var.get(); }); };
+          const auto uses = [&](const For* other) {
+            return UsesVar(realize->iter_values[i], [&](const ExprNode* var) { return var == other->loop_var.get(); });
+          };
           if (!uses(loop)) continue;
           spatial = spatial || block.iter_vars[i].kind == IterKind::kSpatial;
-          for (const For* other : loops) feeds_lanes = feeds_lanes || (other->kind == ForKind::kVectorized && uses(other));
+          for (const For* other : loops)
+            feeds_lanes = feeds_lanes || (other->kind == ForKind::kVectorized && uses(other));
         }
         const int64_t extent = AsIntConst(loop->extent) ? *AsIntConst(loop->extent) : 1;
-        if (is_lanes) lanes *= extent;
-        else if (spatial) tile *= extent;
-        else steps *= extent;
+        if (is_lanes)
+          lanes *= extent;
+        else if (spatial)
+          tile *= extent;
+        else
+          steps *= extent;
         if (is_tile && spatial && feeds_lanes) along_lanes *= extent;
       }
       const int64_t per_register = target.register_file().lanes(block.writes[0].buffer->dtype.bits);

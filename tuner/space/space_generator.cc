@@ -13,7 +13,8 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kMaxUnrolledStores = 600;  // Statements that unrolling may write out; beyond, register allocation spills.
+constexpr int64_t kMaxUnrolledStores =
+    600;  // Statements that unrolling may write out; beyond, register allocation spills.
 
 // A root-scope block that is still as AutoInline left it.
 std::vector<std::string> BlocksToSchedule(const Schedule& schedule) {
@@ -40,11 +41,14 @@ Status ScheduleTheRest(Schedule& schedule, const Target& target) {
     const int row = schedule.FindBlock(name);
     if (row < 0 || !IsPlain(schedule, row)) continue;
     const std::vector<int> loops = schedule.LoopsOf(row);
-    if (schedule.ParentOf(loops.front()) != schedule.RootRow() || schedule.ChildBlocksOf(loops.front()).size() != 1) continue;
-    const bool touched = std::any_of(loops.begin(), loops.end(), [&](int loop) { return schedule.LoopOf(loop).kind != ForKind::kSerial; });
+    if (schedule.ParentOf(loops.front()) != schedule.RootRow() || schedule.ChildBlocksOf(loops.front()).size() != 1)
+      continue;
+    const bool touched = std::any_of(loops.begin(), loops.end(),
+                                     [&](int loop) { return schedule.LoopOf(loop).kind != ForKind::kSerial; });
     if (touched) continue;
     Schedule attempt = schedule;
-    const Status status = schedule.BlockOf(row).init ? ScheduleReduction(attempt, name, target) : ScheduleElementwise(attempt, name, target);
+    const Status status = schedule.BlockOf(row).init ? ScheduleReduction(attempt, name, target)
+                                                     : ScheduleElementwise(attempt, name, target);
     if (status.ok()) schedule = std::move(attempt);
   }
   return OkStatus();
@@ -88,7 +92,8 @@ class PostOrderApply : public SpaceGenerator {
     }
     return anchor;
   }
-  static std::vector<TilingOptions> TilingsOf(const Schedule& schedule, const std::string& anchor, const Target& target) {
+  static std::vector<TilingOptions> TilingsOf(const Schedule& schedule, const std::string& anchor,
+                                              const Target& target) {
     const int row = schedule.FindBlock(anchor);
     const BlockNode& block = schedule.BlockOf(row);
     std::vector<TilingOptions> tilings;
@@ -127,7 +132,9 @@ Status CheckConstraints(const Schedule& candidate, const Target& target) {
   const int64_t registers = RegistersNeeded(candidate.func(), target);
   const int64_t available = target.register_file().num_vector_registers;
   if (registers > available) {
-    return candidate.Error("check constraints", -1, fmt::format("the register tile needs {} vector registers, the target has {}", registers, available));
+    return candidate.Error(
+        "check constraints", -1,
+        fmt::format("the register tile needs {} vector registers, the target has {}", registers, available));
   }
   int64_t stores = 0;
   const std::function<void(const Stmt&, int64_t)> count = [&](const Stmt& stmt, int64_t copies) {
@@ -136,12 +143,15 @@ Status CheckConstraints(const Schedule& candidate, const Target& target) {
       return count(loop->body, loop->kind == ForKind::kUnrolled && extent != nullptr ? copies * *extent : copies);
     }
     if (const BlockRealize* realize = stmt.As<BlockRealize>()) return count(realize->block->body, copies);
-    if (const Seq* seq = stmt.As<Seq>()) for (const Stmt& child : seq->stmts) count(child, copies);
+    if (const Seq* seq = stmt.As<Seq>())
+      for (const Stmt& child : seq->stmts) count(child, copies);
     if (stmt.As<BufferStore>() != nullptr) stores += copies;
   };
   count(candidate.func().body, 1);
   if (stores > kMaxUnrolledStores) {
-    return candidate.Error("check constraints", -1, fmt::format("unrolling writes out {} stores, at most {} are allowed", stores, kMaxUnrolledStores));
+    return candidate.Error(
+        "check constraints", -1,
+        fmt::format("unrolling writes out {} stores, at most {} are allowed", stores, kMaxUnrolledStores));
   }
   return OkStatus();
 }

@@ -13,9 +13,9 @@
 namespace lathe {
 
 struct BuildRequest {
-  std::string workload_text;   // TVMScript of one PrimFunc.
-  std::string trace_json;      // Replayed on it; "[[],[]]" leaves it as it is.
-  std::string target;          // Canonical text.
+  std::string workload_text;  // TVMScript of one PrimFunc.
+  std::string trace_json;     // Replayed on it; "[[],[]]" leaves it as it is.
+  std::string target;         // Canonical text.
   Duration time_limit = std::chrono::seconds(30);
 };
 
@@ -29,7 +29,7 @@ struct BuildFailed {
   enum class Kind {
     kCandidate,  // Refused by the compiler, or the compiler died of it.
     kTimeout,
-    kBroken,     // The builder could not be started or spoken to; says nothing about the candidate.
+    kBroken,  // The builder could not be started or spoken to; says nothing about the candidate.
   };
   Kind kind = Kind::kCandidate;
   std::string message;

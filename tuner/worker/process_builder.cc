@@ -26,7 +26,9 @@ constexpr Duration kLookEvery = std::chrono::milliseconds(200);  // For its memo
 class ProcessBuilder : public Builder {
  public:
   ProcessBuilder(ProcessBuilderOptions options, int wake)
-      : options_(std::move(options)), process_({.program = options_.program, .memory_limit_bytes = options_.memory_limit_bytes}), wake_(wake),
+      : options_(std::move(options)),
+        process_({.program = options_.program, .memory_limit_bytes = options_.memory_limit_bytes}),
+        wake_(wake),
         output_path_(fmt::format("{}/{}-{}.so", options_.scratch_directory, getpid(), wake)) {}
   ~ProcessBuilder() override {
     close(wake_);
@@ -37,7 +39,10 @@ class ProcessBuilder : public Builder {
   Status Start() { return process_.Start(); }
 
   BuildOutcome Build(const BuildRequest& request) override {
-    BuildSpec spec{.id = ++last_id_, .kernels = {{"", request.workload_text, request.trace_json}}, .target = request.target, .output_path = output_path_};
+    BuildSpec spec{.id = ++last_id_,
+                   .kernels = {{"", request.workload_text, request.trace_json}},
+                   .target = request.target,
+                   .output_path = output_path_};
     const Status sent = process_.Send(spec, SystemClock().Now() + request.time_limit * kFarDeadline);
     if (!sent.ok()) return BuildFailed{BuildFailed::Kind::kBroken, sent.message()};
     BuildOutcome outcome = Await(request.time_limit);
@@ -66,14 +71,16 @@ class ProcessBuilder : public Builder {
       if (std::optional<BuildResult> result = process_.Step(begin)) return Translate(*result);
       if (is_cancelled_) return EndProcess(BuildFailed::Kind::kBroken, "the build was given up");
       if (worked > limit) {
-        return EndProcess(BuildFailed::Kind::kTimeout, fmt::format("build took longer than {} s; the builder was killed",
-                                                                   std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+        return EndProcess(BuildFailed::Kind::kTimeout,
+                          fmt::format("build took longer than {} s; the builder was killed",
+                                      std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
       }
       if (is_paused_ != is_stopped) {
         is_stopped = !is_stopped;
         kill(process_.pid(), is_stopped ? SIGSTOP : SIGCONT);
       }
-      pollfd waits[2] = {{.fd = process_.fd(), .events = process_.events(), .revents = 0}, {.fd = wake_, .events = POLLIN, .revents = 0}};
+      pollfd waits[2] = {{.fd = process_.fd(), .events = process_.events(), .revents = 0},
+                         {.fd = wake_, .events = POLLIN, .revents = 0}};
       poll(waits, 2, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(kLookEvery).count()));
       eventfd_t ignored;
       if ((waits[1].revents & POLLIN) != 0) eventfd_read(wake_, &ignored);
@@ -83,7 +90,8 @@ class ProcessBuilder : public Builder {
 
   BuildFailed EndProcess(BuildFailed::Kind kind, std::string message) {
     std::destroy_at(&process_);
-    std::construct_at(&process_, BuilderProcess::Options{.program = options_.program, .memory_limit_bytes = options_.memory_limit_bytes});
+    std::construct_at(&process_, BuilderProcess::Options{.program = options_.program,
+                                                         .memory_limit_bytes = options_.memory_limit_bytes});
     return {kind, std::move(message)};
   }
 
@@ -91,10 +99,13 @@ class ProcessBuilder : public Builder {
     if (const auto* error = std::get_if<BuildError>(&result.outcome)) {
       if (error->kind == BuildErrorKind::kBuildTimeout) return BuildFailed{BuildFailed::Kind::kTimeout, error->message};
       // Our folder is gone, or our disk is full, which the linker may meet first.
-      const bool is_disk_full = error->kind == BuildErrorKind::kBuildError && error->code == StatusCode::kResourceExhausted;
-      if (error->kind == BuildErrorKind::kOutputError || is_disk_full) return BuildFailed{BuildFailed::Kind::kBroken, error->message};
+      const bool is_disk_full =
+          error->kind == BuildErrorKind::kBuildError && error->code == StatusCode::kResourceExhausted;
+      if (error->kind == BuildErrorKind::kOutputError || is_disk_full)
+        return BuildFailed{BuildFailed::Kind::kBroken, error->message};
       // Nothing that a compiler does ends in SIGKILL: somebody else ended it.
-      const bool was_killed = error->kind == BuildErrorKind::kBuilderDied && error->message.starts_with("builder died with SIGKILL");
+      const bool was_killed =
+          error->kind == BuildErrorKind::kBuilderDied && error->message.starts_with("builder died with SIGKILL");
       return BuildFailed{was_killed ? BuildFailed::Kind::kBroken : BuildFailed::Kind::kCandidate, error->message};
     }
     const auto& artifact = std::get<BuildArtifact>(result.outcome);
@@ -106,7 +117,8 @@ class ProcessBuilder : public Builder {
                        .lower = artifact.times.lower,
                        .compile = artifact.times.emit + artifact.times.optimize + artifact.times.generate,
                        .link = artifact.times.link + artifact.times.write};
-    if (Sha256(module.bytes) != artifact.digest) return BuildFailed{BuildFailed::Kind::kBroken, fmt::format("read {}: not what the builder wrote", artifact.path)};
+    if (Sha256(module.bytes) != artifact.digest)
+      return BuildFailed{BuildFailed::Kind::kBroken, fmt::format("read {}: not what the builder wrote", artifact.path)};
     return module;
   }
 

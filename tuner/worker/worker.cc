@@ -14,9 +14,11 @@
 namespace lathe {
 namespace {
 
-constexpr Duration kRetryAfter = std::chrono::milliseconds(500);  // After the channel failed; doubles up to kRetryAtMost.
+constexpr Duration kRetryAfter =
+    std::chrono::milliseconds(500);  // After the channel failed; doubles up to kRetryAtMost.
 constexpr Duration kRetryAtMost = std::chrono::seconds(10);
-constexpr Duration kUnreachableDrain = std::chrono::seconds(3);  // Nobody takes what is finished: it is not waited for any longer.
+constexpr Duration kUnreachableDrain =
+    std::chrono::seconds(3);     // Nobody takes what is finished: it is not waited for any longer.
 constexpr int kBrokenTries = 2;  // Builders started for one task before it is handed back.
 
 v1::WorkerFacts FactsOf(const WorkerOptions& options) {
@@ -45,9 +47,12 @@ v1::BuildState Failed(v1::BuildErrorClass error_class, std::string message) {
 
 v1::BuildState Failed(const BuildFailed& failed) {
   switch (failed.kind) {
-    case BuildFailed::Kind::kCandidate: return Failed(v1::BUILD_ERROR_CLASS_CANDIDATE, failed.message);
-    case BuildFailed::Kind::kTimeout: return Failed(v1::BUILD_ERROR_CLASS_TIMEOUT, failed.message);
-    case BuildFailed::Kind::kBroken: break;
+    case BuildFailed::Kind::kCandidate:
+      return Failed(v1::BUILD_ERROR_CLASS_CANDIDATE, failed.message);
+    case BuildFailed::Kind::kTimeout:
+      return Failed(v1::BUILD_ERROR_CLASS_TIMEOUT, failed.message);
+    case BuildFailed::Kind::kBroken:
+      break;
   }
   return Failed(v1::BUILD_ERROR_CLASS_WORKER, failed.message);
 }
@@ -134,7 +139,8 @@ class Worker::Impl {
       std::optional<WorkerCore::Start> start;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return is_stopping_ || (start = core_.TakeTask(slot, SystemClock().Now())).has_value(); });
+        changed_.wait(lock,
+                      [&] { return is_stopping_ || (start = core_.TakeTask(slot, SystemClock().Now())).has_value(); });
         if (is_stopping_) break;
       }
       v1::BuildState outcome = BuildAndStore(slot, *start);
@@ -215,7 +221,8 @@ class Worker::Impl {
   std::vector<std::thread> threads_;
 };
 
-Worker::Worker(WorkerOptions options, WorkerChannel& channel) : impl_(std::make_unique<Impl>(std::move(options), channel)) {}
+Worker::Worker(WorkerOptions options, WorkerChannel& channel)
+    : impl_(std::make_unique<Impl>(std::move(options), channel)) {}
 Worker::~Worker() = default;
 bool Worker::Drain(Duration limit) { return impl_->Drain(limit); }
 void Worker::SetPaused(bool is_paused) { impl_->SetPaused(is_paused); }

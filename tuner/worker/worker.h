@@ -1,4 +1,5 @@
-// A worker: one thread per slot, each with a builder, and one that keeps in touch with the coordinator. The shell around WorkerCore.
+// A worker: one thread per slot, each with a builder, and one that keeps in touch with the coordinator. The shell
+// around WorkerCore.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@ struct WorkerOptions {
   std::string name;
   int slots = 1;
   uint32_t codegen_version = 0;
-  BuilderFactory builders;                         // Called once per slot, and again after a builder broke.
-  Duration wait = std::chrono::seconds(10);        // How long the coordinator may hold its answer.
+  BuilderFactory builders;                   // Called once per slot, and again after a builder broke.
+  Duration wait = std::chrono::seconds(10);  // How long the coordinator may hold its answer.
   std::function<void(std::string)> log = [](std::string) {};
 };
 
@@ -29,7 +30,8 @@ class Worker {
   ~Worker();
   Worker(const Worker&) = delete;
 
-  // Takes no new task, and returns once the present ones are handed in; false after `limit`, or soon if the coordinator does not answer.
+  // Takes no new task, and returns once the present ones are handed in; false after `limit`, or soon if the coordinator
+  // does not answer.
   bool Drain(Duration limit);
   // While paused no builder uses the CPU. From any thread; returns at once.
   void SetPaused(bool is_paused);

@@ -1,5 +1,5 @@
-// What a worker does next: which task goes into which slot, which build is given up, what it declares. Pure: no thread, no channel, no clock;
-// not thread-safe.
+// What a worker does next: which task goes into which slot, which build is given up, what it declares. Pure: no thread,
+// no channel, no clock; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ class WorkerCore {
   std::optional<Start> TakeTask(int slot, TimePoint now);
   // False once the build in `slot` was given up.
   bool IsWanted(int slot) const;
-  // The build in `slot` ended; `outcome` holds artifact or failure and what its parts took. False if nobody wants to know any more.
+  // The build in `slot` ended; `outcome` holds artifact or failure and what its parts took. False if nobody wants to
+  // know any more.
   bool Finish(int slot, v1::BuildState outcome, TimePoint now);
   void Drain() { is_draining_ = true; }
   bool is_draining() const { return is_draining_; }
@@ -44,9 +45,9 @@ class WorkerCore {
  private:
   struct Task {
     v1::BuildTask task;
-    uint64_t order = 0;             // Of arrival.
+    uint64_t order = 0;  // Of arrival.
     TimePoint arrived{}, started{};
-    std::optional<int> slot;        // While it is being built.
+    std::optional<int> slot;  // While it is being built.
     std::optional<v1::BuildState> finished;
   };
   void KeepTexts(const v1::SynchronizeResponse& response);

@@ -38,11 +38,13 @@ std::unique_ptr<llvm::Module> NewModule(Compilation& compilation, const Target& 
 Status CheckNames(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections) {
   std::unordered_set<std::string_view> names;
   for (const PrimFunc& kernel : kernels) {
-    if (!names.insert(kernel.name).second) return InvalidArgument(fmt::format("codegen: two kernels are named \"{}\"; rename one", kernel.name));
+    if (!names.insert(kernel.name).second)
+      return InvalidArgument(fmt::format("codegen: two kernels are named \"{}\"; rename one", kernel.name));
   }
   names = {kMetaSection};
   for (const ArtifactSection& section : sections) {
-    if (!names.insert(section.name).second) return InvalidArgument(fmt::format("codegen: two sections are named \"{}\"; rename one", section.name));
+    if (!names.insert(section.name).second)
+      return InvalidArgument(fmt::format("codegen: two sections are named \"{}\"; rename one", section.name));
   }
   return OkStatus();
 }
@@ -57,7 +59,8 @@ Status Emit(std::span<const PrimFunc> kernels, const Target& target, Compilation
   }
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  if (llvm::verifyModule(*compilation.module, &stream)) return InternalError(fmt::format("codegen: wrote malformed LLVM IR: {}", problem.substr(0, 400)));
+  if (llvm::verifyModule(*compilation.module, &stream))
+    return InternalError(fmt::format("codegen: wrote malformed LLVM IR: {}", problem.substr(0, 400)));
   return OkStatus();
 }
 
@@ -69,13 +72,20 @@ std::string ToText(const llvm::Module& module) {
 }
 
 // The object with the functions that the kernels' object calls, or nothing if it calls none.
-StatusOr<std::string> SupportObject(const std::vector<std::string>& names, const Target& target, Compilation& compilation) {
+StatusOr<std::string> SupportObject(const std::vector<std::string>& names, const Target& target,
+                                    Compilation& compilation) {
   if (names.empty()) return std::string();
   const std::unique_ptr<llvm::Module> module = NewModule(compilation, target);
   const std::vector<std::string> unknown = DefineSupportFunctions(names, target, *module);
-  if (!unknown.empty()) return InternalError(fmt::format("codegen: the kernels call \"{}\", which has no definition here; emit it with them", fmt::join(unknown, "\", \"")));
-  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
-  if (!code.undefined_symbols.empty()) return InternalError(fmt::format("codegen: support code calls \"{}\"", fmt::join(code.undefined_symbols, "\", \"")));
+  if (!unknown.empty())
+    return InternalError(
+        fmt::format("codegen: the kernels call \"{}\", which has no definition here; emit it with them",
+                    fmt::join(unknown, "\", \"")));
+  ASSIGN_OR_RETURN(MachineCode code,
+                   GenerateMachineCode(*module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
+  if (!code.undefined_symbols.empty())
+    return InternalError(
+        fmt::format("codegen: support code calls \"{}\"", fmt::join(code.undefined_symbols, "\", \"")));
   return std::move(code.bytes);
 }
 
@@ -92,7 +102,8 @@ class StopWatch {
 
 }  // namespace
 
-StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections, const Target& target) {
+StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections,
+                                       const Target& target) {
   RETURN_IF_ERROR(CheckNames(kernels, sections));
   CompiledModule result;
   Compilation compilation;
@@ -102,7 +113,8 @@ StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::s
   Optimize(*compilation.module, *compilation.machine);
   RETURN_IF_ERROR(CheckRegisterTilesArePromoted(*compilation.module));
   result.times.optimize = watch.Lap();
-  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
+  ASSIGN_OR_RETURN(MachineCode code,
+                   GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
   ASSIGN_OR_RETURN(const std::string support, SupportObject(code.undefined_symbols, target, compilation));
   result.warnings = std::move(code.warnings);
   result.times.generate = watch.Lap();
@@ -125,7 +137,8 @@ StatusOr<std::string> PrintCode(std::span<const PrimFunc> kernels, const Target&
   if (form == CodeText::kLlvmIr) return ToText(*compilation.module);
   Optimize(*compilation.module, *compilation.machine);
   if (form == CodeText::kOptimizedLlvmIr) return ToText(*compilation.module);
-  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::AssemblyFile));
+  ASSIGN_OR_RETURN(MachineCode code,
+                   GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::AssemblyFile));
   return std::move(code.bytes);
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 using llvm::Value;
 
-constexpr int64_t kMaxStackBuffer = 32 << 10;   // Larger ones come from the context's workspace,
-constexpr int64_t kMaxStackFrame = 128 << 10;   // and so do all once a function has this much.
+constexpr int64_t kMaxStackBuffer = 32 << 10;  // Larger ones come from the context's workspace,
+constexpr int64_t kMaxStackFrame = 128 << 10;  // and so do all once a function has this much.
 constexpr int64_t kMaxUnroll = 4096;
 constexpr int kMaxDepth = 2000;
 
@@ -27,8 +27,13 @@ std::string FeatureString(const Target& target) {
 }  // namespace
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Target& target, const KernelSignature& signature)
-    : module_(module), context_(module.getContext()), target_(target), signature_(signature), b_(context_),
-      math_(b_, {.has_fma = target.register_file().has_fma, .has_rounding = target.arch() == Target::Arch::kAArch64 || target.Has("sse4.1")}) {
+    : module_(module),
+      context_(module.getContext()),
+      target_(target),
+      signature_(signature),
+      b_(context_),
+      math_(b_, {.has_fma = target.register_file().has_fma,
+                 .has_rounding = target.arch() == Target::Arch::kAArch64 || target.Has("sse4.1")}) {
   llvm::FastMathFlags flags;
   flags.setAllowContract();  // a * b + c may become one FMA; nothing else about floats is relaxed.
   b_.setFastMathFlags(flags);
@@ -48,7 +53,8 @@ void KernelEmitter::Fail(std::string message) {
 }
 
 llvm::Function* KernelEmitter::NewFunction(llvm::FunctionType* type, const std::string& name, bool is_exported) {
-  auto* function = llvm::Function::Create(type, is_exported ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage, name, module_);
+  auto* function = llvm::Function::Create(
+      type, is_exported ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage, name, module_);
   if (is_exported) function->setVisibility(llvm::GlobalValue::ProtectedVisibility);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr("target-cpu", target_.cpu());
@@ -88,27 +94,33 @@ void KernelEmitter::MakeAliasScopes(const PrimFunc& func) {
 KernelEmitter::BufferValue KernelEmitter::MakeBufferValue(const Buffer& buffer, Value* pointer) {
   BufferValue value{.pointer = pointer, .position = num_defined_++};
   if (CheckType(buffer->dtype)) value.alignment = llvm::Align(std::max(1, buffer->dtype.bits / 8));
-  if (const auto found = scopes_.find(buffer.get()); found != scopes_.end()) std::tie(value.scope, value.noalias) = found->second;
+  if (const auto found = scopes_.find(buffer.get()); found != scopes_.end())
+    std::tie(value.scope, value.noalias) = found->second;
   return value;
 }
 
 void KernelEmitter::EmitKernelEntry(const PrimFunc& func) {
   llvm::Type* pointer = b_.getPtrTy();
-  function_ = NewFunction(llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer}, false), signature_.symbol, true);
+  function_ = NewFunction(llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer}, false),
+                          signature_.symbol, true);
   ctx_ = function_->getArg(0);
   Value *buffers = function_->getArg(1), *scalars = function_->getArg(2);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
   llvm::MDNode* empty = llvm::MDNode::get(context_, {});
-  const auto number = [&](int64_t value) { return llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(static_cast<uint64_t>(value)))); };
+  const auto number = [&](int64_t value) {
+    return llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(static_cast<uint64_t>(value))));
+  };
   unsigned num_buffers = 0, num_scalars = 0;
   const auto load_scalar = [&] {
-    llvm::LoadInst* bits = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), scalars, num_scalars++));
+    llvm::LoadInst* bits =
+        b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt64Ty(), scalars, num_scalars++));
     bits->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
     return bits;
   };
   for (const SignatureParam& param : signature_.params) {
     if (param.buffer) {
-      llvm::LoadInst* data = b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, buffers, num_buffers++), (*param.buffer)->name);
+      llvm::LoadInst* data =
+          b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, buffers, num_buffers++), (*param.buffer)->name);
       data->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
       data->setMetadata(llvm::LLVMContext::MD_noundef, empty);
       data->setMetadata(llvm::LLVMContext::MD_align, number(LATHE_BUFFER_ALIGNMENT));
@@ -141,20 +153,28 @@ void KernelEmitter::BindVar(const Var& var, Value* value) {
   VarValue bound{.value = value, .position = num_defined_++};
   const DataType dtype = var.dtype();
   if (dtype.is_signed_int() && dtype.is_scalar()) {
-    bound.index = {.value = b_.CreateSExt(value, b_.getInt64Ty()), .low = llvm::minIntN(dtype.bits), .high = llvm::maxIntN(dtype.bits)};
-    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bound.index.value)) bound.index.low = bound.index.high = constant->getSExtValue();
+    bound.index = {.value = b_.CreateSExt(value, b_.getInt64Ty()),
+                   .low = llvm::minIntN(dtype.bits),
+                   .high = llvm::maxIntN(dtype.bits)};
+    if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bound.index.value))
+      bound.index.low = bound.index.high = constant->getSExtValue();
   }
   vars_[var.get()] = bound;
 }
 
 void KernelEmitter::BindLoopVar(const Var& var, const IndexValue& index) {
-  if (!var.dtype().is_int() || !var.dtype().is_scalar() || !CheckType(var.dtype())) return Fail(fmt::format("loop variable \"{}\" has type {}; use an integer", var.name(), var.dtype().ToString()));
-  vars_[var.get()] = {.value = b_.CreateTrunc(index.value, ValueType(var.dtype())), .index = index, .position = num_defined_++};
+  if (!var.dtype().is_int() || !var.dtype().is_scalar() || !CheckType(var.dtype()))
+    return Fail(fmt::format("loop variable \"{}\" has type {}; use an integer", var.name(), var.dtype().ToString()));
+  vars_[var.get()] = {
+      .value = b_.CreateTrunc(index.value, ValueType(var.dtype())), .index = index, .position = num_defined_++};
 }
 
-llvm::BasicBlock* KernelEmitter::NewBlock(const char* name) { return llvm::BasicBlock::Create(context_, name, function_); }
+llvm::BasicBlock* KernelEmitter::NewBlock(const char* name) {
+  return llvm::BasicBlock::Create(context_, name, function_);
+}
 
-llvm::AllocaInst* KernelEmitter::EntryAlloca(llvm::Type* type, Value* count, llvm::Align alignment, const std::string& name) {
+llvm::AllocaInst* KernelEmitter::EntryAlloca(llvm::Type* type, Value* count, llvm::Align alignment,
+                                             const std::string& name) {
   llvm::BasicBlock& entry = function_->getEntryBlock();
   Builder at_entry(&entry, entry.begin());
   llvm::AllocaInst* memory = at_entry.CreateAlloca(type, count, name);
@@ -168,53 +188,61 @@ Value* KernelEmitter::ContextField(unsigned offset, llvm::Type* type) {
 
 void KernelEmitter::EmitStmt(const Stmt& stmt) {
   if (!error_.ok()) return;
-  if (++depth_ > kMaxDepth) Fail(fmt::format("statements are nested more than {} deep; simplify the function", kMaxDepth));
-  std::visit([&](const auto& node) {
-    using T = std::decay_t<decltype(node)>;
-    if constexpr (std::is_same_v<T, For>) {
-      node.kind == ForKind::kParallel && !in_parallel_ ? EmitParallelLoop(stmt, node) : EmitFor(node);
-    } else if constexpr (std::is_same_v<T, BlockRealize>) {
-      Fail(fmt::format("block \"{}\" is left; lower the function first", node.block->name));
-    } else if constexpr (std::is_same_v<T, BufferStore>) {
-      EmitBufferStore(node);
-    } else if constexpr (std::is_same_v<T, IfThenElse>) {
-      EmitIfThenElse(node);
-    } else if constexpr (std::is_same_v<T, Seq>) {
-      for (const Stmt& item : node.stmts) EmitStmt(item);
-    } else if constexpr (std::is_same_v<T, Evaluate>) {
-      EmitExpr(node.value);
-    } else if constexpr (std::is_same_v<T, LetStmt>) {
-      BindVar(node.var, EmitExpr(node.value));
-      if (node.var.dtype().is_signed_int() && IsPlainIndex(node.value)) {
-        if (const IndexValue index = EmitIndex(node.value); index.is_exact) vars_[node.var.get()].index = index;
-      }
-      EmitStmt(node.body);
-    } else if constexpr (std::is_same_v<T, Allocate>) {
-      EmitAllocate(node);
-    } else if constexpr (std::is_same_v<T, AssertStmt>) {
-      EmitAssert(node);
-    } else {
-      static_assert(std::is_same_v<T, While>);
-      EmitWhile(node);
-    }
-  }, static_cast<const StmtVariant&>(stmt.node().value));
+  if (++depth_ > kMaxDepth)
+    Fail(fmt::format("statements are nested more than {} deep; simplify the function", kMaxDepth));
+  std::visit(
+      [&](const auto& node) {
+        using T = std::decay_t<decltype(node)>;
+        if constexpr (std::is_same_v<T, For>) {
+          node.kind == ForKind::kParallel && !in_parallel_ ? EmitParallelLoop(stmt, node) : EmitFor(node);
+        } else if constexpr (std::is_same_v<T, BlockRealize>) {
+          Fail(fmt::format("block \"{}\" is left; lower the function first", node.block->name));
+        } else if constexpr (std::is_same_v<T, BufferStore>) {
+          EmitBufferStore(node);
+        } else if constexpr (std::is_same_v<T, IfThenElse>) {
+          EmitIfThenElse(node);
+        } else if constexpr (std::is_same_v<T, Seq>) {
+          for (const Stmt& item : node.stmts) EmitStmt(item);
+        } else if constexpr (std::is_same_v<T, Evaluate>) {
+          EmitExpr(node.value);
+        } else if constexpr (std::is_same_v<T, LetStmt>) {
+          BindVar(node.var, EmitExpr(node.value));
+          if (node.var.dtype().is_signed_int() && IsPlainIndex(node.value)) {
+            if (const IndexValue index = EmitIndex(node.value); index.is_exact) vars_[node.var.get()].index = index;
+          }
+          EmitStmt(node.body);
+        } else if constexpr (std::is_same_v<T, Allocate>) {
+          EmitAllocate(node);
+        } else if constexpr (std::is_same_v<T, AssertStmt>) {
+          EmitAssert(node);
+        } else {
+          static_assert(std::is_same_v<T, While>);
+          EmitWhile(node);
+        }
+      },
+      static_cast<const StmtVariant&>(stmt.node().value));
   --depth_;
 }
 
 void KernelEmitter::EmitFor(const For& loop) {
-  if (loop.kind == ForKind::kThreadBinding) return Fail(fmt::format("loop \"{}\" is bound to {}; a CPU kernel has no such threads", loop.loop_var.name(), loop.thread));
+  if (loop.kind == ForKind::kThreadBinding)
+    return Fail(
+        fmt::format("loop \"{}\" is bound to {}; a CPU kernel has no such threads", loop.loop_var.name(), loop.thread));
   const int64_t* extent = AsIntConst(loop.extent);
   if (extent != nullptr && *extent <= 0) return;
-  if ((loop.kind == ForKind::kUnrolled || loop.annotations.contains("pragma_unroll")) && extent != nullptr) return EmitUnrolledLoop(loop, *extent);
+  if ((loop.kind == ForKind::kUnrolled || loop.annotations.contains("pragma_unroll")) && extent != nullptr)
+    return EmitUnrolledLoop(loop, *extent);
   const IndexValue begin = EmitIndex(loop.min), size = EmitIndex(loop.extent);
   IndexValue var = begin;
   const __int128 high = static_cast<__int128>(begin.high) + size.high - 1;
-  var.high = high > std::numeric_limits<int64_t>::max() ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(high);
+  var.high =
+      high > std::numeric_limits<int64_t>::max() ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(high);
   EmitSerialLoop(loop, var, b_.CreateNSWAdd(begin.value, size.value), size.low > 0, HasVectors(loop.body));
 }
 
 // A bottom-tested loop: for constant extents nothing is tested before the first round, so invariant code can move out.
-void KernelEmitter::EmitSerialLoop(const For& loop, const IndexValue& begin, Value* end, bool is_known_to_run, bool has_vectors) {
+void KernelEmitter::EmitSerialLoop(const For& loop, const IndexValue& begin, Value* end, bool is_known_to_run,
+                                   bool has_vectors) {
   llvm::BasicBlock *body = NewBlock("loop"), *exit = NewBlock("loop.end");
   llvm::BasicBlock* before = b_.GetInsertBlock();
   if (is_known_to_run) {
@@ -247,7 +275,9 @@ llvm::MDNode* KernelEmitter::LoopMetadata(bool may_vectorize) {
 }
 
 void KernelEmitter::EmitUnrolledLoop(const For& loop, int64_t extent) {
-  if (extent > kMaxUnroll) return Fail(fmt::format("unrolled loop \"{}\" has {} rounds, at most {}; make it serial or split it", loop.loop_var.name(), extent, kMaxUnroll));
+  if (extent > kMaxUnroll)
+    return Fail(fmt::format("unrolled loop \"{}\" has {} rounds, at most {}; make it serial or split it",
+                            loop.loop_var.name(), extent, kMaxUnroll));
   const IndexValue begin = EmitIndex(loop.min);
   for (int64_t i = 0; i < extent && error_.ok(); ++i) {
     IndexValue var = begin;
@@ -255,15 +285,17 @@ void KernelEmitter::EmitUnrolledLoop(const For& loop, int64_t extent) {
     if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(var.value)) {
       var = ConstantIndex(constant->getSExtValue());
     } else {
-      var.low = std::numeric_limits<int64_t>::min(), var.high = std::numeric_limits<int64_t>::max(), var.is_exact = false;
+      var.low = std::numeric_limits<int64_t>::min(), var.high = std::numeric_limits<int64_t>::max(),
+      var.is_exact = false;
     }
     BindLoopVar(loop.loop_var, var);
     EmitStmt(loop.body);
   }
 }
 
-// A step of an unrolled reduction begins when a part of a register tile is written again. LLVM would load what several steps
-// read once and keep it in registers that a large tile has not got; nothing is moved across an empty piece of assembly that may touch memory.
+// A step of an unrolled reduction begins when a part of a register tile is written again. LLVM would load what several
+// steps read once and keep it in registers that a large tile has not got; nothing is moved across an empty piece of
+// assembly that may touch memory.
 void KernelEmitter::KeepStepsApart(const BufferStore& store) {
   if (!FindBuffer(store.buffer)->is_large_tile || store.indices.size() != 1) return;
   const Ramp* ramp = store.indices[0].As<Ramp>();
@@ -272,7 +304,8 @@ void KernelEmitter::KeepStepsApart(const BufferStore& store) {
   if (place == nullptr) return;
   if (std::exchange(step_block_, b_.GetInsertBlock()) != b_.GetInsertBlock()) written_in_step_.clear();
   if (written_in_step_.emplace(store.buffer.get(), *place).second) return;
-  b_.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b_.getVoidTy(), false), "", "~{memory}", /*hasSideEffects=*/true));
+  b_.CreateCall(
+      llvm::InlineAsm::get(llvm::FunctionType::get(b_.getVoidTy(), false), "", "~{memory}", /*hasSideEffects=*/true));
   written_in_step_ = {{store.buffer.get(), *place}};
 }
 
@@ -281,7 +314,8 @@ void KernelEmitter::EmitBufferStore(const BufferStore& store) {
   if (!CheckType(element) || FindBuffer(store.buffer) == nullptr) return;
   const int lanes = store.value.dtype().lanes;
   if (store.value.dtype() != element.with_lanes(lanes)) {
-    return Fail(fmt::format("store to \"{}\": value is {}, elements are {}; cast it", store.buffer->name, store.value.dtype().ToString(), element.ToString()));
+    return Fail(fmt::format("store to \"{}\": value is {}, elements are {}; cast it", store.buffer->name,
+                            store.value.dtype().ToString(), element.ToString()));
   }
   KeepStepsApart(store);
   Value* value = EmitExpr(store.value);
@@ -306,7 +340,8 @@ void KernelEmitter::EmitIfThenElse(const IfThenElse& branch) {
     mask_ = outer;
     return;
   }
-  llvm::BasicBlock *then_block = NewBlock("then"), *else_block = branch.else_case ? NewBlock("else") : nullptr, *end = NewBlock("if.end");
+  llvm::BasicBlock *then_block = NewBlock("then"), *else_block = branch.else_case ? NewBlock("else") : nullptr,
+                   *end = NewBlock("if.end");
   b_.CreateCondBr(EmitCondition(branch.condition), then_block, else_block != nullptr ? else_block : end);
   b_.SetInsertPoint(then_block);
   EmitStmt(branch.then_case);
@@ -335,20 +370,26 @@ void KernelEmitter::EmitAllocate(const Allocate& allocate) {
   if (!CheckType(buffer->dtype)) return;
   const bool is_register = buffer->scope == "register";
   if (!is_register && buffer->scope != "global" && buffer->scope != "local") {
-    return Fail(fmt::format("buffer \"{}\" has scope \"{}\"; a CPU kernel knows global, local and register", buffer->name, buffer->scope));
+    return Fail(fmt::format("buffer \"{}\" has scope \"{}\"; a CPU kernel knows global, local and register",
+                            buffer->name, buffer->scope));
   }
   const std::optional<int64_t> bytes = AllocationBytes(buffer);
-  if (is_register && !bytes) return Fail(fmt::format("register tile \"{}\" has no constant size; fix its extents", buffer->name));
+  if (is_register && !bytes)
+    return Fail(fmt::format("register tile \"{}\" has no constant size; fix its extents", buffer->name));
   const bool fits_stack = bytes && *bytes <= kMaxStackBuffer && stack_bytes_ + *bytes <= kMaxStackFrame;
-  if (is_register && !fits_stack) return Fail(fmt::format("register tile \"{}\" has {} bytes, more than any register file; choose a smaller tile", buffer->name, *bytes));
+  if (is_register && !fits_stack)
+    return Fail(fmt::format("register tile \"{}\" has {} bytes, more than any register file; choose a smaller tile",
+                            buffer->name, *bytes));
   if (fits_stack) {
     stack_bytes_ += *bytes;
     llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(std::max<int64_t>(1, *bytes)));
-    llvm::AllocaInst* memory = EntryAlloca(type, nullptr, llvm::Align(64), is_register ? std::string(kRegisterTilePrefix) + buffer->name : buffer->name);
+    llvm::AllocaInst* memory = EntryAlloca(
+        type, nullptr, llvm::Align(64), is_register ? std::string(kRegisterTilePrefix) + buffer->name : buffer->name);
     BufferValue value = MakeBufferValue(buffer, memory);
     value.is_register = is_register;
     const RegisterFile registers = target_.register_file();
-    value.is_large_tile = is_register && *bytes * 8 * 2 > int64_t{registers.vector_bits} * registers.num_vector_registers;
+    value.is_large_tile =
+        is_register && *bytes * 8 * 2 > int64_t{registers.vector_bits} * registers.num_vector_registers;
     buffers_[buffer.get()] = value;
     if (is_register) {
       register_tiles_.push_back(buffer->name);
@@ -376,7 +417,8 @@ void KernelEmitter::EmitWorkspace(const Allocate& allocate) {
   llvm::BasicBlock *failed = NewBlock("no.workspace"), *go_on = NewBlock("workspace");
   b_.CreateCondBr(b_.CreateIsNull(memory), failed, go_on, llvm::MDBuilder(context_).createBranchWeights(1, 1 << 20));
   b_.SetInsertPoint(failed);
-  EmitFailure(fmt::format("kernel {}: no workspace memory for buffer \"{}\"", signature_.name, buffer->name), LATHE_KERNEL_NO_WORKSPACE);
+  EmitFailure(fmt::format("kernel {}: no workspace memory for buffer \"{}\"", signature_.name, buffer->name),
+              LATHE_KERNEL_NO_WORKSPACE);
   b_.SetInsertPoint(go_on);
   buffers_[buffer.get()] = MakeBufferValue(buffer, memory);
   workspaces_.push_back(memory);
@@ -398,14 +440,16 @@ void KernelEmitter::ReturnFromHere(Value* code) {
 
 void KernelEmitter::EmitFailure(const std::string& message, int code) {
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
-  llvm::CallInst* call = b_.CreateCall(type, ContextField(offsetof(LatheContext, fail), b_.getPtrTy()), {ctx_, b_.CreateGlobalString(message, "message")});
+  llvm::CallInst* call = b_.CreateCall(type, ContextField(offsetof(LatheContext, fail), b_.getPtrTy()),
+                                       {ctx_, b_.CreateGlobalString(message, "message")});
   call->addFnAttr(llvm::Attribute::Cold);
   ReturnFromHere(b_.getInt32(static_cast<uint32_t>(code)));
 }
 
 void KernelEmitter::EmitAssert(const AssertStmt& assertion) {
   llvm::BasicBlock *failed = NewBlock("assert.failed"), *go_on = NewBlock("assert.holds");
-  b_.CreateCondBr(EmitCondition(assertion.condition), go_on, failed, llvm::MDBuilder(context_).createBranchWeights(1 << 20, 1));
+  b_.CreateCondBr(EmitCondition(assertion.condition), go_on, failed,
+                  llvm::MDBuilder(context_).createBranchWeights(1 << 20, 1));
   b_.SetInsertPoint(failed);
   EmitFailure(fmt::format("kernel {}: {}", signature_.name, assertion.message), LATHE_KERNEL_ASSERT);
   b_.SetInsertPoint(go_on);

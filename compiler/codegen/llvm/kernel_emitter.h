@@ -17,17 +17,19 @@
 
 namespace lathe {
 
-// Allocas of scope "register" carry this prefix, then the buffer's name: whoever finds one after optimisation has found a broken promise.
+// Allocas of scope "register" carry this prefix, then the buffer's name: whoever finds one after optimisation has found
+// a broken promise.
 inline constexpr std::string_view kRegisterTilePrefix = "register tile ";
 // Attribute of an LLVM function that has register tiles; its value names the buffers. The check of spills reads it.
 inline constexpr char kHasRegisterTile[] = "lathe-register-tile";
 
-// Integers as addresses need them: 64 bits, with what is known about their range. Index arithmetic must not overflow its own type.
+// Integers as addresses need them: 64 bits, with what is known about their range. Index arithmetic must not overflow
+// its own type.
 struct IndexValue {
   llvm::Value* value = nullptr;  // i64
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
-  bool is_exact = true;          // Every intermediate result is known to fit its dtype, so 64 bits change nothing.
+  bool is_exact = true;  // Every intermediate result is known to fit its dtype, so 64 bits change nothing.
 };
 
 // Emits one kernel. Problems are remembered, poison goes on in place of the value, and Emit reports the first one.
@@ -48,8 +50,8 @@ class KernelEmitter {
     llvm::MDNode* noalias = nullptr;  // ... and what they never touch.
     llvm::Align alignment{1};
     bool is_register = false;
-    bool is_large_tile = false;       // Of more than half of the register file.
-    size_t position = 0;              // In the order of definition.
+    bool is_large_tile = false;  // Of more than half of the register file.
+    size_t position = 0;         // In the order of definition.
   };
   // Vector indices of the form base + stride * lane.
   struct LaneIndex {
@@ -57,8 +59,8 @@ class KernelEmitter {
     int64_t stride = 0;
   };
   struct Address {
-    llvm::Value* pointer = nullptr;     // Of the first lane, or a vector of pointers.
-    bool is_contiguous = true;          // One access of all lanes.
+    llvm::Value* pointer = nullptr;  // Of the first lane, or a vector of pointers.
+    bool is_contiguous = true;       // One access of all lanes.
     bool is_vector_of_pointers = false;
     llvm::Align alignment{1};
   };
@@ -70,7 +72,8 @@ class KernelEmitter {
   void BindLoopVar(const Var& var, const IndexValue& index);
   void EmitStmt(const Stmt& stmt);
   void EmitFor(const For& loop);
-  void EmitSerialLoop(const For& loop, const IndexValue& begin, llvm::Value* end, bool is_known_to_run, bool has_vectors);
+  void EmitSerialLoop(const For& loop, const IndexValue& begin, llvm::Value* end, bool is_known_to_run,
+                      bool has_vectors);
   void EmitUnrolledLoop(const For& loop, int64_t extent);
   void EmitBufferStore(const BufferStore& store);
   void KeepStepsApart(const BufferStore& store);
@@ -156,7 +159,7 @@ class KernelEmitter {
   llvm::Value* mask_ = nullptr;  // Lanes that run, inside a vector condition; null: all.
   size_t num_defined_ = 0;
   bool in_parallel_ = false;
-  int64_t stack_bytes_ = 0;      // Of the present function.
+  int64_t stack_bytes_ = 0;  // Of the present function.
   int num_bodies_ = 0;
   std::vector<std::string> register_tiles_;  // Names, of the present function.
   // Where the present step of a reduction began in step_block_, and which parts of large register tiles it has written.

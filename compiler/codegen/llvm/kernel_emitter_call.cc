@@ -16,7 +16,8 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
     return Poison(dtype);
   }
   if (name == "if_then_else") return EmitIfThenElseCall(call, dtype);
-  if (name == "assume" || name == "tvm_storage_sync") return Poison(DataType::Int(32));  // One thread at a time needs neither.
+  if (name == "assume" || name == "tvm_storage_sync")
+    return Poison(DataType::Int(32));  // One thread at a time needs neither.
   if (name == "reinterpret") {
     Value* value = EmitExpr(call.args[0]);
     const DataType from = call.args[0].dtype();
@@ -38,13 +39,15 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
     }
     if (!dtype.is_float()) return b_.CreateAddReduce(value);
     // A horizontal sum that the schedule asked for: lanes may be added in any order.
-    auto* sum = llvm::cast<llvm::Instruction>(b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(value->getType()->getScalarType()), value));
+    auto* sum = llvm::cast<llvm::Instruction>(
+        b_.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(value->getType()->getScalarType()), value));
     llvm::FastMathFlags flags = b_.getFastMathFlags();
     flags.setAllowReassoc();
     sum->setFastMathFlags(flags);
     return RoundTo16Bits(sum, dtype);
   }
-  return (call.args.empty() ? dtype : call.args[0].dtype()).is_float() ? EmitFloatCall(name, call, dtype) : EmitIntCall(name, call, dtype);
+  return (call.args.empty() ? dtype : call.args[0].dtype()).is_float() ? EmitFloatCall(name, call, dtype)
+                                                                       : EmitIntCall(name, call, dtype);
 }
 
 Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, DataType dtype) {
@@ -57,11 +60,25 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
   if (!error_.ok()) return Poison(dtype);
   using Unary = Value* (VectorMath::*)(Value*);
   static constexpr std::pair<std::string_view, Unary> kUnary[] = {
-      {"abs", &VectorMath::Abs},     {"atan", &VectorMath::Atan},   {"ceil", &VectorMath::Ceil},           {"cos", &VectorMath::Cos},
-      {"erf", &VectorMath::Erf},     {"exp", &VectorMath::Exp},     {"exp2", &VectorMath::Exp2},           {"floor", &VectorMath::Floor},
-      {"log", &VectorMath::Log},     {"log2", &VectorMath::Log2},   {"nearbyint", &VectorMath::NearbyInt}, {"round", &VectorMath::Round},
-      {"rsqrt", &VectorMath::Rsqrt}, {"sigmoid", &VectorMath::Sigmoid}, {"sin", &VectorMath::Sin},         {"sqrt", &VectorMath::Sqrt},
-      {"tan", &VectorMath::Tan},     {"tanh", &VectorMath::Tanh},   {"trunc", &VectorMath::Trunc},
+      {"abs", &VectorMath::Abs},
+      {"atan", &VectorMath::Atan},
+      {"ceil", &VectorMath::Ceil},
+      {"cos", &VectorMath::Cos},
+      {"erf", &VectorMath::Erf},
+      {"exp", &VectorMath::Exp},
+      {"exp2", &VectorMath::Exp2},
+      {"floor", &VectorMath::Floor},
+      {"log", &VectorMath::Log},
+      {"log2", &VectorMath::Log2},
+      {"nearbyint", &VectorMath::NearbyInt},
+      {"round", &VectorMath::Round},
+      {"rsqrt", &VectorMath::Rsqrt},
+      {"sigmoid", &VectorMath::Sigmoid},
+      {"sin", &VectorMath::Sin},
+      {"sqrt", &VectorMath::Sqrt},
+      {"tan", &VectorMath::Tan},
+      {"tanh", &VectorMath::Tanh},
+      {"trunc", &VectorMath::Trunc},
   };
   for (const auto& [known, method] : kUnary) {
     if (known == name) return RoundTo16Bits((math_.*method)(args[0]), dtype);
@@ -70,8 +87,10 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
   if (name == "infinity") return llvm::ConstantFP::getInfinity(ValueType(dtype));
   if (name == "max_value" || name == "min_value") {
     const double sign = name == "max_value" ? 1 : -1;
-    const double largest = dtype.bits == 64 ? std::numeric_limits<double>::max() : dtype.bits == 32 ? std::numeric_limits<float>::max()
-                           : dtype.code == DataType::Code::kFloat ? 65504 : 0x1.fep127;
+    const double largest = dtype.bits == 64                       ? std::numeric_limits<double>::max()
+                           : dtype.bits == 32                     ? std::numeric_limits<float>::max()
+                           : dtype.code == DataType::Code::kFloat ? 65504
+                                                                  : 0x1.fep127;
     return llvm::ConstantFP::get(ValueType(dtype), sign * largest);
   }
   if (name == "fma") return RoundTo16Bits(math_.Fma(args[0], args[1], args[2]), dtype);
@@ -104,15 +123,17 @@ Value* KernelEmitter::EmitIntCall(std::string_view name, const Call& call, DataT
     if (name == "shift_left") return b_.CreateShl(args[0], args[1]);
     return dtype.is_signed_int() ? b_.CreateAShr(args[0], args[1]) : b_.CreateLShr(args[0], args[1]);
   }
-  if (name == "abs") return dtype.is_signed_int() ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b_.getInt1(false)) : args[0];
+  if (name == "abs")
+    return dtype.is_signed_int() ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b_.getInt1(false)) : args[0];
   if (name == "popcount") return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, args[0]);
   if (name == "isnan") return llvm::ConstantInt::getFalse(ValueType(dtype));
   if (name == "floor" || name == "ceil" || name == "round" || name == "trunc" || name == "nearbyint") return args[0];
   if ((name == "max_value" || name == "min_value") && dtype.is_int()) {
     const unsigned bits = dtype.bits;
     const bool is_max = name == "max_value";
-    const llvm::APInt value = dtype.is_signed_int() ? (is_max ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
-                                                    : (is_max ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getMinValue(bits));
+    const llvm::APInt value =
+        dtype.is_signed_int() ? (is_max ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getSignedMinValue(bits))
+                              : (is_max ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getMinValue(bits));
     return llvm::ConstantInt::get(ValueType(dtype), value);
   }
   Fail(fmt::format("T.{} of {} has no code for a CPU; cast its argument to a float", name, dtype.ToString()));

@@ -28,32 +28,45 @@ bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::k
 bool KernelEmitter::CheckType(DataType dtype) {
   const int bits = dtype.bits;
   bool is_known = dtype.lanes >= 1 && dtype.lanes <= kMaxLanes;
-  if (dtype.is_int()) is_known = is_known && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
-  else if (dtype.code == DataType::Code::kFloat) is_known = is_known && (bits == 16 || bits == 32 || bits == 64);
-  else if (dtype.code == DataType::Code::kBFloat) is_known = is_known && bits == 16;
-  else is_known = is_known && dtype.is_bool();
-  if (!is_known) Fail(fmt::format("no code for type {}; cast to int8..64, uint8..64, float16..64, bfloat16 or bool with at most {} lanes", dtype.ToString(), kMaxLanes));
+  if (dtype.is_int())
+    is_known = is_known && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
+  else if (dtype.code == DataType::Code::kFloat)
+    is_known = is_known && (bits == 16 || bits == 32 || bits == 64);
+  else if (dtype.code == DataType::Code::kBFloat)
+    is_known = is_known && bits == 16;
+  else
+    is_known = is_known && dtype.is_bool();
+  if (!is_known)
+    Fail(fmt::format(
+        "no code for type {}; cast to int8..64, uint8..64, float16..64, bfloat16 or bool with at most {} lanes",
+        dtype.ToString(), kMaxLanes));
   return is_known;
 }
 
 llvm::Type* KernelEmitter::ValueType(DataType dtype) {
   if (!CheckType(dtype)) return b_.getInt32Ty();
-  llvm::Type* element = dtype.is_bool() ? static_cast<llvm::Type*>(b_.getInt1Ty())
-                        : dtype.is_int() ? static_cast<llvm::Type*>(b_.getIntNTy(dtype.bits))
-                        : dtype.bits == 64 ? b_.getDoubleTy() : b_.getFloatTy();
+  llvm::Type* element = dtype.is_bool()    ? static_cast<llvm::Type*>(b_.getInt1Ty())
+                        : dtype.is_int()   ? static_cast<llvm::Type*>(b_.getIntNTy(dtype.bits))
+                        : dtype.bits == 64 ? b_.getDoubleTy()
+                                           : b_.getFloatTy();
   return dtype.lanes == 1 ? element : llvm::FixedVectorType::get(element, dtype.lanes);
 }
 
 llvm::Type* KernelEmitter::MemoryType(DataType dtype) {
   if (!dtype.is_bool() && !Is16Bit(dtype)) return ValueType(dtype);
   if (!CheckType(dtype)) return b_.getInt32Ty();
-  llvm::Type* element = dtype.is_bool() ? static_cast<llvm::Type*>(b_.getInt8Ty()) : dtype.code == DataType::Code::kBFloat ? b_.getInt16Ty() : b_.getHalfTy();
+  llvm::Type* element = dtype.is_bool()                         ? static_cast<llvm::Type*>(b_.getInt8Ty())
+                        : dtype.code == DataType::Code::kBFloat ? b_.getInt16Ty()
+                                                                : b_.getHalfTy();
   return dtype.lanes == 1 ? element : llvm::FixedVectorType::get(element, dtype.lanes);
 }
 
 Value* KernelEmitter::Poison(DataType dtype) { return llvm::PoisonValue::get(ValueType(dtype)); }
 
-Value* KernelEmitter::Splat(Value* scalar, int lanes) { return lanes == 1 || scalar->getType()->isVectorTy() ? scalar : b_.CreateVectorSplat(static_cast<unsigned>(lanes), scalar); }
+Value* KernelEmitter::Splat(Value* scalar, int lanes) {
+  return lanes == 1 || scalar->getType()->isVectorTy() ? scalar
+                                                       : b_.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
+}
 
 const KernelEmitter::BufferValue* KernelEmitter::FindBuffer(const Buffer& buffer) {
   const auto found = buffers_.find(buffer.get());
@@ -85,74 +98,84 @@ Value* KernelEmitter::ToMemory(Value* value, DataType dtype) {
   return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(value, value), quiet, rounded), type);
 }
 
-Value* KernelEmitter::RoundTo16Bits(Value* value, DataType dtype) { return Is16Bit(dtype) && error_.ok() ? FromMemory(ToMemory(value, dtype), dtype) : value; }
+Value* KernelEmitter::RoundTo16Bits(Value* value, DataType dtype) {
+  return Is16Bit(dtype) && error_.ok() ? FromMemory(ToMemory(value, dtype), dtype) : value;
+}
 
 Value* KernelEmitter::EmitExpr(const Expr& e) {
   const DataType dtype = e.dtype();
   if (!error_.ok()) return Poison(DataType::Int(32));
-  if (e.As<StringImm>() == nullptr && dtype.code != DataType::Code::kHandle && !CheckType(dtype)) return Poison(DataType::Int(32));
+  if (e.As<StringImm>() == nullptr && dtype.code != DataType::Code::kHandle && !CheckType(dtype))
+    return Poison(DataType::Int(32));
   if (depth_ > kMaxExprDepth) {
     Fail(fmt::format("expressions are nested more than {} deep; simplify the function", kMaxExprDepth));
     return Poison(dtype);
   }
   ++depth_;
-  Value* value = std::visit([&](const auto& node) -> Value* {
-    using T = std::decay_t<decltype(node)>;
-    if constexpr (std::is_same_v<T, IntImm>) {
-      return llvm::ConstantInt::get(ValueType(dtype), static_cast<uint64_t>(node.value), true);
-    } else if constexpr (std::is_same_v<T, FloatImm>) {
-      if (!Is16Bit(dtype)) return llvm::ConstantFP::get(ValueType(dtype), node.value);
-      llvm::APFloat exact(node.value);
-      bool loses = false;
-      exact.convert(dtype.code == DataType::Code::kFloat ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &loses);
-      exact.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
-      return llvm::ConstantFP::get(ValueType(dtype), exact);
-    } else if constexpr (std::is_same_v<T, StringImm>) {
-      Fail("a string is no value of a kernel");
-      return Poison(DataType::Int(32));
-    } else if constexpr (std::is_same_v<T, VarName>) {
-      const auto found = vars_.find(e.get());
-      if (found != vars_.end()) return found->second.value;
-      Fail(fmt::format("variable \"{}\" is not defined around its use", node.name));
-      return Poison(dtype);
-    } else if constexpr (std::is_same_v<T, Binary>) {
-      return EmitBinary(node, dtype);
-    } else if constexpr (std::is_same_v<T, Not>) {
-      return b_.CreateNot(EmitExpr(node.a));
-    } else if constexpr (std::is_same_v<T, Cast>) {
-      return EmitCast(node.value, dtype);
-    } else if constexpr (std::is_same_v<T, Select>) {
-      Value *condition = EmitCondition(node.condition), *a = EmitExpr(node.true_value), *b = EmitExpr(node.false_value);
-      return b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes));
-    } else if constexpr (std::is_same_v<T, BufferLoad>) {
-      return EmitLoad(node, dtype);
-    } else if constexpr (std::is_same_v<T, Ramp>) {
-      if (node.lanes != dtype.lanes || !dtype.is_int()) {
-        Fail("a ramp has other lanes than its type");
-        return Poison(dtype);
-      }
-      std::vector<llvm::Constant*> lanes;
-      for (int lane = 0; lane < dtype.lanes; ++lane) lanes.push_back(llvm::ConstantInt::get(ValueType(dtype.element()), static_cast<uint64_t>(lane)));
-      Value *base = EmitExpr(node.base), *stride = EmitExpr(node.stride);
-      return b_.CreateAdd(Splat(base, dtype.lanes), b_.CreateMul(Splat(stride, dtype.lanes), llvm::ConstantVector::get(lanes)));
-    } else if constexpr (std::is_same_v<T, Broadcast>) {
-      Value* scalar = EmitExpr(node.value);
-      if (scalar->getType()->isVectorTy() || node.lanes != dtype.lanes) {
-        Fail("a broadcast of a vector; broadcast its lanes one by one");
-        return Poison(dtype);
-      }
-      return Splat(scalar, dtype.lanes);
-    } else {
-      static_assert(std::is_same_v<T, Call>);
-      return EmitCall(node, dtype);
-    }
-  }, e.node().value);
+  Value* value = std::visit(
+      [&](const auto& node) -> Value* {
+        using T = std::decay_t<decltype(node)>;
+        if constexpr (std::is_same_v<T, IntImm>) {
+          return llvm::ConstantInt::get(ValueType(dtype), static_cast<uint64_t>(node.value), true);
+        } else if constexpr (std::is_same_v<T, FloatImm>) {
+          if (!Is16Bit(dtype)) return llvm::ConstantFP::get(ValueType(dtype), node.value);
+          llvm::APFloat exact(node.value);
+          bool loses = false;
+          exact.convert(dtype.code == DataType::Code::kFloat ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
+                        llvm::APFloat::rmNearestTiesToEven, &loses);
+          exact.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
+          return llvm::ConstantFP::get(ValueType(dtype), exact);
+        } else if constexpr (std::is_same_v<T, StringImm>) {
+          Fail("a string is no value of a kernel");
+          return Poison(DataType::Int(32));
+        } else if constexpr (std::is_same_v<T, VarName>) {
+          const auto found = vars_.find(e.get());
+          if (found != vars_.end()) return found->second.value;
+          Fail(fmt::format("variable \"{}\" is not defined around its use", node.name));
+          return Poison(dtype);
+        } else if constexpr (std::is_same_v<T, Binary>) {
+          return EmitBinary(node, dtype);
+        } else if constexpr (std::is_same_v<T, Not>) {
+          return b_.CreateNot(EmitExpr(node.a));
+        } else if constexpr (std::is_same_v<T, Cast>) {
+          return EmitCast(node.value, dtype);
+        } else if constexpr (std::is_same_v<T, Select>) {
+          Value *condition = EmitCondition(node.condition), *a = EmitExpr(node.true_value),
+                *b = EmitExpr(node.false_value);
+          return b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes));
+        } else if constexpr (std::is_same_v<T, BufferLoad>) {
+          return EmitLoad(node, dtype);
+        } else if constexpr (std::is_same_v<T, Ramp>) {
+          if (node.lanes != dtype.lanes || !dtype.is_int()) {
+            Fail("a ramp has other lanes than its type");
+            return Poison(dtype);
+          }
+          std::vector<llvm::Constant*> lanes;
+          for (int lane = 0; lane < dtype.lanes; ++lane)
+            lanes.push_back(llvm::ConstantInt::get(ValueType(dtype.element()), static_cast<uint64_t>(lane)));
+          Value *base = EmitExpr(node.base), *stride = EmitExpr(node.stride);
+          return b_.CreateAdd(Splat(base, dtype.lanes),
+                              b_.CreateMul(Splat(stride, dtype.lanes), llvm::ConstantVector::get(lanes)));
+        } else if constexpr (std::is_same_v<T, Broadcast>) {
+          Value* scalar = EmitExpr(node.value);
+          if (scalar->getType()->isVectorTy() || node.lanes != dtype.lanes) {
+            Fail("a broadcast of a vector; broadcast its lanes one by one");
+            return Poison(dtype);
+          }
+          return Splat(scalar, dtype.lanes);
+        } else {
+          static_assert(std::is_same_v<T, Call>);
+          return EmitCall(node, dtype);
+        }
+      },
+      e.node().value);
   --depth_;
   return error_.ok() ? value : Poison(DataType::Int(32));
 }
 
 Value* KernelEmitter::EmitCondition(const Expr& condition) {
-  if (!condition.dtype().is_bool() && !condition.dtype().is_int()) Fail(fmt::format("condition of type {}; compare it with something", condition.dtype().ToString()));
+  if (!condition.dtype().is_bool() && !condition.dtype().is_int())
+    Fail(fmt::format("condition of type {}; compare it with something", condition.dtype().ToString()));
   Value* value = EmitExpr(condition);
   if (!error_.ok()) return llvm::PoisonValue::get(b_.getInt1Ty());
   return condition.dtype().is_bool() ? value : b_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
@@ -180,36 +203,60 @@ Value* KernelEmitter::EmitBinary(const Binary& binary, DataType dtype) {
 
 Value* KernelEmitter::EmitFloatBinary(BinaryOp op, Value* a, Value* b) {
   switch (op) {
-    case BinaryOp::kAdd: return b_.CreateFAdd(a, b);
-    case BinaryOp::kSub: return b_.CreateFSub(a, b);
-    case BinaryOp::kMul: return b_.CreateFMul(a, b);
-    case BinaryOp::kDiv: return b_.CreateFDiv(a, b);
-    case BinaryOp::kFloorDiv: return math_.Floor(b_.CreateFDiv(a, b));
-    case BinaryOp::kFloorMod: return b_.CreateFSub(a, b_.CreateFMul(math_.Floor(b_.CreateFDiv(a, b)), b));
-    case BinaryOp::kTruncMod: return b_.CreateFSub(a, b_.CreateFMul(math_.Trunc(b_.CreateFDiv(a, b)), b));
-    case BinaryOp::kMin: return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
-    case BinaryOp::kMax: return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
-    case BinaryOp::kEQ: return b_.CreateFCmpOEQ(a, b);
-    case BinaryOp::kNE: return b_.CreateFCmpUNE(a, b);
-    case BinaryOp::kLT: return b_.CreateFCmpOLT(a, b);
-    case BinaryOp::kLE: return b_.CreateFCmpOLE(a, b);
-    case BinaryOp::kGT: return b_.CreateFCmpOGT(a, b);
-    case BinaryOp::kGE: return b_.CreateFCmpOGE(a, b);
-    default: return a;
+    case BinaryOp::kAdd:
+      return b_.CreateFAdd(a, b);
+    case BinaryOp::kSub:
+      return b_.CreateFSub(a, b);
+    case BinaryOp::kMul:
+      return b_.CreateFMul(a, b);
+    case BinaryOp::kDiv:
+      return b_.CreateFDiv(a, b);
+    case BinaryOp::kFloorDiv:
+      return math_.Floor(b_.CreateFDiv(a, b));
+    case BinaryOp::kFloorMod:
+      return b_.CreateFSub(a, b_.CreateFMul(math_.Floor(b_.CreateFDiv(a, b)), b));
+    case BinaryOp::kTruncMod:
+      return b_.CreateFSub(a, b_.CreateFMul(math_.Trunc(b_.CreateFDiv(a, b)), b));
+    case BinaryOp::kMin:
+      return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
+    case BinaryOp::kMax:
+      return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+    case BinaryOp::kEQ:
+      return b_.CreateFCmpOEQ(a, b);
+    case BinaryOp::kNE:
+      return b_.CreateFCmpUNE(a, b);
+    case BinaryOp::kLT:
+      return b_.CreateFCmpOLT(a, b);
+    case BinaryOp::kLE:
+      return b_.CreateFCmpOLE(a, b);
+    case BinaryOp::kGT:
+      return b_.CreateFCmpOGT(a, b);
+    case BinaryOp::kGE:
+      return b_.CreateFCmpOGE(a, b);
+    default:
+      return a;
   }
 }
 
 Value* KernelEmitter::EmitIntBinary(BinaryOp op, Value* a, Value* b, bool is_signed) {
   using P = llvm::CmpInst::Predicate;
-  const auto compare = [&](P when_signed, P when_unsigned) { return b_.CreateICmp(is_signed ? when_signed : when_unsigned, a, b); };
+  const auto compare = [&](P when_signed, P when_unsigned) {
+    return b_.CreateICmp(is_signed ? when_signed : when_unsigned, a, b);
+  };
   Value* zero = llvm::ConstantInt::get(a->getType(), 0);
   switch (op) {
-    case BinaryOp::kAdd: return b_.CreateAdd(a, b);
-    case BinaryOp::kSub: return b_.CreateSub(a, b);
-    case BinaryOp::kMul: return b_.CreateMul(a, b);
-    case BinaryOp::kDiv: return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
-    case BinaryOp::kTruncMod: return is_signed ? b_.CreateSRem(a, b) : b_.CreateURem(a, b);
-    case BinaryOp::kFloorDiv: case BinaryOp::kFloorMod: {
+    case BinaryOp::kAdd:
+      return b_.CreateAdd(a, b);
+    case BinaryOp::kSub:
+      return b_.CreateSub(a, b);
+    case BinaryOp::kMul:
+      return b_.CreateMul(a, b);
+    case BinaryOp::kDiv:
+      return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
+    case BinaryOp::kTruncMod:
+      return is_signed ? b_.CreateSRem(a, b) : b_.CreateURem(a, b);
+    case BinaryOp::kFloorDiv:
+    case BinaryOp::kFloorMod: {
       if (!is_signed) return op == BinaryOp::kFloorDiv ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
       Value *quotient = b_.CreateSDiv(a, b), *rest = b_.CreateSRem(a, b);
       // A rest whose sign is not the divisor's belongs one step lower.
@@ -217,15 +264,24 @@ Value* KernelEmitter::EmitIntBinary(BinaryOp op, Value* a, Value* b, bool is_sig
       if (op == BinaryOp::kFloorDiv) return b_.CreateSub(quotient, b_.CreateZExt(is_off, a->getType()));
       return b_.CreateSelect(is_off, b_.CreateAdd(rest, b), rest);
     }
-    case BinaryOp::kMin: return b_.CreateSelect(compare(P::ICMP_SLT, P::ICMP_ULT), a, b);
-    case BinaryOp::kMax: return b_.CreateSelect(compare(P::ICMP_SGT, P::ICMP_UGT), a, b);
-    case BinaryOp::kEQ: return b_.CreateICmpEQ(a, b);
-    case BinaryOp::kNE: return b_.CreateICmpNE(a, b);
-    case BinaryOp::kLT: return compare(P::ICMP_SLT, P::ICMP_ULT);
-    case BinaryOp::kLE: return compare(P::ICMP_SLE, P::ICMP_ULE);
-    case BinaryOp::kGT: return compare(P::ICMP_SGT, P::ICMP_UGT);
-    case BinaryOp::kGE: return compare(P::ICMP_SGE, P::ICMP_UGE);
-    default: return a;
+    case BinaryOp::kMin:
+      return b_.CreateSelect(compare(P::ICMP_SLT, P::ICMP_ULT), a, b);
+    case BinaryOp::kMax:
+      return b_.CreateSelect(compare(P::ICMP_SGT, P::ICMP_UGT), a, b);
+    case BinaryOp::kEQ:
+      return b_.CreateICmpEQ(a, b);
+    case BinaryOp::kNE:
+      return b_.CreateICmpNE(a, b);
+    case BinaryOp::kLT:
+      return compare(P::ICMP_SLT, P::ICMP_ULT);
+    case BinaryOp::kLE:
+      return compare(P::ICMP_SLE, P::ICMP_ULE);
+    case BinaryOp::kGT:
+      return compare(P::ICMP_SGT, P::ICMP_UGT);
+    case BinaryOp::kGE:
+      return compare(P::ICMP_SGE, P::ICMP_UGE);
+    default:
+      return a;
   }
 }
 
@@ -261,13 +317,16 @@ Value* KernelEmitter::EmitCast(const Expr& source, DataType to) {
   llvm::Type* type = ValueType(to);
   if (to.is_bool()) {
     if (from.is_bool()) return value;
-    return from.is_float() ? b_.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0)) : b_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
+    return from.is_float() ? b_.CreateFCmpUNE(value, llvm::ConstantFP::get(value->getType(), 0))
+                           : b_.CreateICmpNE(value, llvm::ConstantInt::get(value->getType(), 0));
   }
   if (from.is_float() && to.is_float()) return RoundTo16Bits(b_.CreateFPCast(value, type), to);
   if (from.is_float()) {  // NaN becomes 0 and what is too large the nearest end, on every target alike.
-    return b_.CreateIntrinsic(to.is_signed_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, value->getType()}, {value});
+    return b_.CreateIntrinsic(to.is_signed_int() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                              {type, value->getType()}, {value});
   }
-  if (to.is_float()) return RoundTo16Bits(from.is_signed_int() ? b_.CreateSIToFP(value, type) : b_.CreateUIToFP(value, type), to);
+  if (to.is_float())
+    return RoundTo16Bits(from.is_signed_int() ? b_.CreateSIToFP(value, type) : b_.CreateUIToFP(value, type), to);
   return b_.CreateIntCast(value, type, from.is_signed_int());
 }
 
@@ -294,45 +353,64 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
     AddAliasMetadata(access, *buffer);
     return access;
   };
-  const bool is_masked = mask_ != nullptr && llvm::cast<llvm::VectorType>(mask_->getType())->getElementCount().getFixedValue() == static_cast<unsigned>(lanes);
+  const bool is_masked =
+      mask_ != nullptr &&
+      llvm::cast<llvm::VectorType>(mask_->getType())->getElementCount().getFixedValue() == static_cast<unsigned>(lanes);
   if (address.is_contiguous || !address.is_vector_of_pointers) {
-    if (is_masked && address.is_contiguous && !buffer->is_register) return FromMemory(finish(b_.CreateMaskedLoad(type, address.pointer, address.alignment, mask_, llvm::Constant::getNullValue(type))), dtype);
+    if (is_masked && address.is_contiguous && !buffer->is_register)
+      return FromMemory(finish(b_.CreateMaskedLoad(type, address.pointer, address.alignment, mask_,
+                                                   llvm::Constant::getNullValue(type))),
+                        dtype);
     llvm::Type* access_type = address.is_contiguous ? type : element;
     Value* pointer = address.pointer;
-    if (mask_ != nullptr && !buffer->is_register) pointer = b_.CreateSelect(b_.CreateOrReduce(mask_), pointer, buffer->pointer);  // No lane runs: any valid address.
+    if (mask_ != nullptr && !buffer->is_register)
+      pointer =
+          b_.CreateSelect(b_.CreateOrReduce(mask_), pointer, buffer->pointer);  // No lane runs: any valid address.
     Value* value = finish(b_.CreateAlignedLoad(access_type, pointer, address.alignment));
     return FromMemory(address.is_contiguous ? value : Splat(value, lanes), dtype);
   }
-  if (is_masked) return FromMemory(finish(b_.CreateMaskedGather(type, address.pointer, address.alignment, mask_, llvm::Constant::getNullValue(type))), dtype);
+  if (is_masked)
+    return FromMemory(finish(b_.CreateMaskedGather(type, address.pointer, address.alignment, mask_,
+                                                   llvm::Constant::getNullValue(type))),
+                      dtype);
   Value* value = llvm::PoisonValue::get(type);
   for (int lane = 0; lane < lanes; ++lane) {
     Value* pointer = b_.CreateExtractElement(address.pointer, static_cast<uint64_t>(lane));
-    value = b_.CreateInsertElement(value, finish(b_.CreateAlignedLoad(element, pointer, address.alignment)), static_cast<uint64_t>(lane));
+    value = b_.CreateInsertElement(value, finish(b_.CreateAlignedLoad(element, pointer, address.alignment)),
+                                   static_cast<uint64_t>(lane));
   }
   return FromMemory(value, dtype);
 }
 
 void KernelEmitter::StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, Value* value, int lanes) {
   const int index_lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
-  if (index_lanes != lanes) return Fail(fmt::format("store to \"{}\": {} values at {} places", buffer->name, lanes, index_lanes));
+  if (index_lanes != lanes)
+    return Fail(fmt::format("store to \"{}\": {} values at {} places", buffer->name, lanes, index_lanes));
   const Address address = EmitAddress(buffer, indices, lanes);
   if (!error_.ok()) return;
   const BufferValue& memory = *FindBuffer(buffer);
-  const bool is_masked = mask_ != nullptr && llvm::cast<llvm::VectorType>(mask_->getType())->getElementCount().getFixedValue() == static_cast<unsigned>(lanes);
-  if (mask_ != nullptr && !is_masked) return Fail(fmt::format("store to \"{}\" has {} lanes under a condition with others", buffer->name, lanes));
+  const bool is_masked =
+      mask_ != nullptr &&
+      llvm::cast<llvm::VectorType>(mask_->getType())->getElementCount().getFixedValue() == static_cast<unsigned>(lanes);
+  if (mask_ != nullptr && !is_masked)
+    return Fail(fmt::format("store to \"{}\" has {} lanes under a condition with others", buffer->name, lanes));
   if (address.is_contiguous) {
     if (is_masked && memory.is_register) {  // A masked store would keep the tile in memory.
       value = b_.CreateSelect(mask_, value, b_.CreateAlignedLoad(value->getType(), address.pointer, address.alignment));
     }
-    llvm::Instruction* access = is_masked && !memory.is_register ? static_cast<llvm::Instruction*>(b_.CreateMaskedStore(value, address.pointer, address.alignment, mask_))
-                                          : b_.CreateAlignedStore(value, address.pointer, address.alignment);
+    llvm::Instruction* access =
+        is_masked && !memory.is_register
+            ? static_cast<llvm::Instruction*>(b_.CreateMaskedStore(value, address.pointer, address.alignment, mask_))
+            : b_.CreateAlignedStore(value, address.pointer, address.alignment);
     return AddAliasMetadata(access, memory);
   }
   Value* pointers = address.is_vector_of_pointers ? address.pointer : Splat(address.pointer, lanes);
   if (is_masked) return AddAliasMetadata(b_.CreateMaskedScatter(value, pointers, address.alignment, mask_), memory);
   for (int lane = 0; lane < lanes; ++lane) {  // In order: where lanes meet, the last one stays.
     Value* element = b_.CreateExtractElement(value, static_cast<uint64_t>(lane));
-    AddAliasMetadata(b_.CreateAlignedStore(element, b_.CreateExtractElement(pointers, static_cast<uint64_t>(lane)), address.alignment), memory);
+    AddAliasMetadata(b_.CreateAlignedStore(element, b_.CreateExtractElement(pointers, static_cast<uint64_t>(lane)),
+                                           address.alignment),
+                     memory);
   }
 }
 

@@ -1,4 +1,5 @@
-// Addresses: index expressions in 64 bits with known ranges, so that divisions of what cannot be negative become shifts and masks.
+// Addresses: index expressions in 64 bits with known ranges, so that divisions of what cannot be negative become shifts
+// and masks.
 #include <fmt/format.h>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
@@ -14,7 +15,9 @@ int64_t Clamp(__int128 value) {
   return static_cast<int64_t>(value);
 }
 
-bool Fits(const IndexValue& index, DataType dtype) { return index.low >= llvm::minIntN(dtype.bits) && index.high <= llvm::maxIntN(dtype.bits); }
+bool Fits(const IndexValue& index, DataType dtype) {
+  return index.low >= llvm::minIntN(dtype.bits) && index.high <= llvm::maxIntN(dtype.bits);
+}
 
 }  // namespace
 
@@ -27,7 +30,9 @@ bool KernelEmitter::IsPlainIndex(const Expr& e) {
   return false;
 }
 
-IndexValue KernelEmitter::ConstantIndex(int64_t value) { return {.value = b_.getInt64(static_cast<uint64_t>(value)), .low = value, .high = value}; }
+IndexValue KernelEmitter::ConstantIndex(int64_t value) {
+  return {.value = b_.getInt64(static_cast<uint64_t>(value)), .low = value, .high = value};
+}
 
 IndexValue KernelEmitter::EmitIndex(const Expr& e) {
   const DataType dtype = e.dtype();
@@ -87,7 +92,10 @@ IndexValue KernelEmitter::EmitBinaryIndex(const Binary& binary, DataType dtype) 
       result.value = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a.value, b.value);
       result.low = std::max(a.low, b.low), result.high = std::max(a.high, b.high);
       break;
-    case BinaryOp::kDiv: case BinaryOp::kTruncMod: case BinaryOp::kFloorDiv: case BinaryOp::kFloorMod:
+    case BinaryOp::kDiv:
+    case BinaryOp::kTruncMod:
+    case BinaryOp::kFloorDiv:
+    case BinaryOp::kFloorMod:
       result = EmitIndexDivision(binary.op, a, b);
       break;
     default:
@@ -111,10 +119,12 @@ IndexValue KernelEmitter::EmitIndexDivision(BinaryOp op, const IndexValue& a, co
     return result;
   }
   const bool is_floor = op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
-  IndexValue result{.value = is_floor ? EmitIntBinary(op, a.value, b.value, true)
-                                      : wants_quotient ? b_.CreateSDiv(a.value, b.value) : b_.CreateSRem(a.value, b.value)};
+  IndexValue result{.value = is_floor         ? EmitIntBinary(op, a.value, b.value, true)
+                             : wants_quotient ? b_.CreateSDiv(a.value, b.value)
+                                              : b_.CreateSRem(a.value, b.value)};
   if (op == BinaryOp::kFloorMod && b.low > 0) result.low = 0, result.high = b.high - 1;
-  if (wants_quotient && b.low > 0 && is_floor) result.low = std::min<int64_t>(a.low, 0), result.high = std::max<int64_t>(a.high, 0);
+  if (wants_quotient && b.low > 0 && is_floor)
+    result.low = std::min<int64_t>(a.low, 0), result.high = std::max<int64_t>(a.high, 0);
   return result;
 }
 
@@ -130,18 +140,24 @@ std::optional<KernelEmitter::LaneIndex> KernelEmitter::DecomposeLanes(const Expr
     if (broadcast->value.dtype().lanes != 1) return std::nullopt;
     return LaneIndex{.base = EmitIndex(broadcast->value)};
   }
-  if (const auto* cast = e.As<Cast>()) return cast->value.dtype().is_signed_int() ? DecomposeLanes(cast->value) : std::nullopt;
+  if (const auto* cast = e.As<Cast>())
+    return cast->value.dtype().is_signed_int() ? DecomposeLanes(cast->value) : std::nullopt;
   const auto* binary = e.As<Binary>();
-  if (binary == nullptr || (binary->op != BinaryOp::kAdd && binary->op != BinaryOp::kSub && binary->op != BinaryOp::kMul)) return std::nullopt;
+  if (binary == nullptr ||
+      (binary->op != BinaryOp::kAdd && binary->op != BinaryOp::kSub && binary->op != BinaryOp::kMul))
+    return std::nullopt;
   std::optional<LaneIndex> a = DecomposeLanes(binary->a), b = DecomposeLanes(binary->b);
   if (!a || !b) return std::nullopt;
   if (binary->op == BinaryOp::kMul) {
     if (a->stride != 0) std::swap(a, b);
     if (a->stride != 0 || a->base.low != a->base.high) return std::nullopt;
-    return LaneIndex{.base = {.value = b_.CreateNSWMul(a->base.value, b->base.value), .is_exact = false}, .stride = Clamp(static_cast<__int128>(b->stride) * a->base.low)};
+    return LaneIndex{.base = {.value = b_.CreateNSWMul(a->base.value, b->base.value), .is_exact = false},
+                     .stride = Clamp(static_cast<__int128>(b->stride) * a->base.low)};
   }
   const bool is_add = binary->op == BinaryOp::kAdd;
-  return LaneIndex{.base = {.value = is_add ? b_.CreateNSWAdd(a->base.value, b->base.value) : b_.CreateNSWSub(a->base.value, b->base.value), .is_exact = false},
+  return LaneIndex{.base = {.value = is_add ? b_.CreateNSWAdd(a->base.value, b->base.value)
+                                            : b_.CreateNSWSub(a->base.value, b->base.value),
+                            .is_exact = false},
                    .stride = is_add ? a->stride + b->stride : a->stride - b->stride};
 }
 
@@ -166,12 +182,15 @@ KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const st
   address.pointer = llvm::PoisonValue::get(b_.getPtrTy());
   if (memory == nullptr) return address;
   if (indices.empty() ? !buffer->shape.empty() : indices.size() != 1 && indices.size() != buffer->shape.size()) {
-    Fail(fmt::format("access to \"{}\": {} indices, {} dimensions; write one flat index or one per dimension", buffer->name, indices.size(), buffer->shape.size()));
+    Fail(fmt::format("access to \"{}\": {} indices, {} dimensions; write one flat index or one per dimension",
+                     buffer->name, indices.size(), buffer->shape.size()));
     return address;
   }
-  const bool is_strided = indices.size() > 1 && !buffer->strides.empty();  // One index alone is the element's position already.
+  const bool is_strided =
+      indices.size() > 1 && !buffer->strides.empty();  // One index alone is the element's position already.
   if (is_strided && buffer->strides.size() != indices.size()) {
-    Fail(fmt::format("access to \"{}\": {} indices, {} strides; flatten the access", buffer->name, indices.size(), buffer->strides.size()));
+    Fail(fmt::format("access to \"{}\": {} indices, {} strides; flatten the access", buffer->name, indices.size(),
+                     buffer->strides.size()));
     return address;
   }
   address.alignment = memory->alignment;
@@ -182,12 +201,19 @@ KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const st
   Value* last_stride = is_strided ? EmitIndex(buffer->strides.back()).value : nullptr;
   if (leading > 0) {
     Value* rows = FlattenIndex(buffer, indices, leading).value;
-    offset = b_.CreateNSWAdd(offset, last_stride != nullptr ? rows : b_.CreateNSWMul(rows, EmitIndex(buffer->shape.back()).value));
+    offset = b_.CreateNSWAdd(
+        offset, last_stride != nullptr ? rows : b_.CreateNSWMul(rows, EmitIndex(buffer->shape.back()).value));
   }
   if (!indices.empty()) last = DecomposeLanes(indices.back());
-  const auto scaled = [&](Value* value) { return last_stride == nullptr ? value : b_.CreateNSWMul(value, last_stride->getType() == value->getType() ? last_stride : Splat(last_stride, lanes)); };
+  const auto scaled = [&](Value* value) {
+    return last_stride == nullptr
+               ? value
+               : b_.CreateNSWMul(value,
+                                 last_stride->getType() == value->getType() ? last_stride : Splat(last_stride, lanes));
+  };
   if (last && (last->stride == 0 || last_stride == nullptr)) {
-    address.pointer = b_.CreateGEP(element, memory->pointer, b_.CreateNSWAdd(offset, scaled(last->base.value)), "", llvm::GEPNoWrapFlags::inBounds());
+    address.pointer = b_.CreateGEP(element, memory->pointer, b_.CreateNSWAdd(offset, scaled(last->base.value)), "",
+                                   llvm::GEPNoWrapFlags::inBounds());
     if (lanes == 1 || last->stride == 1) return address;
     address.is_contiguous = false;
     if (last->stride == 0) return address;  // Every lane at one address.

@@ -8,8 +8,8 @@ namespace lathe {
 
 using llvm::Value;
 
-// What the body of a parallel loop needs from around it, in the order of the closure's fields: variables, then buffers, then the first
-// value of the loop variable.
+// What the body of a parallel loop needs from around it, in the order of the closure's fields: variables, then buffers,
+// then the first value of the loop variable.
 struct KernelEmitter::Capture {
   std::vector<std::pair<const ExprNode*, VarValue>> vars;
   std::vector<Buffer> buffers;
@@ -27,17 +27,20 @@ std::optional<KernelEmitter::Capture> KernelEmitter::CaptureUses(const Stmt& sel
     const auto found = buffers_.find(node);
     if (found == buffers_.end()) continue;  // Allocated inside.
     if (found->second.is_register) {
-      Fail(fmt::format("register tile \"{}\" lives outside of parallel loop \"{}\", which uses it; allocate it inside", buffer->name, loop.loop_var.name()));
+      Fail(fmt::format("register tile \"{}\" lives outside of parallel loop \"{}\", which uses it; allocate it inside",
+                       buffer->name, loop.loop_var.name()));
       return std::nullopt;
     }
     capture.buffers.push_back(buffer);
   }
   // The maps are ordered by address; artifacts must not be.
-  std::sort(capture.vars.begin(), capture.vars.end(), [](const auto& a, const auto& b) { return a.second.position < b.second.position; });
+  std::sort(capture.vars.begin(), capture.vars.end(),
+            [](const auto& a, const auto& b) { return a.second.position < b.second.position; });
   std::sort(capture.buffers.begin(), capture.buffers.end(),
             [&](const Buffer& a, const Buffer& b) { return buffers_[a.get()].position < buffers_[b.get()].position; });
   std::vector<llvm::Type*> types;
-  for (const auto& [node, bound] : capture.vars) types.push_back(bound.index.value != nullptr ? b_.getInt64Ty() : bound.value->getType());
+  for (const auto& [node, bound] : capture.vars)
+    types.push_back(bound.index.value != nullptr ? b_.getInt64Ty() : bound.value->getType());
   types.insert(types.end(), capture.buffers.size(), b_.getPtrTy());
   types.push_back(b_.getInt64Ty());
   capture.type = llvm::StructType::get(context_, types);
@@ -55,11 +58,14 @@ void KernelEmitter::EmitParallelLoop(const Stmt& self, const For& loop) {
   for (const Buffer& buffer : capture->buffers) put(buffers_[buffer.get()].pointer);
   put(capture->begin.value);
   const __int128 high = static_cast<__int128>(capture->begin.high) + extent.high - 1;
-  capture->begin.high = high > std::numeric_limits<int64_t>::max() ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(high);
+  capture->begin.high =
+      high > std::numeric_limits<int64_t>::max() ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(high);
 
   llvm::Function* body = EmitParallelBody(loop, *capture);
-  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty()}, false);
-  Value* code = b_.CreateCall(type, ContextField(offsetof(LatheContext, parallel_for), b_.getPtrTy()), {ctx_, body, closure, extent.value});
+  auto* type =
+      llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty()}, false);
+  Value* code = b_.CreateCall(type, ContextField(offsetof(LatheContext, parallel_for), b_.getPtrTy()),
+                              {ctx_, body, closure, extent.value});
   llvm::BasicBlock *failed = NewBlock("body.failed"), *go_on = NewBlock("bodies.done");
   b_.CreateCondBr(b_.CreateIsNull(code), go_on, failed, llvm::MDBuilder(context_).createBranchWeights(1 << 20, 1));
   b_.SetInsertPoint(failed);
@@ -68,7 +74,8 @@ void KernelEmitter::EmitParallelLoop(const Stmt& self, const For& loop) {
 }
 
 llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& capture) {
-  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
+  auto* type =
+      llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
   llvm::Function* body = NewFunction(type, fmt::format("{}.body{}", signature_.symbol, num_bodies_++), false);
   // Everything that belongs to the present function steps aside.
   Builder::InsertPointGuard guard(b_);
@@ -84,7 +91,8 @@ llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& 
 
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", body));
   BindCaptured(capture, body->getArg(1));
-  Value* first = b_.CreateLoad(b_.getInt64Ty(), b_.CreateStructGEP(capture.type, body->getArg(1), capture.type->getNumElements() - 1));
+  Value* first = b_.CreateLoad(b_.getInt64Ty(),
+                               b_.CreateStructGEP(capture.type, body->getArg(1), capture.type->getNumElements() - 1));
   IndexValue begin = capture.begin;
   begin.value = b_.CreateNSWAdd(first, body->getArg(2));
   EmitSerialLoop(loop, begin, b_.CreateNSWAdd(first, body->getArg(3)), false, CollectUses(loop.body).has_vectors);
@@ -106,7 +114,8 @@ void KernelEmitter::BindCaptured(const Capture& capture, Value* closure) {
   llvm::MDNode* empty = llvm::MDNode::get(context_, {});
   unsigned field = 0;
   const auto take = [&] {
-    llvm::LoadInst* value = b_.CreateLoad(capture.type->getElementType(field), b_.CreateStructGEP(capture.type, closure, field));
+    llvm::LoadInst* value =
+        b_.CreateLoad(capture.type->getElementType(field), b_.CreateStructGEP(capture.type, closure, field));
     value->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
     value->setMetadata(llvm::LLVMContext::MD_noundef, empty);
     ++field;
@@ -123,7 +132,9 @@ void KernelEmitter::BindCaptured(const Capture& capture, Value* closure) {
   }
   for (const Buffer& buffer : capture.buffers) {
     llvm::LoadInst* pointer = take();
-    const auto number = [&](int64_t value) { return llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(static_cast<uint64_t>(value)))); };
+    const auto number = [&](int64_t value) {
+      return llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(static_cast<uint64_t>(value))));
+    };
     pointer->setMetadata(llvm::LLVMContext::MD_align, number(LATHE_BUFFER_ALIGNMENT));
     if (const std::optional<int64_t> bytes = AllocationBytes(buffer); bytes && *bytes > 0) {
       pointer->setMetadata(llvm::LLVMContext::MD_nonnull, empty);

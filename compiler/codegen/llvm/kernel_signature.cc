@@ -36,10 +36,14 @@ std::string SymbolName(std::string_view name, size_t position) {
 
 Status CheckBuffer(const PrimFunc& func, const Buffer& buffer) {
   if (!buffer->strides.empty() || !IsConstInt(buffer->elem_offset, 0)) {
-    return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": strides and offsets are not part of the kernel ABI; pass a compact buffer", func.name, buffer->name));
+    return InvalidArgument(fmt::format(
+        "codegen @{} parameter \"{}\": strides and offsets are not part of the kernel ABI; pass a compact buffer",
+        func.name, buffer->name));
   }
   if (buffer->dtype.lanes != 1) {
-    return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": element type {} is a vector; declare scalar elements", func.name, buffer->name, buffer->dtype.ToString()));
+    return InvalidArgument(
+        fmt::format("codegen @{} parameter \"{}\": element type {} is a vector; declare scalar elements", func.name,
+                    buffer->name, buffer->dtype.ToString()));
   }
   return OkStatus();
 }
@@ -69,7 +73,9 @@ std::unordered_set<int64_t> ConstantPositions(const PrimFunc& func) {
 
 StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position) {
   KernelSignature signature{.name = func.name, .symbol = SymbolName(func.name, position)};
-  if (func.params.size() > kMaxParams) return InvalidArgument(fmt::format("codegen @{}: {} parameters, at most {}; split the function", func.name, func.params.size(), kMaxParams));
+  if (func.params.size() > kMaxParams)
+    return InvalidArgument(fmt::format("codegen @{}: {} parameters, at most {}; split the function", func.name,
+                                       func.params.size(), kMaxParams));
   AccessCollector access;
   access(func.body);
   const std::unordered_set<int64_t> constants = ConstantPositions(func);
@@ -77,19 +83,26 @@ StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position) {
     SignatureParam param;
     if (const auto* buffer = std::get_if<Buffer>(&func.params[i])) {
       RETURN_IF_ERROR(CheckBuffer(func, *buffer));
-      param = {.name = (*buffer)->name, .buffer = *buffer, .is_read = access.read.contains(buffer->get()),
-               .is_written = access.written.contains(buffer->get()), .is_constant = constants.contains(static_cast<int64_t>(i))};
+      param = {.name = (*buffer)->name,
+               .buffer = *buffer,
+               .is_read = access.read.contains(buffer->get()),
+               .is_written = access.written.contains(buffer->get()),
+               .is_constant = constants.contains(static_cast<int64_t>(i))};
       for (const Expr& extent : (*buffer)->shape) {
         if (AsIntConst(extent) != nullptr) continue;
         if (!IsVar(extent)) {
-          return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": an extent is neither a constant nor a variable; give it a variable of its own", func.name, (*buffer)->name));
+          return InvalidArgument(
+              fmt::format("codegen @{} parameter \"{}\": an extent is neither a constant nor a variable; give it a "
+                          "variable of its own",
+                          func.name, (*buffer)->name));
         }
         AddSymbol(extent, signature.symbols);
       }
     } else {
       const Var& var = std::get<Var>(func.params[i]);
       if (var.dtype().lanes != 1 || var.dtype().code == DataType::Code::kHandle) {
-        return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": type {} is not a scalar number", func.name, var.name(), var.dtype().ToString()));
+        return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": type {} is not a scalar number", func.name,
+                                           var.name(), var.dtype().ToString()));
       }
       param = {.name = var.name(), .scalar = var, .is_read = true};
     }

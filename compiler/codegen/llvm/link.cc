@@ -79,8 +79,21 @@ std::string OneLine(std::string text) {
 
 StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects, const Target& target) {
   std::vector<FileDescriptor> files;
-  std::vector<std::string> args = {"ld.lld", "-shared", "-m", target.arch() == Target::Arch::kX86_64 ? "elf_x86_64" : "aarch64linux", "--threads=1",
-                                   "-z", "defs", "-z", "noexecstack", "-z", "relro", "-Bsymbolic", "--build-id=none", "--hash-style=gnu", "--strip-all",
+  std::vector<std::string> args = {"ld.lld",
+                                   "-shared",
+                                   "-m",
+                                   target.arch() == Target::Arch::kX86_64 ? "elf_x86_64" : "aarch64linux",
+                                   "--threads=1",
+                                   "-z",
+                                   "defs",
+                                   "-z",
+                                   "noexecstack",
+                                   "-z",
+                                   "relro",
+                                   "-Bsymbolic",
+                                   "--build-id=none",
+                                   "--hash-style=gnu",
+                                   "--strip-all",
                                    "--no-dynamic-linker"};
   for (const std::string_view object : objects) {
     ASSIGN_OR_RETURN(FileDescriptor file, WriteMemoryFile(object));
@@ -95,21 +108,26 @@ StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects
   std::string output, errors;
   llvm::raw_string_ostream output_stream(output), error_stream(errors);
   const lld::Result result = lld::lldMain(raw_args, output_stream, error_stream, {{lld::Gnu, &lld::elf::link}});
-  if (!result.canRunAgain) return InternalError(fmt::format("link: lld cannot go on in this process: {}", OneLine(errors)));
+  if (!result.canRunAgain)
+    return InternalError(fmt::format("link: lld cannot go on in this process: {}", OneLine(errors)));
   if (result.retCode != 0) return InternalError(fmt::format("link: {}", OneLine(errors)));
   return ReadWholeFile(folder.output());
 }
 
 Status CheckSelfContained(std::string_view shared_object) {
   using ElfFile = llvm::object::ELFFile<llvm::object::ELF64LE>;
-  const auto fail = [](llvm::Error error) { return InternalError("check artifact: " + OneLine(llvm::toString(std::move(error)))); };
+  const auto fail = [](llvm::Error error) {
+    return InternalError("check artifact: " + OneLine(llvm::toString(std::move(error))));
+  };
   llvm::Expected<ElfFile> elf = ElfFile::create(llvm::StringRef(shared_object.data(), shared_object.size()));
   if (!elf) return fail(elf.takeError());
   auto entries = elf->dynamicEntries();
   if (!entries) return fail(entries.takeError());
   for (const auto& entry : *entries) {
-    if (entry.d_tag == llvm::ELF::DT_NEEDED) return InternalError("check artifact: it needs another library; emit what it is needed for");
-    if (entry.d_tag == llvm::ELF::DT_INIT || entry.d_tag == llvm::ELF::DT_INIT_ARRAY) return InternalError("check artifact: it has a constructor");
+    if (entry.d_tag == llvm::ELF::DT_NEEDED)
+      return InternalError("check artifact: it needs another library; emit what it is needed for");
+    if (entry.d_tag == llvm::ELF::DT_INIT || entry.d_tag == llvm::ELF::DT_INIT_ARRAY)
+      return InternalError("check artifact: it has a constructor");
   }
   auto sections = elf->sections();
   if (!sections) return fail(sections.takeError());
@@ -122,7 +140,9 @@ Status CheckSelfContained(std::string_view shared_object) {
     for (const auto& symbol : symbols->drop_front()) {
       auto name = symbol.getName(*names);
       if (!name) return fail(name.takeError());
-      if (symbol.isUndefined()) return InternalError(fmt::format("check artifact: undefined symbol \"{}\"; emit it with the kernels", name->str()));
+      if (symbol.isUndefined())
+        return InternalError(
+            fmt::format("check artifact: undefined symbol \"{}\"; emit it with the kernels", name->str()));
     }
   }
   return OkStatus();

@@ -20,8 +20,8 @@
 namespace lathe {
 namespace {
 
-// Counts the spill slots of vector and float values that inner loops touch (the whole function where there is no loop). Runs on final
-// machine code, so nothing can spill after it.
+// Counts the spill slots of vector and float values that inner loops touch (the whole function where there is no loop).
+// Runs on final machine code, so nothing can spill after it.
 class SpillCounter : public llvm::MachineFunctionPass {
  public:
   struct Finding {
@@ -43,7 +43,8 @@ class SpillCounter : public llvm::MachineFunctionPass {
     }
     if (!slots.empty()) {
       const llvm::Attribute tiles = function.getFunction().getFnAttribute(kHasRegisterTile);
-      findings_.push_back({function.getName().str(), tiles.isValid() ? tiles.getValueAsString().str() : "", slots.size()});
+      findings_.push_back(
+          {function.getName().str(), tiles.isValid() ? tiles.getValueAsString().str() : "", slots.size()});
     }
     return false;
   }
@@ -55,7 +56,8 @@ class SpillCounter : public llvm::MachineFunctionPass {
       if (!TouchesFloatRegister(instruction, *function.getSubtarget().getRegisterInfo())) continue;
       for (const llvm::MachineMemOperand* access : instruction.memoperands()) {
         const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(access->getPseudoValue());
-        if (slot != nullptr && function.getFrameInfo().isSpillSlotObjectIndex(slot->getFrameIndex())) slots.insert(slot->getFrameIndex());
+        if (slot != nullptr && function.getFrameInfo().isSpillSlotObjectIndex(slot->getFrameIndex()))
+          slots.insert(slot->getFrameIndex());
       }
     }
   }
@@ -64,7 +66,8 @@ class SpillCounter : public llvm::MachineFunctionPass {
       if (!operand.isReg() || !operand.getReg().isPhysical()) continue;
       const llvm::TargetRegisterClass* kind = registers.getMinimalPhysRegClass(operand.getReg());
       if (kind == nullptr) continue;  // Flags and the like.
-      for (const llvm::MVT type : {llvm::MVT::f32, llvm::MVT::f64, llvm::MVT::v4f32, llvm::MVT::v8f32, llvm::MVT::v16f32}) {
+      for (const llvm::MVT type :
+           {llvm::MVT::f32, llvm::MVT::f64, llvm::MVT::v4f32, llvm::MVT::v8f32, llvm::MVT::v16f32}) {
         if (registers.isTypeLegalForClass(*kind, type)) return true;
       }
     }
@@ -99,7 +102,8 @@ std::vector<std::string> UndefinedSymbols(const std::string& object) {
   for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
-    if (flags && name && (*flags & llvm::object::BasicSymbolRef::SF_Undefined) != 0 && !name->empty()) names.push_back(name->str());
+    if (flags && name && (*flags & llvm::object::BasicSymbolRef::SF_Undefined) != 0 && !name->empty())
+      names.push_back(name->str());
     if (!flags) llvm::consumeError(flags.takeError());
     if (!name) llvm::consumeError(name.takeError());
   }
@@ -116,13 +120,15 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& t
   for (const std::string& attr : target.attrs()) features += (features.empty() ? "" : ",") + attr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(description->createTargetMachine(target.triple(), target.cpu(), features, options, llvm::Reloc::PIC_,
-                                                                                llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      description->createTargetMachine(target.triple(), target.cpu(), features, options, llvm::Reloc::PIC_,
+                                       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
   if (machine == nullptr) return InternalError(fmt::format("codegen: LLVM has no machine for {}", target.ToString()));
   return machine;
 }
 
-StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
+                                          llvm::CodeGenFileType type) {
   auto& target_machine = static_cast<llvm::LLVMTargetMachine&>(machine);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -147,10 +153,13 @@ StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMach
   MachineCode code{.bytes = std::string(bytes.begin(), bytes.end())};
   for (const SpillCounter::Finding& finding : findings) {
     if (!finding.tiles.empty()) {
-      return FailedPrecondition(fmt::format("codegen {}: register tile {} spills {} values in its inner loop; choose a smaller tile; candidate is invalid",
-                                            finding.function, finding.tiles, finding.num_values));
+      return FailedPrecondition(
+          fmt::format("codegen {}: register tile {} spills {} values in its inner loop; choose a smaller tile; "
+                      "candidate is invalid",
+                      finding.function, finding.tiles, finding.num_values));
     }
-    code.warnings.push_back(fmt::format("{}: {} vector or float values are spilled in inner loops", finding.function, finding.num_values));
+    code.warnings.push_back(
+        fmt::format("{}: {} vector or float values are spilled in inner loops", finding.function, finding.num_values));
   }
   if (type == llvm::CodeGenFileType::ObjectFile) code.undefined_symbols = UndefinedSymbols(code.bytes);
   return code;

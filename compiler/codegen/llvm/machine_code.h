@@ -1,4 +1,5 @@
-// LLVM IR to machine code: our own short optimisation pipeline, code generation, and the check of what became of register tiles.
+// LLVM IR to machine code: our own short optimisation pipeline, code generation, and the check of what became of
+// register tiles.
 #pragma once
 
 #include <memory>
@@ -21,11 +22,12 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine);
 Status CheckRegisterTilesArePromoted(const llvm::Module& module);
 
 struct MachineCode {
-  std::string bytes;                          // Relocatable object, or assembly text.
-  std::vector<std::string> warnings;          // Spills in inner loops of functions that promise nothing.
-  std::vector<std::string> undefined_symbols; // Of objects: what the linker would look for.
+  std::string bytes;                           // Relocatable object, or assembly text.
+  std::vector<std::string> warnings;           // Spills in inner loops of functions that promise nothing.
+  std::vector<std::string> undefined_symbols;  // Of objects: what the linker would look for.
 };
 // FailedPrecondition if a function with a register tile spills vector or float values in an inner loop.
-StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type);
+StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
+                                          llvm::CodeGenFileType type);
 
 }  // namespace lathe

@@ -7,7 +7,8 @@
 namespace lathe {
 namespace {
 
-// Tables first in one growing byte string; offsets are taken before the bytes behind them exist, so everything is patched by copy.
+// Tables first in one growing byte string; offsets are taken before the bytes behind them exist, so everything is
+// patched by copy.
 class SectionWriter {
  public:
   uint32_t Reserve(size_t bytes) {
@@ -23,7 +24,9 @@ class SectionWriter {
     return offset;
   }
   template <typename T>
-  void Put(uint32_t offset, const T& value) { std::memcpy(data_.data() + offset, &value, sizeof(T)); }
+  void Put(uint32_t offset, const T& value) {
+    std::memcpy(data_.data() + offset, &value, sizeof(T));
+  }
   std::string Finish() {
     data_.resize((data_.size() + 7) / 8 * 8);
     return std::move(data_);
@@ -36,7 +39,8 @@ class SectionWriter {
 
 LatheMetaDim DimOf(const Expr& extent, const std::vector<Var>& symbols) {
   if (const int64_t* value = AsIntConst(extent)) return {.value = *value, .kind = LATHE_DIM_CONSTANT, .reserved = 0};
-  const auto at = std::find_if(symbols.begin(), symbols.end(), [&](const Var& symbol) { return symbol.same_as(extent); });
+  const auto at =
+      std::find_if(symbols.begin(), symbols.end(), [&](const Var& symbol) { return symbol.same_as(extent); });
   CHECK(at != symbols.end()) << "extent is no symbol of its signature";
   return {.value = at - symbols.begin(), .kind = LATHE_DIM_SYMBOL, .reserved = 0};
 }
@@ -46,7 +50,8 @@ LatheMetaParam WriteParam(const SignatureParam& param, const std::vector<Var>& s
   LatheMetaParam row{};
   row.name_offset = out.AddString(param.name);
   row.kind = param.buffer ? LATHE_PARAM_BUFFER : LATHE_PARAM_SCALAR;
-  row.flags = static_cast<uint8_t>((param.is_read ? LATHE_PARAM_READ : 0) | (param.is_written ? LATHE_PARAM_WRITE : 0) | (param.is_constant ? LATHE_PARAM_CONSTANT : 0));
+  row.flags = static_cast<uint8_t>((param.is_read ? LATHE_PARAM_READ : 0) | (param.is_written ? LATHE_PARAM_WRITE : 0) |
+                                   (param.is_constant ? LATHE_PARAM_CONSTANT : 0));
   row.dtype_code = static_cast<uint8_t>(dtype.code);
   row.dtype_bits = dtype.bits;
   row.dtype_lanes = dtype.lanes;
@@ -57,7 +62,8 @@ LatheMetaParam WriteParam(const SignatureParam& param, const std::vector<Var>& s
   const std::vector<Expr>& shape = (*param.buffer)->shape;
   row.rank = static_cast<uint16_t>(shape.size());
   row.dims_offset = out.Reserve(shape.size() * sizeof(LatheMetaDim));
-  for (size_t i = 0; i < shape.size(); ++i) out.Put(row.dims_offset + static_cast<uint32_t>(i * sizeof(LatheMetaDim)), DimOf(shape[i], symbols));
+  for (size_t i = 0; i < shape.size(); ++i)
+    out.Put(row.dims_offset + static_cast<uint32_t>(i * sizeof(LatheMetaDim)), DimOf(shape[i], symbols));
   return row;
 }
 

@@ -81,8 +81,11 @@ Status CheckRegisterTilesArePromoted(const llvm::Module& module) {
       const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
       if (memory == nullptr || !memory->getName().starts_with(kRegisterTilePrefix)) continue;
       const llvm::StringRef name = memory->getName().drop_front(kRegisterTilePrefix.size()).split('.').first;
-      return FailedPrecondition(fmt::format("codegen: register tile \"{}\" stays in memory, because an index into it is not constant or its accesses overlap "
-                                            "in part; unroll the loops over the tile and access it by whole vectors; candidate is invalid", name.str()));
+      return FailedPrecondition(
+          fmt::format("codegen: register tile \"{}\" stays in memory, because an index into it is not constant or its "
+                      "accesses overlap "
+                      "in part; unroll the loops over the tile and access it by whole vectors; candidate is invalid",
+                      name.str()));
     }
   }
   return OkStatus();

@@ -10,10 +10,14 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-void PadTo(std::string& bytes, size_t alignment) { bytes.resize((bytes.size() + alignment - 1) / alignment * alignment); }
+void PadTo(std::string& bytes, size_t alignment) {
+  bytes.resize((bytes.size() + alignment - 1) / alignment * alignment);
+}
 
 template <typename T>
-std::string_view AsBytes(const T& value) { return {reinterpret_cast<const char*>(&value), sizeof(T)}; }
+std::string_view AsBytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(T)};
+}
 
 Elf64_Ehdr MakeHeader(Target::Arch arch) {
   Elf64_Ehdr header{};
@@ -36,18 +40,28 @@ StatusOr<std::string> MakeSectionObject(std::span<const ArtifactSection> section
   std::vector<Elf64_Shdr> rows(1);
   std::string file(sizeof(Elf64_Ehdr), '\0');
   for (const ArtifactSection& section : sections) {
-    if (section.name.size() < 2 || section.name.size() > 100 || section.name[0] != '.' || section.name.find('\0') != std::string::npos) {
-      return InvalidArgument(fmt::format("codegen: section name \"{}\" is not '.' and up to 99 characters", section.name.substr(0, 100)));
+    if (section.name.size() < 2 || section.name.size() > 100 || section.name[0] != '.' ||
+        section.name.find('\0') != std::string::npos) {
+      return InvalidArgument(
+          fmt::format("codegen: section name \"{}\" is not '.' and up to 99 characters", section.name.substr(0, 100)));
     }
     PadTo(file, kAlignment);
-    rows.push_back({.sh_name = static_cast<Elf64_Word>(names.size()), .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC,
-                    .sh_offset = file.size(), .sh_size = section.bytes.size(), .sh_addralign = kAlignment});
+    rows.push_back({.sh_name = static_cast<Elf64_Word>(names.size()),
+                    .sh_type = SHT_PROGBITS,
+                    .sh_flags = SHF_ALLOC,
+                    .sh_offset = file.size(),
+                    .sh_size = section.bytes.size(),
+                    .sh_addralign = kAlignment});
     names.append(section.name).push_back('\0');
     file.append(section.bytes);
   }
   const size_t own_name = names.size();
   names.append(".shstrtab").push_back('\0');
-  rows.push_back({.sh_name = static_cast<Elf64_Word>(own_name), .sh_type = SHT_STRTAB, .sh_offset = file.size(), .sh_size = names.size(), .sh_addralign = 1});
+  rows.push_back({.sh_name = static_cast<Elf64_Word>(own_name),
+                  .sh_type = SHT_STRTAB,
+                  .sh_offset = file.size(),
+                  .sh_size = names.size(),
+                  .sh_addralign = 1});
   file.append(names);
   PadTo(file, alignof(Elf64_Shdr));
   Elf64_Ehdr header = MakeHeader(arch);

@@ -1,5 +1,5 @@
-// A relocatable ELF file that holds nothing but named read-only sections: how metadata, graphs and weights reach the linker without
-// passing through LLVM.
+// A relocatable ELF file that holds nothing but named read-only sections: how metadata, graphs and weights reach the
+// linker without passing through LLVM.
 #pragma once
 
 #include <span>

@@ -10,8 +10,10 @@ namespace {
 using llvm::Value;
 using Builder = llvm::IRBuilder<>;
 
-llvm::Function* Define(llvm::Module& module, const Target& target, const std::string& name, llvm::Type* result, std::vector<llvm::Type*> args) {
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, args, false), llvm::GlobalValue::ExternalLinkage, name, module);
+llvm::Function* Define(llvm::Module& module, const Target& target, const std::string& name, llvm::Type* result,
+                       std::vector<llvm::Type*> args) {
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, args, false),
+                                          llvm::GlobalValue::ExternalLinkage, name, module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr("no-builtins");  // Or LLVM would make memcpy a call of memcpy.
@@ -39,7 +41,8 @@ void ByteLoop(Builder& b, Value* count, bool is_backward, const std::function<vo
 
 void CopyBytes(Builder& b, llvm::Function* f, bool is_backward) {
   ByteLoop(b, f->getArg(2), is_backward, [&](Value* i) {
-    b.CreateStore(b.CreateLoad(b.getInt8Ty(), b.CreateGEP(b.getInt8Ty(), f->getArg(1), i)), b.CreateGEP(b.getInt8Ty(), f->getArg(0), i));
+    b.CreateStore(b.CreateLoad(b.getInt8Ty(), b.CreateGEP(b.getInt8Ty(), f->getArg(1), i)),
+                  b.CreateGEP(b.getInt8Ty(), f->getArg(0), i));
   });
 }
 
@@ -74,7 +77,8 @@ void DefineMemset(llvm::Module& module, const Target& target) {
   b.CreateRet(f->getArg(0));
 }
 
-// float16 to float32, exactly: normal numbers by moving the exponent, subnormal ones by a multiplication that normalises them.
+// float16 to float32, exactly: normal numbers by moving the exponent, subnormal ones by a multiplication that
+// normalises them.
 void DefineExtendHalf(llvm::Module& module, const Target& target) {
   Builder b(module.getContext());
   llvm::Function* f = Define(module, target, "__extendhfsf2", b.getFloatTy(), {b.getHalfTy()});
@@ -82,9 +86,11 @@ void DefineExtendHalf(llvm::Module& module, const Target& target) {
   Value* bits = b.CreateZExt(b.CreateBitCast(f->getArg(0), b.getInt16Ty()), b.getInt32Ty());
   Value* sign = b.CreateShl(b.CreateAnd(bits, b.getInt32(0x8000)), b.getInt32(16));
   Value* rest = b.CreateAnd(bits, b.getInt32(0x7fff));
-  Value* scaled = b.CreateFMul(b.CreateBitCast(b.CreateShl(rest, b.getInt32(13)), b.getFloatTy()), llvm::ConstantFP::get(b.getFloatTy(), 0x1.0p112));
+  Value* scaled = b.CreateFMul(b.CreateBitCast(b.CreateShl(rest, b.getInt32(13)), b.getFloatTy()),
+                               llvm::ConstantFP::get(b.getFloatTy(), 0x1.0p112));
   Value* special = b.CreateOr(b.CreateShl(rest, b.getInt32(13)), b.getInt32(0x7f800000));
-  Value* magnitude = b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(0x7c00)), special, b.CreateBitCast(scaled, b.getInt32Ty()));
+  Value* magnitude =
+      b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(0x7c00)), special, b.CreateBitCast(scaled, b.getInt32Ty()));
   b.CreateRet(b.CreateBitCast(b.CreateOr(magnitude, sign), b.getFloatTy()));
 }
 
@@ -101,7 +107,8 @@ void DefineTruncateToHalf(llvm::Module& module, const Target& target) {
   Value* normal = b.CreateLShr(b.CreateAdd(b.CreateAdd(rest, b.getInt32(0xc8000fffu)), odd), b.getInt32(13));
   // Subnormal results: adding 0.5 aligns the mantissa so that the hardware rounds it.
   Value* half = llvm::ConstantFP::get(b.getFloatTy(), 0.5);
-  Value* small = b.CreateSub(b.CreateBitCast(b.CreateFAdd(b.CreateBitCast(rest, b.getFloatTy()), half), b.getInt32Ty()), b.CreateBitCast(half, b.getInt32Ty()));
+  Value* small = b.CreateSub(b.CreateBitCast(b.CreateFAdd(b.CreateBitCast(rest, b.getFloatTy()), half), b.getInt32Ty()),
+                             b.CreateBitCast(half, b.getInt32Ty()));
   Value* result = b.CreateSelect(b.CreateICmpULT(rest, b.getInt32(0x38800000)), small, normal);
   result = b.CreateSelect(b.CreateICmpUGE(rest, b.getInt32(0x47800000)), b.getInt32(0x7c00), result);
   result = b.CreateSelect(b.CreateICmpUGT(rest, b.getInt32(0x7f800000)), b.getInt32(0x7e00), result);
@@ -113,16 +120,21 @@ struct SupportRow {
   void (*define)(llvm::Module&, const Target&);
 };
 constexpr SupportRow kRows[] = {
-    {"memcpy", DefineMemcpy}, {"memmove", DefineMemmove}, {"memset", DefineMemset},
-    {"__extendhfsf2", DefineExtendHalf}, {"__truncsfhf2", DefineTruncateToHalf},
+    {"memcpy", DefineMemcpy},
+    {"memmove", DefineMemmove},
+    {"memset", DefineMemset},
+    {"__extendhfsf2", DefineExtendHalf},
+    {"__truncsfhf2", DefineTruncateToHalf},
 };
 
 }  // namespace
 
-std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& names, const Target& target, llvm::Module& module) {
+std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& names, const Target& target,
+                                                llvm::Module& module) {
   std::vector<std::string> unknown;
   for (const std::string& name : names) {
-    const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const SupportRow& candidate) { return candidate.name == name; });
+    const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                   [&](const SupportRow& candidate) { return candidate.name == name; });
     if (row == std::end(kRows)) {
       unknown.push_back(name);
     } else {

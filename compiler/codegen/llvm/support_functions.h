@@ -1,4 +1,5 @@
-// The functions that LLVM calls on its own accord (memcpy, half-precision conversions ...), written into the module that needs them.
+// The functions that LLVM calls on its own accord (memcpy, half-precision conversions ...), written into the module
+// that needs them.
 #pragma once
 
 #include <string>
@@ -10,6 +11,7 @@
 namespace lathe {
 
 // Adds a definition, local to the artifact, of each of `names` that we can write. Returns those that we cannot.
-std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& names, const Target& target, llvm::Module& module);
+std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& names, const Target& target,
+                                                llvm::Module& module);
 
 }  // namespace lathe

@@ -9,10 +9,10 @@
 namespace lathe {
 
 struct Uses {
-  std::unordered_set<const ExprNode*> vars;                 // Also those defined inside.
-  std::unordered_map<const BufferNode*, Buffer> buffers;    // Likewise.
-  std::vector<Buffer> allocations;                          // Buffers that are defined inside.
-  bool has_vectors = false;                                 // Loads or stores of more than one lane.
+  std::unordered_set<const ExprNode*> vars;               // Also those defined inside.
+  std::unordered_map<const BufferNode*, Buffer> buffers;  // Likewise.
+  std::vector<Buffer> allocations;                        // Buffers that are defined inside.
+  bool has_vectors = false;                               // Loads or stores of more than one lane.
 };
 Uses CollectUses(const Stmt& stmt);
 

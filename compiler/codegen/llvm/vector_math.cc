@@ -11,11 +11,17 @@ bool VectorMath::IsDouble(Value* x) const { return x->getType()->getScalarType()
 
 Value* VectorMath::Constant(Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
 
-llvm::Type* VectorMath::IntType(Value* like) { return like->getType()->getWithNewType(b_.getIntNTy(IsDouble(like) ? 64 : 32)); }
+llvm::Type* VectorMath::IntType(Value* like) {
+  return like->getType()->getWithNewType(b_.getIntNTy(IsDouble(like) ? 64 : 32));
+}
 
-Value* VectorMath::IntConstant(Value* like, int64_t value) { return llvm::ConstantInt::get(IntType(like), static_cast<uint64_t>(value), true); }
+Value* VectorMath::IntConstant(Value* like, int64_t value) {
+  return llvm::ConstantInt::get(IntType(like), static_cast<uint64_t>(value), true);
+}
 
-Value* VectorMath::MulAdd(Value* a, Value* b, Value* c) { return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c}); }
+Value* VectorMath::MulAdd(Value* a, Value* b, Value* c) {
+  return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
+}
 
 Value* VectorMath::Horner(Value* x, std::initializer_list<double> coefficients) {
   Value* sum = nullptr;
@@ -26,10 +32,16 @@ Value* VectorMath::Horner(Value* x, std::initializer_list<double> coefficients) 
 Value* VectorMath::Abs(Value* x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
 Value* VectorMath::Sqrt(Value* x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
 Value* VectorMath::Rsqrt(Value* x) { return b_.CreateFDiv(Constant(x, 1), Sqrt(x)); }
-Value* VectorMath::CopySign(Value* magnitude, Value* sign) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign); }
+Value* VectorMath::CopySign(Value* magnitude, Value* sign) {
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
+}
 
-Value* VectorMath::Widen(Value* x) { return IsDouble(x) ? x : b_.CreateFPExt(x, x->getType()->getWithNewType(b_.getDoubleTy())); }
-Value* VectorMath::NarrowLike(Value* x, Value* like) { return x->getType() == like->getType() ? x : b_.CreateFPTrunc(x, like->getType()); }
+Value* VectorMath::Widen(Value* x) {
+  return IsDouble(x) ? x : b_.CreateFPExt(x, x->getType()->getWithNewType(b_.getDoubleTy()));
+}
+Value* VectorMath::NarrowLike(Value* x, Value* like) {
+  return x->getType() == like->getType() ? x : b_.CreateFPTrunc(x, like->getType());
+}
 
 Value* VectorMath::Fma(Value* a, Value* b, Value* c) {
   if (abilities_.has_fma) return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
@@ -72,7 +84,8 @@ Value* VectorMath::Round(Value* x) {
 Value* VectorMath::ScaleByPowerOfTwo(Value* x, Value* exponent) {
   const int mantissa_bits = IsDouble(x) ? 52 : 23, bias = IsDouble(x) ? 1023 : 127;
   const auto power = [&](Value* n) {
-    return b_.CreateBitCast(b_.CreateShl(b_.CreateAdd(n, IntConstant(x, bias)), IntConstant(x, mantissa_bits)), x->getType());
+    return b_.CreateBitCast(b_.CreateShl(b_.CreateAdd(n, IntConstant(x, bias)), IntConstant(x, mantissa_bits)),
+                            x->getType());
   };
   Value* half = b_.CreateAShr(exponent, IntConstant(x, 1));
   return b_.CreateFMul(b_.CreateFMul(x, power(half)), power(b_.CreateSub(exponent, half)));
@@ -80,11 +93,12 @@ Value* VectorMath::ScaleByPowerOfTwo(Value* x, Value* exponent) {
 
 Value* VectorMath::ExpReduced(Value* r) {
   if (IsDouble(r)) {  // Taylor: r^14 / 14! < 5e-18.
-    return Horner(r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
-                      1.0 / 24, 1.0 / 6, 0.5, 1, 1});
+    return Horner(r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
+                      1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1});
   }
   // Minimax polynomial of Cephes' expf.
-  Value* p = Horner(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+  Value* p =
+      Horner(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
   return MulAdd(b_.CreateFMul(r, r), p, b_.CreateFAdd(r, Constant(r, 1)));
 }
 
@@ -101,7 +115,8 @@ Value* VectorMath::Exp(Value* x) {
   clamped = b_.CreateSelect(b_.CreateFCmpOGT(clamped, Constant(x, high)), Constant(x, high), clamped);
   Value* shifted = MulAdd(clamped, Constant(x, M_LOG2E), RoundingMagic(wide));
   Value* n = b_.CreateFSub(shifted, Constant(x, RoundingMagic(wide)));
-  Value* exponent = b_.CreateSub(b_.CreateBitCast(shifted, IntType(x)), b_.CreateBitCast(Constant(x, RoundingMagic(wide)), IntType(x)));
+  Value* exponent = b_.CreateSub(b_.CreateBitCast(shifted, IntType(x)),
+                                 b_.CreateBitCast(Constant(x, RoundingMagic(wide)), IntType(x)));
   Value* r = MulAdd(n, Constant(x, wide ? -6.93145751953125e-1 : -0.693359375), clamped);
   r = MulAdd(n, Constant(x, wide ? -1.42860682030941723212e-6 : 2.12194440e-4), r);
   return ScaleByPowerOfTwo(ExpReduced(r), exponent);
@@ -114,7 +129,8 @@ Value* VectorMath::Exp2(Value* x) {
   clamped = b_.CreateSelect(b_.CreateFCmpOGT(clamped, Constant(x, high)), Constant(x, high), clamped);
   Value* shifted = b_.CreateFAdd(clamped, Constant(x, RoundingMagic(wide)));
   Value* n = b_.CreateFSub(shifted, Constant(x, RoundingMagic(wide)));
-  Value* exponent = b_.CreateSub(b_.CreateBitCast(shifted, IntType(x)), b_.CreateBitCast(Constant(x, RoundingMagic(wide)), IntType(x)));
+  Value* exponent = b_.CreateSub(b_.CreateBitCast(shifted, IntType(x)),
+                                 b_.CreateBitCast(Constant(x, RoundingMagic(wide)), IntType(x)));
   return ScaleByPowerOfTwo(ExpReduced(b_.CreateFMul(b_.CreateFSub(clamped, n), Constant(x, M_LN2))), exponent);
 }
 
@@ -130,7 +146,8 @@ Value* VectorMath::Log(Value* x) {
   const int64_t one_bits = wide ? 0x3ff0000000000000 : 0x3f800000;
   Value* offset = b_.CreateAdd(bits, IntConstant(x, one_bits - root_bits));
   Value* exponent = b_.CreateSub(b_.CreateLShr(offset, IntConstant(x, mantissa_bits)), IntConstant(x, bias));
-  Value* mantissa = b_.CreateAdd(b_.CreateAnd(offset, IntConstant(x, (int64_t{1} << mantissa_bits) - 1)), IntConstant(x, root_bits));
+  Value* mantissa =
+      b_.CreateAdd(b_.CreateAnd(offset, IntConstant(x, (int64_t{1} << mantissa_bits) - 1)), IntConstant(x, root_bits));
   Value* f = b_.CreateFSub(b_.CreateBitCast(mantissa, x->getType()), Constant(x, 1));
   exponent = b_.CreateSub(exponent, b_.CreateSelect(is_small, IntConstant(x, wide ? 54 : 25), IntConstant(x, 0)));
   Value* e = b_.CreateSIToFP(exponent, x->getType());
@@ -139,14 +156,16 @@ Value* VectorMath::Log(Value* x) {
   if (wide) {  // fdlibm's e_log.
     Value* s = b_.CreateFDiv(f, b_.CreateFAdd(f, Constant(x, 2)));
     Value* s2 = b_.CreateFMul(s, s);
-    Value* r = b_.CreateFMul(s2, Horner(s2, {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
-                                             2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01}));
+    Value* r =
+        b_.CreateFMul(s2, Horner(s2, {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
+                                      2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
+                                      6.666666666666735130e-01}));
     Value* half_square = b_.CreateFMul(z, Constant(x, 0.5));
     Value* low = MulAdd(e, Constant(x, 1.90821492927058770002e-10), b_.CreateFMul(s, b_.CreateFAdd(half_square, r)));
     result = MulAdd(e, Constant(x, 6.93147180369123816490e-01), b_.CreateFSub(f, b_.CreateFSub(half_square, low)));
   } else {  // Cephes' logf.
-    Value* p = Horner(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1,
-                          -2.4999993993e-1, 3.3333331174e-1});
+    Value* p = Horner(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+                          -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
     Value* y = MulAdd(e, Constant(x, -2.12194440e-4), b_.CreateFMul(b_.CreateFMul(z, f), p));
     y = MulAdd(z, Constant(x, -0.5), y);
     result = MulAdd(e, Constant(x, 0.693359375), b_.CreateFAdd(f, y));
@@ -154,7 +173,8 @@ Value* VectorMath::Log(Value* x) {
   const double infinity = std::numeric_limits<double>::infinity();
   result = b_.CreateSelect(b_.CreateFCmpOEQ(x, Constant(x, 0)), Constant(x, -infinity), result);
   result = b_.CreateSelect(b_.CreateFCmpOEQ(x, Constant(x, infinity)), x, result);
-  return b_.CreateSelect(b_.CreateFCmpULT(x, Constant(x, 0)), Constant(x, std::numeric_limits<double>::quiet_NaN()), result);
+  return b_.CreateSelect(b_.CreateFCmpULT(x, Constant(x, 0)), Constant(x, std::numeric_limits<double>::quiet_NaN()),
+                         result);
 }
 
 Value* VectorMath::Log2(Value* x) {
@@ -179,18 +199,22 @@ Value* VectorMath::Tanh(Value* x) {
   return b_.CreateSelect(b_.CreateFCmpOLT(magnitude, Constant(x, 0.625)), near_zero, far);
 }
 
-Value* VectorMath::Sigmoid(Value* x) { return b_.CreateFDiv(Constant(x, 1), b_.CreateFAdd(Constant(x, 1), Exp(b_.CreateFNeg(x)))); }
+Value* VectorMath::Sigmoid(Value* x) {
+  return b_.CreateFDiv(Constant(x, 1), b_.CreateFAdd(Constant(x, 1), Exp(b_.CreateFNeg(x))));
+}
 
 Value* VectorMath::Erf(Value* x) {
   Value* t = Abs(x);
   Value* s = b_.CreateFMul(x, x);
   if (IsDouble(x)) {
-    // erf(t) = 2/sqrt(pi) * t * exp(-t^2) * sum of (2 t^2)^n / (1 * 3 * ... * (2n + 1)): positive terms, so nothing cancels. From 6 on it is 1.
+    // erf(t) = 2/sqrt(pi) * t * exp(-t^2) * sum of (2 t^2)^n / (1 * 3 * ... * (2n + 1)): positive terms, so nothing
+    // cancels. From 6 on it is 1.
     t = b_.CreateSelect(b_.CreateFCmpOGT(t, Constant(x, 6)), Constant(x, 6), t);
     Value* twice = b_.CreateFMul(b_.CreateFMul(t, t), Constant(x, 2));
     Value* sum = Constant(x, 1);
     for (int n = 140; n >= 1; --n) sum = MulAdd(b_.CreateFMul(sum, Constant(x, 1.0 / (2 * n + 1))), twice, 1);
-    Value* result = b_.CreateFMul(b_.CreateFMul(b_.CreateFMul(t, Constant(x, M_2_SQRTPI)), Exp(b_.CreateFNeg(b_.CreateFMul(t, t)))), sum);
+    Value* result = b_.CreateFMul(
+        b_.CreateFMul(b_.CreateFMul(t, Constant(x, M_2_SQRTPI)), Exp(b_.CreateFNeg(b_.CreateFMul(t, t)))), sum);
     return CopySign(result, x);
   }
   // Two minimax polynomials (N. Juffa): 1 - exp(-t - t * q(t)) far from zero, x + x * p(x^2) near it.
@@ -200,7 +224,8 @@ Value* VectorMath::Erf(Value* x) {
   for (const double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) q = MulAdd(q, t, c);
   q = MulAdd(q, t, b_.CreateFNeg(t));
   Value* far = CopySign(b_.CreateFSub(Constant(x, 1), Exp(q)), x);
-  far = b_.CreateSelect(b_.CreateFCmpOGT(t, Constant(x, 4)), CopySign(Constant(x, 1), x), far);  // Powers of t overflow further out.
+  far = b_.CreateSelect(b_.CreateFCmpOGT(t, Constant(x, 4)), CopySign(Constant(x, 1), x),
+                        far);  // Powers of t overflow further out.
   Value* p = Horner(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
   return b_.CreateSelect(b_.CreateFCmpOGT(t, Constant(x, 0.927734375)), far, MulAdd(p, x, x));
 }
@@ -215,11 +240,12 @@ Value* VectorMath::SinCos(Value* x, int quadrant_shift) {
   r = MulAdd(n, Constant(wide, -6.07710050630396597660e-11), r);
   r = MulAdd(n, Constant(wide, -2.02226624879595063154e-21), r);
   Value* z = b_.CreateFMul(r, r);
-  Value* sine = Horner(z, {1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06, -1.98412698298579493134e-04,
-                           8.33333333332248946124e-03, -1.66666666666666324348e-01});
+  Value* sine = Horner(z, {1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
+                           -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01});
   sine = MulAdd(b_.CreateFMul(sine, z), r, r);
-  Value* cosine = Horner(z, {-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07, 2.48015872894767294178e-05,
-                             -1.38888888888741095749e-03, 4.16666666666666019037e-02, -0.5, 1});
+  Value* cosine =
+      Horner(z, {-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
+                 2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02, -0.5, 1});
   Value* is_odd = b_.CreateICmpNE(b_.CreateAnd(quadrant, IntConstant(wide, 1)), IntConstant(wide, 0));
   Value* is_negative = b_.CreateICmpNE(b_.CreateAnd(quadrant, IntConstant(wide, 2)), IntConstant(wide, 0));
   Value* result = b_.CreateSelect(is_odd, cosine, sine);
@@ -238,13 +264,18 @@ Value* VectorMath::Atan(Value* x) {  // Cephes' atan, in double.
   Value* t = Abs(wide);
   Value* is_large = b_.CreateFCmpOGT(t, Constant(t, 2.41421356237309504880));
   Value* is_medium = b_.CreateFCmpOGT(t, Constant(t, 0.66));
-  Value* numerator = b_.CreateSelect(is_large, Constant(t, -1), b_.CreateSelect(is_medium, b_.CreateFSub(t, Constant(t, 1)), t));
-  Value* denominator = b_.CreateSelect(is_large, t, b_.CreateSelect(is_medium, b_.CreateFAdd(t, Constant(t, 1)), Constant(t, 1)));
-  Value* start = b_.CreateSelect(is_large, Constant(t, M_PI_2), b_.CreateSelect(is_medium, Constant(t, M_PI_4), Constant(t, 0)));
+  Value* numerator =
+      b_.CreateSelect(is_large, Constant(t, -1), b_.CreateSelect(is_medium, b_.CreateFSub(t, Constant(t, 1)), t));
+  Value* denominator =
+      b_.CreateSelect(is_large, t, b_.CreateSelect(is_medium, b_.CreateFAdd(t, Constant(t, 1)), Constant(t, 1)));
+  Value* start =
+      b_.CreateSelect(is_large, Constant(t, M_PI_2), b_.CreateSelect(is_medium, Constant(t, M_PI_4), Constant(t, 0)));
   Value* r = b_.CreateFDiv(numerator, denominator);
   Value* z = b_.CreateFMul(r, r);
-  Value* p = Horner(z, {-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2, -6.485021904942025371773e1});
-  Value* q = Horner(z, {1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2, 1.945506571482613964425e2});
+  Value* p = Horner(z, {-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1,
+                        -1.228866684490136173410e2, -6.485021904942025371773e1});
+  Value* q = Horner(z, {1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2,
+                        4.853903996359136964868e2, 1.945506571482613964425e2});
   Value* result = b_.CreateFAdd(start, MulAdd(b_.CreateFMul(r, z), b_.CreateFDiv(p, q), r));
   return NarrowLike(CopySign(result, wide), x);
 }

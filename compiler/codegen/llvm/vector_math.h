@@ -1,8 +1,9 @@
 // exp, tanh, erf ... as straight-line polynomial code on scalars and vectors alike; no libm is called.
 //
-// Accuracy (largest error over the tested range, tests/compiler/codegen/vector_math_test.cc): float32 exp, exp2, log, log2, tanh, erf,
-// sigmoid, sin, cos, tan, atan, pow <= 4 ulp; float64 the same functions <= 1e-14 relative (general pow: 2e-13). sin, cos, tan hold for
-// |x| <= 1e5. Infinities and NaNs behave as in C, except that pow's special cases follow exp(y * log|x|).
+// Accuracy (largest error over the tested range, tests/compiler/codegen/vector_math_test.cc): float32 exp, exp2, log,
+// log2, tanh, erf, sigmoid, sin, cos, tan, atan, pow <= 4 ulp; float64 the same functions <= 1e-14 relative (general
+// pow: 2e-13). sin, cos, tan hold for |x| <= 1e5. Infinities and NaNs behave as in C, except that pow's special cases
+// follow exp(y * log|x|).
 #pragma once
 
 #include <string_view>

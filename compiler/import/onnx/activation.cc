@@ -32,7 +32,8 @@ NodeOutputs HardSigmoid(const OnnxNode& node) {
 
 // Bounds are attributes before opset 11, then inputs that may be absent or computed. min > max gives max.
 NodeOutputs Clip(const OnnxNode& node) {
-  if (node.opset() < 11) return Unary(node, "clip", {{"min", node.Float("min", -INFINITY)}, {"max", node.Float("max", INFINITY)}});
+  if (node.opset() < 11)
+    return Unary(node, "clip", {{"min", node.Float("min", -INFINITY)}, {"max", node.Float("max", INFINITY)}});
   ASSIGN_OR_RETURN(Expr x, node.Input(0));
   ASSIGN_OR_RETURN(const DataType type, node.DType(0));
   AttrMap attrs;
@@ -61,7 +62,8 @@ NodeOutputs Dropout(const OnnxNode& node) {
       ASSIGN_OR_RETURN(const relax::TensorData data, node.ConstantInput(2));
       return data.ToInts();
     }());
-    if (!training.empty() && training[0] != 0) return node.Error("training_mode is true; export the model for inference");
+    if (!training.empty() && training[0] != 0)
+      return node.Error("training_mode is true; export the model for inference");
   }
   ASSIGN_OR_RETURN(const Expr x, node.Input(0));
   const Expr both = *relax::MakeCall("nn.dropout", {x});
@@ -72,8 +74,21 @@ NodeOutputs Dropout(const OnnxNode& node) {
 }
 
 constexpr OnnxOperator kActivationRows[] = {
-    {"Abs", Abs}, {"Ceil", Ceil}, {"Clip", Clip}, {"Dropout", Dropout}, {"Exp", Exp}, {"Floor", Floor}, {"HardSigmoid", HardSigmoid},
-    {"HardSwish", HardSwish}, {"Identity", Identity}, {"Log", Log}, {"Neg", Neg}, {"Relu", Relu}, {"Sigmoid", Sigmoid}, {"Sqrt", Sqrt}, {"Tanh", Tanh},
+    {"Abs", Abs},
+    {"Ceil", Ceil},
+    {"Clip", Clip},
+    {"Dropout", Dropout},
+    {"Exp", Exp},
+    {"Floor", Floor},
+    {"HardSigmoid", HardSigmoid},
+    {"HardSwish", HardSwish},
+    {"Identity", Identity},
+    {"Log", Log},
+    {"Neg", Neg},
+    {"Relu", Relu},
+    {"Sigmoid", Sigmoid},
+    {"Sqrt", Sqrt},
+    {"Tanh", Tanh},
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ StatusOr<Expr> LegacyBroadcast(const OnnxNode& node, const Expr& b) {
   ASSIGN_OR_RETURN(std::vector<int64_t> b_shape, node.Shape(1));
   const auto rank = static_cast<int64_t>(a_shape.size()), b_rank = static_cast<int64_t>(b_shape.size());
   const int64_t axis = node.Int("axis", 0) < 0 ? node.Int("axis", 0) + rank : node.Int("axis", 0);
-  if (axis < 0 || axis + b_rank > rank) return node.Error(fmt::format("axis {} with {} and {} dimensions", axis, rank, b_rank));
+  if (axis < 0 || axis + b_rank > rank)
+    return node.Error(fmt::format("axis {} with {} and {} dimensions", axis, rank, b_rank));
   b_shape.resize(static_cast<size_t>(rank - axis), 1);
   return node.Reshape(b, b_shape);
 }
@@ -74,8 +75,18 @@ NodeOutputs ReduceMin(const OnnxNode& node) { return Reduce(node, "min", 18); }
 NodeOutputs ReduceSum(const OnnxNode& node) { return Reduce(node, "sum", 13); }
 
 constexpr OnnxOperator kArithmeticRows[] = {
-    {"Add", Add}, {"Div", Div}, {"Max", Max}, {"Mean", Mean}, {"Min", Min}, {"Mul", Mul}, {"ReduceMax", ReduceMax}, {"ReduceMean", ReduceMean},
-    {"ReduceMin", ReduceMin}, {"ReduceSum", ReduceSum}, {"Sub", Sub}, {"Sum", Sum},
+    {"Add", Add},
+    {"Div", Div},
+    {"Max", Max},
+    {"Mean", Mean},
+    {"Min", Min},
+    {"Mul", Mul},
+    {"ReduceMax", ReduceMax},
+    {"ReduceMean", ReduceMean},
+    {"ReduceMin", ReduceMin},
+    {"ReduceSum", ReduceSum},
+    {"Sub", Sub},
+    {"Sum", Sum},
 };
 
 }  // namespace

@@ -18,9 +18,11 @@ struct Window {
 StatusOr<std::vector<int64_t>> IntsOr(const OnnxNode& node, std::string_view name, size_t count, int64_t absent) {
   std::vector<int64_t> values = node.Ints(name);
   if (values.empty()) values.assign(count, absent);
-  if (values.size() != count) return node.Error(fmt::format("{} has {} values, {} required", name, values.size(), count));
+  if (values.size() != count)
+    return node.Error(fmt::format("{} has {} values, {} required", name, values.size(), count));
   for (const int64_t value : values) {
-    if (value < 0 || value > INT32_MAX) return node.Error(fmt::format("{} has the value {}, 0 to 2^31 - 1 required", name, value));
+    if (value < 0 || value > INT32_MAX)
+      return node.Error(fmt::format("{} has the value {}, 0 to 2^31 - 1 required", name, value));
   }
   return values;
 }
@@ -30,12 +32,15 @@ Status ApplyAutoPad(const OnnxNode& node, const std::vector<int64_t>& data, Wind
   const std::string auto_pad = node.String("auto_pad", "NOTSET");
   const size_t rank = window.kernel.size();
   if (auto_pad == "NOTSET" || auto_pad.empty()) return OkStatus();
-  if (auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER" && auto_pad != "VALID") return node.Error(fmt::format("auto_pad \"{}\" is unknown", auto_pad));
+  if (auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER" && auto_pad != "VALID")
+    return node.Error(fmt::format("auto_pad \"{}\" is unknown", auto_pad));
   window.pads.assign(2 * rank, 0);
   if (auto_pad == "VALID") return OkStatus();
   for (size_t i = 0; i < rank; ++i) {
-    const int64_t stride = std::max<int64_t>(window.strides[i], 1), extent = data[i + 2], out = (extent + stride - 1) / stride;
-    const int64_t total = std::max<int64_t>((out - 1) * stride + (window.kernel[i] - 1) * window.dilations[i] + 1 - extent, 0);
+    const int64_t stride = std::max<int64_t>(window.strides[i], 1), extent = data[i + 2],
+                  out = (extent + stride - 1) / stride;
+    const int64_t total =
+        std::max<int64_t>((out - 1) * stride + (window.kernel[i] - 1) * window.dilations[i] + 1 - extent, 0);
     const int64_t less = total / 2, more = total - less;
     window.pads[i] = auto_pad == "SAME_UPPER" ? less : more;
     window.pads[rank + i] = auto_pad == "SAME_UPPER" ? more : less;
@@ -50,7 +55,8 @@ StatusOr<Window> ReadWindow(const OnnxNode& node, const std::vector<int64_t>& da
   window.kernel = node.Ints("kernel_shape");
   if (window.kernel.empty()) window.kernel = kernel;
   if (window.kernel.size() != rank || (!kernel.empty() && window.kernel != kernel)) {
-    return node.Error(fmt::format("kernel_shape [{}] does not fit {} spatial dimensions and the weights", fmt::join(window.kernel, ", "), rank));
+    return node.Error(fmt::format("kernel_shape [{}] does not fit {} spatial dimensions and the weights",
+                                  fmt::join(window.kernel, ", "), rank));
   }
   ASSIGN_OR_RETURN(window.strides, IntsOr(node, "strides", rank, 1));
   ASSIGN_OR_RETURN(window.dilations, IntsOr(node, "dilations", rank, 1));
@@ -64,11 +70,15 @@ NodeOutputs Conv(const OnnxNode& node) {
   ASSIGN_OR_RETURN(const Expr weight, node.Input(1));
   ASSIGN_OR_RETURN(const std::vector<int64_t> shape, node.Shape(0));
   ASSIGN_OR_RETURN(const std::vector<int64_t> weight_shape, node.Shape(1));
-  if (weight_shape.size() != shape.size() || shape.size() < 3) return node.Error(fmt::format("data has {} dimensions, weights {}", shape.size(), weight_shape.size()));
+  if (weight_shape.size() != shape.size() || shape.size() < 3)
+    return node.Error(fmt::format("data has {} dimensions, weights {}", shape.size(), weight_shape.size()));
   ASSIGN_OR_RETURN(const Window window, ReadWindow(node, shape, {weight_shape.begin() + 2, weight_shape.end()}));
-  AttrMap attrs = {{"strides", MakeIntsAttr(window.strides)}, {"dilation", MakeIntsAttr(window.dilations)},
-                   {"padding", MakeIntsAttr(window.pads)}, {"groups", node.Int("group", 1)}};
-  ASSIGN_OR_RETURN(const Expr out, node.Emit(fmt::format("nn.conv{}d", shape.size() - 2), {data, weight}, std::move(attrs)));
+  AttrMap attrs = {{"strides", MakeIntsAttr(window.strides)},
+                   {"dilation", MakeIntsAttr(window.dilations)},
+                   {"padding", MakeIntsAttr(window.pads)},
+                   {"groups", node.Int("group", 1)}};
+  ASSIGN_OR_RETURN(const Expr out,
+                   node.Emit(fmt::format("nn.conv{}d", shape.size() - 2), {data, weight}, std::move(attrs)));
   if (!node.HasInput(2)) return OneOutput(out);
   ASSIGN_OR_RETURN(const Expr bias, node.Input(2));
   std::vector<int64_t> bias_shape(shape.size(), 1);
@@ -94,7 +104,9 @@ NodeOutputs MaxPool(const OnnxNode& node) {
   return Pool(node, "max", {});
 }
 
-NodeOutputs AveragePool(const OnnxNode& node) { return Pool(node, "avg", {{"count_include_pad", node.Int("count_include_pad", 0) != 0}}); }
+NodeOutputs AveragePool(const OnnxNode& node) {
+  return Pool(node, "avg", {{"count_include_pad", node.Int("count_include_pad", 0) != 0}});
+}
 
 NodeOutputs GlobalPool(const OnnxNode& node, std::string_view op) {
   ASSIGN_OR_RETURN(const Expr data, node.Input(0));
@@ -104,7 +116,8 @@ NodeOutputs GlobalAveragePool(const OnnxNode& node) { return GlobalPool(node, "n
 NodeOutputs GlobalMaxPool(const OnnxNode& node) { return GlobalPool(node, "nn.adaptive_max_pool"); }
 
 constexpr OnnxOperator kConvolutionRows[] = {
-    {"AveragePool", AveragePool}, {"Conv", Conv}, {"GlobalAveragePool", GlobalAveragePool}, {"GlobalMaxPool", GlobalMaxPool}, {"MaxPool", MaxPool},
+    {"AveragePool", AveragePool},     {"Conv", Conv},       {"GlobalAveragePool", GlobalAveragePool},
+    {"GlobalMaxPool", GlobalMaxPool}, {"MaxPool", MaxPool},
 };
 
 }  // namespace

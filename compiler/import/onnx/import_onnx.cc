@@ -22,7 +22,11 @@ constexpr size_t kNamesShown = 10;
 
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, const OnnxImportOptions& options) : graph_(model.graph()), model_(model), options_(options), builder_({options.max_constant_bytes, options.max_evaluation_steps}) {}
+  Importer(const onnx::ModelProto& model, const OnnxImportOptions& options)
+      : graph_(model.graph()),
+        model_(model),
+        options_(options),
+        builder_({options.max_constant_bytes, options.max_evaluation_steps}) {}
 
   StatusOr<relax::IRModule> Import() {
     RETURN_IF_ERROR(ReadOpset());
@@ -41,9 +45,13 @@ class Importer {
       opset_ = set.version();
       is_named = true;
     }
-    if (!is_named) return InvalidArgument(fmt::format("no operator set is named, IR version {} requires one; the file is truncated or was not written whole", model_.ir_version()));
+    if (!is_named)
+      return InvalidArgument(fmt::format(
+          "no operator set is named, IR version {} requires one; the file is truncated or was not written whole",
+          model_.ir_version()));
     if (opset_ < 1 || opset_ > kNewestOpset) {
-      return InvalidArgument(fmt::format("operator set {}, 1 to {} are known; export the model with an opset in that range", opset_, kNewestOpset));
+      return InvalidArgument(fmt::format(
+          "operator set {}, 1 to {} are known; export the model with an opset in that range", opset_, kNewestOpset));
     }
     return OkStatus();
   }
@@ -53,7 +61,9 @@ class Importer {
     for (const auto& tensor : graph_.initializer()) constants_.insert(tensor.name());
     std::vector<std::string> problems;
     if (std::string operators = UnsupportedOperators(); !operators.empty()) problems.push_back(std::move(operators));
-    if (graph_.sparse_initializer_size() > 0) problems.push_back(fmt::format("{} sparse initializers, which are not supported", graph_.sparse_initializer_size()));
+    if (graph_.sparse_initializer_size() > 0)
+      problems.push_back(
+          fmt::format("{} sparse initializers, which are not supported", graph_.sparse_initializer_size()));
     std::set<std::string> unknown;
     for (const auto& [name, shape] : options_.input_shapes) unknown.insert(name);
     for (const auto& input : graph_.input()) {
@@ -61,7 +71,9 @@ class Importer {
       unknown.erase(input.name());
       if (std::string unbound = UnboundDimensions(input); !unbound.empty()) problems.push_back(std::move(unbound));
     }
-    if (!unknown.empty()) problems.push_back(fmt::format("--input-shape names \"{}\", which is no input; inputs are {}", fmt::join(unknown, "\", \""), InputList()));
+    if (!unknown.empty())
+      problems.push_back(fmt::format("--input-shape names \"{}\", which is no input; inputs are {}",
+                                     fmt::join(unknown, "\", \""), InputList()));
     if (problems.empty()) return OkStatus();
     return InvalidArgument(fmt::format("{}", fmt::join(problems, "; ")));
   }
@@ -79,14 +91,16 @@ class Importer {
     for (const onnx::NodeProto& node : graph_.node()) {
       const bool is_standard = node.domain().empty() || node.domain() == "ai.onnx";
       if (is_standard && FindOnnxOperator(node.op_type()) != nullptr) continue;
-      missing[is_standard ? node.op_type() : node.domain() + "." + node.op_type()].push_back(fmt::format("\"{}\"", NodeName(node)));
+      missing[is_standard ? node.op_type() : node.domain() + "." + node.op_type()].push_back(
+          fmt::format("\"{}\"", NodeName(node)));
     }
     if (missing.empty()) return "";
     std::vector<std::string> rows;
     for (auto& [op, nodes] : missing) {
       const size_t count = nodes.size();
       if (count > kNamesShown) nodes.resize(kNamesShown);
-      rows.push_back(fmt::format("{} ({}: {}{})", op, count, fmt::join(nodes, ", "), count > kNamesShown ? fmt::format(" and {} more", count - kNamesShown) : ""));
+      rows.push_back(fmt::format("{} ({}: {}{})", op, count, fmt::join(nodes, ", "),
+                                 count > kNamesShown ? fmt::format(" and {} more", count - kNamesShown) : ""));
     }
     return fmt::format("{} unsupported operators: {}", missing.size(), fmt::join(rows, ", "));
   }
@@ -95,7 +109,9 @@ class Importer {
   std::string UnboundDimensions(const onnx::ValueInfoProto& input) const {
     if (options_.input_shapes.contains(input.name())) return "";
     const auto& type = input.type().tensor_type();
-    const auto advice = [&](const std::string& example) { return fmt::format("give its extents, e.g. --input-shape {}={}", input.name(), example); };
+    const auto advice = [&](const std::string& example) {
+      return fmt::format("give its extents, e.g. --input-shape {}={}", input.name(), example);
+    };
     if (!type.has_shape()) return fmt::format("input \"{}\" has no shape: {}", input.name(), advice("1,3,224,224"));
     std::vector<std::string> dims, example;
     bool is_unbound = false;
@@ -106,7 +122,8 @@ class Importer {
       example.push_back(is_known ? dims.back() : "1");
     }
     if (!is_unbound) return "";
-    return fmt::format("input \"{}\" has unbound dimensions [{}]: {}", input.name(), fmt::join(dims, ", "), advice(fmt::format("{}", fmt::join(example, ","))));
+    return fmt::format("input \"{}\" has unbound dimensions [{}]: {}", input.name(), fmt::join(dims, ", "),
+                       advice(fmt::format("{}", fmt::join(example, ","))));
   }
 
   Status AddInitializers() {
@@ -122,7 +139,8 @@ class Importer {
       if (constants_.contains(input.name())) continue;
       StatusOr<relax::TensorStructInfo> info = InputInfo(input);
       if (!info.ok()) return info.status().WithContext(fmt::format("input \"{}\"", input.name()));
-      if (values_.contains(input.name())) return InvalidArgument(fmt::format("input \"{}\" stands twice", input.name()));
+      if (values_.contains(input.name()))
+        return InvalidArgument(fmt::format("input \"{}\" stands twice", input.name()));
       values_.insert_or_assign(input.name(), builder_.builder().Param(input.name(), *std::move(info)));
       input_names_.push_back(input.name());
     }
@@ -138,15 +156,20 @@ class Importer {
     const auto given = options_.input_shapes.find(input.name());
     if (given != options_.input_shapes.end()) {
       const bool fits = !type.has_shape() || given->second.size() == shape.size();
-      if (!fits) return InvalidArgument(fmt::format("--input-shape has {} extents, the model has {}", given->second.size(), shape.size()));
+      if (!fits)
+        return InvalidArgument(
+            fmt::format("--input-shape has {} extents, the model has {}", given->second.size(), shape.size()));
       for (size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] > 0 && given->second[i] != shape[i]) return InvalidArgument(fmt::format("--input-shape says {} for dimension {}, the model fixes {}", given->second[i], i, shape[i]));
+        if (shape[i] > 0 && given->second[i] != shape[i])
+          return InvalidArgument(
+              fmt::format("--input-shape says {} for dimension {}, the model fixes {}", given->second[i], i, shape[i]));
       }
       shape = given->second;
     }
     if (shape.size() > 16) return InvalidArgument(fmt::format("{} dimensions, at most 16", shape.size()));
     const std::optional<int64_t> count = relax::ElementCount(shape);
-    if (!count || *count > INT32_MAX || *count == 0) return InvalidArgument(fmt::format("shape [{}] is empty, negative or too large", fmt::join(shape, ", ")));
+    if (!count || *count > INT32_MAX || *count == 0)
+      return InvalidArgument(fmt::format("shape [{}] is empty, negative or too large", fmt::join(shape, ", ")));
     return relax::MakeTensorInfo(shape, dtype);
   }
 
@@ -154,7 +177,9 @@ class Importer {
     std::vector<std::optional<Expr>> inputs;
     for (const std::string& name : proto.input()) {
       const auto found = values_.find(name);
-      if (!name.empty() && found == values_.end()) return InvalidArgument(fmt::format("{} node \"{}\": input \"{}\" is made by no node before it", proto.op_type(), NodeName(proto), name));
+      if (!name.empty() && found == values_.end())
+        return InvalidArgument(fmt::format("{} node \"{}\": input \"{}\" is made by no node before it", proto.op_type(),
+                                           NodeName(proto), name));
       inputs.push_back(name.empty() ? std::nullopt : std::optional(found->second));
     }
     const OnnxNode node(proto, opset_, std::move(inputs), builder_);
@@ -162,12 +187,16 @@ class Importer {
     RETURN_IF_ERROR(node.attr_status());
     if (!outputs.ok()) {
       const Status& status = outputs.status();
-      return status.message().find(" node \"") != std::string::npos ? status : Status(status.code(), node.Error(status.message()).message());
+      return status.message().find(" node \"") != std::string::npos
+                 ? status
+                 : Status(status.code(), node.Error(status.message()).message());
     }
     for (int i = 0; i < proto.output_size(); ++i) {
       if (proto.output(i).empty()) continue;
-      if (static_cast<size_t>(i) >= outputs->size()) return node.Error(fmt::format("output {} (\"{}\") is not supported", i, proto.output(i)));
-      if (!values_.emplace(proto.output(i), (*outputs)[i]).second) return node.Error(fmt::format("output \"{}\" has been made before", proto.output(i)));
+      if (static_cast<size_t>(i) >= outputs->size())
+        return node.Error(fmt::format("output {} (\"{}\") is not supported", i, proto.output(i)));
+      if (!values_.emplace(proto.output(i), (*outputs)[i]).second)
+        return node.Error(fmt::format("output \"{}\" has been made before", proto.output(i)));
     }
     return OkStatus();
   }
@@ -177,12 +206,14 @@ class Importer {
     std::vector<Attr> names;
     for (const auto& output : graph_.output()) {
       const auto found = values_.find(output.name());
-      if (found == values_.end()) return InvalidArgument(fmt::format("output \"{}\" is made by no node", output.name()));
+      if (found == values_.end())
+        return InvalidArgument(fmt::format("output \"{}\" is made by no node", output.name()));
       results.push_back(found->second);
       names.emplace_back(output.name());
     }
     if (results.empty()) return InvalidArgument("the graph has no outputs");
-    AttrMap attrs = {{"input_names", std::vector<Attr>(input_names_.begin(), input_names_.end())}, {"output_names", std::move(names)}};
+    AttrMap attrs = {{"input_names", std::vector<Attr>(input_names_.begin(), input_names_.end())},
+                     {"output_names", std::move(names)}};
     relax::IRModule module;
     const Expr result = results.size() == 1 ? results[0] : relax::MakeTuple(results);
     module.functions.push_back(builder_.builder().Finish(std::string(relax::kMainFunction), result, std::move(attrs)));
@@ -201,13 +232,16 @@ class Importer {
 
 }  // namespace
 
-StatusOr<relax::IRModule> ImportOnnxBytes(std::string_view bytes, std::string_view name, const OnnxImportOptions& options) {
+StatusOr<relax::IRModule> ImportOnnxBytes(std::string_view bytes, std::string_view name,
+                                          const OnnxImportOptions& options) {
   const std::string context = fmt::format("import {}", name);
   onnx::ModelProto model;
   if (bytes.size() > kMaxFileBytes || !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return InvalidArgument(fmt::format("{}: no valid ONNX model ({} bytes); the file is truncated or of another kind", context, bytes.size()));
+    return InvalidArgument(fmt::format("{}: no valid ONNX model ({} bytes); the file is truncated or of another kind",
+                                       context, bytes.size()));
   }
-  if (!model.has_graph()) return InvalidArgument(fmt::format("{}: no graph inside; the file is truncated or of another kind", context));
+  if (!model.has_graph())
+    return InvalidArgument(fmt::format("{}: no graph inside; the file is truncated or of another kind", context));
   StatusOr<relax::IRModule> module = Importer(model, options).Import();
   if (!module.ok()) return module.status().WithContext(context);
   return module;
@@ -216,14 +250,18 @@ StatusOr<relax::IRModule> ImportOnnxBytes(std::string_view bytes, std::string_vi
 StatusOr<relax::IRModule> ImportOnnx(const std::string& path, const OnnxImportOptions& options) {
   std::error_code error;
   const std::filesystem::file_type type = std::filesystem::status(path, error).type();
-  if (type == std::filesystem::file_type::not_found) return NotFound(fmt::format("import {}: no such file; check its name", path));
+  if (type == std::filesystem::file_type::not_found)
+    return NotFound(fmt::format("import {}: no such file; check its name", path));
   if (type != std::filesystem::file_type::regular) {
-    return InvalidArgument(fmt::format("import {}: {}; name an .onnx file", path, type == std::filesystem::file_type::directory ? "it is a folder" : "it is no regular file"));
+    return InvalidArgument(
+        fmt::format("import {}: {}; name an .onnx file", path,
+                    type == std::filesystem::file_type::directory ? "it is a folder" : "it is no regular file"));
   }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   if (size < 0) return NotFound(fmt::format("import {}: the file cannot be read; check its permissions", path));
-  if (static_cast<size_t>(size) > kMaxFileBytes) return InvalidArgument(fmt::format("import {}: {} bytes, an ONNX file has at most 2 GiB", path, size));
+  if (static_cast<size_t>(size) > kMaxFileBytes)
+    return InvalidArgument(fmt::format("import {}: {} bytes, an ONNX file has at most 2 GiB", path, size));
   std::string bytes(static_cast<size_t>(size), '\0');
   file.seekg(0);
   if (!file.read(bytes.data(), size)) return Unavailable(fmt::format("import {}: read failed", path));

@@ -1,6 +1,8 @@
-// ONNX models as Relax. Operators: CNN classifiers and the shape arithmetic around them (operators.cc has the table), opsets 1 to 22.
+// ONNX models as Relax. Operators: CNN classifiers and the shape arithmetic around them (operators.cc has the table),
+// opsets 1 to 22.
 //
-// Files are hostile until read: nothing in one may end the process or take memory beyond `max_constant_bytes` and a few times its own size.
+// Files are hostile until read: nothing in one may end the process or take memory beyond `max_constant_bytes` and a few
+// times its own size.
 #pragma once
 
 #include <map>
@@ -14,16 +16,19 @@
 namespace lathe {
 
 struct OnnxImportOptions {
-  std::map<std::string, std::vector<int64_t>> input_shapes;  // Replace or complete what the model says; by the input's ONNX name.
-  int64_t max_constant_bytes = int64_t{2} << 30;             // Of all constants that the model makes (ConstantOfShape) or that are folded.
-  int64_t max_evaluation_steps = int64_t{1} << 31;           // What folding constants may cost in all (relax/evaluate.h).
+  std::map<std::string, std::vector<int64_t>>
+      input_shapes;  // Replace or complete what the model says; by the input's ONNX name.
+  int64_t max_constant_bytes = int64_t{2}
+                               << 30;  // Of all constants that the model makes (ConstantOfShape) or that are folded.
+  int64_t max_evaluation_steps = int64_t{1} << 31;  // What folding constants may cost in all (relax/evaluate.h).
 };
 
-// One function "main": its parameters are the graph inputs that are no initializers, its result the graph output or a tuple of them. Their
-// ONNX names stand in its attributes "input_names" and "output_names". Operators on constants are evaluated here. Unsupported operators
-// and inputs with unbound dimensions are one error that lists them all.
+// One function "main": its parameters are the graph inputs that are no initializers, its result the graph output or a
+// tuple of them. Their ONNX names stand in its attributes "input_names" and "output_names". Operators on constants are
+// evaluated here. Unsupported operators and inputs with unbound dimensions are one error that lists them all.
 StatusOr<relax::IRModule> ImportOnnx(const std::string& path, const OnnxImportOptions& options = {});
 // The same for a file's contents; `name` appears in errors only.
-StatusOr<relax::IRModule> ImportOnnxBytes(std::string_view bytes, std::string_view name, const OnnxImportOptions& options = {});
+StatusOr<relax::IRModule> ImportOnnxBytes(std::string_view bytes, std::string_view name,
+                                          const OnnxImportOptions& options = {});
 
 }  // namespace lathe

@@ -20,7 +20,8 @@ StatusOr<Expr> Transposed(const OnnxNode& node, const Expr& e) {
 StatusOr<Expr> Scaled(const OnnxNode& node, const Expr& e, double factor) {
   if (factor == 1) return e;
   ASSIGN_OR_RETURN(const DataType type, node.DType(0));
-  if (!type.is_float() && factor != static_cast<double>(static_cast<int64_t>(factor))) return node.Error(fmt::format("factor {} of integers", factor));
+  if (!type.is_float() && factor != static_cast<double>(static_cast<int64_t>(factor)))
+    return node.Error(fmt::format("factor {} of integers", factor));
   return node.Emit("multiply", {e, relax::MakeScalar(type, factor)});
 }
 
@@ -30,7 +31,8 @@ NodeOutputs Gemm(const OnnxNode& node) {
   ASSIGN_OR_RETURN(Expr b, node.Input(1));
   ASSIGN_OR_RETURN(const std::vector<int64_t> a_shape, node.Shape(0));
   ASSIGN_OR_RETURN(const std::vector<int64_t> b_shape, node.Shape(1));
-  if (a_shape.size() != 2 || b_shape.size() != 2) return node.Error(fmt::format("A has {} dimensions, B {}; 2 required", a_shape.size(), b_shape.size()));
+  if (a_shape.size() != 2 || b_shape.size() != 2)
+    return node.Error(fmt::format("A has {} dimensions, B {}; 2 required", a_shape.size(), b_shape.size()));
   if (node.Int("transA", 0) != 0) {
     ASSIGN_OR_RETURN(a, Transposed(node, a));
   }

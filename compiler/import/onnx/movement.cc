@@ -30,14 +30,17 @@ NodeOutputs Concat(const OnnxNode& node) {
 }
 
 // 0 keeps the extent (unless allowzero), one -1 takes what is left.
-StatusOr<std::vector<int64_t>> ResolveShape(const OnnxNode& node, const std::vector<int64_t>& from, std::vector<int64_t> to) {
+StatusOr<std::vector<int64_t>> ResolveShape(const OnnxNode& node, const std::vector<int64_t>& from,
+                                            std::vector<int64_t> to) {
   const bool allow_zero = node.opset() >= 14 && node.Int("allowzero", 0) != 0;
   const std::string asked = fmt::format("[{}]", fmt::join(to, ", "));
   int64_t known = 1;
   std::optional<size_t> open;
   for (size_t i = 0; i < to.size(); ++i) {
     if (to[i] == 0 && !allow_zero) {
-      if (i >= from.size()) return node.Error(fmt::format("shape {} keeps dimension {} of a tensor with {} dimensions", asked, i, from.size()));
+      if (i >= from.size())
+        return node.Error(
+            fmt::format("shape {} keeps dimension {} of a tensor with {} dimensions", asked, i, from.size()));
       to[i] = from[i];
     }
     if (to[i] == -1 && !open) {
@@ -48,7 +51,9 @@ StatusOr<std::vector<int64_t>> ResolveShape(const OnnxNode& node, const std::vec
   }
   const int64_t total = relax::ElementCount(from).value_or(0);
   if (open) {
-    if (known == 0 || total % known != 0) return node.Error(fmt::format("shape {} does not divide the {} elements of [{}]", asked, total, fmt::join(from, ", ")));
+    if (known == 0 || total % known != 0)
+      return node.Error(
+          fmt::format("shape {} does not divide the {} elements of [{}]", asked, total, fmt::join(from, ", ")));
     to[*open] = total / known;
   }
   return to;
@@ -109,7 +114,8 @@ NodeOutputs Gather(const OnnxNode& node) {
   if (axis < 0 || axis >= rank) return node.Error(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
   if (const relax::TensorData* constant = relax::AsConstant(indices)) {
     for (const int64_t index : constant->ToInts()) {
-      if (index < -shape[axis] || index >= shape[axis]) return node.Error(fmt::format("index {} of an axis of {} elements", index, shape[axis]));
+      if (index < -shape[axis] || index >= shape[axis])
+        return node.Error(fmt::format("index {} of an axis of {} elements", index, shape[axis]));
     }
   }
   return OneOutput(node.Emit("take", {x, indices}, {{"axis", axis}}));
@@ -119,7 +125,8 @@ NodeOutputs Gather(const OnnxNode& node) {
 void ClipSlice(int64_t extent, int64_t step, int64_t& begin, int64_t& end) {
   if (begin < 0) begin = begin < -extent ? -1 : begin + extent;
   if (end < 0) end = end < -extent ? -1 : end + extent;
-  begin = step > 0 ? std::clamp<int64_t>(begin, 0, extent) : std::clamp<int64_t>(begin, 0, std::max<int64_t>(extent - 1, 0));
+  begin = step > 0 ? std::clamp<int64_t>(begin, 0, extent)
+                   : std::clamp<int64_t>(begin, 0, std::max<int64_t>(extent - 1, 0));
   end = step > 0 ? std::clamp<int64_t>(end, 0, extent) : std::clamp<int64_t>(end, -1, extent);
 }
 
@@ -136,18 +143,24 @@ NodeOutputs Slice(const OnnxNode& node) {
     for (size_t i = 0; i < begin->size(); ++i) axes->push_back(static_cast<int64_t>(i));
   }
   if (!steps || node.opset() < 10) steps.emplace(begin->size(), 1);
-  if (end->size() != begin->size() || axes->size() != begin->size() || steps->size() != begin->size()) return node.Error("starts, ends, axes and steps differ in number");
+  if (end->size() != begin->size() || axes->size() != begin->size() || steps->size() != begin->size())
+    return node.Error("starts, ends, axes and steps differ in number");
   for (size_t i = 0; i < axes->size(); ++i) {
     int64_t& axis = (*axes)[i];
     const auto rank = static_cast<int64_t>(shape.size());
-    if (axis < -rank || axis >= rank) return node.Error(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
+    if (axis < -rank || axis >= rank)
+      return node.Error(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
     axis = axis < 0 ? axis + rank : axis;
     const int64_t step = (*steps)[i];
     if (step == 0 || step < -INT32_MAX) return node.Error(fmt::format("step {}", step));
     (*steps)[i] = std::min<int64_t>(step, INT32_MAX);
     ClipSlice(shape[axis], step, (*begin)[i], (*end)[i]);
   }
-  return OneOutput(node.Emit("strided_slice", {x}, {{"axes", MakeIntsAttr(*axes)}, {"begin", MakeIntsAttr(*begin)}, {"end", MakeIntsAttr(*end)}, {"strides", MakeIntsAttr(*steps)}}));
+  return OneOutput(node.Emit("strided_slice", {x},
+                             {{"axes", MakeIntsAttr(*axes)},
+                              {"begin", MakeIntsAttr(*begin)},
+                              {"end", MakeIntsAttr(*end)},
+                              {"strides", MakeIntsAttr(*steps)}}));
 }
 
 // Attribute "paddings" in opset 1, "pads" before 11, then an input; axes since 18.
@@ -155,7 +168,8 @@ NodeOutputs Pad(const OnnxNode& node) {
   ASSIGN_OR_RETURN(const Expr x, node.Input(0));
   ASSIGN_OR_RETURN(const std::vector<int64_t> shape, node.Shape(0));
   const size_t rank = shape.size();
-  ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> pads, node.IntsAttrOrInput(node.opset() < 2 ? "paddings" : "pads", 1, 11));
+  ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> pads,
+                   node.IntsAttrOrInput(node.opset() < 2 ? "paddings" : "pads", 1, 11));
   if (!pads) return node.Error("pads are missing");
   std::vector<int64_t> axes;
   if (node.opset() >= 18 && node.HasInput(3)) {
@@ -167,7 +181,8 @@ NodeOutputs Pad(const OnnxNode& node) {
   std::vector<int64_t> widths(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = axes[i] < 0 ? axes[i] + static_cast<int64_t>(rank) : axes[i];
-    if (axis < 0 || axis >= static_cast<int64_t>(rank)) return node.Error(fmt::format("axis {} of a tensor with {} dimensions", axes[i], rank));
+    if (axis < 0 || axis >= static_cast<int64_t>(rank))
+      return node.Error(fmt::format("axis {} of a tensor with {} dimensions", axes[i], rank));
     for (const int64_t pad : {(*pads)[i], (*pads)[axes.size() + i]}) {
       if (pad < -INT32_MAX || pad > INT32_MAX) return node.Error(fmt::format("pad {}", pad));
     }
@@ -177,15 +192,19 @@ NodeOutputs Pad(const OnnxNode& node) {
   double value = node.opset() < 11 ? node.Float("value", 0) : 0;
   if (node.opset() >= 11 && node.HasInput(2)) {
     ASSIGN_OR_RETURN(const relax::TensorData data, node.ConstantInput(2));
-    if (data.num_elements() != 1) return node.Error(fmt::format("constant_value has {} elements, 1 required", data.num_elements()));
+    if (data.num_elements() != 1)
+      return node.Error(fmt::format("constant_value has {} elements, 1 required", data.num_elements()));
     value = data.ToDoubles()[0];
   }
-  return OneOutput(node.Emit("nn.pad", {x}, {{"pad_width", MakeIntsAttr(widths)}, {"pad_mode", node.String("mode", "constant")}, {"pad_value", value}}));
+  return OneOutput(node.Emit(
+      "nn.pad", {x},
+      {{"pad_width", MakeIntsAttr(widths)}, {"pad_mode", node.String("mode", "constant")}, {"pad_value", value}}));
 }
 
 constexpr OnnxOperator kMovementRows[] = {
-    {"Concat", Concat}, {"Flatten", Flatten}, {"Gather", Gather}, {"Pad", Pad}, {"Reshape", Reshape}, {"Slice", Slice}, {"Squeeze", Squeeze},
-    {"Transpose", Transpose}, {"Unsqueeze", Unsqueeze},
+    {"Concat", Concat},   {"Flatten", Flatten},     {"Gather", Gather},
+    {"Pad", Pad},         {"Reshape", Reshape},     {"Slice", Slice},
+    {"Squeeze", Squeeze}, {"Transpose", Transpose}, {"Unsqueeze", Unsqueeze},
 };
 
 }  // namespace

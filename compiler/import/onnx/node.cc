@@ -11,13 +11,16 @@ namespace lathe {
 
 Status GraphBuilder::Reserve(int64_t bytes) {
   if (bytes > budget_.max_bytes) {
-    return ResourceExhausted(fmt::format("constant of {} bytes, {} left of what the model's constants may take; raise the limit if the model is trusted", bytes, budget_.max_bytes));
+    return ResourceExhausted(fmt::format(
+        "constant of {} bytes, {} left of what the model's constants may take; raise the limit if the model is trusted",
+        bytes, budget_.max_bytes));
   }
   budget_.max_bytes -= bytes;
   return OkStatus();
 }
 
-StatusOr<relax::Expr> GraphBuilder::Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs, const std::string& name) {
+StatusOr<relax::Expr> GraphBuilder::Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs,
+                                         const std::string& name) {
   ASSIGN_OR_RETURN(const relax::Expr value, relax::MakeCall(op, std::move(args), std::move(attrs)));
   const relax::Call& call = *value.As<relax::Call>();
   ASSIGN_OR_RETURN(std::optional<relax::TensorData> data, relax::EvaluateCall(call, value.struct_info(), budget_));
@@ -67,17 +70,21 @@ StatusOr<relax::TensorData> OnnxNode::ConstantInput(size_t i) const {
 
 StatusOr<std::vector<int64_t>> OnnxNode::ConstantInts(size_t i) const {
   ASSIGN_OR_RETURN(const relax::TensorData data, ConstantInput(i));
-  if (!data.dtype().is_int()) return Error(fmt::format("input {} is {}, integers required", i, data.dtype().ToString()));
+  if (!data.dtype().is_int())
+    return Error(fmt::format("input {} is {}, integers required", i, data.dtype().ToString()));
   return data.ToInts();
 }
 
-bool OnnxNode::WantsOutput(size_t i) const { return i < static_cast<size_t>(proto_.output_size()) && !proto_.output(static_cast<int>(i)).empty(); }
+bool OnnxNode::WantsOutput(size_t i) const {
+  return i < static_cast<size_t>(proto_.output_size()) && !proto_.output(static_cast<int>(i)).empty();
+}
 
 const onnx::AttributeProto* OnnxNode::Find(std::string_view name, int type) const {
   for (const onnx::AttributeProto& attribute : proto_.attribute()) {
     if (attribute.name() != name) continue;
     if (type == 0 || attribute.type() == type) return &attribute;
-    attr_status_ = Error(fmt::format("attribute {} has type {}, {} required", name, static_cast<int>(attribute.type()), type));
+    attr_status_ =
+        Error(fmt::format("attribute {} has type {}, {} required", name, static_cast<int>(attribute.type()), type));
     return nullptr;
   }
   return nullptr;
@@ -98,11 +105,13 @@ std::string OnnxNode::String(std::string_view name, std::string_view absent) con
 }
 std::vector<int64_t> OnnxNode::Ints(std::string_view name) const {
   const auto* attribute = Find(name, onnx::AttributeProto::INTS);
-  return attribute == nullptr ? std::vector<int64_t>() : std::vector<int64_t>(attribute->ints().begin(), attribute->ints().end());
+  return attribute == nullptr ? std::vector<int64_t>()
+                              : std::vector<int64_t>(attribute->ints().begin(), attribute->ints().end());
 }
 std::vector<double> OnnxNode::Floats(std::string_view name) const {
   const auto* attribute = Find(name, onnx::AttributeProto::FLOATS);
-  return attribute == nullptr ? std::vector<double>() : std::vector<double>(attribute->floats().begin(), attribute->floats().end());
+  return attribute == nullptr ? std::vector<double>()
+                              : std::vector<double>(attribute->floats().begin(), attribute->floats().end());
 }
 StatusOr<relax::TensorData> OnnxNode::TensorAttr(std::string_view name) const {
   const auto* attribute = Find(name, onnx::AttributeProto::TENSOR);
@@ -112,7 +121,8 @@ StatusOr<relax::TensorData> OnnxNode::TensorAttr(std::string_view name) const {
   return data;
 }
 
-StatusOr<std::optional<std::vector<int64_t>>> OnnxNode::IntsAttrOrInput(std::string_view name, size_t i, int64_t input_since) const {
+StatusOr<std::optional<std::vector<int64_t>>> OnnxNode::IntsAttrOrInput(std::string_view name, size_t i,
+                                                                        int64_t input_since) const {
   if (opset_ < input_since) return Has(name) ? std::optional(Ints(name)) : std::nullopt;
   if (!HasInput(i)) return std::optional<std::vector<int64_t>>();
   ASSIGN_OR_RETURN(std::vector<int64_t> values, ConstantInts(i));

@@ -16,11 +16,13 @@ class NodeProto;
 
 namespace lathe {
 
-// Makes bindings, and evaluates what depends on constants alone at once, so that shape arithmetic is gone when it is needed.
+// Makes bindings, and evaluates what depends on constants alone at once, so that shape arithmetic is gone when it is
+// needed.
 class GraphBuilder {
  public:
   explicit GraphBuilder(relax::EvaluationBudget budget) : budget_(budget) {}  // Its bytes are those of all constants.
-  StatusOr<relax::Expr> Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs = {}, const std::string& name = "");
+  StatusOr<relax::Expr> Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs = {},
+                             const std::string& name = "");
   // Takes the bytes from the budget, or says why not.
   Status Reserve(int64_t bytes);
   relax::BlockBuilder& builder() { return builder_; }
@@ -33,7 +35,8 @@ class GraphBuilder {
 class OnnxNode {
  public:
   // Keeps the references. `inputs` has nullopt where an optional input is absent.
-  OnnxNode(const onnx::NodeProto& proto, int64_t opset, std::vector<std::optional<relax::Expr>> inputs, GraphBuilder& graph)
+  OnnxNode(const onnx::NodeProto& proto, int64_t opset, std::vector<std::optional<relax::Expr>> inputs,
+           GraphBuilder& graph)
       : proto_(proto), opset_(opset), inputs_(std::move(inputs)), graph_(graph) {}
 
   int64_t opset() const { return opset_; }
@@ -57,7 +60,8 @@ class OnnxNode {
   StatusOr<relax::TensorData> TensorAttr(std::string_view name) const;
   const Status& attr_status() const { return attr_status_; }
   // Attribute `name` in opsets below `input_since`, else input `i`; absent: nullopt.
-  StatusOr<std::optional<std::vector<int64_t>>> IntsAttrOrInput(std::string_view name, size_t i, int64_t input_since) const;
+  StatusOr<std::optional<std::vector<int64_t>>> IntsAttrOrInput(std::string_view name, size_t i,
+                                                                int64_t input_since) const;
 
   StatusOr<relax::Expr> Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs = {}) const;
   StatusOr<relax::Expr> Reshape(const relax::Expr& e, const std::vector<int64_t>& shape) const;

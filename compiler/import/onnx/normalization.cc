@@ -21,18 +21,23 @@ NodeOutputs BatchNormalization(const OnnxNode& node) {
     ASSIGN_OR_RETURN(const Expr arg, node.Input(i));
     args.push_back(arg);
   }
-  ASSIGN_OR_RETURN(const Expr call, relax::MakeCall("nn.batch_norm", args, {{"axis", 1}, {"epsilon", node.Float("epsilon", 1e-5)}}));
+  ASSIGN_OR_RETURN(const Expr call,
+                   relax::MakeCall("nn.batch_norm", args, {{"axis", 1}, {"epsilon", node.Float("epsilon", 1e-5)}}));
   const relax::Var tuple = node.graph().builder().Emit(call);
   return OneOutput(Expr(node.graph().builder().Emit(relax::MakeTupleGetItem(tuple, 0))));
 }
 
 NodeOutputs Lrn(const OnnxNode& node) {
   ASSIGN_OR_RETURN(const Expr x, node.Input(0));
-  AttrMap attrs = {{"size", node.Int("size", 0)}, {"alpha", node.Float("alpha", 1e-4)}, {"beta", node.Float("beta", 0.75)}, {"bias", node.Float("bias", 1)}};
+  AttrMap attrs = {{"size", node.Int("size", 0)},
+                   {"alpha", node.Float("alpha", 1e-4)},
+                   {"beta", node.Float("beta", 0.75)},
+                   {"bias", node.Float("bias", 1)}};
   return OneOutput(node.Emit("nn.lrn", {x}, std::move(attrs)));
 }
 
-// Before opset 13 the tensor counts as [product before axis, product from axis on]; since then the axis alone is normalised.
+// Before opset 13 the tensor counts as [product before axis, product from axis on]; since then the axis alone is
+// normalised.
 NodeOutputs SoftmaxLike(const OnnxNode& node, std::string_view op) {
   ASSIGN_OR_RETURN(const Expr x, node.Input(0));
   if (node.opset() >= 13) return OneOutput(node.Emit(op, {x}, {{"axis", node.Int("axis", -1)}}));
@@ -51,7 +56,11 @@ NodeOutputs LogSoftmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.log_
 NodeOutputs Hardmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.hardmax"); }
 
 constexpr OnnxOperator kNormalizationRows[] = {
-    {"BatchNormalization", BatchNormalization}, {"Hardmax", Hardmax}, {"LRN", Lrn}, {"LogSoftmax", LogSoftmax}, {"Softmax", Softmax},
+    {"BatchNormalization", BatchNormalization},
+    {"Hardmax", Hardmax},
+    {"LRN", Lrn},
+    {"LogSoftmax", LogSoftmax},
+    {"Softmax", Softmax},
 };
 
 }  // namespace

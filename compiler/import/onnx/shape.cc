@@ -14,16 +14,20 @@ using relax::Expr;
 using relax::TensorData;
 
 NodeOutputs Constant(const OnnxNode& node) {
-  const auto ints = [](const std::vector<int64_t>& values) { return OneOutput(relax::MakeConstant(TensorData::FromInts(values))); };
+  const auto ints = [](const std::vector<int64_t>& values) {
+    return OneOutput(relax::MakeConstant(TensorData::FromInts(values)));
+  };
   const auto floats = [](std::vector<int64_t> shape, const std::vector<double>& values) {
-    return OneOutput(relax::MakeConstant(TensorData::From(DataType::Float(32), std::move(shape), std::vector<float>(values.begin(), values.end()))));
+    return OneOutput(relax::MakeConstant(
+        TensorData::From(DataType::Float(32), std::move(shape), std::vector<float>(values.begin(), values.end()))));
   };
   if (node.Has("value")) {
     ASSIGN_OR_RETURN(TensorData data, node.TensorAttr("value"));
     return OneOutput(relax::MakeConstant(std::move(data)));
   }
   if (node.Has("value_float")) return floats({}, {node.Float("value_float", 0)});
-  if (node.Has("value_int")) return OneOutput(relax::MakeConstant(TensorData::FromInts({node.Int("value_int", 0)}).Reshaped({})));
+  if (node.Has("value_int"))
+    return OneOutput(relax::MakeConstant(TensorData::FromInts({node.Int("value_int", 0)}).Reshaped({})));
   if (node.Has("value_ints")) return ints(node.Ints("value_ints"));
   if (node.Has("value_floats")) {
     const std::vector<double> values = node.Floats("value_floats");
@@ -39,10 +43,13 @@ NodeOutputs ConstantOfShape(const OnnxNode& node) {
   if (node.Has("value")) {
     ASSIGN_OR_RETURN(value, node.TensorAttr("value"));
   }
-  if (value.num_elements() != 1) return node.Error(fmt::format("value has {} elements, 1 required", value.num_elements()));
+  if (value.num_elements() != 1)
+    return node.Error(fmt::format("value has {} elements, 1 required", value.num_elements()));
   const std::optional<int64_t> count = relax::ElementCount(shape);
-  if (!count || shape.size() > 16 || *count > INT32_MAX) return node.Error(fmt::format("shape [{}] is negative or too large", fmt::join(shape, ", ")));
-  if (Status status = node.graph().Reserve(*count * value.dtype().bytes()); !status.ok()) return status.WithContext(node.Error("").message());
+  if (!count || shape.size() > 16 || *count > INT32_MAX)
+    return node.Error(fmt::format("shape [{}] is negative or too large", fmt::join(shape, ", ")));
+  if (Status status = node.graph().Reserve(*count * value.dtype().bytes()); !status.ok())
+    return status.WithContext(node.Error("").message());
   return OneOutput(relax::MakeConstant(TensorData::Filled(value.dtype(), std::move(shape), value.bytes())));
 }
 
@@ -71,7 +78,8 @@ NodeOutputs Cast(const OnnxNode& node) {
   return OneOutput(node.Emit("astype", {x}, {{"dtype", type->ToString()}}));
 }
 
-constexpr OnnxOperator kShapeRows[] = {{"Cast", Cast}, {"Constant", Constant}, {"ConstantOfShape", ConstantOfShape}, {"Shape", Shape}, {"Size", Size}};
+constexpr OnnxOperator kShapeRows[] = {
+    {"Cast", Cast}, {"Constant", Constant}, {"ConstantOfShape", ConstantOfShape}, {"Shape", Shape}, {"Size", Size}};
 
 }  // namespace
 

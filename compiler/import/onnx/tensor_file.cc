@@ -16,7 +16,9 @@ namespace lathe {
 StatusOr<relax::TensorData> ReadTensorFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(path));
   onnx::TensorProto proto;
-  if (!proto.ParseFromString(bytes)) return InvalidArgument(fmt::format("read {}: it holds no TensorProto; a tensor of an ONNX test case is expected", path));
+  if (!proto.ParseFromString(bytes))
+    return InvalidArgument(
+        fmt::format("read {}: it holds no TensorProto; a tensor of an ONNX test case is expected", path));
   StatusOr<relax::TensorData> tensor = TensorFromProto(proto);
   if (!tensor.ok()) return tensor.status().WithContext(fmt::format("read {}", path));
   return tensor;
@@ -34,7 +36,8 @@ StatusOr<TensorSet> ReadTensorSet(const std::string& folder) {
   };
   RETURN_IF_ERROR(read_all("input", set.inputs));
   RETURN_IF_ERROR(read_all("output", set.outputs));
-  if (set.inputs.empty()) return NotFound(fmt::format("read {}: no input_0.pb in it; the folder of an ONNX test case is expected", folder));
+  if (set.inputs.empty())
+    return NotFound(fmt::format("read {}: no input_0.pb in it; the folder of an ONNX test case is expected", folder));
   return set;
 }
 

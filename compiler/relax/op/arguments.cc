@@ -31,10 +31,12 @@ Status ArgumentError(const Call& call, std::string_view what) {
 }
 
 StatusOr<TensorStructInfo> TensorInfo(const Call& call, size_t arg) {
-  if (arg >= call.args.size()) return ArgumentError(call, fmt::format("{} arguments, at least {} required", call.args.size(), arg + 1));
+  if (arg >= call.args.size())
+    return ArgumentError(call, fmt::format("{} arguments, at least {} required", call.args.size(), arg + 1));
   const TensorStructInfo* info = call.args[arg].struct_info().As<TensorStructInfo>();
   if (info == nullptr || !info->shape) {
-    return ArgumentError(call, fmt::format("argument {} is {}, a tensor of known shape required", arg, ToText(call.args[arg].struct_info())));
+    return ArgumentError(call, fmt::format("argument {} is {}, a tensor of known shape required", arg,
+                                           ToText(call.args[arg].struct_info())));
   }
   RETURN_IF_ERROR(CheckSize(call, *info->shape));
   return *info;
@@ -45,7 +47,8 @@ StatusOr<std::vector<TensorStructInfo>> TensorInfos(const Call& call) {
   for (const Expr& arg : TensorArgs(call)) {
     const TensorStructInfo* info = arg.struct_info().As<TensorStructInfo>();
     if (info == nullptr || !info->shape) {
-      return ArgumentError(call, fmt::format("argument {} is {}, a tensor of known shape required", infos.size(), ToText(arg.struct_info())));
+      return ArgumentError(call, fmt::format("argument {} is {}, a tensor of known shape required", infos.size(),
+                                             ToText(arg.struct_info())));
     }
     RETURN_IF_ERROR(CheckSize(call, *info->shape));
     infos.push_back(*info);
@@ -59,7 +62,8 @@ StatusOr<StructInfo> TensorResult(const Call& call, PrimShape shape, DataType dt
 }
 
 StatusOr<int64_t> NormalizeAxis(const Call& call, int64_t axis, int64_t ndim) {
-  if (axis < -ndim || axis >= ndim) return ArgumentError(call, fmt::format("axis {} of a tensor with {} dimensions", axis, ndim));
+  if (axis < -ndim || axis >= ndim)
+    return ArgumentError(call, fmt::format("axis {} of a tensor with {} dimensions", axis, ndim));
   return axis < 0 ? axis + ndim : axis;
 }
 
@@ -74,20 +78,23 @@ StatusOr<std::vector<int64_t>> NormalizeAxes(const Call& call, const std::string
     axes.push_back(normal);
   }
   std::sort(axes.begin(), axes.end());
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) return ArgumentError(call, fmt::format("an axis stands twice in {}", name));
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+    return ArgumentError(call, fmt::format("an axis stands twice in {}", name));
   return axes;
 }
 
 StatusOr<std::vector<int64_t>> IntsAttrOr(const Call& call, const std::string& name, size_t count, int64_t absent) {
   std::vector<int64_t> values = IntsAttr(call.attrs, name);
   if (values.empty()) values.assign(count, absent);
-  if (values.size() != count) return ArgumentError(call, fmt::format("{} has {} values, {} required", name, values.size(), count));
+  if (values.size() != count)
+    return ArgumentError(call, fmt::format("{} has {} values, {} required", name, values.size(), count));
   return values;
 }
 
 StatusOr<std::vector<int64_t>> ConstantExtents(const Call& call, const TensorStructInfo& info) {
   std::optional<std::vector<int64_t>> extents = ConstantShape(*info.shape);
-  if (!extents) return ArgumentError(call, fmt::format("shape {} is symbolic, a constant one required", ToText(*info.shape)));
+  if (!extents)
+    return ArgumentError(call, fmt::format("shape {} is symbolic, a constant one required", ToText(*info.shape)));
   return *std::move(extents);
 }
 
@@ -102,10 +109,12 @@ std::vector<Buffer> MakeInputs(te::ComputeBuilder& builder, const Call& call, co
   return inputs;
 }
 
-PrimExpr ConstOf(DataType type, double value) { return type.is_float() ? FloatConst(type, value) : IntConst(type, static_cast<int64_t>(value)); }
+PrimExpr ConstOf(DataType type, double value) {
+  return type.is_float() ? FloatConst(type, value) : IntConst(type, static_cast<int64_t>(value));
+}
 
-Buffer PadBuffer(te::ComputeBuilder& builder, const Buffer& data, const std::vector<int64_t>& begins, const std::vector<int64_t>& ends,
-                 const PrimExpr& value, const std::string& name) {
+Buffer PadBuffer(te::ComputeBuilder& builder, const Buffer& data, const std::vector<int64_t>& begins,
+                 const std::vector<int64_t>& ends, const PrimExpr& value, const std::string& name) {
   const auto is_zero = [](int64_t pad) { return pad == 0; };
   if (std::all_of(begins.begin(), begins.end(), is_zero) && std::all_of(ends.begin(), ends.end(), is_zero)) return data;
   PrimShape shape;

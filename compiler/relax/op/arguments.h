@@ -12,8 +12,8 @@ namespace lathe::relax {
 // InvalidArgument "nn.conv2d: <what>".
 Status ArgumentError(const Call& call, std::string_view what);
 
-// The tensors that `call` works on, of known shape. Shapes have fewer than 2^31 elements where they are constant, so that index
-// arithmetic stays within int32.
+// The tensors that `call` works on, of known shape. Shapes have fewer than 2^31 elements where they are constant, so
+// that index arithmetic stays within int32.
 StatusOr<std::vector<TensorStructInfo>> TensorInfos(const Call& call);
 StatusOr<TensorStructInfo> TensorInfo(const Call& call, size_t arg);
 // A result, refused where it is too large or has a negative extent.
@@ -31,8 +31,9 @@ StatusOr<std::vector<int64_t>> ConstantExtents(const Call& call, const TensorStr
 std::vector<Buffer> MakeInputs(te::ComputeBuilder& builder, const Call& call, const std::vector<std::string>& names);
 PrimExpr ConstOf(DataType type, double value);  // Rounded toward zero for integers.
 
-// `data` with `begins[i]` elements before and `ends[i]` after axis i, negative ones cropped; `data` itself where all are 0.
-Buffer PadBuffer(te::ComputeBuilder& builder, const Buffer& data, const std::vector<int64_t>& begins, const std::vector<int64_t>& ends,
-                 const PrimExpr& value, const std::string& name = "pad_temp");
+// `data` with `begins[i]` elements before and `ends[i]` after axis i, negative ones cropped; `data` itself where all
+// are 0.
+Buffer PadBuffer(te::ComputeBuilder& builder, const Buffer& data, const std::vector<int64_t>& begins,
+                 const std::vector<int64_t>& ends, const PrimExpr& value, const std::string& name = "pad_temp");
 
 }  // namespace lathe::relax

@@ -28,7 +28,8 @@ StatusOr<PrimShape> BroadcastShapes(const Call& call, const PrimShape& a, const 
 StatusOr<StructInfo> InferBinary(const Call& call) {
   ASSIGN_OR_RETURN(const TensorStructInfo a, TensorInfo(call, 0));
   ASSIGN_OR_RETURN(const TensorStructInfo b, TensorInfo(call, 1));
-  if (a.dtype != b.dtype) return ArgumentError(call, fmt::format("operands are {} and {}; cast one", a.dtype.ToString(), b.dtype.ToString()));
+  if (a.dtype != b.dtype)
+    return ArgumentError(call, fmt::format("operands are {} and {}; cast one", a.dtype.ToString(), b.dtype.ToString()));
   ASSIGN_OR_RETURN(PrimShape shape, BroadcastShapes(call, *a.shape, *b.shape));
   return TensorResult(call, std::move(shape), a.dtype);
 }
@@ -38,7 +39,8 @@ PrimExpr LoadBroadcast(const Buffer& buffer, const te::Axes& point, const PrimSh
   te::Axes indices(point.end() - static_cast<std::ptrdiff_t>(buffer->shape.size()), point.end());
   const size_t skip = point.size() - indices.size();
   for (size_t i = 0; i < indices.size(); ++i) {
-    if (IsConstInt(buffer->shape[i], 1) && !IsConstInt(shape[skip + i], 1)) indices[i] = IntConst(indices[i].dtype(), 0);
+    if (IsConstInt(buffer->shape[i], 1) && !IsConstInt(shape[skip + i], 1))
+      indices[i] = IntConst(indices[i].dtype(), 0);
   }
   return Load(buffer, indices);
 }
@@ -55,7 +57,8 @@ StatusOr<PrimFunc> LegalizeBinary(const Call& call, const StructInfo& result) {
     return LoadBroadcast(i == 1 && inputs.size() == 2 ? inputs[1] : inputs[0], point, *info.shape);
   };
   const std::string name(call.op->kernel_name);
-  const Buffer out = builder.Compute("T_" + name, *info.shape, [&](const te::Axes& point) { return kCombine(operand(0, point), operand(1, point)); });
+  const Buffer out = builder.Compute(
+      "T_" + name, *info.shape, [&](const te::Axes& point) { return kCombine(operand(0, point), operand(1, point)); });
   return builder.Build(name, out);
 }
 

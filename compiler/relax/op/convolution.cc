@@ -1,7 +1,8 @@
-// Convolutions of one to three spatial dimensions: data NC<spatial>, weights OI<spatial> or, blocked for vectors of output channels,
-// OI<spatial><b>o (attribute kernel_layout, e.g. "OIHW16o": W[o // 16, i, kh, kw, o % 16]).
+// Convolutions of one to three spatial dimensions: data NC<spatial>, weights OI<spatial> or, blocked for vectors of
+// output channels, OI<spatial><b>o (attribute kernel_layout, e.g. "OIHW16o": W[o // 16, i, kh, kw, o % 16]).
 //
-// Attributes: strides, padding (begins, then ends), dilation, groups, kernel_layout, channels (where blocking padded the weights).
+// Attributes: strides, padding (begins, then ends), dilation, groups, kernel_layout, channels (where blocking padded
+// the weights).
 #include <fmt/format.h>
 
 #include "compiler/relax/op/arguments.h"
@@ -13,10 +14,10 @@ namespace lathe::relax {
 namespace {
 
 struct ConvGeometry {
-  std::vector<int64_t> data;                        // [N, C, spatial...]
-  std::vector<int64_t> kernel, strides, dilation;   // Per spatial dimension.
-  std::vector<int64_t> pads;                        // Begins, then ends.
-  std::vector<int64_t> out;                         // Spatial extents of the result.
+  std::vector<int64_t> data;                                          // [N, C, spatial...]
+  std::vector<int64_t> kernel, strides, dilation;                     // Per spatial dimension.
+  std::vector<int64_t> pads;                                          // Begins, then ends.
+  std::vector<int64_t> out;                                           // Spatial extents of the result.
   int64_t groups = 1, in_per_group = 1, out_channels = 1, block = 0;  // block 0: plain weights.
   size_t rank() const { return kernel.size(); }
   bool is_depthwise() const { return groups > 1 && in_per_group == 1; }
@@ -25,15 +26,21 @@ struct ConvGeometry {
 Status InferOut(const Call& call, ConvGeometry& g) {
   for (size_t i = 0; i < g.rank(); ++i) {
     if (g.strides[i] < 1 || g.dilation[i] < 1 || g.kernel[i] < 1 || g.pads[i] < 0 || g.pads[g.rank() + i] < 0) {
-      return ArgumentError(call, fmt::format("dimension {}: kernel {}, stride {}, dilation {}, pads {} and {}; strides, dilations and kernels "
-                                             "from 1, pads from 0 required", i, g.kernel[i], g.strides[i], g.dilation[i], g.pads[i], g.pads[g.rank() + i]));
+      return ArgumentError(
+          call,
+          fmt::format("dimension {}: kernel {}, stride {}, dilation {}, pads {} and {}; strides, dilations and kernels "
+                      "from 1, pads from 0 required",
+                      i, g.kernel[i], g.strides[i], g.dilation[i], g.pads[i], g.pads[g.rank() + i]));
     }
     constexpr int64_t kLimit = int64_t{1} << 31;
     if (g.strides[i] > kLimit || g.dilation[i] > kLimit || g.pads[i] > kLimit || g.pads[g.rank() + i] > kLimit) {
       return ArgumentError(call, fmt::format("dimension {}: stride, dilation or pads beyond 2^31", i));
     }
-    const int64_t covered = (g.kernel[i] - 1) * g.dilation[i] + 1, room = g.data[i + 2] + g.pads[i] + g.pads[g.rank() + i];
-    if (room < covered) return ArgumentError(call, fmt::format("dimension {}: the kernel covers {}, the padded data has {}", i, covered, room));
+    const int64_t covered = (g.kernel[i] - 1) * g.dilation[i] + 1,
+                  room = g.data[i + 2] + g.pads[i] + g.pads[g.rank() + i];
+    if (room < covered)
+      return ArgumentError(call,
+                           fmt::format("dimension {}: the kernel covers {}, the padded data has {}", i, covered, room));
     g.out.push_back((room - covered) / g.strides[i] + 1);
   }
   return OkStatus();
@@ -46,7 +53,8 @@ StatusOr<ConvGeometry> ConvGeometryOf(const Call& call, size_t rank) {
   g.block = BlockOfLayout(StringAttr(call.attrs, "kernel_layout", ""));
   const size_t weight_rank = rank + 2 + (g.block > 0 ? 1 : 0);
   if (data.shape->size() != rank + 2 || weight.shape->size() != weight_rank || data.dtype != weight.dtype) {
-    return ArgumentError(call, fmt::format("data is {} and weights are {}, {} and {} dimensions of one type required", ToText(data), ToText(weight), rank + 2, weight_rank));
+    return ArgumentError(call, fmt::format("data is {} and weights are {}, {} and {} dimensions of one type required",
+                                           ToText(data), ToText(weight), rank + 2, weight_rank));
   }
   ASSIGN_OR_RETURN(g.data, ConstantExtents(call, data));
   ASSIGN_OR_RETURN(const std::vector<int64_t> w, ConstantExtents(call, weight));
@@ -57,9 +65,14 @@ StatusOr<ConvGeometry> ConvGeometryOf(const Call& call, size_t rank) {
   g.groups = IntAttr(call.attrs, "groups", 1);
   g.in_per_group = w[1];
   g.out_channels = g.block > 0 ? IntAttr(call.attrs, "channels", w[0] * g.block) : w[0];
-  if (g.groups < 1 || g.in_per_group < 1 || g.data[1] % g.groups != 0 || g.data[1] / g.groups != g.in_per_group || g.out_channels % g.groups != 0) {
-    return ArgumentError(call, fmt::format("{} groups, data {}, weights {}: input channels / groups must be the weights' second extent, and groups "
-                                           "divide the output channels", g.groups, ToText(*data.shape), ToText(*weight.shape)));
+  if (g.groups < 1 || g.in_per_group < 1 || g.data[1] % g.groups != 0 || g.data[1] / g.groups != g.in_per_group ||
+      g.out_channels % g.groups != 0) {
+    return ArgumentError(
+        call,
+        fmt::format(
+            "{} groups, data {}, weights {}: input channels / groups must be the weights' second extent, and groups "
+            "divide the output channels",
+            g.groups, ToText(*data.shape), ToText(*weight.shape)));
   }
   RETURN_IF_ERROR(InferOut(call, g));
   return g;
@@ -122,7 +135,11 @@ StatusOr<PrimFunc> LegalizeConv(const Call& call, const StructInfo&) {
   begins.insert(begins.end(), g.pads.begin(), g.pads.begin() + kRank);
   ends.insert(ends.end(), g.pads.begin() + kRank, g.pads.end());
   const Buffer padded = PadBuffer(builder, inputs[0], begins, ends, ConstOf(inputs[0]->dtype, 0));
-  const std::string name = fmt::format("{}conv{}d", g.is_depthwise() ? "depthwise_" : g.groups > 1 ? "group_" : "", kRank);
+  const std::string name = fmt::format("{}conv{}d",
+                                       g.is_depthwise() ? "depthwise_"
+                                       : g.groups > 1   ? "group_"
+                                                        : "",
+                                       kRank);
   return builder.Build(name, Convolve(builder, g, padded, inputs[1]));
 }
 

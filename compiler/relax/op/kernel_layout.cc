@@ -2,7 +2,9 @@
 
 namespace lathe::relax {
 
-std::string BlockedLayout(std::string_view plain, int64_t block, char axis) { return std::string(plain) + std::to_string(block) + axis; }
+std::string BlockedLayout(std::string_view plain, int64_t block, char axis) {
+  return std::string(plain) + std::to_string(block) + axis;
+}
 
 int64_t BlockOfLayout(std::string_view layout) {
   int64_t block = 0;

@@ -1,4 +1,5 @@
-// Names of blocked weight layouts, as in TVM: "OIHW16o" keeps 16 output channels next to each other, "NK16n" 16 columns of a dense layer.
+// Names of blocked weight layouts, as in TVM: "OIHW16o" keeps 16 output channels next to each other, "NK16n" 16 columns
+// of a dense layer.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,10 @@ StatusOr<StructInfo> InferDense(const Call& call) {
   ASSIGN_OR_RETURN(const TensorStructInfo x, TensorInfo(call, 0));
   ASSIGN_OR_RETURN(const TensorStructInfo w, TensorInfo(call, 1));
   const int64_t block = BlockOfLayout(StringAttr(call.attrs, "weight_layout", ""));
-  if (x.ndim < 1 || w.ndim != (block > 0 ? 3 : 2) || x.dtype != w.dtype || !SameShape({x.shape->back()}, {(*w.shape)[1]})) {
-    return ArgumentError(call, fmt::format("x is {} and weights are {}; [..., K] and [N, K] of one type required", ToText(x), ToText(w)));
+  if (x.ndim < 1 || w.ndim != (block > 0 ? 3 : 2) || x.dtype != w.dtype ||
+      !SameShape({x.shape->back()}, {(*w.shape)[1]})) {
+    return ArgumentError(call, fmt::format("x is {} and weights are {}; [..., K] and [N, K] of one type required",
+                                           ToText(x), ToText(w)));
   }
   PrimShape shape = *x.shape;
   shape.back() = block > 0 ? PrimExpr(IntAttr(call.attrs, "units", 0)) : (*w.shape)[0];
@@ -29,11 +31,13 @@ StatusOr<PrimFunc> LegalizeDense(const Call& call, const StructInfo& result) {
     te::Axes row(point.begin(), point.end() - 1);
     row.push_back(reduced[0]);
     const PrimExpr column = point.back();
-    const te::Axes weight = block > 0 ? te::Axes{FloorDiv(column, block), reduced[0], FloorMod(column, block)} : te::Axes{column, reduced[0]};
+    const te::Axes weight = block > 0 ? te::Axes{FloorDiv(column, block), reduced[0], FloorMod(column, block)}
+                                      : te::Axes{column, reduced[0]};
     return Load(inputs[0], row) * Load(inputs[1], weight);
   };
-  const Buffer out = builder.Reduce("T_matmul_NT", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()}, te::Combiner::kSum, product,
-                                    {inputs[0]->shape.size() == 2 ? std::vector<std::string>{"i", "j"} : std::vector<std::string>{}, {"k"}});
+  const Buffer out = builder.Reduce(
+      "T_matmul_NT", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()}, te::Combiner::kSum, product,
+      {inputs[0]->shape.size() == 2 ? std::vector<std::string>{"i", "j"} : std::vector<std::string>{}, {"k"}});
   return builder.Build("dense", out);
 }
 
@@ -41,7 +45,9 @@ StatusOr<PrimShape> BroadcastBatch(const Call& call, const PrimShape& a, const P
   const size_t batch = std::max(a.size(), b.size()) - 2;
   PrimShape shape;
   for (size_t i = 0; i < batch; ++i) {
-    const auto at = [&](const PrimShape& s) { return i + s.size() < batch + 2 ? PrimExpr(1) : s[i + s.size() - batch - 2]; };
+    const auto at = [&](const PrimShape& s) {
+      return i + s.size() < batch + 2 ? PrimExpr(1) : s[i + s.size() - batch - 2];
+    };
     const PrimExpr x = at(a), y = at(b);
     if (!IsConstInt(x, 1) && !IsConstInt(y, 1) && !SameShape({x}, {y})) {
       return ArgumentError(call, fmt::format("batches of {} and {} do not broadcast", ToText(a), ToText(b)));
@@ -55,7 +61,8 @@ StatusOr<StructInfo> InferMatmul(const Call& call) {
   ASSIGN_OR_RETURN(const TensorStructInfo a, TensorInfo(call, 0));
   ASSIGN_OR_RETURN(const TensorStructInfo b, TensorInfo(call, 1));
   if (a.ndim < 2 || b.ndim < 2 || a.dtype != b.dtype || !SameShape({a.shape->back()}, {(*b.shape)[b.ndim - 2]})) {
-    return ArgumentError(call, fmt::format("operands are {} and {}; [..., M, K] and [..., K, N] of one type required", ToText(a), ToText(b)));
+    return ArgumentError(call, fmt::format("operands are {} and {}; [..., M, K] and [..., K, N] of one type required",
+                                           ToText(a), ToText(b)));
   }
   ASSIGN_OR_RETURN(PrimShape shape, BroadcastBatch(call, *a.shape, *b.shape));
   shape.push_back((*a.shape)[a.ndim - 2]);
@@ -69,7 +76,8 @@ StatusOr<PrimFunc> LegalizeMatmul(const Call& call, const StructInfo& result) {
   const auto load = [&](const Buffer& buffer, const te::Axes& point, const PrimExpr& row, const PrimExpr& column) {
     const size_t batch = buffer->shape.size() - 2, skip = point.size() - buffer->shape.size();
     te::Axes indices;
-    for (size_t i = 0; i < batch; ++i) indices.push_back(IsConstInt(buffer->shape[i], 1) ? PrimExpr(0) : point[skip + i]);
+    for (size_t i = 0; i < batch; ++i)
+      indices.push_back(IsConstInt(buffer->shape[i], 1) ? PrimExpr(0) : point[skip + i]);
     indices.push_back(row);
     indices.push_back(column);
     return Load(buffer, indices);
@@ -77,7 +85,8 @@ StatusOr<PrimFunc> LegalizeMatmul(const Call& call, const StructInfo& result) {
   const auto product = [&](const te::Axes& point, const te::Axes& k) {
     return load(inputs[0], point, point[point.size() - 2], k[0]) * load(inputs[1], point, k[0], point.back());
   };
-  const Buffer out = builder.Reduce("matmul", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()}, te::Combiner::kSum, product);
+  const Buffer out = builder.Reduce("matmul", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()},
+                                    te::Combiner::kSum, product);
   return builder.Build("matmul", out);
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 StatusOr<StructInfo> InferSoftmax(const Call& call) {
   ASSIGN_OR_RETURN(TensorStructInfo info, TensorInfo(call, 0));
-  if (!info.dtype.is_float()) return ArgumentError(call, "argument is " + info.dtype.ToString() + ", floating point required");
+  if (!info.dtype.is_float())
+    return ArgumentError(call, "argument is " + info.dtype.ToString() + ", floating point required");
   RETURN_IF_ERROR(NormalizeAxis(call, IntAttr(call.attrs, "axis", -1), info.ndim).status());
   return StructInfo(std::move(info));
 }
@@ -39,9 +40,10 @@ class SoftmaxParts {
                            [&](const te::Axes& point, const te::Axes& k) { return element(Insert(point, k[0])); });
   }
   Buffer FirstIndex(const Buffer& max) {
-    return builder_.Reduce("T_first_index", outer_, {shape_[axis_]}, te::Combiner::kMin, [&](const te::Axes& point, const te::Axes& k) {
-      return MakeSelect(lathe::Equal(Load(data_, Insert(point, k[0])), Load(max, point)), k[0], shape_[axis_]);
-    });
+    return builder_.Reduce(
+        "T_first_index", outer_, {shape_[axis_]}, te::Combiner::kMin, [&](const te::Axes& point, const te::Axes& k) {
+          return MakeSelect(lathe::Equal(Load(data_, Insert(point, k[0])), Load(max, point)), k[0], shape_[axis_]);
+        });
   }
   PrimExpr Position(const te::Axes& point) const { return point[axis_]; }
   te::Axes Insert(te::Axes outer, const PrimExpr& k) const {
@@ -66,7 +68,8 @@ StatusOr<PrimFunc> LegalizeSoftmax(const Call& call, const StructInfo&) {
   te::ComputeBuilder builder;
   SoftmaxParts parts(builder, call);
   const Buffer max = parts.MaxElement();
-  const Buffer exp = builder.Compute("T_softmax_exp", parts.shape(), [&](const te::Axes& point) { return parts.ExpAt(max, point); });
+  const Buffer exp =
+      builder.Compute("T_softmax_exp", parts.shape(), [&](const te::Axes& point) { return parts.ExpAt(max, point); });
   const Buffer sum = parts.SumOf([&](const te::Axes& point) { return Load(exp, point); });
   return builder.Build("softmax", builder.Compute("T_softmax_norm", parts.shape(), [&](const te::Axes& point) {
     return Load(exp, point) / Load(sum, parts.Remove(point));
@@ -92,13 +95,15 @@ StatusOr<PrimFunc> LegalizeHardmax(const Call& call, const StructInfo&) {
   const Buffer first = parts.FirstIndex(max);
   return builder.Build("hardmax", builder.Compute("T_hardmax", parts.shape(), [&](const te::Axes& point) {
     const DataType type = parts.data()->dtype;
-    return MakeSelect(lathe::Equal(parts.Position(point), Load(first, parts.Remove(point))), ConstOf(type, 1), ConstOf(type, 0));
+    return MakeSelect(lathe::Equal(parts.Position(point), Load(first, parts.Remove(point))), ConstOf(type, 1),
+                      ConstOf(type, 0));
   }));
 }
 
 StatusOr<StructInfo> InferLrn(const Call& call) {
   ASSIGN_OR_RETURN(TensorStructInfo info, TensorInfo(call, 0));
-  if (info.ndim < 3 || !info.dtype.is_float()) return ArgumentError(call, fmt::format("data is {}, floats of at least 3 dimensions required", ToText(info)));
+  if (info.ndim < 3 || !info.dtype.is_float())
+    return ArgumentError(call, fmt::format("data is {}, floats of at least 3 dimensions required", ToText(info)));
   const int64_t size = IntAttr(call.attrs, "size", 5);
   if (size < 1 || size > (1 << 20)) return ArgumentError(call, fmt::format("size is {}, 1 to 2^20 required", size));
   return StructInfo(std::move(info));
@@ -113,10 +118,12 @@ PrimExpr Power(const PrimExpr& base, double exponent) {
   return lathe::MakeCall(base.dtype(), "pow", {base, ConstOf(base.dtype(), exponent)});
 }
 
-// data / (bias + alpha / size * (sum of squares over `size` channels around)) ^ beta; the window has (size - 1) / 2 channels below.
+// data / (bias + alpha / size * (sum of squares over `size` channels around)) ^ beta; the window has (size - 1) / 2
+// channels below.
 StatusOr<PrimFunc> LegalizeLrn(const Call& call, const StructInfo&) {
   const int64_t size = IntAttr(call.attrs, "size", 5), below = (size - 1) / 2;
-  const double alpha = FloatAttr(call.attrs, "alpha", 1e-4), beta = FloatAttr(call.attrs, "beta", 0.75), bias = FloatAttr(call.attrs, "bias", 1);
+  const double alpha = FloatAttr(call.attrs, "alpha", 1e-4), beta = FloatAttr(call.attrs, "beta", 0.75),
+               bias = FloatAttr(call.attrs, "bias", 1);
   te::ComputeBuilder builder;
   const Buffer data = MakeInputs(builder, call, {"data"})[0];
   const DataType type = data->dtype;
@@ -124,12 +131,14 @@ StatusOr<PrimFunc> LegalizeLrn(const Call& call, const StructInfo&) {
   begins[1] = below;
   ends[1] = size - 1 - below;
   const Buffer padded = PadBuffer(builder, data, begins, ends, ConstOf(type, 0));
-  const Buffer sum = builder.Reduce("sqr_sum", data->shape, {PrimExpr(size)}, te::Combiner::kSum, [&](te::Axes point, const te::Axes& k) {
-    point[1] = point[1] + k[0];
-    return Load(padded, point) * Load(padded, point);
-  });
+  const Buffer sum = builder.Reduce("sqr_sum", data->shape, {PrimExpr(size)}, te::Combiner::kSum,
+                                    [&](te::Axes point, const te::Axes& k) {
+                                      point[1] = point[1] + k[0];
+                                      return Load(padded, point) * Load(padded, point);
+                                    });
   return builder.Build("lrn", builder.Compute("T_divide", data->shape, [&](const te::Axes& point) {
-    return Load(data, point) / Power(ConstOf(type, bias) + ConstOf(type, alpha / static_cast<double>(size)) * Load(sum, point), beta);
+    return Load(data, point) /
+           Power(ConstOf(type, bias) + ConstOf(type, alpha / static_cast<double>(size)) * Load(sum, point), beta);
   }));
 }
 
@@ -139,7 +148,8 @@ StatusOr<StructInfo> InferBatchNorm(const Call& call) {
   for (size_t i = 1; i < 5; ++i) {
     ASSIGN_OR_RETURN(const TensorStructInfo info, TensorInfo(call, i));
     if (!SameShape(*info.shape, {(*data.shape)[axis]})) {
-      return ArgumentError(call, fmt::format("argument {} is {}, [{}] required", i, ToText(info), ToText(PrimShape{(*data.shape)[axis]})));
+      return ArgumentError(call, fmt::format("argument {} is {}, [{}] required", i, ToText(info),
+                                             ToText(PrimShape{(*data.shape)[axis]})));
     }
   }
   return StructInfo(TupleStructInfo{{data, call.args[3].struct_info(), call.args[4].struct_info()}});

@@ -1,7 +1,8 @@
 // Pools of one to three spatial dimensions over NC<spatial> data.
 //
-// Attributes: pool_size, strides, dilation, padding (begins, then ends), ceil_mode, count_include_pad. With ceil_mode a last window that
-// would start in the padding after the data is left out, and what hangs over never counts, as ONNX and PyTorch have it.
+// Attributes: pool_size, strides, dilation, padding (begins, then ends), ceil_mode, count_include_pad. With ceil_mode a
+// last window that would start in the padding after the data is left out, and what hangs over never counts, as ONNX and
+// PyTorch have it.
 #include <fmt/format.h>
 
 #include "compiler/ir/integer.h"
@@ -23,16 +24,25 @@ Status InferOut(const Call& call, bool ceil_mode, PoolGeometry& g) {
   constexpr int64_t kLimit = int64_t{1} << 31;
   for (size_t i = 0; i < g.rank(); ++i) {
     const auto is_odd = [&](int64_t value, int64_t least) { return value < least || value > kLimit; };
-    if (is_odd(g.window[i], 1) || is_odd(g.strides[i], 1) || is_odd(g.dilation[i], 1) || is_odd(g.begin(i), 0) || is_odd(g.end(i), 0)) {
-      return ArgumentError(call, fmt::format("dimension {}: window {}, stride {}, dilation {}, pads {} and {}; window, stride and dilation "
-                                             "from 1, pads from 0 required", i, g.window[i], g.strides[i], g.dilation[i], g.begin(i), g.end(i)));
+    if (is_odd(g.window[i], 1) || is_odd(g.strides[i], 1) || is_odd(g.dilation[i], 1) || is_odd(g.begin(i), 0) ||
+        is_odd(g.end(i), 0)) {
+      return ArgumentError(
+          call,
+          fmt::format("dimension {}: window {}, stride {}, dilation {}, pads {} and {}; window, stride and dilation "
+                      "from 1, pads from 0 required",
+                      i, g.window[i], g.strides[i], g.dilation[i], g.begin(i), g.end(i)));
     }
-    const int64_t extent = g.data[i + 2], covered = (g.window[i] - 1) * g.dilation[i] + 1, room = extent + g.begin(i) + g.end(i);
-    if (room < covered && !ceil_mode) return ArgumentError(call, fmt::format("dimension {}: the window covers {}, the padded data has {}", i, covered, room));
+    const int64_t extent = g.data[i + 2], covered = (g.window[i] - 1) * g.dilation[i] + 1,
+                  room = extent + g.begin(i) + g.end(i);
+    if (room < covered && !ceil_mode)
+      return ArgumentError(call,
+                           fmt::format("dimension {}: the window covers {}, the padded data has {}", i, covered, room));
     const int64_t steps = room - covered;
     int64_t out = (ceil_mode ? FloorDivide(steps + g.strides[i] - 1, g.strides[i]) : steps / g.strides[i]) + 1;
     if (ceil_mode && (out - 1) * g.strides[i] >= extent + g.begin(i)) --out;
-    if (out < 1) return ArgumentError(call, fmt::format("dimension {}: the window covers {}, the padded data has {}", i, covered, room));
+    if (out < 1)
+      return ArgumentError(call,
+                           fmt::format("dimension {}: the window covers {}, the padded data has {}", i, covered, room));
     g.out.push_back(out);
   }
   return OkStatus();
@@ -40,7 +50,8 @@ Status InferOut(const Call& call, bool ceil_mode, PoolGeometry& g) {
 
 StatusOr<PoolGeometry> PoolGeometryOf(const Call& call, size_t rank) {
   ASSIGN_OR_RETURN(const TensorStructInfo data, TensorInfo(call, 0));
-  if (data.shape->size() != rank + 2) return ArgumentError(call, fmt::format("data is {}, {} dimensions required", ToText(data), rank + 2));
+  if (data.shape->size() != rank + 2)
+    return ArgumentError(call, fmt::format("data is {}, {} dimensions required", ToText(data), rank + 2));
   PoolGeometry g;
   ASSIGN_OR_RETURN(g.data, ConstantExtents(call, data));
   ASSIGN_OR_RETURN(g.window, IntsAttrOr(call, "pool_size", rank, 1));
@@ -74,12 +85,15 @@ Buffer PadForWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const B
   return PadBuffer(builder, data, begins, ends, value);
 }
 
-Buffer ReduceWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const Buffer& padded, te::Combiner combiner, const std::string& name) {
-  return builder.Reduce(name, OutShape(g), ToPrimShape(g.window), combiner, [&](const te::Axes& point, const te::Axes& reduced) {
-    te::Axes from = {point[0], point[1]};
-    for (size_t i = 0; i < g.rank(); ++i) from.push_back(point[2 + i] * PrimExpr(g.strides[i]) + reduced[i] * PrimExpr(g.dilation[i]));
-    return Load(padded, from);
-  });
+Buffer ReduceWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const Buffer& padded, te::Combiner combiner,
+                     const std::string& name) {
+  return builder.Reduce(
+      name, OutShape(g), ToPrimShape(g.window), combiner, [&](const te::Axes& point, const te::Axes& reduced) {
+        te::Axes from = {point[0], point[1]};
+        for (size_t i = 0; i < g.rank(); ++i)
+          from.push_back(point[2 + i] * PrimExpr(g.strides[i]) + reduced[i] * PrimExpr(g.dilation[i]));
+        return Load(padded, from);
+      });
 }
 
 template <size_t kRank>
@@ -88,15 +102,18 @@ StatusOr<PrimFunc> LegalizeMaxPool(const Call& call, const StructInfo&) {
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data"});
   const Buffer padded = PadForWindows(builder, g, inputs[0], te::Identity(te::Combiner::kMax, inputs[0]->dtype));
-  return builder.Build("max_pool" + std::to_string(kRank) + "d", ReduceWindows(builder, g, padded, te::Combiner::kMax, "pool_max"));
+  return builder.Build("max_pool" + std::to_string(kRank) + "d",
+                       ReduceWindows(builder, g, padded, te::Combiner::kMax, "pool_max"));
 }
 
-// How many taps of window `at` in dimension `i` lie in [low, high) of the data's coordinates; a constant where all windows agree.
+// How many taps of window `at` in dimension `i` lie in [low, high) of the data's coordinates; a constant where all
+// windows agree.
 PrimExpr CountTaps(const PoolGeometry& g, size_t i, const PrimExpr& at, int64_t low, int64_t high) {
   const int64_t d = g.dilation[i];
   const auto count_at = [&](int64_t o) {
     const int64_t start = o * g.strides[i] - g.begin(i);
-    return std::min(g.window[i], FloorDivide(high - start + d - 1, d)) - std::max<int64_t>(0, FloorDivide(low - start + d - 1, d));
+    return std::min(g.window[i], FloorDivide(high - start + d - 1, d)) -
+           std::max<int64_t>(0, FloorDivide(low - start + d - 1, d));
   };
   bool is_same = true;
   for (int64_t o = 1; o < g.out[i] && is_same; ++o) is_same = count_at(o) == count_at(0);
@@ -122,7 +139,8 @@ StatusOr<PrimFunc> LegalizeAvgPool(const Call& call, const StructInfo&) {
       count = count * CountTaps(g, i, point[2 + i], low, high);
     }
     const int64_t* constant = AsIntConst(count);
-    return Load(sum, point) / (constant != nullptr ? ConstOf(type, static_cast<double>(*constant)) : MakeCast(type, Max(count, PrimExpr(1))));
+    return Load(sum, point) / (constant != nullptr ? ConstOf(type, static_cast<double>(*constant))
+                                                   : MakeCast(type, Max(count, PrimExpr(1))));
   });
   return builder.Build("avg_pool" + std::to_string(kRank) + "d", average);
 }
@@ -130,7 +148,8 @@ StatusOr<PrimFunc> LegalizeAvgPool(const Call& call, const StructInfo&) {
 // Attribute output_size; each output cell covers an equal share of the data.
 StatusOr<std::vector<int64_t>> AdaptiveWindow(const Call& call) {
   ASSIGN_OR_RETURN(const TensorStructInfo data, TensorInfo(call, 0));
-  if (data.ndim < 3) return ArgumentError(call, fmt::format("data is {}, at least 3 dimensions required", ToText(data)));
+  if (data.ndim < 3)
+    return ArgumentError(call, fmt::format("data is {}, at least 3 dimensions required", ToText(data)));
   ASSIGN_OR_RETURN(const std::vector<int64_t> extents, ConstantExtents(call, data));
   ASSIGN_OR_RETURN(const std::vector<int64_t> out, IntsAttrOr(call, "output_size", extents.size() - 2, 1));
   std::vector<int64_t> window;
@@ -150,14 +169,17 @@ StatusOr<StructInfo> InferAdaptive(const Call& call) {
   return StructInfo(std::move(info));
 }
 
-StatusOr<Buffer> ReduceAdaptive(te::ComputeBuilder& builder, const Call& call, const StructInfo& result, te::Combiner combiner, const std::string& name) {
+StatusOr<Buffer> ReduceAdaptive(te::ComputeBuilder& builder, const Call& call, const StructInfo& result,
+                                te::Combiner combiner, const std::string& name) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> window, AdaptiveWindow(call));
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data"});
-  return builder.Reduce(name, *result.As<TensorStructInfo>()->shape, ToPrimShape(window), combiner, [&](const te::Axes& point, const te::Axes& reduced) {
-    te::Axes from = {point[0], point[1]};
-    for (size_t i = 0; i < window.size(); ++i) from.push_back(point[2 + i] * PrimExpr(window[i]) + reduced[i]);
-    return Load(inputs[0], from);
-  });
+  return builder.Reduce(name, *result.As<TensorStructInfo>()->shape, ToPrimShape(window), combiner,
+                        [&](const te::Axes& point, const te::Axes& reduced) {
+                          te::Axes from = {point[0], point[1]};
+                          for (size_t i = 0; i < window.size(); ++i)
+                            from.push_back(point[2 + i] * PrimExpr(window[i]) + reduced[i]);
+                          return Load(inputs[0], from);
+                        });
 }
 
 StatusOr<PrimFunc> LegalizeAdaptiveMax(const Call& call, const StructInfo& result) {
@@ -171,7 +193,9 @@ StatusOr<PrimFunc> LegalizeAdaptiveAvg(const Call& call, const StructInfo& resul
   ASSIGN_OR_RETURN(const Buffer sum, ReduceAdaptive(builder, call, result, te::Combiner::kSum, "adaptive_pool_sum"));
   ASSIGN_OR_RETURN(const std::vector<int64_t> window, AdaptiveWindow(call));
   const double count = static_cast<double>(ElementCount(window).value_or(1));
-  const Buffer average = builder.Compute("adaptive_pool_avg", sum->shape, [&](const te::Axes& point) { return Load(sum, point) / ConstOf(sum->dtype, count); });
+  const Buffer average = builder.Compute("adaptive_pool_avg", sum->shape, [&](const te::Axes& point) {
+    return Load(sum, point) / ConstOf(sum->dtype, count);
+  });
   return builder.Build("adaptive_avg_pool", average);
 }
 

@@ -22,8 +22,8 @@ StatusOr<StructInfo> InferReduce(const Call& call) {
   return TensorResult(call, std::move(shape), info.dtype);
 }
 
-StatusOr<Buffer> ReduceAxes(te::ComputeBuilder& builder, const Call& call, const StructInfo& result, te::Combiner combiner, const std::string& name,
-                            PrimExpr& count) {
+StatusOr<Buffer> ReduceAxes(te::ComputeBuilder& builder, const Call& call, const StructInfo& result,
+                            te::Combiner combiner, const std::string& name, PrimExpr& count) {
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data"});
   const Buffer& data = inputs[0];
   const auto rank = static_cast<int64_t>(data->shape.size());
@@ -34,16 +34,17 @@ StatusOr<Buffer> ReduceAxes(te::ComputeBuilder& builder, const Call& call, const
     extents.push_back(data->shape[axis]);
     count = count * data->shape[axis];
   }
-  return builder.Reduce(name, *result.As<TensorStructInfo>()->shape, extents, combiner, [&](const te::Axes& point, const te::Axes& reduced) {
-    te::Axes from;
-    size_t kept = 0, gone = 0;
-    for (int64_t i = 0; i < rank; ++i) {
-      const bool is_reduced = std::binary_search(axes.begin(), axes.end(), i);
-      from.push_back(is_reduced ? reduced[gone++] : point[kept]);
-      if (!is_reduced || keepdims) ++kept;
-    }
-    return Load(data, from);
-  });
+  return builder.Reduce(name, *result.As<TensorStructInfo>()->shape, extents, combiner,
+                        [&](const te::Axes& point, const te::Axes& reduced) {
+                          te::Axes from;
+                          size_t kept = 0, gone = 0;
+                          for (int64_t i = 0; i < rank; ++i) {
+                            const bool is_reduced = std::binary_search(axes.begin(), axes.end(), i);
+                            from.push_back(is_reduced ? reduced[gone++] : point[kept]);
+                            if (!is_reduced || keepdims) ++kept;
+                          }
+                          return Load(data, from);
+                        });
 }
 
 template <te::Combiner kCombiner>
@@ -60,8 +61,10 @@ StatusOr<PrimFunc> LegalizeMean(const Call& call, const StructInfo& result) {
   PrimExpr count = 1;
   ASSIGN_OR_RETURN(const Buffer sum, ReduceAxes(builder, call, result, te::Combiner::kSum, "T_sum", count));
   const int64_t* constant = AsIntConst(count);
-  const PrimExpr divisor = constant != nullptr ? ConstOf(sum->dtype, static_cast<double>(*constant)) : MakeCast(sum->dtype, count);
-  return builder.Build("mean", builder.Compute("T_divide", sum->shape, [&](const te::Axes& point) { return Load(sum, point) / divisor; }));
+  const PrimExpr divisor =
+      constant != nullptr ? ConstOf(sum->dtype, static_cast<double>(*constant)) : MakeCast(sum->dtype, count);
+  return builder.Build("mean", builder.Compute("T_divide", sum->shape,
+                                               [&](const te::Axes& point) { return Load(sum, point) / divisor; }));
 }
 
 constexpr OpPatternKind kReducePattern = OpPatternKind::kCommReduce;

@@ -17,7 +17,8 @@ StatusOr<StructInfo> InferUnary(const Call& call) {
 
 StatusOr<StructInfo> InferFloatUnary(const Call& call) {
   ASSIGN_OR_RETURN(TensorStructInfo info, TensorInfo(call, 0));
-  if (!info.dtype.is_float()) return ArgumentError(call, "argument is " + info.dtype.ToString() + ", floating point required");
+  if (!info.dtype.is_float())
+    return ArgumentError(call, "argument is " + info.dtype.ToString() + ", floating point required");
   return StructInfo(std::move(info));
 }
 
@@ -32,7 +33,8 @@ StatusOr<PrimFunc> LegalizeUnary(const Call& call, const StructInfo& result) {
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"A"});
   const auto load = [&](const te::Axes& point) {
-    return inputs.empty() ? ConstOf(call.args[0].struct_info().As<TensorStructInfo>()->dtype, AsConstant(call.args[0])->ToDoubles()[0])
+    return inputs.empty() ? ConstOf(call.args[0].struct_info().As<TensorStructInfo>()->dtype,
+                                    AsConstant(call.args[0])->ToDoubles()[0])
                           : Load(inputs[0], point);
   };
   const std::string name(call.op->kernel_name);

@@ -11,7 +11,8 @@ namespace {
 // [O, rest...] to [ceil(O / block), rest..., block]; what is beyond O is zero.
 TensorData BlockOuterAxis(const TensorData& weight, int64_t block) {
   const std::vector<int64_t>& from = weight.shape();
-  const int64_t channels = from[0], size = weight.dtype().bytes(), inner = channels == 0 ? 0 : weight.num_elements() / channels;
+  const int64_t channels = from[0], size = weight.dtype().bytes(),
+                inner = channels == 0 ? 0 : weight.num_elements() / channels;
   std::vector<int64_t> shape = from;
   shape[0] = (channels + block - 1) / block;
   shape.push_back(block);
@@ -19,12 +20,15 @@ TensorData BlockOuterAxis(const TensorData& weight, int64_t block) {
   for (int64_t o = 0; o < channels; ++o) {
     const std::byte* source = weight.bytes().data() + o * inner * size;
     std::byte* target = bytes.data() + (o / block * inner * block + o % block) * size;
-    for (int64_t i = 0; i < inner; ++i) std::memcpy(target + i * block * size, source + i * size, static_cast<size_t>(size));
+    for (int64_t i = 0; i < inner; ++i)
+      std::memcpy(target + i * block * size, source + i * size, static_cast<size_t>(size));
   }
   return TensorData(weight.dtype(), std::move(shape), std::move(bytes));
 }
 
-std::string PlainConvLayout(size_t weight_rank) { return weight_rank == 3 ? "OIW" : weight_rank == 4 ? "OIHW" : "OIDHW"; }
+std::string PlainConvLayout(size_t weight_rank) {
+  return weight_rank == 3 ? "OIW" : weight_rank == 4 ? "OIHW" : "OIDHW";
+}
 
 }  // namespace
 
@@ -48,7 +52,8 @@ StatusOr<IRModule> AlterOpLayout(IRModule module, int64_t lanes) {
     const int64_t block = groups > 1 && weight->shape()[1] == 1 ? 0 : ChooseBlock(channels, groups, lanes);
     if (block == 0) return value;
     AttrMap attrs = call->attrs;
-    attrs[attr] = is_conv ? BlockedLayout(PlainConvLayout(weight->shape().size()), block, 'o') : BlockedLayout("NK", block, 'n');
+    attrs[attr] =
+        is_conv ? BlockedLayout(PlainConvLayout(weight->shape().size()), block, 'o') : BlockedLayout("NK", block, 'n');
     attrs[is_conv ? "channels" : "units"] = channels;
     return MakeCall(*call->op, {call->args[0], MakeConstant(BlockOuterAxis(*weight, block))}, std::move(attrs));
   };

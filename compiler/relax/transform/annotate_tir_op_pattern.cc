@@ -12,14 +12,16 @@ std::vector<const BlockNode*> LeafBlocks(const PrimFunc& func) {
   const std::function<void(const Stmt&)> collect = [&](const Stmt& stmt) {
     const BlockRealize* realize = stmt.As<BlockRealize>();
     if (realize != nullptr && !realize->block->iter_vars.empty()) blocks.push_back(realize->block.get());
-    if (realize != nullptr && realize->block->iter_vars.empty() && realize->block->name != "root") blocks.push_back(realize->block.get());
+    if (realize != nullptr && realize->block->iter_vars.empty() && realize->block->name != "root")
+      blocks.push_back(realize->block.get());
   };
   PostOrderVisit(func.body, collect);
   return blocks;
 }
 
 bool IsReduction(const BlockNode& block) {
-  return std::any_of(block.iter_vars.begin(), block.iter_vars.end(), [](const IterVar& iter) { return iter.kind == IterKind::kReduce; });
+  return std::any_of(block.iter_vars.begin(), block.iter_vars.end(),
+                     [](const IterVar& iter) { return iter.kind == IterKind::kReduce; });
 }
 
 // Indices that are the iter vars `iters` in order, some left out or replaced by 0.
@@ -48,7 +50,8 @@ OpPatternKind PatternOfSpatial(const BlockNode& block) {
   const std::function<void(const PrimExpr&)> look = [&](const PrimExpr& e) {
     const BufferLoad* load = e.As<BufferLoad>();
     if (load == nullptr || IsIdentity(load->indices, block.iter_vars)) return;
-    kind = std::max(kind, IsSubsequence(load->indices, block.iter_vars) ? OpPatternKind::kBroadcast : OpPatternKind::kInjective);
+    kind = std::max(
+        kind, IsSubsequence(load->indices, block.iter_vars) ? OpPatternKind::kBroadcast : OpPatternKind::kInjective);
   };
   PostOrderVisit(store->value, look);
   return kind;

@@ -1,5 +1,5 @@
-// Writes into each PrimFunc's attribute "op_pattern" how it may fuse, by what its blocks do, so that it holds for PrimFuncs of any origin.
-// After LegalizeOps, before FuseOps; FuseTIR takes the attribute away.
+// Writes into each PrimFunc's attribute "op_pattern" how it may fuse, by what its blocks do, so that it holds for
+// PrimFuncs of any origin. After LegalizeOps, before FuseOps; FuseTIR takes the attribute away.
 #pragma once
 
 #include "compiler/relax/module.h"

@@ -22,10 +22,11 @@ StatusOr<Expr> CanonicalizeView(const Call& view, const StructInfo& result, cons
 
 StatusOr<IRModule> CanonicalizeBindings(IRModule module) {
   for (Function& func : module.functions) {
-    ASSIGN_OR_RETURN(func, RewriteBindings(func, [](const Binding&, const Expr& value, BlockBuilder& builder) -> StatusOr<Expr> {
-      const Call* call = value.As<Call>();
-      return call != nullptr && IsView(*call) ? CanonicalizeView(*call, value.struct_info(), builder) : value;
-    }));
+    ASSIGN_OR_RETURN(
+        func, RewriteBindings(func, [](const Binding&, const Expr& value, BlockBuilder& builder) -> StatusOr<Expr> {
+          const Call* call = value.As<Call>();
+          return call != nullptr && IsView(*call) ? CanonicalizeView(*call, value.struct_info(), builder) : value;
+        }));
   }
   return module;
 }

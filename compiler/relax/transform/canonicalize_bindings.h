@@ -1,4 +1,5 @@
-// Bindings to atoms (y = x) and fields of known tuples vanish; views of views become one view, and views that change nothing vanish.
+// Bindings to atoms (y = x) and fields of known tuples vanish; views of views become one view, and views that change
+// nothing vanish.
 #pragma once
 
 #include "compiler/relax/module.h"

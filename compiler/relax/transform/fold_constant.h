@@ -1,5 +1,5 @@
-// Replaces calls whose arguments are constants by their values. Kernels of constants run in the interpreter, so the result is the one that
-// the operator's own PrimFunc gives.
+// Replaces calls whose arguments are constants by their values. Kernels of constants run in the interpreter, so the
+// result is the one that the operator's own PrimFunc gives.
 #pragma once
 
 #include "compiler/relax/module.h"

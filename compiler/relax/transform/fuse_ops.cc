@@ -16,7 +16,7 @@ struct Node {
   const Binding* binding;
   const PrimFunc* func = nullptr;  // Null: no call_tir.
   OpPatternKind pattern = OpPatternKind::kOpaque;
-  int depth = 0;                   // Bindings on the longest way from a parameter.
+  int depth = 0;  // Bindings on the longest way from a parameter.
 };
 
 std::vector<Expr> TirArgs(const Expr& call_tir) { return call_tir.As<Call>()->args[1].As<TupleExpr>()->fields; }
@@ -135,7 +135,8 @@ GroupFunction MakeGroupFunction(const std::vector<const Binding*>& members) {
       args.push_back(arg);
       inner_args.push_back(param);
     }
-    inside.insert_or_assign(member->var.get(), builder.Emit(MakeCallTir(callee, inner_args, member->var.struct_info())));
+    inside.insert_or_assign(member->var.get(),
+                            builder.Emit(MakeCallTir(callee, inner_args, member->var.struct_info())));
   }
   const Expr result = inside.at(members.back()->var.get());
   return {builder.Finish(name, result, {{kPrimitiveAttr, 1}}), std::move(args)};
@@ -158,17 +159,19 @@ StatusOr<IRModule> FuseOps(IRModule module) {
     Grouping grouping(module, func);
     const auto members = grouping.Groups();
     std::unordered_map<const ExprNode*, Expr> outputs;
-    ASSIGN_OR_RETURN(func, RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) -> StatusOr<Expr> {
-      const auto found = members.find(original.var.get());
-      if (found == members.end()) return value;  // Inner members stay, unused: DeadCodeElimination drops them.
-      GroupFunction group = MakeGroupFunction(found->second);
-      const std::string base = group.func.name;
-      for (int i = 1; !names.insert(group.func.name).second; ++i) group.func.name = base + "_" + std::to_string(i);
-      std::vector<Expr> args = {MakeGlobalVar(group.func.name)};
-      args.insert(args.end(), group.args.begin(), group.args.end());
-      groups.push_back(std::move(group.func));
-      return Expr::Make(value.struct_info(), Call{nullptr, std::move(args), {}});
-    }));
+    ASSIGN_OR_RETURN(
+        func,
+        RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) -> StatusOr<Expr> {
+          const auto found = members.find(original.var.get());
+          if (found == members.end()) return value;  // Inner members stay, unused: DeadCodeElimination drops them.
+          GroupFunction group = MakeGroupFunction(found->second);
+          const std::string base = group.func.name;
+          for (int i = 1; !names.insert(group.func.name).second; ++i) group.func.name = base + "_" + std::to_string(i);
+          std::vector<Expr> args = {MakeGlobalVar(group.func.name)};
+          args.insert(args.end(), group.args.begin(), group.args.end());
+          groups.push_back(std::move(group.func));
+          return Expr::Make(value.struct_info(), Call{nullptr, std::move(args), {}});
+        }));
   }
   for (Function& group : groups) module.functions.push_back(std::move(group));
   return module;

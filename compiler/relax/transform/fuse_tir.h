@@ -1,6 +1,6 @@
-// Makes one PrimFunc of each Primitive function that FuseOps made: the blocks of its PrimFuncs in order, what passes between them allocated
-// inside. Then marks, in every PrimFunc that main calls, which parameters are weights: attribute "constant_params". Weights are parameters, so
-// layers of one form share one PrimFunc and one workload.
+// Makes one PrimFunc of each Primitive function that FuseOps made: the blocks of its PrimFuncs in order, what passes
+// between them allocated inside. Then marks, in every PrimFunc that main calls, which parameters are weights: attribute
+// "constant_params". Weights are parameters, so layers of one form share one PrimFunc and one workload.
 #pragma once
 
 #include "compiler/relax/module.h"

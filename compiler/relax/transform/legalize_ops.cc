@@ -13,9 +13,11 @@ StatusOr<IRModule> LegalizeOps(IRModule module) {
   const auto rewrite = [&](const Binding& original, const Expr& value, BlockBuilder&) -> StatusOr<Expr> {
     const Call* call = value.As<Call>();
     if (call == nullptr || call->op == nullptr || call->op == &CallTirOp()) return value;
-    if (IsView(*call)) return MakeCall("reshape", {call->args[0], MakeShape(*value.struct_info().As<TensorStructInfo>()->shape)});
+    if (IsView(*call))
+      return MakeCall("reshape", {call->args[0], MakeShape(*value.struct_info().As<TensorStructInfo>()->shape)});
     if (call->op->legalize == nullptr) {
-      return InternalError(fmt::format("LegalizeOps {}: {} has no kernel; run SimplifyInference before", original.var.name(), call->op->name));
+      return InternalError(fmt::format("LegalizeOps {}: {} has no kernel; run SimplifyInference before",
+                                       original.var.name(), call->op->name));
     }
     ASSIGN_OR_RETURN(PrimFunc func, call->op->legalize(*call, value.struct_info()));
     return MakeCallTir(table.Add(std::move(func)), KernelArgs(*call), value.struct_info());

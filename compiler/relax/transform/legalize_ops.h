@@ -1,5 +1,5 @@
-// Every operator that has a kernel becomes call_tir of a PrimFunc; views become R.reshape, which costs nothing when memory is planned.
-// Constants without dimensions become numbers inside the PrimFunc. Equal PrimFuncs are made once.
+// Every operator that has a kernel becomes call_tir of a PrimFunc; views become R.reshape, which costs nothing when
+// memory is planned. Constants without dimensions become numbers inside the PrimFunc. Equal PrimFuncs are made once.
 #pragma once
 
 #include "compiler/relax/module.h"

@@ -50,8 +50,12 @@ StatusOr<Expr> WithoutDropout(const Call& call) {
   return MakeTuple({call.args[0], MakeConstant(TensorData::Filled(DataType::Bool(), *shape, {&kept, 1}))});
 }
 
-bool IsConv(const Call* call) { return call != nullptr && call->op != nullptr && call->op->name.starts_with("nn.conv"); }
-bool IsOp(const Call* call, std::string_view name) { return call != nullptr && call->op != nullptr && call->op->name == name; }
+bool IsConv(const Call* call) {
+  return call != nullptr && call->op != nullptr && call->op->name.starts_with("nn.conv");
+}
+bool IsOp(const Call* call, std::string_view name) {
+  return call != nullptr && call->op != nullptr && call->op->name == name;
+}
 
 class Simplifier {
  public:
@@ -73,7 +77,8 @@ class Simplifier {
   const Call* SoleProducer(const Expr& original_var) const {
     const auto uses = uses_.find(original_var.get());
     const auto producer = producers_.find(original_var.get());
-    return uses == uses_.end() || uses->second != 1 || producer == producers_.end() ? nullptr : producer->second.As<Call>();
+    return uses == uses_.end() || uses->second != 1 || producer == producers_.end() ? nullptr
+                                                                                    : producer->second.As<Call>();
   }
 
   // `original` names variables as the function had them, `norm` as they are now.
@@ -94,7 +99,8 @@ class Simplifier {
     const std::optional<ChannelAffine> affine = ConstantAffine(norm);
     if (!IsConv(producer) || !IsConv(conv) || !affine) return std::optional<Expr>();
     const TensorData* weight = AsConstant(conv->args[1]);
-    if (weight == nullptr || weight->shape()[0] != static_cast<int64_t>(affine->scale.size())) return std::optional<Expr>();
+    if (weight == nullptr || weight->shape()[0] != static_cast<int64_t>(affine->scale.size()))
+      return std::optional<Expr>();
     return EmitFolded(*conv, *weight, *affine, bias, builder);
   }
 
@@ -103,13 +109,16 @@ class Simplifier {
     return bias.shape().size() >= 2 && bias.shape()[1] == channels && bias.num_elements() == channels;
   }
 
-  static StatusOr<std::optional<Expr>> EmitFolded(const Call& conv, const TensorData& weight, const ChannelAffine& affine,
-                                                  const std::vector<double>& bias, BlockBuilder& builder) {
+  static StatusOr<std::optional<Expr>> EmitFolded(const Call& conv, const TensorData& weight,
+                                                  const ChannelAffine& affine, const std::vector<double>& bias,
+                                                  BlockBuilder& builder) {
     std::vector<double> scaled = weight.ToDoubles(), shift = affine.shift;
     const size_t channels = affine.scale.size(), per_channel = channels == 0 ? 0 : scaled.size() / channels;
     for (size_t i = 0; i < scaled.size(); ++i) scaled[i] *= affine.scale[i / per_channel];
     for (size_t c = 0; c < bias.size(); ++c) shift[c] += bias[c] * affine.scale[c];
-    ASSIGN_OR_RETURN(const Var out, builder.EmitCall(conv.op->name, {conv.args[0], ConstantOf(weight.dtype(), weight.shape(), scaled)}, conv.attrs));
+    ASSIGN_OR_RETURN(const Var out,
+                     builder.EmitCall(conv.op->name, {conv.args[0], ConstantOf(weight.dtype(), weight.shape(), scaled)},
+                                      conv.attrs));
     const size_t rank = static_cast<size_t>(out.struct_info().As<TensorStructInfo>()->ndim);
     ASSIGN_OR_RETURN(const Var sum, builder.EmitCall("add", {out, PerChannel(weight.dtype(), shift, 1, rank)}));
     return std::optional<Expr>(sum);
@@ -121,14 +130,19 @@ class Simplifier {
     const int64_t axis = IntAttr(norm.attrs, "axis", 1);
     const size_t channel_axis = axis < 0 ? rank + axis : axis;
     if (const std::optional<ChannelAffine> affine = ConstantAffine(norm)) {
-      ASSIGN_OR_RETURN(const Var product, builder.EmitCall("multiply", {norm.args[0], PerChannel(data.dtype, affine->scale, channel_axis, rank)}));
-      ASSIGN_OR_RETURN(const Var sum, builder.EmitCall("add", {product, PerChannel(data.dtype, affine->shift, channel_axis, rank)}));
+      ASSIGN_OR_RETURN(
+          const Var product,
+          builder.EmitCall("multiply", {norm.args[0], PerChannel(data.dtype, affine->scale, channel_axis, rank)}));
+      ASSIGN_OR_RETURN(const Var sum,
+                       builder.EmitCall("add", {product, PerChannel(data.dtype, affine->shift, channel_axis, rank)}));
       return sum;
     }
     PrimShape shape(rank, 1);
     shape[channel_axis] = (*data.shape)[channel_axis];
     const auto spread = [&](const Expr& e) { return builder.EmitCall("reshape", {e, MakeShape(shape)}); };
-    ASSIGN_OR_RETURN(const Var variance, builder.EmitCall("add", {norm.args[4], MakeScalar(data.dtype, FloatAttr(norm.attrs, "epsilon", 1e-5))}));
+    ASSIGN_OR_RETURN(
+        const Var variance,
+        builder.EmitCall("add", {norm.args[4], MakeScalar(data.dtype, FloatAttr(norm.attrs, "epsilon", 1e-5))}));
     ASSIGN_OR_RETURN(const Var deviation, builder.EmitCall("sqrt", {variance}));
     ASSIGN_OR_RETURN(const Var scale, builder.EmitCall("divide", {norm.args[1], deviation}));
     ASSIGN_OR_RETURN(const Var offset, builder.EmitCall("multiply", {norm.args[3], scale}));
@@ -149,9 +163,10 @@ class Simplifier {
 StatusOr<IRModule> SimplifyInference(IRModule module) {
   for (Function& func : module.functions) {
     Simplifier simplifier(func);
-    ASSIGN_OR_RETURN(func, RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) {
-      return simplifier.Rewrite(original, value, builder);
-    }));
+    ASSIGN_OR_RETURN(func,
+                     RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) {
+                       return simplifier.Rewrite(original, value, builder);
+                     }));
   }
   return module;
 }

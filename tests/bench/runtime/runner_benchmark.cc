@@ -46,7 +46,8 @@ void BM_TrialWithoutTiming(benchmark::State& state) {
 }
 BENCHMARK(BM_TrialWithoutTiming)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// A whole screening trial of an element-wise sum (48 KiB in all) or a matrix product (192 KiB); `spread` is the range of the medians of all iterations, in percent of their mean.
+// A whole screening trial of an element-wise sum (48 KiB in all) or a matrix product (192 KiB); `spread` is the range
+// of the medians of all iterations, in percent of their mean.
 void BM_ScreenTrial(benchmark::State& state) {
   RunSpec spec = state.range(0) == 0 ? Add() : Layer();
   spec.cpus = {0};
@@ -55,7 +56,8 @@ void BM_ScreenTrial(benchmark::State& state) {
   double samples = 0, calls = 0, redone = 0;
   for (auto _ : state) {
     const std::unique_ptr<RunnerProcess> runner = SpawnReady(state);
-    if (runner == nullptr || !runner->Start(spec).ok() || !runner->Wait(State::kFinished, kLimit)) return state.SkipWithError("trial failed");
+    if (runner == nullptr || !runner->Start(spec).ok() || !runner->Wait(State::kFinished, kLimit))
+      return state.SkipWithError("trial failed");
     const RunReport& report = runner->outcome().report;
     if (report.status > RunStatus::kNoisy) return state.SkipWithError(report.message.c_str());
     medians.push_back(report.measured.statistics.median);
@@ -71,7 +73,11 @@ void BM_ScreenTrial(benchmark::State& state) {
   state.counters["redone"] = redone / static_cast<double>(medians.size());
 }
 BENCHMARK(BM_ScreenTrial)
-    ->ArgNames({"layer", "regime"})->ArgsProduct({{0, 1}, {0, 1, 2}})->Unit(benchmark::kMillisecond)->UseRealTime()->Iterations(20);
+    ->ArgNames({"layer", "regime"})
+    ->ArgsProduct({{0, 1}, {0, 1, 2}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->Iterations(20);
 
 }  // namespace
 }  // namespace lathe

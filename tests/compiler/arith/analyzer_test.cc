@@ -23,51 +23,61 @@ Expr Div(const Expr& a, const Expr& b) { return FloorDiv(a, b); }
 Expr Mod(const Expr& a, const Expr& b) { return FloorMod(a, b); }
 Expr If(const Expr& c, const Expr& a, const Expr& b) { return MakeCall(a.dtype(), "if_then_else", {c, a, b}); }
 
-struct SimplifyCase { const char* name; Expr before; const char* after; };
+struct SimplifyCase {
+  const char* name;
+  Expr before;
+  const char* after;
+};
 class SimplifyTest : public testing::TestWithParam<SimplifyCase> {};
-TEST_P(SimplifyTest, GivesTheCanonicalForm) { EXPECT_EQ(ToText(Facts().Simplify(GetParam().before)), GetParam().after); }
-INSTANTIATE_TEST_SUITE_P(Index, SimplifyTest, testing::Values(
-    SimplifyCase{"DivAndModJoin", Div(n, 4) * 4 + Mod(n, 4), "n"},
-    SimplifyCase{"DivAndModOfSumJoin", Div(n + m, 4) * 4 + Mod(n + m, 4), "n + m"},
-    SimplifyCase{"ThreePiecesJoin", Div(n, 64) * 64 + Mod(Div(n, 4), 16) * 4 + Mod(n, 4), "n"},
-    SimplifyCase{"DivOfSplit", Div(i * 4 + j, 4), "i"},
-    SimplifyCase{"ModOfSplit", Mod(i * 4 + j, 4), "j"},
-    SimplifyCase{"DivDropsSmallPart", Div(i * 4 + j, 8), "i // 2"},
-    SimplifyCase{"ModKeepsSmallPart", Mod(n * 4 + j, 8), "n % 2 * 4 + j"},
-    SimplifyCase{"NestedDiv", Div(Div(n, 4), 8), "n // 32"},
-    SimplifyCase{"NestedMod", Mod(Mod(n, 64), 16), "n % 16"},
-    SimplifyCase{"DivOfMod", Div(Mod(n, 64), 16), "n % 64 // 16"},
-    SimplifyCase{"ModOfDiv", Mod(Div(n, 16), 4), "n % 64 // 16"},
-    SimplifyCase{"ModByMultiple", n - Div(n, 8) * 8, "n % 8"},
-    SimplifyCase{"DivTakesMultiplesOut", Div(n * 8 + m, 4), "n * 2 + m // 4"},
-    SimplifyCase{"ConstantLeavesDiv", Div(n + 9, 4), "(n + 1) // 4 + 2"},
-    SimplifyCase{"NegativeDivisor", Div(k, -16) + Mod(k * -1, 16) * 0, "k * -1 // 16"},
-    SimplifyCase{"DivisionByZeroStays", MakeBinary(BinaryOp::kFloorDiv, n, 0), "n // 0"},
-    SimplifyCase{"TermsMeet", n * 3 + m - n * 2 - m, "n"},
-    SimplifyCase{"PositiveFirst", Expr(0) - n + m, "m - n"},
-    SimplifyCase{"UnitIteratorGoes", n + u * 8, "n"},
-    SimplifyCase{"SymbolicProductsMeet", (n * 2) * m - n * m, "n * m"},
-    SimplifyCase{"TruncDivOfNonNegative", Mod((k * 4) / 4, 16), "k"},
-    SimplifyCase{"MinByBounds", Min(i, 8), "i"},
-    SimplifyCase{"MaxOfOffsets", Max(n + 1, n + 3), "n + 3"},
-    SimplifyCase{"MinNested", Min(Min(n, 4), 3), "min(n, 3)"},
-    SimplifyCase{"ClampedExtent", Min(i * 16 + 16, 100) - i * 16, "min(100 - i * 16, 16)"}),
+TEST_P(SimplifyTest, GivesTheCanonicalForm) {
+  EXPECT_EQ(ToText(Facts().Simplify(GetParam().before)), GetParam().after);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Index, SimplifyTest,
+    testing::Values(
+        SimplifyCase{"DivAndModJoin", Div(n, 4) * 4 + Mod(n, 4), "n"},
+        SimplifyCase{"DivAndModOfSumJoin", Div(n + m, 4) * 4 + Mod(n + m, 4), "n + m"},
+        SimplifyCase{"ThreePiecesJoin", Div(n, 64) * 64 + Mod(Div(n, 4), 16) * 4 + Mod(n, 4), "n"},
+        SimplifyCase{"DivOfSplit", Div(i * 4 + j, 4), "i"}, SimplifyCase{"ModOfSplit", Mod(i * 4 + j, 4), "j"},
+        SimplifyCase{"DivDropsSmallPart", Div(i * 4 + j, 8), "i // 2"},
+        SimplifyCase{"ModKeepsSmallPart", Mod(n * 4 + j, 8), "n % 2 * 4 + j"},
+        SimplifyCase{"NestedDiv", Div(Div(n, 4), 8), "n // 32"},
+        SimplifyCase{"NestedMod", Mod(Mod(n, 64), 16), "n % 16"},
+        SimplifyCase{"DivOfMod", Div(Mod(n, 64), 16), "n % 64 // 16"},
+        SimplifyCase{"ModOfDiv", Mod(Div(n, 16), 4), "n % 64 // 16"},
+        SimplifyCase{"ModByMultiple", n - Div(n, 8) * 8, "n % 8"},
+        SimplifyCase{"DivTakesMultiplesOut", Div(n * 8 + m, 4), "n * 2 + m // 4"},
+        SimplifyCase{"ConstantLeavesDiv", Div(n + 9, 4), "(n + 1) // 4 + 2"},
+        SimplifyCase{"NegativeDivisor", Div(k, -16) + Mod(k * -1, 16) * 0, "k * -1 // 16"},
+        SimplifyCase{"DivisionByZeroStays", MakeBinary(BinaryOp::kFloorDiv, n, 0), "n // 0"},
+        SimplifyCase{"TermsMeet", n * 3 + m - n * 2 - m, "n"}, SimplifyCase{"PositiveFirst", Expr(0) - n + m, "m - n"},
+        SimplifyCase{"UnitIteratorGoes", n + u * 8, "n"},
+        SimplifyCase{"SymbolicProductsMeet", (n * 2) * m - n* m, "n * m"},
+        SimplifyCase{"TruncDivOfNonNegative", Mod((k * 4) / 4, 16), "k"}, SimplifyCase{"MinByBounds", Min(i, 8), "i"},
+        SimplifyCase{"MaxOfOffsets", Max(n + 1, n + 3), "n + 3"},
+        SimplifyCase{"MinNested", Min(Min(n, 4), 3), "min(n, 3)"},
+        SimplifyCase{"ClampedExtent", Min(i * 16 + 16, 100) - i * 16, "min(100 - i * 16, 16)"}),
     [](const auto& info) { return info.param.name; });
-INSTANTIATE_TEST_SUITE_P(Condition, SimplifyTest, testing::Values(
-    SimplifyCase{"TrueByBounds", Less(i * 4 + j, 28), "True"},
-    SimplifyCase{"FalseByBounds", Less(Expr(27), i * 4 + j), "False"},
-    SimplifyCase{"PredicateStays", Less(n * 16 + k, 100), "n * 16 + k < 100"},
-    SimplifyCase{"SmallPartLeavesPredicate", Less(n * 16 + k, 96), "n < 6"},
-    SimplifyCase{"LowerBoundReadsWell", LessEqual(Expr(1), n + m), "1 <= n + m"},
-    SimplifyCase{"GreaterTurnsRound", FoldBinary(BinaryOp::kGT, Expr(8), n), "n < 8"},
-    SimplifyCase{"NeverEqualByRemainder", Equal(n * 4, m * 8 + 2), "False"},
-    SimplifyCase{"AndDropsTrue", And(Less(i, 7), Less(n, 3)), "n < 3"},
-    SimplifyCase{"AndDropsWeaker", And(Less(n, 8), Less(n, 4)), "n < 4"},
-    SimplifyCase{"AndFindsContradiction", And(Less(n, 4), Less(Expr(6), n)), "False"},
-    SimplifyCase{"NotTurnsRound", MakeNot(Less(n, m)), "m <= n"},
-    SimplifyCase{"ConstantChoice", MakeSelect(Less(i, 7), n, m), "n"},
-    SimplifyCase{"ChoiceKnowsItsCondition", If(Less(n, 4), Min(n, 4), m), "select(n < 4, n, m)"},
-    SimplifyCase{"FloatsKeepTheirArithmetic", MakeBinary(BinaryOp::kAdd, FloatConst(DataType::Float(32), 1), MakeSelect(Less(i, 7), FloatConst(DataType::Float(32), 0), FloatConst(DataType::Float(32), 2))), "1f + 0f"}),
+INSTANTIATE_TEST_SUITE_P(
+    Condition, SimplifyTest,
+    testing::Values(SimplifyCase{"TrueByBounds", Less(i * 4 + j, 28), "True"},
+                    SimplifyCase{"FalseByBounds", Less(Expr(27), i * 4 + j), "False"},
+                    SimplifyCase{"PredicateStays", Less(n * 16 + k, 100), "n * 16 + k < 100"},
+                    SimplifyCase{"SmallPartLeavesPredicate", Less(n * 16 + k, 96), "n < 6"},
+                    SimplifyCase{"LowerBoundReadsWell", LessEqual(Expr(1), n + m), "1 <= n + m"},
+                    SimplifyCase{"GreaterTurnsRound", FoldBinary(BinaryOp::kGT, Expr(8), n), "n < 8"},
+                    SimplifyCase{"NeverEqualByRemainder", Equal(n * 4, m * 8 + 2), "False"},
+                    SimplifyCase{"AndDropsTrue", And(Less(i, 7), Less(n, 3)), "n < 3"},
+                    SimplifyCase{"AndDropsWeaker", And(Less(n, 8), Less(n, 4)), "n < 4"},
+                    SimplifyCase{"AndFindsContradiction", And(Less(n, 4), Less(Expr(6), n)), "False"},
+                    SimplifyCase{"NotTurnsRound", MakeNot(Less(n, m)), "m <= n"},
+                    SimplifyCase{"ConstantChoice", MakeSelect(Less(i, 7), n, m), "n"},
+                    SimplifyCase{"ChoiceKnowsItsCondition", If(Less(n, 4), Min(n, 4), m), "select(n < 4, n, m)"},
+                    SimplifyCase{"FloatsKeepTheirArithmetic",
+                                 MakeBinary(BinaryOp::kAdd, FloatConst(DataType::Float(32), 1),
+                                            MakeSelect(Less(i, 7), FloatConst(DataType::Float(32), 0),
+                                                       FloatConst(DataType::Float(32), 2))),
+                                 "1f + 0f"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Simplify, ReturnsTheHandleItselfWhereNothingChanges) {
@@ -82,7 +92,8 @@ TEST(Simplify, FoldsInt64BeyondInt32) {
 }
 
 TEST(Simplify, LeavesConstantsThatInt32CannotHold) {
-  const Expr e = MakeBinary(BinaryOp::kMul, MakeBinary(BinaryOp::kMul, n, IntConst(kIndexType, 1 << 20)), IntConst(kIndexType, 1 << 20));
+  const Expr e = MakeBinary(BinaryOp::kMul, MakeBinary(BinaryOp::kMul, n, IntConst(kIndexType, 1 << 20)),
+                            IntConst(kIndexType, 1 << 20));
   EXPECT_EQ(ToText(Analyzer().Simplify(e)), ToText(e));
 }
 

@@ -11,29 +11,47 @@ namespace lathe {
 namespace {
 
 const char* OpText(BinaryOp op) {
-  constexpr const char* kTexts[] = {"+", "-", "*", "/", "//", "%", "%%", "min", "max", "==", "!=", "<", "<=", ">", ">=", "and", "or"};
+  constexpr const char* kTexts[] = {"+",  "-",  "*", "/",  "//", "%",  "%%",  "min", "max",
+                                    "==", "!=", "<", "<=", ">",  ">=", "and", "or"};
   return kTexts[static_cast<int>(op)];
 }
 
 std::optional<int64_t> Apply(BinaryOp op, int64_t x, int64_t y) {
   switch (op) {
-    case BinaryOp::kAdd: return x + y;
-    case BinaryOp::kSub: return x - y;
-    case BinaryOp::kMul: return x * y;
-    case BinaryOp::kDiv: return y == 0 ? std::nullopt : std::optional(x / y);
-    case BinaryOp::kTruncMod: return y == 0 ? std::nullopt : std::optional(x % y);
-    case BinaryOp::kFloorDiv: return y == 0 ? std::nullopt : std::optional(FloorDivide(x, y));
-    case BinaryOp::kFloorMod: return y == 0 ? std::nullopt : std::optional(FloorModulo(x, y));
-    case BinaryOp::kMin: return std::min(x, y);
-    case BinaryOp::kMax: return std::max(x, y);
-    case BinaryOp::kEQ: return x == y;
-    case BinaryOp::kNE: return x != y;
-    case BinaryOp::kLT: return x < y;
-    case BinaryOp::kLE: return x <= y;
-    case BinaryOp::kGT: return x > y;
-    case BinaryOp::kGE: return x >= y;
-    case BinaryOp::kAnd: return x != 0 && y != 0;
-    case BinaryOp::kOr: return x != 0 || y != 0;
+    case BinaryOp::kAdd:
+      return x + y;
+    case BinaryOp::kSub:
+      return x - y;
+    case BinaryOp::kMul:
+      return x * y;
+    case BinaryOp::kDiv:
+      return y == 0 ? std::nullopt : std::optional(x / y);
+    case BinaryOp::kTruncMod:
+      return y == 0 ? std::nullopt : std::optional(x % y);
+    case BinaryOp::kFloorDiv:
+      return y == 0 ? std::nullopt : std::optional(FloorDivide(x, y));
+    case BinaryOp::kFloorMod:
+      return y == 0 ? std::nullopt : std::optional(FloorModulo(x, y));
+    case BinaryOp::kMin:
+      return std::min(x, y);
+    case BinaryOp::kMax:
+      return std::max(x, y);
+    case BinaryOp::kEQ:
+      return x == y;
+    case BinaryOp::kNE:
+      return x != y;
+    case BinaryOp::kLT:
+      return x < y;
+    case BinaryOp::kLE:
+      return x <= y;
+    case BinaryOp::kGT:
+      return x > y;
+    case BinaryOp::kGE:
+      return x >= y;
+    case BinaryOp::kAnd:
+      return x != 0 && y != 0;
+    case BinaryOp::kOr:
+      return x != 0 || y != 0;
   }
   return std::nullopt;
 }
@@ -91,15 +109,32 @@ Expr RandomExpr(Random& random, const IterDomain& vars, int depth) {
   };
   const auto b = [&] { return RandomExpr(random, vars, depth - 1); };
   switch (random.Below(14)) {
-    case 0: case 1: case 2: return MakeBinary(BinaryOp::kAdd, a, b());
-    case 3: return MakeBinary(BinaryOp::kSub, a, b());
-    case 4: case 5: return MakeBinary(BinaryOp::kMul, a, constant());
-    case 6: case 7: return MakeBinary(BinaryOp::kFloorDiv, a, constant());
-    case 8: case 9: return MakeBinary(BinaryOp::kFloorMod, a, constant());
-    case 10: return MakeBinary(random.Below(2) ? BinaryOp::kMin : BinaryOp::kMax, a, b());
-    case 11: return Expr::Make(a.dtype(), Select{RandomCondition(random, vars, depth - 1), a, b()});
-    case 12: return MakeBinary(random.Below(2) ? BinaryOp::kDiv : BinaryOp::kTruncMod, a, constant());
-    default: return MakeBinary(random.Below(2) ? BinaryOp::kMul : random.Below(2) ? BinaryOp::kFloorDiv : BinaryOp::kFloorMod, a, b());
+    case 0:
+    case 1:
+    case 2:
+      return MakeBinary(BinaryOp::kAdd, a, b());
+    case 3:
+      return MakeBinary(BinaryOp::kSub, a, b());
+    case 4:
+    case 5:
+      return MakeBinary(BinaryOp::kMul, a, constant());
+    case 6:
+    case 7:
+      return MakeBinary(BinaryOp::kFloorDiv, a, constant());
+    case 8:
+    case 9:
+      return MakeBinary(BinaryOp::kFloorMod, a, constant());
+    case 10:
+      return MakeBinary(random.Below(2) ? BinaryOp::kMin : BinaryOp::kMax, a, b());
+    case 11:
+      return Expr::Make(a.dtype(), Select{RandomCondition(random, vars, depth - 1), a, b()});
+    case 12:
+      return MakeBinary(random.Below(2) ? BinaryOp::kDiv : BinaryOp::kTruncMod, a, constant());
+    default:
+      return MakeBinary(random.Below(2)   ? BinaryOp::kMul
+                        : random.Below(2) ? BinaryOp::kFloorDiv
+                                          : BinaryOp::kFloorMod,
+                        a, b());
   }
 }
 
@@ -109,32 +144,49 @@ Expr RandomCondition(Random& random, const IterDomain& vars, int depth) {
     if (random.Below(4) == 0) return Expr::Make(DataType::Bool(), Not{a});
     return MakeBinary(random.Below(2) ? BinaryOp::kAnd : BinaryOp::kOr, a, RandomCondition(random, vars, depth - 1));
   }
-  constexpr BinaryOp kOps[] = {BinaryOp::kEQ, BinaryOp::kNE, BinaryOp::kLT, BinaryOp::kLE, BinaryOp::kGT, BinaryOp::kGE, BinaryOp::kLT};
-  return MakeBinary(kOps[random.Below(7)], RandomExpr(random, vars, depth), RandomExpr(random, vars, depth > 0 ? depth - 1 : 0));
+  constexpr BinaryOp kOps[] = {BinaryOp::kEQ, BinaryOp::kNE, BinaryOp::kLT, BinaryOp::kLE,
+                               BinaryOp::kGT, BinaryOp::kGE, BinaryOp::kLT};
+  return MakeBinary(kOps[random.Below(7)], RandomExpr(random, vars, depth),
+                    RandomExpr(random, vars, depth > 0 ? depth - 1 : 0));
 }
 
 std::string ToText(const Expr& e) {
-  if (const int64_t* value = AsIntConst(e)) return e.dtype().is_bool() ? (*value ? "True" : "False") : fmt::format("{}", *value);
+  if (const int64_t* value = AsIntConst(e))
+    return e.dtype().is_bool() ? (*value ? "True" : "False") : fmt::format("{}", *value);
   if (const VarName* var = e.As<VarName>()) return var->name;
   if (const FloatImm* imm = e.As<FloatImm>()) return fmt::format("{}f", imm->value);
   if (const Not* op = e.As<Not>()) return fmt::format("not ({})", ToText(op->a));
   if (const Cast* cast = e.As<Cast>()) return fmt::format("{}({})", e.dtype().ToString(), ToText(cast->value));
   if (const auto choice = AsChoice(e)) {
-    return fmt::format("select({}, {}, {})", ToText(choice->condition), ToText(choice->true_value), ToText(choice->false_value));
+    return fmt::format("select({}, {}, {})", ToText(choice->condition), ToText(choice->true_value),
+                       ToText(choice->false_value));
   }
   const Binary* op = e.As<Binary>();
   if (op == nullptr) return "?";
-  if (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax) return fmt::format("{}({}, {})", OpText(op->op), ToText(op->a), ToText(op->b));
+  if (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax)
+    return fmt::format("{}({}, {})", OpText(op->op), ToText(op->a), ToText(op->b));
   const auto precedence = [](const Expr& x) {
     const Binary* binary = x.As<Binary>();
     if (binary == nullptr) return 9;
     switch (binary->op) {
-      case BinaryOp::kOr: return 1;
-      case BinaryOp::kAnd: return 2;
-      case BinaryOp::kAdd: case BinaryOp::kSub: return 5;
-      case BinaryOp::kMin: case BinaryOp::kMax: return 9;
-      case BinaryOp::kMul: case BinaryOp::kDiv: case BinaryOp::kFloorDiv: case BinaryOp::kFloorMod: case BinaryOp::kTruncMod: return 6;
-      default: return 4;
+      case BinaryOp::kOr:
+        return 1;
+      case BinaryOp::kAnd:
+        return 2;
+      case BinaryOp::kAdd:
+      case BinaryOp::kSub:
+        return 5;
+      case BinaryOp::kMin:
+      case BinaryOp::kMax:
+        return 9;
+      case BinaryOp::kMul:
+      case BinaryOp::kDiv:
+      case BinaryOp::kFloorDiv:
+      case BinaryOp::kFloorMod:
+      case BinaryOp::kTruncMod:
+        return 6;
+      default:
+        return 4;
     }
   };
   const auto side = [&](const Expr& x, int limit) { return precedence(x) < limit ? "(" + ToText(x) + ")" : ToText(x); };

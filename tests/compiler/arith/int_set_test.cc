@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "brute_force.h"
-
 #include "tests/property_runs.h"
 
 namespace lathe {
@@ -16,7 +15,11 @@ std::string ToText(const IntSet& set) {
   return "[" + (set.min() ? ToText(*set.min()) : "-inf") + ", " + (set.max() ? ToText(*set.max()) : "inf") + "]";
 }
 
-struct EvalCase { const char* name; Expr e; const char* set; };
+struct EvalCase {
+  const char* name;
+  Expr e;
+  const char* set;
+};
 class EvalSetTest : public testing::TestWithParam<EvalCase> {};
 TEST_P(EvalSetTest, RelaxesJAndK) {  // j of 0..16, k of 0..3; i of 0..8 stays.
   DomMap vars;
@@ -26,16 +29,16 @@ TEST_P(EvalSetTest, RelaxesJAndK) {  // j of 0..16, k of 0..3; i of 0..8 stays.
   analyzer.Bind(i, {0, 8});
   EXPECT_EQ(ToText(EvalSet(GetParam().e, vars, analyzer)), GetParam().set);
 }
-INSTANTIATE_TEST_SUITE_P(Forms, EvalSetTest, testing::Values(
-    EvalCase{"Stencil", i * 16 + j + k, "[i * 16, i * 16 + 17]"},
-    EvalCase{"Stays", i * 2 + n, "[i * 2 + n, i * 2 + n]"},
-    EvalCase{"Negative", i - j * 2, "[i - 30, i]"},
-    EvalCase{"Cancels", j * 4 + k - j * 4, "[0, 2]"},
-    EvalCase{"Quotient", FloorDiv(i * 16 + j, 4), "[i * 4, i * 4 + 3]"},
-    EvalCase{"RemainderOfAligned", FloorMod(n * 16 + j, 16), "[0, 15]"},
-    EvalCase{"Clamp", Max(i * 16 + j - 1, 0), "[max(i * 16 - 1, 0), i * 16 + 14]"},
-    EvalCase{"SymbolicProduct", j * (i + 1), "[0, i * 15 + 15]"}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Forms, EvalSetTest,
+                         testing::Values(EvalCase{"Stencil", i * 16 + j + k, "[i * 16, i * 16 + 17]"},
+                                         EvalCase{"Stays", i * 2 + n, "[i * 2 + n, i * 2 + n]"},
+                                         EvalCase{"Negative", i - j * 2, "[i - 30, i]"},
+                                         EvalCase{"Cancels", j * 4 + k - j * 4, "[0, 2]"},
+                                         EvalCase{"Quotient", FloorDiv(i * 16 + j, 4), "[i * 4, i * 4 + 3]"},
+                                         EvalCase{"RemainderOfAligned", FloorMod(n * 16 + j, 16), "[0, 15]"},
+                                         EvalCase{"Clamp", Max(i * 16 + j - 1, 0), "[max(i * 16 - 1, 0), i * 16 + 14]"},
+                                         EvalCase{"SymbolicProduct", j*(i + 1), "[0, i * 15 + 15]"}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(RelaxRegion, IsTheSmallestBoxOfAStencil) {
   DomMap vars;
@@ -104,8 +107,12 @@ TEST(EvalSetProperty, CoversEveryValue) {
       const auto low = set.min() ? ValueAt(*set.min(), domains.all, point) : std::nullopt;
       const auto high = set.max() ? ValueAt(*set.max(), domains.all, point) : std::nullopt;
       for (const int64_t value : values) {
-        if (low) { ASSERT_LE(*low, value); }
-        if (high) { ASSERT_GE(*high, value); }
+        if (low) {
+          ASSERT_LE(*low, value);
+        }
+        if (high) {
+          ASSERT_GE(*high, value);
+        }
       }
     });
     if (HasFailure()) return;

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "brute_force.h"
-
 #include "tests/property_runs.h"
 
 namespace lathe {
@@ -29,32 +28,46 @@ class IterMapTest : public testing::TestWithParam<MapCase> {};
 TEST_P(IterMapTest, IsDecided) {
   const MapCase& c = GetParam();
   const auto map = DetectIterMap(c.indices, Loops(), c.predicate, c.level, Analyzer());
-  if (c.error[0] == '\0') EXPECT_TRUE(map.ok()) << map.status().message();
-  else EXPECT_THAT(map.status().message(), HasSubstr(c.error));
+  if (c.error[0] == '\0')
+    EXPECT_TRUE(map.ok()) << map.status().message();
+  else
+    EXPECT_THAT(map.status().message(), HasSubstr(c.error));
 }
-constexpr IterMapLevel kBijective = IterMapLevel::kBijective, kSurjective = IterMapLevel::kSurjective, kInjective = IterMapLevel::kInjective,
-                       kNoCheck = IterMapLevel::kNoCheck;
-INSTANTIATE_TEST_SUITE_P(Maps, IterMapTest, testing::Values(
-    MapCase{"Trivial", {k, i, j}, True(), kBijective, ""},
-    MapCase{"SplitBackTogether", {i * 16 + j, k}, True(), kBijective, ""},
-    MapCase{"FuseAndSplitElsewhere", {Div(i * 16 + j, 8), Mod(i * 16 + j, 8), k}, True(), kBijective, ""},
-    MapCase{"FuseAndSplitByPrime", {Div(i * 64 + j * 4 + k, 14), Mod(i * 64 + j * 4 + k, 14)}, True(), kBijective, ""},
-    MapCase{"GuardedTail", {i * 16 + j, k}, Less(i * 16 + j, 100), kBijective, ""},
-    MapCase{"GuardedTailInside", {(i * 16 + j) * 4 + k}, Less(i * 16 + j, 100), kBijective, ""},
-    MapCase{"GuardedFuse", {Div(i * 64 + j * 4 + k, 10), Mod(i * 64 + j * 4 + k, 10)}, Less(i * 64 + j * 4 + k, 440), kBijective, ""},
-    MapCase{"LowerGuard", {i * 16 + j - 1, k}, And(LessEqual(Expr(1), i * 16 + j), Less(i * 16 + j, 100)), kBijective, ""},
-    MapCase{"UnusedIsSurjective", {i * 16 + j}, True(), kSurjective, ""},
-    MapCase{"UnusedIsNotBijective", {i * 16 + j}, True(), kBijective, "reaches no index"},
-    MapCase{"SharedIterator", {i, i}, True(), kSurjective, "two indices share an iterator"},
-    MapCase{"OverlapOfSum", {i + j}, True(), kSurjective, "index 0: iter map: fused iterators overlap or leave gaps"},
-    MapCase{"GapsAreInjective", {i * 100 + j * 5 + k}, True(), kInjective, ""},
-    MapCase{"GapsAreNotSurjective", {i * 100 + j * 5 + k}, True(), kSurjective, "leave gaps"},
-    MapCase{"OverlapIsReadable", {i + j}, True(), kNoCheck, ""},
-    MapCase{"GuardedIteratorsApart", {i, j}, Less(i * 16 + j, 100), kSurjective, "share an iterator"},
-    MapCase{"ImpossibleGuard", {i, j}, Less(i, -1), kSurjective, "never true"},
-    MapCase{"DivisionWithRest", {Div(i, 2)}, True(), kSurjective, "do not divide it"},
-    MapCase{"Square", {i * j}, True(), kNoCheck, "something that is no constant"},
-    MapCase{"OtherVariablesAreConstants", {i * 16 + j + n * 3, k}, True(), kBijective, ""}),
+constexpr IterMapLevel kBijective = IterMapLevel::kBijective, kSurjective = IterMapLevel::kSurjective,
+                       kInjective = IterMapLevel::kInjective, kNoCheck = IterMapLevel::kNoCheck;
+INSTANTIATE_TEST_SUITE_P(
+    Maps, IterMapTest,
+    testing::Values(
+        MapCase{"Trivial", {k, i, j}, True(), kBijective, ""},
+        MapCase{"SplitBackTogether", {i * 16 + j, k}, True(), kBijective, ""},
+        MapCase{"FuseAndSplitElsewhere", {Div(i * 16 + j, 8), Mod(i * 16 + j, 8), k}, True(), kBijective, ""},
+        MapCase{
+            "FuseAndSplitByPrime", {Div(i * 64 + j * 4 + k, 14), Mod(i * 64 + j * 4 + k, 14)}, True(), kBijective, ""},
+        MapCase{"GuardedTail", {i * 16 + j, k}, Less(i * 16 + j, 100), kBijective, ""},
+        MapCase{"GuardedTailInside", {(i * 16 + j) * 4 + k}, Less(i * 16 + j, 100), kBijective, ""},
+        MapCase{"GuardedFuse",
+                {Div(i * 64 + j * 4 + k, 10), Mod(i * 64 + j * 4 + k, 10)},
+                Less(i * 64 + j * 4 + k, 440),
+                kBijective,
+                ""},
+        MapCase{"LowerGuard",
+                {i * 16 + j - 1, k},
+                And(LessEqual(Expr(1), i * 16 + j), Less(i * 16 + j, 100)),
+                kBijective,
+                ""},
+        MapCase{"UnusedIsSurjective", {i * 16 + j}, True(), kSurjective, ""},
+        MapCase{"UnusedIsNotBijective", {i * 16 + j}, True(), kBijective, "reaches no index"},
+        MapCase{"SharedIterator", {i, i}, True(), kSurjective, "two indices share an iterator"},
+        MapCase{
+            "OverlapOfSum", {i + j}, True(), kSurjective, "index 0: iter map: fused iterators overlap or leave gaps"},
+        MapCase{"GapsAreInjective", {i * 100 + j * 5 + k}, True(), kInjective, ""},
+        MapCase{"GapsAreNotSurjective", {i * 100 + j * 5 + k}, True(), kSurjective, "leave gaps"},
+        MapCase{"OverlapIsReadable", {i + j}, True(), kNoCheck, ""},
+        MapCase{"GuardedIteratorsApart", {i, j}, Less(i * 16 + j, 100), kSurjective, "share an iterator"},
+        MapCase{"ImpossibleGuard", {i, j}, Less(i, -1), kSurjective, "never true"},
+        MapCase{"DivisionWithRest", {Div(i, 2)}, True(), kSurjective, "do not divide it"},
+        MapCase{"Square", {i * j}, True(), kNoCheck, "something that is no constant"},
+        MapCase{"OtherVariablesAreConstants", {i * 16 + j + n * 3, k}, True(), kBijective, ""}),
     [](const auto& info) { return info.param.name; });
 
 TEST(DetectIterMap, AcceptsLoopsThatDoNotBeginAtZero) {
@@ -71,7 +84,9 @@ TEST(DetectIterMap, AcceptsAnOutermostSymbolicExtent) {
 }
 
 TEST(IsAffineBinding, DemandsStepsOfOne) {
-  const auto realize = [](std::vector<Expr> values) { return BlockRealize{std::move(values), True(), Block(BlockNode{.body = Evaluate{Expr(0)}})}; };
+  const auto realize = [](std::vector<Expr> values) {
+    return BlockRealize{std::move(values), True(), Block(BlockNode{.body = Evaluate{Expr(0)}})};
+  };
   EXPECT_TRUE(IsTrivialBinding(realize({i, k}), Loops()));
   EXPECT_FALSE(IsTrivialBinding(realize({i, i}), Loops()));
   EXPECT_TRUE(IsAffineBinding(realize({i * 16 + j, k}), Loops(), Analyzer()));
@@ -80,7 +95,8 @@ TEST(IsAffineBinding, DemandsStepsOfOne) {
 
 TEST(InverseAffineMap, SolvesForTheIterators) {
   const Var x("x"), y("y");
-  const auto map = DetectIterMap({Div(i * 64 + j * 4 + k, 14), Mod(i * 64 + j * 4 + k, 14)}, Loops(), True(), kBijective, Analyzer());
+  const auto map = DetectIterMap({Div(i * 64 + j * 4 + k, 14), Mod(i * 64 + j * 4 + k, 14)}, Loops(), True(),
+                                 kBijective, Analyzer());
   ASSERT_TRUE(map.ok()) << map.status().message();
   Analyzer analyzer;
   analyzer.Bind(x, {0, 32});
@@ -105,7 +121,8 @@ RandomMap MakeRandomMap(Random& random) {
   const int count = 1 + random.Below(3);
   const char* names[] = {"a", "b", "c"};
   for (int x = 0; x < count; ++x) {
-    map.iters.emplace_back(Var(names[x]), Range{random.Below(5) == 0 ? Expr(2) : Expr(0), int64_t(1 + random.Below(8))});
+    map.iters.emplace_back(Var(names[x]),
+                           Range{random.Below(5) == 0 ? Expr(2) : Expr(0), int64_t(1 + random.Below(8))});
   }
   std::vector<Expr> open;
   std::vector<int64_t> extents;
@@ -187,7 +204,8 @@ TEST(IterMapProperty, ClaimsAreTrueAtEveryPoint) {
       std::vector<int64_t> image;
       for (size_t x = 0; x < map.indices.size(); ++x) {
         image.push_back(*ValueAt(map.indices[x], map.iters, p));
-        ASSERT_EQ(ValueAt(ToExpr(detected->indices[x]), map.iters, p), image.back()) << "sum of splits, index " << x << ": " << ToText(ToExpr(detected->indices[x]));
+        ASSERT_EQ(ValueAt(ToExpr(detected->indices[x]), map.iters, p), image.back())
+            << "sum of splits, index " << x << ": " << ToText(ToExpr(detected->indices[x]));
       }
       images.insert(image);
       if (!inverse) return;
@@ -206,8 +224,12 @@ TEST(IterMapProperty, ClaimsAreTrueAtEveryPoint) {
     for (const IterSumExpr& sum : detected->indices) {
       if (!sum.args.empty()) box *= sum.args[0].extent;
     }
-    if (level == kBijective || level == kInjective) { EXPECT_EQ(int64_t(images.size()), num_points) << "not injective"; }
-    if (level == kBijective || level == kSurjective) { EXPECT_EQ(int64_t(images.size()), box) << "not surjective"; }
+    if (level == kBijective || level == kInjective) {
+      EXPECT_EQ(int64_t(images.size()), num_points) << "not injective";
+    }
+    if (level == kBijective || level == kSurjective) {
+      EXPECT_EQ(int64_t(images.size()), box) << "not surjective";
+    }
     if (HasFailure()) return;
   }
   if (!AllRuns(6000)) return;

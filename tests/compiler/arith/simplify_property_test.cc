@@ -41,7 +41,9 @@ TEST(SimplifyProperty, KeepsTheValueAndSettlesAtOnce) {
     SCOPED_TRACE(ToText(before) + "   -->   " + ToText(after));
     ForEachPoint(c.domain, [&](const Point& p) {
       const auto expected = ValueAt(before, c.domain, p);
-      if (expected) { ASSERT_EQ(ValueAt(after, c.domain, p), expected); }
+      if (expected) {
+        ASSERT_EQ(ValueAt(after, c.domain, p), expected);
+      }
     });
     EXPECT_EQ(ToText(c.analyzer.Simplify(after)), ToText(after));
     if (HasFailure()) return;
@@ -58,7 +60,9 @@ TEST(SimplifyProperty, KeepsConditions) {
     SCOPED_TRACE(ToText(before) + "   -->   " + ToText(after));
     ForEachPoint(c.domain, [&](const Point& p) {
       const auto expected = ValueAt(before, c.domain, p);
-      if (expected) { ASSERT_EQ(ValueAt(after, c.domain, p), expected); }
+      if (expected) {
+        ASSERT_EQ(ValueAt(after, c.domain, p), expected);
+      }
     });
     EXPECT_EQ(ToText(c.analyzer.Simplify(after)), ToText(after));
     if (HasFailure()) return;
@@ -78,8 +82,12 @@ TEST(SimplifyProperty, BoundsAndRemaindersHoldEveryValue) {
       const auto value = ValueAt(e, c.domain, p);
       if (!value) return;
       ASSERT_TRUE(bound.Contains(*value)) << *value << " is not in [" << bound.min << ", " << bound.max << "]";
-      if (modular.coeff == 0) { ASSERT_EQ(*value, modular.base); }
-      if (modular.coeff != 0) { ASSERT_EQ(FloorModulo(*value, modular.coeff), modular.base) << "modulo " << modular.coeff; }
+      if (modular.coeff == 0) {
+        ASSERT_EQ(*value, modular.base);
+      }
+      if (modular.coeff != 0) {
+        ASSERT_EQ(FloorModulo(*value, modular.coeff), modular.base) << "modulo " << modular.coeff;
+      }
     });
     if (HasFailure()) return;
   }
@@ -118,7 +126,8 @@ TEST(SimplifyProperty, SurvivesHugeConstants) {
     Random random(kSeed + round);
     const Case c = RandomCase(random);
     VarMap huge;
-    for (const auto& [var, range] : c.domain) huge.insert_or_assign(var.get(), var * INT32_MAX + (random.Below(2) ? INT32_MIN : INT32_MAX));
+    for (const auto& [var, range] : c.domain)
+      huge.insert_or_assign(var.get(), var * INT32_MAX + (random.Below(2) ? INT32_MIN : INT32_MAX));
     Expr e = RandomExpr(random, c.domain, 3), condition = RandomCondition(random, c.domain, 3);
     for (int times = random.Below(4); times >= 0; --times) {
       e = Substitute(e, huge);

@@ -18,10 +18,17 @@ Analyzer OuterLoops(int64_t extent) {
   return analyzer;
 }
 std::string ToText(const SolvedIterVar& solved) {
-  return ToText(solved.domain.min) + ", " + ToText(solved.domain.extent) + (solved.guard_lower ? ", lower" : "") + (solved.guard_upper ? ", upper" : "");
+  return ToText(solved.domain.min) + ", " + ToText(solved.domain.extent) + (solved.guard_lower ? ", lower" : "") +
+         (solved.guard_upper ? ", upper" : "");
 }
 
-struct SolveCase { const char* name; Range touched, required; int64_t outer_extent; const char* vi; const char* guard; };
+struct SolveCase {
+  const char* name;
+  Range touched, required;
+  int64_t outer_extent;
+  const char* vi;
+  const char* guard;
+};
 class SolveTest : public testing::TestWithParam<SolveCase> {};
 TEST_P(SolveTest, FindsTheDomainOfVi) {
   const SolveCase& c = GetParam();
@@ -30,24 +37,30 @@ TEST_P(SolveTest, FindsTheDomainOfVi) {
   ASSERT_TRUE(solved.ok()) << solved.status().message();
   EXPECT_EQ(ToText(solved->at(0)), c.vi);
   EXPECT_EQ(ToText(solved->at(2)), "0, 32");
-  EXPECT_EQ(ToText(GuardPredicate(solved->at(0), IterVars()[0].domain, solved->at(0).domain.min + Var("ax"), analyzer)), c.guard);
+  EXPECT_EQ(ToText(GuardPredicate(solved->at(0), IterVars()[0].domain, solved->at(0).domain.min + Var("ax"), analyzer)),
+            c.guard);
 }
-INSTANTIATE_TEST_SUITE_P(Domains, SolveTest, testing::Values(
-    SolveCase{"Tile", {vi, 1}, {i * 16, 16}, 6, "i * 16, 16", "True"},
-    SolveCase{"TileBeyondTheEnd", {vi, 1}, {i * 16, 16}, 7, "i * 16, 16, upper", "i * 16 + ax < 100"},
-    SolveCase{"Stencil", {vi, 1}, {i * 16 - 1, 18}, 6, "i * 16 - 1, 18, lower", "1 <= i * 16 + ax"},
-    SolveCase{"ClampedTile", {vi, 1}, {i * 16, Min(16, Expr(100) - i * 16)}, 7, "i * 16, 16, upper", "i * 16 + ax < 100"},
-    SolveCase{"Offset", {vi + 3, 1}, {i * 16 + 3, 16}, 6, "i * 16, 16", "True"},
-    SolveCase{"Stride", {vi * 2, 2}, {i * 16, 16}, 6, "i * 8, 8", "True"},
-    SolveCase{"Backwards", {Expr(99) - vi, 1}, {i, 1}, 100, "99 - i, 1", "True"},
-    SolveCase{"Fused", {vi * 64 + vj, 1}, {i * 128, 128}, 50, "i * 2, 2", "True"},
-    SolveCase{"Packed", {FloorDiv(vi, 4), 1}, {i, 1}, 25, "i * 4, 4", "True"},
-    SolveCase{"AllOfIt", {vi, 1}, {0, 100}, 6, "0, 100", "True"},
-    SolveCase{"MoreThanThereIs", {vi, 1}, {i * 200 - 50, 200}, 6, "0, 100", "True"}),
+INSTANTIATE_TEST_SUITE_P(
+    Domains, SolveTest,
+    testing::Values(
+        SolveCase{"Tile", {vi, 1}, {i * 16, 16}, 6, "i * 16, 16", "True"},
+        SolveCase{"TileBeyondTheEnd", {vi, 1}, {i * 16, 16}, 7, "i * 16, 16, upper", "i * 16 + ax < 100"},
+        SolveCase{"Stencil", {vi, 1}, {i * 16 - 1, 18}, 6, "i * 16 - 1, 18, lower", "1 <= i * 16 + ax"},
+        SolveCase{
+            "ClampedTile", {vi, 1}, {i * 16, Min(16, Expr(100) - i * 16)}, 7, "i * 16, 16, upper", "i * 16 + ax < 100"},
+        SolveCase{"Offset", {vi + 3, 1}, {i * 16 + 3, 16}, 6, "i * 16, 16", "True"},
+        SolveCase{"Stride", {vi * 2, 2}, {i * 16, 16}, 6, "i * 8, 8", "True"},
+        SolveCase{"Backwards", {Expr(99) - vi, 1}, {i, 1}, 100, "99 - i, 1", "True"},
+        SolveCase{"Fused", {vi * 64 + vj, 1}, {i * 128, 128}, 50, "i * 2, 2", "True"},
+        SolveCase{"Packed", {FloorDiv(vi, 4), 1}, {i, 1}, 25, "i * 4, 4", "True"},
+        SolveCase{"AllOfIt", {vi, 1}, {0, 100}, 6, "0, 100", "True"},
+        SolveCase{"MoreThanThereIs", {vi, 1}, {i * 200 - 50, 200}, 6, "0, 100", "True"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(SolveBlockVarDomains, CoversAllDemands) {
-  const auto solved = SolveBlockVarDomains(IterVars(), {{{{vi, 1}, {vj, 1}}, {{i * 4, 4}, {0, 8}}}, {{{vi, 1}, {vj, 1}}, {{i * 4 + 2, 4}, {8, 8}}}}, OuterLoops(10));
+  const auto solved = SolveBlockVarDomains(
+      IterVars(), {{{{vi, 1}, {vj, 1}}, {{i * 4, 4}, {0, 8}}}, {{{vi, 1}, {vj, 1}}, {{i * 4 + 2, 4}, {8, 8}}}},
+      OuterLoops(10));
   ASSERT_TRUE(solved.ok()) << solved.status().message();
   EXPECT_EQ(ToText(solved->at(0)), "i * 4, 6");
   EXPECT_EQ(ToText(solved->at(1)), "0, 16");

@@ -38,7 +38,9 @@ class BuilderProcessTest : public testing::Test {
   }
   ~BuilderProcessTest() override { std::filesystem::remove_all(folder_); }
   static std::string Program() { return std::string(LATHE_BIN_DIR) + "/lathe-builder"; }
-  BuildSpec Spec(std::string text = kDouble) { return {.id = 7, .kernels = {{.text = std::move(text)}}, .target = "auto", .output_path = folder_ + "/out.so"}; }
+  BuildSpec Spec(std::string text = kDouble) {
+    return {.id = 7, .kernels = {{.text = std::move(text)}}, .target = "auto", .output_path = folder_ + "/out.so"};
+  }
   std::string Script(const std::string& body) {
     const std::string path = folder_ + "/builder.sh";
     std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
@@ -80,7 +82,8 @@ TEST_F(BuilderProcessTest, SchedulesAWorkloadByItsTrace) {
   BuilderProcess builder({.program = Program()});
   BuildSpec spec = Spec();
   spec.kernels[0].name = "renamed";
-  spec.kernels[0].trace_json = R"([[["GetBlock",[],["B","main"],["b0"]],["GetLoops",["b0"],[],["l1"]],["Split",["l1",4,4],[1,0],["l2","l3"]],["Vectorize",["l3"],[],[]]],[]])";
+  spec.kernels[0].trace_json =
+      R"([[["GetBlock",[],["B","main"],["b0"]],["GetLoops",["b0"],[],["l1"]],["Split",["l1",4,4],[1,0],["l2","l3"]],["Vectorize",["l3"],[],[]]],[]])";
   const BuildResult result = builder.BuildAndWait(spec, kLong);
   EXPECT_TRUE(std::holds_alternative<BuildArtifact>(result.outcome)) << ErrorOf(result).message;
   spec.kernels[0].trace_json = R"([[["GetBlock",[],["X","main"],["b0"]]],[]])";
@@ -127,7 +130,8 @@ TEST_F(BuilderProcessTest, NamesTheSignalOfADeadBuilderAndStartsAnother) {
   kill(builder.pid(), SIGABRT);
   kill(builder.pid(), SIGCONT);
   std::optional<BuildResult> result;
-  while (!(result = builder.Step(SystemClock().Now()))) {}
+  while (!(result = builder.Step(SystemClock().Now()))) {
+  }
   EXPECT_EQ(ErrorOf(*result).message, "builder died with SIGABRT");
   EXPECT_EQ(BuildErrorName(ErrorOf(*result).kind), "BUILDER_DIED");
   EXPECT_TRUE(std::holds_alternative<BuildArtifact>(builder.BuildAndWait(Spec(), kLong).outcome));
@@ -158,7 +162,8 @@ TEST_F(BuilderProcessTest, ReplacesABuilderThatHasGrown) {
 
 TEST_F(BuilderProcessTest, RepeatsLastWords) {
   BuilderProcess aborting({.program = Script("read x <&3; echo 'LLVM ERROR: Cannot select: t7' >&2; kill -ABRT $$")});
-  EXPECT_EQ(ErrorOf(aborting.BuildAndWait(Spec(), kLong)).message, "builder died with SIGABRT: LLVM ERROR: Cannot select: t7");
+  EXPECT_EQ(ErrorOf(aborting.BuildAndWait(Spec(), kLong)).message,
+            "builder died with SIGABRT: LLVM ERROR: Cannot select: t7");
   BuilderProcess starving({.program = Script("echo 'LLVM ERROR: out of memory' >&2; exit 1")});
   const BuildError memory = ErrorOf(starving.BuildAndWait(Spec(), kLong));
   EXPECT_EQ(BuildErrorName(memory.kind), "BUILDER_MEMORY");
@@ -170,14 +175,17 @@ TEST_F(BuilderProcessTest, RepeatsLastWords) {
 }
 
 TEST(BuilderMessageTest, SurvivesAnyBytes) {
-  BuildSpec spec{.id = 3, .kernels = {{"n", "text", "[]"}}, .sections = {{".s", "/p"}}, .target = "auto", .output_path = "/o"};
+  BuildSpec spec{
+      .id = 3, .kernels = {{"n", "text", "[]"}}, .sections = {{".s", "/p"}}, .target = "auto", .output_path = "/o"};
   BuildResult result{.id = 3, .outcome = BuildArtifact{.path = "/o", .warnings = {"w"}}};
-  for (const BuilderMessage& message : {BuilderMessage(spec), BuilderMessage(result), BuilderMessage(BuilderReady{1, 2})}) {
+  for (const BuilderMessage& message :
+       {BuilderMessage(spec), BuilderMessage(result), BuilderMessage(BuilderReady{1, 2})}) {
     const std::string frame = EncodeMessage(message);
     for (int seed = 0; seed < PropertyRuns(3000); ++seed) {
       Random random(seed);
       std::string bytes = frame;
-      for (uint64_t n = random.Below(4); n > 0; --n) bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());
+      for (uint64_t n = random.Below(4); n > 0; --n)
+        bytes[random.Below(bytes.size())] = static_cast<char>(random.Next());
       bytes.resize(random.Below(bytes.size() + 1));
       (void)TakeMessage(bytes);
     }

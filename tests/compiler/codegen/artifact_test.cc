@@ -16,8 +16,12 @@ namespace {
 TEST(ArtifactTest, SaysWhatWasCompiled) {
   Var n("n"), i("i"), scale("scale", DataType::Float(32));
   const Buffer a = MakeBuffer("A", {n, 4}), w = MakeBuffer("W", {4}, DataType::Float(16)), b = MakeBuffer("B", {n, 4});
-  const Stmt body = MakeFor(i, n, MakeStore(b, Load(a, {i, 1}) * MakeCast(DataType::Float(32), Load(w, {2})) * scale, {i, 0}));
-  const PrimFunc first{.name = "scale it", .params = {a, w, scale, b}, .attrs = {{"constant_params", std::vector<Attr>{1}}}, .body = body};
+  const Stmt body =
+      MakeFor(i, n, MakeStore(b, Load(a, {i, 1}) * MakeCast(DataType::Float(32), Load(w, {2})) * scale, {i, 0}));
+  const PrimFunc first{.name = "scale it",
+                       .params = {a, w, scale, b},
+                       .attrs = {{"constant_params", std::vector<Attr>{1}}},
+                       .body = body};
   const PrimFunc second{.name = "other", .body = Evaluate{0}};
   const Target target = *Target::Parse("auto");
   const StatusOr<CompiledModule> module = CompileModule(std::vector<PrimFunc>{first, second}, {}, target);
@@ -38,7 +42,8 @@ TEST(ArtifactTest, SaysWhatWasCompiled) {
   EXPECT_EQ(kernel.name, "scale it");
   EXPECT_EQ(kernel.num_symbols, 1u);
   ASSERT_EQ(kernel.params.size(), 4u);
-  EXPECT_TRUE(kernel.params[0].is_read && !kernel.params[0].is_written && kernel.params[0].dims[0].is_symbol && kernel.params[0].dims[1].value == 4);
+  EXPECT_TRUE(kernel.params[0].is_read && !kernel.params[0].is_written && kernel.params[0].dims[0].is_symbol &&
+              kernel.params[0].dims[1].value == 4);
   EXPECT_TRUE(kernel.params[1].is_constant && kernel.params[1].dtype.bits == 16);
   EXPECT_FALSE(kernel.params[2].is_buffer);
   EXPECT_TRUE(kernel.params[3].is_written && !kernel.params[3].is_read);

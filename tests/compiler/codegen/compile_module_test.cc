@@ -17,10 +17,13 @@ using ::testing::HasSubstr;
 
 Target HostTarget() { return *Target::Parse("auto"); }
 
-PrimFunc Func(std::vector<Param> params, Stmt body) { return PrimFunc{.name = "main", .params = std::move(params), .body = std::move(body)}; }
+PrimFunc Func(std::vector<Param> params, Stmt body) {
+  return PrimFunc{.name = "main", .params = std::move(params), .body = std::move(body)};
+}
 
 // Compiles, runs on `buffers`, and demands that everything went well.
-void RunKernel(const PrimFunc& func, std::vector<void*> buffers, std::vector<int64_t> scalars = {}, TestContext* context = nullptr, int32_t code = 0) {
+void RunKernel(const PrimFunc& func, std::vector<void*> buffers, std::vector<int64_t> scalars = {},
+               TestContext* context = nullptr, int32_t code = 0) {
   TestContext own;
   if (context == nullptr) context = &own;
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, HostTarget());
@@ -34,7 +37,8 @@ void RunKernel(const PrimFunc& func, std::vector<void*> buffers, std::vector<int
 std::string ErrorOf(const PrimFunc& func) { return CompileModule({&func, 1}, {}, HostTarget()).status().message(); }
 
 struct Io {  // One input, one output of n elements.
-  explicit Io(int n, DataType in = DataType::Float(32), DataType out = DataType::Float(32)) : a(MakeBuffer("A", {n}, in)), b(MakeBuffer("B", {n}, out)) {}
+  explicit Io(int n, DataType in = DataType::Float(32), DataType out = DataType::Float(32))
+      : a(MakeBuffer("A", {n}, in)), b(MakeBuffer("B", {n}, out)) {}
   Buffer a, b;
   Var i{"i"};
 };
@@ -44,7 +48,12 @@ TEST(CompileModuleTest, RunsSerialLoops) {
   RunKernel(Func({}, Evaluate{0}), {});
   AlignedArray<float> a(10), b(10);
   for (int i = 0; i < 10; ++i) a[i] = static_cast<float>(i);
-  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 10, MakeStore(io.b, Load(io.a, {io.i}) * FloatConst(DataType::Float(32), 2) + FloatConst(DataType::Float(32), 1), {io.i}))), {a.data(), b.data()});
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 10,
+                                       MakeStore(io.b,
+                                                 Load(io.a, {io.i}) * FloatConst(DataType::Float(32), 2) +
+                                                     FloatConst(DataType::Float(32), 1),
+                                                 {io.i}))),
+            {a.data(), b.data()});
   for (int i = 0; i < 10; ++i) EXPECT_EQ(b[i], 2.0f * i + 1);
 }
 
@@ -62,7 +71,8 @@ TEST(CompileModuleTest, RunsLoopsWithRunTimeExtents) {
 TEST(CompileModuleTest, RunsParallelLoopsThroughTheContext) {
   Var i("i"), j("j"), scale("scale", DataType::Float(32));
   const Buffer a = MakeBuffer("A", {7, 5}), b = MakeBuffer("B", {7, 5});
-  Stmt inner = MakeFor(j, 5, MakeStore(b, Load(a, {i, j}) * scale, {i, j}), ForKind::kParallel);  // The inner one runs serially.
+  Stmt inner =
+      MakeFor(j, 5, MakeStore(b, Load(a, {i, j}) * scale, {i, j}), ForKind::kParallel);  // The inner one runs serially.
   AlignedArray<float> x(35), y(35);
   for (int k = 0; k < 35; ++k) x[k] = static_cast<float>(k);
   TestContext context;
@@ -80,7 +90,8 @@ TEST(CompileModuleTest, ReturnsTheErrorOfAParallelBody) {
   AlignedArray<float> y(10);
   TestContext context;
   Stmt body = MakeSeq({AssertStmt{Less(i, 4), "i is below 4"}, MakeStore(b, FloatConst(DataType::Float(32), 1), {i})});
-  RunKernel(Func({b}, Allocate{work, MakeFor(i, 10, Allocate{MakeBuffer("V", {20000}), body}, ForKind::kParallel)}), {y.data()}, {}, &context, LATHE_KERNEL_ASSERT);
+  RunKernel(Func({b}, Allocate{work, MakeFor(i, 10, Allocate{MakeBuffer("V", {20000}), body}, ForKind::kParallel)}),
+            {y.data()}, {}, &context, LATHE_KERNEL_ASSERT);
   EXPECT_EQ(context.failure, "kernel main: i is below 4");
   EXPECT_EQ(y[3], 1);
   EXPECT_EQ(y[4], 0);
@@ -90,7 +101,8 @@ TEST(CompileModuleTest, TakesLargeBuffersFromTheWorkspace) {
   Io io(4);
   const Buffer work = MakeBuffer("W", {100, 100});
   Var j("j"), k("k");
-  const Stmt fill = MakeFor(j, 100, MakeFor(k, 100, MakeStore(work, MakeCast(DataType::Float(32), j * 100 + k), {j, k})));
+  const Stmt fill =
+      MakeFor(j, 100, MakeFor(k, 100, MakeStore(work, MakeCast(DataType::Float(32), j * 100 + k), {j, k})));
   const Stmt read = MakeFor(io.i, 4, MakeStore(io.b, Load(work, {io.i * 30 + 5, 7}), {io.i}));
   const PrimFunc func = Func({io.b}, Allocate{work, MakeSeq({fill, read})});
   AlignedArray<float> b(4);
@@ -107,7 +119,8 @@ TEST(CompileModuleTest, KeepsSmallBuffersOnTheStack) {
   Io io(4);
   const Buffer work = MakeBuffer("W", {4});
   Var j("j");
-  const Stmt body = MakeSeq({MakeFor(j, 4, MakeStore(work, Load(io.a, {3 - j}), {j})), MakeFor(io.i, 4, MakeStore(io.b, Load(work, {io.i}), {io.i}))});
+  const Stmt body = MakeSeq({MakeFor(j, 4, MakeStore(work, Load(io.a, {3 - j}), {j})),
+                             MakeFor(io.i, 4, MakeStore(io.b, Load(work, {io.i}), {io.i}))});
   AlignedArray<float> a(4), b(4);
   for (int i = 0; i < 4; ++i) a[i] = static_cast<float>(i);
   TestContext context;
@@ -119,7 +132,8 @@ TEST(CompileModuleTest, KeepsSmallBuffersOnTheStack) {
 TEST(CompileModuleTest, RunsBranchesLetsAndWhile) {
   Io io(6, DataType::Int(32), DataType::Int(32));
   Var half("half");
-  const Stmt branch = IfThenElse{Less(io.i, 3), MakeStore(io.b, half, {io.i}), Stmt(MakeStore(io.b, half * -1, {io.i}))};
+  const Stmt branch =
+      IfThenElse{Less(io.i, 3), MakeStore(io.b, half, {io.i}), Stmt(MakeStore(io.b, half * -1, {io.i}))};
   AlignedArray<int32_t> a(6), b(6);
   RunKernel(Func({io.a, io.b}, MakeFor(io.i, 6, LetStmt{FloorDiv(io.i * 3, 2), half, branch})), {a.data(), b.data()});
   EXPECT_THAT(std::vector<int32_t>(b.begin(), b.end()), ElementsAre(0, 1, 3, -4, -6, -7));
@@ -132,7 +146,8 @@ TEST(CompileModuleTest, DividesWithTheSignRulesOfTensorIr) {
   Io io(8, DataType::Int(32), DataType::Int(32));
   const Expr x = Load(io.a, {io.i}), d = Load(io.b, {io.i});
   const Buffer out = MakeBuffer("C", {8, 4}, DataType::Int(32));
-  const Stmt body = MakeSeq({MakeStore(out, FloorDiv(x, d), {io.i, 0}), MakeStore(out, FloorMod(x, d), {io.i, 1}), MakeStore(out, MakeBinary(BinaryOp::kDiv, x, d), {io.i, 2}),
+  const Stmt body = MakeSeq({MakeStore(out, FloorDiv(x, d), {io.i, 0}), MakeStore(out, FloorMod(x, d), {io.i, 1}),
+                             MakeStore(out, MakeBinary(BinaryOp::kDiv, x, d), {io.i, 2}),
                              MakeStore(out, MakeBinary(BinaryOp::kTruncMod, x, d), {io.i, 3})});
   AlignedArray<int32_t> a(8), b(8), c(32);
   for (int i = 0; i < 8; ++i) a[i] = (i % 2 == 0 ? 7 : -7) + i / 4, b[i] = i % 4 < 2 ? 3 : -3;
@@ -151,7 +166,9 @@ TEST(CompileModuleTest, AddressesNegativeIndexPartsByFloor) {
   AlignedArray<int32_t> a(6), b(6);
   for (int i = 0; i < 6; ++i) a[i] = 10 * i;
   // (i - 3) // 2 + 2 is 0 0 1 2 2 3? no: floor(-3/2) = -2, -1, -1, 0, 0, 1.
-  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 6, MakeStore(io.b, Load(io.a, {FloorDiv(io.i - 3, 2) + 2}), {FloorMod(io.i - 2, 6)}))), {a.data(), b.data()});
+  RunKernel(Func({io.a, io.b},
+                 MakeFor(io.i, 6, MakeStore(io.b, Load(io.a, {FloorDiv(io.i - 3, 2) + 2}), {FloorMod(io.i - 2, 6)}))),
+            {a.data(), b.data()});
   EXPECT_THAT(std::vector<int32_t>(b.begin(), b.end()), ElementsAre(10, 20, 20, 30, 0, 10));
 }
 
@@ -161,7 +178,9 @@ TEST(CompileModuleTest, WrapsIntegersAsTheirTypeSays) {
   AlignedArray<int8_t> b(1);
   const Buffer c = MakeBuffer("C", {1}, DataType::Int(32));
   AlignedArray<int32_t> sum(1);
-  RunKernel(Func({io.a, io.b, c}, MakeSeq({MakeStore(c, Load(io.a, {0}) + 1, {0}), MakeStore(io.b, MakeCast(DataType::Int(8), Load(io.a, {0}) - 55), {0})})), {a.data(), b.data(), sum.data()});
+  RunKernel(Func({io.a, io.b, c}, MakeSeq({MakeStore(c, Load(io.a, {0}) + 1, {0}),
+                                           MakeStore(io.b, MakeCast(DataType::Int(8), Load(io.a, {0}) - 55), {0})})),
+            {a.data(), b.data(), sum.data()});
   EXPECT_EQ(sum[0], -2147483647 - 1);
   EXPECT_EQ(b[0], static_cast<int8_t>(2147483647 - 55));
 }
@@ -175,7 +194,8 @@ TEST(CompileModuleTest, RunsVectorLoadsStoresAndBroadcasts) {
   const Expr reversed = Expr::Make(f8, BufferLoad{io.a, {ramp(io.i * 8 + 7, -1)}});
   AlignedArray<float> a(32), b(32);
   for (int i = 0; i < 32; ++i) a[i] = static_cast<float>(i);
-  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 4, MakeStore(io.b, lhs * scalar + reversed, {ramp(io.i * 8, 1)}))), {a.data(), b.data()});
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 4, MakeStore(io.b, lhs * scalar + reversed, {ramp(io.i * 8, 1)}))),
+            {a.data(), b.data()});
   for (int i = 0; i < 32; ++i) EXPECT_EQ(b[i], 31.0f * i + (i / 8 * 8 + 7 - i % 8));
   RunKernel(Func({io.a, io.b}, LetStmt{0, io.i, MakeStore(io.b, lhs, {ramp(0, 4)})}), {a.data(), b.data()});
   for (int i = 0; i < 8; ++i) EXPECT_EQ(b[4 * i], static_cast<float>(i));
@@ -186,11 +206,14 @@ TEST(CompileModuleTest, MasksLanesOfVectorConditions) {
   Io io(5);
   const Expr lanes = Expr::Make(DataType::Int(32, 8), Ramp{0, 1, 8});
   const Expr inside = Less(lanes, Expr::Make(DataType::Int(32, 8), Broadcast{5, 8}));
-  const Expr value = MakeCall(f8, "if_then_else", {inside, Expr::Make(f8, BufferLoad{io.a, {lanes}}), FloatConst(f8, -1)});
+  const Expr value =
+      MakeCall(f8, "if_then_else", {inside, Expr::Make(f8, BufferLoad{io.a, {lanes}}), FloatConst(f8, -1)});
   const Buffer wide = MakeBuffer("C", {8});
   AlignedArray<float> a(5, 4), b(8, 9), c(8);
-  RunKernel(Func({io.a, io.b, wide}, MakeSeq({MakeStore(wide, value, {lanes}), IfThenElse{inside, MakeStore(io.b, Expr::Make(f8, BufferLoad{wide, {lanes}}), {lanes})}})),
-      {a.data(), b.data(), c.data()});
+  RunKernel(Func({io.a, io.b, wide},
+                 MakeSeq({MakeStore(wide, value, {lanes}),
+                          IfThenElse{inside, MakeStore(io.b, Expr::Make(f8, BufferLoad{wide, {lanes}}), {lanes})}})),
+            {a.data(), b.data(), c.data()});
   EXPECT_THAT(std::vector<float>(c.begin(), c.end()), ElementsAre(4, 4, 4, 4, 4, -1, -1, -1));
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(4, 4, 4, 4, 4, 9, 9, 9));
 }
@@ -198,14 +221,24 @@ TEST(CompileModuleTest, MasksLanesOfVectorConditions) {
 TEST(CompileModuleTest, GuardsLoadsByIfThenElseAndLogicalAnd) {
   Io io(4);
   const Expr inside = Less(io.i, 3);
-  const Expr padded = MakeCall(DataType::Float(32), "if_then_else", {inside, Load(io.a, {io.i}), FloatConst(DataType::Float(32), 0)});
+  const Expr padded =
+      MakeCall(DataType::Float(32), "if_then_else", {inside, Load(io.a, {io.i}), FloatConst(DataType::Float(32), 0)});
   const Expr both = And(inside, Less(FloatConst(DataType::Float(32), 1), Load(io.a, {io.i})));
   AlignedArray<float> a(4, 2), b(4);
-  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 4, MakeStore(io.b, padded + MakeSelect(both, FloatConst(DataType::Float(32), 10), FloatConst(DataType::Float(32), 20)), {io.i}))), {a.data(), b.data()});
+  RunKernel(Func({io.a, io.b}, MakeFor(io.i, 4,
+                                       MakeStore(io.b,
+                                                 padded + MakeSelect(both, FloatConst(DataType::Float(32), 10),
+                                                                     FloatConst(DataType::Float(32), 20)),
+                                                 {io.i}))),
+            {a.data(), b.data()});
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(12, 12, 12, 20));
 }
 
-struct CastCase { const char* name; DataType from, to; double value, expected; };
+struct CastCase {
+  const char* name;
+  DataType from, to;
+  double value, expected;
+};
 class CastTest : public testing::TestWithParam<CastCase> {};
 TEST_P(CastTest, RoundsLikeTheType) {
   const CastCase& c = GetParam();
@@ -218,26 +251,30 @@ TEST_P(CastTest, RoundsLikeTheType) {
   RunKernel(Func({out, x}, MakeStore(out, value, {0})), {b.data()}, {bits});
   EXPECT_EQ(b[0], c.expected);
 }
-INSTANTIATE_TEST_SUITE_P(Types, CastTest, testing::Values(
-    CastCase{"FloatToIntTruncates", DataType::Float(32), DataType::Int(32), -2.75, -2},
-    CastCase{"IntToBool", DataType::Int(32), DataType::Bool(), 7, 1},
-    CastCase{"UInt8Wraps", DataType::Int(32), DataType::UInt(8), 300, 44},
-    CastCase{"Int8IsSigned", DataType::Int(32), DataType::Int(8), 200, -56},
-    CastCase{"HalfRounds", DataType::Float(32), DataType::Float(16), 2049, 2048},
-    CastCase{"HalfOverflows", DataType::Float(32), DataType::Float(16), 70000, INFINITY},
-    CastCase{"HalfIsSubnormal", DataType::Float(32), DataType::Float(16), 0x1.8p-24, 0x1.0p-23},
-    CastCase{"BFloatRoundsToEven", DataType::Float(32), DataType::BFloat(), 257, 256},
-    CastCase{"BFloatRoundsUp", DataType::Float(32), DataType::BFloat(), 259, 260}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Types, CastTest,
+    testing::Values(CastCase{"FloatToIntTruncates", DataType::Float(32), DataType::Int(32), -2.75, -2},
+                    CastCase{"IntToBool", DataType::Int(32), DataType::Bool(), 7, 1},
+                    CastCase{"UInt8Wraps", DataType::Int(32), DataType::UInt(8), 300, 44},
+                    CastCase{"Int8IsSigned", DataType::Int(32), DataType::Int(8), 200, -56},
+                    CastCase{"HalfRounds", DataType::Float(32), DataType::Float(16), 2049, 2048},
+                    CastCase{"HalfOverflows", DataType::Float(32), DataType::Float(16), 70000, INFINITY},
+                    CastCase{"HalfIsSubnormal", DataType::Float(32), DataType::Float(16), 0x1.8p-24, 0x1.0p-23},
+                    CastCase{"BFloatRoundsToEven", DataType::Float(32), DataType::BFloat(), 257, 256},
+                    CastCase{"BFloatRoundsUp", DataType::Float(32), DataType::BFloat(), 259, 260}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(CompileModuleTest, ComputesHalfPrecisionWithoutHardwareForIt) {
   const Target plain = *Target::Parse("llvm -mcpu=x86-64");
   Io io(6, DataType::Float(16), DataType::Float(16));
-  const PrimFunc func = Func({io.a, io.b}, MakeFor(io.i, 6, MakeStore(io.b, Load(io.a, {io.i}) + Load(io.a, {io.i}), {io.i})));
+  const PrimFunc func =
+      Func({io.a, io.b}, MakeFor(io.i, 6, MakeStore(io.b, Load(io.a, {io.i}) + Load(io.a, {io.i}), {io.i})));
   if (DetectHost().triple != "x86_64-linux-gnu") GTEST_SKIP() << "needs an x86-64 machine";
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, plain);
   ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
   AlignedArray<uint16_t> a(6), b(6);
-  const uint16_t values[] = {0x3c00, 0xc200, 0x0001, 0x7bff, 0x7c00, 0x83ff};   // 1, -3, smallest, 65504, infinity, subnormal
+  const uint16_t values[] = {0x3c00, 0xc200, 0x0001,
+                             0x7bff, 0x7c00, 0x83ff};  // 1, -3, smallest, 65504, infinity, subnormal
   const uint16_t doubled[] = {0x4000, 0xc600, 0x0002, 0x7c00, 0x7c00, 0x87fe};
   std::copy(values, values + 6, a.begin());
   TestContext context;
@@ -263,7 +300,9 @@ TEST(CompileModuleTest, CarriesSections) {
 TEST(CompileModuleTest, GivesTheSameBytesEachTime) {
   Var i("i"), j("j");
   const Buffer a = MakeBuffer("A", {7, 5}), b = MakeBuffer("B", {7, 5}), c = MakeBuffer("C", {7, 5});
-  const PrimFunc func = Func({a, b, c}, MakeFor(j, 5, MakeFor(i, 7, MakeStore(b, Load(a, {i, j}) + Load(c, {i, j}), {i, j}), ForKind::kParallel)));
+  const PrimFunc func =
+      Func({a, b, c},
+           MakeFor(j, 5, MakeFor(i, 7, MakeStore(b, Load(a, {i, j}) + Load(c, {i, j}), {i, j}), ForKind::kParallel)));
   const std::string first = CompileModule({&func, 1}, {}, HostTarget())->bytes;
   const PrimFunc again = func;
   EXPECT_EQ(CompileModule({&again, 1}, {}, HostTarget())->bytes, first);
@@ -275,28 +314,85 @@ TEST(CompileModuleTest, CompilesForArmWithNeon) {
   const DataType f4 = DataType::Float(32, 4);
   const Expr lanes = Expr::Make(DataType::Int(32, 4), Ramp{io.i * 4, 1, 4});
   const Expr x = Expr::Make(f4, BufferLoad{io.a, {lanes}});
-  const PrimFunc func = Func({io.a, io.b}, MakeFor(io.i, 16, MakeStore(io.b, x * x + Expr::Make(f4, BufferLoad{io.b, {lanes}}), {lanes})));
+  const PrimFunc func = Func(
+      {io.a, io.b}, MakeFor(io.i, 16, MakeStore(io.b, x * x + Expr::Make(f4, BufferLoad{io.b, {lanes}}), {lanes})));
   const StatusOr<CompiledModule> module = CompileModule({&func, 1}, {}, arm);
   ASSERT_TRUE(module.ok()) << module.status().ToString();
   EXPECT_EQ(module->bytes[18], static_cast<char>(0xb7));  // e_machine EM_AARCH64
   EXPECT_THAT(*PrintCode({&func, 1}, arm, CodeText::kAssembly), HasSubstr("fmla\tv"));
 }
 
-struct BadFunc { const char* name; PrimFunc (*make)(); const char* message; };
+struct BadFunc {
+  const char* name;
+  PrimFunc (*make)();
+  const char* message;
+};
 class CompileErrorTest : public testing::TestWithParam<BadFunc> {};
 TEST_P(CompileErrorTest, SaysWhy) { EXPECT_THAT(ErrorOf(GetParam().make()), HasSubstr(GetParam().message)); }
-INSTANTIATE_TEST_SUITE_P(Functions, CompileErrorTest, testing::Values(
-    BadFunc{"BlockLeft", [] { return Func({}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = Evaluate{0}})}); }, "block \"root\" is left; lower the function first"},
-    BadFunc{"UnknownBuffer", [] { return Func({}, MakeStore(MakeBuffer("X", {1}), FloatConst(DataType::Float(32), 0), {0})); }, "buffer \"X\" is neither a parameter nor allocated"},
-    BadFunc{"UnknownVar", [] { Buffer b = MakeBuffer("B", {1}, DataType::Int(32)); return Func({b}, MakeStore(b, Var("ghost"), {0})); }, "variable \"ghost\" is not defined"},
-    BadFunc{"WrongRank", [] { Buffer b = MakeBuffer("B", {2, 2, 2}, DataType::Int(32)); return Func({b}, BufferStore{b, 1, {0, 0}}); }, "2 indices, 3 dimensions"},
-    BadFunc{"WrongType", [] { Buffer b = MakeBuffer("B", {1}); return Func({b}, MakeStore(b, 1, {0})); }, "value is int32, elements are float32; cast it"},
-    BadFunc{"ThreadBinding", [] { For loop = *MakeFor(Var("t"), 4, Evaluate{0}).As<For>(); loop.kind = ForKind::kThreadBinding; loop.thread = "threadIdx.x"; return Func({}, loop); }, "bound to threadIdx.x"},
-    BadFunc{"Scope", [] { return Func({}, Allocate{MakeBuffer("S", {1}, DataType::Float(32), "shared"), Evaluate{0}}); }, "scope \"shared\""},
-    BadFunc{"OddType", [] { Buffer b = MakeBuffer("B", {1}, DataType::Int(4)); return Func({b}, Evaluate{Load(b, {0})}); }, "no code for type int4"},
-    BadFunc{"StridedParameter", [] { return Func({Buffer(BufferNode{.name = "A", .shape = {4}, .strides = {2}})}, Evaluate{0}); }, "strides and offsets are not part of the kernel ABI"},
-    BadFunc{"DivisionByZero", [] { Buffer b = MakeBuffer("B", {4}); Var i("i"); return Func({b}, MakeFor(i, 4, MakeStore(b, FloatConst(DataType::Float(32), 0), {MakeBinary(BinaryOp::kFloorDiv, i, 0)}))); }, "division by zero in an index"},
-    BadFunc{"Deep", [] { Stmt body = Evaluate{0}; for (int i = 0; i < 3000; ++i) body = IfThenElse{True(), body}; return Func({}, body); }, "nested more than"}),
+INSTANTIATE_TEST_SUITE_P(
+    Functions, CompileErrorTest,
+    testing::Values(
+        BadFunc{
+            "BlockLeft",
+            [] { return Func({}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = Evaluate{0}})}); },
+            "block \"root\" is left; lower the function first"},
+        BadFunc{"UnknownBuffer",
+                [] { return Func({}, MakeStore(MakeBuffer("X", {1}), FloatConst(DataType::Float(32), 0), {0})); },
+                "buffer \"X\" is neither a parameter nor allocated"},
+        BadFunc{"UnknownVar",
+                [] {
+                  Buffer b = MakeBuffer("B", {1}, DataType::Int(32));
+                  return Func({b}, MakeStore(b, Var("ghost"), {0}));
+                },
+                "variable \"ghost\" is not defined"},
+        BadFunc{"WrongRank",
+                [] {
+                  Buffer b = MakeBuffer("B", {2, 2, 2}, DataType::Int(32));
+                  return Func({b}, BufferStore{b, 1, {0, 0}});
+                },
+                "2 indices, 3 dimensions"},
+        BadFunc{"WrongType",
+                [] {
+                  Buffer b = MakeBuffer("B", {1});
+                  return Func({b}, MakeStore(b, 1, {0}));
+                },
+                "value is int32, elements are float32; cast it"},
+        BadFunc{"ThreadBinding",
+                [] {
+                  For loop = *MakeFor(Var("t"), 4, Evaluate{0}).As<For>();
+                  loop.kind = ForKind::kThreadBinding;
+                  loop.thread = "threadIdx.x";
+                  return Func({}, loop);
+                },
+                "bound to threadIdx.x"},
+        BadFunc{"Scope",
+                [] { return Func({}, Allocate{MakeBuffer("S", {1}, DataType::Float(32), "shared"), Evaluate{0}}); },
+                "scope \"shared\""},
+        BadFunc{"OddType",
+                [] {
+                  Buffer b = MakeBuffer("B", {1}, DataType::Int(4));
+                  return Func({b}, Evaluate{Load(b, {0})});
+                },
+                "no code for type int4"},
+        BadFunc{"StridedParameter",
+                [] { return Func({Buffer(BufferNode{.name = "A", .shape = {4}, .strides = {2}})}, Evaluate{0}); },
+                "strides and offsets are not part of the kernel ABI"},
+        BadFunc{"DivisionByZero",
+                [] {
+                  Buffer b = MakeBuffer("B", {4});
+                  Var i("i");
+                  return Func({b}, MakeFor(i, 4,
+                                           MakeStore(b, FloatConst(DataType::Float(32), 0),
+                                                     {MakeBinary(BinaryOp::kFloorDiv, i, 0)})));
+                },
+                "division by zero in an index"},
+        BadFunc{"Deep",
+                [] {
+                  Stmt body = Evaluate{0};
+                  for (int i = 0; i < 3000; ++i) body = IfThenElse{True(), body};
+                  return Func({}, body);
+                },
+                "nested more than"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -12,23 +12,27 @@
 #include "support/random.h"
 #include "tests/compiler/codegen/loaded_kernels.h"
 #include "tests/compiler/random_ir.h"
-#include "tests/property_runs.h"
 #include "tests/compiler/transform/test_programs.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
 
 // Functions that are not correctly rounded: results differ in their last digits, and anything may follow from that.
 bool HasApproximateCalls(const Stmt& body) {
-  static constexpr std::string_view kExact[] = {"abs", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "floor", "if_then_else", "isnan", "max_value",
-                                                "min_value", "nearbyint", "popcount", "round", "shift_left", "shift_right", "sqrt", "trunc", "reinterpret", "assume", "infinity"};
+  static constexpr std::string_view kExact[] = {
+      "abs",          "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil",     "floor",
+      "if_then_else", "isnan",       "max_value",   "min_value",  "nearbyint",   "popcount", "round",
+      "shift_left",   "shift_right", "sqrt",        "trunc",      "reinterpret", "assume",   "infinity"};
   bool found = false;
   PostOrderVisit(body, std::function<void(const Expr&)>([&](const Expr& e) {
-    const auto* call = e.As<Call>();
-    found = found || (call != nullptr && std::find(std::begin(kExact), std::end(kExact), call->op->name) == std::end(kExact));
-    const auto* binary = e.As<Binary>();
-    found = found || (binary != nullptr && e.dtype().is_float() && (binary->op == BinaryOp::kFloorMod || binary->op == BinaryOp::kTruncMod));
-  }));
+                   const auto* call = e.As<Call>();
+                   found = found || (call != nullptr && std::find(std::begin(kExact), std::end(kExact),
+                                                                  call->op->name) == std::end(kExact));
+                   const auto* binary = e.As<Binary>();
+                   found = found || (binary != nullptr && e.dtype().is_float() &&
+                                     (binary->op == BinaryOp::kFloorMod || binary->op == BinaryOp::kTruncMod));
+                 }));
   return found;
 }
 
@@ -46,7 +50,9 @@ std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
       args.push_back(Tensor::FromDoubles(dtype, shape, values));
     } else {
       std::vector<int64_t> values;
-      for (int64_t i = 0; i < count; ++i) values.push_back(dtype.is_bool() ? static_cast<int64_t>(random.Below(2)) : static_cast<int64_t>(random.Below(200)) - (dtype.is_signed_int() ? 100 : 0));
+      for (int64_t i = 0; i < count; ++i)
+        values.push_back(dtype.is_bool() ? static_cast<int64_t>(random.Below(2))
+                                         : static_cast<int64_t>(random.Below(200)) - (dtype.is_signed_int() ? 100 : 0));
       args.push_back(Tensor::FromInts(dtype, shape, values));
     }
   }
@@ -82,7 +88,8 @@ int32_t RunKernelOn(LatheKernel kernel, const PrimFunc& func, std::vector<Tensor
 void ExpectSame(const Tensor& actual, const Tensor& expected, double tolerance) {
   const std::vector<double> a = actual.ToDoubles(), b = expected.ToDoubles();
   for (size_t i = 0; i < b.size(); ++i) {
-    const bool is_same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) || (tolerance > 0 && std::abs(a[i] - b[i]) <= tolerance * std::max(1.0, std::abs(b[i])));
+    const bool is_same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
+                         (tolerance > 0 && std::abs(a[i] - b[i]) <= tolerance * std::max(1.0, std::abs(b[i])));
     ASSERT_TRUE(is_same) << "element " << i << ": " << a[i] << ", expected " << b[i];
   }
 }
@@ -92,8 +99,8 @@ struct Family {
   PrimFunc (*make)(uint64_t seed);
   int num_seeds;
   const char* target;
-  double tolerance;        // 0: every bit.
-  bool is_wild = false;    // Most programs use what a kernel cannot have, e.g. strided parameters.
+  double tolerance;      // 0: every bit.
+  bool is_wild = false;  // Most programs use what a kernel cannot have, e.g. strided parameters.
 };
 class InterpreterAgreementTest : public testing::TestWithParam<Family> {};
 
@@ -147,7 +154,8 @@ TEST_P(InterpreterAgreementTest, HoldsForRandomPrograms) {
       TestContext context;
       ASSERT_EQ(RunKernelOn(kernels->Find(k, lowered[k].name), lowered[k], actual, context), 0) << context.failure;
       EXPECT_EQ(context.live_workspaces, 0);
-      for (size_t i = 0; i < actual.size(); ++i) ExpectSame(actual[i], expected[i], expected[i].dtype.is_float() ? family.tolerance : 0);
+      for (size_t i = 0; i < actual.size(); ++i)
+        ExpectSame(actual[i], expected[i], expected[i].dtype.is_float() ? family.tolerance : 0);
       if (HasFailure()) FAIL() << Print(lowered[k]);
       ++num_compared;
     }
@@ -162,13 +170,20 @@ PrimFunc Seeded(uint64_t seed) {
   Random random(seed);
   return make(random);
 }
-constexpr char kExact[] = "llvm -mcpu=x86-64-v3 -mattr=-fma -mtriple=x86_64-linux-gnu -num-cores=1";  // Without FMA nothing is contracted.
+constexpr char kExact[] =
+    "llvm -mcpu=x86-64-v3 -mattr=-fma -mtriple=x86_64-linux-gnu -num-cores=1";  // Without FMA nothing is contracted.
 constexpr char kPlain[] = "llvm -mcpu=x86-64 -mtriple=x86_64-linux-gnu -num-cores=1";
-INSTANTIATE_TEST_SUITE_P(Programs, InterpreterAgreementTest, testing::Values(
-    Family{"SchedulableExactly", Schedulable, 100, kExact, 0}, Family{"SchedulableHere", Schedulable, 100, "auto", 1e-4}, Family{"AnythingExactly", Anything, 800, kExact, 0, true},
-    Family{"AnythingPlain", Anything, 200, kPlain, 0, true}, Family{"MatmulExactly", Seeded<TiledMatmul>, 75, kExact, 0}, Family{"MatmulHere", Seeded<TiledMatmul>, 75, "auto", 1e-5},
-    Family{"StencilHere", Seeded<TiledStencil>, 75, "auto", 0}, Family{"StencilPlain", Seeded<TiledStencil>, 75, kPlain, 0}, Family{"PrefixSum", Seeded<PrefixSum>, 25, "auto", 0}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Programs, InterpreterAgreementTest,
+                         testing::Values(Family{"SchedulableExactly", Schedulable, 100, kExact, 0},
+                                         Family{"SchedulableHere", Schedulable, 100, "auto", 1e-4},
+                                         Family{"AnythingExactly", Anything, 800, kExact, 0, true},
+                                         Family{"AnythingPlain", Anything, 200, kPlain, 0, true},
+                                         Family{"MatmulExactly", Seeded<TiledMatmul>, 75, kExact, 0},
+                                         Family{"MatmulHere", Seeded<TiledMatmul>, 75, "auto", 1e-5},
+                                         Family{"StencilHere", Seeded<TiledStencil>, 75, "auto", 0},
+                                         Family{"StencilPlain", Seeded<TiledStencil>, 75, kPlain, 0},
+                                         Family{"PrefixSum", Seeded<PrefixSum>, 25, "auto", 0}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace lathe

@@ -20,24 +20,42 @@ std::string Compile(const PrimFunc& func, const Target& target) {
   return module.ok() ? "ok" : module.status().ToString();
 }
 
-struct TileCase { const char* name; Target (*target)(); TileShape shape; };
+struct TileCase {
+  const char* name;
+  Target (*target)();
+  TileShape shape;
+};
 class GoodTileTest : public testing::TestWithParam<TileCase> {};
-TEST_P(GoodTileTest, StaysInRegisters) { EXPECT_EQ(Compile(RegisterTileMatmul(GetParam().shape), GetParam().target()), "ok"); }
-INSTANTIATE_TEST_SUITE_P(Shapes, GoodTileTest, testing::Values(
-    TileCase{"Avx512_14x32", Avx512, {14, 2, 16, 256}}, TileCase{"Avx512_6x64", Avx512, {6, 4, 16, 256}}, TileCase{"Avx512_12x32AsOneVector", Avx512, {12, 1, 32, 256}},
-    TileCase{"Avx512_16x16", Avx512, {16, 1, 16, 64}}, TileCase{"Avx2_6x16", Avx2, {6, 2, 8, 256}}, TileCase{"Avx2_4x24", Avx2, {4, 3, 8, 256}},
-    TileCase{"Neon_8x8", Neon, {8, 2, 4, 256}}, TileCase{"Neon_8x12", Neon, {8, 3, 4, 256}}), [](const auto& info) { return info.param.name; });
+TEST_P(GoodTileTest, StaysInRegisters) {
+  EXPECT_EQ(Compile(RegisterTileMatmul(GetParam().shape), GetParam().target()), "ok");
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, GoodTileTest,
+                         testing::Values(TileCase{"Avx512_14x32", Avx512, {14, 2, 16, 256}},
+                                         TileCase{"Avx512_6x64", Avx512, {6, 4, 16, 256}},
+                                         TileCase{"Avx512_12x32AsOneVector", Avx512, {12, 1, 32, 256}},
+                                         TileCase{"Avx512_16x16", Avx512, {16, 1, 16, 64}},
+                                         TileCase{"Avx2_6x16", Avx2, {6, 2, 8, 256}},
+                                         TileCase{"Avx2_4x24", Avx2, {4, 3, 8, 256}},
+                                         TileCase{"Neon_8x8", Neon, {8, 2, 4, 256}},
+                                         TileCase{"Neon_8x12", Neon, {8, 3, 4, 256}}),
+                         [](const auto& info) { return info.param.name; });
 
 class LargeTileTest : public testing::TestWithParam<TileCase> {};
 TEST_P(LargeTileTest, IsAnInvalidCandidate) {
   EXPECT_THAT(Compile(RegisterTileMatmul(GetParam().shape), GetParam().target()),
-              testing::AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("register tile \"acc\" spills"), HasSubstr("candidate is invalid")));
+              testing::AllOf(HasSubstr("FAILED_PRECONDITION"), HasSubstr("register tile \"acc\" spills"),
+                             HasSubstr("candidate is invalid")));
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, LargeTileTest, testing::Values(TileCase{"Avx512_20x32", Avx512, {20, 2, 16, 256}}, TileCase{"Avx512_8x64", Avx512, {8, 4, 16, 256}},
-    TileCase{"Avx2_8x16", Avx2, {8, 2, 8, 256}}, TileCase{"Neon_12x12", Neon, {12, 3, 4, 256}}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Shapes, LargeTileTest,
+                         testing::Values(TileCase{"Avx512_20x32", Avx512, {20, 2, 16, 256}},
+                                         TileCase{"Avx512_8x64", Avx512, {8, 4, 16, 256}},
+                                         TileCase{"Avx2_8x16", Avx2, {8, 2, 8, 256}},
+                                         TileCase{"Neon_12x12", Neon, {12, 3, 4, 256}}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(RegisterTileTest, IsRefusedWhenItsIndexIsALoopVariable) {
-  EXPECT_THAT(Compile(RegisterTileMatmul({6, 4, 16, 256}, /*unrolls_rows=*/false), Avx512()), HasSubstr("register tile \"acc\" stays in memory"));
+  EXPECT_THAT(Compile(RegisterTileMatmul({6, 4, 16, 256}, /*unrolls_rows=*/false), Avx512()),
+              HasSubstr("register tile \"acc\" stays in memory"));
 }
 
 TEST(RegisterTileTest, IsRefusedWithoutAConstantSize) {

@@ -22,15 +22,22 @@ struct MathCase {
 PrimFunc MapFunc(const char* op, DataType dtype, bool is_vector) {
   const Buffer a = MakeBuffer("A", {kCount}, dtype), b = MakeBuffer("B", {kCount}, dtype);
   Var i("i");
-  if (!is_vector) return {.name = "map", .params = {a, b}, .body = MakeFor(i, kCount, MakeStore(b, MakeCall(dtype, op, {Load(a, {i})}), {i}))};
+  if (!is_vector)
+    return {.name = "map",
+            .params = {a, b},
+            .body = MakeFor(i, kCount, MakeStore(b, MakeCall(dtype, op, {Load(a, {i})}), {i}))};
   const Expr lanes = Expr::Make(DataType::Int(32, kLanes), Ramp{i * kLanes, 1, kLanes});
   const DataType vector = dtype.with_lanes(kLanes);
-  return {.name = "map", .params = {a, b}, .body = MakeFor(i, kCount / kLanes, BufferStore{b, MakeCall(vector, op, {Expr::Make(vector, BufferLoad{a, {lanes}})}), {lanes}})};
+  return {.name = "map",
+          .params = {a, b},
+          .body = MakeFor(i, kCount / kLanes,
+                          BufferStore{b, MakeCall(vector, op, {Expr::Make(vector, BufferLoad{a, {lanes}})}), {lanes}})};
 }
 
 template <typename T>
 double LargestError(const MathCase& c, const char* target, bool is_vector) {
-  const PrimFunc func = MapFunc(c.name, std::is_same_v<T, float> ? DataType::Float(32) : DataType::Float(64), is_vector);
+  const PrimFunc func =
+      MapFunc(c.name, std::is_same_v<T, float> ? DataType::Float(32) : DataType::Float(64), is_vector);
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse(target));
   if (!kernels.ok()) {
     ADD_FAILURE() << kernels.status().ToString();
@@ -39,7 +46,8 @@ double LargestError(const MathCase& c, const char* target, bool is_vector) {
   AlignedArray<T> a(kCount), b(kCount);
   Random random(11);
   for (T& x : a) x = static_cast<T>(c.low + (c.high - c.low) * random.Unit());
-  for (int i = 0; i < kCount / 4; ++i) a[i] = static_cast<T>(a[i] * std::pow(2.0, -24 * random.Unit()));  // Small ones, too.
+  for (int i = 0; i < kCount / 4; ++i)
+    a[i] = static_cast<T>(a[i] * std::pow(2.0, -24 * random.Unit()));  // Small ones, too.
   if (c.low > 0) {
     for (T& x : a) x = std::max(x, static_cast<T>(c.low));
   }
@@ -51,10 +59,12 @@ double LargestError(const MathCase& c, const char* target, bool is_vector) {
     const long double exact = c.reference(a[i]);
     const T rounded = static_cast<T>(exact);
     if (!std::isfinite(rounded) || std::abs(rounded) < std::numeric_limits<T>::min()) {
-      EXPECT_TRUE(b[i] == rounded || std::abs(b[i] - rounded) <= 4 * std::numeric_limits<T>::denorm_min()) << c.name << "(" << a[i] << ") = " << b[i];
+      EXPECT_TRUE(b[i] == rounded || std::abs(b[i] - rounded) <= 4 * std::numeric_limits<T>::denorm_min())
+          << c.name << "(" << a[i] << ") = " << b[i];
       continue;
     }
-    const long double unit = std::is_same_v<T, float> ? std::abs(std::nextafter(rounded, INFINITY) - rounded) : std::abs(exact);
+    const long double unit =
+        std::is_same_v<T, float> ? std::abs(std::nextafter(rounded, INFINITY) - rounded) : std::abs(exact);
     const double error = static_cast<double>(std::abs(b[i] - exact) / unit);
     if (!(error <= largest)) largest = error;
   }
@@ -67,20 +77,28 @@ TEST_P(VectorMathTest, IsAccurate) {
   if (DetectHost().triple == "x86_64-linux-gnu") targets.push_back("llvm -mcpu=x86-64");
   for (const char* target : targets) {
     for (const bool is_vector : {false, true}) {
-      EXPECT_LE(LargestError<float>(GetParam(), target, is_vector), GetParam().float_ulps) << target << (is_vector ? " vector" : " scalar");
-      EXPECT_LE(LargestError<double>(GetParam(), target, is_vector), GetParam().double_error) << target << (is_vector ? " vector" : " scalar");
+      EXPECT_LE(LargestError<float>(GetParam(), target, is_vector), GetParam().float_ulps)
+          << target << (is_vector ? " vector" : " scalar");
+      EXPECT_LE(LargestError<double>(GetParam(), target, is_vector), GetParam().double_error)
+          << target << (is_vector ? " vector" : " scalar");
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Functions, VectorMathTest, testing::Values(
-    MathCase{"exp", std::exp, -87, 88, 2, 1e-14}, MathCase{"exp2", std::exp2, -125, 127, 2, 1e-14}, MathCase{"log", std::log, 1e-30, 1e5, 2, 1e-14},
-    MathCase{"log2", std::log2, 1e-30, 1e5, 1, 1e-14}, MathCase{"tanh", std::tanh, -12, 12, 3, 1e-14}, MathCase{"erf", std::erf, -7, 7, 3, 1e-14},
-    MathCase{"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, 4, 1e-14}, MathCase{"sin", std::sin, -3, 3, 1, 1e-14},
-    MathCase{"cos", std::cos, -1.5, 1.5, 1, 1e-14}, MathCase{"tan", std::tan, -1.5, 1.5, 1, 1e-14}, MathCase{"atan", std::atan, -30, 30, 1, 1e-14},
-    MathCase{"sin", std::sin, -1e5, 1e5, 1, 1e-14}, MathCase{"cos", std::cos, -1e5, 1e5, 1, 1e-14}, MathCase{"tan", std::tan, -1e5, 1e5, 1, 1e-14},
-    MathCase{"sqrt", std::sqrt, 1e-30, 1e30, 0.5, 1e-15}, MathCase{"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5, 1e-15},
-    MathCase{"floor", std::floor, -1e4, 1e4, 0, 0}, MathCase{"ceil", std::ceil, -1e4, 1e4, 0, 0}, MathCase{"trunc", std::trunc, -1e4, 1e4, 0, 0},
-    MathCase{"round", std::round, -1e4, 1e4, 0, 0}, MathCase{"nearbyint", std::nearbyint, -1e4, 1e4, 0, 0}),
+INSTANTIATE_TEST_SUITE_P(
+    Functions, VectorMathTest,
+    testing::Values(MathCase{"exp", std::exp, -87, 88, 2, 1e-14}, MathCase{"exp2", std::exp2, -125, 127, 2, 1e-14},
+                    MathCase{"log", std::log, 1e-30, 1e5, 2, 1e-14}, MathCase{"log2", std::log2, 1e-30, 1e5, 1, 1e-14},
+                    MathCase{"tanh", std::tanh, -12, 12, 3, 1e-14}, MathCase{"erf", std::erf, -7, 7, 3, 1e-14},
+                    MathCase{"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, 4, 1e-14},
+                    MathCase{"sin", std::sin, -3, 3, 1, 1e-14}, MathCase{"cos", std::cos, -1.5, 1.5, 1, 1e-14},
+                    MathCase{"tan", std::tan, -1.5, 1.5, 1, 1e-14}, MathCase{"atan", std::atan, -30, 30, 1, 1e-14},
+                    MathCase{"sin", std::sin, -1e5, 1e5, 1, 1e-14}, MathCase{"cos", std::cos, -1e5, 1e5, 1, 1e-14},
+                    MathCase{"tan", std::tan, -1e5, 1e5, 1, 1e-14},
+                    MathCase{"sqrt", std::sqrt, 1e-30, 1e30, 0.5, 1e-15},
+                    MathCase{"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5, 1e-15},
+                    MathCase{"floor", std::floor, -1e4, 1e4, 0, 0}, MathCase{"ceil", std::ceil, -1e4, 1e4, 0, 0},
+                    MathCase{"trunc", std::trunc, -1e4, 1e4, 0, 0}, MathCase{"round", std::round, -1e4, 1e4, 0, 0},
+                    MathCase{"nearbyint", std::nearbyint, -1e4, 1e4, 0, 0}),
     [](const auto& info) { return std::string(info.param.name) + std::to_string(info.index); });
 
 TEST(VectorMathTest, HandlesInfinitiesAndNan) {
@@ -88,7 +106,8 @@ TEST(VectorMathTest, HandlesInfinitiesAndNan) {
   Var i("i");
   std::vector<Stmt> stmts;
   const char* ops[] = {"exp", "log", "tanh", "erf", "sigmoid"};
-  for (int op = 0; op < 5; ++op) stmts.push_back(MakeStore(b, MakeCall(DataType::Float(32), ops[op], {Load(a, {i})}), {op, i}));
+  for (int op = 0; op < 5; ++op)
+    stmts.push_back(MakeStore(b, MakeCall(DataType::Float(32), ops[op], {Load(a, {i})}), {op, i}));
   const PrimFunc func{.name = "map", .params = {a, b}, .body = MakeFor(i, 8, MakeSeq(stmts))};
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
@@ -98,19 +117,28 @@ TEST(VectorMathTest, HandlesInfinitiesAndNan) {
   TestContext context;
   void* buffers[] = {x.data(), y.data()};
   ASSERT_EQ(kernels->Find(0, "map")(&context.context, buffers, nullptr), 0);
-  float (*const reference[])(float) = {std::exp, std::log, std::tanh, std::erf, [](float v) { return 1 / (1 + std::exp(-v)); }};
+  float (*const reference[])(float) = {std::exp, std::log, std::tanh, std::erf,
+                                       [](float v) { return 1 / (1 + std::exp(-v)); }};
   for (int op = 0; op < 5; ++op) {
     for (int k = 0; k < 8; ++k) {
       const float expected = reference[op](values[k]), actual = y[op * 8 + k];
-      EXPECT_TRUE(std::isnan(expected) ? std::isnan(actual) : std::abs(expected - actual) <= 1e-6f * std::abs(expected) || expected == actual) << ops[op] << "(" << values[k] << ") = " << actual;
+      EXPECT_TRUE(std::isnan(expected)
+                      ? std::isnan(actual)
+                      : std::abs(expected - actual) <= 1e-6f * std::abs(expected) || expected == actual)
+          << ops[op] << "(" << values[k] << ") = " << actual;
     }
   }
 }
 
 TEST(VectorMathTest, RaisesDoublesToPowers) {
-  const Buffer a = MakeBuffer("A", {kCount}, DataType::Float(64)), b = MakeBuffer("B", {kCount}, DataType::Float(64)), c = MakeBuffer("C", {kCount}, DataType::Float(64));
+  const Buffer a = MakeBuffer("A", {kCount}, DataType::Float(64)), b = MakeBuffer("B", {kCount}, DataType::Float(64)),
+               c = MakeBuffer("C", {kCount}, DataType::Float(64));
   Var i("i");
-  const PrimFunc func{.name = "map", .params = {a, b, c}, .body = MakeFor(i, kCount, MakeStore(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i}))};
+  const PrimFunc func{
+      .name = "map",
+      .params = {a, b, c},
+      .body =
+          MakeFor(i, kCount, MakeStore(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i}))};
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   AlignedArray<double> x(kCount), y(kCount), z(kCount);
@@ -129,11 +157,17 @@ TEST(VectorMathTest, RaisesToPowers) {
   const Buffer out = MakeBuffer("B", {6});
   Var x("x", DataType::Float(32)), y("y", DataType::Float(32));
   const auto power = [&](Expr e) { return MakeCall(DataType::Float(32), "pow", {x, e}); };
-  const PrimFunc func{.name = "pow", .params = {out, x, y}, .body = MakeSeq({MakeStore(out, power(FloatConst(DataType::Float(32), 3)), {0}), MakeStore(out, power(FloatConst(DataType::Float(32), -2)), {1}),
-      MakeStore(out, power(FloatConst(DataType::Float(32), 0.5)), {2}), MakeStore(out, power(FloatConst(DataType::Float(32), 0)), {3}), MakeStore(out, power(y), {4})})};
+  const PrimFunc func{
+      .name = "pow",
+      .params = {out, x, y},
+      .body = MakeSeq({MakeStore(out, power(FloatConst(DataType::Float(32), 3)), {0}),
+                       MakeStore(out, power(FloatConst(DataType::Float(32), -2)), {1}),
+                       MakeStore(out, power(FloatConst(DataType::Float(32), 0.5)), {2}),
+                       MakeStore(out, power(FloatConst(DataType::Float(32), 0)), {3}), MakeStore(out, power(y), {4})})};
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
-  for (const auto& [base, exponent] : std::vector<std::pair<float, float>>{{1.7f, 3.3f}, {12, -1.25f}, {0.01f, 7}, {-2, 3}, {-2, 4}, {0, 2}, {2, 0}, {1e-20f, 1.5f}}) {
+  for (const auto& [base, exponent] : std::vector<std::pair<float, float>>{
+           {1.7f, 3.3f}, {12, -1.25f}, {0.01f, 7}, {-2, 3}, {-2, 4}, {0, 2}, {2, 0}, {1e-20f, 1.5f}}) {
     AlignedArray<float> b(6);
     int64_t scalars[2] = {};
     std::memcpy(&scalars[0], &base, 4);

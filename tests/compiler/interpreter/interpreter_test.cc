@@ -46,90 +46,134 @@ TEST_P(ValueTest, IsComputed) {
 }
 const auto kCaseName = [](const auto& info) { return std::string(info.param.name); };
 
-INSTANTIATE_TEST_SUITE_P(Ints, ValueTest, testing::Values(
-    ValueCase{"Int8AddWraps", Bin(BinaryOp::kAdd, I(127, kI8), I(1, kI8)), -128},
-    ValueCase{"UInt8SubWraps", Bin(BinaryOp::kSub, I(0, DataType::UInt(8)), I(1, DataType::UInt(8))), 255},
-    ValueCase{"Int32MulWraps", Bin(BinaryOp::kMul, I(65536), I(65536)), 0},
-    ValueCase{"TruncDiv", Bin(BinaryOp::kDiv, I(-7), I(2)), -3}, ValueCase{"TruncMod", Bin(BinaryOp::kTruncMod, I(-7), I(2)), -1},
-    ValueCase{"FloorDiv", Bin(BinaryOp::kFloorDiv, I(-7), I(2)), -4}, ValueCase{"FloorMod", Bin(BinaryOp::kFloorMod, I(-7), I(2)), 1},
-    ValueCase{"LeastDividedByMinusOneWraps", Bin(BinaryOp::kFloorDiv, I(INT32_MIN), I(-1)), INT32_MIN},
-    ValueCase{"UInt64CompareIsUnsigned", Bin(BinaryOp::kLT, I(1, DataType::UInt(64)), I(-1, DataType::UInt(64))), 1},
-    ValueCase{"UInt64DivIsUnsigned", Bin(BinaryOp::kDiv, I(-1, DataType::UInt(64)), I(-1, DataType::UInt(64))), 1},
-    ValueCase{"Min", Bin(BinaryOp::kMin, I(-3), I(2)), -3}, ValueCase{"Max", Bin(BinaryOp::kMax, I(-3), I(2)), 2},
-    ValueCase{"And", Bin(BinaryOp::kAnd, True(), IntConst(DataType::Bool(), 0)), 0},
-    ValueCase{"Or", Bin(BinaryOp::kOr, True(), IntConst(DataType::Bool(), 0)), 1},
-    ValueCase{"Not", Expr::Make(DataType::Bool(), Not{True()}), 0},
-    ValueCase{"BitwiseAnd", Op2("bitwise_and", I(12), I(10)), 8}, ValueCase{"BitwiseOr", Op2("bitwise_or", I(12), I(10)), 14},
-    ValueCase{"BitwiseXor", Op2("bitwise_xor", I(12), I(10)), 6}, ValueCase{"BitwiseNot", Op1("bitwise_not", I(0)), -1},
-    ValueCase{"ShiftLeftWraps", Op2("shift_left", I(1, kI8), I(7, kI8)), -128}, ValueCase{"ShiftRightKeepsSign", Op2("shift_right", I(-8), I(1)), -4},
-    ValueCase{"ShiftRightOfUnsigned", Op2("shift_right", I(255, DataType::UInt(8)), I(4, DataType::UInt(8))), 15},
-    ValueCase{"Popcount", Op1("popcount", I(-1)), 32}, ValueCase{"Clz", Op1("clz", I(1)), 31}, ValueCase{"AbsInt", Op1("abs", I(-5)), 5},
-    ValueCase{"MaxValue", MakeCall(kI8, "max_value", {}), 127}, ValueCase{"MinValue", MakeCall(kI8, "min_value", {}), -128}), kCaseName);
+INSTANTIATE_TEST_SUITE_P(
+    Ints, ValueTest,
+    testing::Values(
+        ValueCase{"Int8AddWraps", Bin(BinaryOp::kAdd, I(127, kI8), I(1, kI8)), -128},
+        ValueCase{"UInt8SubWraps", Bin(BinaryOp::kSub, I(0, DataType::UInt(8)), I(1, DataType::UInt(8))), 255},
+        ValueCase{"Int32MulWraps", Bin(BinaryOp::kMul, I(65536), I(65536)), 0},
+        ValueCase{"TruncDiv", Bin(BinaryOp::kDiv, I(-7), I(2)), -3},
+        ValueCase{"TruncMod", Bin(BinaryOp::kTruncMod, I(-7), I(2)), -1},
+        ValueCase{"FloorDiv", Bin(BinaryOp::kFloorDiv, I(-7), I(2)), -4},
+        ValueCase{"FloorMod", Bin(BinaryOp::kFloorMod, I(-7), I(2)), 1},
+        ValueCase{"LeastDividedByMinusOneWraps", Bin(BinaryOp::kFloorDiv, I(INT32_MIN), I(-1)), INT32_MIN},
+        ValueCase{"UInt64CompareIsUnsigned", Bin(BinaryOp::kLT, I(1, DataType::UInt(64)), I(-1, DataType::UInt(64))),
+                  1},
+        ValueCase{"UInt64DivIsUnsigned", Bin(BinaryOp::kDiv, I(-1, DataType::UInt(64)), I(-1, DataType::UInt(64))), 1},
+        ValueCase{"Min", Bin(BinaryOp::kMin, I(-3), I(2)), -3}, ValueCase{"Max", Bin(BinaryOp::kMax, I(-3), I(2)), 2},
+        ValueCase{"And", Bin(BinaryOp::kAnd, True(), IntConst(DataType::Bool(), 0)), 0},
+        ValueCase{"Or", Bin(BinaryOp::kOr, True(), IntConst(DataType::Bool(), 0)), 1},
+        ValueCase{"Not", Expr::Make(DataType::Bool(), Not{True()}), 0},
+        ValueCase{"BitwiseAnd", Op2("bitwise_and", I(12), I(10)), 8},
+        ValueCase{"BitwiseOr", Op2("bitwise_or", I(12), I(10)), 14},
+        ValueCase{"BitwiseXor", Op2("bitwise_xor", I(12), I(10)), 6},
+        ValueCase{"BitwiseNot", Op1("bitwise_not", I(0)), -1},
+        ValueCase{"ShiftLeftWraps", Op2("shift_left", I(1, kI8), I(7, kI8)), -128},
+        ValueCase{"ShiftRightKeepsSign", Op2("shift_right", I(-8), I(1)), -4},
+        ValueCase{"ShiftRightOfUnsigned", Op2("shift_right", I(255, DataType::UInt(8)), I(4, DataType::UInt(8))), 15},
+        ValueCase{"Popcount", Op1("popcount", I(-1)), 32}, ValueCase{"Clz", Op1("clz", I(1)), 31},
+        ValueCase{"AbsInt", Op1("abs", I(-5)), 5}, ValueCase{"MaxValue", MakeCall(kI8, "max_value", {}), 127},
+        ValueCase{"MinValue", MakeCall(kI8, "min_value", {}), -128}),
+    kCaseName);
 
-INSTANTIATE_TEST_SUITE_P(Floats, ValueTest, testing::Values(
-    ValueCase{"Float32RoundsEachSum", Bin(BinaryOp::kAdd, Bin(BinaryOp::kAdd, F(16777216), F(1)), F(-16777216)), 0},
-    ValueCase{"Float16Rounds", Bin(BinaryOp::kAdd, F(2048, DataType::Float(16)), F(1, DataType::Float(16))), 2048},
-    ValueCase{"Float16Overflows", Bin(BinaryOp::kMul, F(65504, DataType::Float(16)), F(2, DataType::Float(16))), INFINITY},
-    ValueCase{"Float16KeepsSubnormals", F(0x1p-24, DataType::Float(16)), 0x1p-24},
-    ValueCase{"BFloat16Rounds", Bin(BinaryOp::kAdd, F(256, DataType::BFloat()), F(1, DataType::BFloat())), 256},
-    ValueCase{"Div", Bin(BinaryOp::kDiv, F(1), F(3)), 1.0f / 3.0f}, ValueCase{"FloorDiv", Bin(BinaryOp::kFloorDiv, F(-7), F(2)), -4},
-    ValueCase{"FloorMod", Bin(BinaryOp::kFloorMod, F(-7), F(2)), 1}, ValueCase{"Less", Bin(BinaryOp::kLT, F(1), F(2)), 1},
-    ValueCase{"Abs", Op1("abs", F(-2)), 2}, ValueCase{"Atan", Op1("atan", F(1)), float(std::atan(1.0))}, ValueCase{"Ceil", Op1("ceil", F(1.5)), 2},
-    ValueCase{"Cos", Op1("cos", F(0)), 1}, ValueCase{"Erf", Op1("erf", F(1)), float(std::erf(1.0))}, ValueCase{"Exp", Op1("exp", F(1)), float(std::exp(1.0))},
-    ValueCase{"Exp2", Op1("exp2", F(3)), 8}, ValueCase{"Floor", Op1("floor", F(-1.5)), -2},
-    ValueCase{"Fma", MakeCall(kF32, "fma", {F(2), F(3), F(4)}), 10}, ValueCase{"Infinity", MakeCall(kF32, "infinity", {}), INFINITY},
-    ValueCase{"Isnan", MakeCall(DataType::Bool(), "isnan", {F(NAN)}), 1}, ValueCase{"Log", Op1("log", F(1)), 0}, ValueCase{"Log2", Op1("log2", F(8)), 3},
-    ValueCase{"NearbyintTiesToEven", Op1("nearbyint", F(2.5)), 2}, ValueCase{"RoundTiesAway", Op1("round", F(2.5)), 3},
-    ValueCase{"Pow", Op2("pow", F(2), F(10)), 1024}, ValueCase{"Rsqrt", Op1("rsqrt", F(4)), 0.5}, ValueCase{"Sigmoid", Op1("sigmoid", F(0)), 0.5},
-    ValueCase{"Sin", Op1("sin", F(0)), 0}, ValueCase{"Sqrt", Op1("sqrt", F(9)), 3}, ValueCase{"Tan", Op1("tan", F(0)), 0},
-    ValueCase{"Tanh", Op1("tanh", F(0)), 0}, ValueCase{"Trunc", Op1("trunc", F(-1.5)), -1},
-    ValueCase{"Acos", Op1("acos", F(1)), 0}, ValueCase{"Acosh", Op1("acosh", F(1)), 0}, ValueCase{"Asin", Op1("asin", F(0)), 0},
-    ValueCase{"Asinh", Op1("asinh", F(0)), 0}, ValueCase{"Atan2", Op2("atan2", F(0), F(1)), 0}, ValueCase{"Atanh", Op1("atanh", F(0)), 0},
-    ValueCase{"Copysign", Op2("copysign", F(3), F(-1)), -3}, ValueCase{"Cosh", Op1("cosh", F(0)), 1}, ValueCase{"Exp10", Op1("exp10", F(2)), 100},
-    ValueCase{"Fmod", Op2("fmod", F(-7), F(2)), -1}, ValueCase{"Hypot", Op2("hypot", F(3), F(4)), 5}, ValueCase{"Sinh", Op1("sinh", F(0)), 0},
-    ValueCase{"Isfinite", MakeCall(DataType::Bool(), "isfinite", {F(INFINITY)}), 0}, ValueCase{"Isinf", MakeCall(DataType::Bool(), "isinf", {F(INFINITY)}), 1},
-    ValueCase{"Ldexp", MakeCall(kF32, "ldexp", {F(3), I(2)}), 12}, ValueCase{"Log10", Op1("log10", F(100)), 2}, ValueCase{"Log1p", Op1("log1p", F(0)), 0},
-    ValueCase{"NextafterInFloat32", Op2("nextafter", F(1), F(2)), 1.00000011920928955}, ValueCase{"Likely", MakeCall(DataType::Bool(), "likely", {True()}), 1},
-    ValueCase{"MaxValue", MakeCall(kF32, "max_value", {}), 3.4028234663852886e38}), kCaseName);
+INSTANTIATE_TEST_SUITE_P(
+    Floats, ValueTest,
+    testing::Values(
+        ValueCase{"Float32RoundsEachSum", Bin(BinaryOp::kAdd, Bin(BinaryOp::kAdd, F(16777216), F(1)), F(-16777216)), 0},
+        ValueCase{"Float16Rounds", Bin(BinaryOp::kAdd, F(2048, DataType::Float(16)), F(1, DataType::Float(16))), 2048},
+        ValueCase{"Float16Overflows", Bin(BinaryOp::kMul, F(65504, DataType::Float(16)), F(2, DataType::Float(16))),
+                  INFINITY},
+        ValueCase{"Float16KeepsSubnormals", F(0x1p-24, DataType::Float(16)), 0x1p-24},
+        ValueCase{"BFloat16Rounds", Bin(BinaryOp::kAdd, F(256, DataType::BFloat()), F(1, DataType::BFloat())), 256},
+        ValueCase{"Div", Bin(BinaryOp::kDiv, F(1), F(3)), 1.0f / 3.0f},
+        ValueCase{"FloorDiv", Bin(BinaryOp::kFloorDiv, F(-7), F(2)), -4},
+        ValueCase{"FloorMod", Bin(BinaryOp::kFloorMod, F(-7), F(2)), 1},
+        ValueCase{"Less", Bin(BinaryOp::kLT, F(1), F(2)), 1}, ValueCase{"Abs", Op1("abs", F(-2)), 2},
+        ValueCase{"Atan", Op1("atan", F(1)), float(std::atan(1.0))}, ValueCase{"Ceil", Op1("ceil", F(1.5)), 2},
+        ValueCase{"Cos", Op1("cos", F(0)), 1}, ValueCase{"Erf", Op1("erf", F(1)), float(std::erf(1.0))},
+        ValueCase{"Exp", Op1("exp", F(1)), float(std::exp(1.0))}, ValueCase{"Exp2", Op1("exp2", F(3)), 8},
+        ValueCase{"Floor", Op1("floor", F(-1.5)), -2}, ValueCase{"Fma", MakeCall(kF32, "fma", {F(2), F(3), F(4)}), 10},
+        ValueCase{"Infinity", MakeCall(kF32, "infinity", {}), INFINITY},
+        ValueCase{"Isnan", MakeCall(DataType::Bool(), "isnan", {F(NAN)}), 1}, ValueCase{"Log", Op1("log", F(1)), 0},
+        ValueCase{"Log2", Op1("log2", F(8)), 3}, ValueCase{"NearbyintTiesToEven", Op1("nearbyint", F(2.5)), 2},
+        ValueCase{"RoundTiesAway", Op1("round", F(2.5)), 3}, ValueCase{"Pow", Op2("pow", F(2), F(10)), 1024},
+        ValueCase{"Rsqrt", Op1("rsqrt", F(4)), 0.5}, ValueCase{"Sigmoid", Op1("sigmoid", F(0)), 0.5},
+        ValueCase{"Sin", Op1("sin", F(0)), 0}, ValueCase{"Sqrt", Op1("sqrt", F(9)), 3},
+        ValueCase{"Tan", Op1("tan", F(0)), 0}, ValueCase{"Tanh", Op1("tanh", F(0)), 0},
+        ValueCase{"Trunc", Op1("trunc", F(-1.5)), -1}, ValueCase{"Acos", Op1("acos", F(1)), 0},
+        ValueCase{"Acosh", Op1("acosh", F(1)), 0}, ValueCase{"Asin", Op1("asin", F(0)), 0},
+        ValueCase{"Asinh", Op1("asinh", F(0)), 0}, ValueCase{"Atan2", Op2("atan2", F(0), F(1)), 0},
+        ValueCase{"Atanh", Op1("atanh", F(0)), 0}, ValueCase{"Copysign", Op2("copysign", F(3), F(-1)), -3},
+        ValueCase{"Cosh", Op1("cosh", F(0)), 1}, ValueCase{"Exp10", Op1("exp10", F(2)), 100},
+        ValueCase{"Fmod", Op2("fmod", F(-7), F(2)), -1}, ValueCase{"Hypot", Op2("hypot", F(3), F(4)), 5},
+        ValueCase{"Sinh", Op1("sinh", F(0)), 0},
+        ValueCase{"Isfinite", MakeCall(DataType::Bool(), "isfinite", {F(INFINITY)}), 0},
+        ValueCase{"Isinf", MakeCall(DataType::Bool(), "isinf", {F(INFINITY)}), 1},
+        ValueCase{"Ldexp", MakeCall(kF32, "ldexp", {F(3), I(2)}), 12}, ValueCase{"Log10", Op1("log10", F(100)), 2},
+        ValueCase{"Log1p", Op1("log1p", F(0)), 0},
+        ValueCase{"NextafterInFloat32", Op2("nextafter", F(1), F(2)), 1.00000011920928955},
+        ValueCase{"Likely", MakeCall(DataType::Bool(), "likely", {True()}), 1},
+        ValueCase{"MaxValue", MakeCall(kF32, "max_value", {}), 3.4028234663852886e38}),
+    kCaseName);
 
-INSTANTIATE_TEST_SUITE_P(Casts, ValueTest, testing::Values(
-    ValueCase{"FloatToIntTruncates", MakeCast(kI32, F(-1.9)), -1}, ValueCase{"FloatToIntSaturates", MakeCast(kI8, F(1e9)), 127},
-    ValueCase{"NanToIntIsZero", MakeCast(kI32, F(NAN)), 0}, ValueCase{"IntNarrows", MakeCast(kI8, I(300)), 44},
-    ValueCase{"IntToFloat", MakeCast(kF32, I(16777217)), 16777216}, ValueCase{"IntToBool", MakeCast(DataType::Bool(), I(7)), 1},
-    ValueCase{"Reinterpret", MakeCall(kI32, "reinterpret", {F(1)}), 0x3f800000},
-    ValueCase{"ReinterpretBFloat", MakeCall(DataType::UInt(16), "reinterpret", {F(1, DataType::BFloat())}), 0x3f80}), kCaseName);
+INSTANTIATE_TEST_SUITE_P(
+    Casts, ValueTest,
+    testing::Values(ValueCase{"FloatToIntTruncates", MakeCast(kI32, F(-1.9)), -1},
+                    ValueCase{"FloatToIntSaturates", MakeCast(kI8, F(1e9)), 127},
+                    ValueCase{"NanToIntIsZero", MakeCast(kI32, F(NAN)), 0},
+                    ValueCase{"IntNarrows", MakeCast(kI8, I(300)), 44},
+                    ValueCase{"IntToFloat", MakeCast(kF32, I(16777217)), 16777216},
+                    ValueCase{"IntToBool", MakeCast(DataType::Bool(), I(7)), 1},
+                    ValueCase{"Reinterpret", MakeCall(kI32, "reinterpret", {F(1)}), 0x3f800000},
+                    ValueCase{"ReinterpretBFloat",
+                              MakeCall(DataType::UInt(16), "reinterpret", {F(1, DataType::BFloat())}), 0x3f80}),
+    kCaseName);
 
 Expr Ramp4() { return Expr::Make(DataType::Int(32, 4), Ramp{I(5), I(2), 4}); }
-INSTANTIATE_TEST_SUITE_P(Vectors, ValueTest, testing::Values(
-    ValueCase{"ReduceAdd", MakeCall(kI32, "vector_reduce_add", {Ramp4()}), 32},
-    ValueCase{"High", MakeCall(DataType::Int(32, 2), "vectorhigh", {Ramp4()}), 9},
-    ValueCase{"Combine", MakeCall(kI32, "vector_reduce_add", {MakeCall(DataType::Int(32, 8), "vectorcombine", {Ramp4(), Ramp4()})}), 64},
-    ValueCase{"Low", MakeCall(DataType::Int(32, 2), "vectorlow", {Ramp4()}), 5},
-    ValueCase{"SelectTakesLanes", MakeCall(kI32, "vector_reduce_add", {MakeSelect(Less(Ramp4(), I(8)), Ramp4(), I(0, DataType::Int(32, 4)))}), 12}), kCaseName);
+INSTANTIATE_TEST_SUITE_P(
+    Vectors, ValueTest,
+    testing::Values(ValueCase{"ReduceAdd", MakeCall(kI32, "vector_reduce_add", {Ramp4()}), 32},
+                    ValueCase{"High", MakeCall(DataType::Int(32, 2), "vectorhigh", {Ramp4()}), 9},
+                    ValueCase{"Combine",
+                              MakeCall(kI32, "vector_reduce_add",
+                                       {MakeCall(DataType::Int(32, 8), "vectorcombine", {Ramp4(), Ramp4()})}),
+                              64},
+                    ValueCase{"Low", MakeCall(DataType::Int(32, 2), "vectorlow", {Ramp4()}), 5},
+                    ValueCase{"SelectTakesLanes",
+                              MakeCall(kI32, "vector_reduce_add",
+                                       {MakeSelect(Less(Ramp4(), I(8)), Ramp4(), I(0, DataType::Int(32, 4)))}),
+                              12}),
+    kCaseName);
 
 TEST(Interpreter, EvaluatesOnlyTheChosenSideOfIfThenElse) {
   const Expr fault = Bin(BinaryOp::kDiv, I(1), I(0));
   EXPECT_EQ(Evaluate1(MakeCall(kI32, "if_then_else", {True(), I(3), fault}))->front(), 3);
-  EXPECT_THAT(Evaluate1(Expr::Make(kI32, Select{True(), I(3), fault})).status().message(), HasSubstr("division by zero"));
+  EXPECT_THAT(Evaluate1(Expr::Make(kI32, Select{True(), I(3), fault})).status().message(),
+              HasSubstr("division by zero"));
 }
 
 TEST(Interpreter, ComputesWithoutRoundingInFloat64Mode) {
-  EXPECT_EQ(Evaluate1(Bin(BinaryOp::kAdd, Bin(BinaryOp::kAdd, F(16777216), F(1)), F(-16777216)), FloatMode::kFloat64)->front(), 1);
+  EXPECT_EQ(Evaluate1(Bin(BinaryOp::kAdd, Bin(BinaryOp::kAdd, F(16777216), F(1)), F(-16777216)), FloatMode::kFloat64)
+                ->front(),
+            1);
 }
 
 // ---- Whole programs.
 PrimFunc Matmul(int n, ForKind kind_k = ForKind::kSerial) {
   const Buffer a = MakeBuffer("A", {n, n}), b = MakeBuffer("B", {n, n}), c = MakeBuffer("C", {n, n});
   const Var i("i"), j("j"), k("k"), vi("vi"), vj("vj"), vk("vk");
-  BlockNode block{.name = "matmul", .body = MakeStore(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
-  block.iter_vars = {{{0, n}, vi, IterKind::kSpatial}, {{0, n}, vj, IterKind::kSpatial}, {{0, n}, vk, IterKind::kReduce}};
+  BlockNode block{.name = "matmul",
+                  .body = MakeStore(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
+  block.iter_vars = {
+      {{0, n}, vi, IterKind::kSpatial}, {{0, n}, vj, IterKind::kSpatial}, {{0, n}, vk, IterKind::kReduce}};
   block.init = MakeStore(c, FloatConst(kF32, 0), {vi, vj});
   const Stmt body = MakeFor(i, n, MakeFor(j, n, MakeFor(k, n, BlockRealize{{i, j, k}, True(), Block(block)}, kind_k)));
   return {"main", {a, b, c}, {}, body};
 }
 
 TEST(Interpreter, RunsInitWhereReductionsBegin) {
-  std::vector<Tensor> args = {Tensor::FromDoubles(kF32, {2, 2}, {1, 2, 3, 4}), Tensor::FromDoubles(kF32, {2, 2}, {5, 6, 7, 8}), Tensor::Uninitialized(kF32, {2, 2})};
+  std::vector<Tensor> args = {Tensor::FromDoubles(kF32, {2, 2}, {1, 2, 3, 4}),
+                              Tensor::FromDoubles(kF32, {2, 2}, {5, 6, 7, 8}), Tensor::Uninitialized(kF32, {2, 2})};
   ASSERT_EQ(Interpret(Matmul(2), args), OkStatus());
   EXPECT_THAT(args[2].ToDoubles(), ElementsAre(19, 22, 43, 50));
 }
@@ -142,7 +186,8 @@ TEST(Interpreter, BindsSymbolicExtentsFromArguments) {
   ASSERT_EQ(Interpret(func, args), OkStatus());
   EXPECT_THAT(args[1].ToDoubles(), ElementsAre(1, 1, 2, 2));
   args[1] = Tensor::Zeros(kF32, {5});
-  EXPECT_THAT(Interpret(func, args).message(), HasSubstr("interpret @f argument \"B\": extent 0 is 5, the function wants 4"));
+  EXPECT_THAT(Interpret(func, args).message(),
+              HasSubstr("interpret @f argument \"B\": extent 0 is 5, the function wants 4"));
 }
 
 TEST(Interpreter, GivesMatchedBuffersTheStridesOfTheirSource) {
@@ -151,7 +196,9 @@ TEST(Interpreter, GivesMatchedBuffersTheStridesOfTheirSource) {
   view_node.strides = {s0, s1};
   view_node.elem_offset = offset;
   const Buffer a = MakeBuffer("A", {4, 4}, kI32), view{view_node}, out = MakeBuffer("out", {4}, kI32);
-  BlockNode block{.name = "b", .body = MakeSeq({MakeStore(out, Load(view, {1, 1}), {0}), MakeStore(out, s0, {1}), MakeStore(out, s1, {2}), MakeStore(out, offset, {3})})};
+  BlockNode block{.name = "b",
+                  .body = MakeSeq({MakeStore(out, Load(view, {1, 1}), {0}), MakeStore(out, s0, {1}),
+                                   MakeStore(out, s1, {2}), MakeStore(out, offset, {3})})};
   block.match_buffers.push_back({view, {a, {{1, 2}, {2, 2}}}});
   std::vector<int64_t> values(16);
   for (int i = 0; i < 16; ++i) values[i] = i;
@@ -162,7 +209,8 @@ TEST(Interpreter, GivesMatchedBuffersTheStridesOfTheirSource) {
 
 TEST(Interpreter, StoresAllLanesAfterReadingThem) {
   const Buffer a = MakeBuffer("A", {5}, kI32);
-  const Expr from = Expr::Make(DataType::Int(32, 4), Ramp{0, 1, 4}), to = Expr::Make(DataType::Int(32, 4), Ramp{1, 1, 4});
+  const Expr from = Expr::Make(DataType::Int(32, 4), Ramp{0, 1, 4}),
+             to = Expr::Make(DataType::Int(32, 4), Ramp{1, 1, 4});
   std::vector<Tensor> args = {Tensor::FromInts(kI32, {5}, {1, 2, 3, 4, 5})};
   ASSERT_EQ(Interpret(PrimFunc{"f", {a}, {}, MakeStore(a, Load(a, {from}), {to})}, args), OkStatus());
   EXPECT_THAT(args[0].ToDoubles(), ElementsAre(1, 1, 2, 3, 4));
@@ -172,7 +220,8 @@ TEST(Interpreter, RunsWhileLetAndAllocations) {
   const Buffer out = MakeBuffer("out", {1}, kI32), t = MakeBuffer("t", {1}, kI32, "local");
   const Var x("x");
   const Stmt loop = While{Less(Load(t, {0}), I(100)), LetStmt{Load(t, {0}) * I(2), x, MakeStore(t, x, {0})}};
-  const PrimFunc func{"f", {out}, {}, Allocate{t, MakeSeq({MakeStore(t, I(3), {0}), loop, MakeStore(out, Load(t, {0}), {0})})}};
+  const PrimFunc func{
+      "f", {out}, {}, Allocate{t, MakeSeq({MakeStore(t, I(3), {0}), loop, MakeStore(out, Load(t, {0}), {0})})}};
   std::vector<Tensor> args = {Tensor::Uninitialized(kI32, {1})};
   ASSERT_EQ(Interpret(func, args), OkStatus());
   EXPECT_THAT(args[0].ToDoubles(), ElementsAre(192));
@@ -201,40 +250,70 @@ TEST_P(FaultTest, NamesThePlaceAndLeavesTheArguments) {
   EXPECT_THAT(status.message(), HasSubstr(GetParam().message));
   EXPECT_THAT(args[0].ToDoubles(), testing::Each(9));
 }
-INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::Values(
-    FaultCase{"ReadOutOfBounds", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {i + 1}), {i}); }, ForKind::kSerial, StatusCode::kOutOfRange,
-              "interpret @main block \"work\" at i = 7: A[8] is outside of shape [8]"},
-    FaultCase{"WriteOutOfBounds", [](const Buffer& a, const Var& i) { return MakeStore(a, I(0), {i - 1}); }, ForKind::kSerial, StatusCode::kOutOfRange,
-              "interpret @main block \"work\" at i = 0: A[-1] is outside of shape [8]"},
-    FaultCase{"UninitialisedRead", [](const Buffer& a, const Var& i) {
-                const Buffer t = MakeBuffer("t", {8}, kI32, "local");
-                return Stmt(Allocate{t, MakeSeq({MakeStore(t, I(1), {0}), MakeStore(a, Load(t, {i}), {i})})});
-              }, ForKind::kSerial, StatusCode::kFailedPrecondition, "block \"work\" at i = 1: t[1] is read before it was written"},
-    FaultCase{"DivisionByZero", [](const Buffer& a, const Var& i) { return MakeStore(a, MakeBinary(BinaryOp::kFloorDiv, 5, i - 3), {i}); }, ForKind::kSerial,
-              StatusCode::kInvalidArgument, "block \"work\" at i = 3: division by zero: the dividend is 5"},
-    FaultCase{"ParallelWritesOneElement", [](const Buffer& a, const Var& i) { return MakeStore(a, i, {FloorDiv(i, 2)}); }, ForKind::kParallel,
-              StatusCode::kFailedPrecondition, "block \"work\" at i = 1: data race: A[0] is written here and touched in another iteration of loop \"i\""},
-    FaultCase{"VectorLanesReadTheirNeighbour", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {Max(i - 1, 0)}), {i}); }, ForKind::kVectorized,
-              StatusCode::kFailedPrecondition, "data race: A[0] is read here and written in another iteration of loop \"i\""},
-    FaultCase{"ThreadWritesWhatAnotherRead", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {Min(i + 1, 7)}), {i}); }, ForKind::kThreadBinding,
-              StatusCode::kFailedPrecondition, "data race: A[1] is written here and touched in another iteration of loop \"i\""},
-    FaultCase{"LanesOfOneStoreCollide", [](const Buffer& a, const Var& i) { return MakeStore(a, I(0, DataType::Int(32, 4)), {I(0, DataType::Int(32, 4))}); },
-              ForKind::kSerial, StatusCode::kFailedPrecondition, "data race: two lanes of a vector store write A[0]"},
-    FaultCase{"StepLimit", [](const Buffer&, const Var&) { return Stmt(While{True(), Evaluate{0}}); }, ForKind::kSerial, StatusCode::kDeadlineExceeded,
-              "no end after 1000 statements"},
-    FaultCase{"Assert", [](const Buffer&, const Var& i) { return Stmt(AssertStmt{Less(i, 2), "too far"}); }, ForKind::kSerial, StatusCode::kFailedPrecondition,
-              "at i = 2: assert failed: too far"},
-    FaultCase{"Assume", [](const Buffer&, const Var& i) { return Stmt(Evaluate{MakeCall(DataType::Bool(), "assume", {Less(i, 2)})}); }, ForKind::kSerial,
-              StatusCode::kFailedPrecondition, "at i = 2: T.assume does not hold"},
-    FaultCase{"Barrier", [](const Buffer&, const Var&) {
-                return Stmt(Evaluate{MakeCall(kI32, "tvm_storage_sync", {Expr::Make(DataType::Handle(), StringImm{"shared"})})});
-              }, ForKind::kThreadBinding, StatusCode::kUnimplemented, "block \"work\" loop \"i\": barrier T.tvm_storage_sync"},
-    FaultCase{"UnknownVariable", [](const Buffer& a, const Var& i) { return MakeStore(a, Var("q"), {i}); }, ForKind::kSerial, StatusCode::kInvalidArgument,
-              "variable \"q\" is used but not defined"},
-    FaultCase{"UnknownBuffer", [](const Buffer&, const Var& i) { return MakeStore(MakeBuffer("X", {8}, kI32), I(0), {i}); }, ForKind::kSerial,
-              StatusCode::kInvalidArgument, "buffer \"X\" is used but not defined"},
-    FaultCase{"HugeAllocation", [](const Buffer&, const Var&) { return Stmt(Allocate{MakeBuffer("t", {1 << 20, 1 << 20}), Evaluate{0}}); }, ForKind::kSerial,
-              StatusCode::kResourceExhausted, "a buffer of 1099511627776 elements"}),
+INSTANTIATE_TEST_SUITE_P(
+    All, FaultTest,
+    testing::Values(
+        FaultCase{"ReadOutOfBounds", [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {i + 1}), {i}); },
+                  ForKind::kSerial, StatusCode::kOutOfRange,
+                  "interpret @main block \"work\" at i = 7: A[8] is outside of shape [8]"},
+        FaultCase{"WriteOutOfBounds", [](const Buffer& a, const Var& i) { return MakeStore(a, I(0), {i - 1}); },
+                  ForKind::kSerial, StatusCode::kOutOfRange,
+                  "interpret @main block \"work\" at i = 0: A[-1] is outside of shape [8]"},
+        FaultCase{"UninitialisedRead",
+                  [](const Buffer& a, const Var& i) {
+                    const Buffer t = MakeBuffer("t", {8}, kI32, "local");
+                    return Stmt(Allocate{t, MakeSeq({MakeStore(t, I(1), {0}), MakeStore(a, Load(t, {i}), {i})})});
+                  },
+                  ForKind::kSerial, StatusCode::kFailedPrecondition,
+                  "block \"work\" at i = 1: t[1] is read before it was written"},
+        FaultCase{
+            "DivisionByZero",
+            [](const Buffer& a, const Var& i) { return MakeStore(a, MakeBinary(BinaryOp::kFloorDiv, 5, i - 3), {i}); },
+            ForKind::kSerial, StatusCode::kInvalidArgument,
+            "block \"work\" at i = 3: division by zero: the dividend is 5"},
+        FaultCase{
+            "ParallelWritesOneElement", [](const Buffer& a, const Var& i) { return MakeStore(a, i, {FloorDiv(i, 2)}); },
+            ForKind::kParallel, StatusCode::kFailedPrecondition,
+            "block \"work\" at i = 1: data race: A[0] is written here and touched in another iteration of loop \"i\""},
+        FaultCase{"VectorLanesReadTheirNeighbour",
+                  [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {Max(i - 1, 0)}), {i}); },
+                  ForKind::kVectorized, StatusCode::kFailedPrecondition,
+                  "data race: A[0] is read here and written in another iteration of loop \"i\""},
+        FaultCase{"ThreadWritesWhatAnotherRead",
+                  [](const Buffer& a, const Var& i) { return MakeStore(a, Load(a, {Min(i + 1, 7)}), {i}); },
+                  ForKind::kThreadBinding, StatusCode::kFailedPrecondition,
+                  "data race: A[1] is written here and touched in another iteration of loop \"i\""},
+        FaultCase{"LanesOfOneStoreCollide",
+                  [](const Buffer& a, const Var& i) {
+                    return MakeStore(a, I(0, DataType::Int(32, 4)), {I(0, DataType::Int(32, 4))});
+                  },
+                  ForKind::kSerial, StatusCode::kFailedPrecondition,
+                  "data race: two lanes of a vector store write A[0]"},
+        FaultCase{"StepLimit", [](const Buffer&, const Var&) { return Stmt(While{True(), Evaluate{0}}); },
+                  ForKind::kSerial, StatusCode::kDeadlineExceeded, "no end after 1000 statements"},
+        FaultCase{"Assert", [](const Buffer&, const Var& i) { return Stmt(AssertStmt{Less(i, 2), "too far"}); },
+                  ForKind::kSerial, StatusCode::kFailedPrecondition, "at i = 2: assert failed: too far"},
+        FaultCase{"Assume",
+                  [](const Buffer&, const Var& i) {
+                    return Stmt(Evaluate{MakeCall(DataType::Bool(), "assume", {Less(i, 2)})});
+                  },
+                  ForKind::kSerial, StatusCode::kFailedPrecondition, "at i = 2: T.assume does not hold"},
+        FaultCase{"Barrier",
+                  [](const Buffer&, const Var&) {
+                    return Stmt(Evaluate{
+                        MakeCall(kI32, "tvm_storage_sync", {Expr::Make(DataType::Handle(), StringImm{"shared"})})});
+                  },
+                  ForKind::kThreadBinding, StatusCode::kUnimplemented,
+                  "block \"work\" loop \"i\": barrier T.tvm_storage_sync"},
+        FaultCase{"UnknownVariable", [](const Buffer& a, const Var& i) { return MakeStore(a, Var("q"), {i}); },
+                  ForKind::kSerial, StatusCode::kInvalidArgument, "variable \"q\" is used but not defined"},
+        FaultCase{"UnknownBuffer",
+                  [](const Buffer&, const Var& i) { return MakeStore(MakeBuffer("X", {8}, kI32), I(0), {i}); },
+                  ForKind::kSerial, StatusCode::kInvalidArgument, "buffer \"X\" is used but not defined"},
+        FaultCase{
+            "HugeAllocation",
+            [](const Buffer&, const Var&) { return Stmt(Allocate{MakeBuffer("t", {1 << 20, 1 << 20}), Evaluate{0}}); },
+            ForKind::kSerial, StatusCode::kResourceExhausted, "a buffer of 1099511627776 elements"}),
     kCaseName);
 
 TEST(Interpreter, RefusesIterVarsOutsideOfTheirDomain) {
@@ -245,7 +324,8 @@ TEST(Interpreter, RefusesIterVarsOutsideOfTheirDomain) {
   longer.extent = 5;
   func.body = longer;
   std::vector<Tensor> args(3, Tensor::Zeros(kF32, {4, 4}));
-  EXPECT_THAT(Interpret(func, args).message(), HasSubstr("block \"matmul\" at i = 4, j = 0, k = 0: iter var \"vi\" is 4, outside of [0, 4)"));
+  EXPECT_THAT(Interpret(func, args).message(),
+              HasSubstr("block \"matmul\" at i = 4, j = 0, k = 0: iter var \"vi\" is 4, outside of [0, 4)"));
 }
 
 TEST(Races, AreSeenInParallelReductionsOnly) {

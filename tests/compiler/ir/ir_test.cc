@@ -65,27 +65,41 @@ TEST(Ref, MutableCopiesOnlyWhatIsShared) {
   EXPECT_EQ(loop.As<For>()->kind, ForKind::kUnrolled);
 }
 
-struct FoldCase { const char* name; Expr actual; int64_t expected; };
+struct FoldCase {
+  const char* name;
+  Expr actual;
+  int64_t expected;
+};
 class FoldTest : public testing::TestWithParam<FoldCase> {};
 TEST_P(FoldTest, GivesTheConstant) { EXPECT_EQ(*AsIntConst(GetParam().actual), GetParam().expected); }
-INSTANTIATE_TEST_SUITE_P(Ints, FoldTest, testing::Values(
-    FoldCase{"FloorDivRoundsDown", FloorDiv(-7, 2), -4}, FoldCase{"FloorModHasSignOfDivisor", FloorMod(-7, 2), 1},
-    FoldCase{"TruncDivRoundsToZero", Expr(-7) / 2, -3}, FoldCase{"Int8Wraps", IntConst(DataType::Int(8), 127) + IntConst(DataType::Int(8), 1), -128},
-    FoldCase{"CompareGivesBool", Less(1, 2), 1}, FoldCase{"UInt64DividesAllBits", FloorDiv(IntConst(DataType::UInt(64), -2), IntConst(DataType::UInt(64), 2)), INT64_MAX},
-    FoldCase{"UInt64TakesTheRestOfAllBits", FloorMod(IntConst(DataType::UInt(64), -1), IntConst(DataType::UInt(64), 10)), 5},
-    FoldCase{"UInt64DividesByTheLargest", IntConst(DataType::UInt(64), -1) / IntConst(DataType::UInt(64), -1), 1},
-    FoldCase{"UInt64ComparesAllBits", Less(IntConst(DataType::UInt(64), -1), IntConst(DataType::UInt(64), 1)), 0},
-    FoldCase{"UInt64MaxIsTheLargest", Max(IntConst(DataType::UInt(64), -1), IntConst(DataType::UInt(64), 1)), -1}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Ints, FoldTest,
+    testing::Values(
+        FoldCase{"FloorDivRoundsDown", FloorDiv(-7, 2), -4}, FoldCase{"FloorModHasSignOfDivisor", FloorMod(-7, 2), 1},
+        FoldCase{"TruncDivRoundsToZero", Expr(-7) / 2, -3},
+        FoldCase{"Int8Wraps", IntConst(DataType::Int(8), 127) + IntConst(DataType::Int(8), 1), -128},
+        FoldCase{"CompareGivesBool", Less(1, 2), 1},
+        FoldCase{"UInt64DividesAllBits", FloorDiv(IntConst(DataType::UInt(64), -2), IntConst(DataType::UInt(64), 2)),
+                 INT64_MAX},
+        FoldCase{"UInt64TakesTheRestOfAllBits",
+                 FloorMod(IntConst(DataType::UInt(64), -1), IntConst(DataType::UInt(64), 10)), 5},
+        FoldCase{"UInt64DividesByTheLargest", IntConst(DataType::UInt(64), -1) / IntConst(DataType::UInt(64), -1), 1},
+        FoldCase{"UInt64ComparesAllBits", Less(IntConst(DataType::UInt(64), -1), IntConst(DataType::UInt(64), 1)), 0},
+        FoldCase{"UInt64MaxIsTheLargest", Max(IntConst(DataType::UInt(64), -1), IntConst(DataType::UInt(64), 1)), -1}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Fold, LeavesDivisionByZeroAlone) {
-  for (const Expr& quotient : {FloorDiv(1, 0), FloorDiv(IntConst(DataType::UInt(64), 1), IntConst(DataType::UInt(64), 0))}) EXPECT_NE(quotient.As<Binary>(), nullptr);
+  for (const Expr& quotient :
+       {FloorDiv(1, 0), FloorDiv(IntConst(DataType::UInt(64), 1), IntConst(DataType::UInt(64), 0))})
+    EXPECT_NE(quotient.As<Binary>(), nullptr);
 }
 
 TEST(DataType, ReadsBackWhatItPrints) {
   for (const char* text : {"float32", "int8x16", "bool", "boolx4", "uint4", "bfloat16", "handle"}) {
     EXPECT_EQ(DataType::Parse(text)->ToString(), text);
   }
-  EXPECT_THAT(DataType::Parse("float31").status().message(), testing::HasSubstr("read dtype \"float31\": unknown type"));
+  EXPECT_THAT(DataType::Parse("float31").status().message(),
+              testing::HasSubstr("read dtype \"float31\": unknown type"));
 }
 
 }  // namespace

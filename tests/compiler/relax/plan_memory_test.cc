@@ -38,8 +38,10 @@ TEST(StaticPlanBlockMemory, NeverSharesBetweenLiveTensors) {
       EXPECT_LE(plan.offsets[i] + ranges[i].bytes, plan.bytes);
       for (size_t k = 0; k < i; ++k) {
         const bool together = ranges[i].first <= ranges[k].last && ranges[k].first <= ranges[i].last;
-        const bool overlap = plan.offsets[i] < plan.offsets[k] + ranges[k].bytes && plan.offsets[k] < plan.offsets[i] + ranges[i].bytes;
-        EXPECT_FALSE(together && overlap && ranges[i].bytes > 0 && ranges[k].bytes > 0) << "seed " << kSeed << " round " << round;
+        const bool overlap =
+            plan.offsets[i] < plan.offsets[k] + ranges[k].bytes && plan.offsets[k] < plan.offsets[i] + ranges[i].bytes;
+        EXPECT_FALSE(together && overlap && ranges[i].bytes > 0 && ranges[k].bytes > 0)
+            << "seed " << kSeed << " round " << round;
       }
     }
   }

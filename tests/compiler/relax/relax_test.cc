@@ -14,7 +14,8 @@ namespace {
 using testing::HasSubstr;
 
 Expr Ones(const std::vector<int64_t>& shape) {
-  return MakeConstant(TensorData::From(kF32, shape, std::vector<float>(static_cast<size_t>(*ElementCount(shape)), 1.f)));
+  return MakeConstant(
+      TensorData::From(kF32, shape, std::vector<float>(static_cast<size_t>(*ElementCount(shape)), 1.f)));
 }
 
 Function SmallFunction() {
@@ -70,7 +71,13 @@ TEST(Operators, HaveUniqueNamesAndKernelsOrAReasonForNone) {
   }
 }
 
-struct InferenceErrorCase { const char* name; const char* op; std::vector<std::vector<int64_t>> args; AttrMap attrs; const char* message; };
+struct InferenceErrorCase {
+  const char* name;
+  const char* op;
+  std::vector<std::vector<int64_t>> args;
+  AttrMap attrs;
+  const char* message;
+};
 class InferenceErrorTest : public testing::TestWithParam<InferenceErrorCase> {};
 TEST_P(InferenceErrorTest, SaysWhatDoesNotFit) {
   std::vector<Expr> args;
@@ -79,15 +86,26 @@ TEST_P(InferenceErrorTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(call.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(call.status().message(), HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(Cases, InferenceErrorTest, testing::Values(
-    InferenceErrorCase{"Broadcast", "add", {{2, 3}, {4}}, {}, "add: shapes (2, 3) and (4,) do not broadcast"},
-    InferenceErrorCase{"Groups", "nn.conv2d", {{1, 4, 8, 8}, {4, 4, 3, 3}}, {{"groups", 2}}, "nn.conv2d: 2 groups"},
-    InferenceErrorCase{"Kernel", "nn.conv2d", {{1, 4, 2, 2}, {4, 4, 3, 3}}, {}, "nn.conv2d: dimension 0: the kernel covers 3, the padded data has 2"},
-    InferenceErrorCase{"Stride", "nn.max_pool2d", {{1, 4, 8, 8}}, {{"strides", MakeIntsAttr({0, 1})}}, "stride 0"},
-    InferenceErrorCase{"Dense", "nn.dense", {{2, 3}, {5, 4}}, {}, "[..., K] and [N, K] of one type required"},
-    InferenceErrorCase{"Huge", "matmul", {{1 << 20, 1}, {1, 1 << 20}}, {}, "has more than 2^31 - 1 elements"},
-    InferenceErrorCase{"Axes", "permute_dims", {{2, 3}}, {{"axes", MakeIntsAttr({0, 0})}}, "axes [0, 0] are no permutation of 2 axes"},
-    InferenceErrorCase{"Arguments", "add", {{2}}, {}, "add: 1 arguments, 2 required"}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, InferenceErrorTest,
+    testing::Values(
+        InferenceErrorCase{"Broadcast", "add", {{2, 3}, {4}}, {}, "add: shapes (2, 3) and (4,) do not broadcast"},
+        InferenceErrorCase{"Groups", "nn.conv2d", {{1, 4, 8, 8}, {4, 4, 3, 3}}, {{"groups", 2}}, "nn.conv2d: 2 groups"},
+        InferenceErrorCase{"Kernel",
+                           "nn.conv2d",
+                           {{1, 4, 2, 2}, {4, 4, 3, 3}},
+                           {},
+                           "nn.conv2d: dimension 0: the kernel covers 3, the padded data has 2"},
+        InferenceErrorCase{"Stride", "nn.max_pool2d", {{1, 4, 8, 8}}, {{"strides", MakeIntsAttr({0, 1})}}, "stride 0"},
+        InferenceErrorCase{"Dense", "nn.dense", {{2, 3}, {5, 4}}, {}, "[..., K] and [N, K] of one type required"},
+        InferenceErrorCase{"Huge", "matmul", {{1 << 20, 1}, {1, 1 << 20}}, {}, "has more than 2^31 - 1 elements"},
+        InferenceErrorCase{"Axes",
+                           "permute_dims",
+                           {{2, 3}},
+                           {{"axes", MakeIntsAttr({0, 0})}},
+                           "axes [0, 0] are no permutation of 2 axes"},
+        InferenceErrorCase{"Arguments", "add", {{2}}, {}, "add: 1 arguments, 2 required"}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Inference, KeepsSymbolicExtents) {
   const lathe::Var n("n");

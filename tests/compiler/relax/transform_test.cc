@@ -7,11 +7,11 @@
 #include "compiler/relax/pipeline.h"
 #include "compiler/relax/printer.h"
 #include "compiler/relax/transform/alter_op_layout.h"
+#include "compiler/relax/transform/dead_code_elimination.h"
 #include "compiler/relax/transform/fold_constant.h"
 #include "compiler/relax/transform/fuse_ops.h"
 #include "compiler/relax/transform/fuse_tir.h"
 #include "compiler/relax/transform/simplify_inference.h"
-#include "compiler/relax/transform/dead_code_elimination.h"
 #include "compiler/relax/visitor.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
@@ -90,9 +90,9 @@ TEST(AlterOpLayout, ChoosesTheLargestBlockThatDivides) {
   EXPECT_EQ(ChooseBlock(64, 1, 16), 16);
   EXPECT_EQ(ChooseBlock(24, 1, 16), 8);
   EXPECT_EQ(ChooseBlock(1000, 1, 16), 8);
-  EXPECT_EQ(ChooseBlock(21, 1, 16), 16);   // Padded to 32.
-  EXPECT_EQ(ChooseBlock(10, 1, 16), 0);    // Tiny.
-  EXPECT_EQ(ChooseBlock(272, 4, 16), 4);   // 68 per group.
+  EXPECT_EQ(ChooseBlock(21, 1, 16), 16);  // Padded to 32.
+  EXPECT_EQ(ChooseBlock(10, 1, 16), 0);   // Tiny.
+  EXPECT_EQ(ChooseBlock(272, 4, 16), 4);  // 68 per group.
   EXPECT_EQ(ChooseBlock(20, 4, 16), 0);
 }
 
@@ -115,7 +115,8 @@ IRModule ResidualBlock(int64_t lanes) {
 }
 
 TEST(FuseOps, GivesTheResidualAddToTheDeeperProducer) {
-  EXPECT_THAT(Calls(ResidualBlock(16)), ElementsAre("fused_conv2d_add_relu", "fused_conv2d_add", "fused_conv2d_add_add_relu"));
+  EXPECT_THAT(Calls(ResidualBlock(16)),
+              ElementsAre("fused_conv2d_add_relu", "fused_conv2d_add", "fused_conv2d_add_add_relu"));
 }
 
 TEST(FuseOps, StripsOnlyTheNumberThatMadeANameUnique) {
@@ -152,7 +153,8 @@ def fused_conv2d_add_add_relu(lv2: T.Buffer((1, 16, 4, 4), "float32"), param: T.
         with T.block("T_relu"):
             v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
             T_relu[v_ax0, v_ax1, v_ax2, v_ax3] = T.max(T_add_1[v_ax0, v_ax1, v_ax2, v_ax3], T.float32(0))
-)", "expected.py");
+)",
+                                                    "expected.py");
   ASSERT_TRUE(expected.ok()) << expected.status().ToString();
   EXPECT_TRUE(StructuralEqual(*func, *expected)) << Print(*func);
 }
@@ -187,7 +189,8 @@ TEST(MakeExecutorPlan, TurnsReshapesIntoViewsAndWritesResultsInPlace) {
   const StatusOr<ExecutorPlan> plan = MakeExecutorPlan(*module);
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   ASSERT_EQ(plan->calls.size(), 2u);
-  const PlanValue &written = plan->values[plan->calls[0].args.back()], &read = plan->values[plan->calls[1].args.front()];
+  const PlanValue &written = plan->values[plan->calls[0].args.back()],
+                  &read = plan->values[plan->calls[1].args.front()];
   EXPECT_EQ(written.storage, LATHE_STORAGE_ARENA);
   EXPECT_EQ(written.place, read.place);
   EXPECT_THAT(read.shape, ElementsAre(6));
@@ -202,7 +205,8 @@ TEST(MakeExecutorPlan, TurnsReshapesIntoViewsAndWritesResultsInPlace) {
 TEST(MakeExecutorPlan, RefusesSymbolicShapes) {
   BlockBuilder builder;
   const Var x = builder.Param("x", MakeTensorInfo(PrimShape{lathe::Var("n")}, kF32));
-  EXPECT_THAT(MakeExecutorPlan(ModuleOf(builder.Finish("main", x))).status().message(), HasSubstr("R.Tensor((n,), dtype=\"float32\") has no constant shape"));
+  EXPECT_THAT(MakeExecutorPlan(ModuleOf(builder.Finish("main", x))).status().message(),
+              HasSubstr("R.Tensor((n,), dtype=\"float32\") has no constant shape"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Runs every file of tests/golden/schedule: the calls after "# apply:" on function `before`, which must give function `expected`, or fail as
-// a line "# fails: message" says. LATHE_UPDATE_GOLDEN=1 rewrites what is expected; the reviewer reads the result.
+// Runs every file of tests/golden/schedule: the calls after "# apply:" on function `before`, which must give function
+// `expected`, or fail as a line "# fails: message" says. LATHE_UPDATE_GOLDEN=1 rewrites what is expected; the reviewer
+// reads the result.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -32,8 +33,10 @@ Golden ReadGolden(const std::string& path) {
     }
     golden.head += line + "\n";
     in_body = line.starts_with("# before");
-    if (line.starts_with("# fails: ")) golden.fails = line.substr(9);
-    else if (!line.starts_with("#")) golden.calls += line + "\n";
+    if (line.starts_with("# fails: "))
+      golden.fails = line.substr(9);
+    else if (!line.starts_with("#"))
+      golden.calls += line + "\n";
   }
   return golden;
 }
@@ -73,7 +76,9 @@ TEST_P(ScheduleGoldenTest, GivesWhatIsExpected) {
   if (std::getenv("LATHE_UPDATE_GOLDEN") != nullptr) return Update(golden, *before, schedule->func());
   const PrimFunc* expected = module->Find("expected");
   ASSERT_NE(expected, nullptr) << "run with LATHE_UPDATE_GOLDEN=1, then read the result";
-  EXPECT_TRUE(StructuralEqual(schedule->func(), *expected)) << "got:\n" << Print(schedule->func()) << "\nexpected:\n" << Print(*expected);
+  EXPECT_TRUE(StructuralEqual(schedule->func(), *expected)) << "got:\n"
+                                                            << Print(schedule->func()) << "\nexpected:\n"
+                                                            << Print(*expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, ScheduleGoldenTest, testing::ValuesIn(GoldenFiles()),

@@ -37,7 +37,8 @@ class RandomPrimitive {
     if (loops.empty() || other_loops.empty()) return OkStatus();
     switch (random_.Below(14)) {
       case 0: {
-        const std::vector<std::optional<ExprRV>> factors{std::nullopt, ExprRV(static_cast<int64_t>(1 + random_.Below(6)))};
+        const std::vector<std::optional<ExprRV>> factors{std::nullopt,
+                                                         ExprRV(static_cast<int64_t>(1 + random_.Below(6)))};
         return Split(schedule, Pick(loops), factors, random_.Below(2) == 0).status();
       }
       case 1: {
@@ -57,22 +58,34 @@ class RandomPrimitive {
         order.resize(1 + random_.Below(order.size()));
         return Reorder(schedule, order);
       }
-      case 4: return Parallel(schedule, Pick(loops));
-      case 5: return Vectorize(schedule, Pick(loops));
-      case 6: return Unroll(schedule, Pick(loops));
-      case 7: return CacheRead(schedule, block, static_cast<int>(random_.Below(3)), "local").status();
-      case 8: return CacheWrite(schedule, block, 0, "local").status();
-      case 9: return ComputeAt(schedule, block, Pick(other_loops), random_.Below(2) == 0);
-      case 10: return ReverseComputeAt(schedule, block, Pick(other_loops), random_.Below(2) == 0);
-      case 11: return ComputeInline(schedule, block);
-      case 12: return ReverseComputeInline(schedule, block);
-      default: return DecomposeReduction(schedule, block, Pick(loops)).status();
+      case 4:
+        return Parallel(schedule, Pick(loops));
+      case 5:
+        return Vectorize(schedule, Pick(loops));
+      case 6:
+        return Unroll(schedule, Pick(loops));
+      case 7:
+        return CacheRead(schedule, block, static_cast<int>(random_.Below(3)), "local").status();
+      case 8:
+        return CacheWrite(schedule, block, 0, "local").status();
+      case 9:
+        return ComputeAt(schedule, block, Pick(other_loops), random_.Below(2) == 0);
+      case 10:
+        return ReverseComputeAt(schedule, block, Pick(other_loops), random_.Below(2) == 0);
+      case 11:
+        return ComputeInline(schedule, block);
+      case 12:
+        return ReverseComputeInline(schedule, block);
+      default:
+        return DecomposeReduction(schedule, block, Pick(loops)).status();
     }
   }
 
  private:
   template <typename T>
-  T Pick(const std::vector<T>& items) { return items[random_.Below(items.size())]; }
+  T Pick(const std::vector<T>& items) {
+    return items[random_.Below(items.size())];
+  }
 
   Random& random_;
 };
@@ -89,7 +102,8 @@ std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
   return tensors;
 }
 
-std::vector<std::vector<double>> Outputs(const PrimFunc& func, const Random& random, bool check_races, const char* stage) {
+std::vector<std::vector<double>> Outputs(const PrimFunc& func, const Random& random, bool check_races,
+                                         const char* stage) {
   std::vector<Tensor> tensors = RandomArguments(func, random);
   const Status status = Interpret(func, tensors, {.float_mode = FloatMode::kFloat64, .check_races = check_races});
   EXPECT_TRUE(status.ok()) << stage << ": " << status.ToString();
@@ -98,10 +112,12 @@ std::vector<std::vector<double>> Outputs(const PrimFunc& func, const Random& ran
   return outputs;
 }
 
-void ExpectSame(const std::vector<std::vector<double>>& actual, const std::vector<std::vector<double>>& expected, const char* stage) {
+void ExpectSame(const std::vector<std::vector<double>>& actual, const std::vector<std::vector<double>>& expected,
+                const char* stage) {
   for (size_t i = 0; i < expected.size(); ++i) {
     for (size_t k = 0; k < expected[i].size(); ++k) {
-      const double tolerance = 1e-5 * std::max(1.0, std::abs(expected[i][k]));  // Arguments are float32; sums may be reordered.
+      const double tolerance =
+          1e-5 * std::max(1.0, std::abs(expected[i][k]));  // Arguments are float32; sums may be reordered.
       ASSERT_NEAR(actual[i][k], expected[i][k], tolerance) << stage << ", parameter " << i << ", element " << k;
     }
   }
@@ -120,7 +136,8 @@ void CheckOneProgram(uint64_t seed, std::map<std::string, int>& applied) {
     if (status.ok()) {
       ++applied[std::string(schedule->trace().instruction(schedule->trace().size() - 1).kind->name)];
     } else if (schedule->trace().size() == length) {
-      ASSERT_TRUE(schedule->func().body.same_as(untouched.body)) << "a failed primitive changed the function: " << status.message();
+      ASSERT_TRUE(schedule->func().body.same_as(untouched.body))
+          << "a failed primitive changed the function: " << status.message();
     }
   }
   SCOPED_TRACE(schedule->trace().ToPython() + Print(before) + Print(schedule->func()));
@@ -155,8 +172,9 @@ TEST(ScheduleProperty, RandomSchedulesComputeWhatTheProgramDid) {
     if (::testing::Test::HasFailure()) break;
   }
   if (chosen != nullptr || !AllRuns(600)) return;
-  for (const char* kind : {"Split", "Fuse", "Reorder", "Parallel", "Vectorize", "Unroll", "CacheRead", "CacheWrite", "ComputeAt", "ReverseComputeAt", "ComputeInline",
-                           "ReverseComputeInline", "DecomposeReduction"}) {
+  for (const char* kind :
+       {"Split", "Fuse", "Reorder", "Parallel", "Vectorize", "Unroll", "CacheRead", "CacheWrite", "ComputeAt",
+        "ReverseComputeAt", "ComputeInline", "ReverseComputeInline", "DecomposeReduction"}) {
     EXPECT_GT(applied[kind], 5) << kind << " was hardly ever legal: the test proves little about it";
   }
 }

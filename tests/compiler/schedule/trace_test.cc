@@ -1,10 +1,11 @@
+#include "compiler/schedule/trace.h"
+
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "compiler/schedule/sampling.h"
 #include "compiler/schedule/schedule.h"
-#include "compiler/schedule/trace.h"
 #include "compiler/script/parser.h"
 
 namespace lathe {
@@ -14,9 +15,13 @@ using testing::HasSubstr;
 
 PrimFunc Copy(int extent) {
   const std::string n = std::to_string(extent);
-  return *ParsePrimFunc("@T.prim_func\ndef main(A: T.Buffer((" + n + ",), \"float32\"), B: T.Buffer((" + n + ",), \"float32\")):\n"
-                        "    for i in range(" + n + "):\n        with T.block(\"copy\"):\n            vi = T.axis.spatial(" + n + ", i)\n"
-                        "            B[vi] = A[vi]\n", "copy.py");
+  return *ParsePrimFunc("@T.prim_func\ndef main(A: T.Buffer((" + n + ",), \"float32\"), B: T.Buffer((" + n +
+                            ",), \"float32\")):\n"
+                            "    for i in range(" +
+                            n + "):\n        with T.block(\"copy\"):\n            vi = T.axis.spatial(" + n +
+                            ", i)\n"
+                            "            B[vi] = A[vi]\n",
+                        "copy.py");
 }
 
 // TVM's own layout.
@@ -39,22 +44,28 @@ TEST(Trace, AChangedDecisionReachesWhatDependsOnIt) {
 }
 
 TEST(Trace, ADecisionThatNoLongerDividesIsRepaired) {
-  const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(kTileTrace);  // [8, 16] for 128; the extent here is 100.
+  const StatusOr<ScheduleTrace> trace =
+      ScheduleTrace::FromJson(kTileTrace);  // [8, 16] for 128; the extent here is 100.
   StatusOr<Schedule> schedule = Schedule::Create(Copy(100));
   ASSERT_TRUE(trace->Replay(*schedule).ok());
   EXPECT_EQ(std::get<std::vector<int64_t>>(*schedule->trace().decision(2)), (std::vector<int64_t>{10, 10}));
 }
 
 TEST(Trace, SimplifiedDropsWhatNobodyUses) {
-  const char* text = R"([[["GetBlock",[],["copy","main"],["b0"]],["GetBlock",[],["copy","main"],["b1"]],["GetLoops",["b1"],[],["l2"]],)"
-                     R"(["Unroll",["l2"],[],[]],["EnterPostproc",[],[],[]],["Annotate",["l2",1],["x"],[]]],[]])";
+  const char* text =
+      R"([[["GetBlock",[],["copy","main"],["b0"]],["GetBlock",[],["copy","main"],["b1"]],["GetLoops",["b1"],[],["l2"]],)"
+      R"(["Unroll",["l2"],[],[]],["EnterPostproc",[],[],[]],["Annotate",["l2",1],["x"],[]]],[]])";
   const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(text);
   ASSERT_TRUE(trace.ok()) << trace.status().message();
   EXPECT_EQ(trace->Simplified(false).size(), 5u);
   EXPECT_EQ(trace->Simplified(true).size(), 3u);
 }
 
-struct BadTrace { const char* name; const char* text; const char* message; };
+struct BadTrace {
+  const char* name;
+  const char* text;
+  const char* message;
+};
 class BadTraceTest : public testing::TestWithParam<BadTrace> {};
 TEST_P(BadTraceTest, IsRefusedWithAReason) {
   const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(GetParam().text);
@@ -65,19 +76,30 @@ TEST_P(BadTraceTest, IsRefusedWithAReason) {
   }
   EXPECT_THAT(status.message(), HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(Traces, BadTraceTest, testing::Values(
-    BadTrace{"NoJson", "[[", "the text is no JSON"},
-    BadTrace{"NotTwoLists", "[1,2]", "[instructions, decisions] is required"},
-    BadTrace{"UnknownKind", R"([[["Frobnicate",[],[],[]]],[]])", "\"Frobnicate\", which this build does not know"},
-    BadTrace{"NoHandle", R"([[["GetLoops",["x9"],[],[]]],[]])", "is no handle such as b0"},
-    BadTrace{"HugeHandle", R"([[["GetLoops",["b99999999"],[],[]]],[]])", "is no handle such as b0"},
-    BadTrace{"UseBeforeDefinition", R"([[["GetLoops",["b7"],[],["l0"]]],[]])", "handle 7 is used before an instruction makes it"},
-    BadTrace{"WrongHandleKind", R"([[["GetBlock",[],["copy","main"],["b0"]],["Unroll",["b0"],[],[]]],[]])", "an input is no loop handle"},
-    BadTrace{"UnknownBlock", R"([[["GetBlock",[],["conv","main"],["b0"]]],[]])", "no block named \"conv\"; there are: root, copy"},
-    BadTrace{"OtherFunction", R"([[["GetBlock",[],["copy","main"],["b0"]],["GetLoops",["b0"],[],["l1","l2"]]],[]])", "gives 1 handles, the trace names 2"},
-    BadTrace{"DecisionWithoutSampling", R"([[["GetBlock",[],["copy","main"],["b0"]]],[[0,3]]])", "a decision is not [index of a sampling instruction, value]"},
-    BadTrace{"CategoryOutOfRange", R"([[["SampleCategorical",[],[[1,2],[0.5,0.5]],["v0"]]],[[0,2]]])", "the decision is not an index below 2"},
-    BadTrace{"ZeroFactor", R"([[["GetBlock",[],["copy","main"],["b0"]],["GetLoops",["b0"],[],["l1"]],["Split",["l1",0,16],[1,0],["l2","l3"]]],[]])", "factor 0 is not positive"}),
+INSTANTIATE_TEST_SUITE_P(
+    Traces, BadTraceTest,
+    testing::Values(
+        BadTrace{"NoJson", "[[", "the text is no JSON"},
+        BadTrace{"NotTwoLists", "[1,2]", "[instructions, decisions] is required"},
+        BadTrace{"UnknownKind", R"([[["Frobnicate",[],[],[]]],[]])", "\"Frobnicate\", which this build does not know"},
+        BadTrace{"NoHandle", R"([[["GetLoops",["x9"],[],[]]],[]])", "is no handle such as b0"},
+        BadTrace{"HugeHandle", R"([[["GetLoops",["b99999999"],[],[]]],[]])", "is no handle such as b0"},
+        BadTrace{"UseBeforeDefinition", R"([[["GetLoops",["b7"],[],["l0"]]],[]])",
+                 "handle 7 is used before an instruction makes it"},
+        BadTrace{"WrongHandleKind", R"([[["GetBlock",[],["copy","main"],["b0"]],["Unroll",["b0"],[],[]]],[]])",
+                 "an input is no loop handle"},
+        BadTrace{"UnknownBlock", R"([[["GetBlock",[],["conv","main"],["b0"]]],[]])",
+                 "no block named \"conv\"; there are: root, copy"},
+        BadTrace{"OtherFunction", R"([[["GetBlock",[],["copy","main"],["b0"]],["GetLoops",["b0"],[],["l1","l2"]]],[]])",
+                 "gives 1 handles, the trace names 2"},
+        BadTrace{"DecisionWithoutSampling", R"([[["GetBlock",[],["copy","main"],["b0"]]],[[0,3]]])",
+                 "a decision is not [index of a sampling instruction, value]"},
+        BadTrace{"CategoryOutOfRange", R"([[["SampleCategorical",[],[[1,2],[0.5,0.5]],["v0"]]],[[0,2]]])",
+                 "the decision is not an index below 2"},
+        BadTrace{
+            "ZeroFactor",
+            R"([[["GetBlock",[],["copy","main"],["b0"]],["GetLoops",["b0"],[],["l1"]],["Split",["l1",0,16],[1,0],["l2","l3"]]],[]])",
+            "factor 0 is not positive"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Python, ErrorsNameTheLine) {

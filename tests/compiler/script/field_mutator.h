@@ -1,4 +1,5 @@
-// Changes one field of a function, found through the Fields() of its nodes, so that a new field is tested without a line here.
+// Changes one field of a function, found through the Fields() of its nodes, so that a new field is tested without a
+// line here.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@ struct MutatedFunc {
   bool is_block_name;
 };
 
-// Every number, enum, text, type, attribute, optional and list that may be changed by itself and leave the function well-typed. Names of
-// variables, buffers and functions are none: equality ignores them.
+// Every number, enum, text, type, attribute, optional and list that may be changed by itself and leave the function
+// well-typed. Names of variables, buffers and functions are none: equality ignores them.
 class FieldMutator {
  public:
   explicit FieldMutator(int target) : target_(target) {}
@@ -41,7 +42,8 @@ class FieldMutator {
     const std::function<void(const Stmt&)> on_stmt = [&](const Stmt& s) {
       if (const BufferStore* store = s.As<BufferStore>()) ++accesses_[store->buffer.get()];
       if (const BlockRealize* realize = s.As<BlockRealize>()) {
-        for (const MatchBufferRegion& match : realize->block->match_buffers) ++accesses_[match.buffer.get()], ++accesses_[match.source.buffer.get()];
+        for (const MatchBufferRegion& match : realize->block->match_buffers)
+          ++accesses_[match.buffer.get()], ++accesses_[match.source.buffer.get()];
       }
     };
     PostOrderVisit(body, on_expr);
@@ -58,7 +60,9 @@ class FieldMutator {
   }
   template <typename T>
     requires kHasFields<T>
-  T Rewrite(const T& node, FieldRole, std::string_view) { return RewriteFields(node); }
+  T Rewrite(const T& node, FieldRole, std::string_view) {
+    return RewriteFields(node);
+  }
   Expr Rewrite(const Expr& e, FieldRole, std::string_view field) {
     if (IsVar(e)) return e;
     if (const IntImm* imm = e.As<IntImm>()) {
@@ -70,7 +74,8 @@ class FieldMutator {
       changed.op = Neighbour(changed.op);
       return Expr::Make(e.dtype(), changed);
     }
-    if (const Call* call = e.As<Call>(); call != nullptr && call->args.size() == 1 && e.dtype().is_float() && e.dtype() == call->args[0].dtype() && Hit("op")) {
+    if (const Call* call = e.As<Call>(); call != nullptr && call->args.size() == 1 && e.dtype().is_float() &&
+                                         e.dtype() == call->args[0].dtype() && Hit("op")) {
       return MakeCall(e.dtype(), call->op->name == "sin" ? "cos" : "sin", RewriteFields(*call).args);
     }
     return std::visit([&](const auto& node) { return Expr::Make(e.dtype(), RewriteFields(node)); }, e.node().value);
@@ -98,7 +103,8 @@ class FieldMutator {
       return found == buffers_.end() ? buffer : found->second;
     }
     BufferNode node = RewriteFields(*buffer);
-    if (accesses_[buffer.get()] == 0 && Hit("buffer.dtype")) node.dtype = node.dtype == DataType::Float(32) ? DataType::Int(8) : DataType::Float(32);
+    if (accesses_[buffer.get()] == 0 && Hit("buffer.dtype"))
+      node.dtype = node.dtype == DataType::Float(32) ? DataType::Int(8) : DataType::Float(32);
     if (accesses_[buffer.get()] == 0 && Hit("buffer.shape")) {
       node.shape.push_back(Expr(3));
       node.strides.clear();
@@ -131,13 +137,21 @@ class FieldMutator {
     return Rewrite(*item, role, field);
   }
   int64_t Rewrite(int64_t value, FieldRole, std::string_view) { return value; }  // Lanes: part of a type.
-  double Rewrite(double value, FieldRole, std::string_view field) { return Hit(field) ? value == 1.5 ? 2.5 : 1.5 : value; }
-  std::string Rewrite(const std::string& text, FieldRole, std::string_view field) { return Hit(field) ? text + "x" : text; }
+  double Rewrite(double value, FieldRole, std::string_view field) {
+    return Hit(field) ? value == 1.5 ? 2.5 : 1.5 : value;
+  }
+  std::string Rewrite(const std::string& text, FieldRole, std::string_view field) {
+    return Hit(field) ? text + "x" : text;
+  }
   DataType Rewrite(DataType type, FieldRole, std::string_view) { return type; }  // Of buffers, see above.
   const Op* Rewrite(const Op* op, FieldRole, std::string_view) { return op; }
   BinaryOp Rewrite(BinaryOp op, FieldRole, std::string_view) { return op; }
-  ForKind Rewrite(ForKind kind, FieldRole, std::string_view field) { return Hit(field) ? ForKind((int(kind) + 1) % 5) : kind; }
-  IterKind Rewrite(IterKind kind, FieldRole, std::string_view field) { return Hit(field) ? IterKind((int(kind) + 1) % 4) : kind; }
+  ForKind Rewrite(ForKind kind, FieldRole, std::string_view field) {
+    return Hit(field) ? ForKind((int(kind) + 1) % 5) : kind;
+  }
+  IterKind Rewrite(IterKind kind, FieldRole, std::string_view field) {
+    return Hit(field) ? IterKind((int(kind) + 1) % 4) : kind;
+  }
   AttrMap Rewrite(const AttrMap& attrs, FieldRole, std::string_view field) {
     AttrMap copy = attrs;
     for (auto& [key, value] : copy) {

@@ -1,4 +1,5 @@
-// tests/golden/script/*.py: files as users have them. Each reads, prints and reads back to the same functions; its digests are fixed.
+// tests/golden/script/*.py: files as users have them. Each reads, prints and reads back to the same functions; its
+// digests are fixed.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
@@ -39,7 +40,8 @@ std::vector<fs::path> Goldens() {
 std::pair<std::string, std::string> SplitGolden(const fs::path& path) {
   const std::string text = ReadFile(path), marker = "# expect:\n";
   const size_t at = text.find(marker);
-  return at == std::string::npos ? std::pair(text, std::string()) : std::pair(text.substr(0, at), text.substr(at + marker.size()));
+  return at == std::string::npos ? std::pair(text, std::string())
+                                 : std::pair(text.substr(0, at), text.substr(at + marker.size()));
 }
 
 class GoldenTest : public testing::TestWithParam<fs::path> {};
@@ -62,7 +64,8 @@ TEST_P(GoldenTest, ReadsPrintsAndReadsBack) {
   EXPECT_EQ(Print(*again), printed);
 }
 
-// A change here is a change of every workload's identity: raise "lathe.workload/N" (docs/formats/workload.md) and keep the old reader.
+// A change here is a change of every workload's identity: raise "lathe.workload/N" (docs/formats/workload.md) and keep
+// the old reader.
 TEST_P(GoldenTest, HasTheDigestOnRecord) {
   const auto [text, expected] = SplitGolden(GetParam());
   const StatusOr<PrimFunc> func = ParsePrimFunc(text, "golden.py");
@@ -71,7 +74,8 @@ TEST_P(GoldenTest, HasTheDigestOnRecord) {
   EXPECT_THAT(ReadFile(LATHE_SOURCE_DIR "/tests/golden/script/digests.txt"), testing::HasSubstr(line + "\n"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenTest, testing::ValuesIn(Goldens()), [](const auto& info) { return info.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Files, GoldenTest, testing::ValuesIn(Goldens()),
+                         [](const auto& info) { return info.param.stem().string(); });
 
 TEST(Canonical, HasTheTextOnRecord) {
   const PrimFunc func = *ParsePrimFunc(R"(
@@ -82,9 +86,11 @@ def add(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
         with T.block("add"):
             vi = T.axis.spatial(16, i)
             B[vi] = A[vi] + T.float32(1.5)
-)", "add.py");
-  EXPECT_EQ(CanonicalText(func),
-            R"((func [b0=(buffer float32 [16:int32] [] 0:int32 "global") b1=(buffer float32 [16:int32] [] 0:int32 "global")] {"a":"x" "b":1} 
+)",
+                                       "add.py");
+  EXPECT_EQ(
+      CanonicalText(func),
+      R"((func [b0=(buffer float32 [16:int32] [] 0:int32 "global") b1=(buffer float32 [16:int32] [] 0:int32 "global")] {"a":"x" "b":1} 
 (realize [] 1:bool (block [] [] [] [] [] {} none 
  (for 0:int32 16:int32 v0:int32 serial "" {} 
   (realize [v0] 1:bool (block [(iter (range 0:int32 16:int32) v1:int32 spatial)] [] [(region b0 [(range v1 1:int32)])] [(region b1 [(range v1 1:int32)])] [] {} none 
@@ -94,8 +100,12 @@ def add(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 
 TEST(Canonical, IgnoresNamesOnly) {
   const auto digest = [](const char* name, const char* var, const char* block, const char* constant) {
-    return WorkloadDigest(*ParsePrimFunc(fmt::format("@T.prim_func\ndef {0}({1}: T.Buffer((16,), \"float32\")):\n    for {1}i in range(16):\n        with T.block(\"{2}\"):\n"
-                                                     "            v = T.axis.spatial(16, {1}i)\n            {1}[v] = T.float32({3})\n", name, var, block, constant), "f.py"));
+    return WorkloadDigest(
+        *ParsePrimFunc(fmt::format("@T.prim_func\ndef {0}({1}: T.Buffer((16,), \"float32\")):\n    for {1}i in "
+                                   "range(16):\n        with T.block(\"{2}\"):\n"
+                                   "            v = T.axis.spatial(16, {1}i)\n            {1}[v] = T.float32({3})\n",
+                                   name, var, block, constant),
+                       "f.py"));
   };
   const Digest one = digest("f", "A", "C", "0.1");
   EXPECT_EQ(one, digest("g", "x", "D", "0.1"));
@@ -106,8 +116,43 @@ TEST(Canonical, IgnoresNamesOnly) {
 
 // Texts that are nearly TVMScript: whatever is in them, reading ends with a function or an error.
 TEST(ParserFuzz, SurvivesMutatedTexts) {
-  constexpr std::string_view kPieces[] = {"(", ")", "[", "]", "{", "}", ":", ",", "=", "\n", "    ", "\"", "T.", "T.block", "T.axis.remap", "with ", "for ", " in ", "if ", "-", "**", "0", "1e999",
-                                          "99999999999999999999", "vi", "T.Buffer", "T.match_buffer(", "\\", "#", "\0", "T.int32()", "as x", "not ", " and ", "T.Ramp(0, 1, 0)", "T.handle", "//0"};
+  constexpr std::string_view kPieces[] = {"(",
+                                          ")",
+                                          "[",
+                                          "]",
+                                          "{",
+                                          "}",
+                                          ":",
+                                          ",",
+                                          "=",
+                                          "\n",
+                                          "    ",
+                                          "\"",
+                                          "T.",
+                                          "T.block",
+                                          "T.axis.remap",
+                                          "with ",
+                                          "for ",
+                                          " in ",
+                                          "if ",
+                                          "-",
+                                          "**",
+                                          "0",
+                                          "1e999",
+                                          "99999999999999999999",
+                                          "vi",
+                                          "T.Buffer",
+                                          "T.match_buffer(",
+                                          "\\",
+                                          "#",
+                                          "\0",
+                                          "T.int32()",
+                                          "as x",
+                                          "not ",
+                                          " and ",
+                                          "T.Ramp(0, 1, 0)",
+                                          "T.handle",
+                                          "//0"};
   const std::vector<fs::path> paths = Goldens();
   for (int seed = 0; seed < PropertyRuns(3000); ++seed) {
     SCOPED_TRACE(seed);
@@ -126,7 +171,9 @@ TEST(ParserFuzz, SurvivesMutatedTexts) {
     const StatusOr<IRModule> again = ParseModule(Print(*module), "printed.py");
     ASSERT_TRUE(again.ok()) << "seed " << seed << ": " << again.status().ToString() << "\n" << text;
     for (size_t i = 0; i < module->prim_funcs.size(); ++i) {
-      ASSERT_TRUE(StructuralEqual(module->prim_funcs[i], again->prim_funcs[i])) << "seed " << seed << "\n" << Print(*module) << "\nread back as\n" << Print(*again);
+      ASSERT_TRUE(StructuralEqual(module->prim_funcs[i], again->prim_funcs[i])) << "seed " << seed << "\n"
+                                                                                << Print(*module) << "\nread back as\n"
+                                                                                << Print(*again);
     }
   }
 }

@@ -95,7 +95,8 @@ def f(a: T.handle, b: T.handle, scale: T.float32):
     B = T.match_buffer(b, [n, 128])
     for i, j in T.grid(n, T.int64(128)):
         B[i, j] = A[i, j] * scale
-)")), R"(@T.prim_func
+)")),
+            R"(@T.prim_func
 def f(var_A: T.handle, var_B: T.handle, scale: T.float32):
     n = T.int64()
     m = T.int32()
@@ -107,14 +108,19 @@ def f(var_A: T.handle, var_B: T.handle, scale: T.float32):
 }
 
 TEST(Parser, GivesClashingBlocksUniqueNames) {
-  const std::string text = PrintedBody("A: T.Buffer((4,), \"int32\")",
-                                       "for i in range(4):\n    with T.sblock(\"C\"):\n        v = T.axis.S(4, i)\n        A[v] = 1\n"
-                                       "for i in range(4):\n    with T.block(\"C\"):\n        v = T.axis.S(4, i)\n        A[v] = 2");
+  const std::string text =
+      PrintedBody("A: T.Buffer((4,), \"int32\")",
+                  "for i in range(4):\n    with T.sblock(\"C\"):\n        v = T.axis.S(4, i)\n        A[v] = 1\n"
+                  "for i in range(4):\n    with T.block(\"C\"):\n        v = T.axis.S(4, i)\n        A[v] = 2");
   EXPECT_THAT(text, HasSubstr("T.block(\"C\")"));
   EXPECT_THAT(text, HasSubstr("T.block(\"C_1\")"));
 }
 
-struct BodyCase { const char* name; const char* body; const char* printed; };
+struct BodyCase {
+  const char* name;
+  const char* body;
+  const char* printed;
+};
 class BodyTest : public testing::TestWithParam<BodyCase> {};
 TEST_P(BodyTest, ReadsAndPrints) {
   constexpr char kParams[] = "A: T.Buffer((16, 16), \"float32\"), B: T.Buffer((16,), \"int32\"), n: T.int32, p: T.bool";
@@ -127,41 +133,64 @@ TEST_P(BodyTest, ReadsAndPrints) {
   EXPECT_EQ(printed, expected + "\n");
   EXPECT_EQ(PrintedBody(kParams, GetParam().printed), printed);
 }
-INSTANTIATE_TEST_SUITE_P(Statements, BodyTest, testing::Values(
-    BodyCase{"LoopKinds", "for i in T.parallel(4):\n    for j in T.vectorized(0, 8):\n        for k in T.unroll(2, 4):\n            B[i] = 1",
-             "for i in T.parallel(4):\n    for j in T.vectorized(8):\n        for k in T.unroll(2, 4):\n            B[i] = 1"},
-    BodyCase{"ThreadBinding", "for i in T.thread_binding(0, 16, thread=\"threadIdx.x\", annotations={\"a\": [1, 2.5, \"x\"]}):\n    B[i] = 1",
-             "for i in T.thread_binding(16, thread=\"threadIdx.x\", annotations={\"a\": [1, 2.5, \"x\"]}):\n    B[i] = 1"},
-    BodyCase{"LaunchThread", "with T.launch_thread(\"blockIdx.x\", 4) as bx:\n    B[bx] = 1", "for bx in T.thread_binding(4, thread=\"blockIdx.x\"):\n    B[bx] = 1"},
-    BodyCase{"Branches", "if n > 0 and not p:\n    B[0] = 1\nelif n == 0:\n    B[0] = 2\nelse:\n    B[0] = 3",
-             "if n > 0 and not p:\n    B[0] = 1\nelif n == 0:\n    B[0] = 2\nelse:\n    B[0] = 3"},
-    BodyCase{"ChainOfComparisons", "while 0 <= B[0] < n:\n    B[0] += 1", "while 0 <= B[0] and B[0] < n:\n    B[0] = B[0] + 1"},
-    BodyCase{"Asserts", "assert n > 0, \"n \\\"must\\\" be\\tpositive\"\nT.Assert(n < 9, \"small\")",
-             "assert n > 0, \"n \\\"must\\\" be\\x09positive\"\nassert n < 9, \"small\""},
-    BodyCase{"Lets", "x: T.int32 = n * 2\nwith T.LetStmt(x + 1) as y:\n    B[0] = y\nz = x + 2\nB[1] = z",
-             "x: T.int32 = n * 2\nwith T.LetStmt(x + 1) as y:\n    B[0] = y\nz: T.int32 = x + 2\nB[1] = z"},
-    BodyCase{"OldLet", "x = T.int32()\nwith T.let(x, n):\n    B[0] = x", "x: T.int32 = n\nB[0] = x"},
-    BodyCase{"Allocations", "with T.decl_buffer((4,), \"float32\", scope=\"local\") as X:\n    X[0] = 1\nY = T.decl_buffer([4], \"float16\")\nY[0] = A[0, 0]",
-             "with T.decl_buffer((4,), \"float32\", scope=\"local\") as X:\n    X[0] = T.float32(1.0)\nY = T.decl_buffer((4,), \"float16\")\nY[0] = T.Cast(\"float16\", A[0, 0])"},
-    BodyCase{"FoldsAsItReads", "B[n * 1 + 0] = 2 + 3", "B[n] = 5"},
-    BodyCase{"ExactOperations", "B[T.Add(n, 0)] = T.Mul(2, 3)", "B[T.Add(n, 0)] = T.Mul(2, 3)"},
-    BodyCase{"IntegerDivisions", "B[0] = (n + 1) // 2 - n % 4 * T.truncdiv(n, 3) + T.truncmod(n, 5) - T.ceildiv(n, 4)",
-             "B[0] = (n + 1) // 2 - n % 4 * T.truncdiv(n, 3) + T.truncmod(n, 5) - (n + 4 - 1) // 4"},
-    BodyCase{"Associativity", "B[0] = n - (n - 1) - 2", "B[0] = n - (n - 1) - 2"},
-    BodyCase{"Vectors", "A[0, 0:4] = A[1, T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1), 4) * 2",
-             "A[0, T.Ramp(0, 1, 4)] = A[1, T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1.0), 4) * T.Broadcast(T.float32(2.0), 4)"},
-    BodyCase{"Functions", "A[0, 0] = T.exp(A[0, 1]) + T.max(A[0, 0], 0.0) + T.if_then_else(p, A[0, 1], T.float32(\"-inf\"))",
-             "A[0, 0] = T.exp(A[0, 1]) + T.max(A[0, 0], T.float32(0.0)) + T.if_then_else(p, A[0, 1], T.float32(\"-inf\"))"},
-    BodyCase{"TypedCalls", "A[0, 0] = T.reinterpret(\"float32\", B[0]) + T.call_intrin(\"float32\", \"tir.exp\", B[0])\nT.tvm_storage_sync(\"shared\")",
-             "A[0, 0] = T.reinterpret(\"float32\", B[0]) + T.call_intrin(\"float32\", \"tir.exp\", B[0])\nT.evaluate(T.tvm_storage_sync(\"shared\"))"},
-    BodyCase{"Select", "A[0, 0] = T.Select(n < 2 or p, A[0, 1], -1.5e-7)", "A[0, 0] = T.Select(n < 2 or p, A[0, 1], T.float32(-1.5e-07))"},
-    BodyCase{"Casts", "B[0] = T.cast(A[0, 0], \"int32\") + T.int32(p) + T.int32(7) + T.Cast(\"int32\", n)",
-             "B[0] = T.Cast(\"int32\", A[0, 0]) + T.Cast(\"int32\", p) + 7 + T.Cast(\"int32\", n)"},
-    BodyCase{"Bitwise", "B[0] = n << 2 & 7 | ~n ^ 1", "B[0] = T.bitwise_or(T.bitwise_and(T.shift_left(n, 2), 7), T.bitwise_xor(T.bitwise_not(n), 1))"}),
+INSTANTIATE_TEST_SUITE_P(
+    Statements, BodyTest,
+    testing::Values(
+        BodyCase{"LoopKinds",
+                 "for i in T.parallel(4):\n    for j in T.vectorized(0, 8):\n        for k in T.unroll(2, 4):\n        "
+                 "    B[i] = 1",
+                 "for i in T.parallel(4):\n    for j in T.vectorized(8):\n        for k in T.unroll(2, 4):\n           "
+                 " B[i] = 1"},
+        BodyCase{"ThreadBinding",
+                 "for i in T.thread_binding(0, 16, thread=\"threadIdx.x\", annotations={\"a\": [1, 2.5, \"x\"]}):\n    "
+                 "B[i] = 1",
+                 "for i in T.thread_binding(16, thread=\"threadIdx.x\", annotations={\"a\": [1, 2.5, \"x\"]}):\n    "
+                 "B[i] = 1"},
+        BodyCase{"LaunchThread", "with T.launch_thread(\"blockIdx.x\", 4) as bx:\n    B[bx] = 1",
+                 "for bx in T.thread_binding(4, thread=\"blockIdx.x\"):\n    B[bx] = 1"},
+        BodyCase{"Branches", "if n > 0 and not p:\n    B[0] = 1\nelif n == 0:\n    B[0] = 2\nelse:\n    B[0] = 3",
+                 "if n > 0 and not p:\n    B[0] = 1\nelif n == 0:\n    B[0] = 2\nelse:\n    B[0] = 3"},
+        BodyCase{"ChainOfComparisons", "while 0 <= B[0] < n:\n    B[0] += 1",
+                 "while 0 <= B[0] and B[0] < n:\n    B[0] = B[0] + 1"},
+        BodyCase{"Asserts", "assert n > 0, \"n \\\"must\\\" be\\tpositive\"\nT.Assert(n < 9, \"small\")",
+                 "assert n > 0, \"n \\\"must\\\" be\\x09positive\"\nassert n < 9, \"small\""},
+        BodyCase{"Lets", "x: T.int32 = n * 2\nwith T.LetStmt(x + 1) as y:\n    B[0] = y\nz = x + 2\nB[1] = z",
+                 "x: T.int32 = n * 2\nwith T.LetStmt(x + 1) as y:\n    B[0] = y\nz: T.int32 = x + 2\nB[1] = z"},
+        BodyCase{"OldLet", "x = T.int32()\nwith T.let(x, n):\n    B[0] = x", "x: T.int32 = n\nB[0] = x"},
+        BodyCase{"Allocations",
+                 "with T.decl_buffer((4,), \"float32\", scope=\"local\") as X:\n    X[0] = 1\nY = T.decl_buffer([4], "
+                 "\"float16\")\nY[0] = A[0, 0]",
+                 "with T.decl_buffer((4,), \"float32\", scope=\"local\") as X:\n    X[0] = T.float32(1.0)\nY = "
+                 "T.decl_buffer((4,), \"float16\")\nY[0] = T.Cast(\"float16\", A[0, 0])"},
+        BodyCase{"FoldsAsItReads", "B[n * 1 + 0] = 2 + 3", "B[n] = 5"},
+        BodyCase{"ExactOperations", "B[T.Add(n, 0)] = T.Mul(2, 3)", "B[T.Add(n, 0)] = T.Mul(2, 3)"},
+        BodyCase{"IntegerDivisions",
+                 "B[0] = (n + 1) // 2 - n % 4 * T.truncdiv(n, 3) + T.truncmod(n, 5) - T.ceildiv(n, 4)",
+                 "B[0] = (n + 1) // 2 - n % 4 * T.truncdiv(n, 3) + T.truncmod(n, 5) - (n + 4 - 1) // 4"},
+        BodyCase{"Associativity", "B[0] = n - (n - 1) - 2", "B[0] = n - (n - 1) - 2"},
+        BodyCase{"Vectors", "A[0, 0:4] = A[1, T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1), 4) * 2",
+                 "A[0, T.Ramp(0, 1, 4)] = A[1, T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1.0), 4) * "
+                 "T.Broadcast(T.float32(2.0), 4)"},
+        BodyCase{"Functions",
+                 "A[0, 0] = T.exp(A[0, 1]) + T.max(A[0, 0], 0.0) + T.if_then_else(p, A[0, 1], T.float32(\"-inf\"))",
+                 "A[0, 0] = T.exp(A[0, 1]) + T.max(A[0, 0], T.float32(0.0)) + T.if_then_else(p, A[0, 1], "
+                 "T.float32(\"-inf\"))"},
+        BodyCase{"TypedCalls",
+                 "A[0, 0] = T.reinterpret(\"float32\", B[0]) + T.call_intrin(\"float32\", \"tir.exp\", "
+                 "B[0])\nT.tvm_storage_sync(\"shared\")",
+                 "A[0, 0] = T.reinterpret(\"float32\", B[0]) + T.call_intrin(\"float32\", \"tir.exp\", "
+                 "B[0])\nT.evaluate(T.tvm_storage_sync(\"shared\"))"},
+        BodyCase{"Select", "A[0, 0] = T.Select(n < 2 or p, A[0, 1], -1.5e-7)",
+                 "A[0, 0] = T.Select(n < 2 or p, A[0, 1], T.float32(-1.5e-07))"},
+        BodyCase{"Casts", "B[0] = T.cast(A[0, 0], \"int32\") + T.int32(p) + T.int32(7) + T.Cast(\"int32\", n)",
+                 "B[0] = T.Cast(\"int32\", A[0, 0]) + T.Cast(\"int32\", p) + 7 + T.Cast(\"int32\", n)"},
+        BodyCase{"Bitwise", "B[0] = n << 2 & 7 | ~n ^ 1",
+                 "B[0] = T.bitwise_or(T.bitwise_and(T.shift_left(n, 2), 7), T.bitwise_xor(T.bitwise_not(n), 1))"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Parser, ComputesRegionsThatAreLeftOut) {
-  const std::string text = PrintedBody("A: T.Buffer((18, 64), \"float32\"), B: T.Buffer((16, 64), \"float32\")", R"(for i, j in T.grid(4, 64):
+  const std::string text = PrintedBody("A: T.Buffer((18, 64), \"float32\"), B: T.Buffer((16, 64), \"float32\")",
+                                       R"(for i, j in T.grid(4, 64):
     with T.block("tile"):
         vi, vj = T.axis.remap("SS", [i, j])
         X = T.alloc_buffer((4,), "float32", scope="local")
@@ -196,47 +225,66 @@ TEST(Parser, LetsAViewIntroduceItsStridesAndOffset) {
     V = T.match_buffer(A[0:4, 4:8], (4, 4), "float32", strides=["s0", "s1"], offset_factor=4)
     T.evaluate(V[0, 0]))"));
   const std::string text = Print(func);
-  EXPECT_THAT(text, HasSubstr("V = T.match_buffer(A[0:4, 4:8], (4, 4), \"float32\", strides=(s0, s1), elem_offset=V_elem_offset)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("V = T.match_buffer(A[0:4, 4:8], (4, 4), \"float32\", strides=(s0, s1), elem_offset=V_elem_offset)"));
   EXPECT_TRUE(StructuralEqual(ParseOrDie(text), func));
 }
 
 // ---- Errors --------------------------------------------------------------------------------------------------------
 
-struct ErrorCase { const char* name; const char* body; const char* message; };
+struct ErrorCase {
+  const char* name;
+  const char* body;
+  const char* message;
+};
 class ErrorTest : public testing::TestWithParam<ErrorCase> {};
 TEST_P(ErrorTest, SaysWhereAndWhat) {
-  const StatusOr<PrimFunc> func = ParsePrimFunc(Function("A: T.Buffer((16, 16), \"float32\"), h: T.handle, n: T.int32", GetParam().body), "f.py");
+  const StatusOr<PrimFunc> func =
+      ParsePrimFunc(Function("A: T.Buffer((16, 16), \"float32\"), h: T.handle, n: T.int32", GetParam().body), "f.py");
   ASSERT_FALSE(func.ok());
   EXPECT_EQ(func.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(func.status().message(), GetParam().message);
 }
-INSTANTIATE_TEST_SUITE_P(Bodies, ErrorTest, testing::Values(
-    ErrorCase{"Undefined", "A[0, x] = 1.0", "f.py:3:10: expected a defined name, got \"x\""},
-    ErrorCase{"IndexCount", "A[0, 1, 2] = 1.0", "f.py:3:5: expected 2 indices of buffer \"A\", got 3"},
-    ErrorCase{"FlatIndexInABlock", "with T.block(\"b\"):\n        A[0] = 1.0", "f.py:4:13: expected 2 indices of buffer \"A\", got 1"},
-    ErrorCase{"LoopRedefined", "for i in range(4):\n    for i in range(4):\n        A[i, i] = 1.0",
-              "f.py:4:13: expected a new name, got \"i\", which is defined already in this scope"},
-    ErrorCase{"FloatIndex", "A[0, 1.5] = 1.0", "f.py:3:10: expected an integer, got float32"},
-    ErrorCase{"Condition", "if n:\n    A[0, 0] = 1", "f.py:3:8: expected a boolean, got int32"},
-    ErrorCase{"IntegerDivision", "A[0, n / 2] = 1", "f.py:3:12: expected floats around \"/\", got int32 and int32; write \"//\" or T.truncdiv"},
-    ErrorCase{"UnknownOperation", "A[0, 0] = T.frobnicate(1)", "f.py:3:15: expected an operation of TensorIR, got \"T.frobnicate\""},
-    ErrorCase{"ArgumentCount", "A[0, 0] = T.exp()", "f.py:3:15: expected 1 arguments of T.exp, got 0"},
-    ErrorCase{"FloatFunctionOfInt", "A[0, 0] = T.exp(n)", "f.py:3:15: expected a float as argument of T.exp, got int32"},
-    ErrorCase{"HandleAsBuffer", "A[0, 0] = h[0]", "f.py:3:15: expected a buffer, got handle \"h\"; give it a shape with T.match_buffer"},
-    ErrorCase{"Syntax", "A[0, 0] = = 1", "f.py:3:15: expected an expression, got \"=\""},
-    ErrorCase{"Unclosed", "A[0, 0 = 1", "f.py:3:12: expected \",\" or \"]\", got \"=\""},
-    ErrorCase{"NotTvmScript", "return 1", "f.py:3:5: expected a statement of TVMScript, got \"return\""},
-    ErrorCase{"UnboundSymbol", "m = T.int32()\nA[0, m] = 1.0", "f.py:3:5: expected \"m\" in the shape of a T.match_buffer; nothing gives it a value"},
-    ErrorCase{"AxisOutsideBlock", "vi = T.axis.spatial(16, n)", "f.py:3:10: expected T.axis directly in a block"},
-    ErrorCase{"SecondInit", "with T.block(\"b\"):\n    with T.init():\n        A[0, 0] = 1\n    with T.init():\n        A[0, 0] = 1",
-              "f.py:6:14: expected one T.init in a block, got a second"},
-    ErrorCase{"TooBig", "A[0, 0] = T.int8(200)", "f.py:3:22: expected a value of int8"},
-    ErrorCase{"Keyword", "for i in T.serial(4, annotation={}):\n    A[i, i] = 1", "f.py:3:37: expected a parameter of T.serial, got \"annotation\""}),
+INSTANTIATE_TEST_SUITE_P(
+    Bodies, ErrorTest,
+    testing::Values(
+        ErrorCase{"Undefined", "A[0, x] = 1.0", "f.py:3:10: expected a defined name, got \"x\""},
+        ErrorCase{"IndexCount", "A[0, 1, 2] = 1.0", "f.py:3:5: expected 2 indices of buffer \"A\", got 3"},
+        ErrorCase{"FlatIndexInABlock", "with T.block(\"b\"):\n        A[0] = 1.0",
+                  "f.py:4:13: expected 2 indices of buffer \"A\", got 1"},
+        ErrorCase{"LoopRedefined", "for i in range(4):\n    for i in range(4):\n        A[i, i] = 1.0",
+                  "f.py:4:13: expected a new name, got \"i\", which is defined already in this scope"},
+        ErrorCase{"FloatIndex", "A[0, 1.5] = 1.0", "f.py:3:10: expected an integer, got float32"},
+        ErrorCase{"Condition", "if n:\n    A[0, 0] = 1", "f.py:3:8: expected a boolean, got int32"},
+        ErrorCase{"IntegerDivision", "A[0, n / 2] = 1",
+                  "f.py:3:12: expected floats around \"/\", got int32 and int32; write \"//\" or T.truncdiv"},
+        ErrorCase{"UnknownOperation", "A[0, 0] = T.frobnicate(1)",
+                  "f.py:3:15: expected an operation of TensorIR, got \"T.frobnicate\""},
+        ErrorCase{"ArgumentCount", "A[0, 0] = T.exp()", "f.py:3:15: expected 1 arguments of T.exp, got 0"},
+        ErrorCase{"FloatFunctionOfInt", "A[0, 0] = T.exp(n)",
+                  "f.py:3:15: expected a float as argument of T.exp, got int32"},
+        ErrorCase{"HandleAsBuffer", "A[0, 0] = h[0]",
+                  "f.py:3:15: expected a buffer, got handle \"h\"; give it a shape with T.match_buffer"},
+        ErrorCase{"Syntax", "A[0, 0] = = 1", "f.py:3:15: expected an expression, got \"=\""},
+        ErrorCase{"Unclosed", "A[0, 0 = 1", "f.py:3:12: expected \",\" or \"]\", got \"=\""},
+        ErrorCase{"NotTvmScript", "return 1", "f.py:3:5: expected a statement of TVMScript, got \"return\""},
+        ErrorCase{"UnboundSymbol", "m = T.int32()\nA[0, m] = 1.0",
+                  "f.py:3:5: expected \"m\" in the shape of a T.match_buffer; nothing gives it a value"},
+        ErrorCase{"AxisOutsideBlock", "vi = T.axis.spatial(16, n)", "f.py:3:10: expected T.axis directly in a block"},
+        ErrorCase{
+            "SecondInit",
+            "with T.block(\"b\"):\n    with T.init():\n        A[0, 0] = 1\n    with T.init():\n        A[0, 0] = 1",
+            "f.py:6:14: expected one T.init in a block, got a second"},
+        ErrorCase{"TooBig", "A[0, 0] = T.int8(200)", "f.py:3:22: expected a value of int8"},
+        ErrorCase{"Keyword", "for i in T.serial(4, annotation={}):\n    A[i, i] = 1",
+                  "f.py:3:37: expected a parameter of T.serial, got \"annotation\""}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ParserErrors, ShowTheLineWithACaret) {
   const Status status = ParsePrimFunc(Function("", "T.evaluate(x)"), "f.py").status();
-  EXPECT_THAT(status.ToString(), EndsWith("f.py:3:16: expected a defined name, got \"x\"\n      T.evaluate(x)\n                 ^"));
+  EXPECT_THAT(status.ToString(),
+              EndsWith("f.py:3:16: expected a defined name, got \"x\"\n      T.evaluate(x)\n                 ^"));
 }
 
 TEST(ParserErrors, NameEveryFunctionWhereOneIsWanted) {
@@ -247,7 +295,8 @@ TEST(ParserErrors, NameEveryFunctionWhereOneIsWanted) {
 
 TEST(ParserErrors, RefuseASecondFunctionOfOneName) {
   const std::string two = "@T.prim_func\ndef f():\n    pass\n@T.prim_func\ndef f():\n    pass\n";
-  EXPECT_THAT(ParseModule(two, "f.py").status().message(), HasSubstr("f.py:5:1: expected one function \"f\", got a second"));
+  EXPECT_THAT(ParseModule(two, "f.py").status().message(),
+              HasSubstr("f.py:5:1: expected one function \"f\", got a second"));
 }
 
 TEST(ParserErrors, SayThatIndentationDoesNotFit) {
@@ -257,7 +306,8 @@ TEST(ParserErrors, SayThatIndentationDoesNotFit) {
 
 // Texts that nest without end; each is one clean error.
 TEST(ParserErrors, SayThatATextEndsWithinAnEscape) {
-  EXPECT_THAT(ParseModule("'a\\", "end.py").status().message(), HasSubstr("end.py:1:1: expected ' at the end of the string"));
+  EXPECT_THAT(ParseModule("'a\\", "end.py").status().message(),
+              HasSubstr("end.py:1:1: expected ' at the end of the string"));
 }
 
 TEST(ParserErrors, LimitNesting) {
@@ -268,15 +318,20 @@ TEST(ParserErrors, LimitNesting) {
   };
   std::string lets;
   for (int i = 0; i < 1100; ++i) lets += "x" + std::to_string(i) + ": T.int32 = n\n";
-  for (const std::string& body : {"T.evaluate(" + repeat("(", 100000) + ")", "T.evaluate(" + repeat("-", 100000) + "n)", "T.evaluate(n" + repeat(" + n", 100000) + ")",
-                                  "T.evaluate(" + repeat("T.exp(", 3000) + "1.0)", "T.evaluate(n" + repeat(" < n", 5000) + ")", "T.evaluate(n" + repeat(".a", 5000) + ")",
-                                  repeat("if n == 1:\n    pass\nel", 3000) + "if n == 2:\n    pass", lets + "pass", repeat("[", 100000), repeat("{1:", 100000), "T.evaluate(n" + repeat(" ** n", 3000) + ")", "T.evaluate(" + repeat("not ", 3000) + "n)"}) {
+  for (const std::string& body :
+       {"T.evaluate(" + repeat("(", 100000) + ")", "T.evaluate(" + repeat("-", 100000) + "n)",
+        "T.evaluate(n" + repeat(" + n", 100000) + ")", "T.evaluate(" + repeat("T.exp(", 3000) + "1.0)",
+        "T.evaluate(n" + repeat(" < n", 5000) + ")", "T.evaluate(n" + repeat(".a", 5000) + ")",
+        repeat("if n == 1:\n    pass\nel", 3000) + "if n == 2:\n    pass", lets + "pass", repeat("[", 100000),
+        repeat("{1:", 100000), "T.evaluate(n" + repeat(" ** n", 3000) + ")",
+        "T.evaluate(" + repeat("not ", 3000) + "n)"}) {
     const StatusOr<PrimFunc> func = ParsePrimFunc(Function("n: T.int32", body), "f.py");
     ASSERT_FALSE(func.ok()) << body.substr(0, 50);
     EXPECT_THAT(func.status().message(), HasSubstr("nested more than 1000 deep")) << body.substr(0, 50);
   }
   std::string text = "@T.prim_func\ndef f():\n";
-  for (int i = 0; i < 1100; ++i) text += std::string(size_t(i) + 1, ' ') + "for i" + std::to_string(i) + " in range(2):\n";
+  for (int i = 0; i < 1100; ++i)
+    text += std::string(size_t(i) + 1, ' ') + "for i" + std::to_string(i) + " in range(2):\n";
   text += std::string(1101, ' ') + "pass\n";
   EXPECT_THAT(ParsePrimFunc(text, "f.py").status().message(), HasSubstr("nested more than 1000 deep"));
 }
@@ -285,7 +340,9 @@ TEST(Parser, AcceptsDeepButLegalNesting) {
   std::string sum = "n";
   for (int i = 0; i < 900; ++i) sum = "n - (" + sum + ")";
   std::string text = "@T.prim_func\ndef f(n: T.int32):\n";
-  for (int i = 0; i < 900; ++i) text += std::string(size_t(i) + 1, ' ') + (i % 2 == 0 ? "while n < 1:\n" : "for i" + std::to_string(i) + " in range(2):\n");
+  for (int i = 0; i < 900; ++i)
+    text += std::string(size_t(i) + 1, ' ') +
+            (i % 2 == 0 ? "while n < 1:\n" : "for i" + std::to_string(i) + " in range(2):\n");
   const PrimFunc func = ParseOrDie(text + std::string(901, ' ') + "T.evaluate(" + sum + ")\n");
   EXPECT_TRUE(StructuralEqual(ParseOrDie(Print(func)), func));
 }

@@ -58,9 +58,13 @@ TEST_P(RoundTripTest, SeesEveryChangeOfAField) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, RoundTripTest, testing::Values(Program::kSchedulable, Program::kAnything, Program::kSymbolic), [](const auto& info) {
-  return info.param == Program::kSchedulable ? "Schedulable" : info.param == Program::kAnything ? "Anything" : "Symbolic";
-});
+INSTANTIATE_TEST_SUITE_P(Programs, RoundTripTest,
+                         testing::Values(Program::kSchedulable, Program::kAnything, Program::kSymbolic),
+                         [](const auto& info) {
+                           return info.param == Program::kSchedulable ? "Schedulable"
+                                  : info.param == Program::kAnything  ? "Anything"
+                                                                      : "Symbolic";
+                         });
 
 TEST(RoundTrip, KeepsModules) {
   IRModule module;
@@ -78,21 +82,35 @@ TEST(RoundTrip, KeepsModules) {
   EXPECT_EQ(Print(*ParseModule(Print(IRModule()), "empty.py")), Print(IRModule()));
 }
 
-struct ExprCase { const char* name; Expr expr; };
+struct ExprCase {
+  const char* name;
+  Expr expr;
+};
 class ExprRoundTripTest : public testing::TestWithParam<ExprCase> {};
-TEST_P(ExprRoundTripTest, IsExact) { ExpectRoundTrip(PrimFunc{"f", {}, {}, Evaluate{GetParam().expr}}, GetParam().name); }
-INSTANTIATE_TEST_SUITE_P(Leaves, ExprRoundTripTest, testing::Values(
-    ExprCase{"NaN", FloatConst(DataType::Float(32), std::numeric_limits<double>::quiet_NaN())},
-    ExprCase{"NegativeNaN", FloatConst(DataType::Float(64), -std::numeric_limits<double>::quiet_NaN())},
-    ExprCase{"NaNWithPayload", FloatConst(DataType::Float(64), std::bit_cast<double>(uint64_t{0xfff8000000001234}))},
-    ExprCase{"NegativeZero", FloatConst(DataType::Float(16), -0.0)}, ExprCase{"Denormal", FloatConst(DataType::Float(64), 5e-324)},
-    ExprCase{"Int64Min", IntConst(DataType::Int(64), INT64_MIN)}, ExprCase{"Int32Min", Expr(INT32_MIN)}, ExprCase{"UInt64Max", IntConst(DataType::UInt(64), -1)},
-    ExprCase{"Ramp", Expr::Make(DataType::Int(32, 4), Ramp{0, 2, 4})}, ExprCase{"LongerRamp", Expr::Make(DataType::Int(32, 8), Ramp{0, 2, 8})},
-    ExprCase{"Broadcast", Expr::Make(DataType::BFloat(16), Broadcast{FloatConst(DataType::BFloat(), 1), 16})},
-    ExprCase{"CastToItsType", Expr::Make(DataType::Int(32), Cast{Expr(1)})}, ExprCase{"NotOfConstant", Expr::Make(DataType::Bool(), Not{True()})},
-    ExprCase{"CallOfOddType", MakeCall(DataType::Float(16), "exp", {FloatConst(DataType::Float(32), 1)})},
-    ExprCase{"VectorLow", MakeCall(DataType::Int(32, 2), "vectorlow", {Expr::Make(DataType::Int(32, 4), Ramp{0, 2, 4})})},
-    ExprCase{"NullHandle", IntConst(DataType::Handle(), 0)}), [](const auto& info) { return info.param.name; });
+TEST_P(ExprRoundTripTest, IsExact) {
+  ExpectRoundTrip(PrimFunc{"f", {}, {}, Evaluate{GetParam().expr}}, GetParam().name);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Leaves, ExprRoundTripTest,
+    testing::Values(
+        ExprCase{"NaN", FloatConst(DataType::Float(32), std::numeric_limits<double>::quiet_NaN())},
+        ExprCase{"NegativeNaN", FloatConst(DataType::Float(64), -std::numeric_limits<double>::quiet_NaN())},
+        ExprCase{"NaNWithPayload",
+                 FloatConst(DataType::Float(64), std::bit_cast<double>(uint64_t{0xfff8000000001234}))},
+        ExprCase{"NegativeZero", FloatConst(DataType::Float(16), -0.0)},
+        ExprCase{"Denormal", FloatConst(DataType::Float(64), 5e-324)},
+        ExprCase{"Int64Min", IntConst(DataType::Int(64), INT64_MIN)}, ExprCase{"Int32Min", Expr(INT32_MIN)},
+        ExprCase{"UInt64Max", IntConst(DataType::UInt(64), -1)},
+        ExprCase{"Ramp", Expr::Make(DataType::Int(32, 4), Ramp{0, 2, 4})},
+        ExprCase{"LongerRamp", Expr::Make(DataType::Int(32, 8), Ramp{0, 2, 8})},
+        ExprCase{"Broadcast", Expr::Make(DataType::BFloat(16), Broadcast{FloatConst(DataType::BFloat(), 1), 16})},
+        ExprCase{"CastToItsType", Expr::Make(DataType::Int(32), Cast{Expr(1)})},
+        ExprCase{"NotOfConstant", Expr::Make(DataType::Bool(), Not{True()})},
+        ExprCase{"CallOfOddType", MakeCall(DataType::Float(16), "exp", {FloatConst(DataType::Float(32), 1)})},
+        ExprCase{"VectorLow",
+                 MakeCall(DataType::Int(32, 2), "vectorlow", {Expr::Make(DataType::Int(32, 4), Ramp{0, 2, 4})})},
+        ExprCase{"NullHandle", IntConst(DataType::Handle(), 0)}),
+    [](const auto& info) { return info.param.name; });
 
 // Ranges whose ends have different types, as code that builds IR may leave them.
 TEST(RoundTrip, KeepsRangesOfMixedTypes) {
@@ -101,8 +119,15 @@ TEST(RoundTrip, KeepsRangesOfMixedTypes) {
   block.iter_vars = {{{0, IntConst(DataType::Int(64), 4)}, v, IterKind::kSpatial}, {{2, 3}, w, IterKind::kReduce}};
   const Buffer a = MakeBuffer("A", {8, 8});
   block.reads = {{a, {{v, 1}, {v, IntConst(DataType::Int(64), 4)}}}};
-  const Stmt nest = For{i, 0, IntConst(DataType::Int(64), 4), ForKind::kSerial, "", {}, MakeFor(j, 3, BlockRealize{{i, Expr(j) + 2}, True(), Block(block)})};
-  ExpectRoundTrip(PrimFunc{"f", {a}, {}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = nest})}}, "mixed");
+  const Stmt nest = For{i,
+                        0,
+                        IntConst(DataType::Int(64), 4),
+                        ForKind::kSerial,
+                        "",
+                        {},
+                        MakeFor(j, 3, BlockRealize{{i, Expr(j) + 2}, True(), Block(block)})};
+  ExpectRoundTrip(PrimFunc{"f", {a}, {}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = nest})}},
+                  "mixed");
 }
 
 TEST(Print, NamesFreeVariablesInExcerpts) {
@@ -110,7 +135,8 @@ TEST(Print, NamesFreeVariablesInExcerpts) {
   const Buffer a = MakeBuffer("A", {8});
   EXPECT_EQ(Print(Load(a, {Expr(i) + other})), "A[i + i_1]");
   EXPECT_EQ(Print(BufferRegion{a, {{i, 4}}}), "A[i:i + 4]");
-  EXPECT_EQ(Print(MakeFor(i, 8, MakeStore(a, FloatConst(DataType::Float(32), 0), {i}))), "for i in range(8):\n    A[i] = T.float32(0.0)\n");
+  EXPECT_EQ(Print(MakeFor(i, 8, MakeStore(a, FloatConst(DataType::Float(32), 0), {i}))),
+            "for i in range(8):\n    A[i] = T.float32(0.0)\n");
 }
 
 }  // namespace

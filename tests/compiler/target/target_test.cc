@@ -8,7 +8,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const HostFacts kHost{.triple = "x86_64-linux-gnu", .features = {"avx", "avx2", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3"}, .num_cores = 6};
+const HostFacts kHost{.triple = "x86_64-linux-gnu",
+                      .features = {"avx", "avx2", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3"},
+                      .num_cores = 6};
 
 std::string Canonical(std::string_view text) {
   const StatusOr<Target> target = Target::Parse(text, kHost);
@@ -16,16 +18,20 @@ std::string Canonical(std::string_view text) {
 }
 
 TEST(TargetTest, WritesOneTextForEveryWayToSayTheSame) {
-  const std::string expected = "llvm -mcpu=cascadelake -mattr=+avx512ifma,-clflushopt -mtriple=x86_64-linux-gnu -num-cores=2";
+  const std::string expected =
+      "llvm -mcpu=cascadelake -mattr=+avx512ifma,-clflushopt -mtriple=x86_64-linux-gnu -num-cores=2";
   EXPECT_EQ(Canonical("llvm -mcpu=cascadelake -num-cores=2 -mattr=-clflushopt,+avx512ifma"), expected);
-  EXPECT_EQ(Canonical("llvm -keys=cpu -mattr=+avx512ifma,+avx512vnni,-clflushopt  -mtriple=x86_64-unknown-linux-gnu -mcpu=cascadelake -num-cores=2"), expected);
+  EXPECT_EQ(Canonical("llvm -keys=cpu -mattr=+avx512ifma,+avx512vnni,-clflushopt  -mtriple=x86_64-unknown-linux-gnu "
+                      "-mcpu=cascadelake -num-cores=2"),
+            expected);
 }
 
 TEST(TargetTest, ReadsItsOwnTextOnAnyMachine) {
-  for (const char* text : {"auto", "llvm", "llvm -mcpu=znver4 -mattr=-avx512f", "raspberry-pi/4b-aarch64", "llvm -mcpu=neoverse-v1 -num-cores=8",
-                           "aws/cpu/c7g.large -num-cores=1"}) {
+  for (const char* text : {"auto", "llvm", "llvm -mcpu=znver4 -mattr=-avx512f", "raspberry-pi/4b-aarch64",
+                           "llvm -mcpu=neoverse-v1 -num-cores=8", "aws/cpu/c7g.large -num-cores=1"}) {
     const std::string once = Canonical(text);
-    const StatusOr<Target> elsewhere = Target::Parse(once, HostFacts{.triple = "aarch64-linux-gnu", .features = {"neon"}, .num_cores = 1});
+    const StatusOr<Target> elsewhere =
+        Target::Parse(once, HostFacts{.triple = "aarch64-linux-gnu", .features = {"neon"}, .num_cores = 1});
     ASSERT_TRUE(elsewhere.ok()) << elsewhere.status().ToString();
     EXPECT_EQ(elsewhere->ToString(), once);
   }
@@ -33,7 +39,8 @@ TEST(TargetTest, ReadsItsOwnTextOnAnyMachine) {
 
 TEST(TargetTest, TakesMissingPartsFromTheHostAndTheCpu) {
   EXPECT_EQ(Canonical("llvm"), "llvm -mcpu=x86-64 -mtriple=x86_64-linux-gnu -num-cores=6");
-  EXPECT_EQ(Canonical("llvm -mcpu=cortex-a72 -num-cores=4"), "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4");
+  EXPECT_EQ(Canonical("llvm -mcpu=cortex-a72 -num-cores=4"),
+            "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4");
 }
 
 TEST(TargetTest, RemovesWhatDependsOnARemovedFeature) {
@@ -53,7 +60,8 @@ TEST(TargetTest, AutoIsThisMachineAndItsFeatures) {
 }
 
 TEST(TargetTest, AutoDoesNotUseAFeatureWhoseGroundIsHidden) {
-  const StatusOr<Target> target = Target::Parse("auto", HostFacts{.triple = "x86_64-linux-gnu", .features = {"avx512f", "sse2"}});
+  const StatusOr<Target> target =
+      Target::Parse("auto", HostFacts{.triple = "x86_64-linux-gnu", .features = {"avx512f", "sse2"}});
   ASSERT_TRUE(target.ok());
   EXPECT_THAT(target->features(), testing::ElementsAre("sse2"));
 }
@@ -69,27 +77,34 @@ TEST(TargetTest, KnowsTheRegisterFile) {
   EXPECT_FALSE(Target::Parse("llvm", kHost)->register_file().has_fma);
 }
 
-struct BadTarget { const char* name; const char* text; const char* message; };
+struct BadTarget {
+  const char* name;
+  const char* text;
+  const char* message;
+};
 class TargetErrorTest : public testing::TestWithParam<BadTarget> {};
 TEST_P(TargetErrorTest, SaysWhatIsWrongAndWhatToWrite) {
   const StatusOr<Target> target = Target::Parse(GetParam().text, kHost);
   ASSERT_FALSE(target.ok());
   EXPECT_THAT(target.status().message(), HasSubstr(GetParam().message));
 }
-INSTANTIATE_TEST_SUITE_P(Texts, TargetErrorTest, testing::Values(
-    BadTarget{"Empty", " ", "empty; write \"auto\""},
-    BadTarget{"Kind", "lllvm -mcpu=znver4", "unknown kind or tag \"lllvm\"; known: auto, llvm, raspberry-pi"},
-    BadTarget{"OtherDevice", "cuda -arch=sm_90", "for CPUs only"},
-    BadTarget{"Option", "llvm -mpcu=znver4", "unknown option \"-mpcu\""},
-    BadTarget{"NoValue", "llvm -mcpu", "option \"-mcpu\" has no value"},
-    BadTarget{"Cpu", "llvm -mcpu=zenver4", "-mcpu=zenver4 is not a known CPU of x86_64-linux-gnu; known: x86-64"},
-    BadTarget{"Feature", "llvm -mattr=+avx1024", "-mattr=+avx1024: unknown feature"},
-    BadTarget{"NoSign", "llvm -mattr=avx2", "write +name or -name"},
-    BadTarget{"Cores", "llvm -num-cores=0", "not a number from 1 to 4096"},
-    BadTarget{"CoresOfAnotherMachine", "llvm -mcpu=cortex-a72", "add -num-cores=N"},
-    BadTarget{"Arch", "llvm -mtriple=sparc64-linux-gnu", "architecture \"sparc64\" is not one of"},
-    BadTarget{"System", "llvm -mtriple=x86_64-windows-msvc", "artifacts are ELF for Linux"},
-    BadTarget{"AutoWithCpu", "auto -mcpu=znver4", "leave out -mcpu and -mattr"}), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Texts, TargetErrorTest,
+    testing::Values(
+        BadTarget{"Empty", " ", "empty; write \"auto\""},
+        BadTarget{"Kind", "lllvm -mcpu=znver4", "unknown kind or tag \"lllvm\"; known: auto, llvm, raspberry-pi"},
+        BadTarget{"OtherDevice", "cuda -arch=sm_90", "for CPUs only"},
+        BadTarget{"Option", "llvm -mpcu=znver4", "unknown option \"-mpcu\""},
+        BadTarget{"NoValue", "llvm -mcpu", "option \"-mcpu\" has no value"},
+        BadTarget{"Cpu", "llvm -mcpu=zenver4", "-mcpu=zenver4 is not a known CPU of x86_64-linux-gnu; known: x86-64"},
+        BadTarget{"Feature", "llvm -mattr=+avx1024", "-mattr=+avx1024: unknown feature"},
+        BadTarget{"NoSign", "llvm -mattr=avx2", "write +name or -name"},
+        BadTarget{"Cores", "llvm -num-cores=0", "not a number from 1 to 4096"},
+        BadTarget{"CoresOfAnotherMachine", "llvm -mcpu=cortex-a72", "add -num-cores=N"},
+        BadTarget{"Arch", "llvm -mtriple=sparc64-linux-gnu", "architecture \"sparc64\" is not one of"},
+        BadTarget{"System", "llvm -mtriple=x86_64-windows-msvc", "artifacts are ELF for Linux"},
+        BadTarget{"AutoWithCpu", "auto -mcpu=znver4", "leave out -mcpu and -mattr"}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace lathe

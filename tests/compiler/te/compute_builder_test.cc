@@ -14,7 +14,8 @@ PrimFunc RowSums() {
   ComputeBuilder builder;
   const Buffer a = builder.Input("A", {4, 3}, DataType::Float(32));
   const Buffer doubled = builder.Compute("T_double", {4, 3}, [&](const Axes& at) { return Load(a, at) + Load(a, at); });
-  const Buffer sum = builder.Reduce("T_sum", {4}, {3}, Combiner::kSum, [&](const Axes& at, const Axes& k) { return Load(doubled, {at[0], k[0]}); });
+  const Buffer sum = builder.Reduce("T_sum", {4}, {3}, Combiner::kSum,
+                                    [&](const Axes& at, const Axes& k) { return Load(doubled, {at[0], k[0]}); });
   return builder.Build("row_sums", sum);
 }
 
@@ -32,13 +33,15 @@ def row_sums(A: T.Buffer((4, 3), "float32"), T_sum: T.Buffer((4,), "float32")):
             with T.init():
                 T_sum[v_ax0] = T.float32(0)
             T_sum[v_ax0] = T_sum[v_ax0] + T_double[v_ax0, v_k0]
-)", "expected.py");
+)",
+                                                    "expected.py");
   ASSERT_TRUE(expected.ok()) << expected.status().ToString();
   EXPECT_TRUE(StructuralEqual(RowSums(), *expected)) << Print(RowSums());
 }
 
 TEST(ComputeBuilder, MakesFunctionsThatRun) {
-  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {4, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), Tensor::Uninitialized(DataType::Float(32), {4})};
+  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {4, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+                              Tensor::Uninitialized(DataType::Float(32), {4})};
   const Status status = Interpret(RowSums(), args);
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_THAT(args[1].ToDoubles(), testing::ElementsAre(12, 30, 48, 66));
@@ -47,8 +50,10 @@ TEST(ComputeBuilder, MakesFunctionsThatRun) {
 TEST(ComputeBuilder, TakesTensorsWithoutDimensions) {
   ComputeBuilder builder;
   const Buffer a = builder.Input("A", {}, DataType::Float(32));
-  const PrimFunc func = builder.Build("square", builder.Compute("T_square", {}, [&](const Axes& at) { return Load(a, at) * Load(a, at); }));
-  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {}, {3}), Tensor::Uninitialized(DataType::Float(32), {})};
+  const PrimFunc func = builder.Build(
+      "square", builder.Compute("T_square", {}, [&](const Axes& at) { return Load(a, at) * Load(a, at); }));
+  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {}, {3}),
+                              Tensor::Uninitialized(DataType::Float(32), {})};
   const Status status = Interpret(func, args);
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_THAT(args[1].ToDoubles(), testing::ElementsAre(9));

@@ -1,5 +1,5 @@
-// tests/golden/transform/<pass>_<what>.py: "# pass: name", then before, then "# expected:" and the printed result. Run with
-// LATHE_UPDATE_GOLDEN=1 to rewrite what is expected.
+// tests/golden/transform/<pass>_<what>.py: "# pass: name", then before, then "# expected:" and the printed result. Run
+// with LATHE_UPDATE_GOLDEN=1 to rewrite what is expected.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -19,7 +19,8 @@ constexpr std::string_view kPassMark = "# pass: ", kExpectedMark = "# expected:\
 
 std::vector<std::filesystem::path> GoldenFiles() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(LATHE_SOURCE_DIR) + "/tests/golden/transform")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(LATHE_SOURCE_DIR) + "/tests/golden/transform")) {
     if (entry.path().extension() == ".py") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -32,7 +33,8 @@ TEST_P(TransformGoldenTest, PrintsWhatIsExpected) {
   content << std::ifstream(GetParam()).rdbuf();
   const std::string text = content.str();
   const size_t pass_at = text.find(kPassMark), expected_at = text.find(kExpectedMark);
-  ASSERT_TRUE(pass_at != std::string::npos && expected_at != std::string::npos) << "lacks \"# pass: \" or \"# expected:\"";
+  ASSERT_TRUE(pass_at != std::string::npos && expected_at != std::string::npos)
+      << "lacks \"# pass: \" or \"# expected:\"";
   const size_t name_at = pass_at + kPassMark.size();
   const std::string pass = text.substr(name_at, text.find('\n', name_at) - name_at);
   const StatusOr<PrimFunc> before = ParsePrimFunc(text.substr(0, expected_at), GetParam().filename().string());
@@ -43,10 +45,13 @@ TEST_P(TransformGoldenTest, PrintsWhatIsExpected) {
   const StatusOr<PrimFunc> again = ParsePrimFunc(actual, "printed.py");
   ASSERT_TRUE(again.ok()) << again.status().ToString();
   EXPECT_TRUE(StructuralEqual(*again, *after));
-  if (std::getenv("LATHE_UPDATE_GOLDEN") != nullptr) std::ofstream(GetParam()) << head << actual;
-  else EXPECT_EQ(text.substr(head.size()), actual);
+  if (std::getenv("LATHE_UPDATE_GOLDEN") != nullptr)
+    std::ofstream(GetParam()) << head << actual;
+  else
+    EXPECT_EQ(text.substr(head.size()), actual);
 }
-INSTANTIATE_TEST_SUITE_P(Files, TransformGoldenTest, testing::ValuesIn(GoldenFiles()), [](const auto& info) { return info.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Files, TransformGoldenTest, testing::ValuesIn(GoldenFiles()),
+                         [](const auto& info) { return info.param.stem().string(); });
 
 }  // namespace
 }  // namespace lathe

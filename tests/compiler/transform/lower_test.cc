@@ -26,7 +26,8 @@ std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
     const int bytes = buffer->dtype.bytes();
     for (size_t i = 0; i * bytes < tensor.data.size(); ++i) {
       const int64_t value = static_cast<int64_t>(random.Below(17)) - 8;
-      StoreElement(buffer->dtype, buffer->dtype.is_float() ? Value{.f = value / 8.0} : Value{.i = value}, tensor.data.data() + i * bytes);
+      StoreElement(buffer->dtype, buffer->dtype.is_float() ? Value{.f = value / 8.0} : Value{.i = value},
+                   tensor.data.data() + i * bytes);
     }
     tensor.is_initialized = p + 1 < func.params.size();  // The last one is the output.
     args.push_back(std::move(tensor));
@@ -34,7 +35,10 @@ std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
   return args;
 }
 
-struct Family { const char* name; PrimFunc (*make)(Random&); };
+struct Family {
+  const char* name;
+  PrimFunc (*make)(Random&);
+};
 class LowerPropertyTest : public testing::TestWithParam<Family> {};
 
 TEST_P(LowerPropertyTest, KeepsEveryBitAfterEachPass) {
@@ -53,7 +57,8 @@ TEST_P(LowerPropertyTest, KeepsEveryBitAfterEachPass) {
       if (testing::Test::HasFailure()) return;
       std::vector<Tensor> actual = before;
       EXPECT_EQ(Interpret(after, actual), OkStatus()) << "after " << pass;
-      for (size_t i = 0; i < actual.size(); ++i) EXPECT_TRUE(actual[i].data == expected[i].data) << "argument " << i << " after " << pass;
+      for (size_t i = 0; i < actual.size(); ++i)
+        EXPECT_TRUE(actual[i].data == expected[i].data) << "argument " << i << " after " << pass;
     };
     const StatusOr<PrimFunc> lowered = Lower(func, options);
     ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
@@ -63,9 +68,10 @@ TEST_P(LowerPropertyTest, KeepsEveryBitAfterEachPass) {
     if (testing::Test::HasFailure()) return;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Programs, LowerPropertyTest, testing::Values(
-    Family{"Matmul", TiledMatmul}, Family{"Stencil", TiledStencil}, Family{"PrefixSum", PrefixSum}, Family{"Views", TilesThroughViews}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Programs, LowerPropertyTest,
+                         testing::Values(Family{"Matmul", TiledMatmul}, Family{"Stencil", TiledStencil},
+                                         Family{"PrefixSum", PrefixSum}, Family{"Views", TilesThroughViews}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(WidenToFloat64, ComputesWhatTheFloat64ModeComputes) {
   for (int seed = 0; seed < PropertyRuns(50); ++seed) {
@@ -83,7 +89,8 @@ TEST(WidenToFloat64, ComputesWhatTheFloat64ModeComputes) {
       if (type == args[i].dtype) continue;
       Tensor tensor = Tensor::Zeros(type, args[i].shape);
       const std::vector<double> values = args[i].ToDoubles();
-      for (int64_t e = 0; e < tensor.NumElements(); ++e) StoreElement(type, {.f = values[e]}, tensor.data.data() + e * 8);
+      for (int64_t e = 0; e < tensor.NumElements(); ++e)
+        StoreElement(type, {.f = values[e]}, tensor.data.data() + e * 8);
       wide_args.back() = tensor;
     }
     std::vector<Tensor> mode_args = wide_args;
@@ -103,31 +110,38 @@ int Count(const Stmt& body) {
 }
 std::vector<const Allocate*> Allocations(const Stmt& body) {
   std::vector<const Allocate*> found;
-  PostOrderVisit(body, std::function<void(const Stmt&)>([&](const Stmt& stmt) { if (const auto* a = stmt.As<Allocate>()) found.push_back(a); }));
+  PostOrderVisit(body, std::function<void(const Stmt&)>([&](const Stmt& stmt) {
+                   if (const auto* a = stmt.As<Allocate>()) found.push_back(a);
+                 }));
   return found;
 }
 const Buffer& BufferParam(const PrimFunc& func, size_t i) { return std::get<Buffer>(func.params[i]); }
 
 TEST(Lower, PutsTheTileOfAMatmulIntoTheTileLoops) {
   const int64_t n = 64, tile = 8;
-  const Buffer a = MakeBuffer("A", {n, n}), c = MakeBuffer("C", {n, n}), acc = MakeBuffer("acc", {n, n}, DataType::Float(32), "register");
-  const Var i0("i0"), j0("j0"), i1("i1"), j1("j1"), k("k"), vi("vi"), vj("vj"), vk("vk"), i2("i2"), j2("j2"), ci("ci"), cj("cj");
+  const Buffer a = MakeBuffer("A", {n, n}), c = MakeBuffer("C", {n, n}),
+               acc = MakeBuffer("acc", {n, n}, DataType::Float(32), "register");
+  const Var i0("i0"), j0("j0"), i1("i1"), j1("j1"), k("k"), vi("vi"), vj("vj"), vk("vk"), i2("i2"), j2("j2"), ci("ci"),
+      cj("cj");
   BlockNode update{.name = "update", .body = MakeStore(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}), {vi, vj})};
   update.iter_vars = {Spatial(vi, n), Spatial(vj, n), Reduce(vk, n)};
   update.init = MakeStore(acc, FloatConst(DataType::Float(32), 0), {vi, vj});
   BlockNode copy{.name = "copy", .body = MakeStore(c, Load(acc, {ci, cj}), {ci, cj})};
   copy.iter_vars = {Spatial(ci, n), Spatial(cj, n)};
   const auto at = [&](const Var& outer, const Var& inner) { return outer * Expr(tile) + inner; };
-  const Stmt compute = Loop(k, n, Loop(i1, tile, Loop(j1, tile, Realize(update, {at(i0, i1), at(j0, j1), k}), ForKind::kVectorized)));
+  const Stmt compute =
+      Loop(k, n, Loop(i1, tile, Loop(j1, tile, Realize(update, {at(i0, i1), at(j0, j1), k}), ForKind::kVectorized)));
   const Stmt back = Loop(i2, tile, Loop(j2, tile, Realize(copy, {at(i0, i2), at(j0, j2)}), ForKind::kVectorized));
-  BlockNode root{.name = "root", .body = Loop(i0, n / tile, Loop(j0, n / tile, MakeSeq({compute, back})), ForKind::kParallel)};
+  BlockNode root{.name = "root",
+                 .body = Loop(i0, n / tile, Loop(j0, n / tile, MakeSeq({compute, back})), ForKind::kParallel)};
   root.alloc_buffers = {acc};
   const StatusOr<PrimFunc> lowered = Lower({"main", {a, c}, {}, Realize(root, {})});
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   const auto allocations = Allocations(lowered->body);
   ASSERT_EQ(allocations.size(), 1u);
   EXPECT_TRUE(IsConstInt(allocations[0]->buffer->shape[0], tile * tile));
-  EXPECT_EQ(Count<For>(allocations[0]->body), 1);  // k: vectorized loops are gone, those over rows of registers unrolled.
+  EXPECT_EQ(Count<For>(allocations[0]->body),
+            1);  // k: vectorized loops are gone, those over rows of registers unrolled.
 }
 
 // B[i0*16 + i1] = A[...] * 2 under i0*16 + i1 < 100, the inner loop of `kind`.
@@ -135,7 +149,8 @@ PrimFunc GuardedCopy(ForKind inner, ForKind outer = ForKind::kSerial) {
   const Buffer a = MakeBuffer("A", {100}), b = MakeBuffer("B", {100});
   const Var i0("i0"), i1("i1");
   const Expr at = i0 * 16 + i1;
-  const Stmt body = IfThenElse{Less(at, 100), MakeStore(b, Load(a, {at}) * FloatConst(DataType::Float(32), 2), {at}), std::nullopt};
+  const Stmt body =
+      IfThenElse{Less(at, 100), MakeStore(b, Load(a, {at}) * FloatConst(DataType::Float(32), 2), {at}), std::nullopt};
   return {"main", {a, b}, {}, Loop(i0, 7, Loop(i1, 16, body, inner), outer)};
 }
 
@@ -173,7 +188,8 @@ TEST(VectorizeLoop, MasksLanesThatAGuardTurnsOff) {
 TEST(VectorizeLoop, RunsAReductionSerially) {
   const Buffer a = MakeBuffer("A", {8}), sum = MakeBuffer("S", {1});
   const Var k("k");
-  const PrimFunc func{"main", {a, sum}, {}, Loop(k, 8, MakeStore(sum, Load(sum, {0}) + Load(a, {k}), {0}), ForKind::kVectorized)};
+  const PrimFunc func{
+      "main", {a, sum}, {}, Loop(k, 8, MakeStore(sum, Load(sum, {0}) + Load(a, {k}), {0}), ForKind::kVectorized)};
   const PrimFunc after = *RunPass("vectorize_loop", func);
   ASSERT_NE(after.body.As<For>(), nullptr);
   EXPECT_EQ(after.body.As<For>()->kind, ForKind::kSerial);
@@ -183,7 +199,12 @@ TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same
   const Buffer a = MakeBuffer("A", {64}), b = MakeBuffer("B", {64});
   const Var f("f"), v("v");
   const Expr fused = f * 4 + v;
-  const PrimFunc func{"main", {a, b}, {}, Loop(f, 16, Loop(v, 4, MakeStore(b, Load(a, {FloorDiv(fused, 8) * 8 + FloorMod(fused, 8)}), {fused}), ForKind::kVectorized))};
+  const PrimFunc func{"main",
+                      {a, b},
+                      {},
+                      Loop(f, 16,
+                           Loop(v, 4, MakeStore(b, Load(a, {FloorDiv(fused, 8) * 8 + FloorMod(fused, 8)}), {fused}),
+                                ForKind::kVectorized))};
   const PrimFunc after = *RunPass("vectorize_loop", func);
   const BufferStore* store = after.body.As<For>()->body.As<BufferStore>();
   ASSERT_NE(store, nullptr);
@@ -195,16 +216,22 @@ TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same
 PrimFunc Nest(AttrMap annotations) {
   const Buffer b = MakeBuffer("B", {4, 8, 8});
   const Var i("i"), j("j"), k("k");
-  return {"main", {b}, {}, Loop(i, 4, Loop(j, 8, Loop(k, 8, MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j, k}))), ForKind::kSerial, std::move(annotations))};
+  return {"main",
+          {b},
+          {},
+          Loop(i, 4, Loop(j, 8, Loop(k, 8, MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j, k}))),
+               ForKind::kSerial, std::move(annotations))};
 }
 TEST(UnrollLoop, UnrollsFromTheInsideUpToMaxStep) {
-  const PrimFunc after = *RunPass("unroll_loop", Nest({{"pragma_auto_unroll_max_step", 64}, {"pragma_unroll_explicit", 1}}));
+  const PrimFunc after =
+      *RunPass("unroll_loop", Nest({{"pragma_auto_unroll_max_step", 64}, {"pragma_unroll_explicit", 1}}));
   EXPECT_EQ(Count<For>(after.body), 1);
   EXPECT_EQ(Count<BufferStore>(after.body), 64);
   EXPECT_TRUE(after.body.As<For>()->annotations.empty());
 }
 TEST(UnrollLoop, OnlyAnnotatesWithoutExplicit) {
-  const PrimFunc after = *RunPass("unroll_loop", Nest({{"pragma_auto_unroll_max_step", 16}, {"pragma_unroll_explicit", 0}}));
+  const PrimFunc after =
+      *RunPass("unroll_loop", Nest({{"pragma_auto_unroll_max_step", 16}, {"pragma_unroll_explicit", 0}}));
   EXPECT_EQ(Count<For>(after.body), 3);
   EXPECT_EQ(Count<BufferStore>(after.body), 1);
   const For* innermost = after.body.As<For>()->body.As<For>()->body.As<For>();
@@ -214,7 +241,8 @@ TEST(UnrollLoop, OnlyAnnotatesWithoutExplicit) {
 TEST(FlattenBuffer, CountsInInt64WhereInt32WouldOverflow) {
   const Buffer small = MakeBuffer("A", {1 << 10, 1 << 10}), large = MakeBuffer("B", {1 << 16, 1 << 16});
   const Var i("i"), j("j");
-  const PrimFunc func{"main", {small, large}, {}, Loop(i, 8, Loop(j, 8, MakeStore(large, Load(small, {i, j}), {i, j})))};
+  const PrimFunc func{
+      "main", {small, large}, {}, Loop(i, 8, Loop(j, 8, MakeStore(large, Load(small, {i, j}), {i, j})))};
   const PrimFunc after = *RunPass("flatten_buffer", func);
   const BufferStore* store = after.body.As<For>()->body.As<For>()->body.As<BufferStore>();
   EXPECT_EQ(store->indices[0].dtype(), DataType::Int(64));
@@ -232,12 +260,14 @@ def main(A: T.Buffer((8,), "float32"), S: T.Buffer((), "float32")):
             with T.init():
                 S[()] = T.float32(0)
             S[()] = S[()] + A[vi]
-)", "sum.py");
+)",
+                                                "sum.py");
   ASSERT_TRUE(func.ok()) << func.status().ToString();
   const StatusOr<PrimFunc> lowered = Lower(*func);
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   EXPECT_THAT(Print(*lowered), HasSubstr("S[0] = S[0] + A[i]"));
-  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {8}, {1, 2, 3, 4, 5, 6, 7, 8}), Tensor::Uninitialized(DataType::Float(32), {})};
+  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {8}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                              Tensor::Uninitialized(DataType::Float(32), {})};
   ASSERT_EQ(Interpret(*lowered, args), OkStatus());
   EXPECT_EQ(args[1].ToDoubles(), std::vector<double>{36});
 }
@@ -246,13 +276,15 @@ TEST(FlattenBuffer, RefusesRegistersOfUnknownSize) {
   const Var n("n");
   const Buffer a = MakeBuffer("A", {n}), t = MakeBuffer("t", {n}, DataType::Float(32), "register");
   const PrimFunc func{"main", {a}, {}, Allocate{t, MakeStore(t, Load(a, {0}), {0})}};
-  EXPECT_THAT(RunPass("flatten_buffer", func).status().message(), HasSubstr("flatten_buffer \"t\": a buffer of scope register needs a constant size"));
+  EXPECT_THAT(RunPass("flatten_buffer", func).status().message(),
+              HasSubstr("flatten_buffer \"t\": a buffer of scope register needs a constant size"));
 }
 
 TEST(HoistIfThenElse, TakesOnlyWhatTheLoopDoesNotName) {
   const Buffer b = MakeBuffer("B", {8, 8});
   const Var i("i"), j("j");
-  const Stmt guarded = IfThenElse{And(Less(i, 5), Less(j, 3)), MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j}), std::nullopt};
+  const Stmt guarded =
+      IfThenElse{And(Less(i, 5), Less(j, 3)), MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j}), std::nullopt};
   const PrimFunc after = *RunPass("hoist_if_then_else", {"main", {b}, {}, Loop(i, 8, Loop(j, 8, guarded))});
   const IfThenElse* outer = after.body.As<For>()->body.As<IfThenElse>();
   ASSERT_NE(outer, nullptr);
@@ -260,32 +292,50 @@ TEST(HoistIfThenElse, TakesOnlyWhatTheLoopDoesNotName) {
 }
 
 TEST(RunPass, ListsTheNamesThereAre) {
-  EXPECT_THAT(RunPass("magic", Nest({})).status().message(), HasSubstr("run pass \"magic\": no such pass; known: plan_and_update"));
+  EXPECT_THAT(RunPass("magic", Nest({})).status().message(),
+              HasSubstr("run pass \"magic\": no such pass; known: plan_and_update"));
 }
 
 // ---- Well-formedness.
-struct IllFormedCase { const char* name; std::function<Stmt(const Buffer& a)> body; const char* message; };
+struct IllFormedCase {
+  const char* name;
+  std::function<Stmt(const Buffer& a)> body;
+  const char* message;
+};
 class VerifyTest : public testing::TestWithParam<IllFormedCase> {};
 TEST_P(VerifyTest, SaysWhatIsWrong) {
   const Buffer a = MakeBuffer("A", {8, 8});
   EXPECT_THAT(VerifyWellFormed({"main", {a}, {}, GetParam().body(a)}).message(), HasSubstr(GetParam().message));
 }
 const Expr kOne = FloatConst(DataType::Float(32), 1);
-INSTANTIATE_TEST_SUITE_P(All, VerifyTest, testing::Values(
-    IllFormedCase{"FreeVariable", [](const Buffer& a) { return MakeStore(a, kOne, {Var("q"), 0}); }, "verify @main: variable \"q\" is used where it is not defined"},
-    IllFormedCase{"FreeBuffer", [](const Buffer&) { return MakeStore(MakeBuffer("X", {2}), kOne, {0}); }, "buffer \"X\" is used where it is not defined"},
-    IllFormedCase{"VariableTwice", [](const Buffer& a) {
-                    const Var i("i");
-                    return Loop(i, 2, Loop(i, 2, MakeStore(a, kOne, {i, i})));
-                  }, "variable \"i\" is defined twice"},
-    IllFormedCase{"WrongType", [](const Buffer& a) { return MakeStore(a, Expr(1), {0, 0}); }, "\"A\" takes float32, int32 is stored"},
-    IllFormedCase{"TooManyIndices", [](const Buffer& a) { return Stmt(BufferStore{a, kOne, {0, 0, 0}}); }, "buffer \"A\" has 2 dimensions, 3 indices"},
-    IllFormedCase{"IterVarWithoutValue", [](const Buffer& a) {
-                    BlockNode block{.name = "b", .body = MakeStore(a, kOne, {0, 0})};
-                    block.iter_vars = {Spatial(Var("v"), 2)};
-                    return Realize(block, {});
-                  }, "verify @main block \"b\": 1 iter vars, 0 values"},
-    IllFormedCase{"IntCondition", [](const Buffer& a) { return Stmt(IfThenElse{Expr(1), MakeStore(a, kOne, {0, 0}), std::nullopt}); }, "a condition of type int32"}),
+INSTANTIATE_TEST_SUITE_P(
+    All, VerifyTest,
+    testing::Values(
+        IllFormedCase{"FreeVariable", [](const Buffer& a) { return MakeStore(a, kOne, {Var("q"), 0}); },
+                      "verify @main: variable \"q\" is used where it is not defined"},
+        IllFormedCase{"FreeBuffer", [](const Buffer&) { return MakeStore(MakeBuffer("X", {2}), kOne, {0}); },
+                      "buffer \"X\" is used where it is not defined"},
+        IllFormedCase{"VariableTwice",
+                      [](const Buffer& a) {
+                        const Var i("i");
+                        return Loop(i, 2, Loop(i, 2, MakeStore(a, kOne, {i, i})));
+                      },
+                      "variable \"i\" is defined twice"},
+        IllFormedCase{"WrongType", [](const Buffer& a) { return MakeStore(a, Expr(1), {0, 0}); },
+                      "\"A\" takes float32, int32 is stored"},
+        IllFormedCase{"TooManyIndices", [](const Buffer& a) { return Stmt(BufferStore{a, kOne, {0, 0, 0}}); },
+                      "buffer \"A\" has 2 dimensions, 3 indices"},
+        IllFormedCase{"IterVarWithoutValue",
+                      [](const Buffer& a) {
+                        BlockNode block{.name = "b", .body = MakeStore(a, kOne, {0, 0})};
+                        block.iter_vars = {Spatial(Var("v"), 2)};
+                        return Realize(block, {});
+                      },
+                      "verify @main block \"b\": 1 iter vars, 0 values"},
+        IllFormedCase{
+            "IntCondition",
+            [](const Buffer& a) { return Stmt(IfThenElse{Expr(1), MakeStore(a, kOne, {0, 0}), std::nullopt}); },
+            "a condition of type int32"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

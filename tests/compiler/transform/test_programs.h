@@ -21,10 +21,13 @@ inline PrimFunc TiledMatmul(Random& random) {
   const int64_t m = 1 + random.Below(20), n = 1 + random.Below(20), depth = 1 + random.Below(9);
   const int64_t tm = 1 + random.Below(6), tn = 1 + random.Below(9);
   const DataType type = random.Below(3) == 0 ? DataType::Int(32) : DataType::Float(32);
-  const Buffer a = MakeBuffer("A", {m, depth}, type), b = MakeBuffer("B", {depth, n}, type), c = MakeBuffer("C", {m, n}, type);
+  const Buffer a = MakeBuffer("A", {m, depth}, type), b = MakeBuffer("B", {depth, n}, type),
+               c = MakeBuffer("C", {m, n}, type);
   const Buffer acc = MakeBuffer("C_local", {m, n}, type, random.Below(2) ? "local" : "global");
-  const Var i0("i0"), j0("j0"), i1("i1"), j1("j1"), k("k"), vi("vi"), vj("vj"), vk("vk"), ci("ci"), cj("cj"), i2("i2"), j2("j2");
-  BlockNode update{.name = "update", .body = MakeStore(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
+  const Var i0("i0"), j0("j0"), i1("i1"), j1("j1"), k("k"), vi("vi"), vj("vj"), vk("vk"), ci("ci"), cj("cj"), i2("i2"),
+      j2("j2");
+  BlockNode update{.name = "update",
+                   .body = MakeStore(acc, Load(acc, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
   update.iter_vars = {Spatial(vi, m), Spatial(vj, n), Reduce(vk, depth)};
   update.init = MakeStore(acc, type.is_float() ? FloatConst(type, 0) : IntConst(type, 0), {vi, vj});
   BlockNode copy{.name = "copy", .body = MakeStore(c, Load(acc, {ci, cj}), {ci, cj})};
@@ -33,15 +36,21 @@ inline PrimFunc TiledMatmul(Random& random) {
   const auto inside = [&](const Expr& row, const Expr& column) {
     return And(m % tm == 0 ? True() : Less(row, Expr(m)), n % tn == 0 ? True() : Less(column, Expr(n)));
   };
-  const auto kind = [&] { return std::array{ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}[random.Below(3)]; };
+  const auto kind = [&] {
+    return std::array{ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}[random.Below(3)];
+  };
   const Expr r1 = at(i0, i1, tm), c1 = at(j0, j1, tn), r2 = at(i0, i2, tm), c2 = at(j0, j2, tn);
   Stmt compute = Realize(update, {r1, c1, k}, inside(r1, c1));
-  compute = random.Below(2) ? Loop(k, depth, Loop(i1, tm, Loop(j1, tn, compute, kind()))) : Loop(i1, tm, Loop(k, depth, Loop(j1, tn, compute, kind())));
+  compute = random.Below(2) ? Loop(k, depth, Loop(i1, tm, Loop(j1, tn, compute, kind())))
+                            : Loop(i1, tm, Loop(k, depth, Loop(j1, tn, compute, kind())));
   const Stmt back = Loop(i2, tm, Loop(j2, tn, Realize(copy, {r2, c2}, inside(r2, c2)), kind()));
   AttrMap annotations;
-  if (random.Below(2)) annotations = {{"pragma_auto_unroll_max_step", static_cast<int64_t>(random.Below(64))}, {"pragma_unroll_explicit", static_cast<int64_t>(random.Below(2))}};
-  BlockNode root{.name = "root", .body = Loop(i0, CeilDiv(m, tm), Loop(j0, CeilDiv(n, tn), MakeSeq({compute, back})),
-                                              random.Below(2) ? ForKind::kParallel : ForKind::kSerial, annotations)};
+  if (random.Below(2))
+    annotations = {{"pragma_auto_unroll_max_step", static_cast<int64_t>(random.Below(64))},
+                   {"pragma_unroll_explicit", static_cast<int64_t>(random.Below(2))}};
+  BlockNode root{.name = "root",
+                 .body = Loop(i0, CeilDiv(m, tm), Loop(j0, CeilDiv(n, tn), MakeSeq({compute, back})),
+                              random.Below(2) ? ForKind::kParallel : ForKind::kSerial, annotations)};
   root.alloc_buffers = {acc};
   return {"main", {a, b, c}, {}, Realize(root, {})};
 }
@@ -52,17 +61,24 @@ inline PrimFunc TiledStencil(Random& random) {
   const DataType type = random.Below(2) ? DataType::Int(8) : DataType::Float(16);
   const Buffer a = MakeBuffer("A", {n}, type), t = MakeBuffer("T", {n}, type), b = MakeBuffer("B", {n}, type);
   const Var i0("i0"), i1("i1"), i2("i2"), vt("vt"), vi("vi");
-  const Expr zero = type.is_float() ? FloatConst(type, 0) : IntConst(type, 0), three = type.is_float() ? FloatConst(type, 3) : IntConst(type, 3);
+  const Expr zero = type.is_float() ? FloatConst(type, 0) : IntConst(type, 0),
+             three = type.is_float() ? FloatConst(type, 3) : IntConst(type, 3);
   BlockNode produce{.name = "T", .body = MakeStore(t, Load(a, {vt}) * three, {vt})};
   produce.iter_vars = {Spatial(vt, n)};
-  const auto guarded = [&](const Expr& at) { return MakeCall(type, "if_then_else", {And(LessEqual(0, at), Less(at, Expr(n))), Load(t, {at}), zero}); };
+  const auto guarded = [&](const Expr& at) {
+    return MakeCall(type, "if_then_else", {And(LessEqual(0, at), Less(at, Expr(n))), Load(t, {at}), zero});
+  };
   BlockNode consume{.name = "B", .body = MakeStore(b, guarded(vi - 1) + guarded(vi) + guarded(vi + 1), {vi})};
   consume.iter_vars = {Spatial(vi, n)};
   const Expr at1 = i0 * Expr(tile) + i1 - 1, at2 = i0 * Expr(tile) + i2;
-  const auto kind = [&] { return std::array{ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}[random.Below(3)]; };
+  const auto kind = [&] {
+    return std::array{ForKind::kSerial, ForKind::kVectorized, ForKind::kUnrolled}[random.Below(3)];
+  };
   const Stmt first = Loop(i1, tile + 2, Realize(produce, {at1}, And(LessEqual(0, at1), Less(at1, Expr(n)))), kind());
   const Stmt second = Loop(i2, tile, Realize(consume, {at2}, Less(at2, Expr(n))), kind());
-  BlockNode root{.name = "root", .body = Loop(i0, CeilDiv(n, tile), MakeSeq({first, second}), random.Below(2) ? ForKind::kParallel : ForKind::kSerial)};
+  BlockNode root{.name = "root",
+                 .body = Loop(i0, CeilDiv(n, tile), MakeSeq({first, second}),
+                              random.Below(2) ? ForKind::kParallel : ForKind::kSerial)};
   root.alloc_buffers = {t};
   return {"main", {a, b}, {}, Realize(root, {})};
 }
@@ -73,8 +89,10 @@ inline PrimFunc PrefixSum(Random& random) {
   const DataType type = DataType::Int(32);
   const Buffer a = MakeBuffer("A", {n}, type), sum = MakeBuffer("sum", {1}, type), b = MakeBuffer("B", {n}, type);
   const Var i("i"), vi("vi");
-  BlockNode step{.name = "step", .body = MakeSeq({IfThenElse{Equal(vi, 0), MakeStore(sum, IntConst(type, 0), {0}), std::nullopt},
-                                                  MakeStore(sum, Load(sum, {0}) + Load(a, {vi}), {0}), MakeStore(b, Load(sum, {0}), {vi})})};
+  BlockNode step{
+      .name = "step",
+      .body = MakeSeq({IfThenElse{Equal(vi, 0), MakeStore(sum, IntConst(type, 0), {0}), std::nullopt},
+                       MakeStore(sum, Load(sum, {0}) + Load(a, {vi}), {0}), MakeStore(b, Load(sum, {0}), {vi})})};
   step.iter_vars = {{{0, Expr(n)}, vi, IterKind::kOpaque}};
   BlockNode root{.name = "root", .body = Loop(i, n, Realize(step, {i}))};
   root.alloc_buffers = {sum};
@@ -94,12 +112,17 @@ inline PrimFunc TilesThroughViews(Random& random) {
   view_node.strides = {s0, s1};
   view_node.elem_offset = offset;
   const Buffer view(view_node);
-  BlockNode block{.name = "tile", .body = Loop(i, tile, Loop(j, tile, MakeStore(b, Load(view, {i, j}) + 1, {vc * Expr(tile) + j, vr * Expr(tile) + i}),
-                                                             random.Below(2) ? ForKind::kVectorized : ForKind::kSerial))};
+  BlockNode block{
+      .name = "tile",
+      .body = Loop(i, tile,
+                   Loop(j, tile, MakeStore(b, Load(view, {i, j}) + 1, {vc * Expr(tile) + j, vr * Expr(tile) + i}),
+                        random.Below(2) ? ForKind::kVectorized : ForKind::kSerial))};
   block.iter_vars = {Spatial(vr, rows), Spatial(vc, columns)};
   block.match_buffers = {{view, {a, {{vr * Expr(tile), Expr(tile)}, {vc * Expr(tile), Expr(tile)}}}}};
-  BlockNode root{.name = "root", .body = Loop(f, rows * columns, Realize(block, {FloorDiv(f, Expr(columns)), FloorMod(f, Expr(columns))}),
-                                              random.Below(2) ? ForKind::kParallel : ForKind::kSerial)};
+  BlockNode root{
+      .name = "root",
+      .body = Loop(f, rows * columns, Realize(block, {FloorDiv(f, Expr(columns)), FloorMod(f, Expr(columns))}),
+                   random.Below(2) ? ForKind::kParallel : ForKind::kSerial)};
   return {"main", {a, b}, {}, Realize(root, {})};
 }
 

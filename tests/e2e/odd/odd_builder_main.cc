@@ -1,6 +1,7 @@
-// lathe-builder, but for some candidates the compiler fails in ways of its own, or gives kernels that do. $LATHE_ODD is a folder: `plan` has
-// one word per line, for the first, second, ... candidate that any builder of this plan is asked for ("ok", "abort", "hang", "hog", or the
-// name of a file NAME.so beside the plan); `count` is how many were asked for.
+// lathe-builder, but for some candidates the compiler fails in ways of its own, or gives kernels that do. $LATHE_ODD is
+// a folder: `plan` has one word per line, for the first, second, ... candidate that any builder of this plan is asked
+// for ("ok", "abort", "hang", "hog", or the name of a file NAME.so beside the plan); `count` is how many were asked
+// for.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -56,10 +57,12 @@ BuildResult OddBuild(const BuildSpec& spec, const std::string& word) {
   if (word == "abort") Abort();
   if (word == "hog") Hog();
   while (word == "hang") pause();
-  std::filesystem::copy_file(Folder() + "/" + word + ".so", spec.output_path, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(Folder() + "/" + word + ".so", spec.output_path,
+                             std::filesystem::copy_options::overwrite_existing);
   std::ifstream file(spec.output_path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return {.id = spec.id, .outcome = BuildArtifact{.path = spec.output_path, .digest = Sha256(bytes), .size_bytes = bytes.size()}};
+  return {.id = spec.id,
+          .outcome = BuildArtifact{.path = spec.output_path, .digest = Sha256(bytes), .size_bytes = bytes.size()}};
 }
 
 BuildResult BuildByPlan(const BuildSpec& spec) {

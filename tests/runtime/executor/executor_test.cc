@@ -52,7 +52,8 @@ const Compiled& Plan() {
   return compiled;
 }
 
-std::string WriteArtifact(const std::string& name, const std::vector<ArtifactSection>& sections, const std::vector<PrimFunc>& kernels = Plan().kernels) {
+std::string WriteArtifact(const std::string& name, const std::vector<ArtifactSection>& sections,
+                          const std::vector<PrimFunc>& kernels = Plan().kernels) {
   const StatusOr<CompiledModule> module = CompileModule(kernels, sections, *Target::Parse("auto"));
   EXPECT_TRUE(module.ok()) << module.status().ToString();
   const std::string path = testing::TempDir() + "/" + name;
@@ -61,7 +62,8 @@ std::string WriteArtifact(const std::string& name, const std::vector<ArtifactSec
 }
 
 const std::string& ArtifactPath() {
-  static const std::string path = WriteArtifact("resnet18.so", {{".lathe.graph", Plan().graph}, {".lathe.const", Plan().constants}});
+  static const std::string path =
+      WriteArtifact("resnet18.so", {{".lathe.graph", Plan().graph}, {".lathe.const", Plan().constants}});
   return path;
 }
 
@@ -93,7 +95,9 @@ TEST(Executor, RunsANetworkAsTheReferenceDoes) {
     const auto outputs = executor->Run(inputs, &times);
     ASSERT_TRUE(outputs.ok()) << outputs.error().message;
     const std::vector<double> values((*outputs)[0].as<float>().begin(), (*outputs)[0].as<float>().end());
-    EXPECT_EQ(reference::Compare("logits", reference::Tensor::Floats({1, 1000}, values), (*expected)[0], {1e-3, 1e-4}).message(), "");
+    EXPECT_EQ(reference::Compare("logits", reference::Tensor::Floats({1, 1000}, values), (*expected)[0], {1e-3, 1e-4})
+                  .message(),
+              "");
   }
   ASSERT_EQ(times.size(), Plan().plan.calls.size());
   EXPECT_EQ(*times[0].kernel, Plan().plan.calls[0].kernel);
@@ -117,13 +121,17 @@ TEST(Executor, RefusesWrongInputs) {
   EXPECT_EQ(executor->Run({}).error().message, "run: 0 inputs given, 1 required");
   const NDArray small = *NDArray::Create(kFloat32, {1, 3, 8, 8});
   const std::vector<TensorView> inputs = {small.view()};
-  EXPECT_EQ(executor->Run(inputs).error().message, "run: input \"image\" is float32 [1, 3, 8, 8], float32 [1, 3, 32, 32] required");
+  EXPECT_EQ(executor->Run(inputs).error().message,
+            "run: input \"image\" is float32 [1, 3, 8, 8], float32 [1, 3, 32, 32] required");
 }
 
 TEST(Executor, RefusesArtifactsWithoutGraphOrWithTooFewConstants) {
-  EXPECT_THAT(Executor::Load(WriteArtifact("no_graph.so", {}), Pool()).error().message, HasSubstr("no section .lathe.graph"));
+  EXPECT_THAT(Executor::Load(WriteArtifact("no_graph.so", {}), Pool()).error().message,
+              HasSubstr("no section .lathe.graph"));
   const std::string half = Plan().constants.substr(0, Plan().constants.size() / 2);
-  EXPECT_THAT(Executor::Load(WriteArtifact("half.so", {{".lathe.graph", Plan().graph}, {".lathe.const", half}}), Pool()).error().message,
+  EXPECT_THAT(Executor::Load(WriteArtifact("half.so", {{".lathe.graph", Plan().graph}, {".lathe.const", half}}), Pool())
+                  .error()
+                  .message,
               HasSubstr(".lathe.const has " + std::to_string(half.size()) + " bytes"));
 }
 
@@ -131,8 +139,11 @@ TEST(Executor, RefusesACallThatDoesNotFitItsKernel) {
   relax::ExecutorPlan plan = Plan().plan;
   std::swap(plan.calls[0].args.front(), plan.calls[0].args.back());
   const std::string graph = relax::SerializeGraph(plan);
-  EXPECT_THAT(Executor::Load(WriteArtifact("swapped.so", {{".lathe.graph", graph}, {".lathe.const", Plan().constants}}), Pool()).error().message,
-              HasSubstr("call fused_conv2d_add_relu: "));
+  EXPECT_THAT(
+      Executor::Load(WriteArtifact("swapped.so", {{".lathe.graph", graph}, {".lathe.const", Plan().constants}}), Pool())
+          .error()
+          .message,
+      HasSubstr("call fused_conv2d_add_relu: "));
 }
 
 std::span<const std::byte> AsBytes(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -140,10 +151,18 @@ std::span<const std::byte> AsBytes(const std::string& text) { return std::as_byt
 void ExpectInside(const Graph& graph) {
   for (const GraphValue& value : graph.values) {
     switch (value.storage) {
-      case LATHE_STORAGE_ARENA: EXPECT_LE(value.place + value.bytes, graph.arena_bytes); break;
-      case LATHE_STORAGE_CONSTANT: EXPECT_LE(value.place + value.bytes, graph.constant_bytes); break;
-      case LATHE_STORAGE_INPUT: EXPECT_LT(value.place, graph.inputs.size()); break;
-      case LATHE_STORAGE_OUTPUT: EXPECT_LT(value.place, graph.outputs.size()); break;
+      case LATHE_STORAGE_ARENA:
+        EXPECT_LE(value.place + value.bytes, graph.arena_bytes);
+        break;
+      case LATHE_STORAGE_CONSTANT:
+        EXPECT_LE(value.place + value.bytes, graph.constant_bytes);
+        break;
+      case LATHE_STORAGE_INPUT:
+        EXPECT_LT(value.place, graph.inputs.size());
+        break;
+      case LATHE_STORAGE_OUTPUT:
+        EXPECT_LT(value.place, graph.outputs.size());
+        break;
     }
   }
   for (const GraphCall& call : graph.calls) {
@@ -171,8 +190,10 @@ TEST(Graph, RefusesOtherVersionsAndTruncation) {
   std::string bytes = Plan().graph;
   const uint32_t version = 9;
   std::memcpy(bytes.data() + offsetof(LatheGraphHeader, version), &version, sizeof(version));
-  EXPECT_EQ(DecodeGraph(AsBytes(bytes)).error().message, "decode .lathe.graph: layout version 9, this program reads 1; use programs of one release");
-  for (size_t size = 0; size < Plan().graph.size(); size += 97) EXPECT_FALSE(DecodeGraph(AsBytes(Plan().graph).first(size)).ok()) << size;
+  EXPECT_EQ(DecodeGraph(AsBytes(bytes)).error().message,
+            "decode .lathe.graph: layout version 9, this program reads 1; use programs of one release");
+  for (size_t size = 0; size < Plan().graph.size(); size += 97)
+    EXPECT_FALSE(DecodeGraph(AsBytes(Plan().graph).first(size)).ok()) << size;
 }
 
 TEST(Graph, KeepsDamagedSectionsInBounds) {
@@ -181,7 +202,8 @@ TEST(Graph, KeepsDamagedSectionsInBounds) {
   for (uint64_t round = 0; round < 3000; ++round) {
     Random random(Random::Mix(kSeed + round));
     std::vector<std::byte> bytes(AsBytes(Plan().graph).begin(), AsBytes(Plan().graph).end());
-    for (uint64_t k = 1 + random.Below(4); k > 0; --k) bytes[random.Below(bytes.size())] = static_cast<std::byte>(random.Next());
+    for (uint64_t k = 1 + random.Below(4); k > 0; --k)
+      bytes[random.Below(bytes.size())] = static_cast<std::byte>(random.Next());
     SCOPED_TRACE("seed " + std::to_string(kSeed) + " round " + std::to_string(round));
     const RuntimeResult<Graph> graph = DecodeGraph(bytes);
     EXPECT_EQ(graph.ok(), graph.error().message.empty());

@@ -1,5 +1,5 @@
-/* Writes section .lathe.meta for test kernels with float32 buffers A (read), B (read, constant) and C (written), all of one
- * shape. Define ROWS, COLS and FEATURES first, then use LATHE_TEST_META(KERNEL(name), ...). */
+/* Writes section .lathe.meta for test kernels with float32 buffers A (read), B (read, constant) and C (written), all of
+ * one shape. Define ROWS, COLS and FEATURES first, then use LATHE_TEST_META(KERNEL(name), ...). */
 #ifndef LATHE_TESTS_RUNTIME_KERNELS_META_H_
 #define LATHE_TESTS_RUNTIME_KERNELS_META_H_
 
@@ -37,15 +37,21 @@ struct TestMeta {
 #define F32_BUFFER(at, use) {at, LATHE_PARAM_BUFFER, use, 2, 32, 1, 2, AT(dims)}
 
 /* One kernel, or two under names of their own with the same parameters. */
-#define LATHE_TEST_META(count, first, second)                                                                       \
-  __attribute__((section(".lathe.meta"), used, aligned(8))) static const struct TestMeta meta = {                   \
-      .header = {LATHE_META_MAGIC, LATHE_META_VERSION, sizeof(struct TestMeta), ABI, CODEGEN, AT(target), AT(features), \
-                 count, AT(kernels)},                                                                               \
-      .dims = {{ROWS, LATHE_DIM_CONSTANT, 0}, {COLS, LATHE_DIM_CONSTANT, 0}},                                       \
-      .params = {F32_BUFFER(AT(a), LATHE_PARAM_READ), F32_BUFFER(AT(b), LATHE_PARAM_READ | LATHE_PARAM_CONSTANT),   \
-                 F32_BUFFER(AT(c), LATHE_PARAM_WRITE)},                                                             \
-      .kernels = {{AT(name), AT(name), 3, AT(params), 0, 0}, {AT(name2), AT(name2), 3, AT(params), 0, 0}},          \
-      .target = "llvm -num-cores 1", .features = FEATURES, .a = "A", .b = "B", .c = "C", .name = first, .name2 = second}
+#define LATHE_TEST_META(count, first, second)                                                                     \
+  __attribute__((section(".lathe.meta"), used, aligned(8))) static const struct TestMeta meta = {                 \
+      .header = {LATHE_META_MAGIC, LATHE_META_VERSION, sizeof(struct TestMeta), ABI, CODEGEN, AT(target),         \
+                 AT(features), count, AT(kernels)},                                                               \
+      .dims = {{ROWS, LATHE_DIM_CONSTANT, 0}, {COLS, LATHE_DIM_CONSTANT, 0}},                                     \
+      .params = {F32_BUFFER(AT(a), LATHE_PARAM_READ), F32_BUFFER(AT(b), LATHE_PARAM_READ | LATHE_PARAM_CONSTANT), \
+                 F32_BUFFER(AT(c), LATHE_PARAM_WRITE)},                                                           \
+      .kernels = {{AT(name), AT(name), 3, AT(params), 0, 0}, {AT(name2), AT(name2), 3, AT(params), 0, 0}},        \
+      .target = "llvm -num-cores 1",                                                                              \
+      .features = FEATURES,                                                                                       \
+      .a = "A",                                                                                                   \
+      .b = "B",                                                                                                   \
+      .c = "C",                                                                                                   \
+      .name = first,                                                                                              \
+      .name2 = second}
 
 #define KERNEL(name) EXPORT int32_t name(const LatheContext* ctx, void* const* buffers, const int64_t* scalars)
 #define A_ ((const float*)buffers[0])

@@ -74,13 +74,13 @@ class Scene {
   }
   RunResult ResultOf(const TrialRow& claim, double median_ns, TrialState outcome = TrialState::kOk) {
     RunResult result{claim.id,
-                         claim.attempt,
-                         *claim.device_id,
-                         *claim.epoch,
-                         *claim.module_digest,
-                         outcome,
-                         std::nullopt,
-                         "{\"governor\":\"performance\"}"};
+                     claim.attempt,
+                     *claim.device_id,
+                     *claim.epoch,
+                     *claim.module_digest,
+                     outcome,
+                     std::nullopt,
+                     "{\"governor\":\"performance\"}"};
     if (HasTimings(outcome))
       result.timings = MakeTimings(median_ns);
     else

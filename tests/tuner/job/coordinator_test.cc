@@ -66,7 +66,8 @@ TEST(Coordinator, ReturnsTheSameJobForTheSameRequest) {
   FakeFarm farm({.has_worker = false});
   const int64_t job = farm.Submit(4, "a");
   EXPECT_EQ(farm.Submit(4, "a"), job);
-  EXPECT_THAT(farm.coordinator().SubmitJob(farm.RequestFor(5, "a")).status().message(), HasSubstr("use a new request id"));
+  EXPECT_THAT(farm.coordinator().SubmitJob(farm.RequestFor(5, "a")).status().message(),
+              HasSubstr("use a new request id"));
 }
 
 TEST(Coordinator, SaysWhichDeviceAJobWaitsFor) {
@@ -74,7 +75,8 @@ TEST(Coordinator, SaysWhichDeviceAJobWaitsFor) {
   farm.AddDevice("d1", ByTrialId, "rpi4");
   const int64_t job = farm.Submit(4);
   ASSERT_TRUE(farm.Until([&] { return !farm.coordinator().Progress(job)->waits_for.empty(); }));
-  EXPECT_THAT(farm.coordinator().Progress(job)->waits_for, testing::AllOf(HasSubstr("\"local\""), HasSubstr("\"rpi4\"")));
+  EXPECT_THAT(farm.coordinator().Progress(job)->waits_for,
+              testing::AllOf(HasSubstr("\"local\""), HasSubstr("\"rpi4\"")));
   EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("waits: "));
   farm.AddDevice("d2");
   ASSERT_TRUE(farm.WaitFor(job));
@@ -82,7 +84,9 @@ TEST(Coordinator, SaysWhichDeviceAJobWaitsFor) {
 }
 
 TEST(Coordinator, FailsAJobWhoseCandidatesAllFailAndGroupsTheReasons) {
-  FakeFarm farm({.build = [](const BuildRequest&) { return BuildFailed{BuildFailed::Kind::kCandidate, "register tile of 17 vectors does not fit 16"}; }});
+  FakeFarm farm({.build = [](const BuildRequest&) {
+    return BuildFailed{BuildFailed::Kind::kCandidate, "register tile of 17 vectors does not fit 16"};
+  }});
   farm.AddDevice("d1");
   const int64_t job = farm.Submit(6);
   ASSERT_TRUE(farm.WaitFor(job));
@@ -105,13 +109,19 @@ TEST(Coordinator, CostsOneTrialForEachKindOfBadKernel) {
   std::atomic<int> builds = 0;
   FakeFarm farm({.build = [&builds](const BuildRequest& request) -> BuildOutcome {
     switch (builds++) {
-      case 1: return BuildFailed{BuildFailed::Kind::kTimeout, "build took longer than 30 s"};
-      case 2: return BuildFailed{BuildFailed::Kind::kCandidate, "builder died with SIGABRT: LLVM ERROR"};
-      default: return TextModule(request);
+      case 1:
+        return BuildFailed{BuildFailed::Kind::kTimeout, "build took longer than 30 s"};
+      case 2:
+        return BuildFailed{BuildFailed::Kind::kCandidate, "builder died with SIGABRT: LLVM ERROR"};
+      default:
+        return TextModule(request);
     }
   }});
-  const std::map<int, v1::MeasureStatus> bad{{4, v1::MEASURE_STATUS_CRASH}, {5, v1::MEASURE_STATUS_RUN_TIMEOUT}, {6, v1::MEASURE_STATUS_OUT_OF_MEMORY},
-                                             {7, v1::MEASURE_STATUS_WRONG_RESULT}, {8, v1::MEASURE_STATUS_INVALID}};
+  const std::map<int, v1::MeasureStatus> bad{{4, v1::MEASURE_STATUS_CRASH},
+                                             {5, v1::MEASURE_STATUS_RUN_TIMEOUT},
+                                             {6, v1::MEASURE_STATUS_OUT_OF_MEMORY},
+                                             {7, v1::MEASURE_STATUS_WRONG_RESULT},
+                                             {8, v1::MEASURE_STATUS_INVALID}};
   std::atomic<int> runs = 0;
   farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
     const auto it = bad.find(++runs);
@@ -120,8 +130,9 @@ TEST(Coordinator, CostsOneTrialForEachKindOfBadKernel) {
   const int64_t job = farm.Submit(16);
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone);
-  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("BUILD_ERROR", 1), Pair("BUILD_TIMEOUT", 1), Pair("CRASH", 2), Pair("OK", 9), Pair("OUT_OF_MEMORY", 1),
-                                                 Pair("RUN_TIMEOUT", 1), Pair("WRONG_RESULT", 1)));
+  EXPECT_THAT(farm.CountStates(job),
+              ElementsAre(Pair("BUILD_ERROR", 1), Pair("BUILD_TIMEOUT", 1), Pair("CRASH", 2), Pair("OK", 9),
+                          Pair("OUT_OF_MEMORY", 1), Pair("RUN_TIMEOUT", 1), Pair("WRONG_RESULT", 1)));
   EXPECT_EQ(farm.coordinator().Progress(job)->failed, 7);
 }
 
@@ -174,7 +185,8 @@ TEST(Coordinator, CancelsAJobInTheMiddle) {
   EXPECT_EQ(farm.store().GetJob(job)->detail, "no longer needed");
   for (const auto& [state, count] : farm.CountStates(job)) EXPECT_THAT(state, testing::AnyOf("OK", "CANCELLED"));
   EXPECT_TRUE(farm.Until([&] { return farm.store().ListGrantedLeases()->empty(); })) << "the device is free again";
-  const int64_t next = farm.Submit(farm.RequestFor(3 + farm.coordinator().Progress(job)->tasks[0].counted + 1, "after"));
+  const int64_t next =
+      farm.Submit(farm.RequestFor(3 + farm.coordinator().Progress(job)->tasks[0].counted + 1, "after"));
   EXPECT_TRUE(farm.WaitFor(next));
 }
 
@@ -228,7 +240,8 @@ PretendedRun InTwoMilliseconds(const v1::MeasureSpec& spec) {
   return run;
 }
 
-// The coordinator goes away at any moment and another one is started on the same file, with the same worker and device names.
+// The coordinator goes away at any moment and another one is started on the same file, with the same worker and device
+// names.
 TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
   FakeFarm farm({.database = "t.db"});
   const auto add_device = [&] { farm.AddDevice("d1", InTwoMilliseconds); };

@@ -22,7 +22,9 @@ std::string Words(const DeskAction& action) {
     std::string operator()(const WithdrawAsking& a) { return "withdraw " + a.request_id; }
     std::string operator()(const KeepLease& a) { return "keep " + a.device; }
     std::string operator()(const GiveBack& a) { return "give back " + a.device; }
-    std::string operator()(const ClaimTrial& a) { return "claim for " + a.device + " of job " + std::to_string(a.job_id); }
+    std::string operator()(const ClaimTrial& a) {
+      return "claim for " + a.device + " of job " + std::to_string(a.job_id);
+    }
   };
   return std::visit(Visitor{}, action);
 }
@@ -31,7 +33,9 @@ std::vector<std::string> Plan(DeviceDesk& desk, TimePoint now) {
   for (const DeskAction& action : desk.Plan(now)) words.push_back(Words(action));
   return words;
 }
-LeaseRecord Lease(const std::string& device, int64_t epoch, const std::string& request) { return {device, epoch, request, "local"}; }
+LeaseRecord Lease(const std::string& device, int64_t epoch, const std::string& request) {
+  return {device, epoch, request, "local"};
+}
 
 TEST(DeviceDesk, AsksForADeviceAndKeepsThreeTrialsAtItsHand) {
   DeviceDesk desk;
@@ -109,7 +113,9 @@ TEST(DeviceDesk, YieldsOneOfTwoDevicesAtOnceToAJobThatHasNone) {
   (void)desk.Plan(kStart);
   EXPECT_THAT(Plan(desk, kStart), testing::Contains("claim for b of job 1")) << "one is enough";
   desk.Granted(Lease("a", 5, "job-2/0"), kStart);
-  for (int i = 0; i < 3; ++i) EXPECT_THAT(Plan(desk, kStart), testing::Not(testing::Contains(testing::StartsWith("give back")))) << "each has one now";
+  for (int i = 0; i < 3; ++i)
+    EXPECT_THAT(Plan(desk, kStart), testing::Not(testing::Contains(testing::StartsWith("give back"))))
+        << "each has one now";
 }
 
 TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
@@ -163,7 +169,8 @@ TEST(DeviceDesk, LeavesADeviceToWhoHasSomethingForIt) {
   EXPECT_THAT(Plan(desk, kStart), IsEmpty());
 }
 
-// A tracker with two devices, three jobs with some trials each, results in any order: every trial is measured once, and no lease is left.
+// A tracker with two devices, three jobs with some trials each, results in any order: every trial is measured once, and
+// no lease is left.
 TEST(DeviceDesk, MeasuresEverythingWhateverTheOrder) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -173,7 +180,7 @@ TEST(DeviceDesk, MeasuresEverythingWhateverTheOrder) {
     std::map<int64_t, int> waiting{{1, 9}, {2, 5}, {3, 7}};
     std::map<std::string, std::pair<std::string, int64_t>> lent;  // Device -> request, epoch.
     std::vector<std::string> line;
-    std::vector<std::pair<std::string, int64_t>> under_way;       // Device, trial.
+    std::vector<std::pair<std::string, int64_t>> under_way;  // Device, trial.
     TimePoint now = kStart;
     int64_t next_trial = 100, epoch = 0, measured = 0;
     for (int step = 0; step < 5000 && (measured < 21 || !lent.empty()); ++step) {

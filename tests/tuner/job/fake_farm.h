@@ -1,5 +1,5 @@
-// A coordinator with a worker that makes texts instead of modules and devices whose runners only pretend, joined by real threads, queues and
-// socket pairs.
+// A coordinator with a worker that makes texts instead of modules and devices whose runners only pretend, joined by
+// real threads, queues and socket pairs.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -12,9 +12,9 @@
 #include <functional>
 #include <thread>
 
+#include "compiler/codegen/llvm/compile_module.h"
 #include "compiler/script/canonical.h"
 #include "compiler/script/parser.h"
-#include "compiler/codegen/llvm/compile_module.h"
 #include "rpc/device/device_program.h"
 #include "rpc/device/device_server.h"
 #include "tests/support/temporary_folder.h"
@@ -64,7 +64,8 @@ class PretendedRunner : public TrialRunner {
     v1::MeasureResult outcome;
     outcome.set_status(is_killed_ ? v1::MEASURE_STATUS_CRASH : run_.status);
     outcome.set_message(run_.message);
-    const bool is_timed = !is_killed_ && (run_.status == v1::MEASURE_STATUS_OK || run_.status == v1::MEASURE_STATUS_NOISY);
+    const bool is_timed =
+        !is_killed_ && (run_.status == v1::MEASURE_STATUS_OK || run_.status == v1::MEASURE_STATUS_NOISY);
     if (run_.status == v1::MEASURE_STATUS_CENSORED) outcome.set_lower_bound_ns(run_.median_ns);
     if (is_timed) {
       for (int i = 0; i < 5; ++i) outcome.add_samples_ns(run_.median_ns);
@@ -75,16 +76,19 @@ class PretendedRunner : public TrialRunner {
       stats.set_p10_ns(run_.median_ns);
       stats.set_p90_ns(run_.median_ns);
     }
-    return {{RunnerNotice::Kind::kTimingBegins}, {RunnerNotice::Kind::kTimingEnds}, {RunnerNotice::Kind::kEnded, outcome}};
+    return {
+        {RunnerNotice::Kind::kTimingBegins}, {RunnerNotice::Kind::kTimingEnds}, {RunnerNotice::Kind::kEnded, outcome}};
   }
   void Go() override {
     has_gone_ = true;
     run_.at_go();
-    if (run_.takes == Duration(0)) eventfd_write(event_, 1);
-    else clock_ = std::thread([this] {
-      std::this_thread::sleep_for(run_.takes);
+    if (run_.takes == Duration(0))
       eventfd_write(event_, 1);
-    });
+    else
+      clock_ = std::thread([this] {
+        std::this_thread::sleep_for(run_.takes);
+        eventfd_write(event_, 1);
+      });
   }
   void Kill() override {
     is_killed_ = true;
@@ -101,7 +105,8 @@ class PretendedRunner : public TrialRunner {
 class PretendingRunners : public TrialRunnerFactory {
  public:
   explicit PretendingRunners(PretendedDevice device) : device_(std::move(device)) {}
-  StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string&, const std::string&) override {
+  StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string&,
+                                               const std::string&) override {
     return std::unique_ptr<TrialRunner>(std::make_unique<PretendedRunner>(device_(spec)));
   }
 
@@ -111,11 +116,15 @@ class PretendingRunners : public TrialRunnerFactory {
 
 class TestDevice {
  public:
-  TestDevice(Coordinator& coordinator, const std::string& folder, const std::string& name, PretendedDevice device, const std::string& key = "local")
+  TestDevice(Coordinator& coordinator, const std::string& folder, const std::string& name, PretendedDevice device,
+             const std::string& key = "local")
       : runners_(std::move(device)) {
-    StatusOr<std::unique_ptr<DeviceServer>> server = DeviceServer::Create(
-        {.facts = CollectDeviceFacts(name, key, {}), .build_id = "test", .data_directory = folder + "/device-" + name,
-         .server = SocketMaker([&coordinator] { return coordinator.gateway().MakeSocketPair(); })}, runners_);
+    StatusOr<std::unique_ptr<DeviceServer>> server =
+        DeviceServer::Create({.facts = CollectDeviceFacts(name, key, {}),
+                              .build_id = "test",
+                              .data_directory = folder + "/device-" + name,
+                              .server = SocketMaker([&coordinator] { return coordinator.gateway().MakeSocketPair(); })},
+                             runners_);
     EXPECT_TRUE(server.ok()) << server.status().message();
     server_ = *std::move(server);
     thread_ = std::thread([this] { server_->Run(); });
@@ -132,7 +141,9 @@ class TestDevice {
 };
 
 using PretendedBuild = std::function<BuildOutcome(const BuildRequest&)>;
-inline BuildOutcome TextModule(const BuildRequest& request) { return BuiltModule{.bytes = "module of " + request.trace_json}; }
+inline BuildOutcome TextModule(const BuildRequest& request) {
+  return BuiltModule{.bytes = "module of " + request.trace_json};
+}
 
 class PretendedBuilder : public Builder {
  public:
@@ -158,9 +169,9 @@ class FakeReference : public ReferenceSource {
 };
 
 struct FakeFarmOptions {
-  std::string database;              // Empty: in memory.
+  std::string database;  // Empty: in memory.
   PretendedBuild build = TextModule;
-  Status reference;                  // Why there is none.
+  Status reference;  // Why there is none.
   int slots = 2;
   bool has_worker = true;
 };
@@ -173,20 +184,28 @@ class FakeFarm {
 
   void Start() {
     const int64_t now = SystemClock().UnixNanos();
-    StatusOr<std::unique_ptr<SqliteStore>> store = options_.database.empty() ? SqliteStore::OpenInMemory(now) : SqliteStore::Open(folder_ / options_.database, now);
+    StatusOr<std::unique_ptr<SqliteStore>> store = options_.database.empty()
+                                                       ? SqliteStore::OpenInMemory(now)
+                                                       : SqliteStore::Open(folder_ / options_.database, now);
     ASSERT_TRUE(store.ok()) << store.status().message();
-    CoordinatorOptions coordinator_options{.directory = folder_ / "files",
-                                           .searches = []() -> StrategyFactory { return MakeRandomSearch; },
-                                           .schedulers = [] { return MakeRoundRobinScheduler(); },
-                                           .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); }};
-    StatusOr<std::unique_ptr<Coordinator>> made = Coordinator::Create(std::move(coordinator_options), *std::move(store), gate_);
+    CoordinatorOptions coordinator_options{
+        .directory = folder_ / "files",
+        .searches = []() -> StrategyFactory { return MakeRandomSearch; },
+        .schedulers = [] { return MakeRoundRobinScheduler(); },
+        .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); }};
+    StatusOr<std::unique_ptr<Coordinator>> made =
+        Coordinator::Create(std::move(coordinator_options), *std::move(store), gate_);
     ASSERT_TRUE(made.ok()) << made.status().message();
     coordinator_ = *std::move(made);
     ASSERT_TRUE(coordinator_->StoreArtifact(Sha256("reference"), "reference").ok());
     if (!options_.has_worker) return;
     worker_ = std::make_unique<Worker>(
-        WorkerOptions{.name = "worker", .slots = options_.slots, .codegen_version = kCodegenVersion,
-                      .builders = [build = options_.build]() -> StatusOr<std::unique_ptr<Builder>> { return std::unique_ptr<Builder>(std::make_unique<PretendedBuilder>(build)); }},
+        WorkerOptions{.name = "worker",
+                      .slots = options_.slots,
+                      .codegen_version = kCodegenVersion,
+                      .builders = [build = options_.build]() -> StatusOr<std::unique_ptr<Builder>> {
+                        return std::unique_ptr<Builder>(std::make_unique<PretendedBuilder>(build));
+                      }},
         *coordinator_);
   }
   void Stop() {
@@ -202,8 +221,10 @@ class FakeFarm {
   JobRequest RequestFor(int64_t trials, const std::string& id, const std::string& text = kMatmulText) const {
     const PrimFunc func = *ParsePrimFunc(text, "test.py");
     JobRequest request{.request_id = id, .name = "test"};
-    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, text}, .name = func.name,
-                             .target = "llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=1", .trial_budget = trials});
+    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, text},
+                             .name = func.name,
+                             .target = "llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=1",
+                             .trial_budget = trials});
     return request;
   }
   int64_t Submit(int64_t trials, const std::string& id = "request-1") { return Submit(RequestFor(trials, id)); }
@@ -226,7 +247,8 @@ class FakeFarm {
     for (const TaskRow& task : *store().ListTasks(job)) {
       const TaskCounts by_state = *store().CountTrials(task.id);
       for (const TrialState state : AllTrialStates()) {
-        if (const int64_t count = by_state.by_state[static_cast<size_t>(state)]; count > 0) counts[std::string(TrialStateName(state))] += count;
+        if (const int64_t count = by_state.by_state[static_cast<size_t>(state)]; count > 0)
+          counts[std::string(TrialStateName(state))] += count;
       }
     }
     return counts;

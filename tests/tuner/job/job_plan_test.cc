@@ -26,7 +26,8 @@ TEST(JobPlan, SpendsEachTasksBudgetAndIsOver) {
   plan.RoundEnded(0, 4);
   for (int i = 1; i <= 20; ++i) {
     EXPECT_FALSE(plan.IsOver());
-    plan.TrialEnded(0, i % 2 == 0 ? TrialState::kOk : TrialState::kCrash, i % 2 == 0 ? std::optional(100.0 - i) : std::nullopt, i == 2, i);
+    plan.TrialEnded(0, i % 2 == 0 ? TrialState::kOk : TrialState::kCrash,
+                    i % 2 == 0 ? std::optional(100.0 - i) : std::nullopt, i == 2, i);
   }
   EXPECT_TRUE(plan.IsOver());
   EXPECT_EQ(plan.tasks()[0].untuned_ns, 98);
@@ -65,9 +66,9 @@ TEST(JobPlan, GivesACancelledTrialsBudgetBack) {
 TEST(ActivityMeter, GivesEachMomentToOnePart) {
   const TimePoint start{std::chrono::hours(1)};
   ActivityMeter meter(start);
-  meter.Set(0, 0, 1, start + milliseconds(10));   // Idle till now.
-  meter.Set(0, 2, 1, start + milliseconds(30));   // Searching till now.
-  meter.Set(1, 2, 1, start + milliseconds(60));   // Building.
+  meter.Set(0, 0, 1, start + milliseconds(10));  // Idle till now.
+  meter.Set(0, 2, 1, start + milliseconds(30));  // Searching till now.
+  meter.Set(1, 2, 1, start + milliseconds(60));  // Building.
   const ActivityShares shares = meter.Shares(start + milliseconds(100));
   EXPECT_EQ(shares.idle, milliseconds(10));
   EXPECT_EQ(shares.searching, milliseconds(20));
@@ -78,7 +79,8 @@ TEST(ActivityMeter, GivesEachMomentToOnePart) {
 TEST(JobSpec, ComesBackFromItsText) {
   const JobSpec spec{.total_trials = 12, .time_limit = std::chrono::minutes(3), .is_fresh = true, .seed = 99};
   EXPECT_EQ(*JobSpec::FromJson(spec.ToJson()), spec);
-  EXPECT_THAT(JobSpec::FromJson("{\"total_trials\":\"many\"}").status().message(), testing::HasSubstr("submit it again"));
+  EXPECT_THAT(JobSpec::FromJson("{\"total_trials\":\"many\"}").status().message(),
+              testing::HasSubstr("submit it again"));
   EXPECT_FALSE(JobSpec::FromJson("").ok());
 }
 

@@ -101,7 +101,8 @@ TEST(WorkerTable, CallsATaskUndeliverableOnlyAfterAnswersThatTheWorkerTookIn) {
   }
   for (int lost = 1; lost <= kMaxLostDeliveries; ++lost) {
     const uint64_t told = Answer(table, "w").revision();
-    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kMorning).undeliverable, SizeIs(lost == kMaxLostDeliveries ? 1 : 0));
+    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kMorning).undeliverable,
+                SizeIs(lost == kMaxLostDeliveries ? 1 : 0));
   }
 }
 

@@ -23,7 +23,8 @@ TEST(ParseWorkload, RefusesATextThatComputesSomethingElseThanItsDigest) {
   std::string changed = kTwice;
   changed.replace(changed.find("float32(2)"), 10, "float32(3)");
   EXPECT_EQ(ParseWorkload(digest, "twice", changed).code(), StatusCode::kDataLoss);
-  EXPECT_THAT(ParseWorkload(digest, "twice", changed).status().message(), testing::HasSubstr("its text computes something else"));
+  EXPECT_THAT(ParseWorkload(digest, "twice", changed).status().message(),
+              testing::HasSubstr("its text computes something else"));
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ TEST_F(ServerTest, SaysThatAPortIsInUse) {
   EXPECT_NE(taken.port, 0);
   const auto second = ServiceServer::Start({.listen = {taken}}, *api);
   EXPECT_EQ(second.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(second.status().message(), HasSubstr(fmt::format("listen on {}: the address is in use", taken.ToString())));
+  EXPECT_THAT(second.status().message(),
+              HasSubstr(fmt::format("listen on {}: the address is in use", taken.ToString())));
 }
 
 TEST_F(ServerTest, LeavesALivingServersSocketAlone) {
@@ -39,14 +40,17 @@ TEST_F(ServerTest, TakesOverTheSocketFileOfADeadServer) {
   const Endpoint stale{.unix_path = folder / "stale.sock"};
   std::ofstream(stale.unix_path) << "";
   unlink(stale.unix_path.c_str());
-  { ASSERT_TRUE(ServiceServer::Start({.listen = {stale}}, *api).ok()); }
+  {
+    ASSERT_TRUE(ServiceServer::Start({.listen = {stale}}, *api).ok());
+  }
   const auto again = ServiceServer::Start({.listen = {stale}}, *api);
   ASSERT_TRUE(again.ok()) << again.status().ToString();
   EXPECT_TRUE(ConnectToServer(stale)->tuning().ListJobs({}).ok());
 }
 
 TEST_F(ServerTest, ListensOnSeveralAddresses) {
-  const auto both = ServiceServer::Start({.listen = {{.unix_path = folder / "other.sock"}, {.host = "127.0.0.1"}}}, *api);
+  const auto both =
+      ServiceServer::Start({.listen = {{.unix_path = folder / "other.sock"}, {.host = "127.0.0.1"}}}, *api);
   ASSERT_TRUE(both.ok()) << both.status().ToString();
   for (const Endpoint& endpoint : (*both)->endpoints()) {
     EXPECT_TRUE(ConnectToServer(endpoint)->Connect(std::chrono::seconds(10)).ok()) << endpoint.ToString();
@@ -167,7 +171,8 @@ TEST_F(ServerTest, ListsWorkloadsInPages) {
   } while (!request.page_token().empty());
   EXPECT_EQ(listed, stored);
   request.set_page_token("2");
-  EXPECT_THAT(connection->schedules().ListWorkloads(request).status().message(), testing::HasSubstr("page_token \"2\": not one that this service gave"));
+  EXPECT_THAT(connection->schedules().ListWorkloads(request).status().message(),
+              testing::HasSubstr("page_token \"2\": not one that this service gave"));
 }
 
 TEST_F(ServerTest, ImportsRecordsOnce) {

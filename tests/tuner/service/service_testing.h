@@ -36,7 +36,8 @@ class FakeCore : public StoreCore {
     NewJob job{request.request_id, request.name, request.spec.ToJson(), {}};
     for (const TaskRequest& task : request.tasks) {
       RETURN_IF_ERROR(store().PutWorkload(task.workload, kNow).status());
-      job.tasks.push_back({KeyFor(task.workload.digest, task.target, request.device_key), task.name, task.weight, task.trial_budget});
+      job.tasks.push_back(
+          {KeyFor(task.workload.digest, task.target, request.device_key), task.name, task.weight, task.trial_budget});
     }
     return store().CreateJob(job, kNow);
   }
@@ -52,7 +53,8 @@ class FixedClock : public Clock {
 // Remembers what workers sent.
 class FakeCoordinator : public WorkerHost {
  public:
-  void SynchronizeLater(const v1::SynchronizeRequest& request, std::function<void(StatusOr<v1::SynchronizeResponse>)> answer) override {
+  void SynchronizeLater(const v1::SynchronizeRequest& request,
+                        std::function<void(StatusOr<v1::SynchronizeResponse>)> answer) override {
     if (request.worker().name().empty()) return answer(InvalidArgument("synchronize: a worker without a name"));
     v1::SynchronizeResponse response;
     response.set_sequence(request.sequence());

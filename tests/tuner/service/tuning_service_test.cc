@@ -67,16 +67,25 @@ using Request = v1::SubmitJobRequest;
 INSTANTIATE_TEST_SUITE_P(
     Requests, BadSubmitTest,
     testing::Values(
-        BadSubmit{"NoRequestId", [](Request& r) { r.clear_request_id(); }, StatusCode::kInvalidArgument, "request_id: 0 characters, 1 to 128"},
-        BadSubmit{"ControlCharacter", [](Request& r) { r.set_name("a\nb"); }, StatusCode::kInvalidArgument, "name: holds control character 0x0a"},
+        BadSubmit{"NoRequestId", [](Request& r) { r.clear_request_id(); }, StatusCode::kInvalidArgument,
+                  "request_id: 0 characters, 1 to 128"},
+        BadSubmit{"ControlCharacter", [](Request& r) { r.set_name("a\nb"); }, StatusCode::kInvalidArgument,
+                  "name: holds control character 0x0a"},
         BadSubmit{"NoTasks", [](Request& r) { r.clear_tasks(); }, StatusCode::kInvalidArgument, "tasks: 0 given"},
-        BadSubmit{"NoBudget", [](Request& r) { r.clear_trials_per_task(); }, StatusCode::kInvalidArgument, "tasks[0] has no budget"},
-        BadSubmit{"NegativeTrials", [](Request& r) { r.set_trials(-1); }, StatusCode::kInvalidArgument, "trials: -1, zero or more"},
-        BadSubmit{"BadText", [](Request& r) { r.mutable_tasks(0)->set_workload("def"); }, StatusCode::kInvalidArgument, "tasks[0].workload:1:"},
-        BadSubmit{"SameTwice", [](Request& r) { *r.add_tasks() = r.tasks(0); }, StatusCode::kInvalidArgument, "tasks[0] and tasks[1] compute the same"},
-        BadSubmit{"UnknownTarget", [](Request& r) { r.set_target("llvm -mcpu=unheard-of"); }, StatusCode::kInvalidArgument, "unheard-of"},
-        BadSubmit{"UnknownDeviceKey", [](Request& r) { r.set_target("auto"); }, StatusCode::kNotFound, "device key \"rpi4\": no such device key"},
-        BadSubmit{"TooLarge", [](Request& r) { r.mutable_tasks(0)->set_workload(std::string(5 << 20, ' ')); }, StatusCode::kResourceExhausted, "a message at most 4"}),
+        BadSubmit{"NoBudget", [](Request& r) { r.clear_trials_per_task(); }, StatusCode::kInvalidArgument,
+                  "tasks[0] has no budget"},
+        BadSubmit{"NegativeTrials", [](Request& r) { r.set_trials(-1); }, StatusCode::kInvalidArgument,
+                  "trials: -1, zero or more"},
+        BadSubmit{"BadText", [](Request& r) { r.mutable_tasks(0)->set_workload("def"); }, StatusCode::kInvalidArgument,
+                  "tasks[0].workload:1:"},
+        BadSubmit{"SameTwice", [](Request& r) { *r.add_tasks() = r.tasks(0); }, StatusCode::kInvalidArgument,
+                  "tasks[0] and tasks[1] compute the same"},
+        BadSubmit{"UnknownTarget", [](Request& r) { r.set_target("llvm -mcpu=unheard-of"); },
+                  StatusCode::kInvalidArgument, "unheard-of"},
+        BadSubmit{"UnknownDeviceKey", [](Request& r) { r.set_target("auto"); }, StatusCode::kNotFound,
+                  "device key \"rpi4\": no such device key"},
+        BadSubmit{"TooLarge", [](Request& r) { r.mutable_tasks(0)->set_workload(std::string(5 << 20, ' ')); },
+                  StatusCode::kResourceExhausted, "a message at most 4"}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(TuningServiceTest, TakesAnAutomaticTargetFromTheDevicesWithTheKey) {
@@ -97,7 +106,8 @@ TEST_F(TuningServiceTest, TakesAnAutomaticTargetFromTheDevicesWithTheKey) {
   EXPECT_THAT(unequal.message(), HasSubstr("name the target in full"));
 
   connect("rpi4-02", "no JSON");
-  EXPECT_THAT(connection->tuning().SubmitJob(request).status().message(), HasSubstr("device \"rpi4-02\": it has not said what it is"));
+  EXPECT_THAT(connection->tuning().SubmitJob(request).status().message(),
+              HasSubstr("device \"rpi4-02\": it has not said what it is"));
 }
 
 TEST_F(TuningServiceTest, ListsJobsInPages) {
@@ -208,10 +218,13 @@ TEST_F(TuningServiceTest, ResumesAWatchFromItsCursor) {
   request.set_job_id(scene.job_id);
   request.set_after_cursor(events[1].cursor);
   std::optional<int64_t> first;
-  ASSERT_TRUE(connection->tuning().WatchJob(request, [&](const v1::WatchJobResponse& update) {
-    first = update.events(0).cursor();
-    return false;
-  }).ok());
+  ASSERT_TRUE(connection->tuning()
+                  .WatchJob(request,
+                            [&](const v1::WatchJobResponse& update) {
+                              first = update.events(0).cursor();
+                              return false;
+                            })
+                  .ok());
   EXPECT_EQ(first, events[2].cursor);
 }
 

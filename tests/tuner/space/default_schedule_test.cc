@@ -1,5 +1,5 @@
-// What "untuned" means: the default schedule of each kind of operator is parallel, vectorised where its data lies in rows, and keeps its sums
-// in local accumulators. Never naive loops.
+// What "untuned" means: the default schedule of each kind of operator is parallel, vectorised where its data lies in
+// rows, and keeps its sums in local accumulators. Never naive loops.
 #include <gmock/gmock.h>
 
 #include "compiler/ir/visitor.h"
@@ -15,7 +15,8 @@ using Shape = std::vector<int64_t>;
 
 PrimFunc Legalize(const char* op, const std::vector<Shape>& shapes, AttrMap attrs) {
   std::vector<relax::Expr> args;
-  for (const Shape& shape : shapes) args.push_back(relax::Var("x" + std::to_string(args.size()), relax::MakeTensorInfo(shape, DataType::Float(32))));
+  for (const Shape& shape : shapes)
+    args.push_back(relax::Var("x" + std::to_string(args.size()), relax::MakeTensorInfo(shape, DataType::Float(32))));
   const StatusOr<relax::Expr> value = relax::MakeCall(op, args, std::move(attrs));
   CHECK(value.ok()) << value.status().ToString();
   const relax::Call& call = *value->As<relax::Call>();
@@ -24,12 +25,19 @@ PrimFunc Legalize(const char* op, const std::vector<Shape>& shapes, AttrMap attr
   return *func;
 }
 
-struct OperatorCase { const char* name; const char* op; std::vector<Shape> shapes; AttrMap attrs; int64_t lanes; };  // lanes 0: not vectorised.
+struct OperatorCase {
+  const char* name;
+  const char* op;
+  std::vector<Shape> shapes;
+  AttrMap attrs;
+  int64_t lanes;
+};  // lanes 0: not vectorised.
 class DefaultScheduleTest : public testing::TestWithParam<OperatorCase> {};
 
 TEST_P(DefaultScheduleTest, IsParallelAndVectorisedWithLocalAccumulators) {
   const Target target = *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-cores=1");
-  const StatusOr<Schedule> schedule = DefaultSchedule(Legalize(GetParam().op, GetParam().shapes, GetParam().attrs), target);
+  const StatusOr<Schedule> schedule =
+      DefaultSchedule(Legalize(GetParam().op, GetParam().shapes, GetParam().attrs), target);
   ASSERT_TRUE(schedule.ok()) << schedule.status().ToString();
   const std::string text = Print(schedule->func());
   SCOPED_TRACE(text);
@@ -38,13 +46,16 @@ TEST_P(DefaultScheduleTest, IsParallelAndVectorisedWithLocalAccumulators) {
   const std::function<void(const Stmt&, bool, int64_t)> walk = [&](const Stmt& stmt, bool is_parallel, int64_t lanes) {
     if (const For* loop = stmt.As<For>()) {
       const int64_t* extent = AsIntConst(loop->extent);
-      walk(loop->body, is_parallel || loop->kind == ForKind::kParallel, loop->kind == ForKind::kVectorized ? *extent : lanes);
+      walk(loop->body, is_parallel || loop->kind == ForKind::kParallel,
+           loop->kind == ForKind::kVectorized ? *extent : lanes);
     } else if (const Seq* seq = stmt.As<Seq>()) {
       for (const Stmt& child : seq->stmts) walk(child, is_parallel, lanes);
     } else if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
       const BlockNode& block = *realize->block;
       walk(block.body, is_parallel, lanes);
-      const bool is_update = std::any_of(block.reads.begin(), block.reads.end(), [&](const BufferRegion& read) { return !block.writes.empty() && read.buffer.same_as(block.writes[0].buffer); });
+      const bool is_update = std::any_of(block.reads.begin(), block.reads.end(), [&](const BufferRegion& read) {
+        return !block.writes.empty() && read.buffer.same_as(block.writes[0].buffer);
+      });
       EXPECT_TRUE(is_parallel || block.iter_vars.empty()) << block.name;
       if (!is_update) return;
       EXPECT_EQ(block.writes[0].buffer->scope, "local") << block.name;
@@ -60,15 +71,35 @@ TEST_P(DefaultScheduleTest, IsParallelAndVectorisedWithLocalAccumulators) {
 const Attr kPad1 = relax::MakeIntsAttr({1, 1, 1, 1}), kStride2 = relax::MakeIntsAttr({2, 2});
 INSTANTIATE_TEST_SUITE_P(
     Operators, DefaultScheduleTest,
-    testing::Values(OperatorCase{"Conv2d", "nn.conv2d", {{1, 64, 56, 56}, {64, 64, 3, 3}}, {{"padding", kPad1}}, 8},
-                    OperatorCase{"Conv2dOfBlockedWeights", "nn.conv2d", {{1, 64, 28, 28}, {8, 64, 3, 3, 16}}, {{"padding", kPad1}, {"kernel_layout", "OIHW16o"}}, 16},
-                    OperatorCase{"StridedConv2d", "nn.conv2d", {{1, 64, 56, 56}, {8, 64, 3, 3, 16}}, {{"padding", kPad1}, {"strides", kStride2}, {"kernel_layout", "OIHW16o"}}, 16},
-                    OperatorCase{"DepthwiseConv2d", "nn.conv2d", {{1, 32, 56, 56}, {32, 1, 3, 3}}, {{"padding", kPad1}, {"groups", 32}}, 8},
-                    OperatorCase{"GroupConv2d", "nn.conv2d", {{1, 32, 32, 32}, {32, 8, 3, 3}}, {{"padding", kPad1}, {"groups", 4}}, 16},
-                    OperatorCase{"MaxPool", "nn.max_pool2d", {{1, 64, 32, 32}}, {{"pool_size", relax::MakeIntsAttr({3, 3})}, {"padding", kPad1}}, 16},
-                    OperatorCase{"AveragePool", "nn.avg_pool2d", {{1, 64, 32, 32}}, {{"pool_size", relax::MakeIntsAttr({3, 3})}, {"padding", kPad1}}, 16},
-                    OperatorCase{"GlobalAveragePool", "nn.adaptive_avg_pool", {{1, 512, 7, 7}}, {}, 0},  // Neighbours of one sum: no lanes of their own.
-                    OperatorCase{"Softmax", "nn.softmax", {{4, 1000}}, {{"axis", -1}}, 0}),
+    testing::Values(
+        OperatorCase{"Conv2d", "nn.conv2d", {{1, 64, 56, 56}, {64, 64, 3, 3}}, {{"padding", kPad1}}, 8},
+        OperatorCase{"Conv2dOfBlockedWeights",
+                     "nn.conv2d",
+                     {{1, 64, 28, 28}, {8, 64, 3, 3, 16}},
+                     {{"padding", kPad1}, {"kernel_layout", "OIHW16o"}},
+                     16},
+        OperatorCase{"StridedConv2d",
+                     "nn.conv2d",
+                     {{1, 64, 56, 56}, {8, 64, 3, 3, 16}},
+                     {{"padding", kPad1}, {"strides", kStride2}, {"kernel_layout", "OIHW16o"}},
+                     16},
+        OperatorCase{
+            "DepthwiseConv2d", "nn.conv2d", {{1, 32, 56, 56}, {32, 1, 3, 3}}, {{"padding", kPad1}, {"groups", 32}}, 8},
+        OperatorCase{
+            "GroupConv2d", "nn.conv2d", {{1, 32, 32, 32}, {32, 8, 3, 3}}, {{"padding", kPad1}, {"groups", 4}}, 16},
+        OperatorCase{"MaxPool",
+                     "nn.max_pool2d",
+                     {{1, 64, 32, 32}},
+                     {{"pool_size", relax::MakeIntsAttr({3, 3})}, {"padding", kPad1}},
+                     16},
+        OperatorCase{"AveragePool",
+                     "nn.avg_pool2d",
+                     {{1, 64, 32, 32}},
+                     {{"pool_size", relax::MakeIntsAttr({3, 3})}, {"padding", kPad1}},
+                     16},
+        OperatorCase{"GlobalAveragePool", "nn.adaptive_avg_pool", {{1, 512, 7, 7}}, {}, 0},  // Neighbours of one sum:
+                                                                                             // no lanes of their own.
+        OperatorCase{"Softmax", "nn.softmax", {{4, 1000}}, {{"axis", -1}}, 0}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

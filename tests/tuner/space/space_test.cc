@@ -32,7 +32,11 @@ TuneTask TaskOf(const char* text) {
   return task;
 }
 
-struct SpaceCase { const char* name; const char* text; bool has_tile; };
+struct SpaceCase {
+  const char* name;
+  const char* text;
+  bool has_tile;
+};
 class SpaceTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(SpaceTest, EverySketchGivesCandidates) {
@@ -79,12 +83,15 @@ TEST_P(SpaceTest, TheDefaultScheduleIsParallelAndVectorized) {
   ASSERT_TRUE(schedule.ok()) << schedule.status().ToString();
   EXPECT_THAT(Print(schedule->func()), HasSubstr("T.parallel("));
   const bool can_vectorize = GetParam().name != std::string("MaxPool");  // Its reads have stride 2.
-  EXPECT_EQ(Print(schedule->func()).find("T.vectorized(") != std::string::npos, can_vectorize) << Print(schedule->func());
+  EXPECT_EQ(Print(schedule->func()).find("T.vectorized(") != std::string::npos, can_vectorize)
+      << Print(schedule->func());
 }
 
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceTest,
-                         testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true}, SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
-                                         SpaceCase{"MaxPool", kMaxPool, false}, SpaceCase{"Elementwise", kElementwise, false}),
+                         testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true},
+                                         SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
+                                         SpaceCase{"MaxPool", kMaxPool, false},
+                                         SpaceCase{"Elementwise", kElementwise, false}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(RandomSearch, ProposesNothingTwice) {
@@ -98,11 +105,16 @@ TEST(RandomSearch, ProposesNothingTwice) {
   }
 }
 
-struct LanesCase { int64_t extent, lanes, expected; };
+struct LanesCase {
+  int64_t extent, lanes, expected;
+};
 class ChooseLanesTest : public testing::TestWithParam<LanesCase> {};
-TEST_P(ChooseLanesTest, PrefersWholeVectors) { EXPECT_EQ(ChooseLanes(GetParam().extent, GetParam().lanes), GetParam().expected); }
+TEST_P(ChooseLanesTest, PrefersWholeVectors) {
+  EXPECT_EQ(ChooseLanes(GetParam().extent, GetParam().lanes), GetParam().expected);
+}
 INSTANTIATE_TEST_SUITE_P(Extents, ChooseLanesTest,
-                         testing::Values(LanesCase{64, 16, 16}, LanesCase{56, 16, 8}, LanesCase{28, 16, 4}, LanesCase{17, 16, 16}, LanesCase{7, 16, 1}));
+                         testing::Values(LanesCase{64, 16, 16}, LanesCase{56, 16, 8}, LanesCase{28, 16, 4},
+                                         LanesCase{17, 16, 16}, LanesCase{7, 16, 1}));
 
 }  // namespace
 }  // namespace lathe

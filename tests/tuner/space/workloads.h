@@ -21,7 +21,8 @@ def main(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"),
             D[vi, vj] = T.max(C[vi, vj], T.float32(0))
 )";
 
-// 3x3 convolution, stride 1, padding 1, 16 -> 32 channels on 14x14, bias, residual add, relu; weights in panels of 16 output channels.
+// 3x3 convolution, stride 1, padding 1, 16 -> 32 channels on 14x14, bias, residual add, relu; weights in panels of 16
+// output channels.
 inline constexpr char kConvBiasAddRelu[] = R"(
 @T.prim_func
 def main(X: T.Buffer((1, 16, 14, 14), "float32"), W: T.Buffer((2, 16, 3, 3, 16), "float32"), bias: T.Buffer((32, 1, 1), "float32"),

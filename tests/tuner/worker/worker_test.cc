@@ -137,7 +137,8 @@ class ListChannel : public WorkerChannel {
   }
   bool WaitForAll() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return static_cast<int64_t>(finished.size()) == trials_; });
+    return changed_.wait_for(lock, std::chrono::seconds(30),
+                             [&] { return static_cast<int64_t>(finished.size()) == trials_; });
   }
 
   std::map<int64_t, v1::BuildState> finished;
@@ -168,7 +169,8 @@ class TextBuilder : public Builder {
     if (trial % 5 == 0) return BuildFailed{BuildFailed::Kind::kCandidate, "split \"i\": factors cover 96"};
     static std::mutex mutex;
     std::lock_guard lock(mutex);
-    if (trial % 7 == 0 && broke_->insert(request.trace_json).second) return BuildFailed{BuildFailed::Kind::kBroken, "the builder is gone"};
+    if (trial % 7 == 0 && broke_->insert(request.trace_json).second)
+      return BuildFailed{BuildFailed::Kind::kBroken, "the builder is gone"};
     return BuiltModule{.bytes = "module of " + request.trace_json};
   }
   void Cancel() override {}
@@ -184,7 +186,11 @@ TEST(Worker, HandsInEveryBuildOnceThoughCallsFailAndBuildersBreak) {
   constexpr int64_t kTrials = 60;
   ListChannel channel(kTrials, seed);
   const auto broke = std::make_shared<std::set<std::string>>();
-  Worker worker({.name = "w", .slots = 2, .builders = [broke]() -> StatusOr<std::unique_ptr<Builder>> { return std::unique_ptr<Builder>(std::make_unique<TextBuilder>(broke)); },
+  Worker worker({.name = "w",
+                 .slots = 2,
+                 .builders = [broke]() -> StatusOr<std::unique_ptr<Builder>> {
+                   return std::unique_ptr<Builder>(std::make_unique<TextBuilder>(broke));
+                 },
                  .wait = std::chrono::milliseconds(20)},
                 channel);
   ASSERT_TRUE(channel.WaitForAll());
@@ -227,7 +233,11 @@ TEST(Worker, EndsInTheMiddleOfABuild) {
   ListChannel channel(1, 1);
   std::promise<void> began;
   {
-    Worker worker({.name = "w", .slots = 1, .builders = [&]() -> StatusOr<std::unique_ptr<Builder>> { return std::unique_ptr<Builder>(std::make_unique<EndlessBuilder>(began)); },
+    Worker worker({.name = "w",
+                   .slots = 1,
+                   .builders = [&]() -> StatusOr<std::unique_ptr<Builder>> {
+                     return std::unique_ptr<Builder>(std::make_unique<EndlessBuilder>(began));
+                   },
                    .wait = std::chrono::milliseconds(20)},
                   channel);
     ASSERT_EQ(began.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);

@@ -1,6 +1,7 @@
 // How near generated micro-kernels come to one core's FMA peak, and what compiling one costs.
 //   build/release/bench/register_tile_bench
-// The peak is measured beside each kernel in slices of a millisecond, in turns, so that a noisy neighbour disturbs both alike.
+// The peak is measured beside each kernel in slices of a millisecond, in turns, so that a noisy neighbour disturbs both
+// alike.
 #include <benchmark/benchmark.h>
 #include <immintrin.h>
 
@@ -47,13 +48,15 @@ double Seconds(Duration duration) { return std::chrono::duration<double>(duratio
 void RunTile(benchmark::State& state, const TileShape& shape, const char* target_text) {
   const Target target = *Target::Parse(target_text);
   const bool is_wide = target.Has("avx512f");
-  if (!DetectHost().features.empty() && is_wide && !Target::Parse("auto")->Has("avx512f")) return state.SkipWithError("this CPU has no AVX-512");
+  if (!DetectHost().features.empty() && is_wide && !Target::Parse("auto")->Has("avx512f"))
+    return state.SkipWithError("this CPU has no AVX-512");
   const int panels = 4, cols = shape.vectors * shape.lanes;
   const PrimFunc func = RegisterTileMatmul(shape, true, panels);
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, target);
   if (!kernels.ok()) return state.SkipWithError(kernels.status().ToString().c_str());
   const LatheKernel kernel = kernels->Find(0, "matmul");
-  AlignedArray<float> a(static_cast<size_t>(shape.depth * shape.rows), 0.5f), b(static_cast<size_t>(panels * shape.depth * cols), 0.25f), c(static_cast<size_t>(panels * shape.rows * cols));
+  AlignedArray<float> a(static_cast<size_t>(shape.depth * shape.rows), 0.5f),
+      b(static_cast<size_t>(panels * shape.depth * cols), 0.25f), c(static_cast<size_t>(panels * shape.rows * cols));
   void* buffers[] = {a.data(), b.data(), c.data()};
   TestContext context;
   const double kernel_flops = 2.0 * panels * shape.rows * cols * shape.depth;
@@ -78,7 +81,8 @@ void RunTile(benchmark::State& state, const TileShape& shape, const char* target
   state.counters["percent_of_peak"] = 100 * median(ours) / median(peaks);
 }
 
-constexpr char kAvx512[] = "llvm -mcpu=x86-64-v4 -mtriple=x86_64-linux-gnu -num-cores=1", kAvx2[] = "llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=1";
+constexpr char kAvx512[] = "llvm -mcpu=x86-64-v4 -mtriple=x86_64-linux-gnu -num-cores=1",
+               kAvx2[] = "llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=1";
 BENCHMARK_CAPTURE(RunTile, avx512_6x64, TileShape{6, 4, 16, 256}, kAvx512);
 BENCHMARK_CAPTURE(RunTile, avx512_14x32, TileShape{14, 2, 16, 256}, kAvx512);
 BENCHMARK_CAPTURE(RunTile, avx512_12x32_as_one_vector, TileShape{12, 1, 32, 256}, kAvx512);
@@ -94,7 +98,8 @@ void BM_CompileTile(benchmark::State& state) {
   for (auto _ : state) {
     const StatusOr<CompiledModule> module = CompileModule({&func, 1}, {}, target);
     if (!module.ok()) return state.SkipWithError(module.status().ToString().c_str());
-    sum.emit += module->times.emit, sum.optimize += module->times.optimize, sum.generate += module->times.generate, sum.link += module->times.link;
+    sum.emit += module->times.emit, sum.optimize += module->times.optimize, sum.generate += module->times.generate,
+        sum.link += module->times.link;
   }
   const double rounds = static_cast<double>(state.iterations()) / 1000;
   state.counters["emit_ms"] = Seconds(sum.emit) / rounds;

@@ -11,7 +11,8 @@ namespace {
 PrimFunc Matmul(int64_t n) {
   const Buffer a = MakeBuffer("A", {n, n}), b = MakeBuffer("B", {n, n}), c = MakeBuffer("C", {n, n});
   const Var i("i"), j("j"), k("k"), vi("vi"), vj("vj"), vk("vk");
-  BlockNode block{.name = "matmul", .body = MakeStore(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
+  BlockNode block{.name = "matmul",
+                  .body = MakeStore(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
   block.iter_vars = {Spatial(vi, n), Spatial(vj, n), Reduce(vk, n)};
   block.init = MakeStore(c, FloatConst(DataType::Float(32), 0), {vi, vj});
   return {"main", {a, b, c}, {}, Loop(i, n, Loop(j, n, Loop(k, n, Realize(block, {i, j, k}))))};

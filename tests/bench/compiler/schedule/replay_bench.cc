@@ -1,4 +1,5 @@
-// What one search step costs without a device. Bar: a matmul trace of 20 instructions replays with new decisions 2,000 times a second.
+// What one search step costs without a device. Bar: a matmul trace of 20 instructions replays with new decisions 2,000
+// times a second.
 #include <benchmark/benchmark.h>
 
 #include "compiler/script/parser.h"
@@ -50,7 +51,8 @@ void BM_ReplayMatmulTraceWithNewDecisions(benchmark::State& state) {
     benchmark::DoNotOptimize(schedule);
   }
   state.counters["instructions"] = static_cast<double>(trace->size());
-  state.counters["replays_per_s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["replays_per_s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 BENCHMARK(BM_ReplayMatmulTraceWithNewDecisions);
 
@@ -67,7 +69,8 @@ void BM_ReplaySketch(benchmark::State& state) {
     benchmark::DoNotOptimize(status);
   }
   state.counters["instructions"] = static_cast<double>(sketches->front().trace.size());
-  state.counters["replays_per_s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["replays_per_s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 BENCHMARK(BM_ReplaySketch)->Arg(0)->Arg(1);
 

@@ -1,4 +1,5 @@
-// What reading and writing a function costs. A coordinator reads a text per workload and per replayed trace; 200 lines must take < 2 ms.
+// What reading and writing a function costs. A coordinator reads a text per workload and per replayed trace; 200 lines
+// must take < 2 ms.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 
@@ -11,7 +12,8 @@ namespace {
 
 // `blocks` stages of 8 lines each, as a fused chain of operators prints.
 std::string Chain(int64_t blocks) {
-  std::string text = "@T.prim_func\ndef main(B0: T.Buffer((64, 56, 56), \"float32\"), out: T.Buffer((64, 56, 56), \"float32\")):\n";
+  std::string text =
+      "@T.prim_func\ndef main(B0: T.Buffer((64, 56, 56), \"float32\"), out: T.Buffer((64, 56, 56), \"float32\")):\n";
   for (int64_t i = 1; i <= blocks; ++i) text += fmt::format("    B{} = T.alloc_buffer((64, 56, 56), \"float32\")\n", i);
   for (int64_t i = 1; i <= blocks; ++i) {
     text += fmt::format(
@@ -19,7 +21,8 @@ std::string Chain(int64_t blocks) {
         "            v0, v1, v2, vk = T.axis.remap(\"SSSR\", [i0, i1, i2, k])\n"
         "            T.reads(B{1}[v0, v1, v2])\n            T.writes(B{0}[v0, v1, v2])\n            with T.init():\n"
         "                B{0}[v0, v1, v2] = T.float32(0)\n"
-        "            B{0}[v0, v1, v2] = B{0}[v0, v1, v2] + T.max(B{1}[v0, v1, v2], T.float32(0)) * T.exp(B{1}[vk, v1, v2])\n",
+        "            B{0}[v0, v1, v2] = B{0}[v0, v1, v2] + T.max(B{1}[v0, v1, v2], T.float32(0)) * T.exp(B{1}[vk, v1, "
+        "v2])\n",
         i, i - 1);
   }
   return text;

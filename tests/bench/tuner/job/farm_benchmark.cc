@@ -1,5 +1,6 @@
-// How busy a farm keeps its device: with a stand-in that sleeps 50 ms per trial and shares no core, everything else being real (coordinator,
-// store on disk, gateway, device server, worker); and with the real programs of this build on one CPU of this machine.
+// How busy a farm keeps its device: with a stand-in that sleeps 50 ms per trial and shares no core, everything else
+// being real (coordinator, store on disk, gateway, device server, worker); and with the real programs of this build on
+// one CPU of this machine.
 //
 //   busy          share of the time between the first and the last trial in which the device was at one
 //   gap_*_ms      time from the end of one measurement to the start of the next: median, 90th percentile, longest
@@ -54,13 +55,19 @@ void BM_ThisMachine(benchmark::State& state) {
   for (auto _ : state) {
     TemporaryFolder folder;
     const PrimFunc func = *ParsePrimFunc(kMatmulText, "bench.py");
-    auto farm = EmbeddedFarm::Start({.database_path = folder / "lathe.db", .cpus = {0}, .cpu_lock_directory = folder.path() + "/locks", .program_directory = LATHE_BIN_DIR});
+    auto farm = EmbeddedFarm::Start({.database_path = folder / "lathe.db",
+                                     .cpus = {0},
+                                     .cpu_lock_directory = folder.path() + "/locks",
+                                     .program_directory = LATHE_BIN_DIR});
     if (!farm.ok()) return state.SkipWithError(farm.status().message().c_str());
     HostFacts host = DetectHost();
     host.num_cores = 1;
     JobRequest request{.request_id = "bench", .name = "bench"};
     request.spec.total_trials = kRealTrials;
-    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, kMatmulText}, .name = func.name, .target = Target::Parse("auto", host)->ToString(), .trial_budget = kRealTrials});
+    request.tasks.push_back({.workload = {WorkloadDigest(func), func.name, kMatmulText},
+                             .name = func.name,
+                             .target = Target::Parse("auto", host)->ToString(),
+                             .trial_budget = kRealTrials});
     Coordinator& coordinator = (*farm)->coordinator();
     const int64_t job = coordinator.SubmitJob(request)->id;
     if (!coordinator.WaitForJob(job, std::chrono::minutes(5))) return state.SkipWithError("the job did not end");

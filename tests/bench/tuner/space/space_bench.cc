@@ -1,5 +1,5 @@
-// What the space holds: for convolutions of ResNet-18, the untuned schedule against the best of N random candidates, built and timed in
-// this process on one core, beside the machine's measured peak.
+// What the space holds: for convolutions of ResNet-18, the untuned schedule against the best of N random candidates,
+// built and timed in this process on one core, beside the machine's measured peak.
 //   space_bench [candidates=24] [name part]
 #include <fmt/format.h>
 
@@ -24,23 +24,30 @@
 namespace lathe {
 namespace {
 
-struct Conv { const char* name; int c, h, oc, k, s, p; };
+struct Conv {
+  const char* name;
+  int c, h, oc, k, s, p;
+};
 constexpr Conv kConvs[] = {
-    {"stem 7x7/2 3->64@224", 3, 224, 64, 7, 2, 3},   {"3x3 64->64@56", 64, 56, 64, 3, 1, 1},    {"3x3/2 64->128@56", 64, 56, 128, 3, 2, 1},
-    {"1x1/2 64->128@56", 64, 56, 128, 1, 2, 0},      {"3x3 128->128@28", 128, 28, 128, 3, 1, 1}, {"3x3 256->256@14", 256, 14, 256, 3, 1, 1},
+    {"stem 7x7/2 3->64@224", 3, 224, 64, 7, 2, 3}, {"3x3 64->64@56", 64, 56, 64, 3, 1, 1},
+    {"3x3/2 64->128@56", 64, 56, 128, 3, 2, 1},    {"1x1/2 64->128@56", 64, 56, 128, 1, 2, 0},
+    {"3x3 128->128@28", 128, 28, 128, 3, 1, 1},    {"3x3 256->256@14", 256, 14, 256, 3, 1, 1},
     {"3x3 512->512@7", 512, 7, 512, 3, 1, 1},
 };
 
-// As a legalised and fused network has it: padding, convolution with weights in panels of 16 output channels, bias, relu.
+// As a legalised and fused network has it: padding, convolution with weights in panels of 16 output channels, bias,
+// relu.
 std::string WorkloadText(const Conv& v) {
   const int o = (v.h + 2 * v.p - v.k) / v.s + 1, ph = v.h + 2 * v.p;
-  const std::string pad = v.p == 0 ? "" : fmt::format(R"(
+  const std::string pad =
+      v.p == 0 ? ""
+               : fmt::format(R"(
     pad = T.alloc_buffer((1, {c}, {ph}, {ph}))
     for i0, i1, i2, i3 in T.grid(1, {c}, {ph}, {ph}):
         with T.block("pad_temp"):
             v0, v1, v2, v3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
             pad[v0, v1, v2, v3] = T.if_then_else({p} <= v2 and v2 < {end} and {p} <= v3 and v3 < {end}, X[v0, v1, v2 - {p}, v3 - {p}], T.float32(0)))",
-                                                      fmt::arg("c", v.c), fmt::arg("ph", ph), fmt::arg("p", v.p), fmt::arg("end", v.h + v.p));
+                             fmt::arg("c", v.c), fmt::arg("ph", ph), fmt::arg("p", v.p), fmt::arg("end", v.h + v.p));
   return fmt::format(R"(
 @T.prim_func
 def main(X: T.Buffer((1, {c}, {h}, {h}), "float32"), W: T.Buffer(({ob}, {c}, {k}, {k}, 16), "float32"), bias: T.Buffer(({oc}, 1, 1), "float32"), Y: T.Buffer((1, {oc}, {o}, {o}), "float32")):
@@ -60,13 +67,20 @@ def main(X: T.Buffer((1, {c}, {h}, {h}), "float32"), W: T.Buffer(({ob}, {c}, {k}
         with T.block("T_relu"):
             v0, v1, v2, v3 = T.axis.remap("SSSS", [i0, i1, i2, i3])
             Y[v0, v1, v2, v3] = T.max(T_add[v0, v1, v2, v3], T.float32(0))
-)", fmt::arg("c", v.c), fmt::arg("h", v.h), fmt::arg("ob", v.oc / 16), fmt::arg("k", v.k), fmt::arg("oc", v.oc), fmt::arg("o", o), fmt::arg("pad", pad),
+)",
+                     fmt::arg("c", v.c), fmt::arg("h", v.h), fmt::arg("ob", v.oc / 16), fmt::arg("k", v.k),
+                     fmt::arg("oc", v.oc), fmt::arg("o", o), fmt::arg("pad", pad),
                      fmt::arg("src", v.p == 0 ? "X" : "pad"), fmt::arg("s", v.s));
 }
 
-double Seconds(std::chrono::steady_clock::time_point begin) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+double Seconds(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
 
-struct Timing { double ms = 0, build_ms = 0; std::string error; };
+struct Timing {
+  double ms = 0, build_ms = 0;
+  std::string error;
+};
 
 Timing BuildAndTime(const PrimFunc& scheduled, const Target& target, ThreadPool& pool, std::vector<NDArray>& arrays) {
   Timing timing;
@@ -107,7 +121,8 @@ int Main(int argc, char** argv) {
   auto pool = ThreadPool::Create(1);
   const double peak = MeasureMachinePeak(100'000'000).gflops_f32;
   fmt::print("target {}\npeak of one core {:.1f} GFLOP/s\n", target->ToString(), peak);
-  fmt::print("{:22} {:>10} {:>10} {:>8} {:>8} {:>7} {:>9} {:>9}\n", "task", "untuned ms", "best ms", "speed-up", "GFLOP/s", "% peak", "build ms", "failed");
+  fmt::print("{:22} {:>10} {:>10} {:>8} {:>8} {:>7} {:>9} {:>9}\n", "task", "untuned ms", "best ms", "speed-up",
+             "GFLOP/s", "% peak", "build ms", "failed");
   for (const Conv& conv : kConvs) {
     if (argc > 2 && std::string(conv.name).find(argv[2]) == std::string::npos) continue;
     StatusOr<PrimFunc> func = ParsePrimFunc(WorkloadText(conv), conv.name);
@@ -120,7 +135,8 @@ int Main(int argc, char** argv) {
     for (const Param& param : func->params) {
       const Buffer& buffer = std::get<Buffer>(param);
       arrays.push_back(*NDArray::Create(DType{DTypeCode::kFloat, 32, 1}, *ConstantShape(buffer->shape)));
-      for (float& x : arrays.back().as<float>()) x = 0.25f + 0.001f * static_cast<float>((&x - arrays.back().as<float>().data()) % 255);
+      for (float& x : arrays.back().as<float>())
+        x = 0.25f + 0.001f * static_cast<float>((&x - arrays.back().as<float>().data()) % 255);
     }
     StatusOr<Schedule> untuned = DefaultSchedule(*func, *target);
     CHECK(untuned.ok()) << untuned.status().ToString();
@@ -136,7 +152,8 @@ int Main(int argc, char** argv) {
       if (!timing.error.empty()) {
         ++failed;
         ++failures[timing.error.substr(0, 120)];
-        if (std::getenv("SHOW_FAILED")) fmt::print("{}\n{}\n{}\n", timing.error, Print(candidate.func), Print(*Lower(candidate.func)));
+        if (std::getenv("SHOW_FAILED"))
+          fmt::print("{}\n{}\n{}\n", timing.error, Print(candidate.func), Print(*Lower(candidate.func)));
         continue;
       }
       build_ms += timing.build_ms;
@@ -148,8 +165,9 @@ int Main(int argc, char** argv) {
     }
     const int o = (conv.h + 2 * conv.p - conv.k) / conv.s + 1;
     const double gflop = 2e-9 * conv.c * conv.oc * conv.k * conv.k * o * o;
-    fmt::print("{:22} {:10.3f} {:10.3f} {:7.2f}x {:8.1f} {:6.1f}% {:9.1f} {:4}/{}\n", conv.name, base.ms, best.ms, base.ms / best.ms, gflop / best.ms * 1e3,
-               gflop / best.ms * 1e5 / peak, timed ? build_ms / timed : 0, failed, failed + timed);
+    fmt::print("{:22} {:10.3f} {:10.3f} {:7.2f}x {:8.1f} {:6.1f}% {:9.1f} {:4}/{}\n", conv.name, base.ms, best.ms,
+               base.ms / best.ms, gflop / best.ms * 1e3, gflop / best.ms * 1e5 / peak, timed ? build_ms / timed : 0,
+               failed, failed + timed);
     for (const auto& [what, n] : failures) fmt::print("    {} x {}\n", n, what);
     if (std::getenv("SHOW") && winner) fmt::print("{}\n", Print(winner->func));
     std::fflush(stdout);

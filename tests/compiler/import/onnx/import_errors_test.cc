@@ -37,21 +37,31 @@ std::string ErrorOf(const onnx::ModelProto& model, const OnnxImportOptions& opti
 
 TEST(ImportOnnx, ListsUnsupportedOperatorsAndUnboundDimensionsInOneError) {
   onnx::ModelProto model = Relu({1, 3});
-  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("batch");
   model.mutable_graph()->mutable_node(0)->set_op_type("Fancy");
   onnx::NodeProto& other = *model.mutable_graph()->add_node();
   other.set_op_type("Gelu");
   other.set_domain("com.microsoft");
   other.add_output("z");
-  EXPECT_EQ(ErrorOf(model), "import m.onnx: 2 unsupported operators: Fancy (1: \"relu_0\"), com.microsoft.Gelu (1: \"z\"); input \"x\" has unbound dimensions "
-                            "[batch, 3]: give its extents, e.g. --input-shape x=1,3");
+  EXPECT_EQ(ErrorOf(model),
+            "import m.onnx: 2 unsupported operators: Fancy (1: \"relu_0\"), com.microsoft.Gelu (1: \"z\"); input \"x\" "
+            "has unbound dimensions "
+            "[batch, 3]: give its extents, e.g. --input-shape x=1,3");
 }
 
 TEST(ImportOnnx, TakesInputShapesFromTheOptions) {
   onnx::ModelProto model = Relu({0, 3});
   EXPECT_TRUE(ImportOnnxBytes(model.SerializeAsString(), "m", {.input_shapes = {{"x", {2, 3}}}}).ok());
-  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {2, 4}}}}), HasSubstr("--input-shape says 4 for dimension 1, the model fixes 3"));
-  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {2, 3}}, {"w", {1}}}}), HasSubstr("--input-shape names \"w\", which is no input; inputs are \"x\""));
+  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {2, 4}}}}),
+              HasSubstr("--input-shape says 4 for dimension 1, the model fixes 3"));
+  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {2, 3}}, {"w", {1}}}}),
+              HasSubstr("--input-shape names \"w\", which is no input; inputs are \"x\""));
 }
 
 TEST(ImportOnnx, RefusesExternalDataAndWrongSizes) {
@@ -61,7 +71,8 @@ TEST(ImportOnnx, RefusesExternalDataAndWrongSizes) {
   tensor.set_data_type(onnx::TensorProto::FLOAT);
   tensor.add_dims(int64_t{1} << 33);
   tensor.set_raw_data("1234");
-  EXPECT_THAT(ErrorOf(model), HasSubstr("tensor \"w\": 4 bytes of data, shape [8589934592] of float32 needs 34359738368"));
+  EXPECT_THAT(ErrorOf(model),
+              HasSubstr("tensor \"w\": 4 bytes of data, shape [8589934592] of float32 needs 34359738368"));
   tensor.set_data_location(onnx::TensorProto::EXTERNAL);
   EXPECT_THAT(ErrorOf(model), HasSubstr("its data is in another file"));
 }
@@ -103,10 +114,13 @@ TEST(ImportOnnx, LeavesConstantsToRunTimeWhenThereAreTooManyToEvaluate) {
 }
 
 TEST(ImportOnnx, SaysThatAFileIsNoModel) {
-  EXPECT_THAT(ImportOnnx("/nonexistent/m.onnx").status().message(), "import /nonexistent/m.onnx: no such file; check its name");
-  EXPECT_EQ(ImportOnnx(testing::TempDir()).status().message(), "import " + testing::TempDir() + ": it is a folder; name an .onnx file");
+  EXPECT_THAT(ImportOnnx("/nonexistent/m.onnx").status().message(),
+              "import /nonexistent/m.onnx: no such file; check its name");
+  EXPECT_EQ(ImportOnnx(testing::TempDir()).status().message(),
+            "import " + testing::TempDir() + ": it is a folder; name an .onnx file");
   EXPECT_EQ(ImportOnnx("/dev/zero").status().message(), "import /dev/zero: it is no regular file; name an .onnx file");
-  EXPECT_THAT(ImportOnnxBytes("not a model at all", "m").status().message(), HasSubstr("no valid ONNX model (18 bytes)"));
+  EXPECT_THAT(ImportOnnxBytes("not a model at all", "m").status().message(),
+              HasSubstr("no valid ONNX model (18 bytes)"));
   EXPECT_THAT(ImportOnnxBytes("", "m").status().message(), HasSubstr("no graph inside"));
 }
 
@@ -126,11 +140,15 @@ TEST(ImportOnnx, RefusesCyclesRepeatedNamesAndUnknownOpsets) {
   EXPECT_THAT(ErrorOf(model), HasSubstr("input \"x\" stands twice"));
   model = Relu({1, 3});
   model.mutable_opset_import(0)->set_version(99);
-  EXPECT_THAT(ErrorOf(model), HasSubstr("operator set 99, 1 to 22 are known; export the model with an opset in that range"));
+  EXPECT_THAT(ErrorOf(model),
+              HasSubstr("operator set 99, 1 to 22 are known; export the model with an opset in that range"));
 }
 
 TEST(ImportOnnx, RefusesAbsurdExtents) {
-  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{1, int64_t{1} << 40}, {INT64_MAX, INT64_MAX}, {65536, 65536}, std::vector<int64_t>(40, 1)}) {
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{1, int64_t{1} << 40},
+                                            {INT64_MAX, INT64_MAX},
+                                            {65536, 65536},
+                                            std::vector<int64_t>(40, 1)}) {
     EXPECT_THAT(ErrorOf(Relu(shape)), HasSubstr("import m.onnx: input \"x\": ")) << testing::PrintToString(shape);
   }
 }
@@ -153,8 +171,11 @@ TEST(ImportOnnx, SurvivesTruncatedAndMutatedFiles) {
     Random random(Random::Mix(kSeed + static_cast<uint64_t>(round)));
     std::string bytes = good;
     if (round % 8 == 0) bytes.resize(random.Below(bytes.size()));
-    // Half of the rounds hit the last part of the file, where the nodes' names and attributes are not, and half anywhere.
-    for (uint64_t k = 1 + random.Below(6); k > 0 && !bytes.empty(); --k) bytes[random.Below(round % 2 == 0 ? std::min<size_t>(bytes.size(), 8192) : bytes.size())] = static_cast<char>(random.Next());
+    // Half of the rounds hit the last part of the file, where the nodes' names and attributes are not, and half
+    // anywhere.
+    for (uint64_t k = 1 + random.Below(6); k > 0 && !bytes.empty(); --k)
+      bytes[random.Below(round % 2 == 0 ? std::min<size_t>(bytes.size(), 8192) : bytes.size())] =
+          static_cast<char>(random.Next());
     SCOPED_TRACE("seed " + std::to_string(kSeed) + " round " + std::to_string(round));
     const auto module = ImportOnnxBytes(bytes, "mutated", {.max_constant_bytes = 64 << 20});
     imported += module.ok() ? 1 : 0;

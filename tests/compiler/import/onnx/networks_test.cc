@@ -1,5 +1,5 @@
-// Whole networks: task tables of the published ones, outputs of those that are small enough for the interpreter. The folder is
-// $LATHE_SHARED/models or ../shared/models beside the repository.
+// Whole networks: task tables of the published ones, outputs of those that are small enough for the interpreter. The
+// folder is $LATHE_SHARED/models or ../shared/models beside the repository.
 #include <gmock/gmock.h>
 #include <onnx/onnx_pb.h>
 
@@ -49,7 +49,11 @@ StatusOr<std::vector<relax::ExtractedTask>> TasksOf(const StatusOr<relax::IRModu
 }
 
 // Figures of reference/models.md, section 4.
-struct TaskTableCase { const char* model; int tasks, calls; double gflop; };
+struct TaskTableCase {
+  const char* model;
+  int tasks, calls;
+  double gflop;
+};
 class TaskTableTest : public testing::TestWithParam<TaskTableCase> {};
 
 TEST_P(TaskTableTest, HasThePublishedAnchoredTasks) {
@@ -62,15 +66,20 @@ TEST_P(TaskTableTest, HasThePublishedAnchoredTasks) {
   EXPECT_EQ(anchored.calls, GetParam().calls);
   EXPECT_NEAR(anchored.gflop, GetParam().gflop, 0.001);
   if (HasFailure()) {
-    for (const auto& task : *tasks) std::printf("%-50s %3d %12.0f\n", task.name.c_str(), int(task.weight), task.anchor_flops);
+    for (const auto& task : *tasks)
+      std::printf("%-50s %3d %12.0f\n", task.name.c_str(), int(task.weight), task.anchor_flops);
   }
 }
 INSTANTIATE_TEST_SUITE_P(Published, TaskTableTest,
-                         testing::Values(TaskTableCase{"light_resnet50", 25, 54, 8.178}, TaskTableCase{"light_squeezenet", 18, 26, 0.698},
-                                         TaskTableCase{"light_shufflenet", 18, 50, 0.249}, TaskTableCase{"light_bvlc_alexnet", 8, 8, 1.309}),
+                         testing::Values(TaskTableCase{"light_resnet50", 25, 54, 8.178},
+                                         TaskTableCase{"light_squeezenet", 18, 26, 0.698},
+                                         TaskTableCase{"light_shufflenet", 18, 50, 0.249},
+                                         TaskTableCase{"light_bvlc_alexnet", 8, 8, 1.309}),
                          [](const auto& info) { return info.param.model; });
 
-std::string Serialized(const demo::ResNet18Options& options) { return demo::BuildResNet18(options)->SerializeAsString(); }
+std::string Serialized(const demo::ResNet18Options& options) {
+  return demo::BuildResNet18(options)->SerializeAsString();
+}
 
 TEST(ResNet18, HasThePublishedAnchoredTasks) {
   const auto tasks = TasksOf(ImportOnnxBytes(Serialized({}), "resnet18"));
@@ -80,13 +89,18 @@ TEST(ResNet18, HasThePublishedAnchoredTasks) {
   EXPECT_EQ(anchored.calls, 21);
   EXPECT_NEAR(anchored.gflop, 3.628, 0.001);
   std::map<std::string, int> kinds;
-  for (const auto& task : *tasks) kinds[task.name.substr(0, task.name.find_last_not_of("_0123456789") + 1)] += static_cast<int>(task.weight);
-  EXPECT_THAT(kinds, testing::UnorderedElementsAre(testing::Pair("fused_conv2d_add_relu", 9), testing::Pair("fused_conv2d_add_add_relu", 8),
-                                                   testing::Pair("fused_conv2d_add", 3), testing::Pair("fused_dense_add", 1),
-                                                   testing::Pair("max_pool2d", 1), testing::Pair("adaptive_avg_pool", 1)));
+  for (const auto& task : *tasks)
+    kinds[task.name.substr(0, task.name.find_last_not_of("_0123456789") + 1)] += static_cast<int>(task.weight);
+  EXPECT_THAT(kinds, testing::UnorderedElementsAre(
+                         testing::Pair("fused_conv2d_add_relu", 9), testing::Pair("fused_conv2d_add_add_relu", 8),
+                         testing::Pair("fused_conv2d_add", 3), testing::Pair("fused_dense_add", 1),
+                         testing::Pair("max_pool2d", 1), testing::Pair("adaptive_avg_pool", 1)));
 }
 
-struct LevelCase { int opt_level; int64_t lanes; };
+struct LevelCase {
+  int opt_level;
+  int64_t lanes;
+};
 class SmallResNetTest : public testing::TestWithParam<LevelCase> {};
 TEST_P(SmallResNetTest, MatchesTheReference) {
   const auto model = demo::BuildResNet18({.width = 0.125, .image = 32});
@@ -100,8 +114,12 @@ TEST_P(SmallResNetTest, MatchesTheReference) {
   ASSERT_TRUE(actual.ok()) << actual.status().ToString();
   EXPECT_EQ(reference::CompareAll(*actual, *expected, {1e-3, 1e-4}).message(), "");
 }
-INSTANTIATE_TEST_SUITE_P(Levels, SmallResNetTest, testing::Values(LevelCase{0, 16}, LevelCase{2, 16}, LevelCase{3, 16}, LevelCase{3, 4}),
-                         [](const auto& info) { return "O" + std::to_string(info.param.opt_level) + "_lanes" + std::to_string(info.param.lanes); });
+INSTANTIATE_TEST_SUITE_P(Levels, SmallResNetTest,
+                         testing::Values(LevelCase{0, 16}, LevelCase{2, 16}, LevelCase{3, 16}, LevelCase{3, 4}),
+                         [](const auto& info) {
+                           return "O" + std::to_string(info.param.opt_level) + "_lanes" +
+                                  std::to_string(info.param.lanes);
+                         });
 
 TEST(MobileNetV2Tiny, MatchesItsExpectedOutputs) {
   const std::string path = ModelPath("mobilenet_v2_tiny");
@@ -121,13 +139,21 @@ TEST(ResNet18, PrintsAsRelaxScript) {
   const auto fused = relax::OptimizeForTuning(*module, 16);
   ASSERT_TRUE(fused.ok()) << fused.status().ToString();
   const std::string text = relax::Print(*fused->FindFunction("main"));
-  EXPECT_THAT(text, HasSubstr("@R.function\ndef main(image: R.Tensor((1, 3, 32, 32), dtype=\"float32\")) -> R.Tensor((1, 1000), dtype=\"float32\"):\n    "
-                              "R.func_attr({\"input_names\": [\"image\"], \"output_names\": [\"logits\"]})\n    with R.dataflow():\n"));
-  EXPECT_THAT(text, HasSubstr("R.call_tir(cls.fused_conv2d_add_relu, (image, metadata[\"relax.expr.Constant\"][0], metadata[\"relax.expr.Constant\"][1]), "
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "@R.function\ndef main(image: R.Tensor((1, 3, 32, 32), dtype=\"float32\")) -> R.Tensor((1, 1000), "
+          "dtype=\"float32\"):\n    "
+          "R.func_attr({\"input_names\": [\"image\"], \"output_names\": [\"logits\"]})\n    with R.dataflow():\n"));
+  EXPECT_THAT(text, HasSubstr("R.call_tir(cls.fused_conv2d_add_relu, (image, metadata[\"relax.expr.Constant\"][0], "
+                              "metadata[\"relax.expr.Constant\"][1]), "
                               "out_sinfo=R.Tensor((1, 8, 16, 16), dtype=\"float32\"))"));
 }
 
-struct RefusedCase { const char* model; std::vector<const char*> says; };
+struct RefusedCase {
+  const char* model;
+  std::vector<const char*> says;
+};
 class TransformerTest : public testing::TestWithParam<RefusedCase> {};
 TEST_P(TransformerTest, FailsWithOneErrorThatListsEverything) {
   const std::string path = ModelPath(GetParam().model);
@@ -136,12 +162,19 @@ TEST_P(TransformerTest, FailsWithOneErrorThatListsEverything) {
   EXPECT_EQ(module.code(), StatusCode::kInvalidArgument);
   for (const char* words : GetParam().says) EXPECT_THAT(module.status().message(), HasSubstr(words));
 }
-INSTANTIATE_TEST_SUITE_P(Shared, TransformerTest,
-                         testing::Values(RefusedCase{"bert_tiny", {"unsupported operators: ", "Erf (2: \"/layers.0/Erf\", \"/layers.1/Erf\")", "Pow (5: "}},
-                                         RefusedCase{"bert_tiny_dyn", {"Erf (2: ", "; input \"ids\" has unbound dimensions [batch, seq]: give its extents, e.g. --input-shape ids=1,1",
-                                                                       "input \"mask\" has"}},
-                                         RefusedCase{"transformer_block_dyn", {"unsupported operators: ", "input \"x\" has unbound dimensions [batch, seq, 64]"}}),
-                         [](const auto& info) { return info.param.model; });
+INSTANTIATE_TEST_SUITE_P(
+    Shared, TransformerTest,
+    testing::Values(
+        RefusedCase{"bert_tiny",
+                    {"unsupported operators: ", "Erf (2: \"/layers.0/Erf\", \"/layers.1/Erf\")", "Pow (5: "}},
+        RefusedCase{
+            "bert_tiny_dyn",
+            {"Erf (2: ",
+             "; input \"ids\" has unbound dimensions [batch, seq]: give its extents, e.g. --input-shape ids=1,1",
+             "input \"mask\" has"}},
+        RefusedCase{"transformer_block_dyn",
+                    {"unsupported operators: ", "input \"x\" has unbound dimensions [batch, seq, 64]"}}),
+    [](const auto& info) { return info.param.model; });
 
 }  // namespace
 }  // namespace lathe

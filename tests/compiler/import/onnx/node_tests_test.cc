@@ -22,23 +22,28 @@ bool CanImport(const onnx::ModelProto& model) {
   });
 }
 
-// These tests have no initializers: axes, shapes, bounds and statistics are graph inputs. All but the first input become initializers, as they
-// are in real models.
+// These tests have no initializers: axes, shapes, bounds and statistics are graph inputs. All but the first input
+// become initializers, as they are in real models.
 onnx::ModelProto WithConstants(onnx::ModelProto model, const std::vector<reference::Tensor>& inputs, size_t first) {
-  for (size_t i = first; i < inputs.size(); ++i) reference::ToProto(inputs[i], model.graph().input(static_cast<int>(i)).name(), *model.mutable_graph()->add_initializer());
+  for (size_t i = first; i < inputs.size(); ++i)
+    reference::ToProto(inputs[i], model.graph().input(static_cast<int>(i)).name(),
+                       *model.mutable_graph()->add_initializer());
   return model;
 }
 
-// What the importer refuses on purpose: outputs and forms that no inference of a CNN needs, and extents of 0, which exporters write for unknown ones.
+// What the importer refuses on purpose: outputs and forms that no inference of a CNN needs, and extents of 0, which
+// exporters write for unknown ones.
 bool IsRefused(const std::string& message) {
-  for (const char* words : {"output Indices", "training_mode is", "outputs of training", "is not supported; floats", "is no tensor", "has unbound dimensions"}) {
+  for (const char* words : {"output Indices", "training_mode is", "outputs of training", "is not supported; floats",
+                            "is no tensor", "has unbound dimensions"}) {
     if (message.find(words) != std::string::npos) return true;
   }
   return false;
 }
 
 // With the first input as the network's input; as a constant, too, where its value must be known (ConstantOfShape).
-StatusOr<std::vector<reference::Tensor>> RunCase(const onnx::ModelProto& model, const std::vector<reference::Tensor>& inputs) {
+StatusOr<std::vector<reference::Tensor>> RunCase(const onnx::ModelProto& model,
+                                                 const std::vector<reference::Tensor>& inputs) {
   if (inputs.empty()) return RunNetwork(model, inputs);
   const auto outputs = RunNetwork(WithConstants(model, inputs, 1), {inputs[0]});
   if (outputs.ok() || outputs.status().message().find("a constant required") == std::string::npos) return outputs;
@@ -66,7 +71,9 @@ TEST(OnnxNodeTests, GiveTheExpectedOutputs) {
         continue;
       }
       const auto is_bits = [](const reference::Tensor& tensor) { return tensor.type == reference::DataType::kUint16; };
-      if (name.find("BFLOAT16") != std::string::npos && std::any_of(data->outputs.begin(), data->outputs.end(), is_bits)) continue;  // Stored by bit pattern.
+      if (name.find("BFLOAT16") != std::string::npos &&
+          std::any_of(data->outputs.begin(), data->outputs.end(), is_bits))
+        continue;  // Stored by bit pattern.
       const Status same = reference::CompareAll(*outputs, data->outputs, {1e-3, 1e-6});
       EXPECT_TRUE(same.ok()) << name << ": " << same.message();
       passed += same.ok() ? 1 : 0;

@@ -35,7 +35,8 @@ void AddString(onnx::NodeProto& node, const char* name, const char* value) {
 
 reference::Tensor RandomTensor(Random& random, const Dims& dims) {
   std::vector<double> values(static_cast<size_t>(reference::Product(dims)));
-  for (double& value : values) value = static_cast<float>(random.Unit() * 2 - 1.5);  // Mostly negative: 0 is no neutral padding of a maximum.
+  for (double& value : values)
+    value = static_cast<float>(random.Unit() * 2 - 1.5);  // Mostly negative: 0 is no neutral padding of a maximum.
   return reference::Tensor::Floats(dims, values);
 }
 
@@ -66,19 +67,22 @@ struct OneNode {
 };
 
 // False where the reference refuses the attributes: then there is nothing to compare.
-bool ExpectSameAsReference(const OneNode& one, const reference::Tensor& x, const RunOptions& options, const std::string& what) {
+bool ExpectSameAsReference(const OneNode& one, const reference::Tensor& x, const RunOptions& options,
+                           const std::string& what) {
   const auto expected = reference::Evaluate(one.model, {x});
   const auto actual = RunNetwork(one.model, {x}, options);
   if (!expected.ok()) return false;
   EXPECT_TRUE(actual.ok()) << what << ": " << actual.status().ToString() << one.node->ShortDebugString();
   if (!actual.ok()) return true;
-  EXPECT_EQ(reference::CompareAll(*actual, *expected, {1e-4, 1e-5}).message(), "") << what << ": " << one.node->ShortDebugString();
+  EXPECT_EQ(reference::CompareAll(*actual, *expected, {1e-4, 1e-5}).message(), "")
+      << what << ": " << one.node->ShortDebugString();
   return true;
 }
 
 std::vector<int64_t> Draw(Random& random, size_t count, int64_t low, int64_t high) {
   std::vector<int64_t> values;
-  for (size_t i = 0; i < count; ++i) values.push_back(low + static_cast<int64_t>(random.Below(static_cast<uint64_t>(high - low + 1))));
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(low + static_cast<int64_t>(random.Below(static_cast<uint64_t>(high - low + 1))));
   return values;
 }
 
@@ -89,7 +93,8 @@ TEST(Conv, AgreesWithTheReferenceForAllAttributes) {
   for (uint64_t round = 0; round < 60; ++round) {
     Random random(Random::Mix(kSeed + round));
     const size_t rank = 1 + random.Below(3);
-    const int64_t groups = std::vector<int64_t>{1, 1, 2, 4}[random.Below(4)], in_per_group = 1 + static_cast<int64_t>(random.Below(3));
+    const int64_t groups = std::vector<int64_t>{1, 1, 2, 4}[random.Below(4)],
+                  in_per_group = 1 + static_cast<int64_t>(random.Below(3));
     const int64_t out = groups * std::vector<int64_t>{1, 2, 4, 5, 8}[random.Below(5)];
     Dims x = {1 + static_cast<int64_t>(random.Below(2)), groups * in_per_group}, w = {out, in_per_group};
     for (const int64_t extent : Draw(random, rank, 5, rank == 3 ? 6 : 9)) x.push_back(extent);
@@ -106,7 +111,8 @@ TEST(Conv, AgreesWithTheReferenceForAllAttributes) {
     } else if (random.Below(3) > 0) {
       AddInts(*one.node, "pads", Draw(random, 2 * rank, 0, 2));
     }
-    compared += ExpectSameAsReference(one, RandomTensor(random, x), {3, round % 2 == 0 ? 16 : 4}, fmt::format("seed {} round {}", kSeed, round));
+    compared += ExpectSameAsReference(one, RandomTensor(random, x), {3, round % 2 == 0 ? 16 : 4},
+                                      fmt::format("seed {} round {}", kSeed, round));
   }
   EXPECT_GT(compared, 40);
 }
@@ -163,7 +169,8 @@ TEST(Softmax, IsCoercedToTwoDimensionsBeforeOpset13) {
         Random random(kSeed);
         OneNode one(op, opset, {2, 3, 4});
         AddInt(*one.node, "axis", axis);
-        ExpectSameAsReference(one, RandomTensor(random, {2, 3, 4}), {}, fmt::format("{} opset {} axis {}", op, opset, axis));
+        ExpectSameAsReference(one, RandomTensor(random, {2, 3, 4}), {},
+                              fmt::format("{} opset {} axis {}", op, opset, axis));
       }
     }
   }

@@ -14,19 +14,32 @@ namespace {
 StatusOr<DataType> TypeOf(reference::DataType type) {
   using From = reference::DataType;
   switch (type) {
-    case From::kFloat32: return DataType::Float(32);
-    case From::kFloat64: return DataType::Float(64);
-    case From::kFloat16: return DataType::Float(16);
-    case From::kBfloat16: return DataType::BFloat();
-    case From::kInt8: return DataType::Int(8);
-    case From::kInt16: return DataType::Int(16);
-    case From::kInt32: return DataType::Int(32);
-    case From::kInt64: return DataType::Int(64);
-    case From::kUint8: return DataType::UInt(8);
-    case From::kUint16: return DataType::UInt(16);
-    case From::kUint32: return DataType::UInt(32);
-    case From::kUint64: return DataType::UInt(64);
-    case From::kBool: return DataType::Bool();
+    case From::kFloat32:
+      return DataType::Float(32);
+    case From::kFloat64:
+      return DataType::Float(64);
+    case From::kFloat16:
+      return DataType::Float(16);
+    case From::kBfloat16:
+      return DataType::BFloat();
+    case From::kInt8:
+      return DataType::Int(8);
+    case From::kInt16:
+      return DataType::Int(16);
+    case From::kInt32:
+      return DataType::Int(32);
+    case From::kInt64:
+      return DataType::Int(64);
+    case From::kUint8:
+      return DataType::UInt(8);
+    case From::kUint16:
+      return DataType::UInt(16);
+    case From::kUint32:
+      return DataType::UInt(32);
+    case From::kUint64:
+      return DataType::UInt(64);
+    case From::kBool:
+      return DataType::Bool();
   }
   return InvalidArgument("unknown type");
 }
@@ -43,18 +56,27 @@ reference::DataType TypeOf(DataType type) {
 // All memory of one run.
 class Memory {
  public:
-  Memory(const relax::ExecutorPlan& plan, std::vector<Tensor> inputs) : plan_(plan), inputs_(std::move(inputs)), constants_(relax::SerializeConstants(plan)) {
-    arena_.assign(static_cast<size_t>(plan.arena_bytes), std::byte{0xff});  // NaN for floats: what is read before it is written shows.
-    for (const relax::PlanPort& port : plan.outputs) outputs_.push_back(std::vector<std::byte>(BytesOf(plan.values[port.value])));
+  Memory(const relax::ExecutorPlan& plan, std::vector<Tensor> inputs)
+      : plan_(plan), inputs_(std::move(inputs)), constants_(relax::SerializeConstants(plan)) {
+    arena_.assign(static_cast<size_t>(plan.arena_bytes),
+                  std::byte{0xff});  // NaN for floats: what is read before it is written shows.
+    for (const relax::PlanPort& port : plan.outputs)
+      outputs_.push_back(std::vector<std::byte>(BytesOf(plan.values[port.value])));
   }
-  static size_t BytesOf(const relax::PlanValue& value) { return static_cast<size_t>(relax::ElementCount(value.shape).value() * value.dtype.bytes()); }
+  static size_t BytesOf(const relax::PlanValue& value) {
+    return static_cast<size_t>(relax::ElementCount(value.shape).value() * value.dtype.bytes());
+  }
 
   std::byte* Address(const relax::PlanValue& value) {
     switch (value.storage) {
-      case LATHE_STORAGE_INPUT: return inputs_[value.place].data.data();
-      case LATHE_STORAGE_OUTPUT: return outputs_[value.place].data();
-      case LATHE_STORAGE_CONSTANT: return reinterpret_cast<std::byte*>(constants_.data()) + value.place;
-      case LATHE_STORAGE_ARENA: return arena_.data() + value.place;
+      case LATHE_STORAGE_INPUT:
+        return inputs_[value.place].data.data();
+      case LATHE_STORAGE_OUTPUT:
+        return outputs_[value.place].data();
+      case LATHE_STORAGE_CONSTANT:
+        return reinterpret_cast<std::byte*>(constants_.data()) + value.place;
+      case LATHE_STORAGE_ARENA:
+        return arena_.data() + value.place;
     }
     return nullptr;
   }
@@ -80,7 +102,8 @@ class Memory {
     const std::byte* data = Address(value);
     const relax::TensorData tensor(value.dtype, value.shape, std::vector<std::byte>(data, data + BytesOf(value)));
     const reference::DataType type = TypeOf(value.dtype);
-    return reference::IsFloat(type) ? reference::Tensor::Floats(value.shape, tensor.ToDoubles(), type) : reference::Tensor::Ints(value.shape, tensor.ToInts(), type);
+    return reference::IsFloat(type) ? reference::Tensor::Floats(value.shape, tensor.ToDoubles(), type)
+                                    : reference::Tensor::Ints(value.shape, tensor.ToInts(), type);
   }
 
  private:
@@ -98,22 +121,27 @@ StatusOr<relax::IRModule> ImportAndOptimize(const onnx::ModelProto& model, const
   return relax::OptimizeForTuning(std::move(module), options.lanes, options.opt_level);
 }
 
-StatusOr<std::vector<reference::Tensor>> RunPlan(const relax::IRModule& module, const std::vector<reference::Tensor>& inputs) {
+StatusOr<std::vector<reference::Tensor>> RunPlan(const relax::IRModule& module,
+                                                 const std::vector<reference::Tensor>& inputs) {
   ASSIGN_OR_RETURN(const relax::ExecutorPlan plan, relax::MakeExecutorPlan(module));
   if (plan.inputs.size() != inputs.size()) return InvalidArgument("wrong number of inputs");
   std::vector<Tensor> tensors;
   for (const reference::Tensor& input : inputs) {
     ASSIGN_OR_RETURN(const DataType type, TypeOf(input.type));
-    tensors.push_back(reference::IsFloat(input.type) ? Tensor::FromDoubles(type, input.dims, input.floats) : Tensor::FromInts(type, input.dims, input.ints));
+    tensors.push_back(reference::IsFloat(input.type) ? Tensor::FromDoubles(type, input.dims, input.floats)
+                                                     : Tensor::FromInts(type, input.dims, input.ints));
   }
   Memory memory(plan, std::move(tensors));
-  for (const relax::PlanCall& call : plan.calls) RETURN_IF_ERROR(memory.Call(call, *module.Find(call.kernel)).WithContext(call.kernel));
+  for (const relax::PlanCall& call : plan.calls)
+    RETURN_IF_ERROR(memory.Call(call, *module.Find(call.kernel)).WithContext(call.kernel));
   std::vector<reference::Tensor> outputs;
   for (size_t i = 0; i < plan.outputs.size(); ++i) outputs.push_back(memory.Output(i));
   return outputs;
 }
 
-StatusOr<std::vector<reference::Tensor>> RunNetwork(const onnx::ModelProto& model, const std::vector<reference::Tensor>& inputs, const RunOptions& options) {
+StatusOr<std::vector<reference::Tensor>> RunNetwork(const onnx::ModelProto& model,
+                                                    const std::vector<reference::Tensor>& inputs,
+                                                    const RunOptions& options) {
   ASSIGN_OR_RETURN(const relax::IRModule module, ImportAndOptimize(model, options));
   return RunPlan(module, inputs);
 }
