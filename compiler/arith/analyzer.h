@@ -5,45 +5,28 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <vector>
 
+#include "compiler/arith/facts.h"
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
 
-struct LinearForm;
-
-// Every value lies in [min, max]. kNegInf and kPosInf stand for "unbounded"; arithmetic saturates there.
-struct IntBound {
-  static constexpr int64_t kNegInf = std::numeric_limits<int64_t>::min();
-  static constexpr int64_t kPosInf = std::numeric_limits<int64_t>::max();
-  int64_t min = kNegInf, max = kPosInf;
-
-  bool is_const() const { return min == max; }
-  bool Contains(int64_t value) const { return min <= value && value <= max; }
-  bool Within(int64_t low, int64_t high) const { return low <= min && max <= high; }  // Both ends included.
-  bool operator==(const IntBound&) const = default;
-};
-
-// Every value is coeff * k + base for some integer k, with 0 <= base < coeff; or coeff == 0 and the value is base.
-struct ModularSet {
-  int64_t coeff = 1, base = 0;
-  bool operator==(const ModularSet&) const = default;
-};
-
-// A value: copies are independent and cost one copy of each bound variable's facts. Not thread-safe while facts are
-// added; const calls may run at once.
+// A value: copies are independent. Not thread-safe while facts are added; const calls may run at once.
+//
+// What is learnt inside a loop, a branch or a block is learnt in a FactScope. Bind and Assume without one are for facts
+// that hold as long as the analyzer lives.
 class Analyzer {
  public:
+  Analyzer() = default;
+  // Knows what `outer` knows, at no cost; what it learns stays here. `outer` outlives it and learns nothing meanwhile.
+  static Analyzer Under(const Analyzer& outer) { return Analyzer(&outer.facts_); }
+
   // From now on `var` lies in `range`. A later Bind of the same variable replaces its facts and drops those that
   // mention it. An extent of 1 makes it equal to the min.
   void Bind(const Var& var, const Range& range);
   // From now on Simplify replaces `var` by `value`.
   void Bind(const Var& var, const Expr& value);
-  // From now on `condition` holds. To undo it later use WithConstraint.
+  // From now on `condition` holds.
   void Assume(const Expr& condition);
 
   IntBound ConstIntBound(const Expr& e) const;
@@ -63,35 +46,22 @@ class Analyzer {
 
  private:
   friend class Canonicalizer;
-  friend class WithConstraint;
-  struct VarFacts {
-    Var var;
-    IntBound bound;
-    ModularSet modular;
-    std::shared_ptr<const LinearForm> value;  // What the variable equals, if known.
-  };
-  const VarFacts* Find(const ExprNode* var) const;
-  VarFacts& FactsOf(const Var& var);
-  VarFacts& ForgetFactsOf(const Var& var);
-  void AssumeNonNegative(const LinearForm& form);
+  friend class FactScope;
+  explicit Analyzer(const Facts* outer) : facts_(outer) {}
 
-  std::vector<VarFacts> vars_;
-  std::vector<std::shared_ptr<const LinearForm>>
-      non_negative_;  // Known to be >= 0; the ends of ranges that are no constants, too.
+  Facts facts_;
 };
 
-// While it lives, `condition` holds in `analyzer`. Guards end in the reverse order of their beginning, as scopes do.
-class WithConstraint {
+// While it lives, `analyzer` may learn more; its end forgets what was learnt since its beginning. Scopes end in the
+// reverse order of their beginning.
+class FactScope {
  public:
-  WithConstraint(Analyzer& analyzer, const Expr& condition);
-  ~WithConstraint();
-  WithConstraint(const WithConstraint&) = delete;
-  WithConstraint& operator=(const WithConstraint&) = delete;
+  explicit FactScope(Analyzer& analyzer) : scope_(analyzer.facts_) {}
+  FactScope(Analyzer& analyzer, const Var& var, const Range& range) : FactScope(analyzer) { analyzer.Bind(var, range); }
+  FactScope(Analyzer& analyzer, const Expr& condition) : FactScope(analyzer) { analyzer.Assume(condition); }
 
  private:
-  Analyzer& analyzer_;
-  std::vector<Analyzer::VarFacts> saved_vars_;
-  std::vector<std::shared_ptr<const LinearForm>> saved_non_negative_;
+  const Facts::Scope scope_;
 };
 
 }  // namespace lathe

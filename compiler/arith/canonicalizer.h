@@ -12,17 +12,19 @@ namespace lathe {
 
 class Canonicalizer : private StmtExprMutator {
  public:
-  explicit Canonicalizer(const Analyzer& facts) : facts_(facts), progress_(own_progress_) {}
+  explicit Canonicalizer(const Analyzer& analyzer) : facts_(&analyzer.facts_) {}
 
   // Any expression. The handle itself where nothing changed.
   Expr Rewrite(const Expr& e);
   // False: a rule built something that another pass may simplify further.
-  bool is_settled() const { return progress_.is_settled; }
+  bool is_settled() const { return is_settled_; }
   // Of an expression of index type.
   LinearForm Form(const Expr& e);
 
   void AddForm(LinearForm& sum, const LinearForm& other, int64_t factor);  // sum += other * factor
 
+  // Adds to `facts` what `condition` says.
+  void Learn(const Expr& condition, Facts& facts);
   // Bounds with the help of assumed conditions.
   IntBound Bound(const LinearForm& form) const;
   bool IsNonNegative(const LinearForm& form) const;
@@ -58,19 +60,15 @@ class Canonicalizer : private StmtExprMutator {
   Expr RewriteNot(const Expr& e, const Not& op);
   Expr RewriteChoice(const Expr& e, const Expr& condition, const Expr& true_value, const Expr& false_value);
 
-  // Works on under more facts, on the same budget.
-  Canonicalizer(const Analyzer& facts, const Canonicalizer& outer) : facts_(facts), progress_(outer.progress_) {}
-
-  struct Progress {
-    // Steps left. Some rules look at an operand twice, which deep nesting would multiply; once it is spent, the rest
-    // stays as it is.
-    int budget = 20'000;
-    bool is_settled = true;
-  };
-  const Analyzer& facts_;
-  Progress own_progress_;
-  Progress& progress_;
+  Facts facts_;  // What is learnt on the way down, over the analyzer's.
+  // Steps left. Some rules look at an operand twice, which deep nesting would multiply; once it is spent, the rest
+  // stays as it is.
+  int budget_ = 20'000;
+  bool is_settled_ = true;
 };
+
+// `form` >= 0 from now on.
+void LearnNonNegative(Facts& facts, const LinearForm& form);
 
 // The operands of a T.if_then_else or Select; nullopt for others.
 struct Choice {

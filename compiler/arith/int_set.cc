@@ -168,7 +168,7 @@ IntSet SetEvaluator::EvalMul(const Expr& source, const Expr& a, const Expr& b) {
 
 // By constant bounds only.
 IntSet SetEvaluator::ConstantSet(const Expr& e) const {
-  Analyzer bounded = analyzer_;
+  Analyzer bounded = Analyzer::Under(analyzer_);
   for (const auto& [var, set] : vars_.items()) {
     if (const auto range = set.ToRange(analyzer_)) bounded.Bind(var, *range);
   }

@@ -39,7 +39,8 @@ struct FusedMark {
 
 class Detector {
  public:
-  Detector(const IterDomain& iters, IterMapLevel level, const Analyzer& outer) : level_(level), analyzer_(outer) {
+  Detector(const IterDomain& iters, IterMapLevel level, const Analyzer& outer)
+      : level_(level), analyzer_(Analyzer::Under(outer)) {
     DefineIters(iters);
   }
 

@@ -4,22 +4,12 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <optional>
 
-#include "compiler/arith/analyzer.h"
+#include "compiler/arith/bounds.h"
 #include "compiler/ir/expr.h"
 
 namespace lathe {
-
-// ---- Intervals. Ends saturate at the infinities.
-IntBound AddBounds(IntBound a, IntBound b);
-IntBound ScaleBound(IntBound a, int64_t factor);
-IntBound MulBounds(IntBound a, IntBound b);
-IntBound FloorDivBound(IntBound a, int64_t divisor);  // divisor > 0
-IntBound FloorModBound(IntBound a, int64_t divisor);  // divisor > 0
-IntBound UnionBound(IntBound a, IntBound b);
-IntBound TypeBound(DataType type);  // What the type can hold; everything for types that are no integers.
-// The k with k*divisor <= every value < (k+1)*divisor, if there is one.
-std::optional<int64_t> CommonQuotient(IntBound a, int64_t divisor);
 
 inline constexpr int64_t kNoUpper = 0;
 

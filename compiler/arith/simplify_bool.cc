@@ -88,7 +88,7 @@ std::optional<Choice> AsChoice(const Expr& e) {
 
 Expr Canonicalizer::Rewrite(const Expr& e) {
   if (e.As<IntImm>() != nullptr || e.As<FloatImm>() != nullptr) return e;
-  if (--progress_.budget <= 0) return e;
+  if (--budget_ <= 0) return e;
   if (IsIndexType(e.dtype())) {
     const LinearForm form = Form(e);
     if (!FitsIn(form, e.dtype())) return VisitChildren(e);
@@ -196,30 +196,28 @@ Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
   Flatten(e, op, before);
   const bool is_and = op == BinaryOp::kAnd;
   {
-    Analyzer known = facts_;
-    Canonicalizer inner(known, *this);
+    const Facts::Scope scope(facts_);
     for (const Expr& part : before) {
-      const Expr simple = inner.Rewrite(part);
+      const Expr simple = Rewrite(part);
       if (const int64_t* value = AsIntConst(simple)) {
         if ((*value != 0) == is_and) continue;
         return simple;
       }
-      known.Assume(is_and ? simple : Negate(simple));
+      Learn(is_and ? simple : Negate(simple), facts_);
       Flatten(simple, op, parts);
     }
   }
   if (parts.empty()) return IntConst(DataType::Bool(), is_and);
   if (parts.size() > 1) {
-    Analyzer known = facts_;
-    Canonicalizer inner(known, *this);
+    const Facts::Scope scope(facts_);
     for (size_t i = parts.size(); i-- > 0;) {
-      const Expr simple = inner.Rewrite(parts[i]);
+      const Expr simple = Rewrite(parts[i]);
       if (const int64_t* value = AsIntConst(simple)) {
         if ((*value != 0) != is_and) return simple;
         parts.erase(parts.begin() + i);
         continue;
       }
-      known.Assume(is_and ? parts[i] : Negate(parts[i]));
+      Learn(is_and ? parts[i] : Negate(parts[i]), facts_);
     }
   }
   Expr result = parts[0];
@@ -243,9 +241,9 @@ Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Ex
   const auto under = [&](const Expr& assumed, const Expr& value) {
     if (value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr || !assumed.dtype().is_scalar())
       return Rewrite(value);
-    Analyzer known = facts_;
-    known.Assume(assumed);
-    return Canonicalizer(known, *this).Rewrite(value);
+    const Facts::Scope scope(facts_);
+    Learn(assumed, facts_);
+    return Rewrite(value);
   };
   const Expr yes = under(simple, true_value), no = under(Negate(simple), false_value);
   if (SameExpr(yes, no) && !e.dtype().is_float()) return yes;

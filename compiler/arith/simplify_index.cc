@@ -47,7 +47,7 @@ int64_t MatchingFactor(const LinearForm& form, const LinearForm& known) {
 IntBound Canonicalizer::Bound(const LinearForm& form) const {
   IntBound bound = BoundOf(form);
   if (form.has_overflowed || form.is_const()) return bound;
-  for (const auto& known : facts_.non_negative_) {
+  for (const LinearForm* known : facts_.NonNegativeAbout(form)) {
     if (const int64_t factor = MatchingFactor(form, *known)) {
       bound.min = std::max(bound.min, BoundOf(Combine(form, *known, -factor)).min);
     }
@@ -64,7 +64,7 @@ IntBound Canonicalizer::Bound(const LinearForm& form) const {
 bool Canonicalizer::IsNonNegative(const LinearForm& form) const {
   if (form.has_overflowed) return false;
   if (BoundOf(form).min >= 0) return true;
-  for (const auto& known : facts_.non_negative_) {
+  for (const LinearForm* known : facts_.NonNegativeAbout(form)) {
     const int64_t factor = MatchingFactor(form, *known);
     if (factor != 0 && BoundOf(Combine(form, *known, -factor)).min >= 0) return true;
   }
@@ -76,7 +76,7 @@ ModularSet Canonicalizer::Modular(const LinearForm& form) {
   ModularSet set{0, form.constant};
   for (const Term& term : form.terms) {
     ModularSet source;
-    if (const Analyzer::VarFacts* facts = facts_.Find(term.source.get())) source = facts->modular;
+    if (const VarFacts* facts = facts_.Find(term.source.get())) source = facts->modular;
     if (term.upper != kNoUpper) source.coeff = std::gcd(source.coeff, term.upper);
     if (term.lower != 1) {  // (c*k + b)//l = c/l*k + b//l where l divides c.
       source = source.coeff % term.lower == 0
@@ -121,9 +121,9 @@ void Canonicalizer::AddForm(LinearForm& sum, const LinearForm& other, int64_t fa
 
 LinearForm Canonicalizer::Form(const Expr& e) {
   if (const int64_t* value = AsIntConst(e)) return Constant(*value);
-  if (--progress_.budget <= 0) return Opaque(e, TypeBound(e.dtype()));
+  if (--budget_ <= 0) return Opaque(e, TypeBound(e.dtype()));
   if (IsVar(e)) {
-    const Analyzer::VarFacts* facts = facts_.Find(e.get());
+    const VarFacts* facts = facts_.Find(e.get());
     if (facts == nullptr) return Opaque(e, TypeBound(e.dtype()));
     if (facts->value != nullptr) return *facts->value;
     if (facts->bound.is_const()) return Constant(facts->bound.min);
@@ -255,7 +255,7 @@ LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType ty
     Term term = rest.terms[0];
     int64_t lower;
     if (!__builtin_mul_overflow(term.lower, divisor, &lower) && (term.upper == kNoUpper || term.upper % lower == 0)) {
-      if (!IsVar(term.source)) progress_.is_settled = false;
+      if (!IsVar(term.source)) is_settled_ = false;
       term.lower = lower;
       AddTerm(result, std::move(term));
       return result;
@@ -289,7 +289,7 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
     Term term = rest.terms[0];
     int64_t upper;
     if (!__builtin_mul_overflow(term.lower, divisor, &upper) && (term.upper == kNoUpper || term.upper % upper == 0)) {
-      if (!IsVar(term.source)) progress_.is_settled = false;
+      if (!IsVar(term.source)) is_settled_ = false;
       term.upper = upper;
       AddTerm(result, std::move(term));
       return result;
@@ -381,7 +381,7 @@ void Canonicalizer::DistributeMinMax(LinearForm& form, DataType type) {
     const Binary* op = term.source.As<Binary>();
     if (op == nullptr || (op->op != BinaryOp::kMin && op->op != BinaryOp::kMax)) continue;
     if (!term.is_whole() || (term.scale != 1 && term.scale != -1)) continue;
-    progress_.is_settled = false;
+    is_settled_ = false;
     LinearForm rest = form;
     rest.terms.erase(rest.terms.begin() + i);
     LinearForm a = rest, b = std::move(rest);

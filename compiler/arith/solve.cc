@@ -17,7 +17,7 @@ Expr CeilDivide(const Expr& a, int64_t b) { return FloorDiv(a + (b - 1), b); }
 class Solver {
  public:
   Solver(const std::vector<IterVar>& iter_vars, const Analyzer& analyzer)
-      : iter_vars_(iter_vars), analyzer_(analyzer), inner_(analyzer) {
+      : iter_vars_(iter_vars), analyzer_(analyzer), inner_(Analyzer::Under(analyzer)) {
     for (const IterVar& iter : iter_vars_) inner_.Bind(iter.var, iter.domain);
   }
 

@@ -66,7 +66,7 @@ class LoopRebinder : public StmtExprMutator {
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
-    analyzer_.Bind(loop.loop_var, Range{min, extent});
+    const FactScope inside(analyzer_, loop.loop_var, Range{min, extent});
     const Stmt body = VisitStmt(loop.body);
     if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
     For copy = loop;

@@ -78,7 +78,7 @@ class BoxFinder : public StmtExprVisitor {
 class Compactor : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    analyzer_.Bind(loop.loop_var, Range{loop.min, loop.extent});
+    const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
     return StmtExprMutator::VisitFor(self, loop);
   }
   Block VisitBlock(const Block& self) override {

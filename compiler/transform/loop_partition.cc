@@ -39,11 +39,11 @@ class GuardFinder : public StmtExprVisitor {
 // Removes from `stmt` the guards that its loops prove.
 class GuardDropper : public StmtExprMutator {
  public:
-  explicit GuardDropper(const Analyzer& facts) : facts_(facts) {}
+  explicit GuardDropper(const Analyzer& facts) : facts_(Analyzer::Under(facts)) {}
 
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    facts_.Bind(loop.loop_var, Range{loop.min, loop.extent});
+    const FactScope inside(facts_, loop.loop_var, Range{loop.min, loop.extent});
     return StmtExprMutator::VisitFor(self, loop);
   }
   Stmt VisitStmt(const Stmt& stmt) override {
@@ -71,7 +71,7 @@ class GuardDropper : public StmtExprMutator {
 class Partitioner : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    analyzer_.Bind(loop.loop_var, Range{loop.min, loop.extent});
+    const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
     const int64_t *min = AsIntConst(loop.min), *extent = AsIntConst(loop.extent);
     const bool is_splittable = loop.kind == ForKind::kSerial || loop.kind == ForKind::kParallel;
     if (!is_splittable || min == nullptr || extent == nullptr || *extent < 2)
@@ -90,7 +90,7 @@ class Partitioner : public StmtExprMutator {
   }
   // A parallel loop stays one loop, for balance, and chooses in each iteration.
   Stmt SplitInside(const For& loop, int64_t min, int64_t split) {
-    Analyzer facts = analyzer_;
+    Analyzer facts = Analyzer::Under(analyzer_);
     facts.Bind(loop.loop_var, Range{loop.min, IntConst(loop.loop_var.dtype(), split)});
     For copy = loop;
     const Stmt tail = Clone(loop.body);
@@ -130,7 +130,7 @@ class Partitioner : public StmtExprMutator {
   }
   bool Holds(const Expr& guard, const Var& var, int64_t min, int64_t extent,
              const std::vector<std::pair<Var, Range>>& inside) const {
-    Analyzer facts = analyzer_;
+    Analyzer facts = Analyzer::Under(analyzer_);
     facts.Bind(var, Range{IntConst(var.dtype(), min), IntConst(var.dtype(), extent)});
     for (const auto& [inner, range] : inside) facts.Bind(inner, range);
     return facts.CanProve(guard);

@@ -8,8 +8,9 @@ namespace {
 
 // A loop or block around an access.
 struct Scope {
-  const void* id;             // StmtNode of a loop, BlockNode of a block.
-  const For* loop = nullptr;  // nullptr: a block.
+  const void* id;                             // StmtNode of a loop, BlockNode of a block.
+  const For* loop = nullptr;                  // nullptr: a block.
+  std::optional<Range> range = std::nullopt;  // Of a loop, in terms of loop variables.
   bool operator==(const Scope& other) const { return id == other.id; }
 };
 
@@ -32,15 +33,13 @@ struct Allocation {
 class AccessCollector : public StmtExprVisitor {
  public:
   std::vector<Allocation> allocations;
-  Analyzer analyzer;
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = Expand(loop.min), extent = Expand(loop.extent);
     VisitExpr(loop.min);
     VisitExpr(loop.extent);
-    analyzer.Bind(loop.loop_var, Range{min, extent});
-    path_.push_back({self.get(), &loop});
+    path_.push_back({self.get(), &loop, Range{min, extent}});
     VisitStmt(loop.body);
     path_.pop_back();
   }
@@ -180,8 +179,13 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
 }
 
 // How many scopes of the common path the allocation may enter.
-size_t FindDepth(const Allocation& allocation, const Analyzer& analyzer) {
+size_t FindDepth(const Allocation& allocation) {
   const size_t home = allocation.path.size();
+  Analyzer analyzer;  // Knows the loops that all accesses are in.
+  const auto enter = [&](const Scope& scope) {
+    if (scope.loop != nullptr) analyzer.Bind(scope.loop->loop_var, *scope.range);
+  };
+  for (const Scope& scope : allocation.path) enter(scope);
   if (allocation.accesses.empty()) return home;
   size_t common = allocation.accesses.front().path.size();
   for (const Access& access : allocation.accesses) {
@@ -192,6 +196,7 @@ size_t FindDepth(const Allocation& allocation, const Analyzer& analyzer) {
   }
   size_t depth = home;
   for (size_t d = home; d < common; ++d) {
+    enter(allocation.accesses.front().path[d]);
     const For* loop = allocation.accesses.front().path[d].loop;
     if (loop != nullptr) {
       const bool is_shared = loop->kind == ForKind::kThreadBinding && loop->thread.starts_with("threadIdx") &&
@@ -240,7 +245,7 @@ PrimFunc PlanAndUpdateBufferAllocationLocation(PrimFunc func) {
   collector(func.body);
   Places places;
   for (const Allocation& allocation : collector.allocations) {
-    const size_t depth = FindDepth(allocation, collector.analyzer);
+    const size_t depth = FindDepth(allocation);
     const std::vector<Scope>& path =
         depth == allocation.path.size() ? allocation.path : allocation.accesses.front().path;
     places[path[depth - 1].id].push_back(allocation.buffer);

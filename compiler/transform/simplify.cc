@@ -23,7 +23,7 @@ class StmtSimplifier : public StmtExprMutator {
     if (count != nullptr && *count == 1 && loop.kind != ForKind::kThreadBinding && loop.annotations.empty()) {
       return VisitStmt(Substitute(loop.body, {{loop.loop_var.get(), min}}));
     }
-    analyzer_.Bind(loop.loop_var, Range{min, extent});
+    const FactScope inside(analyzer_, loop.loop_var, Range{min, extent});
     const Stmt body = VisitStmt(loop.body);
     if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
     For copy = loop;
@@ -42,9 +42,9 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
     const Expr predicate = VisitExpr(realize.predicate);
     if (IsConstInt(predicate, 0)) return Evaluate{Expr(0)};
+    const FactScope inside(analyzer_, predicate);
     for (const IterVar& iter : realize.block->iter_vars)
       analyzer_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
-    const WithConstraint constraint(analyzer_, predicate);
     const Stmt visited = StmtExprMutator::VisitBlockRealize(self, realize);
     // Below its own constraint the predicate is true; it has to stay.
     if (visited.same_as(self) && predicate.same_as(realize.predicate)) return self;
@@ -82,7 +82,7 @@ class StmtSimplifier : public StmtExprMutator {
   // What a condition says about memory may end with the next store.
   Stmt VisitUnder(const Expr& condition, const Stmt& stmt) {
     if (HasLoad(condition)) return VisitStmt(stmt);
-    const WithConstraint constraint(analyzer_, condition);
+    const FactScope inside(analyzer_, condition);
     return VisitStmt(stmt);
   }
 

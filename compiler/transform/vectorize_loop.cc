@@ -241,7 +241,7 @@ class LaneRewriter {
 class Vectorizer : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    analyzer_.Bind(loop.loop_var, Range{loop.min, loop.extent});
+    const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
     const Stmt visited = StmtExprMutator::VisitFor(self, loop);
     if (loop.kind != ForKind::kVectorized) return visited;
     For serial = *visited.As<For>();

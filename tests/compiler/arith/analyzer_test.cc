@@ -123,7 +123,7 @@ TEST(Analyzer, ReplacesBoundValues) {
 TEST(Analyzer, ForgetsConditionsAfterTheGuard) {
   Analyzer analyzer;
   {
-    WithConstraint guard(analyzer, And(Less(n, m), Equal(FloorMod(m, 8), 0)));
+    FactScope guard(analyzer, And(Less(n, m), Equal(FloorMod(m, 8), 0)));
     EXPECT_TRUE(analyzer.CanProve(Less(n, m + 1)));
     EXPECT_EQ(analyzer.Modular(m * 2 + 3), (ModularSet{16, 3}));
   }
@@ -136,6 +136,83 @@ TEST(Analyzer, ForgetsFactsAboutAVariableThatIsBoundAgain) {
   analyzer.Bind(i, Range{0, n});
   analyzer.Bind(n, {0, 4});
   EXPECT_FALSE(analyzer.CanProve(Less(i, n)));
+}
+
+TEST(FactScope, ForgetsLoopsAndTheirExtents) {
+  Analyzer analyzer;
+  {
+    FactScope loop(analyzer, i, Range{0, n});
+    EXPECT_TRUE(analyzer.CanProve(Less(Expr(0), n)));  // The body runs, so there is an iteration.
+  }
+  EXPECT_FALSE(analyzer.CanProve(Less(Expr(0), n)));
+  EXPECT_FALSE(analyzer.CanProve(LessEqual(Expr(0), i)));
+}
+
+TEST(FactScope, BringsBackWhatWasBoundAgainInside) {
+  Analyzer analyzer;
+  analyzer.Bind(i, Range{0, n});
+  analyzer.Bind(m, n * 2);
+  {
+    FactScope scope(analyzer, n, {0, 4});
+    EXPECT_FALSE(analyzer.CanProve(Less(i, n)));
+    EXPECT_FALSE(analyzer.CanProveEqual(m, n * 2));
+  }
+  EXPECT_TRUE(analyzer.CanProve(Less(i, n)));
+  EXPECT_TRUE(analyzer.CanProveEqual(m, n * 2));
+}
+
+TEST(Analyzer, UnderAnotherLearnsForItselfOnly) {
+  Analyzer outer;
+  outer.Bind(i, Range{0, n});
+  {
+    Analyzer inner = Analyzer::Under(outer);
+    EXPECT_TRUE(inner.CanProve(Less(i, n)));
+    inner.Bind(n, {0, 4});
+    EXPECT_FALSE(inner.CanProve(Less(i, n)));
+    EXPECT_EQ(inner.ConstIntBound(n * 2), (IntBound{0, 6}));
+  }
+  EXPECT_TRUE(outer.CanProve(Less(i, n)));
+  EXPECT_FALSE(outer.CanProve(Less(n, 4)));
+}
+
+// Index arithmetic stays within its type; bounds of what would leave it must not wrap either.
+TEST(Analyzer, BoundsDoNotWrapNearTheEndsOfInt32) {
+  constexpr int64_t kMax = INT32_MAX;
+  Analyzer analyzer;
+  analyzer.Bind(i, {0, kMax});
+  analyzer.Bind(j, {0, kMax});
+  EXPECT_EQ(analyzer.ConstIntBound(i + j), (IntBound{0, 2 * (kMax - 1)}));
+  EXPECT_EQ(analyzer.ConstIntBound(i * j), (IntBound{0, (kMax - 1) * (kMax - 1)}));
+  EXPECT_EQ(analyzer.ConstIntBound(i * -2), (IntBound{-2 * (kMax - 1), 0}));
+  EXPECT_FALSE(analyzer.CanProve(Less(i + 1, kMax)));
+  EXPECT_FALSE(analyzer.CanProve(LessEqual(Expr(0), i * 2 - j)));
+  EXPECT_TRUE(analyzer.CanProve(Less(i, kMax)));
+}
+
+TEST(Analyzer, BoundsDoNotWrapNearTheEndsOfInt64) {
+  constexpr int64_t kMax = INT64_MAX, kMin = INT64_MIN;
+  const Var x("x", DataType::Int(64)), y("y", DataType::Int(64));
+  const auto wide = [](int64_t value) { return IntConst(DataType::Int(64), value); };
+  Analyzer analyzer;
+  analyzer.Bind(x, {wide(0), wide(kMax)});
+  analyzer.Bind(y, {wide(kMin), wide(kMax)});  // Ends at -2.
+  EXPECT_EQ(analyzer.ConstIntBound(x), (IntBound{0, kMax - 1}));
+  EXPECT_EQ(analyzer.ConstIntBound(y), (IntBound{kMin, -2}));
+  EXPECT_EQ(analyzer.ConstIntBound(x + x), (IntBound{0, kMax}));
+  EXPECT_EQ(analyzer.ConstIntBound(y + y), (IntBound{kMin, -4}));
+  EXPECT_EQ(analyzer.ConstIntBound(x * x).max, kMax);
+  EXPECT_EQ(analyzer.ConstIntBound(y * -1).max, kMax);
+  EXPECT_FALSE(analyzer.CanProve(Less(x + 2, wide(kMax))));
+  EXPECT_FALSE(analyzer.CanProve(LessEqual(wide(0), x - y)) && analyzer.CanProve(Less(x - y, wide(0))));
+  EXPECT_TRUE(analyzer.CanProve(Less(y, x)));
+}
+
+TEST(Analyzer, NegatedBoundsHoldTheLastValueOfInt64) {
+  const Var x("x", DataType::Int(64));
+  Analyzer analyzer;
+  analyzer.Bind(x, {IntConst(DataType::Int(64), INT64_MAX - 1), IntConst(DataType::Int(64), 2)});
+  EXPECT_TRUE(analyzer.ConstIntBound(x * -1).Contains(-INT64_MAX));
+  EXPECT_TRUE(analyzer.ConstIntBound(x * -1).Contains(1 - INT64_MAX));
 }
 
 TEST(Analyzer, ProvesBoundsOfExpressions) {

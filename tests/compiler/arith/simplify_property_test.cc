@@ -102,7 +102,7 @@ TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
     const Expr before = RandomExpr(random, c.domain, 3);
     const Expr unassumed = c.analyzer.Simplify(before);
     {
-      WithConstraint guard(c.analyzer, condition);
+      FactScope guard(c.analyzer, condition);
       const Expr after = c.analyzer.Simplify(before);
       const IntBound bound = c.analyzer.ConstIntBound(before);
       SCOPED_TRACE(ToText(before) + "   -->   " + ToText(after) + "   where " + ToText(condition));

@@ -101,6 +101,37 @@ void BM_RelaxStencil(benchmark::State& state) {
 }
 BENCHMARK(BM_RelaxStencil);
 
+// Symbolic loops, one inside the other: each has a fact of its own beside its bounds.
+void BM_BindSymbolicLoops(benchmark::State& state) {
+  std::vector<Var> loops, extents;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    loops.emplace_back("i");
+    extents.emplace_back("n");
+  }
+  for (auto _ : state) {
+    Analyzer analyzer;
+    for (size_t i = 0; i < loops.size(); ++i) analyzer.Bind(loops[i], Range{0, extents[i]});
+    benchmark::DoNotOptimize(analyzer.CanProve(Less(loops.back(), extents.back())));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_BindSymbolicLoops)->Arg(8)->Arg(64)->Arg(512);
+
+// A condition below many loops, as padding has it: every part is simplified knowing those before it.
+void BM_SimplifyConditionUnderLoops(benchmark::State& state) {
+  Analyzer analyzer;
+  std::vector<Var> loops;
+  for (int64_t i = 0; i < state.range(0); ++i) {
+    loops.emplace_back("i");
+    analyzer.Bind(loops.back(), {0, 16});
+  }
+  const Expr y = loops[0] * 16 + loops[1] - 3, x = loops[2] * 16 + loops[3] - 3;
+  const Expr inside = And(And(LessEqual(0, y), Less(y, 224)), And(LessEqual(0, x), Less(x, 224)));
+  const Expr choice = MakeSelect(inside, MakeSelect(Less(y, x), y, x), 0);
+  for (auto _ : state) benchmark::DoNotOptimize(analyzer.Simplify(choice));
+}
+BENCHMARK(BM_SimplifyConditionUnderLoops)->Arg(4)->Arg(16)->Arg(64);
+
 }  // namespace
 }  // namespace lathe
 

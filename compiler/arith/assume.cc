@@ -1,0 +1,75 @@
+// What a condition that holds says about the variables in it.
+#include <algorithm>
+
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/ir/integer.h"
+
+namespace lathe {
+namespace {
+
+VarFacts FactsOf(const Facts& facts, const Var& var) {
+  const VarFacts* known = facts.Find(var.get());
+  return known != nullptr ? *known : VarFacts{TypeBound(var.dtype()), {}, nullptr};
+}
+
+// x % c == k, as forms; then the remainder of x is known.
+void LearnRemainder(Facts& facts, const LinearForm& a, const LinearForm& b) {
+  if (a.terms.size() != 1 || a.constant != 0 || !b.is_const()) return;
+  const Term& term = a.terms[0];
+  if (term.scale != 1 || term.lower != 1 || term.upper == kNoUpper || !IsVar(term.source)) return;
+  if (b.constant < 0 || b.constant >= term.upper) return;
+  const Var var(term.source);
+  VarFacts known = FactsOf(facts, var);
+  if (known.modular.coeff == 0 || known.modular.coeff % term.upper == 0) return;
+  known.modular = {term.upper, b.constant};
+  facts.Set(var, std::move(known));
+}
+
+}  // namespace
+
+void LearnNonNegative(Facts& facts, const LinearForm& form) {
+  if (form.has_overflowed || form.is_const()) return;
+  if (form.terms.size() > 1 || !form.terms[0].is_whole() || !IsVar(form.terms[0].source))
+    return facts.AddNonNegative(form);
+  const Term& term = form.terms[0];  // scale * x + constant >= 0
+  if (form.constant == IntBound::kNegInf || term.scale == IntBound::kNegInf) return;
+  const Var var(term.source);
+  VarFacts known = FactsOf(facts, var);
+  if (term.scale > 0) known.bound.min = std::max(known.bound.min, -FloorDivide(form.constant, term.scale));
+  if (term.scale < 0) known.bound.max = std::min(known.bound.max, FloorDivide(form.constant, -term.scale));
+  facts.Set(var, std::move(known));
+}
+
+void Canonicalizer::Learn(const Expr& condition, Facts& facts) {
+  const Binary* op = condition.As<Binary>();
+  if (op == nullptr || !condition.dtype().is_scalar()) return;
+  if (op->op == BinaryOp::kAnd) {
+    Learn(op->a, facts);
+    return Learn(op->b, facts);
+  }
+  if (!IsIndexType(op->a.dtype())) return;
+  const LinearForm a = Form(op->a), b = Form(op->b);
+  const auto at_most = [&](const LinearForm& low, const LinearForm& high, int64_t gap) {  // low + gap <= high
+    LinearForm form = Combine(high, low, -1);
+    form.AddConstant(-gap);
+    LearnNonNegative(facts, form);
+  };
+  switch (op->op) {
+    case BinaryOp::kLT:
+      return at_most(a, b, 1);
+    case BinaryOp::kLE:
+      return at_most(a, b, 0);
+    case BinaryOp::kGT:
+      return at_most(b, a, 1);
+    case BinaryOp::kGE:
+      return at_most(b, a, 0);
+    case BinaryOp::kEQ:
+      LearnRemainder(facts, a, b);
+      at_most(a, b, 0);
+      return at_most(b, a, 0);
+    default:
+      return;
+  }
+}
+
+}  // namespace lathe

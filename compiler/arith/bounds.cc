@@ -1,0 +1,78 @@
+#include "compiler/arith/bounds.h"
+
+#include <algorithm>
+
+#include "compiler/ir/integer.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t kNegInf = IntBound::kNegInf, kPosInf = IntBound::kPosInf;
+
+int64_t AddSaturated(int64_t a, int64_t b, int64_t unbounded) {
+  if (a == unbounded || b == unbounded) return unbounded;
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? kNegInf : kPosInf;
+}
+
+int64_t MulSaturated(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  const bool is_negative = (a < 0) != (b < 0);
+  const auto is_infinite = [](int64_t x) { return x == kNegInf || x == kPosInf; };
+  int64_t product;
+  if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product))
+    return is_negative ? kNegInf : kPosInf;
+  return product;
+}
+
+int64_t FloorDivSaturated(int64_t a, int64_t divisor) {
+  return a == kNegInf || a == kPosInf ? a : FloorDivide(a, divisor);
+}
+
+// An end that saturated on the wrong side may stand for the last value of int64 as well as for more: one step back.
+IntBound Loosened(IntBound a) { return {std::min(a.min, kPosInf - 1), std::max(a.max, kNegInf + 1)}; }
+
+}  // namespace
+
+IntBound AddBounds(IntBound a, IntBound b) {
+  return {AddSaturated(a.min, b.min, kNegInf), AddSaturated(a.max, b.max, kPosInf)};
+}
+
+IntBound ScaleBound(IntBound a, int64_t factor) {
+  if (factor == 1) return a;
+  const int64_t low = MulSaturated(a.min, factor), high = MulSaturated(a.max, factor);
+  return Loosened(factor >= 0 ? IntBound{low, high} : IntBound{high, low});
+}
+
+IntBound MulBounds(IntBound a, IntBound b) {
+  const int64_t ends[] = {MulSaturated(a.min, b.min), MulSaturated(a.min, b.max), MulSaturated(a.max, b.min),
+                          MulSaturated(a.max, b.max)};
+  return Loosened({*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)});
+}
+
+IntBound FloorDivBound(IntBound a, int64_t divisor) {
+  return {FloorDivSaturated(a.min, divisor), FloorDivSaturated(a.max, divisor)};
+}
+
+std::optional<int64_t> CommonQuotient(IntBound a, int64_t divisor) {
+  if (a.min == kNegInf || a.max == kPosInf || a.min > a.max) return std::nullopt;
+  const int64_t quotient = FloorDivide(a.min, divisor);
+  return quotient == FloorDivide(a.max, divisor) ? std::optional(quotient) : std::nullopt;
+}
+
+IntBound FloorModBound(IntBound a, int64_t divisor) {
+  if (CommonQuotient(a, divisor)) return {FloorModulo(a.min, divisor), FloorModulo(a.max, divisor)};
+  return {0, divisor - 1};
+}
+
+IntBound UnionBound(IntBound a, IntBound b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+IntBound TypeBound(DataType type) {
+  if (type.is_bool()) return {0, 1};
+  if (!type.is_int() || type.bits >= 64) return {};
+  if (type.is_signed_int()) return {-(int64_t{1} << (type.bits - 1)), (int64_t{1} << (type.bits - 1)) - 1};
+  return {0, (int64_t{1} << type.bits) - 1};
+}
+
+}  // namespace lathe
