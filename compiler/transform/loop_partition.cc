@@ -70,6 +70,11 @@ class GuardDropper : public StmtExprMutator {
 
 class Partitioner : public StmtExprMutator {
  protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    const Seq* seq = visited.As<Seq>();
+    return seq == nullptr || visited.same_as(stmt) ? visited : MakeSeq(seq->stmts);  // A split loop is two statements.
+  }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
     const int64_t *min = AsIntConst(loop.min), *extent = AsIntConst(loop.extent);

@@ -180,7 +180,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, InterpreterAgreementTest,
                                          Family{"AnythingPlain", Anything, 200, kPlain, 0, true},
                                          Family{"MatmulExactly", Seeded<TiledMatmul>, 75, kExact, 0},
                                          Family{"MatmulHere", Seeded<TiledMatmul>, 75, "auto", 1e-5},
-                                         Family{"StencilHere", Seeded<TiledStencil>, 75, "auto", 0},
+                                         // A host with FMA for float16 rounds once where the interpreter rounds twice.
+                                         Family{"StencilHere", Seeded<TiledStencil>, 75, "auto", 1e-2},
                                          Family{"StencilPlain", Seeded<TiledStencil>, 75, kPlain, 0},
                                          Family{"PrefixSum", Seeded<PrefixSum>, 25, "auto", 0}),
                          [](const auto& info) { return info.param.name; });
