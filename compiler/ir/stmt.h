@@ -30,14 +30,16 @@ class Stmt {
   const T* As() const;
   template <typename T>
   T& Mutable();  // The alternative, in place if this is the only handle, else of a copy. CHECKs the alternative.
+  StmtNode& MutableNode();
   bool same_as(const Stmt& other) const { return node_.same_as(other.node_); }
+  static Stmt Of(const StmtNode& node);  // Another handle of a node that is alive.
 
  private:
+  explicit Stmt(Ref<StmtNode> node) : node_(std::move(node)) {}
   Ref<StmtNode> node_;
 };
 
-// The unit a schedule moves. Handle to a BlockNode; identity survives only while it is not rebuilt (schedules know
-// blocks by name, which is unique in a PrimFunc).
+// The unit a schedule moves. Handle to a BlockNode; identity survives only while it is not rebuilt.
 class Block {
  public:
   explicit Block(BlockNode node);
@@ -212,6 +214,8 @@ template <typename T>
 const T* Stmt::As() const {
   return std::get_if<T>(&node_->value);
 }
+inline StmtNode& Stmt::MutableNode() { return node_.Mutable(); }
+inline Stmt Stmt::Of(const StmtNode& node) { return Stmt(Ref<StmtNode>(const_cast<StmtNode*>(&node))); }
 template <typename T>
 T& Stmt::Mutable() {
   T* alternative = std::get_if<T>(&node_.Mutable().value);

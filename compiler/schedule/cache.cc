@@ -10,8 +10,8 @@
 namespace lathe {
 namespace {
 
-// for ax... { block: to[v...] = from[v...] } over `region`.
-Stmt MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region, const std::string& name) {
+// for ax... { block: to[v...] = from[v...] } over `region`, and that block.
+std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region, const std::string& name) {
   std::vector<Var> loops;
   std::vector<Expr> values, indices;
   BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
@@ -25,9 +25,10 @@ Stmt MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& re
   }
   block.body = MakeStore(to, Load(from, indices), indices);
   RecomputeRegions(block);
-  Stmt nest = BlockRealize{std::move(values), True(), Block(std::move(block))};
+  const Block made(std::move(block));
+  Stmt nest = BlockRealize{std::move(values), True(), made};
   for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], region[i].extent, nest);
-  return nest;
+  return {nest, made};
 }
 
 Buffer MakeCacheBuffer(const Buffer& original, const std::string& storage_scope) {
@@ -74,6 +75,7 @@ void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Bu
   std::vector<Stmt> blocks;
   for (int row : rows) blocks.push_back(schedule.StmtOf(row));
   const BufferMap buffers{{from.get(), to}};
+  std::vector<BlockReuse> reuse;
   std::vector<Stmt> children;
   if (const Seq* seq = realize.block->body.As<Seq>())
     children = seq->stmts;
@@ -81,17 +83,18 @@ void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Bu
     children.push_back(realize.block->body);
   for (Stmt& child : children) {
     child = *RewriteTree(child, [&](const Stmt& stmt) -> Replacement {
-      for (const Stmt& block : blocks) {
-        if (!stmt.same_as(block)) continue;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        if (!stmt.same_as(blocks[i])) continue;
         BlockRealize changed = *stmt.As<BlockRealize>();
         changed.block = Substitute(changed.block, {}, buffers);
+        reuse.push_back({rows[i], changed.block});
         return std::vector<Stmt>{std::move(changed)};
       }
       return std::nullopt;
     });
   }
   children.insert(children.begin() + place, std::move(copy));
-  schedule.Replace(scope, WithBody(realize, MakeSeq(std::move(children)), {to}));
+  schedule.Replace(scope, WithBody(realize, MakeSeq(std::move(children)), {to}), reuse);
 }
 
 // The blocks that `handles` mean, all of one scope and readers of `buffer`.
@@ -164,11 +167,11 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   }
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
-  const std::string name = schedule.FreshBlockName(cache->name);
-  Stmt copy = MakeCopy(buffer, cache, TouchedRegion(schedule, readers, buffer, true), name);
+  const std::string name = schedule.FreshBlockName(row, cache->name);
+  auto [copy, copy_block] = MakeCopy(buffer, cache, TouchedRegion(schedule, readers, buffer, true), name);
   const size_t place = writers.empty() ? 0 : ChildIndexTowards(schedule, scope, writers[0]) + 1;
   Apply(schedule, scope, readers, buffer, cache, std::move(copy), place);
-  const BlockRV result = schedule.NewBlockRV(schedule.FindBlock(name));
+  const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheRead", InputsOf(block_rv, consumer_blocks), {int64_t{read_index}, storage_scope}, {result.id});
   return result;
 }
@@ -195,11 +198,11 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   }
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
-  const std::string name = schedule.FreshBlockName(cache->name);
-  Stmt copy = MakeCopy(cache, buffer, TouchedRegion(schedule, {row}, buffer, false), name);
+  const std::string name = schedule.FreshBlockName(row, cache->name);
+  auto [copy, copy_block] = MakeCopy(cache, buffer, TouchedRegion(schedule, {row}, buffer, false), name);
   const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
   Apply(schedule, scope, rows, buffer, cache, std::move(copy), place);
-  const BlockRV result = schedule.NewBlockRV(schedule.FindBlock(name));
+  const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
                   {result.id});
   return result;

@@ -59,19 +59,21 @@ StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int r
   return vars;
 }
 
-// Replaces one statement per entry below the scope (an empty optional: remove it) and drops `gone` from its
-// allocations.
-void ReplaceInScope(Schedule& schedule, int scope, const std::vector<std::pair<Stmt, std::optional<Stmt>>>& edits,
+// Replaces one block per entry below the scope (an empty optional: remove it) and drops `gone` from its allocations.
+void ReplaceInScope(Schedule& schedule, int scope, const std::vector<std::pair<int, std::optional<BlockRealize>>>& edits,
                     const Buffer& gone) {
   const BlockRealize& realize = schedule.RealizeOf(scope);
+  std::vector<BlockReuse> reuse;
+  for (const auto& [row, after] : edits)
+    if (after) reuse.push_back({row, after->block});
   std::optional<Stmt> body = RewriteTree(realize.block->body, [&](const Stmt& stmt) -> Replacement {
-    for (const auto& [before, after] : edits) {
-      if (!stmt.same_as(before)) continue;
+    for (const auto& [row, after] : edits) {
+      if (!stmt.same_as(schedule.StmtOf(row))) continue;
       return after ? std::vector<Stmt>{*after} : std::vector<Stmt>{};
     }
     return std::nullopt;
   });
-  schedule.Replace(scope, WithBody(realize, *std::move(body), {}, {gone}));
+  schedule.Replace(scope, WithBody(realize, *std::move(body), {}, {gone}), reuse);
 }
 
 }  // namespace
@@ -96,14 +98,14 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
       if (vars[i] != nullptr) values.emplace(vars[i], load.indices[i]);
     return Substitute(store.value, values);
   };
-  std::vector<std::pair<Stmt, std::optional<Stmt>>> edits{{schedule.StmtOf(row), std::nullopt}};
+  std::vector<std::pair<int, std::optional<BlockRealize>>> edits{{row, std::nullopt}};
   for (int consumer : consumers) {
     BlockRealize realize = schedule.RealizeOf(consumer);
     BlockNode& node = realize.block.Mutable();
     node.body = LoadReplacer(store.buffer, value_at)(node.body);
     if (node.init) node.init = LoadReplacer(store.buffer, value_at)(*node.init);
     RecomputeRegions(node);
-    edits.emplace_back(schedule.StmtOf(consumer), Stmt(std::move(realize)));
+    edits.emplace_back(consumer, std::move(realize));
   }
   ReplaceInScope(schedule, schedule.ScopeOf(row), edits, store.buffer);
   schedule.Record("ComputeInline", {block_rv}, {}, {});
@@ -189,9 +191,7 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
     merged.indices.push_back(Analyzer().Simplify(Substitute(index, iter_values)));
   node.body = std::move(merged);
   RecomputeRegions(node);
-  const std::vector<std::pair<Stmt, std::optional<Stmt>>> edits{{schedule.StmtOf(row), std::nullopt},
-                                                                {schedule.StmtOf(producer), Stmt(std::move(realize))}};
-  ReplaceInScope(schedule, schedule.ScopeOf(row), edits, buffer);
+  ReplaceInScope(schedule, schedule.ScopeOf(row), {{row, std::nullopt}, {producer, std::move(realize)}}, buffer);
   schedule.Record("ReverseComputeInline", {block_rv}, {}, {});
   return OkStatus();
 }

@@ -63,7 +63,8 @@ Expr KeepConjuncts(const Expr& predicate, const std::function<bool(const ExprNod
   return UsesVar(predicate, is_dropped) ? True() : predicate;
 }
 
-Stmt MakeInitNest(const Schedule& schedule, int block, int loop, const std::string& name) {
+// The init in loops of its own, and the block that it became.
+std::pair<Stmt, Block> MakeInitNest(const Schedule& schedule, int block, int loop, const std::string& name) {
   const BlockRealize& realize = schedule.RealizeOf(block);
   const BlockNode& node = *realize.block;
   BlockNode init{.name = name, .body = *node.init};
@@ -100,12 +101,13 @@ Stmt MakeInitNest(const Schedule& schedule, int block, int loop, const std::stri
     return std::find(reduce_loops.begin(), reduce_loops.end(), var) != reduce_loops.end();
   };
   const Expr predicate = Substitute(KeepConjuncts(realize.predicate, is_reduce), loop_vars);
-  Stmt body = BlockRealize{std::move(values), predicate, Block(std::move(init))};
+  const Block init_block(std::move(init));
+  Stmt body = BlockRealize{std::move(values), predicate, init_block};
   for (size_t i = nest.size(); i-- > 0;) {
     nest[i].body = std::move(body);
     body = nest[i];
   }
-  return body;
+  return {body, init_block};
 }
 
 }  // namespace
@@ -115,9 +117,9 @@ StatusOr<BlockRV> DecomposeReduction(Schedule& schedule, BlockRV block_rv, LoopR
   ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
   RETURN_IF_ERROR(Check(schedule, block, loop));
 
-  const std::string init_name = schedule.FreshBlockName(schedule.BlockOf(block).name + "_init");
-  const std::string update_name = schedule.FreshBlockName(schedule.BlockOf(block).name + "_update");
-  Stmt init_nest = MakeInitNest(schedule, block, loop, init_name);
+  const std::string init_name = schedule.FreshBlockName(block, schedule.BlockOf(block).name + "_init");
+  const std::string update_name = schedule.FreshBlockName(block, schedule.BlockOf(block).name + "_update");
+  auto [init_nest, init_block] = MakeInitNest(schedule, block, loop, init_name);
   BlockRealize update = schedule.RealizeOf(block);
   BlockNode& node = update.block.Mutable();
   node.name = update_name;
@@ -128,10 +130,9 @@ StatusOr<BlockRV> DecomposeReduction(Schedule& schedule, BlockRV block_rv, LoopR
     if (stmt.same_as(old_block)) return std::vector<Stmt>{update};
     return std::nullopt;
   });
-  schedule.Replace(loop, MakeSeq({std::move(init_nest), *std::move(update_nest)}));
-  schedule.FollowBlock(block, schedule.FindBlock(update_name));
+  schedule.Replace(loop, MakeSeq({std::move(init_nest), *std::move(update_nest)}), {{block, update.block}});
 
-  const BlockRV init_rv = schedule.NewBlockRV(schedule.FindBlock(init_name));
+  const BlockRV init_rv = schedule.NewBlockRV(init_block);
   schedule.Record("DecomposeReduction", {block_rv, loop_rv}, {}, {init_rv.id});
   return init_rv;
 }

@@ -19,21 +19,35 @@ std::vector<BlockRV> HandlesOf(Schedule& schedule, const std::vector<int>& rows,
   return blocks;
 }
 
+std::vector<std::string> BlockNames(const Schedule& schedule, int root) {
+  std::vector<int> rows{root};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<int> children = schedule.ChildBlocksOf(rows[i]);
+    rows.insert(rows.end(), children.begin(), children.end());
+  }
+  std::vector<std::string> names;
+  for (int row : rows) names.push_back(schedule.BlockOf(row).name);
+  return names;
+}
+
 }  // namespace
 
 StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const std::string& func_name) {
-  const int row = schedule.FindBlock(name);
-  if (row < 0) {
-    std::vector<std::string> names{schedule.BlockOf(schedule.RootRow()).name};
-    for (size_t i = 0; i < names.size(); ++i) {
-      for (int child : schedule.ChildBlocksOf(schedule.FindBlock(names[i])))
-        names.push_back(schedule.BlockOf(child).name);
-    }
-    return NotFound(fmt::format("get_block @{}: no block named \"{}\"; there are: {}", schedule.func().name, name,
-                                fmt::join(names, ", ")));
+  const StatusOr<int> root = schedule.RootRowOf(func_name);
+  if (!root.ok()) return Status(root.status().code(), fmt::format("get_block \"{}\": {}", name, root.status().message()));
+  const std::string& where = schedule.FuncOf(*root).name;
+  const std::vector<int> rows = schedule.BlocksNamed(*root, name);
+  if (rows.empty()) {
+    return NotFound(fmt::format("get_block @{}: no block named \"{}\"; there are: {}", where, name,
+                                fmt::join(BlockNames(schedule, *root), ", ")));
   }
-  const BlockRV block = schedule.NewBlockRV(row);
-  schedule.Record("GetBlock", {}, {name, func_name}, {block.id});
+  if (rows.size() > 1) {
+    return InvalidArgument(fmt::format(
+        "get_block @{}: {} blocks are named \"{}\", 1 is required; give them different names, or use get_child_blocks",
+        where, rows.size(), name));
+  }
+  const BlockRV block = schedule.NewBlockRV(rows[0]);
+  schedule.Record("GetBlock", {}, {name, func_name.empty() ? where : func_name}, {block.id});
   return block;
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/schedule/rewrite_tree.h"
 
+#include "compiler/ir/child_stmts.h"
+
 namespace lathe {
 namespace {
 
@@ -12,23 +14,24 @@ class TreeRewriter {
       if (replacement->empty()) return std::nullopt;
       return MakeSeq(*std::move(replacement));
     }
-    if (const For* loop = stmt.As<For>()) return WithChild(stmt, *loop, &For::body);
-    if (const LetStmt* let = stmt.As<LetStmt>()) return WithChild(stmt, *let, &LetStmt::body);
-    if (const Allocate* allocate = stmt.As<Allocate>()) return WithChild(stmt, *allocate, &Allocate::body);
-    if (const While* loop = stmt.As<While>()) return WithChild(stmt, *loop, &While::body);
+    if (stmt.As<BlockRealize>() != nullptr) return stmt;
     if (const Seq* seq = stmt.As<Seq>()) return RewriteSeq(stmt, *seq);
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return RewriteBranch(stmt, *branch);
-    return stmt;
+    return RewriteChildren(stmt);
   }
 
  private:
-  template <typename Node>
-  std::optional<Stmt> WithChild(const Stmt& self, const Node& node, Stmt Node::* child) {
-    std::optional<Stmt> body = (*this)(node.*child);
-    if (!body || body->same_as(node.*child)) return body ? std::optional<Stmt>(self) : std::nullopt;
-    Node copy = node;
-    copy.*child = *std::move(body);
-    return Stmt(std::move(copy));
+  // What is around a statement that vanishes does, too.
+  std::optional<Stmt> RewriteChildren(const Stmt& self) {
+    Stmt copy = self;
+    size_t index = 0;
+    const bool vanishes = AnyChildStmt(self, [&](const Stmt& child) {
+      const std::optional<Stmt> rewritten = (*this)(child);
+      if (rewritten && !rewritten->same_as(child)) MutableChildStmt(copy, index) = *rewritten;
+      ++index;
+      return !rewritten;
+    });
+    return vanishes ? std::nullopt : std::optional<Stmt>(copy);
   }
   std::optional<Stmt> RewriteSeq(const Stmt& self, const Seq& seq) {
     std::vector<Stmt> stmts;

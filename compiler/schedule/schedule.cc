@@ -1,6 +1,9 @@
 #include "compiler/schedule/schedule.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/script/printer.h"
@@ -54,192 +57,162 @@ class IsolationChecker : public StmtExprVisitor {
   std::string block_name_;
 };
 
-}  // namespace
-
-StatusOr<Schedule> Schedule::Create(PrimFunc func, uint64_t seed) {
-  const BlockRealize* root = func.body.As<BlockRealize>();
-  if (root == nullptr)
-    return InvalidArgument(
-        fmt::format("schedule @{}: body has no root block; a lowered function cannot be scheduled", func.name));
-  IsolationChecker isolation;
-  isolation(func.body);
-  if (!isolation.problem.empty()) return InvalidArgument(fmt::format("schedule @{}: {}", func.name, isolation.problem));
-  std::vector<std::string> names;
-  PostOrderVisit(func.body, [&](const Stmt& s) {
-    if (const auto* realize = s.As<BlockRealize>()) names.push_back(realize->block->name);
-  });
-  std::sort(names.begin(), names.end());
-  const auto twin = std::adjacent_find(names.begin(), names.end());
-  if (twin != names.end())
-    return InvalidArgument(
-        fmt::format("schedule @{}: two blocks are named \"{}\"; names must be unique", func.name, *twin));
-  Schedule schedule(std::move(func), seed);
-  schedule.Refresh();
-  return schedule;
-}
-
-// ---- The side table ---------------------------------------------------------------------------------------------
-
-void Schedule::Refresh() {
-  for (Row& row : rows_) row.stmt = nullptr;
-  int cursor = 0;
-  RefreshBelow(func_.body, -1, cursor);
-  root_row_ = FindBlock(func_.body.As<BlockRealize>()->block->name);
-  for (Row& row : rows_) {  // Forget keys of what is gone: a new variable may get an old one's address.
-    if (row.stmt == nullptr) row = Row{};
+// Gives the second of two loops with one variable a variable of its own, and the second of two places with one block a
+// node of its own.
+class SharingBreaker : public StmtExprMutator {
+ protected:
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    if (seen_.insert(loop.loop_var.get()).second) return StmtExprMutator::VisitFor(self, loop);
+    return VisitStmt(Clone(self));
   }
-}
-
-// Rows come up in nearly the order of the last time, so the search goes on from where it ended.
-int Schedule::RowForLoop(const ExprNode* loop_var, int& cursor) {
-  const int count = static_cast<int>(rows_.size());
-  for (int step = 0; step < count; ++step) {
-    const int row = cursor + step < count ? cursor + step : cursor + step - count;
-    if (rows_[row].loop_var == loop_var) {
-      cursor = row + 1 < count ? row + 1 : 0;
-      return row;
-    }
-  }
-  rows_.push_back(Row{nullptr, -1, loop_var, ""});
-  return count;
-}
-
-int Schedule::RowForBlock(const std::string& name) {
-  for (size_t row = 0; row < rows_.size(); ++row) {
-    if (rows_[row].loop_var == nullptr && rows_[row].block_name == name) return static_cast<int>(row);
-  }
-  rows_.push_back(Row{nullptr, -1, nullptr, name});
-  return static_cast<int>(rows_.size()) - 1;
-}
-
-void Schedule::RefreshBelow(const Stmt& stmt, int parent, int& cursor) {
-  if (const For* loop = stmt.As<For>()) {
-    const int row = RowForLoop(loop->loop_var.get(), cursor);
-    rows_[row].stmt = &stmt;
-    rows_[row].parent = parent;
-    return RefreshBelow(loop->body, row, cursor);
-  }
-  if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
-    const int row = RowForBlock(realize->block->name);
-    rows_[row].stmt = &stmt;
-    rows_[row].parent = parent;
-    if (realize->block->init) RefreshBelow(*realize->block->init, row, cursor);
-    return RefreshBelow(realize->block->body, row, cursor);
-  }
-  if (const Seq* seq = stmt.As<Seq>()) {
-    for (const Stmt& child : seq->stmts) RefreshBelow(child, parent, cursor);
-  } else if (const IfThenElse* branch = stmt.As<IfThenElse>()) {
-    RefreshBelow(branch->then_case, parent, cursor);
-    if (branch->else_case) RefreshBelow(*branch->else_case, parent, cursor);
-  } else if (const LetStmt* let = stmt.As<LetStmt>()) {
-    RefreshBelow(let->body, parent, cursor);
-  } else if (const Allocate* allocate = stmt.As<Allocate>()) {
-    RefreshBelow(allocate->body, parent, cursor);
-  } else if (const While* loop = stmt.As<While>()) {
-    RefreshBelow(loop->body, parent, cursor);
-  }
-}
-
-namespace {
-
-// Replaces the statement at `target` (an address inside the tree) and rebuilds only the path to it. `path` holds the
-// addresses of the loops and blocks above, innermost first.
-class PathReplacer {
- public:
-  PathReplacer(const Stmt* target, std::vector<const Stmt*> path, Stmt replacement)
-      : target_(target), path_(std::move(path)), replacement_(std::move(replacement)) {}
-
-  bool Apply(Stmt& stmt) {
-    if (&stmt == target_ || stmt.get() == target_->get()) {
-      stmt = std::move(replacement_);
-      return true;
-    }
-    if (!path_.empty() && stmt.get() == path_.back()->get()) {
-      path_.pop_back();
-      return Descend(stmt);
-    }
-    if (stmt.As<For>() != nullptr || stmt.As<BlockRealize>() != nullptr) return false;
-    return Descend(stmt);
+  Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
+    if (seen_.insert(realize.block.get()).second) return StmtExprMutator::VisitBlockRealize(self, realize);
+    const Stmt clone = Clone(self);
+    BlockRealize copy = *clone.As<BlockRealize>();
+    copy.block = Block(BlockNode(*copy.block));
+    held_.push_back(copy.block);
+    seen_.insert(copy.block.get());
+    const Stmt own = std::move(copy);
+    return StmtExprMutator::VisitBlockRealize(own, *own.As<BlockRealize>());
   }
 
  private:
-  // Looks before it leaps: nothing is copied on the way to where the target is not.
-  bool Descend(Stmt& stmt) {
-    if (stmt.As<For>() != nullptr)
-      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<For>().body}; });
-    if (stmt.As<BlockRealize>() != nullptr) {
-      return Into(stmt, [](Stmt& s) {
-        BlockNode& block = s.Mutable<BlockRealize>().block.Mutable();
-        std::vector<Stmt*> children;
-        if (block.init) children.push_back(&*block.init);
-        children.push_back(&block.body);
-        return children;
-      });
-    }
-    if (stmt.As<Seq>() != nullptr) {
-      const bool found = Into(stmt, [](Stmt& s) {
-        std::vector<Stmt*> children;
-        for (Stmt& child : s.Mutable<Seq>().stmts) children.push_back(&child);
-        return children;
-      });
-      if (found) stmt = MakeSeq(stmt.As<Seq>()->stmts);  // The replacement may be a sequence itself.
-      return found;
-    }
-    if (stmt.As<IfThenElse>() != nullptr) {
-      return Into(stmt, [](Stmt& s) {
-        IfThenElse& branch = s.Mutable<IfThenElse>();
-        std::vector<Stmt*> children{&branch.then_case};
-        if (branch.else_case) children.push_back(&*branch.else_case);
-        return children;
-      });
-    }
-    if (stmt.As<LetStmt>() != nullptr)
-      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<LetStmt>().body}; });
-    if (stmt.As<Allocate>() != nullptr)
-      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<Allocate>().body}; });
-    if (stmt.As<While>() != nullptr)
-      return Into(stmt, [](Stmt& s) { return std::vector<Stmt*>{&s.Mutable<While>().body}; });
-    return false;
-  }
-  template <typename Children>
-  bool Into(Stmt& stmt, Children children) {
-    for (Stmt* child : children(stmt)) {
-      if (Apply(*child)) return true;
-    }
-    return false;
-  }
-
-  const Stmt* target_;
-  std::vector<const Stmt*> path_;
-  Stmt replacement_;
+  std::unordered_set<const void*> seen_;
+  std::vector<Block> held_;  // So that no address in `seen_` is given to another node.
 };
+
+// The index of the function that a schedule works on at first; -1 if it is for the user to say.
+int EntryOf(const IRModule& mod) {
+  const std::vector<PrimFunc>& funcs = mod.prim_funcs;
+  for (size_t i = 0; i < funcs.size(); ++i) {
+    const auto mark = funcs[i].attrs.find("tir.is_entry_func");
+    if (mark != funcs[i].attrs.end() && (mark->second == Attr(true) || mark->second == Attr(1)))
+      return static_cast<int>(i);
+  }
+  for (size_t i = 0; i < funcs.size(); ++i)
+    if (funcs[i].name == "main") return static_cast<int>(i);
+  return funcs.size() == 1 ? 0 : -1;
+}
+
+Status CheckIsolation(const PrimFunc& func) {
+  IsolationChecker isolation;
+  isolation(func.body);
+  if (isolation.problem.empty()) return OkStatus();
+  return InvalidArgument(fmt::format("schedule @{}: {}", func.name, isolation.problem));
+}
 
 }  // namespace
 
-void Schedule::Replace(int row, Stmt replacement) {
-  const Stmt target = StmtOf(row);  // Holds the old tree alive while addresses are compared.
-  std::vector<const Stmt*> path;
-  std::vector<Stmt> held;
-  for (int above = ParentOf(row); above >= 0; above = ParentOf(above)) held.push_back(StmtOf(above));
-  for (const Stmt& stmt : held) path.push_back(&stmt);
-  PathReplacer replacer(&target, std::move(path), std::move(replacement));
-  CHECK(replacer.Apply(func_.body)) << "row " << row << " is not in the function";
-  Refresh();
+StatusOr<Schedule> Schedule::Create(PrimFunc func, uint64_t seed) {
+  if (func.body.As<BlockRealize>() == nullptr)
+    return InvalidArgument(
+        fmt::format("schedule @{}: body has no root block; a lowered function cannot be scheduled", func.name));
+  IRModule mod;
+  mod.prim_funcs.push_back(std::move(func));
+  ASSIGN_OR_RETURN(Schedule schedule, Create(std::move(mod), seed));
+  schedule.is_single_ = true;
+  return schedule;
+}
+
+StatusOr<Schedule> Schedule::Create(IRModule mod, uint64_t seed) {
+  Schedule schedule(std::move(mod), seed);
+  RETURN_IF_ERROR(schedule.AddRows());
+  schedule.working_on_ = EntryOf(schedule.mod());
+  if (schedule.working_on_ >= 0 && schedule.RootRow() < 0) schedule.working_on_ = -1;
+  return schedule;
+}
+
+Status Schedule::AddRows() {
+  for (const PrimFunc& func : mod().prim_funcs) {
+    roots_.push_back(-1);
+    if (func.body.As<BlockRealize>() == nullptr) continue;
+    RETURN_IF_ERROR(CheckIsolation(func));
+    roots_.back() = rows_.Add(func.body);
+    if (roots_.back() >= 0) continue;
+    SharingBreaker breaker;  // Functions may share statements, too.
+    for (PrimFunc& each : mod_.Mutable().module.prim_funcs) each.body = breaker(each.body);
+    rows_ = {};
+    roots_.clear();
+    return AddRows();
+  }
+  return OkStatus();
+}
+
+// ---- Functions --------------------------------------------------------------------------------------------------
+
+const PrimFunc& Schedule::FuncAt(int index) const {
+  CHECK(index >= 0) << "no function is worked on";
+  return mod().prim_funcs[index];
+}
+
+int Schedule::FuncIndexOf(int row) const {
+  while (ParentOf(row) >= 0) row = ParentOf(row);
+  return static_cast<int>(std::find(roots_.begin(), roots_.end(), row) - roots_.begin());
+}
+
+StatusOr<int> Schedule::FuncNamed(std::string_view func_name) const {
+  const std::vector<PrimFunc>& funcs = mod().prim_funcs;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < funcs.size(); ++i) {
+    if (roots_[i] < 0) continue;
+    if (funcs[i].name == func_name) return static_cast<int>(i);
+    names.push_back(funcs[i].name);
+  }
+  if (is_single_) return 0;
+  return NotFound(fmt::format("no function named \"{}\" that can be scheduled; there are: {}", func_name,
+                              fmt::join(names, ", ")));
+}
+
+Status Schedule::WorkOn(std::string_view func_name) {
+  StatusOr<int> index = FuncNamed(func_name);
+  if (!index.ok()) return NotFound(fmt::format("work_on: {}", index.status().message()));
+  working_on_ = *index;
+  return OkStatus();
+}
+
+StatusOr<int> Schedule::RootRowOf(std::string_view func_name) const {
+  if (!func_name.empty()) {
+    ASSIGN_OR_RETURN(const int index, FuncNamed(func_name));
+    return roots_[index];
+  }
+  if (working_on_ >= 0) return RootRow();
+  return FailedPrecondition("the module has several functions and none is worked on; name one, or call work_on");
+}
+
+// ---- Rows -------------------------------------------------------------------------------------------------------
+
+void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>& reuse) {
+  PrimFunc& func = mod_.Mutable().module.prim_funcs[FuncIndexOf(row)];
+  rows_.Replace(func.body, row, std::move(replacement), reuse);
+}
+
+std::string Schedule::Inconsistency() const {
+  for (size_t i = 0; i < roots_.size(); ++i) {
+    if (roots_[i] < 0) continue;
+    const std::string problem = rows_.Inconsistency(mod().prim_funcs[i].body, roots_[i]);
+    if (!problem.empty()) return fmt::format("@{}: {}", mod().prim_funcs[i].name, problem);
+  }
+  return "";
 }
 
 // ---- Questions --------------------------------------------------------------------------------------------------
+
+// Messages about handles name the function: a handle of a dead row is no longer of any.
+std::string Schedule::HandlePlace() const {
+  return working_on_ < 0 ? "the module" : fmt::format("@{}", func().name);
+}
 
 StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
   static constexpr const char* kNames[] = {"block", "loop", "variable"};
   const char* name = kNames[static_cast<int>(kind)];
   if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != kind) {
     return InvalidArgument(
-        fmt::format("use {} handle {} of @{}: no such handle in this schedule", name, id, func_.name));
+        fmt::format("use {} handle {} of {}: no such handle in this schedule", name, id, HandlePlace()));
   }
   const int row = static_cast<int>(rvs_[id].value);
-  if (rows_[row].stmt == nullptr) {
+  if (!rows_.IsLive(row, rvs_[id].generation)) {
     return FailedPrecondition(
-        fmt::format("use {} handle {} of @{}: the {} no longer exists", name, id, func_.name, name));
+        fmt::format("use {} handle {} of {}: the {} no longer exists", name, id, HandlePlace(), name));
   }
   return row;
 }
@@ -260,7 +233,7 @@ StatusOr<int64_t> Schedule::Get(const ExprRV& value) const {
   const int id = std::get<VarRV>(value).id;
   if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != RVKind::kVar) {
     return InvalidArgument(
-        fmt::format("use variable handle {} of @{}: no such handle in this schedule", id, func_.name));
+        fmt::format("use variable handle {} of {}: no such handle in this schedule", id, HandlePlace()));
   }
   return rvs_[id].value;
 }
@@ -280,34 +253,37 @@ std::vector<int> Schedule::LoopsOf(int row) const {
 
 std::vector<int> Schedule::ChildBlocksOf(int row) const {
   std::vector<int> blocks;
-  const std::function<void(const Stmt&)> collect = [&](const Stmt& stmt) {
-    if (const BlockRealize* realize = stmt.As<BlockRealize>()) return blocks.push_back(FindBlock(realize->block->name));
-    if (const For* loop = stmt.As<For>()) return collect(loop->body);
-    if (const Seq* seq = stmt.As<Seq>())
-      for (const Stmt& child : seq->stmts) collect(child);
-    if (const LetStmt* let = stmt.As<LetStmt>()) collect(let->body);
-    if (const Allocate* allocate = stmt.As<Allocate>()) collect(allocate->body);
-    if (const While* loop = stmt.As<While>()) collect(loop->body);
-    if (const IfThenElse* branch = stmt.As<IfThenElse>()) {
-      collect(branch->then_case);
-      if (branch->else_case) collect(*branch->else_case);
+  const auto collect = [&](const auto& self, int above) -> void {
+    for (int child = rows_[above].first_child; child >= 0; child = rows_[child].next_sibling) {
+      if (!IsLoop(child))
+        blocks.push_back(child);
+      else
+        self(self, child);
     }
   };
-  if (IsLoop(row)) {
-    collect(LoopOf(row).body);
-  } else {
-    if (BlockOf(row).init) collect(*BlockOf(row).init);
-    collect(BlockOf(row).body);
-  }
+  collect(collect, row);
   return blocks;
 }
 
+std::vector<int> Schedule::BlocksNamed(int root, std::string_view name) const {
+  std::vector<int> found;
+  const auto collect = [&](const auto& self, int row) -> void {
+    if (!IsLoop(row) && BlockOf(row).name == name) found.push_back(row);
+    for (int child = rows_[row].first_child; child >= 0; child = rows_[child].next_sibling) self(self, child);
+  };
+  collect(collect, root);
+  return found;
+}
+
 int Schedule::FindBlock(std::string_view name) const {
-  for (size_t row = 0; row < rows_.size(); ++row) {
-    if (rows_[row].stmt != nullptr && rows_[row].loop_var == nullptr && rows_[row].block_name == name)
-      return static_cast<int>(row);
-  }
-  return -1;
+  const std::vector<int> found = BlocksNamed(RootRow(), name);
+  return found.size() == 1 ? found[0] : -1;
+}
+
+int Schedule::RowOf(const Block& block) const {
+  const int row = rows_.Find(block.get());
+  CHECK(row >= 0) << "no block \"" << block->name << "\" with this node";
+  return row;
 }
 
 bool Schedule::IsAncestor(int ancestor, int row) const {
@@ -317,23 +293,17 @@ bool Schedule::IsAncestor(int ancestor, int row) const {
   return false;
 }
 
-std::string Schedule::FreshBlockName(const std::string& wish) const {
+std::string Schedule::FreshBlockName(int row, const std::string& wish) const {
+  const int root = roots_[FuncIndexOf(row)];
   std::string name = wish;
-  for (int i = 1; FindBlock(name) >= 0; ++i) name = fmt::format("{}_{}", wish, i);
+  for (int i = 1; !BlocksNamed(root, name).empty(); ++i) name = fmt::format("{}_{}", wish, i);
   return name;
 }
 
 LoopRV Schedule::NewLoopRV(const Var& loop_var) {
-  int cursor = 0;
-  const int row = RowForLoop(loop_var.get(), cursor);
-  CHECK(rows_[row].stmt != nullptr) << "no loop over " << loop_var.name();
+  const int row = rows_.Find(loop_var.get());
+  CHECK(row >= 0) << "no loop over " << loop_var.name();
   return NewLoopRV(row);
-}
-
-void Schedule::FollowBlock(int old_row, int new_row) {
-  for (RV& rv : rvs_) {
-    if (rv.kind == RVKind::kBlock && rv.value == old_row) rv.value = new_row;
-  }
 }
 
 void Schedule::Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs,
@@ -344,13 +314,14 @@ void Schedule::Record(std::string_view kind, std::vector<TraceInput> inputs, std
 }
 
 Status Schedule::Error(std::string_view primitive, int row, std::string why) const {
+  const PrimFunc& where = row >= 0 ? FuncOf(row) : func();
   std::string place;
-  if (row >= 0 && rows_[row].stmt != nullptr) {
+  if (row >= 0) {
     place = IsLoop(row) ? fmt::format(" loop \"{}\"", LoopOf(row).loop_var.name())
                         : fmt::format(" block \"{}\"", BlockOf(row).name);
   }
-  return Status(StatusCode::kFailedPrecondition, fmt::format("{} @{}{}: {}", primitive, func_.name, place, why),
-                std::make_shared<FunctionExcerpt>(func_));
+  return Status(StatusCode::kFailedPrecondition, fmt::format("{} @{}{}: {}", primitive, where.name, place, why),
+                std::make_shared<FunctionExcerpt>(where));
 }
 
 }  // namespace lathe

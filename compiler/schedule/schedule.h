@@ -1,4 +1,4 @@
-// A PrimFunc under transformation: the function, a side table of its loops and blocks, handles into that table, and the
+// A module under transformation: its functions, a table of their loops and blocks, handles into that table, and the
 // trace.
 //
 // Primitives are free functions, one file each (split.h, fuse.h ...): they check, build what replaces a statement, and
@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ir/module.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/schedule/row_table.h"
 #include "compiler/schedule/trace.h"
 #include "support/random.h"
 #include "support/status.h"
@@ -20,10 +22,17 @@ namespace lathe {
 
 class Schedule {
  public:
-  // `func` is complete: one root block, unique block names, bodies that reach outer variables only through iter vars.
+  // Functions whose body is a root block can be scheduled; their blocks reach outer variables only through iter vars.
+  // Block names need not be unique. Works on the function marked "tir.is_entry_func", else on "main", else on the only
+  // one, else on none until WorkOn.
+  static StatusOr<Schedule> Create(IRModule mod, uint64_t seed = 0);
+  // One function, which can be called by any name (in TVM it is "main", in a trace whatever its workload was called).
   static StatusOr<Schedule> Create(PrimFunc func, uint64_t seed = 0);
 
-  const PrimFunc& func() const { return func_; }
+  const IRModule& mod() const { return mod_->module; }
+  const PrimFunc& func() const { return FuncAt(working_on_); }  // The one worked on; CHECKs that there is one.
+  bool IsWorkingOnAny() const { return working_on_ >= 0; }
+  Status WorkOn(std::string_view func_name);
   const ScheduleTrace& trace() const { return trace_; }
   Random& random() { return random_; }
   void Seed(uint64_t seed) { random_ = Random(seed); }
@@ -33,69 +42,80 @@ class Schedule {
   StatusOr<const BlockRealize*> Get(BlockRV block) const;
   StatusOr<int64_t> Get(const ExprRV& value) const;
 
-  // ---- For primitives. A row stands for one loop (by its variable) or block (by its name) and keeps its number while
-  // that lives.
+  // ---- For primitives. A row stands for one loop or block and keeps its number while that lives (row_table.h).
   StatusOr<int> RowOf(LoopRV loop) const;
   StatusOr<int> RowOf(BlockRV block) const;
-  const Stmt& StmtOf(int row) const { return row == root_row_ ? func_.body : *rows_[row].stmt; }
-  const For& LoopOf(int row) const { return *StmtOf(row).As<For>(); }
-  const BlockRealize& RealizeOf(int row) const { return *StmtOf(row).As<BlockRealize>(); }
+  int RowOf(const Block& block) const;  // Of the block with this very node; CHECKs that there is one.
+  Stmt StmtOf(int row) const { return Stmt::Of(*rows_[row].node); }
+  const For& LoopOf(int row) const { return std::get<For>(rows_[row].node->value); }
+  const BlockRealize& RealizeOf(int row) const { return std::get<BlockRealize>(rows_[row].node->value); }
   const BlockNode& BlockOf(int row) const { return *RealizeOf(row).block; }
-  bool IsLoop(int row) const { return rows_[row].loop_var != nullptr; }
-  int ParentOf(int row) const { return rows_[row].parent; }  // -1 for the root block.
-  int ScopeOf(int row) const;  // The row of the nearest block around; -1 for the root block.
-  int RootRow() const { return root_row_; }
-  std::vector<int> LoopsOf(
-      int row) const;  // Loop rows between the scope and this row, outermost first, itself excluded.
-  std::vector<int> ChildBlocksOf(
-      int row) const;                          // Blocks directly below (not inside other blocks), in order of the text.
-  int FindBlock(std::string_view name) const;  // -1 if there is none.
+  bool IsLoop(int row) const { return rows_[row].is_loop; }
+  int ParentOf(int row) const { return rows_[row].parent; }  // -1 for a root block.
+  int ScopeOf(int row) const;                                // The row of the nearest block around; -1 for a root block.
+  int RootRow() const { return roots_[working_on_]; }        // Of the function worked on.
+  // Of the function `func_name`; "" is the one worked on.
+  StatusOr<int> RootRowOf(std::string_view func_name) const;
+  const PrimFunc& FuncOf(int row) const { return FuncAt(FuncIndexOf(row)); }
+  // Loop rows between the scope and this row, outermost first, itself excluded.
+  std::vector<int> LoopsOf(int row) const;
+  // Blocks directly below (not inside other blocks), in order of the text.
+  std::vector<int> ChildBlocksOf(int row) const;
+  // The blocks at or below `root` that have this name, in order of the text.
+  std::vector<int> BlocksNamed(int root, std::string_view name) const;
+  // In the function worked on; -1 if there is none or there are several.
+  int FindBlock(std::string_view name) const;
   bool IsAncestor(int ancestor, int row) const;               // Strictly above.
-  std::string FreshBlockName(const std::string& wish) const;  // `wish`, or wish_1, wish_2 ... if it is taken.
+  // `wish`, or wish_1, wish_2 ... if a block of row's function is called that.
+  std::string FreshBlockName(int row, const std::string& wish) const;
 
-  // Puts `replacement` where row's statement is. Loops are followed by their variable and blocks by their name; what is
-  // gone is gone.
-  void Replace(int row, Stmt replacement);
+  // Puts `replacement` where row's statement is. Loops are followed by their variable. Blocks are followed by their
+  // node; a block that is rebuilt by `reuse`, or, where it says nothing, by its name if one block of that name goes and
+  // one comes. What is gone is gone: its handles are errors from now on.
+  void Replace(int row, Stmt replacement, const std::vector<BlockReuse>& reuse = {});
   // Makes a handle; blocks and loops by row.
-  BlockRV NewBlockRV(int row) { return {NewRV({RVKind::kBlock, row})}; }
-  LoopRV NewLoopRV(int row) { return {NewRV({RVKind::kLoop, row})}; }
-  VarRV NewVarRV(int64_t value) { return {NewRV({RVKind::kVar, value})}; }
+  BlockRV NewBlockRV(int row) { return {NewRV({RVKind::kBlock, rows_[row].generation, row})}; }
+  BlockRV NewBlockRV(const Block& block) { return NewBlockRV(RowOf(block)); }
+  LoopRV NewLoopRV(int row) { return {NewRV({RVKind::kLoop, rows_[row].generation, row})}; }
   LoopRV NewLoopRV(const Var& loop_var);  // Of the loop with this variable.
+  VarRV NewVarRV(int64_t value) { return {NewRV({RVKind::kVar, 0, value})}; }
   void Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs, std::vector<int> outputs,
               std::optional<Decision> decision = std::nullopt);
-  // Handles of one block now mean another (decompose_reduction: they follow the update).
-  void FollowBlock(int old_row, int new_row);
 
   // `what, place: why` with the function as detail. place names the function and, if row >= 0, the block or loop.
   Status Error(std::string_view primitive, int row, std::string why) const;
 
+  // What the table of rows says wrongly about the functions; empty if nothing. For tests.
+  std::string Inconsistency() const;
+
  private:
+  struct SharedModule : Counted {
+    explicit SharedModule(IRModule m) : module(std::move(m)) {}
+    IRModule module;
+  };
   enum class RVKind : uint8_t { kBlock, kLoop, kVar };
   struct RV {
     RVKind kind;
-    int64_t value;
-  };  // A row, or the sampled value.
-  struct Row {
-    const Stmt* stmt =
-        nullptr;  // Inside func_.body; nullptr when gone, and then for ever. Not read for the root block.
-    int parent = -1;
-    const ExprNode* loop_var = nullptr;  // The key of a loop ...
-    std::string block_name;              // ... or of a block. A row that is gone has neither.
+    uint32_t generation;  // Of the row when the handle was made.
+    int64_t value;        // A row, or the sampled value.
   };
-  explicit Schedule(PrimFunc func, uint64_t seed) : func_(std::move(func)), random_(seed) {}
+  Schedule(IRModule mod, uint64_t seed) : mod_(new SharedModule(std::move(mod))), random_(seed) {}
+  Status AddRows();
   int NewRV(RV rv) {
     rvs_.push_back(rv);
     return static_cast<int>(rvs_.size()) - 1;
   }
-  void Refresh();
-  void RefreshBelow(const Stmt& stmt, int parent, int& cursor);
-  int RowForLoop(const ExprNode* loop_var, int& cursor);
-  int RowForBlock(const std::string& name);
   StatusOr<int> LiveRow(int id, RVKind kind) const;
+  const PrimFunc& FuncAt(int index) const;
+  int FuncIndexOf(int row) const;
+  StatusOr<int> FuncNamed(std::string_view func_name) const;
+  std::string HandlePlace() const;  // The function that messages about handles name.
 
-  PrimFunc func_;
-  std::vector<Row> rows_;
-  int root_row_ = 0;
+  Ref<SharedModule> mod_;   // Changed in place unless a copy of the schedule shares it.
+  bool is_single_ = false;  // Made from one function.
+  int working_on_ = -1;     // Index of a function.
+  RowTable rows_;
+  std::vector<int> roots_;  // Row of the root block by function; -1: it has none.
   std::vector<RV> rvs_;
   ScheduleTrace trace_;
   Random random_;

@@ -133,6 +133,7 @@ void CheckOneProgram(uint64_t seed, std::map<std::string, int>& applied) {
     const PrimFunc untouched = schedule->func();
     const size_t length = schedule->trace().size();
     const Status status = primitive.Apply(*schedule);
+    ASSERT_EQ(schedule->Inconsistency(), "") << "step " << step << ": " << status.message();
     if (status.ok()) {
       ++applied[std::string(schedule->trace().instruction(schedule->trace().size() - 1).kind->name)];
     } else if (schedule->trace().size() == length) {

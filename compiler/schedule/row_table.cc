@@ -1,0 +1,305 @@
+#include "compiler/schedule/row_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "compiler/ir/child_stmts.h"
+
+namespace lathe {
+namespace {
+
+// What a row of this statement is found by; nullptr if it is neither loop nor block.
+const void* KeyOf(const StmtNode& node) {
+  if (const For* loop = std::get_if<For>(&node.value)) return loop->loop_var.get();
+  if (const BlockRealize* realize = std::get_if<BlockRealize>(&node.value)) return realize->block.get();
+  return nullptr;
+}
+
+bool IsLoopNode(const StmtNode& node) { return std::holds_alternative<For>(node.value); }
+const BlockNode& BlockIn(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
+
+// The indices of the children that lead from `stmt` to `target`, with no loop or block between.
+bool FindPath(const Stmt& stmt, const StmtNode* target, std::vector<size_t>& path) {
+  size_t index = 0;
+  return AnyChildStmt(stmt, [&](const Stmt& child) {
+    path.push_back(index++);
+    if (child.get() == target) return true;
+    if (KeyOf(child.node()) == nullptr && FindPath(child, target, path)) return true;
+    path.pop_back();
+    return false;
+  });
+}
+
+// Puts `replacement` in place of the child at `index`; a sequence becomes part of a sequence.
+void ReplaceChild(Stmt& parent, size_t index, Stmt replacement) {
+  const Seq* inner = replacement.As<Seq>();
+  if (inner == nullptr || parent.As<Seq>() == nullptr) {
+    MutableChildStmt(parent, index) = std::move(replacement);
+    return;
+  }
+  std::vector<Stmt>& stmts = parent.Mutable<Seq>().stmts;
+  stmts.erase(stmts.begin() + static_cast<std::ptrdiff_t>(index));
+  stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(index), inner->stmts.begin(), inner->stmts.end());
+}
+
+}  // namespace
+
+// ---- The hash of keys --------------------------------------------------------------------------------------------
+
+size_t RowTable::BucketOf(const void* key) const {
+  const uint64_t mixed = reinterpret_cast<uintptr_t>(key) * 0x9e3779b97f4a7c15u;
+  return static_cast<size_t>(mixed >> 32) & (buckets_.size() - 1);
+}
+
+int RowTable::Find(const void* key) const {
+  if (buckets_.empty()) return -1;
+  int row = buckets_[BucketOf(key)];
+  while (row >= 0 && rows_[row].key != key) row = rows_[row].next_in_bucket;
+  return row;
+}
+
+void RowTable::Insert(int row) {
+  int& head = buckets_[BucketOf(rows_[row].key)];
+  rows_[row].next_in_bucket = head;
+  head = row;
+}
+
+void RowTable::Erase(int row) {
+  int* link = &buckets_[BucketOf(rows_[row].key)];
+  while (*link != row) link = &rows_[*link].next_in_bucket;
+  *link = rows_[row].next_in_bucket;
+}
+
+void RowTable::Grow() {
+  buckets_.assign(std::max<size_t>(16, buckets_.size() * 2), -1);
+  for (int row = 0; row < static_cast<int>(rows_.size()); ++row)
+    if (rows_[row].node != nullptr) Insert(row);
+}
+
+int RowTable::NewRow(const StmtNode* node, const void* key) {
+  if (rows_.size() >= buckets_.size()) Grow();
+  int row = free_;
+  if (row >= 0) {
+    free_ = rows_[row].next_sibling;
+  } else {
+    row = static_cast<int>(rows_.size());
+    rows_.emplace_back();
+  }
+  rows_[row] = Row{.node = node, .key = key, .generation = rows_[row].generation, .is_loop = IsLoopNode(*node)};
+  Insert(row);
+  return row;
+}
+
+void RowTable::Forget(int row) {
+  Erase(row);
+  rows_[row] = Row{.next_sibling = free_, .generation = rows_[row].generation + 1};
+  free_ = row;
+}
+
+void RowTable::SetNode(int row, const StmtNode* node) {
+  rows_[row].node = node;
+  if (rows_[row].key == KeyOf(*node)) return;
+  Erase(row);
+  rows_[row].key = KeyOf(*node);
+  Insert(row);
+}
+
+// ---- Finding rows anew -------------------------------------------------------------------------------------------
+
+bool RowTable::IsAtOrBelow(int row, int top) const {
+  while (row >= 0 && row != top) row = rows_[row].parent;
+  return row == top;
+}
+
+// Lists the loops and blocks of `stmt`, the outer ones first; below nodes that are as they were it does not look.
+// Strangers get rows (`fresh`). False if a loop variable or a block comes up twice, or belongs elsewhere than below row
+// `below`.
+bool RowTable::Collect(const Stmt& stmt, int parent, int below, std::vector<Place>& places, std::vector<int>& fresh) {
+  if (const void* key = KeyOf(stmt.node())) {
+    int row = Find(key);
+    if (row < 0) {
+      row = NewRow(stmt.get(), key);
+      fresh.push_back(row);
+    } else if (rows_[row].placed_at == replacements_ || below < 0 || !IsAtOrBelow(row, below)) {
+      return false;
+    }
+    const bool is_whole = rows_[row].node == stmt.get() && (fresh.empty() || fresh.back() != row);
+    rows_[row].placed_at = replacements_;
+    rows_[row].is_whole = is_whole;
+    places.push_back(Place{stmt.get(), row, parent, is_whole});
+    if (is_whole) return true;
+    parent = static_cast<int>(places.size()) - 1;
+  }
+  return !AnyChildStmt(stmt, [&](const Stmt& child) { return !Collect(child, parent, below, places, fresh); });
+}
+
+// The rows at and below `row` that were not found again, by the links of before.
+void RowTable::CollectGone(int row, std::vector<int>& gone) const {
+  if (rows_[row].placed_at != replacements_)
+    gone.push_back(row);
+  else if (rows_[row].is_whole)
+    return;
+  for (int child = rows_[row].first_child; child >= 0; child = rows_[child].next_sibling) CollectGone(child, gone);
+}
+
+// `place`, for which a row was made, is what `old_row` stood for.
+void RowTable::TakeOver(Place& place, int old_row, std::vector<int>& fresh, std::vector<int>& gone) {
+  std::erase(fresh, place.row);
+  std::erase(gone, old_row);
+  Forget(place.row);
+  place.row = old_row;
+  rows_[old_row].placed_at = replacements_;
+  rows_[old_row].is_whole = false;
+  SetNode(old_row, place.node);
+}
+
+// Blocks that were rebuilt: by what the primitive says, else by their name where only one can be meant.
+void RowTable::FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh, std::vector<int>& gone,
+                            const std::vector<BlockReuse>& reuse) {
+  const auto is_one_of = [](const std::vector<int>& rows, int row) {
+    return std::find(rows.begin(), rows.end(), row) != rows.end();
+  };
+  for (const BlockReuse& pair : reuse) {
+    const auto place = std::find_if(places.begin(), places.end(), [&](const Place& p) {
+      return !rows_[p.row].is_loop && &BlockIn(*p.node) == pair.block.get();
+    });
+    CHECK(place != places.end()) << "block \"" << pair.block->name << "\" is not in the replacement";
+    if (place->row != pair.row && is_one_of(gone, pair.row)) TakeOver(*place, pair.row, fresh, gone);
+  }
+  if (fresh.empty() || gone.empty()) return;
+  const auto name_of = [&](int row) { return std::string_view(BlockIn(*rows_[row].node).name); };
+  const auto sole = [&](const std::vector<int>& rows, std::string_view name) {
+    int found = -1;
+    for (int row : rows) {
+      if (rows_[row].is_loop || name_of(row) != name) continue;
+      if (found >= 0) return -1;
+      found = row;
+    }
+    return found;
+  };
+  for (Place& place : places) {
+    if (place.is_whole || rows_[place.row].is_loop || !is_one_of(fresh, place.row)) continue;
+    const std::string_view name = name_of(place.row);
+    const int old_row = sole(gone, name);
+    if (old_row >= 0 && sole(fresh, name) == place.row) TakeOver(place, old_row, fresh, gone);
+  }
+}
+
+// Chains the rows of `places` below `parent`, between the siblings `before` and `after`.
+void RowTable::Link(const std::vector<Place>& places, int parent, int before, int after) {
+  for (const Place& place : places)
+    if (!place.is_whole) rows_[place.row].first_child = -1;
+  std::vector<int> last(places.size(), -1);  // Last child so far, by place.
+  int last_on_top = before;
+  for (const Place& place : places) {
+    const int above = place.parent < 0 ? parent : places[place.parent].row;
+    int& previous = place.parent < 0 ? last_on_top : last[place.parent];
+    if (previous >= 0)
+      rows_[previous].next_sibling = place.row;
+    else if (above >= 0)
+      rows_[above].first_child = place.row;
+    previous = place.row;
+    rows_[place.row].parent = above;
+    rows_[place.row].next_sibling = -1;
+  }
+  if (last_on_top >= 0)
+    rows_[last_on_top].next_sibling = after;
+  else if (parent >= 0)
+    rows_[parent].first_child = after;
+}
+
+int RowTable::Add(const Stmt& body) {
+  ++replacements_;
+  std::vector<Place> places;
+  std::vector<int> fresh;
+  if (!Collect(body, -1, -1, places, fresh)) return -1;
+  Link(places, -1, -1, -1);
+  return places.front().row;
+}
+
+// Goes down from `root` to `target`, which row `row` stood for, and makes each node on the way its own.
+void RowTable::Splice(Stmt& root, int row, const StmtNode* target, Stmt replacement) {
+  if (rows_[row].parent < 0) {
+    root = std::move(replacement);
+    return;
+  }
+  std::vector<int> down;  // Innermost first.
+  for (int above = row; above >= 0; above = rows_[above].parent) down.push_back(above);
+  Stmt* at = &root;
+  for (size_t i = down.size() - 1; i > 0; --i) {
+    std::vector<size_t> path;
+    CHECK(FindPath(*at, i == 1 ? target : rows_[down[i - 1]].node, path)) << "row " << row << " is not in the function";
+    const Stmt* outer = at;
+    for (size_t k = 0; k < path.size(); ++k) {
+      if (i == 1 && k + 1 == path.size())
+        ReplaceChild(*at, path[k], std::move(replacement));
+      else
+        at = &MutableChildStmt(*at, path[k]);
+    }
+    SetNode(down[i], outer->get());
+  }
+}
+
+RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const std::vector<BlockReuse>& reuse) {
+  ++replacements_;
+  const Stmt old = Stmt::Of(*rows_[row].node);  // Lives on while nodes are compared.
+  std::vector<Place> places;
+  Changes changes;
+  CHECK(Collect(replacement, -1, row, places, changes.made)) << "a loop variable or a block stands twice";
+  CollectGone(row, changes.gone);
+  const int parent = rows_[row].parent, after = rows_[row].next_sibling;
+  if (parent < 0) {
+    CHECK(replacement.As<BlockRealize>() != nullptr) << "a function's body must stay a block";
+    if (places[0].row != row) TakeOver(places[0], row, changes.made, changes.gone);
+  }
+  FollowBlocks(places, changes.made, changes.gone, reuse);
+  int before = -1;
+  if (parent >= 0 && rows_[parent].first_child != row)
+    for (before = rows_[parent].first_child; rows_[before].next_sibling != row;) before = rows_[before].next_sibling;
+  Splice(root, row, old.get(), std::move(replacement));
+  Link(places, parent, before, after);
+  changes.made.clear();
+  for (const Place& place : places) {
+    (place.is_whole ? changes.moved : changes.made).push_back(place.row);
+    if (!place.is_whole) SetNode(place.row, place.node);
+  }
+  for (int lost : changes.gone) Forget(lost);
+  return changes;
+}
+
+// ---- For tests ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+void ListRows(const Stmt& stmt, int parent, std::vector<std::pair<const StmtNode*, int>>& list) {
+  if (KeyOf(stmt.node()) != nullptr) {
+    list.emplace_back(stmt.get(), parent);
+    parent = static_cast<int>(list.size()) - 1;
+  }
+  ForEachChildStmt(stmt, [&](const Stmt& child) { ListRows(child, parent, list); });
+}
+
+}  // namespace
+
+std::string RowTable::Inconsistency(const Stmt& root, int root_row) const {
+  std::vector<std::pair<const StmtNode*, int>> list;  // Node, index of its parent; in order of the program.
+  ListRows(root, -1, list);
+  std::vector<int> rows;
+  const auto walk = [&](const auto& self, int row) -> void {
+    rows.push_back(row);
+    for (int child = rows_[row].first_child; child >= 0; child = rows_[child].next_sibling) self(self, child);
+  };
+  walk(walk, root_row);
+  if (rows.size() != list.size()) return fmt::format("{} rows for {} statements", rows.size(), list.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows_[rows[i]];
+    if (row.node != list[i].first) return fmt::format("row {} is not statement {}", rows[i], i);
+    if (row.key != KeyOf(*row.node) || Find(row.key) != rows[i]) return fmt::format("row {} is not found", rows[i]);
+    const int parent = list[i].second < 0 ? -1 : rows[list[i].second];
+    if (row.parent != parent) return fmt::format("row {} has parent {}, not {}", rows[i], row.parent, parent);
+  }
+  return "";
+}
+
+}  // namespace lathe

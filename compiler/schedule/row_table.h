@@ -1,0 +1,92 @@
+// The loops and blocks of statements, one row each: what handles and facts refer to while trees are rewritten.
+//
+// A row is found by what lasts: a loop by its variable, a block by its node. Rows point into trees that somebody else
+// holds; the table is numbers and addresses only, so that copying it costs next to nothing. Rows of what is gone are
+// used again; a generation tells their old handles from the new ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+
+namespace lathe {
+
+// After a replacement, what was row `row` is block `block` of the new statement.
+struct BlockReuse {
+  int row;
+  Block block;
+};
+
+class RowTable {
+ public:
+  struct Row {
+    const StmtNode* node = nullptr;  // A For or a BlockRealize; nullptr while the row stands for nothing.
+    const void* key = nullptr;       // The loop's variable or the BlockNode.
+    int parent = -1, first_child = -1, next_sibling = -1;
+    int next_in_bucket = -1;
+    uint32_t generation = 0;  // How many statements this row has outlived.
+    uint32_t placed_at = 0;   // The replacement in which it was last found.
+    bool is_loop = false;
+    bool is_whole = false;  // In that replacement its node was as it had been.
+  };
+  // What a replacement did to rows.
+  struct Changes {
+    std::vector<int> made;   // New, or the same loop or block with another node.
+    std::vector<int> moved;  // The node is as it was, so is all below it; what is above may be another.
+    std::vector<int> gone;
+  };
+
+  // Adds all of `body`, a root block, in order of the program. Returns its row, or -1 if a loop variable or a block
+  // occurs twice, and then the table is of no use any more.
+  int Add(const Stmt& body);
+
+  // Puts `replacement` where row's statement is in `root`, the body that Add was given, and finds the rows anew: below
+  // the replacement only, and not below nodes that are as they were. A loop is followed by its variable; a block by its
+  // node, else by `reuse`, else by its name if one of that name is gone and one new; the root block is always followed.
+  // Nodes above are changed in place unless others hold them. CHECKs that no variable or block comes to stand twice.
+  Changes Replace(Stmt& root, int row, Stmt replacement, const std::vector<BlockReuse>& reuse);
+
+  size_t size() const { return rows_.size(); }  // The rows that are gone included.
+  const Row& operator[](int row) const { return rows_[row]; }
+  bool IsLive(int row, uint32_t generation) const {
+    return row >= 0 && row < static_cast<int>(rows_.size()) && rows_[row].generation == generation &&
+           rows_[row].node != nullptr;
+  }
+  int Find(const void* key) const;  // -1 if there is none.
+  bool IsAtOrBelow(int row, int top) const;
+  // The first that does not hold of what this class promises about `root`, in words; empty if all does. For tests.
+  std::string Inconsistency(const Stmt& root, int root_row) const;
+
+ private:
+  // A loop or block of the replacement.
+  struct Place {
+    const StmtNode* node;
+    int row;
+    int parent;     // Index of a Place; -1: where the replaced row was.
+    bool is_whole;  // The row's node is as it was.
+  };
+  bool Collect(const Stmt& stmt, int parent, int below, std::vector<Place>& places, std::vector<int>& fresh);
+  void CollectGone(int row, std::vector<int>& gone) const;
+  void FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh, std::vector<int>& gone,
+                    const std::vector<BlockReuse>& reuse);
+  void TakeOver(Place& place, int old_row, std::vector<int>& fresh, std::vector<int>& gone);
+  void Link(const std::vector<Place>& places, int parent, int before, int after);
+  void Splice(Stmt& root, int row, const StmtNode* target, Stmt replacement);
+
+  int NewRow(const StmtNode* node, const void* key);
+  void Forget(int row);
+  void SetNode(int row, const StmtNode* node);
+  void Insert(int row);
+  void Erase(int row);
+  void Grow();
+  size_t BucketOf(const void* key) const;
+
+  std::vector<Row> rows_;
+  std::vector<int> buckets_;  // Chained by next_in_bucket; a power of two.
+  int free_ = -1;             // Rows that stand for nothing, chained by next_sibling.
+  uint32_t replacements_ = 0;
+};
+
+}  // namespace lathe
