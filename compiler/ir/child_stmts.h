@@ -1,5 +1,5 @@
-// The statements directly below a statement, whatever its kind. Driven by Fields(), so a new kind of statement is walked
-// without a line here. The children of a block realize are its block's init and body.
+// The statements directly below a statement, whatever its kind. Driven by Fields(), so a new kind of statement is
+// walked without a line here. The children of a block realize are its block's init and body.
 #pragma once
 
 #include "compiler/ir/stmt.h"

@@ -215,6 +215,7 @@ const T* Stmt::As() const {
   return std::get_if<T>(&node_->value);
 }
 inline StmtNode& Stmt::MutableNode() { return node_.Mutable(); }
+// No node is made constant: handles only show it so.
 inline Stmt Stmt::Of(const StmtNode& node) { return Stmt(Ref<StmtNode>(const_cast<StmtNode*>(&node))); }
 template <typename T>
 T& Stmt::Mutable() {

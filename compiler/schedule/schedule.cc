@@ -159,8 +159,8 @@ StatusOr<int> Schedule::FuncNamed(std::string_view func_name) const {
     names.push_back(funcs[i].name);
   }
   if (is_single_) return 0;
-  return NotFound(fmt::format("no function named \"{}\" that can be scheduled; there are: {}", func_name,
-                              fmt::join(names, ", ")));
+  return NotFound(
+      fmt::format("no function named \"{}\" that can be scheduled; there are: {}", func_name, fmt::join(names, ", ")));
 }
 
 Status Schedule::WorkOn(std::string_view func_name) {
@@ -198,9 +198,7 @@ std::string Schedule::Inconsistency() const {
 // ---- Questions --------------------------------------------------------------------------------------------------
 
 // Messages about handles name the function: a handle of a dead row is no longer of any.
-std::string Schedule::HandlePlace() const {
-  return working_on_ < 0 ? "the module" : fmt::format("@{}", func().name);
-}
+std::string Schedule::HandlePlace() const { return working_on_ < 0 ? "the module" : fmt::format("@{}", func().name); }
 
 StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
   static constexpr const char* kNames[] = {"block", "loop", "variable"};

@@ -52,8 +52,8 @@ class Schedule {
   const BlockNode& BlockOf(int row) const { return *RealizeOf(row).block; }
   bool IsLoop(int row) const { return rows_[row].is_loop; }
   int ParentOf(int row) const { return rows_[row].parent; }  // -1 for a root block.
-  int ScopeOf(int row) const;                                // The row of the nearest block around; -1 for a root block.
-  int RootRow() const { return roots_[working_on_]; }        // Of the function worked on.
+  int ScopeOf(int row) const;                          // The row of the nearest block around; -1 for a root block.
+  int RootRow() const { return roots_[working_on_]; }  // Of the function worked on.
   // Of the function `func_name`; "" is the one worked on.
   StatusOr<int> RootRowOf(std::string_view func_name) const;
   const PrimFunc& FuncOf(int row) const { return FuncAt(FuncIndexOf(row)); }
@@ -65,7 +65,7 @@ class Schedule {
   std::vector<int> BlocksNamed(int root, std::string_view name) const;
   // In the function worked on; -1 if there is none or there are several.
   int FindBlock(std::string_view name) const;
-  bool IsAncestor(int ancestor, int row) const;               // Strictly above.
+  bool IsAncestor(int ancestor, int row) const;  // Strictly above.
   // `wish`, or wish_1, wish_2 ... if a block of row's function is called that.
   std::string FreshBlockName(int row, const std::string& wish) const;
 
@@ -85,6 +85,7 @@ class Schedule {
   // `what, place: why` with the function as detail. place names the function and, if row >= 0, the block or loop.
   Status Error(std::string_view primitive, int row, std::string why) const;
 
+  size_t NumRows() const { return rows_.size(); }  // That the table holds, in use or not.
   // What the table of rows says wrongly about the functions; empty if nothing. For tests.
   std::string Inconsistency() const;
 

@@ -48,6 +48,10 @@ PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs) {
         Block(BlockNode{
             .name = std::string(kRootBlockName), .alloc_buffers = std::move(root_allocs), .body = func.body})};
   }
+  return func;
+}
+
+PrimFunc WithUniqueBlockNames(PrimFunc func) {
   std::unordered_set<std::string> names;
   bool has_duplicates = false;
   CollectBlockNames(func.body, names, has_duplicates);

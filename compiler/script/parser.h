@@ -12,7 +12,7 @@
 namespace lathe {
 
 // The functions of the file, in or outside of an @I.ir_module class, completed (script/complete.h): blocks have reads,
-// writes, unique names and a root block. `file_name` appears in errors only.
+// writes and a root block. `file_name` appears in errors only.
 StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name);
 // The only function of the file.
 StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_name);

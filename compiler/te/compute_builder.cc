@@ -106,7 +106,7 @@ PrimFunc ComputeBuilder::Build(std::string name, const Buffer& output) const {
   for (const Buffer& buffer : computed_) {
     if (!buffer.same_as(output)) intermediates.push_back(buffer);
   }
-  return Complete(std::move(func), std::move(intermediates));
+  return WithUniqueBlockNames(Complete(std::move(func), std::move(intermediates)));
 }
 
 }  // namespace lathe::te

@@ -26,7 +26,7 @@ Status AutoInline(Schedule& schedule) {
   for (int row : schedule.ChildBlocksOf(schedule.RootRow())) names.push_back(schedule.BlockOf(row).name);
   for (const std::string& name : names) {
     const int row = schedule.FindBlock(name);
-    if (!ShouldInline(schedule, row)) continue;
+    if (row < 0 || !ShouldInline(schedule, row)) continue;
     Schedule attempt = schedule;  // An inlining that turns out illegal leaves no trace.
     ASSIGN_OR_RETURN(const BlockRV block, GetBlock(attempt, name, schedule.func().name));
     if (ComputeInline(attempt, block).ok()) schedule = std::move(attempt);

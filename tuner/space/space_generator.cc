@@ -31,7 +31,7 @@ bool IsPlain(const Schedule& schedule, int row) {
 
 bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
   const BlockNode& block = schedule.BlockOf(row);
-  return block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
+  return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
          !VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits)).empty();
 }
 

@@ -41,7 +41,7 @@ class Fuser {
     });
     RETURN_IF_ERROR(status);
     PrimFunc fused{BaseName(group.name), std::move(params_), {}, MakeSeq(std::move(bodies_))};
-    return Complete(std::move(fused), std::move(allocs_));
+    return WithUniqueBlockNames(Complete(std::move(fused), std::move(allocs_)));
   }
 
  private:
