@@ -41,8 +41,14 @@ void LearnNonNegative(Facts& facts, const LinearForm& form) {
 }
 
 void Canonicalizer::Learn(const Expr& condition, Facts& facts) {
+  if (!condition.dtype().is_scalar()) return;
+  if (const Not* negated = condition.As<Not>()) {
+    const Expr opposite = Negated(negated->a);
+    if (opposite.As<Not>() == nullptr) Learn(opposite, facts);
+    return;
+  }
   const Binary* op = condition.As<Binary>();
-  if (op == nullptr || !condition.dtype().is_scalar()) return;
+  if (op == nullptr) return;
   if (op->op == BinaryOp::kAnd) {
     Learn(op->a, facts);
     return Learn(op->b, facts);

@@ -36,6 +36,12 @@ class Canonicalizer : private StmtExprMutator {
   // simplify_index.cc: integers.
   LinearForm FormOfBinary(const Expr& e, const Binary& op);
   LinearForm FormOfFloorDiv(const Expr& e, const Binary& op);
+  // `a` = quotient * divisor + rest, for a divisor that is no constant; as much in the quotient as divides exactly.
+  struct Quotient {
+    LinearForm quotient, rest;
+  };
+  Quotient DivideSymbolic(const LinearForm& a, const LinearForm& divisor, DataType type);
+  void JoinSymbolic(LinearForm& sum);  // x // n * n + x % n = x
   LinearForm FormOfFloorMod(const Expr& e, const Binary& op);
   LinearForm FormOfMul(const Expr& e, const Binary& op);
   LinearForm FormOfTruncated(const Expr& e, const Binary& op);
@@ -69,6 +75,9 @@ class Canonicalizer : private StmtExprMutator {
 
 // `form` >= 0 from now on.
 void LearnNonNegative(Facts& facts, const LinearForm& form);
+
+// What holds where `e` does not: comparisons turn round, and and or change places.
+Expr Negated(const Expr& e);
 
 // The operands of a T.if_then_else or Select; nullopt for others.
 struct Choice {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "compiler/ir/integer.h"
 #include "compiler/ir/structural.h"
@@ -34,6 +35,17 @@ bool TryMerge(Term& a, const Term& b) {
   return false;
 }
 
+// Equal, whatever the order of factors.
+bool SameSource(const Expr& a, const Expr& b) {
+  if (SameExpr(a, b)) return true;
+  const Binary *x = a.As<Binary>(), *y = b.As<Binary>();
+  if (x == nullptr || y == nullptr || x->op != BinaryOp::kMul || y->op != BinaryOp::kMul) return false;
+  std::optional<Product> p = ToProduct(a), q = ToProduct(b);
+  if (!p || !q || p->factors.size() != q->factors.size()) return false;
+  p = DivideExactly(*std::move(p), *q);
+  return p && p->constant == 1;
+}
+
 bool IsExpandable(const Expr& source) {
   const Binary* binary = source.As<Binary>();
   if (binary == nullptr) return false;
@@ -57,7 +69,7 @@ std::optional<size_t> LinearForm::Add(Term term) {
   if (term.upper != kNoUpper && term.source_bound.Within(0, term.upper - 1)) term.upper = kNoUpper;
   for (size_t i = 0; i < terms.size(); ++i) {
     Term& other = terms[i];
-    if (!SameExpr(other.source, term.source)) continue;
+    if (!SameSource(other.source, term.source)) continue;
     if (other.lower == term.lower && other.upper == term.upper) {
       has_overflowed |= __builtin_add_overflow(other.scale, term.scale, &other.scale);
       if (other.scale == 0) terms.erase(terms.begin() + i);
@@ -134,26 +146,65 @@ Expr TermToExpr(const Term& term, DataType type) {
 
 // Positive terms come first, so that no leading minus is needed: b - a, not a * -1 + b.
 Expr FormToExpr(const LinearForm& form, DataType type) {
+  boost::container::small_vector<const Term*, 8> in_order;
+  for (const Term& term : form.terms) in_order.push_back(&term);
+  std::stable_sort(in_order.begin(), in_order.end(), [](const Term* a, const Term* b) {
+    const auto upper = [](const Term* term) { return term->upper == kNoUpper ? IntBound::kPosInf : term->upper; };
+    return std::tuple(a->scale, a->lower, upper(a)) > std::tuple(b->scale, b->lower, upper(b));
+  });
   std::optional<Expr> sum;
   const auto scaled = [&](const Term& term, int64_t scale) {
     Expr value = TermToExpr(term, type);
     return scale == 1 ? value : MakeBinary(BinaryOp::kMul, std::move(value), IntConst(type, scale));
   };
-  for (const Term& term : form.terms) {
-    if (term.scale < 0) continue;
-    Expr value = scaled(term, term.scale);
+  for (const Term* term : in_order) {
+    if (term->scale < 0) continue;
+    Expr value = scaled(*term, term->scale);
     sum = sum ? MakeBinary(BinaryOp::kAdd, std::move(*sum), std::move(value)) : std::move(value);
   }
   const bool leads_with_constant = !sum && form.constant > 0 && !form.terms.empty();
   if (leads_with_constant) sum = IntConst(type, form.constant);
-  for (const Term& term : form.terms) {
-    if (term.scale > 0) continue;
-    sum = sum ? MakeBinary(BinaryOp::kSub, std::move(*sum), scaled(term, -term.scale)) : scaled(term, term.scale);
+  for (const Term* term : in_order) {
+    if (term->scale > 0) continue;
+    sum = sum ? MakeBinary(BinaryOp::kSub, std::move(*sum), scaled(*term, -term->scale)) : scaled(*term, term->scale);
   }
   if (!sum) return IntConst(type, form.constant);
   if (leads_with_constant || form.constant == 0) return *sum;
   return form.constant > 0 ? MakeBinary(BinaryOp::kAdd, std::move(*sum), IntConst(type, form.constant))
                            : MakeBinary(BinaryOp::kSub, std::move(*sum), IntConst(type, -form.constant));
+}
+
+std::optional<Product> ToProduct(const Expr& e) {
+  if (const int64_t* value = AsIntConst(e)) return Product{*value, {}};
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr || op->op != BinaryOp::kMul) return Product{1, {e}};
+  std::optional<Product> a = ToProduct(op->a);
+  const std::optional<Product> b = ToProduct(op->b);
+  if (!a || !b || __builtin_mul_overflow(a->constant, b->constant, &a->constant)) return std::nullopt;
+  a->factors.insert(a->factors.end(), b->factors.begin(), b->factors.end());
+  return a;
+}
+
+std::optional<Product> DivideExactly(Product a, const Product& b) {
+  if (b.constant == 0 || b.constant == IntBound::kNegInf || a.constant == IntBound::kNegInf) return std::nullopt;
+  if (a.constant % b.constant != 0) return std::nullopt;
+  a.constant /= b.constant;
+  for (const Expr& factor : b.factors) {
+    const auto found =
+        std::find_if(a.factors.begin(), a.factors.end(), [&](const Expr& mine) { return SameExpr(mine, factor); });
+    if (found == a.factors.end()) return std::nullopt;
+    a.factors.erase(found);
+  }
+  return a;
+}
+
+Expr ProductToExpr(const Product& product, DataType type) {
+  if (product.factors.empty()) return IntConst(type, product.constant);
+  Expr result = product.factors[0];
+  for (size_t i = 1; i < product.factors.size(); ++i)
+    result = MakeBinary(BinaryOp::kMul, std::move(result), product.factors[i]);
+  if (product.constant == 1) return result;
+  return MakeBinary(BinaryOp::kMul, std::move(result), IntConst(type, product.constant));
 }
 
 bool SameExpr(const Expr& a, const Expr& b) {

@@ -47,6 +47,16 @@ bool FitsIn(const LinearForm& form, DataType type);
 Expr TermToExpr(const Term& term, DataType type);  // Without the scale.
 Expr FormToExpr(const LinearForm& form, DataType type);
 
+// An expression as a constant times factors that are no products.
+struct Product {
+  int64_t constant = 1;
+  boost::container::small_vector<Expr, 4> factors;
+};
+std::optional<Product> ToProduct(const Expr& e);  // nullopt: the constant overflows.
+// a / b, if b divides a.
+std::optional<Product> DivideExactly(Product a, const Product& b);
+Expr ProductToExpr(const Product& product, DataType type);
+
 // Equal as trees; free variables by identity. Quick for index arithmetic.
 bool SameExpr(const Expr& a, const Expr& b);
 // int32 and int64 scalars: what has a linear form.

@@ -23,33 +23,6 @@ void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
   Flatten(binary->b, op, parts);
 }
 
-Expr Negate(const Expr& e) {
-  if (const Not* inner = e.As<Not>()) return inner->a;
-  const Binary* op = e.As<Binary>();
-  if (op == nullptr || (op->a.dtype().is_float() && op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr))
-    return MakeNot(e);  // NaN.
-  switch (op->op) {
-    case BinaryOp::kLT:
-      return MakeBinary(BinaryOp::kLE, op->b, op->a);
-    case BinaryOp::kLE:
-      return MakeBinary(BinaryOp::kLT, op->b, op->a);
-    case BinaryOp::kGT:
-      return MakeBinary(BinaryOp::kLE, op->a, op->b);
-    case BinaryOp::kGE:
-      return MakeBinary(BinaryOp::kLT, op->a, op->b);
-    case BinaryOp::kEQ:
-      return MakeBinary(BinaryOp::kNE, op->a, op->b);
-    case BinaryOp::kNE:
-      return MakeBinary(BinaryOp::kEQ, op->a, op->b);
-    case BinaryOp::kAnd:
-      return MakeBinary(BinaryOp::kOr, Negate(op->a), Negate(op->b));
-    case BinaryOp::kOr:
-      return MakeBinary(BinaryOp::kAnd, Negate(op->a), Negate(op->b));
-    default:
-      return MakeNot(e);
-  }
-}
-
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
 
 // positive terms (op) negative terms and the constant, as people write it.
@@ -78,6 +51,33 @@ Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
 }
 
 }  // namespace
+
+Expr Negated(const Expr& e) {
+  if (const Not* inner = e.As<Not>()) return inner->a;
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr || (op->a.dtype().is_float() && op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr))
+    return MakeNot(e);  // NaN.
+  switch (op->op) {
+    case BinaryOp::kLT:
+      return MakeBinary(BinaryOp::kLE, op->b, op->a);
+    case BinaryOp::kLE:
+      return MakeBinary(BinaryOp::kLT, op->b, op->a);
+    case BinaryOp::kGT:
+      return MakeBinary(BinaryOp::kLE, op->a, op->b);
+    case BinaryOp::kGE:
+      return MakeBinary(BinaryOp::kLT, op->a, op->b);
+    case BinaryOp::kEQ:
+      return MakeBinary(BinaryOp::kNE, op->a, op->b);
+    case BinaryOp::kNE:
+      return MakeBinary(BinaryOp::kEQ, op->a, op->b);
+    case BinaryOp::kAnd:
+      return MakeBinary(BinaryOp::kOr, Negated(op->a), Negated(op->b));
+    case BinaryOp::kOr:
+      return MakeBinary(BinaryOp::kAnd, Negated(op->a), Negated(op->b));
+    default:
+      return MakeNot(e);
+  }
+}
 
 std::optional<Choice> AsChoice(const Expr& e) {
   if (const Select* select = e.As<Select>()) return Choice{select->condition, select->true_value, select->false_value};
@@ -203,7 +203,7 @@ Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
         if ((*value != 0) == is_and) continue;
         return simple;
       }
-      Learn(is_and ? simple : Negate(simple), facts_);
+      Learn(is_and ? simple : Negated(simple), facts_);
       Flatten(simple, op, parts);
     }
   }
@@ -217,7 +217,7 @@ Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
         parts.erase(parts.begin() + i);
         continue;
       }
-      Learn(is_and ? parts[i] : Negate(parts[i]), facts_);
+      Learn(is_and ? parts[i] : Negated(parts[i]), facts_);
     }
   }
   Expr result = parts[0];
@@ -229,7 +229,7 @@ Expr Canonicalizer::RewriteNot(const Expr& e, const Not& op) {
   const Expr inner = Rewrite(op.a);
   if (!e.dtype().is_scalar()) return inner.same_as(op.a) ? e : MakeNot(inner);
   if (const int64_t* value = AsIntConst(inner)) return IntConst(e.dtype(), *value == 0);
-  const Expr negated = Negate(inner);
+  const Expr negated = Negated(inner);
   if (negated.As<Not>() != nullptr) return inner.same_as(op.a) ? e : negated;
   return Rewrite(negated);
 }
@@ -245,7 +245,7 @@ Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Ex
     Learn(assumed, facts_);
     return Rewrite(value);
   };
-  const Expr yes = under(simple, true_value), no = under(Negate(simple), false_value);
+  const Expr yes = under(simple, true_value), no = under(Negated(simple), false_value);
   if (SameExpr(yes, no) && !e.dtype().is_float()) return yes;
   if (simple.same_as(condition) && yes.same_as(true_value) && no.same_as(false_value)) return e;
   if (e.As<Select>() != nullptr) return Expr::Make(e.dtype(), Select{simple, yes, no});

@@ -111,12 +111,34 @@ void Canonicalizer::AddTerm(LinearForm& sum, Term term) {
   AddForm(sum, Form(merged.source), merged.scale);
 }
 
+void Canonicalizer::JoinSymbolic(LinearForm& sum) {
+  for (size_t i = 0; i < sum.terms.size(); ++i) {
+    const Binary* mod = sum.terms[i].source.As<Binary>();
+    if (mod == nullptr || mod->op != BinaryOp::kFloorMod || !sum.terms[i].is_whole()) continue;
+    const std::optional<Product> divisor = ToProduct(mod->b);
+    for (size_t k = 0; divisor && k < sum.terms.size(); ++k) {
+      std::optional<Product> product = sum.terms[k].is_whole() ? ToProduct(sum.terms[k].source) : std::nullopt;
+      if (!product || product->factors.size() != divisor->factors.size() + 1) continue;
+      if (__builtin_mul_overflow(product->constant, sum.terms[k].scale, &product->constant)) continue;
+      product = DivideExactly(*std::move(product), *divisor);
+      const Binary* div = product ? product->factors[0].As<Binary>() : nullptr;
+      if (div == nullptr || div->op != BinaryOp::kFloorDiv || product->constant != sum.terms[i].scale) continue;
+      if (!SameExpr(div->a, mod->a) || !SameExpr(div->b, mod->b)) continue;
+      const Expr whole = mod->a;
+      sum.terms.erase(sum.terms.begin() + std::max(i, k));
+      sum.terms.erase(sum.terms.begin() + std::min(i, k));
+      return AddForm(sum, Form(whole), product->constant);
+    }
+  }
+}
+
 void Canonicalizer::AddForm(LinearForm& sum, const LinearForm& other, int64_t factor) {
   LinearForm scaled = other;
   scaled.Scale(factor);
   sum.has_overflowed |= scaled.has_overflowed;
   sum.AddConstant(scaled.constant);
   for (Term& term : scaled.terms) AddTerm(sum, std::move(term));
+  if (sum.terms.size() > 1 && !sum.has_overflowed) JoinSymbolic(sum);
 }
 
 LinearForm Canonicalizer::Form(const Expr& e) {
@@ -306,12 +328,34 @@ LinearForm Canonicalizer::FormOfFloorDiv(const Expr& e, const Binary& op) {
     if (!FitsIn(a, e.dtype())) return Opaque(e, TypeBound(e.dtype()));
     return DivConst(std::move(a), std::abs(b.constant), e.dtype());
   }
-  LinearForm above = Combine(b, a, -1);  // b - a - 1
+  if (!FitsIn(a, e.dtype()) || !FitsIn(b, e.dtype()) || b.is_const()) return Rebuild(e, op, a, b, TypeBound(e.dtype()));
+  Quotient split = DivideSymbolic(a, b, e.dtype());
+  LinearForm above = Combine(b, split.rest, -1);  // b - rest - 1
   above.AddConstant(-1);
-  if (IsNonNegative(a) && IsNonNegative(above)) return Constant(0);
-  const IntBound dividend = Bound(a);
+  if (split.rest.IsZero() || (IsNonNegative(split.rest) && IsNonNegative(above))) return std::move(split.quotient);
+  const IntBound dividend = Bound(split.rest);
   const bool is_ordinary = dividend.min >= 0 && Bound(b).min >= 1;
-  return Rebuild(e, op, a, b, is_ordinary ? IntBound{0, dividend.max} : TypeBound(e.dtype()));
+  AddForm(split.quotient, Rebuild(e, op, split.rest, b, is_ordinary ? IntBound{0, dividend.max} : TypeBound(e.dtype())),
+          1);
+  return std::move(split.quotient);
+}
+
+Canonicalizer::Quotient Canonicalizer::DivideSymbolic(const LinearForm& a, const LinearForm& divisor, DataType type) {
+  Quotient split;
+  const std::optional<Product> by = ToProduct(FormToExpr(divisor, type));
+  split.rest.constant = a.constant;
+  for (const Term& term : a.terms) {
+    std::optional<Product> product = by && term.is_whole() ? ToProduct(term.source) : std::nullopt;
+    if (product && __builtin_mul_overflow(product->constant, term.scale, &product->constant)) product.reset();
+    if (product) product = DivideExactly(*std::move(product), *by);
+    if (!product) {
+      split.rest.terms.push_back(term);
+      continue;
+    }
+    const int64_t scale = std::exchange(product->constant, 1);
+    AddForm(split.quotient, Form(ProductToExpr(*product, type)), scale);
+  }
+  return split;
 }
 
 LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
@@ -324,12 +368,14 @@ LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
     result.Scale(-1);
     return result;
   }
-  LinearForm above = Combine(b, a, -1);
+  if (!FitsIn(a, e.dtype()) || !FitsIn(b, e.dtype()) || b.is_const()) return Rebuild(e, op, a, b, TypeBound(e.dtype()));
+  const LinearForm rest = DivideSymbolic(a, b, e.dtype()).rest;
+  LinearForm above = Combine(b, rest, -1);
   above.AddConstant(-1);
-  if (IsNonNegative(a) && IsNonNegative(above)) return a;
+  if (rest.IsZero() || (IsNonNegative(rest) && IsNonNegative(above))) return rest;
   const IntBound divisor = Bound(b);
   const bool is_ordinary = divisor.min >= 1 && divisor.max != IntBound::kPosInf;
-  return Rebuild(e, op, a, b, is_ordinary ? IntBound{0, divisor.max - 1} : TypeBound(e.dtype()));
+  return Rebuild(e, op, rest, b, is_ordinary ? IntBound{0, divisor.max - 1} : TypeBound(e.dtype()));
 }
 
 // Truncating / and % agree with // and % where neither side is negative.

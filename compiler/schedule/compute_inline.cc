@@ -140,10 +140,11 @@ StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vec
     if (IsConstInt(iter.domain.extent, 1)) solved.emplace(iter.var.get(), iter.domain.min);
     domain.emplace_back(iter.var, iter.domain);
   }
-  StatusOr<IterMapResult> map = DetectIterMap(load_indices, domain, True(), IterMapLevel::kBijective, Analyzer());
+  StatusOr<IterMapResult> map =
+      DetectIterMap(load_indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer());
   if (!map.ok())
     return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", map.status().message()));
-  StatusOr<VarMap> inverse = InverseAffineMap(*map, store_indices, Analyzer());
+  StatusOr<VarMap> inverse = InverseAffineIterMap(map->indices, store_indices, Analyzer());
   if (!inverse.ok())
     return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", inverse.status().message()));
   for (auto& [var, value] : *inverse) solved.insert_or_assign(var, value);

@@ -139,7 +139,7 @@ TEST(SimplifyProperty, SurvivesHugeConstants) {
     analyzer.Simplify(condition);
     analyzer.Modular(e);
     analyzer.ConstIntBound(e);
-    (void)DetectIterMap({e}, c.domain, condition, IterMapLevel::kSurjective, Analyzer());
+    (void)DetectIterMap({e}, c.domain, condition, {}, Analyzer());
   }
 }
 

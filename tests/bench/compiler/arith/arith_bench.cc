@@ -56,7 +56,7 @@ void BM_DetectTrivial(benchmark::State& state) {
   const IterDomain domain = DomainOf(l);
   const std::vector<Expr> indices{l.i, l.j, l.k};
   for (auto _ : state)
-    benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), IterMapLevel::kBijective, Analyzer()));
+    benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer()));
 }
 BENCHMARK(BM_DetectTrivial);
 
@@ -65,7 +65,7 @@ void BM_DetectSplit(benchmark::State& state) {
   const IterDomain domain = DomainOf(l);
   const std::vector<Expr> indices{l.i * 16 + l.j, l.k};
   for (auto _ : state)
-    benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), IterMapLevel::kBijective, Analyzer()));
+    benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer()));
 }
 BENCHMARK(BM_DetectSplit);
 
@@ -75,7 +75,8 @@ void BM_DetectGuardedSplit(benchmark::State& state) {
   const std::vector<Expr> indices{l.i * 16 + l.j, l.k};
   const Expr predicate = Less(l.i * 16 + l.j, 100);
   for (auto _ : state)
-    benchmark::DoNotOptimize(DetectIterMap(indices, domain, predicate, IterMapLevel::kBijective, Analyzer()));
+    benchmark::DoNotOptimize(
+        DetectIterMap(indices, domain, predicate, {.level = IterMapLevel::kBijective}, Analyzer()));
 }
 BENCHMARK(BM_DetectGuardedSplit);
 
@@ -85,7 +86,7 @@ void BM_DetectFuseThenSplit(benchmark::State& state) {
   const Expr fused = (l.i * 16 + l.j) * 32 + l.k;
   const std::vector<Expr> indices{FloorDiv(fused, 14), FloorMod(fused, 14)};
   for (auto _ : state)
-    benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), IterMapLevel::kBijective, Analyzer()));
+    benchmark::DoNotOptimize(DetectIterMap(indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer()));
 }
 BENCHMARK(BM_DetectFuseThenSplit);
 
