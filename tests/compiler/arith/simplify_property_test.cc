@@ -1,11 +1,15 @@
 // Every claim of the analyzer on random expressions, checked at every point of small domains.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <unordered_set>
+
 #include "brute_force.h"
 #include "compiler/arith/analyzer.h"
 #include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/visitor.h"
 #include "tests/property_runs.h"
 
 namespace lathe {
@@ -118,6 +122,214 @@ TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
     if (HasFailure()) return;
   }
 }
+
+// ---- Every type, bound variables, scopes ------------------------------------------------------------------------
+
+// i, j: int32; x: int64; u: uint8; v: uint32; b: bool; e equals an expression of i and j. Ranges may be negative.
+struct TypedCase {
+  IterDomain domain;
+  std::optional<Expr> value_of_e;
+  Analyzer analyzer;
+  std::optional<Expr> condition;
+};
+
+Range RandomRange(Random& random, DataType type) {
+  const int64_t most = type.is_signed_int() ? int64_t(random.Below(3) == 0 ? random.Below(20) : 0) : 0;
+  return {IntConst(type, -most), IntConst(type, int64_t(1 + random.Below(type.is_bool() ? 2 : 6)))};
+}
+
+TypedCase MakeTypedCase(Random& random) {
+  TypedCase c;
+  const std::pair<const char*, DataType> kAll[] = {{"i", DataType::Int(32)},  {"j", DataType::Int(32)},
+                                                   {"x", DataType::Int(64)},  {"u", DataType::UInt(8)},
+                                                   {"v", DataType::UInt(32)}, {"b", DataType::Bool()}};
+  const size_t extra = 2 + random.Below(4);
+  for (const size_t at : {size_t{0}, size_t{1}, extra}) {
+    c.domain.emplace_back(Var(kAll[at].first, kAll[at].second), RandomRange(random, kAll[at].second));
+    if (random.Below(8) != 0) c.analyzer.Bind(c.domain.back().first, c.domain.back().second);
+  }
+  if (random.Below(5) == 0) {
+    c.value_of_e = RandomTypedExpr(random, c.domain, DataType::Int(32), 2);
+    const Var e("e");
+    c.analyzer.Bind(e, *c.value_of_e);
+    c.domain.emplace_back(e, Range{0, 1});
+  }
+  if (random.Below(3) == 0) c.condition = RandomTypedExpr(random, c.domain, DataType::Bool(), 2);
+  return c;
+}
+
+// Calls f(point) wherever the case's facts hold.
+void ForEachTypedPoint(const TypedCase& c, const std::function<void(const Point&)>& f) {
+  ForEachPoint(c.domain, [&](const Point& point) {
+    Point p = point;
+    if (c.value_of_e) {
+      const auto value = ValueAt(*c.value_of_e, c.domain, p);
+      if (!value) return;
+      p.back() = *value;
+    }
+    if (!c.condition || ValueAt(*c.condition, c.domain, p) == 1) f(p);
+  });
+}
+
+DataType RandomType(Random& random) {
+  constexpr DataType kTypes[] = {DataType::Int(32),  DataType::Int(32), DataType::Int(32),    DataType::Int(32),
+                                 DataType::Int(64),  DataType::Bool(),  DataType::Bool(),     DataType::UInt(8),
+                                 DataType::UInt(32), DataType::Int(8),  DataType::Int(32, 4), DataType::Bool(4)};
+  return kTypes[random.Below(12)];
+}
+
+using Simplifier = std::function<Expr(const Analyzer&, const Expr&)>;
+struct Findings {
+  std::string wrong;  // The first expression whose value is changed; empty: none.
+  std::unordered_set<uint64_t> expressions;
+};
+
+Findings CheckAgainstEnumeration(uint64_t seed, int runs, const Simplifier& simplify) {
+  Findings findings;
+  for (int round = 0; round < runs && findings.wrong.empty(); ++round) {
+    Random random(seed + round);
+    TypedCase c = MakeTypedCase(random);
+    const DataType type = RandomType(random);
+    const Expr before = RandomTypedExpr(random, c.domain, type, 2 + random.Below(3));
+    findings.expressions.insert(Fingerprint(before));
+    std::optional<FactScope> scope;
+    if (c.condition) scope.emplace(c.analyzer, *c.condition);
+    const Expr after = simplify(c.analyzer, before);
+    const auto wrong = [&](const Point& p, int64_t expected, std::optional<int64_t> actual) {
+      std::string at;
+      for (size_t i = 0; i < p.size(); ++i) at += " " + c.domain[i].first.name() + "=" + std::to_string(p[i]);
+      findings.wrong = "seed " + std::to_string(seed + round) + ": " + ToText(before) + "   -->   " + ToText(after) +
+                       (c.condition ? "   where " + ToText(*c.condition) : "") +
+                       (c.value_of_e ? "   e = " + ToText(*c.value_of_e) : "") + "   at" + at + ": " +
+                       (actual ? std::to_string(*actual) : "nothing") + ", expected " + std::to_string(expected);
+    };
+    const IntBound bound = type.is_scalar() ? c.analyzer.ConstIntBound(before) : IntBound();
+    const ModularSet modular = type.is_scalar() ? c.analyzer.Modular(before) : ModularSet();
+    ForEachTypedPoint(c, [&](const Point& p) {
+      for (int lane = 0; lane < type.lanes && findings.wrong.empty(); ++lane) {
+        const auto expected = ValueAt(before, c.domain, p, lane);
+        if (!expected) return;
+        const auto actual = ValueAt(after, c.domain, p, lane, Overflow::kWraps);
+        if (actual != expected) wrong(p, *expected, actual);
+        if (!bound.Contains(*expected))
+          findings.wrong = "bound of " + ToText(before) + " seed " + std::to_string(seed + round);
+        const int64_t rest = modular.coeff == 0 ? *expected : FloorModulo(*expected, modular.coeff);
+        if (rest != modular.base)
+          findings.wrong = "remainder of " + ToText(before) + " seed " + std::to_string(seed + round);
+      }
+    });
+  }
+  return findings;
+}
+
+constexpr int kTypedRounds = 130'000;
+
+TEST(SimplifyProperty, KeepsTheValueOfEveryTypeUnderBoundVariablesAndConditions) {
+  constexpr uint64_t kTypedSeed = 20261122;
+  const int runs = PropertyRuns(kTypedRounds);
+  const Findings findings = CheckAgainstEnumeration(
+      kTypedSeed, runs, [](const Analyzer& analyzer, const Expr& e) { return analyzer.Simplify(e); });
+  EXPECT_EQ(findings.wrong, "");
+  RecordProperty("seed", std::to_string(kTypedSeed));
+  if (AllRuns(kTypedRounds))
+    EXPECT_GE(findings.expressions.size(), 100'000u) << "distinct expressions, seed " << kTypedSeed;
+}
+
+// The test above would see a wrong rule: each of these is planted after the simplifier, and found.
+struct Plant {
+  const char* name;
+  std::optional<Expr> (*rule)(const Binary& op, const Analyzer& facts);
+};
+class PlantedRuleTest : public testing::TestWithParam<Plant> {};
+
+class PlantedRewriter : public StmtExprMutator {
+ public:
+  PlantedRewriter(const Plant& plant, const Analyzer& facts) : plant_(plant), facts_(facts) {}
+
+ protected:
+  Expr VisitExpr(const Expr& e) override {
+    const Expr visited = VisitChildren(e);
+    const Binary* op = visited.As<Binary>();
+    if (op == nullptr || !IsIndexType(op->a.dtype())) return visited;
+    return plant_.rule(*op, facts_).value_or(visited);
+  }
+
+ private:
+  const Plant& plant_;
+  const Analyzer& facts_;
+};
+
+TEST_P(PlantedRuleTest, IsFound) {
+  const Findings findings =
+      CheckAgainstEnumeration(kSeed, PropertyRuns(20'000), [](const Analyzer& analyzer, const Expr& e) {
+        return PlantedRewriter(GetParam(), analyzer)(analyzer.Simplify(e));
+      });
+  if (AllRuns(20'000)) EXPECT_NE(findings.wrong, "");
+}
+
+bool Is(const Binary& op, BinaryOp wanted) { return op.op == wanted; }
+bool HasConstant(const Binary& op) { return AsIntConst(op.b) != nullptr && *AsIntConst(op.b) > 1; }
+const Binary* SumBelow(const Binary& op) {
+  const Binary* sum = op.a.As<Binary>();
+  return sum != nullptr && sum->op == BinaryOp::kAdd && AsIntConst(sum->b) != nullptr ? sum : nullptr;
+}
+INSTANTIATE_TEST_SUITE_P(Rules, PlantedRuleTest,
+                         testing::Values(Plant{"QuotientsAddUp",  // (x + c) // d -> x // d + c // d
+                                               [](const Binary& op, const Analyzer&) -> std::optional<Expr> {
+                                                 const Binary* sum = SumBelow(op);
+                                                 if (!Is(op, BinaryOp::kFloorDiv) || !HasConstant(op) || sum == nullptr)
+                                                   return std::nullopt;
+                                                 return FloorDiv(sum->a, op.b) + FloorDiv(sum->b, op.b);
+                                               }},
+                                         Plant{"RemainderDropsOffset",  // (x + c) % d -> x % d
+                                               [](const Binary& op, const Analyzer&) -> std::optional<Expr> {
+                                                 const Binary* sum = SumBelow(op);
+                                                 if (!Is(op, BinaryOp::kFloorMod) || !HasConstant(op) || sum == nullptr)
+                                                   return std::nullopt;
+                                                 return FloorMod(sum->a, op.b);
+                                               }},
+                                         Plant{"FloorIsTruncation",
+                                               [](const Binary& op, const Analyzer&) -> std::optional<Expr> {
+                                                 if (!Is(op, BinaryOp::kFloorDiv) || !HasConstant(op))
+                                                   return std::nullopt;
+                                                 return MakeBinary(BinaryOp::kDiv, op.a, op.b);
+                                               }},
+                                         Plant{"LessIsLessEqual",
+                                               [](const Binary& op, const Analyzer&) -> std::optional<Expr> {
+                                                 if (!Is(op, BinaryOp::kLT)) return std::nullopt;
+                                                 return MakeBinary(BinaryOp::kLE, op.a, op.b);
+                                               }},
+                                         Plant{"MinTakesTheFirst",
+                                               [](const Binary& op, const Analyzer&) -> std::optional<Expr> {
+                                                 return Is(op, BinaryOp::kMin) ? std::optional(op.a) : std::nullopt;
+                                               }},
+                                         Plant{"BoundOffByOne",  // x < c is true where x <= c always
+                                               [](const Binary& op, const Analyzer& facts) -> std::optional<Expr> {
+                                                 if (!Is(op, BinaryOp::kLT) || AsIntConst(op.b) == nullptr)
+                                                   return std::nullopt;
+                                                 if (facts.ConstIntBound(op.a).max > *AsIntConst(op.b))
+                                                   return std::nullopt;
+                                                 return True();
+                                               }},
+                                         Plant{"RemainderIsWhole",  // x % c -> x where x <= c
+                                               [](const Binary& op, const Analyzer& facts) -> std::optional<Expr> {
+                                                 if (!Is(op, BinaryOp::kFloorMod) || !HasConstant(op))
+                                                   return std::nullopt;
+                                                 if (!facts.ConstIntBound(op.a).Within(0, *AsIntConst(op.b)))
+                                                   return std::nullopt;
+                                                 return op.a;
+                                               }},
+                                         Plant{"ProductCancels",  // x * c // d -> x * (c // d)
+                                               [](const Binary& op, const Analyzer&) -> std::optional<Expr> {
+                                                 const Binary* product = op.a.As<Binary>();
+                                                 if (!Is(op, BinaryOp::kFloorDiv) || !HasConstant(op) ||
+                                                     product == nullptr)
+                                                   return std::nullopt;
+                                                 if (product->op != BinaryOp::kMul || AsIntConst(product->b) == nullptr)
+                                                   return std::nullopt;
+                                                 return product->a * FloorDiv(product->b, op.b);
+                                               }}),
+                         [](const auto& info) { return info.param.name; });
 
 // Sanitizers watch this one: coefficients leave int64, and nothing may overflow on the way.
 TEST(SimplifyProperty, SurvivesHugeConstants) {
