@@ -58,9 +58,15 @@ class Canonicalizer : private StmtExprMutator {
   // otherwise. `left` gets form - step * result, which is in [0, step).
   std::optional<LinearForm> DropBelow(const LinearForm& form, int64_t step, LinearForm* left) const;
 
+  // simplify_vector.cc
+  Expr RewriteVector(const Expr& e);
+  std::optional<Expr> RingOfLanes(const Binary& op, int lanes);
+  std::optional<Expr> QuotientOfRamp(const Binary& op, int lanes);
+
   // simplify_bool.cc: conditions and choices.
   Expr RewriteBinary(const Expr& e, const Binary& op);
   Expr RewriteComparison(const Expr& e, const Binary& op);
+  void TightenBelowZero(LinearForm& form);
   std::optional<bool> Decide(BinaryOp op, const LinearForm& difference);
   Expr RewriteConnective(const Expr& e, BinaryOp op);
   Expr RewriteNot(const Expr& e, const Not& op);
@@ -72,6 +78,9 @@ class Canonicalizer : private StmtExprMutator {
   int budget_ = 20'000;
   bool is_settled_ = true;
 };
+
+// The constant that an operation on the bits of constants is.
+std::optional<Expr> FoldBits(const Call& call, DataType type);
 
 // `form` >= 0 from now on.
 void LearnNonNegative(Facts& facts, const LinearForm& form);

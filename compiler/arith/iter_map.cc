@@ -82,12 +82,20 @@ StatusOr<std::vector<IterConstraint>> ParsePredicate(const Expr& predicate, Iter
   std::vector<IterConstraint> constraints;
   for (const Expr& part : parts) {
     const Binary* op = part.As<Binary>();
-    if (op == nullptr || op->op < BinaryOp::kLT || op->op > BinaryOp::kGE || !IsIndexType(op->a.dtype()))
+    const bool is_bound =
+        op != nullptr && ((op->op >= BinaryOp::kLT && op->op <= BinaryOp::kGE) || op->op == BinaryOp::kEQ);
+    if (!is_bound || !IsIndexType(op->a.dtype()))
       return NotAffine("the predicate is no conjunction of bounds on iterators");
     if (!UsesAny(part, iters)) continue;
     const bool is_less = op->op == BinaryOp::kLT || op->op == BinaryOp::kLE;
     const int64_t gap = op->op == BinaryOp::kLT || op->op == BinaryOp::kGT ? 1 : 0;
     IterConstraint constraint = Separate(is_less ? op->a : op->b, is_less ? op->b : op->a, gap, iters, analyzer);
+    if (op->op == BinaryOp::kEQ) {
+      if (constraint.high)
+        constraint.low = *constraint.high - 1;
+      else
+        constraint.high = *constraint.low + 1;
+    }
     const std::optional<size_t> single = IndexOf(iters, constraint.iter.get());
     if (!single) {
       constraints.push_back(std::move(constraint));

@@ -35,10 +35,12 @@ bool TryMerge(Term& a, const Term& b) {
   return false;
 }
 
-// Equal, whatever the order of factors.
+// Equal, whatever the order of factors or of what min and max choose from.
 bool SameSource(const Expr& a, const Expr& b) {
   if (SameExpr(a, b)) return true;
   const Binary *x = a.As<Binary>(), *y = b.As<Binary>();
+  if (x != nullptr && y != nullptr && x->op == y->op && (x->op == BinaryOp::kMin || x->op == BinaryOp::kMax))
+    return SameExpr(x->a, y->b) && SameExpr(x->b, y->a);
   if (x == nullptr || y == nullptr || x->op != BinaryOp::kMul || y->op != BinaryOp::kMul) return false;
   std::optional<Product> p = ToProduct(a), q = ToProduct(b);
   if (!p || !q || p->factors.size() != q->factors.size()) return false;
@@ -144,7 +146,7 @@ Expr TermToExpr(const Term& term, DataType type) {
   return result;
 }
 
-// Positive terms come first, so that no leading minus is needed: b - a, not a * -1 + b.
+// Largest scale first; what is positive, the constant too, before what is not: b + 3 - a, not a * -1 + b + 3.
 Expr FormToExpr(const LinearForm& form, DataType type) {
   boost::container::small_vector<const Term*, 8> in_order;
   for (const Term& term : form.terms) in_order.push_back(&term);
@@ -162,16 +164,16 @@ Expr FormToExpr(const LinearForm& form, DataType type) {
     Expr value = scaled(*term, term->scale);
     sum = sum ? MakeBinary(BinaryOp::kAdd, std::move(*sum), std::move(value)) : std::move(value);
   }
-  const bool leads_with_constant = !sum && form.constant > 0 && !form.terms.empty();
-  if (leads_with_constant) sum = IntConst(type, form.constant);
+  if (form.constant > 0 && !form.terms.empty()) {
+    Expr constant = IntConst(type, form.constant);
+    sum = sum ? MakeBinary(BinaryOp::kAdd, std::move(*sum), std::move(constant)) : std::move(constant);
+  }
   for (const Term* term : in_order) {
     if (term->scale > 0) continue;
     sum = sum ? MakeBinary(BinaryOp::kSub, std::move(*sum), scaled(*term, -term->scale)) : scaled(*term, term->scale);
   }
   if (!sum) return IntConst(type, form.constant);
-  if (leads_with_constant || form.constant == 0) return *sum;
-  return form.constant > 0 ? MakeBinary(BinaryOp::kAdd, std::move(*sum), IntConst(type, form.constant))
-                           : MakeBinary(BinaryOp::kSub, std::move(*sum), IntConst(type, -form.constant));
+  return form.constant < 0 ? MakeBinary(BinaryOp::kSub, std::move(*sum), IntConst(type, -form.constant)) : *sum;
 }
 
 std::optional<Product> ToProduct(const Expr& e) {

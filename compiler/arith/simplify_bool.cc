@@ -25,7 +25,12 @@ void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
 
-// positive terms (op) negative terms and the constant, as people write it.
+LinearForm Negative(LinearForm form) {
+  form.Scale(-1);
+  return form;
+}
+
+// positive terms (op) negative terms; the constant, made positive, on the side that needs it.
 Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
   LinearForm left, right;
   for (const Term& term : difference.terms) {
@@ -33,20 +38,15 @@ Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
     side.terms.push_back(term);
     if (term.scale < 0) side.terms.back().scale = -term.scale;
   }
-  int64_t constant = -difference.constant;  // left op right + constant
-  if (op == BinaryOp::kLT) {
-    if (left.terms.empty()) {  // 0 < right + constant  ->  1 - constant <= right
-      return MakeBinary(BinaryOp::kLE, IntConst(type, 1 - constant), FormToExpr(right, type));
-    }
-    if (constant == 1 && !right.terms.empty()) {
-      op = BinaryOp::kLE;
-      constant = 0;
-    }
-  } else if (left.terms.empty()) {
-    std::swap(left, right);
-    constant = -constant;
-  }
-  right.constant = constant;
+  const bool has_order = op == BinaryOp::kLT || op == BinaryOp::kLE;
+  if (left.terms.empty() && has_order)
+    left.constant = difference.constant;
+  else if (left.terms.empty())
+    return BuildComparison(op, Negative(difference), type);
+  else if (!right.terms.empty() && difference.constant > 0)
+    left.constant = difference.constant;
+  else
+    right.constant = -difference.constant;
   return MakeBinary(op, FormToExpr(left, type), FormToExpr(right, type));
 }
 
@@ -96,6 +96,7 @@ Expr Canonicalizer::Rewrite(const Expr& e) {
     return SameExpr(result, e) ? e : result;
   }
   if (IsVar(e)) return e;
+  if (!e.dtype().is_scalar() && !e.dtype().is_float() && !AsChoice(e)) return RewriteVector(e);
   if (const Binary* op = e.As<Binary>()) return RewriteBinary(e, *op);
   if (const Not* op = e.As<Not>()) return RewriteNot(e, *op);
   if (const auto choice = AsChoice(e))
@@ -109,7 +110,9 @@ Expr Canonicalizer::Rewrite(const Expr& e) {
       return IntConst(e.dtype(), WrapToWidth(*constant, e.dtype().bits, e.dtype().is_signed_int()));
     return value.same_as(cast->value) ? e : MakeCast(e.dtype(), value);
   }
-  return VisitChildren(e);
+  const Expr visited = VisitChildren(e);
+  const Call* call = visited.As<Call>();
+  return call != nullptr ? FoldBits(*call, e.dtype()).value_or(visited) : visited;
 }
 
 Expr Canonicalizer::RewriteBinary(const Expr& e, const Binary& op) {
@@ -160,31 +163,54 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
   const DataType type = original.a.dtype();
   LinearForm difference = std::move(a);
   AddForm(difference, b, -1);
-  if (op == BinaryOp::kLE) {
+  const bool is_strict = op != BinaryOp::kLE;
+  if (!is_strict) {
     difference.AddConstant(-1);
     op = BinaryOp::kLT;
   }
   if (!FitsIn(difference, type)) return VisitChildren(e);
   DistributeMinMax(difference, type);
   if (const auto known = Decide(op, difference)) return IntConst(DataType::Bool(), *known);
-  if (op == BinaryOp::kLT) {  // g*x + r < 0 with 0 <= r < g  ->  x < 0
-    boost::container::small_vector<int64_t, 8> steps;
-    for (const Term& term : difference.terms) steps.push_back(std::abs(term.scale));
-    std::sort(steps.begin(), steps.end(), std::greater<>());
-    for (const int64_t step : steps) {
-      if (step == 1) break;
-      if (auto high = DropBelow(difference, step, nullptr)) {
-        difference = std::move(*high);
-        break;
-      }
-    }
+  if (op == BinaryOp::kLT) {
+    TightenBelowZero(difference);
   } else if (const int64_t gcd = GcdOfScales(difference); gcd > 1 && difference.constant % gcd == 0) {
     for (Term& term : difference.terms) term.scale /= gcd;
     difference.constant /= gcd;
   }
+  if (!is_strict) {
+    difference.AddConstant(1);
+    op = Bound(difference).min == 0 ? BinaryOp::kEQ : BinaryOp::kLE;  // At most what it is at least.
+  }
   if (!FitsIn(difference, type) || std::abs(difference.constant) >= TypeBound(type).max - 1) return VisitChildren(e);
   Expr result = BuildComparison(op, difference, type);
   return SameExpr(result, e) ? e : result;
+}
+
+// form < 0 with smaller numbers, equivalent.
+void Canonicalizer::TightenBelowZero(LinearForm& form) {
+  boost::container::small_vector<int64_t, 8> steps;  // g*x + r < 0 with 0 <= r < g  ->  x < 0
+  for (const Term& term : form.terms) steps.push_back(std::abs(term.scale));
+  std::sort(steps.begin(), steps.end(), std::greater<>());
+  for (const int64_t step : steps) {
+    if (step == 1) break;
+    if (auto high = DropBelow(form, step, nullptr)) {
+      form = std::move(*high);
+      break;
+    }
+  }
+  if (form.terms.size() != 1 || form.terms[0].lower == 1 || form.terms[0].upper != kNoUpper) return;
+  const Term term = form.terms[0];
+  if (term.scale != 1 && term.scale != -1) return;
+  // x // c + k < 0  ->  x + k*c < 0;  k < x // c  ->  (k + 1)*c - 1 < x
+  LinearForm whole;
+  whole.constant = term.scale > 0 ? form.constant : form.constant + 1;
+  whole.has_overflowed = form.constant == IntBound::kPosInf;
+  whole.Scale(term.lower);
+  if (term.scale < 0) whole.AddConstant(-1);
+  AddForm(whole, Form(term.source), term.scale);
+  if (whole.has_overflowed) return;
+  form = std::move(whole);
+  TightenBelowZero(form);
 }
 
 // ---- And, or, not, choices --------------------------------------------------------------------------------------

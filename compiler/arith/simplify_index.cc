@@ -167,7 +167,11 @@ LinearForm Canonicalizer::Form(const Expr& e) {
     }
     return Opaque(value.same_as(cast->value) ? e : MakeCast(e.dtype(), value), bound);
   }
-  return Opaque(VisitChildren(e), TypeBound(e.dtype()));
+  const Expr visited = VisitChildren(e);
+  const Call* call = visited.As<Call>();
+  if (const auto folded = call != nullptr ? FoldBits(*call, e.dtype()) : std::nullopt)
+    return Constant(*AsIntConst(*folded));
+  return Opaque(visited, TypeBound(e.dtype()));
 }
 
 LinearForm Canonicalizer::FormOfBinary(const Expr& e, const Binary& op) {
@@ -291,7 +295,9 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
   if (divisor == 1) return Constant(0);
   LinearForm rest = Constant(FloorModulo(form.constant, divisor));
   for (Term& term : form.terms) {
-    if (term.scale % divisor != 0) rest.terms.push_back(std::move(term));
+    if (term.scale % divisor == 0) continue;
+    if (term.scale > divisor) term.scale %= divisor;
+    rest.terms.push_back(std::move(term));
   }
   if (const auto quotient = CommonQuotient(Bound(rest), divisor)) {
     rest.AddConstant(-*quotient * divisor);
@@ -403,16 +409,18 @@ LinearForm Canonicalizer::FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a,
   const IntBound x = Bound(a), y = Bound(b);
   const IntBound bound = is_min ? IntBound{std::min(x.min, y.min), std::min(x.max, y.max)}
                                 : IntBound{std::max(x.min, y.min), std::max(x.max, y.max)};
-  // min(min(x, c), d) = min(x, min(c, d)); constants stand last.
-  if (a.is_const()) std::swap(a, b);
-  if (b.is_const() && a.terms.size() == 1 && a.constant == 0 && a.terms[0].scale == 1 && a.terms[0].is_whole()) {
-    const Binary* inner = a.terms[0].source.As<Binary>();
-    if (inner != nullptr && inner->op == op) {
-      if (const int64_t* constant = AsIntConst(inner->b)) {
-        const int64_t folded = is_min ? std::min(*constant, b.constant) : std::max(*constant, b.constant);
-        if (folded == *constant) return a;
-        return Opaque(MakeBinary(op, inner->a, IntConst(e.dtype(), folded)), bound);
-      }
+  // min(min(x, c), d) = min(x, min(c, d))
+  const LinearForm &chain = a.is_const() ? b : a, &limit = a.is_const() ? a : b;
+  const Binary* inner = limit.is_const() && chain.terms.size() == 1 && chain.constant == 0 &&
+                                chain.terms[0].scale == 1 && chain.terms[0].is_whole()
+                            ? chain.terms[0].source.As<Binary>()
+                            : nullptr;
+  if (inner != nullptr && inner->op == op) {
+    const bool is_first = AsIntConst(inner->a) != nullptr;
+    if (const int64_t* constant = AsIntConst(is_first ? inner->a : inner->b)) {
+      const int64_t folded = is_min ? std::min(*constant, limit.constant) : std::max(*constant, limit.constant);
+      if (folded == *constant) return chain;
+      return Opaque(MakeBinary(op, is_first ? inner->b : inner->a, IntConst(e.dtype(), folded)), bound);
     }
   }
   if (!FitsIn(a, e.dtype()) || !FitsIn(b, e.dtype())) return Opaque(e, bound);

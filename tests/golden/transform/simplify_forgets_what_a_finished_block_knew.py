@@ -15,9 +15,9 @@ def main(n: T.int32, A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"
 def main(n: T.int32, A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
     with T.block("first"):
         vi = T.axis.spatial(n, 0)
-        T.where(4 <= n)
+        T.where(3 < n)
         T.reads(A[vi])
         T.writes(B[vi])
         B[vi] = A[vi]
-    if 3 <= n:
+    if 2 < n:
         B[0] = A[n - 1]

@@ -13,5 +13,5 @@ def main(n: T.int32, A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"
 def main(n: T.int32, A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
     for i in range(n):
         B[i] = A[i]
-    if 1 <= n:
+    if 0 < n:
         B[0] = A[n - 1]
