@@ -1,8 +1,6 @@
 // Compiled with -O2 in every build (see CMakeLists.txt): the loops below are what is measured.
 #include "runtime/peak.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -19,11 +17,7 @@
 namespace lathe {
 namespace {
 
-int64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
+using ReadClock = int64_t (*)();
 
 // A loop of independent multiply-adds: `rounds` rounds, returns the operations done. Enough accumulators to cover
 // latency (4-5 cycles) times two units.
@@ -74,17 +68,17 @@ LATHE_FMA_LOOP(ScalarF64, , double, double, 8, LATHE_SCALAR_SET, LATHE_SCALAR_FM
 volatile double global_sink;
 
 // Operations per nanosecond = GFLOP/s, best of the tries that fit into `ns`.
-double BestRate(FmaLoop loop, int64_t ns) {
-  const int64_t end = NowNs() + ns;
+double BestRate(FmaLoop loop, int64_t ns, ReadClock now_ns) {
+  const int64_t end = now_ns() + ns;
   double best = 0, sink = 0;
   int64_t rounds = 10'000;
   do {
-    const int64_t begin = NowNs();
+    const int64_t begin = now_ns();
     const double operations = loop(rounds, 1e-3, sink);
-    const int64_t took = std::max<int64_t>(1, NowNs() - begin);
+    const int64_t took = std::max<int64_t>(1, now_ns() - begin);
     best = std::max(best, operations / static_cast<double>(took));
     if (took < ns / 20) rounds *= 2;
-  } while (NowNs() < end);
+  } while (now_ns() < end);
   global_sink = sink;
   return best;
 }
@@ -94,49 +88,50 @@ struct LoopPair {
   int vector_bits;
 };
 
-void TryLoops(const LoopPair& loops, int64_t ns, MachinePeak& peak) {
-  const double f32 = BestRate(loops.f32, ns), f64 = BestRate(loops.f64, ns);
+void TryLoops(const LoopPair& loops, int64_t ns, ReadClock now_ns, MachinePeak& peak) {
+  const double f32 = BestRate(loops.f32, ns, now_ns), f64 = BestRate(loops.f64, ns, now_ns);
   if (f32 > peak.gflops_f32) peak.vector_bits = loops.vector_bits;
   peak.gflops_f32 = std::max(peak.gflops_f32, f32);
   peak.gflops_f64 = std::max(peak.gflops_f64, f64);
 }
 
-double ReadRate(int64_t ns) {
+double ReadRate(int64_t ns, ReadClock now_ns) {
   const auto size = static_cast<size_t>(std::min<int64_t>(2 * LastLevelCacheBytes(AvailableCpus().front()), 256 << 20));
   auto* memory = static_cast<uint64_t*>(std::aligned_alloc(64, size));
   if (memory == nullptr) return 0;
   std::memset(memory, 1, size);
   double best = 0;
-  const int64_t end = NowNs() + ns;
+  const int64_t end = now_ns() + ns;
   do {
     uint64_t sum[8] = {};
-    const int64_t begin = NowNs();
+    const int64_t begin = now_ns();
     for (size_t i = 0; i < size / sizeof(uint64_t); i += 8) {
       for (size_t j = 0; j < 8; ++j) sum[j] += memory[i + j];
     }
-    const int64_t took = std::max<int64_t>(1, NowNs() - begin);
+    const int64_t took = std::max<int64_t>(1, now_ns() - begin);
     for (const uint64_t s : sum) global_sink = static_cast<double>(s);
     best = std::max(best, static_cast<double>(size) / static_cast<double>(took));
-  } while (NowNs() < end);
+  } while (now_ns() < end);
   std::free(memory);
   return best;
 }
 
 }  // namespace
 
-MachinePeak MeasureMachinePeak(int64_t ns_per_figure) {
+MachinePeak MeasureMachinePeak(int64_t ns_per_figure, int64_t (*now_ns)()) {
   MachinePeak peak;
 #if defined(__x86_64__)
   // Wide vectors lower the clock of some processors, so both widths are tried.
-  if (HostHasCpuFeature("avx512f")) TryLoops({Avx512F32, Avx512F64, 512}, ns_per_figure, peak);
-  if (HostHasCpuFeature("avx2") && HostHasCpuFeature("fma")) TryLoops({Avx2F32, Avx2F64, 256}, ns_per_figure, peak);
-  if (peak.vector_bits == 0) TryLoops({SseF32, SseF64, 128}, ns_per_figure, peak);
+  if (HostHasCpuFeature("avx512f")) TryLoops({Avx512F32, Avx512F64, 512}, ns_per_figure, now_ns, peak);
+  if (HostHasCpuFeature("avx2") && HostHasCpuFeature("fma"))
+    TryLoops({Avx2F32, Avx2F64, 256}, ns_per_figure, now_ns, peak);
+  if (peak.vector_bits == 0) TryLoops({SseF32, SseF64, 128}, ns_per_figure, now_ns, peak);
 #elif defined(__aarch64__)
-  TryLoops({NeonF32, NeonF64, 128}, ns_per_figure, peak);
+  TryLoops({NeonF32, NeonF64, 128}, ns_per_figure, now_ns, peak);
 #else
-  TryLoops({ScalarF32, ScalarF64, 32}, ns_per_figure, peak);
+  TryLoops({ScalarF32, ScalarF64, 32}, ns_per_figure, now_ns, peak);
 #endif
-  peak.read_gb_per_s = ReadRate(ns_per_figure);
+  peak.read_gb_per_s = ReadRate(ns_per_figure, now_ns);
   return peak;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "runtime/monotonic.h"
+
 namespace lathe {
 
 struct MachinePeak {
@@ -14,6 +16,6 @@ struct MachinePeak {
 
 // Runs on the calling thread (pin it first) for about 5 x `ns_per_figure`, best of several tries for each figure. On a
 // machine that is busy otherwise the figures are too low.
-MachinePeak MeasureMachinePeak(int64_t ns_per_figure = 20'000'000);
+MachinePeak MeasureMachinePeak(int64_t ns_per_figure = 20'000'000, int64_t (*now_ns)() = MonotonicNs);
 
 }  // namespace lathe

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,12 +20,6 @@
 
 namespace lathe {
 namespace {
-
-int64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 // Closes its descriptor.
 class Fd {
@@ -105,7 +98,7 @@ class RunnerProcess::Impl {
       theirs = Fd(fcntl(theirs.get(), F_DUPFD_CLOEXEC, kRunnerSocketFd + 1));
     }
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
-    begin_ns_ = NowNs();
+    begin_ns_ = options_.now_ns();
     RUNTIME_ASSIGN_OR_RETURN(pid_, SpawnProcess(options_, theirs.get()));
     end_of_process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (end_of_process_.get() < 0) return SystemError("pidfd_open (Linux 5.3 or newer required)");
@@ -137,7 +130,7 @@ class RunnerProcess::Impl {
     end_.memory_limit_bytes = static_cast<int64_t>(std::min(spec.memory_limit_bytes, machine_bytes));
     // As ApplyLimits rounds it: the hard limit is one second behind.
     end_.cpu_limit_ns = ((spec.wall_limit_ns + 999'999'999) / 1'000'000'000 * spec.num_threads + 1) * 1'000'000'000;
-    start_ns_ = NowNs();
+    start_ns_ = options_.now_ns();
     if (state_ == State::kReady) BeginRunning();
     return {};
   }
@@ -149,7 +142,7 @@ class RunnerProcess::Impl {
     if (poll(&ended, 1, 0) > 0) {
       ReceiveAll();  // What it sent between the two looks.
       Reap();
-    } else if (deadline_ns_ != 0 && NowNs() >= deadline_ns_) {
+    } else if (deadline_ns_ != 0 && options_.now_ns() >= deadline_ns_) {
       OnDeadline();
     }
   }
@@ -159,7 +152,7 @@ class RunnerProcess::Impl {
     end_.stopped = status;
     end_.stop_reason = std::move(reason);
     kill(-pid_, SIGTERM);
-    SetDeadline(NowNs() + options_.term_grace.count());
+    SetDeadline(options_.now_ns() + options_.term_grace.count());
   }
 
   const RunnerOptions options_;
@@ -223,7 +216,7 @@ class RunnerProcess::Impl {
         RUNTIME_RETURN_IF_ERROR(DecodeReady(record).error());
         if (state_ != State::kStarting) return {RuntimeCode::kDataLoss, "a second READY"};
         end_.was_ready = true;
-        outcome_.start_ns = NowNs() - begin_ns_;
+        outcome_.start_ns = options_.now_ns() - begin_ns_;
         state_ = State::kReady;
         if (!end_.stopped.has_value()) SetDeadline(0);  // A spare may wait as long as it is needed.
         if (end_.had_spec && !end_.stopped.has_value()) BeginRunning();
@@ -256,7 +249,7 @@ class RunnerProcess::Impl {
     end_.cpu_ns = nanos(usage.ru_utime) + nanos(usage.ru_stime);
     outcome_.cpu_ns = end_.cpu_ns;
     end_.max_resident_bytes = outcome_.max_resident_bytes = int64_t{usage.ru_maxrss} * 1024;
-    outcome_.run_ns = start_ns_ > 0 ? NowNs() - start_ns_ : 0;
+    outcome_.run_ns = start_ns_ > 0 ? options_.now_ns() - start_ns_ : 0;
     outcome_.runner_started = end_.was_ready;
     outcome_.report = ClassifyRunnerEnd(end_);
     state_ = State::kFinished;
@@ -287,11 +280,11 @@ void RunnerProcess::Stop(RunStatus status, std::string reason) { impl_->Stop(sta
 const RunOutcome& RunnerProcess::outcome() const { return impl_->outcome_; }
 
 bool RunnerProcess::Wait(State state, std::chrono::nanoseconds limit) {
-  const int64_t end = NowNs() + limit.count();
+  const int64_t end = MonotonicNs() + limit.count();
   while (true) {
     Poll();
     if (impl_->state_ >= state) return true;
-    const int64_t left = end - NowNs();
+    const int64_t left = end - MonotonicNs();
     if (left <= 0) return false;
     pollfd events{.fd = poll_fd(), .events = POLLIN};
     poll(&events, 1, static_cast<int>(std::min<int64_t>(left / 1'000'000 + 1, 60'000)));

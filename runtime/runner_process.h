@@ -8,10 +8,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "runtime/monotonic.h"
 #include "runtime/runner_protocol.h"
 
 namespace lathe {
@@ -21,6 +23,9 @@ struct RunnerOptions {
   std::chrono::nanoseconds start_limit = std::chrono::seconds(10);       // From Spawn to READY.
   std::chrono::nanoseconds term_grace = std::chrono::milliseconds(500);  // From SIGTERM to SIGKILL.
   bool inherit_stderr = false;  // Else /dev/null: foreign code must not write into our log.
+  // What the limits above and a trial's wall limit are compared with. The timer behind poll_fd runs by the machine's
+  // clock, so whoever lets another one jump calls Poll.
+  std::function<int64_t()> now_ns = MonotonicNs;
 };
 
 // How a trial ended and what it cost. `report.status` and `report.message` are final; the numbers of a failed trial are

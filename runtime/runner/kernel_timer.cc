@@ -1,18 +1,13 @@
 #include "runtime/runner/kernel_timer.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 
+#include "runtime/monotonic.h"
+
 namespace lathe {
 namespace {
-
-int64_t ReadClock(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
-}
 
 int64_t InvoluntarySwitches() {
   struct rusage usage;
@@ -21,17 +16,15 @@ int64_t InvoluntarySwitches() {
 
 }  // namespace
 
-int64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
-
 RuntimeResult<BatchTiming> KernelTimer::Run(uint64_t calls) {
   BatchTiming batch;
   int32_t error = 0;
   const int64_t switches = InvoluntarySwitches();
-  const int64_t cpu_begin = ReadClock(CLOCK_THREAD_CPUTIME_ID);
+  const int64_t cpu_begin = ReadClockNs(CLOCK_THREAD_CPUTIME_ID);
   const int64_t begin = MonotonicNs();
   batch.timed_ns = flusher_ != nullptr ? TimeOneByOne(calls, error) : TimeBackToBack(calls, error);
   batch.wall_ns = std::max<int64_t>(1, MonotonicNs() - begin);
-  const int64_t cpu = ReadClock(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
+  const int64_t cpu = ReadClockNs(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
   batch.timed_ns = std::max<int64_t>(1, batch.timed_ns);
   batch.involuntary_switches = InvoluntarySwitches() - switches;
   // A lone thread that never waits loses wall time only to others. With several, waiting for each other looks the same.

@@ -9,8 +9,6 @@
 
 namespace lathe {
 
-int64_t MonotonicNs();
-
 class KernelTimer {
  public:
   // All outlive the timer. With a flusher each call is timed alone, after a flush that is not timed.

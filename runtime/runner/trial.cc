@@ -12,6 +12,7 @@
 #include "runtime/compare.h"
 #include "runtime/guarded_buffer.h"
 #include "runtime/input_generator.h"
+#include "runtime/monotonic.h"
 #include "runtime/runner/crash_report.h"
 #include "runtime/runner/kernel_timer.h"
 #include "runtime/runner/limits.h"

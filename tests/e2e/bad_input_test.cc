@@ -24,13 +24,13 @@ struct Ended {
 
 class BadInputTest : public FarmTest {
  protected:
-  Ended Run(std::vector<std::string> arguments, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+  Ended Run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "lathe");
     std::filesystem::remove(folder / "run.log");
     ChildProcess child(arguments, folder / "run.log");
     Ended ended;
-    ended.code = child.Wait(limit);
     ended.out = child.ReadAll();
+    ended.code = child.Wait();
     ended.words = TextOf(folder / "run.log");
     return ended;
   }
@@ -135,8 +135,10 @@ TEST_F(BadInputTest, AJobWithoutADeviceSaysWhatItWaitsFor) {
   std::string detail;
   v1::GetJobRequest look;
   look.set_job_id(job->job().id());
-  for (int i = 0; i < 300 && detail.empty(); ++i, poll(nullptr, 0, 100))
+  Until([&] {
     detail = connection->tuning().GetJob(look)->job().detail();
+    return !detail.empty();
+  });
   EXPECT_THAT(detail, AllOf(HasSubstr("waits: needs device key \"pi4\"; known keys: \"host\"")));
   devices[0].reset();
   devices[0] = StartDevice(0, "pi4");
@@ -173,18 +175,16 @@ TEST_F(BadInputTest, StrangersOnThePorts) {
   CheckBooks(database, job, 10);
 }
 
-TEST_F(BadInputTest, WorkersAndDevicesEndSoonWhenTheServerIsGone) {
+TEST_F(BadInputTest, WorkersAndDevicesEndWhenTheServerIsGone) {
   StartServer();
   StartWorkersAndDevices();
-  Submit(Request("unfinished", MatmulText("matmul", 40), 1000));
-  poll(nullptr, 0, 1000);  // Somewhere in the middle.
+  const int64_t job = Submit(Request("unfinished", MatmulText("matmul", 40), 100'000)).id();
+  v1::GetJobRequest look;
+  look.set_job_id(job);
+  Until([&] { return connection->tuning().GetJob(look)->job().tasks(0).trials_done() >= 3; });  // In the middle of it.
   server->End(SIGKILL);
   for (const auto& member : {&workers, &devices}) {
-    for (const auto& process : *member) {
-      const auto begin = SystemClock().Now();
-      EXPECT_EQ(process->End(SIGTERM, std::chrono::seconds(15)), 0);
-      EXPECT_LT(SystemClock().Now() - begin, std::chrono::seconds(8));
-    }
+    for (const auto& process : *member) EXPECT_EQ(process->End(SIGTERM), 0);
   }
 }
 
@@ -201,8 +201,7 @@ TEST_F(BadInputTest, AFullDisk) {
     ~Unmount() { umount2(path.c_str(), MNT_DETACH); }
   } unmount{disk};
   const std::string full = disk + "/lathe.db", file = File();
-  const Ended ended =
-      Run({"tune", file, "--db", full, "--cpus", "0", "--trials", "400", "--json"}, std::chrono::seconds(60));
+  const Ended ended = Run({"tune", file, "--db", full, "--cpus", "0", "--trials", "400", "--json"});
   EXPECT_EQ(ended.code, 1) << ended.words;
   EXPECT_THAT(ended.words, AllOf(HasSubstr(full), HasSubstr("full"), HasSubstr("the same command goes on from here")));
   int64_t known = 0;
@@ -214,8 +213,7 @@ TEST_F(BadInputTest, AFullDisk) {
     known = stats->records;
   }
   ASSERT_EQ(mount("lathe-test", disk.c_str(), "tmpfs", MS_REMOUNT, "size=64m"), 0) << std::strerror(errno);
-  const Ended again =
-      Run({"tune", file, "--db", full, "--cpus", "0", "--trials", std::to_string(known + 3)}, std::chrono::seconds(60));
+  const Ended again = Run({"tune", file, "--db", full, "--cpus", "0", "--trials", std::to_string(known + 3)});
   EXPECT_EQ(again.code, 0) << again.words;
 }
 

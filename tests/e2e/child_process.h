@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -93,29 +93,24 @@ class ChildProcess {
     return text;
   }
   void Signal(int signal) { kill(pid_, signal); }
-  // Waits for its end; the exit code, 128 + the number of the signal that ended it, or -1 after `limit`: then it is
-  // killed.
-  int Wait(std::chrono::milliseconds limit = std::chrono::seconds(60)) {
+  // Waits for its end; the exit code, or 128 + the number of the signal that ended it. -1: it has been waited for.
+  int Wait() {
     if (pid_ <= 0) return -1;
-    const auto give_up = std::chrono::steady_clock::now() + limit;
     int status = 0;
-    while (waitpid(pid_, &status, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > give_up) {
-        kill(pid_, SIGKILL);
-        waitpid(pid_, &status, 0);
-        pid_ = -1;
-        return -1;
-      }
-      poll(nullptr, 0, 5);
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   // Sends the signal and waits for the end, as Wait.
-  int End(int signal, std::chrono::milliseconds limit = std::chrono::seconds(60)) {
+  int End(int signal) {
     if (pid_ <= 0) return -1;
     Signal(signal);
-    return Wait(limit);
+    return Wait();
+  }
+  // Both at once: whichever of them is handled first, the other is pending by then.
+  void SignalTwice(int first, int second) {
+    for (const int signal : {SIGSTOP, first, second, SIGCONT}) kill(pid_, signal);
   }
 
  private:

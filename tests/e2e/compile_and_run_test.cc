@@ -320,7 +320,6 @@ TEST_F(CompileAndRunTest, RefusesModelsThatWouldTakeMemoryWithoutEnd) {
     const ProgramRun run = Compile();
     ExpectError(run, 1 + (extent > INT32_MAX), "import " + model + ": ", "ConstantOfShape node \"huge\": ");
     EXPECT_LT(run.max_resident_bytes, int64_t{500} << 20);
-    EXPECT_LT(run.cpu_seconds, 5);
   }
 }
 

@@ -1,6 +1,7 @@
 // Server, workers and devices as processes of their own.
 #include "cli/remote_job.h"
 #include "tests/e2e/farm_processes.h"
+#include "tests/support/hang_guard.h"
 
 namespace lathe {
 namespace {
@@ -33,8 +34,7 @@ TEST_F(DistributedTest, TwoJobsAtOnceSurviveTheKillOfTheServer) {
   // The same work again costs nothing, whoever asks.
   v1::Job again = Submit(Request("again", MatmulText("again", 64), 24));
   const auto ending = FollowRemoteJob(
-      connection->tuning(), again.id(), std::chrono::seconds(60), [&](const v1::Job& shown) { again = shown; },
-      [] { return false; });
+      connection->tuning(), again.id(), kHangGuard, [&](const v1::Job& shown) { again = shown; }, [] { return false; });
   ASSERT_TRUE(ending.ok()) << ending.status().ToString();
   EXPECT_EQ(*ending, RemoteEnding::kJobEnded);
   const StatusOr<JobReport> report = ToReport(again);

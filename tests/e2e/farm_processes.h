@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "support/random.h"
 #include "tests/e2e/child_process.h"
 #include "tests/tuner/database/store_testing.h"
@@ -45,6 +47,11 @@ class E2eTest : public testing::Test {
                                            : static_cast<uint64_t>(SystemClock().UnixNanos()) % 1'000'000;
     std::fprintf(stderr, "LATHE_SEED=%llu\n", static_cast<unsigned long long>(seed));
     return seed;
+  }
+
+  // Looks until it is so; ctest's time limit is the only one.
+  static void Until(const std::function<bool()>& is_so) {
+    while (!is_so()) poll(nullptr, 0, 10);
   }
 
   TemporaryFolder folder;
@@ -99,15 +106,13 @@ class FarmTest : public E2eTest {
   }
   // A device needs a moment to say what it is.
   v1::Job Submit(const v1::SubmitJobRequest& request) {
-    for (int i = 0; i < 300; ++i) {
+    for (;; poll(nullptr, 0, 100)) {
       const auto submitted = connection->tuning().SubmitJob(request);
       if (submitted.ok()) return submitted->job();
-      EXPECT_TRUE(submitted.code() == StatusCode::kNotFound || submitted.code() == StatusCode::kUnavailable)
-          << submitted.status().ToString();
-      usleep(100'000);
+      if (submitted.code() == StatusCode::kNotFound || submitted.code() == StatusCode::kUnavailable) continue;
+      ADD_FAILURE() << submitted.status().ToString();
+      return {};
     }
-    ADD_FAILURE() << "no device came";
-    return {};
   }
   v1::Job WatchToItsEnd(int64_t job_id, const std::function<void(const v1::WatchJobResponse&)>& at_update = {}) {
     v1::WatchJobRequest request;

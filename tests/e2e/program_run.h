@@ -19,7 +19,6 @@ struct ProgramRun {
   int code = 0;  // Exit code; minus the signal that ended it.
   std::string out, err;
   int64_t max_resident_bytes = 0;
-  double cpu_seconds = 0;
 };
 
 // arguments[0] is a program in the build's bin folder. Waits; ctest's time limit is the only one.
@@ -43,8 +42,6 @@ inline ProgramRun RunProgram(std::vector<std::string> arguments) {
   if (error == 0) wait4(pid, &status, 0, &usage);
   run.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   run.max_resident_bytes = int64_t{usage.ru_maxrss} * 1024;
-  run.cpu_seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                    1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
   const auto contents = [](int fd) {
     std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
     EXPECT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));

@@ -6,6 +6,7 @@
 #include "compiler/relax/extract_tasks.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
+#include "tests/support/hang_guard.h"
 #include "tests/support/temporary_folder.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/job_spec.h"
@@ -54,7 +55,7 @@ class RecordWriter {
     const BuildSpec spec{.kernels = {{"kernel", text, candidate.trace_json}},
                          .target = target_.ToString(),
                          .output_path = folder / "kernel.so"};
-    const BuildResult result = builder_.BuildAndWait(spec, std::chrono::minutes(1));
+    const BuildResult result = builder_.BuildAndWait(spec, kHangGuard);
     const BuildError* error = std::get_if<BuildError>(&result.outcome);
     return error == nullptr ? "" : error->message;
   }

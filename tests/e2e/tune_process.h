@@ -31,12 +31,11 @@ class TuneTest : public FarmTest {
     std::filesystem::remove(folder / (name + ".log"));
     return std::make_unique<ChildProcess>(arguments, folder / (name + ".log"));
   }
-  Ended Finish(ChildProcess& child, const std::string& name,
-               std::chrono::milliseconds limit = std::chrono::seconds(60)) {
+  Ended Finish(ChildProcess& child, const std::string& name) {
     Ended ended;
     const std::string text = child.ReadAll();
     ended.json = nlohmann::json::parse(text, nullptr, false);
-    ended.code = child.Wait(limit);
+    ended.code = child.Wait();
     ended.words = TextOf(folder / (name + ".log"));
     return ended;
   }
@@ -60,8 +59,19 @@ class TuneTest : public FarmTest {
   }
   TuningKey KeyOfFirstTask() { return (*(*SqliteStore::OpenReadOnly(database))->ListTasks(1)).front().key; }
   void AwaitDone(int64_t count) {
-    for (int i = 0; i < 3000 && Done() < count; ++i) poll(nullptr, 0, 10);
-    ASSERT_GE(Done(), count);
+    Until([&] { return Done() >= count; });
+  }
+  void AwaitJobs(size_t count) {
+    Until([&] {
+      const auto store = SqliteStore::OpenReadOnly(database);
+      if (!store.ok()) return false;
+      const auto jobs = (*store)->ListJobs({0, 1000});
+      return jobs.ok() && jobs->size() >= count;
+    });
+  }
+  // It has said what it is about to do: from then on it obeys signals.
+  void AwaitItsEstimate(const std::string& name) {
+    Until([&] { return TextOf(folder / (name + ".log")).find("trials to measure") != std::string::npos; });
   }
 };
 

@@ -21,12 +21,11 @@
 #include "rpc/device_message.h"
 #include "rpc/gateway/device_gateway.h"
 #include "runtime/measure_policy.h"
+#include "tests/support/hang_guard.h"
 
 namespace lathe {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 using testing::HasSubstr;
 
 class TemporaryFolder {
@@ -75,13 +74,13 @@ class Wanter : public DeviceGatewayOwner {
                      static_cast<int64_t>(it->second.size())};
   }
 
-  bool WaitForResults(size_t count) {
+  void WaitForResults(size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds(30), [&] { return results.size() >= count; });
+    changed_.wait(lock, [&] { return results.size() >= count; });
   }
-  bool WaitForConnections(int count) {
+  void WaitForConnections(int count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, seconds(30), [&] { return connections >= count; });
+    changed_.wait(lock, [&] { return connections >= count; });
   }
 
   std::map<std::string, v1::MeasureResult> results;         // By key.
@@ -116,7 +115,7 @@ v1::MeasureSpec SpecFor(int64_t trial, const std::string& module, const std::str
   spec.mutable_module()->set_size(static_cast<int64_t>(module.size()));
   spec.set_kernel(kernel);
   spec.set_seed(11);
-  spec.set_wall_limit_ns(Duration(seconds(10)).count());
+  spec.set_wall_limit_ns(Duration(kHangGuard).count());
   spec.set_memory_limit_bytes(256 << 20);
   spec.set_threads(1);
   v1::MeasurePolicy& policy = *spec.mutable_policy();
@@ -231,7 +230,7 @@ TEST(DeviceEndToEnd, DeliversEachResultOnceThoughTheConnectionDies) {
                            return fd;
                          })},
                         runners);
-    EXPECT_TRUE(wanter.WaitForResults(kTrials));
+    wanter.WaitForResults(kTrials);
   }
   close(wire);
   EXPECT_EQ(wanter.results.size(), static_cast<size_t>(kTrials));
@@ -262,7 +261,7 @@ TEST(DeviceEndToEnd, MeasuresWithRealRunnersOverAUnixSocket) {
   ProcessTrialRunnerFactory runners(LATHE_BIN_DIR "/lathe-runner", {});
   DeviceThread device(
       {.facts = Facts(), .build_id = "test", .data_directory = folder.path() + "/data", .server = *endpoint}, runners);
-  ASSERT_TRUE(wanter.WaitForResults(specs.size()));
+  wanter.WaitForResults(specs.size());
   std::vector<int64_t> idle;
   for (const auto& [key, result] : wanter.results) {
     const std::string said = v1::MeasureStatus_Name(result.status()) + ": " + result.message();
@@ -296,7 +295,7 @@ TEST(DeviceEndToEnd, RefusesASecondProcessOfTheSameName) {
   std::condition_variable changed;
   std::string said;
   DeviceThread first({.facts = Facts(), .data_directory = folder.path() + "/1", .server = *endpoint}, runners);
-  ASSERT_TRUE(wanter.WaitForConnections(1));
+  wanter.WaitForConnections(1);
   DeviceThread second({.facts = Facts(),
                        .data_directory = folder.path() + "/2",
                        .server = *endpoint,
@@ -308,9 +307,7 @@ TEST(DeviceEndToEnd, RefusesASecondProcessOfTheSameName) {
                            }},
                       runners);
   std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, seconds(20), [&] {
-    return said.find("another process is connected under this name") != std::string::npos;
-  })) << said;
+  changed.wait(lock, [&] { return said.find("another process is connected under this name") != std::string::npos; });
 }
 
 TEST(DeviceGateway, SaysWhichAddressIsTakenOrNotAllowed) {

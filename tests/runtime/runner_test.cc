@@ -1,9 +1,11 @@
 // lathe-runner with kernels of every bad kind: each costs one trial and is named for what it is.
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -11,12 +13,12 @@
 #include "runtime/input_generator.h"
 #include "runtime/runner_process.h"
 #include "tests/property_runs.h"
+#include "tests/support/hang_guard.h"
 
 namespace lathe {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using testing::AllOf;
 using testing::HasSubstr;
 using State = RunnerProcess::State;
@@ -27,7 +29,8 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-const RunnerOptions kOptions{.program = LATHE_BIN_DIR "/lathe-runner"};
+const RunnerOptions kOptions{.program = LATHE_BIN_DIR "/lathe-runner", .start_limit = kHangGuard};
+constexpr int64_t kWallLimitNs = std::chrono::nanoseconds(kHangGuard).count();
 
 RunSpec SpecFor(const char* file, const char* kernel) {
   RunSpec spec{.artifact_path = std::string(LATHE_TEST_KERNEL_DIR "/") + file + ".so", .kernel_name = kernel};
@@ -35,6 +38,7 @@ RunSpec SpecFor(const char* file, const char* kernel) {
   spec.memory_limit_bytes = 256 << 20;
   spec.policy.min_batch_ns = 1'000'000;  // Tests check what is said, not how exact it is.
   spec.policy.max_redone = 2;
+  spec.wall_limit_ns = kWallLimitNs;
   return spec;
 }
 
@@ -43,7 +47,7 @@ RunOutcome RunSpecToEnd(const RunSpec& spec) {
   if (!runner.ok()) return {.report = {.message = runner.error().message}};
   const RuntimeError started = (*runner)->Start(spec);
   if (!started.ok()) return {.report = {.message = started.message}};
-  EXPECT_TRUE((*runner)->Wait(State::kFinished, seconds(30)));
+  EXPECT_TRUE((*runner)->Wait(State::kFinished, kHangGuard));
   return (*runner)->outcome();
 }
 
@@ -68,8 +72,11 @@ TEST(Runner, ChecksAndTimesAKernel) {
   EXPECT_TRUE(outcome.report.checked);
   EXPECT_LE(outcome.report.max_error, 1e-6);
   EXPECT_GE(outcome.report.measured.samples_ns.size(), 5u);
-  EXPECT_GT(outcome.report.measured.statistics.median, 50);
-  EXPECT_LT(outcome.report.measured.statistics.median, 1e6);
+  const auto [fastest, slowest] =
+      std::minmax_element(outcome.report.measured.samples_ns.begin(), outcome.report.measured.samples_ns.end());
+  EXPECT_GT(*fastest, 0);
+  EXPECT_GE(outcome.report.measured.statistics.median, *fastest);
+  EXPECT_LE(outcome.report.measured.statistics.median, *slowest);
 }
 
 TEST(Runner, RunsWithThreadsAndInEveryCacheRegime) {
@@ -110,7 +117,6 @@ TEST_P(BadKernelTest, IsNamedForWhatItIs) {
     spec.reference_path = WriteSumReference(spec.input_seed, 32 * 32);
     spec.tolerances = {1e-6};
   }
-  if (std::strcmp(c.file, "endless") == 0) spec.wall_limit_ns = 300'000'000;
   const RunOutcome outcome = RunSpecToEnd(spec);
   EXPECT_STREQ(RunStatusName(outcome.report.status), RunStatusName(c.status)) << outcome.report.message;
   EXPECT_EQ(outcome.report.signal, c.signal) << outcome.report.message;
@@ -124,10 +130,6 @@ INSTANTIATE_TEST_SUITE_P(
                       "check \"C\": element 77 at [2, 13] is"},
         BadKernelCase{"WrongLater", "wrong", "unstable", RunStatus::kWrongResult, 0,
                       "1024 of 1024 elements are wrong, largest error 1, after timing"},
-        BadKernelCase{"Spins", "endless", "spin", RunStatus::kRunTimeout, SIGTERM,
-                      "not done after the wall limit of 0.3 s, while checking"},
-        BadKernelCase{"Sleeps", "endless", "sleep", RunStatus::kRunTimeout, SIGTERM,
-                      "not done after the wall limit of 0.3 s, while checking"},
         BadKernelCase{"NullPointer", "crash", "segv", RunStatus::kCrash, SIGSEGV, "SIGSEGV at address 0x40"},
         BadKernelCase{"IllegalInstruction", "crash", "ill", RunStatus::kCrash, SIGILL, "SIGILL"},
         BadKernelCase{"WorkspaceHog", "hog", "workspace", RunStatus::kOutOfMemory, 0,
@@ -163,26 +165,53 @@ TEST(Runner, NamesAReferenceOfAnotherSize) {
   EXPECT_THAT(RunSpecToEnd(spec).report.message, HasSubstr("40 bytes, the outputs need 32768"));
 }
 
+// `spin` burns CPU time, `sleep` waits in the kernel.
+class EndlessKernelTest : public testing::TestWithParam<const char*> {};
+TEST_P(EndlessKernelTest, EndsAtTheWallLimit) {
+  int64_t ahead_ns = 0;
+  RunnerOptions options = kOptions;
+  options.now_ns = [&] { return MonotonicNs() + ahead_ns; };
+  const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(options);
+  ASSERT_TRUE(runner->Start(SpecFor("endless", GetParam())).ok());
+  while (runner->progress().phase != RunPhase::kChecking) {
+    pollfd events{.fd = runner->poll_fd(), .events = POLLIN, .revents = 0};
+    poll(&events, 1, -1);
+    runner->Poll();
+  }
+  ahead_ns = kWallLimitNs / 2;
+  runner->Poll();
+  EXPECT_EQ(runner->state(), State::kRunning);
+  ahead_ns = kWallLimitNs;
+  runner->Poll();
+  ASSERT_TRUE(runner->Wait(State::kFinished, kHangGuard));
+  const RunReport& report = runner->outcome().report;
+  EXPECT_STREQ(RunStatusName(report.status), RunStatusName(RunStatus::kRunTimeout)) << report.message;
+  EXPECT_EQ(report.signal, SIGTERM);
+  EXPECT_EQ(report.message, "run kernel: not done after the wall limit of 8.64e+04 s, while checking");
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, EndlessKernelTest, testing::Values("spin", "sleep"),
+                         [](const auto& info) { return std::string(info.param); });
+
 TEST(RunnerProcess, WaitsReadyWhileAnotherOneRuns) {
   const std::unique_ptr<RunnerProcess> running = *RunnerProcess::Spawn(kOptions),
                                        spare = *RunnerProcess::Spawn(kOptions);
   RunSpec endless = SpecFor("endless", "spin");
   ASSERT_TRUE(running->Start(endless).ok());
-  ASSERT_TRUE(spare->Wait(State::kReady, seconds(10)));
+  ASSERT_TRUE(spare->Wait(State::kReady, kHangGuard));
   running->Stop(RunStatus::kRunTimeout, "the lease has ended");
-  ASSERT_TRUE(running->Wait(State::kFinished, seconds(10)));
+  ASSERT_TRUE(running->Wait(State::kFinished, kHangGuard));
   EXPECT_EQ(running->outcome().report.message, "the lease has ended");
   ASSERT_TRUE(spare->Start(SpecFor("good", "add")).ok());
-  ASSERT_TRUE(spare->Wait(State::kFinished, seconds(20)));
+  ASSERT_TRUE(spare->Wait(State::kFinished, kHangGuard));
   EXPECT_LE(spare->outcome().report.status, RunStatus::kNoisy) << spare->outcome().report.message;
   EXPECT_THAT(spare->Start(SpecFor("good", "add")).message, HasSubstr("take a fresh one"));
 }
 
 TEST(RunnerProcess, NamesARunnerThatIsKilledBeforeItsTrial) {
   const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(kOptions);
-  ASSERT_TRUE(runner->Wait(State::kReady, seconds(10)));
+  ASSERT_TRUE(runner->Wait(State::kReady, kHangGuard));
   kill(runner->pid(), SIGKILL);
-  ASSERT_TRUE(runner->Wait(State::kFinished, seconds(10)));
+  ASSERT_TRUE(runner->Wait(State::kFinished, kHangGuard));
   EXPECT_EQ(runner->outcome().report.status, RunStatus::kRunnerError);
   EXPECT_THAT(runner->outcome().report.message, HasSubstr("ended by signal 9 before it had a trial"));
 }
@@ -191,11 +220,12 @@ TEST(RunnerProcess, NamesAProgramThatIsNoRunner) {
   EXPECT_THAT(RunnerProcess::Spawn({.program = "/nonexistent/lathe-runner"}).error().message,
               AllOf(HasSubstr("No such file"), HasSubstr("is lathe-runner installed")));
   const std::unique_ptr<RunnerProcess> other = *RunnerProcess::Spawn({.program = "/bin/true"});
-  ASSERT_TRUE(other->Wait(State::kFinished, seconds(10)));
+  ASSERT_TRUE(other->Wait(State::kFinished, kHangGuard));
   EXPECT_THAT(other->outcome().report.message, HasSubstr("before it had a trial"));
-  const std::unique_ptr<RunnerProcess> mute =
+  const std::unique_ptr<RunnerProcess> mute =  // Sleeps for as many seconds as our process id says.
       *RunnerProcess::Spawn({.program = "/bin/sleep", .start_limit = milliseconds(50)});
-  ASSERT_TRUE(mute->Wait(State::kFinished, seconds(10)));
+  ASSERT_TRUE(mute->Wait(State::kFinished, kHangGuard));
+  EXPECT_EQ(mute->outcome().report.message, "start runner: not ready after 0.05 s");
 }
 
 TEST(RunnerProtocol, RoundTripsASpec) {

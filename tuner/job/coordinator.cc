@@ -45,12 +45,12 @@ CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) 
 Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs,
                         QuietGate& gate)
     : options_(WithDefaults(std::move(options), *blobs)),
-      clock_(SystemClock()),
+      clock_(*options_.clock),
       store_(std::move(store)),
       blobs_(std::move(blobs)),
       gate_(gate),
       leases_(*store_, clock_),
-      loop_([this] { return After(); }) {}
+      loop_(clock_, [this] { return After(); }) {}
 
 Status Coordinator::Impl::Start() {
   ASSIGN_OR_RETURN(const TrackerSnapshot snapshot, leases_.LoadTracker());

@@ -33,6 +33,7 @@ struct CoordinatorOptions {
   ReferenceOptions reference_options;
   bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
+  Clock* clock = &SystemClock();  // Decides what is due; must outlive the coordinator.
   std::string build_id = "lathe";
   std::function<void(std::string)> log = [](std::string) {};
 };

@@ -186,7 +186,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   StoreLeaseStore leases_;
   std::unique_ptr<TrackerCore> tracker_;
   DeviceDesk desk_;
-  WorkerTable workers_{static_cast<uint64_t>(SystemClock().UnixNanos())};
+  WorkerTable workers_{static_cast<uint64_t>(UnixNow())};
   std::map<int64_t, Job> jobs_;
   std::map<int64_t, int64_t> job_of_trial_;
   std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.

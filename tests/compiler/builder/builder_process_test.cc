@@ -13,13 +13,14 @@
 #include "runtime/kernel_abi.h"
 #include "support/random.h"
 #include "tests/property_runs.h"
+#include "tests/support/hang_guard.h"
 
 namespace lathe {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Duration kLong = std::chrono::seconds(50);
+constexpr Duration kLong = kHangGuard;
 
 constexpr char kDouble[] = R"(
 @T.prim_func

@@ -1,6 +1,7 @@
 #include "tuner/job/coordinator.h"
 
 #include "tests/property_runs.h"
+#include "tests/support/fake_clock.h"
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/job/job_report.h"
 
@@ -74,7 +75,7 @@ TEST(Coordinator, SaysWhichDeviceAJobWaitsFor) {
   FakeFarm farm;
   farm.AddDevice("d1", ByTrialId, "rpi4");
   const int64_t job = farm.Submit(4);
-  ASSERT_TRUE(farm.Until([&] { return !farm.coordinator().Progress(job)->waits_for.empty(); }));
+  farm.Until([&] { return !farm.coordinator().Progress(job)->waits_for.empty(); });
   EXPECT_THAT(farm.coordinator().Progress(job)->waits_for,
               testing::AllOf(HasSubstr("\"local\""), HasSubstr("\"rpi4\"")));
   EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("waits: "));
@@ -179,40 +180,64 @@ TEST(Coordinator, CancelsAJobInTheMiddle) {
     return run;
   });
   const int64_t job = farm.Submit(5000);
-  ASSERT_TRUE(farm.Until([&] { return farm.coordinator().Progress(job)->measured >= 5; }));
+  farm.Until([&] { return farm.coordinator().Progress(job)->measured >= 5; });
   EXPECT_EQ(farm.coordinator().CancelJob(job, "no longer needed")->state, JobState::kCancelled);
   EXPECT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.store().GetJob(job)->detail, "no longer needed");
   for (const auto& [state, count] : farm.CountStates(job)) EXPECT_THAT(state, testing::AnyOf("OK", "CANCELLED"));
-  EXPECT_TRUE(farm.Until([&] { return farm.store().ListGrantedLeases()->empty(); })) << "the device is free again";
+  farm.Until([&] { return farm.store().ListGrantedLeases()->empty(); });  // The device is free again.
   const int64_t next =
       farm.Submit(farm.RequestFor(3 + farm.coordinator().Progress(job)->tasks[0].counted + 1, "after"));
   EXPECT_TRUE(farm.WaitFor(next));
 }
 
 TEST(Coordinator, StopsWhenItsTimeIsUp) {
-  FakeFarm farm;
-  farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
-    PretendedRun run = ByTrialId(spec);
-    run.takes = milliseconds(5);
-    return run;
-  });
+  FakeClock clock;
+  FakeFarm farm({.clock = &clock});
+  farm.AddDevice("d1");
   JobRequest request = farm.RequestFor(100'000, "a");
   request.spec.time_limit = milliseconds(500);
   const int64_t job = farm.Submit(request);
+  const auto measure = [&](int64_t trials) {
+    farm.Until([&] { return farm.coordinator().Progress(job)->measured >= trials; });
+  };
+  measure(3);
+  clock.Advance(milliseconds(499));
+  measure(farm.coordinator().Progress(job)->measured + 3);  // It goes on as long as there is time.
+  clock.Advance(milliseconds(1));
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone);
   EXPECT_EQ(farm.store().GetJob(job)->detail, "its time was up");
   for (const auto& [state, count] : farm.CountStates(job)) EXPECT_THAT(state, testing::AnyOf("OK", "CANCELLED"));
 }
 
+// The case that a slow machine made of the one above: nothing was measured in time.
+TEST(Coordinator, FailsAJobWhoseTimeIsUpBeforeAnythingWasMeasured) {
+  FakeClock clock;
+  FakeFarm farm({.has_worker = false, .clock = &clock});
+  JobRequest request = farm.RequestFor(10, "a");
+  request.spec.time_limit = milliseconds(500);
+  const int64_t job = farm.Submit(request);
+  clock.Advance(milliseconds(500));
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kFailed);
+  EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("no candidate could be timed"));
+}
+
 TEST(Coordinator, LetsTwoJobsShareADevice) {
+  std::atomic<bool> both_wait = false;  // The first does not get through before the second wants the device.
   FakeFarm farm;
-  farm.AddDevice("d1");
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    PretendedRun run = ByTrialId(spec);
+    run.may_end = [&] { return both_wait.load(); };
+    return run;
+  });
   std::string other = kMatmulText;
   for (size_t at = other.find("64"); at != std::string::npos; at = other.find("64", at)) other.replace(at, 2, "48");
   const int64_t first = farm.Submit(farm.RequestFor(60, "a"));
   const int64_t second = farm.Submit(farm.RequestFor(60, "b", other));
+  farm.Until([&] { return farm.CountStates(second).contains("MEAS_QUEUED"); });
+  both_wait = true;
   ASSERT_TRUE(farm.WaitFor(first));
   ASSERT_TRUE(farm.WaitFor(second));
   EXPECT_THAT(farm.CountStates(first), ElementsAre(Pair("OK", 60)));
@@ -223,10 +248,18 @@ TEST(Coordinator, LetsTwoJobsShareADevice) {
 }
 
 TEST(Coordinator, UsesEveryDeviceOfTheKey) {
-  FakeFarm farm({.slots = 4});
   std::atomic<int> by_first = 0, by_second = 0;
-  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) { return ++by_first, ByTrialId(spec); });
-  farm.AddDevice("d2", [&](const v1::MeasureSpec& spec) { return ++by_second, ByTrialId(spec); });
+  FakeFarm farm({.slots = 4});
+  const auto counts_in = [&](std::atomic<int>& count) {
+    return [&](const v1::MeasureSpec& spec) {
+      ++count;
+      PretendedRun run = ByTrialId(spec);
+      run.may_end = [&] { return by_first > 0 && by_second > 0; };  // Nobody does it all before the other is there.
+      return run;
+    };
+  };
+  farm.AddDevice("d1", counts_in(by_first));
+  farm.AddDevice("d2", counts_in(by_second));
   const int64_t job = farm.Submit(80);
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 80)));
@@ -248,10 +281,10 @@ TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
   add_device();
   const int64_t job = farm.Submit(120);
   for (const int64_t measured : {3, 10, 11, 30, 60, 90}) {
-    ASSERT_TRUE(farm.Until([&] {
+    farm.Until([&] {
       const StatusOr<JobReport> report = MakeJobReport(farm.store(), job);
       return report.ok() && report->measured >= measured;
-    }));
+    });
     farm.Stop();
     farm.Start();
     add_device();
@@ -268,7 +301,7 @@ TEST(Coordinator, SurvivesADeviceThatComesAndGoes) {
   add_device();
   const int64_t job = farm.Submit(60);
   for (const int64_t measured : {5, 15, 30}) {
-    ASSERT_TRUE(farm.Until([&] { return farm.coordinator().Progress(job)->measured >= measured; }));
+    farm.Until([&] { return farm.coordinator().Progress(job)->measured >= measured; });
     farm.RemoveDevices();
     add_device();
   }
@@ -278,10 +311,10 @@ TEST(Coordinator, SurvivesADeviceThatComesAndGoes) {
 
 TEST(Coordinator, CountsATrialThatItsDeviceDiedOf) {
   FakeFarm farm;
-  farm.AddDevice("d1", [](const v1::MeasureSpec&) { return PretendedRun{.takes = std::chrono::milliseconds(300)}; });
+  farm.AddDevice("d1", [](const v1::MeasureSpec&) { return PretendedRun{.may_end = [] { return false; }}; });
   const int64_t job = farm.Submit(1);
   const auto trial = [&] { return farm.store().ListTrials({.job_id = job}, {0, 1})->at(0); };
-  ASSERT_TRUE(farm.Until([&] { return farm.CountStates(job).contains("RUNNING"); }));
+  farm.Until([&] { return farm.CountStates(job).contains("RUNNING"); });
   EXPECT_EQ(trial().infra_failures, 0);
   farm.RemoveDevices();
   farm.AddDevice("d1");

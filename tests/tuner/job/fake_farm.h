@@ -17,6 +17,7 @@
 #include "compiler/script/parser.h"
 #include "rpc/device/device_program.h"
 #include "rpc/device/device_server.h"
+#include "tests/support/hang_guard.h"
 #include "tests/support/temporary_folder.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/coordinator.h"
@@ -40,8 +41,8 @@ struct PretendedRun {
   v1::MeasureStatus status = v1::MEASURE_STATUS_OK;
   double median_ns = 1000;
   std::string message;
-  Duration takes{};  // While it takes this long, its event stays silent.
-  std::function<void()> at_go = [] {};
+  Duration takes{};                 // While it takes this long, its event stays silent,
+  std::function<bool()> may_end{};  // and until this is so, if it is given. Called on a thread of its own.
 };
 using PretendedDevice = std::function<PretendedRun(const v1::MeasureSpec&)>;
 
@@ -53,7 +54,8 @@ class PretendedRunner : public TrialRunner {
  public:
   explicit PretendedRunner(PretendedRun run) : run_(std::move(run)), event_(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {}
   ~PretendedRunner() override {
-    if (clock_.joinable()) clock_.join();
+    is_over_ = true;
+    if (waiting_.joinable()) waiting_.join();
     close(event_);
   }
   int event_fd() const override { return event_; }
@@ -81,14 +83,15 @@ class PretendedRunner : public TrialRunner {
   }
   void Go() override {
     has_gone_ = true;
-    run_.at_go();
-    if (run_.takes == Duration(0))
+    if (run_.takes == Duration(0) && !run_.may_end) {
       eventfd_write(event_, 1);
-    else
-      clock_ = std::thread([this] {
-        std::this_thread::sleep_for(run_.takes);
-        eventfd_write(event_, 1);
-      });
+      return;
+    }
+    waiting_ = std::thread([this] {
+      std::this_thread::sleep_for(run_.takes);
+      while (run_.may_end && !run_.may_end() && !is_over_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      eventfd_write(event_, 1);
+    });
   }
   void Kill() override {
     is_killed_ = true;
@@ -99,7 +102,8 @@ class PretendedRunner : public TrialRunner {
   const PretendedRun run_;
   const int event_;
   bool has_gone_ = false, is_killed_ = false;
-  std::thread clock_;
+  std::atomic<bool> is_over_ = false;
+  std::thread waiting_;
 };
 
 class PretendingRunners : public TrialRunnerFactory {
@@ -174,6 +178,7 @@ struct FakeFarmOptions {
   Status reference;  // Why there is none.
   int slots = 2;
   bool has_worker = true;
+  Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
 
 // The store is the coordinator's; look at it through store().
@@ -183,7 +188,7 @@ class FakeFarm {
   ~FakeFarm() { Stop(); }
 
   void Start() {
-    const int64_t now = SystemClock().UnixNanos();
+    const int64_t now = options_.clock->UnixNanos();
     StatusOr<std::unique_ptr<SqliteStore>> store = options_.database.empty()
                                                        ? SqliteStore::OpenInMemory(now)
                                                        : SqliteStore::Open(folder_ / options_.database, now);
@@ -192,7 +197,8 @@ class FakeFarm {
         .directory = folder_ / "files",
         .searches = []() -> StrategyFactory { return MakeRandomSearch; },
         .schedulers = [] { return MakeRoundRobinScheduler(); },
-        .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); }};
+        .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
+        .clock = options_.clock};
     StatusOr<std::unique_ptr<Coordinator>> made =
         Coordinator::Create(std::move(coordinator_options), *std::move(store), gate_);
     ASSERT_TRUE(made.ok()) << made.status().message();
@@ -233,14 +239,10 @@ class FakeFarm {
     EXPECT_TRUE(row.ok()) << row.status().message();
     return row.ok() ? row->id : 0;
   }
-  bool WaitFor(int64_t job) { return coordinator_->WaitForJob(job, std::chrono::seconds(60)); }
+  bool WaitFor(int64_t job) { return coordinator_->WaitForJob(job, kHangGuard); }
   // Looks until it is so; for what no call waits for.
-  bool Until(const std::function<bool()>& is_so) {
-    for (int i = 0; i < 6000; ++i) {
-      if (is_so()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
+  static void Until(const std::function<bool()>& is_so) {
+    while (!is_so()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   std::map<std::string, int64_t> CountStates(int64_t job) {
     std::map<std::string, int64_t> counts;

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "support/status_macros.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/hang_guard.h"
 #include "tests/tuner/database/store_testing.h"
 #include "tuner/service/client.h"
 #include "tuner/service/server.h"
@@ -43,13 +45,6 @@ class FakeCore : public StoreCore {
   }
 };
 
-class FixedClock : public Clock {
- public:
-  TimePoint Now() override { return TimePoint(Duration(unix_ns)); }
-  int64_t UnixNanos() override { return unix_ns; }
-  std::atomic<int64_t> unix_ns = kNow;
-};
-
 // Remembers what workers sent.
 class FakeCoordinator : public WorkerHost {
  public:
@@ -80,7 +75,7 @@ class ServiceTest : public testing::Test {
     auto started = ServiceServer::Start({.listen = {address}, .workers = &coordinator}, *api);
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     server = *std::move(started);
-    connection = ConnectToServer(address, {.deadline = std::chrono::seconds(20), .patience = std::chrono::seconds(20)});
+    connection = ConnectToServer(address, {.deadline = kHangGuard, .patience = kHangGuard});
   }
   static v1::SubmitJobRequest CopyJob() {
     v1::SubmitJobRequest request;
@@ -95,7 +90,7 @@ class ServiceTest : public testing::Test {
 
   TemporaryFolder folder;
   Endpoint address{.unix_path = folder / "lathe.db.sock"};
-  FixedClock clock;
+  FakeClock clock{kNow};
   std::unique_ptr<SqliteStore> store;
   std::unique_ptr<FakeCore> core;
   std::unique_ptr<CoreApi> api;
