@@ -9,9 +9,6 @@ class RealClock : public Clock {
   int64_t UnixNanos() override {
     return std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()).count();
   }
-  void WaitUntil(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, TimePoint deadline) override {
-    changed.wait_until(lock, deadline);
-  }
 };
 
 }  // namespace

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
 namespace lathe {
 
@@ -17,10 +15,6 @@ class Clock {
   virtual ~Clock() = default;
   virtual TimePoint Now() = 0;
   virtual int64_t UnixNanos() = 0;
-  // Waits on `changed`, whose mutex `lock` holds, until it is notified or this clock says `deadline`; may also return
-  // for no reason. A shell that sleeps until something is due sleeps here, so that whoever owns the clock owns that
-  // too.
-  virtual void WaitUntil(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, TimePoint deadline) = 0;
 };
 
 // The machine's clocks; shared by all threads, never destroyed.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "runtime/context.h"
 
@@ -70,7 +71,7 @@ TEST(KernelContext, StacksScratchMemoryWithinItsLimit) {
     ASSERT_NE(a, nullptr);
     ASSERT_NE(b, nullptr);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(b) % LATHE_BUFFER_ALIGNMENT, 0u);
-    std::fill_n(static_cast<char*>(b), 3 << 20, 1);
+    std::memset(b, 1, 3 << 20);
     EXPECT_EQ(ctx->alloc_workspace(ctx, 3 << 20), nullptr);
     ctx->free_workspace(ctx, b);
     ctx->free_workspace(ctx, a);

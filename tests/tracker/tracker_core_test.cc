@@ -103,6 +103,23 @@ TEST_F(TrackerTest, IgnoresAReleaseOfAFormerEpoch) {
   EXPECT_EQ(tracker_.LeaseOf("a")->epoch, second.epoch);
 }
 
+TEST_F(TrackerTest, RefusesARenewalOfAFormerEpoch) {
+  Connect("a");
+  const LeaseRecord first = Grant("r1");
+  Step(LeaseReleased{"a", first.epoch});
+  const LeaseRecord second = Grant("r2");
+  Live(seconds(20), {"a"});
+  const auto actions = Step(LeaseRenewed{"a", first.epoch});
+  EXPECT_TRUE(Only<AnswerRenewed>(actions).empty());
+  EXPECT_TRUE(Only<PersistRenewal>(actions).empty());
+  const auto ended = Only<AnswerEnded>(actions);
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].epoch, first.epoch);
+  Live(seconds(10), {"a"});  // The present lease was not lengthened by it.
+  EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
+  EXPECT_NE(first.epoch, second.epoch);
+}
+
 TEST_F(TrackerTest, SuspectsASilentDeviceThenLosesIt) {
   Connect("a");
   const LeaseRecord lease = Grant("r1");

@@ -50,7 +50,7 @@ Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store
       blobs_(std::move(blobs)),
       gate_(gate),
       leases_(*store_, clock_),
-      loop_(clock_, [this] { return After(); }) {}
+      loop_([this] { return After(); }) {}
 
 Status Coordinator::Impl::Start() {
   ASSIGN_OR_RETURN(const TrackerSnapshot snapshot, leases_.LoadTracker());

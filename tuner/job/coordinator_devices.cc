@@ -347,7 +347,22 @@ v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
   }
 }
 
+// A device that gives up one trial after the other, because its disk is full, is trouble; a single trial may have
+// itself to blame. Without this nobody would hear of it: such trials wait, are tried again, and nothing fails here.
+void Coordinator::Impl::NoteHealth(const v1::MeasureResult& result) {
+  DeviceView& view = devices_[result.device()];
+  const std::string what = "measure at device " + result.device();
+  if (result.status() == v1::MEASURE_STATUS_INFRA_FAILED) {
+    view.failed.insert(result.trial_id());
+    if (view.failed.size() > 1) Check(Unavailable(result.message()), what);
+  } else if (result.status() != v1::MEASURE_STATUS_CANCELLED) {
+    view.failed.clear();
+    troubles_.Succeeded(what);
+  }
+}
+
 void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer) {
+  NoteHealth(result);
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");
   if (held && held->epoch == result.epoch()) desk_.Settled(result.device(), result.trial_id());

@@ -99,6 +99,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::map<int64_t, v1::MeasureSpec> specs;  // Of the trials it should have, by trial.
     std::vector<TrialAttempt> told;            // What it was told last,
     int64_t told_epoch = -1;                   // under which epoch.
+    std::set<int64_t> failed;                  // Trials that it gave up for reasons of its own, since one went well.
   };
   // A result on its way into the store.
   struct Commit {
@@ -175,6 +176,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void RunCommits();  // On a committing thread.
   v1::AckVerdict CommitOne(const Commit& commit);
   void OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer);
+  void NoteHealth(const v1::MeasureResult& result);
   void CountDevices();
   void TakeLeasesBack(Job& job);
 

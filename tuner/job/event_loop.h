@@ -15,9 +15,8 @@ namespace lathe {
 
 class EventLoop {
  public:
-  // `after` runs after each batch of work and at the time of `clock` that it returned last (nullopt: not before there
-  // is work). `clock` must outlive the loop.
-  EventLoop(Clock& clock, std::function<std::optional<TimePoint>()> after) : clock_(clock), after_(std::move(after)) {}
+  // `after` runs after each batch of work and at the time it returned last (nullopt: not before there is work).
+  explicit EventLoop(std::function<std::optional<TimePoint>()> after) : after_(std::move(after)) {}
   ~EventLoop() { Stop(); }
   void Start() {
     thread_ = std::thread([this] { Run(); });
@@ -58,7 +57,11 @@ class EventLoop {
       std::deque<std::function<void()>> batch;
       {
         std::unique_lock lock(mutex_);
-        AwaitWork(lock, deadline);
+        const auto has_work = [&] { return is_stopping_ || !work_.empty(); };
+        if (deadline)
+          changed_.wait_until(lock, *deadline, has_work);
+        else
+          changed_.wait(lock, has_work);
         if (is_stopping_ && work_.empty()) return;
         batch.swap(work_);
       }
@@ -67,17 +70,6 @@ class EventLoop {
     }
   }
 
-  // Until there is work, the loop is stopping, or `deadline` has come.
-  void AwaitWork(std::unique_lock<std::mutex>& lock, std::optional<TimePoint> deadline) {
-    while (!is_stopping_ && work_.empty() && !(deadline && *deadline <= clock_.Now())) {
-      if (deadline)
-        clock_.WaitUntil(changed_, lock, *deadline);
-      else
-        changed_.wait(lock);
-    }
-  }
-
-  Clock& clock_;
   const std::function<std::optional<TimePoint>()> after_;
   std::mutex mutex_;
   std::condition_variable changed_;

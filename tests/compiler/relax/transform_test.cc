@@ -119,6 +119,19 @@ TEST(FuseOps, GivesTheResidualAddToTheDeeperProducer) {
               ElementsAre("fused_conv2d_add_relu", "fused_conv2d_add", "fused_conv2d_add_add_relu"));
 }
 
+// What is wanted twice is made once, and by itself.
+TEST(FuseOps, LeavesAProducerWithTwoUsersAlone) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({1, 16, 4, 4}));
+  const Var wanted_twice = *builder.EmitCall("nn.conv2d", {x, Weights({16, 16, 1, 1}, 1)});
+  const Var relu = *builder.EmitCall("nn.relu", {wanted_twice});
+  const Var conv = *builder.EmitCall("nn.conv2d", {relu, Weights({16, 16, 1, 1}, 2)});
+  const Var sum = *builder.EmitCall("add", {conv, wanted_twice});
+  const StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", sum)), 16);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(Calls(*module), ElementsAre("conv2d", "relu", "fused_conv2d_add"));
+}
+
 TEST(FuseOps, StripsOnlyTheNumberThatMadeANameUnique) {
   EXPECT_EQ(BaseName("conv2d_12"), "conv2d");
   EXPECT_EQ(BaseName("conv2d"), "conv2d");

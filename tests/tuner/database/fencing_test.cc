@@ -115,6 +115,24 @@ TEST_F(FencingTest, RefusesTheCurrentAttemptsResultForAnotherModule) {
   EXPECT_THAT(answer.status().message(), HasSubstr("measure that one"));
 }
 
+// An attempt is claimed once, so an honest device cannot say this; whatever says it does not end the trial.
+TEST_F(FencingTest, TheCurrentAttemptUnderAnotherEpochOrOfAnotherDeviceIsLate) {
+  scene_.Lease();
+  const TrialRow claim = scene_.Run(scene_.Build(1));
+  const RunResult result = scene_.ResultOf(claim, 1000);
+  RunResult other_epoch = result, other_device = result;
+  ++other_epoch.epoch;
+  other_device.device_id = store_.RegisterDevice({"rpi4-02", "rpi4", "{}", 0}, kNow)->id;
+  for (const RunResult& other : {other_epoch, other_device}) {
+    const auto answer = store_.CommitResult(other, kNow);
+    ASSERT_TRUE(answer.ok()) << answer.status().ToString();
+    EXPECT_EQ(answer->ack, Ack::kStale);
+    EXPECT_EQ(scene_.StateOf(claim.id), S::kRunning);
+  }
+  EXPECT_EQ(store_.CommitResult(result, kNow)->ack, Ack::kAccepted);
+  EXPECT_EQ(scene_.Counts().trials_done, 1);
+}
+
 TEST_F(FencingTest, ALateOkResultMayStillBeTheBest) {
   scene_.Measure(1, 1000);
   const TrialRow claim = scene_.Run(scene_.Build(2));

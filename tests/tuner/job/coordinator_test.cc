@@ -1,7 +1,6 @@
 #include "tuner/job/coordinator.h"
 
 #include "tests/property_runs.h"
-#include "tests/support/fake_clock.h"
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/job/job_report.h"
 
@@ -202,9 +201,9 @@ TEST(Coordinator, StopsWhenItsTimeIsUp) {
     farm.Until([&] { return farm.coordinator().Progress(job)->measured >= trials; });
   };
   measure(3);
-  clock.Advance(milliseconds(499));
+  farm.Advance(clock, milliseconds(499));
   measure(farm.coordinator().Progress(job)->measured + 3);  // It goes on as long as there is time.
-  clock.Advance(milliseconds(1));
+  farm.Advance(clock, milliseconds(1));
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone);
   EXPECT_EQ(farm.store().GetJob(job)->detail, "its time was up");
@@ -218,10 +217,35 @@ TEST(Coordinator, FailsAJobWhoseTimeIsUpBeforeAnythingWasMeasured) {
   JobRequest request = farm.RequestFor(10, "a");
   request.spec.time_limit = milliseconds(500);
   const int64_t job = farm.Submit(request);
-  clock.Advance(milliseconds(500));
+  farm.Advance(clock, milliseconds(500));
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kFailed);
   EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("no candidate could be timed"));
+}
+
+TEST(Coordinator, SaysThatADeviceGivesUpOneTrialAfterTheOther) {
+  constexpr char kWords[] = "write blobs/ab: No space left on device";
+  std::atomic<bool> is_full = true;
+  FakeClock clock;
+  FakeFarm farm({.clock = &clock});
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    return is_full ? PretendedRun{.status = v1::MEASURE_STATUS_INFRA_FAILED, .message = kWords} : ByTrialId(spec);
+  });
+  const int64_t job = farm.Submit(6);
+  const auto failed = [&](int64_t times) {
+    const std::vector<TrialRow> trials = *farm.store().ListTrials({.job_id = job}, {0, 100});
+    return std::count_if(trials.begin(), trials.end(), [&](const auto& t) { return t.infra_failures >= times; });
+  };
+  farm.Until([&] { return failed(1) >= 2; });
+  EXPECT_EQ(farm.coordinator().CurrentTrouble(), "") << "once is no trouble yet";
+  farm.Advance(clock, std::chrono::seconds(1));  // They are tried again.
+  farm.Until([&] { return !farm.coordinator().CurrentTrouble().empty(); });
+  EXPECT_EQ(farm.coordinator().CurrentTrouble(), std::string("measure at device d1: ") + kWords);
+  is_full = false;
+  farm.Advance(clock, std::chrono::seconds(4));
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.coordinator().CurrentTrouble(), "");
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 6)));
 }
 
 TEST(Coordinator, LetsTwoJobsShareADevice) {

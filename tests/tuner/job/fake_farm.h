@@ -17,6 +17,7 @@
 #include "compiler/script/parser.h"
 #include "rpc/device/device_program.h"
 #include "rpc/device/device_server.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/hang_guard.h"
 #include "tests/support/temporary_folder.h"
 #include "tuner/database/sqlite_store.h"
@@ -254,6 +255,11 @@ class FakeFarm {
       }
     }
     return counts;
+  }
+  // `clock` is that of the options.
+  void Advance(FakeClock& clock, Duration by) {
+    clock.Advance(by);
+    (void)coordinator_->CurrentTrouble();  // Makes it look.
   }
   Coordinator& coordinator() { return *coordinator_; }
   Store& store() { return coordinator_->store(); }
