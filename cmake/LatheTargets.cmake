@@ -24,7 +24,7 @@ endfunction()
 # lathe_test(NAME LIBS dep... [LABELS label...] [TIMEOUT s] [SOURCES file...] [EXCLUDE file...]): one test program per folder, from all its
 # *_test.cc files unless SOURCES names some. A program is one ctest case: starting one per gtest case would cost more than the cases.
 # Its own sources go without UBSan: gmock's templates would double the time of the sanitizer build, and it is not they that are tested.
-# TIMEOUT (300 s by default) is what ends a test that hangs, and nothing else: no test waits for an event with a limit of its own, so it lies far
+# TIMEOUT (900 s by default) is what ends a test that hangs, and nothing else: no test waits for an event with a limit of its own, so it lies far
 # above what the slowest machine takes.
 # Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan.
 function(lathe_test name)
@@ -39,7 +39,7 @@ function(lathe_test name)
     return()
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT 900)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
@@ -63,7 +63,7 @@ function(lathe_test name)
     add_dependencies(tsan_tests ${name})
   endif()
   if(LATHE_SANITIZE)
-    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 3")
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 2")
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()

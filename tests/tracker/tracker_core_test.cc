@@ -115,7 +115,8 @@ TEST_F(TrackerTest, RefusesARenewalOfAFormerEpoch) {
   const auto ended = Only<AnswerEnded>(actions);
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_EQ(ended[0].epoch, first.epoch);
-  Live(seconds(10), {"a"});  // The present lease was not lengthened by it.
+  Live(seconds(10), {"a"});
+  Step(TimePassed{});  // The present lease was not lengthened by it.
   EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
   EXPECT_NE(first.epoch, second.epoch);
 }

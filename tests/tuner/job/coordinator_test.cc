@@ -232,16 +232,22 @@ TEST(Coordinator, SaysThatADeviceGivesUpOneTrialAfterTheOther) {
     return is_full ? PretendedRun{.status = v1::MEASURE_STATUS_INFRA_FAILED, .message = kWords} : ByTrialId(spec);
   });
   const int64_t job = farm.Submit(6);
-  const auto failed = [&](int64_t times) {
-    const std::vector<TrialRow> trials = *farm.store().ListTrials({.job_id = job}, {0, 100});
-    return std::count_if(trials.begin(), trials.end(), [&](const auto& t) { return t.infra_failures >= times; });
-  };
-  farm.Until([&] { return failed(1) >= 2; });
+  const auto trials = [&] { return *farm.store().ListTrials({.job_id = job}, {0, 100}); };
+  farm.Until([&] {
+    const std::vector<TrialRow> all = trials();
+    return std::count_if(all.begin(), all.end(), [](const TrialRow& trial) { return trial.infra_failures > 0; }) > 1;
+  });
   EXPECT_EQ(farm.coordinator().CurrentTrouble(), "") << "once is no trouble yet";
   farm.Advance(clock, std::chrono::seconds(1));  // They are tried again.
   farm.Until([&] { return !farm.coordinator().CurrentTrouble().empty(); });
   EXPECT_EQ(farm.coordinator().CurrentTrouble(), std::string("measure at device d1: ") + kWords);
   is_full = false;
+  farm.Until([&] {  // Those that the device had begun have failed, too.
+    const std::vector<TrialRow> all = trials();
+    return std::all_of(all.begin(), all.end(), [](const TrialRow& trial) {
+      return trial.state == TrialState::kMeasureQueued || IsTerminal(trial.state);
+    });
+  });
   farm.Advance(clock, std::chrono::seconds(4));
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.coordinator().CurrentTrouble(), "");
