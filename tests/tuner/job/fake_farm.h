@@ -44,6 +44,7 @@ struct PretendedRun {
   std::string message;
   Duration takes{};                 // While it takes this long, its event stays silent,
   std::function<bool()> may_end{};  // and until this is so, if it is given. Called on a thread of its own.
+  std::function<void()> at_go = [] {};
 };
 using PretendedDevice = std::function<PretendedRun(const v1::MeasureSpec&)>;
 
@@ -84,6 +85,7 @@ class PretendedRunner : public TrialRunner {
   }
   void Go() override {
     has_gone_ = true;
+    run_.at_go();
     if (run_.takes == Duration(0) && !run_.may_end) {
       eventfd_write(event_, 1);
       return;
