@@ -21,14 +21,14 @@ function(lathe_program name)
   lathe_common(${name})
 endfunction()
 
-# lathe_test(NAME LIBS dep... [LABELS label...] [TIMEOUT s] [SOURCES file...] [EXCLUDE file...]): one test program per folder, from all its
+# lathe_test(NAME LIBS dep... [LABELS label...] [SOURCES file...] [EXCLUDE file...]): one test program per folder, from all its
 # *_test.cc files unless SOURCES names some. A program is one ctest case: starting one per gtest case would cost more than the cases.
 # Its own sources go without UBSan: gmock's templates would double the time of the sanitizer build, and it is not they that are tested.
-# TIMEOUT (900 s by default) is what ends a test that hangs, and nothing else: no test waits for an event with a limit of its own, so it lies far
-# above what the slowest machine takes.
+# ctest's time limit ends a test that hangs, and nothing else: no test waits for an event with a limit of its own, so it lies far above what the
+# slowest machine takes.
 # Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan.
 function(lathe_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
     foreach(excluded IN LISTS ARG_EXCLUDE)
@@ -37,9 +37,6 @@ function(lathe_test name)
   endif()
   if(NOT ARG_SOURCES)
     return()
-  endif()
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 900)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest_main)
@@ -62,10 +59,11 @@ function(lathe_test name)
   if("tsan" IN_LIST ARG_LABELS)
     add_dependencies(tsan_tests ${name})
   endif()
+  set(time_limit 900)
   if(LATHE_SANITIZE)
-    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 2")
+    set(time_limit 1800)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${time_limit} LABELS "${ARG_LABELS}")
 endfunction()
 
 # lathe_benchmark(NAME SOURCES file... LIBS dep...): a Google Benchmark program under build/<preset>/bench.
