@@ -7,6 +7,16 @@
 #include "compiler/ir/integer.h"
 
 namespace lathe {
+namespace {
+
+// Without its value: an update takes its place.
+VarFacts KnownFacts(const Facts& facts, const Var& var) {
+  const VarFacts* known = facts.Find(var.get());
+  if (known == nullptr) return {TypeBound(var.dtype()), {}, nullptr};
+  return {known->bound, known->modular, nullptr};
+}
+
+}  // namespace
 
 void Analyzer::Bind(const Var& var, const Range& range) {
   const int64_t* min = AsIntConst(range.min);
@@ -44,6 +54,18 @@ void Analyzer::Bind(const Var& var, const Expr& value) {
   facts_.Forget(var);
   if (!FitsIn(form, var.dtype())) return;
   facts_.Set(var, {bound, modular, std::make_shared<const LinearForm>(std::move(form))});
+}
+
+void Analyzer::Update(const Var& var, IntBound bound) {
+  VarFacts facts = KnownFacts(facts_, var);
+  facts.bound = bound;
+  facts_.Set(var, std::move(facts));
+}
+
+void Analyzer::Update(const Var& var, ModularSet modular) {
+  VarFacts facts = KnownFacts(facts_, var);
+  facts.modular = modular;
+  facts_.Set(var, std::move(facts));
 }
 
 void Analyzer::Assume(const Expr& condition) { Canonicalizer(*this).Learn(condition, facts_); }

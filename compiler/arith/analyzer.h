@@ -26,6 +26,9 @@ class Analyzer {
   void Bind(const Var& var, const Range& range);
   // From now on Simplify replaces `var` by `value`.
   void Bind(const Var& var, const Expr& value);
+  // From now on what is known of `var` is `bound`, `modular`, and nothing else of its kind. Of index variables.
+  void Update(const Var& var, IntBound bound);
+  void Update(const Var& var, ModularSet modular);
   // From now on `condition` holds.
   void Assume(const Expr& condition);
 
