@@ -3,119 +3,13 @@
 
 #include <unordered_map>
 
+#include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/trace.h"
 #include "compiler/script/python_ast.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
-
-// How an argument is kept in an instruction.
-enum class Keep : uint8_t {
-  kInput,   // One input.
-  kInputs,  // A list: the remaining inputs.
-  kStar,    // Positional arguments: all inputs.
-  kAttr,
-  kFlag,  // An attribute, 0 or 1.
-  kDecision,
-};
-struct Argument {
-  std::string_view name;
-  Keep keep;
-  std::string_view fallback = "";  // Python text of the default; empty: required.
-};
-struct Signature {
-  std::string_view kind;
-  bool returns_list;
-  std::vector<Argument> arguments;
-};
-
-const std::vector<Signature>& Signatures() {
-  static const std::vector<Signature> signatures = {
-      {"GetBlock", false, {{"name", Keep::kAttr}, {"func_name", Keep::kAttr, "\"main\""}}},
-      {"GetLoops", true, {{"block", Keep::kInput}}},
-      {"GetChildBlocks", true, {{"block", Keep::kInput}}},
-      {"GetProducers", true, {{"block", Keep::kInput}}},
-      {"GetConsumers", true, {{"block", Keep::kInput}}},
-      {"SamplePerfectTile",
-       true,
-       {{"loop", Keep::kInput},
-        {"n", Keep::kAttr},
-        {"max_innermost_factor", Keep::kAttr, "16"},
-        {"decision", Keep::kDecision, "None"}}},
-      {"SampleCategorical",
-       false,
-       {{"candidates", Keep::kAttr}, {"probs", Keep::kAttr}, {"decision", Keep::kDecision, "None"}}},
-      {"Fuse", false, {{"loops", Keep::kStar}, {"preserve_unit_iters", Keep::kFlag, "True"}}},
-      {"Split",
-       true,
-       {{"loop", Keep::kInput},
-        {"factors", Keep::kInputs},
-        {"preserve_unit_iters", Keep::kFlag, "True"},
-        {"disable_predication", Keep::kFlag, "False"}}},
-      {"Reorder", false, {{"loops", Keep::kStar}}},
-      {"Parallel", false, {{"loop", Keep::kInput}}},
-      {"Vectorize", false, {{"loop", Keep::kInput}}},
-      {"Unroll", false, {{"loop", Keep::kInput}}},
-      {"CacheRead",
-       false,
-       {{"block", Keep::kInput},
-        {"read_buffer_index", Keep::kAttr},
-        {"storage_scope", Keep::kAttr},
-        {"consumer_blocks", Keep::kInputs, "[]"}}},
-      {"CacheWrite",
-       false,
-       {{"block", Keep::kInput},
-        {"write_buffer_index", Keep::kAttr},
-        {"storage_scope", Keep::kAttr},
-        {"consumer_blocks", Keep::kInputs, "[]"}}},
-      {"ComputeAt",
-       false,
-       {{"block", Keep::kInput},
-        {"loop", Keep::kInput},
-        {"preserve_unit_loops", Keep::kFlag, "False"},
-        {"index", Keep::kAttr, "-1"}}},
-      {"ReverseComputeAt",
-       false,
-       {{"block", Keep::kInput},
-        {"loop", Keep::kInput},
-        {"preserve_unit_loops", Keep::kFlag, "False"},
-        {"index", Keep::kAttr, "-1"}}},
-      {"ComputeInline", false, {{"block", Keep::kInput}}},
-      {"ReverseComputeInline", false, {{"block", Keep::kInput}}},
-      {"DecomposeReduction", false, {{"block", Keep::kInput}, {"loop", Keep::kInput}}},
-      {"Annotate", false, {{"block_or_loop", Keep::kInput}, {"ann_key", Keep::kAttr}, {"ann_val", Keep::kInput}}},
-      {"Unannotate", false, {{"block_or_loop", Keep::kInput}, {"ann_key", Keep::kAttr}}},
-      {"EnterPostproc", false, {}},
-  };
-  return signatures;
-}
-
-const Signature* FindSignature(std::string_view kind) {
-  for (const Signature& signature : Signatures()) {
-    if (signature.kind == kind) return &signature;
-  }
-  return nullptr;
-}
-
-// get_block <-> GetBlock.
-std::string SnakeCase(std::string_view name) {
-  std::string snake;
-  for (char c : name) {
-    if (c >= 'A' && c <= 'Z' && !snake.empty()) snake += '_';
-    snake += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return snake;
-}
-std::string CamelCase(std::string_view name) {
-  std::string camel;
-  bool upper = true;
-  for (char c : name) {
-    if (c != '_') camel += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    upper = c == '_';
-  }
-  return camel;
-}
 
 // ---- Writing ----------------------------------------------------------------------------------------------------
 
@@ -168,6 +62,8 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
   for (const Argument& argument : signature.arguments) {
     std::string text;
     switch (argument.keep) {
+      case Keep::kBlock:
+      case Keep::kLoop:
       case Keep::kInput:
         text = inputs.empty() ? "None" : Write(inputs[0]);
         if (!inputs.empty()) inputs = inputs.subspan(1);
@@ -181,6 +77,8 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
         inputs = {};
         continue;
       case Keep::kAttr:
+      case Keep::kReadIndex:
+      case Keep::kWriteIndex:
       case Keep::kFlag:
         if (attr >= instruction.attrs.size()) {
           text = argument.fallback;
@@ -303,6 +201,8 @@ class PythonReader {
   Status ReadArgument(const Argument& argument, const PyExpr* given, Instruction& instruction,
                       std::optional<Decision>& decision) {
     switch (argument.keep) {
+      case Keep::kBlock:
+      case Keep::kLoop:
       case Keep::kInput: {
         ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
         instruction.inputs.push_back(std::move(input));
@@ -319,9 +219,13 @@ class PythonReader {
         return OkStatus();
       }
       case Keep::kAttr:
+      case Keep::kReadIndex:
+      case Keep::kWriteIndex:
       case Keep::kFlag: {
-        Attr attr = DefaultOf(argument.fallback);
-        if (given != nullptr) {
+        Attr attr;
+        if (given == nullptr) {
+          attr = DefaultOf(argument);
+        } else {
           ASSIGN_OR_RETURN(attr, ReadAttr(*given));
         }
         if (const bool* flag = std::get_if<bool>(&attr)) attr = int64_t{*flag};
@@ -347,14 +251,6 @@ class PythonReader {
         break;
     }
     return OkStatus();
-  }
-
-  static Attr DefaultOf(std::string_view text) {
-    if (text == "True") return int64_t{1};
-    if (text == "False") return int64_t{0};
-    if (text == "-1") return int64_t{-1};
-    if (text == "16") return int64_t{16};
-    return std::string("main");
   }
 
   StatusOr<TraceInput> ReadInput(const PyExpr& e) {

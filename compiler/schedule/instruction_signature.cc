@@ -1,0 +1,102 @@
+#include "compiler/schedule/instruction_signature.h"
+
+#include <string>
+
+namespace lathe {
+
+std::span<const Signature> Signatures() {
+  static const std::vector<Signature> signatures = {
+      {"GetBlock", false, {{"name", Keep::kAttr}, {"func_name", Keep::kAttr, "\"\""}}},
+      {"GetLoops", true, {{"block", Keep::kBlock}}},
+      {"GetChildBlocks", true, {{"block", Keep::kBlock}}},
+      {"GetProducers", true, {{"block", Keep::kBlock}}},
+      {"GetConsumers", true, {{"block", Keep::kBlock}}},
+      {"SamplePerfectTile",
+       true,
+       {{"loop", Keep::kLoop},
+        {"n", Keep::kAttr},
+        {"max_innermost_factor", Keep::kAttr, "16"},
+        {"decision", Keep::kDecision, "None"}}},
+      {"SampleCategorical",
+       false,
+       {{"candidates", Keep::kAttr}, {"probs", Keep::kAttr}, {"decision", Keep::kDecision, "None"}}},
+      {"Fuse", false, {{"loops", Keep::kStar}, {"preserve_unit_iters", Keep::kFlag, "True"}}},
+      {"Split",
+       true,
+       {{"loop", Keep::kLoop},
+        {"factors", Keep::kInputs},
+        {"preserve_unit_iters", Keep::kFlag, "True"},
+        {"disable_predication", Keep::kFlag, "False"}}},
+      {"Reorder", false, {{"loops", Keep::kStar}}},
+      {"Parallel", false, {{"loop", Keep::kLoop}}},
+      {"Vectorize", false, {{"loop", Keep::kLoop}}},
+      {"Unroll", false, {{"loop", Keep::kLoop}}},
+      {"CacheRead",
+       false,
+       {{"block", Keep::kBlock},
+        {"read_buffer_index", Keep::kReadIndex},
+        {"storage_scope", Keep::kAttr},
+        {"consumer_blocks", Keep::kInputs, "[]"}}},
+      {"CacheWrite",
+       false,
+       {{"block", Keep::kBlock},
+        {"write_buffer_index", Keep::kWriteIndex},
+        {"storage_scope", Keep::kAttr},
+        {"consumer_blocks", Keep::kInputs, "[]"}}},
+      {"ComputeAt",
+       false,
+       {{"block", Keep::kBlock},
+        {"loop", Keep::kLoop},
+        {"preserve_unit_loops", Keep::kFlag, "False"},
+        {"index", Keep::kAttr, "-1"}}},
+      {"ReverseComputeAt",
+       false,
+       {{"block", Keep::kBlock},
+        {"loop", Keep::kLoop},
+        {"preserve_unit_loops", Keep::kFlag, "False"},
+        {"index", Keep::kAttr, "-1"}}},
+      {"ComputeInline", false, {{"block", Keep::kBlock}}},
+      {"ReverseComputeInline", false, {{"block", Keep::kBlock}}},
+      {"DecomposeReduction", false, {{"block", Keep::kBlock}, {"loop", Keep::kLoop}}},
+      {"Annotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}, {"ann_val", Keep::kInput}}},
+      {"Unannotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}}},
+      {"EnterPostproc", false, {}},
+  };
+  return signatures;
+}
+
+Attr DefaultOf(const Argument& argument) {
+  const std::string text(argument.fallback);
+  if (text == "True") return int64_t{1};
+  if (text == "False") return int64_t{0};
+  if (text.starts_with('"')) return text.substr(1, text.size() - 2);
+  return int64_t{std::stoll(text)};
+}
+
+const Signature* FindSignature(std::string_view kind) {
+  for (const Signature& signature : Signatures()) {
+    if (signature.kind == kind) return &signature;
+  }
+  return nullptr;
+}
+
+// get_block <-> GetBlock.
+std::string SnakeCase(std::string_view name) {
+  std::string snake;
+  for (char c : name) {
+    if (c >= 'A' && c <= 'Z' && !snake.empty()) snake += '_';
+    snake += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return snake;
+}
+std::string CamelCase(std::string_view name) {
+  std::string camel;
+  bool upper = true;
+  for (char c : name) {
+    if (c != '_') camel += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    upper = c == '_';
+  }
+  return camel;
+}
+
+}  // namespace lathe

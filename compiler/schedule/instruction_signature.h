@@ -1,0 +1,51 @@
+// How each primitive is called from Python: the one description from which traces are written and read as text and the
+// binding makes its methods.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/attr.h"
+
+namespace lathe {
+
+// How an argument is kept in an instruction.
+enum class Keep : uint8_t {
+  kBlock,   // One input: a block, or a loop where the primitive takes either. Python may name the block.
+  kLoop,    // One input: a loop.
+  kInput,   // One input of any kind.
+  kInputs,  // A list: the remaining inputs.
+  kStar,    // Positional arguments: all inputs.
+  kAttr,
+  kFlag,       // An attribute, 0 or 1.
+  kReadIndex,  // An attribute: the number of a buffer that the block reads. Python may give the buffer or its name.
+  kWriteIndex,
+  kDecision,
+};
+
+struct Argument {
+  std::string_view name;
+  Keep keep;
+  std::string_view fallback = "";  // Python text of the default; empty: required.
+};
+// A row of the table. Its kind names the row of instruction_kinds.cc.
+struct Signature {
+  std::string_view kind;
+  bool returns_list;
+  std::vector<Argument> arguments;
+};
+
+// What an attribute is where the call leaves it out.
+Attr DefaultOf(const Argument& argument);
+
+std::span<const Signature> Signatures();
+const Signature* FindSignature(std::string_view kind);  // nullptr if there is none.
+
+// GetBlock <-> get_block: what a kind is called in Python.
+std::string SnakeCase(std::string_view name);
+std::string CamelCase(std::string_view name);
+
+}  // namespace lathe
