@@ -1,4 +1,4 @@
-#include "compiler/ir/expr.h"
+#include "compiler/ir/op_table.h"
 
 namespace lathe {
 namespace {
@@ -39,6 +39,8 @@ constexpr Op kOps[] = {
 };
 
 }  // namespace
+
+std::span<const Op> AllOps() { return kOps; }
 
 const Op* FindOp(std::string_view name) {
   for (const Op& op : kOps) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "compiler/ir/structural_difference.h"
 #include "support/random.h"
 
 namespace lathe {
@@ -15,8 +16,17 @@ bool SameName(std::string_view field) {
   return field != "name";
 }  // Names of variables, buffers, functions do not count.
 
+// While all is the same, nothing is written down; from the first difference on, its place, from the inside out.
 class Comparer {
  public:
+  explicit Comparer(bool map_free_vars = false) : map_free_vars_(map_free_vars), defining_(map_free_vars) {}
+  // Of the first difference, from the root.
+  std::string Path() const {
+    std::string path;
+    for (size_t i = path_.size(); i-- > 0;) path += path_[i];
+    return path;
+  }
+
   bool Same(const Expr& a, const Expr& b, FieldRole role) {
     if (IsVar(a) || IsVar(b)) return IsVar(a) && IsVar(b) && SameVar(a, b, role == FieldRole::kDef || defining_);
     if (a.dtype() != b.dtype() || a.node().value.index() != b.node().value.index()) return false;
@@ -31,11 +41,13 @@ class Comparer {
     return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); },
                       a.node().value);
   }
-  bool Same(const Block& a, const Block& b, FieldRole) { return a->name == b->name && SameNode(*a, *b); }
+  bool Same(const Block& a, const Block& b, FieldRole) {
+    return (a->name == b->name || Differ(".name_hint")) && SameNode(*a, *b);
+  }
   bool Same(const Buffer& a, const Buffer& b, FieldRole role) {
     const auto found = buffers_.find(a.get());
     if (found != buffers_.end()) return found->second == b.get();
-    if (role != FieldRole::kDef) return a.same_as(b);
+    if (role != FieldRole::kDef && !map_free_vars_) return a.same_as(b);
     if (!SameNode(*a, *b) || !taken_.insert(b.get()).second) return false;
     buffers_.emplace(a.get(), b.get());
     return true;
@@ -45,27 +57,35 @@ class Comparer {
     if (a.index() == 1) return Same(std::get<Var>(a), std::get<Var>(b), role);
     defining_ = true;  // Symbolic extents are introduced by the buffers that have them.
     const bool same = Same(std::get<Buffer>(a), std::get<Buffer>(b), role);
-    defining_ = false;
+    defining_ = map_free_vars_;
     return same;
   }
   bool Same(const MatchBufferRegion& a, const MatchBufferRegion& b, FieldRole role) {
     if (!Same(a.source, b.source, role)) return false;
     defining_ = true;  // Strides and offset of a view may be introduced by it.
     const bool same = Same(a.buffer, b.buffer, FieldRole::kDef);
-    defining_ = false;
+    defining_ = map_free_vars_;
     return same;
   }
   template <typename T>
   bool Same(const std::vector<T>& a, const std::vector<T>& b, FieldRole role) {
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (!Same(a[i], b[i], role)) return false;
+      if (!Same(a[i], b[i], role)) return Differ("[" + std::to_string(i) + "]");
     }
     return true;
   }
   template <typename T>
   bool Same(const std::optional<T>& a, const std::optional<T>& b, FieldRole role) {
     return a.has_value() == b.has_value() && (!a || Same(*a, *b, role));
+  }
+  bool Same(const IRModule& a, const IRModule& b, FieldRole role) {
+    if (a.prim_funcs.size() != b.prim_funcs.size()) return false;
+    for (const PrimFunc& func : a.prim_funcs) {
+      const PrimFunc* other = b.Find(func.name);
+      if (other == nullptr || !SameNode(func, *other)) return Differ("[\"" + func.name + "\"]");
+    }
+    return true;
   }
   bool Same(double a, double b, FieldRole) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
   template <HasFields T>
@@ -81,12 +101,18 @@ class Comparer {
   bool SameNode(const Node& a, const Node& b) {
     return std::apply(
         [&](const auto&... field) {
-          return ((!SameName(field.name) || Same(a.*(field.member), b.*(field.member), field.role)) && ...);
+          return ((!SameName(field.name) || Same(a.*(field.member), b.*(field.member), field.role) ||
+                   Differ("." + std::string(field.name))) &&
+                  ...);
         },
         Node::Fields());
   }
 
  private:
+  bool Differ(std::string place) {
+    path_.push_back(std::move(place));
+    return false;
+  }
   bool SameVar(const Expr& a, const Expr& b, bool define) {
     if (a.dtype() != b.dtype()) return false;
     const auto found = vars_.find(a.get());
@@ -100,11 +126,14 @@ class Comparer {
   std::unordered_map<const ExprNode*, const ExprNode*> vars_;
   std::unordered_map<const BufferNode*, const BufferNode*> buffers_;
   std::unordered_set<const void*> taken_;
-  bool defining_ = false;
+  std::vector<std::string> path_;
+  const bool map_free_vars_;
+  bool defining_;
 };
 
 class Hasher {
  public:
+  explicit Hasher(bool map_free_vars = false) : map_free_vars_(map_free_vars), defining_(map_free_vars) {}
   void Add(const Expr& e, FieldRole role) {
     if (IsVar(e)) return AddVar(e, role == FieldRole::kDef || defining_);
     Mix(e.node().value.index());
@@ -123,7 +152,7 @@ class Hasher {
   void Add(const Buffer& b, FieldRole role) {
     const auto found = ids_.find(b.get());
     if (found != ids_.end()) return Mix(found->second);
-    if (role != FieldRole::kDef) return Mix(reinterpret_cast<uintptr_t>(b.get()));
+    if (role != FieldRole::kDef && !map_free_vars_) return Mix(reinterpret_cast<uintptr_t>(b.get()));
     AddNode(*b);
     ids_.emplace(b.get(), ids_.size() + 1);
   }
@@ -132,13 +161,13 @@ class Hasher {
     defining_ = true;
     if (const Var* var = std::get_if<Var>(&p)) Add(*var, role);
     if (const Buffer* buffer = std::get_if<Buffer>(&p)) Add(*buffer, role);
-    defining_ = false;
+    defining_ = map_free_vars_;
   }
   void Add(const MatchBufferRegion& match, FieldRole role) {
     Add(match.source, role);
     defining_ = true;
     Add(match.buffer, FieldRole::kDef);
-    defining_ = false;
+    defining_ = map_free_vars_;
   }
   template <typename T>
   void Add(const std::vector<T>& items, FieldRole role) {
@@ -162,6 +191,14 @@ class Hasher {
     Mix(attr.index());
     std::visit([&](const auto& value) { Add(value, role); },
                static_cast<const std::variant<int64_t, double, bool, std::string, std::vector<Attr>>&>(attr));
+  }
+  void Add(const IRModule& module, FieldRole) {
+    std::map<std::string_view, const PrimFunc*> by_name;
+    for (const PrimFunc& func : module.prim_funcs) by_name.emplace(func.name, &func);
+    for (const auto& [name, func] : by_name) {
+      Mix(std::hash<std::string_view>()(name));
+      AddNode(*func);
+    }
   }
   void Add(double value, FieldRole) { Mix(std::bit_cast<uint64_t>(value)); }
   void Add(DataType type, FieldRole) { Mix((uint64_t(type.code) << 32) | (type.bits << 16) | type.lanes); }
@@ -196,7 +233,8 @@ class Hasher {
   void Mix(uint64_t x) { value_ = Random::Mix(value_ * 0x9e3779b97f4a7c15u + x + 1); }
 
   std::unordered_map<const void*, uint64_t> ids_;
-  bool defining_ = false;
+  const bool map_free_vars_;
+  bool defining_;
   uint64_t value_ = 0;
 };
 
@@ -215,5 +253,37 @@ bool StructuralEqual(const PrimFunc& a, const PrimFunc& b) { return Comparer().S
 uint64_t StructuralHash(const Expr& e) { return Hash(e); }
 uint64_t StructuralHash(const Stmt& s) { return Hash(s); }
 uint64_t StructuralHash(const PrimFunc& func) { return Hash(func); }
+
+template <typename T>
+std::optional<std::string> FirstDifference(const T& a, const T& b, bool map_free_vars) {
+  Comparer comparer(map_free_vars);
+  return comparer.Same(a, b, FieldRole::kUse) ? std::nullopt : std::optional(comparer.Path());
+}
+template <typename T>
+uint64_t StructuralHashOf(const T& node, bool map_free_vars) {
+  Hasher hasher(map_free_vars);
+  hasher.Add(node, FieldRole::kUse);
+  return hasher.value();
+}
+template std::optional<std::string> FirstDifference(const Expr&, const Expr&, bool);
+template uint64_t StructuralHashOf(const Expr&, bool);
+template std::optional<std::string> FirstDifference(const Stmt&, const Stmt&, bool);
+template uint64_t StructuralHashOf(const Stmt&, bool);
+template std::optional<std::string> FirstDifference(const Block&, const Block&, bool);
+template uint64_t StructuralHashOf(const Block&, bool);
+template std::optional<std::string> FirstDifference(const Buffer&, const Buffer&, bool);
+template uint64_t StructuralHashOf(const Buffer&, bool);
+template std::optional<std::string> FirstDifference(const BufferRegion&, const BufferRegion&, bool);
+template uint64_t StructuralHashOf(const BufferRegion&, bool);
+template std::optional<std::string> FirstDifference(const MatchBufferRegion&, const MatchBufferRegion&, bool);
+template uint64_t StructuralHashOf(const MatchBufferRegion&, bool);
+template std::optional<std::string> FirstDifference(const Range&, const Range&, bool);
+template uint64_t StructuralHashOf(const Range&, bool);
+template std::optional<std::string> FirstDifference(const IterVar&, const IterVar&, bool);
+template uint64_t StructuralHashOf(const IterVar&, bool);
+template std::optional<std::string> FirstDifference(const PrimFunc&, const PrimFunc&, bool);
+template uint64_t StructuralHashOf(const PrimFunc&, bool);
+template std::optional<std::string> FirstDifference(const IRModule&, const IRModule&, bool);
+template uint64_t StructuralHashOf(const IRModule&, bool);
 
 }  // namespace lathe

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/script/func_builder.h"
+#include "compiler/script/surroundings.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -10,7 +11,9 @@ namespace {
 
 class ModuleBuilder {
  public:
-  explicit ModuleBuilder(const Source& source) : source_(source) {}
+  ModuleBuilder(const Source& source, const Surroundings& around) : source_(source), constants_(around.constants) {
+    tir_names_.insert(around.tir_names.begin(), around.tir_names.end());
+  }
 
   Status Build(const std::vector<const PyStmt*>& lines) {
     for (const PyStmt* line : lines) RETURN_IF_ERROR(BuildLine(*line));
@@ -98,21 +101,28 @@ class ModuleBuilder {
 
 }  // namespace
 
-StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name) {
+StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name, const Surroundings& around) {
   const Source source{file_name, text};
   ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
-  ModuleBuilder builder(source);
+  ModuleBuilder builder(source, around);
   RETURN_IF_ERROR(builder.Build(file.body));
   return builder.Finish();
 }
 
-StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_name) {
-  ASSIGN_OR_RETURN(IRModule module, ParseModule(text, file_name));
+StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_name, const Surroundings& around) {
+  ASSIGN_OR_RETURN(IRModule module, ParseModule(text, file_name, around));
   if (module.prim_funcs.size() == 1) return std::move(module.prim_funcs[0]);
   std::string names;
   for (const PrimFunc& func : module.prim_funcs) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", func.name);
   return InvalidArgument(
       fmt::format("read {}: expected one @T.prim_func, got {}", file_name, names.empty() ? "none" : names));
+}
+
+StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name) {
+  return ParseModule(text, file_name, Surroundings());
+}
+StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_name) {
+  return ParsePrimFunc(text, file_name, Surroundings());
 }
 
 }  // namespace lathe
