@@ -1,0 +1,39 @@
+"""lathe.build and lathe.lower."""
+import pathlib
+
+from lathe import _lib
+from lathe.ir.module import IRModule
+from lathe.runtime.module import Module
+from lathe.target import Target
+from lathe.tir.schedule import Schedule
+
+
+def _module_of(inputs, name):
+    if isinstance(inputs, Schedule):
+        return inputs.mod
+    if isinstance(inputs, IRModule):
+        return inputs
+    return IRModule({name or "main": inputs})
+
+
+def _builder():
+    """lathe-builder: beside the package in a wheel, in bin/ of the build folder otherwise."""
+    package = pathlib.Path(_lib.__file__).resolve().parent
+    for path in (package / "bin" / "lathe-builder", package.parent.parent / "bin" / "lathe-builder"):
+        if path.exists():
+            return str(path)
+    raise FileNotFoundError(f"build: no lathe-builder beside {package}; build the target lathe-builder")
+
+
+def build(inputs, args=None, target=None, target_host=None, runtime=None, name=None):
+    """Compiles a PrimFunc, a module or a schedule's module for `target`, by default this machine."""
+    target = Target.current() if target is None else target
+    return Module(_lib.build(_module_of(inputs, name), str(target or "auto"), _builder()))
+
+
+compile = build
+
+
+def lower(inp, args=None, name="main", binds=None, simple_mode=False):
+    """The module after the passes that come before code generation."""
+    return _lib.lower(_module_of(inp, name))

@@ -1,0 +1,27 @@
+"""Comparing and hashing nodes."""
+from lathe import _lib
+from lathe.runtime.object import Object
+from lathe.runtime.object_path import ObjectPath
+
+Node = Object
+
+
+def structural_equal(lhs, rhs, map_free_vars=False):
+    """Whether both mean the same: equal up to the names of what they define."""
+    return _lib.structural_equal(lhs, rhs, map_free_vars)
+
+
+def get_first_structural_mismatch(lhs, rhs, map_free_vars=False):
+    """The paths of the first difference in both, or None."""
+    path = _lib.first_difference(lhs, rhs, map_free_vars)
+    return None if path is None else (ObjectPath.parse(path), ObjectPath.parse(path))
+
+
+def assert_structural_equal(lhs, rhs, map_free_vars=False):
+    """Raises ValueError with both texts and the path of the first difference unless both mean the same."""
+    _lib.assert_structural_equal(lhs, rhs, map_free_vars)
+
+
+def structural_hash(node, map_free_vars=False):
+    """Equal for nodes that are structurally equal."""
+    return _lib.structural_hash(node, map_free_vars)

@@ -1,0 +1,2 @@
+"""Tensors: lathe.runtime.ndarray by its short name."""
+from lathe.runtime.ndarray import NDArray, array, cpu, cuda, device, empty, from_dlpack

@@ -1,0 +1,19 @@
+"""Objects and values that programs hold."""
+from lathe.runtime import ndarray
+from lathe.runtime.data_type import DataType, DataTypeCode
+from lathe.runtime.module import Module, load_module
+from lathe.runtime.ndarray import NDArray, Tensor, array, cpu, cuda, device, empty, from_dlpack, tensor
+from lathe.runtime.object_path import ObjectPath
+from lathe.runtime.registry import get_global_func, register_func, register_global_func
+from lathe.runtime.object import Object, register_object
+
+
+def convert(value, span=None):
+    """The value as a node: numbers and strings as expressions, lists as arrays, dicts as maps."""
+    from lathe import _lib
+    from lathe.ir.container import Array, Map
+    if isinstance(value, (list, tuple)):
+        return Array(convert(item) for item in value)
+    if isinstance(value, dict):
+        return Map({key: convert(item) for key, item in value.items()})
+    return value if value is None or isinstance(value, str) else _lib.to_expr(value)

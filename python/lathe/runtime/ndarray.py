@@ -1,0 +1,153 @@
+"""Tensors in memory, with numpy and DLPack in and out."""
+import numpy
+
+from lathe import _lib
+
+
+class Device:
+    """Where a tensor lies. Kernels run on the CPU."""
+
+    kDLCPU, kDLCUDA = 1, 2
+    _NAMES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
+
+    def __init__(self, device_type, device_id=0):
+        self.device_type, self.device_id = device_type, device_id
+
+    @property
+    def exist(self):
+        return self.device_type == self.kDLCPU and self.device_id == 0
+
+    def sync(self, stream=None):
+        """Nothing is under way when a call has returned."""
+
+    def __eq__(self, other):
+        return (self.device_type, self.device_id) == (other.device_type, other.device_id)
+
+    def __hash__(self):
+        return hash((self.device_type, self.device_id))
+
+    def __repr__(self):
+        return f"{self._NAMES[self.device_type]}({self.device_id})"
+
+
+def device(dev_type, dev_id=0):
+    """The device of that name or number."""
+    if isinstance(dev_type, str):
+        kind = dev_type.split()[0]
+        kind = {"llvm": "cpu", "c": "cpu", "nvptx": "cuda"}.get(kind, kind)
+        dev_type = {name: number for number, name in Device._NAMES.items()}[kind]
+    return Device(dev_type, dev_id)
+
+
+def cpu(dev_id=0):
+    return Device(1, dev_id)
+
+
+def cuda(dev_id=0):
+    return Device(2, dev_id)
+
+
+gpu = cuda
+
+
+class NDArray:
+    """A tensor in host memory, aligned as kernels want it."""
+
+    def __init__(self, array):
+        self._array = array
+
+    shape = property(lambda self: self._array.shape)
+    dtype = property(lambda self: self._array.dtype)
+    ndim = property(lambda self: len(self._array.shape))
+    device = ctx = property(lambda self: cpu())
+
+    def numpy(self):
+        """A copy as a numpy array."""
+        return self._array.numpy()
+
+    asnumpy = numpy
+
+    def copyfrom(self, source):
+        self._array.copyfrom(source.numpy() if isinstance(source, NDArray) else source)
+        return self
+
+    def copyto(self, target, mem_copy=True):
+        if isinstance(target, Device):
+            return array(self.numpy(), target)
+        target.copyfrom(self)
+        return target
+
+    def __setitem__(self, index, value):
+        self._array.view_numpy()[index] = value.numpy() if isinstance(value, NDArray) else value
+
+    def __getitem__(self, index):
+        return self._array.numpy()[index]
+
+    def __dlpack__(self, stream=None):
+        return self._array.view_numpy().__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def to_dlpack(self):
+        return self.__dlpack__()
+
+    def same_as(self, other):
+        return self._array.same_as(other._array)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<lathe.nd.NDArray shape={self.shape}, {self.device}>\n{self.numpy()!r}"
+
+
+Tensor = NDArray
+
+
+def array(arr, device=None, mem_scope=None):
+    """A tensor with a copy of what a numpy array, a tensor, a list or a DLPack object holds."""
+    if isinstance(arr, NDArray):
+        arr = arr.numpy()
+    elif not isinstance(arr, numpy.ndarray) and hasattr(arr, "__dlpack__"):
+        arr = numpy.from_dlpack(arr)
+    elif not isinstance(arr, numpy.ndarray):
+        arr = numpy.array(arr)
+        arr = arr.astype("float32") if arr.dtype == "float64" else arr
+    _require_cpu(device)
+    return NDArray(_lib.array_from_numpy(arr))
+
+
+tensor = array
+
+
+def empty(shape, dtype="float32", device=None, mem_scope=None):
+    """A tensor; what it holds is not defined."""
+    _require_cpu(device)
+    return NDArray(_lib.array_empty([shape] if isinstance(shape, int) else [int(extent) for extent in shape], dtype))
+
+
+def from_dlpack(source):
+    return array(source if hasattr(source, "__dlpack__") else _Capsule(source))
+
+
+class _Capsule:
+    """A DLPack capsule, for numpy."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __dlpack__(self, stream=None):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def numpyasarray(source):
+    return array(source)
+
+
+def _require_cpu(device):
+    if device is not None and not device.exist:
+        raise RuntimeError(f"make a tensor on {device}: this build has tensors in host memory only; use cpu(0)")

@@ -1,0 +1,46 @@
+"""The base of every node, and which class stands for which kind of node."""
+
+from lathe import _lib
+
+
+def register_object(type_key):
+    """Makes the decorated class the one that nodes of this kind are instances of."""
+
+    def register(cls):
+        _lib.register_class(type_key, cls)
+        return cls
+
+    return register
+
+
+class Object(_lib.Object):
+    """A node of the compiler. Fields are attributes, by TVM's names; nothing of it can be changed."""
+
+    __slots__ = ()
+
+    def same_as(self, other):
+        return _lib.same_as(self, other)
+
+    def script(self, **options):
+        """The TVMScript of this node."""
+        return _lib.print(self)
+
+    def show(self, *args, **options):
+        print(self.script())
+
+    def __repr__(self):
+        return _lib.print(self)
+
+    __str__ = __repr__
+
+    def __dir__(self):
+        return sorted(set(super().__dir__()) | set(_lib.field_names(self)))
+
+    def __reduce__(self):
+        return _from_script, (_lib.type_key(self), self.script())
+
+
+def _from_script(type_key, text):
+    if type_key == "IRModule":
+        return _lib.parse_module(text, "<pickle>", 1, {})
+    return _lib.parse_func(text, "<pickle>", 1, {})

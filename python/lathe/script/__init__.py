@@ -1,0 +1,3 @@
+"""TVMScript: the dialects I and T, and reading programs."""
+from lathe.script import ir, tir
+from lathe.script.decorator import from_source, ir_module

@@ -1,0 +1,82 @@
+"""@T.prim_func and @I.ir_module: they hand the text of what they decorate to the parser, with its place in the file
+and with what the names around it mean."""
+import inspect
+import linecache
+import re
+
+from lathe import _lib
+from lathe.error import TVMError
+
+
+def _source(what):
+    """File, first line and text of a function or class."""
+    try:
+        lines, first = inspect.getsourcelines(what)
+    except (OSError, TypeError) as error:
+        raise TVMError(f"read {what.__name__}: Python knows no source text of it; write it into a file, "
+                       "or use lathe.script.from_source") from error
+    return inspect.getsourcefile(what) or "<string>", max(first, 1), "".join(lines)
+
+
+def _surroundings(frame, text, func=None):
+    """What the names of the text mean where it stands: globals, variables of the functions around it."""
+    names = set(re.findall(r"[A-Za-z_]\w*", text))
+    captured = inspect.getclosurevars(func).nonlocals if func is not None and func.__closure__ else {}
+    known = {}
+    for scope in (frame.f_globals, captured, *(outer.f_locals for outer in _frames_around(frame))):
+        known.update((name, scope[name]) for name in names & scope.keys())
+    return known
+
+
+def _frames_around(frame):
+    """The frames of the function, and of the class bodies in it, where `frame` stands; outermost first."""
+    frames = [frame]
+    while frame.f_back is not None and "__qualname__" in frame.f_locals and frame.f_locals is not frame.f_globals:
+        frame = frame.f_back
+        frames.append(frame)
+    return reversed(frames)
+
+
+def _is_in_module_class(frame):
+    """Whether `frame` runs the body of a class that @I.ir_module decorates: the class reads its functions itself."""
+    code = frame.f_code
+    if "__qualname__" not in frame.f_locals or frame.f_locals is frame.f_globals:
+        return False
+    for number in range(code.co_firstlineno, code.co_firstlineno + 20):
+        line = linecache.getline(code.co_filename, number).strip()
+        if line.startswith("@") and "ir_module" in line:
+            return True
+        if line.startswith("class "):
+            return False
+    return False
+
+
+def prim_func(func=None, private=False, check_well_formed=True):
+    """Reads the decorated function as TVMScript. private: it has no global symbol."""
+    frame = inspect.currentframe().f_back
+
+    def read(func):
+        if _is_in_module_class(frame):
+            return func
+        file_name, first_line, text = _source(func)
+        return _lib.parse_func(text, file_name, first_line, _surroundings(frame, text, func))
+
+    return read if func is None else read(func)
+
+
+def ir_module(mod=None, check_well_formed=True):
+    """Reads the functions of the decorated class as one module."""
+
+    frame = inspect.currentframe().f_back
+
+    def read(cls):
+        file_name, first_line, text = _source(cls)
+        return _lib.parse_module(text, file_name, first_line, _surroundings(frame, text))
+
+    return read if mod is None else read(mod)
+
+
+def from_source(code, extra_vars=None, check_well_formed=True):
+    """Reads TVMScript: a function, a class with functions, or a text with one of them."""
+    file_name, first_line, text = ("<str>", 1, code) if isinstance(code, str) else _source(code)
+    return _lib.parse_any(text, file_name, first_line, extra_vars or {})

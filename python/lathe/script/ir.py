@@ -1,0 +1,3 @@
+"""The dialect I: modules."""
+from lathe.script.decorator import ir_module
+from lathe.ir.module import GlobalVar

@@ -1,0 +1,73 @@
+"""What code is made for."""
+import threading
+
+from lathe import _lib
+
+
+class TargetKind:
+    """"llvm", "cuda" ..."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+
+class Target:
+    """A target string of TVM's, a tag, or "auto". Inside `with` it is the current one."""
+
+    _active = threading.local()
+
+    def __new__(cls, target="auto", host=None):
+        return target if isinstance(target, cls) else super().__new__(cls)
+
+    def __init__(self, target="auto", host=None):
+        if isinstance(target, Target):
+            return
+        if isinstance(target, dict):
+            options = (f"-{key}={','.join(value) if isinstance(value, (list, tuple)) else value}"
+                       for key, value in target.items() if key != "kind")
+            target = " ".join([target["kind"], *options])
+        self._lib = _lib.Target(target)
+        self.host = host
+        self.kind = TargetKind(str(self._lib).split()[0])
+
+    mcpu = property(lambda self: self._lib.mcpu)
+    num_cores = property(lambda self: self._lib.num_cores)
+
+    @property
+    def attrs(self):
+        return {"mcpu": self.mcpu, "mtriple": self._lib.mtriple, "mattr": self._lib.mattr, "num-cores": self.num_cores}
+
+    def __enter__(self):
+        self._stack().append(self)
+        return self
+
+    def __exit__(self, *exception):
+        self._stack().pop()
+
+    @classmethod
+    def _stack(cls):
+        if not hasattr(cls._active, "stack"):
+            cls._active.stack = []
+        return cls._active.stack
+
+    @classmethod
+    def current(cls, allow_none=True):
+        if cls._stack():
+            return cls._stack()[-1]
+        if allow_none:
+            return None
+        raise ValueError("Target.current: no target is set; write `with Target(...)`")
+
+    def __eq__(self, other):
+        return isinstance(other, Target) and str(self) == str(other)
+
+    def __hash__(self):
+        return hash(str(self))
+
+    def __str__(self):
+        return str(self._lib)
+
+    __repr__ = __str__

@@ -1,0 +1,82 @@
+"""Parameters and fixtures of tests, over pytest's."""
+import functools
+import inspect
+import itertools
+import sys
+
+import pytest
+
+
+def main():
+    """Runs the tests of the file that calls."""
+    file_name = inspect.getsourcefile(sys._getframe(1))
+    sys.exit(pytest.main([file_name] + sys.argv[1:]))
+
+
+def _short(value):
+    return value if isinstance(value, str) else None
+
+
+def parameter(*values, ids=None, by_dict=None):
+    """A fixture that has each of the values in turn."""
+    if by_dict is not None:
+        ids, values = list(by_dict), list(by_dict.values())
+
+    @pytest.fixture(params=values, ids=ids or _short)
+    def as_fixture(request):
+        return request.param
+
+    return as_fixture
+
+
+def parameters(*value_sets, ids=None):
+    """Fixtures that take their values together, a tuple of values at a time."""
+    rows = list(value_sets)
+    shared = parameter(*range(len(rows)), ids=ids)
+    name = f"_parameters_{next(_numbers)}"
+    caller = sys._getframe(1)
+    caller.f_locals[name] = shared
+
+    def column(index):
+        source = f"def as_fixture(request, {name}):\n    return rows[{name}][index]\n"
+        scope = {"rows": rows, "index": index}
+        exec(source, scope)
+        return pytest.fixture(scope["as_fixture"])
+
+    return tuple(column(index) for index in range(len(rows[0])))
+
+
+_numbers = itertools.count()
+
+
+def fixture(func=None, *, cache_return_value=False):
+    """pytest's; with cache_return_value the function runs once per set of arguments."""
+
+    def make(func):
+        if not cache_return_value:
+            return pytest.fixture(func)
+        cache = {}
+
+        @functools.wraps(func)
+        def cached(*args, **options):
+            key = repr((args, sorted(options.items(), key=lambda item: item[0])))
+            if key not in cache:
+                cache[key] = func(*args, **options)
+            return cache[key]
+
+        return pytest.fixture(cached)
+
+    return make if func is None else make(func)
+
+
+def parametrize_targets(*args):
+    """Runs the test with target and dev for each of the targets."""
+    from lathe.runtime.ndarray import device
+
+    def mark(targets):
+        rows = [(target, device(target)) for target in targets]
+        return pytest.mark.parametrize("target,dev", rows, ids=[str(target) for target in targets])
+
+    if len(args) == 1 and callable(args[0]):
+        return mark(["llvm"])(args[0])
+    return mark(args)

@@ -1,0 +1,62 @@
+"""What a test needs of the machine. This build runs kernels on the CPU by LLVM; what needs more is skipped, with its
+name."""
+import importlib.util
+
+import pytest
+
+
+def device_enabled(target):
+    """Whether kernels for the target run here."""
+    return str(getattr(target, "kind", target)).split()[0] in ("llvm", "cpu", "auto")
+
+
+def enabled_targets():
+    from lathe.runtime.ndarray import cpu
+    return [("llvm", cpu(0))]
+
+
+class _Feature:
+    """A mark for functions, usable with and without parentheses; .marks() for pytest.param."""
+
+    def __init__(self, name, exists):
+        self.name, self.exists = name, exists
+
+    def marks(self):
+        return [] if self.exists else [pytest.mark.skip(reason=f"needs {self.name}")]
+
+    def __call__(self, func=None):
+        if func is None:
+            return self
+        for mark in self.marks():
+            func = mark(func)
+        return func
+
+
+requires_llvm = _Feature("llvm", True)
+requires_gpu = _Feature("a GPU", False)
+uses_gpu = _Feature("a GPU", True)
+requires_cuda = _Feature("CUDA", False)
+requires_rocm = _Feature("ROCm", False)
+requires_vulkan = _Feature("Vulkan", False)
+requires_metal = _Feature("Metal", False)
+requires_opencl = _Feature("OpenCL", False)
+requires_hexagon = _Feature("Hexagon", False)
+requires_tensorcore = _Feature("tensor cores", False)
+requires_matrixcore = _Feature("matrix cores", False)
+
+
+def requires_cuda_compute_version(major_version, minor_version=0, *args):
+    return _Feature(f"a GPU of compute capability {major_version}.{minor_version}", False)
+
+
+def requires_nvcc_version(major_version, minor_version=0, release_version=0, *args):
+    return _Feature(f"nvcc {major_version}.{minor_version}", False)
+
+
+def requires_package(*packages):
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    return _Feature(", ".join(missing or packages), not missing)
+
+
+def skip_if_wheel_test(func):
+    return func

@@ -1,0 +1,79 @@
+"""Operations on expressions by TVM's names. Those of the compiler's table (compiler/ir/op.cc) are made from it."""
+from lathe import _lib
+from lathe.tir.expr import EqualOp
+
+
+def const(value, dtype=None, span=None):
+    """The number as an expression: int32, float32 or bool unless dtype says otherwise."""
+    return _lib.const(value, dtype)
+
+
+def _fold(name):
+    def call(a, b, span=None):
+        return _lib.fold_binary(name, a, b)
+
+    call.__name__ = call.__qualname__ = name.lower()
+    call.__doc__ = f"{name} of a and b; numbers are folded."
+    return call
+
+
+div = truncdiv = _fold("Div")
+truncmod = _fold("Mod")
+floordiv, floormod, indexdiv, indexmod = _fold("FloorDiv"), _fold("FloorMod"), _fold("FloorDiv"), _fold("FloorMod")
+
+
+def ceildiv(lhs, rhs, span=None):
+    return _lib.ceildiv(lhs, rhs)
+
+
+def _reducing(name):
+    def call(first, *others, **options):
+        for other in others:
+            first = _lib.fold_binary(name, first, other)
+        return first
+
+    return call
+
+
+max, min = _reducing("Max"), _reducing("Min")
+
+
+def all(*args, span=None):
+    """The conjunction of the conditions."""
+    return _join("And", args)
+
+
+def any(*args, span=None):
+    """The disjunction of the conditions."""
+    return _join("Or", args)
+
+
+def _join(name, args):
+    if not args:
+        raise ValueError(f"{name.lower()}: at least one condition is needed")
+    result = args[0].asobject() if isinstance(args[0], EqualOp) else args[0]
+    for arg in args[1:]:
+        result = _lib.fold_binary(name, result, arg)
+    return result
+
+
+def call_intrin(dtype, func_name, *args, span=None):
+    """A call of an operation with its type; nothing is converted."""
+    return _lib.Call(dtype, func_name, args)
+
+
+call_pure_intrin = call_intrin
+
+
+def _operation(name):
+    def call(*args, span=None):
+        return _lib.call_op(name, args)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"A call of tir.{name}."
+    return call
+
+
+for _name in _lib.op_names():
+    globals().setdefault(_name, _operation(_name))
+power = _operation("pow")

@@ -1,0 +1,2 @@
+"""The calls that a trace holds."""
+from lathe._lib import Instruction, InstructionKind

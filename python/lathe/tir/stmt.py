@@ -1,0 +1,141 @@
+"""Statements of TensorIR."""
+import enum
+
+from lathe import _lib
+from lathe.runtime.object import Object, register_object
+
+
+class ForKind(enum.IntEnum):
+    """How a loop runs."""
+
+    SERIAL, PARALLEL, VECTORIZED, UNROLLED, THREAD_BINDING = range(5)
+
+
+class Stmt(Object):
+    """Base of the statements."""
+
+    __slots__ = ()
+
+
+@register_object("tir.For")
+class For(Stmt):
+    """A loop."""
+
+    __slots__ = ()
+
+    def __new__(cls, loop_var, min, extent, kind, body, thread_binding=None, annotations=None, span=None):
+        return _lib.For(loop_var, min, extent, int(kind), body, thread_binding, annotations or {})
+
+
+@register_object("tir.While")
+class While(Stmt):
+    """A loop that runs while its condition holds."""
+
+    __slots__ = ()
+
+    def __new__(cls, condition, body, span=None):
+        return _lib.While(condition, body)
+
+
+@register_object("tir.LetStmt")
+class LetStmt(Stmt):
+    """A statement in which a variable has a value."""
+
+    __slots__ = ()
+
+    def __new__(cls, var, value, body, span=None):
+        return _lib.LetStmt(var, value, body)
+
+
+@register_object("tir.AssertStmt")
+class AssertStmt(Stmt):
+    """A condition without which the kernel ends."""
+
+    __slots__ = ()
+
+    def __new__(cls, condition, message, body, span=None):
+        return _lib.AssertStmt(condition, message, body)
+
+
+@register_object("tir.BufferStore")
+class BufferStore(Stmt):
+    """Writes one element."""
+
+    __slots__ = ()
+
+    def __new__(cls, buffer, value, indices, predicate=None, span=None):
+        return _lib.BufferStore(buffer, value, indices, predicate)
+
+
+@register_object("tir.IfThenElse")
+class IfThenElse(Stmt):
+    """A branch."""
+
+    __slots__ = ()
+
+    def __new__(cls, condition, then_case, else_case=None, span=None):
+        return _lib.IfThenElse(condition, then_case, else_case)
+
+
+@register_object("tir.SeqStmt")
+class SeqStmt(Stmt):
+    """Statements in order."""
+
+    __slots__ = ()
+
+    def __new__(cls, seq, span=None):
+        return _lib.SeqStmt(seq)
+
+    def __getitem__(self, i):
+        return self.seq[i]
+
+    def __len__(self):
+        return len(self.seq)
+
+
+@register_object("tir.Evaluate")
+class Evaluate(Stmt):
+    """An expression evaluated for its effect."""
+
+    __slots__ = ()
+
+    def __new__(cls, value, span=None):
+        return _lib.Evaluate(value)
+
+
+@register_object("tir.BlockRealize")
+class BlockRealize(Stmt):
+    """Runs a block with values for its iter vars, where a predicate holds."""
+
+    __slots__ = ()
+
+    def __new__(cls, iter_values, predicate, block, span=None):
+        return _lib.BlockRealize(iter_values, predicate, block)
+
+
+@register_object("tir.Block")
+class Block(Stmt):
+    """The unit that a schedule moves."""
+
+    __slots__ = ()
+
+    def __new__(cls, iter_vars, reads, writes, name_hint, body, init=None, alloc_buffers=None, match_buffers=None,
+                annotations=None, span=None):
+        return _lib.Block(iter_vars, reads, writes, name_hint, body, init, alloc_buffers or [], match_buffers or [],
+                          annotations or {})
+
+
+def stmt_seq(*args):
+    """One statement of several."""
+    return _lib.SeqStmt([_as_stmt(arg) for arg in args]) if len(args) > 1 else _as_stmt(args[0])
+
+
+def stmt_list(stmt):
+    """The statements of a sequence, flat."""
+    if isinstance(stmt, SeqStmt):
+        return [inner for item in stmt for inner in stmt_list(item)]
+    return [stmt]
+
+
+def _as_stmt(node):
+    return node if isinstance(node, Stmt) else Evaluate(node)

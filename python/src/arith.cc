@@ -1,0 +1,117 @@
+// arith: the Analyzer, bounds, remainders, interval sets, iter maps.
+#include <fmt/format.h>
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/arith/int_set.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+
+namespace lathe::python {
+namespace {
+
+// A scope in which a condition holds; scopes end in the reverse order of their beginning.
+class ConstraintScope {
+ public:
+  ConstraintScope(std::shared_ptr<Analyzer> analyzer, Expr condition)
+      : analyzer_(std::move(analyzer)), condition_(std::move(condition)) {}
+  void Enter() { guard_.emplace(*analyzer_, condition_); }
+  void Exit() { guard_.reset(); }
+
+ private:
+  std::shared_ptr<Analyzer> analyzer_;
+  Expr condition_;
+  std::optional<FactScope> guard_;
+};
+
+DomMap ToDomMap(const py::dict& items) {
+  DomMap domains;
+  for (const auto& [key, value] : items) {
+    if (py::isinstance<IntSet>(value))
+      domains.Add(py::cast<Var>(key), py::cast<IntSet>(value));
+    else
+      domains.Add(py::cast<Var>(key), py::cast<Range>(value));
+  }
+  return domains;
+}
+
+// TVM's update: what is known of `var` from now on. An end that is no limit is unbounded.
+void Update(Analyzer& analyzer, const Var& var, const IntBound& bound) {
+  if (bound.min != IntBound::kNegInf) analyzer.Assume(LessEqual(IntConst(var.dtype(), bound.min), var));
+  if (bound.max != IntBound::kPosInf) analyzer.Assume(LessEqual(var, IntConst(var.dtype(), bound.max)));
+}
+
+py::object EndOrNone(const std::optional<Expr>& end) { return end ? Wrap(*end) : py::none(); }
+
+void BindFacts(py::module_& module) {
+  py::class_<IntBound> bound(module, "ConstIntBound");
+  bound
+      .def(py::init([](int64_t min, int64_t max) { return IntBound{min, max}; }), py::arg("min_value"),
+           py::arg("max_value"))
+      .def_readonly("min_value", &IntBound::min)
+      .def_readonly("max_value", &IntBound::max)
+      .def("__eq__", [](const IntBound& a, const IntBound& b) { return a == b; })
+      .def("__hash__", [](const IntBound& a) { return std::hash<int64_t>()(a.min ^ (a.max << 1)); })
+      .def("__repr__", [](const IntBound& b) { return fmt::format("ConstIntBound[{}, {}]", b.min, b.max); });
+  bound.attr("NEG_INF") = IntBound::kNegInf;
+  bound.attr("POS_INF") = IntBound::kPosInf;
+  py::class_<ModularSet>(module, "ModularSet")
+      .def_readonly("coeff", &ModularSet::coeff)
+      .def_readonly("base", &ModularSet::base)
+      .def("__repr__",
+           [](const ModularSet& m) { return fmt::format("ModularSet(coeff={}, base={})", m.coeff, m.base); });
+  py::class_<IntSet>(module, "IntervalSet")
+      .def(py::init([](const Expr& min, const Expr& max) { return IntSet::Interval(min, max); }), py::arg("min_value"),
+           py::arg("max_value"))
+      .def_property_readonly("min_value", [](const IntSet& set) { return EndOrNone(set.min()); })
+      .def_property_readonly("max_value", [](const IntSet& set) { return EndOrNone(set.max()); })
+      .def_property_readonly("is_nothing", [](const IntSet& set) { return set.is_nothing(); })
+      .def_property_readonly("is_everything", [](const IntSet& set) { return set.is_everything(); })
+      .def_static("everything", &IntSet::Everything)
+      .def_static("nothing", &IntSet::Nothing)
+      .def_static("single_point", &IntSet::Point)
+      .def_static("vector", [](const Expr& e) { return EvalSet(e, DomMap()); });
+}
+
+}  // namespace
+
+void BindArith(py::module_& module) {
+  BindFacts(module);
+  py::class_<ConstraintScope, std::shared_ptr<ConstraintScope>>(module, "ConstraintScope")
+      .def("__enter__", &ConstraintScope::Enter)
+      .def("__exit__", [](ConstraintScope& scope, const py::args&) { scope.Exit(); });
+  py::class_<Analyzer, std::shared_ptr<Analyzer>>(module, "Analyzer")
+      .def(py::init<>())
+      .def(
+          "simplify", [](const Analyzer& a, const Expr& e, int) { return a.Simplify(e); }, py::arg("expr"),
+          py::arg("steps") = 2)
+      .def(
+          "rewrite_simplify", [](const Analyzer& a, const Expr& e) { return a.Simplify(e); }, py::arg("expr"))
+      .def(
+          "canonical_simplify", [](const Analyzer& a, const Expr& e) { return a.Simplify(e); }, py::arg("expr"))
+      .def(
+          "const_int_bound", [](const Analyzer& a, const Expr& e) { return a.ConstIntBound(e); }, py::arg("expr"))
+      .def(
+          "modular_set", [](const Analyzer& a, const Expr& e) { return a.Modular(e); }, py::arg("expr"))
+      .def(
+          "int_set",
+          [](const Analyzer& a, const Expr& e, const py::dict& domains) { return EvalSet(e, ToDomMap(domains), a); },
+          py::arg("expr"), py::arg("dom_map") = py::dict())
+      .def(
+          "can_prove", [](const Analyzer& a, const Expr& e, const py::object&) { return a.CanProve(e); },
+          py::arg("expr"), py::arg("strength") = 0)
+      .def("can_prove_equal", [](const Analyzer& a, const Expr& x, const Expr& y) { return a.CanProveEqual(x, y); })
+      .def("can_prove_less", &Analyzer::CanProveLess)
+      .def("can_prove_greater_equal", &Analyzer::CanProveGreaterEqual)
+      .def("bind", [](Analyzer& a, const Var& var, const Range& range) { a.Bind(var, range); })
+      .def("bind", [](Analyzer& a, const Var& var, const Expr& value) { a.Bind(var, value); })
+      .def(
+          "update", [](Analyzer& a, const Var& var, const IntBound& bound, bool) { Update(a, var, bound); },
+          py::arg("var"), py::arg("info"), py::arg("override") = false)
+      .def("constraint_scope", [](const std::shared_ptr<Analyzer>& a, const Expr& condition) {
+        return std::make_shared<ConstraintScope>(a, condition);
+      });
+  module.def("can_prove_equal", [](const Expr& a, const Expr& b) { return Analyzer().CanProveEqual(a, b); });
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,22 @@
+// The parts of the module lathe._lib, a file each.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace lathe::python {
+
+void BindModule(pybind11::module_& module);  // IRModule
+void BindFunc(pybind11::module_& module);    // PrimFunc
+void BindScript(pybind11::module_& module);  // TVMScript in and out
+void BindStructural(pybind11::module_& module);
+void BindSchedule(pybind11::module_& module);
+void BindTrace(pybind11::module_& module);
+void BindExpr(pybind11::module_& module);
+void BindStmt(pybind11::module_& module);
+void BindArith(pybind11::module_& module);
+void BindFunctor(pybind11::module_& module);
+void BindPasses(pybind11::module_& module);
+void BindRuntime(pybind11::module_& module);
+void BindBuild(pybind11::module_& module);
+
+}  // namespace lathe::python

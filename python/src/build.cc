@@ -1,0 +1,71 @@
+// lathe.build: lathe-builder makes an artifact of a module, the runtime loads it.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "compiler/builder/builder_process.h"
+#include "compiler/script/printer.h"
+#include "compiler/target/target.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+#include "python/src/runtime.h"
+
+namespace lathe::python {
+namespace {
+
+// Removed with all that is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "lathe-build-XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr)
+      throw Failure(ErrorKind::kTvm, "build: no temporary folder can be made; set TMPDIR to one that can be written");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+void RunBuilder(const std::string& builder, BuildSpec spec) {
+  BuilderProcess process({.program = builder});
+  const BuildResult result = process.BuildAndWait(spec, std::chrono::minutes(10));
+  const auto* error = std::get_if<BuildError>(&result.outcome);
+  if (error != nullptr) throw Failure(ErrorKind::kTvm, fmt::format("build: {}", error->message));
+}
+
+std::shared_ptr<RuntimeModule> Build(const IRModule& module, const std::string& target, const std::string& builder) {
+  const TemporaryFolder folder;
+  BuildSpec spec{.target = target, .output_path = folder / "module.so"};
+  spec.kernels.push_back({.text = Print(module)});
+  {
+    const py::gil_scoped_release others_may_run;
+    RunBuilder(builder, std::move(spec));
+  }
+  return RuntimeModule::Load(folder / "module.so");
+}
+
+}  // namespace
+
+void BindBuild(py::module_& module) {
+  module.def("build", [](const ModulePtr& m, const std::string& target, const std::string& builder) {
+    return Build(*m, target, builder);
+  });
+  py::class_<Target>(module, "Target")
+      .def(py::init([](const std::string& text) { return Value(Target::Parse(text), ErrorKind::kValue); }))
+      .def_property_readonly("num_cores", &Target::num_cores)
+      .def_property_readonly("mcpu", &Target::cpu)
+      .def_property_readonly("mtriple", &Target::triple)
+      .def_property_readonly("mattr", &Target::attrs)
+      .def_property_readonly("features", &Target::features)
+      .def("__str__", &Target::ToString);
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,99 @@
+#include "python/src/cast.h"
+
+#include <limits>
+
+namespace lathe::python {
+namespace {
+
+py::object Constant(int64_t value) { return Wrap(Expr(value)); }
+
+// An object that stands for its expression: an iter var, a block's or a schedule's variable.
+std::optional<Expr> AsNode(py::handle object) {
+  const Node* node = Unwrap(object);
+  if (node == nullptr) return std::nullopt;
+  if (const Expr* e = std::get_if<Expr>(node)) return *e;
+  if (const IterVar* iter = std::get_if<IterVar>(node)) return Expr(iter->var);
+  return std::nullopt;
+}
+
+std::optional<Expr> FromInt(py::handle object) {
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  if (overflow != 0) return std::nullopt;
+  return Expr(int64_t{value});
+}
+
+// numpy's scalars are no Python numbers, but say what they are worth.
+std::optional<Expr> FromNumber(py::handle object) {
+  if (!PyIndex_Check(object.ptr())) return std::nullopt;
+  return FromInt(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
+}
+
+std::optional<Attr> ListToAttr(py::handle object) {
+  std::vector<Attr> items;
+  for (py::handle item : object) {
+    std::optional<Attr> attr = ToAttr(item);
+    if (!attr) return std::nullopt;
+    items.push_back(*std::move(attr));
+  }
+  return Attr(std::move(items));
+}
+
+std::optional<Attr> ExprToAttr(const Expr& e) {
+  if (const IntImm* imm = e.As<IntImm>()) return e.dtype().is_bool() ? Attr(imm->value != 0) : Attr(imm->value);
+  if (const FloatImm* imm = e.As<FloatImm>()) return Attr(imm->value);
+  if (const StringImm* imm = e.As<StringImm>()) return Attr(imm->value);
+  return std::nullopt;
+}
+
+}  // namespace
+
+py::object ToPython(const Attr& attr) {
+  if (const int64_t* value = std::get_if<int64_t>(&attr)) return Constant(*value);
+  if (const bool* value = std::get_if<bool>(&attr)) return Wrap(IntConst(DataType::Bool(), *value));
+  if (const double* value = std::get_if<double>(&attr)) return Wrap(FloatConst(DataType::Float(32), *value));
+  if (const std::string* value = std::get_if<std::string>(&attr)) return py::str(*value);
+  py::list items;
+  for (const Attr& item : std::get<std::vector<Attr>>(attr)) items.append(ToPython(item));
+  return MakeArray(items);
+}
+
+py::object ToPython(const AttrMap& attrs) {
+  py::dict items;
+  for (const auto& [key, value] : attrs) items[py::str(key)] = ToPython(value);
+  return MakeMap(items);
+}
+
+py::object MakeArray(py::list items) { return py::module_::import("lathe.ir.container").attr("Array")(items); }
+py::object MakeMap(py::dict items) { return py::module_::import("lathe.ir.container").attr("Map")(items); }
+py::object MakeEnum(const char* module, const char* name, int value) {
+  return py::module_::import(module).attr(name)(value);
+}
+
+std::optional<Expr> ToExpr(py::handle object) {
+  if (std::optional<Expr> node = AsNode(object)) return node;
+  if (PyBool_Check(object.ptr())) return IntConst(DataType::Bool(), object.ptr() == Py_True);
+  if (PyLong_Check(object.ptr())) return FromInt(object);
+  if (PyFloat_Check(object.ptr())) return FloatConst(DataType::Float(32), PyFloat_AsDouble(object.ptr()));
+  if (PyUnicode_Check(object.ptr()))
+    return Expr::Make(DataType::Handle(), StringImm{py::cast<std::string>(py::str(object))});
+  return FromNumber(object);
+}
+
+std::optional<Attr> ToAttr(py::handle object) {
+  if (PyUnicode_Check(object.ptr())) return Attr(py::cast<std::string>(object));
+  if (std::optional<Expr> e = ToExpr(object)) return ExprToAttr(*e);
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return ListToAttr(object);
+  return std::nullopt;
+}
+
+std::optional<DataType> ToDataType(py::handle object) {
+  if (PyUnicode_Check(object.ptr())) {
+    StatusOr<DataType> type = DataType::Parse(py::cast<std::string>(object));
+    return type.ok() ? std::optional(*type) : std::nullopt;
+  }
+  if (py::hasattr(object, "dtype") && !PyType_Check(object.ptr())) return ToDataType(object.attr("dtype"));
+  return std::nullopt;
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,48 @@
+#include "python/src/errors.h"
+
+#include <pybind11/pybind11.h>
+
+namespace lathe::python {
+namespace py = pybind11;
+namespace {
+
+// The message, and on lines of its own what it speaks of.
+std::string Text(const Status& status) {
+  if (status.detail() == nullptr) return status.message();
+  return status.message() + "\n" + status.detail()->Render();
+}
+
+const char* ClassOf(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kTvm:
+      return "TVMError";
+    case ErrorKind::kSchedule:
+      return "ScheduleError";
+    case ErrorKind::kParse:
+      return "ParseError";
+    case ErrorKind::kValue:
+      return "ValueError";
+    case ErrorKind::kType:
+      return "TypeError";
+    case ErrorKind::kKey:
+      return "KeyError";
+  }
+  return "TVMError";
+}
+
+}  // namespace
+
+Failure::Failure(ErrorKind kind, const Status& status) : std::runtime_error(Text(status)), kind(kind) {}
+
+void BindErrors() {
+  py::register_exception_translator([](std::exception_ptr error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Failure& failure) {
+      const py::object cls = py::module_::import("lathe.error").attr(ClassOf(failure.kind));
+      PyErr_SetString(cls.ptr(), failure.what());
+    }
+  });
+}
+
+}  // namespace lathe::python

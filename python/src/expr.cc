@@ -1,0 +1,163 @@
+// Constructors of expressions, and operators on them with TVM's type rules.
+#include "compiler/ir/expr.h"
+
+#include <fmt/format.h>
+
+#include "compiler/ir/op_table.h"
+#include "compiler/script/checked_expr.h"
+#include "compiler/script/dialect.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+
+namespace lathe::python {
+namespace {
+
+BinaryOp OpOfName(const std::string& name) {
+  for (const BinarySpelling& row : BinarySpellings()) {
+    if (row.exact == name) return row.op;
+  }
+  throw Failure(ErrorKind::kValue, fmt::format("no binary operation is named \"{}\"", name));
+}
+
+Expr Named(std::string_view what, StatusOr<Expr> result) {
+  if (!result.ok()) throw Failure(ErrorKind::kTvm, result.status().WithContext(what));
+  return *std::move(result);
+}
+
+// tir.Add(a, b): the node itself, nothing converted or folded.
+Expr MakeExact(const std::string& name, const Expr& a, const Expr& b) {
+  if (a.dtype() != b.dtype())
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: mismatched types. {} vs. {}; cast one of them", name,
+                                               a.dtype().ToString(), b.dtype().ToString()));
+  return Named(name, CombineExprs(OpOfName(name), a, b, false));
+}
+
+// a + b and the like.
+Expr MakeFolded(const std::string& name, const Expr& a, const Expr& b) {
+  return Named(name, CombineExprs(OpOfName(name), a, b));
+}
+
+// a / b: integers have several quotients, so the program must say which.
+Expr Divide(const Expr& a, const Expr& b) {
+  if (!a.dtype().is_float() && !b.dtype().is_float())
+    throw Failure(ErrorKind::kTvm, "divide: expected floats around \"/\"; write //, tir.truncdiv or tir.indexdiv");
+  return MakeFolded("Div", a, b);
+}
+
+const Op& OpNamed(const std::string& name) {
+  const Op* op = FindOp(name.starts_with("tir.") ? name.substr(4) : name);
+  if (op == nullptr) throw Failure(ErrorKind::kTvm, fmt::format("Op.get: no operation is named \"{}\"", name));
+  return *op;
+}
+const Op& OpOf(const py::object& op) {
+  const Op* const* node = UnwrapAs<const Op*>(op);
+  return node != nullptr ? **node : OpNamed(py::cast<std::string>(py::str(op)));
+}
+
+Expr CallTyped(DataType type, const py::object& op, const std::vector<Expr>& args) {
+  const Op& called = OpOf(op);
+  if (called.num_args >= 0 && args.size() != static_cast<size_t>(called.num_args))
+    throw Failure(ErrorKind::kTvm, fmt::format("Call: expected {} arguments of tir.{}, got {}", called.num_args,
+                                               called.name, args.size()));
+  return Expr::Make(type, Call{&called, args});
+}
+Expr CallNamed(const std::string& name, const py::sequence& args) {
+  const Op& op = OpNamed(name);
+  if (!TakesTypeFirst(op)) return Named(name, CallExpr(op, py::cast<std::vector<Expr>>(args)));
+  if (args.size() == 0) throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a dtype as first argument", name));
+  const DataType type = py::cast<DataType>(args[0]);
+  std::vector<Expr> rest;
+  for (size_t i = 1; i < args.size(); ++i) rest.push_back(py::cast<Expr>(args[i]));
+  return Expr::Make(type, Call{&op, std::move(rest)});
+}
+
+Expr CeilDiv(const Expr& a, const Expr& b) {
+  return MakeFolded("FloorDiv", MakeFolded("Sub", MakeFolded("Add", a, b), Expr(1)), b);
+}
+
+Expr MakeInt(DataType type, const Expr& value) {
+  const IntImm* number = value.As<IntImm>();
+  if (number == nullptr || !(type.is_int() || type.is_bool()))
+    throw Failure(ErrorKind::kTvm, fmt::format("IntImm: expected an integer of {}", type.ToString()));
+  return Named("IntImm", ConvertExpr(type, value));
+}
+
+Expr MakeConst(const Expr& value, std::optional<DataType> type) {
+  return type ? Named("const", ConvertExpr(*type, value)) : value;
+}
+
+Expr MakeRamp(const Expr& base, const Expr& stride, int64_t lanes) {
+  if (lanes < 1 || lanes > 65535 || !base.dtype().is_scalar() || base.dtype() != stride.dtype())
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("Ramp: expected scalars of one type and 1 to 65535 lanes, got {}, {} and {} lanes",
+                              base.dtype().ToString(), stride.dtype().ToString(), lanes));
+  return Expr::Make(base.dtype().with_lanes(static_cast<int>(lanes)), Ramp{base, stride, lanes});
+}
+Expr MakeBroadcast(const Expr& value, int64_t lanes) {
+  if (lanes < 1 || lanes > 65535 || !value.dtype().is_scalar())
+    throw Failure(ErrorKind::kTvm, fmt::format("Broadcast: expected a scalar and 1 to 65535 lanes, got {} and {} lanes",
+                                               value.dtype().ToString(), lanes));
+  return Expr::Make(value.dtype().with_lanes(static_cast<int>(lanes)), Broadcast{value, lanes});
+}
+
+Expr MakeSelectNode(const Expr& condition, const Expr& a, const Expr& b) {
+  if (!condition.dtype().is_bool() || a.dtype() != b.dtype())
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("Select: expected a boolean and two values of one type, got {}, {} and {}",
+                              condition.dtype().ToString(), a.dtype().ToString(), b.dtype().ToString()));
+  return Expr::Make(a.dtype(), Select{condition, a, b});
+}
+
+Expr MakeNotNode(const Expr& a) {
+  if (!a.dtype().is_bool())
+    throw Failure(ErrorKind::kTvm, fmt::format("Not: expected a boolean, got {}", a.dtype().ToString()));
+  return Expr::Make(a.dtype(), Not{a});
+}
+
+void BindConstructors(py::module_& module) {
+  module.def("IntImm", &MakeInt);
+  module.def("FloatImm", [](DataType type, const Expr& value) {
+    if (!type.is_float()) throw Failure(ErrorKind::kTvm, "FloatImm: expected a float type, got " + type.ToString());
+    return Named("FloatImm", ConvertExpr(type, value));
+  });
+  module.def("StringImm", [](const std::string& text) { return Expr::Make(DataType::Handle(), StringImm{text}); });
+  module.def("Var", [](const std::string& name, DataType type) { return Var(name, type); });
+  module.def("Cast", [](DataType type, const Expr& value) {
+    Named("Cast", ConvertExpr(type, value));  // For what it refuses.
+    return Expr::Make(type, Cast{value});
+  });
+  module.def("Not", &MakeNotNode);
+  module.def("Select", &MakeSelectNode);
+  module.def("Ramp", &MakeRamp);
+  module.def("Broadcast", &MakeBroadcast);
+  module.def("Call", &CallTyped);
+  module.def("const", &MakeConst);
+  module.def("to_expr", [](const Expr& e) { return e; });
+}
+
+}  // namespace
+
+void BindExpr(py::module_& module) {
+  BindConstructors(module);
+  module.def("dtype_name", [](DataType type) { return type; });
+  module.def("dtype_parts",
+             [](DataType type) { return py::make_tuple(static_cast<int>(type.code), type.bits, type.lanes); });
+  module.def("make_binary", &MakeExact);
+  module.def("fold_binary", &MakeFolded);
+  module.def("divide", &Divide);
+  module.def("negate",
+             [](const Expr& a) { return MakeFolded("Mul", a, Named("neg", ConvertExpr(a.dtype(), Expr(-1)))); });
+  module.def("cast", [](DataType type, const Expr& value) { return Named("cast", ConvertExpr(type, value)); });
+  module.def("logical_not", [](const Expr& a) { return MakeNotNode(a).As<Not>() != nullptr ? MakeNot(a) : a; });
+  module.def("call_op", &CallNamed);
+  module.def("op_get", [](const std::string& name) { return Wrap(&OpNamed(name)); });
+  module.def("op_names", [] {
+    std::vector<std::string_view> names;
+    for (const Op& op : AllOps()) names.push_back(op.name);
+    return names;
+  });
+  module.def("ceildiv", &CeilDiv);
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,98 @@
+// tir.stmt_functor and tir.analysis: walks, substitutions, questions.
+#include "compiler/ir/visitor.h"
+#include "compiler/transform/verify.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+
+namespace lathe::python {
+namespace {
+
+// Calls f for every node below and including `root`, children first.
+class Walker : public StmtExprVisitor {
+ public:
+  explicit Walker(const py::function& f) : f_(f) {}
+
+ private:
+  void VisitStmt(const Stmt& stmt) override {
+    StmtExprVisitor::VisitStmt(stmt);
+    f_(stmt);
+  }
+  void VisitExpr(const Expr& expr) override {
+    StmtExprVisitor::VisitExpr(expr);
+    f_(expr);
+  }
+  void VisitBlock(const Block& block) override {
+    StmtExprVisitor::VisitBlock(block);
+    f_(block);
+  }
+  const py::function& f_;
+};
+
+// tir.stmt_functor.ir_transform: preorder may replace a node or None: go below; postorder may replace what came of it.
+class Transformer : public StmtExprMutator {
+ public:
+  Transformer(py::object preorder, py::object postorder, std::optional<std::vector<std::string>> only)
+      : preorder_(std::move(preorder)), postorder_(std::move(postorder)), only_(std::move(only)) {}
+
+ private:
+  template <typename T>
+  bool IsWanted(const T& node) const {
+    return !only_ || std::find(only_->begin(), only_->end(), TypeKey(Node(node))) != only_->end();
+  }
+  template <typename T>
+  std::optional<T> Ask(const py::object& f, const T& node) const {
+    if (f.is_none() || !IsWanted(node)) return std::nullopt;
+    const py::object answer = f(node);
+    return answer.is_none() ? std::nullopt : std::optional<T>(py::cast<T>(answer));
+  }
+  Stmt VisitStmt(const Stmt& stmt) override {
+    if (std::optional<Stmt> early = Ask(preorder_, stmt)) return *early;
+    const Stmt below = StmtExprMutator::VisitStmt(stmt);
+    return Ask(postorder_, below).value_or(below);
+  }
+  Expr VisitExpr(const Expr& expr) override {
+    if (std::optional<Expr> early = Ask(preorder_, expr)) return *early;
+    const Expr below = StmtExprMutator::VisitExpr(expr);
+    return Ask(postorder_, below).value_or(below);
+  }
+  const py::object preorder_, postorder_;
+  const std::optional<std::vector<std::string>> only_;
+};
+
+void Visit(const py::object& node, const py::function& f) {
+  Walker walker(f);
+  if (const Stmt* stmt = UnwrapAs<Stmt>(node)) return walker(*stmt);
+  if (const Expr* expr = UnwrapAs<Expr>(node)) return walker(*expr);
+  if (const FuncPtr* func = UnwrapAs<FuncPtr>(node)) return walker((*func)->body);
+  const Block* block = UnwrapAs<Block>(node);
+  if (block == nullptr)
+    throw Failure(ErrorKind::kType, "post_order_visit: expected a statement, expression or function");
+  walker(Stmt(BlockRealize{{}, True(), *block}));
+}
+
+VarMap ToVarMap(const py::dict& items) {
+  VarMap vars;
+  for (const auto& [key, value] : items) vars.emplace(py::cast<Var>(key).get(), py::cast<Expr>(value));
+  return vars;
+}
+
+}  // namespace
+
+void BindFunctor(py::module_& module) {
+  module.def("post_order_visit", &Visit);
+  module.def("ir_transform", [](const Stmt& stmt, const py::object& preorder, const py::object& postorder,
+                                const std::optional<std::vector<std::string>>& only) {
+    return Transformer(preorder, postorder, only)(stmt);
+  });
+  module.def("substitute", [](const Stmt& stmt, const py::dict& vars) { return Substitute(stmt, ToVarMap(vars)); });
+  module.def("substitute", [](const Expr& expr, const py::dict& vars) { return Substitute(expr, ToVarMap(vars)); });
+  module.def("clone_func", [](const FuncPtr& func) -> FuncPtr { return std::make_shared<PrimFunc>(Clone(*func)); });
+  module.def("verify_well_formed", [](const FuncPtr& func, bool assert_mode) {
+    const Status status = VerifyWellFormed(*func);
+    if (assert_mode) Check(status);
+    return status.ok();
+  });
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,23 @@
+// lathe._lib: what the Python package stands on.
+#include "python/src/bind.h"
+#include "python/src/errors.h"
+#include "python/src/node.h"
+
+PYBIND11_MODULE(_lib, module) {
+  using namespace lathe::python;
+  BindErrors();
+  BindNode(module);
+  BindModule(module);
+  BindFunc(module);
+  BindScript(module);
+  BindStructural(module);
+  BindTrace(module);
+  BindExpr(module);
+  BindStmt(module);
+  BindArith(module);
+  BindFunctor(module);
+  BindPasses(module);
+  BindRuntime(module);
+  BindBuild(module);
+  BindSchedule(module);
+}

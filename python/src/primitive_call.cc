@@ -1,0 +1,204 @@
+#include "python/src/primitive_call.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/get_block.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+
+namespace lathe::python {
+namespace {
+
+// The arguments of one call, sorted into what an instruction keeps.
+class ArgumentBinder {
+ public:
+  ArgumentBinder(Schedule& schedule, const Signature& row, const py::args& args, const py::kwargs& kwargs)
+      : schedule_(schedule), row_(row), args_(args), kwargs_(kwargs) {}
+
+  void Bind() {
+    for (const Argument& argument : row_.arguments) {
+      if (argument.keep == Keep::kStar)
+        BindStar();
+      else
+        BindOne(argument, Take(argument));
+    }
+    if (position_ < args_.size()) Fail(fmt::format("takes {} arguments, {} are given", position_, args_.size()));
+    if (num_named_ < kwargs_.size()) FailForUnknownName();
+  }
+
+  std::vector<TraceInput> inputs;
+  std::vector<Attr> attrs;
+  std::optional<Decision> decision;
+
+ private:
+  [[noreturn]] void Fail(const std::string& why) const {
+    throw Failure(ErrorKind::kType, fmt::format("{}: {}", SnakeCase(row_.kind), why));
+  }
+  [[noreturn]] void FailFor(const Argument& argument, py::handle given, std::string_view wanted) const {
+    Fail(fmt::format("argument \"{}\" is {}; give {}", argument.name, py::cast<std::string>(py::repr(given)), wanted));
+  }
+  [[noreturn]] void FailForUnknownName() const {
+    std::vector<std::string_view> known;
+    for (const Argument& argument : row_.arguments) known.push_back(argument.name);
+    for (const auto& [name, value] : kwargs_) {
+      const std::string text = py::cast<std::string>(name);
+      if (std::find(known.begin(), known.end(), text) == known.end())
+        Fail(fmt::format("no argument is named \"{}\"; known: {}", text, fmt::join(known, ", ")));
+    }
+    Fail("an argument is given twice");
+  }
+
+  // What the call gives for `argument`; null where it is left out.
+  py::object Take(const Argument& argument) {
+    const py::str name(argument.name.data(), argument.name.size());
+    if (kwargs_.contains(name)) {
+      ++num_named_;
+      return kwargs_[name];
+    }
+    if (position_ < args_.size()) return args_[position_++];
+    if (argument.fallback.empty()) Fail(fmt::format("argument \"{}\" is missing", argument.name));
+    return py::object();
+  }
+
+  void BindStar() {
+    for (; position_ < args_.size(); ++position_) inputs.push_back(ToInput(args_[position_]));
+  }
+
+  void BindOne(const Argument& argument, const py::object& given) {
+    switch (argument.keep) {
+      case Keep::kBlock:
+        inputs.push_back(ToBlock(argument, given));
+        block_ = std::get_if<BlockRV>(&inputs.back()) != nullptr ? std::optional(std::get<BlockRV>(inputs.back()))
+                                                                 : std::nullopt;
+        return;
+      case Keep::kLoop:
+        if (!py::isinstance<LoopRV>(given)) FailFor(argument, given, "a loop of this schedule");
+        inputs.emplace_back(py::cast<LoopRV>(given));
+        return;
+      case Keep::kInput:
+        inputs.push_back(ToInput(given));
+        return;
+      case Keep::kInputs:
+        return BindList(argument, given);
+      case Keep::kReadIndex:
+      case Keep::kWriteIndex:
+        attrs.push_back(BufferIndex(argument, given));
+        return;
+      case Keep::kAttr:
+      case Keep::kFlag:
+        attrs.push_back(ToAttribute(argument, given));
+        return;
+      case Keep::kDecision:
+        if (given && !given.is_none()) decision = ToDecision(argument, given);
+        return;
+      case Keep::kStar:
+        return;
+    }
+  }
+
+  void BindList(const Argument& argument, const py::object& given) {
+    if (!given || given.is_none()) return;
+    const bool is_list = py::isinstance<py::sequence>(given) && !py::isinstance<py::str>(given);
+    if (!is_list) {  // One alone, as TVM takes it for consumer_blocks.
+      inputs.push_back(ToBlock(argument, given));
+      return;
+    }
+    for (py::handle item : given) {
+      const bool is_name = PyUnicode_Check(item.ptr());
+      inputs.push_back(is_name ? TraceInput(BlockOfName(py::cast<std::string>(item))) : ToInput(item));
+    }
+  }
+
+  BlockRV BlockOfName(const std::string& name) const { return Value(GetBlock(schedule_, name), ErrorKind::kSchedule); }
+  TraceInput ToBlock(const Argument& argument, const py::object& given) {
+    if (py::isinstance<BlockRV>(given)) return py::cast<BlockRV>(given);
+    if (py::isinstance<LoopRV>(given)) return py::cast<LoopRV>(given);
+    if (py::isinstance<py::str>(given)) return BlockOfName(py::cast<std::string>(given));
+    FailFor(argument, given, "a block of this schedule or its name");
+  }
+
+  TraceInput ToInput(py::handle object) const {
+    if (py::isinstance<BlockRV>(object)) return py::cast<BlockRV>(object);
+    if (py::isinstance<LoopRV>(object)) return py::cast<LoopRV>(object);
+    if (py::isinstance<VarRV>(object)) return py::cast<VarRV>(object);
+    if (object.is_none()) return TraceInput();
+    const std::optional<Attr> attr = ToAttr(object);
+    if (attr) {
+      if (const int64_t* value = std::get_if<int64_t>(&*attr)) return *value;
+      if (const bool* value = std::get_if<bool>(&*attr)) return int64_t{*value};
+      if (const std::string* value = std::get_if<std::string>(&*attr)) return *value;
+    }
+    Fail(fmt::format("{} is no handle of this schedule, number, string or None",
+                     py::cast<std::string>(py::repr(object))));
+  }
+
+  Attr ToAttribute(const Argument& argument, const py::object& given) const {
+    std::optional<Attr> attr = given && !given.is_none() ? ToAttr(given) : std::optional<Attr>(DefaultOf(argument));
+    if (!attr) FailFor(argument, given, "a number, a string or a list of them");
+    if (const bool* flag = std::get_if<bool>(&*attr)) return int64_t{*flag};
+    return *std::move(attr);
+  }
+
+  // The number of a buffer among those that the block reads or writes.
+  Attr BufferIndex(const Argument& argument, const py::object& given) const {
+    const Buffer* buffer = UnwrapAs<Buffer>(given);
+    if (buffer == nullptr && !py::isinstance<py::str>(given)) return ToAttribute(argument, given);
+    const BlockRealize& realize = *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule);
+    const auto& regions = argument.keep == Keep::kReadIndex ? realize.block->reads : realize.block->writes;
+    for (size_t i = 0; i < regions.size(); ++i) {
+      const Buffer& candidate = regions[i].buffer;
+      if (buffer != nullptr ? candidate.same_as(*buffer) : candidate->name == py::cast<std::string>(given))
+        return static_cast<int64_t>(i);
+    }
+    throw Failure(ErrorKind::kValue,
+                  fmt::format("{}: block \"{}\" {} no buffer {}", SnakeCase(row_.kind), realize.block->name,
+                              argument.keep == Keep::kReadIndex ? "reads" : "writes",
+                              buffer != nullptr ? (*buffer)->name : py::cast<std::string>(given)));
+  }
+
+  Decision ToDecision(const Argument& argument, const py::object& given) const {
+    const std::optional<Attr> attr = ToAttr(given);
+    if (attr) {
+      if (const int64_t* value = std::get_if<int64_t>(&*attr)) return *value;
+      if (const auto* list = std::get_if<std::vector<Attr>>(&*attr)) {
+        std::vector<int64_t> factors;
+        for (const Attr& item : *list)
+          if (const int64_t* factor = std::get_if<int64_t>(&item)) factors.push_back(*factor);
+        if (factors.size() == list->size()) return factors;
+      }
+    }
+    FailFor(argument, given, "a number or a list of numbers");
+  }
+
+  Schedule& schedule_;
+  const Signature& row_;
+  const py::args& args_;
+  const py::kwargs& kwargs_;
+  size_t position_ = 0, num_named_ = 0;
+  std::optional<BlockRV> block_;  // The last block given: what buffer names speak of.
+};
+
+py::object HandleOf(char kind, int id) {
+  if (kind == 'b') return py::cast(BlockRV{id});
+  if (kind == 'l') return py::cast(LoopRV{id});
+  return py::cast(VarRV{id});
+}
+
+}  // namespace
+
+py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::args& args, const py::kwargs& kwargs) {
+  const InstructionKind* kind = FindInstructionKind(row.kind);
+  CHECK(kind != nullptr) << "a signature without a primitive: " << row.kind;
+  ArgumentBinder binder(schedule, row, args, kwargs);
+  binder.Bind();
+  const std::vector<int> ids =
+      Value(kind->apply(schedule, binder.inputs, binder.attrs, binder.decision ? &*binder.decision : nullptr),
+            ErrorKind::kSchedule);
+  if (kind->output == '-') return py::none();
+  if (!row.returns_list) return HandleOf(kind->output, ids.at(0));
+  py::list handles;
+  for (int id : ids) handles.append(HandleOf(kind->output, id));
+  return handles;
+}
+
+}  // namespace lathe::python

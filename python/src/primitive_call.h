@@ -1,0 +1,17 @@
+// Calls of schedule primitives with Python's arguments, as the row of their signature says.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "compiler/schedule/instruction_signature.h"
+#include "compiler/schedule/schedule.h"
+
+namespace lathe::python {
+
+namespace py = pybind11;
+
+// Runs the primitive and returns its handles: None, one, or a list. TypeError where the arguments do not fit the row,
+// ScheduleError where the primitive refuses.
+py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::args& args, const py::kwargs& kwargs);
+
+}  // namespace lathe::python

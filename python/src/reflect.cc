@@ -1,0 +1,111 @@
+#include "python/src/reflect.h"
+
+#include <type_traits>
+
+#include "compiler/ir/fields.h"
+#include "python/src/cast.h"
+
+namespace lathe::python {
+namespace {
+
+// Where the compiler calls a field something else than TVM does. An empty name hides it.
+struct Renamed {
+  std::string_view type, ours, tvms;
+};
+constexpr Renamed kRenamed[] = {
+    {"tir.SeqStmt", "stmts", "seq"},      {"tir.Block", "name", "name_hint"}, {"tir.IterVar", "domain", "dom"},
+    {"tir.IterVar", "kind", "iter_type"}, {"tir.For", "thread", ""},      // thread_binding, an IterVar.
+    {"tir.Buffer", "scope", ""},                                          // A method.
+    {"tir.PrimFunc", "name", ""},         {"tir.PrimFunc", "attrs", ""},  // With the global symbol in it (module.cc).
+};
+
+std::string_view TvmName(std::string_view type, std::string_view field) {
+  for (const Renamed& row : kRenamed) {
+    if (row.ours == field && row.type == type) return row.tvms;
+  }
+  return field;
+}
+
+py::object Convert(int64_t value) { return py::int_(value); }
+[[maybe_unused]] py::object Convert(bool value) { return py::bool_(value); }
+py::object Convert(double value) { return py::float_(value); }
+py::object Convert(const std::string& value) { return py::str(value); }
+py::object Convert(DataType value) { return py::str(value.ToString()); }
+py::object Convert(const AttrMap& value) { return ToPython(value); }
+py::object Convert(ForKind value) { return MakeEnum("lathe.tir.stmt", "ForKind", static_cast<int>(value)); }
+py::object Convert(const Var& value) { return Wrap(Expr(value)); }
+py::object Convert(const Op* op) { return Wrap(op); }
+py::object Convert(const Param& param) {
+  return std::visit([](const auto& value) { return Convert(value); }, param);
+}
+// TVM's numbers: data parallel 0, reduction 2, ordered 3, opaque 4.
+py::object Convert(IterKind kind) {
+  constexpr int kNumbers[] = {0, 2, 3, 4};
+  return py::int_(kNumbers[static_cast<size_t>(kind)]);
+}
+template <typename T>
+  requires std::is_constructible_v<Node, T> && (!std::is_arithmetic_v<T>)
+py::object Convert(const T& value) {
+  return Wrap(Node(value));
+}
+template <typename T>
+py::object Convert(const std::optional<T>& value) {
+  return value ? Convert(*value) : py::none();
+}
+template <typename T>
+py::object Convert(const std::vector<T>& values) {
+  py::list items;
+  for (const T& value : values) items.append(Convert(value));
+  return MakeArray(items);
+}
+
+template <typename T>
+constexpr bool kIsShown = !std::is_same_v<T, BinaryOp>;  // An operator is its node's class.
+
+// Calls f(field description, value) for each field of whatever the node is.
+template <typename F>
+void VisitFields(const Node& node, F&& f) {
+  const auto fields = [&](const auto& value) { ForEachField(value, f); };
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, Expr> || std::is_same_v<T, Stmt>)
+          std::visit(fields, value.node().value);
+        else if constexpr (std::is_same_v<T, Block> || std::is_same_v<T, Buffer> || std::is_same_v<T, FuncPtr>)
+          fields(*value);
+        else if constexpr (requires { T::Fields(); })
+          fields(value);
+      },
+      node);
+}
+
+}  // namespace
+
+py::object FieldOf(const Node& node, std::string_view name) {
+  if (const Expr* e = std::get_if<Expr>(&node); e != nullptr && name == "dtype") return Convert(e->dtype());
+  if (const Op* const* op = std::get_if<const Op*>(&node); op != nullptr && name == "name")
+    return py::str("tir." + std::string((*op)->name));
+  if (name == "span") return py::none();
+  const std::string_view type = TypeKey(node);
+  py::object found;
+  VisitFields(node, [&](const auto& field, const auto& value) {
+    if constexpr (kIsShown<std::decay_t<decltype(value)>>) {
+      if (!found && TvmName(type, field.name) == name) found = Convert(value);
+    }
+  });
+  return found;
+}
+
+std::vector<std::string> FieldNames(const Node& node) {
+  std::vector<std::string> names;
+  if (std::holds_alternative<Expr>(node)) names.emplace_back("dtype");
+  const std::string_view type = TypeKey(node);
+  VisitFields(node, [&](const auto& field, const auto& value) {
+    if constexpr (kIsShown<std::decay_t<decltype(value)>>) {
+      if (const std::string_view name = TvmName(type, field.name); !name.empty()) names.emplace_back(name);
+    }
+  });
+  return names;
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,154 @@
+// Tensors with numpy in and out, and calls of kernels with them.
+#include "python/src/runtime.h"
+
+#include <fmt/format.h>
+#include <pybind11/numpy.h>
+
+#include <bit>
+#include <cstring>
+#include <thread>
+
+#include "compiler/ir/data_type.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+#include "runtime/context.h"
+#include "runtime/kernel_call.h"
+
+namespace lathe::python {
+namespace {
+
+constexpr uint64_t kWorkspaceLimit = uint64_t{4} << 30;
+
+void Check(const RuntimeError& error) {
+  if (!error.ok()) throw Failure(ErrorKind::kTvm, error.message);
+}
+template <typename T>
+T Value(RuntimeResult<T> result) {
+  if (!result.ok()) Check(result.error());
+  return *std::move(result);
+}
+
+// One pool for all kernels of the process, made at the first call.
+ThreadPool& Pool() {
+  static auto* pool = new std::unique_ptr<ThreadPool>(
+      Value(ThreadPool::Create(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())))));
+  return **pool;
+}
+
+DType ToDType(DataType type) { return {static_cast<DTypeCode>(type.code), type.bits, type.lanes}; }
+
+// numpy has no bfloat16: its bits travel as uint16.
+py::dtype NumpyType(DType type) { return py::dtype(type.code == DTypeCode::kBFloat ? "uint16" : type.Name()); }
+
+// The same memory as a numpy array, which keeps the tensor alive.
+py::array AsNumpy(const NDArray& array) {
+  py::capsule owner(new NDArray(array), [](void* tensor) { delete static_cast<NDArray*>(tensor); });
+  return py::array(NumpyType(array.dtype()), array.shape(), array.data(), owner);
+}
+
+void CopyFrom(const NDArray& array, const py::object& source) {
+  const py::array compact =
+      py::module_::import("numpy").attr("ascontiguousarray")(source, py::arg("dtype") = NumpyType(array.dtype()));
+  std::vector<int64_t> shape(compact.shape(), compact.shape() + compact.ndim());
+  if (shape != array.shape() && compact.size() != array.num_elements())
+    throw Failure(ErrorKind::kValue, fmt::format("copyfrom: the array has {} elements, the source {}",
+                                                 array.num_elements(), compact.size()));
+  std::memcpy(array.data(), compact.data(), static_cast<size_t>(array.size_bytes()));
+}
+
+NDArray FromNumpy(const py::array& source) {
+  const std::optional<DataType> type = ToDataType(py::str(source.dtype().attr("name")));
+  if (!type || !ToDType(*type).is_supported())
+    throw Failure(ErrorKind::kType,
+                  "array: elements of numpy type " + py::cast<std::string>(py::str(source.dtype())) + " are not known");
+  NDArray array =
+      Value(NDArray::Create(ToDType(*type), std::vector<int64_t>(source.shape(), source.shape() + source.ndim())));
+  CopyFrom(array, source);
+  return array;
+}
+
+// A scalar parameter by its bit pattern, as the kernel ABI has it.
+int64_t ScalarBits(DType type, py::handle value) {
+  if (!type.is_floating()) return py::cast<int64_t>(py::int_(py::reinterpret_borrow<py::object>(value)));
+  const double number = py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value)));
+  if (type.bits == 64) return std::bit_cast<int64_t>(number);
+  if (type.bits == 32) return std::bit_cast<int32_t>(static_cast<float>(number));
+  return FloatToHalf(static_cast<float>(number));
+}
+
+struct CallArguments {
+  std::vector<NDArray> keep;
+  std::vector<TensorView> buffers;
+  std::vector<int64_t> scalars;
+};
+
+CallArguments SortArguments(const KernelMeta& kernel, const py::args& args) {
+  if (args.size() != kernel.params.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("call {}: {} arguments are expected, {} given", kernel.name,
+                                               kernel.params.size(), args.size()));
+  CallArguments sorted;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ParamMeta& param = kernel.params[i];
+    if (!param.is_buffer) {
+      sorted.scalars.push_back(ScalarBits(param.dtype, args[i]));
+    } else if (!py::isinstance<NDArray>(args[i])) {
+      throw Failure(ErrorKind::kType, fmt::format("call {}: argument {} ({}) is no tensor; make one by lathe.nd.array",
+                                                  kernel.name, i, param.name));
+    } else {
+      sorted.keep.push_back(py::cast<NDArray>(args[i]));
+    }
+  }
+  for (const NDArray& array : sorted.keep) sorted.buffers.push_back(array.view());
+  return sorted;
+}
+
+void BindArray(py::module_& module) {
+  py::class_<NDArray>(module, "NDArray")
+      .def_property_readonly("shape", [](const NDArray& a) { return py::tuple(py::cast(a.shape())); })
+      .def_property_readonly("dtype", [](const NDArray& a) { return a.dtype().Name(); })
+      .def("numpy", [](const NDArray& a) { return AsNumpy(a).attr("copy")(); })
+      .def("view_numpy", &AsNumpy)
+      .def("copyfrom",
+           [](const NDArray& a, const py::object& source) {
+             CopyFrom(a, source);
+             return a;
+           })
+      .def("reshape", [](const NDArray& a, const std::vector<int64_t>& shape) { return Value(a.Reshape(shape)); })
+      .def("same_as", [](const NDArray& a, const NDArray& b) { return a.data() == b.data(); });
+  module.def("array_empty", [](const std::vector<int64_t>& shape, DataType type) {
+    return Value(NDArray::Create(ToDType(type), shape));
+  });
+  module.def("array_from_numpy", &FromNumpy);
+}
+
+}  // namespace
+
+std::shared_ptr<RuntimeModule> RuntimeModule::Load(const std::string& path) {
+  return std::shared_ptr<RuntimeModule>(new RuntimeModule(Value(Artifact::Open(path))));
+}
+
+std::vector<std::string> RuntimeModule::Names() const {
+  std::vector<std::string> names;
+  for (const KernelMeta& kernel : artifact_.meta().kernels) names.push_back(kernel.name);
+  return names;
+}
+
+void RuntimeModule::Call(const std::string& name, const py::args& args) const {
+  const Artifact::Kernel kernel = Value(artifact_.Find(name));
+  const CallArguments sorted = SortArguments(*kernel.meta, args);
+  const KernelArguments bound = Value(BindArguments(*kernel.meta, sorted.buffers, sorted.scalars));
+  const py::gil_scoped_release others_may_run;
+  KernelContext context(Pool(), kWorkspaceLimit);
+  Check(CallKernel(kernel, bound, context));
+}
+
+void BindRuntime(py::module_& module) {
+  BindArray(module);
+  py::class_<RuntimeModule, std::shared_ptr<RuntimeModule>>(module, "RuntimeModule")
+      .def("names", &RuntimeModule::Names)
+      .def("call", &RuntimeModule::Call);
+  module.def("load_module", &RuntimeModule::Load);
+}
+
+}  // namespace lathe::python

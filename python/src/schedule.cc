@@ -1,0 +1,92 @@
+// tir.Schedule: its handles, and a method per row of the primitives' signatures.
+#include "compiler/schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+#include "python/src/primitive_call.h"
+
+namespace lathe::python {
+namespace {
+
+template <typename RV>
+py::class_<RV> BindHandle(py::module_& module, const char* name, const char* letter) {
+  py::class_<RV> cls(module, name);
+  cls.def(
+         "__eq__", [](const RV& a, const RV& b) { return a == b; }, py::is_operator())
+      .def("__hash__", [](const RV& rv) { return std::hash<int>()(rv.id); })
+      .def("same_as", [](const RV& a, const RV& b) { return a == b; })
+      .def("__repr__", [letter](const RV& rv) { return fmt::format("{}{}", letter, rv.id); });
+  return cls;
+}
+
+// TVM's module of a lone function calls it "main".
+Schedule OfFunc(const FuncPtr& func, uint64_t seed) {
+  PrimFunc main = *func;
+  main.name = "main";
+  return Value(Schedule::Create(IRModule{{std::move(main)}}, seed), ErrorKind::kSchedule);
+}
+Schedule OfModule(const ModulePtr& module, uint64_t seed) {
+  return Value(Schedule::Create(*module, seed), ErrorKind::kSchedule);
+}
+
+uint64_t SeedOf(const std::optional<int64_t>& seed) {
+  return seed ? static_cast<uint64_t>(*seed) : std::random_device()();
+}
+
+// A method of the class for each primitive.
+void BindPrimitives(py::class_<Schedule>& cls) {
+  for (const Signature& row : Signatures()) {
+    const std::string name = SnakeCase(row.kind);
+    cls.attr(name.c_str()) =
+        py::cpp_function([&row](Schedule& schedule, const py::args& args,
+                                const py::kwargs& kwargs) { return CallPrimitive(schedule, row, args, kwargs); },
+                         py::name(name.c_str()), py::is_method(cls));
+  }
+}
+
+}  // namespace
+
+void BindSchedule(py::module_& module) {
+  BindHandle<BlockRV>(module, "BlockRV", "b");
+  BindHandle<LoopRV>(module, "LoopRV", "l");
+  BindHandle<VarRV>(module, "ExprRV", "v");
+  py::class_<Schedule> cls(module, "Schedule", py::dynamic_attr());
+  cls.def(py::init([](const FuncPtr& func, std::optional<int64_t> seed, py::object, py::object, bool) {
+            return OfFunc(func, SeedOf(seed));
+          }),
+          py::arg("mod"), py::kw_only(), py::arg("seed") = py::none(), py::arg("debug_mask") = "none",
+          py::arg("error_render_level") = "detail", py::arg("enable_check") = true)
+      .def(py::init([](const ModulePtr& mod, std::optional<int64_t> seed, py::object, py::object, bool) {
+             return OfModule(mod, SeedOf(seed));
+           }),
+           py::arg("mod"), py::kw_only(), py::arg("seed") = py::none(), py::arg("debug_mask") = "none",
+           py::arg("error_render_level") = "detail", py::arg("enable_check") = true)
+      .def_property_readonly("mod", [](const Schedule& s) { return std::make_shared<IRModule>(s.mod()); })
+      .def_property_readonly("trace", [](const Schedule& s) { return s.trace(); })
+      .def("copy", [](const Schedule& s) { return s; })
+      .def(
+          "seed", [](Schedule& s, int64_t seed) { s.Seed(static_cast<uint64_t>(seed)); }, py::arg("seed"))
+      .def(
+          "work_on", [](Schedule& s, const std::string& name) { Check(s.WorkOn(name), ErrorKind::kSchedule); },
+          py::arg("func_name"))
+      .def_property_readonly(
+          "func_working_on",
+          [](const Schedule& s) { return s.IsWorkingOnAny() ? py::cast(s.func().name) : py::none(); })
+      .def("show",
+           [](const Schedule& s, const py::args&, const py::kwargs&) {
+             py::print(py::str(py::cast(std::make_shared<IRModule>(s.mod()))));
+             py::print(py::str(py::cast(s.trace())));
+           })
+      .def("fork_seed", [](Schedule& s) { return static_cast<int64_t>(s.random().Next() >> 33); })
+      .def("get", [](const Schedule& s, BlockRV block) { return Value(s.Get(block), ErrorKind::kSchedule)->block; })
+      .def("get", [](const Schedule& s, LoopRV loop) { return s.StmtOf(Value(s.RowOf(loop), ErrorKind::kSchedule)); })
+      .def("get", [](const Schedule& s, VarRV var) { return Value(s.Get(ExprRV(var)), ErrorKind::kSchedule); });
+  BindPrimitives(cls);
+}
+
+}  // namespace lathe::python

@@ -1,0 +1,191 @@
+// Constructors of statements, blocks, buffers and ranges.
+#include "compiler/ir/stmt.h"
+
+#include <fmt/format.h>
+
+#include "compiler/script/checked_expr.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+
+namespace lathe::python {
+namespace {
+
+Expr Integer(const char* what, const Expr& e) {
+  if (!e.dtype().is_int() || !e.dtype().is_scalar())
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected an integer, got {}", what,
+                                               e.As<StringImm>() != nullptr ? "a string" : e.dtype().ToString()));
+  return e;
+}
+Expr Condition(const char* what, const Expr& e) {
+  StatusOr<Expr> condition = ConvertExpr(DataType::Bool(), e);
+  if (!condition.ok()) throw Failure(ErrorKind::kTvm, condition.status().WithContext(what));
+  return *condition;
+}
+
+Range RangeOfEnds(const Expr& begin, const Expr& end) {
+  return {begin, Integer("Range", end) - Integer("Range", begin)};
+}
+
+// TVM's numbers of iteration kinds (reflect.cc writes them).
+IterKind IterKindOf(int number) {
+  switch (number) {
+    case 0:
+    case 1:
+      return IterKind::kSpatial;
+    case 2:
+      return IterKind::kReduce;
+    case 3:
+      return IterKind::kScan;
+    default:
+      return IterKind::kOpaque;
+  }
+}
+
+AttrMap ToAttrs(const py::dict& items) {
+  AttrMap attrs;
+  for (const auto& [key, value] : items) {
+    const std::optional<Attr> attr = ToAttr(value);
+    if (!attr)
+      throw Failure(ErrorKind::kType, fmt::format("annotation \"{}\": expected a number, a string or a list of them",
+                                                  py::cast<std::string>(py::str(key))));
+    attrs.insert_or_assign(py::cast<std::string>(py::str(key)), *attr);
+  }
+  return attrs;
+}
+
+Stmt MakeForNode(const Var& var, const Expr& min, const Expr& extent, int kind, const Stmt& body,
+                 const py::object& thread, const py::dict& annotations) {
+  if (kind < 0 || kind > 4) throw Failure(ErrorKind::kValue, fmt::format("For: no loop kind has number {}", kind));
+  std::string tag;
+  if (!thread.is_none()) tag = py::cast<std::string>(thread.attr("thread_tag"));
+  const auto of_type = [&](const Expr& e) {
+    return e.As<IntImm>() != nullptr ? Value(ConvertExpr(var.dtype(), e)) : e;
+  };
+  return For{var,
+             of_type(Integer("For", min)),
+             of_type(Integer("For", extent)),
+             static_cast<ForKind>(kind),
+             tag,
+             ToAttrs(annotations),
+             body};
+}
+
+Expr MakeLoad(const Buffer& buffer, const std::vector<Expr>& indices) {
+  if (indices.size() != buffer->shape.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("BufferLoad: buffer {} has {} dimensions, got {} indices", buffer->name,
+                                               buffer->shape.size(), indices.size()));
+  return Load(buffer, indices);
+}
+
+Stmt MakeStoreNode(const Buffer& buffer, const Expr& value, const std::vector<Expr>& indices) {
+  const Expr place = MakeLoad(buffer, indices);
+  StatusOr<Expr> converted = ConvertExpr(place.dtype(), value);
+  if (!converted.ok()) throw Failure(ErrorKind::kTvm, converted.status().WithContext("BufferStore"));
+  return BufferStore{buffer, *converted, indices};
+}
+
+Block MakeBlock(const std::vector<IterVar>& iter_vars, const std::vector<BufferRegion>& reads,
+                const std::vector<BufferRegion>& writes, const std::string& name, const Stmt& body,
+                const std::optional<Stmt>& init, const std::vector<Buffer>& alloc_buffers,
+                const std::vector<MatchBufferRegion>& match_buffers, const py::dict& annotations) {
+  BlockNode node{.body = body};
+  node.name = name;
+  node.iter_vars = iter_vars;
+  node.reads = reads;
+  node.writes = writes;
+  node.alloc_buffers = alloc_buffers;
+  node.match_buffers = match_buffers;
+  node.annotations = ToAttrs(annotations);
+  node.init = init;
+  return Block(std::move(node));
+}
+
+Stmt MakeRealize(const std::vector<Expr>& iter_values, const Expr& predicate, const Block& block) {
+  if (iter_values.size() != block->iter_vars.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("BlockRealize: block \"{}\" has {} iter vars, got {} values",
+                                               block->name, block->iter_vars.size(), iter_values.size()));
+  return BlockRealize{iter_values, Condition("BlockRealize", predicate), block};
+}
+
+// Python's A[i, 0:4]: a load, or a region where a slice is among the indices.
+py::object GetItem(const Buffer& buffer, const py::tuple& indices) {
+  std::vector<Expr> points;
+  std::vector<Range> region;
+  bool has_slice = false;
+  if (indices.size() != buffer->shape.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("buffer {} has {} dimensions, got {} indices", buffer->name,
+                                               buffer->shape.size(), indices.size()));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const py::object index = indices[i];
+    if (PySlice_Check(index.ptr())) {
+      has_slice = true;
+      const py::object start = index.attr("start"), stop = index.attr("stop");
+      region.push_back(RangeOfEnds(start.is_none() ? Expr(0) : py::cast<Expr>(start),
+                                   stop.is_none() ? buffer->shape[i] : py::cast<Expr>(stop)));
+    } else {
+      points.push_back(py::cast<Expr>(index));
+      region.push_back({points.back(), Expr(1)});
+    }
+  }
+  return has_slice ? Wrap(BufferRegion{buffer, region}) : Wrap(MakeLoad(buffer, points));
+}
+
+// scope "" and negative or zero promises mean TVM's defaults.
+Buffer DeclBufferNode(const std::vector<Expr>& shape, DataType dtype, const std::string& name,
+                      const std::vector<Expr>& strides, const std::optional<Expr>& elem_offset,
+                      const std::string& scope) {
+  for (const Expr& extent : shape) Integer("Buffer", extent);
+  for (const Expr& stride : strides) Integer("Buffer", stride);
+  BufferNode node{.name = name, .dtype = dtype, .shape = shape, .strides = strides};
+  if (elem_offset) node.elem_offset = *elem_offset;
+  if (!scope.empty()) node.scope = scope;
+  return Buffer(std::move(node));
+}
+
+void BindStatements(py::module_& module) {
+  module.def("For", &MakeForNode);
+  module.def("While", [](const Expr& condition, const Stmt& body) -> Stmt {
+    return While{Condition("While", condition), body};
+  });
+  module.def("LetStmt",
+             [](const Var& var, const Expr& value, const Stmt& body) -> Stmt { return LetStmt{value, var, body}; });
+  module.def("BufferStore", [](const Buffer& buffer, const Expr& value, const std::vector<Expr>& indices,
+                               const py::object&) { return MakeStoreNode(buffer, value, indices); });
+  module.def("IfThenElse",
+             [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& else_case) -> Stmt {
+               return IfThenElse{Condition("IfThenElse", condition), then_case, else_case};
+             });
+  module.def("SeqStmt", [](const std::vector<Stmt>& stmts) {
+    if (stmts.empty()) throw Failure(ErrorKind::kTvm, "SeqStmt: expected at least one statement");
+    return MakeSeq(stmts);
+  });
+  module.def("Evaluate", [](const Expr& value) -> Stmt { return Evaluate{value}; });
+  module.def("BlockRealize", &MakeRealize);
+  module.def("Block", &MakeBlock);
+}
+
+}  // namespace
+
+void BindStmt(py::module_& module) {
+  BindStatements(module);
+  module.def("BufferLoad", [](const Buffer& buffer, const std::vector<Expr>& indices, const py::object&) {
+    return MakeLoad(buffer, indices);
+  });
+  module.def("Buffer", &DeclBufferNode);
+  module.def("buffer_scope", [](const Buffer& buffer) { return buffer->scope; });
+  module.def("buffer_getitem", &GetItem);
+  module.def("Range", [](const Expr& min, const Expr& extent) {
+    return Range{Integer("Range", min), Integer("Range", extent)};
+  });
+  module.def("range_of_ends", &RangeOfEnds);
+  module.def("BufferRegion",
+             [](const Buffer& buffer, const std::vector<Range>& region) { return BufferRegion{buffer, region}; });
+  module.def("MatchBufferRegion",
+             [](const Buffer& buffer, const BufferRegion& source) { return MatchBufferRegion{buffer, source}; });
+  module.def("IterVar", [](const Range& dom, const Var& var, int kind, const std::string&) {
+    return IterVar{dom, var, IterKindOf(kind)};
+  });
+}
+
+}  // namespace lathe::python

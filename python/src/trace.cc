@@ -1,0 +1,179 @@
+// tir.schedule.Trace and its instructions.
+#include "compiler/schedule/trace.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+
+namespace lathe::python {
+namespace {
+
+// One instruction of a trace, which it keeps alive.
+struct InstructionOf {
+  std::shared_ptr<const ScheduleTrace> trace;
+  size_t index;
+  const Instruction& get() const { return trace->instruction(index); }
+};
+
+py::object InputToPython(const TraceInput& input) {
+  if (std::holds_alternative<std::monostate>(input)) return py::none();
+  return std::visit(
+      [](const auto& value) -> py::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+          return py::none();
+        else
+          return py::cast(value);
+      },
+      input);
+}
+
+py::list Outputs(const Instruction& instruction) {
+  py::list handles;
+  for (int id : instruction.outputs) {
+    if (instruction.kind->output == 'b')
+      handles.append(BlockRV{id});
+    else if (instruction.kind->output == 'l')
+      handles.append(LoopRV{id});
+    else
+      handles.append(VarRV{id});
+  }
+  return handles;
+}
+
+py::list Instructions(const ScheduleTrace& trace) {
+  const auto shared = std::make_shared<const ScheduleTrace>(trace);
+  py::list items;
+  for (size_t i = 0; i < trace.size(); ++i) items.append(InstructionOf{shared, i});
+  return items;
+}
+
+py::object DecisionToPython(const Decision& decision) {
+  return std::visit([](const auto& value) -> py::object { return py::cast(value); }, decision);
+}
+
+std::vector<std::string> Lines(const ScheduleTrace& trace) {
+  std::vector<std::string> lines;
+  const std::string text = trace.ToPython();
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// As TVM shows a trace: a function that applies it.
+std::string AsFunction(const ScheduleTrace& trace) {
+  std::string text = "# from tvm import tir\ndef apply_trace(sch: tir.Schedule) -> None:\n";
+  for (const std::string& line : Lines(trace)) text += fmt::format("  {}\n", line);
+  return trace.size() == 0 ? text + "  pass" : text.substr(0, text.size() - 1);
+}
+
+ScheduleTrace WithoutPostproc(const ScheduleTrace& trace, bool remove) {
+  if (!remove) return trace;
+  ScheduleTrace kept;
+  for (size_t i = 0; i < trace.size() && trace.instruction(i).kind->name != "EnterPostproc"; ++i) {
+    const Decision* decision = trace.decision(i);
+    kept.Append(trace.instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
+  }
+  return kept;
+}
+
+ScheduleTrace FromJson(const py::object& json) {
+  const py::object text = py::isinstance<py::str>(json) ? json : py::module_::import("json").attr("dumps")(json);
+  return Value(ScheduleTrace::FromJson(py::cast<std::string>(text)));
+}
+
+void BindInstruction(py::module_& module) {
+  py::class_<InstructionKind, std::unique_ptr<InstructionKind, py::nodelete>>(module, "InstructionKind")
+      .def_property_readonly("name", [](const InstructionKind& kind) { return kind.name; })
+      .def_property_readonly("is_pure", [](const InstructionKind& kind) { return kind.output != '-' && kind.samples; })
+      .def("__eq__", [](const InstructionKind& a, const InstructionKind& b) { return &a == &b; })
+      .def("__hash__", [](const InstructionKind& kind) { return std::hash<const void*>()(&kind); })
+      .def("same_as", [](const InstructionKind& a, const InstructionKind& b) { return &a == &b; })
+      .def_static("get", [](const std::string& name) {
+        const InstructionKind* kind = FindInstructionKind(name);
+        if (kind == nullptr) throw Failure(ErrorKind::kTvm, fmt::format("no instruction kind is named \"{}\"", name));
+        return std::unique_ptr<InstructionKind, py::nodelete>(const_cast<InstructionKind*>(kind));
+      });
+  py::class_<InstructionOf>(module, "Instruction")
+      .def_property_readonly(
+          "kind",
+          [](const InstructionOf& i) {
+            return std::unique_ptr<InstructionKind, py::nodelete>(const_cast<InstructionKind*>(i.get().kind));
+          })
+      .def_property_readonly("inputs",
+                             [](const InstructionOf& i) {
+                               py::list items;
+                               for (const TraceInput& input : i.get().inputs) items.append(InputToPython(input));
+                               return MakeArray(items);
+                             })
+      .def_property_readonly("attrs", [](const InstructionOf& i) { return ToPython(Attr(i.get().attrs)); })
+      .def_property_readonly("outputs", [](const InstructionOf& i) { return MakeArray(Outputs(i.get())); })
+      .def("__eq__", [](const InstructionOf& a, const InstructionOf& b) { return &a.get() == &b.get(); })
+      .def("same_as", [](const InstructionOf& a, const InstructionOf& b) { return &a.get() == &b.get(); })
+      .def("__hash__", [](const InstructionOf& i) { return std::hash<const void*>()(&i.get()); })
+      .def("__str__", [](const InstructionOf& i) {
+        ScheduleTrace one;
+        const Decision* decision = i.trace->decision(i.index);
+        one.Append(i.get(), decision != nullptr ? std::optional(*decision) : std::nullopt);
+        return Lines(one).at(0);
+      });
+}
+
+}  // namespace
+
+void BindTrace(py::module_& module) {
+  BindInstruction(module);
+  py::class_<ScheduleTrace>(module, "Trace")
+      .def_property_readonly("insts", &Instructions)
+      .def_property_readonly("decisions",
+                             [](const ScheduleTrace& trace) {
+                               py::dict decisions;
+                               const py::list instructions = Instructions(trace);
+                               for (const auto& [index, decision] : trace.decisions())
+                                 decisions[instructions[index]] = DecisionToPython(decision);
+                               return MakeMap(decisions);
+                             })
+      .def("get_decision",
+           [](const ScheduleTrace& trace, const InstructionOf& instruction) -> py::object {
+             for (const auto& [index, decision] : trace.decisions())
+               if (&trace.instruction(index) == &instruction.get()) return DecisionToPython(decision);
+             return py::none();
+           })
+      .def("simplified", &ScheduleTrace::Simplified, py::arg("remove_postproc"))
+      .def(
+          "apply_to_schedule",
+          [](const ScheduleTrace& trace, Schedule& schedule, bool remove_postproc, const py::object& provider) {
+            if (!provider.is_none()) throw Failure(ErrorKind::kTvm, "apply_to_schedule: no decision provider is taken");
+            Check(WithoutPostproc(trace, remove_postproc).Replay(schedule), ErrorKind::kSchedule);
+          },
+          py::arg("sch"), py::arg("remove_postproc") = false, py::arg("decision_provider") = py::none())
+      .def(
+          "as_json",
+          [](const ScheduleTrace& trace, bool remove_postproc) {
+            return py::module_::import("json").attr("loads")(WithoutPostproc(trace, remove_postproc).ToJson());
+          },
+          py::arg("remove_postproc") = false)
+      .def(
+          "as_python",
+          [](const ScheduleTrace& trace, bool remove_postproc) {
+            return Lines(WithoutPostproc(trace, remove_postproc));
+          },
+          py::arg("remove_postproc") = false)
+      .def_static(
+          "apply_json_to_schedule",
+          [](const py::object& json, Schedule& schedule) {
+            Check(FromJson(json).Replay(schedule), ErrorKind::kSchedule);
+          },
+          py::arg("json_obj"), py::arg("sch"))
+      .def("__str__", &AsFunction)
+      .def("__repr__", &AsFunction)
+      .def("show",
+           [](const ScheduleTrace& trace, const py::args&, const py::kwargs&) { py::print(AsFunction(trace)); });
+}
+
+}  // namespace lathe::python

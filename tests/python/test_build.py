@@ -1,0 +1,77 @@
+"""Kernels built and run from Python; tensors with numpy and DLPack in and out."""
+import numpy as np
+import pytest
+import tvm
+import tvm.testing
+from programs import elementwise, matmul
+from tvm import tir
+
+
+@pytest.fixture(scope="module")
+def built():
+    return tvm.build(tvm.IRModule({"twice": elementwise, "mm": matmul}), target="llvm")
+
+
+def test_a_built_function_computes(built):
+    a = np.random.default_rng(1).random((128, 128), dtype="float32")
+    c = tvm.nd.empty((128, 128), "float32")
+    built["twice"](tvm.nd.array(a), c)
+    tvm.testing.assert_allclose(c.numpy(), a * 2 + 1)
+
+
+def test_a_scheduled_function_computes_the_same(built):
+    sch = tir.Schedule(matmul)
+    i, j, k = sch.get_loops("update")
+    i_0, i_1 = sch.split(i, [None, 8])
+    sch.reorder(i_0, k, i_1, j)
+    sch.parallel(i_0)
+    rng = np.random.default_rng(2)
+    a, b = (tvm.nd.array(rng.random((128, 128), dtype="float32")) for _ in range(2))
+    plain, scheduled = tvm.nd.empty((128, 128)), tvm.nd.empty((128, 128))
+    built["mm"](a, b, plain)
+    tvm.build(sch.mod, target="llvm")(a, b, scheduled)
+    tvm.testing.assert_allclose(scheduled, a.numpy() @ b.numpy().T, rtol=1e-4)
+    tvm.testing.assert_allclose(scheduled, plain, rtol=1e-4)
+
+
+def test_wrong_arguments_are_errors_not_crashes(built):
+    small = tvm.nd.empty((4, 4))
+    with pytest.raises(tvm.TVMError, match="2 arguments are expected, 1 given"):
+        built["twice"](small)
+    with pytest.raises(tvm.TVMError):
+        built["twice"](small, small)
+    with pytest.raises(TypeError, match="is no tensor"):
+        built["twice"](small, [1, 2])
+    with pytest.raises(AttributeError, match="there are: twice, mm"):
+        built["no such"]
+
+
+def test_a_target_that_is_none_is_a_value_error():
+    with pytest.raises(ValueError, match="nonsense"):
+        tvm.target.Target("nonsense")
+    with tvm.target.Target("llvm -mcpu=x86-64-v3"):
+        assert tvm.target.Target.current().mcpu == "x86-64-v3"
+    assert tvm.target.Target.current() is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"])
+def test_tensors_keep_what_numpy_gave(dtype):
+    values = (np.arange(12).reshape(3, 4) % 2).astype(dtype)
+    tensor = tvm.nd.array(values, tvm.cpu(0))
+    assert tensor.shape == (3, 4) and tensor.dtype == dtype
+    np.testing.assert_array_equal(tensor.numpy(), values)
+    tensor[0, 1] = 0
+    assert tensor.numpy()[0, 1] == 0
+
+
+def test_tensors_speak_dlpack_both_ways():
+    values = np.arange(6, dtype="float32").reshape(2, 3)
+    tensor = tvm.nd.from_dlpack(values)
+    np.testing.assert_array_equal(tensor.numpy(), values)
+    shared = np.from_dlpack(tensor)
+    tensor[0, 0] = 42
+    assert shared[0, 0] == 42
+
+
+if __name__ == "__main__":
+    tvm.testing.main()

@@ -1,0 +1,136 @@
+"""Nodes built and taken apart in Python."""
+import pytest
+import tvm
+import tvm.testing
+from programs import elementwise, matmul
+from tvm import tir
+from tvm.ir import Range
+
+
+def test_operators_build_nodes_and_fold_numbers():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    total = x + y * 2
+    assert isinstance(total, tir.Add) and isinstance(total.b, tir.Mul)
+    assert total.a.same_as(x) and total.b.b == 2 and total.dtype == "int32"
+    assert isinstance(x // 4, tir.FloorDiv) and isinstance(x % 4, tir.FloorMod)
+    assert isinstance(1 + tir.const(2, "int32"), tir.IntImm)
+    assert isinstance(x < y, tir.LT) and (x < y).dtype == "bool"
+    assert isinstance(tir.all(x < y, y < 4), tir.And) and isinstance(tir.any(x < y, y < 4), tir.Or)
+    assert isinstance(tir.truncdiv(x, y), tir.Div) and isinstance(tir.max(x, y), tir.Max)
+    assert isinstance(x.astype("int64"), tir.Cast) and isinstance(-x, tir.Mul)
+    assert isinstance(x << 2, tir.Call) and (x << 2).op.name == "tir.shift_left"
+    assert tir.Var("f", "float32").astype("float32").dtype == "float32"
+
+
+def test_equality_is_an_expression_with_the_truth_of_identity():
+    x, y = tir.Var("x", "int32"), tir.Var("x", "int32")
+    assert x == x and x != y and not x == y
+    assert isinstance((x == y).asobject(), tir.EQ) and isinstance(tir.all(x == y), tir.EQ)
+    assert {x: 1, y: 2}[x] == 1 and len({x, y, x}) == 2
+    assert tir.const(3, "int32") == 3 and tir.const(3, "int32") != 4
+    with pytest.raises(ValueError):
+        bool(x < y)
+
+
+def test_integers_do_not_divide_by_a_slash():
+    x = tir.Var("x", "int32")
+    with pytest.raises(tvm.TVMError):
+        x / 2
+    assert isinstance(tir.Var("f", "float32") / 2, tir.Div)
+
+
+def test_constructors_fold_nothing_and_refuse_mixed_types():
+    one, two = tir.const(1, "int32"), tir.const(2, "int32")
+    assert isinstance(tir.Add(one, two), tir.Add)
+    with pytest.raises(tvm.TVMError, match="mismatched types"):
+        tir.Add(one, tir.const(1, "int64"))
+    with pytest.raises(tvm.TVMError):
+        tir.Select(one, one, two)
+    assert tir.Ramp(0, 1, 4).dtype == "int32x4" and tir.Broadcast(one, 8).dtype == "int32x8"
+
+
+def test_statements_have_tvms_fields():
+    root = elementwise.body.block
+    assert isinstance(elementwise.body, tir.BlockRealize) and root.name_hint == "root"
+    assert [buffer.name for buffer in root.alloc_buffers] == ["B"]
+    assert isinstance(root.body, tir.SeqStmt) and len(root.body) == 2
+    loop = root.body[0]
+    assert isinstance(loop, tir.For) and loop.loop_var.name == "i" and loop.extent == 128
+    block = loop.body.body.block
+    store = block.body
+    assert isinstance(store, tir.BufferStore) and store.buffer.name == "B" and store.buffer.dtype == "float32"
+    assert block.reads[0].buffer.name == "A" and block.reads[0].region[0].extent == 1
+    assert store.indices[0].same_as(block.iter_vars[0].var)
+    assert block.iter_vars[0].dom.extent == 128 and block.init is None
+
+
+def test_a_loop_can_be_built():
+    buffer = tir.decl_buffer((16,), "float32", name="A")
+    i = tir.Var("i", "int32")
+    loop = tir.For(i, 0, 16, tir.ForKind.PARALLEL, tir.BufferStore(buffer, buffer[i] + 1.0, [i]))
+    assert loop.kind == tir.ForKind.PARALLEL and loop.body.value.a.buffer.same_as(buffer)
+    assert "T.parallel(16)" in str(loop)
+    assert isinstance(buffer[0:4], tir.BufferRegion)
+    with pytest.raises(tvm.TVMError, match="1 dimensions, got 2 indices"):
+        buffer[i, i]
+
+
+@pytest.mark.parametrize("build", [
+    lambda x, text, pointer: x + text,
+    lambda x, text, pointer: pointer * 2,
+    lambda x, text, pointer: Range(x, text),
+    lambda x, text, pointer: tir.For(x, text, 4, 0, tir.Evaluate(0)),
+    lambda x, text, pointer: tir.decl_buffer((text,), "int32"),
+    lambda x, text, pointer: tir.IfThenElse(text, tir.Evaluate(0)),
+    lambda x, text, pointer: tir.Call("float32", "tir.exp", []),
+    lambda x, text, pointer: tir.Call("float32", "tir.no_such_operation", [x]),
+    lambda x, text, pointer: tir.Ramp(x, 1, 0),
+    lambda x, text, pointer: tir.Cast("int32", text),
+    lambda x, text, pointer: tir.IntImm("int8", 500),
+    lambda x, text, pointer: tir.SeqStmt([]),
+    lambda x, text, pointer: tir.all(x, x),
+    lambda x, text, pointer: tir.exp(text),
+])
+def test_what_cannot_be_built_is_an_error(build):
+    with pytest.raises((tvm.TVMError, TypeError)):
+        build(tir.Var("x", "int32"), tir.StringImm("text"), tir.Var("p", "handle"))
+
+
+def test_post_order_visit_reaches_every_node():
+    loops, loads = [], []
+
+    def visit(node):
+        if isinstance(node, tir.For):
+            loops.append(node.loop_var.name)
+        elif isinstance(node, tir.BufferLoad):
+            loads.append(node.buffer.name)
+
+    tir.stmt_functor.post_order_visit(matmul.body, visit)
+    assert loops == ["k", "j", "i"] and sorted(set(loads)) == ["A", "B", "C"]
+
+
+def test_ir_transform_replaces_nodes():
+    def double(node):
+        return tir.For(node.loop_var, node.min, node.extent * 2, node.kind, node.body)
+
+    stmt = tir.stmt_functor.ir_transform(elementwise.body, None, double, ["tir.For"])
+    assert stmt.block.body[0].extent == 256 and stmt.block.body[0].body.extent == 256
+    assert elementwise.body.block.body[0].extent == 128
+
+
+def test_substitute_replaces_variables():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    tvm.ir.assert_structural_equal(tir.stmt_functor.substitute(x + 1, {x: y * 2}), y * 2 + 1)
+
+
+def test_assert_structural_equal_says_where_the_difference_is():
+    changed = tir.stmt_functor.ir_transform(
+        matmul.body, None, lambda node: tir.For(node.loop_var, 0, 64, 0, node.body), ["tir.For"])
+    with pytest.raises(ValueError, match=r"body.*extent"):
+        tvm.ir.assert_structural_equal(matmul.body, changed)
+    assert not tvm.ir.structural_equal(matmul.body, changed)
+    assert tvm.ir.structural_equal(Range(0, 4), Range.from_min_extent(0, 4))
+
+
+if __name__ == "__main__":
+    tvm.testing.main()

@@ -1,0 +1,130 @@
+"""tir.transform, Sequential, PassContext, prim_func_pass, CompareBeforeAfter."""
+import pytest
+import tvm
+import tvm.testing
+from programs import elementwise
+from tvm import tir
+from tvm.script import tir as T
+
+
+class TestSimplifyDropsABranchThatIsNeverTaken(tvm.testing.CompareBeforeAfter):
+    transform = tvm.tir.transform.Simplify()
+
+    def before(A: T.Buffer((16,), "int32")):
+        for i in range(16):
+            if i < 32:
+                A[i] = i * 2 + i
+            else:
+                A[i] = 0
+
+    def expected(A: T.Buffer((16,), "int32")):
+        for i in range(16):
+            A[i] = i * 3
+
+
+class TestRemoveNoOpDropsEmptyLoops(tvm.testing.CompareBeforeAfter):
+    transform = tvm.tir.transform.RemoveNoOp()
+
+    @T.prim_func
+    def before(A: T.Buffer((16,), "int32")):
+        for i in range(16):
+            T.evaluate(0)
+        A[0] = 1
+
+    @T.prim_func
+    def expected(A: T.Buffer((16,), "int32")):
+        A[0] = 1
+
+
+class TestUnrollByAMethodThatGivesThePass(tvm.testing.CompareBeforeAfter):
+    def transform(self):
+        return tvm.transform.Sequential([tvm.tir.transform.UnrollLoop(), tvm.tir.transform.Simplify()])
+
+    def before(self):
+        @T.prim_func
+        def func(A: T.Buffer((2,), "int32")):
+            for i in T.unroll(2):
+                A[i] = i
+
+        return func
+
+    def expected(self):
+        @T.prim_func
+        def func(A: T.Buffer((2,), "int32")):
+            A[0] = 0
+            A[1] = 1
+
+        return func
+
+
+class TestAnExpectedExceptionMustCome(tvm.testing.CompareBeforeAfter):
+    def transform(self):
+        @tvm.tir.transform.prim_func_pass(opt_level=0)
+        def refuse(func, mod, ctx):
+            raise tvm.TVMError("refused")
+
+        return refuse
+
+    def before(A: T.Buffer((1,), "int32")):
+        A[0] = 0
+
+    expected = tvm.TVMError
+
+
+def test_sequential_leaves_out_what_the_context_forbids():
+    seen = []
+
+    @tvm.tir.transform.prim_func_pass(opt_level=0, name="always")
+    def always(func, mod, ctx):
+        seen.append(("always", ctx.opt_level, ctx.config.get("tir.note")))
+        return func
+
+    @tvm.transform.module_pass(opt_level=3, name="late")
+    def late(mod, ctx):
+        seen.append("late")
+        return mod
+
+    passes = tvm.transform.Sequential([always, late])
+    mod = tvm.IRModule.from_expr(elementwise)
+    with tvm.transform.PassContext(opt_level=1, config={"tir.note": 7}):
+        passes(mod)
+    with tvm.transform.PassContext(opt_level=3, disabled_pass=["always"]):
+        passes(mod)
+    assert seen == [("always", 1, 7), "late"]
+
+
+def test_lower_gives_plain_statements():
+    lowered = tvm.lower(elementwise)["main"]
+    kinds = set()
+    tir.stmt_functor.post_order_visit(lowered.body, lambda node: kinds.add(type(node)))
+    assert tir.BlockRealize not in kinds and tir.For in kinds
+
+
+def test_well_formed_functions_verify():
+    assert tvm.tir.analysis.verify_well_formed(elementwise)
+    assert tvm.tir.analysis.verify_well_formed(tvm.IRModule.from_expr(elementwise))
+
+
+extent = tvm.testing.parameter(3, 8)
+shape, size = tvm.testing.parameters(((2, 3), 6), ((4,), 4))
+
+
+@tvm.testing.fixture
+def doubled(extent):
+    return 2 * extent
+
+
+def test_parameters_reach_tests_and_fixtures(extent, doubled, shape, size):
+    product = 1
+    for each in shape:
+        product *= each
+    assert doubled == 2 * extent and product == size
+
+
+@tvm.testing.requires_cuda
+def test_what_needs_a_gpu_is_skipped():
+    pytest.fail("there is no CUDA here")
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
