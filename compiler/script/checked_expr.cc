@@ -60,6 +60,12 @@ StatusOr<Expr> CallExpr(const Op& op, std::vector<Expr> args) {
   if (op.num_args >= 0 && args.size() != static_cast<size_t>(op.num_args))
     return InvalidArgument(fmt::format("expected {} arguments of T.{}, got {}", op.num_args, op.name, args.size()));
   const size_t first = FirstMatchedArg(op);
+  if (op.name.starts_with("bitwise_") || op.name.starts_with("shift_")) {
+    for (const Expr& arg : args) {
+      if (arg.dtype().is_float())
+        return InvalidArgument(fmt::format("expected integers of T.{}, got {}", op.name, arg.dtype().ToString()));
+    }
+  }
   for (int round = 0; round < 2 && op.name != "ldexp"; ++round) {  // The second brings all to the widest of the first.
     for (size_t i = first + 1; i < args.size(); ++i) {
       RETURN_IF_ERROR(CheckOperands(BinaryOp::kEQ, args[first], args[i]));

@@ -3,6 +3,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
+
+#include "compiler/schedule/schedule.h"
+
 namespace lathe::python {
 
 void BindModule(pybind11::module_& module);  // IRModule
@@ -18,5 +22,7 @@ void BindFunctor(pybind11::module_& module);
 void BindPasses(pybind11::module_& module);
 void BindRuntime(pybind11::module_& module);
 void BindBuild(pybind11::module_& module);
+// What Schedule says of loops and blocks by place.
+void BindState(pybind11::module_& module, pybind11::class_<Schedule, std::shared_ptr<Schedule>>& schedule);
 
 }  // namespace lathe::python

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "compiler/ir/op_table.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
@@ -33,8 +35,19 @@ Expr MakeExact(const std::string& name, const Expr& a, const Expr& b) {
   return Named(name, CombineExprs(OpOfName(name), a, b, false));
 }
 
+// Floor division and its remainder are of integers, and not by zero.
+void CheckDivision(const std::string& name, const Expr& a, const Expr& b) {
+  const bool is_floor = name == "FloorDiv" || name == "FloorMod";
+  if (is_floor && (a.dtype().is_float() || b.dtype().is_float()))
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected integers, got {} and {}", name, a.dtype().ToString(),
+                                               b.dtype().ToString()));
+  if ((is_floor || name == "Div" || name == "Mod") && b.dtype().is_int() && IsConstInt(b, 0))
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: divide by zero", name));
+}
+
 // a + b and the like.
 Expr MakeFolded(const std::string& name, const Expr& a, const Expr& b) {
+  CheckDivision(name, a, b);
   return Named(name, CombineExprs(OpOfName(name), a, b));
 }
 
@@ -83,8 +96,13 @@ Expr MakeInt(DataType type, const Expr& value) {
   return Named("IntImm", ConvertExpr(type, value));
 }
 
+// A number of the type, as a cast of C would make it.
 Expr MakeConst(const Expr& value, std::optional<DataType> type) {
-  return type ? Named("const", ConvertExpr(*type, value)) : value;
+  if (!type) return value;
+  const FloatImm* number = value.As<FloatImm>();
+  const bool is_cut = number != nullptr && type->is_int() && std::abs(number->value) < 0x1.0p62;
+  const Expr whole = is_cut ? Expr(static_cast<int64_t>(number->value)) : value;
+  return Named("const", ConvertExpr(*type, whole));
 }
 
 Expr MakeRamp(const Expr& base, const Expr& stride, int64_t lanes) {

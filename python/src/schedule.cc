@@ -39,7 +39,7 @@ uint64_t SeedOf(const std::optional<int64_t>& seed) {
 }
 
 // A method of the class for each primitive.
-void BindPrimitives(py::class_<Schedule>& cls) {
+void BindPrimitives(py::class_<Schedule, std::shared_ptr<Schedule>>& cls) {
   for (const Signature& row : Signatures()) {
     const std::string name = SnakeCase(row.kind);
     cls.attr(name.c_str()) =
@@ -55,7 +55,7 @@ void BindSchedule(py::module_& module) {
   BindHandle<BlockRV>(module, "BlockRV", "b");
   BindHandle<LoopRV>(module, "LoopRV", "l");
   BindHandle<VarRV>(module, "ExprRV", "v");
-  py::class_<Schedule> cls(module, "Schedule", py::dynamic_attr());
+  py::class_<Schedule, std::shared_ptr<Schedule>> cls(module, "Schedule", py::dynamic_attr());
   cls.def(py::init([](const FuncPtr& func, std::optional<int64_t> seed, py::object, py::object, bool) {
             return OfFunc(func, SeedOf(seed));
           }),
@@ -87,6 +87,7 @@ void BindSchedule(py::module_& module) {
       .def("get", [](const Schedule& s, LoopRV loop) { return s.StmtOf(Value(s.RowOf(loop), ErrorKind::kSchedule)); })
       .def("get", [](const Schedule& s, VarRV var) { return Value(s.Get(ExprRV(var)), ErrorKind::kSchedule); });
   BindPrimitives(cls);
+  BindState(module, cls);
 }
 
 }  // namespace lathe::python

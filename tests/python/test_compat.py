@@ -37,8 +37,9 @@ def test_a_program_of_tests_runs_itself(tmp_path, word, status):
     runner = ("import runpy, sys, lathe.compat; lathe.compat.install_as('tvm'); "
               f"sys.argv = [{str(program)!r}, '-p', 'no:cacheprovider']; "
               f"runpy.run_path({str(program)!r}, run_name='__main__')")
-    done = subprocess.run([sys.executable, "-B", "-c", runner], env={**os.environ, "PYTEST_ADDOPTS": ""},
-                          capture_output=True, text=True, cwd=tmp_path)
+    package = os.path.dirname(os.path.dirname(os.path.abspath(lathe.__file__)))
+    done = subprocess.run([sys.executable, "-B", "-c", runner], env={**os.environ, "PYTHONPATH": package}, capture_output=True,
+                          text=True, cwd=tmp_path)
     assert done.returncode == status, done.stdout + done.stderr
     assert ("1 failed, 1 passed" if status else "2 passed") in done.stdout
 

@@ -22,6 +22,28 @@ def test_operators_build_nodes_and_fold_numbers():
     assert tir.Var("f", "float32").astype("float32").dtype == "float32"
 
 
+@pytest.mark.parametrize("make, text", [
+    (lambda x, z, f: x + z, 'T.Cast("int64", x) + z'),
+    (lambda x, z, f: x < f, 'T.Cast("float32", x) < f'),
+    (lambda x, z, f: f * 2, "f * T.float32(2.0)"),
+    (lambda x, z, f: tir.const(7, "int32") // -2, "-4"),
+    (lambda x, z, f: tir.const(7, "int32") % -2, "-1"),
+    (lambda x, z, f: tir.truncdiv(tir.const(-7, "int32"), 2), "-3"),
+    (lambda x, z, f: tir.ceildiv(x, 4), "(x + 4 - 1) // 4"),
+    (lambda x, z, f: x * 0, "0"),
+    (lambda x, z, f: x // 1, "x"),
+    (lambda x, z, f: x - x, "x - x"),
+    (lambda x, z, f: -x, "x * -1"),
+    (lambda x, z, f: tir.const(1.5, "int32"), "1"),
+    (lambda x, z, f: tir.const(1 << 40), "T.int64(1099511627776)"),
+    (lambda x, z, f: tir.Ramp(x, 1, 4) + 1, "T.Ramp(x, 1, 4) + T.Broadcast(1, 4)"),
+    (lambda x, z, f: tir.if_then_else(x < 1, x, 1.5), 'T.if_then_else(x < 1, T.Cast("float32", x), T.float32(1.5))'),
+    (lambda x, z, f: Range(x, x + 4).extent, "x + 4 - x"),
+])
+def test_operators_convert_and_fold_as_tvm_0_27_does(make, text):
+    assert str(make(tir.Var("x", "int32"), tir.Var("z", "int64"), tir.Var("f", "float32"))) == text
+
+
 def test_equality_is_an_expression_with_the_truth_of_identity():
     x, y = tir.Var("x", "int32"), tir.Var("x", "int32")
     assert x == x and x != y and not x == y
@@ -90,6 +112,11 @@ def test_a_loop_can_be_built():
     lambda x, text, pointer: tir.SeqStmt([]),
     lambda x, text, pointer: tir.all(x, x),
     lambda x, text, pointer: tir.exp(text),
+    lambda x, text, pointer: x // 0,
+    lambda x, text, pointer: tir.truncmod(x, 0),
+    lambda x, text, pointer: tir.Var("f", "float32") // 2,
+    lambda x, text, pointer: tir.Var("f", "float32") & 1,
+    lambda x, text, pointer: ~tir.Var("f", "float32"),
 ])
 def test_what_cannot_be_built_is_an_error(build):
     with pytest.raises((tvm.TVMError, TypeError)):

@@ -153,6 +153,23 @@ def test_a_schedule_is_over_a_module():
     assert {var.name_hint for var in mod.get_global_vars()} == {"first", "second"}
 
 
+def test_a_statement_reference_follows_its_block():
+    sch = tir.Schedule(matmul)
+    block = sch.get_block("update")
+    ref = sch.get_sref(block)
+    assert ref.stmt.same_as(sch.get(block)) and sch.get(ref).same_as(sch.get(block))
+    assert sch.state.get_sref(sch.get(block)).same_as(ref)
+    i, j, k = sch.get_loops(block)
+    assert ref.parent == sch.get_sref(k) and sch.get_sref(k).parent.parent.stmt.loop_var.name == "i"
+    assert sch.get_sref(i).parent.stmt.name_hint == "root" and sch.get_sref(i).parent.parent is None
+    sch.vectorize(j)
+    assert ref.stmt.same_as(sch.get(block))
+    state = tir.ScheduleState(matmul, debug_mask="all")
+    tvm.ir.assert_structural_equal(state.mod["main"], matmul)
+    with pytest.raises(ValueError, match="get_sref"):
+        state.get_sref(elementwise.body.block)
+
+
 def test_decisions_belong_to_instructions():
     sch = tir.Schedule(matmul, seed=2)
     sch.sample_perfect_tile(sch.get_loops("update")[0], n=2, decision=[16, 8])

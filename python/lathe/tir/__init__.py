@@ -7,6 +7,6 @@ from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broa
 from lathe.tir.function import PrimFunc
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min
-from lathe.tir.schedule import Schedule, ScheduleError
+from lathe.tir.schedule import Schedule, ScheduleError, ScheduleState, StmtSRef
 from lathe.tir.stmt import (AssertStmt, Block, BlockRealize, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt,
                             SeqStmt, Stmt, While, stmt_list, stmt_seq)

@@ -1,5 +1,6 @@
 """Schedules: a module under transformation, and the trace of what was done."""
-from lathe.tir.schedule import instruction, schedule, trace
+from lathe.tir.schedule import instruction, schedule, state, trace
 from lathe.tir.schedule.instruction import Instruction, InstructionKind
 from lathe.tir.schedule.schedule import BlockRV, ExprRV, LoopRV, Schedule, ScheduleError
+from lathe.tir.schedule.state import ScheduleState, StmtSRef
 from lathe.tir.schedule.trace import Trace
