@@ -36,14 +36,15 @@ StatusOr<std::vector<NDArray>> GivenInputs(const Executor& executor, const Tenso
   std::vector<NDArray> arrays;
   for (size_t i = 0; i < set.inputs.size(); ++i) {
     const TensorInfo& info = executor.inputs()[i];
-    const std::string given = TensorText(set.inputs[i].dtype().ToString(), set.inputs[i].shape()),
-                      required = TensorText(info.dtype.Name(), info.shape);
+    const std::vector<int64_t> shape = set.inputs[i].shape();
+    const std::string given = TensorText(set.inputs[i].dtype().ToString(), shape),
+                      required = TensorText(info.dtype.Name(), info.ConstantShape().value_or(shape));
     if (given != required) {
       return InvalidArgument(fmt::format(
           "run: {}/input_{}.pb is {}, the network's input \"{}\" is {}; compile with --input-shape for another shape",
           options.data, i, given, info.name, required));
     }
-    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, info.shape);
+    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, shape);
     if (!array.ok()) return FromRuntime(array.error());
     std::memcpy(array->data(), set.inputs[i].bytes().data(), set.inputs[i].bytes().size());
     arrays.push_back(*std::move(array));

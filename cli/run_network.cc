@@ -7,8 +7,16 @@ namespace lathe {
 
 StatusOr<std::vector<NDArray>> RandomInputs(const Executor& executor) {
   std::vector<NDArray> arrays;
+  std::vector<int64_t> symbols;
+  for (const GraphSymbol& symbol : executor.symbols()) symbols.push_back(std::max<int64_t>(symbol.least, 1));
   for (const TensorInfo& info : executor.inputs()) {
-    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, info.shape);
+    std::vector<int64_t> shape;
+    for (const Extent& dim : info.dims) {
+      const RuntimeResult<int64_t> extent = Evaluate(dim, symbols);
+      if (!extent.ok()) return FromRuntime(extent.error());
+      shape.push_back(*extent);
+    }
+    RuntimeResult<NDArray> array = NDArray::Create(info.dtype, shape);
     if (!array.ok()) return FromRuntime(array.error());
     FillInput(1, static_cast<uint32_t>(arrays.size()), info.dtype, array->data(), 0, array->num_elements());
     arrays.push_back(*std::move(array));

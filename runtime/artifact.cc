@@ -69,10 +69,11 @@ RuntimeResult<ArtifactMeta> ReadArtifactMeta(const std::string& path) {
 }
 
 RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_version) {
-  if (meta.abi_version != LATHE_KERNEL_ABI_VERSION) {
-    return {RuntimeCode::kFailedPrecondition,
-            FormatText("load artifact: kernel ABI %u, this program calls ABI %d; build it again with this release",
-                       meta.abi_version, LATHE_KERNEL_ABI_VERSION)};
+  if (meta.abi_version < LATHE_KERNEL_ABI_OLDEST || meta.abi_version > LATHE_KERNEL_ABI_VERSION) {
+    return {
+        RuntimeCode::kFailedPrecondition,
+        FormatText("load artifact: kernel ABI %u, this program calls ABI %d to %d; build it again with this release",
+                   meta.abi_version, LATHE_KERNEL_ABI_OLDEST, LATHE_KERNEL_ABI_VERSION)};
   }
   if (codegen_version != 0 && meta.codegen_version != codegen_version) {
     return {RuntimeCode::kFailedPrecondition,

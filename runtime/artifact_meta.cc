@@ -16,65 +16,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "artifacts are little-endian, and so is every host we run on");
 
-constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxRank = 16, kMaxSymbols = 64;
-constexpr uint64_t kMaxMetaBytes = 16u << 20;
+constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxRank = 16, kMaxSymbols = 64, kMaxTerms = 1 << 20;
+constexpr uint32_t kMaxImages = 256, kMaxDeviceKernels = 4096, kMaxDeviceArgs = 256, kMaxAlignment = 1 << 20;
+constexpr uint64_t kMaxMetaBytes = 16u << 20, kMaxDeviceBytes = uint64_t{1} << 32;
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 47;
 
 RuntimeError Corrupt(std::string what) {
   return {RuntimeCode::kDataLoss, "decode .lathe.meta: " + std::move(what) + "; build the artifact again"};
-}
-
-RuntimeResult<DimMeta> DecodeDim(const LatheMetaDim& dim, uint32_t num_symbols) {
-  if (dim.kind == LATHE_DIM_CONSTANT) {
-    if (dim.value < 0 || dim.value > kMaxTensorBytes) return Corrupt(FormatText("extent %lld", (long long)dim.value));
-    return DimMeta{dim.value, false};
-  }
-  if (dim.kind != LATHE_DIM_SYMBOL) return Corrupt(FormatText("dimension kind %u, 0 or 1 required", dim.kind));
-  if (dim.value < 0 || dim.value >= num_symbols) {
-    return Corrupt(FormatText("symbol %lld of a kernel with %u symbols", (long long)dim.value, num_symbols));
-  }
-  return DimMeta{dim.value, true};
-}
-
-RuntimeResult<ParamMeta> DecodeParam(const SectionReader& reader, const LatheMetaParam& raw, uint32_t num_symbols) {
-  ParamMeta param;
-  RUNTIME_ASSIGN_OR_RETURN(param.name, reader.String("parameter name", raw.name_offset));
-  if (raw.kind > LATHE_PARAM_SCALAR) return Corrupt(FormatText("parameter kind %u, 0 or 1 required", raw.kind));
-  if ((raw.flags & ~7u) != 0) return Corrupt(FormatText("parameter flags 0x%x, at most 0x7 known", raw.flags));
-  param.is_buffer = raw.kind == LATHE_PARAM_BUFFER;
-  param.is_read = (raw.flags & LATHE_PARAM_READ) != 0;
-  param.is_written = (raw.flags & LATHE_PARAM_WRITE) != 0;
-  param.is_constant = (raw.flags & LATHE_PARAM_CONSTANT) != 0;
-  if (param.is_constant && param.is_written) return Corrupt("parameter \"" + param.name + "\" is constant and written");
-  param.dtype = DType{static_cast<DTypeCode>(raw.dtype_code), raw.dtype_bits, raw.dtype_lanes};
-  if (!param.dtype.is_supported()) {
-    return Corrupt(
-        FormatText("dtype code %u bits %u lanes %u is not supported", raw.dtype_code, raw.dtype_bits, raw.dtype_lanes));
-  }
-  if (!param.is_buffer && (raw.rank != 0 || param.dtype.lanes != 1)) return Corrupt("a scalar has dimensions or lanes");
-  RUNTIME_RETURN_IF_ERROR(reader.CheckTable<LatheMetaDim>("dimensions", raw.dims_offset, raw.rank, kMaxRank));
-  for (uint32_t i = 0; i < raw.rank; ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(DimMeta dim, DecodeDim(reader.At<LatheMetaDim>(raw.dims_offset, i), num_symbols));
-    param.dims.push_back(dim);
-  }
-  return param;
-}
-
-RuntimeResult<KernelMeta> DecodeKernel(const SectionReader& reader, const LatheMetaKernel& raw) {
-  KernelMeta kernel;
-  RUNTIME_ASSIGN_OR_RETURN(kernel.name, reader.String("kernel name", raw.name_offset));
-  RUNTIME_ASSIGN_OR_RETURN(kernel.symbol, reader.String("kernel symbol", raw.symbol_offset));
-  if (raw.num_symbols > kMaxSymbols)
-    return Corrupt(FormatText("%u symbols, at most %u allowed", raw.num_symbols, kMaxSymbols));
-  kernel.num_symbols = raw.num_symbols;
-  RUNTIME_RETURN_IF_ERROR(
-      reader.CheckTable<LatheMetaParam>("parameters", raw.params_offset, raw.num_params, kMaxParams));
-  for (uint32_t i = 0; i < raw.num_params; ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(ParamMeta param,
-                             DecodeParam(reader, reader.At<LatheMetaParam>(raw.params_offset, i), raw.num_symbols));
-    kernel.params.push_back(std::move(param));
-  }
-  return kernel;
 }
 
 std::vector<std::string> SplitFeatures(std::string_view text) {
@@ -86,6 +34,202 @@ std::vector<std::string> SplitFeatures(std::string_view text) {
   }
   return features;
 }
+
+// The rows of layout 1 in the form of layout 2.
+LatheMetaParam Upgrade(const LatheMetaParamV1& old) {
+  LatheMetaParam row{};
+  row.name_offset = old.name_offset;
+  row.kind = old.kind;
+  row.flags = old.flags;
+  row.dtype_code = old.dtype_code;
+  row.dtype_bits = old.dtype_bits;
+  row.dtype_lanes = old.dtype_lanes;
+  row.rank = old.rank;
+  row.dims_offset = old.dims_offset;
+  row.alignment = LATHE_BUFFER_ALIGNMENT;
+  return row;
+}
+LatheMetaKernel Upgrade(const LatheMetaKernelV1& old) {
+  return {old.name_offset,
+          old.symbol_offset,
+          old.num_params,
+          old.params_offset,
+          old.num_symbols,
+          0,
+          {-1, LATHE_DIM_CONSTANT, 0}};
+}
+
+class MetaDecoder {
+ public:
+  MetaDecoder(const SectionReader& reader, const LatheMetaHeader& header)
+      : reader_(reader), header_(header), is_layout_1_(header.version == 1) {}
+
+  RuntimeResult<ArtifactMeta> Decode() {
+    ArtifactMeta meta{.abi_version = header_.abi_version, .codegen_version = header_.codegen_version};
+    RUNTIME_RETURN_IF_ERROR(DecodeTables());
+    RUNTIME_ASSIGN_OR_RETURN(meta.target, reader_.String("target", header_.target_offset));
+    RUNTIME_ASSIGN_OR_RETURN(const std::string features, reader_.String("features", header_.features_offset));
+    meta.features = SplitFeatures(features);
+    RUNTIME_RETURN_IF_ERROR((CheckRows<LatheMetaKernel, LatheMetaKernelV1>("kernels", header_.kernels_offset,
+                                                                           header_.num_kernels, kMaxKernels)));
+    for (uint32_t i = 0; i < header_.num_kernels; ++i) {
+      const auto row = Row<LatheMetaKernel, LatheMetaKernelV1>(header_.kernels_offset, i);
+      RUNTIME_ASSIGN_OR_RETURN(KernelMeta kernel, DecodeKernel(row));
+      meta.kernels.push_back(std::move(kernel));
+    }
+    RUNTIME_RETURN_IF_ERROR(DecodeImages(meta.images));
+    RUNTIME_RETURN_IF_ERROR(DecodeDeviceKernels(meta));
+    return meta;
+  }
+
+ private:
+  template <typename New, typename Old>
+  RuntimeError CheckRows(const char* what, uint32_t offset, uint32_t count, uint32_t limit) const {
+    return is_layout_1_ ? reader_.CheckTable<Old>(what, offset, count, limit)
+                        : reader_.CheckTable<New>(what, offset, count, limit);
+  }
+  template <typename New, typename Old>
+  New Row(uint32_t offset, uint32_t index) const {
+    return is_layout_1_ ? Upgrade(reader_.At<Old>(offset, index)) : reader_.At<New>(offset, index);
+  }
+
+  RuntimeError DecodeTables() {
+    if (is_layout_1_) return {};
+    if (header_.total_bytes < sizeof(LatheMetaHeader) + sizeof(LatheMetaTables))
+      return Corrupt(FormatText("%u bytes have no room for the tables of layout 2", header_.total_bytes));
+    std::memcpy(&tables_, reader_.data() + sizeof(LatheMetaHeader), sizeof(tables_));
+    return reader_.CheckTable<LatheMetaTerm>("terms", tables_.terms_offset, tables_.num_terms, kMaxTerms);
+  }
+
+  RuntimeResult<std::vector<Extent>> DecodeExtents(uint32_t offset, uint32_t count, int64_t least) const {
+    std::vector<Extent> extents;
+    for (uint32_t i = 0; i < count; ++i) {
+      RUNTIME_ASSIGN_OR_RETURN(Extent extent,
+                               DecodeExtent(reader_, reader_.At<LatheMetaDim>(offset, i), scope_, least));
+      extents.push_back(std::move(extent));
+    }
+    return extents;
+  }
+
+  RuntimeError DecodeFlags(const LatheMetaParam& raw, ParamMeta& param) const {
+    const uint8_t known = is_layout_1_ ? 7 : 31;
+    if ((raw.flags & ~known) != 0)
+      return Corrupt(FormatText("parameter flags 0x%x, at most 0x%x known", raw.flags, known));
+    param.is_read = (raw.flags & LATHE_PARAM_READ) != 0;
+    param.is_written = (raw.flags & LATHE_PARAM_WRITE) != 0;
+    param.is_constant = (raw.flags & LATHE_PARAM_CONSTANT) != 0;
+    param.may_alias = (raw.flags & LATHE_PARAM_ALIASES) != 0;
+    if (param.is_constant && param.is_written)
+      return Corrupt("parameter \"" + param.name + "\" is constant and written");
+    return {};
+  }
+
+  RuntimeError DecodePlace(const LatheMetaParam& raw, ParamMeta& param) const {
+    param.alignment = raw.alignment;
+    if (!std::has_single_bit(raw.alignment) || raw.alignment > kMaxAlignment)
+      return Corrupt(FormatText("alignment %u is no power of two up to %u", raw.alignment, kMaxAlignment));
+    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<LatheMetaDim>("dimensions", raw.dims_offset, raw.rank, kMaxRank));
+    RUNTIME_ASSIGN_OR_RETURN(param.dims, DecodeExtents(raw.dims_offset, raw.rank, 0));
+    RUNTIME_ASSIGN_OR_RETURN(param.offset, DecodeExtent(reader_, raw.offset, scope_, 0));
+    if ((raw.flags & LATHE_PARAM_STRIDED) == 0) return {};
+    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<LatheMetaDim>("strides", raw.strides_offset, raw.rank, kMaxRank));
+    RUNTIME_ASSIGN_OR_RETURN(param.strides, DecodeExtents(raw.strides_offset, raw.rank, 0));
+    return {};
+  }
+
+  RuntimeResult<ParamMeta> DecodeParam(const LatheMetaParam& raw) const {
+    ParamMeta param;
+    RUNTIME_ASSIGN_OR_RETURN(param.name, reader_.String("parameter name", raw.name_offset));
+    const uint8_t last_kind = is_layout_1_ ? LATHE_PARAM_SCALAR : LATHE_PARAM_POINTER;
+    if (raw.kind > last_kind) return Corrupt(FormatText("parameter kind %u, at most %u known", raw.kind, last_kind));
+    param.kind = static_cast<ParamKind>(raw.kind);
+    RUNTIME_RETURN_IF_ERROR(DecodeFlags(raw, param));
+    param.dtype = DType{static_cast<DTypeCode>(raw.dtype_code), raw.dtype_bits, raw.dtype_lanes};
+    if (!param.dtype.is_supported()) {
+      return Corrupt(FormatText("dtype code %u bits %u lanes %u is not supported", raw.dtype_code, raw.dtype_bits,
+                                raw.dtype_lanes));
+    }
+    const bool has_shape = raw.rank != 0 || (raw.flags & LATHE_PARAM_STRIDED) != 0;
+    if (param.kind == ParamKind::kScalar && (has_shape || param.dtype.lanes != 1))
+      return Corrupt("a scalar has dimensions or lanes");
+    if (param.kind == ParamKind::kPointer && has_shape) return Corrupt("a pointer has dimensions");
+    RUNTIME_RETURN_IF_ERROR(DecodePlace(raw, param));
+    return param;
+  }
+
+  RuntimeError DecodeSymbols(const LatheMetaKernel& raw, KernelMeta& kernel) const {
+    if (raw.num_symbols > kMaxSymbols)
+      return Corrupt(FormatText("%u symbols, at most %u allowed", raw.num_symbols, kMaxSymbols));
+    if (!is_layout_1_)
+      RUNTIME_RETURN_IF_ERROR(
+          reader_.CheckTable<uint32_t>("symbols", raw.symbols_offset, raw.num_symbols, kMaxSymbols));
+    for (uint32_t i = 0; i < raw.num_symbols; ++i) {
+      kernel.symbols.push_back("s" + std::to_string(i));
+      if (is_layout_1_) continue;  // Its symbols have no names.
+      RUNTIME_ASSIGN_OR_RETURN(kernel.symbols.back(),
+                               reader_.String("symbol name", reader_.At<uint32_t>(raw.symbols_offset, i)));
+    }
+    return {};
+  }
+
+  RuntimeResult<KernelMeta> DecodeKernel(const LatheMetaKernel& raw) {
+    KernelMeta kernel;
+    RUNTIME_ASSIGN_OR_RETURN(kernel.name, reader_.String("kernel name", raw.name_offset));
+    RUNTIME_ASSIGN_OR_RETURN(kernel.symbol, reader_.String("kernel symbol", raw.symbol_offset));
+    RUNTIME_RETURN_IF_ERROR(DecodeSymbols(raw, kernel));
+    RUNTIME_RETURN_IF_ERROR(
+        (CheckRows<LatheMetaParam, LatheMetaParamV1>("parameters", raw.params_offset, raw.num_params, kMaxParams)));
+    const auto row = [&](uint32_t i) { return Row<LatheMetaParam, LatheMetaParamV1>(raw.params_offset, i); };
+    scope_ = {tables_.num_terms, tables_.terms_offset, raw.num_symbols, 0, !is_layout_1_};
+    for (uint32_t i = 0; i < raw.num_params; ++i) scope_.num_scalars += row(i).kind == LATHE_PARAM_SCALAR;
+    for (uint32_t i = 0; i < raw.num_params; ++i) {
+      RUNTIME_ASSIGN_OR_RETURN(ParamMeta param, DecodeParam(row(i)));
+      kernel.params.push_back(std::move(param));
+    }
+    RUNTIME_ASSIGN_OR_RETURN(kernel.workspace, DecodeExtent(reader_, raw.workspace, scope_, -1));
+    return kernel;
+  }
+
+  RuntimeError DecodeImages(std::vector<DeviceImage>& images) const {
+    RUNTIME_RETURN_IF_ERROR(
+        reader_.CheckTable<LatheMetaImage>("device images", tables_.images_offset, tables_.num_images, kMaxImages));
+    for (uint32_t i = 0; i < tables_.num_images; ++i) {
+      const auto raw = reader_.At<LatheMetaImage>(tables_.images_offset, i);
+      if (raw.kind > LATHE_IMAGE_SPIRV) return Corrupt(FormatText("image kind %u, at most 4 known", raw.kind));
+      if (raw.offset > kMaxDeviceBytes || raw.bytes > kMaxDeviceBytes)
+        return Corrupt("a device image lies beyond 2^32 bytes");
+      DeviceImage image{static_cast<LatheImageKind>(raw.kind), "", raw.offset, raw.bytes};
+      RUNTIME_ASSIGN_OR_RETURN(image.arch, reader_.String("image architecture", raw.arch_offset));
+      images.push_back(std::move(image));
+    }
+    return {};
+  }
+
+  RuntimeError DecodeDeviceKernels(ArtifactMeta& meta) const {
+    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<LatheMetaDeviceKernel>("device kernels", tables_.device_kernels_offset,
+                                                                      tables_.num_device_kernels, kMaxDeviceKernels));
+    for (uint32_t i = 0; i < tables_.num_device_kernels; ++i) {
+      const auto raw = reader_.At<LatheMetaDeviceKernel>(tables_.device_kernels_offset, i);
+      const size_t images = meta.images.size();
+      if (raw.num_images == 0 || raw.image > images || raw.num_images > images - raw.image)
+        return Corrupt(FormatText("a device kernel in images %u to %u of %zu", raw.image, raw.num_images, images));
+      RUNTIME_RETURN_IF_ERROR(
+          reader_.CheckTable<uint32_t>("device kernel arguments", raw.args_offset, raw.num_args, kMaxDeviceArgs));
+      DeviceKernelMeta kernel{"", raw.image, raw.num_images, {}, raw.shared_bytes, raw.max_threads};
+      RUNTIME_ASSIGN_OR_RETURN(kernel.name, reader_.String("device kernel name", raw.name_offset));
+      for (uint32_t arg = 0; arg < raw.num_args; ++arg)
+        kernel.arg_bytes.push_back(reader_.At<uint32_t>(raw.args_offset, arg));
+      meta.device_kernels.push_back(std::move(kernel));
+    }
+    return {};
+  }
+
+  const SectionReader& reader_;
+  const LatheMetaHeader& header_;
+  const bool is_layout_1_;
+  LatheMetaTables tables_{};
+  ExtentScope scope_;  // Of the kernel that is being decoded.
+};
 
 #if defined(__x86_64__)
 constexpr uint16_t kHostMachine = EM_X86_64;
@@ -167,16 +311,14 @@ std::optional<int64_t> CountElements(std::span<const int64_t> shape) {
   return count;
 }
 
-RuntimeResult<std::vector<int64_t>> KernelMeta::ShapeOf(const ParamMeta& param,
-                                                        std::span<const int64_t> symbols) const {
+RuntimeResult<std::vector<int64_t>> KernelMeta::ShapeOf(const ParamMeta& param, std::span<const int64_t> symbol_values,
+                                                        std::span<const int64_t> scalars) const {
   std::vector<int64_t> shape;
-  for (const DimMeta& dim : param.dims) {
-    if (dim.is_symbol && static_cast<size_t>(dim.value) >= symbols.size()) {
-      return RuntimeError{RuntimeCode::kInvalidArgument,
-                          FormatText("shape of \"%s\": %zu symbol values given, %u required", param.name.c_str(),
-                                     symbols.size(), num_symbols)};
-    }
-    shape.push_back(dim.is_symbol ? symbols[dim.value] : dim.value);
+  for (const Extent& dim : param.dims) {
+    const RuntimeResult<int64_t> extent = Evaluate(dim, symbol_values, scalars);
+    if (!extent.ok())
+      return RuntimeError{extent.error().code, "shape of \"" + param.name + "\": " + extent.error().message};
+    shape.push_back(*extent);
   }
   const std::optional<int64_t> count = CountElements(shape);
   if (!count.has_value() || *count > kMaxTensorBytes / param.dtype.bytes()) {
@@ -193,28 +335,17 @@ RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> sectio
   LatheMetaHeader header;
   std::memcpy(&header, section.data(), sizeof(header));
   if (header.magic != LATHE_META_MAGIC) return Corrupt(FormatText("magic 0x%llx", (unsigned long long)header.magic));
-  if (header.version != LATHE_META_VERSION) {
+  if (header.version < LATHE_META_OLDEST || header.version > LATHE_META_VERSION) {
     return RuntimeError{RuntimeCode::kFailedPrecondition,
-                        FormatText("decode .lathe.meta: layout version %u, this program reads %d; use programs of one "
-                                   "release",
-                                   header.version, LATHE_META_VERSION)};
+                        FormatText("decode .lathe.meta: layout version %u, this program reads %d to %d; build the "
+                                   "artifact again with this release",
+                                   header.version, LATHE_META_OLDEST, LATHE_META_VERSION)};
   }
   if (header.total_bytes < sizeof(header) || header.total_bytes > section.size()) {
     return Corrupt(FormatText("total_bytes %u, the section has %zu", header.total_bytes, section.size()));
   }
   const SectionReader reader(".lathe.meta", section.first(header.total_bytes));
-  ArtifactMeta meta{.abi_version = header.abi_version, .codegen_version = header.codegen_version};
-  RUNTIME_ASSIGN_OR_RETURN(meta.target, reader.String("target", header.target_offset));
-  RUNTIME_ASSIGN_OR_RETURN(const std::string features, reader.String("features", header.features_offset));
-  meta.features = SplitFeatures(features);
-  RUNTIME_RETURN_IF_ERROR(
-      reader.CheckTable<LatheMetaKernel>("kernels", header.kernels_offset, header.num_kernels, kMaxKernels));
-  for (uint32_t i = 0; i < header.num_kernels; ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(KernelMeta kernel,
-                             DecodeKernel(reader, reader.At<LatheMetaKernel>(header.kernels_offset, i)));
-    meta.kernels.push_back(std::move(kernel));
-  }
-  return meta;
+  return MetaDecoder(reader, header).Decode();
 }
 
 RuntimeResult<std::vector<std::byte>> FindArtifactSection(const FileBytes& file, const std::string& name,

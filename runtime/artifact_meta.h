@@ -14,34 +14,55 @@
 
 #include "runtime/dtype.h"
 #include "runtime/error.h"
+#include "runtime/extent.h"
 
 namespace lathe {
 
-// One extent of a buffer: a number, or the value of symbol `value` at run time.
-struct DimMeta {
-  int64_t value = 0;
-  bool is_symbol = false;
-};
+enum class ParamKind : uint8_t { kBuffer, kScalar, kPointer };  // A pointer is an address without shape.
 
 struct ParamMeta {
   std::string name;
-  bool is_buffer = true;
+  ParamKind kind = ParamKind::kBuffer;
   bool is_read = false;
   bool is_written = false;
   bool is_constant = false;  // A weight: the same in every call.
+  bool may_alias = false;    // May overlap other parameters that say so; those that do not overlap nothing.
   DType dtype;
-  std::vector<DimMeta> dims;  // Outermost first, compact row-major; empty for scalars.
+  std::vector<Extent> dims;     // Outermost first; empty for scalars and pointers.
+  std::vector<Extent> strides;  // In elements; empty: compact row-major.
+  Extent offset;                // Of element 0 from the data pointer, in elements.
+  uint32_t alignment = 64;      // Of the data pointer, in bytes.
+
+  bool is_buffer() const { return kind == ParamKind::kBuffer; }
 };
 
 struct KernelMeta {
   std::string name;
   std::string symbol;
   std::vector<ParamMeta> params;
-  uint32_t num_symbols = 0;
+  std::vector<std::string> symbols;              // Names of what buffers tell: extents, strides, offsets.
+  Extent workspace{LATHE_DIM_CONSTANT, -1, {}};  // Bytes of scratch memory of one call at most; -1: not known.
 
-  // The shape of `param` with `symbols` put in. `symbols` has num_symbols values >= 0. Fails when the bytes overflow
-  // 2^47.
-  RuntimeResult<std::vector<int64_t>> ShapeOf(const ParamMeta& param, std::span<const int64_t> symbols) const;
+  uint32_t num_symbols() const { return static_cast<uint32_t>(symbols.size()); }
+  // The shape of `param` with `symbols` and integer scalar arguments put in. Fails when an extent is negative or the
+  // bytes overflow 2^47.
+  RuntimeResult<std::vector<int64_t>> ShapeOf(const ParamMeta& param, std::span<const int64_t> symbols,
+                                              std::span<const int64_t> scalars = {}) const;
+};
+
+// Code for a device: `bytes` bytes at `offset` of section `.lathe.device`.
+struct DeviceImage {
+  LatheImageKind kind = LATHE_IMAGE_CUBIN;
+  std::string arch;  // "sm_90a"; empty where the kind says enough.
+  uint64_t offset = 0, bytes = 0;
+};
+struct DeviceKernelMeta {
+  std::string name;          // As LatheLaunch.kernel names it, and the entry point in the image.
+  uint32_t first_image = 0;  // Alternatives: images [first_image, first_image + num_images), the best first.
+  uint32_t num_images = 1;
+  std::vector<uint32_t> arg_bytes;  // Size of each argument's value.
+  uint32_t shared_bytes = 0;        // The largest dynamic shared memory of any launch.
+  uint32_t max_threads = 0;         // The largest block of any launch; 0: not known.
 };
 
 struct ArtifactMeta {
@@ -50,9 +71,12 @@ struct ArtifactMeta {
   std::string target;
   std::vector<std::string> features;  // CPU features that the code needs, by LLVM's names.
   std::vector<KernelMeta> kernels;
+  std::vector<DeviceImage> images;
+  std::vector<DeviceKernelMeta> device_kernels;
 };
 
-// Decodes a section. Refuses anything inconsistent, of another layout version, or beyond the limits of the format page.
+// Decodes a section. Reads layouts LATHE_META_OLDEST to LATHE_META_VERSION; refuses anything inconsistent
+// or beyond the limits of the format page.
 RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> section);
 
 // The bytes of section `.lathe.meta` in `read(offset, size)`'s file of `file_bytes` bytes. Checks the ELF header:

@@ -126,9 +126,8 @@ void KernelContext::FreeWorkspace(const LatheContext* ctx, void* memory) {
   static_cast<KernelContext*>(ctx->runtime)->arenas_[ThreadPool::CurrentThreadIndex()]->Return(memory);
 }
 
-int32_t KernelContext::Launch(const LatheContext* ctx, const char* name, void* const*, uint32_t, const uint32_t*,
-                              const uint32_t*, uint32_t) {
-  Fail(ctx, FormatText("launch \"%.200s\": this context has no device, only CPU threads", name).c_str());
+int32_t KernelContext::Launch(const LatheContext* ctx, const LatheLaunch* launch) {
+  Fail(ctx, FormatText("launch \"%.200s\": this context has no device, only CPU threads", launch->kernel).c_str());
   return LATHE_KERNEL_LAUNCH;
 }
 

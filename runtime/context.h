@@ -36,8 +36,7 @@ class KernelContext {
   static int32_t ParallelFor(const LatheContext* ctx, LatheParallelBody body, void* closure, int64_t extent);
   static void* AllocWorkspace(const LatheContext* ctx, uint64_t bytes);
   static void FreeWorkspace(const LatheContext* ctx, void* memory);
-  static int32_t Launch(const LatheContext* ctx, const char* name, void* const* args, uint32_t num_args,
-                        const uint32_t* grid, const uint32_t* block, uint32_t shared_bytes);
+  static int32_t Launch(const LatheContext* ctx, const LatheLaunch* launch);
   static void Fail(const LatheContext* ctx, const char* message);
   // Memory for an arena, within the limit; null when there is none.
   void* TakeChunk(uint64_t bytes);

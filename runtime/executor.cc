@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -11,39 +12,77 @@ namespace {
 
 constexpr uint64_t kMaxGraphBytes = uint64_t{256} << 20, kMaxConstantBytes = uint64_t{1} << 40;
 
+struct PortArgument {  // A buffer in an input or output, whose memory comes with each run.
+  size_t index;        // Among the call's buffers.
+  uint32_t value;
+  uintptr_t shift;  // Bytes from the beginning of that memory.
+};
 struct BoundCall {
   Artifact::Kernel kernel;
-  KernelArguments arguments;  // Pointers to inputs and outputs are put in for each run.
-  const std::vector<uint32_t>* args;
+  KernelArguments arguments;
+  std::vector<PortArgument> ports;
 };
 
 RuntimeResult<NDArray> Bytes(uint64_t count) { return NDArray::Create(kUInt8, {static_cast<int64_t>(count)}); }
 
 TensorInfo InfoOf(const Graph& graph, const GraphPort& port) {
-  return {port.name, graph.values[port.value].dtype, graph.values[port.value].shape};
+  return {port.name, graph.values[port.value].dtype, graph.values[port.value].dims};
 }
 
-RuntimeError CheckInput(const TensorInfo& info, const TensorView& given) {
-  const bool same_shape = std::equal(info.shape.begin(), info.shape.end(), given.shape.begin(), given.shape.end());
-  if (given.dtype == info.dtype && same_shape) return {};
-  const auto text = [](DType dtype, std::span<const int64_t> shape) {
-    std::string result = dtype.Name() + " [";
-    for (size_t i = 0; i < shape.size(); ++i) result += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-    return result + "]";
-  };
-  return {RuntimeCode::kInvalidArgument, "run: input \"" + info.name + "\" is " + text(given.dtype, given.shape) +
-                                             ", " + text(info.dtype, info.shape) + " required"};
+template <typename T, typename F>
+std::string Join(const T& items, F text) {
+  std::string result = "[";
+  for (const auto& item : items) result += (result.size() == 1 ? "" : ", ") + text(item);
+  return result + "]";
+}
+
+// Row by row from a strided tensor into a compact one.
+void CopyToCompact(const TensorView& from, void* to) {
+  const size_t bytes = static_cast<size_t>(from.dtype.bytes()), rank = from.shape.size();
+  const auto* source = static_cast<const char*>(from.data) + from.elem_offset * static_cast<int64_t>(bytes);
+  const std::optional<int64_t> count = CountElements(from.shape);
+  if (from.strides.empty()) {
+    std::memcpy(to, source, static_cast<size_t>(count.value_or(0)) * bytes);
+    return;
+  }
+  std::vector<int64_t> at(rank, 0);
+  for (int64_t i = 0; i < count.value_or(0); ++i) {
+    int64_t element = 0;
+    for (size_t dim = 0; dim < rank; ++dim) element += at[dim] * from.strides[dim];
+    std::memcpy(static_cast<char*>(to) + static_cast<size_t>(i) * bytes, source + element * static_cast<int64_t>(bytes),
+                bytes);
+    for (size_t dim = rank; dim-- > 0 && ++at[dim] == from.shape[dim];) at[dim] = 0;
+  }
+}
+
+bool IsPort(const GraphValue& value) {
+  return value.storage == LATHE_STORAGE_INPUT || value.storage == LATHE_STORAGE_OUTPUT;
 }
 
 }  // namespace
+
+std::optional<std::vector<int64_t>> TensorInfo::ConstantShape() const {
+  std::vector<int64_t> shape;
+  for (const Extent& dim : dims) {
+    if (!dim.is_constant()) return std::nullopt;
+    shape.push_back(dim.value);
+  }
+  return shape;
+}
 
 struct Executor::State {
   State(Artifact loaded, Graph decoded, ThreadPool& pool, uint64_t workspace_limit_bytes)
       : artifact(std::move(loaded)), graph(std::move(decoded)), context(pool, workspace_limit_bytes) {}
 
   RuntimeError TakeMemory(const std::string& path);
-  RuntimeError BindCalls();
-  RuntimeError BindCall(const GraphCall& call);
+  RuntimeError FindKernels();
+  RuntimeError CheckHost() const;
+  RuntimeResult<std::vector<int64_t>> SymbolsOf(std::span<const TensorView> given) const;
+  RuntimeError CheckInputs(std::span<const TensorView> given, std::span<const int64_t> symbols) const;
+  // Shapes, memory and arguments for these symbols; nothing to do when they are those of the last run.
+  RuntimeError Bind(const std::vector<int64_t>& symbols);
+  RuntimeError PlaceValues(std::span<const int64_t> symbols);
+  RuntimeError BindCall(size_t number, std::span<const int64_t> symbols);
   // Null for inputs and outputs, whose memory comes with each run.
   void* FixedAddress(const GraphValue& value) const;
 
@@ -51,7 +90,11 @@ struct Executor::State {
   Graph graph;
   KernelContext context;
   std::optional<NDArray> arena, constants;
+  std::vector<NDArray> states, sized;
   std::vector<TensorInfo> inputs, outputs;
+  std::vector<Artifact::Kernel> kernels;              // Per call.
+  std::optional<std::vector<int64_t>> bound_symbols;  // What the following were made for.
+  std::vector<PlacedValue> placed;                    // Per value.
   std::vector<BoundCall> calls;
 };
 
@@ -61,11 +104,21 @@ Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 const std::vector<TensorInfo>& Executor::inputs() const { return state_->inputs; }
 const std::vector<TensorInfo>& Executor::outputs() const { return state_->outputs; }
+const std::vector<GraphSymbol>& Executor::symbols() const { return state_->graph.symbols; }
 
 void* Executor::State::FixedAddress(const GraphValue& value) const {
-  if (value.storage == LATHE_STORAGE_ARENA) return static_cast<std::byte*>(arena->data()) + value.place;
-  if (value.storage == LATHE_STORAGE_CONSTANT) return static_cast<std::byte*>(constants->data()) + value.place;
-  return nullptr;
+  switch (value.storage) {
+    case LATHE_STORAGE_ARENA:
+      return static_cast<std::byte*>(arena->data()) + value.place;
+    case LATHE_STORAGE_CONSTANT:
+      return static_cast<std::byte*>(constants->data()) + value.place;
+    case LATHE_STORAGE_STATE:
+      return states[value.place].data();
+    case LATHE_STORAGE_SIZED:
+      return sized[value.place].data();
+    default:
+      return nullptr;
+  }
 }
 
 RuntimeError Executor::State::TakeMemory(const std::string& path) {
@@ -83,32 +136,172 @@ RuntimeError Executor::State::TakeMemory(const std::string& path) {
   RUNTIME_ASSIGN_OR_RETURN(NDArray constant_bytes, Bytes(graph.constant_bytes));
   constants = std::move(constant_bytes);
   if (graph.constant_bytes > 0) std::memcpy(constants->data(), section.data(), graph.constant_bytes);
+  for (const GraphState& state : graph.states) {
+    RUNTIME_ASSIGN_OR_RETURN(const PlacedValue place, Place(graph.values[state.value], {}));
+    RUNTIME_ASSIGN_OR_RETURN(NDArray memory, Bytes(place.bytes));
+    states.push_back(std::move(memory));
+  }
   return {};
 }
 
-RuntimeError Executor::State::BindCall(const GraphCall& call) {
-  RUNTIME_ASSIGN_OR_RETURN(const Artifact::Kernel kernel, artifact.Find(call.kernel));
-  std::vector<TensorView> views;
-  for (const uint32_t arg : call.args)
-    views.push_back({FixedAddress(graph.values[arg]), graph.values[arg].dtype, graph.values[arg].shape});
-  RUNTIME_ASSIGN_OR_RETURN(KernelArguments arguments, BindArguments(*kernel.meta, views));
-  size_t next = 0;
-  for (const ParamMeta& param : kernel.meta->params) {
-    if (!param.is_buffer) continue;
-    const LatheGraphStorage storage = graph.values[call.args[next++]].storage;
-    if (param.is_written && (storage == LATHE_STORAGE_INPUT || storage == LATHE_STORAGE_CONSTANT)) {
+void Executor::ResetStates() {
+  for (size_t i = 0; i < state_->states.size(); ++i) {
+    NDArray& memory = state_->states[i];
+    const std::optional<uint32_t> initial = state_->graph.states[i].initial;
+    const size_t bytes = static_cast<size_t>(memory.size_bytes());
+    if (initial)
+      std::memcpy(memory.data(), state_->FixedAddress(state_->graph.values[*initial]), bytes);
+    else
+      std::memset(memory.data(), 0, bytes);
+  }
+}
+
+RuntimeError Executor::State::CheckHost() const {
+  for (const GraphValue& value : graph.values) {
+    if (value.device != 0)
+      return {RuntimeCode::kUnimplemented,
+              FormatText("load: a value lies on device %u, this executor serves the host; build for the CPU",
+                         value.device)};
+  }
+  return {};
+}
+
+// Finds every kernel, and refuses calls that would write what is not theirs.
+RuntimeError Executor::State::FindKernels() {
+  for (const GraphPort& port : graph.inputs) inputs.push_back(InfoOf(graph, port));
+  for (const GraphPort& port : graph.outputs) outputs.push_back(InfoOf(graph, port));
+  for (const GraphCall& call : graph.calls) {
+    RUNTIME_ASSIGN_OR_RETURN(const Artifact::Kernel kernel, artifact.Find(call.kernel));
+    const std::vector<ParamMeta>& params = kernel.meta->params;
+    bool fits = params.size() == call.args.size();
+    for (size_t i = 0; fits && i < params.size(); ++i)
+      fits = call.args[i].is_scalar == (params[i].kind == ParamKind::kScalar);
+    if (!fits) {
+      return {RuntimeCode::kDataLoss,
+              FormatText("load: kernel \"%s\" is called with %zu arguments that are not those of "
+                         "its %zu parameters; build the artifact again",
+                         call.kernel.c_str(), call.args.size(), params.size())};
+    }
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (call.args[i].is_scalar || !params[i].is_written) continue;
+      const LatheGraphStorage storage = graph.values[call.args[i].value].storage;
+      if (storage != LATHE_STORAGE_INPUT && storage != LATHE_STORAGE_CONSTANT) continue;
       return {RuntimeCode::kDataLoss,
               "load: kernel \"" + call.kernel + "\" would write an input or a constant; build the artifact again"};
     }
+    kernels.push_back(kernel);
   }
-  calls.push_back({kernel, std::move(arguments), &call.args});
   return {};
 }
 
-RuntimeError Executor::State::BindCalls() {
-  for (const GraphPort& port : graph.inputs) inputs.push_back(InfoOf(graph, port));
-  for (const GraphPort& port : graph.outputs) outputs.push_back(InfoOf(graph, port));
-  for (const GraphCall& call : graph.calls) RUNTIME_RETURN_IF_ERROR(BindCall(call));
+RuntimeResult<std::vector<int64_t>> Executor::State::SymbolsOf(std::span<const TensorView> given) const {
+  std::vector<int64_t> symbols(graph.symbols.size(), -1);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (size_t dim = 0; dim < std::min(inputs[i].dims.size(), given[i].shape.size()); ++dim) {
+      const Extent& extent = inputs[i].dims[dim];
+      if (extent.is_symbol() && symbols[extent.value] < 0) symbols[extent.value] = given[i].shape[dim];
+    }
+  }
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const GraphSymbol& symbol = graph.symbols[i];
+    if (symbols[i] >= symbol.least && symbols[i] <= symbol.most) continue;
+    return RuntimeError{RuntimeCode::kInvalidArgument,
+                        FormatText("run: extent \"%s\" is %lld, %lld to %lld required", symbol.name.c_str(),
+                                   (long long)symbols[i], (long long)symbol.least, (long long)symbol.most)};
+  }
+  return symbols;
+}
+
+RuntimeError Executor::State::CheckInputs(std::span<const TensorView> given, std::span<const int64_t> symbols) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bool fits = given[i].dtype == inputs[i].dtype && given[i].shape.size() == inputs[i].dims.size() &&
+                (given[i].strides.empty() || given[i].strides.size() == given[i].shape.size());
+    for (size_t dim = 0; fits && dim < inputs[i].dims.size(); ++dim) {
+      RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, Evaluate(inputs[i].dims[dim], symbols));
+      fits = given[i].shape[dim] == extent;
+    }
+    if (fits) continue;
+    const std::vector<std::string> names = graph.SymbolNames();
+    const std::string is = Join(given[i].shape, [](int64_t extent) { return std::to_string(extent); });
+    const std::string wanted = Join(inputs[i].dims, [&](const Extent& extent) {
+      const RuntimeResult<int64_t> value = Evaluate(extent, symbols);
+      const std::string text = extent.ToString(names);
+      return extent.is_constant() || !value.ok() ? text : text + " = " + std::to_string(*value);
+    });
+    return {RuntimeCode::kInvalidArgument, "run: input \"" + inputs[i].name + "\" is " + given[i].dtype.Name() + " " +
+                                               is + ", " + inputs[i].dtype.Name() + " " + wanted + " required"};
+  }
+  return {};
+}
+
+// The shape of every value, the memory of those that are sized by the run, and whether those in the arena fit.
+RuntimeError Executor::State::PlaceValues(std::span<const int64_t> symbols) {
+  placed.clear();
+  std::vector<uint64_t> sizes(graph.num_sized, 0);
+  for (const GraphValue& value : graph.values) {
+    const RuntimeResult<PlacedValue> place = Place(value, symbols);
+    if (!place.ok()) return {place.error().code, "run: " + place.error().message};
+    const bool fits = value.storage != LATHE_STORAGE_ARENA || place->bytes <= graph.arena_bytes - value.place;
+    if (!fits) {
+      return {RuntimeCode::kDataLoss,
+              FormatText("run: %llu bytes at %llu pass the end of the arena; build the artifact "
+                         "again",
+                         (unsigned long long)place->bytes, (unsigned long long)value.place)};
+    }
+    if (value.storage == LATHE_STORAGE_SIZED) sizes[value.place] = std::max(sizes[value.place], place->bytes);
+    placed.push_back(*place);
+  }
+  sized.clear();
+  for (const uint64_t size : sizes) {
+    RUNTIME_ASSIGN_OR_RETURN(NDArray memory, Bytes(size));
+    sized.push_back(std::move(memory));
+  }
+  for (size_t i = 0; i < graph.values.size(); ++i) {  // What lies in a port or state is no larger than it.
+    const GraphValue& value = graph.values[i];
+    const std::vector<GraphPort>& ports = value.storage == LATHE_STORAGE_INPUT ? graph.inputs : graph.outputs;
+    uint64_t room = UINT64_MAX;
+    if (IsPort(value))
+      room = placed[ports[value.place].value].bytes;
+    else if (value.storage == LATHE_STORAGE_STATE)
+      room = static_cast<uint64_t>(states[value.place].size_bytes());
+    if (placed[i].bytes > room)
+      return {RuntimeCode::kDataLoss, "run: a value does not fit its input, output or state; build the artifact again"};
+  }
+  return {};
+}
+
+RuntimeError Executor::State::BindCall(size_t number, std::span<const int64_t> symbols) {
+  BoundCall bound{kernels[number], {}, {}};
+  std::vector<uint32_t> values;
+  std::vector<TensorView> views;
+  std::vector<int64_t> scalars;
+  for (const GraphArg& arg : graph.calls[number].args) {
+    if (arg.is_scalar) {
+      RUNTIME_ASSIGN_OR_RETURN(const int64_t scalar, Evaluate(arg.scalar, symbols));
+      scalars.push_back(scalar);
+      continue;
+    }
+    const GraphValue& value = graph.values[arg.value];
+    const PlacedValue& place = placed[arg.value];
+    views.push_back({FixedAddress(value), value.dtype, place.shape, place.strides, place.offset});
+    values.push_back(arg.value);
+  }
+  RUNTIME_ASSIGN_OR_RETURN(bound.arguments, BindArguments(*bound.kernel.meta, views, scalars));
+  for (size_t i = 0; i < values.size(); ++i) {  // Bound at address 0, so the pointer is the shift.
+    if (IsPort(graph.values[values[i]]))
+      bound.ports.push_back({i, values[i], reinterpret_cast<uintptr_t>(bound.arguments.buffers[i])});
+  }
+  calls.push_back(std::move(bound));
+  return {};
+}
+
+RuntimeError Executor::State::Bind(const std::vector<int64_t>& symbols) {
+  if (bound_symbols == symbols) return {};
+  bound_symbols.reset();
+  calls.clear();
+  RUNTIME_RETURN_IF_ERROR(PlaceValues(symbols));
+  for (size_t i = 0; i < kernels.size(); ++i) RUNTIME_RETURN_IF_ERROR(BindCall(i, symbols));
+  bound_symbols = symbols;
   return {};
 }
 
@@ -118,9 +311,13 @@ RuntimeResult<Executor> Executor::Load(const std::string& path, ThreadPool& pool
   RUNTIME_ASSIGN_OR_RETURN(Graph graph, DecodeGraph(section));
   RUNTIME_ASSIGN_OR_RETURN(Artifact artifact, Artifact::Open(path));
   auto state = std::make_unique<State>(std::move(artifact), std::move(graph), pool, workspace_limit_bytes);
+  RUNTIME_RETURN_IF_ERROR(state->CheckHost());
   RUNTIME_RETURN_IF_ERROR(state->TakeMemory(path));
-  RUNTIME_RETURN_IF_ERROR(state->BindCalls());
-  return Executor(std::move(state));
+  RUNTIME_RETURN_IF_ERROR(state->FindKernels());
+  if (state->graph.symbols.empty()) RUNTIME_RETURN_IF_ERROR(state->Bind({}));
+  Executor executor(std::move(state));
+  executor.ResetStates();
+  return executor;
 }
 
 RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times) {
@@ -130,38 +327,44 @@ RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> in
     return RuntimeError{RuntimeCode::kInvalidArgument,
                         FormatText("run: %zu inputs given, %zu required", inputs.size(), state.inputs.size())};
   }
-  std::vector<NDArray> aligned;  // Copies of inputs that kernels could not read in place.
+  RUNTIME_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, state.SymbolsOf(inputs));
+  RUNTIME_RETURN_IF_ERROR(state.CheckInputs(inputs, symbols));
+  RUNTIME_RETURN_IF_ERROR(state.Bind(symbols));
+  std::vector<NDArray> copies, outputs;
   std::vector<void*> input_data;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    RUNTIME_RETURN_IF_ERROR(CheckInput(state.inputs[i], inputs[i]));
-    input_data.push_back(inputs[i].data);
-    if (reinterpret_cast<uintptr_t>(inputs[i].data) % LATHE_BUFFER_ALIGNMENT == 0) continue;
-    RUNTIME_ASSIGN_OR_RETURN(NDArray copy, NDArray::Create(inputs[i].dtype, state.inputs[i].shape));
-    std::memcpy(copy.data(), inputs[i].data, static_cast<size_t>(copy.size_bytes()));
+  for (const TensorView& input : inputs) {
+    input_data.push_back(input.data);
+    const bool is_aligned = reinterpret_cast<uintptr_t>(input.data) % LATHE_BUFFER_ALIGNMENT == 0;
+    if (is_aligned && input.strides.empty() && input.elem_offset == 0) continue;
+    RUNTIME_ASSIGN_OR_RETURN(NDArray copy, NDArray::Create(input.dtype, {input.shape.begin(), input.shape.end()}));
+    CopyToCompact(input, copy.data());
     input_data.back() = copy.data();
-    aligned.push_back(std::move(copy));
+    copies.push_back(std::move(copy));
   }
-  std::vector<NDArray> outputs;
-  for (const TensorInfo& info : state.outputs) {
-    RUNTIME_ASSIGN_OR_RETURN(NDArray output, NDArray::Create(info.dtype, info.shape));
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    RUNTIME_ASSIGN_OR_RETURN(NDArray output,
+                             NDArray::Create(state.outputs[i].dtype, state.placed[graph.outputs[i].value].shape));
     outputs.push_back(std::move(output));
   }
-  const auto address = [&](const GraphValue& value) {
+  const auto base = [&](const GraphValue& value) -> void* {
     if (value.storage == LATHE_STORAGE_INPUT) return input_data[value.place];
     return value.storage == LATHE_STORAGE_OUTPUT ? outputs[value.place].data() : state.FixedAddress(value);
   };
   if (times != nullptr) times->clear();
   for (BoundCall& call : state.calls) {
-    for (size_t i = 0; i < call.args->size(); ++i) call.arguments.buffers[i] = address(graph.values[(*call.args)[i]]);
+    for (const PortArgument& port : call.ports)
+      call.arguments.buffers[port.index] = static_cast<char*>(base(graph.values[port.value])) + port.shift;
     const auto begin = std::chrono::steady_clock::now();
     RUNTIME_RETURN_IF_ERROR(CallKernel(call.kernel, call.arguments, state.context));
     const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
     if (times != nullptr) times->push_back({&call.kernel.meta->name, taken.count()});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {  // Results that no kernel writes, or that another output holds.
-    const GraphValue& value = graph.values[graph.outputs[i].value];
+    const uint32_t number = graph.outputs[i].value;
+    const GraphValue& value = graph.values[number];
     if (value.storage == LATHE_STORAGE_OUTPUT && value.place == i) continue;
-    std::memcpy(outputs[i].data(), address(value), value.bytes);
+    const PlacedValue& place = state.placed[number];
+    CopyToCompact({base(value), value.dtype, place.shape, place.strides, place.offset}, outputs[i].data());
   }
   return outputs;
 }

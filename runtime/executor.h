@@ -1,7 +1,11 @@
 // Runs a compiled network: the kernels of an artifact in the order of its section `.lathe.graph`, on one arena.
+//
+// Extents that the inputs decide (symbols) may differ from run to run, within the limits that the artifact states;
+// states (such as a key/value cache) live from run to run, one copy per executor.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +19,10 @@ namespace lathe {
 struct TensorInfo {
   std::string name;  // What the model calls it.
   DType dtype;
-  std::vector<int64_t> shape;
+  std::vector<Extent> dims;  // A symbol is the one with that number of `Executor::symbols`.
+
+  // The extents where all are numbers, else nullopt.
+  std::optional<std::vector<int64_t>> ConstantShape() const;
 };
 
 // The time of one kernel call of one run.
@@ -37,8 +44,12 @@ class Executor {
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
+  const std::vector<GraphSymbol>& symbols() const;
+  // As after Load: zeros, or what the artifact says.
+  void ResetStates();
 
-  // The outputs for `inputs` in order, in fresh memory. With `times`, one row per kernel call.
+  // The outputs for `inputs` in order, in fresh memory. Inputs that kernels cannot read in place (strides, an offset,
+  // an address that is not aligned) are copied. With `times`, one row per kernel call.
   RuntimeResult<std::vector<NDArray>> Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times = nullptr);
 
  private:

@@ -17,8 +17,9 @@ struct KernelArguments {
   std::vector<int64_t> scalars;
 };
 
-// `buffers` and `scalars` (by bit pattern) in parameter order. Checks number, dtype, rank, extents, alignment, and that
-// a symbol has one value everywhere. The tensors must outlive the calls.
+// `buffers` (pointer parameters take one of any type) and `scalars` (by bit pattern) in parameter order. Checks number,
+// dtype, rank, extents, strides, offset, alignment, and that a symbol has one value everywhere: that of the first
+// extent, stride or offset which is it. The tensors must outlive the calls.
 RuntimeResult<KernelArguments> BindArguments(const KernelMeta& kernel, std::span<const TensorView> buffers,
                                              std::span<const int64_t> scalars = {});
 

@@ -1,4 +1,4 @@
-// Tensors in host memory: compact, row-major, 64-byte aligned.
+// Tensors in host memory. An NDArray is compact, row-major and 64-byte aligned; a view need not be.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,13 @@
 
 namespace lathe {
 
-// Somebody else's tensor: valid while the owner of `data` and of the shape's storage lives.
+// Somebody else's tensor: valid while the owner of `data` and of the storage of shape and strides lives.
 struct TensorView {
   void* data = nullptr;
   DType dtype;
   std::span<const int64_t> shape;
+  std::span<const int64_t> strides = {};  // In elements, one per dimension; empty: compact row-major.
+  int64_t elem_offset = 0;                // Of element 0 from `data`, in elements.
 };
 
 // A tensor that shares its memory with its copies: cheap to copy, not copied on write. Contents start uninitialised.

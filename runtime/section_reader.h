@@ -18,6 +18,7 @@ class SectionReader {
 
   // kDataLoss "decode .lathe.meta: <what>; build the artifact again".
   RuntimeError Corrupt(const std::string& what) const;
+  const std::byte* data() const { return bytes_.data(); }
   // Row `index` of the table at `offset`; the table must have been checked by CheckTable.
   template <typename T>
   T At(uint32_t offset, uint32_t index) const {

@@ -96,14 +96,18 @@ class Trial {
     uint32_t number = 0;
     for (const ParamMeta& param : kernel_.meta->params) {
       const uint32_t index = number++;
-      if (!param.is_buffer) {
+      if (param.kind == ParamKind::kPointer) {
+        return TrialEnd{RunStatus::kBadArtifact,
+                        "make inputs: parameter \"" + param.name + "\" is an address without a shape; give it a buffer"};
+      }
+      if (!param.is_buffer()) {
         int64_t bits = 0;
         FillInput(spec_.input_seed, index, param.dtype, &bits, 0, 1);
         if (param.dtype.code == DTypeCode::kInt) bits = static_cast<int64_t>(LoadAsDouble(param.dtype, &bits, 0));
         scalars.push_back(bits);
         continue;
       }
-      RuntimeResult<std::vector<int64_t>> shape = kernel_.meta->ShapeOf(param, spec_.symbol_values);
+      RuntimeResult<std::vector<int64_t>> shape = kernel_.meta->ShapeOf(param, spec_.symbol_values, scalars);
       if (!shape.ok()) return TrialEnd{RunStatus::kBadArtifact, shape.error().message};
       RuntimeResult<GuardedBuffer> memory =
           GuardedBuffer::Create(CountElements(*shape).value_or(0) * param.dtype.bytes());

@@ -15,8 +15,8 @@ void DecodeMeta(std::span<const std::byte> section) {
   const RuntimeResult<ArtifactMeta> meta = DecodeArtifactMeta(section);
   if (!meta.ok()) return;
   for (const KernelMeta& kernel : meta->kernels) {
-    const std::vector<int64_t> symbols(std::min<uint32_t>(kernel.num_symbols, 1024), 3);
-    if (symbols.size() != kernel.num_symbols) __builtin_trap();  // More than the format's limit.
+    const std::vector<int64_t> symbols(std::min<uint32_t>(kernel.num_symbols(), 1024), 3);
+    if (symbols.size() != kernel.num_symbols()) __builtin_trap();  // More than the format's limit.
     for (const ParamMeta& param : kernel.params) (void)kernel.ShapeOf(param, symbols).ok();
   }
 }

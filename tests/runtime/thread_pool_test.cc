@@ -84,7 +84,9 @@ TEST(KernelContext, StacksScratchMemoryWithinItsLimit) {
 TEST(KernelContext, KeepsTheFirstReasonOfAFailure) {
   const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(1);
   KernelContext context(*pool, 0);
-  EXPECT_EQ(context.get()->launch(context.get(), "k", nullptr, 0, nullptr, nullptr, 0), LATHE_KERNEL_LAUNCH);
+  LatheLaunch launch = {};
+  launch.kernel = "k";
+  EXPECT_EQ(context.get()->launch(context.get(), &launch), LATHE_KERNEL_LAUNCH);
   context.get()->fail(context.get(), "later");
   EXPECT_THAT(context.failure(), testing::HasSubstr("launch \"k\": this context has no device"));
   context.Clear();

@@ -86,7 +86,7 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   const RuntimeResult<std::vector<DType>> dtypes = ParseDTypes(dtype_names);
   if (!dtypes.ok()) return Fail(dtypes.error().message);
   if (dtypes->size() != kernel->meta->params.size()) return Fail("make inputs: as many dtypes as parameters required");
-  if (kernel->meta->num_symbols != 0)
+  if (kernel->meta->num_symbols() != 0)
     return Fail("make inputs: the kernel has symbolic extents; write its shapes with numbers");
 
   std::deque<Buffer> buffers;
@@ -97,14 +97,16 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
     const DType narrow = (*dtypes)[i];
     if (param.dtype != narrow && param.dtype != kFloat64)
       return Fail("make inputs: parameter \"" + param.name + "\" is neither widened nor the same");
-    if (!param.is_buffer) {
+    if (param.kind == ParamKind::kPointer)
+      return Fail("make inputs: parameter \"" + param.name + "\" is an address without a shape; give it a buffer");
+    if (!param.is_buffer()) {
       int64_t bits = 0;
       FillWidened(seed, i, narrow, param.dtype, &bits, 1);
       if (param.dtype.code == DTypeCode::kInt) bits = static_cast<int64_t>(LoadAsDouble(param.dtype, &bits, 0));
       scalars.push_back(bits);
       continue;
     }
-    const RuntimeResult<std::vector<int64_t>> shape = kernel->meta->ShapeOf(param, {});
+    const RuntimeResult<std::vector<int64_t>> shape = kernel->meta->ShapeOf(param, {}, scalars);
     if (!shape.ok()) return Fail(shape.error().message);
     const int64_t count = CountElements(*shape).value_or(0);
     RuntimeResult<GuardedBuffer> memory = GuardedBuffer::Create(count * param.dtype.bytes());

@@ -40,12 +40,12 @@ TEST(ArtifactTest, SaysWhatWasCompiled) {
   ASSERT_EQ(meta.kernels.size(), 2u);
   const KernelMeta& kernel = meta.kernels[0];
   EXPECT_EQ(kernel.name, "scale it");
-  EXPECT_EQ(kernel.num_symbols, 1u);
+  EXPECT_EQ(kernel.num_symbols(), 1u);
   ASSERT_EQ(kernel.params.size(), 4u);
-  EXPECT_TRUE(kernel.params[0].is_read && !kernel.params[0].is_written && kernel.params[0].dims[0].is_symbol &&
+  EXPECT_TRUE(kernel.params[0].is_read && !kernel.params[0].is_written && kernel.params[0].dims[0].is_symbol() &&
               kernel.params[0].dims[1].value == 4);
   EXPECT_TRUE(kernel.params[1].is_constant && kernel.params[1].dtype.bits == 16);
-  EXPECT_FALSE(kernel.params[2].is_buffer);
+  EXPECT_FALSE(kernel.params[2].is_buffer());
   EXPECT_TRUE(kernel.params[3].is_written && !kernel.params[3].is_read);
   EXPECT_TRUE(artifact->Find("scale it").ok());
   EXPECT_TRUE(artifact->Find("other").ok());

@@ -15,10 +15,14 @@ KERNEL(workspace) {
 
 KERNEL(mapping) {
 #if defined(__x86_64__)
-  for (;;) { /* mmap(NULL, 8 MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), the result not looked at */
+  for (;;) { /* mmap(NULL, 8 MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), the result not looked at
+              */
     volatile char* memory;
     register long r10 __asm__("r10") = 0x22, r8 __asm__("r8") = -1, r9 __asm__("r9") = 0;
-    __asm__ volatile("syscall" : "=a"(memory) : "0"(9L), "D"(0L), "S"(8L << 20), "d"(3L), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall"
+                     : "=a"(memory)
+                     : "0"(9L), "D"(0L), "S"(8L << 20), "d"(3L), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
     memory[64] = 1;
   }
 #else

@@ -27,6 +27,7 @@
 
 struct TestMeta {
   LatheMetaHeader header;
+  LatheMetaTables tables;
   LatheMetaDim dims[2];
   LatheMetaParam params[3];
   LatheMetaKernel kernels[2];
@@ -34,7 +35,9 @@ struct TestMeta {
 };
 
 #define AT(field) ((uint32_t)offsetof(struct TestMeta, field))
-#define F32_BUFFER(at, use) {at, LATHE_PARAM_BUFFER, use, 2, 32, 1, 2, AT(dims)}
+#define F32_BUFFER(at, use) \
+  {at, LATHE_PARAM_BUFFER, use, 2, 32, 1, 2, AT(dims), 0, LATHE_BUFFER_ALIGNMENT, {0, LATHE_DIM_CONSTANT, 0}}
+#define NOT_KNOWN {-1, LATHE_DIM_CONSTANT, 0}
 
 /* One kernel, or two under names of their own with the same parameters. */
 #define LATHE_TEST_META(count, first, second)                                                                     \
@@ -44,7 +47,8 @@ struct TestMeta {
       .dims = {{ROWS, LATHE_DIM_CONSTANT, 0}, {COLS, LATHE_DIM_CONSTANT, 0}},                                     \
       .params = {F32_BUFFER(AT(a), LATHE_PARAM_READ), F32_BUFFER(AT(b), LATHE_PARAM_READ | LATHE_PARAM_CONSTANT), \
                  F32_BUFFER(AT(c), LATHE_PARAM_WRITE)},                                                           \
-      .kernels = {{AT(name), AT(name), 3, AT(params), 0, 0}, {AT(name2), AT(name2), 3, AT(params), 0, 0}},        \
+      .kernels = {{AT(name), AT(name), 3, AT(params), 0, 0, NOT_KNOWN},                                           \
+                  {AT(name2), AT(name2), 3, AT(params), 0, 0, NOT_KNOWN}},                                        \
       .target = "llvm -num-cores 1",                                                                              \
       .features = FEATURES,                                                                                       \
       .a = "A",                                                                                                   \
