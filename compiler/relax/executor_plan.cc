@@ -4,6 +4,9 @@
 
 #include <map>
 
+#include "compiler/artifact/extent_writer.h"
+#include "compiler/artifact/section_writer.h"
+#include "compiler/ir/visitor.h"
 #include "compiler/relax/op.h"
 #include "compiler/relax/plan_memory.h"
 #include "compiler/relax/visitor.h"
@@ -44,8 +47,11 @@ class Planner {
     const std::vector<std::string> names = NamesOf("input_names");
     for (size_t i = 0; i < main_.params.size(); ++i) {
       storages_.push_back({LATHE_STORAGE_INPUT, static_cast<int64_t>(i), {}});
-      ASSIGN_OR_RETURN(const uint32_t value, AddValue(main_.params[i].struct_info(), storages_.size() - 1));
-      by_var_.emplace(main_.params[i].get(), value);
+      AddSymbols(main_.params[i].struct_info());
+    }
+    for (size_t i = 0; i < main_.params.size(); ++i) {
+      ASSIGN_OR_RETURN(const uint32_t value, AddValue(main_.params[i].struct_info(), i));
+      by_var_.emplace(main_.params[i].get(), std::vector<uint32_t>{value});
       plan_.inputs.push_back({i < names.size() ? names[i] : main_.params[i].name(), value});
     }
     return OkStatus();
@@ -59,11 +65,32 @@ class Planner {
     return names;
   }
 
+  void AddSymbols(const StructInfo& info) {
+    const TensorStructInfo* tensor = info.As<TensorStructInfo>();
+    if (tensor == nullptr || !tensor->shape) return;
+    for (const PrimExpr& extent : *tensor->shape)
+      if (IsVar(extent) && IndexOf(plan_.symbols, extent) < 0) plan_.symbols.emplace_back(extent);
+  }
+
+  Status CheckExtents(const StructInfo& info, const PrimShape& shape) const {
+    for (const PrimExpr& extent : shape) {
+      const auto is_unknown = [&](const lathe::ExprNode* var) {
+        return std::none_of(plan_.symbols.begin(), plan_.symbols.end(),
+                            [&](const lathe::Var& s) { return s.get() == var; });
+      };
+      if (UsesVar(extent, is_unknown))
+        return InvalidArgument(
+            fmt::format("{} has an extent that no input tells; bind its symbolic extents", ToText(info)));
+    }
+    return OkStatus();
+  }
+
   StatusOr<uint32_t> AddValue(const StructInfo& info, size_t storage) {
-    std::optional<std::vector<int64_t>> shape = ConstantShapeOf(info);
-    if (!shape)
-      return InvalidArgument(fmt::format("{} has no constant shape; bind its symbolic extents", ToText(info)));
-    plan_.values.push_back({LATHE_STORAGE_ARENA, 0, info.As<TensorStructInfo>()->dtype, *std::move(shape)});
+    const TensorStructInfo* tensor = info.As<TensorStructInfo>();
+    if (tensor == nullptr || !tensor->shape)
+      return InvalidArgument(fmt::format("{} has no shape; bind its symbolic extents", ToText(info)));
+    RETURN_IF_ERROR(CheckExtents(info, *tensor->shape));
+    plan_.values.push_back({LATHE_STORAGE_ARENA, 0, tensor->dtype, *tensor->shape});
     storage_of_.push_back(storage);
     return static_cast<uint32_t>(plan_.values.size() - 1);
   }
@@ -76,7 +103,8 @@ class Planner {
     if (const TensorData* data = AsConstant(e)) return AddConstant(*data, e.struct_info());
     const auto found = by_var_.find(e.get());
     if (found == by_var_.end()) return InternalError("uses a value that no kernel makes");
-    return found->second;
+    if (found->second.size() != 1) return InvalidArgument("uses a tuple as a tensor; take its fields one by one");
+    return found->second[0];
   }
 
   StatusOr<uint32_t> AddConstant(const TensorData& data, const StructInfo& info) {
@@ -91,30 +119,60 @@ class Planner {
   }
 
   Status AddBinding(const Binding& binding) {
+    if (const TupleGetItem* item = binding.value.As<TupleGetItem>()) return AddField(binding, *item);
     const Call* call = binding.value.As<Call>();
     if (call != nullptr && IsView(*call)) {
       ASSIGN_OR_RETURN(const uint32_t source, ValueOf(call->args[0]));
       ASSIGN_OR_RETURN(const uint32_t value, AddValue(binding.var.struct_info(), storage_of_[source]));
-      by_var_.emplace(binding.var.get(), value);
+      by_var_.emplace(binding.var.get(), std::vector<uint32_t>{value});
       return OkStatus();
     }
     if (call == nullptr || call->op != &CallTirOp())
       return InternalError("neither a kernel call nor a view; run OptimizeForTuning before");
+    return AddCall(binding, *call);
+  }
+
+  Status AddField(const Binding& binding, const TupleGetItem& item) {
+    const auto found = by_var_.find(item.tuple.get());
+    if (found == by_var_.end() || static_cast<size_t>(item.index) >= found->second.size())
+      return InternalError("takes a field of what no kernel makes");
+    by_var_.emplace(binding.var.get(), std::vector<uint32_t>{found->second[item.index]});
+    return OkStatus();
+  }
+
+  Status AddCall(const Binding& binding, const Call& call) {
     const int now = static_cast<int>(plan_.calls.size());
-    PlanCall planned{call->args[0].As<GlobalVar>()->name, {}};
-    for (const Expr& arg : call->args[1].As<TupleExpr>()->fields) {
+    PlanCall planned{call.args[0].As<GlobalVar>()->name, {}};
+    for (const Expr& arg : call.args[1].As<TupleExpr>()->fields) {
       ASSIGN_OR_RETURN(const uint32_t value, ValueOf(arg));
       storages_[storage_of_[value]].live.last = now;
       planned.args.push_back(value);
     }
-    storages_.push_back({LATHE_STORAGE_ARENA, 0, {0, now, now}});
-    ASSIGN_OR_RETURN(const uint32_t result, AddValue(binding.var.struct_info(), storages_.size() - 1));
-    storages_.back().live.bytes =
-        ElementCount(plan_.values[result].shape).value_or(0) * plan_.values[result].dtype.bytes();
-    by_var_.emplace(binding.var.get(), result);
-    planned.args.push_back(result);
+    const StructInfo& info = binding.var.struct_info();
+    const TupleStructInfo* tuple = info.As<TupleStructInfo>();
+    std::vector<uint32_t> results;
+    for (const StructInfo& result : tuple == nullptr ? std::vector<StructInfo>{info} : tuple->fields) {
+      ASSIGN_OR_RETURN(const uint32_t value, AddResult(result, now));
+      results.push_back(value);
+      planned.args.push_back(value);
+    }
+    planned.num_results = results.size();
+    by_var_.emplace(binding.var.get(), std::move(results));
     plan_.calls.push_back(std::move(planned));
     return OkStatus();
+  }
+
+  StatusOr<uint32_t> AddResult(const StructInfo& info, int now) {
+    storages_.push_back({LATHE_STORAGE_ARENA, 0, {0, now, now}});
+    ASSIGN_OR_RETURN(const uint32_t result, AddValue(info, storages_.size() - 1));
+    const PlanValue& value = plan_.values[result];
+    if (const std::optional<std::vector<int64_t>> shape = ConstantShape(value.shape)) {
+      storages_.back().live.bytes = ElementCount(*shape).value_or(0) * value.dtype.bytes();
+    } else {
+      storages_.back().kind = LATHE_STORAGE_SIZED;
+      storages_.back().place = num_sized_++;
+    }
+    return result;
   }
 
   // The first result that is made in the arena moves to the caller's memory; one that is an input, a constant or made
@@ -127,7 +185,7 @@ class Planner {
     for (size_t i = 0; i < results.size(); ++i) {
       ASSIGN_OR_RETURN(const uint32_t value, ValueOf(results[i]));
       Storage& storage = storages_[storage_of_[value]];
-      if (storage.kind == LATHE_STORAGE_ARENA) {
+      if (storage.kind == LATHE_STORAGE_ARENA || storage.kind == LATHE_STORAGE_SIZED) {
         storage.kind = LATHE_STORAGE_OUTPUT;
         storage.place = static_cast<int64_t>(i);
       }
@@ -153,42 +211,10 @@ class Planner {
   ExecutorPlan plan_;
   std::vector<Storage> storages_;
   std::vector<size_t> storage_of_;  // Per value.
-  std::unordered_map<const ExprNode*, uint32_t> by_var_;
+  std::unordered_map<const ExprNode*, std::vector<uint32_t>>
+      by_var_;  // The tensors of a variable: of a tuple, several.
+  int64_t num_sized_ = 0;
   std::map<std::pair<Digest, size_t>, int64_t> constants_;
-};
-
-// Appends tables and strings, each at a multiple of 8, and gives their offsets.
-class SectionWriter {
- public:
-  explicit SectionWriter(size_t header_bytes) : bytes_(header_bytes, '\0') {}
-  template <typename T>
-  uint32_t Table(const std::vector<T>& rows) {
-    const uint32_t offset = Align();
-    bytes_.append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(T));
-    return offset;
-  }
-  uint32_t String(const std::string& text) {
-    const auto [row, is_new] = strings_.emplace(text, 0);
-    if (is_new) {
-      row->second = Align();
-      bytes_.append(text.c_str(), text.size() + 1);
-    }
-    return row->second;
-  }
-  std::string Finish(LatheGraphHeader header) {
-    Align();
-    header.total_bytes = static_cast<uint32_t>(bytes_.size());
-    std::memcpy(bytes_.data(), &header, sizeof(header));
-    return std::move(bytes_);
-  }
-
- private:
-  uint32_t Align() {
-    bytes_.resize((bytes_.size() + 7) / 8 * 8, '\0');
-    return static_cast<uint32_t>(bytes_.size());
-  }
-  std::string bytes_;
-  std::map<std::string, uint32_t> strings_;
 };
 
 std::vector<LatheGraphPort> Ports(const std::vector<PlanPort>& ports, SectionWriter& writer) {
@@ -197,7 +223,46 @@ std::vector<LatheGraphPort> Ports(const std::vector<PlanPort>& ports, SectionWri
   return rows;
 }
 
+StatusOr<std::vector<LatheGraphValue>> Values(const ExecutorPlan& plan, ExtentWriter& extents, SectionWriter& writer) {
+  std::vector<LatheGraphValue> values;
+  for (const PlanValue& value : plan.values) {
+    ASSIGN_OR_RETURN(const std::vector<LatheMetaDim> dims, extents.Write(value.shape, "extent " + ToText(value.shape)));
+    LatheGraphValue row = {};
+    row.place = static_cast<uint64_t>(value.place);
+    row.storage = static_cast<uint8_t>(value.storage);
+    row.dtype_code = static_cast<uint8_t>(value.dtype.code);
+    row.dtype_bits = value.dtype.bits;
+    row.rank = static_cast<uint8_t>(value.shape.size());
+    row.dims_offset = writer.Table(dims);
+    values.push_back(row);
+  }
+  return values;
+}
+
+std::vector<LatheGraphCall> Calls(const ExecutorPlan& plan, SectionWriter& writer) {
+  std::vector<LatheGraphCall> calls;
+  for (const PlanCall& call : plan.calls) {
+    std::vector<LatheGraphArg> args;
+    for (const uint32_t value : call.args) args.push_back({{}, LATHE_ARG_VALUE, value});
+    calls.push_back({writer.String(call.kernel), static_cast<uint32_t>(args.size()), writer.Table(args), 0});
+  }
+  return calls;
+}
+
+std::vector<LatheGraphSymbol> Symbols(const ExecutorPlan& plan, SectionWriter& writer) {
+  constexpr int64_t kLargestExtent = int64_t{1} << 47;
+  std::vector<LatheGraphSymbol> symbols;
+  for (const lathe::Var& symbol : plan.symbols) symbols.push_back({writer.String(symbol.name()), 0, 0, kLargestExtent});
+  return symbols;
+}
+
 }  // namespace
+
+std::vector<int64_t> PlanValue::constant_shape() const {
+  const std::optional<std::vector<int64_t>> constant = ConstantShape(shape);
+  CHECK(constant.has_value()) << ToText(shape) << " is symbolic";
+  return *constant;
+}
 
 StatusOr<ExecutorPlan> MakeExecutorPlan(const IRModule& module) {
   const Function* main = module.FindFunction(kMainFunction);
@@ -207,19 +272,19 @@ StatusOr<ExecutorPlan> MakeExecutorPlan(const IRModule& module) {
   return plan;
 }
 
-std::string SerializeGraph(const ExecutorPlan& plan) {
-  SectionWriter writer(sizeof(LatheGraphHeader));
-  std::vector<LatheGraphValue> values;
-  for (const PlanValue& value : plan.values) {
-    values.push_back({static_cast<uint64_t>(value.place), static_cast<uint8_t>(value.storage),
-                      static_cast<uint8_t>(value.dtype.code), value.dtype.bits,
-                      static_cast<uint8_t>(value.shape.size()), writer.Table(value.shape)});
-  }
-  std::vector<LatheGraphCall> calls;
-  for (const PlanCall& call : plan.calls) {
-    calls.push_back({writer.String(call.kernel), static_cast<uint32_t>(call.args.size()), writer.Table(call.args), 0});
-  }
+StatusOr<std::string> SerializeGraph(const ExecutorPlan& plan) {
+  SectionWriter writer(sizeof(LatheGraphHeader) + sizeof(LatheGraphTables));
+  ExtentWriter extents;
+  extents.Use(plan.symbols, {});
+  ASSIGN_OR_RETURN(const std::vector<LatheGraphValue> values, Values(plan, extents, writer));
+  const std::vector<LatheGraphCall> calls = Calls(plan, writer);
+  const std::vector<LatheGraphSymbol> symbols = Symbols(plan, writer);
   const std::vector<LatheGraphPort> inputs = Ports(plan.inputs, writer), outputs = Ports(plan.outputs, writer);
+  LatheGraphTables tables = {};
+  tables.num_terms = static_cast<uint32_t>(extents.terms().size());
+  tables.terms_offset = writer.Table(extents.terms());
+  tables.num_symbols = static_cast<uint32_t>(symbols.size());
+  tables.symbols_offset = writer.Table(symbols);
   LatheGraphHeader header = {};
   header.magic = LATHE_GRAPH_MAGIC;
   header.version = LATHE_GRAPH_VERSION;
@@ -233,7 +298,8 @@ std::string SerializeGraph(const ExecutorPlan& plan) {
   header.inputs_offset = writer.Table(inputs);
   header.num_outputs = static_cast<uint32_t>(outputs.size());
   header.outputs_offset = writer.Table(outputs);
-  return writer.Finish(header);
+  header.total_bytes = writer.size();
+  return writer.Finish(header, tables);
 }
 
 std::string SerializeConstants(const ExecutorPlan& plan) {

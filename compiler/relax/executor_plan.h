@@ -14,13 +14,18 @@ namespace lathe::relax {
 
 struct PlanValue {
   LatheGraphStorage storage = LATHE_STORAGE_ARENA;
-  int64_t place = 0;  // Number of the input or output; bytes from the start of the constants or of the arena.
+  int64_t place =
+      0;  // Number of the input, output or sized memory; bytes from the start of the constants or the arena.
   DataType dtype;
-  std::vector<int64_t> shape;
+  PrimShape shape;  // Over the plan's symbols.
+
+  // CHECKs that no extent is symbolic.
+  std::vector<int64_t> constant_shape() const;
 };
 struct PlanCall {
   std::string kernel;          // Name of a PrimFunc of the module.
-  std::vector<uint32_t> args;  // Values in parameter order; the last one is the result.
+  std::vector<uint32_t> args;  // Values in parameter order, the results last.
+  size_t num_results = 1;
 };
 struct PlanPort {
   std::string name;
@@ -32,6 +37,7 @@ struct PlacedConstant {
 };
 
 struct ExecutorPlan {
+  std::vector<lathe::Var> symbols;  // Extents that the inputs decide, each an extent of some input.
   std::vector<PlanValue> values;
   std::vector<PlanCall> calls;
   std::vector<PlanPort> inputs, outputs;
@@ -39,11 +45,13 @@ struct ExecutorPlan {
   int64_t arena_bytes = 0, constant_bytes = 0;
 };
 
-// Shapes must be constant. Reshapes cost nothing: they are values on the same memory. A result that a kernel makes is
-// written straight into the caller's memory.
+// Extents are numbers, or expressions over variables that are extents of inputs: what has such a shape gets memory of
+// its own, sized by each run; everything else shares one arena. Reshapes cost nothing: they are values on the same
+// memory. A result that a kernel makes is written straight into the caller's memory.
 StatusOr<ExecutorPlan> MakeExecutorPlan(const IRModule& module);
 
-std::string SerializeGraph(const ExecutorPlan& plan);
+// Fails for extents that the format cannot say (docs/formats/graph.md).
+StatusOr<std::string> SerializeGraph(const ExecutorPlan& plan);
 std::string SerializeConstants(const ExecutorPlan& plan);
 
 }  // namespace lathe::relax

@@ -111,8 +111,8 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
     spec.kernels.push_back(std::move(source));
     network.kernels.push_back(std::move(kernel));
   }
-  ASSIGN_OR_RETURN(const TemporaryFile graph,
-                   TemporaryFile::Write(output_path + kGraphPart, relax::SerializeGraph(plan)));
+  ASSIGN_OR_RETURN(const std::string graph_bytes, relax::SerializeGraph(plan));
+  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + kGraphPart, graph_bytes));
   ASSIGN_OR_RETURN(const TemporaryFile constants,
                    TemporaryFile::Write(output_path + kConstantsPart, relax::SerializeConstants(plan)));
   spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};

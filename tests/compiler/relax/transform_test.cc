@@ -206,20 +206,39 @@ TEST(MakeExecutorPlan, TurnsReshapesIntoViewsAndWritesResultsInPlace) {
                   &read = plan->values[plan->calls[1].args.front()];
   EXPECT_EQ(written.storage, LATHE_STORAGE_ARENA);
   EXPECT_EQ(written.place, read.place);
-  EXPECT_THAT(read.shape, ElementsAre(6));
+  EXPECT_THAT(read.constant_shape(), ElementsAre(6));
   const PlanValue &made = plan->values[plan->calls[1].args.back()], &result = plan->values[plan->outputs[0].value];
   EXPECT_EQ(made.storage, LATHE_STORAGE_OUTPUT);
   EXPECT_EQ(result.storage, LATHE_STORAGE_OUTPUT);
-  EXPECT_THAT(result.shape, ElementsAre(3, 2));
+  EXPECT_THAT(result.constant_shape(), ElementsAre(3, 2));
   EXPECT_EQ(plan->values[plan->outputs[1].value].storage, LATHE_STORAGE_INPUT);
   EXPECT_EQ(plan->arena_bytes, 64);
 }
 
-TEST(MakeExecutorPlan, RefusesSymbolicShapes) {
+// y of (n,) is kept in memory that each run sizes, the result of (n * 2,) is the caller's.
+TEST(MakeExecutorPlan, GivesWhatASymbolSizesMemoryOfItsOwn) {
   BlockBuilder builder;
-  const Var x = builder.Param("x", MakeTensorInfo(PrimShape{lathe::Var("n")}, kF32));
+  const lathe::Var n("n");
+  const StructInfo once = MakeTensorInfo(PrimShape{n}, kF32), twice = MakeTensorInfo(PrimShape{n * 2}, kF32);
+  const Var x = builder.Param("x", once);
+  const auto call = [&](const char* name, const Expr& arg, const StructInfo& result) {
+    return builder.Emit(Expr::Make(result, Call{&CallTirOp(), {MakeGlobalVar(name), MakeTuple({arg})}, {}}));
+  };
+  const Var y = call("negative", x, once);
+  const StatusOr<ExecutorPlan> plan = MakeExecutorPlan(ModuleOf(builder.Finish("main", call("repeat", y, twice))));
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->symbols.size(), 1u);
+  EXPECT_TRUE(plan->symbols[0].same_as(n));
+  EXPECT_EQ(plan->values[plan->calls[0].args.back()].storage, LATHE_STORAGE_SIZED);
+  EXPECT_EQ(plan->values[plan->outputs[0].value].storage, LATHE_STORAGE_OUTPUT);
+  EXPECT_EQ(plan->arena_bytes, 0);
+}
+
+TEST(MakeExecutorPlan, RefusesAnExtentThatNoInputTells) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", MakeTensorInfo(PrimShape{lathe::Var("n") * 2}, kF32));
   EXPECT_THAT(MakeExecutorPlan(ModuleOf(builder.Finish("main", x))).status().message(),
-              HasSubstr("R.Tensor((n,), dtype=\"float32\") has no constant shape"));
+              HasSubstr("R.Tensor((n * 2,), dtype=\"float32\") has an extent that no input tells"));
 }
 
 }  // namespace

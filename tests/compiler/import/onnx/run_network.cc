@@ -64,7 +64,7 @@ class Memory {
       outputs_.push_back(std::vector<std::byte>(BytesOf(plan.values[port.value])));
   }
   static size_t BytesOf(const relax::PlanValue& value) {
-    return static_cast<size_t>(relax::ElementCount(value.shape).value() * value.dtype.bytes());
+    return static_cast<size_t>(relax::ElementCount(value.constant_shape()).value() * value.dtype.bytes());
   }
 
   std::byte* Address(const relax::PlanValue& value) {
@@ -77,6 +77,8 @@ class Memory {
         return reinterpret_cast<std::byte*>(constants_.data()) + value.place;
       case LATHE_STORAGE_ARENA:
         return arena_.data() + value.place;
+      default:
+        break;
     }
     return nullptr;
   }
@@ -86,7 +88,7 @@ class Memory {
     for (const uint32_t arg : call.args) {
       const relax::PlanValue& value = plan_.values[arg];
       const std::byte* data = Address(value);
-      args.push_back({value.dtype, value.shape, std::vector<std::byte>(data, data + BytesOf(value))});
+      args.push_back({value.dtype, value.constant_shape(), std::vector<std::byte>(data, data + BytesOf(value))});
     }
     args.back().is_initialized = false;
     InterpreterOptions options;
@@ -100,10 +102,11 @@ class Memory {
   reference::Tensor Output(size_t i) {
     const relax::PlanValue& value = plan_.values[plan_.outputs[i].value];
     const std::byte* data = Address(value);
-    const relax::TensorData tensor(value.dtype, value.shape, std::vector<std::byte>(data, data + BytesOf(value)));
+    const relax::TensorData tensor(value.dtype, value.constant_shape(),
+                                   std::vector<std::byte>(data, data + BytesOf(value)));
     const reference::DataType type = TypeOf(value.dtype);
-    return reference::IsFloat(type) ? reference::Tensor::Floats(value.shape, tensor.ToDoubles(), type)
-                                    : reference::Tensor::Ints(value.shape, tensor.ToInts(), type);
+    return reference::IsFloat(type) ? reference::Tensor::Floats(value.constant_shape(), tensor.ToDoubles(), type)
+                                    : reference::Tensor::Ints(value.constant_shape(), tensor.ToInts(), type);
   }
 
  private:
