@@ -12,7 +12,7 @@ StatusOr<std::vector<NDArray>> RandomInputs(const Executor& executor) {
   for (const TensorInfo& info : executor.inputs()) {
     std::vector<int64_t> shape;
     for (const Extent& dim : info.dims) {
-      const RuntimeResult<int64_t> extent = Evaluate(dim, symbols);
+      const RuntimeResult<int64_t> extent = EvaluateExtent(dim, symbols);
       if (!extent.ok()) return FromRuntime(extent.error());
       shape.push_back(*extent);
     }

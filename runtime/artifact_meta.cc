@@ -315,7 +315,7 @@ RuntimeResult<std::vector<int64_t>> KernelMeta::ShapeOf(const ParamMeta& param, 
                                                         std::span<const int64_t> scalars) const {
   std::vector<int64_t> shape;
   for (const Extent& dim : param.dims) {
-    const RuntimeResult<int64_t> extent = Evaluate(dim, symbol_values, scalars);
+    const RuntimeResult<int64_t> extent = EvaluateExtent(dim, symbol_values, scalars);
     if (!extent.ok())
       return RuntimeError{extent.error().code, "shape of \"" + param.name + "\": " + extent.error().message};
     shape.push_back(*extent);

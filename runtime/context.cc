@@ -3,10 +3,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace lathe {
 namespace {
+
+static_assert(offsetof(LatheContext, parallel_for) == LATHE_CONTEXT_PARALLEL_FOR);
+static_assert(offsetof(LatheContext, alloc_workspace) == LATHE_CONTEXT_ALLOC_WORKSPACE);
+static_assert(offsetof(LatheContext, free_workspace) == LATHE_CONTEXT_FREE_WORKSPACE);
+static_assert(offsetof(LatheContext, launch) == LATHE_CONTEXT_LAUNCH);
+static_assert(offsetof(LatheContext, fail) == LATHE_CONTEXT_FAIL);
+static_assert(offsetof(LatheContext, stream) == LATHE_CONTEXT_STREAM && sizeof(LatheContext) == LATHE_CONTEXT_BYTES);
 
 constexpr uint64_t kAlign = LATHE_BUFFER_ALIGNMENT;
 constexpr uint64_t kChunkBytes = 1u << 20;

@@ -137,7 +137,7 @@ RuntimeError Executor::State::TakeMemory(const std::string& path) {
   constants = std::move(constant_bytes);
   if (graph.constant_bytes > 0) std::memcpy(constants->data(), section.data(), graph.constant_bytes);
   for (const GraphState& state : graph.states) {
-    RUNTIME_ASSIGN_OR_RETURN(const PlacedValue place, Place(graph.values[state.value], {}));
+    RUNTIME_ASSIGN_OR_RETURN(const PlacedValue place, PlaceValue(graph.values[state.value], {}));
     RUNTIME_ASSIGN_OR_RETURN(NDArray memory, Bytes(place.bytes));
     states.push_back(std::move(memory));
   }
@@ -217,14 +217,14 @@ RuntimeError Executor::State::CheckInputs(std::span<const TensorView> given, std
     bool fits = given[i].dtype == inputs[i].dtype && given[i].shape.size() == inputs[i].dims.size() &&
                 (given[i].strides.empty() || given[i].strides.size() == given[i].shape.size());
     for (size_t dim = 0; fits && dim < inputs[i].dims.size(); ++dim) {
-      RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, Evaluate(inputs[i].dims[dim], symbols));
+      RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, EvaluateExtent(inputs[i].dims[dim], symbols));
       fits = given[i].shape[dim] == extent;
     }
     if (fits) continue;
     const std::vector<std::string> names = graph.SymbolNames();
     const std::string is = Join(given[i].shape, [](int64_t extent) { return std::to_string(extent); });
     const std::string wanted = Join(inputs[i].dims, [&](const Extent& extent) {
-      const RuntimeResult<int64_t> value = Evaluate(extent, symbols);
+      const RuntimeResult<int64_t> value = EvaluateExtent(extent, symbols);
       const std::string text = extent.ToString(names);
       return extent.is_constant() || !value.ok() ? text : text + " = " + std::to_string(*value);
     });
@@ -239,7 +239,7 @@ RuntimeError Executor::State::PlaceValues(std::span<const int64_t> symbols) {
   placed.clear();
   std::vector<uint64_t> sizes(graph.num_sized, 0);
   for (const GraphValue& value : graph.values) {
-    const RuntimeResult<PlacedValue> place = Place(value, symbols);
+    const RuntimeResult<PlacedValue> place = PlaceValue(value, symbols);
     if (!place.ok()) return {place.error().code, "run: " + place.error().message};
     const bool fits = value.storage != LATHE_STORAGE_ARENA || place->bytes <= graph.arena_bytes - value.place;
     if (!fits) {
@@ -277,7 +277,7 @@ RuntimeError Executor::State::BindCall(size_t number, std::span<const int64_t> s
   std::vector<int64_t> scalars;
   for (const GraphArg& arg : graph.calls[number].args) {
     if (arg.is_scalar) {
-      RUNTIME_ASSIGN_OR_RETURN(const int64_t scalar, Evaluate(arg.scalar, symbols));
+      RUNTIME_ASSIGN_OR_RETURN(const int64_t scalar, EvaluateExtent(arg.scalar, symbols));
       scalars.push_back(scalar);
       continue;
     }

@@ -147,8 +147,8 @@ RuntimeResult<Extent> DecodeExtent(const SectionReader& reader, const LatheMetaD
   return Extent{LATHE_DIM_SYMBOL, raw.value, {}};
 }
 
-RuntimeResult<int64_t> Evaluate(const Extent& extent, std::span<const int64_t> symbols,
-                                std::span<const int64_t> scalars) {
+RuntimeResult<int64_t> EvaluateExtent(const Extent& extent, std::span<const int64_t> symbols,
+                                      std::span<const int64_t> scalars) {
   if (extent.kind == LATHE_DIM_CONSTANT) return extent.value;
   if (extent.kind == LATHE_DIM_SYMBOL) return Pick(symbols, extent.value, "symbol");
   return RunProgram(extent.program, symbols, scalars);

@@ -37,7 +37,7 @@ RuntimeResult<Extent> DecodeExtent(const SectionReader& reader, const LatheMetaD
                                    int64_t least);
 
 // kInvalidArgument on overflow, on division by zero, and for a symbol or scalar that is not given.
-RuntimeResult<int64_t> Evaluate(const Extent& extent, std::span<const int64_t> symbols,
-                                std::span<const int64_t> scalars = {});
+RuntimeResult<int64_t> EvaluateExtent(const Extent& extent, std::span<const int64_t> symbols,
+                                      std::span<const int64_t> scalars = {});
 
 }  // namespace lathe

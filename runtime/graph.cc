@@ -79,7 +79,7 @@ class GraphReader {
         return reader_.Corrupt(
             FormatText("dtype code %d bits %u is not supported", int(value.dtype.code), value.dtype.bits));
       if (IsConstant(value)) {
-        const RuntimeResult<PlacedValue> placed = Place(value, {});
+        const RuntimeResult<PlacedValue> placed = PlaceValue(value, {});
         if (!placed.ok()) return reader_.Corrupt(placed.error().message);
       }
       graph_.values.push_back(std::move(value));
@@ -221,12 +221,12 @@ class GraphReader {
       if (owner == nullptr) return reader_.Corrupt(FormatText("a value in port %llu", (unsigned long long)value.place));
       if (owner->storage != value.storage || owner->place != value.place)
         return reader_.Corrupt("a value does not fill its input or output");
-      if (IsConstant(*owner)) room = Place(*owner, {}).ok() ? Place(*owner, {})->bytes : 0;
+      if (IsConstant(*owner)) room = PlaceValue(*owner, {}).ok() ? PlaceValue(*owner, {})->bytes : 0;
     }
     if (value.storage == LATHE_STORAGE_CONSTANT && !IsConstant(value))
       return reader_.Corrupt("a constant without constant shape");
     if (!IsConstant(value)) return {};
-    const uint64_t bytes = Place(value, {})->bytes;
+    const uint64_t bytes = PlaceValue(value, {})->bytes;
     if (bytes <= room - begin) return {};
     return reader_.Corrupt(FormatText("%llu bytes at %llu of %llu", (unsigned long long)bytes,
                                       (unsigned long long)begin, (unsigned long long)room));
@@ -300,17 +300,17 @@ std::vector<std::string> Graph::SymbolNames() const {
   return names;
 }
 
-RuntimeResult<PlacedValue> Place(const GraphValue& value, std::span<const int64_t> symbols) {
+RuntimeResult<PlacedValue> PlaceValue(const GraphValue& value, std::span<const int64_t> symbols) {
   PlacedValue placed;
   for (const Extent& dim : value.dims) {
-    RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, Evaluate(dim, symbols));
+    RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, EvaluateExtent(dim, symbols));
     placed.shape.push_back(extent);
   }
   for (const Extent& stride : value.strides) {
-    RUNTIME_ASSIGN_OR_RETURN(const int64_t step, Evaluate(stride, symbols));
+    RUNTIME_ASSIGN_OR_RETURN(const int64_t step, EvaluateExtent(stride, symbols));
     placed.strides.push_back(step);
   }
-  RUNTIME_ASSIGN_OR_RETURN(placed.offset, Evaluate(value.offset, symbols));
+  RUNTIME_ASSIGN_OR_RETURN(placed.offset, EvaluateExtent(value.offset, symbols));
   const std::optional<int64_t> span = SpanOf(placed.shape, placed.strides);
   int64_t elements = 0, bytes = 0;
   if (!CountElements(placed.shape) || !span || placed.offset < 0 ||

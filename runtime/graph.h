@@ -68,7 +68,7 @@ struct PlacedValue {
   uint64_t bytes = 0;                   // From `place` to the end of its last element.
 };
 // Fails when an extent is negative or overflows, or the value passes 2^47 bytes.
-RuntimeResult<PlacedValue> Place(const GraphValue& value, std::span<const int64_t> symbols);
+RuntimeResult<PlacedValue> PlaceValue(const GraphValue& value, std::span<const int64_t> symbols);
 
 // Reads layouts LATHE_GRAPH_OLDEST to LATHE_GRAPH_VERSION.
 RuntimeResult<Graph> DecodeGraph(std::span<const std::byte> section);

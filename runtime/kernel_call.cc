@@ -97,7 +97,7 @@ class ArgumentBinder {
   }
 
   RuntimeResult<int64_t> ValueOf(const ParamMeta& param, const Extent& extent) const {
-    const RuntimeResult<int64_t> value = Evaluate(extent, values_, scalars_);
+    const RuntimeResult<int64_t> value = EvaluateExtent(extent, values_, scalars_);
     if (value.ok()) return value;
     return BadArgument(kernel_, "\"" + param.name + "\": " + value.error().message);
   }

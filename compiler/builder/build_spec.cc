@@ -96,6 +96,7 @@ void Write(const BuildSpec& spec, Writer& out) {
   }
   out.Text(spec.target);
   out.Text(spec.output_path);
+  out.Number(spec.kernel_abi);
 }
 
 BuildSpec ReadSpec(Reader& in) {
@@ -113,6 +114,7 @@ BuildSpec ReadSpec(Reader& in) {
   }
   spec.target = in.Text();
   spec.output_path = in.Text();
+  spec.kernel_abi = in.Number<uint32_t>();
   return spec;
 }
 

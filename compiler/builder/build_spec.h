@@ -14,7 +14,7 @@
 
 namespace lathe {
 
-inline constexpr uint32_t kBuilderProtocolVersion = 1;
+inline constexpr uint32_t kBuilderProtocolVersion = 2;
 inline constexpr uint32_t kMaxBuilderMessageBytes = 256u << 20;
 
 // One text with PrimFuncs. With a trace it has exactly one, which the trace schedules; without, all are compiled as
@@ -35,6 +35,7 @@ struct BuildSpec {
   std::vector<SectionSource> sections;
   std::string target;       // Canonical or not.
   std::string output_path;  // Written beside and renamed, so it is whole or absent.
+  uint32_t kernel_abi = 0;  // To emit (runtime/kernel_abi.h); 0: the newest.
 };
 
 struct BuildTimes {

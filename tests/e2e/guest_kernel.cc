@@ -224,15 +224,16 @@ Status RunGuestKernel(const std::string& artifact, const std::string& symbol,
   const uint64_t pointers = image.Append(addresses.data(), addresses.size() * sizeof(uint64_t)),
                  heap_top = image.Append64(0);
   image.Align(LATHE_BUFFER_ALIGNMENT);
-  static_assert(sizeof(kCode) % 4 == 0 && sizeof(LatheContext) == 64);
+  static_assert(sizeof(kCode) % 4 == 0 && sizeof(LatheContext) == LATHE_CONTEXT_BYTES);
   const uint64_t code = image.Align(512), context = code + 512;
   image.Append(kCode, sizeof(kCode));
   for (const uint64_t word : {context, pointers, uint64_t{0}, kernel, output, output_bytes, heap_top})
     image.Append64(word);
   image.Align(512);
-  // LatheContext: abi_version, num_threads; device_type, device_id; then pointers.
-  for (const uint64_t word : {uint64_t{LATHE_KERNEL_ABI_VERSION} | uint64_t{1} << 32, uint64_t{1}, uint64_t{0},
-                              code + kParallelFor, code + kAlloc, code + kFree, uint64_t{0}, code + kFail}) {
+  // LatheContext: abi_version, num_threads; device_type, device_id; then pointers, the stream last.
+  for (const uint64_t word :
+       {uint64_t{LATHE_KERNEL_ABI_VERSION} | uint64_t{1} << 32, uint64_t{1}, uint64_t{0}, code + kParallelFor,
+        code + kAlloc, code + kFree, uint64_t{0}, code + kFail, uint64_t{0}}) {
     image.Append64(word);
   }
   image.Align(kPage);

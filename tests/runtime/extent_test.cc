@@ -35,7 +35,7 @@ TEST_P(ExtentTest, IsDecodedAndEvaluated) {
   }
   const std::vector<std::string> names = {"n", "m"};
   EXPECT_EQ(extent->ToString(names), row.text);
-  const RuntimeResult<int64_t> value = Evaluate(*extent, std::vector<int64_t>{7, -3}, std::vector<int64_t>{5});
+  const RuntimeResult<int64_t> value = EvaluateExtent(*extent, std::vector<int64_t>{7, -3}, std::vector<int64_t>{5});
   if (value.ok()) {
     EXPECT_EQ(*value, row.value);
   }

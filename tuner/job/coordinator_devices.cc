@@ -51,8 +51,12 @@ void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
   const v1::DeviceFacts& facts = hello.facts();
   DeviceRecord record{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()};
   std::set<std::string> spooled(hello.spooled_keys().begin(), hello.spooled_keys().end());
-  loop_.Post([this, record = std::move(record), current = hello.current(), spooled = std::move(spooled)] {
-    devices_[record.name].told_epoch = -1;
+  loop_.Post([this, record = std::move(record), abi = facts.kernel_abi(), current = hello.current(),
+              spooled = std::move(spooled)] {
+    DeviceView& view = devices_[record.name];
+    view.key = record.key;
+    view.kernel_abi = abi;
+    view.told_epoch = -1;
     StepTracker(DeviceReported{record});
     CountDevices();
     GiveUpWhatItDiedOf(record.name, current, spooled);

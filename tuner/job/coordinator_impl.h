@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 
+#include "runtime/kernel_abi.h"
 #include "support/bounded_queue.h"
 #include "tracker/tracker_core.h"
 #include "tuner/job/coordinator.h"
@@ -94,7 +95,9 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     TimePoint deadline{};
   };
   struct DeviceView {
-    std::set<int64_t> measuring;  // As the device said last.
+    std::string key;
+    uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // As it said; 0: from before devices said so.
+    std::set<int64_t> measuring;                     // As the device said last.
     TimePoint heartbeat_stored{};
     std::map<int64_t, v1::MeasureSpec> specs;  // Of the trials it should have, by trial.
     std::vector<TrialAttempt> told;            // What it was told last,
@@ -141,6 +144,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void Hear(const v1::SynchronizeRequest& request, Answer answer);
   void AdoptBuilds(const std::string& worker);
   void TakeBuild(const std::string& worker, const v1::BuildState& state);
+  uint32_t KernelAbiOf(const std::string& device_class) const;
   void AssignBuilds();
   bool AssignOne(const std::string& worker);
   void AnswerPolls();

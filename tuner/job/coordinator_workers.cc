@@ -21,7 +21,8 @@ Status CheckRequest(const v1::SynchronizeRequest& request) {
   return OkStatus();
 }
 
-v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, const CoordinatorOptions& options) {
+v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_t kernel_abi,
+                            const CoordinatorOptions& options) {
   v1::BuildTask build;
   build.set_trial_id(trial.id);
   build.set_attempt(static_cast<int32_t>(trial.attempt));
@@ -29,6 +30,7 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, const C
   build.set_trace_json(trial.trace_json);
   build.set_target(key.target);
   build.set_time_limit_ns(options.build_time_limit.count());
+  build.set_kernel_abi(kernel_abi);
   return build;
 }
 
@@ -78,7 +80,8 @@ void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
   for (const TrialRow& trial : *trials) {
     const Job* job = JobOfTrial(trial.id);
     if (trial.worker != worker || job == nullptr) continue;
-    workers_.Assign(worker, MakeBuildTask(job->tasks[job->open.at(trial.id).task].key, trial, options_));
+    const TuningKey& key = job->tasks[job->open.at(trial.id).task].key;
+    workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), options_));
   }
 }
 
@@ -122,6 +125,14 @@ void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildStat
   SetTrialState(*job, state.trial_id(), answer->trial_state);
 }
 
+// The newest that every known device of the class runs, since any of them may get the artifact.
+uint32_t Coordinator::Impl::KernelAbiOf(const std::string& device_class) const {
+  uint32_t newest = LATHE_KERNEL_ABI_VERSION;
+  for (const auto& [name, device] : devices_)
+    if (device.key == device_class) newest = std::min(newest, std::max(device.kernel_abi, 1u));
+  return newest;
+}
+
 void Coordinator::Impl::AssignBuilds() {
   for (bool has_assigned = true; has_assigned;) {
     has_assigned = false;
@@ -151,7 +162,8 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
     const auto open = job.open.find(trial.id);
     if (open == job.open.end()) continue;
     SetTrialState(job, trial.id, TrialState::kBuilding);
-    workers_.Assign(worker, MakeBuildTask(job.tasks[open->second.task].key, trial, options_));
+    const TuningKey& key = job.tasks[open->second.task].key;
+    workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), options_));
     next_job_ = turn + 1;
     return true;
   }

@@ -17,6 +17,7 @@ struct BuildRequest {
   std::string trace_json;     // Replayed on it; "[[],[]]" leaves it as it is.
   std::string target;         // Canonical text.
   Duration time_limit = std::chrono::seconds(30);
+  uint32_t kernel_abi = 1;  // To emit: what every device that may get the module runs.
 };
 
 struct BuiltModule {

@@ -42,7 +42,8 @@ class ProcessBuilder : public Builder {
     BuildSpec spec{.id = ++last_id_,
                    .kernels = {{"", request.workload_text, request.trace_json}},
                    .target = request.target,
-                   .output_path = output_path_};
+                   .output_path = output_path_,
+                   .kernel_abi = request.kernel_abi};
     const Status sent = process_.Send(spec, SystemClock().Now() + request.time_limit * kFarDeadline);
     if (!sent.ok()) return BuildFailed{BuildFailed::Kind::kBroken, sent.message()};
     BuildOutcome outcome = Await(request.time_limit);

@@ -35,7 +35,8 @@ BuildRequest SpecOf(const WorkerCore::Start& start) {
   return {.workload_text = start.workload_text,
           .trace_json = start.task.trace_json(),
           .target = start.task.target(),
-          .time_limit = Duration(start.task.time_limit_ns())};
+          .time_limit = Duration(start.task.time_limit_ns()),
+          .kernel_abi = std::max(start.task.kernel_abi(), 1u)};
 }
 
 v1::BuildState Failed(v1::BuildErrorClass error_class, std::string message) {

@@ -12,6 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
+#include "runtime/kernel_abi.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -103,7 +104,7 @@ class StopWatch {
 }  // namespace
 
 StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections,
-                                       const Target& target) {
+                                       const Target& target, uint32_t kernel_abi) {
   RETURN_IF_ERROR(CheckNames(kernels, sections));
   CompiledModule result;
   Compilation compilation;
@@ -119,7 +120,8 @@ StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::s
   result.warnings = std::move(code.warnings);
   result.times.generate = watch.Lap();
 
-  const std::string metadata = EncodeMetadata(compilation.signatures, target, kCodegenVersion);
+  ASSIGN_OR_RETURN(const std::string metadata, EncodeMetadata(compilation.signatures, target, kCodegenVersion,
+                                                              kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : kernel_abi));
   std::vector<ArtifactSection> all(sections.begin(), sections.end());
   all.insert(all.begin(), {kMetaSection, metadata});
   ASSIGN_OR_RETURN(const std::string data, MakeSectionObject(all, target.arch()));

@@ -40,9 +40,9 @@ struct CompiledModule {
 
 // Compiles `kernels` (lowered form: docs/formats/lowered_tir.md; unique names) and packs `sections` beside them. Fails
 // with InvalidArgument where the IR is not in that form or not of `target`, and with FailedPrecondition where a
-// register tile does not end in registers: such a candidate is invalid.
+// register tile does not end in registers: such a candidate is invalid. `kernel_abi` is the one to emit, 0 the newest.
 StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections,
-                                       const Target& target);
+                                       const Target& target, uint32_t kernel_abi = 0);
 
 enum class CodeText { kLlvmIr, kOptimizedLlvmIr, kAssembly };
 // What CompileModule makes on the way, for people.

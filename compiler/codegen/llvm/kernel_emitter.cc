@@ -409,7 +409,7 @@ void KernelEmitter::EmitWorkspace(const Allocate& allocate) {
   const Buffer& buffer = allocate.buffer;
   Value* bytes = b_.getInt64(static_cast<uint64_t>(std::max(1, buffer->dtype.bits / 8)));
   for (const Expr& extent : buffer->shape) bytes = b_.CreateMul(bytes, EmitIndex(extent).value);
-  Value* alloc = ContextField(offsetof(LatheContext, alloc_workspace), b_.getPtrTy());
+  Value* alloc = ContextField(LATHE_CONTEXT_ALLOC_WORKSPACE, b_.getPtrTy());
   auto* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
   llvm::CallInst* memory = b_.CreateCall(type, alloc, {ctx_, bytes}, buffer->name);
   memory->addRetAttr(llvm::Attribute::NoAlias);
@@ -429,7 +429,7 @@ void KernelEmitter::EmitWorkspace(const Allocate& allocate) {
 
 void KernelEmitter::FreeWorkspace(Value* memory) {
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
-  b_.CreateCall(type, ContextField(offsetof(LatheContext, free_workspace), b_.getPtrTy()), {ctx_, memory});
+  b_.CreateCall(type, ContextField(LATHE_CONTEXT_FREE_WORKSPACE, b_.getPtrTy()), {ctx_, memory});
 }
 
 // Leaves the insertion point in a finished block.
@@ -440,7 +440,7 @@ void KernelEmitter::ReturnFromHere(Value* code) {
 
 void KernelEmitter::EmitFailure(const std::string& message, int code) {
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy()}, false);
-  llvm::CallInst* call = b_.CreateCall(type, ContextField(offsetof(LatheContext, fail), b_.getPtrTy()),
+  llvm::CallInst* call = b_.CreateCall(type, ContextField(LATHE_CONTEXT_FAIL, b_.getPtrTy()),
                                        {ctx_, b_.CreateGlobalString(message, "message")});
   call->addFnAttr(llvm::Attribute::Cold);
   ReturnFromHere(b_.getInt32(static_cast<uint32_t>(code)));

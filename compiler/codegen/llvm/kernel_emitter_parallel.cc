@@ -64,8 +64,8 @@ void KernelEmitter::EmitParallelLoop(const Stmt& self, const For& loop) {
   llvm::Function* body = EmitParallelBody(loop, *capture);
   auto* type =
       llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty()}, false);
-  Value* code = b_.CreateCall(type, ContextField(offsetof(LatheContext, parallel_for), b_.getPtrTy()),
-                              {ctx_, body, closure, extent.value});
+  Value* code =
+      b_.CreateCall(type, ContextField(LATHE_CONTEXT_PARALLEL_FOR, b_.getPtrTy()), {ctx_, body, closure, extent.value});
   llvm::BasicBlock *failed = NewBlock("body.failed"), *go_on = NewBlock("bodies.done");
   b_.CreateCondBr(b_.CreateIsNull(code), go_on, failed, llvm::MDBuilder(context_).createBranchWeights(1 << 20, 1));
   b_.SetInsertPoint(failed);

@@ -35,11 +35,6 @@ std::string SymbolName(std::string_view name, size_t position) {
 }
 
 Status CheckBuffer(const PrimFunc& func, const Buffer& buffer) {
-  if (!buffer->strides.empty() || !IsConstInt(buffer->elem_offset, 0)) {
-    return InvalidArgument(fmt::format(
-        "codegen @{} parameter \"{}\": strides and offsets are not part of the kernel ABI; pass a compact buffer",
-        func.name, buffer->name));
-  }
   if (buffer->dtype.lanes != 1) {
     return InvalidArgument(
         fmt::format("codegen @{} parameter \"{}\": element type {} is a vector; declare scalar elements", func.name,
@@ -48,12 +43,17 @@ Status CheckBuffer(const PrimFunc& func, const Buffer& buffer) {
   return OkStatus();
 }
 
-void AddSymbol(const Expr& extent, std::vector<Var>& symbols) {
-  const Var var(extent);
-  for (const Var& known : symbols) {
-    if (known.same_as(var)) return;
+// Variables that stand alone as an extent, stride or offset, and are no parameters.
+void AddSymbols(const BufferNode& buffer, const std::unordered_set<const ExprNode*>& scalars,
+                std::vector<Var>& symbols) {
+  std::vector<Expr> numbers = buffer.shape;
+  numbers.insert(numbers.end(), buffer.strides.begin(), buffer.strides.end());
+  numbers.push_back(buffer.elem_offset);
+  for (const Expr& number : numbers) {
+    if (!IsVar(number) || scalars.contains(number.get())) continue;
+    if (std::none_of(symbols.begin(), symbols.end(), [&](const Var& known) { return known.same_as(number); }))
+      symbols.emplace_back(number);
   }
-  symbols.push_back(var);
 }
 
 // Positions of the parameters that are weights: the same in every call (written by FuseTIR).
@@ -79,6 +79,9 @@ StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position) {
   AccessCollector access;
   access(func.body);
   const std::unordered_set<int64_t> constants = ConstantPositions(func);
+  std::unordered_set<const ExprNode*> scalars;
+  for (const Param& param : func.params)
+    if (const auto* var = std::get_if<Var>(&param)) scalars.insert(var->get());
   for (size_t i = 0; i < func.params.size(); ++i) {
     SignatureParam param;
     if (const auto* buffer = std::get_if<Buffer>(&func.params[i])) {
@@ -88,16 +91,7 @@ StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position) {
                .is_read = access.read.contains(buffer->get()),
                .is_written = access.written.contains(buffer->get()),
                .is_constant = constants.contains(static_cast<int64_t>(i))};
-      for (const Expr& extent : (*buffer)->shape) {
-        if (AsIntConst(extent) != nullptr) continue;
-        if (!IsVar(extent)) {
-          return InvalidArgument(
-              fmt::format("codegen @{} parameter \"{}\": an extent is neither a constant nor a variable; give it a "
-                          "variable of its own",
-                          func.name, (*buffer)->name));
-        }
-        AddSymbol(extent, signature.symbols);
-      }
+      AddSymbols(**buffer, scalars, signature.symbols);
     } else {
       const Var& var = std::get<Var>(func.params[i]);
       if (var.dtype().lanes != 1 || var.dtype().code == DataType::Code::kHandle) {

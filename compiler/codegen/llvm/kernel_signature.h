@@ -11,21 +11,23 @@ namespace lathe {
 
 struct SignatureParam {
   std::string name;
-  std::optional<Buffer> buffer;  // Either a buffer ...
-  std::optional<Var> scalar;     // ... or a scalar.
+  std::optional<Buffer> buffer;          // Either a buffer ...
+  std::optional<Var> scalar;             // ... or a scalar; neither: an address,
+  DataType pointee = DataType::UInt(8);  // of elements of this type.
   bool is_read = false, is_written = false;
   bool is_constant = false;  // A weight (attribute "constant_params" holds its position).
+  bool may_alias = false;    // May overlap other parameters that say so.
 };
 
 struct KernelSignature {
   std::string name;                    // The PrimFunc's.
   std::string symbol;                  // In the ELF file: letters, digits and '_' only.
   std::vector<SignatureParam> params;  // In parameter order.
-  std::vector<Var> symbols;            // Symbolic extents in order of appearance.
+  std::vector<Var> symbols;            // What tensors tell: extents, strides, offsets that are variables of their own.
 };
 
-// Refuses what the ABI cannot say: strided or offset parameters, extents that are neither a constant nor a variable,
-// unknown types. `position` makes the symbol unique in its module.
+// Refuses what the ABI cannot say: vector elements, unknown types. Extents may be expressions over symbols and scalar
+// parameters (metadata.h refuses others). `position` makes the symbol unique in its module.
 StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position);
 
 }  // namespace lathe

@@ -6,9 +6,13 @@
 
 #include "compiler/codegen/llvm/kernel_signature.h"
 #include "compiler/target/target.h"
+#include "support/status.h"
 
 namespace lathe {
 
-std::string EncodeMetadata(std::span<const KernelSignature> kernels, const Target& target, uint32_t codegen_version);
+// In the layout of kernel ABI `kernel_abi`. InvalidArgument for an extent, stride or offset that arguments do not tell;
+// FailedPrecondition for what only a newer ABI can say.
+StatusOr<std::string> EncodeMetadata(std::span<const KernelSignature> kernels, const Target& target,
+                                     uint32_t codegen_version, uint32_t kernel_abi);
 
 }  // namespace lathe

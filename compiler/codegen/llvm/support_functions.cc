@@ -115,6 +115,22 @@ void DefineTruncateToHalf(llvm::Module& module, const Target& target) {
   b.CreateRet(b.CreateBitCast(b.CreateTrunc(b.CreateOr(result, sign), b.getInt16Ty()), b.getHalfTy()));
 }
 
+// The smaller (or larger) of two numbers; the other one where one is NaN. LLVM calls these for float16 on processors
+// that compute it in float32.
+void DefineExtremum(llvm::Module& module, const Target& target, const char* name, llvm::CmpInst::Predicate is_better) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, name, b.getFloatTy(), {b.getFloatTy(), b.getFloatTy()});
+  b.SetInsertPoint(&f->getEntryBlock());
+  Value *x = f->getArg(0), *y = f->getArg(1);
+  b.CreateRet(b.CreateSelect(b.CreateOr(b.CreateFCmp(is_better, x, y), b.CreateFCmpUNO(y, y)), x, y));
+}
+void DefineMinimum(llvm::Module& module, const Target& target) {
+  DefineExtremum(module, target, "fminf", llvm::CmpInst::FCMP_OLT);
+}
+void DefineMaximum(llvm::Module& module, const Target& target) {
+  DefineExtremum(module, target, "fmaxf", llvm::CmpInst::FCMP_OGT);
+}
+
 struct SupportRow {
   const char* name;
   void (*define)(llvm::Module&, const Target&);
@@ -125,6 +141,8 @@ constexpr SupportRow kRows[] = {
     {"memset", DefineMemset},
     {"__extendhfsf2", DefineExtendHalf},
     {"__truncsfhf2", DefineTruncateToHalf},
+    {"fminf", DefineMinimum},
+    {"fmaxf", DefineMaximum},
 };
 
 }  // namespace

@@ -8,6 +8,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "compiler/lower.h"
+#include "compiler/script/parser.h"
+#include "runtime/kernel_call.h"
+#include "support/status_macros.h"
 #include "tests/compiler/codegen/loaded_kernels.h"
 
 namespace lathe {
@@ -49,6 +53,82 @@ TEST(ArtifactTest, SaysWhatWasCompiled) {
   EXPECT_TRUE(kernel.params[3].is_written && !kernel.params[3].is_read);
   EXPECT_TRUE(artifact->Find("scale it").ok());
   EXPECT_TRUE(artifact->Find("other").ok());
+}
+
+constexpr char kStridedCopy[] = R"(
+@T.prim_func
+def copy(a: T.handle, b: T.handle, k: T.int32):
+    n = T.int32()
+    s = T.int32()
+    o = T.int32()
+    A = T.match_buffer(a, (n, 4), "float32", strides=(s, 1), elem_offset=o)
+    B = T.match_buffer(b, (n * 4 + k,), "float32")
+    for i, j in T.grid(n, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi * 4 + vj + k] = A[vi, vj] + T.float32(1)
+)";
+
+PrimFunc LoweredOrDie(const char* text) {
+  const StatusOr<PrimFunc> func = ParsePrimFunc(text, "test.py");
+  CHECK(func.ok()) << func.status().ToString();
+  const StatusOr<PrimFunc> lowered = Lower(*func);
+  CHECK(lowered.ok()) << lowered.status().ToString();
+  return *lowered;
+}
+
+StatusOr<Artifact> Load(const PrimFunc& func, uint32_t kernel_abi = 0) {
+  ASSIGN_OR_RETURN(const CompiledModule module, CompileModule({&func, 1}, {}, *Target::Parse("auto"), kernel_abi));
+  const std::string path = testing::TempDir() + "lathe-artifact-" + std::to_string(getpid()) + ".so";
+  std::ofstream(path, std::ios::binary) << module.bytes;
+  RuntimeResult<Artifact> artifact = Artifact::Open(path, kCodegenVersion);
+  unlink(path.c_str());
+  if (!artifact.ok()) return InternalError(artifact.error().message);
+  return *artifact;
+}
+
+TEST(ArtifactTest, ReadsAStridedViewWhoseExtentsAreExpressions) {
+  const StatusOr<Artifact> artifact = Load(LoweredOrDie(kStridedCopy));
+  ASSERT_TRUE(artifact.ok()) << artifact.status().ToString();
+  const Artifact::Kernel kernel = *artifact->Find("copy");
+  EXPECT_EQ(kernel.meta->symbols, (std::vector<std::string>{"n", "s", "o"}));
+  EXPECT_EQ(kernel.meta->params[1].dims[0].ToString(kernel.meta->symbols), "((n * 4) + scalar0)");
+  NDArray memory = *NDArray::Create(kFloat32, {40}), out = *NDArray::Create(kFloat32, {10});
+  for (int i = 0; i < 40; ++i) memory.as<float>()[i] = static_cast<float>(i);
+  out.as<float>()[0] = out.as<float>()[1] = -1;
+  const std::vector<int64_t> shape = {2, 4}, strides = {10, 1};
+  const RuntimeResult<KernelArguments> arguments =
+      BindArguments(*kernel.meta, std::vector<TensorView>{{memory.data(), kFloat32, shape, strides, 3}, out.view()},
+                    std::vector<int64_t>{2});
+  ASSERT_TRUE(arguments.ok()) << arguments.error().message;
+  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(1);
+  KernelContext context(*pool, 1 << 20);
+  ASSERT_TRUE(CallKernel(kernel, *arguments, context).ok());
+  EXPECT_THAT(out.as<float>(), testing::ElementsAre(-1, -1, 4, 5, 6, 7, 14, 15, 16, 17));
+}
+
+TEST(ArtifactTest, EmitsTheKernelAbiThatADeviceRuns) {
+  const PrimFunc plain = LoweredOrDie(R"(
+@T.prim_func
+def double(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+)");
+  for (const uint32_t abi : {1u, 2u}) {
+    const StatusOr<Artifact> artifact = Load(plain, abi);
+    ASSERT_TRUE(artifact.ok()) << artifact.status().ToString();
+    EXPECT_EQ(artifact->meta().abi_version, abi);
+    EXPECT_EQ(artifact->Find("double")->meta->num_symbols(), 1u);
+  }
+  EXPECT_THAT(Load(LoweredOrDie(kStridedCopy), 1).status().message(),
+              testing::HasSubstr("codegen @copy parameter \"A\": kernel ABI 1 knows compact tensors"));
+  EXPECT_THAT(Load(plain, 3).status().message(),
+              testing::HasSubstr("kernel ABI 3 is asked for, this builder emits 1 to 2"));
 }
 
 }  // namespace

@@ -322,6 +322,20 @@ TEST(CompileModuleTest, CompilesForArmWithNeon) {
   EXPECT_THAT(*PrintCode({&func, 1}, arm, CodeText::kAssembly), HasSubstr("fmla\tv"));
 }
 
+// x86-64 without F16C computes float16 in float32, where LLVM calls fminf and fmaxf.
+TEST(CompileModuleTest, TakesExtremaOfHalvesOnAProcessorWithoutThem) {
+  const DataType f16 = DataType::Float(16);
+  const Buffer a = MakeBuffer("A", {4}, f16), b = MakeBuffer("B", {4}, f16);
+  const Var i("i");
+  for (const BinaryOp op : {BinaryOp::kMin, BinaryOp::kMax}) {
+    const PrimFunc func =
+        Func({a, b}, MakeFor(i, 4, MakeStore(b, FoldBinary(op, Load(a, {i}), FloatConst(f16, 0.5)), {i})));
+    const StatusOr<CompiledModule> module =
+        CompileModule({&func, 1}, {}, *Target::Parse("llvm -mcpu=x86-64 -mtriple=x86_64-linux-gnu"));
+    EXPECT_TRUE(module.ok()) << module.status().ToString();
+  }
+}
+
 struct BadFunc {
   const char* name;
   PrimFunc (*make)();
@@ -374,9 +388,10 @@ INSTANTIATE_TEST_SUITE_P(
                   return Func({b}, Evaluate{Load(b, {0})});
                 },
                 "no code for type int4"},
-        BadFunc{"StridedParameter",
-                [] { return Func({Buffer(BufferNode{.name = "A", .shape = {4}, .strides = {2}})}, Evaluate{0}); },
-                "strides and offsets are not part of the kernel ABI"},
+        BadFunc{
+            "ExtentOfAnUnknownVariable", [] { return Func({MakeBuffer("A", {Var("n") * 4})}, Evaluate{0}); },
+            "codegen @main parameter \"A\": extent: variable \"n\" is neither an extent that an argument tells nor a "
+            "parameter"},
         BadFunc{"DivisionByZero",
                 [] {
                   Buffer b = MakeBuffer("B", {4});

@@ -170,12 +170,14 @@ std::span<const std::byte> AsBytes(const std::string& text) { return std::as_byt
 
 void ExpectInside(const Graph& graph) {
   for (const GraphValue& value : graph.values) {
-    const RuntimeResult<PlacedValue> placed = Place(value, std::vector<int64_t>(graph.symbols.size(), 3));
+    const RuntimeResult<PlacedValue> placed = PlaceValue(value, std::vector<int64_t>(graph.symbols.size(), 3));
     const uint64_t bytes = placed.ok() ? placed->bytes : 0;
     switch (value.storage) {
       case LATHE_STORAGE_ARENA:
         EXPECT_LE(value.place, graph.arena_bytes);
-        if (graph.symbols.empty()) EXPECT_LE(value.place + bytes, graph.arena_bytes);
+        if (graph.symbols.empty()) {
+          EXPECT_LE(value.place + bytes, graph.arena_bytes);
+        }
         break;
       case LATHE_STORAGE_CONSTANT:
         EXPECT_LE(value.place + bytes, graph.constant_bytes);
@@ -212,7 +214,7 @@ TEST(Graph, DecodesWhatThePlanSays) {
   }
   ASSERT_EQ(graph->values.size(), plan.values.size());
   for (size_t i = 0; i < plan.values.size(); ++i) {
-    EXPECT_EQ(Place(graph->values[i], {})->shape, plan.values[i].constant_shape());
+    EXPECT_EQ(PlaceValue(graph->values[i], {})->shape, plan.values[i].constant_shape());
     EXPECT_EQ(static_cast<int64_t>(graph->values[i].place), plan.values[i].place);
   }
 }
