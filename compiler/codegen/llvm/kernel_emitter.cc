@@ -124,7 +124,8 @@ void KernelEmitter::EmitKernelEntry(const PrimFunc& func) {
       data->setMetadata(llvm::LLVMContext::MD_invariant_load, empty);
       data->setMetadata(llvm::LLVMContext::MD_noundef, empty);
       data->setMetadata(llvm::LLVMContext::MD_align, number(LATHE_BUFFER_ALIGNMENT));
-      if (const std::optional<int64_t> bytes = AllocationBytes(*param.buffer); bytes && *bytes > 0) {
+      const bool is_compact = (*param.buffer)->strides.empty();
+      if (const std::optional<int64_t> bytes = AllocationBytes(*param.buffer); is_compact && bytes && *bytes > 0) {
         data->setMetadata(llvm::LLVMContext::MD_nonnull, empty);
         data->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(*bytes));
       }
@@ -135,7 +136,7 @@ void KernelEmitter::EmitKernelEntry(const PrimFunc& func) {
   }
   for (const Var& symbol : signature_.symbols) {
     Value* bits = load_scalar();
-    if (!vars_.contains(symbol.get())) BindScalar(symbol, bits);  // A scalar parameter may name an extent, too.
+    BindScalar(symbol, bits);
   }
 }
 

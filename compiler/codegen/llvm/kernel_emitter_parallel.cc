@@ -136,7 +136,8 @@ void KernelEmitter::BindCaptured(const Capture& capture, Value* closure) {
       return llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(static_cast<uint64_t>(value))));
     };
     pointer->setMetadata(llvm::LLVMContext::MD_align, number(LATHE_BUFFER_ALIGNMENT));
-    if (const std::optional<int64_t> bytes = AllocationBytes(buffer); bytes && *bytes > 0) {
+    const bool is_compact = buffer->strides.empty();
+    if (const std::optional<int64_t> bytes = AllocationBytes(buffer); is_compact && bytes && *bytes > 0) {
       pointer->setMetadata(llvm::LLVMContext::MD_nonnull, empty);
       pointer->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(*bytes));
     }
