@@ -90,7 +90,7 @@ CallArguments SortArguments(const KernelMeta& kernel, const py::args& args) {
   CallArguments sorted;
   for (size_t i = 0; i < args.size(); ++i) {
     const ParamMeta& param = kernel.params[i];
-    if (!param.is_buffer) {
+    if (param.kind == ParamKind::kScalar) {
       sorted.scalars.push_back(ScalarBits(param.dtype, args[i]));
     } else if (!py::isinstance<NDArray>(args[i])) {
       throw Failure(ErrorKind::kType, fmt::format("call {}: argument {} ({}) is no tensor; make one by lathe.nd.array",
