@@ -125,7 +125,7 @@ v1::MeasureSpec SpecFor(int64_t trial, const std::string& module, const std::str
   policy.set_min_batch_ns(1'000'000);
   policy.set_min_repeats(5);
   policy.set_max_repeats(8);
-  policy.set_budget_ns(200'000'000);
+  policy.set_budget_ns(Duration(kHangGuard).count());  // Else a slow machine takes fewer repeats than five.
   policy.set_goal_half_width(0.1);
   policy.set_noisy_half_width(0.5);
   policy.set_max_redone(1);
