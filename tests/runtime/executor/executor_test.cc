@@ -157,7 +157,7 @@ TEST(Executor, RefusesArtifactsWithoutGraphOrWithTooFewConstants) {
 
 TEST(Executor, RefusesACallThatDoesNotFitItsKernel) {
   relax::ExecutorPlan plan = Plan().plan;
-  std::swap(plan.calls[0].args.front(), plan.calls[0].args.back());
+  std::swap(plan.calls[0].args[0], plan.calls[0].args[1]);
   const std::string graph = *relax::SerializeGraph(plan);
   EXPECT_THAT(
       Executor::Load(WriteArtifact("swapped.so", {{".lathe.graph", graph}, {".lathe.const", Plan().constants}}), Pool())
