@@ -97,8 +97,8 @@ class Trial {
     for (const ParamMeta& param : kernel_.meta->params) {
       const uint32_t index = number++;
       if (param.kind == ParamKind::kPointer) {
-        return TrialEnd{RunStatus::kBadArtifact,
-                        "make inputs: parameter \"" + param.name + "\" is an address without a shape; give it a buffer"};
+        return TrialEnd{RunStatus::kBadArtifact, "make inputs: parameter \"" + param.name +
+                                                     "\" is an address without a shape; give it a buffer"};
       }
       if (!param.is_buffer()) {
         int64_t bits = 0;

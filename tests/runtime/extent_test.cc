@@ -7,7 +7,6 @@ namespace {
 
 using testing::HasSubstr;
 
-
 struct ProgramCase {
   const char* name;
   std::vector<LatheMetaTerm> terms;
