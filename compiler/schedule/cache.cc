@@ -11,7 +11,8 @@ namespace lathe {
 namespace {
 
 // for ax... { block: to[v...] = from[v...] } over `region`, and that block.
-std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region, const std::string& name) {
+std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region,
+                                const std::string& name) {
   std::vector<Var> loops;
   std::vector<Expr> values, indices;
   BlockNode block{.name = name, .body = Evaluate{Expr(0)}};

@@ -60,8 +60,8 @@ StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int r
 }
 
 // Replaces one block per entry below the scope (an empty optional: remove it) and drops `gone` from its allocations.
-void ReplaceInScope(Schedule& schedule, int scope, const std::vector<std::pair<int, std::optional<BlockRealize>>>& edits,
-                    const Buffer& gone) {
+void ReplaceInScope(Schedule& schedule, int scope,
+                    const std::vector<std::pair<int, std::optional<BlockRealize>>>& edits, const Buffer& gone) {
   const BlockRealize& realize = schedule.RealizeOf(scope);
   std::vector<BlockReuse> reuse;
   for (const auto& [row, after] : edits)

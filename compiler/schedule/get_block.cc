@@ -34,7 +34,8 @@ std::vector<std::string> BlockNames(const Schedule& schedule, int root) {
 
 StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const std::string& func_name) {
   const StatusOr<int> root = schedule.RootRowOf(func_name);
-  if (!root.ok()) return Status(root.status().code(), fmt::format("get_block \"{}\": {}", name, root.status().message()));
+  if (!root.ok())
+    return Status(root.status().code(), fmt::format("get_block \"{}\": {}", name, root.status().message()));
   const std::string& where = schedule.FuncOf(*root).name;
   const std::vector<int> rows = schedule.BlocksNamed(*root, name);
   if (rows.empty()) {

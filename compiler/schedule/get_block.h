@@ -5,7 +5,8 @@
 
 namespace lathe {
 
-// The only block of that name in function `func_name`; "" is the function worked on. NotFound lists the names there are.
+// The only block of that name in function `func_name`; "" is the function worked on. NotFound lists the names there
+// are.
 StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const std::string& func_name = "");
 // The loops between the block and its scope, outermost first.
 StatusOr<std::vector<LoopRV>> GetLoops(Schedule& schedule, BlockRV block);

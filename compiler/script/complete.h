@@ -17,8 +17,8 @@ struct AccessRegions {
 // as a whole. One region per buffer, in order of appearance.
 AccessRegions DetectAccessRegions(const BlockNode& block);
 
-// The function with a root block, if it has blocks or `root_allocs`. A function without blocks (lowered form) stays as it
-// is.
+// The function with a root block, if it has blocks or `root_allocs`. A function without blocks (lowered form) stays as
+// it is.
 PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs = {});
 // For functions that are put together, whose blocks a space is to find by name: the second "C" becomes "C_1".
 PrimFunc WithUniqueBlockNames(PrimFunc func);

@@ -90,8 +90,8 @@ TEST(WithUniqueBlockNames, NeverGivesANameThatTheTextHas) {
   const auto block = [](const char* name) -> Stmt {
     return BlockRealize{{}, True(), Block(BlockNode{.name = name, .body = Evaluate{0}})};
   };
-  const PrimFunc func = WithUniqueBlockNames(
-      Complete(PrimFunc{"f", {}, {}, Seq{{block("C"), block("C"), block("C_1"), block("C")}}}));
+  const PrimFunc func =
+      WithUniqueBlockNames(Complete(PrimFunc{"f", {}, {}, Seq{{block("C"), block("C"), block("C_1"), block("C")}}}));
   std::vector<std::string> names;
   for (const Stmt& stmt : func.body.As<BlockRealize>()->block->body.As<Seq>()->stmts)
     names.push_back(stmt.As<BlockRealize>()->block->name);
