@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMaxValues = 1 << 20, kMaxCalls = 1 << 18, kMaxArgs = 256, kMaxPorts = 1024, kMaxValueRank = 16;
 constexpr uint32_t kMaxGraphTerms = 1 << 20, kMaxGraphSymbols = 64, kMaxStates = 1 << 16, kMaxDevices = 64;
 constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 40;
-constexpr int64_t kMaxTensorBytes = int64_t{1} << 47;
+constexpr int64_t kMaxValueBytes = int64_t{1} << 47;
 
 bool IsConstant(const std::vector<Extent>& extents) {
   return std::all_of(extents.begin(), extents.end(), [](const Extent& e) { return e.is_constant(); });
@@ -315,7 +315,7 @@ RuntimeResult<PlacedValue> PlaceValue(const GraphValue& value, std::span<const i
   int64_t elements = 0, bytes = 0;
   if (!CountElements(placed.shape) || !span || placed.offset < 0 ||
       __builtin_add_overflow(*span, placed.offset, &elements) ||
-      __builtin_mul_overflow(elements, int64_t{value.dtype.bytes()}, &bytes) || bytes > kMaxTensorBytes)
+      __builtin_mul_overflow(elements, int64_t{value.dtype.bytes()}, &bytes) || bytes > kMaxValueBytes)
     return RuntimeError{RuntimeCode::kInvalidArgument, "an extent is negative or a tensor exceeds 2^47 bytes"};
   placed.bytes = static_cast<uint64_t>(bytes);
   return placed;
