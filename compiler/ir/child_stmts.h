@@ -2,6 +2,10 @@
 // walked without a line here. The children of a block realize are its block's init and body.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
