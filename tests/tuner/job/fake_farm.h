@@ -263,6 +263,14 @@ class FakeFarm {
     clock.Advance(by);
     (void)coordinator_->CurrentTrouble();  // Makes it look.
   }
+  // Looks until it is so, while time passes: for what needs retries whose times nobody knows beforehand.
+  void UntilInTime(FakeClock& clock, const std::function<bool()>& is_so) {
+    Until([&] {
+      if (is_so()) return true;
+      Advance(clock, std::chrono::milliseconds(100));
+      return false;
+    });
+  }
   Coordinator& coordinator() { return *coordinator_; }
   Store& store() { return coordinator_->store(); }
   std::string folder() const { return folder_.path(); }
