@@ -143,6 +143,7 @@ bool IterRewriter::FuseConstrained(const IterSumExpr& sum, const FusedMark& cons
     state.used[at] = true;
     state.flattened.push_back(sum.args[at]);
   }
+  if (ProductOverflows(constrained.mark->extent, unit)) return false;
   IterSplitExpr whole = WholeSplit(constrained.mark);
   whole.scale = analyzer_.Simplify(FloorDiv(unit, state.base_scale));
   state.grouped.push_back(std::move(whole));
@@ -166,6 +167,7 @@ bool IterRewriter::FuseNext(const IterSumExpr& sum, Fusing& state) {
   if (!at) return false;
   IterSplitExpr part = sum.args[*at];
   if (const FusedMark* constrained = LongestConstraintFrom(part)) return FuseConstrained(sum, *constrained, state);
+  if (ProductOverflows(part.extent, state.expected_scale)) return false;
   state.used[*at] = true;
   state.expected_scale = Times(part.extent, state.expected_scale);
   part.scale = analyzer_.Simplify(FloorDiv(part.scale, state.base_scale));

@@ -25,11 +25,16 @@ Factors FactorsOf(const Expr& e) {
 // A common multiple: the least one as far as can be proved.
 Expr CommonMultiple(const Expr& a, const Expr& b, const Analyzer& analyzer) {
   const Factors x = FactorsOf(a), y = FactorsOf(b);
-  const Expr constant = IntConst(b.dtype(), std::lcm(x.constant, y.constant));
+  int64_t multiple;
+  if (__builtin_mul_overflow(x.constant, y.constant / std::gcd(x.constant, y.constant), &multiple))
+    multiple = IntBound::kPosInf;
+  const Expr constant = IntConst(b.dtype(), multiple);
   if (IsDivisible(analyzer, x.symbols, y.symbols)) return x.symbols * constant;
   if (IsDivisible(analyzer, y.symbols, x.symbols)) return y.symbols * constant;
   return x.symbols * y.symbols * constant;
 }
+
+constexpr int64_t kMaxPaddingFactor = int64_t{1} << 28;  // No iterator is padded to more; int32 holds its multiples.
 
 Expr Or(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kOr, a, b); }
 Expr Differs(const Expr& a, int64_t b) { return FoldBinary(BinaryOp::kNE, a, IntConst(a.dtype(), b)); }
@@ -75,6 +80,8 @@ IterRewriter::Padded IterRewriter::NotePadding(IterSplitExpr split, const Expr& 
   Padding& padding = paddings_[split.source.get()];
   const Expr step = Times(divisor, split.lower_factor);
   padding.factor = CommonMultiple(padding.factor, step, analyzer_);
+  if (const int64_t* factor = AsIntConst(padding.factor); factor != nullptr && *factor > kMaxPaddingFactor)
+    errors_.push_back("an iterator would have to be padded beyond all bounds");
   Expr offset = Times(left, split.lower_factor);
   const auto below = std::find_if(padding.offsets.begin(), padding.offsets.end(), [&](const auto& item) {
     return analyzer_.CanProveEqual(item.first, split.lower_factor);

@@ -13,6 +13,14 @@ bool IsDivisible(const Analyzer& analyzer, const Expr& a, const Expr& b) {
   return analyzer.CanProveEqual(a, b) || analyzer.CanProve(Equal(FloorMod(a, b), 0));
 }
 
+bool ProductOverflows(const Expr& a, const Expr& b) {
+  const int64_t *x = AsIntConst(a), *y = AsIntConst(b);
+  int64_t product;
+  if (x == nullptr || y == nullptr) return false;
+  const IntBound type = TypeBound(a.dtype().bits > b.dtype().bits ? a.dtype() : b.dtype());
+  return __builtin_mul_overflow(*x, *y, &product) || !type.Contains(product);
+}
+
 bool IsSamePiece(const IterSplitExpr& a, const IterSplitExpr& b) {
   return a.source == b.source && SameExpr(a.lower_factor, b.lower_factor) && SameExpr(a.extent, b.extent);
 }
@@ -159,6 +167,10 @@ bool IterRewriter::TakeOutScale(IterSplitExpr& split, Expr& base, Expr& divisor,
 }
 
 std::optional<IterRewriter::Value> IterRewriter::DivideSplit(IterSplitExpr split, Expr base, Expr divisor) {
+  if (ProductOverflows(split.lower_factor, divisor)) {
+    errors_.push_back("a divisor overflows");
+    return std::nullopt;
+  }
   if (IsConstInt(divisor, 1)) return Value{{{split}, base}, true};
   if (!IsConstInt(split.scale, 1)) {
     const bool is_zero = IsConstInt(base, 0);

@@ -15,6 +15,9 @@ bool IsDivisible(const Analyzer& analyzer, const Expr& a, const Expr& b);
 // The same piece of the same mark, whatever its scale.
 bool IsSamePiece(const IterSplitExpr& a, const IterSplitExpr& b);
 
+// Whether the product of two constants leaves their type.
+bool ProductOverflows(const Expr& a, const Expr& b);
+
 // low <= iter < high.
 struct IterConstraint {
   Expr iter;

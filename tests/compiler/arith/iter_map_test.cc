@@ -200,6 +200,24 @@ TEST(DetectIterMap, GivesTheStructureOfFusesAndSplits) {
   EXPECT_EQ(ToText(ToExpr(map->indices[0], Analyzer())), "y // 3 * 6 + x // 5 * 3 + y % 3");
 }
 
+TEST(DetectIterMap, RefusesWhatOverflows) {
+  const IterDomain wide{{x, {0, 1 << 16}}, {y, {0, 1 << 16}}};
+  EXPECT_FALSE(DetectIterMap({x * (1 << 16) + y}, wide, True(), {}, Analyzer()).ok());
+  EXPECT_FALSE(DetectIterMap({Mod(Div(y, 65537), 65539)}, wide, True(), {}, Analyzer()).ok());
+  EXPECT_FALSE(DetectIterMap({Div(Div(y, 65537), 65539)}, wide, True(), {}, Analyzer()).ok());
+}
+
+TEST(DetectIterMap, TakesInt64Iterators) {
+  const Var p("p", DataType::Int(64)), q("q", DataType::Int(64));
+  const IterDomain domain{{p, {0, 1 << 20}}, {q, {0, 1 << 20}}};
+  const auto map = DetectIterMap({p * (1 << 20) + q}, domain, True(), {.level = kBijective}, Analyzer());
+  ASSERT_TRUE(map.ok()) << map.status().message();
+  EXPECT_EQ(Describe(*map), "1099511627776");
+  const auto padded = DetectIterMap({Div(p + 5, 3)}, domain, True(), {}, Analyzer());
+  ASSERT_TRUE(padded.ok()) << padded.status().message();
+  EXPECT_EQ(Describe(*padded), "349526+1");
+}
+
 TEST(DetectIterMap, TellsWherePaddingIs) {
   const auto map = DetectIterMap({Div(x, 4), Mod(x, 4)}, {{x, {0, 14}}}, True(), {.level = kNoCheck}, Analyzer());
   ASSERT_TRUE(map.ok()) << map.status().message();
