@@ -1,5 +1,7 @@
 #include "compiler/arith/int_set.h"
 
+#include <algorithm>
+
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/linear.h"
 
@@ -233,6 +235,27 @@ std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& v
         {analyzer.Simplify(*set.min()), analyzer.Simplify(is_fixed_extent ? length + (range.extent - 1) : length)});
   }
   return box;
+}
+
+std::vector<Range> RelaxRegion(std::vector<Range> region, const std::vector<std::pair<Var, Range>>& loops,
+                               const Analyzer& analyzer, const std::vector<Range>* full) {
+  DomMap open;  // Relaxed together: none of them bounds another.
+  std::vector<const Range*> bounds;
+  for (size_t i = loops.size(); i-- > 0;) {
+    const auto& [var, range] = loops[i];
+    const auto is_var = [&](const ExprNode* used) { return used == var.get(); };
+    const bool is_bound = std::any_of(bounds.begin(), bounds.end(), [&](const Range* inner) {
+      return UsesVar(inner->min, is_var) || UsesVar(inner->extent, is_var);
+    });
+    if (is_bound) {
+      region = RelaxRegion(region, open, analyzer, full);
+      open = {};
+      bounds.clear();
+    }
+    open.Add(var, range);
+    bounds.push_back(&range);
+  }
+  return RelaxRegion(region, open, analyzer, full);
 }
 
 std::vector<Range> UnionRegion(const std::vector<Range>& a, const std::vector<Range>& b, const Analyzer& analyzer) {

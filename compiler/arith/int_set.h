@@ -62,6 +62,10 @@ IntSet Intersect(const IntSet& a, const IntSet& b, const Analyzer& analyzer);
 // dimension is returned as it is with extent 0, which no caller can take for a box.
 std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& vars, const Analyzer& analyzer,
                                const std::vector<Range>* full = nullptr);
+// The same for loops, outermost first, whose bounds may name loops further out (for k in T.serial(j, j + 4)): those are
+// relaxed before what they depend on.
+std::vector<Range> RelaxRegion(std::vector<Range> region, const std::vector<std::pair<Var, Range>>& loops,
+                               const Analyzer& analyzer, const std::vector<Range>* full = nullptr);
 // The box around two boxes of the same rank.
 std::vector<Range> UnionRegion(const std::vector<Range>& a, const std::vector<Range>& b, const Analyzer& analyzer);
 

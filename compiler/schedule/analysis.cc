@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "compiler/arith/iter_map.h"
+#include "compiler/arith/int_set.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 
@@ -83,13 +83,7 @@ WhyNot WhyNotSchedulable(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);
   if (!why.empty()) return fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
-  Analyzer analyzer;
-  IterDomain loops;
-  for (int row : schedule.LoopsOf(block)) {
-    const For& loop = schedule.LoopOf(row);
-    loops.emplace_back(loop.loop_var, Range{loop.min, loop.extent});
-  }
-  if (!IsAffineBinding(schedule.RealizeOf(block), loops, analyzer))
+  if (!IsAffineBinding(schedule.RealizeOf(block), LoopsBetween(schedule, schedule.ScopeOf(block), block), Analyzer()))
     return fmt::format("block \"{}\" has no affine binding", node.name);
   return "";
 }
@@ -134,11 +128,279 @@ bool IsOutputBlock(const Schedule& schedule, int block) {
   return std::any_of(writes.begin(), writes.end(), [&](const BufferRegion& w) { return !Allocates(scope, w.buffer); });
 }
 
+namespace {
+
+// Conditions on loops told as conditions on the iter vars that they feed.
+class IterVarTeller {
+ public:
+  IterVarTeller(const Schedule& schedule, int block)
+      : realize_(schedule.RealizeOf(block)), loops_(LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
+    for (size_t i = 0; i < realize_.iter_values.size(); ++i)
+      if (IsVar(realize_.iter_values[i]))
+        plain_.emplace(realize_.iter_values[i].get(), realize_.block->iter_vars[i].var);
+  }
+
+  // A condition on loops that are bound as they are, or a bound on one iter value.
+  std::optional<Expr> Tell(const Expr& condition) const {
+    const Expr renamed = Substitute(condition, plain_);
+    if (!NamesLoop(renamed)) return renamed;
+    const Binary* op = condition.As<Binary>();
+    if (op == nullptr || (op->op != BinaryOp::kLT && op->op != BinaryOp::kLE)) return std::nullopt;
+    for (size_t i = 0; i < realize_.iter_values.size(); ++i) {
+      const std::optional<Expr> difference =
+          Tell(op->a - op->b, realize_.iter_values[i], realize_.block->iter_vars[i].var);
+      if (!difference) continue;
+      const Expr zero = IntConst(difference->dtype(), 0);
+      return op->op == BinaryOp::kLT ? Less(*difference, zero) : LessEqual(*difference, zero);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // difference = rest + value or rest - value, where the rest names no loop.
+  std::optional<Expr> Tell(const Expr& difference, const Expr& value, const Var& iter) const {
+    if (value.dtype() != difference.dtype()) return std::nullopt;
+    const Expr less = analyzer_.Simplify(difference - value);
+    if (!NamesLoop(less)) return less + iter;
+    const Expr more = analyzer_.Simplify(difference + value);
+    return NamesLoop(more) ? std::nullopt : std::optional(more - iter);
+  }
+  bool NamesLoop(const Expr& e) const {
+    return UsesVar(e, [&](const ExprNode* var) {
+      return std::any_of(loops_.begin(), loops_.end(), [&](const auto& loop) { return loop.first.get() == var; });
+    });
+  }
+
+  const BlockRealize& realize_;
+  const IterDomain loops_;
+  const Analyzer analyzer_;
+  VarMap plain_;
+};
+
+}  // namespace
+
+std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
+  const IterVarTeller teller(schedule, block);
+  Analyzer domains;
+  for (const IterVar& iter : schedule.BlockOf(block).iter_vars) domains.Bind(iter.var, iter.domain);
+  Expr kept = True();
+  std::vector<Expr> open{schedule.RealizeOf(block).predicate};
+  while (!open.empty()) {
+    const Expr condition = open.back();
+    open.pop_back();
+    const Binary* both = condition.As<Binary>();
+    if (both != nullptr && both->op == BinaryOp::kAnd) {
+      open.push_back(both->b);
+      open.push_back(both->a);
+      continue;
+    }
+    const std::optional<Expr> on_iters = teller.Tell(condition);
+    if (!on_iters) return std::nullopt;
+    if (!domains.CanProve(*on_iters)) kept = And(kept, *on_iters);
+  }
+  return kept;
+}
+
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer) {
   std::vector<int> loops = schedule.LoopsOf(row);
   if (itself) loops.push_back(row);
   for (int loop : loops)
     analyzer.Bind(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
+}
+
+namespace {
+
+VarMap BindingsOf(const BlockRealize& realize) {
+  VarMap bindings;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i)
+    bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  return bindings;
+}
+
+std::vector<Range> Bind(const std::vector<Range>& region, const VarMap& bindings) {
+  std::vector<Range> bound;
+  for (const Range& range : region)
+    bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
+  return bound;
+}
+
+// Stores that run whenever the statement above them does, but for predicates of blocks.
+class StoreCollector {
+ public:
+  StoreCollector(const Buffer& buffer, IterDomain loops) : buffer_(buffer) { at_.loops = std::move(loops); }
+
+  void Collect(const Stmt& stmt) {
+    if (const Seq* seq = stmt.As<Seq>()) {
+      for (const Stmt& child : seq->stmts) Collect(child);
+    } else if (const For* loop = stmt.As<For>()) {
+      at_.loops.emplace_back(loop->loop_var, Range{Bound(loop->min), Bound(loop->extent)});
+      Collect(loop->body);
+      at_.loops.pop_back();
+    } else if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
+      CollectBlock(*realize);
+    } else if (const BufferStore* store = stmt.As<BufferStore>()) {
+      if (!store->buffer.same_as(buffer_)) return;
+      std::vector<Range> point;
+      for (const Expr& index : store->indices) point.push_back({index, IntConst(index.dtype(), 1)});
+      Note(point);
+    }
+  }
+  const std::vector<GuardedAccess>& accesses() const { return accesses_; }
+
+ private:
+  Expr Bound(const Expr& e) const { return Substitute(e, bindings_); }
+  void Note(const std::vector<Range>& region) {
+    accesses_.push_back(at_);
+    accesses_.back().region = Bind(region, bindings_);
+  }
+  void CollectBlock(const BlockRealize& realize) {
+    const BlockNode& block = *realize.block;
+    const Expr outer = at_.predicate;
+    at_.predicate = And(outer, Bound(realize.predicate));
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      bindings_.insert_or_assign(block.iter_vars[i].var.get(), Bound(realize.iter_values[i]));
+    const bool is_viewed = std::any_of(block.match_buffers.begin(), block.match_buffers.end(),
+                                       [&](const auto& match) { return match.source.buffer.same_as(buffer_); });
+    for (const BufferRegion& write : block.writes)
+      if (is_viewed && write.buffer.same_as(buffer_)) Note(write.region);
+    Collect(block.body);
+    at_.predicate = outer;
+  }
+
+  const Buffer& buffer_;
+  GuardedAccess at_;
+  VarMap bindings_;
+  std::vector<GuardedAccess> accesses_;
+};
+
+}  // namespace
+
+IterDomain LoopsBetween(const Schedule& schedule, int above, int row) {
+  IterDomain loops;
+  for (int loop = schedule.ParentOf(row); loop != above; loop = schedule.ParentOf(loop))
+    loops.emplace_back(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
+                        const Analyzer& analyzer) {
+  const BlockRealize& realize = schedule.RealizeOf(row);
+  return TouchedAtMost(
+      {Bind(region.region, BindingsOf(realize)), LoopsBetween(schedule, above, row), realize.predicate},
+      FullRegion(region.buffer).region, analyzer);
+}
+
+std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
+                                             const Analyzer& analyzer) {
+  std::vector<GuardedRegion> regions;
+  if (IsConditional(schedule, above, row)) return regions;
+  StoreCollector stores(buffer, LoopsBetween(schedule, above, row));
+  stores.Collect(schedule.StmtOf(row));
+  for (const GuardedAccess& access : stores.accesses()) {
+    std::optional<GuardedRegion> region = TouchedForCertain(access, analyzer);
+    if (region) regions.push_back(*std::move(region));
+  }
+  return regions;
+}
+
+std::vector<Range> RegionAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
+                            const Analyzer& analyzer) {
+  const std::vector<Range> full = FullRegion(region.buffer).region;
+  return RelaxRegion(Bind(region.region, BindingsOf(schedule.RealizeOf(row))), LoopsBetween(schedule, above, row),
+                     analyzer, &full);
+}
+
+int LoopThatReduces(const Schedule& schedule, int producer, int above) {
+  const BlockRealize& realize = schedule.RealizeOf(producer);
+  for (int loop = above; loop >= 0 && schedule.IsLoop(loop); loop = schedule.ParentOf(loop)) {
+    const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
+    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const bool is_fed = UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var; });
+      if (is_fed && realize.block->iter_vars[i].kind == IterKind::kReduce) return loop;
+    }
+  }
+  return -1;
+}
+
+int CommonAncestor(const Schedule& schedule, int a, int b) {
+  int above = schedule.ParentOf(a);
+  while (above >= 0 && !schedule.IsAncestor(above, b)) above = schedule.ParentOf(above);
+  return above;
+}
+
+bool IsBefore(const Schedule& schedule, int a, int b) {
+  const std::vector<int> blocks = schedule.ChildBlocksOf(schedule.ScopeOf(a));
+  return std::find(blocks.begin(), blocks.end(), a) < std::find(blocks.begin(), blocks.end(), b);
+}
+
+bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer) {
+  if (!IsBefore(schedule, producer, consumer)) return false;
+  const int above = CommonAncestor(schedule, producer, consumer);
+  Analyzer analyzer;
+  BindOuterLoops(schedule, above, schedule.IsLoop(above), analyzer);
+  const std::vector<GuardedRegion> written = WrittenForCertain(schedule, above, producer, buffer, analyzer);
+  const auto& reads = schedule.BlockOf(consumer).reads;
+  return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
+    if (!read.buffer.same_as(buffer)) return true;
+    const GuardedRegion needed = TouchedAt(schedule, above, consumer, read, analyzer);
+    return std::any_of(written.begin(), written.end(), [&](const GuardedRegion& region) {
+      return Covers(region, needed, FullRegion(buffer).region, analyzer);
+    });
+  });
+}
+
+namespace {
+
+class OutsideLoadFinder : public StmtExprVisitor {
+ public:
+  explicit OutsideLoadFinder(const Buffer& buffer) : buffer_(buffer) {}
+  bool found = false;
+
+ protected:
+  void VisitBlock(const Block&) override {}
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    found = found || load.buffer.same_as(buffer_);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+
+ private:
+  const Buffer& buffer_;
+};
+
+}  // namespace
+
+bool ReadsOutsideBlocks(const Stmt& stmt, const Buffer& buffer) {
+  OutsideLoadFinder finder(buffer);
+  finder(stmt);
+  return finder.found;
+}
+
+bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter) {
+  return std::all_of(block.writes.begin(), block.writes.end(), [&](const BufferRegion& write) {
+    return std::any_of(write.region.begin(), write.region.end(),
+                       [&](const Range& range) { return range.min.same_as(iter.var) && IsConstInt(range.extent, 1); });
+  });
+}
+
+bool WritesOneValuePerElement(const BlockNode& block) {
+  return std::all_of(block.iter_vars.begin(), block.iter_vars.end(), [&](const IterVar& iter) {
+    return iter.kind == IterKind::kReduce || IsConstInt(iter.domain.extent, 1) || IsIndexOfAllWrites(block, iter);
+  });
+}
+
+bool IsConditional(const Schedule& schedule, int above, int row) {
+  for (; row != above; row = schedule.ParentOf(row)) {
+    const int parent = schedule.ParentOf(row);
+    const Stmt& body = schedule.IsLoop(parent) ? schedule.LoopOf(parent).body : schedule.BlockOf(parent).body;
+    const Stmt& child = schedule.StmtOf(row);
+    const Seq* seq = body.As<Seq>();
+    const bool is_plain =
+        body.same_as(child) || (seq != nullptr && std::any_of(seq->stmts.begin(), seq->stmts.end(),
+                                                              [&](const Stmt& stmt) { return stmt.same_as(child); }));
+    if (!is_plain) return true;
+  }
+  return false;
 }
 
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/guarded_region.h"
+#include "compiler/arith/iter_map.h"
 #include "compiler/schedule/schedule.h"
 
 namespace lathe {
@@ -32,8 +34,52 @@ bool Writes(const BlockNode& block, const Buffer& buffer);
 bool Reads(const BlockNode& block, const Buffer& buffer);
 bool Allocates(const BlockNode& scope, const Buffer& buffer);
 
+// The block's predicate as a condition on its iter vars, without what their domains say already; nullopt if it says
+// more about the loops than they do.
+std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block);
+
 // Binds the loops around `row` (up to its scope) to their ranges; `itself` includes row's own loop.
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer);
+
+// The box of `region.buffer` that block `row` touches in one iteration of `above`, a loop or block around it: `region`
+// with the bindings put in and the loops between relaxed, those with variable bounds before what they depend on.
+// `analyzer` knows the loops that stay.
+std::vector<Range> RegionAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
+                            const Analyzer& analyzer);
+
+// Whether an if, while, let or init between `above`, a loop or block, and `row` decides if and how `row` runs.
+bool IsConditional(const Schedule& schedule, int above, int row);
+
+// The loops between `above` and `row` with their ranges, outermost first.
+IterDomain LoopsBetween(const Schedule& schedule, int above, int row);
+
+// As RegionAt, cut by the block's predicate.
+GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
+                        const Analyzer& analyzer);
+// What block `row` writes of `buffer` for certain in one iteration of `above`: a region for each store that nothing but
+// predicates guards. Through views: what the block declares.
+std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
+                                             const Analyzer& analyzer);
+
+// Whether every element of `buffer` that `consumer` reads has been written by `producer` before, in the same iteration
+// of all loops around both (TVM's region cover).
+bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer);
+
+// The loop at or above `above` that still reduces what `producer` writes; -1: an iteration of `above` finishes it.
+int LoopThatReduces(const Schedule& schedule, int producer, int above);
+
+// The innermost loop or block around both rows.
+int CommonAncestor(const Schedule& schedule, int a, int b);
+// Whether block `a` is before block `b` in the text; they are different blocks of one scope.
+bool IsBefore(const Schedule& schedule, int a, int b);
+// Whether `iter` is, as it is, an index of everything that the block writes.
+bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter);
+// Whether each spatial iter var of more than one iteration is an index of everything that the block writes: then
+// whoever writes an element again writes the same value.
+bool WritesOneValuePerElement(const BlockNode& block);
+
+// Whether `stmt` reads `buffer` outside of blocks: in conditions, bounds, lets, bindings and predicates.
+bool ReadsOutsideBlocks(const Stmt& stmt, const Buffer& buffer);
 
 // The child of `loop`'s body, on the way down to `row`: the index in its sequence (0 if the body is no sequence).
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row);

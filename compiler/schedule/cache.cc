@@ -36,26 +36,15 @@ Buffer MakeCacheBuffer(const Buffer& original, const std::string& storage_scope)
   return MakeBuffer(original->name + "_" + storage_scope, original->shape, original->dtype, storage_scope);
 }
 
-// The box of `buffer` that the blocks touch, over all their loops.
-std::vector<Range> TouchedRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer,
-                                 bool reads) {
+// The box of `buffer` that the blocks read, over all their loops.
+std::vector<Range> ReadRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer) {
   const Analyzer analyzer;
   const std::vector<Range> full = FullRegion(buffer).region;
   std::optional<std::vector<Range>> touched;
   for (int row : rows) {
-    const BlockRealize& realize = schedule.RealizeOf(row);
-    VarMap bindings;
-    for (size_t i = 0; i < realize.iter_values.size(); ++i)
-      bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-    DomMap loops;
-    for (int loop : schedule.LoopsOf(row))
-      loops.Add(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
-    for (const BufferRegion& region : reads ? realize.block->reads : realize.block->writes) {
+    for (const BufferRegion& region : schedule.BlockOf(row).reads) {
       if (!region.buffer.same_as(buffer)) continue;
-      std::vector<Range> bound;
-      for (const Range& range : region.region)
-        bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
-      std::vector<Range> box = RelaxRegion(bound, loops, analyzer, &full);
+      std::vector<Range> box = RegionAt(schedule, schedule.ScopeOf(row), row, region, analyzer);
       touched = touched ? UnionRegion(*touched, box, analyzer) : box;
     }
   }
@@ -67,6 +56,40 @@ std::vector<Range> TouchedRegion(const Schedule& schedule, const std::vector<int
     if (!inside) (*touched)[i] = full[i];
   }
   return *std::move(touched);
+}
+
+// `region`'s box without what its guards cut off.
+std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer) {
+  std::vector<Range> box;
+  for (size_t d = 0; d < region.box.size(); ++d) {
+    Expr start = region.box[d].min, end = start + region.box[d].extent;
+    for (const Expr& from : region.from[d]) start = Max(start, from);
+    for (const Expr& below : region.below[d]) end = Min(end, below);
+    start = analyzer.Simplify(start);
+    box.push_back({start, analyzer.Simplify(end - start)});
+  }
+  return box;
+}
+
+// The box of `buffer` that the block writes over all its loops: every element of it, and none outside. What it does not
+// write would be overwritten by a copy of the cache.
+StatusOr<std::vector<Range>> WrittenRegion(const Schedule& schedule, int row, const Buffer& buffer,
+                                           const char* primitive) {
+  const Analyzer analyzer;
+  const int scope = schedule.ScopeOf(row);
+  const std::vector<Range> full = FullRegion(buffer).region;
+  for (const GuardedRegion& certain : WrittenForCertain(schedule, scope, row, buffer, analyzer)) {
+    const auto& writes = schedule.BlockOf(row).writes;
+    const bool is_all = std::all_of(writes.begin(), writes.end(), [&](const BufferRegion& write) {
+      return !write.buffer.same_as(buffer) ||
+             Covers(certain, TouchedAt(schedule, scope, row, write, analyzer), full, analyzer);
+    });
+    if (is_all && certain.conditions.empty()) return CutBox(certain, analyzer);
+  }
+  return schedule.Error(primitive, row,
+                        fmt::format("it is not known to write every element of the box of \"{}\" that would be copied "
+                                    "back",
+                                    buffer->name));
 }
 
 // `rows` read (and write) `to` instead of `from`; `copy` goes to `place` among the children of the scope's body.
@@ -169,7 +192,7 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(row, cache->name);
-  auto [copy, copy_block] = MakeCopy(buffer, cache, TouchedRegion(schedule, readers, buffer, true), name);
+  auto [copy, copy_block] = MakeCopy(buffer, cache, ReadRegion(schedule, readers, buffer), name);
   const size_t place = writers.empty() ? 0 : ChildIndexTowards(schedule, scope, writers[0]) + 1;
   Apply(schedule, scope, readers, buffer, cache, std::move(copy), place);
   const BlockRV result = schedule.NewBlockRV(copy_block);
@@ -198,9 +221,20 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
       rows.push_back(other);
   }
 
+  if (ReadsOutsideBlocks(schedule.BlockOf(scope).body, buffer))
+    return schedule.Error(
+        kName, row, fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", buffer->name));
+  for (int reader : rows) {
+    if (reader == row || IsCovered(schedule, row, reader, buffer)) continue;
+    return schedule.Error(
+        kName, reader,
+        fmt::format("it reads elements of \"{}\" that block \"{}\" is not known to have written before", buffer->name,
+                    schedule.BlockOf(row).name));
+  }
+  ASSIGN_OR_RETURN(const std::vector<Range> region, WrittenRegion(schedule, row, buffer, kName));
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(row, cache->name);
-  auto [copy, copy_block] = MakeCopy(cache, buffer, TouchedRegion(schedule, {row}, buffer, false), name);
+  auto [copy, copy_block] = MakeCopy(cache, buffer, region, name);
   const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
   Apply(schedule, scope, rows, buffer, cache, std::move(copy), place);
   const BlockRV result = schedule.NewBlockRV(copy_block);

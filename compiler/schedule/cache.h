@@ -17,8 +17,9 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block, int read_index, c
 
 // Lets `block` write a new buffer in `storage_scope`, which a new block copies to the old one right after it.
 //   cache_write(C, 0, "local"):  C[i] = A[i]  -->  C_local[i] = A[i];  C[i] = C_local[i]
-// The block is the buffer's only writer in the scope. `consumer_blocks` read the new buffer, and so does who reads
-// inside the same nest.
+// The block is the buffer's only writer in the scope and writes every element of the box that is copied back.
+// `consumer_blocks` read the new buffer, and so does who reads inside the same nest: all of them what the block has
+// written before.
 StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block, int write_index, const std::string& storage_scope,
                              std::span<const BlockRV> consumer_blocks = {});
 

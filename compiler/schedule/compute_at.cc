@@ -4,7 +4,7 @@
 
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/solve.h"
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
@@ -27,6 +27,13 @@ Status CheckPlaces(const Schedule& schedule, const Move& move) {
                           fmt::format("loop \"{}\" is in another scope", schedule.LoopOf(move.loop).loop_var.name()));
   if (schedule.IsAncestor(move.loop, move.block))
     return schedule.Error(move.primitive, move.block, "the loop is already around it");
+  if (IsConditional(schedule, scope, move.block))
+    return schedule.Error(move.primitive, move.block,
+                          "an if, while or let around it is a condition that would be lost; move it out of there");
+  if (move.is_reverse && IsConditional(schedule, scope, move.loop))
+    return schedule.Error(move.primitive, move.block,
+                          fmt::format("loop \"{}\" is under an if, while or let: a condition that it does not have",
+                                      schedule.LoopOf(move.loop).loop_var.name()));
   const BlockNode& node = schedule.BlockOf(move.block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, move.block) : WhyNotComplete(schedule, move.block);
   if (!why.empty())
@@ -42,47 +49,20 @@ Status CheckPlaces(const Schedule& schedule, const Move& move) {
                           fmt::format("{} \"{}\" is not below loop \"{}\"", move.is_reverse ? "producer" : "consumer",
                                       schedule.BlockOf(partner).name, schedule.LoopOf(move.loop).loop_var.name()));
   }
-  return OkStatus();
+  const WhyNot blocked = WhyNotMovable(schedule, move.block, move.loop, move.is_reverse ? Way::kUp : Way::kDown);
+  return blocked.empty() ? OkStatus() : schedule.Error(move.primitive, move.block, blocked);
 }
 
 // A producer's elements are final after one iteration of `loop` only if no loop at or above it reduces them.
 Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
-  std::vector<int> outer = schedule.LoopsOf(move.loop);
-  outer.push_back(move.loop);
   for (int producer : move.partners) {
-    const BlockRealize& realize = schedule.RealizeOf(producer);
-    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-      if (realize.block->iter_vars[i].kind != IterKind::kReduce) continue;
-      for (int row : outer) {
-        const ExprNode* loop_var = schedule.LoopOf(row).loop_var.get();
-        if (UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var; })) {
-          return schedule.Error(move.primitive, move.block,
-                                fmt::format("loop \"{}\" still reduces producer \"{}\"",
-                                            schedule.LoopOf(row).loop_var.name(), realize.block->name));
-        }
-      }
-    }
+    const int loop = LoopThatReduces(schedule, producer, move.loop);
+    if (loop >= 0)
+      return schedule.Error(move.primitive, move.block,
+                            fmt::format("loop \"{}\" still reduces producer \"{}\"",
+                                        schedule.LoopOf(loop).loop_var.name(), schedule.BlockOf(producer).name));
   }
   return OkStatus();
-}
-
-// `region` of block `row` in terms of the loops at or above `loop`: bindings put in, loops below relaxed.
-std::vector<Range> RegionUnder(const Schedule& schedule, int loop, int row, const BufferRegion& region,
-                               const Analyzer& analyzer) {
-  const BlockRealize& realize = schedule.RealizeOf(row);
-  VarMap bindings;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i)
-    bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-  DomMap inner;
-  for (int above = schedule.ParentOf(row); above != loop; above = schedule.ParentOf(above)) {
-    if (schedule.IsLoop(above))
-      inner.Add(schedule.LoopOf(above).loop_var, Range{schedule.LoopOf(above).min, schedule.LoopOf(above).extent});
-  }
-  std::vector<Range> bound;
-  for (const Range& range : region.region)
-    bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
-  const std::vector<Range> full = FullRegion(region.buffer).region;
-  return RelaxRegion(bound, inner, analyzer, &full);
 }
 
 // For each buffer between the block and its partners: what one iteration of the block touches, and what must be
@@ -96,7 +76,7 @@ std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, 
       const BlockNode& other = schedule.BlockOf(partner);
       for (const BufferRegion& theirs : move.is_reverse ? other.writes : other.reads) {
         if (!theirs.buffer.same_as(mine.buffer)) continue;
-        std::vector<Range> region = RegionUnder(schedule, move.loop, partner, theirs, analyzer);
+        std::vector<Range> region = RegionAt(schedule, move.loop, partner, theirs, analyzer);
         required = required ? UnionRegion(*required, region, analyzer) : region;
       }
     }
@@ -105,30 +85,43 @@ std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, 
   return demands;
 }
 
-// The block in a new nest over `domains`.
-Stmt MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
-              bool preserve_unit_loops, Analyzer& analyzer) {
-  BlockRealize realize = schedule.RealizeOf(move.block);
-  realize.predicate = True();
+// The block in its new loops, outermost first.
+struct Nest {
   std::vector<For> loops;
+  BlockRealize realize;
+};
+
+Stmt ToStmt(Nest nest) {
+  Stmt stmt = std::move(nest.realize);
+  for (size_t i = nest.loops.size(); i-- > 0;) {
+    nest.loops[i].body = std::move(stmt);
+    stmt = nest.loops[i];
+  }
+  return stmt;
+}
+
+// `predicate`: the block's own, in terms of its iter vars.
+Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
+              const Expr& predicate, bool preserve_unit_loops, Analyzer& analyzer) {
+  Nest nest{{}, schedule.RealizeOf(move.block)};
+  nest.realize.predicate = True();
+  VarMap values;
   for (size_t i = 0; i < domains.size(); ++i) {
-    const IterVar& iter = realize.block->iter_vars[i];
+    const IterVar& iter = nest.realize.block->iter_vars[i];
     const Range& domain = domains[i].domain;
     Expr value = domain.min;
     if (preserve_unit_loops || !IsConstInt(domain.extent, 1)) {
       const Var ax(fmt::format("ax{}", i), iter.var.dtype());
       analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
-      loops.push_back(For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});
+      nest.loops.push_back(
+          For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});
       value = analyzer.Simplify(domain.min + ax);
     }
-    realize.iter_values[i] = value;
-    realize.predicate = And(realize.predicate, GuardPredicate(domains[i], iter.domain, value, analyzer));
+    nest.realize.iter_values[i] = value;
+    values.emplace(iter.var.get(), value);
+    nest.realize.predicate = And(nest.realize.predicate, GuardPredicate(domains[i], iter.domain, value, analyzer));
   }
-  Stmt nest = std::move(realize);
-  for (size_t i = loops.size(); i-- > 0;) {
-    loops[i].body = std::move(nest);
-    nest = loops[i];
-  }
+  nest.realize.predicate = And(nest.realize.predicate, analyzer.Simplify(Substitute(predicate, values)));
   return nest;
 }
 
@@ -174,23 +167,33 @@ Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const st
   return OkStatus();
 }
 
-// A loop whose iterations are independent may not feed a reduction that moves under it.
-Status CheckKindsAllowIt(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains) {
-  std::vector<int> outer = schedule.LoopsOf(move.loop);
-  outer.push_back(move.loop);
-  for (int row : outer) {
-    const For& loop = schedule.LoopOf(row);
-    if (loop.kind == ForKind::kSerial || loop.kind == ForKind::kUnrolled) continue;
-    for (size_t i = 0; i < domains.size(); ++i) {
-      const IterVar& iter = schedule.BlockOf(move.block).iter_vars[i];
-      const bool fed = UsesVar(domains[i].domain.min, [&](const ExprNode* var) { return var == loop.loop_var.get(); });
-      if (fed && iter.kind != IterKind::kSpatial) {
-        return schedule.Error(move.primitive, move.block,
-                              fmt::format("loop \"{}\", which is parallel, vectorized or bound, would feed its iter "
-                                          "var \"{}\", which is not data-parallel",
-                                          loop.loop_var.name(), iter.var.name()));
-      }
-    }
+// An iter var that is no index of what is written, a reduction as a rule, and whose steps are spread over loops outside
+// takes each step once, and the one with the init first.
+Status CheckStepsOnceInOrder(const Schedule& schedule, const Move& move, const Nest& nest, const Analyzer& analyzer) {
+  IterDomain loops = LoopsBetween(schedule, schedule.ScopeOf(move.loop), move.loop);
+  loops.emplace_back(schedule.LoopOf(move.loop).loop_var,
+                     Range{schedule.LoopOf(move.loop).min, schedule.LoopOf(move.loop).extent});
+  VarMap first;
+  for (const auto& [var, range] : loops) first.emplace(var.get(), range.min);
+  const auto is_outer = [outer = first](const ExprNode* var) { return outer.count(var) != 0; };
+  for (const For& loop : nest.loops) {
+    first.emplace(loop.loop_var.get(), loop.min);
+    loops.emplace_back(loop.loop_var, Range{loop.min, loop.extent});
+  }
+  for (size_t i = 0; i < nest.realize.iter_values.size(); ++i) {
+    const IterVar& iter = nest.realize.block->iter_vars[i];
+    const Expr& value = nest.realize.iter_values[i];
+    if (IsIndexOfAllWrites(*nest.realize.block, iter) || !UsesVar(value, is_outer)) continue;
+    const auto map =
+        DetectIterMap(nest.realize.iter_values, loops, nest.realize.predicate, {IterMapLevel::kBijective}, analyzer);
+    if (!map.ok())
+      return schedule.Error(
+          move.primitive, move.block,
+          fmt::format("iter var \"{}\" might take a step more than once or never under loop \"{}\": {}",
+                      iter.var.name(), schedule.LoopOf(move.loop).loop_var.name(), map.status().message()));
+    if (!analyzer.CanProveEqual(Substitute(value, first), iter.domain.min))
+      return schedule.Error(move.primitive, move.block,
+                            fmt::format("iter var \"{}\" would not take the first step first", iter.var.name()));
   }
   return OkStatus();
 }
@@ -256,6 +259,9 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   RETURN_IF_ERROR(CheckPlaces(schedule, move));
   if (move.is_reverse) RETURN_IF_ERROR(CheckProducersAreFinished(schedule, move));
   ASSIGN_OR_RETURN(const size_t place, ChoosePlace(schedule, move, index));
+  const std::optional<Expr> predicate = PredicateOnIterVars(schedule, move.block);
+  if (!predicate)
+    return schedule.Error(move.primitive, move.block, "its predicate is about loops, not about its iter vars");
   Analyzer analyzer;
   BindOuterLoops(schedule, move.loop, true, analyzer);
   const std::vector<RegionDemand> demands = DemandsOf(schedule, move, analyzer);
@@ -266,11 +272,14 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
     RETURN_IF_ERROR(CheckReadsOnlyWhatIsMade(schedule, move, demands, *domains, analyzer));
     RETURN_IF_ERROR(CheckCoversItsDomain(schedule, move, *domains, analyzer));
   }
-  RETURN_IF_ERROR(CheckKindsAllowIt(schedule, move, *domains));
-  Stmt nest = MakeNest(schedule, move, *domains, preserve_unit_loops, analyzer);
+  Nest nest = MakeNest(schedule, move, *domains, *predicate, preserve_unit_loops, analyzer);
+  if (move.is_reverse) RETURN_IF_ERROR(CheckStepsOnceInOrder(schedule, move, nest, analyzer));
   const int scope = schedule.ScopeOf(move.block);
-  schedule.Replace(scope, WithBody(schedule.RealizeOf(scope), MoveStmt(schedule, move, std::move(nest), place)));
-  return OkStatus();
+  std::vector<int> around = schedule.LoopsOf(move.loop);
+  around.push_back(move.loop);
+  Stmt body = MoveStmt(schedule, move, ToStmt(std::move(nest)), place);
+  return ReplaceUnderMarks(schedule, scope, WithBody(schedule.RealizeOf(scope), std::move(body)), around,
+                           move.primitive, move.block);
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 
 #include "compiler/arith/iter_map.h"
 #include "compiler/ir/structural.h"
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
 
+// Replaces loads of `buffer`, and computes the regions of inner blocks that read it anew.
 class LoadReplacer : public StmtExprMutator {
  public:
   using Replace = std::function<Expr(const BufferLoad&)>;
@@ -20,6 +21,11 @@ class LoadReplacer : public StmtExprMutator {
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr inner = VisitChildren(self);
     return load.buffer.same_as(buffer_) ? replace_(*inner.As<BufferLoad>()) : inner;
+  }
+  Block VisitBlock(const Block& block) override {
+    Block inner = StmtExprMutator::VisitBlock(block);
+    if (Reads(*inner, buffer_)) RecomputeRegions(inner.Mutable());
+    return inner;
   }
 
  private:
@@ -32,6 +38,8 @@ StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const ch
   if (const WhyNot why = WhyNotComplete(schedule, row); !why.empty())
     return schedule.Error(primitive, row, fmt::format("it is no complete block: {}", why));
   const BlockRealize& realize = schedule.RealizeOf(row);
+  if (IsConditional(schedule, schedule.ScopeOf(row), row))
+    return schedule.Error(primitive, row, "an if, while or let around it is a condition that would be lost");
   if (realize.block->init) return schedule.Error(primitive, row, "it has an init");
   if (!IsConstInt(realize.predicate, 1)) return schedule.Error(primitive, row, "it has a predicate");
   const BufferStore* store = realize.block->body.As<BufferStore>();
@@ -57,6 +65,19 @@ StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int r
     }
   }
   return vars;
+}
+
+// A view of the buffer would be left without it.
+Status CheckIsNotViewed(const Schedule& schedule, int consumer, const Buffer& buffer, const char* primitive) {
+  bool is_viewed = false;
+  PostOrderVisit(schedule.StmtOf(consumer), [&](const Stmt& stmt) {
+    const BlockRealize* realize = stmt.As<BlockRealize>();
+    if (realize == nullptr) return;
+    for (const MatchBufferRegion& match : realize->block->match_buffers)
+      is_viewed = is_viewed || match.source.buffer.same_as(buffer);
+  });
+  if (!is_viewed) return OkStatus();
+  return schedule.Error(primitive, consumer, fmt::format("it has a view (match_buffer) of \"{}\"", buffer->name));
 }
 
 // Replaces one block per entry below the scope (an empty optional: remove it) and drops `gone` from its allocations.
@@ -100,6 +121,9 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
   };
   std::vector<std::pair<int, std::optional<BlockRealize>>> edits{{row, std::nullopt}};
   for (int consumer : consumers) {
+    if (const WhyNot why = WhyNotMovable(schedule, row, consumer, Way::kDown); !why.empty())
+      return schedule.Error(kName, row, why);
+    RETURN_IF_ERROR(CheckIsNotViewed(schedule, consumer, store.buffer, kName));
     BlockRealize realize = schedule.RealizeOf(consumer);
     BlockNode& node = realize.block.Mutable();
     node.body = LoadReplacer(store.buffer, value_at)(node.body);
@@ -179,6 +203,8 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
   const Buffer& buffer = producer_store.buffer;
   if (IsOutputBlock(schedule, producer)) return schedule.Error(kName, producer, "it writes an output of the scope");
   if (ConsumersOf(schedule, producer).size() != 1) return schedule.Error(kName, producer, "it has other consumers");
+  if (const WhyNot why = WhyNotMovable(schedule, row, producer, Way::kUp); !why.empty())
+    return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(const std::vector<Expr> load_indices, SoleLoadIndices(schedule, row, buffer, kName));
   RETURN_IF_ERROR(CheckCoversBuffer(schedule, row, buffer, load_indices, kName));
   ASSIGN_OR_RETURN(const VarMap iter_values, SolveIterVars(schedule, row, load_indices, producer_store.indices, kName));
@@ -186,10 +212,10 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
   BlockRealize realize = schedule.RealizeOf(producer);
   BlockNode& node = realize.block.Mutable();
   BufferStore merged{consumer_store.buffer, consumer_store.value, {}};
-  merged.value = LoadReplacer(
-      buffer, [&](const BufferLoad&) { return producer_store.value; })(Substitute(consumer_store.value, iter_values));
+  LoadReplacer replace(buffer, [&](const BufferLoad&) { return producer_store.value; });
+  merged.value = replace(Substitute(consumer_store.value, iter_values));
   for (const Expr& index : consumer_store.indices)
-    merged.indices.push_back(Analyzer().Simplify(Substitute(index, iter_values)));
+    merged.indices.push_back(replace(Analyzer().Simplify(Substitute(index, iter_values))));
   node.body = std::move(merged);
   RecomputeRegions(node);
   ReplaceInScope(schedule, schedule.ScopeOf(row), {{row, std::nullopt}, {producer, std::move(realize)}}, buffer);

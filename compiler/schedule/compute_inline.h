@@ -8,13 +8,14 @@ namespace lathe {
 // Puts the block's value into the consumers' loads.
 //   compute_inline(B):  B[i] = A[i] + 1;  C[i] = B[i] * 2  -->  C[i] = (A[i] + 1) * 2
 // The block is complete, stores one element B[v0, v1, ...] indexed by its distinct iter vars, has no init and no
-// predicate, and B is an intermediate of the scope that somebody reads.
+// predicate or condition, and B is an intermediate of the scope that blocks read, not through views. Nothing between
+// the block and its consumers writes what it reads.
 Status ComputeInline(Schedule& schedule, BlockRV block);
 
 // Puts consumer `block` into its one producer.
 //   reverse_compute_inline(C):  B[i] = A[i] + 1;  C[i] = B[i] * 2  -->  C[i] = (A[i] + 1) * 2
 // The producer is complete and has no other consumer; the block reads B once, at indices from which its iter vars can
-// be computed, and covers all of B.
+// be computed, and covers all of B. Neither is under a condition; nothing between them reads what the block writes.
 Status ReverseComputeInline(Schedule& schedule, BlockRV block);
 
 }  // namespace lathe

@@ -23,10 +23,14 @@ Feeds FeedsOf(const BlockRealize& realize, const Var& loop_var) {
   return feeds;
 }
 
-Status Check(const Schedule& schedule, int block, int loop) {
-  if (const WhyNot why = WhyNotReduction(schedule, block); !why.empty()) {
-    return schedule.Error("decompose_reduction", block, fmt::format("it is no reduction block: {}", why));
-  }
+// Loops from `loop` down to `block`; what decompose_reduction is about.
+std::vector<int> LoopsFrom(const Schedule& schedule, int loop, int block) {
+  std::vector<int> loops = schedule.LoopsOf(block);
+  loops.erase(loops.begin(), std::find(loops.begin(), loops.end(), loop));
+  return loops;
+}
+
+Status CheckPlace(const Schedule& schedule, int block, int loop) {
   const std::vector<int> loops = schedule.LoopsOf(block);
   const auto at = std::find(loops.begin(), loops.end(), loop);
   if (at == loops.end())
@@ -39,75 +43,176 @@ Status Check(const Schedule& schedule, int block, int loop) {
                                         schedule.LoopOf(*outer).loop_var.name()));
     }
   }
-  // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run
-  // once.
+  if (IsConditional(schedule, loop, block))
+    return schedule.Error("decompose_reduction", block,
+                          "an if, while or let inside the loop is a condition that the init would lose");
+  return OkStatus();
+}
+
+// An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run
+// once.
+Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loop) {
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
     return schedule.Error("decompose_reduction", block, why);
-  for (auto inner = at; inner != loops.end(); ++inner) {
-    const Feeds fed = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*inner).loop_var);
-    if (!fed.spatial && !fed.reduce && !IsConstInt(schedule.LoopOf(*inner).extent, 1)) {
-      return schedule.Error("decompose_reduction", *inner, "it repeats the block without feeding an iter var");
+  for (int inner : LoopsFrom(schedule, loop, block)) {
+    const Feeds feeds = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(inner).loop_var);
+    if (!feeds.spatial && !feeds.reduce && !IsConstInt(schedule.LoopOf(inner).extent, 1)) {
+      return schedule.Error("decompose_reduction", inner, "it repeats the block without feeding an iter var");
     }
-    const Feeds feeds = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*inner).loop_var);
     if (feeds.spatial && feeds.reduce)
-      return schedule.Error("decompose_reduction", *inner, "it feeds data-parallel and reduction iter vars at once");
+      return schedule.Error("decompose_reduction", inner, "it feeds data-parallel and reduction iter vars at once");
+    if (feeds.spatial && !WritesOneValuePerElement(schedule.BlockOf(block)))
+      return schedule.Error("decompose_reduction", inner,
+                            "it feeds a data-parallel iter var that is no index of what the block writes");
   }
   return OkStatus();
 }
 
-// The conjuncts of `predicate` that use none of the variables for which `is_dropped` holds.
-Expr KeepConjuncts(const Expr& predicate, const std::function<bool(const ExprNode*)>& is_dropped) {
-  const Binary* both = predicate.As<Binary>();
-  if (both != nullptr && both->op == BinaryOp::kAnd)
-    return And(KeepConjuncts(both->a, is_dropped), KeepConjuncts(both->b, is_dropped));
-  return UsesVar(predicate, is_dropped) ? True() : predicate;
+// The init runs where every reduction iter var is at its minimum: in the first iteration of the loops that feed them,
+// which there is.
+Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const VarMap& first) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  Analyzer analyzer;
+  BindOuterLoops(schedule, block, false, analyzer);
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& iter = realize.block->iter_vars[i];
+    if (iter.kind != IterKind::kReduce) continue;
+    if (!analyzer.CanProveEqual(Substitute(realize.iter_values[i], first), iter.domain.min))
+      return schedule.Error("decompose_reduction", block,
+                            fmt::format("iter var \"{}\" does not start at its minimum", iter.var.name()));
+  }
+  const std::vector<int> loops = LoopsFrom(schedule, loop, block);
+  for (int row : loops) {
+    const For& inner = schedule.LoopOf(row);
+    const bool depends = std::any_of(loops.begin(), loops.end(), [&](int other) {
+      const ExprNode* var = schedule.LoopOf(other).loop_var.get();
+      return UsesVar(inner.extent, [&](const ExprNode* used) { return used == var; });
+    });
+    Analyzer outside;
+    BindOuterLoops(schedule, row, false, outside);
+    if (first.count(inner.loop_var.get()) != 0 && depends && !outside.CanProveGreaterEqual(inner.extent, 1))
+      return schedule.Error("decompose_reduction", row, "it might not run at all, and the init neither");
+  }
+  return OkStatus();
 }
 
-// The init in loops of its own, and the block that it became.
-std::pair<Stmt, Block> MakeInitNest(const Schedule& schedule, int block, int loop, const std::string& name) {
+bool Touches(const BlockNode& block, const Buffer& buffer) { return Reads(block, buffer) || Writes(block, buffer); }
+
+// The init will run before everything below the loop: nobody there may want what was there before.
+Status CheckInitMayGoAhead(const Schedule& schedule, int block, int loop, const BlockNode& init) {
+  for (int other : schedule.ChildBlocksOf(loop)) {
+    if (other == block) continue;
+    const BlockNode& node = schedule.BlockOf(other);
+    for (const BufferRegion& write : init.writes) {
+      if (!Touches(node, write.buffer) || IsCovered(schedule, block, other, write.buffer)) continue;
+      return schedule.Error("decompose_reduction", block,
+                            fmt::format("block \"{}\" below the loop reads \"{}\" as it is before the init", node.name,
+                                        write.buffer->name));
+    }
+    for (const BufferRegion& read : init.reads) {
+      if (Writes(node, read.buffer))
+        return schedule.Error("decompose_reduction", block,
+                              fmt::format("block \"{}\" below the loop writes \"{}\", which the init reads", node.name,
+                                          read.buffer->name));
+    }
+  }
+  return OkStatus();
+}
+
+bool UsesBuffer(const Stmt& stmt, const Buffer& buffer) {
+  bool uses = false;
+  PostOrderVisit(stmt, [&](const Stmt& s) {
+    if (const BufferStore* store = s.As<BufferStore>()) uses = uses || store->buffer.same_as(buffer);
+    if (const BlockRealize* realize = s.As<BlockRealize>()) uses = uses || Touches(*realize->block, buffer);
+  });
+  PostOrderVisit(stmt, [&](const Expr& e) {
+    if (const BufferLoad* load = e.As<BufferLoad>()) uses = uses || load->buffer.same_as(buffer);
+  });
+  return uses;
+}
+
+// Gives `init` the scratch buffers and views that it uses.
+Status AddBuffers(const Schedule& schedule, int block, BlockNode& init) {
+  const BlockNode& node = schedule.BlockOf(block);
+  for (const Buffer& buffer : node.alloc_buffers) {
+    if (!UsesBuffer(*node.init, buffer)) continue;
+    if (UsesBuffer(node.body, buffer))
+      return schedule.Error(
+          "decompose_reduction", block,
+          fmt::format("init and update share buffer \"{}\", which lives for one run of the block", buffer->name));
+    init.alloc_buffers.push_back(buffer);
+  }
+  for (const MatchBufferRegion& match : node.match_buffers) {
+    if (!UsesBuffer(*node.init, match.buffer)) continue;
+    for (const Range& range : match.source.region) {
+      const bool is_reduced = std::any_of(node.iter_vars.begin(), node.iter_vars.end(), [&](const IterVar& iter) {
+        return iter.kind == IterKind::kReduce &&
+               UsesVar(range.min, [&](const ExprNode* var) { return var == iter.var.get(); });
+      });
+      if (is_reduced)
+        return schedule.Error(
+            "decompose_reduction", block,
+            fmt::format("the init uses view \"{}\" of what a reduction iter var selects", match.buffer->name));
+    }
+    init.match_buffers.push_back(match);
+  }
+  return OkStatus();
+}
+
+// `predicate` in the first iteration of the loops that reduce, in terms of the new loops.
+Expr PredicateOfFirst(const Expr& predicate, const VarMap& first, const VarMap& vars, const Analyzer& analyzer) {
+  const Binary* both = predicate.As<Binary>();
+  if (both != nullptr && both->op == BinaryOp::kAnd)
+    return And(PredicateOfFirst(both->a, first, vars, analyzer), PredicateOfFirst(both->b, first, vars, analyzer));
+  const bool reduces = UsesVar(predicate, [&](const ExprNode* var) { return first.count(var) != 0; });
+  const Expr renamed = Substitute(Substitute(predicate, first), vars);
+  return reduces ? analyzer.Simplify(renamed) : renamed;
+}
+
+// The init as a block over the data-parallel iter vars, in loops of its own; and that block.
+StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int block, int loop, const std::string& name) {
   const BlockRealize& realize = schedule.RealizeOf(block);
   const BlockNode& node = *realize.block;
-  BlockNode init{.name = name, .body = *node.init};
-  VarMap iter_vars, loop_vars;
-  std::vector<Expr> values;
-  std::vector<int> loops = schedule.LoopsOf(block);
-  loops.erase(loops.begin(), std::find(loops.begin(), loops.end(), loop));
+  VarMap vars, first;  // Of the loops that stay; of those that reduce.
   std::vector<For> nest;
-  std::vector<const ExprNode*> reduce_loops;
-  for (int row : loops) {
+  for (int row : LoopsFrom(schedule, loop, block)) {
     For copy = schedule.LoopOf(row);
-    if (FeedsOf(realize, copy.loop_var).reduce) {
-      reduce_loops.push_back(copy.loop_var.get());
-      continue;
-    }
-    if (!FeedsOf(realize, copy.loop_var).spatial) continue;
+    const Feeds feeds = FeedsOf(realize, copy.loop_var);
+    if (feeds.reduce) first.emplace(copy.loop_var.get(), copy.min);
+    if (!feeds.spatial) continue;
     copy.loop_var = Var(copy.loop_var.name() + "_init", copy.loop_var.dtype());
+    copy.min = Substitute(Substitute(copy.min, first), vars);
+    copy.extent = Substitute(Substitute(copy.extent, first), vars);
     if (copy.kind != ForKind::kVectorized && copy.kind != ForKind::kUnrolled) copy.kind = ForKind::kSerial;
     copy.annotations.clear();
-    loop_vars.emplace(schedule.LoopOf(row).loop_var.get(), copy.loop_var);
+    vars.emplace(schedule.LoopOf(row).loop_var.get(), copy.loop_var);
+    const bool depends = UsesVar(schedule.LoopOf(row).extent, [&](const ExprNode* v) { return first.count(v) != 0; }) ||
+                         UsesVar(schedule.LoopOf(row).min, [&](const ExprNode* v) { return first.count(v) != 0; });
+    if (depends) return schedule.Error("decompose_reduction", row, "its bounds depend on a loop that reduces");
     nest.push_back(std::move(copy));
   }
+  RETURN_IF_ERROR(CheckInitIsFirst(schedule, block, loop, first));
+  BlockNode init{.name = name, .body = *node.init};
+  std::vector<Expr> values;
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {
-    const IterVar& iter = node.iter_vars[i];
-    if (iter.kind == IterKind::kReduce) continue;
-    const Var fresh(iter.var.name(), iter.var.dtype());
-    iter_vars.emplace(iter.var.get(), fresh);
-    init.iter_vars.push_back(IterVar{iter.domain, fresh, iter.kind});
-    values.push_back(Substitute(realize.iter_values[i], loop_vars));
+    if (node.iter_vars[i].kind == IterKind::kReduce) continue;
+    init.iter_vars.push_back(node.iter_vars[i]);
+    values.push_back(Substitute(realize.iter_values[i], vars));
   }
-  init.body = Substitute(init.body, iter_vars);
+  RETURN_IF_ERROR(AddBuffers(schedule, block, init));
   RecomputeRegions(init);
-  const auto is_reduce = [&](const ExprNode* var) {
-    return std::find(reduce_loops.begin(), reduce_loops.end(), var) != reduce_loops.end();
-  };
-  const Expr predicate = Substitute(KeepConjuncts(realize.predicate, is_reduce), loop_vars);
-  const Block init_block(std::move(init));
-  Stmt body = BlockRealize{std::move(values), predicate, init_block};
+  RETURN_IF_ERROR(CheckInitMayGoAhead(schedule, block, loop, init));
+  Analyzer analyzer;
+  BindOuterLoops(schedule, loop, false, analyzer);
+  for (const For& copy : nest) analyzer.Bind(copy.loop_var, Range{copy.min, copy.extent});
+  const Expr predicate = PredicateOfFirst(realize.predicate, first, vars, analyzer);
+  Stmt body = Clone(BlockRealize{std::move(values), predicate, Block(std::move(init))});
+  const Block init_block = body.As<BlockRealize>()->block;
   for (size_t i = nest.size(); i-- > 0;) {
     nest[i].body = std::move(body);
     body = nest[i];
   }
-  return {body, init_block};
+  return std::pair(std::move(body), init_block);
 }
 
 }  // namespace
@@ -115,14 +220,23 @@ std::pair<Stmt, Block> MakeInitNest(const Schedule& schedule, int block, int loo
 StatusOr<BlockRV> DecomposeReduction(Schedule& schedule, BlockRV block_rv, LoopRV loop_rv) {
   ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
   ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
-  RETURN_IF_ERROR(Check(schedule, block, loop));
+  if (const WhyNot why = WhyNotReduction(schedule, block); !why.empty())
+    return schedule.Error("decompose_reduction", block, fmt::format("it is no reduction block: {}", why));
+  RETURN_IF_ERROR(CheckPlace(schedule, block, loop));
+  RETURN_IF_ERROR(CheckElementsAreComputedOnce(schedule, block, loop));
 
   const std::string init_name = schedule.FreshBlockName(block, schedule.BlockOf(block).name + "_init");
   const std::string update_name = schedule.FreshBlockName(block, schedule.BlockOf(block).name + "_update");
-  auto [init_nest, init_block] = MakeInitNest(schedule, block, loop, init_name);
+  ASSIGN_OR_RETURN(auto made, MakeInitNest(schedule, block, loop, init_name));
+  auto& [init_nest, init_block] = made;
   BlockRealize update = schedule.RealizeOf(block);
   BlockNode& node = update.block.Mutable();
   node.name = update_name;
+  const auto is_for_init = [&, init = *node.init, body = node.body](const Buffer& buffer) {
+    return UsesBuffer(init, buffer) && !UsesBuffer(body, buffer);
+  };
+  std::erase_if(node.alloc_buffers, is_for_init);
+  std::erase_if(node.match_buffers, [&](const MatchBufferRegion& match) { return is_for_init(match.buffer); });
   node.init.reset();
   RecomputeRegions(node);
   const Stmt old_block = schedule.StmtOf(block);

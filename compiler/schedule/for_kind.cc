@@ -3,30 +3,11 @@
 #include <fmt/core.h>
 
 #include "compiler/ir/visitor.h"
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
-
-Status CheckIterationsAreIndependent(const Schedule& schedule, int row, std::string_view primitive) {
-  const Var& loop_var = schedule.LoopOf(row).loop_var;
-  const auto is_loop = [&](const ExprNode* var) { return var == loop_var.get(); };
-  for (int block : schedule.ChildBlocksOf(row)) {
-    if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error(primitive, row, why);
-    const BlockRealize& realize = schedule.RealizeOf(block);
-    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-      if (!UsesVar(realize.iter_values[i], is_loop)) continue;
-      const IterVar& iter = realize.block->iter_vars[i];
-      if (iter.kind != IterKind::kSpatial) {
-        return schedule.Error(primitive, row,
-                              fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel",
-                                          iter.var.name(), realize.block->name));
-      }
-    }
-  }
-  return OkStatus();
-}
 
 // Lanes of a vector cannot be threads, nor hold vectors of their own.
 Status CheckNesting(const Schedule& schedule, int row, ForKind kind, std::string_view primitive) {
@@ -54,7 +35,8 @@ Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_vie
     return schedule.Error(primitive, row, "the loop already runs in another way");
   }
   if (kind != ForKind::kUnrolled) {
-    RETURN_IF_ERROR(CheckIterationsAreIndependent(schedule, row, primitive));
+    if (const WhyNot why = WhyNotConcurrent(schedule, row, kind); !why.empty())
+      return schedule.Error(primitive, row, why);
     RETURN_IF_ERROR(CheckNesting(schedule, row, kind, primitive));
   }
   For loop = schedule.LoopOf(row);

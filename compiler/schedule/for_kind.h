@@ -6,8 +6,8 @@
 namespace lathe {
 
 // parallel: iterations run on any thread; vectorize: as lanes of one instruction. All blocks below are complete or
-// reductions with affine bindings, and the loop feeds data-parallel iter vars only. A vectorized loop has no parallel
-// or vectorized one inside.
+// reductions, the loop feeds data-parallel iter vars only, and iterations do not meet (independence.h). A vectorized
+// loop has no parallel or vectorized one inside.
 Status Parallel(Schedule& schedule, LoopRV loop);
 Status Vectorize(Schedule& schedule, LoopRV loop);
 // unroll: the body is written out once per iteration. Always allowed.

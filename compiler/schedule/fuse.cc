@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/linear.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
@@ -38,6 +39,31 @@ Status CheckFusable(const Schedule& schedule, const std::vector<int>& rows) {
   return OkStatus();
 }
 
+// The product of the extents in the type of the outermost loop, which has to hold it.
+StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& rows) {
+  const DataType type = schedule.LoopOf(rows[0]).loop_var.dtype();
+  Expr extent = IntConst(type, 1);
+  __int128 known = 1;
+  for (int row : rows) {
+    const For& loop = schedule.LoopOf(row);
+    if (loop.loop_var.dtype() != type)
+      return schedule.Error(
+          "fuse", row,
+          fmt::format("it is {}, loop \"{}\" is {}; loops of one type are required", loop.loop_var.dtype().ToString(),
+                      schedule.LoopOf(rows[0]).loop_var.name(), type.ToString()));
+    if (const int64_t* count = AsIntConst(loop.extent)) {
+      known *= *count;
+      if (known > TypeBound(type).max)
+        return schedule.Error("fuse", row,
+                              fmt::format("the fused loop would have more than {} iterations, which {} does not hold; "
+                                          "fuse fewer loops",
+                                          TypeBound(type).max, type.ToString()));
+    }
+    extent = extent * loop.extent;
+  }
+  return extent;
+}
+
 }  // namespace
 
 StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool preserve_unit_iters) {
@@ -49,12 +75,9 @@ StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool
   }
   RETURN_IF_ERROR(CheckFusable(schedule, rows));
 
+  ASSIGN_OR_RETURN(Expr extent, FusedExtent(schedule, rows));
   std::string name;
-  Expr extent = 1;
-  for (int row : rows) {
-    name += schedule.LoopOf(row).loop_var.name() + "_";
-    extent = extent * schedule.LoopOf(row).extent;
-  }
+  for (int row : rows) name += schedule.LoopOf(row).loop_var.name() + "_";
   const Var fused(name + "fused", schedule.LoopOf(rows[0]).loop_var.dtype());
   Analyzer analyzer;
   BindOuterLoops(schedule, rows[0], false, analyzer);

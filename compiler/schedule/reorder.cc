@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "compiler/arith/iter_map.h"
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -29,23 +28,6 @@ StatusOr<std::vector<int>> ChainOf(const Schedule& schedule, const std::vector<i
     return schedule.Error("reorder", bottom, "the loops do not all lie on one chain in one scope");
   std::reverse(chain.begin(), chain.end());
   return chain;
-}
-
-Status CheckBlocksAllowIt(const Schedule& schedule, int top) {
-  for (int block : schedule.ChildBlocksOf(top)) {
-    for (const IterVar& iter : schedule.BlockOf(block).iter_vars) {
-      if (iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce) {
-        return schedule.Error("reorder", block,
-                              fmt::format("iter var \"{}\" is neither data-parallel nor a reduction", iter.var.name()));
-      }
-    }
-    IterDomain loops;
-    for (int row : schedule.LoopsOf(block))
-      loops.emplace_back(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
-    if (!IsAffineBinding(schedule.RealizeOf(block), loops, Analyzer()))
-      return schedule.Error("reorder", block, "its binding is not affine");
-  }
-  return OkStatus();
 }
 
 Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& order) {
@@ -78,7 +60,8 @@ Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
   std::vector<int> order;
   size_t next = 0;
   for (int row : chain) order.push_back(std::find(rows.begin(), rows.end(), row) != rows.end() ? rows[next++] : row);
-  RETURN_IF_ERROR(CheckBlocksAllowIt(schedule, chain.front()));
+  if (const WhyNot why = WhyNotPermutable(schedule, chain.front()); !why.empty())
+    return schedule.Error("reorder", chain.front(), why);
   RETURN_IF_ERROR(CheckBoundsStayDefined(schedule, order));
 
   Stmt nest = schedule.LoopOf(chain.back()).body;
@@ -87,7 +70,7 @@ Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
     loop.body = std::move(nest);
     nest = std::move(loop);
   }
-  schedule.Replace(chain.front(), std::move(nest));
+  RETURN_IF_ERROR(ReplaceUnderMarks(schedule, chain.front(), std::move(nest), chain, "reorder", chain.front()));
   schedule.Record("Reorder", std::vector<TraceInput>(ordered_loops.begin(), ordered_loops.end()), {}, {});
   return OkStatus();
 }

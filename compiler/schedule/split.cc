@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/linear.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
@@ -19,39 +20,63 @@ Status CheckSplittable(const Schedule& schedule, int row) {
         "split", row,
         fmt::format("the loop carries annotation \"{}\"; unannotate it first", loop.annotations.begin()->first));
   if (!IsConstInt(loop.min, 0)) return schedule.Error("split", row, "the loop does not start at 0");
-  if (AsIntConst(loop.extent) == nullptr) return schedule.Error("split", row, "the extent is no constant");
+  if (AsIntConst(loop.extent) == nullptr && loop.extent.dtype() != loop.loop_var.dtype())
+    return schedule.Error("split", row, "the extent has another type than the variable");
   return OkStatus();
 }
 
-// The factors as numbers, the inferred one filled in.
-StatusOr<std::vector<int64_t>> EvaluateFactors(const Schedule& schedule, int row,
-                                               std::span<const std::optional<ExprRV>> factors) {
-  const int64_t extent = *AsIntConst(schedule.LoopOf(row).extent);
+// The lengths of the new loops.
+struct Tiling {
+  std::vector<Expr> sizes;
+  bool is_exact = false;  // Together they have as many iterations as the loop had.
+};
+
+// `size` times as many iterations as `product`, which the loop's type has to hold.
+Status CheckProduct(const Schedule& schedule, int row, int64_t size, int64_t& product) {
+  const int64_t most = TypeBound(schedule.LoopOf(row).loop_var.dtype()).max;
+  if (size <= 0) return schedule.Error("split", row, fmt::format("factor {} is not positive", size));
+  if (__builtin_mul_overflow(product, size, &product) || product > most)
+    return schedule.Error("split", row, fmt::format("the factors cover more than {} iterations", most));
+  return OkStatus();
+}
+
+// The factors, the inferred one filled in.
+StatusOr<Tiling> MakeTiling(const Schedule& schedule, int row, std::span<const std::optional<ExprRV>> factors,
+                            const Analyzer& analyzer) {
+  const For& loop = schedule.LoopOf(row);
+  const DataType type = loop.loop_var.dtype();
   if (factors.empty()) return schedule.Error("split", row, "at least one factor is needed");
-  std::vector<int64_t> sizes;
+  Tiling tiling;
   int inferred = -1;
   int64_t product = 1;
-  for (size_t i = 0; i < factors.size(); ++i) {
-    if (!factors[i]) {
-      if (inferred >= 0) return schedule.Error("split", row, "at most one factor can be inferred");
-      inferred = static_cast<int>(i);
-      sizes.push_back(0);
-      continue;
+  std::vector<int64_t> given;
+  for (const std::optional<ExprRV>& factor : factors) {
+    if (!factor && inferred >= 0) return schedule.Error("split", row, "at most one factor can be inferred");
+    if (!factor) inferred = static_cast<int>(tiling.sizes.size());
+    int64_t size = 1;
+    if (factor) {
+      ASSIGN_OR_RETURN(size, schedule.Get(*factor));
+      RETURN_IF_ERROR(CheckProduct(schedule, row, size, product));
+      given.push_back(size);
     }
-    ASSIGN_OR_RETURN(const int64_t size, schedule.Get(*factors[i]));
-    if (size <= 0) return schedule.Error("split", row, fmt::format("factor {} is not positive", size));
-    if (__builtin_mul_overflow(product, size, &product) || product > INT32_MAX)
-      return schedule.Error("split", row, fmt::format("the factors cover more than {} iterations", INT32_MAX));
-    sizes.push_back(size);
+    tiling.sizes.push_back(IntConst(type, size));
   }
+  const int64_t* extent = AsIntConst(loop.extent);
   if (inferred >= 0) {
-    sizes[inferred] = std::max<int64_t>(1, (extent + product - 1) / product);
-  } else if (product < extent) {
-    return schedule.Error(
-        "split", row,
-        fmt::format("factors [{}] cover {}, extent is {}; change a factor", fmt::join(sizes, ", "), product, extent));
+    const Expr rounded = FloorDiv(loop.extent + IntConst(type, product - 1), IntConst(type, product));
+    tiling.sizes[inferred] = extent != nullptr
+                                 ? IntConst(type, std::max<int64_t>(1, *extent / product + (*extent % product != 0)))
+                                 : analyzer.Simplify(rounded);
+    if (extent != nullptr) RETURN_IF_ERROR(CheckProduct(schedule, row, *AsIntConst(tiling.sizes[inferred]), product));
+  } else if (!analyzer.CanProve(LessEqual(loop.extent, IntConst(type, product)))) {
+    return schedule.Error("split", row,
+                          fmt::format("factors [{}] cover {}, extent is {}; change a factor", fmt::join(given, ", "),
+                                      product, extent != nullptr ? std::to_string(*extent) : "not known to be less"));
   }
-  return sizes;
+  tiling.is_exact = extent != nullptr ? product <= *extent
+                                      : analyzer.CanProveEqual(
+                                            tiling.sizes[std::max(inferred, 0)] * IntConst(type, product), loop.extent);
+  return tiling;
 }
 
 }  // namespace
@@ -60,26 +85,26 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
                                     bool preserve_unit_iters, bool disable_predication) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
   RETURN_IF_ERROR(CheckSplittable(schedule, row));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, EvaluateFactors(schedule, row, factors));
+  Analyzer analyzer;
+  BindOuterLoops(schedule, row, false, analyzer);
+  ASSIGN_OR_RETURN(const Tiling tiling, MakeTiling(schedule, row, factors, analyzer));
 
   const For loop = schedule.LoopOf(row);
   const DataType type = loop.loop_var.dtype();
-  Analyzer analyzer;
-  BindOuterLoops(schedule, row, false, analyzer);
+  const int64_t* count = AsIntConst(loop.extent);
+  const Expr extent = count != nullptr ? IntConst(type, *count) : loop.extent;
   std::vector<Var> vars;
   Expr value = IntConst(type, 0);
-  int64_t product = 1;
-  for (size_t i = 0; i < sizes.size(); ++i) {
+  for (size_t i = 0; i < tiling.sizes.size(); ++i) {
     vars.emplace_back(fmt::format("{}_{}", loop.loop_var.name(), i), type);
-    analyzer.Bind(vars.back(), Range{IntConst(type, 0), IntConst(type, sizes[i])});
-    const bool is_unit = sizes[i] == 1 && !preserve_unit_iters;
-    value = value * IntConst(type, sizes[i]) + (is_unit ? IntConst(type, 0) : Expr(vars.back()));
-    product *= sizes[i];
+    analyzer.Bind(vars.back(), Range{IntConst(type, 0), tiling.sizes[i]});
+    const bool is_unit = IsConstInt(tiling.sizes[i], 1) && !preserve_unit_iters;
+    value = value * tiling.sizes[i] + (is_unit ? IntConst(type, 0) : Expr(vars.back()));
   }
   std::optional<Expr> guard;
-  if (product > *AsIntConst(loop.extent) && !disable_predication) guard = Less(value, loop.extent);
+  if (!tiling.is_exact && !disable_predication) guard = Less(value, extent);
   Stmt nest = RebindLoops(loop.body, {{loop.loop_var.get(), value}}, analyzer, guard);
-  for (size_t i = sizes.size(); i-- > 0;) nest = MakeFor(vars[i], IntConst(type, sizes[i]), nest);
+  for (size_t i = vars.size(); i-- > 0;) nest = MakeFor(vars[i], tiling.sizes[i], nest);
   schedule.Replace(row, std::move(nest));
 
   std::vector<TraceInput> inputs{loop_rv};

@@ -1,6 +1,6 @@
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 
-#include "compiler/arith/int_set.h"
+#include "compiler/arith/guarded_region.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -19,8 +19,9 @@ struct Access {
   bool is_write = false;
   bool is_certain = true;  // False: a condition decides, so that nobody may rely on the write.
   std::vector<Range> region;
-  std::vector<Expr>
-      first_iteration;      // A write of an init: it happens where these reduction values are at their minimum.
+  Expr predicate = True();  // Of the blocks around it.
+  std::vector<std::pair<Expr, Expr>>
+      first_steps;          // A write of an init happens where the first are equal to the second.
   std::vector<Scope> path;  // Outermost first.
 };
 
@@ -36,10 +37,9 @@ class AccessCollector : public StmtExprVisitor {
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
-    const Expr min = Expand(loop.min), extent = Expand(loop.extent);
     VisitExpr(loop.min);
     VisitExpr(loop.extent);
-    path_.push_back({self.get(), &loop, Range{min, extent}});
+    path_.push_back({self.get(), &loop, Range{Expand(loop.min), Expand(loop.extent)}});
     VisitStmt(loop.body);
     path_.pop_back();
   }
@@ -57,11 +57,14 @@ class AccessCollector : public StmtExprVisitor {
     const BlockNode& block = *realize.block;
     for (const Expr& value : realize.iter_values) VisitExpr(value);
     VisitExpr(realize.predicate);
-    std::vector<Expr> reductions;
+    const Expr outer_predicate = predicate_;
+    predicate_ = And(predicate_, Expand(realize.predicate));
+    std::vector<std::pair<Expr, Expr>> steps;
     for (size_t i = 0; i < block.iter_vars.size(); ++i) {
       const Expr value = Expand(realize.iter_values[i]);
       iter_values_.insert_or_assign(block.iter_vars[i].var.get(), value);
-      if (block.iter_vars[i].kind == IterKind::kReduce) reductions.push_back(value);
+      if (block.iter_vars[i].kind == IterKind::kReduce)
+        steps.emplace_back(value, Expand(block.iter_vars[i].domain.min));
     }
     path_.push_back({realize.block.get()});
     for (const Buffer& buffer : block.alloc_buffers) {
@@ -69,13 +72,14 @@ class AccessCollector : public StmtExprVisitor {
       allocations.push_back({buffer, path_, {}});
     }
     if (block.init) {
-      first_iteration_.swap(reductions);
+      first_steps_.swap(steps);
       VisitStmt(*block.init);
-      first_iteration_.swap(reductions);
+      first_steps_.swap(steps);
     }
     VisitMatches(block);
     VisitStmt(block.body);
     path_.pop_back();
+    predicate_ = outer_predicate;
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     StmtExprVisitor::VisitBufferStore(self, store);
@@ -115,65 +119,57 @@ class AccessCollector : public StmtExprVisitor {
                      [&](const Expr& e) { is_plain &= e.As<BufferLoad>() == nullptr && e.dtype().is_scalar(); });
     }
     allocations[found->second].accesses.push_back(
-        {is_write, num_conditions_ == 0 && is_plain, std::move(region), first_iteration_, path_});
+        {is_write, num_conditions_ == 0 && is_plain, std::move(region), predicate_, first_steps_, path_});
   }
 
   std::vector<Scope> path_;
   VarMap iter_values_;
-  std::vector<Expr> first_iteration_;
+  Expr predicate_ = True();
+  std::vector<std::pair<Expr, Expr>> first_steps_;
   int num_conditions_ = 0;
   std::unordered_map<const BufferNode*, size_t> positions_;
 };
 
-// Loops of `path` below its first `depth` scopes.
-DomMap InnerLoops(const std::vector<Scope>& path, size_t depth) {
-  DomMap loops;
-  for (size_t d = depth; d < path.size(); ++d) {
-    if (path[d].loop == nullptr) continue;
-    const For& loop = *path[d].loop;
-    const bool is_nested = UsesVar(loop.extent, [&](const ExprNode* var) { return loops.Find(var) != nullptr; }) ||
-                           UsesVar(loop.min, [&](const ExprNode* var) { return loops.Find(var) != nullptr; });
-    if (is_nested)
-      loops.Add(loop.loop_var, IntSet::Everything());
-    else
-      loops.Add(loop.loop_var, Range{loop.min, loop.extent});
-  }
+// Loops of `path` below its first `depth` scopes, outermost first.
+IterDomain InnerLoops(const std::vector<Scope>& path, size_t depth) {
+  IterDomain loops;
+  for (size_t d = depth; d < path.size(); ++d)
+    if (path[d].loop != nullptr) loops.emplace_back(path[d].loop->loop_var, *path[d].range);
   return loops;
 }
 
-// A whole dimension covers whatever is read in it: a guard (padding) keeps reads inside the buffer where the box is
-// not.
-bool Covers(const std::vector<Range>& outer, const std::vector<Range>& inner, const std::vector<Range>& full,
-            const Analyzer& analyzer) {
-  for (size_t d = 0; d < outer.size(); ++d) {
-    if (IsConstInt(outer[d].extent, 0)) return false;
-    if (analyzer.CanProveEqual(outer[d].min, 0) && analyzer.CanProveEqual(outer[d].extent, full[d].extent)) continue;
-    if (!analyzer.CanProveGreaterEqual(inner[d].min - outer[d].min, 0)) return false;
-    if (!analyzer.CanProveGreaterEqual(outer[d].min + outer[d].extent - inner[d].min - inner[d].extent, 0))
-      return false;
+// What a write touches for certain in one iteration of the scope around `loops`. An init counts only where the first
+// step of its reduction is the first iteration of loops inside.
+std::optional<GuardedRegion> WrittenForCertain(const Access& access, const IterDomain& loops,
+                                               const Analyzer& analyzer) {
+  if (!access.is_certain) return std::nullopt;
+  VarMap first;
+  for (const auto& [var, range] : loops) {
+    const auto feeds = [&, used = var.get()](const auto& step) {
+      return UsesVar(step.first, [&](const ExprNode* other) { return other == used; });
+    };
+    if (std::any_of(access.first_steps.begin(), access.first_steps.end(), feeds)) first.emplace(var.get(), range.min);
   }
-  return true;
+  for (const auto& [value, min] : access.first_steps)
+    if (!analyzer.CanProveEqual(Substitute(value, first), min)) return std::nullopt;
+  return TouchedForCertain({access.region, loops, Substitute(access.predicate, first)}, analyzer);
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.
 bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analyzer) {
   const std::vector<Range> full = FullRegion(allocation.buffer).region;
-  std::vector<std::vector<Range>> written;
+  std::vector<GuardedRegion> written;
   for (const Access& access : allocation.accesses) {
-    const DomMap loops = InnerLoops(access.path, depth);
+    const IterDomain loops = InnerLoops(access.path, depth);
     if (!access.is_write) {
-      const std::vector<Range> box = RelaxRegion(access.region, loops, analyzer, &full);
-      const bool is_found = std::any_of(written.begin(), written.end(),
-                                        [&](const auto& earlier) { return Covers(earlier, box, full, analyzer); });
+      const GuardedRegion needed = TouchedAtMost({access.region, loops, access.predicate}, full, analyzer);
+      const bool is_found = std::any_of(written.begin(), written.end(), [&](const GuardedRegion& earlier) {
+        return Covers(earlier, needed, full, analyzer);
+      });
       if (!is_found) return false;
-      continue;
+    } else if (std::optional<GuardedRegion> region = WrittenForCertain(access, loops, analyzer)) {
+      written.push_back(*std::move(region));
     }
-    // An init counts only where all iterations of its reduction are inside.
-    bool is_reliable = access.is_certain;
-    for (const Expr& reduction : access.first_iteration) {
-      is_reliable &= !UsesVar(reduction, [&](const ExprNode* var) { return loops.Find(var) == nullptr; });
-    }
-    if (is_reliable) written.push_back(RelaxRegion(access.region, loops, analyzer));
   }
   return true;
 }

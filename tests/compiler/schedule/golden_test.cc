@@ -1,6 +1,6 @@
 // Runs every file of tests/golden/schedule: the calls after "# apply:" on function `before`, which must give function
-// `expected`, or fail as a line "# fails: message" says. LATHE_UPDATE_GOLDEN=1 rewrites what is expected; the reviewer
-// reads the result.
+// `expected`, or fail as a line "# fails: message" says and change nothing. LATHE_UPDATE_GOLDEN=1 rewrites what is
+// expected; the reviewer reads the result.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
+#include "tests/compiler/schedule/soundness.h"
 
 namespace lathe {
 namespace {
@@ -67,7 +68,7 @@ TEST_P(ScheduleGoldenTest, GivesWhatIsExpected) {
   ASSERT_TRUE(trace.ok()) << trace.status().ToString();
   StatusOr<Schedule> schedule = Schedule::Create(*before);
   ASSERT_TRUE(schedule.ok()) << schedule.status().ToString();
-  const Status status = trace->Replay(*schedule);
+  const Status status = ApplyStepByStep(*trace, *schedule);
   if (!golden.fails.empty()) {
     EXPECT_THAT(status.message(), testing::HasSubstr(golden.fails));
     return;

@@ -1,0 +1,218 @@
+#include "compiler/arith/guarded_region.h"
+
+#include <algorithm>
+
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/int_set.h"
+
+namespace lathe {
+namespace {
+
+// Another look at the same memory may give another answer.
+bool ReadsMemory(const Expr& e) {
+  bool reads = false;
+  PostOrderVisit(
+      e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr || part.As<Call>() != nullptr; });
+  return reads;
+}
+
+class Guards {
+ public:
+  Guards(const GuardedAccess& access, const Analyzer& analyzer) : access_(access), inner_(Analyzer::Under(analyzer)) {
+    for (const auto& [var, range] : access.loops) inner_.Bind(var, range);
+  }
+
+  // Sorts the conjuncts of the predicate into `region`; whether all found a place.
+  bool Sort(GuardedRegion& region) {
+    region.from.resize(access_.region.size());
+    region.below.resize(access_.region.size());
+    return SortConjunct(access_.predicate, region);
+  }
+
+  bool IsLoop(const ExprNode* var) const {
+    return std::any_of(access_.loops.begin(), access_.loops.end(),
+                       [&](const auto& loop) { return loop.first.get() == var; });
+  }
+  bool IsFixed(const Expr& e) const {
+    return !UsesVar(e, [&](const ExprNode* var) { return IsLoop(var); });
+  }
+  const Analyzer& inner() const { return inner_; }
+
+ private:
+  bool SortConjunct(const Expr& condition, GuardedRegion& region) {
+    const Binary* op = condition.As<Binary>();
+    if (op != nullptr && op->op == BinaryOp::kAnd) {
+      const bool first = SortConjunct(op->a, region);
+      return SortConjunct(op->b, region) && first;
+    }
+    if (inner_.CanProve(condition)) return true;
+    if (IsFixed(condition)) {
+      region.conditions.push_back(condition);
+      return !ReadsMemory(condition);
+    }
+    if (op == nullptr || !IsIndexType(op->a.dtype()) || (op->op != BinaryOp::kLT && op->op != BinaryOp::kLE))
+      return false;
+    return SortBound(op->op == BinaryOp::kLT ? op->a - op->b + 1 : op->a - op->b, region);
+  }
+  // difference <= 0 as a bound on an index.
+  bool SortBound(const Expr& difference, GuardedRegion& region) {
+    bool found = false;
+    for (size_t d = 0; d < access_.region.size(); ++d) {
+      const Range& range = access_.region[d];
+      if (IsFixed(range.min) || range.min.dtype() != difference.dtype()) continue;
+      const Expr last = inner_.Simplify(range.min - difference);   // min <= last
+      const Expr first = inner_.Simplify(range.min + difference);  // min >= first
+      if (IsFixed(last)) region.below[d].push_back(last + range.extent);
+      if (IsFixed(first)) region.from[d].push_back(first);
+      found = found || IsFixed(last) || IsFixed(first);
+    }
+    return found;
+  }
+
+  const GuardedAccess& access_;
+  Analyzer inner_;
+};
+
+// Whether an access touches every element of the box around it, were it not for its predicate.
+class Density {
+ public:
+  Density(const GuardedAccess& access, const Guards& guards, const Analyzer& analyzer)
+      : access_(access), guards_(guards), outer_(analyzer) {}
+
+  bool IsDense() {
+    for (const auto& [var, range] : access_.loops) {
+      if (!guards_.IsFixed(range.min) || !guards_.IsFixed(range.extent)) return false;
+    }
+    for (const Range& range : access_.region) {
+      const int64_t* extent = AsIntConst(range.extent);
+      if (extent == nullptr || *extent < 1) return false;
+      if (!IsDenseSum(range.min, *extent)) return IsSurjective();
+    }
+    return OtherLoopsRun();
+  }
+
+ private:
+  struct Step {
+    int64_t scale;
+    std::optional<int64_t> count;  // nullopt: not known.
+  };
+
+  // A sum of loops, none used before, each step at most as long as what the smaller ones fill.
+  bool IsDenseSum(const Expr& index, int64_t filled) {
+    std::vector<Step> steps;
+    for (const Term& term : Canonicalizer(guards_.inner()).Form(index).terms) {
+      if (guards_.IsFixed(term.source)) continue;
+      if (!term.is_whole() || !IsVar(term.source) || !Use(term.source.get())) return false;
+      steps.push_back({std::abs(term.scale), CountOf(term.source.get())});
+    }
+    std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.scale < b.scale; });
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].scale > filled) return false;
+      if (!steps[i].count) return i + 1 == steps.size();
+      if (*steps[i].count < 1 || __builtin_add_overflow(filled, steps[i].scale * (*steps[i].count - 1), &filled))
+        return false;
+    }
+    return true;
+  }
+  bool Use(const ExprNode* var) {
+    if (std::find(used_.begin(), used_.end(), var) != used_.end()) return false;
+    used_.push_back(var);
+    return true;
+  }
+  std::optional<int64_t> CountOf(const ExprNode* var) const {
+    for (const auto& [loop_var, range] : access_.loops) {
+      if (loop_var.get() != var) continue;
+      const int64_t* count = AsIntConst(range.extent);
+      return count != nullptr ? std::optional(*count) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+  // Loops that reach no index run at least once.
+  bool OtherLoopsRun() const {
+    return std::all_of(access_.loops.begin(), access_.loops.end(), [&](const auto& loop) {
+      const bool is_used = std::find(used_.begin(), used_.end(), loop.first.get()) != used_.end();
+      return is_used || outer_.CanProveGreaterEqual(loop.second.extent, 1);
+    });
+  }
+  // Splits and fuses of loops.
+  bool IsSurjective() const {
+    std::vector<Expr> indices;
+    for (const Range& range : access_.region) {
+      if (!IsConstInt(range.extent, 1)) return false;
+      indices.push_back(range.min);
+    }
+    const bool all_run = std::all_of(access_.loops.begin(), access_.loops.end(),
+                                     [](const auto& loop) { return AsIntConst(loop.second.extent) != nullptr; });
+    const StatusOr<IterMapResult> map = DetectIterMap(indices, access_.loops, True(), {}, guards_.inner());
+    const auto is_unit = [](const IterSumExpr& sum) { return sum.args.empty() || IsConstInt(sum.args[0].scale, 1); };
+    return all_run && map.ok() && IsConstInt(map->padding_predicate, 0) &&
+           std::all_of(map->indices.begin(), map->indices.end(), is_unit);
+  }
+
+  const GuardedAccess& access_;
+  const Guards& guards_;
+  const Analyzer& outer_;  // Who is inside a loop knows that the loop runs.
+  std::vector<const ExprNode*> used_;
+};
+
+// Whether `end`, an upper end of `inner`, is at most `limit`; each guard of the reader may show it.
+bool EndsBefore(const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
+  return analyzer.CanProve(LessEqual(end, limit)) || std::any_of(guards.begin(), guards.end(), [&](const Expr& guard) {
+           return analyzer.CanProve(LessEqual(guard, limit));
+         });
+}
+bool StartsAfter(const Expr& start, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
+  return analyzer.CanProve(LessEqual(limit, start)) ||
+         std::any_of(guards.begin(), guards.end(),
+                     [&](const Expr& guard) { return analyzer.CanProve(LessEqual(limit, guard)); });
+}
+
+}  // namespace
+
+GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range>& full, const Analyzer& analyzer) {
+  GuardedRegion region;
+  Guards(access, analyzer).Sort(region);  // What it cannot sort restricts nothing.
+  region.box = RelaxRegion(access.region, access.loops, analyzer, &full);
+  return region;
+}
+
+std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer) {
+  GuardedRegion region;
+  Guards guards(access, analyzer);
+  if (!guards.Sort(region) || !Density(access, guards, analyzer).IsDense()) return std::nullopt;
+  for (size_t d = 0; d < access.region.size(); ++d) {  // A guard would leave out whole steps.
+    const bool is_cut = !region.from[d].empty() || !region.below[d].empty();
+    if (is_cut && !IsConstInt(access.region[d].extent, 1)) return std::nullopt;
+  }
+  region.box = RelaxRegion(access.region, access.loops, analyzer);
+  const bool is_known = std::none_of(region.box.begin(), region.box.end(),
+                                     [](const Range& range) { return IsConstInt(range.extent, 0); });
+  return is_known ? std::optional(std::move(region)) : std::nullopt;
+}
+
+bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
+            const Analyzer& analyzer) {
+  for (const Expr& condition : outer.conditions) {
+    const bool is_shared = std::any_of(inner.conditions.begin(), inner.conditions.end(),
+                                       [&](const Expr& same) { return SameExpr(same, condition); });
+    if (!is_shared && !analyzer.CanProve(condition)) return false;
+  }
+  for (size_t d = 0; d < full.size(); ++d) {
+    // No access leaves the buffer, whatever the box says.
+    std::vector<Expr> from = inner.from[d], below = inner.below[d];
+    from.push_back(full[d].min);
+    below.push_back(full[d].extent);
+    const Expr start = inner.box[d].min, end = inner.box[d].min + inner.box[d].extent;
+    std::vector<Expr> starts = outer.from[d], ends = outer.below[d];
+    starts.push_back(outer.box[d].min);
+    ends.push_back(outer.box[d].min + outer.box[d].extent);
+    const bool is_inside =
+        std::all_of(starts.begin(), starts.end(),
+                    [&](const Expr& s) { return StartsAfter(start, from, s, analyzer); }) &&
+        std::all_of(ends.begin(), ends.end(), [&](const Expr& e) { return EndsBefore(end, below, e, analyzer); });
+    if (!is_inside) return false;
+  }
+  return true;
+}
+
+}  // namespace lathe

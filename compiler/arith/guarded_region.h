@@ -1,0 +1,38 @@
+// What an access touches under its guards: at most, for who reads, and for certain, for who relies on a write.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/arith/iter_map.h"
+#include "compiler/ir/stmt.h"
+
+namespace lathe {
+
+// A box of a buffer, cut by what a predicate says about its indices.
+struct GuardedRegion {
+  std::vector<Range> box;
+  std::vector<std::vector<Expr>> from,
+      below;                     // Per dimension: elements before `from` and from `below` on are not touched.
+  std::vector<Expr> conditions;  // Without variables of the loops: where one fails, nothing is touched.
+};
+
+// One access: `region` in terms of the variables of `loops` (outermost first) and of others, which stay symbolic.
+struct GuardedAccess {
+  std::vector<Range> region;
+  IterDomain loops;
+  Expr predicate = True();
+};
+
+// `analyzer` knows the other variables, not those of the loops: in these functions a loop may run not at all.
+//
+// No element outside is touched. `full`: the buffer's shape as ranges.
+GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range>& full, const Analyzer& analyzer);
+// Every element inside is touched; nullopt where there may be gaps, or where the predicate is no bound on an index.
+std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer);
+// All that `inner` touches inside the buffer lies in `outer`.
+bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
+            const Analyzer& analyzer);
+
+}  // namespace lathe

@@ -1,0 +1,279 @@
+#include "compiler/schedule/independence.h"
+
+#include <fmt/core.h>
+
+#include "compiler/arith/int_set.h"
+#include "compiler/ir/visitor.h"
+
+namespace lathe {
+namespace {
+
+bool ReadsMemory(const Expr& e) {
+  bool reads = false;
+  PostOrderVisit(e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr; });
+  return reads;
+}
+
+// Where a block stores by an index that it reads from memory, its data-parallel iter vars are what promises that
+// iterations do not meet.
+bool IsScattered(const BlockNode& block, const Buffer& buffer) {
+  bool is_scattered = false;
+  PostOrderVisit(block.body, [&](const Stmt& stmt) {
+    const BufferStore* store = stmt.As<BufferStore>();
+    if (store == nullptr || !store->buffer.same_as(buffer)) return;
+    for (const Expr& index : store->indices) is_scattered = is_scattered || ReadsMemory(index);
+  });
+  return is_scattered;
+}
+
+// What one iteration of `loop` touches of a buffer, or which data-parallel iterations it runs.
+std::vector<Range> Footprint(const Schedule& schedule, int loop, int block, const BufferRegion& write,
+                             const Analyzer& analyzer) {
+  const BlockNode& node = schedule.BlockOf(block);
+  if (!IsScattered(node, write.buffer)) return RegionAt(schedule, loop, block, write, analyzer);
+  std::vector<Range> points;
+  for (size_t i = 0; i < node.iter_vars.size(); ++i) {
+    const Expr& value = schedule.RealizeOf(block).iter_values[i];
+    if (node.iter_vars[i].kind == IterKind::kSpatial) points.push_back({value, IntConst(value.dtype(), 1)});
+  }
+  return RelaxRegion(points, LoopsBetween(schedule, loop, block), analyzer);
+}
+
+// Whether no two iterations of `loop` write one element.
+bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
+  const For& node = schedule.LoopOf(loop);
+  Analyzer analyzer;
+  BindOuterLoops(schedule, loop, true, analyzer);
+  const IterDomain iterations{{node.loop_var, Range{node.min, node.extent}}};
+  std::vector<Expr> indices;
+  for (const Range& range : Footprint(schedule, loop, block, write, analyzer)) {
+    const int64_t* extent = AsIntConst(range.extent);
+    if (extent == nullptr || *extent < 1) continue;
+    const auto map = DetectIterMap({range.min}, iterations, True(), {IterMapLevel::kNoCheck}, analyzer);
+    const bool steps_over =
+        map.ok() &&
+        std::all_of(map->indices[0].args.begin(), map->indices[0].args.end(), [&](const IterSplitExpr& arg) {
+          return AsIntConst(arg.scale) != nullptr && *AsIntConst(arg.scale) % *extent == 0;
+        });
+    if (steps_over) indices.push_back(range.min);
+  }
+  return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok();
+}
+
+// Whether all that reads or writes `buffer` is below `loop`, in blocks.
+bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(loop);
+  if (!Allocates(schedule.BlockOf(scope), buffer) || ReadsOutsideBlocks(schedule.BlockOf(scope).body, buffer))
+    return false;
+  for (int block : schedule.ChildBlocksOf(scope)) {
+    const BlockNode& node = schedule.BlockOf(block);
+    if ((Reads(node, buffer) || Writes(node, buffer)) && !schedule.IsAncestor(loop, block)) return false;
+  }
+  return true;
+}
+
+// Whether what `reader` reads of `buffer` in one iteration of `loop` is what `writer` writes in it.
+bool StaysInIteration(const Schedule& schedule, int loop, int writer, int reader, const Buffer& buffer) {
+  Analyzer analyzer;
+  BindOuterLoops(schedule, loop, true, analyzer);
+  const std::vector<GuardedRegion> written = WrittenForCertain(schedule, loop, writer, buffer, analyzer);
+  const auto& reads = schedule.BlockOf(reader).reads;
+  return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
+    if (!read.buffer.same_as(buffer)) return true;
+    const GuardedRegion needed = TouchedAt(schedule, loop, reader, read, analyzer);
+    return std::any_of(written.begin(), written.end(), [&](const GuardedRegion& region) {
+      return Covers(region, needed, FullRegion(buffer).region, analyzer);
+    });
+  });
+}
+
+WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write) {
+  const BlockNode& node = schedule.BlockOf(block);
+  const Buffer& buffer = write.buffer;
+  const bool is_apart = WritesApart(schedule, loop, block, write);
+  if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
+    return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
+                       node.name);
+  if (!is_apart && kind == ForKind::kVectorized && !WritesOneValuePerElement(node))
+    return fmt::format("lanes would write different values to one element of buffer \"{}\" in block \"{}\"",
+                       buffer->name, node.name);
+  if (ReadsOutsideBlocks(schedule.LoopOf(loop).body, buffer))
+    return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
+                       buffer->name, node.name);
+  for (int reader : schedule.ChildBlocksOf(loop)) {
+    if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
+    const bool is_own =
+        is_apart ? StaysInIteration(schedule, loop, block, reader, buffer) : IsCovered(schedule, block, reader, buffer);
+    if (!is_own)
+      return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",
+                         schedule.BlockOf(reader).name, buffer->name);
+  }
+  return "";
+}
+
+WhyNot WhyNotUsable(const Schedule& schedule, int block) {
+  const BlockNode& node = schedule.BlockOf(block);
+  const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);
+  return why.empty() ? "" : fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
+}
+
+bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
+  const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
+  return UsesVar(value, [&](const ExprNode* var) { return var == loop_var; });
+}
+
+// Whether each run of a reduction below `top` is another step of it: it may then take them in any order.
+bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
+  IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  Analyzer analyzer;
+  BindOuterLoops(schedule, top, false, analyzer);
+  return DetectIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer).ok();
+}
+
+WhyNot WhyNotAnyOrder(const Schedule& schedule, int top, int block) {
+  const BlockNode& node = schedule.BlockOf(block);
+  for (const IterVar& iter : node.iter_vars) {
+    if (iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce)
+      return fmt::format("iter var \"{}\" of block \"{}\" is neither data-parallel nor a reduction", iter.var.name(),
+                         node.name);
+  }
+  if (TakesEachStepOnce(schedule, top, block)) return "";
+  if (WhyNotComplete(schedule, block).empty() && WritesOneValuePerElement(node)) return "";
+  return fmt::format("block \"{}\" is not known to compute each element once, or each time the same", node.name);
+}
+
+// Two blocks below `top`, `first` before `second`, of which one writes what the other touches.
+WhyNot WhyNotOrdered(const Schedule& schedule, int first, int second, const Buffer& buffer) {
+  if (Reads(schedule.BlockOf(second), buffer) && IsCovered(schedule, first, second, buffer)) return "";
+  return fmt::format("blocks \"{}\" and \"{}\" may use the same elements of buffer \"{}\" in different iterations",
+                     schedule.BlockOf(first).name, schedule.BlockOf(second).name, buffer->name);
+}
+
+bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != ForKind::kUnrolled; }
+
+}  // namespace
+
+WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
+  for (int block : schedule.ChildBlocksOf(loop)) {
+    if (const WhyNot why = WhyNotUsable(schedule, block); !why.empty()) return why;
+    const BlockRealize& realize = schedule.RealizeOf(block);
+    bool reduces = false;
+    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+      const IterVar& iter = realize.block->iter_vars[i];
+      if (iter.kind == IterKind::kSpatial || !Feeds(schedule, loop, realize.iter_values[i])) continue;
+      if (!allow_reduce || iter.kind != IterKind::kReduce)
+        return fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel", iter.var.name(),
+                           realize.block->name);
+      reduces = true;
+    }
+    for (const BufferRegion& write : realize.block->writes) {
+      if (reduces) continue;  // The threads of the group make one result together.
+      if (const WhyNot why = WhyNotOwnBuffer(schedule, loop, kind, block, write); !why.empty()) return why;
+    }
+  }
+  return "";
+}
+
+Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const std::vector<int>& loops,
+                         std::string_view primitive, int place, const std::vector<BlockReuse>& reuse) {
+  const auto is_marked = [&](int loop) { return IsConcurrent(schedule.LoopOf(loop).kind); };
+  if (std::none_of(loops.begin(), loops.end(), is_marked)) {
+    schedule.Replace(row, std::move(replacement), reuse);
+    return OkStatus();
+  }
+  Schedule changed = schedule;
+  changed.Replace(row, std::move(replacement), reuse);
+  for (int loop : loops) {
+    const For& node = changed.LoopOf(loop);
+    if (!IsConcurrent(node.kind)) continue;
+    const WhyNot why = WhyNotConcurrent(changed, loop, node.kind, node.thread.starts_with("threadIdx"));
+    if (!why.empty())
+      return schedule.Error(primitive, place,
+                            fmt::format("loop \"{}\" runs its iterations at once: {}", node.loop_var.name(), why));
+  }
+  schedule = std::move(changed);
+  return OkStatus();
+}
+
+WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
+  const std::vector<int> blocks = schedule.ChildBlocksOf(top);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (const WhyNot why = WhyNotAnyOrder(schedule, top, blocks[i]); !why.empty()) return why;
+    const BlockNode& node = schedule.BlockOf(blocks[i]);
+    for (const BufferRegion& write : node.writes) {
+      if (ReadsOutsideBlocks(schedule.LoopOf(top).body, write.buffer))
+        return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
+                           write.buffer->name, node.name);
+      for (size_t k = 0; k < blocks.size(); ++k) {
+        const BlockNode& other = schedule.BlockOf(blocks[k]);
+        if (k == i || (!Reads(other, write.buffer) && !Writes(other, write.buffer))) continue;
+        const WhyNot why = WhyNotOrdered(schedule, blocks[std::min(i, k)], blocks[std::max(i, k)], write.buffer);
+        if (!why.empty()) return why;
+      }
+    }
+  }
+  return "";
+}
+
+namespace {
+
+// Blocks that run between `block` and `target` or in turns with either.
+std::vector<int> BlocksCrossed(const Schedule& schedule, int above, int block, int target) {
+  const size_t a = ChildIndexTowards(schedule, above, block), b = ChildIndexTowards(schedule, above, target);
+  std::vector<int> crossed;
+  for (int other : schedule.ChildBlocksOf(above)) {
+    const size_t at = ChildIndexTowards(schedule, above, other);
+    if (other != block && at >= std::min(a, b) && at <= std::max(a, b)) crossed.push_back(other);
+  }
+  return crossed;
+}
+
+WhyNot Conflict(const Schedule& schedule, int other, const char* does, const Buffer& buffer, const char* what) {
+  return fmt::format("block \"{}\" on the way {} buffer \"{}\", which it {}", schedule.BlockOf(other).name, does,
+                     buffer->name, what);
+}
+
+// Whether what `producer` has made when `block` reads it is what is there in the end.
+bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& buffer) {
+  return WritesOneValuePerElement(schedule.BlockOf(producer)) && WhyNotUsable(schedule, producer).empty() &&
+         IsCovered(schedule, producer, block, buffer) &&
+         LoopThatReduces(schedule, producer, CommonAncestor(schedule, producer, block)) < 0;
+}
+
+WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
+  const BlockNode &node = schedule.BlockOf(block), &crossed = schedule.BlockOf(other);
+  const bool comes_first = IsBefore(schedule, other, block);
+  for (const BufferRegion& read : node.reads) {
+    if (!Writes(crossed, read.buffer)) continue;
+    const bool is_final = way == Way::kUp || IsFinal(schedule, other, block, read.buffer);
+    if (!comes_first || !is_final) return Conflict(schedule, other, "writes", read.buffer, "reads");
+  }
+  for (const BufferRegion& write : node.writes) {
+    if (Writes(crossed, write.buffer)) return Conflict(schedule, other, "writes", write.buffer, "writes");
+    if (!Reads(crossed, write.buffer) || way == Way::kDown) continue;
+    if (comes_first || !WritesOneValuePerElement(node))
+      return Conflict(schedule, other, "reads", write.buffer, "writes");
+  }
+  return "";
+}
+
+}  // namespace
+
+WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  if (ReadsMemory(realize.predicate) ||
+      std::any_of(realize.iter_values.begin(), realize.iter_values.end(), ReadsMemory))
+    return "its predicate or binding reads memory";
+  const int above = CommonAncestor(schedule, block, target);
+  for (int other : BlocksCrossed(schedule, above, block, target)) {
+    if (const WhyNot why = WhyNotAcross(schedule, block, other, way); !why.empty()) return why;
+  }
+  for (const BufferRegion& write : realize.block->writes) {
+    if (ReadsOutsideBlocks(schedule.BlockOf(schedule.ScopeOf(block)).body, write.buffer))
+      return fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", write.buffer->name);
+  }
+  return "";
+}
+
+}  // namespace lathe

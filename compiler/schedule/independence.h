@@ -1,0 +1,30 @@
+// Whether the iterations of a loop, or of several, may run at once or in another order, and blocks elsewhere.
+#pragma once
+
+#include "compiler/schedule/analysis.h"
+
+namespace lathe {
+
+// Why iterations of `loop` may not run at once in the way of `kind`; empty if they may. All blocks below are complete
+// or reductions and use the loop for data-parallel iter vars only (`allow_reduce`: for reductions, too: threads of one
+// group). What an iteration writes is its own: no other iteration writes it, or each writes it before it reads it and
+// nobody else does (then lowering gives each its own copy; lanes of a vector must write the same values).
+WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce = false);
+
+// Replaces as Schedule::Replace does, unless one of `loops` is parallel, vectorized or bound and its iterations could
+// then no longer run at once: FailedPrecondition at row `place`.
+Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const std::vector<int>& loops,
+                         std::string_view primitive, int place, const std::vector<BlockReuse>& reuse = {});
+
+// Why loops from `top` down, a chain, may not be put in another order; empty if they may.
+WhyNot WhyNotPermutable(const Schedule& schedule, int top);
+
+// Which way a block goes in the text: producers to their consumers, consumers to their producers.
+enum class Way : uint8_t { kDown, kUp };
+// Why `block` may not move next to or into `target`, a loop or block of the same scope; empty if it may. What lies
+// between, and shares a loop with either end, writes nothing that the block reads and reads nothing that it writes, but
+// for the block's producers before it, which write each element once and for all, and consumers: on the way down all
+// are the caller's to provide for, on the way up they stay behind.
+WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way);
+
+}  // namespace lathe

@@ -1,0 +1,157 @@
+// Schedules that TVM accepts and that keep the meaning: refusing them would cost candidates.
+#include "tests/compiler/schedule/soundness.h"
+
+namespace lathe {
+namespace {
+
+class AcceptanceTest : public testing::TestWithParam<SoundnessCase> {};
+TEST_P(AcceptanceTest, IsAcceptedAndKeepsTheMeaning) { ExpectSound(GetParam()); }
+std::string NameOf(const testing::TestParamInfo<SoundnessCase>& info) { return info.param.name; }
+
+constexpr char kStencil[] = R"(
+@T.prim_func
+def main(A: T.Buffer((18,), "int32"), C: T.Buffer((16,), "int32")):
+    B = T.alloc_buffer((18,), "int32")
+    for i in range(18):
+        with T.block("B"):
+            vi = T.axis.spatial(18, i)
+            B[vi] = A[vi] * 2
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi] + B[vi + 1] + B[vi + 2]
+)";
+
+constexpr char kHaloTiles[] = R"(
+@T.prim_func
+def main(A: T.Buffer((18,), "int32"), C: T.Buffer((16,), "int32")):
+    B = T.alloc_buffer((18,), "int32")
+    for t in range(8):
+        for a in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(18, t * 2 + a)
+                B[vi] = A[vi]
+        for u in range(2):
+            with T.block("C"):
+                vi = T.axis.spatial(16, t * 2 + u)
+                C[vi] = B[vi] + B[vi + 1] + B[vi + 2]
+)";
+
+constexpr char kConv3x3[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32"), W: T.Buffer((3, 3), "int32"), C: T.Buffer((8, 8), "int32")):
+    P = T.alloc_buffer((10, 10), "int32")
+    for i, j in T.grid(10, 10):
+        with T.block("pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = T.if_then_else(1 <= vi and vi < 9 and 1 <= vj and vj < 9, A[vi - 1, vj - 1], 0)
+    for i, j, r, s in T.grid(8, 8, 3, 3):
+        with T.block("conv"):
+            vi, vj, vr, vs = T.axis.remap("SSRR", [i, j, r, s])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + P[vi + vr, vj + vs] * W[vr, vs]
+)";
+
+const std::string kTileConv = R"(b = sch.get_block("pad")
+c = sch.get_block("conv")
+i, j, r, s = sch.get_loops(c)
+i0, i1 = sch.split(i, [None, 2])
+j0, j1 = sch.split(j, [None, 4])
+sch.reorder(i0, j0, i1, j1, r, s)
+)";
+
+constexpr char kOverlappingTiles[] = R"(
+@T.prim_func
+def main(A: T.Buffer((18,), "int32"), B: T.Buffer((18,), "int32")):
+    for t, a in T.grid(8, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(18, t * 2 + a)
+            B[vi] = A[vi]
+)";
+
+constexpr char kSymbolic[] = R"(
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 4), "int32")
+    B = T.match_buffer(b, (n, 4), "int32")
+    for i, j in T.grid(n, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1
+)";
+
+constexpr char kSymbolicInt64[] = R"(
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + 1
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, AcceptanceTest,
+    testing::Values(
+        SoundnessCase{"ParallelOverHaloTiles", kHaloTiles,
+                      "b = sch.get_block('B')\nt, a = sch.get_loops(b)\nsch.parallel(t)\n"},
+        SoundnessCase{"VectorizeOverHaloTiles", kHaloTiles,
+                      "b = sch.get_block('B')\nt, a = sch.get_loops(b)\nsch.vectorize(t)\n"},
+        SoundnessCase{"ComputeAtThenParallel", kStencil,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, = sch.get_loops(c)\n"
+                      "i0, i1 = sch.split(i, [None, 4])\nsch.compute_at(b, i0)\nsch.parallel(i0)\n"},
+        SoundnessCase{"ParallelThenComputeAt", kStencil,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, = sch.get_loops(c)\n"
+                      "i0, i1 = sch.split(i, [None, 4])\nsch.parallel(i0)\nsch.compute_at(b, i0)\n"},
+        SoundnessCase{"ParallelOfTheHaloLoopItself", kStencil,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, = sch.get_loops(c)\n"
+                      "i0, i1 = sch.split(i, [None, 4])\nsch.compute_at(b, i0)\no, p = sch.get_loops(b)\n"
+                      "sch.vectorize(p)\nsch.vectorize(i1)\nsch.parallel(i0)\n"},
+        SoundnessCase{"ConvTilesComputeAtThenParallel", kConv3x3,
+                      kTileConv + "sch.compute_at(b, j0)\nf = sch.fuse(i0, j0)\nsch.parallel(f)\n"},
+        SoundnessCase{"ConvTilesParallelThenComputeAt", kConv3x3,
+                      kTileConv + "f = sch.fuse(i0, j0)\nsch.parallel(f)\nsch.compute_at(b, f)\n"},
+        SoundnessCase{"ConvTilesInOuterLoopThenParallel", kConv3x3,
+                      kTileConv + "sch.compute_at(b, j0)\nsch.parallel(i0)\nsch.vectorize(j1)\n"},
+        SoundnessCase{"ReorderOfOverlappingTiles", kOverlappingTiles,
+                      "b = sch.get_block('B')\nt, a = sch.get_loops(b)\nsch.reorder(a, t)\n"},
+        SoundnessCase{"FuseOfOverlappingTiles", kOverlappingTiles,
+                      "b = sch.get_block('B')\nt, a = sch.get_loops(b)\nf = sch.fuse(t, a)\n"},
+        SoundnessCase{"SplitOfASymbolicExtent", kSymbolic,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\ni0, i1 = sch.split(i, [None, 4])\n"},
+        SoundnessCase{"SplitOfASymbolicExtentInside", kSymbolic,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\ni0, i1 = sch.split(i, [4, None])\n"},
+        SoundnessCase{"FuseAndParallelOfASymbolicExtent", kSymbolic,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nf = sch.fuse(i, j)\n"
+                      "f0, f1 = sch.split(f, [None, 8])\nsch.parallel(f0)\nsch.vectorize(f1)\n"},
+        SoundnessCase{"SplitOfASymbolicInt64Extent", kSymbolicInt64,
+                      "b = sch.get_block('B')\ni, = sch.get_loops(b)\ni0, i1 = sch.split(i, [None, 4])\n"}),
+    NameOf);
+
+// Too many iterations to be run.
+TEST(Acceptance, SplitOfAnInt64LoopBeyondInt32) {
+  const StatusOr<PrimFunc> before = ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((T.int64(8589934592),), "int8")):
+    for i in T.serial(T.int64(8589934592)):
+        with T.block("A"):
+            vi = T.axis.spatial(T.int64(8589934592), i)
+            A[vi] = T.int8(0)
+)",
+                                                  "huge.py");
+  ASSERT_TRUE(before.ok()) << before.status().ToString();
+  const StatusOr<ScheduleTrace> trace =
+      ScheduleTrace::FromPython("b = sch.get_block('A')\ni, = sch.get_loops(b)\ni0, i1 = sch.split(i, [None, 16])\n");
+  StatusOr<Schedule> schedule = Schedule::Create(*before);
+  ASSERT_EQ(ApplyStepByStep(*trace, *schedule), OkStatus());
+  const For& outer = **schedule->Get(LoopRV{trace->instruction(2).outputs[0]});
+  EXPECT_EQ(*AsIntConst(outer.extent), int64_t{1} << 29);
+  EXPECT_EQ(outer.loop_var.dtype(), DataType::Int(64));
+}
+
+}  // namespace
+}  // namespace lathe
