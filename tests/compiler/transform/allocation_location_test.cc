@@ -1,11 +1,10 @@
 // Where PlanAndUpdateBufferAllocationLocation puts a buffer: inside a loop only if each iteration writes what it reads.
-#include "compiler/transform/plan_and_update_buffer_allocation_location.h"
-
 #include <gmock/gmock.h>
 
 #include "compiler/interpreter/interpreter.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
+#include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 
 namespace lathe {
 namespace {
