@@ -6,7 +6,6 @@ namespace {
 
 class AcceptanceTest : public testing::TestWithParam<SoundnessCase> {};
 TEST_P(AcceptanceTest, IsAcceptedAndKeepsTheMeaning) { ExpectSound(GetParam()); }
-std::string NameOf(const testing::TestParamInfo<SoundnessCase>& info) { return info.param.name; }
 
 constexpr char kStencil[] = R"(
 @T.prim_func

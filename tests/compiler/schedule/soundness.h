@@ -43,6 +43,7 @@ struct SoundnessCase {
 };
 
 inline std::ostream& operator<<(std::ostream& os, const SoundnessCase& test_case) { return os << test_case.name; }
+inline std::string NameOf(const testing::TestParamInfo<SoundnessCase>& info) { return info.param.name; }
 
 // Small integers for every parameter; scalars and the extents of symbolic shapes are `n`.
 inline std::vector<Tensor> SmallIntegers(const PrimFunc& func, int64_t n, uint64_t seed) {

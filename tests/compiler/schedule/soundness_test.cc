@@ -6,7 +6,6 @@ namespace {
 
 class SoundnessTest : public testing::TestWithParam<SoundnessCase> {};
 TEST_P(SoundnessTest, KeepsTheMeaningOrRefuses) { ExpectSound(GetParam()); }
-std::string NameOf(const testing::TestParamInfo<SoundnessCase>& info) { return info.param.name; }
 
 // ---- The order of reads and writes.
 
