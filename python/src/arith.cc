@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/deduce_bound.h"
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/linear_equation.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -35,12 +37,23 @@ DomMap ToDomMap(const py::dict& items) {
   return domains;
 }
 
-// TVM's update: what is known of `var` from now on. An end that is no limit is unbounded.
-void Update(Analyzer& analyzer, const Var& var, const IntBound& bound) {
-  if (bound.min != IntBound::kNegInf) analyzer.Assume(LessEqual(IntConst(var.dtype(), bound.min), var));
-  if (bound.max != IntBound::kPosInf) analyzer.Assume(LessEqual(var, IntConst(var.dtype(), bound.max)));
+// The ends of what is unbounded, as TVM has them: two variables that stand for no number.
+const Expr& PosInf() {
+  static const Expr* end = new Expr(Var("pos_inf", DataType::Handle()));
+  return *end;
 }
-
+const Expr& NegInf() {
+  static const Expr* end = new Expr(Var("neg_inf", DataType::Handle()));
+  return *end;
+}
+// A set that holds nothing lies from pos_inf to neg_inf.
+py::object MinOf(const IntSet& set) { return Wrap(set.min().value_or(set.is_nothing() ? PosInf() : NegInf())); }
+py::object MaxOf(const IntSet& set) { return Wrap(set.max().value_or(set.is_nothing() ? NegInf() : PosInf())); }
+IntSet IntervalOf(const Expr& min, const Expr& max) {
+  if (min.same_as(PosInf()) || max.same_as(NegInf())) return IntSet::Nothing();
+  return IntSet::Interval(min.same_as(NegInf()) ? std::nullopt : std::optional(min),
+                          max.same_as(PosInf()) ? std::nullopt : std::optional(max));
+}
 py::object EndOrNone(const std::optional<Expr>& end) { return end ? Wrap(*end) : py::none(); }
 
 void BindFacts(py::module_& module) {
@@ -56,27 +69,54 @@ void BindFacts(py::module_& module) {
   bound.attr("NEG_INF") = IntBound::kNegInf;
   bound.attr("POS_INF") = IntBound::kPosInf;
   py::class_<ModularSet>(module, "ModularSet")
+      .def(py::init([](int64_t coeff, int64_t base) { return ModularSet{coeff, base}; }), py::arg("coeff"),
+           py::arg("base"))
       .def_readonly("coeff", &ModularSet::coeff)
       .def_readonly("base", &ModularSet::base)
       .def("__repr__",
            [](const ModularSet& m) { return fmt::format("ModularSet(coeff={}, base={})", m.coeff, m.base); });
   py::class_<IntSet>(module, "IntervalSet")
-      .def(py::init([](const Expr& min, const Expr& max) { return IntSet::Interval(min, max); }), py::arg("min_value"),
-           py::arg("max_value"))
-      .def_property_readonly("min_value", [](const IntSet& set) { return EndOrNone(set.min()); })
-      .def_property_readonly("max_value", [](const IntSet& set) { return EndOrNone(set.max()); })
-      .def_property_readonly("is_nothing", [](const IntSet& set) { return set.is_nothing(); })
-      .def_property_readonly("is_everything", [](const IntSet& set) { return set.is_everything(); })
+      .def(py::init(&IntervalOf), py::arg("min_value"), py::arg("max_value"))
+      .def_property_readonly("min_value", &MinOf)
+      .def_property_readonly("max_value", &MaxOf)
+      .def("is_nothing", [](const IntSet& set) { return set.is_nothing(); })
+      .def("is_everything", [](const IntSet& set) { return set.is_everything(); })
+      .def("__repr__",
+           [](const IntSet& set) {
+             return fmt::format("IntervalSet[{}, {}]", py::cast<std::string>(py::str(MinOf(set))),
+                                py::cast<std::string>(py::str(MaxOf(set))));
+           })
       .def_static("everything", &IntSet::Everything)
       .def_static("nothing", &IntSet::Nothing)
       .def_static("single_point", &IntSet::Point)
       .def_static("vector", [](const Expr& e) { return EvalSet(e, DomMap()); });
 }
 
+// What conditions say of variables.
+void BindDeduction(py::module_& module) {
+  module.def("pos_inf", [] { return PosInf(); });
+  module.def("neg_inf", [] { return NegInf(); });
+  module.def("deduce_bound", [](const Var& var, const Expr& condition, const py::dict& hints, const py::dict& relax) {
+    return DeduceBound(var, condition, ToDomMap(hints), ToDomMap(relax));
+  });
+  module.def("detect_linear_equation", [](const Expr& e, const std::vector<Var>& vars) {
+    return MakeArray(py::cast(DetectLinearEquation(e, vars)));
+  });
+  module.def("detect_clip_bound", [](const Expr& condition, const std::vector<Var>& vars) {
+    py::list ends;
+    for (const ClipBound& bound : DetectClipBound(condition, vars)) {
+      ends.append(EndOrNone(bound.min));
+      ends.append(EndOrNone(bound.max));
+    }
+    return MakeArray(ends);
+  });
+}
+
 }  // namespace
 
 void BindArith(py::module_& module) {
   BindFacts(module);
+  BindDeduction(module);
   py::class_<ConstraintScope, std::shared_ptr<ConstraintScope>>(module, "ConstraintScope")
       .def("__enter__", &ConstraintScope::Enter)
       .def("__exit__", [](ConstraintScope& scope, const py::args&) { scope.Exit(); });
@@ -106,7 +146,10 @@ void BindArith(py::module_& module) {
       .def("bind", [](Analyzer& a, const Var& var, const Range& range) { a.Bind(var, range); })
       .def("bind", [](Analyzer& a, const Var& var, const Expr& value) { a.Bind(var, value); })
       .def(
-          "update", [](Analyzer& a, const Var& var, const IntBound& bound, bool) { Update(a, var, bound); },
+          "update", [](Analyzer& a, const Var& var, const IntBound& bound, bool) { a.Update(var, bound); },
+          py::arg("var"), py::arg("info"), py::arg("override") = false)
+      .def(
+          "update", [](Analyzer& a, const Var& var, const ModularSet& modular, bool) { a.Update(var, modular); },
           py::arg("var"), py::arg("info"), py::arg("override") = false)
       .def("constraint_scope", [](const std::shared_ptr<Analyzer>& a, const Expr& condition) {
         return std::make_shared<ConstraintScope>(a, condition);

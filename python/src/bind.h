@@ -18,6 +18,7 @@ void BindTrace(pybind11::module_& module);
 void BindExpr(pybind11::module_& module);
 void BindStmt(pybind11::module_& module);
 void BindArith(pybind11::module_& module);
+void BindIterMap(pybind11::module_& module);
 void BindFunctor(pybind11::module_& module);
 void BindPasses(pybind11::module_& module);
 void BindRuntime(pybind11::module_& module);

@@ -15,6 +15,7 @@ PYBIND11_MODULE(_lib, module) {
   BindExpr(module);
   BindStmt(module);
   BindArith(module);
+  BindIterMap(module);
   BindFunctor(module);
   BindPasses(module);
   BindRuntime(module);

@@ -37,11 +37,82 @@ def test_a_constraint_holds_inside_its_scope_only():
 def test_int_set_covers_the_domains():
     analyzer = tvm.arith.Analyzer()
     x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
-    covered = analyzer.int_set(x * 4 + y, {x: tvm.ir.Range(0, 8)})
+    covered = analyzer.int_set(x * 4 + y, {x: tvm.arith.IntervalSet(0, 7)})
     tvm.testing.assert_prim_expr_equal(covered.min_value, y)
     tvm.testing.assert_prim_expr_equal(covered.max_value, y + 28)
     with pytest.raises(AssertionError):
         tvm.testing.assert_prim_expr_equal(covered.min_value, y + 1)
+
+
+def test_detect_iter_map_finds_splits_and_fuses():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    domains = {x: tvm.ir.Range(0, 8), y: tvm.ir.Range(0, 4)}
+    found = tvm.arith.detect_iter_map([x * 4 + y + 3], domains)
+    (total,) = found.indices
+    assert isinstance(total, tvm.arith.IterSumExpr) and not found.errors
+    assert total.args[0].extent == 32 and total.args[0].scale == 1 and total.base == 3
+    tvm.ir.assert_structural_equal(tvm.arith.normalize_iter_map_to_expr(total), x * 4 + y + 3)
+    halves = tvm.arith.detect_iter_map([x // 2, x % 2], domains).indices
+    assert [half.args[0].extent.value for half in halves] == [4, 2]
+    tvm.ir.assert_structural_equal(tvm.arith.normalize_iter_map_to_expr(halves[0]), x // 2)
+    failed = tvm.arith.detect_iter_map([x, x], domains)
+    assert len(failed.indices) == 0 and failed.errors
+    assert len(tvm.arith.detect_iter_map([x], domains, check_level="bijective").indices) == 0
+
+
+def test_inverse_affine_iter_map_goes_back():
+    x, y, out = tir.Var("x", "int32"), tir.Var("y", "int32"), tir.Var("out", "int32")
+    domains = {x: tvm.ir.Range(0, 8), y: tvm.ir.Range(0, 4)}
+    indices = tvm.arith.detect_iter_map([x * 4 + y], domains).indices
+    back = tvm.arith.inverse_affine_iter_map(indices, [out])
+    analyzer = tvm.arith.Analyzer()
+    analyzer.bind(out, tvm.ir.Range(0, 32))
+    assert analyzer.can_prove_equal(back[x], out // 4) and analyzer.can_prove_equal(back[y], out % 4)
+
+
+def test_subspace_divide_gives_outer_and_inner():
+    i, j = tir.Var("i", "int32"), tir.Var("j", "int32")
+    domains = {i: tvm.ir.Range(0, 8), j: tvm.ir.Range(0, 16)}
+    divided = tvm.arith.subspace_divide([i * 16 + j], domains, [j])
+    assert len(divided) == 2
+    outer, inner = divided[0]
+    assert outer.extent == 8 and inner.extent == 16
+    assert divided[-1][0].extent == 1 and divided[-1][1].extent == 1
+    assert len(tvm.arith.subspace_divide([i + j], domains, [j])) == 0
+
+
+def test_conditions_bound_variables():
+    a, b = tir.Var("a", "int32"), tir.Var("b", "int32")
+    deduced = tvm.arith.deduce_bound(a, a + b * 4 < 17, {}, {b: tvm.arith.IntervalSet(1, 3)})
+    assert deduced.max_value == 4 and deduced.min_value.name == "neg_inf"
+    assert not deduced.is_nothing() and not deduced.is_everything()
+    assert [str(part) for part in tvm.arith.detect_linear_equation(a * 4 + b * 6 + 7, [a])] == ["4", "b * 6 + 7"]
+    assert len(tvm.arith.detect_linear_equation(a // 2, [a])) == 0
+    low, high = tvm.arith.detect_clip_bound(tir.all(a >= 3, a < 9), [a])
+    assert low == 3 and high == 8
+
+
+def test_update_replaces_what_was_known():
+    analyzer = tvm.arith.Analyzer()
+    x = tir.Var("x", "int32")
+    analyzer.update(x, tvm.arith.ModularSet(4, 1))
+    assert analyzer.modular_set(x * 2).base == 2
+    analyzer.update(x, tvm.arith.ConstIntBound(0, 7))
+    analyzer.update(x, tvm.arith.ConstIntBound(0, 100), override=True)
+    assert analyzer.const_int_bound(x).max_value == 100
+
+
+def test_index_maps_map_indices_shapes_and_back():
+    tiled = tir.IndexMap.from_func(lambda i, j: [i // 4, j, i % 4], index_dtype="int32")
+    assert [extent.value for extent in tiled.map_shape([16, 3])] == [4, 3, 4]
+    assert [str(index) for index in tiled.map_indices([8, 2])] == ["2", "2", "0"]
+    back = tiled.inverse([16, 3])
+    flat = tir.IndexMap.from_func(lambda a, b, c: [a * 4 + c, b], index_dtype="int32")
+    assert back.is_equivalent_to(flat) and not back.is_equivalent_to(tiled)
+    _, separators = tir.IndexMap.from_func_with_separators(lambda i, j: [i, tir.IndexMap.AXIS_SEPARATOR, j])
+    assert separators == [1]
+    padded, predicate = tiled.non_surjective_inverse([14, 3])
+    assert len(padded.initial_indices) == 3 and predicate.dtype == "bool"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broa
                             Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, LogicalExpr, Max, Min, Mod, Mul, Not, Or,
                             PrimExpr, Ramp, Select, SizeVar, StringImm, Sub, Var)
 from lathe.tir.function import PrimFunc
+from lathe.tir.index_map import IndexMap
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min
 from lathe.tir.schedule import Schedule, ScheduleError, ScheduleState, StmtSRef

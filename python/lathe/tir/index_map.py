@@ -1,0 +1,40 @@
+"""Maps from indices to indices."""
+import inspect
+
+from lathe._lib import IndexMap
+from lathe.tir.expr import Var
+
+IndexMap.AXIS_SEPARATOR = "axis_separator"
+
+
+def _from_func_with_separators(mapping_function, ndim=None, inverse_index_map=None, *, index_dtype="int64"):
+    """The map that a Python function of indices says, and where its result has IndexMap.AXIS_SEPARATOR."""
+    names = []
+    for name, param in inspect.signature(mapping_function).parameters.items():
+        if param.kind == param.VAR_POSITIONAL:
+            if ndim is None:
+                raise ValueError("from_func: the function takes any number of indices; say ndim")
+            names += [f"{name}_{i}" for i in range(ndim - len(names))]
+        else:
+            names.append(name)
+    initial = [Var(name, index_dtype) for name in names]
+    result = mapping_function(*initial)
+    result = result if isinstance(result, (list, tuple)) else [result]
+    final, separators = [], []
+    for item in result:
+        if isinstance(item, str) and item == IndexMap.AXIS_SEPARATOR:
+            separators.append(len(final))
+        else:
+            final.append(item)
+    if inverse_index_map is not None and not isinstance(inverse_index_map, IndexMap):
+        inverse_index_map = _from_func(inverse_index_map, len(final), index_dtype=index_dtype)
+    return IndexMap(initial, final, inverse_index_map), separators
+
+
+def _from_func(mapping_function, ndim=None, inverse_index_map=None, *, index_dtype="int64"):
+    """The map that a Python function of indices says."""
+    return _from_func_with_separators(mapping_function, ndim, inverse_index_map, index_dtype=index_dtype)[0]
+
+
+IndexMap.from_func = staticmethod(_from_func)
+IndexMap.from_func_with_separators = staticmethod(_from_func_with_separators)
