@@ -2,6 +2,8 @@
 """Runs the cases of one file in one of the two: side.py tvm|lathe FILE. Prints one JSON line per case."""
 import importlib.util
 import json
+import operator
+import os
 import re
 import sys
 import tempfile
@@ -41,9 +43,44 @@ def install_tvm():
     tvm.tir, tvm.script.tir = tir, script
     sys.modules.update({"tvm.tir": tir, "tvm.tir.transform": tir.transform, "tvm.script.tir": script,
                         "tvm.tir.schedule": s_tir.schedule})
+    tir.analysis = tirx_module("analysis", s_tir.analysis)
+    tir.analysis.get_block_access_region = s_tir.analysis.get_sblock_access_region
+    tir.analysis.get_block_read_write_region = s_tir.analysis.get_sblock_read_write_region
+    tir.stmt_functor = tirx_module("functor", tirx.functor) if hasattr(tirx, "functor") else tirx_module("none")
+    for name in ("post_order_visit", "ir_transform", "substitute", "renew_defs"):
+        found = find_name(name)
+        if found is not None:
+            setattr(tir.stmt_functor, name, found)
+    tir.transform.Simplify = tir.transform.StmtSimplify
+    tir.transform.CommonSubexprElimTIR = tir.transform.CommonSubexprElim
+    tvm.transform, tvm.te = tvm.ir.transform, tvm.te if hasattr(tvm, "te") else types.ModuleType("tvm.te")
+    tvm.nd = types.ModuleType("tvm.nd")
+    tvm.nd.array, tvm.nd.empty = tvm.runtime.tensor, tvm.runtime.empty
+    for name in ("tir.analysis", "tir.stmt_functor", "transform", "te", "nd"):
+        sys.modules["tvm." + name] = operator.attrgetter(name)(tvm)
     if not hasattr(tvm, "arith"):
         tvm.arith = tvm.sym
         sys.modules["tvm.arith"] = tvm.sym
+
+
+def tirx_module(name, *others):
+    """A module with the public names of tvm.tirx.NAME and of others."""
+    import tvm
+    module = types.ModuleType("tvm.tir." + name)
+    for source in (getattr(tvm.tirx, name, None), *others):
+        for key in dir(source):
+            if not key.startswith("__"):
+                setattr(module, key, getattr(source, key))
+    return module
+
+
+def find_name(name):
+    """What moved between modules since v0.18, wherever it is today."""
+    import tvm
+    for module in list(sys.modules.values()):
+        if getattr(module, "__name__", "").startswith("tvm") and callable(getattr(module, name, None)):
+            return getattr(module, name)
+    return None
 
 
 def install_lathe():
@@ -83,11 +120,24 @@ def main():
         print(json.dumps({"case": "(file)", "error": error_class(error), "message": str(error)[:2000]}))
         return
     for name in [n for n in dir(module) if n.startswith("case_")]:
-        try:
-            row = {"case": name, "result": text_of(getattr(module, name)())}
-        except BaseException as error:  # noqa: an answer like any other
-            row = {"case": name, "error": error_class(error), "message": str(error)[:2000]}
-        print(json.dumps(row))
+        in_a_process_of_its_own(name, getattr(module, name))
+
+
+def in_a_process_of_its_own(name, case):
+    """TVM may crash: that too is an answer."""
+    child = os.fork()
+    if child == 0:
+        print(json.dumps(answer(name, case)), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        print(json.dumps({"case": name, "error": "crash", "message": ""}), flush=True)
+
+
+def answer(name, case):
+    try:
+        return {"case": name, "result": text_of(case())}
+    except BaseException as error:  # noqa: an answer like any other
+        return {"case": name, "error": error_class(error), "message": str(error)[:2000]}
 
 
 if __name__ == "__main__":
