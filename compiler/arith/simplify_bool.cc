@@ -4,6 +4,7 @@
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/visitor.h"
 
 namespace lathe {
 namespace {
@@ -21,6 +22,12 @@ void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
   }
   Flatten(binary->a, op, parts);
   Flatten(binary->b, op, parts);
+}
+
+bool HasLoad(const Expr& e) {
+  bool has_load = false;
+  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
+  return has_load;
 }
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
@@ -264,9 +271,11 @@ Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Ex
                                   const Expr& false_value) {
   const Expr simple = Rewrite(condition);
   if (const int64_t* known = AsIntConst(simple)) return Rewrite(*known != 0 ? true_value : false_value);
+  const bool evaluates_both = e.As<Select>() != nullptr;
   const auto under = [&](const Expr& assumed, const Expr& value) {
-    if (value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr || !assumed.dtype().is_scalar())
-      return Rewrite(value);
+    const bool is_constant = value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr;
+    // A Select's load happens where the condition fails, too, and has to stay inside its buffer there.
+    if (is_constant || !assumed.dtype().is_scalar() || (evaluates_both && HasLoad(value))) return Rewrite(value);
     const Facts::Scope scope(facts_);
     Learn(assumed, facts_);
     return Rewrite(value);

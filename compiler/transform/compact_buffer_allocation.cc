@@ -75,6 +75,10 @@ class BoxFinder : public StmtExprVisitor {
   std::unordered_map<const BufferNode*, std::vector<Range>> full_, boxes_;
 };
 
+// Up to this many elements a dimension of symbolic extent is given a constant one. A greater bound says no more than
+// the type of the symbol does.
+constexpr int64_t kMaxOfSymbolic = 1 << 16;
+
 class Compactor : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
@@ -129,7 +133,7 @@ class Compactor : public StmtExprMutator {
       const Expr extent = analyzer_.Simplify(box[d].extent);
       const int64_t* known = AsIntConst(extent);
       const int64_t bound = known != nullptr ? *known : analyzer_.ConstIntBound(extent).max;
-      if (bound <= 0 || bound == IntBound::kPosInf || (whole != nullptr && bound >= *whole)) {
+      if (bound <= 0 || bound > (whole != nullptr ? *whole - 1 : kMaxOfSymbolic)) {
         mins.push_back(IntConst(node.shape[d].dtype(), 0));
         continue;
       }

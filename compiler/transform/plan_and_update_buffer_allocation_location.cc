@@ -1,6 +1,9 @@
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 
+#include <unordered_set>
+
 #include "compiler/arith/guarded_region.h"
+#include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -14,14 +17,14 @@ struct Scope {
   bool operator==(const Scope& other) const { return id == other.id; }
 };
 
-// One use of an allocated buffer, in order of execution. `region` is in terms of loop variables.
+// One use of an element of an allocated buffer, in order of the text. Everything is in terms of loop variables.
 struct Access {
   bool is_write = false;
-  bool is_certain = true;  // False: a condition decides, so that nobody may rely on the write.
-  std::vector<Range> region;
-  Expr predicate = True();  // Of the blocks around it.
-  std::vector<std::pair<Expr, Expr>>
-      first_steps;          // A write of an init happens where the first are equal to the second.
+  bool is_known = true;  // False: where it happens, or whether at all, cannot be said.
+  std::vector<Expr> indices;
+  Expr predicate = True();  // Of the blocks and branches around it.
+  // A write of an init happens where the first are equal to the second.
+  std::vector<std::pair<Expr, Expr>> first_steps;
   std::vector<Scope> path;  // Outermost first.
 };
 
@@ -29,7 +32,14 @@ struct Allocation {
   Buffer buffer;
   std::vector<Scope> path;  // Of the block that allocates, itself included.
   std::vector<Access> accesses;
+  std::vector<std::vector<Scope>> view_paths;  // Of the blocks that look at it through a view, themselves not included.
 };
+
+bool HasLoad(const Expr& e) {
+  bool has_load = false;
+  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
+  return has_load;
+}
 
 class AccessCollector : public StmtExprVisitor {
  public:
@@ -44,42 +54,28 @@ class AccessCollector : public StmtExprVisitor {
     path_.pop_back();
   }
   void VisitStmt(const Stmt& stmt) override {
-    const IfThenElse* branch = stmt.As<IfThenElse>();
+    if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(*branch);
+    if (const LetStmt* let = stmt.As<LetStmt>()) values_.insert_or_assign(let->var.get(), Expand(let->value));
     const While* repeat = stmt.As<While>();
-    if (branch == nullptr && repeat == nullptr) return StmtExprVisitor::VisitStmt(stmt);
-    VisitExpr(branch != nullptr ? branch->condition : repeat->condition);
-    ++num_conditions_;
-    VisitStmt(branch != nullptr ? branch->then_case : repeat->body);
-    if (branch != nullptr && branch->else_case) VisitStmt(*branch->else_case);
-    --num_conditions_;
+    num_unknown_ += repeat != nullptr;
+    StmtExprVisitor::VisitStmt(stmt);
+    num_unknown_ -= repeat != nullptr;
   }
   void VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
     const BlockNode& block = *realize.block;
     for (const Expr& value : realize.iter_values) VisitExpr(value);
     VisitExpr(realize.predicate);
-    const Expr outer_predicate = predicate_;
-    predicate_ = And(predicate_, Expand(realize.predicate));
+    const Expr predicate = Expand(realize.predicate);
     std::vector<std::pair<Expr, Expr>> steps;
     for (size_t i = 0; i < block.iter_vars.size(); ++i) {
       const Expr value = Expand(realize.iter_values[i]);
-      iter_values_.insert_or_assign(block.iter_vars[i].var.get(), value);
+      values_.insert_or_assign(block.iter_vars[i].var.get(), value);
       if (block.iter_vars[i].kind == IterKind::kReduce)
         steps.emplace_back(value, Expand(block.iter_vars[i].domain.min));
     }
     path_.push_back({realize.block.get()});
-    for (const Buffer& buffer : block.alloc_buffers) {
-      positions_[buffer.get()] = allocations.size();
-      allocations.push_back({buffer, path_, {}});
-    }
-    if (block.init) {
-      first_steps_.swap(steps);
-      VisitStmt(*block.init);
-      first_steps_.swap(steps);
-    }
-    VisitMatches(block);
-    VisitStmt(block.body);
+    VisitUnder(predicate, [&] { VisitInside(block, std::move(steps)); });
     path_.pop_back();
-    predicate_ = outer_predicate;
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     StmtExprVisitor::VisitBufferStore(self, store);
@@ -91,85 +87,157 @@ class AccessCollector : public StmtExprVisitor {
   }
 
  private:
-  Expr Expand(const Expr& e) const { return Substitute(e, iter_values_); }
+  // A view and what it shows, in terms of loop variables.
+  struct View {
+    Buffer source;
+    std::vector<Expr> mins;
+  };
 
-  // What is done through views is what the block declares.
-  void VisitMatches(const BlockNode& block) {
-    for (const MatchBufferRegion& match : block.match_buffers) {
-      for (const BufferRegion& region : block.reads) {
-        if (region.buffer.same_as(match.source.buffer)) NoteRegion(region.buffer, region.region, false);
-      }
-      for (const BufferRegion& region : block.writes) {
-        if (region.buffer.same_as(match.source.buffer)) NoteRegion(region.buffer, region.region, true);
-      }
+  Expr Expand(const Expr& e) const { return Substitute(e, values_); }
+
+  void VisitInside(const BlockNode& block, std::vector<std::pair<Expr, Expr>> steps) {
+    for (const Buffer& buffer : block.alloc_buffers) {
+      positions_[buffer.get()] = allocations.size();
+      allocations.push_back({buffer, path_, {}});
     }
+    for (const MatchBufferRegion& match : block.match_buffers) AddView(match);
+    if (block.init) {
+      first_steps_.swap(steps);
+      VisitStmt(*block.init);
+      first_steps_.swap(steps);
+    }
+    VisitStmt(block.body);
+  }
+  void VisitIf(const IfThenElse& branch) {
+    VisitExpr(branch.condition);
+    const Expr condition = Expand(branch.condition);
+    VisitUnder(condition, [&] { VisitStmt(branch.then_case); });
+    if (branch.else_case) VisitUnder(MakeNot(condition), [&] { VisitStmt(*branch.else_case); });
+  }
+  template <typename F>
+  void VisitUnder(const Expr& condition, F visit) {
+    const Expr outer = predicate_;
+    predicate_ = And(predicate_, condition);
+    visit();
+    predicate_ = outer;
+  }
+  void AddView(const MatchBufferRegion& match) {
+    View view{match.source.buffer, {}};
+    for (const Range& range : match.source.region) view.mins.push_back(Expand(range.min));
+    if (const auto found = positions_.find(match.source.buffer.get()); found != positions_.end())
+      allocations[found->second].view_paths.emplace_back(path_.begin(), path_.end() - 1);
+    views_.insert_or_assign(match.buffer.get(), std::move(view));
   }
   void Note(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
-    std::vector<Range> region;
-    for (const Expr& index : indices) region.push_back({index, IntConst(index.dtype(), 1)});
-    NoteRegion(buffer, region, is_write);
+    std::vector<Expr> expanded;
+    for (const Expr& index : indices) expanded.push_back(Expand(index));
+    NoteElement(buffer, std::move(expanded), is_write);
   }
-  void NoteRegion(const Buffer& buffer, std::vector<Range> region, bool is_write) {
+  void NoteElement(const Buffer& buffer, std::vector<Expr> indices, bool is_write) {
+    if (const auto view = views_.find(buffer.get()); view != views_.end()) {
+      std::vector<Expr> shown = view->second.mins;  // The view may lack leading dimensions.
+      const size_t missing = shown.size() - indices.size();
+      for (size_t d = 0; d < indices.size(); ++d) shown[missing + d] = shown[missing + d] + indices[d];
+      return NoteElement(view->second.source, std::move(shown), is_write);
+    }
     const auto found = positions_.find(buffer.get());
     if (found == positions_.end()) return;
-    bool is_plain = true;
-    for (Range& range : region) {
-      range = {Expand(range.min), Expand(range.extent)};
-      PostOrderVisit(range.min,
-                     [&](const Expr& e) { is_plain &= e.As<BufferLoad>() == nullptr && e.dtype().is_scalar(); });
-    }
+    bool is_known = num_unknown_ == 0 || !is_write;
+    for (const Expr& index : indices) is_known &= index.dtype().is_scalar() && !HasLoad(index);
     allocations[found->second].accesses.push_back(
-        {is_write, num_conditions_ == 0 && is_plain, std::move(region), predicate_, first_steps_, path_});
+        {is_write, is_known, std::move(indices), predicate_, first_steps_, path_});
   }
 
   std::vector<Scope> path_;
-  VarMap iter_values_;
+  VarMap values_;  // Of iter vars and lets.
   Expr predicate_ = True();
   std::vector<std::pair<Expr, Expr>> first_steps_;
-  int num_conditions_ = 0;
+  int num_unknown_ = 0;  // Conditions around that nothing is known about.
   std::unordered_map<const BufferNode*, size_t> positions_;
+  std::unordered_map<const BufferNode*, View> views_;
 };
 
 // Loops of `path` below its first `depth` scopes, outermost first.
 IterDomain InnerLoops(const std::vector<Scope>& path, size_t depth) {
   IterDomain loops;
-  for (size_t d = depth; d < path.size(); ++d)
+  for (size_t d = depth; d < path.size(); ++d) {
     if (path[d].loop != nullptr) loops.emplace_back(path[d].loop->loop_var, *path[d].range);
+  }
   return loops;
+}
+
+bool Feeds(const Var& loop_var, const Access& write) {
+  return std::any_of(write.first_steps.begin(), write.first_steps.end(), [&](const auto& step) {
+    return UsesVar(step.first, [&](const ExprNode* var) { return var == loop_var.get(); });
+  });
+}
+
+GuardedAccess AccessIn(const Access& access, const IterDomain& loops, const std::vector<Range>& full) {
+  GuardedAccess inside{{}, loops, access.predicate};
+  for (const Expr& index : access.indices) inside.region.push_back({index, IntConst(index.dtype(), 1)});
+  if (!access.is_known) inside.region = full;
+  return inside;
 }
 
 // What a write touches for certain in one iteration of the scope around `loops`. An init counts only where the first
 // step of its reduction is the first iteration of loops inside.
-std::optional<GuardedRegion> WrittenForCertain(const Access& access, const IterDomain& loops,
-                                               const Analyzer& analyzer) {
-  if (!access.is_certain) return std::nullopt;
+std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDomain& loops,
+                                               const std::vector<Range>& full, const Analyzer& analyzer) {
+  if (!write.is_known) return std::nullopt;
   VarMap first;
   for (const auto& [var, range] : loops) {
-    const auto feeds = [&, used = var.get()](const auto& step) {
-      return UsesVar(step.first, [&](const ExprNode* other) { return other == used; });
-    };
-    if (std::any_of(access.first_steps.begin(), access.first_steps.end(), feeds)) first.emplace(var.get(), range.min);
+    if (Feeds(var, write)) first.emplace(var.get(), range.min);
   }
-  for (const auto& [value, min] : access.first_steps)
+  for (const auto& [value, min] : write.first_steps) {
     if (!analyzer.CanProveEqual(Substitute(value, first), min)) return std::nullopt;
-  return TouchedForCertain({access.region, loops, Substitute(access.predicate, first)}, analyzer);
+  }
+  GuardedAccess access = AccessIn(write, loops, full);
+  access.predicate = Substitute(access.predicate, first);
+  return TouchedForCertain(access, analyzer);
+}
+
+bool IsSameElement(const Access& write, const Access& read) {
+  return write.path == read.path && std::equal(write.indices.begin(), write.indices.end(), read.indices.begin(),
+                                               [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
+}
+
+// The scopes, at least `depth`, that count as one iteration for both: a write in a later iteration of a loop around
+// both comes too late for the read. Where an init happens in the first iteration of a loop, what it wrote is there in
+// all of them, for the block itself. nullopt: the read may come before the write.
+std::optional<size_t> CommonIteration(const Access& write, const Access& read, size_t depth) {
+  size_t common = depth;
+  while (common < std::min(write.path.size(), read.path.size()) && write.path[common] == read.path[common]) ++common;
+  for (size_t d = depth; d < common; ++d) {
+    if (write.path[d].loop == nullptr || !Feeds(write.path[d].loop->loop_var, write)) continue;
+    return IsSameElement(write, read) ? std::optional(d) : std::nullopt;
+  }
+  return common;
+}
+
+// Whether the read finds its value written by `write`, which stands before it, in the same iteration of the loop that
+// is scope `depth` - 1 of both paths.
+bool Provides(const Access& write, const Access& read, size_t depth, const std::vector<Range>& full,
+              const Analyzer& outer) {
+  const std::optional<size_t> common = CommonIteration(write, read, depth);
+  if (!write.is_write || !common) return false;
+  Analyzer analyzer = Analyzer::Under(outer);
+  for (size_t d = depth; d < *common; ++d) {
+    if (write.path[d].loop != nullptr) analyzer.Bind(write.path[d].loop->loop_var, *write.path[d].range);
+  }
+  const std::optional<GuardedRegion> written =
+      WrittenForCertain(write, InnerLoops(write.path, *common), full, analyzer);
+  if (!written) return false;
+  const GuardedRegion wanted = TouchedAtMost(AccessIn(read, InnerLoops(read.path, *common), full), full, analyzer);
+  return Covers(*written, wanted, full, analyzer);
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.
 bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analyzer) {
   const std::vector<Range> full = FullRegion(allocation.buffer).region;
-  std::vector<GuardedRegion> written;
-  for (const Access& access : allocation.accesses) {
-    const IterDomain loops = InnerLoops(access.path, depth);
-    if (!access.is_write) {
-      const GuardedRegion needed = TouchedAtMost({access.region, loops, access.predicate}, full, analyzer);
-      const bool is_found = std::any_of(written.begin(), written.end(), [&](const GuardedRegion& earlier) {
-        return Covers(earlier, needed, full, analyzer);
-      });
-      if (!is_found) return false;
-    } else if (std::optional<GuardedRegion> region = WrittenForCertain(access, loops, analyzer)) {
-      written.push_back(*std::move(region));
-    }
+  const std::vector<Access>& accesses = allocation.accesses;
+  for (auto read = accesses.begin(); read != accesses.end(); ++read) {
+    const auto provides = [&](const Access& write) { return Provides(write, *read, depth, full, analyzer); };
+    if (!read->is_write && std::none_of(accesses.begin(), read, provides)) return false;
   }
   return true;
 }
@@ -183,21 +251,25 @@ size_t FindDepth(const Allocation& allocation) {
   };
   for (const Scope& scope : allocation.path) enter(scope);
   if (allocation.accesses.empty()) return home;
-  size_t common = allocation.accesses.front().path.size();
-  for (const Access& access : allocation.accesses) {
+  const std::vector<Scope>& path = allocation.accesses.front().path;
+  size_t common = path.size();
+  const auto meet = [&](const std::vector<Scope>& other) {
     size_t same = 0;
-    while (same < std::min(common, access.path.size()) && access.path[same] == allocation.accesses.front().path[same])
-      ++same;
+    while (same < std::min(common, other.size()) && other[same] == path[same]) ++same;
     common = same;
-  }
+  };
+  for (const Access& access : allocation.accesses) meet(access.path);
+  for (const std::vector<Scope>& view_path : allocation.view_paths) meet(view_path);
   size_t depth = home;
   for (size_t d = home; d < common; ++d) {
-    enter(allocation.accesses.front().path[d]);
-    const For* loop = allocation.accesses.front().path[d].loop;
+    enter(path[d]);
+    const For* loop = path[d].loop;
     if (loop != nullptr) {
       const bool is_shared = loop->kind == ForKind::kThreadBinding && loop->thread.starts_with("threadIdx") &&
                              allocation.buffer->scope.starts_with("shared");
-      if (loop->kind == ForKind::kVectorized || is_shared || !IsPrivate(allocation, d + 1, analyzer)) return depth;
+      // Iterations that run beside each other hand nothing to each other: who reads there wrote there.
+      const bool is_concurrent = loop->kind == ForKind::kParallel || loop->kind == ForKind::kVectorized;
+      if (is_shared || (!is_concurrent && !IsPrivate(allocation, d + 1, analyzer))) return depth;
     }
     depth = d + 1;
   }
@@ -213,25 +285,37 @@ class AllocationMover : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Stmt visited = StmtExprMutator::VisitFor(self, loop);
-    const auto found = places_.find(self.get());
-    if (found == places_.end()) return visited;
+    const std::vector<Buffer> here = BuffersOf(self.get());
+    if (here.empty()) return visited;
     For copy = *visited.As<For>();
-    BlockNode block{.name = "allocate_" + found->second.front()->name, .body = copy.body};
-    block.alloc_buffers = found->second;
+    BlockNode block{.name = "allocate_" + here.front()->name, .body = copy.body};
+    block.alloc_buffers = here;
     copy.body = BlockRealize{{}, True(), Block(std::move(block))};
     return copy;
   }
   Block VisitBlock(const Block& self) override {
     Block block = StmtExprMutator::VisitBlock(self);
-    const auto found = places_.find(self.get());
-    const std::vector<Buffer> here = found == places_.end() ? std::vector<Buffer>() : found->second;
-    if (here.empty() && self->alloc_buffers.empty()) return block;
-    block.Mutable().alloc_buffers = here;
+    const std::vector<Buffer> here = BuffersOf(self.get());
+    if (!here.empty() || !self->alloc_buffers.empty()) block.Mutable().alloc_buffers = here;
+    const auto is_inside = [this](const BufferRegion& region) { return inside_.count(region.buffer.get()) != 0; };
+    if (std::any_of(block->reads.begin(), block->reads.end(), is_inside) ||
+        std::any_of(block->writes.begin(), block->writes.end(), is_inside)) {
+      std::erase_if(block.Mutable().reads, is_inside);
+      std::erase_if(block.Mutable().writes, is_inside);
+    }
     return block;
   }
 
  private:
+  std::vector<Buffer> BuffersOf(const void* scope) {
+    const auto found = places_.find(scope);
+    if (found == places_.end()) return {};
+    for (const Buffer& buffer : found->second) inside_.insert(buffer.get());
+    return found->second;
+  }
+
   const Places& places_;
+  std::unordered_set<const BufferNode*> inside_;  // Allocated by what has been visited: nobody around it names them.
 };
 
 }  // namespace
