@@ -247,5 +247,6 @@ const InstructionKind* FindInstructionKind(std::string_view name) {
   }
   return nullptr;
 }
+std::span<const InstructionKind> InstructionKinds() { return kKinds; }
 
 }  // namespace lathe

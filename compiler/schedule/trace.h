@@ -50,6 +50,7 @@ struct InstructionKind {
                                       std::span<const Attr> attrs, const Decision* decision);
 };
 const InstructionKind* FindInstructionKind(std::string_view name);  // nullptr if there is none.
+std::span<const InstructionKind> InstructionKinds();
 
 struct Instruction {
   const InstructionKind* kind;

@@ -163,7 +163,6 @@ TEST_P(InterpreterAgreementTest, HoldsForRandomPrograms) {
   EXPECT_GT(num_compared, family.num_seeds / (family.is_wild ? 8 : 2)) << testing::PrintToString(skipped);
 }
 
-PrimFunc Schedulable(uint64_t seed) { return RandomPrimFunc(seed, RandomIrMode::kSchedulable); }
 PrimFunc Anything(uint64_t seed) { return RandomPrimFunc(seed, RandomIrMode::kAnything); }
 template <PrimFunc (*make)(Random&)>
 PrimFunc Seeded(uint64_t seed) {
@@ -174,9 +173,7 @@ constexpr char kExact[] =
     "llvm -mcpu=x86-64-v3 -mattr=-fma -mtriple=x86_64-linux-gnu -num-cores=1";  // Without FMA nothing is contracted.
 constexpr char kPlain[] = "llvm -mcpu=x86-64 -mtriple=x86_64-linux-gnu -num-cores=1";
 INSTANTIATE_TEST_SUITE_P(Programs, InterpreterAgreementTest,
-                         testing::Values(Family{"SchedulableExactly", Schedulable, 100, kExact, 0},
-                                         Family{"SchedulableHere", Schedulable, 100, "auto", 1e-4},
-                                         Family{"AnythingExactly", Anything, 800, kExact, 0, true},
+                         testing::Values(Family{"AnythingExactly", Anything, 800, kExact, 0, true},
                                          Family{"AnythingPlain", Anything, 200, kPlain, 0, true},
                                          Family{"MatmulExactly", Seeded<TiledMatmul>, 75, kExact, 0},
                                          Family{"MatmulHere", Seeded<TiledMatmul>, 75, "auto", 1e-5},

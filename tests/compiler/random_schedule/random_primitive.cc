@@ -1,0 +1,369 @@
+#include "tests/compiler/random_schedule/random_primitive.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/annotate.h"
+#include "compiler/schedule/cache.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_reduction.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/sampling.h"
+#include "compiler/schedule/split.h"
+
+namespace lathe {
+namespace {
+
+// What the cases draw arguments from.
+class Draw {
+ public:
+  Draw(Schedule& schedule, Random& random) : schedule(schedule), random_(random) {}
+
+  uint64_t Below(uint64_t n) { return random_.Below(n); }
+  bool Percent(uint64_t chance) { return Below(100) < chance; }
+  template <typename T>
+  const T& Pick(const std::vector<T>& list) {
+    return list[Below(list.size())];
+  }
+
+  // All blocks but the root, inner ones included.
+  std::vector<int> Blocks(const std::function<bool(int)>& fits = nullptr) const {
+    std::vector<int> blocks = schedule.ChildBlocksOf(schedule.RootRow());
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      for (const int child : schedule.ChildBlocksOf(blocks[i])) blocks.push_back(child);
+    }
+    if (fits != nullptr) std::erase_if(blocks, [&](int row) { return !fits(row); });
+    return blocks;
+  }
+  // -1: none. One in eight fits nothing in particular.
+  int Block(const std::function<bool(int)>& fits = nullptr) {
+    const std::vector<int> fitting = Blocks(Percent(12) ? nullptr : fits);
+    return fitting.empty() ? -1 : Pick(fitting);
+  }
+  // By its name, or, where others have the same, by way of the block around it.
+  BlockRV Handle(int row) {
+    const std::string& name = schedule.BlockOf(row).name;
+    if (schedule.FindBlock(name) == row) return *GetBlock(schedule, name);
+    const int scope = schedule.ScopeOf(row);
+    const std::vector<int> siblings = schedule.ChildBlocksOf(scope);
+    const std::ptrdiff_t position = std::find(siblings.begin(), siblings.end(), row) - siblings.begin();
+    return (*GetChildBlocks(schedule, Handle(scope)))[size_t(position)];
+  }
+  std::vector<LoopRV> LoopsAround(int row) { return *GetLoops(schedule, Handle(row)); }
+  const For& At(LoopRV loop) const { return **schedule.Get(loop); }
+  bool IsPlain(LoopRV loop) const { return At(loop).kind == ForKind::kSerial && At(loop).annotations.empty(); }
+
+  // Loops of some block, outermost first, that form a chain of single children.
+  std::vector<LoopRV> Chain() {
+    const int block = Block();
+    if (block < 0) return {};
+    const std::vector<LoopRV> loops = LoopsAround(block);
+    if (loops.empty()) return {};
+    size_t first = Below(loops.size()), last = first;
+    const auto is_nested = [&](size_t i) { return At(loops[i]).body.As<For>() != nullptr; };
+    while (first > 0 && is_nested(first - 1)) --first;
+    while (last + 1 < loops.size() && is_nested(last)) ++last;
+    return {loops.begin() + std::ptrdiff_t(first), loops.begin() + std::ptrdiff_t(last) + 1};
+  }
+  std::optional<LoopRV> Loop(const std::function<bool(LoopRV)>& fits = nullptr) {
+    const int block = Block();
+    if (block < 0) return std::nullopt;
+    std::vector<LoopRV> loops = LoopsAround(block);
+    if (fits != nullptr && !Percent(12)) std::erase_if(loops, [&](LoopRV loop) { return !fits(loop); });
+    if (loops.empty()) return std::nullopt;
+    return Pick(loops);
+  }
+
+  // Calls the primitive and looks whether a refusal left a trace.
+  PrimitiveOutcome Try(std::string_view kind, const std::function<Status()>& call) {
+    const PrimFunc before = schedule.func();
+    const size_t length = schedule.trace().size();
+    PrimitiveOutcome outcome{kind, call()};
+    outcome.was_changed_by_refusal =
+        !outcome.status.ok() && (schedule.trace().size() != length || !schedule.func().body.same_as(before.body));
+    outcome.inconsistency = schedule.Inconsistency();
+    return outcome;
+  }
+
+  Schedule& schedule;
+
+ private:
+  Random& random_;
+};
+
+using Outcome = PrimitiveOutcome;
+using Factors = std::vector<std::optional<ExprRV>>;
+
+// ---- Asking and sampling
+
+Outcome TryGetBlock(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  return draw.Try("GetBlock", [&] { return GetBlock(draw.schedule, draw.schedule.BlockOf(block).name).status(); });
+}
+template <auto kGet>
+Outcome TryGet(Draw& draw, std::string_view kind) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try(kind, [&] { return kGet(draw.schedule, handle).status(); });
+}
+Outcome TryGetLoops(Draw& draw) { return TryGet<GetLoops>(draw, "GetLoops"); }
+Outcome TryGetChildBlocks(Draw& draw) { return TryGet<GetChildBlocks>(draw, "GetChildBlocks"); }
+Outcome TryGetProducers(Draw& draw) { return TryGet<GetProducers>(draw, "GetProducers"); }
+Outcome TryGetConsumers(Draw& draw) { return TryGet<GetConsumers>(draw, "GetConsumers"); }
+
+// A tile, mostly used for a split.
+Outcome TrySamplePerfectTile(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!loop) return {};
+  StatusOr<std::vector<VarRV>> tile = std::vector<VarRV>();
+  const int parts = 2 + int(draw.Below(2));
+  const Outcome sampled = draw.Try("SamplePerfectTile", [&] {
+    tile = SamplePerfectTile(draw.schedule, *loop, parts, 8);
+    return tile.status();
+  });
+  if (!sampled.status.ok() || sampled.was_changed_by_refusal || draw.Percent(15)) return sampled;
+  Factors factors;
+  for (const VarRV& var : *tile) factors.emplace_back(ExprRV(var));
+  return draw.Try("Split", [&] { return Split(draw.schedule, *loop, factors).status(); });
+}
+Outcome TrySampleCategorical(Draw& draw) {
+  const std::vector<int64_t> candidates = {0, 4, 16};
+  const std::vector<double> probs = {0.25, 0.25, 0.5};
+  const int block = draw.Block();
+  StatusOr<VarRV> var = VarRV();
+  const Outcome sampled = draw.Try("SampleCategorical", [&] {
+    var = SampleCategorical(draw.schedule, candidates, probs);
+    return var.status();
+  });
+  if (!sampled.status.ok() || block < 0 || draw.Percent(50)) return sampled;
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("Annotate", [&] { return Annotate(draw.schedule, handle, "note", *var); });
+}
+
+// ---- Loops
+
+Outcome TrySplit(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!loop) return {};
+  const ExprRV factor = int64_t(1 + draw.Below(6));
+  Factors factors = {std::nullopt, factor};
+  if (draw.Percent(30)) std::swap(factors[0], factors[1]);
+  if (draw.Percent(15)) factors.emplace_back(ExprRV(int64_t(2)));
+  const bool preserve = draw.Percent(50);
+  return draw.Try("Split", [&] { return Split(draw.schedule, *loop, factors, preserve).status(); });
+}
+Outcome TryFuse(Draw& draw) {
+  const std::vector<LoopRV> chain = draw.Chain();
+  if (chain.size() < 2 && !draw.Percent(5)) return {};
+  if (chain.empty()) return {};
+  const size_t first = chain.size() < 2 ? 0 : draw.Below(chain.size() - 1);
+  const size_t count = chain.size() < 2 ? 1 : 2 + draw.Below(chain.size() - first - 1);
+  const bool preserve = draw.Percent(50);
+  return draw.Try("Fuse",
+                  [&] { return Fuse(draw.schedule, std::span(chain).subspan(first, count), preserve).status(); });
+}
+Outcome TryReorder(Draw& draw) {
+  std::vector<LoopRV> order = draw.Chain();
+  if (order.size() < 2) return {};
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.Below(i)]);
+  order.resize(2 + draw.Below(order.size() - 1));
+  return draw.Try("Reorder", [&] { return Reorder(draw.schedule, order); });
+}
+Outcome TryParallel(Draw& draw) {
+  const int block = draw.Block();
+  const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
+  if (loops.empty()) return {};
+  const LoopRV loop = draw.Percent(60) ? loops[0] : draw.Pick(loops);
+  return draw.Try("Parallel", [&] { return Parallel(draw.schedule, loop); });
+}
+Outcome TryVectorize(Draw& draw) {
+  const int block = draw.Block();
+  const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
+  if (loops.empty()) return {};
+  const LoopRV loop = draw.Percent(60) ? loops.back() : draw.Pick(loops);
+  return draw.Try("Vectorize", [&] { return Vectorize(draw.schedule, loop); });
+}
+Outcome TryUnroll(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!loop) return {};
+  return draw.Try("Unroll", [&] { return Unroll(draw.schedule, *loop); });
+}
+
+// ---- Copies
+
+std::string ScopeFor(Draw& draw, const Buffer& buffer) {
+  if (!ConstantShape(buffer->shape) || draw.Percent(50)) return "global";
+  return "local";
+}
+// Sometimes some of the others that read the buffer.
+std::vector<BlockRV> SomeReaders(Draw& draw, int block, const Buffer& buffer) {
+  std::vector<BlockRV> readers;
+  if (draw.Percent(60)) return readers;
+  for (const int other : draw.Blocks()) {
+    if (other != block && Reads(draw.schedule.BlockOf(other), buffer) && draw.Percent(50))
+      readers.push_back(draw.Handle(other));
+  }
+  return readers;
+}
+Outcome TryCacheRead(Draw& draw) {
+  const int block = draw.Block([&](int row) { return !draw.schedule.BlockOf(row).reads.empty(); });
+  if (block < 0 || draw.schedule.BlockOf(block).reads.empty()) return {};
+  const size_t index = draw.Below(draw.schedule.BlockOf(block).reads.size());
+  const Buffer buffer = draw.schedule.BlockOf(block).reads[index].buffer;
+  const std::vector<BlockRV> readers = SomeReaders(draw, block, buffer);
+  const std::string scope = ScopeFor(draw, buffer);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("CacheRead", [&] { return CacheRead(draw.schedule, handle, int(index), scope, readers).status(); });
+}
+Outcome TryCacheWrite(Draw& draw) {
+  const int block = draw.Block([&](int row) { return !draw.schedule.BlockOf(row).writes.empty(); });
+  if (block < 0 || draw.schedule.BlockOf(block).writes.empty()) return {};
+  const size_t index = draw.Below(draw.schedule.BlockOf(block).writes.size());
+  const Buffer buffer = draw.schedule.BlockOf(block).writes[index].buffer;
+  const std::vector<BlockRV> readers = SomeReaders(draw, block, buffer);
+  const std::string scope = ScopeFor(draw, buffer);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("CacheWrite", [&] { return CacheWrite(draw.schedule, handle, int(index), scope, readers).status(); });
+}
+
+// ---- Places
+
+int DrawPlace(Draw& draw) { return draw.Percent(70) ? -1 : draw.Percent(70) ? -2 : int(draw.Below(3)); }
+
+template <auto kMove, auto kOthers>
+Outcome TryMove(Draw& draw, std::string_view kind) {
+  const int block = draw.Block([&](int row) { return !kOthers(draw.schedule, row).empty(); });
+  if (block < 0) return {};
+  const std::vector<int> others = draw.Percent(5) ? draw.Blocks() : kOthers(draw.schedule, block);
+  if (others.empty()) return {};
+  const std::vector<LoopRV> loops = draw.LoopsAround(draw.Pick(others));
+  if (loops.empty()) return {};
+  const LoopRV loop = draw.Pick(loops);
+  const BlockRV handle = draw.Handle(block);
+  const bool preserve = draw.Percent(50);
+  const int place = DrawPlace(draw);
+  return draw.Try(kind, [&] { return kMove(draw.schedule, handle, loop, preserve, place); });
+}
+Outcome TryComputeAt(Draw& draw) { return TryMove<ComputeAt, ConsumersOf>(draw, "ComputeAt"); }
+Outcome TryReverseComputeAt(Draw& draw) { return TryMove<ReverseComputeAt, ProducersOf>(draw, "ReverseComputeAt"); }
+
+template <auto kInline, auto kOthers>
+Outcome TryInline(Draw& draw, std::string_view kind) {
+  const int block = draw.Block([&](int row) {
+    const BlockNode& node = draw.schedule.BlockOf(row);
+    return !node.init && node.writes.size() == 1 && !kOthers(draw.schedule, row).empty();
+  });
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try(kind, [&] { return kInline(draw.schedule, handle); });
+}
+Outcome TryComputeInline(Draw& draw) { return TryInline<ComputeInline, ConsumersOf>(draw, "ComputeInline"); }
+Outcome TryReverseComputeInline(Draw& draw) {
+  return TryInline<ReverseComputeInline, ProducersOf>(draw, "ReverseComputeInline");
+}
+
+Outcome TryDecomposeReduction(Draw& draw) {
+  const int block = draw.Block([&](int row) { return draw.schedule.BlockOf(row).init.has_value(); });
+  if (block < 0) return {};
+  const std::vector<LoopRV> loops = draw.LoopsAround(block);
+  if (loops.empty()) return {};
+  const BlockRV handle = draw.Handle(block);
+  const LoopRV loop = draw.Pick(loops);
+  return draw.Try("DecomposeReduction", [&] { return DecomposeReduction(draw.schedule, handle, loop).status(); });
+}
+
+// ---- Annotations
+
+constexpr const char* kKeys[] = {"pragma_auto_unroll_max_step", "note", "remark"};
+
+Outcome TryAnnotate(Draw& draw) {
+  const std::string key = kKeys[draw.Below(3)];
+  const Attr value{int64_t(draw.Below(20))};
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const std::vector<LoopRV> loops = draw.LoopsAround(block);
+  if (loops.empty() || draw.Percent(60)) {
+    const BlockRV handle = draw.Handle(block);
+    return draw.Try("Annotate", [&] { return Annotate(draw.schedule, handle, key, value); });
+  }
+  const LoopRV loop = draw.Pick(loops);
+  return draw.Try("Annotate", [&] { return Annotate(draw.schedule, loop, key, value); });
+}
+Outcome TryUnannotate(Draw& draw) {
+  const int block = draw.Block([&](int row) { return !draw.schedule.BlockOf(row).annotations.empty(); });
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return !draw.At(l).annotations.empty(); });
+  const auto first_key = [&](const AttrMap& attrs) { return attrs.empty() ? "note" : attrs.begin()->first; };
+  if (loop && (block < 0 || draw.Percent(60))) {
+    const std::string key = first_key(draw.At(*loop).annotations);
+    return draw.Try("Unannotate", [&] { return Unannotate(draw.schedule, *loop, key); });
+  }
+  if (block < 0) return {};
+  const std::string key = first_key(draw.schedule.BlockOf(block).annotations);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("Unannotate", [&] { return Unannotate(draw.schedule, handle, key); });
+}
+Outcome TryEnterPostproc(Draw& draw) {
+  return draw.Try("EnterPostproc", [&] { return EnterPostproc(draw.schedule); });
+}
+
+template <Outcome (*kTry)(Draw&)>
+Outcome Run(Schedule& schedule, Random& random) {
+  Draw draw(schedule, random);
+  return kTry(draw);
+}
+
+constexpr PrimitiveCase kCases[] = {
+    {"GetBlock", 1, false, true, Run<TryGetBlock>},
+    {"GetLoops", 1, false, true, Run<TryGetLoops>},
+    {"GetChildBlocks", 1, false, true, Run<TryGetChildBlocks>},
+    {"GetProducers", 1, false, true, Run<TryGetProducers>},
+    {"GetConsumers", 1, false, true, Run<TryGetConsumers>},
+    {"SamplePerfectTile", 5, false, true, Run<TrySamplePerfectTile>},
+    {"SampleCategorical", 1, false, true, Run<TrySampleCategorical>},
+    {"Fuse", 8, true, true, Run<TryFuse>},
+    {"Split", 10, true, true, Run<TrySplit>},
+    {"Reorder", 8, true, false, Run<TryReorder>},
+    {"Parallel", 6, true, false, Run<TryParallel>},
+    {"Vectorize", 6, true, false, Run<TryVectorize>},
+    {"Unroll", 3, true, true, Run<TryUnroll>},
+    {"CacheRead", 8, true, false, Run<TryCacheRead>},
+    {"CacheWrite", 8, true, false, Run<TryCacheWrite>},
+    {"ComputeAt", 12, true, false, Run<TryComputeAt>},
+    {"ReverseComputeAt", 12, true, false, Run<TryReverseComputeAt>},
+    {"ComputeInline", 8, true, false, Run<TryComputeInline>},
+    {"ReverseComputeInline", 8, true, false, Run<TryReverseComputeInline>},
+    {"DecomposeReduction", 8, true, false, Run<TryDecomposeReduction>},
+    {"Annotate", 2, true, true, Run<TryAnnotate>},
+    {"Unannotate", 2, true, true, Run<TryUnannotate>},
+    {"EnterPostproc", 1, false, true, Run<TryEnterPostproc>},
+};
+
+}  // namespace
+
+std::span<const PrimitiveCase> PrimitiveCases() { return kCases; }
+
+bool AllAreTried() {
+  static const bool asked = std::getenv("LATHE_ALL_PRIMITIVES") != nullptr;
+  return asked || std::all_of(std::begin(kCases), std::end(kCases), [](const PrimitiveCase& one) { return one.is_on; });
+}
+bool IsTried(const PrimitiveCase& one) { return one.is_on || AllAreTried(); }
+
+PrimitiveOutcome ApplyRandomPrimitive(Schedule& schedule, Random& random) {
+  int total = 0;
+  for (const PrimitiveCase& one : kCases) total += IsTried(one) ? one.weight : 0;
+  int drawn = int(random.Below(uint64_t(total)));
+  for (const PrimitiveCase& one : kCases) {
+    if (IsTried(one) && (drawn -= one.weight) < 0) return one.apply(schedule, random);
+  }
+  return {};
+}
+
+}  // namespace lathe

@@ -1,0 +1,34 @@
+// Random primitives on a schedule, with arguments that are often accepted. A refusal must leave the schedule as it was.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/schedule/schedule.h"
+
+namespace lathe {
+
+struct PrimitiveOutcome {
+  std::string_view kind;  // Of the instruction tried; empty: nothing there fits.
+  Status status;          // What the primitive answered.
+  bool was_changed_by_refusal = false;
+  std::string inconsistency;  // Of the schedule's side table afterwards.
+};
+
+// One way to call an instruction kind of compiler/schedule/instruction_kinds.cc.
+struct PrimitiveCase {
+  std::string_view kind;
+  int weight;            // How often it is drawn.
+  bool is_transforming;  // Changes the function.
+  bool is_on;            // False: what it is known to get wrong is being mended; LATHE_ALL_PRIMITIVES=1 tries it.
+  PrimitiveOutcome (*apply)(Schedule& schedule, Random& random);
+};
+
+// At least one case for each instruction kind (random_schedule_test.cc).
+std::span<const PrimitiveCase> PrimitiveCases();
+bool IsTried(const PrimitiveCase& one);
+bool AllAreTried();
+PrimitiveOutcome ApplyRandomPrimitive(Schedule& schedule, Random& random);
+
+}  // namespace lathe
