@@ -35,7 +35,8 @@ struct Allocation {
   std::vector<std::vector<Scope>> view_paths;  // Of the blocks that look at it through a view, themselves not included.
 };
 
-bool HasLoad(const Expr& e) {
+// Whether memory decides what `e` is.
+bool IsLoaded(const Expr& e) {
   bool has_load = false;
   PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
   return has_load;
@@ -143,7 +144,7 @@ class AccessCollector : public StmtExprVisitor {
     const auto found = positions_.find(buffer.get());
     if (found == positions_.end()) return;
     bool is_known = num_unknown_ == 0 || !is_write;
-    for (const Expr& index : indices) is_known &= index.dtype().is_scalar() && !HasLoad(index);
+    for (const Expr& index : indices) is_known &= index.dtype().is_scalar() && !IsLoaded(index);
     allocations[found->second].accesses.push_back(
         {is_write, is_known, std::move(indices), predicate_, first_steps_, path_});
   }
