@@ -24,7 +24,7 @@ void Check(const RuntimeError& error) {
   if (!error.ok()) throw Failure(ErrorKind::kTvm, error.message);
 }
 template <typename T>
-T Value(RuntimeResult<T> result) {
+T ValueOrRaise(RuntimeResult<T> result) {
   if (!result.ok()) Check(result.error());
   return *std::move(result);
 }
@@ -32,7 +32,7 @@ T Value(RuntimeResult<T> result) {
 // One pool for all kernels of the process, made at the first call.
 ThreadPool& Pool() {
   static auto* pool = new std::unique_ptr<ThreadPool>(
-      Value(ThreadPool::Create(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())))));
+      ValueOrRaise(ThreadPool::Create(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())))));
   return **pool;
 }
 
@@ -62,8 +62,8 @@ NDArray FromNumpy(const py::array& source) {
   if (!type || !ToDType(*type).is_supported())
     throw Failure(ErrorKind::kType,
                   "array: elements of numpy type " + py::cast<std::string>(py::str(source.dtype())) + " are not known");
-  NDArray array =
-      Value(NDArray::Create(ToDType(*type), std::vector<int64_t>(source.shape(), source.shape() + source.ndim())));
+  NDArray array = ValueOrRaise(
+      NDArray::Create(ToDType(*type), std::vector<int64_t>(source.shape(), source.shape() + source.ndim())));
   CopyFrom(array, source);
   return array;
 }
@@ -114,10 +114,11 @@ void BindArray(py::module_& module) {
              CopyFrom(a, source);
              return a;
            })
-      .def("reshape", [](const NDArray& a, const std::vector<int64_t>& shape) { return Value(a.Reshape(shape)); })
+      .def("reshape",
+           [](const NDArray& a, const std::vector<int64_t>& shape) { return ValueOrRaise(a.Reshape(shape)); })
       .def("same_as", [](const NDArray& a, const NDArray& b) { return a.data() == b.data(); });
   module.def("array_empty", [](const std::vector<int64_t>& shape, DataType type) {
-    return Value(NDArray::Create(ToDType(type), shape));
+    return ValueOrRaise(NDArray::Create(ToDType(type), shape));
   });
   module.def("array_from_numpy", &FromNumpy);
 }
@@ -125,7 +126,7 @@ void BindArray(py::module_& module) {
 }  // namespace
 
 std::shared_ptr<RuntimeModule> RuntimeModule::Load(const std::string& path) {
-  return std::shared_ptr<RuntimeModule>(new RuntimeModule(Value(Artifact::Open(path))));
+  return std::shared_ptr<RuntimeModule>(new RuntimeModule(ValueOrRaise(Artifact::Open(path))));
 }
 
 std::vector<std::string> RuntimeModule::Names() const {
@@ -135,9 +136,9 @@ std::vector<std::string> RuntimeModule::Names() const {
 }
 
 void RuntimeModule::Call(const std::string& name, const py::args& args) const {
-  const Artifact::Kernel kernel = Value(artifact_.Find(name));
+  const Artifact::Kernel kernel = ValueOrRaise(artifact_.Find(name));
   const CallArguments sorted = SortArguments(*kernel.meta, args);
-  const KernelArguments bound = Value(BindArguments(*kernel.meta, sorted.buffers, sorted.scalars));
+  const KernelArguments bound = ValueOrRaise(BindArguments(*kernel.meta, sorted.buffers, sorted.scalars));
   const py::gil_scoped_release others_may_run;
   KernelContext context(Pool(), kWorkspaceLimit);
   Check(CallKernel(kernel, bound, context));

@@ -14,7 +14,7 @@ TEST_F(TuneTest, OnAServerTwoClientsGetOnAtOnce) {
   Submit(Request("ready", MatmulText("ready", 32), 2));  // The devices are there.
   for (const auto& device : devices) device->Signal(SIGSTOP);
   const auto first = Tune("first", first_file, 16, there), second = Tune("second", second_file, 16, there);
-  AwaitJobs(3);  // Nothing is measured before both have asked.
+  AwaitBuilt({2, 3});  // Nothing is measured before both have something to measure.
   for (const auto& device : devices) device->Signal(SIGCONT);
   const Ended a = Finish(*first, "first");
   const int64_t others = Done() - 18;  // Without this one's and those of "ready".

@@ -69,6 +69,17 @@ class TuneTest : public FarmTest {
       return jobs.ok() && jobs->size() >= count;
     });
   }
+  // Each of these jobs has a built trial, which waits for a device or at one.
+  void AwaitBuilt(const std::vector<int64_t>& jobs) {
+    Until([&] {
+      const auto store = SqliteStore::OpenReadOnly(database);
+      return store.ok() && std::all_of(jobs.begin(), jobs.end(), [&](int64_t job) {
+               const auto trials = (*store)->ListTrials(
+                   {.job_id = job, .states = {TrialState::kMeasureQueued, TrialState::kAssigned}}, {0, 1});
+               return trials.ok() && !trials->empty();
+             });
+    });
+  }
   // It has said what it is about to do: from then on it obeys signals.
   void AwaitItsEstimate(const std::string& name) {
     Until([&] { return TextOf(folder / (name + ".log")).find("trials to measure") != std::string::npos; });
