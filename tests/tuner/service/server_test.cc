@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -62,6 +63,21 @@ TEST_F(ServerTest, SaysThatNobodyAnswers) {
   const Status status = nobody->tuning().ListJobs({}).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("nobody answers there; start one with `lathe up`"));
+}
+
+// The machine is so busy that the server has not even accepted the connection.
+TEST_F(ServerTest, ASlowServerIsNotNobody) {
+  const std::string path = folder / "slow.sock";
+  sockaddr_un name{.sun_family = AF_UNIX};
+  path.copy(name.sun_path, sizeof name.sun_path - 1);
+  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  ASSERT_EQ(listen(listener, 4), 0);
+  const auto slow = ConnectToServer({.unix_path = path}, {.deadline = std::chrono::milliseconds(500)});
+  const Status status = slow->tuning().ListJobs({}).status();
+  close(listener);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(status.message(), HasSubstr("no answer in time; is the server overloaded or stopped?"));
 }
 
 TEST_F(ServerTest, OffersWorkersOnlyWithACoordinator) {
