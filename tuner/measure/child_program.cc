@@ -70,7 +70,7 @@ Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit
   std::string said;
   const bool in_time = ReadAll(ends[0], SystemClock().Now() + limit, is_cancelled, said);
   close(ends[0]);
-  if (!in_time) kill(pid, SIGKILL);
+  if (!in_time) kill(-pid, SIGKILL);  // Its group: what it started, too.
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
