@@ -27,18 +27,13 @@ bool IsSpatial(const BlockNode& block) {
 
 namespace {
 
-std::vector<int> SiblingsOf(const Schedule& schedule, int block) {
-  return schedule.ChildBlocksOf(schedule.ScopeOf(block));
-}
-
 WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
-  for (int other : SiblingsOf(schedule, block)) {
-    if (other == block) continue;
-    for (const BufferRegion& write : schedule.BlockOf(block).writes) {
-      if (Writes(schedule.BlockOf(other), write.buffer)) {
-        return fmt::format("buffer \"{}\" is also written by block \"{}\"", write.buffer->name,
-                           schedule.BlockOf(other).name);
-      }
+  const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
+  for (const BufferRegion& write : schedule.BlockOf(block).writes) {
+    for (int other : scope.WritersOf(write.buffer)) {
+      if (other == block) continue;
+      return fmt::format("buffer \"{}\" is also written by block \"{}\"", write.buffer->name,
+                         schedule.BlockOf(other).name);
     }
   }
   return "";
@@ -83,8 +78,7 @@ WhyNot WhyNotSchedulable(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);
   if (!why.empty()) return fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
-  if (!IsAffineBinding(schedule.RealizeOf(block), LoopsBetween(schedule, schedule.ScopeOf(block), block), Analyzer()))
-    return fmt::format("block \"{}\" has no affine binding", node.name);
+  if (!schedule.IsAffineBinding(block)) return fmt::format("block \"{}\" has no affine binding", node.name);
   return "";
 }
 
@@ -98,28 +92,34 @@ bool IsTriviallyBound(const Schedule& schedule, int block) {
   return true;
 }
 
-std::vector<int> ProducersOf(const Schedule& schedule, int block) {
-  std::vector<int> producers;
-  for (int other : SiblingsOf(schedule, block)) {
-    if (other == block) continue;
-    const auto& reads = schedule.BlockOf(block).reads;
-    if (std::any_of(reads.begin(), reads.end(),
-                    [&](const BufferRegion& r) { return Writes(schedule.BlockOf(other), r.buffer); }))
-      producers.push_back(other);
+namespace {
+
+// Blocks beside `block` that `find` names for the regions, in order of the text.
+template <typename Find>
+std::vector<int> Partners(const Schedule& schedule, int block, const std::vector<BufferRegion>& regions, Find find) {
+  std::vector<int> partners;
+  for (const BufferRegion& region : regions) {
+    for (int other : find(region.buffer))
+      if (other != block && std::find(partners.begin(), partners.end(), other) == partners.end())
+        partners.push_back(other);
   }
-  return producers;
+  if (regions.size() == 1 || partners.size() < 2) return partners;
+  std::vector<int> in_order;
+  for (int child : schedule.Scope(schedule.ScopeOf(block)).children())
+    if (std::find(partners.begin(), partners.end(), child) != partners.end()) in_order.push_back(child);
+  return in_order;
+}
+
+}  // namespace
+
+std::vector<int> ProducersOf(const Schedule& schedule, int block) {
+  const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
+  return Partners(schedule, block, schedule.BlockOf(block).reads, [&](const Buffer& b) { return scope.WritersOf(b); });
 }
 
 std::vector<int> ConsumersOf(const Schedule& schedule, int block) {
-  std::vector<int> consumers;
-  for (int other : SiblingsOf(schedule, block)) {
-    if (other == block) continue;
-    const auto& writes = schedule.BlockOf(block).writes;
-    if (std::any_of(writes.begin(), writes.end(),
-                    [&](const BufferRegion& w) { return Reads(schedule.BlockOf(other), w.buffer); }))
-      consumers.push_back(other);
-  }
-  return consumers;
+  const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
+  return Partners(schedule, block, schedule.BlockOf(block).writes, [&](const Buffer& b) { return scope.ReadersOf(b); });
 }
 
 bool IsOutputBlock(const Schedule& schedule, int block) {

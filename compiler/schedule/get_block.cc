@@ -19,6 +19,13 @@ std::vector<BlockRV> HandlesOf(Schedule& schedule, const std::vector<int>& rows,
   return blocks;
 }
 
+// The other block of a dependence that hands an element on.
+void AddPartner(const Schedule& schedule, const Dependency& dep, int partner, std::vector<int>& partners) {
+  if (dep.kind != DepKind::kRAW && dep.kind != DepKind::kWAW) return;
+  if (schedule.IsLoop(partner) || partner == schedule.ScopeOf(dep.src) || partner == schedule.ScopeOf(dep.dst)) return;
+  if (std::find(partners.begin(), partners.end(), partner) == partners.end()) partners.push_back(partner);
+}
+
 std::vector<std::string> BlockNames(const Schedule& schedule, int root) {
   std::vector<int> rows{root};
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -72,13 +79,19 @@ StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block)
 StatusOr<std::vector<BlockRV>> GetProducers(Schedule& schedule, BlockRV block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   if (schedule.ScopeOf(row) < 0) return schedule.Error("get_producers", row, "the root block has no scope");
-  return HandlesOf(schedule, ProducersOf(schedule, row), "GetProducers", block);
+  std::vector<int> producers;
+  for (const Dependency& dep : schedule.Scope(schedule.ScopeOf(row)).DepsByDst(row))
+    AddPartner(schedule, dep, dep.src, producers);
+  return HandlesOf(schedule, producers, "GetProducers", block);
 }
 
 StatusOr<std::vector<BlockRV>> GetConsumers(Schedule& schedule, BlockRV block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   if (schedule.ScopeOf(row) < 0) return schedule.Error("get_consumers", row, "the root block has no scope");
-  return HandlesOf(schedule, ConsumersOf(schedule, row), "GetConsumers", block);
+  std::vector<int> consumers;
+  for (const Dependency& dep : schedule.Scope(schedule.ScopeOf(row)).DepsBySrc(row))
+    AddPartner(schedule, dep, dep.dst, consumers);
+  return HandlesOf(schedule, consumers, "GetConsumers", block);
 }
 
 }  // namespace lathe

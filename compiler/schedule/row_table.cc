@@ -151,7 +151,6 @@ void RowTable::TakeOver(Place& place, int old_row, std::vector<int>& fresh, std:
   place.row = old_row;
   rows_[old_row].placed_at = replacements_;
   rows_[old_row].is_whole = false;
-  SetNode(old_row, place.node);
 }
 
 // Blocks that were rebuilt: by what the primitive says, else by their name where only one can be meant.
@@ -245,26 +244,35 @@ RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const
   ++replacements_;
   const Stmt old = Stmt::Of(*rows_[row].node);  // Lives on while nodes are compared.
   std::vector<Place> places;
-  Changes changes;
-  CHECK(Collect(replacement, -1, row, places, changes.made)) << "a loop variable or a block stands twice";
-  CollectGone(row, changes.gone);
+  std::vector<int> fresh, gone;
+  CHECK(Collect(replacement, -1, row, places, fresh)) << "a loop variable or a block stands twice";
+  CollectGone(row, gone);
   const int parent = rows_[row].parent, after = rows_[row].next_sibling;
   if (parent < 0) {
     CHECK(replacement.As<BlockRealize>() != nullptr) << "a function's body must stay a block";
-    if (places[0].row != row) TakeOver(places[0], row, changes.made, changes.gone);
+    if (places[0].row != row) TakeOver(places[0], row, fresh, gone);
   }
-  FollowBlocks(places, changes.made, changes.gone, reuse);
+  FollowBlocks(places, fresh, gone, reuse);
   int before = -1;
   if (parent >= 0 && rows_[parent].first_child != row)
     for (before = rows_[parent].first_child; rows_[before].next_sibling != row;) before = rows_[before].next_sibling;
   Splice(root, row, old.get(), std::move(replacement));
   Link(places, parent, before, after);
-  changes.made.clear();
+  Changes changes;
   for (const Place& place : places) {
-    (place.is_whole ? changes.moved : changes.made).push_back(place.row);
-    if (!place.is_whole) SetNode(place.row, place.node);
+    if (place.parent < 0) changes.tops.push_back(place.row);
+    if (place.is_whole) {
+      changes.moved.push_back(place.row);
+      continue;
+    }
+    const bool is_new = std::find(fresh.begin(), fresh.end(), place.row) != fresh.end();
+    changes.made.push_back({place.row, is_new ? nullptr : rows_[place.row].node});
+    SetNode(place.row, place.node);
   }
-  for (int lost : changes.gone) Forget(lost);
+  for (int lost : gone) {
+    changes.gone.push_back({lost, rows_[lost].node});
+    Forget(lost);
+  }
   return changes;
 }
 

@@ -32,10 +32,15 @@ class RowTable {
     bool is_whole = false;  // In that replacement its node was as it had been.
   };
   // What a replacement did to rows.
+  struct Change {
+    int row;
+    const StmtNode* before;  // nullptr: the row is new. Lives as long as the statement that was replaced.
+  };
   struct Changes {
-    std::vector<int> made;   // New, or the same loop or block with another node.
-    std::vector<int> moved;  // The node is as it was, so is all below it; what is above may be another.
-    std::vector<int> gone;
+    std::vector<int> tops;     // Where the replaced row was, in order of the program.
+    std::vector<Change> made;  // New, or the same loop or block with another node.
+    std::vector<int> moved;    // The node is as it was, so is all below it; what is above may be another.
+    std::vector<Change> gone;
   };
 
   // Adds all of `body`, a root block, in order of the program. Returns its row, or -1 if a loop variable or a block

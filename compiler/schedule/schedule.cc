@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/arith/iter_map.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
@@ -183,7 +184,21 @@ StatusOr<int> Schedule::RootRowOf(std::string_view func_name) const {
 
 void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>& reuse) {
   PrimFunc& func = mod_.Mutable().module.prim_funcs[FuncIndexOf(row)];
-  rows_.Replace(func.body, row, std::move(replacement), reuse);
+  const Stmt old = StmtOf(row);  // Lives on while what changed is looked at.
+  const FactCache::Outline before = FactCache::OutlineOf(rows_, {row}, ScopeOf(row));
+  const bool is_bare = TouchesMemoryOutsideBlocks(replacement);
+  const RowTable::Changes changes = rows_.Replace(func.body, row, std::move(replacement), reuse);
+  facts_.Forget(rows_, row, changes, before, is_bare);
+}
+
+bool Schedule::IsAffineBinding(int block_row) const {
+  if (ParentOf(block_row) < 0) return true;
+  return facts_.Get(FactCache::Fact::kAffineBinding, block_row, [&] {
+    IterDomain loops;
+    for (int row : LoopsOf(block_row))
+      loops.emplace_back(LoopOf(row).loop_var, Range{LoopOf(row).min, LoopOf(row).extent});
+    return lathe::IsAffineBinding(RealizeOf(block_row), loops, Analyzer());
+  });
 }
 
 std::string Schedule::Inconsistency() const {
@@ -276,6 +291,14 @@ std::vector<int> Schedule::BlocksNamed(int root, std::string_view name) const {
 int Schedule::FindBlock(std::string_view name) const {
   const std::vector<int> found = BlocksNamed(RootRow(), name);
   return found.size() == 1 ? found[0] : -1;
+}
+
+int Schedule::RowOf(const Stmt& loop_or_block) const {
+  const For* loop = loop_or_block.As<For>();
+  if (loop == nullptr) return RowOf(loop_or_block.As<BlockRealize>()->block);
+  const int row = rows_.Find(loop->loop_var.get());
+  CHECK(row >= 0) << "no loop over " << loop->loop_var.name();
+  return row;
 }
 
 int Schedule::RowOf(const Block& block) const {

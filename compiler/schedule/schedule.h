@@ -13,6 +13,8 @@
 
 #include "compiler/ir/module.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/schedule/block_scope.h"
+#include "compiler/schedule/fact_cache.h"
 #include "compiler/schedule/row_table.h"
 #include "compiler/schedule/trace.h"
 #include "support/random.h"
@@ -45,7 +47,8 @@ class Schedule {
   // ---- For primitives. A row stands for one loop or block and keeps its number while that lives (row_table.h).
   StatusOr<int> RowOf(LoopRV loop) const;
   StatusOr<int> RowOf(BlockRV block) const;
-  int RowOf(const Block& block) const;  // Of the block with this very node; CHECKs that there is one.
+  int RowOf(const Block& block) const;         // Of the block with this very node; CHECKs that there is one.
+  int RowOf(const Stmt& loop_or_block) const;  // The same for a loop or a block realize of the tree.
   Stmt StmtOf(int row) const { return Stmt::Of(*rows_[row].node); }
   const For& LoopOf(int row) const { return std::get<For>(rows_[row].node->value); }
   const BlockRealize& RealizeOf(int row) const { return std::get<BlockRealize>(rows_[row].node->value); }
@@ -68,6 +71,14 @@ class Schedule {
   bool IsAncestor(int ancestor, int row) const;  // Strictly above.
   // `wish`, or wish_1, wish_2 ... if a block of row's function is called that.
   std::string FreshBlockName(int row, const std::string& wish) const;
+
+  // ---- Facts, computed when asked for and kept while no Replace touches what they rest on (fact_cache.h). Not to be
+  // asked by two threads at once, as little as anything else here.
+  //
+  // What the statements directly below block `scope_row` do to each other. Lives until the next Replace.
+  const BlockScope& Scope(int scope_row) const { return facts_.Scope(*this, scope_row); }
+  // The bindings are independent quasi-affine functions of the loops of its scope; true for a root block.
+  bool IsAffineBinding(int block_row) const;
 
   // Puts `replacement` where row's statement is. Loops are followed by their variable. Blocks are followed by their
   // node; a block that is rebuilt by `reuse`, or, where it says nothing, by its name if one block of that name goes and
@@ -117,6 +128,7 @@ class Schedule {
   int working_on_ = -1;     // Index of a function.
   RowTable rows_;
   std::vector<int> roots_;  // Row of the root block by function; -1: it has none.
+  mutable FactCache facts_;
   std::vector<RV> rvs_;
   ScheduleTrace trace_;
   Random random_;

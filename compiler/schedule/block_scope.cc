@@ -1,0 +1,196 @@
+#include "compiler/schedule/block_scope.h"
+
+#include <algorithm>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/schedule.h"
+
+namespace lathe {
+
+// Lists what is done below a scope in order of the text. Child blocks are not entered.
+class ActorCollector : public StmtExprVisitor {
+ public:
+  ActorCollector(const Schedule& schedule, int scope_row, BlockScope& scope)
+      : schedule_(schedule), row_(scope_row), scope_(scope) {}
+
+ protected:
+  void VisitFor(const Stmt& self, const For& loop) override {
+    VisitExpr(loop.min);
+    VisitExpr(loop.extent);
+    const int outer = row_;
+    row_ = schedule_.RowOf(self);
+    VisitStmt(loop.body);
+    row_ = outer;
+  }
+  void VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
+    const int row = schedule_.RowOf(self);
+    block_actor_ = NewActor(row, true);
+    scope_.children_.push_back(row);
+    for (const Expr& value : realize.iter_values) VisitExpr(value);
+    VisitExpr(realize.predicate);
+    for (const BufferRegion& read : realize.block->reads) scope_.Note(block_actor_, read.buffer, false);
+    for (const BufferRegion& write : realize.block->writes) scope_.Note(block_actor_, write.buffer, true);
+    block_actor_ = -1;
+  }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    VisitChildren(self);
+    Touch(load.buffer, false);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    VisitChildren(self);
+    Touch(store.buffer, true);
+  }
+  void VisitExpr(const Expr& expr) override {
+    if (const Call* call = expr.As<Call>(); call != nullptr && !call->op->is_pure) {
+      const int actor = block_actor_ >= 0 ? block_actor_ : NewActor(row_, false);
+      scope_.actors_[actor].is_opaque = true;
+      scope_.opaque_.push_back(actor);
+    }
+    StmtExprVisitor::VisitExpr(expr);
+  }
+
+ private:
+  int NewActor(int row, bool is_block) {
+    const int actor = static_cast<int>(scope_.actors_.size());
+    scope_.actors_.push_back({row, is_block});
+    scope_.actors_at_[row].push_back(actor);
+    scope_.memory_.emplace_back();
+    return actor;
+  }
+  void Touch(const Buffer& buffer, bool is_write) {
+    scope_.Note(block_actor_ >= 0 ? block_actor_ : NewActor(row_, false), buffer, is_write);
+  }
+
+  const Schedule& schedule_;
+  int row_;               // The innermost loop around, or the scope.
+  int block_actor_ = -1;  // The block whose predicate and bindings are visited.
+  BlockScope& scope_;
+};
+
+BlockScope::BlockScope(const Schedule& schedule, int scope_row) {
+  std::vector<int> around;  // Blocks whose views can be seen here, outermost first.
+  for (int block = scope_row; block >= 0; block = schedule.ScopeOf(block)) around.insert(around.begin(), block);
+  for (int block : around) {
+    for (const MatchBufferRegion& match : schedule.BlockOf(block).match_buffers)
+      views_.emplace(match.buffer.get(), MemoryOf(match.source.buffer));
+  }
+  ActorCollector collector(schedule, scope_row, *this);
+  const BlockNode& block = schedule.BlockOf(scope_row);
+  if (block.init) collector(*block.init);
+  collector(block.body);
+  has_war_or_opaque_ = !opaque_.empty();
+  for (const auto& [memory, touches] : touches_) {
+    int reader = -1;  // The first actor that reads it.
+    for (const Touch& touch : touches) {
+      if (!touch.is_write && reader < 0) reader = touch.actor;
+      if (touch.is_write && reader >= 0 && touch.actor != reader) has_war_or_opaque_ = true;
+    }
+  }
+}
+
+const BufferNode* BlockScope::MemoryOf(const Buffer& buffer) const {
+  const auto view = views_.find(buffer.get());
+  return view == views_.end() ? buffer.get() : view->second;
+}
+
+void BlockScope::Note(int actor, const Buffer& buffer, bool is_write) {
+  const BufferNode* memory = MemoryOf(buffer);
+  touches_[memory].push_back({actor, is_write});
+  std::vector<const BufferNode*>& own = memory_[actor];
+  if (std::find(own.begin(), own.end(), memory) == own.end()) own.push_back(memory);
+}
+
+std::vector<int> BlockScope::BlocksThat(bool write, const Buffer& buffer) const {
+  std::vector<int> rows;
+  const auto touches = touches_.find(MemoryOf(buffer));
+  if (touches == touches_.end()) return rows;
+  for (const Touch& touch : touches->second) {
+    const Actor& actor = actors_[touch.actor];
+    if (actor.is_block && touch.is_write == write && (rows.empty() || rows.back() != actor.row))
+      rows.push_back(actor.row);
+  }
+  return rows;
+}
+
+bool BlockScope::IsTouchedOutside(const Buffer& buffer) const {
+  const auto is_outside = [&](int actor) { return !actors_[actor].is_block; };
+  if (std::any_of(opaque_.begin(), opaque_.end(), is_outside)) return true;
+  const auto touches = touches_.find(MemoryOf(buffer));
+  return touches != touches_.end() && std::any_of(touches->second.begin(), touches->second.end(),
+                                                  [&](const Touch& touch) { return is_outside(touch.actor); });
+}
+
+namespace {
+
+class BareFinder : public StmtExprVisitor {
+ public:
+  bool found = false;
+
+ protected:
+  void VisitBlock(const Block&) override {}
+  void VisitBufferStore(const Stmt&, const BufferStore&) override { found = true; }
+  void VisitStmt(const Stmt& stmt) override {
+    if (!found) StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitExpr(const Expr& expr) override {
+    const Call* call = expr.As<Call>();
+    found = found || expr.As<BufferLoad>() != nullptr || (call != nullptr && !call->op->is_pure);
+    if (!found) StmtExprVisitor::VisitExpr(expr);
+  }
+};
+
+}  // namespace
+
+bool TouchesMemoryOutsideBlocks(const Stmt& stmt) {
+  BareFinder finder;
+  finder(stmt);
+  return finder.found;
+}
+
+namespace {
+
+DepKind KindOf(bool src_writes, bool dst_writes) {
+  if (!src_writes) return DepKind::kWAR;
+  return dst_writes ? DepKind::kWAW : DepKind::kRAW;
+}
+
+}  // namespace
+
+// What `actor` has to do with the others that come later, or earlier: (the other, what the dependence is).
+void BlockScope::Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const {
+  for (const BufferNode* memory : memory_[actor]) {
+    const std::vector<Touch>& touches = touches_.at(memory);
+    for (const Touch& mine : touches) {
+      if (mine.actor != actor) continue;
+      for (const Touch& other : touches) {
+        if (other.actor == actor || (other.actor > actor) != later || !(mine.is_write || other.is_write)) continue;
+        found.emplace_back(other.actor,
+                           later ? KindOf(mine.is_write, other.is_write) : KindOf(other.is_write, mine.is_write));
+      }
+    }
+  }
+  const int first = later ? actor + 1 : 0, end = later ? static_cast<int>(actors_.size()) : actor;
+  for (int other = first; !opaque_.empty() && other < end; ++other)
+    if (actors_[actor].is_opaque || actors_[other].is_opaque) found.emplace_back(other, DepKind::kOpaque);
+}
+
+std::vector<Dependency> BlockScope::Deps(int row, bool by_src) const {
+  std::vector<Dependency> deps;
+  const auto here = actors_at_.find(row);
+  if (here == actors_at_.end()) return deps;
+  std::vector<std::pair<int, DepKind>> found;
+  for (int actor : here->second) Relate(actor, by_src, found);
+  if (by_src)
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [other, kind] : found) {
+    const int there = actors_[other].row;
+    const Dependency dep = by_src ? Dependency{row, there, kind} : Dependency{there, row, kind};
+    if (there != row && std::find(deps.begin(), deps.end(), dep) == deps.end()) deps.push_back(dep);
+  }
+  return deps;
+}
+
+std::vector<Dependency> BlockScope::DepsBySrc(int row) const { return Deps(row, true); }
+std::vector<Dependency> BlockScope::DepsByDst(int row) const { return Deps(row, false); }
+
+}  // namespace lathe

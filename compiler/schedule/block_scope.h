@@ -1,0 +1,78 @@
+// What the statements directly below one block, their scope, do to each other: TVM's BlockScope, and what happens
+// outside of blocks.
+//
+// An actor is a child block or something outside of blocks. A child block does what it declares to read and write, and
+// reads what its predicate and its bindings load. Outside of blocks, loads (in bounds, conditions, lets, values) and
+// stores count one by one, at the innermost loop around them, or at the scope; a call with an effect there is opaque.
+// Buffers are told apart by their memory: a view (match_buffer) is its source.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+
+namespace lathe {
+
+class Schedule;
+
+// How `dst`, the later in the text, depends on `src`: it reads what that wrote, writes what that wrote, writes what
+// that read, or one of them does what nobody can tell.
+enum class DepKind : uint8_t { kRAW, kWAW, kWAR, kOpaque };
+struct Dependency {
+  int src, dst;  // Rows: child blocks, or where something outside of blocks is done.
+  DepKind kind;
+  bool operator==(const Dependency&) const = default;
+};
+
+class BlockScope {
+ public:
+  BlockScope(const Schedule& schedule, int scope_row);
+
+  // Child blocks in order of the text.
+  const std::vector<int>& children() const { return children_; }
+  // Dependences of what is done at row `row` with what comes later, in order of the text; and with what came earlier,
+  // by its own regions, reads first, then in order of the text. None of a row with itself, none twice.
+  std::vector<Dependency> DepsBySrc(int row) const;
+  std::vector<Dependency> DepsByDst(int row) const;
+  // Child blocks that write (read) the memory of `buffer`, in order of the text.
+  std::vector<int> WritersOf(const Buffer& buffer) const { return BlocksThat(true, buffer); }
+  std::vector<int> ReadersOf(const Buffer& buffer) const { return BlocksThat(false, buffer); }
+  // Whether something outside of blocks reads or writes the memory of `buffer`, or is opaque.
+  bool IsTouchedOutside(const Buffer& buffer) const;
+  // Whether the order of the text is nowhere such that something is overwritten that was read before, or opaque.
+  // Together with the region cover of all children it makes a stage pipeline (Schedule::IsStagePipeline).
+  bool HasWarOrOpaque() const { return has_war_or_opaque_; }
+
+ private:
+  friend class ActorCollector;
+  struct Actor {
+    int row;
+    bool is_block;
+    bool is_opaque = false;
+  };
+  struct Touch {  // One region or load or store.
+    int actor;
+    bool is_write;
+  };
+  const BufferNode* MemoryOf(const Buffer& buffer) const;
+  std::vector<int> BlocksThat(bool write, const Buffer& buffer) const;
+  std::vector<Dependency> Deps(int row, bool by_src) const;
+  void Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const;
+  void Note(int actor, const Buffer& buffer, bool is_write);
+
+  std::vector<int> children_;
+  std::vector<Actor> actors_;                                          // In order of the text.
+  std::vector<int> opaque_;                                            // Actors.
+  std::unordered_map<const BufferNode*, std::vector<Touch>> touches_;  // By memory; in order of the text.
+  std::unordered_map<int, std::vector<int>> actors_at_;                // By row.
+  std::unordered_map<const BufferNode*, const BufferNode*> views_;     // View -> memory.
+  std::vector<std::vector<const BufferNode*>> memory_;                 // By actor: what it touches, once each.
+  bool has_war_or_opaque_ = false;
+};
+
+// Whether a load, a store or a call with an effect stands in `stmt` outside of blocks, or in what realizes a block.
+bool TouchesMemoryOutsideBlocks(const Stmt& stmt);
+
+}  // namespace lathe

@@ -1,0 +1,96 @@
+#include "compiler/schedule/fact_cache.h"
+
+#include <algorithm>
+
+namespace lathe {
+namespace {
+
+const BlockNode& BlockIn(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
+
+// Calls f(row) for the blocks at or below `row`, not for those inside of others.
+template <typename F>
+void ForEachBlock(const RowTable& rows, int row, F f) {
+  if (!rows[row].is_loop) return f(row);
+  for (int child = rows[row].first_child; child >= 0; child = rows[child].next_sibling) ForEachBlock(rows, child, f);
+}
+
+void NoteWrites(const StmtNode* node, std::vector<const BufferNode*>& written) {
+  if (node == nullptr || !std::holds_alternative<BlockRealize>(node->value)) return;
+  for (const BufferRegion& write : BlockIn(*node).writes) written.push_back(write.buffer.get());
+}
+
+}  // namespace
+
+const BlockScope& FactCache::Scope(const Schedule& schedule, int row) {
+  for (const Kept& kept : scopes_)
+    if (kept.row == row) return *kept.scope;
+  scopes_.push_back({row, std::make_shared<const BlockScope>(schedule, row)});
+  return *scopes_.back().scope;
+}
+
+FactCache::Outline FactCache::OutlineOf(const RowTable& rows, const std::vector<int>& tops, int scope) {
+  Outline outline{scope, {}};
+  for (int top : tops) ForEachBlock(rows, top, [&](int block) { outline.blocks.emplace_back(block, rows[block].key); });
+  return outline;
+}
+
+void FactCache::ForgetScope(int row) {
+  std::erase_if(scopes_, [&](const Kept& kept) { return kept.row == row; });
+}
+
+void FactCache::ForgetAnswer(Fact fact, int row) {
+  if (row < static_cast<int>(known_.size())) known_[row].answers[static_cast<int>(fact)] = Answer::kUnknown;
+}
+
+// A view hides what it reads, so where there are views nothing below the scope is kept.
+void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector<const BufferNode*>& written) {
+  bool has_views = false;
+  for (int above = scope; above >= 0; above = rows[above].parent)
+    has_views = has_views || (!rows[above].is_loop && !BlockIn(*rows[above].node).match_buffers.empty());
+  for (int child = rows[scope].first_child; child >= 0; child = rows[child].next_sibling) {
+    ForEachBlock(rows, child, [&](int block) {
+      const auto& reads = BlockIn(*rows[block].node).reads;
+      const bool is_reader = has_views || std::any_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
+                               return std::find(written.begin(), written.end(), read.buffer.get()) != written.end();
+                             });
+      if (is_reader) ForgetAnswer(Fact::kRegionCover, block);
+    });
+  }
+}
+
+void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
+                       bool is_bare) {
+  std::vector<const BufferNode*> written;  // By blocks that are new, gone or elsewhere.
+  const auto forget_answers = [&](int row) {
+    ForgetAnswer(Fact::kAffineBinding, row);
+    ForgetAnswer(Fact::kRegionCover, row);
+  };
+  for (const RowTable::Change& change : changes.gone) {
+    forget_answers(change.row);
+    ForgetScope(change.row);
+    NoteWrites(change.before, written);
+  }
+  for (const RowTable::Change& change : changes.made) {
+    forget_answers(change.row);
+    ForgetScope(change.row);
+    NoteWrites(change.before, written);
+    NoteWrites(rows[change.row].node, written);
+  }
+  for (int row : changes.moved) {  // Blocks directly in a scope that was rebuilt have the loops that they had.
+    if (rows[row].parent == replaced && !rows[replaced].is_loop) continue;
+    ForEachBlock(rows, row, [&](int block) {
+      forget_answers(block);
+      NoteWrites(rows[block].node, written);
+    });
+  }
+  std::sort(written.begin(), written.end());
+  written.erase(std::unique(written.begin(), written.end()), written.end());
+  if (before.scope >= 0) {
+    if (is_bare || OutlineOf(rows, changes.tops, before.scope).blocks != before.blocks) ForgetScope(before.scope);
+    ForgetReaders(rows, before.scope, written);
+  }
+  for (const RowTable::Change& change : changes.made)
+    if (!rows[change.row].is_loop) ForgetReaders(rows, change.row, written);
+}
+
+}  // namespace lathe

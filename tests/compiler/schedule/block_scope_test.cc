@@ -1,0 +1,214 @@
+// What statements of one scope do to each other, as small programs and the facts about them.
+#include "compiler/schedule/block_scope.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "compiler/schedule/annotate.h"
+#include "compiler/schedule/cache.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/split.h"
+#include "compiler/script/parser.h"
+
+namespace lathe {
+namespace {
+
+// `body` indented into a function of A, X (inputs) and C, D (outputs) with an intermediate B, all of 16 elements. A
+// line "name: B[v] = ..." is a block of that name with `v` over the loop variable i.
+std::string FuncOf(const std::string& body) {
+  std::string text =
+      "@T.prim_func\ndef main(A: T.Buffer((16,)), X: T.Buffer((16,)), C: T.Buffer((16,)), D: T.Buffer((16,)), "
+      "N: T.Buffer((16,), \"int32\")):\n    B = T.alloc_buffer((16,))\n";
+  size_t begin = 0;
+  while (begin < body.size()) {
+    const size_t end = std::min(body.find('\n', begin), body.size());
+    const std::string line = body.substr(begin, end - begin);
+    const size_t indent = line.find_first_not_of(' '), colon = line.find(": ");
+    const std::string margin(indent + 4, ' ');
+    if (colon == std::string::npos)
+      text += margin + line.substr(indent) + "\n";
+    else
+      text += fmt::format("{0}with T.block(\"{1}\"):\n{0}    v = T.axis.spatial(16, i)\n{0}    {2}\n", margin,
+                          line.substr(indent, colon - indent), line.substr(colon + 2));
+    begin = end + 1;
+  }
+  return text;
+}
+
+Schedule ScheduleOf(const std::string& body) {
+  StatusOr<PrimFunc> func = ParsePrimFunc(FuncOf(body), "test.py");
+  CHECK(func.ok()) << func.status().ToString() << FuncOf(body);
+  StatusOr<Schedule> schedule = Schedule::Create(*std::move(func));
+  CHECK(schedule.ok()) << schedule.status().ToString();
+  return *std::move(schedule);
+}
+
+std::string NameOf(const Schedule& schedule, int row) {
+  return schedule.IsLoop(row) ? schedule.LoopOf(row).loop_var.name() : schedule.BlockOf(row).name;
+}
+
+std::string DepsOf(const Schedule& schedule) {
+  static constexpr const char* kKinds[] = {"RAW", "WAW", "WAR", "opaque"};
+  const BlockScope& scope = schedule.Scope(schedule.RootRow());
+  std::vector<std::string> deps;
+  std::vector<int> rows = scope.children();
+  for (size_t row = 0; row < schedule.NumRows(); ++row) {
+    const bool is_other = std::find(rows.begin(), rows.end(), row) == rows.end();
+    if (is_other && (!scope.DepsBySrc(row).empty() || !scope.DepsByDst(row).empty())) rows.push_back(row);
+  }
+  for (int row : rows) {
+    for (const Dependency& dep : scope.DepsBySrc(row)) {
+      deps.push_back(fmt::format("{}->{} {}", NameOf(schedule, dep.src), NameOf(schedule, dep.dst),
+                                 kKinds[static_cast<int>(dep.kind)]));
+      const std::vector<Dependency> back = scope.DepsByDst(dep.dst);
+      EXPECT_THAT(back, testing::Contains(dep)) << deps.back();
+    }
+  }
+  return fmt::format("{}", fmt::join(deps, ", "));
+}
+
+struct DepCase {
+  const char* name;
+  const char* body;
+  const char* deps;
+  bool has_war_or_opaque;
+};
+class DependenceTest : public testing::TestWithParam<DepCase> {};
+
+TEST_P(DependenceTest, IsWhatTheTextSays) {
+  const Schedule schedule = ScheduleOf(GetParam().body);
+  EXPECT_EQ(DepsOf(schedule), GetParam().deps);
+  EXPECT_EQ(schedule.Scope(schedule.RootRow()).HasWarOrOpaque(), GetParam().has_war_or_opaque);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, DependenceTest,
+    testing::Values(
+        DepCase{"Chain", "for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    c: C[v] = B[v]", "b->c RAW",
+                false},
+        DepCase{"Alone", "for i in range(16):\n    c: C[v] = A[v]\nfor i in range(16):\n    d: D[v] = A[v]", "", false},
+        DepCase{"OverwrittenInput",
+                "for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    a: A[v] = T.float32(0)\n"
+                "for i in range(16):\n    c: C[v] = B[v]",
+                "b->a WAR, b->c RAW", true},
+        DepCase{"InPlace", "for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    a: A[v] = B[15 - v]",
+                "b->a RAW, b->a WAR", true},
+        DepCase{"TwoWriters",
+                "for i in range(16):\n    p: B[v] = A[v]\nfor i in range(16):\n    q: B[v] = X[v]\n"
+                "for i in range(16):\n    c: C[v] = B[v]",
+                "p->q WAW, p->c RAW, q->c RAW", false},
+        DepCase{"Condition",
+                "for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    if B[i] > T.float32(0):\n"
+                "        c: C[v] = X[v]",
+                "b->i RAW", false},
+        DepCase{"ConditionOverwrittenLater",
+                "for i in range(16):\n    if A[i] > T.float32(0):\n        c: C[v] = X[v]\n"
+                "for i in range(16):\n    a: A[v] = T.float32(0)",
+                "i->a WAR", true},
+        DepCase{"LoopBound", "for i in range(16):\n    n: N[v] = 3\nfor i in range(N[0]):\n    c: C[v] = X[v]",
+                "n->root RAW", false},
+        DepCase{"StoreOutsideBlocks",
+                "for i in range(16):\n    b: B[v] = A[v]\n    C[i] = B[i]\nfor i in range(16):\n    d: D[v] = C[v]",
+                "b->i RAW, i->d RAW", false},
+        DepCase{"OpaqueCall",
+                "for i in range(16):\n    b: B[v] = A[v]\nT.evaluate(T.tvm_storage_sync(\"shared\"))\n"
+                "for i in range(16):\n    d: D[v] = X[v]",
+                "b->root opaque, root->d opaque", true}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(BlockScopeTest, LoadsOfBindingsAndPredicatesAreReadsOfTheBlock) {
+  StatusOr<PrimFunc> func = ParsePrimFunc(R"(
+@T.prim_func
+def main(N: T.Buffer((16,), "int32"), B: T.Buffer((16,)), C: T.Buffer((16,))):
+    for i in range(16):
+        with T.block("n"):
+            v = T.axis.spatial(16, i)
+            N[v] = v
+    for i in range(16):
+        with T.block("b"):
+            v = T.axis.spatial(16, N[i])
+            B[v] = T.float32(0)
+    for i in range(16):
+        with T.block("c"):
+            v = T.axis.spatial(16, i)
+            T.where(N[i] < 3)
+            C[v] = T.float32(0)
+)",
+                                          "test.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  const Schedule schedule = *Schedule::Create(*func);
+  EXPECT_EQ(DepsOf(schedule), "n->b RAW, n->c RAW");
+}
+
+TEST(BlockScopeTest, AViewIsTheMemoryThatItShows) {
+  StatusOr<PrimFunc> func = ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((16,)), C: T.Buffer((16,))):
+    with T.block("root"):
+        T.reads()
+        T.writes(A[0:16], C[0:16])
+        V = T.match_buffer(A[0:8], (8,))
+        for i in range(8):
+            with T.block("v"):
+                v = T.axis.spatial(8, i)
+                V[v] = T.float32(0)
+        for i in range(16):
+            with T.block("c"):
+                v = T.axis.spatial(16, i)
+                C[v] = A[v]
+)",
+                                          "test.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  const Schedule schedule = *Schedule::Create(*func);
+  EXPECT_EQ(DepsOf(schedule), "v->c RAW");
+}
+
+TEST(BlockScopeTest, FollowsWhatPrimitivesDo) {
+  Schedule schedule = ScheduleOf("for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    c: C[v] = B[v]");
+  EXPECT_EQ(DepsOf(schedule), "b->c RAW");
+  const BlockRV c = *GetBlock(schedule, "c");
+  ASSERT_TRUE(CacheRead(schedule, c, 0, "local").ok());
+  EXPECT_EQ(DepsOf(schedule), "b->B_local RAW, B_local->c RAW");
+  const LoopRV loop = (*GetLoops(schedule, c))[0];
+  ASSERT_TRUE(ComputeAt(schedule, *GetBlock(schedule, "B_local"), loop).ok());
+  EXPECT_EQ(DepsOf(schedule), "b->B_local RAW, B_local->c RAW");
+}
+
+// TVM 0.27 says the same: what was written before counts, read or overwritten; what comes later does not.
+TEST(BlockScopeTest, ProducersComeBeforeAndConsumersAfter) {
+  Schedule schedule = ScheduleOf(
+      "for i in range(16):\n    b1: B[v] = A[v]\nfor i in range(16):\n    c: C[v] = B[v]\n"
+      "for i in range(16):\n    b2: B[v] = X[v]\nfor i in range(16):\n    d: D[v] = B[v]");
+  const auto names = [&](const StatusOr<std::vector<BlockRV>>& blocks) {
+    std::vector<std::string> list;
+    for (BlockRV block : *blocks) list.push_back((*schedule.Get(block))->block->name);
+    return fmt::format("{}", fmt::join(list, " "));
+  };
+  EXPECT_EQ(names(GetProducers(schedule, *GetBlock(schedule, "c"))), "b1");
+  EXPECT_EQ(names(GetProducers(schedule, *GetBlock(schedule, "b2"))), "b1");
+  EXPECT_EQ(names(GetProducers(schedule, *GetBlock(schedule, "d"))), "b1 b2");
+  EXPECT_EQ(names(GetConsumers(schedule, *GetBlock(schedule, "b1"))), "c b2 d");
+  EXPECT_EQ(names(GetConsumers(schedule, *GetBlock(schedule, "c"))), "");
+}
+
+TEST(AffineBindingTest, IsAskedAnewWhereLoopsChange) {
+  Schedule schedule = ScheduleOf("for i in range(16):\n    c: C[v] = A[v]");
+  const BlockRV c = *GetBlock(schedule, "c");
+  EXPECT_TRUE(schedule.IsAffineBinding(*schedule.RowOf(c)));
+  const LoopRV loop = (*GetLoops(schedule, c))[0];
+  ASSERT_TRUE(Split(schedule, loop, std::vector<std::optional<ExprRV>>{4, 4}).ok());
+  EXPECT_TRUE(schedule.IsAffineBinding(*schedule.RowOf(c)));
+  // By hand: the outer loop runs 5 times, the binding i_0 * 4 + i_1 then leaves the domain, and 3 * i_0 overlaps.
+  const int row = schedule.LoopsOf(*schedule.RowOf(c))[1];
+  For inner = schedule.LoopOf(row);
+  BlockRealize realize = schedule.RealizeOf(*schedule.RowOf(c));
+  realize.iter_values = {schedule.LoopOf(schedule.ParentOf(row)).loop_var * 3 + inner.loop_var};
+  inner.body = realize;
+  schedule.Replace(row, inner);
+  EXPECT_FALSE(schedule.IsAffineBinding(*schedule.RowOf(c)));
+}
+
+}  // namespace
+}  // namespace lathe
