@@ -329,10 +329,7 @@ int CommonAncestor(const Schedule& schedule, int a, int b) {
   return above;
 }
 
-bool IsBefore(const Schedule& schedule, int a, int b) {
-  const std::vector<int> blocks = schedule.ChildBlocksOf(schedule.ScopeOf(a));
-  return std::find(blocks.begin(), blocks.end(), a) < std::find(blocks.begin(), blocks.end(), b);
-}
+bool IsBefore(const Schedule& schedule, int a, int b) { return schedule.Scope(schedule.ScopeOf(a)).IsBefore(a, b); }
 
 bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer) {
   if (!IsBefore(schedule, producer, consumer)) return false;
@@ -409,8 +406,9 @@ size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {
   const Stmt& body = schedule.IsLoop(loop) ? schedule.LoopOf(loop).body : schedule.BlockOf(loop).body;
   const Seq* seq = body.As<Seq>();
   if (seq == nullptr) return 0;
+  const StmtNode* node = schedule.NodeOf(child);
   for (size_t i = 0; i < seq->stmts.size(); ++i) {
-    if (seq->stmts[i].same_as(schedule.StmtOf(child))) return i;
+    if (seq->stmts[i].get() == node) return i;
   }
   return 0;  // Below a branch or let: the body is that one statement.
 }

@@ -28,8 +28,8 @@ class ActorCollector : public StmtExprVisitor {
     scope_.children_.push_back(row);
     for (const Expr& value : realize.iter_values) VisitExpr(value);
     VisitExpr(realize.predicate);
-    for (const BufferRegion& read : realize.block->reads) scope_.Note(block_actor_, read.buffer, false);
-    for (const BufferRegion& write : realize.block->writes) scope_.Note(block_actor_, write.buffer, true);
+    for (const BufferRegion& read : realize.block->reads) scope_.Note(block_actor_, read.buffer, false, true);
+    for (const BufferRegion& write : realize.block->writes) scope_.Note(block_actor_, write.buffer, true, true);
     block_actor_ = -1;
   }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
@@ -58,7 +58,7 @@ class ActorCollector : public StmtExprVisitor {
     return actor;
   }
   void Touch(const Buffer& buffer, bool is_write) {
-    scope_.Note(block_actor_ >= 0 ? block_actor_ : NewActor(row_, false), buffer, is_write);
+    scope_.Note(block_actor_ >= 0 ? block_actor_ : NewActor(row_, false), buffer, is_write, false);
   }
 
   const Schedule& schedule_;
@@ -93,9 +93,9 @@ const BufferNode* BlockScope::MemoryOf(const Buffer& buffer) const {
   return view == views_.end() ? buffer.get() : view->second;
 }
 
-void BlockScope::Note(int actor, const Buffer& buffer, bool is_write) {
+void BlockScope::Note(int actor, const Buffer& buffer, bool is_write, bool is_declared) {
   const BufferNode* memory = MemoryOf(buffer);
-  touches_[memory].push_back({actor, is_write});
+  touches_[memory].push_back({actor, is_write, is_declared});
   std::vector<const BufferNode*>& own = memory_[actor];
   if (std::find(own.begin(), own.end(), memory) == own.end()) own.push_back(memory);
 }
@@ -112,12 +112,13 @@ std::vector<int> BlockScope::BlocksThat(bool write, const Buffer& buffer) const 
   return rows;
 }
 
-bool BlockScope::IsTouchedOutside(const Buffer& buffer) const {
-  const auto is_outside = [&](int actor) { return !actors_[actor].is_block; };
-  if (std::any_of(opaque_.begin(), opaque_.end(), is_outside)) return true;
-  const auto touches = touches_.find(MemoryOf(buffer));
-  return touches != touches_.end() && std::any_of(touches->second.begin(), touches->second.end(),
-                                                  [&](const Touch& touch) { return is_outside(touch.actor); });
+bool BlockScope::IsWrittenOutside(const Buffer& buffer) const {
+  if (std::any_of(opaque_.begin(), opaque_.end(), [&](int actor) { return !actors_[actor].is_block; })) return true;
+  return AnyTouch(buffer, [](const Touch& touch) { return touch.is_write && !touch.is_declared; });
+}
+
+bool BlockScope::IsReadOutside(const Buffer& buffer) const {
+  return AnyTouch(buffer, [](const Touch& touch) { return !touch.is_write && !touch.is_declared; });
 }
 
 namespace {
@@ -180,8 +181,7 @@ std::vector<Dependency> BlockScope::Deps(int row, bool by_src) const {
   if (here == actors_at_.end()) return deps;
   std::vector<std::pair<int, DepKind>> found;
   for (int actor : here->second) Relate(actor, by_src, found);
-  if (by_src)
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (by_src) std::sort(found.begin(), found.end());
   for (const auto& [other, kind] : found) {
     const int there = actors_[other].row;
     const Dependency dep = by_src ? Dependency{row, there, kind} : Dependency{there, row, kind};

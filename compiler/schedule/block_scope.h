@@ -7,7 +7,7 @@
 // Buffers are told apart by their memory: a view (match_buffer) is its source.
 #pragma once
 
-#include <span>
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -39,8 +39,12 @@ class BlockScope {
   // Child blocks that write (read) the memory of `buffer`, in order of the text.
   std::vector<int> WritersOf(const Buffer& buffer) const { return BlocksThat(true, buffer); }
   std::vector<int> ReadersOf(const Buffer& buffer) const { return BlocksThat(false, buffer); }
-  // Whether something outside of blocks reads or writes the memory of `buffer`, or is opaque.
-  bool IsTouchedOutside(const Buffer& buffer) const;
+  // Whether the memory of `buffer` is written outside of blocks, or something opaque is done there.
+  bool IsWrittenOutside(const Buffer& buffer) const;
+  // Whether it is read by no block's body: outside of blocks, or by what a block is bound or guarded by.
+  bool IsReadOutside(const Buffer& buffer) const;
+  // Whether child block `a` stands before child block `b`.
+  bool IsBefore(int a, int b) const { return actors_at_.at(a).front() < actors_at_.at(b).front(); }
   // Whether the order of the text is nowhere such that something is overwritten that was read before, or opaque.
   // Together with the region cover of all children it makes a stage pipeline (Schedule::IsStagePipeline).
   bool HasWarOrOpaque() const { return has_war_or_opaque_; }
@@ -55,12 +59,18 @@ class BlockScope {
   struct Touch {  // One region or load or store.
     int actor;
     bool is_write;
+    bool is_declared;  // By a block.
   };
   const BufferNode* MemoryOf(const Buffer& buffer) const;
+  template <typename F>
+  bool AnyTouch(const Buffer& buffer, F is_wanted) const {
+    const auto touches = touches_.find(MemoryOf(buffer));
+    return touches != touches_.end() && std::any_of(touches->second.begin(), touches->second.end(), is_wanted);
+  }
   std::vector<int> BlocksThat(bool write, const Buffer& buffer) const;
   std::vector<Dependency> Deps(int row, bool by_src) const;
   void Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const;
-  void Note(int actor, const Buffer& buffer, bool is_write);
+  void Note(int actor, const Buffer& buffer, bool is_write, bool is_declared);
 
   std::vector<int> children_;
   std::vector<Actor> actors_;                                          // In order of the text.

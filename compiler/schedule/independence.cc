@@ -62,14 +62,12 @@ bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegi
 
 // Whether all that reads or writes `buffer` is below `loop`, in blocks.
 bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
-  const int scope = schedule.ScopeOf(loop);
-  if (!Allocates(schedule.BlockOf(scope), buffer) || ReadsOutsideBlocks(schedule.BlockOf(scope).body, buffer))
-    return false;
-  for (int block : schedule.ChildBlocksOf(scope)) {
-    const BlockNode& node = schedule.BlockOf(block);
-    if ((Reads(node, buffer) || Writes(node, buffer)) && !schedule.IsAncestor(loop, block)) return false;
-  }
-  return true;
+  const int scope_row = schedule.ScopeOf(loop);
+  const BlockScope& scope = schedule.Scope(scope_row);
+  if (!Allocates(schedule.BlockOf(scope_row), buffer) || scope.IsReadOutside(buffer)) return false;
+  const auto is_below = [&](int block) { return schedule.IsAncestor(loop, block); };
+  const std::vector<int> readers = scope.ReadersOf(buffer), writers = scope.WritersOf(buffer);
+  return std::all_of(readers.begin(), readers.end(), is_below) && std::all_of(writers.begin(), writers.end(), is_below);
 }
 
 // Whether what `reader` reads of `buffer` in one iteration of `loop` is what `writer` writes in it.
@@ -270,7 +268,7 @@ WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
     if (const WhyNot why = WhyNotAcross(schedule, block, other, way); !why.empty()) return why;
   }
   for (const BufferRegion& write : realize.block->writes) {
-    if (ReadsOutsideBlocks(schedule.BlockOf(schedule.ScopeOf(block)).body, write.buffer))
+    if (schedule.Scope(schedule.ScopeOf(block)).IsReadOutside(write.buffer))
       return fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", write.buffer->name);
   }
   return "";

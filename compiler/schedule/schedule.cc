@@ -7,6 +7,7 @@
 
 #include "compiler/arith/iter_map.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/schedule/region_cover.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
@@ -189,6 +190,17 @@ void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>&
   const bool is_bare = TouchesMemoryOutsideBlocks(replacement);
   const RowTable::Changes changes = rows_.Replace(func.body, row, std::move(replacement), reuse);
   facts_.Forget(rows_, row, changes, before, is_bare);
+}
+
+bool Schedule::IsRegionCover(int block_row) const {
+  if (ParentOf(block_row) < 0) return true;
+  return facts_.Get(FactCache::Fact::kRegionCover, block_row, [&] { return IsRegionCovered(*this, block_row); });
+}
+
+bool Schedule::IsStagePipeline(int scope_row) const {
+  const BlockScope& scope = Scope(scope_row);
+  return !scope.HasWarOrOpaque() &&
+         std::all_of(scope.children().begin(), scope.children().end(), [&](int block) { return IsRegionCover(block); });
 }
 
 bool Schedule::IsAffineBinding(int block_row) const {

@@ -79,6 +79,11 @@ class Schedule {
   const BlockScope& Scope(int scope_row) const { return facts_.Scope(*this, scope_row); }
   // The bindings are independent quasi-affine functions of the loops of its scope; true for a root block.
   bool IsAffineBinding(int block_row) const;
+  // What it reads and its scope writes before has been written for certain (region_cover.h); true for a root block.
+  bool IsRegionCover(int block_row) const;
+  // All children are region-covered, and nothing is overwritten that was read before, nor opaque.
+  bool IsStagePipeline(int scope_row) const;
+  const StmtNode* NodeOf(int row) const { return rows_[row].node; }
 
   // Puts `replacement` where row's statement is. Loops are followed by their variable. Blocks are followed by their
   // node; a block that is rebuilt by `reuse`, or, where it says nothing, by its name if one block of that name goes and

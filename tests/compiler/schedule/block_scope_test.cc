@@ -193,6 +193,99 @@ TEST(BlockScopeTest, ProducersComeBeforeAndConsumersAfter) {
   EXPECT_EQ(names(GetConsumers(schedule, *GetBlock(schedule, "c"))), "");
 }
 
+// ---- Region cover and stage pipeline ----------------------------------------------------------------------------
+
+struct CoverCase {
+  const char* name;
+  const char* body;
+  const char* uncovered;  // Names of the blocks without region cover.
+  bool is_stage_pipeline;
+};
+class RegionCoverTest : public testing::TestWithParam<CoverCase> {};
+
+TEST_P(RegionCoverTest, IsWhatTheTextSays) {
+  const Schedule schedule = ScheduleOf(GetParam().body);
+  std::vector<std::string> uncovered;
+  for (int block : schedule.ChildBlocksOf(schedule.RootRow()))
+    if (!schedule.IsRegionCover(block)) uncovered.push_back(schedule.BlockOf(block).name);
+  EXPECT_EQ(fmt::format("{}", fmt::join(uncovered, " ")), GetParam().uncovered);
+  EXPECT_EQ(schedule.IsStagePipeline(schedule.RootRow()), GetParam().is_stage_pipeline);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, RegionCoverTest,
+    testing::Values(
+        CoverCase{"Chain", "for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    c: C[v] = B[15 - v]", "",
+                  true},
+        CoverCase{"SameIteration", "for i in range(16):\n    b: B[v] = A[v]\n    c: C[v] = B[v]", "", true},
+        CoverCase{"EarlierIteration", "for i in range(16):\n    b: B[v] = A[v]\n    c: C[v] = B[T.max(v - 1, 0)]", "c",
+                  false},
+        CoverCase{"HalfWritten", "for i in range(8):\n    b: B[v] = A[v]\nfor i in range(16):\n    c: C[v] = B[v]", "c",
+                  false},
+        CoverCase{"HalfWrittenHalfRead",
+                  "for i in range(8):\n    b: B[v] = A[v]\nfor i in range(8):\n    c: C[v] = B[v]", "", true},
+        CoverCase{"EverySecond", "for i in range(8):\n    b: B[v * 2] = A[v]\nfor i in range(16):\n    c: C[v] = B[v]",
+                  "c", false},
+        CoverCase{"TwoHalves",
+                  "for i in range(8):\n    p: B[v] = A[v]\nfor i in range(8):\n    q: B[v + 8] = X[v]\n"
+                  "for i in range(16):\n    c: C[v] = B[v]",
+                  "", true},
+        CoverCase{"TwoHalvesWithAGap",
+                  "for i in range(7):\n    p: B[v] = A[v]\nfor i in range(8):\n    q: B[v + 8] = X[v]\n"
+                  "for i in range(16):\n    c: C[v] = B[v]",
+                  "c", false},
+        CoverCase{"UnderACondition",
+                  "for i in range(16):\n    if X[i] > T.float32(0):\n        b: B[v] = A[v]\n"
+                  "for i in range(16):\n    c: C[v] = B[v]",
+                  "c", false},
+        CoverCase{"WrittenOutsideOfBlocks",
+                  "for i in range(16):\n    B[i] = A[i]\nfor i in range(16):\n    c: C[v] = B[v]", "c", false},
+        CoverCase{"OverwrittenInput",
+                  "for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    a: A[v] = T.float32(0)\n"
+                  "for i in range(16):\n    c: C[v] = B[v]",
+                  "", false}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(RegionCoverTest, APredicateGivesOnlyWhatItLetsThrough) {
+  StatusOr<PrimFunc> func = ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((16,)), C: T.Buffer((16,)), D: T.Buffer((16,))):
+    B = T.alloc_buffer((16,))
+    for i in range(16):
+        with T.block("b"):
+            v = T.axis.spatial(16, i)
+            T.where(i < 8)
+            B[v] = A[v]
+    for i in range(8):
+        with T.block("c"):
+            v = T.axis.spatial(16, i)
+            C[v] = B[v]
+    for i in range(16):
+        with T.block("d"):
+            v = T.axis.spatial(16, i)
+            D[v] = B[v]
+)",
+                                          "test.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  Schedule schedule = *Schedule::Create(*func);
+  EXPECT_TRUE(schedule.IsRegionCover(schedule.FindBlock("c")));
+  EXPECT_FALSE(schedule.IsRegionCover(schedule.FindBlock("d")));
+}
+
+TEST(RegionCoverTest, IsAskedAnewWhereAWriterChanges) {
+  Schedule schedule = ScheduleOf("for i in range(16):\n    b: B[v] = A[v]\nfor i in range(16):\n    c: C[v] = B[v]");
+  const int b = schedule.FindBlock("b"), c = schedule.FindBlock("c");
+  EXPECT_TRUE(schedule.IsRegionCover(c));
+  For loop = schedule.LoopOf(schedule.ParentOf(b));
+  loop.extent = 15;
+  schedule.Replace(schedule.ParentOf(b), loop);
+  EXPECT_FALSE(schedule.IsRegionCover(c));
+  loop.extent = 16;
+  schedule.Replace(schedule.ParentOf(b), loop);
+  EXPECT_TRUE(schedule.IsRegionCover(c));
+  EXPECT_TRUE(schedule.IsStagePipeline(schedule.RootRow()));
+}
+
 TEST(AffineBindingTest, IsAskedAnewWhereLoopsChange) {
   Schedule schedule = ScheduleOf("for i in range(16):\n    c: C[v] = A[v]");
   const BlockRV c = *GetBlock(schedule, "c");
