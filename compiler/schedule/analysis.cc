@@ -347,30 +347,9 @@ bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffe
   });
 }
 
-namespace {
-
-class OutsideLoadFinder : public StmtExprVisitor {
- public:
-  explicit OutsideLoadFinder(const Buffer& buffer) : buffer_(buffer) {}
-  bool found = false;
-
- protected:
-  void VisitBlock(const Block&) override {}
-  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    found = found || load.buffer.same_as(buffer_);
-    StmtExprVisitor::VisitBufferLoad(self, load);
-  }
-
- private:
-  const Buffer& buffer_;
-};
-
-}  // namespace
-
-bool ReadsOutsideBlocks(const Stmt& stmt, const Buffer& buffer) {
-  OutsideLoadFinder finder(buffer);
-  finder(stmt);
-  return finder.found;
+bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
+  const std::vector<int> rows = schedule.Scope(schedule.ScopeOf(loop)).RowsThatReadOutside(buffer);
+  return std::any_of(rows.begin(), rows.end(), [&](int row) { return row == loop || schedule.IsAncestor(loop, row); });
 }
 
 bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter) {

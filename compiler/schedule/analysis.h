@@ -78,8 +78,8 @@ bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter);
 // whoever writes an element again writes the same value.
 bool WritesOneValuePerElement(const BlockNode& block);
 
-// Whether `stmt` reads `buffer` outside of blocks: in conditions, bounds, lets, bindings and predicates.
-bool ReadsOutsideBlocks(const Stmt& stmt, const Buffer& buffer);
+// Whether `buffer` is read below `loop` outside of blocks: in conditions, bounds, lets, bindings and predicates.
+bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& buffer);
 
 // The child of `loop`'s body, on the way down to `row`: the index in its sequence (0 if the body is no sequence).
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row);

@@ -93,6 +93,11 @@ const BufferNode* BlockScope::MemoryOf(const Buffer& buffer) const {
   return view == views_.end() ? buffer.get() : view->second;
 }
 
+std::span<const BlockScope::Touch> BlockScope::TouchesOf(const Buffer& buffer) const {
+  const auto touches = touches_.find(MemoryOf(buffer));
+  return touches == touches_.end() ? std::span<const Touch>() : touches->second;
+}
+
 void BlockScope::Note(int actor, const Buffer& buffer, bool is_write, bool is_declared) {
   const BufferNode* memory = MemoryOf(buffer);
   touches_[memory].push_back({actor, is_write, is_declared});
@@ -102,9 +107,7 @@ void BlockScope::Note(int actor, const Buffer& buffer, bool is_write, bool is_de
 
 std::vector<int> BlockScope::BlocksThat(bool write, const Buffer& buffer) const {
   std::vector<int> rows;
-  const auto touches = touches_.find(MemoryOf(buffer));
-  if (touches == touches_.end()) return rows;
-  for (const Touch& touch : touches->second) {
+  for (const Touch& touch : TouchesOf(buffer)) {
     const Actor& actor = actors_[touch.actor];
     if (actor.is_block && touch.is_write == write && (rows.empty() || rows.back() != actor.row))
       rows.push_back(actor.row);
@@ -114,11 +117,15 @@ std::vector<int> BlockScope::BlocksThat(bool write, const Buffer& buffer) const 
 
 bool BlockScope::IsWrittenOutside(const Buffer& buffer) const {
   if (std::any_of(opaque_.begin(), opaque_.end(), [&](int actor) { return !actors_[actor].is_block; })) return true;
-  return AnyTouch(buffer, [](const Touch& touch) { return touch.is_write && !touch.is_declared; });
+  const std::span<const Touch> touches = TouchesOf(buffer);
+  return std::any_of(touches.begin(), touches.end(), [](const Touch& t) { return t.is_write && !t.is_declared; });
 }
 
-bool BlockScope::IsReadOutside(const Buffer& buffer) const {
-  return AnyTouch(buffer, [](const Touch& touch) { return !touch.is_write && !touch.is_declared; });
+std::vector<int> BlockScope::RowsThatReadOutside(const Buffer& buffer) const {
+  std::vector<int> rows;
+  for (const Touch& touch : TouchesOf(buffer))
+    if (!touch.is_write && !touch.is_declared) rows.push_back(actors_[touch.actor].row);
+  return rows;
 }
 
 namespace {

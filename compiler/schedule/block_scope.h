@@ -7,7 +7,7 @@
 // Buffers are told apart by their memory: a view (match_buffer) is its source.
 #pragma once
 
-#include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -41,8 +41,9 @@ class BlockScope {
   std::vector<int> ReadersOf(const Buffer& buffer) const { return BlocksThat(false, buffer); }
   // Whether the memory of `buffer` is written outside of blocks, or something opaque is done there.
   bool IsWrittenOutside(const Buffer& buffer) const;
-  // Whether it is read by no block's body: outside of blocks, or by what a block is bound or guarded by.
-  bool IsReadOutside(const Buffer& buffer) const;
+  // Where it is read by no block's body: rows of the innermost loops around (or the scope) and of blocks that are bound
+  // or guarded by it, in order of the text.
+  std::vector<int> RowsThatReadOutside(const Buffer& buffer) const;
   // Whether child block `a` stands before child block `b`.
   bool IsBefore(int a, int b) const { return actors_at_.at(a).front() < actors_at_.at(b).front(); }
   // Whether the order of the text is nowhere such that something is overwritten that was read before, or opaque.
@@ -62,11 +63,8 @@ class BlockScope {
     bool is_declared;  // By a block.
   };
   const BufferNode* MemoryOf(const Buffer& buffer) const;
-  template <typename F>
-  bool AnyTouch(const Buffer& buffer, F is_wanted) const {
-    const auto touches = touches_.find(MemoryOf(buffer));
-    return touches != touches_.end() && std::any_of(touches->second.begin(), touches->second.end(), is_wanted);
-  }
+  // In order of the text.
+  std::span<const Touch> TouchesOf(const Buffer& buffer) const;
   std::vector<int> BlocksThat(bool write, const Buffer& buffer) const;
   std::vector<Dependency> Deps(int row, bool by_src) const;
   void Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const;

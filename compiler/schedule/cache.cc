@@ -136,13 +136,6 @@ StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const Bloc
   return rows;
 }
 
-std::vector<int> WritersOf(const Schedule& schedule, int scope, const Buffer& buffer) {
-  std::vector<int> writers;
-  for (int row : schedule.ChildBlocksOf(scope))
-    if (Writes(schedule.BlockOf(row), buffer)) writers.push_back(row);
-  return writers;
-}
-
 Status CheckIndex(const Schedule& schedule, int row, const char* primitive, int index, size_t count, const char* what) {
   if (schedule.ScopeOf(row) < 0) return schedule.Error(primitive, row, "the root block has no scope");
   if (index >= 0 && size_t(index) < count) return OkStatus();
@@ -164,7 +157,7 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   RETURN_IF_ERROR(CheckIndex(schedule, row, kName, read_index, schedule.BlockOf(row).reads.size(), "read regions"));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
-  const std::vector<int> writers = WritersOf(schedule, scope, buffer);
+  const std::vector<int> writers = schedule.Scope(scope).WritersOf(buffer);
   if (writers.size() > 1)
     return schedule.Error(
         kName, row,
@@ -207,7 +200,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   RETURN_IF_ERROR(CheckIndex(schedule, row, kName, write_index, schedule.BlockOf(row).writes.size(), "write regions"));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).writes[write_index].buffer;
-  if (WritersOf(schedule, scope, buffer).size() != 1)
+  if (schedule.Scope(scope).WritersOf(buffer).size() != 1)
     return schedule.Error(kName, row,
                           fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
   // A block that computes elements more than once may do so in parallel; nobody outside its nest may then read them.
@@ -221,7 +214,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
       rows.push_back(other);
   }
 
-  if (ReadsOutsideBlocks(schedule.BlockOf(scope).body, buffer))
+  if (!schedule.Scope(scope).RowsThatReadOutside(buffer).empty())
     return schedule.Error(
         kName, row, fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", buffer->name));
   for (int reader : rows) {

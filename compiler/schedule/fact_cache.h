@@ -32,8 +32,8 @@ class FactCache {
     std::vector<std::pair<int, const void*>> blocks;  // Rows and keys at or below, not inside of others.
   };
   static Outline OutlineOf(const RowTable& rows, const std::vector<int>& tops, int scope);
-  // Row `replaced` became what `changes` says. `before` is its outline from before; `is_bare`: there is something
-  // outside of blocks that touches memory in the replacement.
+  // Row `replaced` became what `changes` says. `before` is its outline from before; `is_bare`: there was or is
+  // something outside of blocks there that touches memory.
   void Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
               bool is_bare);
 

@@ -64,7 +64,7 @@ bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegi
 bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
   const int scope_row = schedule.ScopeOf(loop);
   const BlockScope& scope = schedule.Scope(scope_row);
-  if (!Allocates(schedule.BlockOf(scope_row), buffer) || scope.IsReadOutside(buffer)) return false;
+  if (!Allocates(schedule.BlockOf(scope_row), buffer) || !scope.RowsThatReadOutside(buffer).empty()) return false;
   const auto is_below = [&](int block) { return schedule.IsAncestor(loop, block); };
   const std::vector<int> readers = scope.ReadersOf(buffer), writers = scope.WritersOf(buffer);
   return std::all_of(readers.begin(), readers.end(), is_below) && std::all_of(writers.begin(), writers.end(), is_below);
@@ -95,7 +95,7 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
   if (!is_apart && kind == ForKind::kVectorized && !WritesOneValuePerElement(node))
     return fmt::format("lanes would write different values to one element of buffer \"{}\" in block \"{}\"",
                        buffer->name, node.name);
-  if (ReadsOutsideBlocks(schedule.LoopOf(loop).body, buffer))
+  if (IsReadOutsideBlocksBelow(schedule, loop, buffer))
     return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
                        buffer->name, node.name);
   for (int reader : schedule.ChildBlocksOf(loop)) {
@@ -200,7 +200,7 @@ WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
     if (const WhyNot why = WhyNotAnyOrder(schedule, top, blocks[i]); !why.empty()) return why;
     const BlockNode& node = schedule.BlockOf(blocks[i]);
     for (const BufferRegion& write : node.writes) {
-      if (ReadsOutsideBlocks(schedule.LoopOf(top).body, write.buffer))
+      if (IsReadOutsideBlocksBelow(schedule, top, write.buffer))
         return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
                            write.buffer->name, node.name);
       for (size_t k = 0; k < blocks.size(); ++k) {
@@ -268,7 +268,7 @@ WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
     if (const WhyNot why = WhyNotAcross(schedule, block, other, way); !why.empty()) return why;
   }
   for (const BufferRegion& write : realize.block->writes) {
-    if (schedule.Scope(schedule.ScopeOf(block)).IsReadOutside(write.buffer))
+    if (!schedule.Scope(schedule.ScopeOf(block)).RowsThatReadOutside(write.buffer).empty())
       return fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", write.buffer->name);
   }
   return "";

@@ -187,7 +187,7 @@ void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>&
   PrimFunc& func = mod_.Mutable().module.prim_funcs[FuncIndexOf(row)];
   const Stmt old = StmtOf(row);  // Lives on while what changed is looked at.
   const FactCache::Outline before = FactCache::OutlineOf(rows_, {row}, ScopeOf(row));
-  const bool is_bare = TouchesMemoryOutsideBlocks(replacement);
+  const bool is_bare = TouchesMemoryOutsideBlocks(old) || TouchesMemoryOutsideBlocks(replacement);
   const RowTable::Changes changes = rows_.Replace(func.body, row, std::move(replacement), reuse);
   facts_.Forget(rows_, row, changes, before, is_bare);
 }
