@@ -42,6 +42,8 @@ std::vector<MarkUse> CollectMarkUses(const std::vector<IterSumExpr>& indices) {
 // From the innermost piece outwards each begins where the one before ends. Below the bijective level pieces may be left
 // out: what follows then begins at a multiple of where it could.
 Status IterRewriter::CheckSplits(const MarkUse& use) const {
+  if (use.splits.size() == 1 && IsConstInt(use.splits[0].lower_factor, 1))
+    return CheckExtent(use, use.splits[0].extent);
   std::vector<const IterSplitExpr*> open;
   for (const IterSplitExpr& split : use.splits) open.push_back(&split);
   Expr covered = IntConst(use.mark->extent.dtype(), 1);

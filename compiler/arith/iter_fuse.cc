@@ -17,6 +17,8 @@ bool IsOne(const Expr& e) { return IsConstInt(e, 1); }
 }  // namespace
 
 Expr IterRewriter::Times(const Expr& a, const Expr& b) const {
+  if (IsOne(b)) return a;
+  if (IsOne(a)) return b;
   const Expr product = a * b;
   return AsIntConst(product) != nullptr || IsVar(product) ? product : analyzer_.Simplify(product);
 }
@@ -170,7 +172,7 @@ bool IterRewriter::FuseNext(const IterSumExpr& sum, Fusing& state) {
   if (ProductOverflows(part.extent, state.expected_scale)) return false;
   state.used[*at] = true;
   state.expected_scale = Times(part.extent, state.expected_scale);
-  part.scale = analyzer_.Simplify(FloorDiv(part.scale, state.base_scale));
+  if (!IsOne(state.base_scale)) part.scale = analyzer_.Simplify(FloorDiv(part.scale, state.base_scale));
   state.flattened.push_back(part);
   state.grouped.push_back(std::move(part));
   return true;
@@ -194,7 +196,9 @@ std::optional<IterSumExpr> IterRewriter::Fuse(IterSumExpr sum, bool may_skip) {
   if (fused != nullptr) {
     if (!analyzer_.CanProveEqual(state.extra_base, fused->offset * base_scale)) return std::nullopt;
   } else {
-    const Expr extent = analyzer_.Simplify(FloorDiv(state.expected_scale, base_scale) + state.overlap);
+    Expr extent = state.expected_scale;
+    if (!IsOne(base_scale) || !IsConstInt(state.overlap, 0))
+      extent = analyzer_.Simplify(FloorDiv(extent, base_scale) + state.overlap);
     auto mark = std::make_shared<IterMark>(IterMark{IterSumExpr{std::move(state.grouped), zero}, extent});
     fused_.push_back(std::make_unique<FusedMark>(FusedMark{
         std::move(state.flattened), std::move(mark), analyzer_.Simplify(FloorDiv(state.extra_base, base_scale))}));
