@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-const BlockNode& BlockIn(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
+const BlockNode& BlockOfNode(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
 
 // Calls f(row) for the blocks at or below `row`, not for those inside of others.
 template <typename F>
@@ -16,7 +16,7 @@ void ForEachBlock(const RowTable& rows, int row, F f) {
 
 void NoteWrites(const StmtNode* node, std::vector<const BufferNode*>& written) {
   if (node == nullptr || !std::holds_alternative<BlockRealize>(node->value)) return;
-  for (const BufferRegion& write : BlockIn(*node).writes) written.push_back(write.buffer.get());
+  for (const BufferRegion& write : BlockOfNode(*node).writes) written.push_back(write.buffer.get());
 }
 
 }  // namespace
@@ -46,10 +46,10 @@ void FactCache::ForgetAnswer(Fact fact, int row) {
 void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector<const BufferNode*>& written) {
   bool has_views = false;
   for (int above = scope; above >= 0; above = rows[above].parent)
-    has_views = has_views || (!rows[above].is_loop && !BlockIn(*rows[above].node).match_buffers.empty());
+    has_views = has_views || (!rows[above].is_loop && !BlockOfNode(*rows[above].node).match_buffers.empty());
   for (int child = rows[scope].first_child; child >= 0; child = rows[child].next_sibling) {
     ForEachBlock(rows, child, [&](int block) {
-      const auto& reads = BlockIn(*rows[block].node).reads;
+      const auto& reads = BlockOfNode(*rows[block].node).reads;
       const bool is_reader = has_views || std::any_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
                                return std::find(written.begin(), written.end(), read.buffer.get()) != written.end();
                              });
