@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <random>
 
 #include "compiler/import/tvm/workload_graph.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
+#include "tests/property_runs.h"
 
 namespace lathe {
 namespace {
@@ -212,6 +214,36 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{"UnknownPrimitive", R"([0,[[[["Fly",[],[],[]]],[]],null,null,null]])", "instruction 0 is \"Fly\""},
         BadLine{"NotUtf8", R"([0,[[[["GetBlock",[],["\xFF","main"],["b0"]]],[]],null,null,null]])", "no JSON"}),
     [](const auto& info) { return info.param.name; });
+
+// A good text in which up to three bytes are others; digits stay digits.
+std::string Spoiled(std::string text, std::mt19937_64& random) {
+  for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
+    char& byte = text[random() % text.size()];
+    const bool is_digit = byte >= '0' && byte <= '9';
+    byte = is_digit ? static_cast<char>('0' + random() % 10) : static_cast<char>(random() % 128);
+  }
+  return text;
+}
+
+TEST(TvmFilesTest, AreReadOrRefusedWhateverTheyHold) {
+  std::vector<std::string> graphs{kOldGraph};
+  const std::vector<std::string> records = LinesOf("database_tuning_record.json");
+  for (const std::string& line : LinesOf("database_workload.json")) graphs.push_back(ReadTvmWorkload(line)->graph);
+  const SeedRange seeds = SeedsToTry(400);
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+    const SeedOnCrash on_crash(seed);
+    SCOPED_TRACE(fmt::format("LATHE_SEED={}", seed));
+    std::mt19937_64 random(seed);
+    const StatusOr<IRModule> module = ReadTvmModule(Spoiled(graphs[random() % graphs.size()], random));
+    EXPECT_TRUE(module.ok() || !module.status().message().empty());
+    const StatusOr<TvmRecord> record = ReadTvmRecord(Spoiled(records[random() % records.size()], random));
+    if (!record.ok()) continue;
+    const std::string line = WriteTvmRecord(*record, TvmRelease::k0_27);
+    const StatusOr<TvmRecord> again = ReadTvmRecord(line);
+    ASSERT_TRUE(again.ok()) << again.status().ToString() << line;
+    EXPECT_EQ(WriteTvmRecord(*again, TvmRelease::k0_27), line);
+  }
+}
 
 TEST(TvmWorkloadTest, RefusesALengthThatIsNotThatOfTheText) {
   EXPECT_THAT(ReadTvmWorkload(R"(["1","AAAAAAAAAAB7fQ=="])").status().message(), HasSubstr("length of the rest"));
