@@ -273,7 +273,9 @@ TEST(HostileModels, AreRefusedOrPlanned) {
     if (seconds > slowest) slowest = seconds, slowest_round = round;
     planned += status.ok();
     EXPECT_NE(status.code(), StatusCode::kInternal) << status.ToString();
-    if (!status.ok()) EXPECT_THAT(status.message(), HasSubstr(": "));
+    if (!status.ok()) {
+      EXPECT_THAT(status.message(), HasSubstr(": "));
+    }
     EXPECT_EQ(status.message().find('\n'), std::string::npos);
     EXPECT_LT(status.message().size(), 4000u);
   }
@@ -282,7 +284,9 @@ TEST(HostileModels, AreRefusedOrPlanned) {
   std::printf("%zu models, %llu rounds, %llu planned; the slowest, round %llu, took %.1f s; %ld MiB at most\n",
               models.size(), (unsigned long long)rounds, (unsigned long long)planned, (unsigned long long)slowest_round,
               slowest, usage.ru_maxrss / 1024);
-  if (AllRuns(3000)) EXPECT_GT(planned, rounds / 20);
+  if (AllRuns(3000)) {
+    EXPECT_GT(planned, rounds / 20);
+  }
   EXPECT_LT(planned, rounds);
 }
 
