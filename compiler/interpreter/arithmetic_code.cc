@@ -1,6 +1,7 @@
 // Compiles binary operators and the operations of compiler/ir/op.cc.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -529,7 +530,11 @@ StatusOr<ExprCodePtr> CompileCall(const Expr& expr, const Call& call, Scope& sco
     return scope.Error(StatusCode::kUnimplemented,
                        "barrier T.tvm_storage_sync: thread-bound loops run one thread after the other here");
   }
-  if (call.op->num_args >= 0 && static_cast<int>(call.args.size()) != call.op->num_args) {
+  const bool has_text =
+      std::any_of(call.args.begin(), call.args.end(), [](const Expr& arg) { return arg.As<StringImm>() != nullptr; });
+  if (call.op->num_args < 0 || has_text)
+    return scope.Error(StatusCode::kUnimplemented, fmt::format("T.{}: no rule to evaluate it", name));
+  if (static_cast<int>(call.args.size()) != call.op->num_args) {
     return scope.Error(StatusCode::kInvalidArgument,
                        fmt::format("T.{} takes {} arguments, {} given", name, call.op->num_args, call.args.size()));
   }

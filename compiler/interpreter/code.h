@@ -51,6 +51,7 @@ class Scope {
   virtual ~Scope() = default;
   virtual StatusOr<int> VarSlot(const Var& var) = 0;
   virtual StatusOr<int> BufferSlot(const Buffer& buffer) = 0;
+  virtual int DefineVar(const Var& var) = 0;  // The slot of a variable that begins here.
   virtual const Site* CurrentSite() = 0;
   virtual FloatMode float_mode() const = 0;
   virtual Status Error(StatusCode code, const std::string& what) = 0;  // Adds where.

@@ -120,6 +120,12 @@ class ScalarLoadCode : public ExprCode {  // Evaluated inside of a vector expres
 };
 
 StatusOr<ExprCodePtr> CompileLoad(const Expr& expr, const BufferLoad& load, Scope& scope) {
+  if (load.predicate) {  // Lanes that are off are zero.
+    const DataType type = expr.dtype();
+    const Expr plain = Expr::Make(type, BufferLoad{load.buffer, load.indices, std::nullopt});
+    const Expr zero = type.is_float() ? FloatConst(type, 0) : IntConst(type, 0);
+    return CompileExpr(MakeCall(type, "if_then_else", {*load.predicate, plain, zero}), scope);
+  }
   ASSIGN_OR_RETURN(AccessCode access, CompileAccess(load.buffer, load.indices, scope));
   if (expr.dtype().is_scalar()) return ExprCodePtr(new ScalarLoadCode(std::move(access)));
   return ExprCodePtr(new LoadCode(std::move(access)));
@@ -218,7 +224,74 @@ StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>
   return access;
 }
 
+namespace {
+
+class LetValueCode : public ExprCode {
+ public:
+  LetValueCode(int slot, int lanes, ExprCodePtr value, ExprCodePtr body)
+      : slot_(slot), lanes_(lanes), value_(std::move(value)), body_(std::move(body)) {}
+  Value Eval(Machine& machine, int lane) const override {
+    for (int i = 0; i < lanes_; ++i) machine.registers[slot_ + i] = value_->Eval(machine, i);
+    return body_->Eval(machine, lane);
+  }
+
+ private:
+  int slot_, lanes_;
+  ExprCodePtr value_, body_;
+};
+
+StatusOr<ExprCodePtr> CompileLetValue(const Let& let, Scope& scope) {
+  ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(let.value, scope));
+  const int slot = scope.DefineVar(let.var);
+  ASSIGN_OR_RETURN(ExprCodePtr body, CompileExpr(let.body, scope));
+  return ExprCodePtr(new LetValueCode(slot, let.var.dtype().lanes, std::move(value), std::move(body)));
+}
+
+class ShuffleCode : public ExprCode {
+ public:
+  ShuffleCode(std::vector<ExprCodePtr> vectors, std::vector<std::pair<size_t, int>> picks)
+      : vectors_(std::move(vectors)), picks_(std::move(picks)) {}
+  Value Eval(Machine& machine, int lane) const override {
+    const auto& [vector, from] = picks_[static_cast<size_t>(lane)];
+    return vectors_[vector]->Eval(machine, from);
+  }
+
+ private:
+  std::vector<ExprCodePtr> vectors_;
+  std::vector<std::pair<size_t, int>> picks_;  // For each lane: vector, its lane.
+};
+
+StatusOr<ExprCodePtr> CompileShuffle(const Shuffle& shuffle, Scope& scope) {
+  std::vector<std::pair<size_t, int>> lanes, picks;
+  std::vector<ExprCodePtr> vectors;
+  for (const Expr& vector : shuffle.vectors) {
+    for (int i = 0; i < vector.dtype().lanes; ++i) lanes.emplace_back(vectors.size(), i);
+    ASSIGN_OR_RETURN(ExprCodePtr code, CompileExpr(vector, scope));
+    vectors.push_back(std::move(code));
+  }
+  for (const Expr& index : shuffle.indices) {
+    const int64_t* lane = AsIntConst(index);
+    if (lane == nullptr || *lane < 0 || *lane >= static_cast<int64_t>(lanes.size()))
+      return scope.Error(StatusCode::kInvalidArgument, "T.Shuffle picks a lane that is no constant or not there");
+    picks.push_back(lanes[static_cast<size_t>(*lane)]);
+  }
+  return ExprCodePtr(new ShuffleCode(std::move(vectors), std::move(picks)));
+}
+
+Status Unknown(const Expr& expr, Scope& scope) {
+  std::string_view what = "a string has no value here";
+  if (expr.As<Reduce>() != nullptr) what = "T.Reduce as a value; write a block with T.axis.reduce";
+  if (const FuncCall* call = expr.As<FuncCall>())
+    return scope.Error(StatusCode::kUnimplemented, fmt::format("a call of function \"{}\"; inline it", call->callee));
+  const bool is_text = expr.As<StringImm>() != nullptr;
+  return scope.Error(is_text ? StatusCode::kInvalidArgument : StatusCode::kUnimplemented, std::string(what));
+}
+
+}  // namespace
+
 StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope) {
+  if (expr.dtype().is_scalable || expr.dtype().is_narrow_float())
+    return scope.Error(StatusCode::kUnimplemented, fmt::format("a value of {}", expr.dtype().ToString()));
   if (const IntImm* imm = expr.As<IntImm>()) return ExprCodePtr(new Constant({.i = imm->value}));
   if (const FloatImm* imm = expr.As<FloatImm>()) {
     const FloatRounding rounding =
@@ -257,7 +330,9 @@ StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope) {
     return ExprCodePtr(new BroadcastCode(broadcast->value.dtype().lanes, std::move(value)));
   }
   if (const Call* call = expr.As<Call>()) return CompileCall(expr, *call, scope);
-  return scope.Error(StatusCode::kInvalidArgument, "a string has no value here");
+  if (const Let* let = expr.As<Let>()) return CompileLetValue(*let, scope);
+  if (const Shuffle* shuffle = expr.As<Shuffle>()) return CompileShuffle(*shuffle, scope);
+  return Unknown(expr, scope);
 }
 
 }  // namespace lathe

@@ -11,7 +11,8 @@
 //     loop touch one element and one of them writes it); a failed assert;
 //   - kInvalidArgument: integer division by zero; malformed IR; arguments that do not fit the parameters;
 //   - kDeadlineExceeded: the step limit; kResourceExhausted: the memory limit;
-//   - kUnimplemented: barriers (T.tvm_storage_sync) and operations outside compiler/ir/op.cc's table.
+//   - kUnimplemented: barriers (T.tvm_storage_sync), operations outside compiler/ir/op.cc's table, and a buffer that
+//     reads the memory of another as another type.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/interpreter/block_code.h"
+#include "compiler/ir/memory.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -235,6 +236,30 @@ class AllocateCode : public StmtCode {
   StmtCodePtr body_;
 };
 
+class DeclCode : public StmtCode {
+ public:
+  DeclCode(BufferCode buffer, int owner, StmtCodePtr body)
+      : buffer_(std::move(buffer)), owner_(owner), body_(std::move(body)) {}
+  void Run(Machine& machine) const override {
+    const int64_t reached = buffer_.Shape(machine);
+    if (machine.has_failed) return;
+    Storage* const storage = machine.views[owner_].storage;
+    const int64_t present = static_cast<int64_t>(storage->cells.size()) / buffer_.lanes;
+    if (reached > present) {
+      return machine.Fail(StatusCode::kOutOfRange, *buffer_.site,
+                          fmt::format("buffer \"{}\" reaches {} elements, the memory it is declared over has {}",
+                                      buffer_.name, reached, present));
+    }
+    machine.views[buffer_.slot].storage = storage;
+    body_->Run(machine);
+  }
+
+ private:
+  BufferCode buffer_;
+  int owner_;
+  StmtCodePtr body_;
+};
+
 // ---- From IR to code.
 class Compiler : public Scope {
  public:
@@ -265,21 +290,23 @@ class Compiler : public Scope {
 
   Status AddParam(const Param& param);
   StatusOr<StmtCodePtr> Compile(const Stmt& stmt);
-
- private:
-  int DefineVar(const Var& var) {
+  int DefineVar(const Var& var) override {
     const int slot = func_.num_registers;
     func_.num_registers += var.dtype().lanes;
     vars_[var.get()] = slot;
     return slot;
   }
+
+ private:
   StatusOr<BufferCode> DefineBuffer(const Buffer& buffer);
   StatusOr<BindingCode> MakeBinding(const Expr& expr);
   StatusOr<ParamCode> BindBuffer(const Buffer& buffer);
   StatusOr<StmtCodePtr> CompileFor(const For& loop);
+  StatusOr<StmtCodePtr> CompileAttr(const AttrStmt& attr);
   StatusOr<StmtCodePtr> CompileStore(const BufferStore& store);
   StatusOr<StmtCodePtr> CompileLet(const LetStmt& let);
   StatusOr<StmtCodePtr> CompileIf(const IfThenElse& branch);
+  StatusOr<StmtCodePtr> CompileDeclaration(const DeclBuffer& declaration);
   StatusOr<StmtCodePtr> CompileMatch(const MatchBufferRegion& match);
   StatusOr<StmtCodePtr> CompileRealize(const BlockRealize& realize);
   StatusOr<ExprCodePtr> CompileCondition(const Expr& condition);
@@ -294,6 +321,7 @@ class Compiler : public Scope {
   int mask_lanes_ = 1;  // Of the vector conditions around.
   std::unordered_map<const ExprNode*, int> vars_;
   std::unordered_map<const BufferNode*, int> buffers_;
+  std::unordered_map<const ExprNode*, Buffer> owners_;  // Of data variables: the buffer that introduced each.
 };
 
 StatusOr<BindingCode> Compiler::MakeBinding(const Expr& expr) {
@@ -322,6 +350,7 @@ StatusOr<BufferCode> Compiler::DefineBuffer(const Buffer& buffer) {
   }
   ASSIGN_OR_RETURN(code.offset, CompileExpr(buffer->elem_offset, *this));
   buffers_[buffer.get()] = code.slot;
+  owners_.emplace(buffer->data.get(), buffer);
   return code;
 }
 
@@ -380,7 +409,23 @@ StatusOr<StmtCodePtr> Compiler::CompileFor(const For& loop) {
       new ForCode(slot, loop.loop_var.name(), loop.kind, std::move(min), std::move(extent), std::move(body), site));
 }
 
+// A launched axis is a loop over its threads; hints for code generators change nothing.
+StatusOr<StmtCodePtr> Compiler::CompileAttr(const AttrStmt& attr) {
+  const IterVar* axis = std::get_if<IterVar>(&attr.node);
+  if (axis != nullptr && (attr.attr_key == "thread_extent" || attr.attr_key == "virtual_thread")) {
+    const Expr min = IntConst(axis->var.dtype(), 0);
+    return CompileFor(For{axis->var, min, attr.value, ForKind::kThreadBinding, axis->thread_tag, {}, attr.body});
+  }
+  if (attr.attr_key.starts_with("pragma_")) return Compile(attr.body);
+  return Error(StatusCode::kUnimplemented, fmt::format("T.attr with \"{}\"", attr.attr_key));
+}
+
 StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
+  if (store.predicate) {
+    BufferStore plain = store;
+    plain.predicate.reset();
+    return CompileIf(IfThenElse{*store.predicate, plain, std::nullopt});
+  }
   ASSIGN_OR_RETURN(AccessCode access, CompileAccess(store.buffer, store.indices, *this));
   const int index_lanes = store.indices.empty() ? 1 : store.indices.back().dtype().lanes;
   const DataType expected = store.buffer->dtype.with_lanes(store.buffer->dtype.lanes * index_lanes);
@@ -423,6 +468,25 @@ StatusOr<StmtCodePtr> Compiler::CompileIf(const IfThenElse& branch) {
   if (lanes > 1)
     return StmtCodePtr(new MaskedIfCode(lanes, std::move(condition), std::move(then_case), std::move(else_case)));
   return StmtCodePtr(new IfCode(std::move(condition), std::move(then_case), std::move(else_case)));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileDeclaration(const DeclBuffer& declaration) {
+  const Buffer& buffer = declaration.buffer;
+  const auto owner = owners_.find(buffer->data.get());
+  if (owner == owners_.end()) {
+    return Error(StatusCode::kInvalidArgument,
+                 fmt::format("buffer \"{}\" lies over \"{}\", which is the data of no buffer", buffer->name,
+                             buffer->data.name()));
+  }
+  if (buffer->dtype.element() != owner->second->dtype.element()) {
+    return Error(StatusCode::kUnimplemented,
+                 fmt::format("buffer \"{}\" reads memory of {} as {}; elements here are values, not bytes",
+                             buffer->name, owner->second->dtype.ToString(), buffer->dtype.ToString()));
+  }
+  ASSIGN_OR_RETURN(const int slot, BufferSlot(owner->second));
+  ASSIGN_OR_RETURN(BufferCode code, DefineBuffer(buffer));
+  ASSIGN_OR_RETURN(StmtCodePtr body, Compile(declaration.body));
+  return StmtCodePtr(new DeclCode(std::move(code), slot, std::move(body)));
 }
 
 StatusOr<StmtCodePtr> Compiler::CompileMatch(const MatchBufferRegion& match) {
@@ -503,11 +567,12 @@ StatusOr<StmtCodePtr> Compiler::Compile(const Stmt& stmt) {
     ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(evaluate->value, *this));
     return StmtCodePtr(new EvaluateCode(std::move(value), evaluate->value.dtype().lanes));
   }
-  if (const Allocate* allocate = stmt.As<Allocate>()) {
+  if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) {
     ASSIGN_OR_RETURN(BufferCode buffer, DefineBuffer(allocate->buffer));
     ASSIGN_OR_RETURN(StmtCodePtr body, Compile(allocate->body));
     return StmtCodePtr(new AllocateCode(std::move(buffer), std::move(body)));
   }
+  if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) return CompileDeclaration(*declaration);
   if (const AssertStmt* assertion = stmt.As<AssertStmt>()) {
     ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(assertion->condition));
     return StmtCodePtr(new AssertCode(std::move(condition), assertion->message, site_));
@@ -517,6 +582,13 @@ StatusOr<StmtCodePtr> Compiler::Compile(const Stmt& stmt) {
     ASSIGN_OR_RETURN(StmtCodePtr body, Compile(loop->body));
     return StmtCodePtr(new WhileCode(std::move(condition), std::move(body), site_));
   }
+  if (const AttrStmt* attr = stmt.As<AttrStmt>()) return CompileAttr(*attr);
+  if (const Allocate* allocate = stmt.As<Allocate>()) {
+    if (const std::optional<Stmt> plain = AsAllocBuffer(*allocate)) return Compile(*plain);
+    return Error(StatusCode::kUnimplemented,
+                 fmt::format("T.allocate of \"{}\" under a condition", allocate->buffer_var.name()));
+  }
+  if (const AllocateConst* allocate = stmt.As<AllocateConst>()) return Compile(AsAllocBuffer(*allocate));
   return Error(StatusCode::kUnimplemented, "a statement of unknown kind");
 }
 
@@ -526,7 +598,7 @@ StatusOr<std::unique_ptr<FuncCode>> CompileFunc(const PrimFunc& func, FloatMode 
   auto code = std::make_unique<FuncCode>();
   code->name = func.name;
   Compiler compiler(*code, float_mode);
-  for (const Param& param : func.params) RETURN_IF_ERROR(compiler.AddParam(param));
+  for (const Param& param : ParamsOf(func)) RETURN_IF_ERROR(compiler.AddParam(param));
   ASSIGN_OR_RETURN(code->body, compiler.Compile(func.body));
   return code;
 }

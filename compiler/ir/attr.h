@@ -7,16 +7,20 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/ir/expr.h"
+
 namespace lathe {
 
-struct Attr : std::variant<int64_t, double, bool, std::string, std::vector<Attr>> {
+struct Attr;
+using AttrMap = std::map<std::string, Attr>;
+
+// The last: None.
+using AttrVariant = std::variant<int64_t, double, bool, std::string, std::vector<Attr>, AttrMap, Expr, std::monostate>;
+struct Attr : AttrVariant {
   using variant::variant;
   Attr(int value) : variant(int64_t{value}) {}            // NOLINT: implicit on purpose
   Attr(const char* text) : variant(std::string(text)) {}  // NOLINT: implicit on purpose
-  bool operator==(const Attr& other) const {
-    return static_cast<const variant&>(*this) == static_cast<const variant&>(other);
-  }
+  bool operator==(const Attr& other) const;               // Expressions structurally.
 };
-using AttrMap = std::map<std::string, Attr>;
 
 }  // namespace lathe

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include "compiler/ir/integer.h"
 
@@ -202,10 +204,40 @@ Expr::Expr(int64_t value)
     : Expr(Make(value >= INT32_MIN && value <= INT32_MAX ? DataType::Int(32) : DataType::Int(64), IntImm{value})) {}
 
 Var::Var(std::string name, DataType dtype) : Expr(Make(dtype, VarName{std::move(name)})) {}
+Var Var::Size(std::string name, DataType dtype) { return Var(Make(dtype, VarName{std::move(name), nullptr, true})); }
 Var::Var(const Expr& expr) : Expr(expr) { CHECK(IsVar(expr)) << "expression is no variable"; }
+Var::Var(std::string name, const PointerType* pointer)
+    : Expr(Make(DataType::Handle(), VarName{std::move(name), pointer})) {}
 const std::string& Var::name() const { return As<VarName>()->name; }
+const PointerType* Var::pointer() const { return As<VarName>()->pointer; }
 
-Buffer::Buffer(BufferNode node) : node_(new BufferNode(std::move(node))) {}
+Var Var::CopyWithName(std::string name) const {
+  VarName copy = *As<VarName>();
+  copy.name = std::move(name);
+  return Var(Make(dtype(), std::move(copy)));
+}
+
+const PointerType* MakePointerType(DataType element, std::string_view scope) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::pair<uint64_t, std::string>, PointerType>();  // Never destroyed.
+  const uint64_t type = (uint64_t(element.code) << 32) | (uint64_t(element.bits) << 16) | element.lanes;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace({type, std::string(scope)});
+  if (is_new) entry->second = {element, std::string(scope)};
+  return &entry->second;
+}
+
+const Var& UnsetData() {
+  static const Var& unset = *new Var("", DataType::Handle());  // Never destroyed.
+  return unset;
+}
+
+Buffer::Buffer(BufferNode node) : node_(new BufferNode(std::move(node))) {
+  BufferNode& mine = node_.Mutable();
+  if (mine.data.same_as(UnsetData())) mine.data = Var(mine.name, MakePointerType(mine.dtype, mine.scope));
+}
+
+bool MayAlias(const Buffer& a, const Buffer& b) { return a->data.same_as(b->data); }
 
 Expr MakeBinary(BinaryOp op, Expr a, Expr b) {
   CHECK(a.dtype() == b.dtype()) << "operands are " << a.dtype().ToString() << " and " << b.dtype().ToString();
@@ -274,8 +306,10 @@ Expr FloatConst(DataType dtype, double value) {
 Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
   CHECK(indices.size() == buffer->shape.size() || indices.size() == 1)
       << "load of " << buffer->name << " with " << indices.size() << " indices";
-  const int lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
-  return Expr::Make(buffer->dtype.with_lanes(buffer->dtype.lanes * lanes), BufferLoad{buffer, std::move(indices)});
+  const DataType index = indices.empty() ? kIndexType : indices.back().dtype();
+  DataType type = buffer->dtype.with_lanes(buffer->dtype.lanes * index.lanes);
+  type.is_scalable = index.is_scalable;
+  return Expr::Make(type, BufferLoad{buffer, std::move(indices), std::nullopt});
 }
 
 Expr True() { return IntConst(DataType::Bool(), 1); }

@@ -2,6 +2,7 @@
 // name are different. Index arithmetic is int32 unless a variable says int64; operators promote and fold constants.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -36,15 +37,29 @@ class Expr {
   Ref<ExprNode> node_;
 };
 
-// A variable with identity. Defined by a loop, an iter var, a let, a parameter; SSA: once per function.
+// What a handle points to, where that is known: elements of one type in memory of one scope. `MakePointerType` gives
+// one object for each pair, which lives for ever: compare by address.
+struct PointerType {
+  DataType element;
+  std::string scope = "global";
+};
+const PointerType* MakePointerType(DataType element, std::string_view scope = "global");
+
+// A variable with identity. Defined by a loop, an iter var, a let, a parameter, a buffer (its data); SSA: once per
+// function.
 class Var : public Expr {
  public:
   explicit Var(std::string name, DataType dtype = kIndexType);
+  Var(std::string name, const PointerType* pointer);  // A handle.
+  static Var Size(std::string name, DataType dtype = kIndexType);
   explicit Var(const Expr& expr);  // The same variable; CHECKs that `expr` is one.
   const std::string& name() const;
+  const PointerType* pointer() const;        // nullptr: no handle, or to nothing known.
+  Var CopyWithName(std::string name) const;  // Another variable of the same type.
 };
 
-// Typed storage. Compact and row-major unless `strides` are given. Identity, like Var.
+// Typed storage. Compact and row-major unless `strides` are given. Identity, like Var. Several buffers may lie over one
+// `data`: see MayAlias.
 class Buffer {
  public:
   explicit Buffer(BufferNode node);
@@ -71,7 +86,12 @@ struct StringImm {
 };
 struct VarName {
   std::string name;
-  static constexpr auto Fields() { return std::tuple(Field("name", &VarName::name)); }
+  const PointerType* pointer = nullptr;
+  bool is_size = false;  // A SizeVar: never negative.
+  static constexpr auto Fields() {
+    return std::tuple(Field("name", &VarName::name), Field("type_annotation", &VarName::pointer),
+                      Field("is_size", &VarName::is_size));
+  }
 };
 
 // kDiv is true division of floats and truncating division of integers (T.truncdiv); kTruncMod goes with it.
@@ -119,10 +139,27 @@ struct Select {  // Both values are evaluated; T.if_then_else (a Call) evaluates
 struct BufferLoad {  // One index per dimension; only the last may be a vector.
   Buffer buffer;
   std::vector<Expr> indices;
+  std::optional<Expr> predicate;  // One boolean per lane of the last index: lanes that are off are not read.
   static constexpr auto Fields() {
-    return std::tuple(Field("buffer", &BufferLoad::buffer), Field("indices", &BufferLoad::indices));
+    return std::tuple(Field("buffer", &BufferLoad::buffer), Field("indices", &BufferLoad::indices),
+                      Field("predicate", &BufferLoad::predicate));
   }
 };
+struct Let {  // `body` where `var` is `value`.
+  Expr value;
+  Var var;
+  Expr body;
+  static constexpr auto Fields() {
+    return std::tuple(Field("value", &Let::value), DefField("var", &Let::var), Field("body", &Let::body));
+  }
+};
+struct Shuffle {  // The lanes of all `vectors`, one after the other, picked by constant `indices`.
+  std::vector<Expr> vectors, indices;
+  static constexpr auto Fields() {
+    return std::tuple(Field("vectors", &Shuffle::vectors), Field("indices", &Shuffle::indices));
+  }
+};
+// Lanes of these two are times T.vscale() where the dtype is scalable.
 struct Ramp {  // base, base + stride, ...: `lanes` values.
   Expr base, stride;
   int64_t lanes;
@@ -138,11 +175,26 @@ struct Broadcast {
   }
 };
 
+// The type that a call has where nothing else is said.
+enum class OpResult : uint8_t {
+  kNamed,  // None: the call names it, as T.reinterpret("float32", x) does.
+  kFirst,  // That of the first argument (if_then_else: the second), to which the others are brought.
+  kElement,
+  kPredicate,  // Of one bool per lane of the first argument.
+  kSecond,     // That of the second argument; the others stay as they are. So they do below.
+  kBool,
+  kInt32,
+  kUInt32,
+  kHandle,
+  kVoid,
+};
 // A row of the table of callable operations (compiler/ir/op.cc).
 struct Op {
   std::string_view name;  // As TVMScript writes it after "T.", e.g. "exp".
   int num_args;
   bool is_pure;  // No effect, same result for the same arguments.
+  OpResult result = OpResult::kFirst;
+  bool is_float_only = false;
 };
 const Op* FindOp(std::string_view name);  // nullptr if there is none. Rows live for ever; compare by address.
 struct Call {
@@ -151,8 +203,64 @@ struct Call {
   static constexpr auto Fields() { return std::tuple(Field("op", &Call::op), Field("args", &Call::args)); }
 };
 
-using ExprVariant =
-    std::variant<IntImm, FloatImm, StringImm, VarName, Binary, Not, Cast, Select, BufferLoad, Ramp, Broadcast, Call>;
+struct FuncCall {  // Of another function of the module, by its name there.
+  std::string callee;
+  std::vector<Expr> args;
+  static constexpr auto Fields() {
+    return std::tuple(Field("callee", &FuncCall::callee), Field("args", &FuncCall::args));
+  }
+};
+
+struct Range {  // [min, min + extent)
+  Expr min, extent;
+  static constexpr auto Fields() { return std::tuple(Field("min", &Range::min), Field("extent", &Range::extent)); }
+};
+// The first four are those of blocks; the rest mark what a stage schedule does with an axis.
+enum class IterKind : uint8_t {
+  kSpatial,
+  kReduce,
+  kScan,
+  kOpaque,
+  kThreadIndex,
+  kVirtualThread,
+  kUnrolled,
+  kVectorized,
+  kParallelized,
+  kTensorized
+};
+struct IterVar {  // Takes values in [min, min + extent).
+  Range domain;
+  Var var;
+  IterKind kind = IterKind::kSpatial;
+  std::string thread_tag;  // "threadIdx.x" ..., of a thread axis.
+  static constexpr auto Fields() {
+    return std::tuple(Field("domain", &IterVar::domain), DefField("var", &IterVar::var), Field("kind", &IterVar::kind),
+                      Field("thread_tag", &IterVar::thread_tag));
+  }
+};
+struct CommReducer {  // result[i] combines lhs[i] and rhs[i]; identity_element[i] changes nothing.
+  std::vector<Var> lhs, rhs;
+  std::vector<Expr> result, identity_element;
+  static constexpr auto Fields() {
+    return std::tuple(DefField("lhs", &CommReducer::lhs), DefField("rhs", &CommReducer::rhs),
+                      Field("result", &CommReducer::result), Field("identity_element", &CommReducer::identity_element));
+  }
+};
+struct Reduce {  // Component `value_index` of `source` combined over `axis`, where `condition` holds.
+  CommReducer combiner;
+  std::vector<IterVar> axis;
+  std::vector<Expr> source, init;
+  Expr condition;
+  int64_t value_index = 0;
+  static constexpr auto Fields() {
+    return std::tuple(Field("combiner", &Reduce::combiner), Field("axis", &Reduce::axis),
+                      Field("source", &Reduce::source), Field("init", &Reduce::init),
+                      Field("condition", &Reduce::condition), Field("value_index", &Reduce::value_index));
+  }
+};
+
+using ExprVariant = std::variant<IntImm, FloatImm, StringImm, VarName, Binary, Not, Cast, Select, BufferLoad, Ramp,
+                                 Broadcast, Call, Let, Shuffle, FuncCall, Reduce>;
 struct ExprNode : Counted {
   DataType dtype;
   ExprVariant value;
@@ -160,17 +268,31 @@ struct ExprNode : Counted {
   ExprNode(DataType type, T alternative) : dtype(type), value(std::move(alternative)) {}
 };
 
+enum class BufferType : uint8_t { kDefault, kAutoBroadcast };
+inline constexpr int64_t kDefaultDataAlignment = 64;
+const Var& UnsetData();  // Stands for "a variable of its own" until the node is in a Buffer.
+
 struct BufferNode : Counted {
   std::string name;
   DataType dtype = DataType::Float(32);
   std::vector<Expr> shape;
   std::vector<Expr> strides;     // Empty, or one per dimension, in elements.
   Expr elem_offset = 0;          // In elements.
-  std::string scope = "global";  // "global", "local", "register", "shared" ...
+  std::string scope = "global";  // "global", "local", "register", "shared" ...; where `data` points to.
+  // The memory. Introduced where the buffer is, except by DeclBuffer, which looks at memory that is there. A copy of a
+  // node that becomes memory of its own takes UnsetData() again.
+  Var data = UnsetData();
+  // Promises to those who pass the buffer: of `data` in bytes; that elem_offset is a multiple of `offset_factor`.
+  int64_t data_alignment = kDefaultDataAlignment, offset_factor = 1;
+  std::vector<int64_t> axis_separators;  // Where flattening to several dimensions cuts.
+  BufferType buffer_type = BufferType::kDefault;
   static constexpr auto Fields() {
-    return std::tuple(Field("name", &BufferNode::name), Field("dtype", &BufferNode::dtype),
-                      Field("shape", &BufferNode::shape), Field("strides", &BufferNode::strides),
-                      Field("elem_offset", &BufferNode::elem_offset), Field("scope", &BufferNode::scope));
+    return std::tuple(
+        Field("name", &BufferNode::name), Field("dtype", &BufferNode::dtype), Field("shape", &BufferNode::shape),
+        Field("strides", &BufferNode::strides), Field("elem_offset", &BufferNode::elem_offset),
+        Field("scope", &BufferNode::scope), DefField("data", &BufferNode::data),
+        Field("data_alignment", &BufferNode::data_alignment), Field("offset_factor", &BufferNode::offset_factor),
+        Field("axis_separators", &BufferNode::axis_separators), Field("buffer_type", &BufferNode::buffer_type));
   }
 };
 
@@ -212,6 +334,11 @@ Expr IntConst(DataType dtype, int64_t value);  // Any int or bool dtype; vectors
 Expr FloatConst(DataType dtype, double value);
 Expr Load(const Buffer& buffer, std::vector<Expr> indices);
 Expr True();
+
+// Whether a write to one may change the other: they lie over one data variable. Distinct variables point to memory that
+// does not overlap (docs/decisions/0019). A view of a block (match_buffer) has a variable of its own; what it touches
+// is in the block's reads and writes, in terms of its source.
+bool MayAlias(const Buffer& a, const Buffer& b);
 
 // The constant of an integer or boolean expression; lives as long as a handle of it, so ask no temporary.
 const int64_t* AsIntConst(const Expr& e);

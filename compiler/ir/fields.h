@@ -11,8 +11,9 @@
 namespace lathe {
 
 enum class FieldRole {
-  kUse,  // Whatever it holds is used.
-  kDef,  // Variables and buffers directly in it are introduced here and visible in the fields that follow.
+  kUse,      // Whatever it holds is used.
+  kDef,      // Variables and buffers directly in it are introduced here and visible in the fields that follow.
+  kDeclare,  // As kDef, but the buffer's data is memory that is in scope already: a use.
 };
 
 template <typename Node, typename T>
@@ -29,6 +30,10 @@ constexpr FieldOf<Node, T> Field(std::string_view name, T Node::* member) {
 template <typename Node, typename T>
 constexpr FieldOf<Node, T> DefField(std::string_view name, T Node::* member) {
   return {name, member, FieldRole::kDef};
+}
+template <typename Node, typename T>
+constexpr FieldOf<Node, T> DeclareField(std::string_view name, T Node::* member) {
+  return {name, member, FieldRole::kDeclare};
 }
 
 // Calls f(field description, node.*member) for each field in order.

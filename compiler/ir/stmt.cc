@@ -26,7 +26,7 @@ Stmt MakeFor(Var loop_var, Expr extent, Stmt body, ForKind kind) {
 Stmt MakeStore(const Buffer& buffer, Expr value, std::vector<Expr> indices) {
   CHECK(indices.size() == buffer->shape.size())
       << "store to " << buffer->name << " with " << indices.size() << " indices";
-  return BufferStore{buffer, std::move(value), std::move(indices)};
+  return BufferStore{buffer, std::move(value), std::move(indices), std::nullopt};
 }
 
 Buffer MakeBuffer(std::string name, std::vector<Expr> shape, DataType dtype, std::string scope) {
@@ -36,6 +36,40 @@ Buffer MakeBuffer(std::string name, std::vector<Expr> shape, DataType dtype, std
   node.shape = std::move(shape);
   node.scope = std::move(scope);
   return Buffer(std::move(node));
+}
+
+PrimFunc MakePrimFunc(std::string name, const std::vector<Param>& params, Stmt body, AttrMap attrs) {
+  PrimFunc func{.name = std::move(name), .attrs = std::move(attrs), .body = std::move(body)};
+  for (const Param& param : params) {
+    const Buffer* buffer = std::get_if<Buffer>(&param);
+    func.params.push_back(buffer == nullptr ? std::get<Var>(param)
+                                            : Var((*buffer)->name + "_handle", DataType::Handle()));
+    if (buffer != nullptr) func.buffer_map.push_back({func.params.back(), *buffer});
+  }
+  return func;
+}
+
+const Buffer* FindBuffer(const PrimFunc& func, const Var& param) {
+  for (const ParamBuffer& entry : func.buffer_map) {
+    if (entry.param.same_as(param)) return &entry.buffer;
+  }
+  return nullptr;
+}
+
+std::vector<Param> ParamsOf(const PrimFunc& func) {
+  std::vector<Param> params;
+  auto next = func.buffer_map.begin();  // In the order of the parameters.
+  for (const Var& param : func.params) {
+    const bool is_buffer = next != func.buffer_map.end() && next->param.same_as(param);
+    params.push_back(is_buffer ? Param((next++)->buffer) : Param(param));
+  }
+  return params;
+}
+
+const Buffer& BufferParam(const PrimFunc& func, size_t i) {
+  const Buffer* buffer = FindBuffer(func, func.params.at(i));
+  CHECK(buffer != nullptr) << "parameter " << i << " of " << func.name << " is no buffer";
+  return *buffer;
 }
 
 BufferRegion FullRegion(const Buffer& buffer) {

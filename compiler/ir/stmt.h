@@ -53,10 +53,6 @@ class Block {
   Ref<BlockNode> node_;
 };
 
-struct Range {  // [min, min + extent)
-  Expr min, extent;
-  static constexpr auto Fields() { return std::tuple(Field("min", &Range::min), Field("extent", &Range::extent)); }
-};
 struct BufferRegion {  // One range per dimension.
   Buffer buffer;
   std::vector<Range> region;
@@ -69,16 +65,6 @@ struct MatchBufferRegion {  // `buffer` is a view of `source`.
   BufferRegion source;
   static constexpr auto Fields() {
     return std::tuple(Field("source", &MatchBufferRegion::source), DefField("buffer", &MatchBufferRegion::buffer));
-  }
-};
-
-enum class IterKind : uint8_t { kSpatial, kReduce, kScan, kOpaque };
-struct IterVar {  // Takes values in [min, min + extent).
-  Range domain;
-  Var var;
-  IterKind kind = IterKind::kSpatial;
-  static constexpr auto Fields() {
-    return std::tuple(Field("domain", &IterVar::domain), DefField("var", &IterVar::var), Field("kind", &IterVar::kind));
   }
 };
 
@@ -111,9 +97,10 @@ struct BufferStore {
   Buffer buffer;
   Expr value;
   std::vector<Expr> indices;
+  std::optional<Expr> predicate;  // One boolean per lane of the last index: lanes that are off are not written.
   static constexpr auto Fields() {
     return std::tuple(Field("buffer", &BufferStore::buffer), Field("value", &BufferStore::value),
-                      Field("indices", &BufferStore::indices));
+                      Field("indices", &BufferStore::indices), Field("predicate", &BufferStore::predicate));
   }
 };
 struct IfThenElse {
@@ -141,12 +128,64 @@ struct LetStmt {
     return std::tuple(Field("value", &LetStmt::value), DefField("var", &LetStmt::var), Field("body", &LetStmt::body));
   }
 };
-// `buffer` lives during `body` (lowered form of Block::alloc_buffers; T.decl_buffer).
-struct Allocate {
+// `buffer` lives during `body` (lowered form of Block::alloc_buffers; T.decl_buffer without data). TVM 0.18 has an
+// Allocate and a DeclBuffer for it; what such a pair says and this does not stays a pair.
+struct AllocBuffer {
   Buffer buffer;
   Stmt body;
   static constexpr auto Fields() {
-    return std::tuple(DefField("buffer", &Allocate::buffer), Field("body", &Allocate::body));
+    return std::tuple(DefField("buffer", &AllocBuffer::buffer), Field("body", &AllocBuffer::body));
+  }
+};
+// Memory for `extents` elements, without a buffer over it yet (T.allocate).
+struct Allocate {
+  Var buffer_var;
+  DataType dtype;
+  std::vector<Expr> extents;
+  Expr condition;
+  AttrMap annotations;
+  Stmt body;
+  static constexpr auto Fields() {
+    return std::tuple(Field("dtype", &Allocate::dtype), Field("extents", &Allocate::extents),
+                      Field("condition", &Allocate::condition), Field("annotations", &Allocate::annotations),
+                      DefField("buffer_var", &Allocate::buffer_var), Field("body", &Allocate::body));
+  }
+};
+// As Allocate, holding constants: `data` in row-major order (T.allocate_const).
+struct AllocateConst {
+  Var buffer_var;
+  DataType dtype;
+  std::vector<Expr> extents;
+  std::vector<Expr> data;
+  AttrMap annotations;
+  Stmt body;
+  static constexpr auto Fields() {
+    return std::tuple(Field("dtype", &AllocateConst::dtype), Field("extents", &AllocateConst::extents),
+                      Field("data", &AllocateConst::data), Field("annotations", &AllocateConst::annotations),
+                      DefField("buffer_var", &AllocateConst::buffer_var), Field("body", &AllocateConst::body));
+  }
+};
+// What an AttrStmt is about: a value (of any kind, also an expression), a buffer, or an axis, whose variable it
+// introduces.
+using AttrTarget = std::variant<Attr, Buffer, IterVar>;
+// `body` under an attribute. "thread_extent" of an axis with a thread tag runs it once per thread, `value` of them; one
+// axis may be launched several times, one after the other.
+struct AttrStmt {
+  std::string attr_key;
+  Expr value;
+  AttrTarget node;
+  Stmt body;
+  static constexpr auto Fields() {
+    return std::tuple(Field("attr_key", &AttrStmt::attr_key), Field("value", &AttrStmt::value),
+                      Field("node", &AttrStmt::node), Field("body", &AttrStmt::body));
+  }
+};
+// Another view of memory that is in scope: `buffer` has its data variable.
+struct DeclBuffer {
+  Buffer buffer;
+  Stmt body;
+  static constexpr auto Fields() {
+    return std::tuple(DeclareField("buffer", &DeclBuffer::buffer), Field("body", &DeclBuffer::body));
   }
 };
 struct AssertStmt {  // Ends the kernel with `message` unless `condition` holds.
@@ -164,8 +203,8 @@ struct While {
   }
 };
 
-using StmtVariant =
-    std::variant<For, BlockRealize, BufferStore, IfThenElse, Seq, Evaluate, LetStmt, Allocate, AssertStmt, While>;
+using StmtVariant = std::variant<For, BlockRealize, BufferStore, IfThenElse, Seq, Evaluate, LetStmt, AllocBuffer,
+                                 AssertStmt, While, DeclBuffer, Allocate, AllocateConst, AttrStmt>;
 struct StmtNode : Counted {
   StmtVariant value;
   template <typename T>
@@ -191,21 +230,38 @@ struct BlockNode : Counted {
   }
 };
 
-// A parameter: a buffer (T.Buffer, or T.handle with T.match_buffer) or a scalar variable.
+// The parameter `param`, a handle, stands for `buffer`.
+struct ParamBuffer {
+  Var param;
+  Buffer buffer;
+  static constexpr auto Fields() {
+    return std::tuple(Field("param", &ParamBuffer::param), DefField("buffer", &ParamBuffer::buffer));
+  }
+};
+// What a parameter stands for: its buffer, or itself.
 using Param = std::variant<Buffer, Var>;
 
 // One kernel. Scheduled, built and measured as a whole. After Complete (script/complete.h) `body` is a BlockRealize of
 // the root block, named "root", without iter vars; after lowering it is plain statements.
 struct PrimFunc {
   std::string name;  // Global symbol.
-  std::vector<Param> params;
+  std::vector<Var> params;
+  std::vector<ParamBuffer> buffer_map;  // In the order of `params`; at most one each.
+  std::optional<DataType> ret_type;     // nullopt: nothing is returned.
   AttrMap attrs;
   Stmt body;
+  bool is_private = false;  // Its name is no symbol that others may call. Not compared, as names are not.
   static constexpr auto Fields() {
     return std::tuple(Field("name", &PrimFunc::name), DefField("params", &PrimFunc::params),
+                      Field("buffer_map", &PrimFunc::buffer_map), Field("ret_type", &PrimFunc::ret_type),
                       Field("attrs", &PrimFunc::attrs), Field("body", &PrimFunc::body));
   }
 };
+// A function of these parameters; each buffer gets a handle "<its name>_handle".
+PrimFunc MakePrimFunc(std::string name, const std::vector<Param>& params, Stmt body, AttrMap attrs = {});
+const Buffer* FindBuffer(const PrimFunc& func, const Var& param);  // nullptr: it stands for itself.
+std::vector<Param> ParamsOf(const PrimFunc& func);                 // What each stands for, in order.
+const Buffer& BufferParam(const PrimFunc& func, size_t i);         // CHECKs that parameter `i` is a buffer.
 
 template <typename T>
   requires requires { T::Fields(); }

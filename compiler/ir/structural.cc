@@ -47,16 +47,17 @@ class Comparer {
   bool Same(const Buffer& a, const Buffer& b, FieldRole role) {
     const auto found = buffers_.find(a.get());
     if (found != buffers_.end()) return found->second == b.get();
-    if (role != FieldRole::kDef && !map_free_vars_) return a.same_as(b);
+    const bool must_be_same = role == FieldRole::kUse && !map_free_vars_;
+    if (must_be_same) return a.same_as(b);
+    if (role == FieldRole::kDeclare && !SameVar(a->data, b->data, map_free_vars_)) return false;
     if (!SameNode(*a, *b) || !taken_.insert(b.get()).second) return false;
     buffers_.emplace(a.get(), b.get());
     return true;
   }
-  bool Same(const Param& a, const Param& b, FieldRole role) {
-    if (a.index() != b.index()) return false;
-    if (a.index() == 1) return Same(std::get<Var>(a), std::get<Var>(b), role);
+  bool Same(const ParamBuffer& a, const ParamBuffer& b, FieldRole role) {
+    if (!Same(a.param, b.param, role)) return false;
     defining_ = true;  // Symbolic extents are introduced by the buffers that have them.
-    const bool same = Same(std::get<Buffer>(a), std::get<Buffer>(b), role);
+    const bool same = Same(a.buffer, b.buffer, FieldRole::kDef);
     defining_ = map_free_vars_;
     return same;
   }
@@ -66,6 +67,20 @@ class Comparer {
     const bool same = Same(a.buffer, b.buffer, FieldRole::kDef);
     defining_ = map_free_vars_;
     return same;
+  }
+  bool Same(const Attr& a, const Attr& b, FieldRole role) {
+    if (a.index() != b.index()) return false;
+    return std::visit([&](const auto& x) { return Same(x, std::get<std::decay_t<decltype(x)>>(b), role); },
+                      static_cast<const AttrVariant&>(a));
+  }
+  bool Same(const AttrMap& a, const AttrMap& b, FieldRole role) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
+      return x.first == y.first && Same(x.second, y.second, role);
+    });
+  }
+  bool Same(const AttrTarget& a, const AttrTarget& b, FieldRole role) {
+    if (a.index() != b.index()) return false;
+    return std::visit([&](const auto& x) { return Same(x, std::get<std::decay_t<decltype(x)>>(b), role); }, a);
   }
   template <typename T>
   bool Same(const std::vector<T>& a, const std::vector<T>& b, FieldRole role) {
@@ -114,7 +129,8 @@ class Comparer {
     return false;
   }
   bool SameVar(const Expr& a, const Expr& b, bool define) {
-    if (a.dtype() != b.dtype()) return false;
+    const VarName &x = *a.As<VarName>(), &y = *b.As<VarName>();
+    if (a.dtype() != b.dtype() || x.pointer != y.pointer || x.is_size != y.is_size) return false;
     const auto found = vars_.find(a.get());
     if (found != vars_.end()) return found->second == b.get();
     if (!define) return a.same_as(b);
@@ -138,6 +154,7 @@ class Hasher {
     if (IsVar(e)) return AddVar(e, role == FieldRole::kDef || defining_);
     Mix(e.node().value.index());
     Mix((uint64_t(e.dtype().code) << 32) | (e.dtype().bits << 16) | e.dtype().lanes);
+    Mix(e.dtype().is_scalable);
     std::visit([&](const auto& node) { AddNode(node); }, e.node().value);
   }
   void Add(const Var& v, FieldRole role) { Add(static_cast<const Expr&>(v), role); }
@@ -152,15 +169,15 @@ class Hasher {
   void Add(const Buffer& b, FieldRole role) {
     const auto found = ids_.find(b.get());
     if (found != ids_.end()) return Mix(found->second);
-    if (role != FieldRole::kDef && !map_free_vars_) return Mix(reinterpret_cast<uintptr_t>(b.get()));
+    if (role == FieldRole::kUse && !map_free_vars_) return Mix(reinterpret_cast<uintptr_t>(b.get()));
+    if (role == FieldRole::kDeclare) AddVar(b->data, map_free_vars_);
     AddNode(*b);
     ids_.emplace(b.get(), ids_.size() + 1);
   }
-  void Add(const Param& p, FieldRole role) {
-    Mix(p.index());
+  void Add(const ParamBuffer& entry, FieldRole role) {
+    Add(entry.param, role);
     defining_ = true;
-    if (const Var* var = std::get_if<Var>(&p)) Add(*var, role);
-    if (const Buffer* buffer = std::get_if<Buffer>(&p)) Add(*buffer, role);
+    Add(entry.buffer, FieldRole::kDef);
     defining_ = map_free_vars_;
   }
   void Add(const MatchBufferRegion& match, FieldRole role) {
@@ -189,8 +206,12 @@ class Hasher {
   }
   void Add(const Attr& attr, FieldRole role) {
     Mix(attr.index());
-    std::visit([&](const auto& value) { Add(value, role); },
-               static_cast<const std::variant<int64_t, double, bool, std::string, std::vector<Attr>>&>(attr));
+    std::visit([&](const auto& value) { Add(value, role); }, static_cast<const AttrVariant&>(attr));
+  }
+  void Add(std::monostate, FieldRole) {}
+  void Add(const AttrTarget& target, FieldRole role) {
+    Mix(target.index());
+    std::visit([&](const auto& value) { Add(value, role); }, target);
   }
   void Add(const IRModule& module, FieldRole) {
     std::map<std::string_view, const PrimFunc*> by_name;
@@ -202,6 +223,11 @@ class Hasher {
   }
   void Add(double value, FieldRole) { Mix(std::bit_cast<uint64_t>(value)); }
   void Add(DataType type, FieldRole) { Mix((uint64_t(type.code) << 32) | (type.bits << 16) | type.lanes); }
+  void Add(const PointerType* pointer, FieldRole role) {
+    if (pointer == nullptr) return;
+    Add(pointer->element, role);
+    Add(pointer->scope, role);
+  }
   void Add(const Op* op, FieldRole) { Mix(std::hash<std::string_view>()(op->name)); }
   template <typename T>
     requires std::is_integral_v<T> || std::is_enum_v<T>
@@ -228,6 +254,8 @@ class Hasher {
     if (found != ids_.end()) return Mix(found->second);
     if (!define) return Mix(reinterpret_cast<uintptr_t>(var.get()));
     Add(var.dtype(), FieldRole::kUse);
+    Add(var.As<VarName>()->pointer, FieldRole::kUse);
+    Mix(var.As<VarName>()->is_size);
     ids_.emplace(var.get(), ids_.size() + 1);
   }
   void Mix(uint64_t x) { value_ = Random::Mix(value_ * 0x9e3779b97f4a7c15u + x + 1); }
@@ -246,6 +274,8 @@ uint64_t Hash(const T& item) {
 }
 
 }  // namespace
+
+bool Attr::operator==(const Attr& other) const { return Comparer().Same(*this, other, FieldRole::kUse); }
 
 bool StructuralEqual(const Expr& a, const Expr& b) { return Comparer().Same(a, b, FieldRole::kUse); }
 bool StructuralEqual(const Stmt& a, const Stmt& b) { return Comparer().Same(a, b, FieldRole::kUse); }

@@ -31,7 +31,17 @@ struct FieldWalker {
   void Walk(const Stmt& s, FieldRole) { on_stmt(s); }
   void Walk(const Block& b, FieldRole) { on_block(b); }
   void Walk(const Buffer& b, FieldRole role) {
-    if (role == FieldRole::kDef) on_buffer_def(b);
+    if (role == FieldRole::kDeclare) on_expr(b->data);
+    if (role != FieldRole::kUse) on_buffer_def(b);
+  }
+  void Walk(const AttrTarget& target, FieldRole role) {
+    std::visit([&](const auto& one) { Walk(one, role); }, target);
+  }
+  void Walk(const AttrMap& attrs, FieldRole role) {
+    for (const auto& [key, value] : attrs) Walk(value, role);
+  }
+  void Walk(const Attr& attr, FieldRole role) {
+    std::visit([&](const auto& one) { Walk(one, role); }, static_cast<const AttrVariant&>(attr));
   }
   template <typename T>
   void Walk(const std::vector<T>& items, FieldRole role) {
@@ -96,13 +106,14 @@ namespace {
 
 // Rewrites the fields of a node; nullopt where nothing changed, so that unchanged nodes are never copied.
 template <typename OnExpr, typename OnStmt, typename OnBlock, typename OnVarDef, typename OnBufferDef,
-          typename OnBufferUse>
+          typename OnBufferDecl, typename OnBufferUse>
 struct FieldRewriter {
   OnExpr on_expr;
   OnStmt on_stmt;
   OnBlock on_block;
   OnVarDef on_var_def;
   OnBufferDef on_buffer_def;
+  OnBufferDecl on_buffer_decl;
   OnBufferUse on_buffer_use;
 
   template <typename Node>
@@ -128,7 +139,33 @@ struct FieldRewriter {
   std::optional<Stmt> Rewrite(const Stmt& s, FieldRole) { return IfChanged(s, on_stmt(s)); }
   std::optional<Block> Rewrite(const Block& b, FieldRole) { return IfChanged(b, on_block(b)); }
   std::optional<Buffer> Rewrite(const Buffer& b, FieldRole role) {
-    return IfChanged(b, role == FieldRole::kDef ? on_buffer_def(b) : on_buffer_use(b));
+    if (role == FieldRole::kUse) return IfChanged(b, on_buffer_use(b));
+    return IfChanged(b, role == FieldRole::kDef ? on_buffer_def(b) : on_buffer_decl(b));
+  }
+  // The alternative of a variant, rewritten.
+  template <typename Variant, typename Result = Variant>
+  std::optional<Result> RewriteVariant(const Variant& value, FieldRole role) {
+    return std::visit(
+        [&](const auto& one) -> std::optional<Result> {
+          auto rewritten = Rewrite(one, role);
+          if (!rewritten) return std::nullopt;
+          return Result(std::move(*rewritten));
+        },
+        value);
+  }
+  std::optional<AttrTarget> Rewrite(const AttrTarget& target, FieldRole role) { return RewriteVariant(target, role); }
+  std::optional<Attr> Rewrite(const Attr& attr, FieldRole role) {
+    return RewriteVariant<AttrVariant, Attr>(attr, role);
+  }
+  std::optional<AttrMap> Rewrite(const AttrMap& attrs, FieldRole role) {
+    std::optional<AttrMap> copy;
+    for (const auto& [key, value] : attrs) {
+      std::optional<Attr> rewritten = Rewrite(value, role);
+      if (!rewritten) continue;
+      if (!copy) copy.emplace(attrs);
+      copy->insert_or_assign(key, *std::move(rewritten));
+    }
+    return copy;
   }
   template <typename T>
   std::optional<std::vector<T>> Rewrite(const std::vector<T>& items, FieldRole role) {
@@ -166,7 +203,8 @@ Stmt StmtExprMutator::VisitChildren(const Stmt& stmt) {
   FieldRewriter rewriter{
       [&](const Expr& e) { return VisitExpr(e); },        [&](const Stmt& s) { return VisitStmt(s); },
       [&](const Block& b) { return VisitBlock(b); },      [&](const Var& v) { return VisitVarDef(v); },
-      [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+      [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferDecl(b); },
+      [&](const Buffer& b) { return VisitBufferUse(b); }};
   return std::visit(
       [&](const auto& node) -> Stmt {
         auto rewritten = rewriter.RewriteNode(node);
@@ -178,7 +216,8 @@ Expr StmtExprMutator::VisitChildren(const Expr& expr) {
   FieldRewriter rewriter{[&](const Expr& e) { return VisitExpr(e); },
                          [](const Stmt& s) { return s; },
                          [](const Block& b) { return b; },
-                         [](const Var& v) { return v; },
+                         [&](const Var& v) { return VisitVarDef(v); },
+                         [](const Buffer& b) { return b; },
                          [](const Buffer& b) { return b; },
                          [&](const Buffer& b) { return VisitBufferUse(b); }};
   return std::visit(
@@ -205,7 +244,8 @@ Block StmtExprMutator::VisitBlock(const Block& block) {
   FieldRewriter rewriter{
       [&](const Expr& e) { return VisitExpr(e); },        [&](const Stmt& s) { return VisitStmt(s); },
       [&](const Block& b) { return VisitBlock(b); },      [&](const Var& v) { return VisitVarDef(v); },
-      [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferUse(b); }};
+      [&](const Buffer& b) { return VisitBufferDef(b); }, [&](const Buffer& b) { return VisitBufferDecl(b); },
+      [&](const Buffer& b) { return VisitBufferUse(b); }};
   auto rewritten = rewriter.RewriteNode(*block);
   return rewritten ? Block(std::move(*rewritten)) : block;
 }
@@ -214,6 +254,7 @@ Expr StmtExprMutator::VisitBufferLoad(const Expr& self, const BufferLoad&) { ret
 Expr StmtExprMutator::VisitVar(const Var& var) { return var; }
 Var StmtExprMutator::VisitVarDef(const Var& var) { return var; }
 Buffer StmtExprMutator::VisitBufferDef(const Buffer& buffer) { return buffer; }
+Buffer StmtExprMutator::VisitBufferDecl(const Buffer& buffer) { return VisitBufferDef(buffer); }
 Buffer StmtExprMutator::VisitBufferUse(const Buffer& buffer) { return buffer; }
 
 // ---- Functions --------------------------------------------------------------------------------------------------
@@ -257,32 +298,52 @@ class Substituter : public StmtExprMutator {
  protected:
   Expr VisitVar(const Var& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    if (found != vars_.end()) return found->second;
+    return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto redeclared = redeclared_.find(buffer.get());
+    if (redeclared != redeclared_.end()) return redeclared->second;
     if (buffers_ == nullptr) return buffer;
     const auto found = buffers_->find(buffer.get());
     return found == buffers_->end() ? buffer : found->second;
   }
+  // A declaration over replaced memory moves with it; other buffers keep their identity.
+  Buffer VisitBufferDecl(const Buffer& buffer) override {
+    const Expr data = VisitVar(buffer->data);
+    if (data.same_as(buffer->data) || !IsVar(data)) return buffer;
+    BufferNode node = *buffer;
+    node.data = Var(data);
+    return redeclared_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+  }
 
  private:
+  Expr DataOf(const Var& data) const {
+    for (const auto& [before, after] : *buffers_) {
+      if (before->data.same_as(data)) return after->data;
+    }
+    return data;
+  }
+
   const VarMap& vars_;
   const BufferMap* buffers_;
+  BufferMap redeclared_;
 };
 
 // Gives every definition a new identity and follows it in the uses.
 class Cloner : public StmtExprMutator {
  public:
   Var DefineVar(const Var& var) {
-    Var fresh(var.name(), var.dtype());
+    const Var fresh = var.CopyWithName(var.name());
     vars_.insert_or_assign(var.get(), fresh);
     return fresh;
   }
-  Buffer DefineBuffer(const Buffer& buffer) {
+  Buffer DefineBuffer(const Buffer& buffer, bool is_over_known_data = false) {
     BufferNode node = *buffer;
     for (Expr& extent : node.shape) extent = VisitExpr(extent);
     for (Expr& stride : node.strides) stride = VisitExpr(stride);
     node.elem_offset = VisitExpr(node.elem_offset);
+    node.data = is_over_known_data ? Var(VisitVar(buffer->data)) : DefineVar(buffer->data);
     Buffer fresh(std::move(node));
     buffers_.insert_or_assign(buffer.get(), fresh);
     return fresh;
@@ -292,6 +353,7 @@ class Cloner : public StmtExprMutator {
  protected:
   Var VisitVarDef(const Var& var) override { return DefineVar(var); }
   Buffer VisitBufferDef(const Buffer& buffer) override { return DefineBuffer(buffer); }
+  Buffer VisitBufferDecl(const Buffer& buffer) override { return DefineBuffer(buffer, true); }
   Expr VisitVar(const Var& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
@@ -343,19 +405,18 @@ Stmt Clone(const Stmt& stmt) { return Cloner{}(stmt); }
 
 PrimFunc Clone(const PrimFunc& func) {
   Cloner cloner;
-  PrimFunc copy{func.name, {}, func.attrs, func.body};
-  for (const Param& param : func.params) {
-    if (const Var* var = std::get_if<Var>(&param)) {
-      copy.params.emplace_back(cloner.DefineVar(*var));
-      continue;
-    }
-    const Buffer& buffer = std::get<Buffer>(param);
-    for (const Expr& extent : buffer->shape) {  // A symbolic extent is introduced by the first buffer that has it.
-      PostOrderVisit(extent, [&](const Expr& e) {
-        if (IsVar(e) && !cloner.IsDefined(e)) cloner.DefineVar(Var(e));
-      });
-    }
-    copy.params.emplace_back(cloner.DefineBuffer(buffer));
+  PrimFunc copy = func;
+  for (Var& param : copy.params) param = cloner.DefineVar(param);
+  const auto define_symbols = [&](const Expr& e) {  // Introduced by the first buffer that has them.
+    PostOrderVisit(e, [&](const Expr& part) {
+      if (IsVar(part) && !cloner.IsDefined(part)) cloner.DefineVar(Var(part));
+    });
+  };
+  for (ParamBuffer& entry : copy.buffer_map) {
+    for (const Expr& extent : entry.buffer->shape) define_symbols(extent);
+    for (const Expr& stride : entry.buffer->strides) define_symbols(stride);
+    define_symbols(entry.buffer->elem_offset);
+    entry = {Var(cloner(entry.param)), cloner.DefineBuffer(entry.buffer, cloner.IsDefined(entry.buffer->data))};
   }
   copy.body = cloner(func.body);
   return copy;

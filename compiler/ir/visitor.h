@@ -25,7 +25,7 @@ class StmtExprVisitor {
   virtual void VisitBufferStore(const Stmt& self, const BufferStore& store);
   virtual void VisitBufferLoad(const Expr& self, const BufferLoad& load);
   virtual void VisitVar(const Var& var);              // A use of a variable.
-  virtual void VisitBufferDef(const Buffer& buffer);  // Allocations and match buffers.
+  virtual void VisitBufferDef(const Buffer& buffer);  // Allocations, match buffers, declarations.
   void VisitChildren(const Stmt& stmt);               // Every field, as the base does.
   void VisitChildren(const Expr& expr);
 };
@@ -46,9 +46,10 @@ class StmtExprMutator {
   virtual Stmt VisitBufferStore(const Stmt& self, const BufferStore& store);
   virtual Expr VisitBufferLoad(const Expr& self, const BufferLoad& load);
   virtual Expr VisitVar(const Var& var);
-  virtual Var VisitVarDef(const Var& var);              // Where a variable is introduced; default: itself.
-  virtual Buffer VisitBufferDef(const Buffer& buffer);  // Where a buffer is introduced; default: itself.
-  virtual Buffer VisitBufferUse(const Buffer& buffer);  // Loads, stores, regions; default: itself.
+  virtual Var VisitVarDef(const Var& var);               // Where a variable is introduced; default: itself.
+  virtual Buffer VisitBufferDef(const Buffer& buffer);   // Where a buffer is introduced; default: itself.
+  virtual Buffer VisitBufferDecl(const Buffer& buffer);  // By DeclBuffer; default: as VisitBufferDef.
+  virtual Buffer VisitBufferUse(const Buffer& buffer);   // Loads, stores, regions; default: itself.
   Stmt VisitChildren(const Stmt& stmt);
   Expr VisitChildren(const Expr& expr);
 };

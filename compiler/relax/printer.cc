@@ -14,8 +14,15 @@ std::string AttrText(const Attr& attr) {
   if (const auto* flag = std::get_if<bool>(&attr)) return *flag ? "True" : "False";
   if (const auto* number = std::get_if<int64_t>(&attr)) return fmt::format("{}", *number);
   if (const auto* number = std::get_if<double>(&attr)) return fmt::format("{}", *number);
+  if (const auto* value = std::get_if<lathe::Expr>(&attr)) return lathe::Print(*value);
   std::vector<std::string> items;
-  for (const Attr& item : std::get<std::vector<Attr>>(attr)) items.push_back(AttrText(item));
+  if (const auto* map = std::get_if<AttrMap>(&attr)) {
+    for (const auto& [key, value] : *map) items.push_back(fmt::format("\"{}\": {}", key, AttrText(value)));
+    return fmt::format("{{{}}}", fmt::join(items, ", "));
+  }
+  const auto* list = std::get_if<std::vector<Attr>>(&attr);
+  if (list == nullptr) return "None";
+  for (const Attr& item : *list) items.push_back(AttrText(item));
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 

@@ -76,7 +76,7 @@ class Checker {
     if (infos.size() != func->params.size())
       return Error(fmt::format("@{} has {} parameters, {} given", func->name, func->params.size(), infos.size()));
     for (size_t i = 0; i < infos.size(); ++i) {
-      const Buffer* buffer = std::get_if<Buffer>(&func->params[i]);
+      const Buffer* buffer = FindBuffer(*func, func->params[i]);
       if (buffer == nullptr || !Equal(infos[i], MakeTensorInfo((*buffer)->shape, (*buffer)->dtype))) {
         return Error(fmt::format("argument {} of @{} is {}", i, func->name, ToText(infos[i])));
       }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/schedule/trace.h"
+#include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -26,7 +27,14 @@ Json ToJsonValue(const Attr& attr) {
   if (const int64_t* number = std::get_if<int64_t>(&attr)) return *number;
   if (const double* real = std::get_if<double>(&attr)) return *real;
   if (const bool* flag = std::get_if<bool>(&attr)) return *flag;
-  return std::get<std::string>(attr);
+  if (const Expr* e = std::get_if<Expr>(&attr)) return Print(*e);
+  if (const auto* map = std::get_if<AttrMap>(&attr)) {
+    Json object = Json::object();
+    for (const auto& [key, value] : *map) object[key] = ToJsonValue(value);
+    return object;
+  }
+  const auto* text = std::get_if<std::string>(&attr);
+  return text == nullptr ? Json() : Json(*text);
 }
 
 Json ToJsonValue(const TraceInput& input) {

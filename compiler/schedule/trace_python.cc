@@ -5,6 +5,7 @@
 
 #include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/trace.h"
+#include "compiler/script/printer.h"
 #include "compiler/script/python_ast.h"
 #include "support/status_macros.h"
 
@@ -37,7 +38,14 @@ std::string Write(const Attr& attr) {
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }
   if (const bool* flag = std::get_if<bool>(&attr)) return *flag ? "True" : "False";
-  return Quote(std::get<std::string>(attr));
+  if (const Expr* e = std::get_if<Expr>(&attr)) return Print(*e);
+  if (const auto* map = std::get_if<AttrMap>(&attr)) {
+    std::vector<std::string> items;
+    for (const auto& [key, value] : *map) items.push_back(fmt::format("{}: {}", Quote(key), Write(value)));
+    return fmt::format("{{{}}}", fmt::join(items, ", "));
+  }
+  const auto* text = std::get_if<std::string>(&attr);
+  return text == nullptr ? "None" : Quote(*text);
 }
 
 std::string Write(const TraceInput& input) {

@@ -1,5 +1,6 @@
 // DetectAccessRegions: an index as a linear form of outer terms plus an interval that holds what inner loops add.
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 
@@ -74,10 +75,12 @@ struct BufferTouched {
 
 class Detector : public StmtExprVisitor {
  public:
+  explicit Detector(const DataOwners& owners) : owners_(owners) {}
   AccessRegions Run(const BlockNode& block) {
-    for (const Buffer& buffer : block.alloc_buffers) inner_.insert(buffer.get());
+    for (const Buffer& buffer : block.alloc_buffers) AddInner(buffer);
     for (const MatchBufferRegion& match : block.match_buffers) {
       inner_.insert(match.buffer.get());
+      view_data_.emplace(match.buffer->data.get(), match.source.buffer);
       views_.emplace(match.buffer.get(), &match.source);
     }
     if (block.init) VisitStmt(*block.init);
@@ -95,9 +98,22 @@ class Detector : public StmtExprVisitor {
 
  protected:
   void VisitStmt(const Stmt& stmt) override {
-    if (const Allocate* allocate = stmt.As<Allocate>()) inner_.insert(allocate->buffer.get());
+    if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) AddInner(allocate->buffer);
+    if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) {
+      AddDeclared(declaration->buffer);
+      return VisitStmt(declaration->body);  // Looking is no access yet.
+    }
     if (const LetStmt* let = stmt.As<LetStmt>()) unknown_.insert(let->var.get());
+    if (const Allocate* allocate = stmt.As<Allocate>()) inner_data_.insert(allocate->buffer_var.get());
+    if (const AllocateConst* allocate = stmt.As<AllocateConst>()) inner_data_.insert(allocate->buffer_var.get());
+    if (const AttrStmt* attr = stmt.As<AttrStmt>()) {
+      if (const IterVar* axis = std::get_if<IterVar>(&attr->node)) unknown_.insert(axis->var.get());
+    }
     StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitExpr(const Expr& e) override {
+    if (const Let* let = e.As<Let>()) unknown_.insert(let->var.get());
+    StmtExprVisitor::VisitExpr(e);
   }
   void VisitFor(const Stmt& self, const For& loop) override {
     const int64_t* extent = AsIntConst(loop.extent);
@@ -120,6 +136,13 @@ class Detector : public StmtExprVisitor {
     Touch(reads_, load.buffer, load.indices);
     StmtExprVisitor::VisitBufferLoad(self, load);
   }
+  void VisitVar(const Var& var) override {  // Who has the address may read and write all of it.
+    if (var.dtype() != DataType::Handle()) return;
+    const Buffer* owner = OwnerOf(var);
+    if (owner == nullptr) return;
+    TouchRegion(reads_, FullRegion(*owner), {});
+    TouchRegion(writes_, FullRegion(*owner), {});
+  }
   void VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
     VarMap bindings;
     for (size_t i = 0; i < realize.iter_values.size() && i < realize.block->iter_vars.size(); ++i) {
@@ -132,6 +155,25 @@ class Detector : public StmtExprVisitor {
   }
 
  private:
+  void AddInner(const Buffer& buffer) {
+    inner_.insert(buffer.get());
+    inner_data_.insert(buffer->data.get());
+  }
+  const Buffer* OwnerOf(const Var& data) const {
+    for (const DataOwners* owners : {&view_data_, &owners_}) {
+      const auto found = owners->find(data.get());
+      if (found != owners->end()) return &found->second;
+    }
+    return nullptr;
+  }
+  void AddDeclared(const Buffer& buffer) {
+    if (inner_data_.count(buffer->data.get()) != 0) {
+      inner_.insert(buffer.get());
+    } else if (const Buffer* owner = OwnerOf(buffer->data)) {
+      declared_.push_back(FullRegion(*owner));
+      views_.emplace(buffer.get(), &declared_.back());
+    }
+  }
   std::optional<Linear> Analyze(const Expr& e) {
     if (const int64_t* value = AsIntConst(e)) return Checked({{}, *value, *value});
     if (IsVar(e)) {
@@ -277,11 +319,17 @@ class Detector : public StmtExprVisitor {
   std::unordered_set<const ExprNode*> unknown_;         // Inner variables without known range.
   std::unordered_set<const BufferNode*> inner_;         // Live during the block only.
   std::unordered_map<const BufferNode*, const BufferRegion*> views_;
+  std::unordered_set<const ExprNode*> inner_data_;
+  DataOwners view_data_;
+  const DataOwners& owners_;
+  std::deque<BufferRegion> declared_;  // What views_ points to for declared buffers.
   std::vector<BufferTouched> reads_, writes_;
 };
 
 }  // namespace
 
-AccessRegions DetectAccessRegions(const BlockNode& block) { return Detector().Run(block); }
+AccessRegions DetectAccessRegions(const BlockNode& block, const DataOwners& owners) {
+  return Detector(owners).Run(block);
+}
 
 }  // namespace lathe

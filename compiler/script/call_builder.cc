@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <limits>
+#include <unordered_map>
 
 #include "compiler/ir/integer.h"
 #include "compiler/script/dialect.h"
@@ -35,12 +36,143 @@ std::optional<double> ParseFloatText(std::string_view text) {
 
 }  // namespace
 
+std::string_view ExprBuilder::FuncName(const PyExpr& callee) const {
+  if (callee.kind == PyExprKind::kName && names_.Find(callee.text) == nullptr)
+    return context_.functions.contains(callee.text) ? callee.text : std::string_view();
+  if (callee.kind != PyExprKind::kAttribute || callee.items[0]->kind != PyExprKind::kName) return {};
+  return context_.modules.contains(callee.items[0]->text) ? callee.text : std::string_view();
+}
+
 StatusOr<Expr> ExprBuilder::BuildCall(const PyExpr& e) const {
   const PyExpr& callee = *e.items[0];
   if (callee.kind == PyExprKind::kName && callee.text == "float") return BuildTyped(e, DataType::Float(32));
   const std::string name = TirName(callee);
-  if (name.empty()) return Error(e, fmt::format("expected a function of T, got \"{}\"", callee.text));
-  return BuildNamedCall(e, name);
+  if (!name.empty()) return BuildNamedCall(e, name);
+  if (const std::string_view func = FuncName(callee); !func.empty()) return BuildFuncCall(e, func);
+  if (callee.kind == PyExprKind::kAttribute) return BuildMethod(e);
+  ASSIGN_OR_RETURN(const ScriptValue value,
+                   Foreign(e, fmt::format("expected a function of T, got \"{}\"", callee.text)));
+  return ToExpr(e, value);
+}
+
+// Module.f(x): its type is what f returns; dtype= says it where the file does not.
+StatusOr<Expr> ExprBuilder::BuildFuncCall(const PyExpr& e, std::string_view callee) const {
+  DataType type = DataType::Void();
+  const auto known = context_.functions.find(callee);
+  const PyExpr* returns = known == context_.functions.end() ? nullptr : known->second->annotation;
+  if (returns != nullptr && returns->kind != PyExprKind::kNone) {
+    ASSIGN_OR_RETURN(type, BuildType(*returns));
+  }
+  const size_t num_positional = e.items.size() - e.keywords.size();
+  std::vector<Expr> args;
+  for (size_t i = 1; i < e.items.size(); ++i) {
+    if (i >= num_positional) {
+      if (e.keywords[i - num_positional] != "dtype")
+        return Error(*e.items[i], fmt::format("expected arguments of \"{}\" or dtype=", callee));
+      ASSIGN_OR_RETURN(type, BuildType(*e.items[i]));
+      continue;
+    }
+    ASSIGN_OR_RETURN(Expr arg, Build(*e.items[i]));
+    args.push_back(std::move(arg));
+  }
+  return Expr::Make(type, FuncCall{std::string(callee), std::move(args)});
+}
+
+// A.vload([i]), A.access_ptr("r"), A.scope(), x.astype("float32")
+StatusOr<Expr> ExprBuilder::BuildMethod(const PyExpr& e) const {
+  const PyExpr& callee = *e.items[0];
+  const PyExpr& object = *callee.items[0];
+  const NamedValue* value = object.kind == PyExprKind::kName ? names_.Find(object.text) : nullptr;
+  const Buffer* buffer = value == nullptr ? nullptr : std::get_if<Buffer>(value);
+  if (buffer != nullptr && callee.text == "scope") return Expr::Make(DataType::Handle(), StringImm{(*buffer)->scope});
+  if (buffer != nullptr && callee.text == "access_ptr") return BuildAccessPtr(e, *buffer);
+  if (buffer != nullptr && callee.text == "vload") {
+    ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"begin", "dtype", "predicate"}, 1));
+    ASSIGN_OR_RETURN(const Access access, BuildVectorAccess(*buffer, *args[0], args[1], args[2]));
+    const Expr load = Load(*buffer, access.indices);
+    return Expr::Make(load.dtype(), BufferLoad{*buffer, access.indices, access.predicate});
+  }
+  if (callee.text == "astype") {
+    ASSIGN_OR_RETURN(const Expr operand, Build(object));
+    ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"dtype"}, 1));
+    ASSIGN_OR_RETURN(const DataType type, BuildType(*args[0]));
+    return Convert(e, type, operand);
+  }
+  const std::string error =
+      buffer != nullptr ? fmt::format("expected vload, access_ptr or scope of a buffer, got \"{}\"", callee.text)
+                        : fmt::format("expected a function of T, got \"{}\"", callee.text);
+  ASSIGN_OR_RETURN(const ScriptValue foreign, Foreign(e, error));
+  return ToExpr(e, foreign);
+}
+
+StatusOr<ExprBuilder::Access> ExprBuilder::BuildVectorAccess(const Buffer& buffer, const PyExpr& begin,
+                                                             const PyExpr* dtype, const PyExpr* predicate) const {
+  PyExpr subscript = begin;  // The indices of the buffer.
+  subscript.items = {&begin};
+  if (begin.kind == PyExprKind::kTuple || begin.kind == PyExprKind::kList) {
+    subscript.items.insert(subscript.items.end(), begin.items.begin(), begin.items.end());
+  } else {
+    subscript.items.push_back(&begin);
+  }
+  Access access;
+  ASSIGN_OR_RETURN(access.indices, BuildIndices(buffer, subscript));
+  if (dtype != nullptr && !access.indices.empty()) {  // vload(begin, "float32x4"): lanes from the type.
+    ASSIGN_OR_RETURN(const DataType type, BuildType(*dtype));
+    const DataType last = access.indices.back().dtype();
+    const int lanes = type.lanes / std::max<int>(1, buffer->dtype.lanes);
+    if (lanes > 1 && last.is_scalar())
+      access.indices.back() = Expr::Make(last.with_lanes(lanes), Ramp{access.indices.back(), IntConst(last, 1), lanes});
+  }
+  if (predicate == nullptr) return access;
+  ASSIGN_OR_RETURN(access.predicate, Build(*predicate));
+  const DataType type = access.predicate->dtype();
+  const DataType index = access.indices.empty() ? kIndexType : access.indices.back().dtype();
+  if (!type.is_bool() && !(type.is_int() && type.bits == 1))
+    return Error(*predicate, fmt::format("expected booleans, got {}", type.ToString()));
+  if (type.lanes != index.lanes || type.is_scalable != index.is_scalable)
+    return Error(*predicate,
+                 fmt::format("expected a boolean for each lane of {}, got {}", index.ToString(), type.ToString()));
+  return access;
+}
+
+// T.tvm_access_ptr(T.type_annotation(dtype), A.data, offset, extent, mask)
+StatusOr<Expr> ExprBuilder::BuildAccessPtr(const PyExpr& e, const Buffer& buffer) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"access_mask", "ptr_type", "content_lanes", "offset", "extent"}, 1));
+  int64_t mask = 0;
+  if (StatusOr<std::string> text = BuildString(*args[0]); text.ok()) {
+    for (const char c : *text) {
+      if (c != 'r' && c != 'w')
+        return Error(*args[0], fmt::format("expected \"r\", \"w\" or \"rw\", got \"{}\"", *text));
+      mask |= c == 'r' ? 1 : 2;
+    }
+  } else {
+    ASSIGN_OR_RETURN(mask, BuildInt(*args[0]));
+  }
+  DataType pointer = DataType::Handle(), content = buffer->dtype;
+  if (args[1] != nullptr) {
+    ASSIGN_OR_RETURN(pointer, BuildType(*args[1]));
+  }
+  Expr offset = buffer->elem_offset;
+  if (args[2] != nullptr) {
+    ASSIGN_OR_RETURN(const int64_t lanes, BuildInt(*args[2]));
+    if (lanes < 1 || lanes > kMaxLanes) return Error(*args[2], fmt::format("expected 1 to {} lanes", kMaxLanes));
+    if (lanes > 1) offset = FloorDiv(offset, IntConst(offset.dtype(), lanes));
+    content = content.with_lanes(int(lanes));
+  }
+  Expr extent = 1;
+  for (const Expr& one : buffer->shape) extent = extent * one;
+  if (!buffer->strides.empty()) extent = buffer->strides[0] * buffer->shape[0];
+  if (args[3] != nullptr) {
+    ASSIGN_OR_RETURN(const Expr more, Build(*args[3]));
+    RETURN_IF_ERROR(CheckIndex(*args[3], more, false));
+    offset = offset + more;
+    extent = extent - more;
+  }
+  if (args[4] != nullptr) {
+    ASSIGN_OR_RETURN(extent, Build(*args[4]));
+  }
+  return MakeCall(pointer, "tvm_access_ptr",
+                  {MakeCall(content, "type_annotation", {}), buffer->data, offset, extent, Expr(mask)});
 }
 
 StatusOr<Expr> ExprBuilder::BuildNamedCall(const PyExpr& e, const std::string& name) const {
@@ -48,28 +180,214 @@ StatusOr<Expr> ExprBuilder::BuildNamedCall(const PyExpr& e, const std::string& n
     if (row.exact == name) return BuildBinaryCall(e, row.op, false);
     if (!row.folding.empty() && row.folding == name) return BuildBinaryCall(e, row.op, true);
   }
-  if (const Op* op = FindOp(name == "power" ? "pow" : name)) return BuildOp(e, *op);
-  if (const StatusOr<DataType> type = DataType::Parse(name); type.ok()) return BuildTyped(e, *type);
-  if (name == "Select") return BuildSelect(e);
+  using Builder = StatusOr<Expr> (ExprBuilder::*)(const PyExpr&) const;
+  static const std::unordered_map<std::string_view, Builder> kBuilders = {
+      {"Select", &ExprBuilder::BuildSelect},
+      {"Ramp", &ExprBuilder::BuildRamp},
+      {"ramp", &ExprBuilder::BuildRamp},
+      {"Broadcast", &ExprBuilder::BuildBroadcast},
+      {"broadcast", &ExprBuilder::BuildBroadcast},
+      {"Shuffle", &ExprBuilder::BuildShuffle},
+      {"Let", &ExprBuilder::BuildLet},
+      {"Reduce", &ExprBuilder::BuildReduce},
+      {"reduce", &ExprBuilder::BuildReduce},
+      {"call_intrin", &ExprBuilder::BuildCallIntrin},
+      {"call_pure_intrin", &ExprBuilder::BuildCallIntrin},
+      {"tvm_struct_get", &ExprBuilder::BuildStruct},
+      {"address_of", &ExprBuilder::BuildAddressOf},
+      {"ceildiv", &ExprBuilder::BuildRounded},
+      {"undef", &ExprBuilder::BuildUndef},
+  };
+  if (const auto found = kBuilders.find(name); found != kBuilders.end()) return (this->*found->second)(e);
   if (name == "Cast" || name == "cast") return BuildCast(e, name == "Cast");
-  if (name == "Ramp" || name == "ramp") return BuildRamp(e);
-  if (name == "Broadcast" || name == "broadcast") return BuildBroadcast(e);
-  if (name == "call_intrin" || name == "call_pure_intrin") return BuildCallIntrin(e);
   if (name == "indexdiv") return BuildBinaryCall(e, BinaryOp::kFloorDiv, true);
   if (name == "indexmod") return BuildBinaryCall(e, BinaryOp::kFloorMod, true);
+  if (name == "meta_var") {
+    ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"value"}, 1));
+    return Build(*args[0]);
+  }
   if (name == "Not") {
     ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"a"}, 1));
     return BuildNot(e, *args[0], false);
   }
-  if (name == "ceildiv") {
-    ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"a", "b"}, 2));
-    ASSIGN_OR_RETURN(const Expr a, Build(*args[0]));
-    ASSIGN_OR_RETURN(const Expr b, Build(*args[1]));
-    ASSIGN_OR_RETURN(const Expr sum, Combine(e, BinaryOp::kAdd, a, b));
-    ASSIGN_OR_RETURN(const Expr rounded, Combine(e, BinaryOp::kSub, sum, Expr(1)));
-    return Combine(e, BinaryOp::kFloorDiv, rounded, b);
+  return BuildNamedOp(e, name);
+}
+
+// Names that T has for operations of another name.
+StatusOr<Expr> ExprBuilder::BuildNamedOp(const PyExpr& e, const std::string& name) const {
+  static const std::unordered_map<std::string_view, std::string_view> kOtherNames = {
+      {"power", "pow"},
+      {"call_packed", "tvm_call_packed"},
+      {"call_cpacked", "tvm_call_cpacked"},
+      {"call_packed_lowered", "tvm_call_packed_lowered"},
+      {"call_cpacked_lowered", "tvm_call_cpacked_lowered"},
+      {"fabs", "abs"}};
+  const auto other = kOtherNames.find(name);
+  if (const Op* op = FindOp(other == kOtherNames.end() ? std::string_view(name) : other->second))
+    return BuildOp(e, *op);
+  if (const StatusOr<DataType> type = DataType::Parse(name); type.ok() && type->code != DataType::Code::kHandle)
+    return BuildTyped(e, *type);
+  if (name == "handle") {  // T.handle(x): a cast.
+    ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"expr"}, 1));
+    ASSIGN_OR_RETURN(const Expr value, Build(*args[0]));
+    if (const int64_t* number = AsIntConst(value)) return IntConst(DataType::Handle(), *number);
+    return MakeCast(DataType::Handle(), value);
   }
   return Error(e, fmt::format("expected an operation of TensorIR, got \"T.{}\"", name));
+}
+
+StatusOr<Expr> ExprBuilder::BuildRounded(const PyExpr& e) const {  // T.ceildiv
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"a", "b"}, 2));
+  ASSIGN_OR_RETURN(const Expr a, Build(*args[0]));
+  ASSIGN_OR_RETURN(const Expr b, Build(*args[1]));
+  ASSIGN_OR_RETURN(const Expr sum, Combine(e, BinaryOp::kAdd, a, b));
+  ASSIGN_OR_RETURN(const Expr rounded, Combine(e, BinaryOp::kSub, sum, Expr(1)));
+  return Combine(e, BinaryOp::kFloorDiv, rounded, b);
+}
+
+// T.undef() is int32.
+StatusOr<Expr> ExprBuilder::BuildUndef(const PyExpr& e) const {
+  if (e.items.size() == 1) return MakeCall(kIndexType, "undef", {});
+  return BuildOp(e, *FindOp("undef"));
+}
+
+// T.Let(body, where={x: value}), where x = T.int32() came before.
+StatusOr<Expr> ExprBuilder::BuildLet(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"expr", "where"}, 2));
+  if (args[1]->kind != PyExprKind::kDict || args[1]->items.empty())
+    return Error(*args[1], "expected a dict of variables and their values");
+  ASSIGN_OR_RETURN(Expr body, Build(*args[0]));
+  for (size_t i = args[1]->items.size(); i > 0; i -= 2) {
+    const PyExpr &key = *args[1]->items[i - 2], &value = *args[1]->items[i - 1];
+    ASSIGN_OR_RETURN(const Expr var, Build(key));
+    if (!IsVar(var)) return Error(key, "expected a variable declared before, such as x = T.int32()");
+    ASSIGN_OR_RETURN(const Expr built, Build(value));
+    ASSIGN_OR_RETURN(const Expr converted, Convert(value, var.dtype(), built));
+    if (bound_ != nullptr) bound_->insert(var.get());
+    body = Expr::Make(body.dtype(), Let{converted, Var(var), body});
+  }
+  return body;
+}
+
+StatusOr<Expr> ExprBuilder::BuildShuffle(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"vectors", "indices"}, 2));
+  ASSIGN_OR_RETURN(std::vector<Expr> vectors, BuildList(*args[0]));
+  ASSIGN_OR_RETURN(std::vector<Expr> indices, BuildList(*args[1]));
+  if (vectors.empty() || indices.empty()) return Error(e, "expected vectors and indices, got none");
+  int64_t lanes = 0;
+  for (const Expr& vector : vectors) {
+    if (vector.dtype().element() != vectors[0].dtype().element())
+      return Error(*args[0], fmt::format("expected vectors of one type, got {} and {}", vectors[0].dtype().ToString(),
+                                         vector.dtype().ToString()));
+    lanes += vector.dtype().lanes;
+  }
+  for (const Expr& index : indices) {
+    const int64_t* lane = AsIntConst(index);
+    if (lane == nullptr || *lane < 0 || *lane >= lanes)
+      return Error(*args[1], fmt::format("expected constant lanes below {}", lanes));
+  }
+  if (indices.size() > size_t(kMaxLanes)) return Error(*args[1], fmt::format("expected at most {} lanes", kMaxLanes));
+  const DataType type = vectors[0].dtype().with_lanes(int(indices.size()));
+  return Expr::Make(type, Shuffle{std::move(vectors), std::move(indices)});
+}
+
+// T.comm_reducer(lambda x, y: x + y, [identity])
+StatusOr<CommReducer> ExprBuilder::BuildReducer(const PyExpr& e) const {
+  if (CalleeName(e) != "comm_reducer") return Error(e, "expected T.comm_reducer(lambda x, y: ..., [identity])");
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"combiner", "identity"}, 2));
+  CommReducer reducer;
+  ASSIGN_OR_RETURN(reducer.identity_element, BuildList(*args[1]));
+  const PyExpr& lambda = *args[0];
+  const size_t count = reducer.identity_element.size();
+  if (lambda.kind != PyExprKind::kLambda || lambda.keywords.size() != 2 * count)
+    return Error(lambda, fmt::format("expected a lambda of {} parameters, two for each identity", 2 * count));
+  NameTable inner = names_;
+  for (size_t i = 0; i < 2 * count; ++i) {
+    const Var var(std::string(lambda.keywords[i]), reducer.identity_element[i % count].dtype());
+    (i < count ? reducer.lhs : reducer.rhs).push_back(var);
+    inner.Redefine(lambda.keywords[i], Expr(var));
+  }
+  ASSIGN_OR_RETURN(reducer.result, ExprBuilder(source_, inner, context_).BuildList(*lambda.items[0]));
+  if (reducer.result.size() != count)
+    return Error(lambda, fmt::format("expected {} results, got {}", count, reducer.result.size()));
+  return reducer;
+}
+
+// T.iter_var(v, dom, "ThreadIndex", "threadIdx.x"): v is a variable or a name, dom may be None.
+StatusOr<IterVar> ExprBuilder::BuildIterVar(const PyExpr& e) const {
+  if (CalleeName(e) != "iter_var") return Error(e, "expected T.iter_var(...)");
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"v", "dom", "iter_type", "thread_tag"}, 1));
+  Range domain{0, 0};
+  if (args[1] != nullptr) {
+    ASSIGN_OR_RETURN(domain, BuildRange(*args[1]));
+  }
+  IterVar axis{domain, Var("v", domain.extent.dtype())};
+  if (args[0]->kind == PyExprKind::kString) {
+    axis.var = Var(args[0]->string_value, domain.extent.dtype());
+  } else {
+    ASSIGN_OR_RETURN(const Expr var, Build(*args[0]));
+    if (!IsVar(var)) return Error(*args[0], "expected a variable or its name");
+    axis.var = Var(var);
+    if (bound_ != nullptr) bound_->insert(var.get());
+  }
+  if (args[2] != nullptr) {
+    ASSIGN_OR_RETURN(const std::string type, BuildString(*args[2]));
+    const std::optional<IterKind> kind = AxisTypeOf(type);
+    if (!kind)
+      return Error(*args[2], fmt::format("expected DataPar, ThreadIndex, CommReduce or alike, got \"{}\"", type));
+    axis.kind = *kind;
+  }
+  if (args[3] != nullptr) {
+    ASSIGN_OR_RETURN(axis.thread_tag, BuildString(*args[3]));
+  }
+  return axis;
+}
+
+StatusOr<Expr> ExprBuilder::BuildReduce(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"combiner", "src", "rdom", "condition", "value_index", "init"}, 5));
+  Reduce reduce{.condition = True()};
+  ASSIGN_OR_RETURN(reduce.combiner, BuildReducer(*args[0]));
+  for (const PyExpr* axis : args[2]->items) {
+    ASSIGN_OR_RETURN(IterVar one, BuildIterVar(*axis));
+    reduce.axis.push_back(std::move(one));
+  }
+  ASSIGN_OR_RETURN(reduce.source, BuildList(*args[1]));
+  ASSIGN_OR_RETURN(reduce.condition, Build(*args[3]));
+  ASSIGN_OR_RETURN(reduce.value_index, BuildInt(*args[4]));
+  if (args[5] != nullptr) {
+    ASSIGN_OR_RETURN(reduce.init, BuildList(*args[5]));
+  }
+  if (reduce.value_index < 0 || reduce.value_index >= static_cast<int64_t>(reduce.source.size()))
+    return Error(*args[4],
+                 fmt::format("expected one of {} components, got {}", reduce.source.size(), reduce.value_index));
+  const DataType type = reduce.source[size_t(reduce.value_index)].dtype();
+  return Expr::Make(type, std::move(reduce));
+}
+
+// T.tvm_struct_get(array, index, field, dtype)
+StatusOr<Expr> ExprBuilder::BuildStruct(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"arr", "index", "field", "dtype"}, 4));
+  ASSIGN_OR_RETURN(const DataType type, BuildType(*args[3]));
+  std::vector<Expr> values;
+  for (size_t i = 0; i < 3; ++i) {
+    ASSIGN_OR_RETURN(Expr value, Build(*args[i]));
+    values.push_back(std::move(value));
+  }
+  return MakeCall(type, "tvm_struct_get", std::move(values));
+}
+
+// Of an element, or of a whole buffer: its first.
+StatusOr<Expr> ExprBuilder::BuildAddressOf(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"buffer_load"}, 1));
+  const NamedValue* value = args[0]->kind == PyExprKind::kName ? names_.Find(args[0]->text) : nullptr;
+  if (const Buffer* buffer = value == nullptr ? nullptr : std::get_if<Buffer>(value)) {
+    std::vector<Expr> first;
+    for (const Expr& extent : (*buffer)->shape) first.push_back(IntConst(extent.dtype(), 0));
+    return MakeCall(DataType::Handle(), "address_of", {Load(*buffer, std::move(first))});
+  }
+  ASSIGN_OR_RETURN(const Expr element, Build(*args[0]));
+  if (element.As<BufferLoad>() == nullptr && !IsVar(element)) return Error(*args[0], "expected an element of a buffer");
+  return MakeCall(DataType::Handle(), "address_of", {element});
 }
 
 StatusOr<Expr> ExprBuilder::BuildBinaryCall(const PyExpr& e, BinaryOp op, bool fold) const {
@@ -149,41 +467,69 @@ StatusOr<Expr> ExprBuilder::BuildCast(const PyExpr& e,
   return Expr::Make(type, Cast{value});
 }
 
+// 4, or T.vscale() * 4: whether that factor is there, too.
+StatusOr<std::pair<int64_t, bool>> ExprBuilder::BuildLanes(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const Expr value, Build(e));
+  const auto is_vscale = [](const Expr& x) {
+    const Call* call = x.As<Call>();
+    return call != nullptr && call->op->name == "vscale";
+  };
+  const Binary* product = value.As<Binary>();
+  bool is_scalable = is_vscale(value);
+  const int64_t* lanes = AsIntConst(value);
+  static constexpr int64_t kOne = 1;
+  if (is_scalable) lanes = &kOne;
+  if (product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b))) {
+    is_scalable = true;
+    lanes = AsIntConst(is_vscale(product->a) ? product->b : product->a);
+  }
+  if (lanes == nullptr) return Error(e, "expected a constant number of lanes, or T.vscale() times one");
+  if (*lanes < 1 || *lanes > kMaxLanes)
+    return Error(e, fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, *lanes));
+  return std::pair(*lanes, is_scalable);
+}
+
+namespace {
+
+DataType WithLanes(DataType type, const std::pair<int64_t, bool>& lanes) {
+  return lanes.second ? type.with_scalable_lanes(int(lanes.first)) : type.with_lanes(int(lanes.first));
+}
+
+}  // namespace
+
 StatusOr<Expr> ExprBuilder::BuildRamp(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"base", "stride", "lanes"}, 3));
   ASSIGN_OR_RETURN(Expr base, Build(*args[0]));
   ASSIGN_OR_RETURN(Expr stride, Build(*args[1]));
-  ASSIGN_OR_RETURN(const int64_t lanes, BuildInt(*args[2]));
   RETURN_IF_ERROR(CheckIndex(*args[0], base, false));
   RETURN_IF_ERROR(CheckIndex(*args[1], stride, false));
-  if (lanes < 1 || lanes > kMaxLanes)
-    return Error(*args[2], fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes));
+  ASSIGN_OR_RETURN(const auto lanes, BuildLanes(*args[2]));
   MatchTypes(base, stride);
-  return Expr::Make(base.dtype().with_lanes(int(lanes)), Ramp{base, stride, lanes});
+  return Expr::Make(WithLanes(base.dtype(), lanes), Ramp{base, stride, lanes.first});
 }
 
 StatusOr<Expr> ExprBuilder::BuildBroadcast(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"value", "lanes"}, 2));
   ASSIGN_OR_RETURN(const Expr value, Build(*args[0]));
-  ASSIGN_OR_RETURN(const int64_t lanes, BuildInt(*args[1]));
   if (!value.dtype().is_scalar())
     return Error(*args[0], fmt::format("expected a scalar, got {}", value.dtype().ToString()));
-  if (lanes < 1 || lanes > kMaxLanes)
-    return Error(*args[1], fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes));
-  return Expr::Make(value.dtype().with_lanes(int(lanes)), Broadcast{value, lanes});
+  ASSIGN_OR_RETURN(const auto lanes, BuildLanes(*args[1]));
+  return Expr::Make(WithLanes(value.dtype(), lanes), Broadcast{value, lanes.first});
+}
+
+StatusOr<std::vector<Expr>> ExprBuilder::BuildArgs(const PyExpr& e, size_t first) const {
+  PyExpr list = e;  // The arguments, as a list.
+  list.kind = PyExprKind::kList;
+  list.items.assign(e.items.begin() + std::ptrdiff_t(std::min(first, e.items.size())), e.items.end());
+  return BuildList(list);
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const {
   if (!e.keywords.empty())
     return Error(e, fmt::format("expected no keyword for T.{}, got \"{}\"", op.name, e.keywords[0]));
-  const size_t count = e.items.size() - std::min(first, e.items.size());
-  if (op.num_args >= 0 && count != size_t(op.num_args))
-    return Error(e, fmt::format("expected {} arguments of T.{}, got {}", op.num_args, op.name, count));
-  std::vector<Expr> args;
-  for (size_t i = first; i < e.items.size(); ++i) {
-    ASSIGN_OR_RETURN(Expr arg, Build(*e.items[i]));
-    args.push_back(std::move(arg));
-  }
+  ASSIGN_OR_RETURN(std::vector<Expr> args, BuildArgs(e, first));
+  if (op.num_args >= 0 && args.size() != size_t(op.num_args))
+    return Error(e, fmt::format("expected {} arguments of T.{}, got {}", op.num_args, op.name, args.size()));
   return args;
 }
 
@@ -192,7 +538,11 @@ StatusOr<Expr> ExprBuilder::BuildCallIntrin(const PyExpr& e) const {
   if (e.items.size() < 3) return Error(e, "expected dtype and operation");
   ASSIGN_OR_RETURN(const DataType type, BuildType(*e.items[1]));
   ASSIGN_OR_RETURN(const std::string name, BuildString(*e.items[2]));
-  const Op* op = FindOp(name.starts_with("tir.") ? std::string_view(name).substr(4) : name);
+  std::string_view short_name = name;
+  for (const std::string_view prefix : {"tir.", "tirx.", "prim."}) {
+    if (short_name.starts_with(prefix)) short_name.remove_prefix(prefix.size());
+  }
+  const Op* op = FindOp(short_name);
   if (op == nullptr) return Error(*e.items[2], fmt::format("expected an operation of TensorIR, got \"{}\"", name));
   ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, *op, 3));
   return Expr::Make(type, Call{op, std::move(args)});
@@ -200,6 +550,13 @@ StatusOr<Expr> ExprBuilder::BuildCallIntrin(const PyExpr& e) const {
 
 StatusOr<Expr> ExprBuilder::BuildOp(const PyExpr& e, const Op& op) const {
   if (TakesTypeFirst(op)) {
+    if (e.keywords.size() == 1 && e.keywords[0] == "dtype") {  // T.ptx_mma(..., dtype="float32")
+      PyExpr first = e;
+      first.keywords.clear();
+      first.items.insert(first.items.begin() + 1, first.items.back());
+      first.items.pop_back();
+      return BuildOp(first, op);
+    }
     if (e.items.size() < 2) return Error(e, fmt::format("expected a dtype as first argument of T.{}", op.name));
     ASSIGN_OR_RETURN(const DataType type, BuildType(*e.items[1]));
     ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, op, 2));
@@ -207,7 +564,7 @@ StatusOr<Expr> ExprBuilder::BuildOp(const PyExpr& e, const Op& op) const {
   }
   ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, op, 1));
   const size_t first = FirstMatchedArg(op);
-  if (op.name != "ldexp") {
+  if (op.name != "ldexp" && MatchesArgs(op)) {
     for (size_t round = 0; round < 2; ++round) {  // The second round brings all to the widest of the first.
       for (size_t i = first + 1; i < args.size(); ++i) {
         ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kEQ, args[first], args[i]));

@@ -66,7 +66,8 @@ StatusOr<Expr> CallExpr(const Op& op, std::vector<Expr> args) {
         return InvalidArgument(fmt::format("expected integers of T.{}, got {}", op.name, arg.dtype().ToString()));
     }
   }
-  for (int round = 0; round < 2 && op.name != "ldexp"; ++round) {  // The second brings all to the widest of the first.
+  for (int round = 0; round < 2 && op.name != "ldexp" && MatchesArgs(op);
+       ++round) {  // The second brings all to the widest of the first.
     for (size_t i = first + 1; i < args.size(); ++i) {
       RETURN_IF_ERROR(CheckOperands(BinaryOp::kEQ, args[first], args[i]));
       MatchTypes(args[first], args[i]);

@@ -1,6 +1,7 @@
 // What a text may leave out of a function and TensorIR wants to have.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
@@ -14,8 +15,10 @@ struct AccessRegions {
 // What init and body of `block` touch, in terms of its iter vars and of variables defined outside: variables of inner
 // loops are relaxed over their range, a child block counts by its reads and writes. Buffers allocated inside are left
 // out; so are, in `reads`, written buffers where the block has an init. Where no bound is found, a dimension is touched
-// as a whole. One region per buffer, in order of appearance.
-AccessRegions DetectAccessRegions(const BlockNode& block);
+// as a whole. One region per buffer, in order of appearance. What is done through a buffer that the block declares over
+// the data of one of `owners`, or with that data itself, touches the whole owner.
+using DataOwners = std::unordered_map<const ExprNode*, Buffer>;  // By BufferNode::data.
+AccessRegions DetectAccessRegions(const BlockNode& block, const DataOwners& owners = {});
 
 // The function with a root block, if it has blocks or `root_allocs`. A function without blocks (lowered form) stays as
 // it is.

@@ -30,20 +30,13 @@ constexpr BinarySpelling kBinary[] = {
     {BinaryOp::kOr, "or", 1, "Or", ""},
 };
 constexpr std::string_view kForKinds[] = {"serial", "parallel", "vectorized", "unroll", "thread_binding"};
-constexpr std::string_view kIterKinds[] = {"spatial", "reduce", "scan", "opaque"};
+constexpr std::string_view kIterKinds[] = {"spatial",        "reduce",   "scan",       "opaque",       "thread_index",
+                                           "virtual_thread", "unrolled", "vectorized", "parallelized", "tensorized"};
+constexpr std::string_view kAxisTypes[] = {"DataPar",       "CommReduce", "Ordered",    "Opaque",       "ThreadIndex",
+                                           "VirtualThread", "Unrolled",   "Vectorized", "Parallelized", "Tensorized"};
+constexpr size_t kNumBlockKinds = 4;
 constexpr std::string_view kIterLetters = "SRCO";
 
-constexpr std::string_view kTypeFirst[] = {"infinity",   "max_value", "min_value",     "reinterpret",
-                                           "vectorhigh", "vectorlow", "vectorcombine", "undef"};
-constexpr std::string_view kFloatOnly[] = {"acos", "acosh", "asin",    "asinh", "atan", "atan2", "atanh", "cos",
-                                           "cosh", "erf",   "exp",     "exp10", "exp2", "log",   "log10", "log1p",
-                                           "log2", "rsqrt", "sigmoid", "sin",   "sinh", "sqrt",  "tan",   "tanh"};
-constexpr std::string_view kPredicates[] = {"isnan", "isinf", "isfinite", "likely", "assume"};
-
-template <size_t N>
-bool IsOneOf(const std::string_view (&names)[N], std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
 template <typename Enum, size_t N>
 std::optional<Enum> IndexIn(const std::string_view (&names)[N], std::string_view name) {
   const auto found = std::find(std::begin(names), std::end(names), name);
@@ -70,28 +63,58 @@ std::string_view SpellingOf(IterKind kind) { return kIterKinds[static_cast<size_
 std::optional<IterKind> IterKindOf(std::string_view spelling) {
   if (spelling.size() == 1 && kIterLetters.find(spelling[0]) != std::string_view::npos)
     return static_cast<IterKind>(kIterLetters.find(spelling[0]));
-  return IndexIn<IterKind>(kIterKinds, spelling);
+  const std::optional<IterKind> kind = IndexIn<IterKind>(kIterKinds, spelling);
+  return kind && static_cast<size_t>(*kind) < kNumBlockKinds ? kind : std::nullopt;
 }
+std::string_view NameOfAxisType(IterKind kind) { return kAxisTypes[static_cast<size_t>(kind)]; }
+std::optional<IterKind> AxisTypeOf(std::string_view name) { return IndexIn<IterKind>(kAxisTypes, name); }
 char RemapLetter(IterKind kind) { return kIterLetters[static_cast<size_t>(kind)]; }
 
-bool TakesTypeFirst(const Op& op) { return IsOneOf(kTypeFirst, op.name); }
+bool TakesTypeFirst(const Op& op) { return op.result == OpResult::kNamed; }
 size_t FirstMatchedArg(const Op& op) { return op.name == "if_then_else" ? 1 : 0; }
 
-std::optional<DataType> InferCallType(const Op& op, std::span<const Expr> args) {
-  if (TakesTypeFirst(op)) return std::nullopt;
-  if (op.name == "tvm_storage_sync") return kIndexType;
-  if (args.size() <= FirstMatchedArg(op)) return std::nullopt;
-  const DataType type = args[FirstMatchedArg(op)].dtype();
+namespace {
+
+// Of an operation whose arguments are of one type.
+std::optional<DataType> InferFromFirst(const Op& op, std::span<const Expr> args) {
+  const size_t first = FirstMatchedArg(op);
+  if (args.size() <= first) return std::nullopt;
+  const DataType type = args[first].dtype();
   if (op.name == "ldexp") return type;  // The exponent is an int.
   if (op.name == "if_then_else" && !args[0].dtype().is_bool()) return std::nullopt;
-  if (args.size() > FirstMatchedArg(op) + 1 && type.code == DataType::Code::kHandle) return std::nullopt;
-  for (const Expr& arg : args.subspan(FirstMatchedArg(op))) {
+  if (args.size() > first + 1 && type.code == DataType::Code::kHandle) return std::nullopt;
+  for (const Expr& arg : args.subspan(first)) {
     if (arg.dtype() != type) return std::nullopt;
   }
-  if (IsOneOf(kFloatOnly, op.name) && !type.is_float()) return std::nullopt;
-  if (IsOneOf(kPredicates, op.name)) return DataType::Bool(type.lanes);
-  if (op.name == "vector_reduce_add") return type.element();
-  return type;
+  if (op.is_float_only && !type.is_float()) return std::nullopt;
+  if (op.result == OpResult::kPredicate) return DataType::Bool(type.lanes);
+  return op.result == OpResult::kElement ? type.element() : type;
+}
+
+}  // namespace
+
+std::optional<DataType> InferCallType(const Op& op, std::span<const Expr> args) {
+  switch (op.result) {
+    case OpResult::kNamed:
+      return std::nullopt;
+    case OpResult::kFirst:
+    case OpResult::kElement:
+    case OpResult::kPredicate:
+      return InferFromFirst(op, args);
+    case OpResult::kSecond:
+      return args.size() < 2 ? std::nullopt : std::optional(args[1].dtype());
+    case OpResult::kBool:
+      return DataType::Bool();
+    case OpResult::kInt32:
+      return DataType::Int(32);
+    case OpResult::kUInt32:
+      return DataType::UInt(32);
+    case OpResult::kHandle:
+      return DataType::Handle();
+    case OpResult::kVoid:
+      return DataType::Void();
+  }
+  return std::nullopt;
 }
 
 Range RangeFromEnds(const Expr& begin, const Expr& end) {

@@ -29,12 +29,16 @@ std::string_view SpellingOf(ForKind kind);  // "serial" ...
 std::optional<ForKind> ForKindOf(std::string_view spelling);
 std::string_view SpellingOf(IterKind kind);                     // "spatial" ...
 std::optional<IterKind> IterKindOf(std::string_view spelling);  // Short forms, too: "S".
-char RemapLetter(IterKind kind);                                // 'S'
+char RemapLetter(IterKind kind);                                // 'S', of the first four.
+// As T.iter_var writes them: "DataPar", "ThreadIndex", "CommReduce" ...
+std::string_view NameOfAxisType(IterKind kind);
+std::optional<IterKind> AxisTypeOf(std::string_view name);
 
 // The type of T.name(args), where nothing else is said. nullopt: the call must be written with its type
-// (T.call_intrin). Arguments after the first (if_then_else: second) are brought to that one's type.
+// (T.call_intrin).
 std::optional<DataType> InferCallType(const Op& op, std::span<const Expr> args);
 bool TakesTypeFirst(const Op& op);  // T.reinterpret("float32", x), T.infinity("float32").
+inline bool MatchesArgs(const Op& op) { return op.result <= OpResult::kPredicate && op.result != OpResult::kNamed; }
 size_t FirstMatchedArg(const Op& op);
 
 // [begin, end): `end` - `begin` folded, or x where `end` is begin + x.

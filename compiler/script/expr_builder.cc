@@ -39,14 +39,14 @@ std::string ExprBuilder::TirName(const PyExpr& e) const {
   if (e.kind != PyExprKind::kAttribute) return "";
   const PyExpr& object = *e.items[0];
   if (object.kind == PyExprKind::kName)
-    return tir_names_.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text) : "";
+    return context_.tir_names.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text) : "";
   if (object.kind != PyExprKind::kAttribute || object.items[0]->kind != PyExprKind::kName ||
-      tir_names_.count(object.items[0]->text) == 0)
+      context_.tir_names.count(object.items[0]->text) == 0)
     return "";
   return fmt::format("{}.{}", object.text, e.text);
 }
 
-StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::initializer_list<std::string_view> params,
+StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::string_view> params,
                                       size_t required) const {
   const std::string name = TirName(*call.items[0]);
   const std::string callee = name.empty() ? std::string(call.items[0]->text) : "T." + name;
@@ -69,7 +69,7 @@ StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::initializer_list<
   }
   for (size_t i = 0; i < required; ++i) {
     if (args[i] == nullptr)
-      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params.begin()[i], callee));
+      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params[i], callee));
   }
   return args;
 }
@@ -78,9 +78,15 @@ StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::initializer_list<
 
 StatusOr<std::string> ExprBuilder::BuildString(const PyExpr& e) const {
   if (e.kind == PyExprKind::kString) return e.string_value;
-  if (e.kind == PyExprKind::kName) {
-    const NamedValue* value = names_.Find(e.text);
-    if (value != nullptr && std::holds_alternative<std::string>(*value)) return std::get<std::string>(*value);
+  if (e.kind == PyExprKind::kName || IsForeign(e)) {
+    StatusOr<ScriptValue> value = BuildValue(e);
+    const Attr* attr = value.ok() ? std::get_if<Attr>(&*value) : nullptr;
+    const std::string* text = attr == nullptr ? nullptr : std::get_if<std::string>(attr);
+    if (text != nullptr) return *text;
+    const DataType* type = value.ok() ? std::get_if<DataType>(&*value) : nullptr;
+    if (type != nullptr) return type->ToString();
+    const Expr* expr = value.ok() ? std::get_if<Expr>(&*value) : nullptr;
+    if (expr != nullptr && expr->As<StringImm>() != nullptr) return expr->As<StringImm>()->value;
   }
   return Error(e, "expected a string");
 }
@@ -97,6 +103,19 @@ StatusOr<DataType> ExprBuilder::BuildType(const PyExpr& e) const {
   return *type;
 }
 
+// T.handle, T.handle("float32", "shared")
+StatusOr<const PointerType*> ExprBuilder::BuildPointer(const PyExpr& e) const {
+  if (e.kind != PyExprKind::kCall) return nullptr;
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"dtype", "storage_scope"}, 0));
+  if (args[0] == nullptr) return nullptr;
+  ASSIGN_OR_RETURN(const DataType element, BuildType(*args[0]));
+  std::string scope = "global";
+  if (args[1] != nullptr) {
+    ASSIGN_OR_RETURN(scope, BuildString(*args[1]));
+  }
+  return MakePointerType(element, scope);
+}
+
 StatusOr<int64_t> ExprBuilder::BuildInt(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const Expr value, Build(e));
   const int64_t* constant = AsIntConst(value);
@@ -109,8 +128,42 @@ StatusOr<bool> ExprBuilder::BuildBool(const PyExpr& e) const {
   return value != 0;
 }
 
+namespace {
+
+// One way to hold a constant: an expression only where it is none.
+Attr AttrOf(const Expr& value) {
+  if (const StringImm* text = value.As<StringImm>()) return Attr(text->value);
+  if (const FloatImm* number = value.As<FloatImm>()) return Attr(number->value);
+  const IntImm* number = value.As<IntImm>();
+  if (number == nullptr) return Attr(value);
+  return value.dtype().is_bool() ? Attr(number->value != 0) : Attr(number->value);
+}
+
+// nullopt: buffers and regions are no attributes.
+std::optional<Attr> AttrOf(const ScriptValue& value) {
+  if (const Attr* attr = std::get_if<Attr>(&value)) return *attr;
+  if (const Expr* e = std::get_if<Expr>(&value)) return AttrOf(*e);
+  if (const DataType* type = std::get_if<DataType>(&value)) return Attr(type->ToString());
+  const auto* list = std::get_if<std::vector<ScriptValue>>(&value);
+  if (list == nullptr) return std::nullopt;
+  std::vector<Attr> items;
+  for (const ScriptValue& item : *list) {
+    std::optional<Attr> attr = AttrOf(item);
+    if (!attr) return std::nullopt;
+    items.push_back(*std::move(attr));
+  }
+  return Attr(std::move(items));
+}
+
+}  // namespace
+
 StatusOr<Attr> ExprBuilder::BuildAttr(const PyExpr& e) const {
   if (e.kind == PyExprKind::kTrue || e.kind == PyExprKind::kFalse) return Attr(e.kind == PyExprKind::kTrue);
+  if (e.kind == PyExprKind::kNone) return Attr(std::monostate());
+  if (e.kind == PyExprKind::kDict) {
+    ASSIGN_OR_RETURN(AttrMap map, BuildAttrs(e));
+    return Attr(std::move(map));
+  }
   if (e.kind == PyExprKind::kList || e.kind == PyExprKind::kTuple) {
     std::vector<Attr> items;
     for (const PyExpr* item : e.items) {
@@ -119,12 +172,19 @@ StatusOr<Attr> ExprBuilder::BuildAttr(const PyExpr& e) const {
     }
     return Attr(std::move(items));
   }
-  ASSIGN_OR_RETURN(const Expr value, Build(e));
-  if (const StringImm* text = value.As<StringImm>()) return Attr(text->value);
-  if (const FloatImm* number = value.As<FloatImm>()) return Attr(number->value);
-  if (const IntImm* number = value.As<IntImm>())
-    return value.dtype().is_bool() ? Attr(number->value != 0) : Attr(number->value);
-  return Error(e, "expected a number, a string, True, False or a list of them");
+  if (CalleeName(e) == "target") {  // T.target({"kind": "llvm"}, host=...)
+    ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"target_config", "host"}, 1));
+    AttrMap target;
+    ASSIGN_OR_RETURN(target["T.target"], BuildAttr(*args[0]));
+    if (args[1] != nullptr) {
+      ASSIGN_OR_RETURN(target["host"], BuildAttr(*args[1]));
+    }
+    return Attr(std::move(target));
+  }
+  ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+  std::optional<Attr> attr = AttrOf(value);
+  if (!attr) return Error(e, "expected a number, a text, an expression, True, False, None, or a list or dict of them");
+  return *std::move(attr);
 }
 
 StatusOr<AttrMap> ExprBuilder::BuildAttrs(const PyExpr& e) const {
@@ -139,13 +199,99 @@ StatusOr<AttrMap> ExprBuilder::BuildAttrs(const PyExpr& e) const {
 }
 
 StatusOr<Buffer> ExprBuilder::BuildBufferUse(const PyExpr& e) const {
-  if (e.kind != PyExprKind::kName) return Error(e, "expected a buffer");
-  const NamedValue* value = names_.Find(e.text);
-  if (value == nullptr) return Error(e, fmt::format("expected a defined name, got \"{}\"", e.text));
-  if (std::holds_alternative<HandleParam>(*value))
+  if (e.kind != PyExprKind::kName && !IsForeign(e)) return Error(e, "expected a buffer");
+  ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+  if (const Buffer* buffer = std::get_if<Buffer>(&value)) return *buffer;
+  const Expr* expr = std::get_if<Expr>(&value);
+  if (expr != nullptr && expr->dtype() == DataType::Handle())
     return Error(e, fmt::format("expected a buffer, got handle \"{}\"; give it a shape with T.match_buffer", e.text));
-  if (!std::holds_alternative<Buffer>(*value)) return Error(e, fmt::format("expected a buffer, got \"{}\"", e.text));
-  return std::get<Buffer>(*value);
+  return Error(e, fmt::format("expected a buffer, got \"{}\"", e.text));
+}
+
+// ---- Values from outside -------------------------------------------------------------------------------------------
+
+bool ExprBuilder::IsForeign(const PyExpr& e) {
+  return e.kind == PyExprKind::kForeign || e.kind == PyExprKind::kAttribute || e.kind == PyExprKind::kCall ||
+         e.kind == PyExprKind::kSubscript || e.kind == PyExprKind::kLambda || e.kind == PyExprKind::kConditional;
+}
+
+namespace {
+
+bool IsWordChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+// The names in a text; also words in its strings, which does no harm.
+std::set<std::string_view> WordsOf(std::string_view text) {
+  std::set<std::string_view> words;
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = begin;
+    while (end < text.size() && IsWordChar(text[end])) ++end;
+    if (end > begin) words.insert(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
+}  // namespace
+
+StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e, std::string_view error) const {
+  if (context_.evaluator == nullptr) return Error(e, error);
+  const std::string_view text = source_.text.substr(e.begin, e.end - e.begin);
+  ScriptScope scope;
+  for (const std::string_view word : WordsOf(text)) {
+    if (const NamedValue* value = names_.Find(word)) scope.emplace_back(word, *value);
+  }
+  StatusOr<ScriptValue> value = context_.evaluator->Evaluate(text, e.begin, scope);
+  if (!value.ok()) return Error(e, value.status().message());
+  return value;
+}
+
+StatusOr<Expr> ExprBuilder::ToExpr(const PyExpr& at, const ScriptValue& value) const {
+  if (const Expr* expr = std::get_if<Expr>(&value)) return *expr;
+  if (const DataType* type = std::get_if<DataType>(&value))
+    return Expr::Make(DataType::Handle(), StringImm{type->ToString()});
+  if (std::holds_alternative<Buffer>(value))
+    return Error(at, fmt::format("expected a value, got buffer \"{}\"; index it", std::get<Buffer>(value)->name));
+  if (const Attr* attr = std::get_if<Attr>(&value)) {
+    if (const int64_t* number = std::get_if<int64_t>(attr)) return Expr(*number);
+    if (const double* number = std::get_if<double>(attr)) return FloatConst(DataType::Float(32), *number);
+    if (const bool* flag = std::get_if<bool>(attr)) return IntConst(DataType::Bool(), *flag);
+    if (const std::string* text = std::get_if<std::string>(attr))
+      return Expr::Make(DataType::Handle(), StringImm{*text});
+    if (const Expr* expr = std::get_if<Expr>(attr)) return *expr;
+  }
+  return Error(at, "expected a value, got a tuple, a region, a dict or None");
+}
+
+StatusOr<ScriptValue> ExprBuilder::BuildValue(const PyExpr& e) const {
+  if (e.kind == PyExprKind::kName) {
+    if (const NamedValue* value = names_.Find(e.text)) return *value;
+    return Foreign(e, fmt::format("expected a defined name, got \"{}\"", e.text));
+  }
+  if (e.kind == PyExprKind::kNone) return ScriptValue(Attr(std::monostate()));
+  if (e.kind == PyExprKind::kTuple || e.kind == PyExprKind::kList) {
+    std::vector<ScriptValue> items;
+    for (const PyExpr* item : e.items) {
+      ASSIGN_OR_RETURN(ScriptValue value, BuildValue(*item));
+      items.push_back(std::move(value));
+    }
+    return ScriptValue(std::move(items));
+  }
+  if (e.kind == PyExprKind::kForeign || e.kind == PyExprKind::kLambda)
+    return Foreign(e, "expected an expression of TVMScript; this one needs Python");
+  if (e.kind == PyExprKind::kCall && TirName(*e.items[0]).empty() && FuncName(*e.items[0]).empty() &&
+      e.items[0]->kind != PyExprKind::kAttribute && e.items[0]->text != "float") {
+    return Foreign(e, fmt::format("expected a function of T, got \"{}\"", e.items[0]->text));
+  }
+  if (e.kind == PyExprKind::kAttribute && (e.text == "shape" || e.text == "strides")) {
+    if (const StatusOr<Buffer> buffer = BuildBufferUse(*e.items[0]); buffer.ok()) {
+      const std::vector<Expr>& list = e.text == "shape" ? (*buffer)->shape : (*buffer)->strides;
+      return ScriptValue(std::vector<ScriptValue>(list.begin(), list.end()));
+    }
+  }
+  ASSIGN_OR_RETURN(Expr built, Build(e));
+  return ScriptValue(std::move(built));
 }
 
 // ---- Ranges, indices, regions --------------------------------------------------------------------------------------
@@ -187,31 +333,49 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
   return Range{IntConst(extent.dtype(), 0), extent};
 }
 
+// A[begin:end], A[begin:end:stride]
 StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
   if (slice.items[0]->kind == PyExprKind::kNone || slice.items[1]->kind == PyExprKind::kNone)
     return Error(slice, "expected begin and end of the slice");
   ASSIGN_OR_RETURN(const Range range, BuildEnds(*slice.items[0], *slice.items[1]));
-  const int64_t* lanes = AsIntConst(range.extent);
+  Expr stride = IntConst(range.min.dtype(), 1);
+  Expr extent = range.extent;
+  if (slice.items.size() > 2) {
+    ASSIGN_OR_RETURN(const int64_t step, BuildInt(*slice.items[2]));
+    if (step < 1) return Error(*slice.items[2], fmt::format("expected a step from 1, got {}", step));
+    stride = IntConst(range.min.dtype(), step);
+    extent = FloorDiv(extent + IntConst(extent.dtype(), step - 1), IntConst(extent.dtype(), step));
+  }
+  const int64_t* lanes = AsIntConst(extent);
   if (lanes == nullptr || *lanes < 1 || *lanes > kMaxLanes)
     return Error(slice, "expected a slice of constant length; elsewhere than in regions it is a vector");
   if (*lanes == 1) return range.min;
-  return Expr::Make(range.min.dtype().with_lanes(int(*lanes)), Ramp{range.min, IntConst(range.min.dtype(), 1), *lanes});
+  return Expr::Make(range.min.dtype().with_lanes(int(*lanes)), Ramp{range.min, stride, *lanes});
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, const PyExpr& subscript) const {
   std::vector<const PyExpr*> items(subscript.items.begin() + 1, subscript.items.end());
-  if (items.size() == 1 && items[0]->kind == PyExprKind::kTuple) items = items[0]->items;
-  const bool is_flat = items.size() == 1 && block_depth_ == 0;
-  if (items.size() != buffer->shape.size() && !is_flat) {
-    return Error(subscript, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(),
-                                        buffer->name, items.size()));
-  }
+  if (items.size() == 1 && (items[0]->kind == PyExprKind::kTuple || items[0]->kind == PyExprKind::kList))
+    items = items[0]->items;
   std::vector<Expr> indices;
-  for (size_t i = 0; i < items.size(); ++i) {
-    ASSIGN_OR_RETURN(Expr index, items[i]->kind == PyExprKind::kSlice ? BuildVectorIndex(*items[i]) : Build(*items[i]));
-    RETURN_IF_ERROR(CheckIndex(*items[i], index, i + 1 == items.size()));
-    indices.push_back(std::move(index));
+  std::vector<const PyExpr*> places;
+  for (const PyExpr* item : items) {
+    if (item->kind == PyExprKind::kSlice) {
+      ASSIGN_OR_RETURN(Expr index, BuildVectorIndex(*item));
+      indices.push_back(std::move(index));
+    } else {
+      ASSIGN_OR_RETURN(const std::vector<Expr> several, BuildList(*item));
+      indices.insert(indices.end(), several.begin(), several.end());
+    }
+    places.resize(indices.size(), item);
   }
+  const bool is_flat = indices.size() == 1 && block_depth_ == 0;
+  if (indices.size() != buffer->shape.size() && !is_flat) {
+    return Error(subscript, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(),
+                                        buffer->name, indices.size()));
+  }
+  for (size_t i = 0; i < indices.size(); ++i)
+    RETURN_IF_ERROR(CheckIndex(*places[i], indices[i], i + 1 == indices.size()));
   if (!indices.empty() && int64_t{indices.back().dtype().lanes} * buffer->dtype.lanes > kMaxLanes) {
     return Error(subscript, fmt::format("expected at most {} lanes", kMaxLanes));
   }
@@ -220,6 +384,7 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, cons
 
 StatusOr<Range> ExprBuilder::BuildRegionDim(const PyExpr& e, const Expr& shape) const {
   if (CalleeName(e) == "Range") return BuildRange(e);
+  if (e.kind == PyExprKind::kSlice && e.items.size() > 2) return Error(*e.items[2], "expected a region without a step");
   if (e.kind != PyExprKind::kSlice) {
     ASSIGN_OR_RETURN(Expr point, Build(e));
     RETURN_IF_ERROR(CheckIndex(e, point, false));
@@ -257,10 +422,31 @@ StatusOr<BufferRegion> ExprBuilder::BuildRegion(const PyExpr& e) const {
 StatusOr<std::vector<Expr>> ExprBuilder::BuildList(const PyExpr& e) const {
   std::vector<Expr> list;
   for (const PyExpr* item : Elements(e)) {
-    ASSIGN_OR_RETURN(Expr value, Build(*item));
-    list.push_back(std::move(value));
+    const PyExpr& value = item->kind == PyExprKind::kStar ? *item->items[0] : *item;
+    if (item->kind != PyExprKind::kStar && value.kind != PyExprKind::kName && !IsForeign(value)) {
+      ASSIGN_OR_RETURN(Expr built, Build(value));
+      list.push_back(std::move(built));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const ScriptValue known, BuildValue(value));  // May be several.
+    RETURN_IF_ERROR(Append(value, known, list));
   }
   return list;
+}
+
+// A tuple one by one.
+Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const {
+  const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
+  if (items == nullptr) {
+    ASSIGN_OR_RETURN(Expr one, ToExpr(at, value));
+    list.push_back(std::move(one));
+    return OkStatus();
+  }
+  for (const ScriptValue& item : *items) {
+    ASSIGN_OR_RETURN(Expr one, ToExpr(at, item));
+    list.push_back(std::move(one));
+  }
+  return OkStatus();
 }
 
 // ---- Operators -----------------------------------------------------------------------------------------------------
@@ -281,6 +467,15 @@ StatusOr<Expr> ExprBuilder::Build(const PyExpr& e) const {
       return True();
     case PyExprKind::kFalse:
       return IntConst(DataType::Bool(), 0);
+    case PyExprKind::kAttribute:
+      return BuildAttribute(e);
+    case PyExprKind::kConditional:
+      return BuildConditional(e);
+    case PyExprKind::kForeign:
+    case PyExprKind::kLambda: {
+      ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+      return ToExpr(e, value);
+    }
     case PyExprKind::kCall:
       return BuildCall(e);
     case PyExprKind::kSubscript:
@@ -299,14 +494,40 @@ StatusOr<Expr> ExprBuilder::Build(const PyExpr& e) const {
 }
 
 StatusOr<Expr> ExprBuilder::BuildName(const PyExpr& e) const {
-  const NamedValue* value = names_.Find(e.text);
-  if (value == nullptr) return Error(e, fmt::format("expected a defined name, got \"{}\"", e.text));
-  if (const Expr* expr = std::get_if<Expr>(value)) return *expr;
-  if (const std::string* text = std::get_if<std::string>(value))
-    return Expr::Make(DataType::Handle(), StringImm{*text});
-  if (std::holds_alternative<Buffer>(*value))
-    return Error(e, fmt::format("expected a value, got buffer \"{}\"; index it", e.text));
-  return Error(e, fmt::format("expected a value, got handle \"{}\"; give it a shape with T.match_buffer", e.text));
+  ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+  return ToExpr(e, value);
+}
+
+// A.data, A.elem_offset, A.dtype, x.dtype
+StatusOr<Expr> ExprBuilder::BuildAttribute(const PyExpr& e) const {
+  const PyExpr& object = *e.items[0];
+  const auto text = [](std::string value) { return Expr::Make(DataType::Handle(), StringImm{std::move(value)}); };
+  const NamedValue* value = object.kind == PyExprKind::kName ? names_.Find(object.text) : nullptr;
+  const Buffer* buffer = value == nullptr ? nullptr : std::get_if<Buffer>(value);
+  if (buffer != nullptr && e.text == "data") return Expr((*buffer)->data);
+  if (buffer != nullptr && e.text == "elem_offset") return (*buffer)->elem_offset;
+  if (buffer != nullptr && e.text == "dtype") return text((*buffer)->dtype.ToString());
+  if (value != nullptr && std::holds_alternative<Expr>(*value) && e.text == "dtype")
+    return text(std::get<Expr>(*value).dtype().ToString());
+  const std::string error =
+      buffer != nullptr
+          ? fmt::format("expected data, elem_offset, dtype, shape or strides of a buffer, got \"{}\"", e.text)
+          : fmt::format("expected an attribute of a buffer or a value, got \"{}\"", e.text);
+  ASSIGN_OR_RETURN(const ScriptValue foreign, Foreign(e, error));
+  return ToExpr(e, foreign);
+}
+
+// a if c else b
+StatusOr<Expr> ExprBuilder::BuildConditional(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const Expr condition, Build(*e.items[1]));
+  if (!condition.dtype().is_bool())
+    return Error(*e.items[1], fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
+  if (const int64_t* known = AsIntConst(condition)) return Build(*e.items[*known != 0 ? 0 : 2]);
+  ASSIGN_OR_RETURN(Expr a, Build(*e.items[0]));
+  ASSIGN_OR_RETURN(Expr b, Build(*e.items[2]));
+  ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kEQ, a, b));
+  MatchTypes(a, b);
+  return MakeCall(a.dtype(), "if_then_else", {condition, a, b});
 }
 
 StatusOr<Expr> ExprBuilder::BuildUnary(const PyExpr& e) const {
@@ -392,9 +613,37 @@ StatusOr<Expr> ExprBuilder::BuildLogical(const PyExpr& e) const {
 }
 
 StatusOr<Expr> ExprBuilder::BuildLoad(const PyExpr& e) const {
-  ASSIGN_OR_RETURN(const Buffer buffer, BuildBufferUse(*e.items[0]));
+  const PyExpr& object = *e.items[0];
+  if (object.kind != PyExprKind::kName || names_.Find(object.text) == nullptr ||
+      std::holds_alternative<std::vector<ScriptValue>>(*names_.Find(object.text))) {
+    if (object.kind != PyExprKind::kName && object.kind != PyExprKind::kAttribute)
+      return Error(object, "expected a buffer");
+    const bool is_known = object.kind == PyExprKind::kName ? names_.Find(object.text) != nullptr
+                                                           : object.text == "shape" || object.text == "strides";
+    if (!is_known) {  // Somebody else's list, perhaps.
+      ASSIGN_OR_RETURN(const ScriptValue foreign,
+                       Foreign(context_.evaluator == nullptr ? object : e,
+                               fmt::format("expected a defined name, got \"{}\"", object.text)));
+      return ToExpr(e, foreign);
+    }
+    ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(object));
+    return BuildItem(e, value);
+  }
+  ASSIGN_OR_RETURN(const Buffer buffer, BuildBufferUse(object));
   ASSIGN_OR_RETURN(std::vector<Expr> indices, BuildIndices(buffer, e));
   return Load(buffer, std::move(indices));
+}
+
+// A.shape[0]: an element of a tuple.
+StatusOr<Expr> ExprBuilder::BuildItem(const PyExpr& e, const ScriptValue& value) const {
+  const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
+  if (items == nullptr || e.items.size() != 2) return Error(e, "expected one index of a tuple");
+  ASSIGN_OR_RETURN(int64_t index, BuildInt(*e.items[1]));
+  const auto size = static_cast<int64_t>(items->size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size)
+    return Error(*e.items[1], fmt::format("expected an index below {}, got {}", size, index));
+  return ToExpr(e, (*items)[static_cast<size_t>(index)]);
 }
 
 StatusOr<Expr> ExprBuilder::BuildNot(const PyExpr& at, const PyExpr& operand, bool fold) const {

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <set>
+#include <span>
 
 #include "compiler/script/name_table.h"
 #include "compiler/script/python_ast.h"
@@ -14,18 +15,29 @@ inline constexpr int64_t kMaxLanes = 65535;  // DataType::lanes holds no more.
 // Arguments of a call, in the order of the parameters' names; null where one was not given or is None.
 using BoundArgs = std::vector<const PyExpr*>;
 
+// What one file says before and around its functions, and who answers for the rest.
+struct ScriptContext {
+  std::set<std::string_view> tir_names = {"T", "tir"};  // What the TIR dialect is called.
+  std::set<std::string_view> ir_names = {"I", "ir"};
+  std::unordered_map<std::string_view, const PyStmt*> macros;
+  std::unordered_map<std::string_view, const PyStmt*> functions;  // Of the file, also those that come later.
+  std::set<std::string_view> modules = {"Module", "cls"};         // Classes of the file.
+  ScriptEvaluator* evaluator = nullptr;
+};
+
 class ExprBuilder {
  public:
-  // `tir_names`: what the file calls the TIR dialect, normally "T".
-  ExprBuilder(const Source& source, const NameTable& names, const std::set<std::string_view>& tir_names)
-      : source_(source), names_(names), tir_names_(tir_names) {}
+  ExprBuilder(const Source& source, const NameTable& names, const ScriptContext& context)
+      : source_(source), names_(names), context_(context) {}
 
   StatusOr<Expr> Build(const PyExpr& e) const;
+  StatusOr<ScriptValue> BuildValue(const PyExpr& e) const;       // Anything: a buffer, a tuple, a text, a value.
   StatusOr<std::vector<Expr>> BuildList(const PyExpr& e) const;  // A tuple or list; anything else is a list of one.
   StatusOr<int64_t> BuildInt(const PyExpr& e) const;             // A constant.
   StatusOr<std::string> BuildString(const PyExpr& e) const;
   StatusOr<bool> BuildBool(const PyExpr& e) const;
-  StatusOr<DataType> BuildType(const PyExpr& e) const;  // "float32", T.float32, or a constant's name.
+  StatusOr<DataType> BuildType(const PyExpr& e) const;               // "float32", T.float32, or a constant's name.
+  StatusOr<const PointerType*> BuildPointer(const PyExpr& e) const;  // nullptr: T.handle alone.
   StatusOr<Attr> BuildAttr(const PyExpr& e) const;
   StatusOr<AttrMap> BuildAttrs(const PyExpr& e) const;     // A dict.
   StatusOr<Buffer> BuildBufferUse(const PyExpr& e) const;  // A buffer's name.
@@ -41,18 +53,55 @@ class ExprBuilder {
 
   // "exp" for T.exp, "axis.remap" for T.axis.remap; empty if `e` is nothing of T.
   std::string TirName(const PyExpr& e) const;
+  // The name of a macro or function of this file that is called, else empty: f(x), Module.f(x), cls.f(x).
+  std::string_view FuncName(const PyExpr& callee) const;
   std::string CalleeName(const PyExpr& e) const {
     return e.kind == PyExprKind::kCall ? TirName(*e.items[0]) : std::string();
   }
   // `call`'s arguments by parameter name; the first `required` must be given. `what` names the callee in errors.
-  StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const;
+  StatusOr<BoundArgs> Bind(const PyExpr& call, std::span<const std::string_view> params, size_t required) const;
+  StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const {
+    return Bind(call, std::span(params.begin(), params.size()), required);
+  }
   Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(source_, at.offset, message); }
   const Source& source() const { return source_; }
+  const ScriptContext& context() const { return context_; }
+  StatusOr<IterVar> BuildIterVar(const PyExpr& e) const;
+  // The arguments of vload and vstore.
+  struct Access {
+    std::vector<Expr> indices;
+    std::optional<Expr> predicate;
+  };
+  StatusOr<Access> BuildVectorAccess(const Buffer& buffer, const PyExpr& begin, const PyExpr* dtype,
+                                     const PyExpr* predicate) const;
+  // Collects the declared variables that expressions have introduced.
+  void SetBound(std::set<const ExprNode*>* bound) { bound_ = bound; }
   void EnterBlock() { ++block_depth_; }
   void LeaveBlock() { --block_depth_; }
 
  private:
   StatusOr<Expr> BuildName(const PyExpr& e) const;
+  StatusOr<Expr> BuildAttribute(const PyExpr& e) const;
+  StatusOr<Expr> BuildMethod(const PyExpr& e) const;
+  StatusOr<Expr> BuildAccessPtr(const PyExpr& e, const Buffer& buffer) const;
+  StatusOr<Expr> BuildFuncCall(const PyExpr& e, std::string_view callee) const;
+  StatusOr<Expr> BuildConditional(const PyExpr& e) const;
+  StatusOr<Expr> BuildLet(const PyExpr& e) const;
+  StatusOr<Expr> BuildUndef(const PyExpr& e) const;
+  StatusOr<Expr> BuildShuffle(const PyExpr& e) const;
+  StatusOr<Expr> BuildReduce(const PyExpr& e) const;
+  StatusOr<CommReducer> BuildReducer(const PyExpr& e) const;
+  StatusOr<Expr> BuildStruct(const PyExpr& e) const;
+  StatusOr<Expr> BuildAddressOf(const PyExpr& e) const;
+  StatusOr<Expr> BuildRounded(const PyExpr& e) const;
+  StatusOr<Expr> BuildNamedOp(const PyExpr& e, const std::string& name) const;
+  StatusOr<std::pair<int64_t, bool>> BuildLanes(const PyExpr& e) const;
+  // What the host says of `e`; without one, `error`.
+  StatusOr<ScriptValue> Foreign(const PyExpr& e, std::string_view error) const;
+  StatusOr<Expr> ToExpr(const PyExpr& at, const ScriptValue& value) const;
+  Status Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const;
+  StatusOr<Expr> BuildItem(const PyExpr& e, const ScriptValue& value) const;
+  static bool IsForeign(const PyExpr& e);
   StatusOr<Expr> BuildUnary(const PyExpr& e) const;
   StatusOr<Expr> BuildBinary(const PyExpr& e) const;
   StatusOr<Expr> BuildCompare(const PyExpr& e) const;
@@ -72,12 +121,14 @@ class ExprBuilder {
   StatusOr<Expr> BuildCallIntrin(const PyExpr& e) const;
   StatusOr<Expr> BuildOp(const PyExpr& e, const Op& op) const;
   StatusOr<std::vector<Expr>> BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const;
+  StatusOr<std::vector<Expr>> BuildArgs(const PyExpr& e, size_t first) const;
   StatusOr<Range> BuildRegionDim(const PyExpr& e, const Expr& shape) const;
   Status CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const;
 
   const Source& source_;
   const NameTable& names_;
-  const std::set<std::string_view>& tir_names_;
+  const ScriptContext& context_;
+  std::set<const ExprNode*>* bound_ = nullptr;
   int block_depth_ = 0;
 };
 

@@ -72,22 +72,13 @@ std::string PrintFloat(double value) {
   return text;
 }
 
-std::string PrintAttr(const Attr& attr) {
+std::string PrintPlainAttr(const Attr& attr) {
   if (const int64_t* value = std::get_if<int64_t>(&attr)) return std::to_string(*value);
   if (const bool* value = std::get_if<bool>(&attr)) return *value ? "True" : "False";
   if (const std::string* value = std::get_if<std::string>(&attr)) return QuotedString(*value);
   if (const double* value = std::get_if<double>(&attr))
     return std::isfinite(*value) ? PrintFloat(*value) : fmt::format("T.float64({})", PrintFloat(*value));
-  std::string text = "[";
-  for (const Attr& item : std::get<std::vector<Attr>>(attr)) text += (text.size() > 1 ? ", " : "") + PrintAttr(item);
-  return text + "]";
-}
-
-std::string PrintAttrs(const AttrMap& attrs) {
-  std::string text = "{";
-  for (const auto& [key, value] : attrs)
-    text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", QuotedString(key), PrintAttr(value));
-  return text + "}";
+  return "None";
 }
 
 // ---- Names ---------------------------------------------------------------------------------------------------------
@@ -100,6 +91,25 @@ std::string NameGiver::Define(const void* node, std::string_view hint) {
   if (node != nullptr) names_.insert_or_assign(node, name);
   defined_.emplace_back(node, name);
   return name;
+}
+void NameGiver::DefineAs(const void* node, std::string text) {
+  names_.insert_or_assign(node, std::move(text));
+  defined_.emplace_back(node, "");
+}
+std::string NameGiver::DefineForSuite(const void* node, std::string_view hint) {
+  std::string name = Define(node, hint);
+  defined_.pop_back();
+  kept_.push_back({node, name, -1});
+  return name;
+}
+void NameGiver::KeepAt(int level) {
+  for (auto kept = kept_.rbegin(); kept != kept_.rend() && kept->level < 0; ++kept) kept->level = level;
+}
+void NameGiver::ForgetFrom(int level) {
+  for (; !kept_.empty() && kept_.back().level >= level; kept_.pop_back()) {
+    taken_.erase(kept_.back().name);
+    names_.erase(kept_.back().node);
+  }
 }
 const std::string* NameGiver::Find(const void* node) const {
   const auto found = names_.find(node);
@@ -119,6 +129,50 @@ std::string ExprPrinter::NameOf(const Expr& var) {
 std::string ExprPrinter::NameOf(const Buffer& buffer) {
   const std::string* known = names_.Find(buffer.get());
   return known != nullptr ? *known : names_.Define(buffer.get(), buffer->name);
+}
+
+std::string ExprPrinter::PrintVarType(const Var& var) {
+  const PointerType* pointer = var.pointer();
+  if (var.As<VarName>()->is_size) return fmt::format("T.{}(is_size_var=True)", var.dtype().ToString());
+  if (pointer == nullptr) return "T." + var.dtype().ToString();
+  return fmt::format("T.handle(\"{}\", {})", pointer->element.ToString(), QuotedString(pointer->scope));
+}
+std::string ExprPrinter::DeclarationOf(const Var& var) {
+  const std::string type = PrintVarType(var);
+  return type.ends_with(")") ? type : type + "()";
+}
+std::string ExprPrinter::Declare(const Var& var) {
+  if (const std::string* known = names_.Find(var.get())) return *known;
+  const std::string name = names_.DefineForSuite(var.get(), var.name());
+  declarations_.push_back(fmt::format("{} = {}", name, DeclarationOf(var)));
+  return name;
+}
+
+std::string ExprPrinter::PrintAttr(const Attr& attr) {
+  if (const Expr* e = std::get_if<Expr>(&attr)) return Print(*e);
+  if (const AttrMap* map = std::get_if<AttrMap>(&attr)) {
+    const auto target = map->find("T.target");
+    if (target != map->end() && map->size() == 1) return fmt::format("T.target({})", PrintAttr(target->second));
+    if (target != map->end() && map->size() == 2 && map->contains("host"))
+      return fmt::format("T.target({}, host={})", PrintAttr(target->second), PrintAttr(map->at("host")));
+    return PrintAttrs(*map);
+  }
+  const auto* list = std::get_if<std::vector<Attr>>(&attr);
+  if (list == nullptr) return PrintPlainAttr(attr);
+  std::string text = "[";
+  for (const Attr& item : *list) text += (text.size() > 1 ? ", " : "") + PrintAttr(item);
+  return text + "]";
+}
+std::string ExprPrinter::PrintAttrs(const AttrMap& attrs) {
+  std::string text = "{";
+  for (const auto& [key, value] : attrs)
+    text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", QuotedString(key), PrintAttr(value));
+  return text + "}";
+}
+std::string ExprPrinter::PrintIterVar(const IterVar& axis) {
+  const std::string domain = PrintDomain(axis.domain), name = Declare(axis.var);
+  return fmt::format("T.iter_var({}, {}, \"{}\", {})", name, domain, NameOfAxisType(axis.kind),
+                     QuotedString(axis.thread_tag));
 }
 
 // ---- Expressions ---------------------------------------------------------------------------------------------------
@@ -196,6 +250,10 @@ std::string ExprPrinter::PrintInfix(const BinarySpelling& spelling, const Binary
 }
 
 std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
+  if (call.op->name == "tvm_struct_get")
+    return fmt::format("T.tvm_struct_get({}, \"{}\")", PrintList(call.args), type.ToString());
+  if (call.op->name.starts_with("tvm_call_") && type == kIndexType)
+    return fmt::format("T.{}({})", call.op->name.substr(4), PrintList(call.args));
   if (TakesTypeFirst(*call.op)) {
     return fmt::format("T.{}(\"{}\"{}{})", call.op->name, type.ToString(), call.args.empty() ? "" : ", ",
                        PrintList(call.args));
@@ -218,7 +276,7 @@ std::string ExprPrinter::Print(const Expr& e, int needed) {
   if (std::holds_alternative<VarName>(node)) return NameOf(e);
   if (const Binary* binary = std::get_if<Binary>(&node)) return PrintBinary(e.dtype(), *binary, needed);
   if (const Call* call = std::get_if<Call>(&node)) return PrintCall(e.dtype(), *call);
-  if (const BufferLoad* load = std::get_if<BufferLoad>(&node)) return PrintAccess(load->buffer, load->indices);
+  if (const BufferLoad* load = std::get_if<BufferLoad>(&node)) return PrintLoad(*load);
   return PrintOther(e, needed);
 }
 
@@ -233,10 +291,53 @@ std::string ExprPrinter::PrintOther(const Expr& e, int needed) {
   if (const Select* select = e.As<Select>())
     return fmt::format("T.Select({})", PrintList({select->condition, select->true_value, select->false_value}));
   if (const Ramp* ramp = e.As<Ramp>())
-    return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), ramp->lanes);
+    return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), PrintLanes(e.dtype(), ramp->lanes));
+  if (const Let* let = e.As<Let>()) return PrintLet(*let);
+  if (const Shuffle* shuffle = e.As<Shuffle>())
+    return fmt::format("T.Shuffle([{}], [{}])", PrintList(shuffle->vectors), PrintList(shuffle->indices));
+  if (const FuncCall* call = e.As<FuncCall>()) return PrintFuncCall(e.dtype(), *call);
+  if (const Reduce* reduce = e.As<Reduce>()) return PrintReduce(*reduce);
   const Broadcast* broadcast = e.As<Broadcast>();
   CHECK(broadcast != nullptr) << "an expression of another kind";
-  return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), broadcast->lanes);
+  return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), PrintLanes(e.dtype(), broadcast->lanes));
+}
+
+std::string ExprPrinter::PrintLanes(DataType type, int64_t lanes) {
+  return type.is_scalable ? fmt::format("T.vscale() * {}", lanes) : std::to_string(lanes);
+}
+
+std::string ExprPrinter::PrintLoad(const BufferLoad& load) {
+  if (!load.predicate) return PrintAccess(load.buffer, load.indices);
+  return fmt::format("{}.vload([{}], predicate={})", NameOf(load.buffer), PrintList(load.indices),
+                     Print(*load.predicate));
+}
+
+std::string ExprPrinter::PrintLet(const Let& let) {
+  const std::string value = Print(let.value), name = Declare(let.var);
+  return fmt::format("T.Let({}, where={{{}: {}}})", Print(let.body), name, value);
+}
+
+std::string ExprPrinter::PrintFuncCall(DataType type, const FuncCall& call) {
+  std::string args = PrintList(call.args);
+  if (type != DataType::Void()) args += fmt::format("{}dtype=\"{}\"", args.empty() ? "" : ", ", type.ToString());
+  return fmt::format("Module.{}({})", call.callee, args);
+}
+
+std::string ExprPrinter::PrintReduce(const Reduce& reduce) {
+  const size_t mark = names_.Open();
+  std::string params;
+  for (const std::vector<Var>* side : {&reduce.combiner.lhs, &reduce.combiner.rhs}) {
+    for (const Var& var : *side) params += (params.empty() ? "" : ", ") + names_.Define(var.get(), var.name());
+  }
+  const std::string result = PrintList(reduce.combiner.result);
+  const bool is_tuple = reduce.combiner.result.size() != 1;
+  const std::string identity = PrintList(reduce.combiner.identity_element);
+  names_.Close(mark);
+  std::string axes;
+  for (const IterVar& axis : reduce.axis) axes += (axes.empty() ? "" : ", ") + PrintIterVar(axis);
+  return fmt::format("T.Reduce(T.comm_reducer(lambda {}: {}{}{}, [{}]), [{}], [{}], {}, {}, [{}])", params,
+                     is_tuple ? "(" : "", result, is_tuple ? ")" : "", identity, PrintList(reduce.source), axes,
+                     Print(reduce.condition), reduce.value_index, PrintList(reduce.init));
 }
 
 }  // namespace lathe

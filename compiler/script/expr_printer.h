@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "compiler/ir/stmt.h"
 
@@ -12,16 +13,21 @@ namespace lathe {
 struct BinarySpelling;
 
 std::string QuotedString(std::string_view text);  // A Python literal: "a\n".
-std::string PrintAttr(const Attr& attr);
-std::string PrintAttrs(const AttrMap& attrs);  // {"key": 1}
-bool IsIdentifier(std::string_view text);      // A name that the printer may use as it is.
-std::string PrintFloat(double value);          // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
+std::string PrintPlainAttr(const Attr& attr);     // A number, a text, True, False or None.
+bool IsIdentifier(std::string_view text);         // A name that the printer may use as it is.
+std::string PrintFloat(double value);             // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
 
 // Gives each variable and buffer a name that no other one in scope has.
 class NameGiver {
  public:
   std::string Define(const void* node, std::string_view hint);  // The name, in force until Close.
+  void DefineAs(const void* node, std::string text);            // Exactly so, e.g. "A.data".
   std::string Fresh(std::string_view hint);                     // A name for something without a node.
+  // In force, whatever Close says, until the suite of the statement around ends: the printer says at which level of
+  // indentation that is (KeepAt), and when levels from `level` on have ended (ForgetFrom).
+  std::string DefineForSuite(const void* node, std::string_view hint);
+  void KeepAt(int level);
+  void ForgetFrom(int level);
   const std::string* Find(const void* node) const;
   size_t Open() const { return defined_.size(); }
   void Close(size_t mark);
@@ -30,6 +36,12 @@ class NameGiver {
   std::unordered_map<const void*, std::string> names_;
   std::unordered_set<std::string> taken_;
   std::vector<std::pair<const void*, std::string>> defined_;
+  struct Kept {
+    const void* node;
+    std::string name;
+    int level;  // -1: not known yet.
+  };
+  std::vector<Kept> kept_;
 };
 
 class ExprPrinter {
@@ -41,6 +53,15 @@ class ExprPrinter {
   std::string PrintAccess(const Buffer& buffer, const std::vector<Expr>& indices);
   std::string PrintRegion(const BufferRegion& region);
   std::string PrintDomain(const Range& range);  // As first argument of T.axis.spatial.
+  std::string PrintVarType(const Var& var);     // T.int32, T.handle("float32", "global")
+  std::string PrintAttr(const Attr& attr);
+  std::string PrintAttrs(const AttrMap& attrs);   // {"key": 1}
+  std::string PrintIterVar(const IterVar& axis);  // Its variable is declared, if it is new.
+  // Variables that an expression introduces are declared by lines before the statement: "x = T.int32()". Gives those
+  // since the last call.
+  std::vector<std::string> TakeDeclarations() { return std::exchange(declarations_, {}); }
+  std::string Declare(const Var& var);        // The name of a variable that an expression introduces.
+  std::string DeclarationOf(const Var& var);  // T.int32(), T.handle("float32", "global"), T.int32(is_size_var=True)
   std::string NameOf(const Expr& var);
   std::string NameOf(const Buffer& buffer);
 
@@ -49,12 +70,18 @@ class ExprPrinter {
   std::string PrintInt(DataType type, int64_t value);
   std::string PrintFloatOf(DataType type, double value);
   std::string PrintOther(const Expr& e, int needed);
+  std::string PrintLanes(DataType type, int64_t lanes);
+  std::string PrintLoad(const BufferLoad& load);
+  std::string PrintLet(const Let& let);
+  std::string PrintReduce(const Reduce& reduce);
+  std::string PrintFuncCall(DataType type, const FuncCall& call);
   std::string PrintInfix(const BinarySpelling& spelling, const Binary& e, int needed);
   std::string PrintBinary(DataType type, const Binary& e, int needed);
   std::string PrintCall(DataType type, const Call& call);
   std::string PrintRegionDim(const Range& range);
 
   NameGiver& names_;
+  std::vector<std::string> declarations_;
 };
 
 }  // namespace lathe

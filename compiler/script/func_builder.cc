@@ -15,14 +15,36 @@ namespace lathe {
 StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   func_.name = std::string(function.text);
   for (const PyParam& param : function.params) RETURN_IF_ERROR(BuildParam(param));
+  if (function.annotation != nullptr && function.annotation->kind != PyExprKind::kNone) {
+    ASSIGN_OR_RETURN(func_.ret_type, exprs_.BuildType(*function.annotation));
+  }
   ASSIGN_OR_RETURN(func_.body, BuildSuite(function.body));
+  for (const ExprNode* var : bound_) unbound_.erase(var);
   if (!unbound_.empty()) {
     const auto& [var, at] = *unbound_.begin();
     return Error(*at,
                  fmt::format("expected \"{}\" in the shape of a T.match_buffer; nothing gives it a value", at->text));
   }
+  SortBufferMap();
   return Complete(std::move(func_), std::move(root_allocs_));
 }
+
+// Matches may be written in any order.
+void FuncBuilder::SortBufferMap() {
+  std::vector<ParamBuffer> sorted;
+  for (const Var& param : func_.params) {
+    if (const Buffer* buffer = FindBuffer(func_, param)) sorted.push_back({param, *buffer});
+  }
+  func_.buffer_map = std::move(sorted);
+}
+
+namespace {
+
+constexpr std::string_view kBufferParams[] = {"shape", "dtype", "data",          "strides",     "elem_offset",
+                                              "scope", "align", "offset_factor", "buffer_type", "axis_separators"};
+constexpr size_t kDataParam = 2;
+
+}  // namespace
 
 Status FuncBuilder::BuildParam(const PyParam& param) {
   PyExpr name;  // Where a second definition is reported.
@@ -34,68 +56,66 @@ Status FuncBuilder::BuildParam(const PyParam& param) {
   const PyExpr& type = *param.annotation;
   const bool is_call = type.kind == PyExprKind::kCall, is_subscript = type.kind == PyExprKind::kSubscript;
   const std::string tir_name = exprs_.TirName(is_call || is_subscript ? *type.items[0] : type);
-  if (tir_name == "Buffer") {
-    BoundArgs args;
-    if (is_call) {
-      ASSIGN_OR_RETURN(args, exprs_.Bind(type,
-                                         {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align",
-                                          "offset_factor", "buffer_type", "axis_separators"},
-                                         1));
-    } else {  // T.Buffer[(128,), "float32"]
-      args.assign(8, nullptr);
-      for (size_t i = 1; i < type.items.size() && i <= 2; ++i) args[i - 1] = type.items[i];
-    }
-    if (args.empty() || args[0] == nullptr) return Error(type, "expected a shape");
-    ASSIGN_OR_RETURN(Buffer buffer, BuildBuffer(type, param.name, args, 0, true));
-    BindSymbols(buffer);
-    func_.params.emplace_back(buffer);
-    return Define(name, buffer);
+  if (tir_name == "Buffer") return BuildBufferParam(name, type);
+  if (tir_name == "handle") {
+    ASSIGN_OR_RETURN(const PointerType* const pointer, exprs_.BuildPointer(type));
+    func_.params.emplace_back(std::string(param.name), pointer);
+    return Define(name, Expr(func_.params.back()));
   }
   StatusOr<DataType> dtype = exprs_.BuildType(is_call ? *type.items[0] : type);
+  if (dtype.ok() && is_call && !type.keywords.empty()) {  // n: T.int32(is_size_var=True)
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(type, {"expr", "is_size_var"}, 0));
+    ASSIGN_OR_RETURN(const bool is_size, args[1] == nullptr ? StatusOr<bool>(false) : exprs_.BuildBool(*args[1]));
+    func_.params.push_back(is_size ? Var::Size(std::string(param.name), *dtype) : Var(std::string(param.name), *dtype));
+    return Define(name, Expr(func_.params.back()));
+  }
   if (!dtype.ok())
     return Error(
         type, fmt::format("expected T.Buffer(...), T.handle or a dtype such as T.int32 as type of \"{}\"", param.name));
-  const Var var{std::string(param.name), *dtype};
-  func_.params.emplace_back(var);
-  if (*dtype == DataType::Handle()) return Define(name, HandleParam{func_.params.size() - 1});
-  return Define(name, Expr(var));
+  func_.params.emplace_back(std::string(param.name), *dtype);
+  return Define(name, Expr(func_.params.back()));
 }
 
-// args: shape, dtype, data, strides, elem_offset, scope, align, offset_factor, from `shape_arg` on. `align` and
-// `offset_factor` are promises that TensorIR here does not need. `may_declare`: strides may be given as names, and
-// unknown offsets become variables.
+// A: T.Buffer(...), or T.Buffer[(128,), "float32"]
+Status FuncBuilder::BuildBufferParam(const PyExpr& name, const PyExpr& type) {
+  BoundArgs args(std::size(kBufferParams), nullptr);
+  if (type.kind == PyExprKind::kCall) {
+    ASSIGN_OR_RETURN(args, exprs_.Bind(type, kBufferParams, 1));
+  } else {
+    for (size_t i = 1; i < type.items.size() && i <= 2; ++i) args[i - 1] = type.items[i];
+  }
+  if (args[0] == nullptr) return Error(type, "expected a shape");
+  if (args[kDataParam] != nullptr)
+    return Error(*args[kDataParam], "expected a parameter's own memory; declare other views in the body");
+  ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(type, name.text, args, 0, true));
+  BindSymbols(buffer);
+  func_.params.emplace_back(std::string(name.text) + "_handle", DataType::Handle());
+  func_.buffer_map.push_back({func_.params.back(), buffer});
+  return DefineBuffer(name, buffer);
+}
+
+Status FuncBuilder::DefineBuffer(const PyExpr& target, const Buffer& buffer) {
+  owners_.emplace(buffer->data.get(), buffer);
+  return Define(target, buffer);
+}
+
+// args: those of kBufferParams, from `shape_arg` on. `may_declare`: strides may be given as names, and unknown offsets
+// become variables.
 StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args,
                                           size_t shape_arg, bool may_declare) {
   const auto arg = [&](size_t i) { return args[shape_arg + i]; };
   BufferNode node;
   node.name = std::string(name);
-  ASSIGN_OR_RETURN(node.shape, exprs_.BuildList(*arg(0)));
-  for (const Expr& extent : node.shape) {
-    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
-      return Error(*arg(0), fmt::format("expected integers as shape, got {}", extent.dtype().ToString()));
-    if (AsIntConst(extent) != nullptr && *AsIntConst(extent) < 0)
-      return Error(*arg(0), fmt::format("expected a shape, got extent {}", *AsIntConst(extent)));
-  }
+  RETURN_IF_ERROR(BuildShape(*arg(0), node));
   if (arg(1) != nullptr) {
     ASSIGN_OR_RETURN(node.dtype, exprs_.BuildType(*arg(1)));
   }
-  if (arg(2) != nullptr)
-    return Error(*arg(2), "expected a buffer of its own; aliases by data= are written as T.match_buffer");
-  if (arg(3) != nullptr) {
-    const bool is_list = arg(3)->kind == PyExprKind::kList || arg(3)->kind == PyExprKind::kTuple;
-    if (!is_list) return Error(*arg(3), "expected a list of strides");
-    for (const PyExpr* item : arg(3)->items) {
-      if (item->kind == PyExprKind::kString && may_declare) {
-        node.strides.push_back(Var(item->string_value));
-        continue;
-      }
-      ASSIGN_OR_RETURN(Expr stride, exprs_.Build(*item));
-      node.strides.push_back(std::move(stride));
-    }
-    if (!node.strides.empty() && node.strides.size() != node.shape.size()) {
-      return Error(*arg(3), fmt::format("expected {} strides, got {}", node.shape.size(), node.strides.size()));
-    }
+  if (arg(kDataParam) != nullptr) RETURN_IF_ERROR(BuildData(*arg(kDataParam), node));
+  if (arg(3) != nullptr) RETURN_IF_ERROR(BuildStrides(*arg(3), may_declare, node));
+  if (arg(5) != nullptr) {
+    ASSIGN_OR_RETURN(node.scope, exprs_.BuildString(*arg(5)));
   }
+  RETURN_IF_ERROR(BuildPromises(args, shape_arg, node));
   if (arg(4) != nullptr) {
     ASSIGN_OR_RETURN(node.elem_offset, exprs_.Build(*arg(4)));
   } else if (arg(7) != nullptr && may_declare) {
@@ -103,16 +123,81 @@ StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view nam
     if (factor != 0)
       node.elem_offset = Var(node.name + "_elem_offset", node.shape.empty() ? kIndexType : node.shape[0].dtype());
   }
-  for (const std::vector<Expr>& list : {node.strides, std::vector<Expr>{node.elem_offset}}) {
-    for (const Expr& e : list) {
-      if (!e.dtype().is_int() || !e.dtype().is_scalar())
-        return Error(at, fmt::format("expected integers as strides and offset, got {}", e.dtype().ToString()));
-    }
-  }
-  if (arg(5) != nullptr) {
-    ASSIGN_OR_RETURN(node.scope, exprs_.BuildString(*arg(5)));
+  std::vector<Expr> positions = node.strides;
+  positions.push_back(node.elem_offset);
+  for (const Expr& e : positions) {
+    if (!e.dtype().is_int() || !e.dtype().is_scalar())
+      return Error(at, fmt::format("expected integers as strides and offset, got {}", e.dtype().ToString()));
   }
   return Buffer(std::move(node));
+}
+
+Status FuncBuilder::BuildShape(const PyExpr& shape, BufferNode& node) {
+  ASSIGN_OR_RETURN(node.shape, exprs_.BuildList(shape));
+  for (const Expr& extent : node.shape) {
+    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
+      return Error(shape, fmt::format("expected integers as shape, got {}", extent.dtype().ToString()));
+    if (AsIntConst(extent) != nullptr && *AsIntConst(extent) < 0)
+      return Error(shape, fmt::format("expected a shape, got extent {}", *AsIntConst(extent)));
+  }
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildData(const PyExpr& data, BufferNode& node) {
+  ASSIGN_OR_RETURN(const Expr var, exprs_.Build(data));
+  if (!IsVar(var) || var.dtype() != DataType::Handle())
+    return Error(data, "expected the data of a buffer or another handle variable");
+  unbound_.erase(var.get());
+  node.data = Var(var);
+  if (node.data.pointer() != nullptr) node.scope = node.data.pointer()->scope;
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node) {
+  const bool is_list = strides.kind == PyExprKind::kList || strides.kind == PyExprKind::kTuple;
+  if (!is_list) return Error(strides, "expected a list of strides");
+  for (const PyExpr* item : strides.items) {
+    if (item->kind == PyExprKind::kString && may_declare) {
+      node.strides.push_back(Var(item->string_value));
+      continue;
+    }
+    ASSIGN_OR_RETURN(Expr stride, exprs_.Build(*item));
+    node.strides.push_back(std::move(stride));
+  }
+  if (!node.strides.empty() && node.strides.size() != node.shape.size())
+    return Error(strides, fmt::format("expected {} strides, got {}", node.shape.size(), node.strides.size()));
+  return OkStatus();
+}
+
+// align, offset_factor, buffer_type and axis_separators.
+Status FuncBuilder::BuildPromises(const BoundArgs& args, size_t shape_arg, BufferNode& node) {
+  const auto arg = [&](size_t i) { return args[shape_arg + i]; };
+  if (arg(6) != nullptr) {
+    ASSIGN_OR_RETURN(const int64_t align, exprs_.BuildInt(*arg(6)));
+    if (align > 0) node.data_alignment = align;  // -1: the default, as in TVM.
+  }
+  if (arg(7) != nullptr) {
+    ASSIGN_OR_RETURN(const int64_t factor, exprs_.BuildInt(*arg(7)));
+    if (factor < 0) return Error(*arg(7), fmt::format("expected a factor of the offset, got {}", factor));
+    if (factor > 0) node.offset_factor = factor;  // 0: the default.
+  }
+  if (arg(8) != nullptr) {
+    ASSIGN_OR_RETURN(const std::string type, exprs_.BuildString(*arg(8)));
+    if (type == "auto_broadcast") node.buffer_type = BufferType::kAutoBroadcast;
+    if (type != "auto_broadcast" && type != "default" && !type.empty())
+      return Error(*arg(8), fmt::format("expected \"default\" or \"auto_broadcast\", got \"{}\"", type));
+  }
+  if (arg(9) == nullptr) return OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<Expr> separators, exprs_.BuildList(*arg(9)));
+  int64_t last = 0;
+  for (const Expr& separator : separators) {
+    const int64_t* axis = AsIntConst(separator);
+    if (axis == nullptr || *axis < last || *axis > static_cast<int64_t>(node.shape.size()))
+      return Error(*arg(9), fmt::format("expected increasing axes of {} dimensions", node.shape.size()));
+    last = *axis;
+    node.axis_separators.push_back(last);
+  }
+  return OkStatus();
 }
 
 void FuncBuilder::BindSymbols(const Buffer& buffer) {
@@ -165,6 +250,12 @@ Status FuncBuilder::BuildStmt(const PyStmt& stmt, Suite& suite) {
       return BuildAssert(*stmt.value, *stmt.value, stmt.message, suite);
     case PyStmtKind::kPass:
       return OkStatus();
+    case PyStmtKind::kReturn: {
+      if (stmt.value == nullptr) return ErrorAt(exprs_.source(), stmt.offset, "expected a value to return");
+      ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*stmt.value));
+      suite.stmts.push_back(Evaluate{MakeCall(value.dtype(), "ret", {value})});
+      return OkStatus();
+    }
     case PyStmtKind::kWhile: {
       ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value));
       ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
@@ -193,43 +284,64 @@ Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const
   return OkStatus();
 }
 
-Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
-  const PyExpr& e = *stmt.value;
-  if (e.kind == PyExprKind::kString) return OkStatus();  // A docstring.
-  const std::string name = exprs_.CalleeName(e);
-  if (name == "func_attr") {
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"attrs"}, 1));
-    ASSIGN_OR_RETURN(AttrMap attrs, exprs_.BuildAttrs(*args[0]));
-    if (const auto symbol = attrs.extract("global_symbol")) {
-      const std::string* text = std::get_if<std::string>(&symbol.mapped());
-      if (text == nullptr) return Error(*args[0], "expected a string as global_symbol");
-      func_.name = *text;
-    }
-    func_.attrs.merge(attrs);
-    return OkStatus();
+Status FuncBuilder::BuildFuncAttr(const PyExpr& e) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"attrs"}, 1));
+  ASSIGN_OR_RETURN(AttrMap attrs, exprs_.BuildAttrs(*args[0]));
+  if (const auto symbol = attrs.extract("global_symbol")) {
+    const std::string* text = std::get_if<std::string>(&symbol.mapped());
+    if (text == nullptr) return Error(*args[0], "expected a string as global_symbol");
+    func_.name = *text;
   }
+  func_.attrs.merge(attrs);
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildBlockLine(const PyExpr& e, const std::string& name) {
+  ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(e, "T." + name));
   if (name == "reads" || name == "writes") {
-    ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(e, "T." + name));
     (name == "reads" ? block->has_reads : block->has_writes) = true;
     return BuildRegions(e, name == "reads" ? block->node.reads : block->node.writes);
   }
   if (name == "where") {
-    ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(e, "T.where"));
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"predicate"}, 1));
     ASSIGN_OR_RETURN(block->predicate, BuildCondition(*args[0]));
     return OkStatus();
   }
-  if (name == "block_attr" || name == "sblock_attr") {
-    ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(e, "T.block_attr"));
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"attrs"}, 1));
-    ASSIGN_OR_RETURN(AttrMap attrs, exprs_.BuildAttrs(*args[0]));
-    block->node.annotations.merge(attrs);
-    return OkStatus();
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"attrs"}, 1));
+  ASSIGN_OR_RETURN(AttrMap attrs, exprs_.BuildAttrs(*args[0]));
+  block->node.annotations.merge(attrs);
+  return OkStatus();
+}
+
+// A.vstore([T.Ramp(0, 1, 4)], value, predicate=p)
+Status FuncBuilder::BuildVstore(const PyExpr& e, Suite& suite) {
+  ASSIGN_OR_RETURN(const Buffer buffer, exprs_.BuildBufferUse(*e.items[0]->items[0]));
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"begin", "value", "predicate"}, 2));
+  ASSIGN_OR_RETURN(ExprBuilder::Access access, exprs_.BuildVectorAccess(buffer, *args[0], nullptr, args[2]));
+  ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*args[1]));
+  ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], Load(buffer, access.indices).dtype(), value));
+  suite.stmts.push_back(BufferStore{buffer, converted, std::move(access.indices), std::move(access.predicate)});
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
+  const PyExpr& e = *stmt.value;
+  if (e.kind == PyExprKind::kString) return OkStatus();  // A docstring.
+  const std::string name = exprs_.CalleeName(e);
+  if (name == "func_attr") return BuildFuncAttr(e);
+  if (name == "sblock_attr") return BuildBlockLine(e, "block_attr");
+  if (name == "reads" || name == "writes" || name == "where" || name == "block_attr") return BuildBlockLine(e, name);
+  if (name == "attr" || name == "launch_thread") {  // For the rest of the suite.
+    RETURN_IF_ERROR(Enter(e.offset));
+    return name == "attr" ? BuildAttrStmt(e, suite) : BuildLaunch(nullptr, e, suite);
   }
   if (name == "Assert") {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"condition", "message"}, 1));
     return BuildAssert(e, *args[0], args[1], suite);
   }
+  if (const PyStmt* macro = FindMacro(e)) return BuildMacroCall(*macro, e, suite);
+  const bool is_method = e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kAttribute && name.empty();
+  if (is_method && e.items[0]->text == "vstore") return BuildVstore(e, suite);
   const PyExpr* value = &e;
   if (name == "evaluate") {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"value"}, 1));
@@ -240,6 +352,171 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
   ASSIGN_OR_RETURN(Expr built, exprs_.Build(*value));
   suite.stmts.push_back(Evaluate{std::move(built)});
   return OkStatus();
+}
+
+// ---- Attributes, threads, memory -----------------------------------------------------------------------------------
+
+Status FuncBuilder::BuildAttrStmt(const PyExpr& e, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"node", "attr_key", "value"}, 0));
+  if (e.items.size() != 4 || args[1] == nullptr || args[2] == nullptr)
+    return Error(e, "expected node, attr_key and value of T.attr");
+  AttrTarget node = Attr(std::monostate());
+  if (args[0] == nullptr) {
+    // None.
+  } else if (exprs_.CalleeName(*args[0]) == "iter_var") {
+    ASSIGN_OR_RETURN(node, exprs_.BuildIterVar(*args[0]));
+  } else if (const NamedValue* value = args[0]->kind == PyExprKind::kName ? names_.Find(args[0]->text) : nullptr;
+             value != nullptr && std::holds_alternative<Buffer>(*value)) {
+    node = std::get<Buffer>(*value);
+  } else {
+    ASSIGN_OR_RETURN(node, exprs_.BuildAttr(*args[0]));
+  }
+  ASSIGN_OR_RETURN(std::string key, exprs_.BuildString(*args[1]));
+  ASSIGN_OR_RETURN(Expr value, exprs_.Build(*args[2]));
+  suite.opened.push_back(
+      {AttrStmt{std::move(key), std::move(value), std::move(node), Evaluate{0}}, suite.stmts.size()});
+  return OkStatus();
+}
+
+// tx = T.launch_thread("threadIdx.x", 128), or T.launch_thread(tx, 128) of tx = T.env_thread("threadIdx.x").
+Status FuncBuilder::BuildLaunch(const PyExpr* target, const PyExpr& call, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"thread", "extent"}, 2));
+  ASSIGN_OR_RETURN(const Expr extent, exprs_.Build(*args[1]));
+  if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
+    return Error(*args[1], fmt::format("expected an integer, got {}", extent.dtype().ToString()));
+  Range domain{IntConst(extent.dtype(), 0), extent};
+  if (StatusOr<std::string> tag = exprs_.BuildString(*args[0]); tag.ok()) {
+    const Var var(target == nullptr ? *tag : std::string(target->text), extent.dtype());
+    IterVar axis{domain, var, IterKind::kThreadIndex, *std::move(tag)};
+    suite.opened.push_back({AttrStmt{"thread_extent", extent, std::move(axis), Evaluate{0}}, suite.stmts.size()});
+    return target == nullptr ? OkStatus() : Define(*target, Expr(var));
+  }
+  ASSIGN_OR_RETURN(const Expr var, exprs_.Build(*args[0]));
+  const auto tag = env_threads_.find(var.get());
+  if (tag == env_threads_.end())
+    return Error(*args[0], "expected a thread axis such as \"threadIdx.x\", or T.env_thread of one");
+  ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], var.dtype(), extent));
+  domain = {IntConst(var.dtype(), 0), converted};
+  IterVar axis{domain, Var(var), IterKind::kThreadIndex, tag->second};
+  suite.opened.push_back({AttrStmt{"thread_extent", converted, std::move(axis), Evaluate{0}}, suite.stmts.size()});
+  return target == nullptr ? OkStatus() : Define(*target, var);
+}
+
+Status FuncBuilder::BuildEnvThread(const PyExpr& target, const PyExpr& call) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"thread_tag", "dtype"}, 1));
+  ASSIGN_OR_RETURN(const std::string tag, exprs_.BuildString(*args[0]));
+  DataType type = kIndexType;
+  if (args[1] != nullptr) {
+    ASSIGN_OR_RETURN(type, exprs_.BuildType(*args[1]));
+  }
+  const Var var(std::string(target.text), type);
+  env_threads_.emplace(var.get(), tag);
+  return Define(target, Expr(var));
+}
+
+// X = T.allocate([16], "float32", "global")
+Status FuncBuilder::BuildAllocate(const PyExpr& target, const PyExpr& call, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args,
+                   exprs_.Bind(call, {"extents", "dtype", "scope", "condition", "annotations"}, 2));
+  ASSIGN_OR_RETURN(std::vector<Expr> extents, exprs_.BuildList(*args[0]));
+  ASSIGN_OR_RETURN(const DataType type, exprs_.BuildType(*args[1]));
+  std::string scope = "global";
+  if (args[2] != nullptr) {
+    ASSIGN_OR_RETURN(scope, exprs_.BuildString(*args[2]));
+  }
+  Expr condition = True();
+  if (args[3] != nullptr) {
+    ASSIGN_OR_RETURN(condition, BuildCondition(*args[3]));
+  }
+  AttrMap annotations;
+  if (args[4] != nullptr) {
+    ASSIGN_OR_RETURN(annotations, exprs_.BuildAttrs(*args[4]));
+  }
+  const Var var(std::string(target.text), MakePointerType(type, scope));
+  RETURN_IF_ERROR(Enter(target.offset));
+  suite.opened.push_back(
+      {Allocate{var, type, std::move(extents), std::move(condition), std::move(annotations), Evaluate{0}},
+       suite.stmts.size()});
+  return Define(target, Expr(var));
+}
+
+// X = T.allocate_const([1, 2], "int32", [2])
+Status FuncBuilder::BuildAllocateConst(const PyExpr& target, const PyExpr& call, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"data", "dtype", "extents", "annotations"}, 3));
+  ASSIGN_OR_RETURN(const DataType type, exprs_.BuildType(*args[1]));
+  ASSIGN_OR_RETURN(std::vector<Expr> extents, exprs_.BuildList(*args[2]));
+  ASSIGN_OR_RETURN(std::vector<Expr> data, exprs_.BuildList(*args[0]));
+  const auto shape = ConstantShape(extents);
+  if (!shape) return Error(*args[2], "expected constant extents");
+  __int128 size = 1;
+  for (const int64_t extent : *shape) size *= extent < 0 || size > int64_t{1} << 40 ? 0 : extent;
+  if (size != static_cast<__int128>(data.size()))
+    return Error(*args[0], fmt::format("expected one number for each element, got {}", data.size()));
+  for (Expr& value : data) {
+    ASSIGN_OR_RETURN(value, exprs_.Convert(*args[0], type, value));
+    if (value.As<IntImm>() == nullptr && value.As<FloatImm>() == nullptr)
+      return Error(*args[0], fmt::format("expected constants of {}", type.ToString()));
+  }
+  AttrMap annotations;
+  if (args[3] != nullptr) {
+    ASSIGN_OR_RETURN(annotations, exprs_.BuildAttrs(*args[3]));
+  }
+  const Var var(std::string(target.text), MakePointerType(type, "global"));
+  RETURN_IF_ERROR(Enter(target.offset));
+  suite.opened.push_back(
+      {AllocateConst{var, type, std::move(extents), std::move(data), std::move(annotations), Evaluate{0}},
+       suite.stmts.size()});
+  return Define(target, Expr(var));
+}
+
+// ---- Macros --------------------------------------------------------------------------------------------------------
+
+const PyStmt* FuncBuilder::FindMacro(const PyExpr& e) const {
+  if (e.kind != PyExprKind::kCall || e.items[0]->kind != PyExprKind::kName) return nullptr;
+  const auto found = exprs_.context().macros.find(e.items[0]->text);
+  return found == exprs_.context().macros.end() ? nullptr : found->second;
+}
+
+namespace {
+
+// @T.macro(hygienic=False)
+bool IsHygienic(const PyStmt& macro) {
+  for (const PyExpr* decorator : macro.decorators) {
+    for (size_t i = 0; i < decorator->keywords.size(); ++i) {
+      const size_t at = decorator->items.size() - decorator->keywords.size() + i;
+      if (decorator->keywords[i] == "hygienic" && decorator->items[at]->kind == PyExprKind::kFalse) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// The macro's lines, where it is called: a hygienic one sees its parameters and the constants of the file, another one
+// the names around the call, too.
+Status FuncBuilder::BuildMacroCall(const PyStmt& macro, const PyExpr& call, Suite& suite) {
+  if (macro_depth_ >= 64) return Error(call, fmt::format("macro \"{}\" expands itself too often", macro.text));
+  std::vector<std::string_view> params;
+  for (const PyParam& param : macro.params) params.push_back(param.name);
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, std::span<const std::string_view>(params), 0));
+  std::vector<NamedValue> values;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const PyExpr* value = args[i] != nullptr ? args[i] : macro.params[i].otherwise;
+    if (value == nullptr)
+      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params[i], macro.text));
+    ASSIGN_OR_RETURN(NamedValue built, exprs_.BuildValue(*value));
+    values.push_back(std::move(built));
+  }
+  NameTable::Hidden hidden = names_.BeginMacro(IsHygienic(macro));
+  for (size_t i = 0; i < values.size(); ++i) names_.Redefine(params[i], std::move(values[i]));
+  ++macro_depth_;
+  Status status;
+  for (const PyStmt* line : macro.body) {
+    if (status.ok()) status = BuildStmt(*line, suite);
+  }
+  --macro_depth_;
+  names_.EndMacro(std::move(hidden));
+  return status;
 }
 
 Status FuncBuilder::BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions) {
@@ -263,29 +540,67 @@ Status FuncBuilder::BuildAssign(const PyStmt& stmt, Suite& suite) {
   return BuildAssignTo(*stmt.target, stmt.annotation, *stmt.value, suite);
 }
 
-Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation, const PyExpr& value, Suite& suite) {
-  const std::string name = exprs_.CalleeName(value);
-  if (name == "axis.remap") return BuildRemap(target, value);
-  const bool is_tuple = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList;
-  if (is_tuple && (value.kind != PyExprKind::kTuple || value.items.size() != target.items.size())) {
-    return Error(value, fmt::format("expected {} values", target.items.size()));
-  }
-  if (is_tuple) {
+// a, b = x, y
+Status FuncBuilder::Unpack(const PyExpr& target, const PyExpr& value, Suite& suite) {
+  const bool is_tuple = value.kind == PyExprKind::kTuple || value.kind == PyExprKind::kList;
+  if (is_tuple && value.items.size() == target.items.size()) {
     for (size_t i = 0; i < target.items.size(); ++i)
       RETURN_IF_ERROR(BuildAssignTo(*target.items[i], nullptr, *value.items[i], suite));
     return OkStatus();
   }
+  const bool may_be_known =
+      value.kind == PyExprKind::kName || value.kind == PyExprKind::kAttribute || exprs_.context().evaluator != nullptr;
+  if (is_tuple || !may_be_known) return Error(value, fmt::format("expected {} values", target.items.size()));
+  ASSIGN_OR_RETURN(const ScriptValue known, exprs_.BuildValue(value));
+  const auto* items = std::get_if<std::vector<ScriptValue>>(&known);
+  if (items == nullptr || items->size() != target.items.size())
+    return Error(value, fmt::format("expected {} values", target.items.size()));
+  for (size_t i = 0; i < items->size(); ++i) RETURN_IF_ERROR(Define(*target.items[i], (*items)[i]));
+  return OkStatus();
+}
+
+// n = T.int32(), T.int32(is_size_var=True), T.handle("float32", "global"), T.var("int32")
+Status FuncBuilder::BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name) {
+  if (name == "handle") {
+    ASSIGN_OR_RETURN(const PointerType* const pointer, exprs_.BuildPointer(call));
+    const Var var(std::string(target.text), pointer);
+    unbound_.emplace(var.get(), &target);
+    return Define(target, Expr(var));
+  }
+  const bool is_var = name == "var";
+  ASSIGN_OR_RETURN(const BoundArgs args,
+                   is_var ? exprs_.Bind(call, {"dtype"}, 0) : exprs_.Bind(call, {"expr", "is_size_var"}, 0));
+  DataType type;
+  ASSIGN_OR_RETURN(
+      type, is_var && args[0] != nullptr ? exprs_.BuildType(*args[0]) : DataType::Parse(is_var ? "int32" : name));
+  bool is_size = false;
+  if (!is_var && args[1] != nullptr) {
+    ASSIGN_OR_RETURN(is_size, exprs_.BuildBool(*args[1]));
+  }
+  const Var var = is_size ? Var::Size(std::string(target.text), type) : Var(std::string(target.text), type);
+  unbound_.emplace(var.get(), &target);
+  return Define(target, Expr(var));
+}
+
+Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation, const PyExpr& value, Suite& suite) {
+  const std::string name = exprs_.CalleeName(value);
+  if (name == "axis.remap") return BuildRemap(target, value);
+  if (target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList) return Unpack(target, value, suite);
   if (target.kind != PyExprKind::kName) return Error(target, "expected a name or an element of a buffer before \"=\"");
-  if (name == "match_buffer") return BuildMatchBuffer(target, value);
+  if (name == "match_buffer") return BuildMatchBuffer(target, value, suite);
   if (name == "alloc_buffer" || name == "sblock_alloc_buffer") return BuildAlloc(target, value);
-  if (name == "decl_buffer") {
-    ASSIGN_OR_RETURN(
-        const BoundArgs args,
-        exprs_.Bind(value, {"shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor"}, 1));
-    ASSIGN_OR_RETURN(Buffer buffer, BuildBuffer(value, target.text, args, 0, false));
+  if (name == "decl_buffer" || name == "Buffer" || name == "buffer_decl") return BuildDeclaration(target, value, suite);
+  if (name == "allocate") return BuildAllocate(target, value, suite);
+  if (name == "allocate_const") return BuildAllocateConst(target, value, suite);
+  if (name == "env_thread") return BuildEnvThread(target, value);
+  if (name == "launch_thread") {
     RETURN_IF_ERROR(Enter(target.offset));
-    suite.opened.push_back({Suite::OpenAllocate{buffer}, suite.stmts.size()});
-    return Define(target, buffer);
+    return BuildLaunch(&target, value, suite);
+  }
+  if (name == "meta_var") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(value, {"value"}, 1));
+    ASSIGN_OR_RETURN(ScriptValue known, exprs_.BuildValue(*args[0]));
+    return Define(target, std::move(known));
   }
   if (name.starts_with("axis.")) {
     const std::optional<IterKind> kind = IterKindOf(std::string_view(name).substr(5));
@@ -293,25 +608,31 @@ Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation
       return Error(value, fmt::format("expected T.axis.spatial, reduce, scan, opaque or remap, got \"T.{}\"", name));
     return BuildAxis(target, value, *kind);
   }
-  if (name == "var" || (!name.empty() && value.items.size() == 1 && DataType::Parse(name).ok())) {  // n = T.int32()
-    DataType type;
-    ASSIGN_OR_RETURN(type, name == "var" && value.items.size() > 1 ? exprs_.BuildType(*value.items[1])
-                                                                   : DataType::Parse(name == "var" ? "int32" : name));
-    const Var var(std::string(target.text), type);
-    unbound_.emplace(var.get(), &target);
-    return Define(target, Expr(var));
-  }
+  const bool is_typed = !name.empty() && DataType::Parse(name).ok();
+  const bool has_value = is_typed && value.items.size() > 1 + value.keywords.size();
+  if (name == "var" || (is_typed && (!has_value || name == "handle"))) return BuildVarDeclaration(target, value, name);
   return BuildLet(target, annotation, value, suite);
 }
 
 Status FuncBuilder::BuildLet(const PyExpr& target, const PyExpr* annotation, const PyExpr& value, Suite& suite) {
+  ASSIGN_OR_RETURN(const ScriptValue known, exprs_.BuildValue(value));
+  const bool is_value = std::holds_alternative<Expr>(known) || annotation != nullptr;
+  if (!is_value) return Define(target, known);  // A buffer, a tuple, a text, None: only a name for it.
   ASSIGN_OR_RETURN(Expr built, exprs_.Build(value));
+  const PointerType* pointer = nullptr;
   if (annotation != nullptr && exprs_.TirName(*annotation) != "let") {
     const bool is_let = annotation->kind == PyExprKind::kSubscript && exprs_.TirName(*annotation->items[0]) == "let";
-    ASSIGN_OR_RETURN(const DataType type, exprs_.BuildType(is_let ? *annotation->items[1] : *annotation));
+    const PyExpr& written = is_let ? *annotation->items[1] : *annotation;
+    const bool is_handle = exprs_.CalleeName(written) == "handle";
+    if (is_handle) {
+      ASSIGN_OR_RETURN(pointer, exprs_.BuildPointer(written));
+    }
+    ASSIGN_OR_RETURN(const DataType type,
+                     is_handle ? StatusOr<DataType>(DataType::Handle()) : exprs_.BuildType(written));
     ASSIGN_OR_RETURN(built, exprs_.Convert(value, type, built));
   }
-  const Var var(std::string(target.text), built.dtype());
+  const Var var =
+      pointer != nullptr ? Var(std::string(target.text), pointer) : Var(std::string(target.text), built.dtype());
   RETURN_IF_ERROR(Enter(target.offset));
   suite.opened.push_back({Suite::OpenLet{var, built}, suite.stmts.size()});
   return Define(target, Expr(var));
@@ -336,23 +657,55 @@ Status FuncBuilder::BuildStore(const PyStmt& stmt, Suite& suite) {
   return OkStatus();
 }
 
-Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call) {
+// X = T.decl_buffer(...): new memory; over memory that is there if data= is given, as X = T.Buffer(...) always is.
+Status FuncBuilder::BuildDeclaration(const PyExpr& target, const PyExpr& call, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, kBufferParams, 1));
+  ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 0, false));
+  if (args[kDataParam] == nullptr && exprs_.CalleeName(call) == "Buffer")
+    return Error(call, "expected data= of a buffer in the body; T.decl_buffer makes memory of its own");
+  RETURN_IF_ERROR(Enter(target.offset));
+  if (args[kDataParam] != nullptr) {
+    suite.opened.push_back({Suite::OpenDeclare{buffer}, suite.stmts.size()});
+  } else {
+    suite.opened.push_back({Suite::OpenAllocate{buffer}, suite.stmts.size()});
+  }
+  return DefineBuffer(target, buffer);
+}
+
+// The parameter that `e` names, if it is a handle.
+const Var* FuncBuilder::FindHandleParam(const PyExpr& e) const {
+  const NamedValue* value = e.kind == PyExprKind::kName ? names_.Find(e.text) : nullptr;
+  const Expr* expr = value == nullptr ? nullptr : std::get_if<Expr>(value);
+  for (const Var& param : func_.params) {
+    if (expr != nullptr && param.same_as(*expr) && param.dtype() == DataType::Handle()) return &param;
+  }
+  return nullptr;
+}
+
+Status FuncBuilder::BuildMatchParam(const PyExpr& target, const PyExpr& call, const Var& param, const BoundArgs& args,
+                                    Suite& suite) {
+  if (args[1] == nullptr) return Error(call, "expected the argument \"shape\" of T.match_buffer, got none");
+  ASSIGN_OR_RETURN(Buffer buffer, BuildBuffer(call, target.text, args, 1, true));
+  const Buffer* first = FindBuffer(func_, param);
+  if (first == nullptr) {
+    BindSymbols(buffer);
+    func_.buffer_map.push_back({param, buffer});
+    return DefineBuffer(target, buffer);
+  }
+  BufferNode node = *buffer;  // A second look at the memory of the first.
+  node.data = (*first)->data;
+  RETURN_IF_ERROR(Enter(target.offset));
+  suite.opened.push_back({Suite::OpenDeclare{Buffer(std::move(node))}, suite.stmts.size()});
+  return Define(target, std::get<Suite::OpenDeclare>(suite.opened.back().what).buffer);
+}
+
+Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call, Suite& suite) {
   ASSIGN_OR_RETURN(const BoundArgs args,
                    exprs_.Bind(call,
                                {"param", "shape", "dtype", "data", "strides", "elem_offset", "scope", "align",
                                 "offset_factor", "buffer_type", "axis_separators"},
                                1));
-  const NamedValue* param = args[0]->kind == PyExprKind::kName ? names_.Find(args[0]->text) : nullptr;
-  if (param != nullptr && std::holds_alternative<HandleParam>(*param)) {
-    const size_t index = std::get<HandleParam>(*param).index;
-    if (args[1] == nullptr) return Error(call, "expected the argument \"shape\" of T.match_buffer, got none");
-    if (std::holds_alternative<Buffer>(func_.params[index]))
-      return Error(*args[0], fmt::format("expected one T.match_buffer of \"{}\", got a second", args[0]->text));
-    ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 1, true));
-    BindSymbols(buffer);
-    func_.params[index] = buffer;
-    return Define(target, buffer);
-  }
+  if (const Var* param = FindHandleParam(*args[0])) return BuildMatchParam(target, call, *param, args, suite);
   ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(call, "T.match_buffer of a region"));
   ASSIGN_OR_RETURN(const BufferRegion source, exprs_.BuildRegion(*args[0]));
   BoundArgs full = args;
@@ -372,20 +725,19 @@ Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call) {
   const Buffer view(std::move(node));
   BindSymbols(view);
   block->node.match_buffers.push_back({view, source});
-  return Define(target, view);
+  return DefineBuffer(target, view);
 }
 
 Status FuncBuilder::BuildAlloc(const PyExpr& target, const PyExpr& call) {
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call,
-                                                     {"shape", "dtype", "data", "strides", "elem_offset", "scope",
-                                                      "align", "offset_factor", "buffer_type", "axis_separators"},
-                                                     1));
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, kBufferParams, 1));
+  if (args[kDataParam] != nullptr)
+    return Error(*args[kDataParam], "expected memory of its own; other views are declared by T.decl_buffer");
   ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 0, false));
   const int home = blocks_.empty() ? 1 : blocks_.back()->suite_depth;
   if (suite_depth_ != home)
     return Error(call, "expected T.alloc_buffer directly in a block or function; use T.decl_buffer elsewhere");
   (blocks_.empty() ? root_allocs_ : blocks_.back()->node.alloc_buffers).push_back(buffer);
-  return Define(target, buffer);
+  return DefineBuffer(target, buffer);
 }
 
 // ---- Axes ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "compiler/script/complete.h"
 #include "compiler/script/expr_builder.h"
 
 namespace lathe {
@@ -10,56 +11,87 @@ namespace lathe {
 // Serves one function.
 class FuncBuilder {
  public:
-  FuncBuilder(const Source& source, const ConstantTable& constants, const std::set<std::string_view>& tir_names)
-      : names_(constants), exprs_(source, names_, tir_names) {}
+  FuncBuilder(const Source& source, const ConstantTable& constants, const ScriptContext& context)
+      : names_(constants), exprs_(source, names_, context) {
+    exprs_.SetBound(&bound_);
+  }
   StatusOr<PrimFunc> Build(const PyStmt& function);
 
  private:
   struct Suite;       // The lines at one level of indentation.
   struct BlockFrame;  // The block whose lines are being read.
+  struct StepOf;      // range(start, stop, step)
   struct LoopHeader;
 
   Status BuildParam(const PyParam& param);
+  Status BuildBufferParam(const PyExpr& name, const PyExpr& type);
+  void SortBufferMap();
   StatusOr<Stmt> BuildSuite(const std::vector<const PyStmt*>& lines);
   Status BuildStmt(const PyStmt& stmt, Suite& suite);
   Status BuildExprStmt(const PyStmt& stmt, Suite& suite);
+  Status BuildBlockLine(const PyExpr& e, const std::string& name);  // T.reads, T.writes, T.where, T.block_attr
+  Status BuildFuncAttr(const PyExpr& e);
+  Status BuildVstore(const PyExpr& e, Suite& suite);
+  Status BuildAttrStmt(const PyExpr& e, Suite& suite);
+  Status BuildLaunch(const PyExpr* target, const PyExpr& call, Suite& suite);
+  Status BuildAllocate(const PyExpr& target, const PyExpr& call, Suite& suite);
+  Status BuildAllocateConst(const PyExpr& target, const PyExpr& call, Suite& suite);
+  Status BuildEnvThread(const PyExpr& target, const PyExpr& call);
+  Status BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name);
+  Status BuildMacroCall(const PyStmt& macro, const PyExpr& call, Suite& suite);
+  const PyStmt* FindMacro(const PyExpr& e) const;
+  Status Unpack(const PyExpr& target, const PyExpr& value, Suite& suite);
   Status BuildAssign(const PyStmt& stmt, Suite& suite);
   Status BuildStore(const PyStmt& stmt, Suite& suite);
   Status BuildLet(const PyExpr& target, const PyExpr* annotation, const PyExpr& value, Suite& suite);
   Status BuildAssignTo(const PyExpr& target, const PyExpr* annotation, const PyExpr& value, Suite& suite);
-  Status BuildMatchBuffer(const PyExpr& target, const PyExpr& call);
+  Status BuildDeclaration(const PyExpr& target, const PyExpr& call, Suite& suite);
+  Status BuildMatchBuffer(const PyExpr& target, const PyExpr& call, Suite& suite);
+  Status BuildMatchParam(const PyExpr& target, const PyExpr& call, const Var& param, const BoundArgs& args,
+                         Suite& suite);
+  const Var* FindHandleParam(const PyExpr& e) const;
   Status BuildAlloc(const PyExpr& target, const PyExpr& call);
   Status BuildAxis(const PyExpr& target, const PyExpr& call, IterKind kind);
   Status BuildRemap(const PyExpr& target, const PyExpr& call);
   Status DefineIter(const PyExpr& target, Range domain, DataType type, IterKind kind, Expr value);
   Status BuildFor(const PyStmt& stmt, Suite& suite);
   StatusOr<LoopHeader> BuildLoopHeader(const PyExpr& iterable);
+  Status BuildStep(const PyExpr& step, LoopHeader& header);
   Status BuildGrid(const PyStmt& stmt, Suite& suite);
   Status BuildIf(const PyStmt& stmt, Suite& suite);
   Status BuildWith(const PyStmt& stmt, Suite& suite);
   Status BuildBlock(const PyStmt& stmt, Suite& suite);
   Status BuildInit(const PyStmt& stmt);
-  Status BuildLaunchThread(const PyStmt& stmt, Suite& suite);
-  Status BuildScope(const PyStmt& stmt, Suite& suite);  // with T.LetStmt, T.let, T.decl_buffer
+  Status BuildScope(const PyStmt& stmt, Suite& suite);  // What else opens a scope: T.LetStmt, T.decl_buffer, T.attr ...
+  Status OpenScope(const PyStmt& stmt, Suite& inner);
   Status BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite);
   Status BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions);
   StatusOr<Expr> BuildCondition(const PyExpr& e, bool may_be_vector = false);  // Lowered code has vectors in an if.
   StatusOr<Buffer> BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args, size_t shape_arg,
                                bool may_declare);
+  Status BuildShape(const PyExpr& shape, BufferNode& node);
+  Status BuildData(const PyExpr& data, BufferNode& node);
+  Status BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node);
+  Status BuildPromises(const BoundArgs& args, size_t shape_arg, BufferNode& node);
   StatusOr<BlockFrame*> DirectBlock(const PyExpr& at, std::string_view what);
   StatusOr<Var> LoopVar(const PyExpr& target, DataType type, const Range& range);
   Status Define(const PyExpr& target, NamedValue value);
+  Status DefineBuffer(const PyExpr& target, const Buffer& buffer);
   Status Enter(uint32_t offset);  // One level of nesting deeper; an error beyond the limit.
   void BindSymbols(const Buffer& buffer);
   Status Error(const PyExpr& at, std::string_view message) const { return exprs_.Error(at, message); }
 
   NameTable names_;
   ExprBuilder exprs_;
-  PrimFunc func_{"", {}, {}, Evaluate{0}};
+  PrimFunc func_{.body = Evaluate{0}};
+  DataOwners owners_;  // Of the buffers read so far.
   std::vector<Buffer> root_allocs_;
   std::vector<BlockFrame*> blocks_;                         // Innermost last.
   std::unordered_map<const ExprNode*, Range> loop_ranges_;  // For T.axis.remap.
   std::map<const ExprNode*, const PyExpr*> unbound_;        // Symbolic variables declared, not yet in a buffer's shape.
+  std::set<const ExprNode*> bound_;                         // Those that expressions have introduced.
+  std::unordered_map<const ExprNode*, std::string> env_threads_;  // Thread tags.
+  int macro_depth_ = 0;
   int nesting_ = 0;
   int suite_depth_ = 0;
 };

@@ -14,8 +14,12 @@ struct FuncBuilder::Suite {
   struct OpenAllocate {
     Buffer buffer;
   };
+  struct OpenDeclare {
+    Buffer buffer;
+  };
+  using What = std::variant<OpenLet, OpenAllocate, OpenDeclare, Allocate, AllocateConst, AttrStmt>;  // Bodies to come.
   struct Open {
-    std::variant<OpenLet, OpenAllocate> what;
+    What what;
     size_t begin;  // The statements from here on are its body.
   };
   std::vector<Stmt> stmts;
@@ -24,9 +28,19 @@ struct FuncBuilder::Suite {
   static Stmt Sequence(std::vector<Stmt> stmts) {
     return stmts.empty() ? Stmt(Evaluate{0}) : MakeSeq(std::move(stmts));
   }
-  static Stmt Wrap(const std::variant<OpenLet, OpenAllocate>& what, Stmt body) {
+  template <typename Node>
+  static Stmt WithBody(Node node, Stmt body) {
+    node.body = std::move(body);
+    return node;
+  }
+  static Stmt Wrap(const What& what, Stmt body) {
     if (const OpenLet* let = std::get_if<OpenLet>(&what)) return LetStmt{let->value, let->var, std::move(body)};
-    return Allocate{std::get<OpenAllocate>(what).buffer, std::move(body)};
+    if (const OpenDeclare* declare = std::get_if<OpenDeclare>(&what))
+      return DeclBuffer{declare->buffer, std::move(body)};
+    if (const Allocate* allocate = std::get_if<Allocate>(&what)) return WithBody(*allocate, std::move(body));
+    if (const AllocateConst* allocate = std::get_if<AllocateConst>(&what)) return WithBody(*allocate, std::move(body));
+    if (const AttrStmt* attr = std::get_if<AttrStmt>(&what)) return WithBody(*attr, std::move(body));
+    return AllocBuffer{std::get<OpenAllocate>(what).buffer, std::move(body)};
   }
   Stmt Close() {
     for (; !opened.empty(); opened.pop_back()) {
@@ -47,12 +61,16 @@ struct FuncBuilder::BlockFrame {
   int suite_depth = 0;
 };
 
+struct FuncBuilder::StepOf {
+  Expr start, step;
+};
 struct FuncBuilder::LoopHeader {
   Range range;
   DataType type;
   ForKind kind = ForKind::kSerial;
   std::string thread;
   AttrMap annotations;
+  std::optional<StepOf> step;
 };
 
 }  // namespace lathe

@@ -4,17 +4,15 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <variant>
+#include <utility>
 #include <vector>
 
-#include "compiler/ir/stmt.h"
+#include "compiler/script/evaluator.h"
 
 namespace lathe {
 
-struct HandleParam {
-  size_t index;
-};  // `a: T.handle`, until T.match_buffer says what it points to.
-using NamedValue = std::variant<Expr, Buffer, HandleParam, std::string>;
+// A value, a text (as an Attr), a tuple.
+using NamedValue = ScriptValue;
 using ConstantTable = std::unordered_map<std::string_view, NamedValue>;  // Module-level `M = 128`.
 
 // Names in nested scopes. An inner scope may not hide a name of an outer one: variables are defined once (SSA).
@@ -35,6 +33,21 @@ class NameTable {
     return true;
   }
   size_t Open() const { return defined_.size(); }
+  // While a macro's body is read: a hygienic one sees the constants only, another one hides what it defines.
+  struct Hidden {
+    std::unordered_map<std::string_view, NamedValue> values;
+    std::vector<std::string_view> defined;
+  };
+  Hidden BeginMacro(bool is_hygienic) {
+    Hidden hidden{values_, std::exchange(defined_, {})};
+    if (is_hygienic) values_.clear();
+    return hidden;
+  }
+  void EndMacro(Hidden hidden) {
+    values_ = std::move(hidden.values);
+    defined_ = std::move(hidden.defined);
+  }
+  void Redefine(std::string_view name, NamedValue value) { values_.insert_or_assign(name, std::move(value)); }
   void Close(size_t mark) {  // Forgets what was defined since Open() gave `mark`.
     for (; defined_.size() > mark; defined_.pop_back()) values_.erase(defined_.back());
   }

@@ -26,8 +26,11 @@ StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) 
     return Error(e, "expected range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding");
   header.kind = *kind;
   BoundArgs args;
+  const PyExpr* step = nullptr;
   if (is_range) {
-    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop"}, 1));
+    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "step"}, 1));
+    step = args[2];
+    args[2] = nullptr;
     args.resize(5, nullptr);
   } else if (*kind == ForKind::kThreadBinding) {
     ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "thread", "annotations", "dtype"}, 1));
@@ -35,12 +38,14 @@ StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) 
       std::swap(args[1], args[2]);  // T.thread_binding(16, "threadIdx.x")
     if (args[2] == nullptr) return Error(e, "expected thread=\"threadIdx.x\" or another thread axis");
   } else {
-    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "annotations", "thread", "dtype"}, 1));
+    ASSIGN_OR_RETURN(args, exprs_.Bind(e, {"start", "stop", "annotations", "thread", "dtype", "step"}, 1));
+    step = args[5];
     std::swap(args[2], args[3]);
   }
   ASSIGN_OR_RETURN(header.range,
                    args[1] != nullptr ? exprs_.BuildEnds(*args[0], *args[1]) : exprs_.BuildRange(*args[0]));
   header.type = header.range.extent.dtype();
+  if (step != nullptr) RETURN_IF_ERROR(BuildStep(*step, header));
   if (args[2] != nullptr) {
     ASSIGN_OR_RETURN(header.thread, exprs_.BuildString(*args[2]));
   }
@@ -53,11 +58,24 @@ StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) 
   return header;
 }
 
+// A loop with a step counts from 0; its name stands for start + counter * step.
+Status FuncBuilder::BuildStep(const PyExpr& step, LoopHeader& header) {
+  ASSIGN_OR_RETURN(const int64_t value, exprs_.BuildInt(step));
+  if (value < 1) return Error(step, fmt::format("expected a step from 1, got {}", value));
+  if (value == 1) return OkStatus();
+  const DataType type = header.range.extent.dtype();
+  header.step = StepOf{header.range.min, IntConst(type, value)};
+  header.range.extent = FloorDiv(header.range.extent + IntConst(type, value - 1), IntConst(type, value));
+  header.range.min = IntConst(type, 0);
+  return OkStatus();
+}
+
 Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
   if (exprs_.CalleeName(*stmt.value) == "grid") return BuildGrid(stmt, suite);
   ASSIGN_OR_RETURN(LoopHeader header, BuildLoopHeader(*stmt.value));
   const size_t names = names_.Open();
   ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, header.type, header.range));
+  if (header.step) names_.Redefine(stmt.target->text, header.step->start + Expr(var) * header.step->step);
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
   names_.Close(names);
   suite.stmts.push_back(For{var, header.range.min, header.range.extent, header.kind, std::move(header.thread),
@@ -71,14 +89,18 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
   const std::vector<const PyExpr*> targets = is_tuple ? stmt.target->items : std::vector<const PyExpr*>{stmt.target};
   if (!call.keywords.empty())
     return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
-  if (targets.size() != call.items.size() - 1)
-    return Error(*stmt.target,
-                 fmt::format("expected {} loop variables, got {}", call.items.size() - 1, targets.size()));
   std::vector<Range> ranges;
   for (size_t i = 1; i < call.items.size(); ++i) {
+    if (call.items[i]->kind == PyExprKind::kStar) {  // T.grid(*extents)
+      ASSIGN_OR_RETURN(const std::vector<Expr> extents, exprs_.BuildList(*call.items[i]));
+      for (const Expr& extent : extents) ranges.push_back({IntConst(extent.dtype(), 0), extent});
+      continue;
+    }
     ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*call.items[i]));
     ranges.push_back(std::move(range));
   }
+  if (targets.size() != ranges.size())
+    return Error(*stmt.target, fmt::format("expected {} loop variables, got {}", ranges.size(), targets.size()));
   const size_t names = names_.Open();
   const int nesting = nesting_;
   std::vector<Var> vars;
@@ -113,8 +135,10 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
   const std::string name = exprs_.CalleeName(*stmt.value);
   if (name == "block" || name == "sblock") return BuildBlock(stmt, suite);
   if (name == "init") return BuildInit(stmt);
-  if (name == "launch_thread") return BuildLaunchThread(stmt, suite);
-  if (name == "LetStmt" || name == "let" || name == "decl_buffer") return BuildScope(stmt, suite);
+  for (const std::string_view opener :
+       {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "allocate", "allocate_const", "attr"}) {
+    if (name == opener) return BuildScope(stmt, suite);
+  }
   if (name == "Assert") {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"condition", "message"}, 1));
     RETURN_IF_ERROR(BuildAssert(*stmt.value, *args[0], args[1], suite));
@@ -122,8 +146,10 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
     suite.stmts.push_back(std::move(body));
     return OkStatus();
   }
-  return Error(*stmt.value,
-               "expected T.block, T.init, T.LetStmt, T.decl_buffer, T.launch_thread or T.Assert after \"with\"");
+  return Error(
+      *stmt.value,
+      "expected T.block, T.init, T.LetStmt, T.decl_buffer, T.allocate, T.launch_thread, T.attr or T.Assert after "
+      "\"with\"");
 }
 
 Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
@@ -142,7 +168,7 @@ Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
   frame.node.body = *std::move(body);
   const bool is_root = frame.node.name == kRootBlockName && frame.node.iter_vars.empty();
   if (!is_root && (!frame.has_reads || !frame.has_writes)) {
-    AccessRegions regions = DetectAccessRegions(frame.node);
+    AccessRegions regions = DetectAccessRegions(frame.node, owners_);
     if (!frame.has_reads) frame.node.reads = std::move(regions.reads);
     if (!frame.has_writes) frame.node.writes = std::move(regions.writes);
   }
@@ -158,26 +184,11 @@ Status FuncBuilder::BuildInit(const PyStmt& stmt) {
   return OkStatus();
 }
 
-Status FuncBuilder::BuildLaunchThread(const PyStmt& stmt, Suite& suite) {
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"thread", "extent"}, 2));
-  if (stmt.target == nullptr) return Error(*stmt.value, "expected \"as\" and a name after T.launch_thread");
-  ASSIGN_OR_RETURN(std::string thread, exprs_.BuildString(*args[0]));
-  ASSIGN_OR_RETURN(const Range range, exprs_.BuildRange(*args[1]));
-  const size_t names = names_.Open();
-  ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, range.extent.dtype(), range));
-  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
-  names_.Close(names);
-  suite.stmts.push_back(
-      For{var, range.min, range.extent, ForKind::kThreadBinding, std::move(thread), {}, std::move(body)});
-  return OkStatus();
-}
-
-Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
+// What stands after "with", into `inner.opened`.
+Status FuncBuilder::OpenScope(const PyStmt& stmt, Suite& inner) {
   const PyExpr& call = *stmt.value;
-  const size_t names = names_.Open();
-  const int nesting = nesting_;
-  Suite inner;                             // Only its opened part is used: the body is a suite of its own.
-  if (exprs_.CalleeName(call) == "let") {  // with T.let(x, value), where x = T.int32() came before
+  const std::string name = exprs_.CalleeName(call);
+  if (name == "let") {  // with T.let(x, value), where x = T.int32() came before
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"var", "value"}, 2));
     ASSIGN_OR_RETURN(const Expr var, exprs_.Build(*args[0]));
     ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*args[1]));
@@ -185,16 +196,23 @@ Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
       return Error(*args[0], "expected a variable declared by T.int32() and not yet bound");
     ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], var.dtype(), value));
     inner.opened.push_back({Suite::OpenLet{Var(var), converted}, 0});
-  } else {
-    if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName)
-      return Error(call, "expected \"as\" and a name");
-    if (exprs_.CalleeName(call) == "LetStmt") {
-      ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"value"}, 1));
-      RETURN_IF_ERROR(BuildLet(*stmt.target, nullptr, *args[0], inner));
-    } else {
-      RETURN_IF_ERROR(BuildAssignTo(*stmt.target, nullptr, call, inner));
-    }
+    return OkStatus();
   }
+  if (name == "attr") return BuildAttrStmt(call, inner);
+  if (name == "launch_thread") return BuildLaunch(stmt.target, call, inner);
+  if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName)
+    return Error(call, "expected \"as\" and a name");
+  if (name != "LetStmt") return BuildAssignTo(*stmt.target, nullptr, call, inner);
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"value", "type_annotation", "var"}, 1));
+  return BuildLet(*stmt.target, nullptr, *args[0], inner);
+}
+
+Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
+  const size_t names = names_.Open();
+  const int nesting = nesting_;
+  Suite inner;  // Only its opened part is used: the body is a suite of its own.
+  RETURN_IF_ERROR(OpenScope(stmt, inner));
+  if (inner.opened.empty()) return Error(*stmt.value, "expected what opens a scope");
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
   suite.stmts.push_back(Suite::Wrap(inner.opened.front().what, std::move(body)));
   nesting_ = nesting;

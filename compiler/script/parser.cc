@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "compiler/script/func_builder.h"
 #include "compiler/script/surroundings.h"
 #include "support/status_macros.h"
@@ -12,7 +14,8 @@ namespace {
 class ModuleBuilder {
  public:
   ModuleBuilder(const Source& source, const Surroundings& around) : source_(source), constants_(around.constants) {
-    tir_names_.insert(around.tir_names.begin(), around.tir_names.end());
+    context_.tir_names.insert(around.tir_names.begin(), around.tir_names.end());
+    context_.evaluator = around.evaluator;
   }
 
   Status Build(const std::vector<const PyStmt*>& lines) {
@@ -20,6 +23,14 @@ class ModuleBuilder {
     return OkStatus();
   }
   IRModule Finish() { return std::move(module_); }
+  // Functions and macros may be named before they come.
+  void Collect(const std::vector<const PyStmt*>& lines) {
+    for (const PyStmt* line : lines) {
+      if (line->kind == PyStmtKind::kClass) Collect(line->body);
+      if (line->kind != PyStmtKind::kFunction) continue;
+      (IsMacro(*line) ? context_.macros : context_.functions).emplace(line->text, line);
+    }
+  }
 
  private:
   Status Error(uint32_t offset, std::string_view message) const { return ErrorAt(source_, offset, message); }
@@ -28,12 +39,14 @@ class ModuleBuilder {
     switch (line.kind) {
       case PyStmtKind::kImport:
         for (const auto& [name, alias] : line.names) {
-          if (name == "tir" || name == "s_tir" || name == "tirx") tir_names_.insert(alias);
+          if (name == "tir" || name == "s_tir" || name == "tirx") context_.tir_names.insert(alias);
+          if (name == "ir") context_.ir_names.insert(alias);
         }
         return OkStatus();
       case PyStmtKind::kPass:
         return OkStatus();
       case PyStmtKind::kClass:
+        context_.modules.insert(line.text);
         return Build(line.body);
       case PyStmtKind::kFunction:
         return BuildFunction(line);
@@ -42,6 +55,7 @@ class ModuleBuilder {
                                  : Error(line.offset, "expected NAME = value");
       case PyStmtKind::kExpr:
         if (line.value->kind == PyExprKind::kString) return OkStatus();  // A docstring.
+        if (line.value->kind == PyExprKind::kCall) return BuildModuleLine(*line.value);
         break;
       default:
         break;
@@ -49,9 +63,30 @@ class ModuleBuilder {
     return Error(line.offset, "expected a function, a class, an import or NAME = value");
   }
 
+  static bool IsMacro(const PyStmt& function) {
+    for (const PyExpr* decorator : function.decorators) {
+      const PyExpr& name = decorator->kind == PyExprKind::kCall ? *decorator->items[0] : *decorator;
+      if (name.kind == PyExprKind::kAttribute && (name.text == "macro" || name.text == "inline")) return true;
+    }
+    return false;
+  }
+
+  // I.module_attrs({...}), I.module_global_infos({...})
+  Status BuildModuleLine(const PyExpr& call) {
+    const PyExpr& callee = *call.items[0];
+    const bool is_ir = callee.kind == PyExprKind::kAttribute && callee.items[0]->kind == PyExprKind::kName &&
+                       context_.ir_names.contains(callee.items[0]->text);
+    if (!is_ir || (callee.text != "module_attrs" && callee.text != "module_global_infos") || call.items.size() != 2)
+      return Error(call.offset, "expected I.module_attrs({...}) or I.module_global_infos({...})");
+    const NameTable names(constants_);
+    ASSIGN_OR_RETURN(AttrMap attrs, ExprBuilder(source_, names, context_).BuildAttrs(*call.items[1]));
+    (callee.text == "module_attrs" ? module_.attrs : module_.global_infos).merge(attrs);
+    return OkStatus();
+  }
+
   Status BuildConstant(const PyExpr& target, const PyExpr& value) {
-    if (target.kind == PyExprKind::kTuple) {
-      if (value.kind != PyExprKind::kTuple || value.items.size() != target.items.size())
+    if (target.kind == PyExprKind::kTuple && value.kind == PyExprKind::kTuple) {
+      if (value.items.size() != target.items.size())
         return Error(value.offset, fmt::format("expected {} values", target.items.size()));
       for (size_t i = 0; i < target.items.size(); ++i)
         RETURN_IF_ERROR(BuildConstant(*target.items[i], *value.items[i]));
@@ -59,25 +94,39 @@ class ModuleBuilder {
     }
     if (target.kind != PyExprKind::kName) return Error(target.offset, "expected a name before \"=\"");
     const NameTable names(constants_);
-    const ExprBuilder exprs(source_, names, tir_names_);
-    if (StatusOr<std::string> text = exprs.BuildString(value); text.ok()) {
-      constants_.insert_or_assign(target.text, *std::move(text));
-      return OkStatus();
-    }
-    ASSIGN_OR_RETURN(Expr built, exprs.Build(value));
-    if (built.As<IntImm>() == nullptr && built.As<FloatImm>() == nullptr)
-      return Error(value.offset, "expected a number or a string");
+    ASSIGN_OR_RETURN(ScriptValue built, ExprBuilder(source_, names, context_).BuildValue(value));
+    if (!IsConstant(built)) return Error(value.offset, "expected a number, a string or a tuple of them");
+    if (const Expr* expr = std::get_if<Expr>(&built); expr != nullptr && expr->As<StringImm>() != nullptr)
+      built = Attr(expr->As<StringImm>()->value);
     constants_.insert_or_assign(target.text, std::move(built));
     return OkStatus();
   }
+  static bool IsConstant(const ScriptValue& value) {
+    if (const auto* items = std::get_if<std::vector<ScriptValue>>(&value))
+      return std::all_of(items->begin(), items->end(), IsConstant);
+    const Expr* expr = std::get_if<Expr>(&value);
+    return expr == nullptr || expr->As<IntImm>() != nullptr || expr->As<FloatImm>() != nullptr ||
+           expr->As<StringImm>() != nullptr;
+  }
 
   Status BuildFunction(const PyStmt& function) {
+    if (IsMacro(function)) return OkStatus();  // Read where it is called.
     RETURN_IF_ERROR(CheckDecorator(function));
-    ASSIGN_OR_RETURN(PrimFunc func, FuncBuilder(source_, constants_, tir_names_).Build(function));
+    ASSIGN_OR_RETURN(PrimFunc func, FuncBuilder(source_, constants_, context_).Build(function));
+    func.is_private = IsPrivate(function);
     if (module_.Find(func.name) != nullptr)
       return Error(function.offset, fmt::format("expected one function \"{}\", got a second", func.name));
     module_.prim_funcs.push_back(std::move(func));
     return OkStatus();
+  }
+  static bool IsPrivate(const PyStmt& function) {
+    for (const PyExpr* decorator : function.decorators) {
+      for (size_t i = 0; i < decorator->keywords.size(); ++i) {
+        const size_t at = decorator->items.size() - decorator->keywords.size() + i;
+        if (decorator->keywords[i] == "private" && decorator->items[at]->kind == PyExprKind::kTrue) return true;
+      }
+    }
+    return false;
   }
   Status CheckDecorator(const PyStmt& function) const {
     for (const PyExpr* decorator : function.decorators) {
@@ -95,7 +144,7 @@ class ModuleBuilder {
 
   const Source& source_;
   ConstantTable constants_;
-  std::set<std::string_view> tir_names_ = {"T", "tir"};
+  ScriptContext context_;
   IRModule module_;
 };
 
@@ -105,6 +154,7 @@ StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name
   const Source source{file_name, text};
   ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
   ModuleBuilder builder(source, around);
+  builder.Collect(file.body);
   RETURN_IF_ERROR(builder.Build(file.body));
   return builder.Finish();
 }

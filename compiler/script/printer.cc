@@ -1,6 +1,6 @@
 #include "compiler/script/printer.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
@@ -26,24 +26,33 @@ class Printer {
 
   void PrintFunc(const PrimFunc& func) {
     const size_t names = names_.Open();
-    const std::string header = Params(func.params);
+    const std::string header = Params(func);
     const bool has_plain_name = IsIdentifier(func.name);
-    Line("@T.prim_func");
-    Line(fmt::format("def {}({}):", has_plain_name ? func.name : "func", header));
+    Line(func.is_private ? "@T.prim_func(private=True)" : "@T.prim_func");
+    const std::string returns = func.ret_type ? fmt::format(" -> T.{}", func.ret_type->ToString()) : "";
+    Line(fmt::format("def {}({}){}:", has_plain_name ? func.name : "func", header, returns));
     ++indent_;
     AttrMap attrs = func.attrs;
     if (!has_plain_name) attrs["global_symbol"] = func.name;
-    if (!attrs.empty()) Line(fmt::format("T.func_attr({})", PrintAttrs(attrs)));
+    if (!attrs.empty()) Line(fmt::format("T.func_attr({})", exprs_.PrintAttrs(attrs)));
     MatchParams();
     PrintFuncBody(func.body);
-    --indent_;
+    Dedent();
     names_.Close(names);
   }
 
   void PrintStmt(const Stmt& stmt) { PrintTail(stmt); }
 
  private:
+  // Declarations that `text` needs come first.
   LATHE_OWN_FRAME void Line(std::string_view text) {
+    const std::vector<std::string> declarations = exprs_.TakeDeclarations();
+    for (const std::string& declaration : declarations) RawLine(declaration);
+    if (!declarations.empty()) names_.KeepAt(indent_);
+    RawLine(text);
+  }
+  void Dedent() { names_.ForgetFrom(indent_--); }
+  void RawLine(std::string_view text) {
     out_.append(size_t(indent_) * 4, ' ');
     out_ += text;
     out_ += '\n';
@@ -64,30 +73,49 @@ class Printer {
     };
     return constant(buffer->shape) && constant(buffer->strides) && AsIntConst(buffer->elem_offset) != nullptr;
   }
-  std::string Params(const std::vector<Param>& params) {
+  // Handles that something besides buffer_map names: these must stand in the signature.
+  static std::unordered_set<const ExprNode*> UsedHandles(const PrimFunc& func) {
+    std::unordered_set<const ExprNode*> used;
+    const std::function<void(const Expr&)> note = [&](const Expr& e) {
+      if (IsVar(e) && e.dtype() == DataType::Handle()) used.insert(e.get());
+    };
+    PostOrderVisit(func.body, note);
+    return used;
+  }
+  std::string Params(const PrimFunc& func) {
+    const std::unordered_set<const ExprNode*> used = UsedHandles(func);
     std::string text;
-    for (const Param& param : params) {
+    for (const Var& param : func.params) {
       if (!text.empty()) text += ", ";
-      if (const Var* var = std::get_if<Var>(&param)) {
-        text += fmt::format("{}: T.{}", names_.Define(var->get(), var->name()), var->dtype().ToString());
+      const Buffer* buffer = FindBuffer(func, param);
+      if (buffer == nullptr) {
+        text += fmt::format("{}: {}", names_.Define(param.get(), param.name()), exprs_.PrintVarType(param));
         continue;
       }
-      const Buffer& buffer = std::get<Buffer>(param);
-      const std::string name = names_.Define(buffer.get(), buffer->name);
-      if (IsConstantBuffer(buffer)) {
-        text += fmt::format("{}: T.Buffer({})", name, BufferArgs(buffer));
-      } else {
-        matched_.emplace_back(names_.Fresh("var_" + name), buffer);
-        text += fmt::format("{}: T.handle", matched_.back().first);
+      const std::string name = DefineBuffer(*buffer);
+      const bool is_plain = IsConstantBuffer(*buffer) && !used.contains(param.get()) && param.pointer() == nullptr &&
+                            exprs_.NameOf((*buffer)->data) == name + ".data";
+      if (is_plain) {
+        text += fmt::format("{}: T.Buffer({})", name, BufferArgs(*buffer));
+        continue;
       }
+      const std::string handle = names_.Define(param.get(), param.name());
+      matched_.emplace_back(handle, *buffer);
+      text += fmt::format("{}: {}", handle, exprs_.PrintVarType(param));
     }
     return text;
+  }
+  // The buffer's name; its data is "name.data" unless it is named already.
+  std::string DefineBuffer(const Buffer& buffer) {
+    std::string name = names_.Define(buffer.get(), buffer->name);
+    if (names_.Find(buffer->data.get()) == nullptr) names_.DefineAs(buffer->data.get(), name + ".data");
+    return name;
   }
   void DeclareSymbols(const Expr& e) {
     PostOrderVisit(e, [&](const Expr& part) {
       if (!IsVar(part) || names_.Find(part.get()) != nullptr) return;
       const std::string name = names_.Define(part.get(), part.As<VarName>()->name);
-      Line(fmt::format("{} = T.{}()", name, part.dtype().ToString()));
+      Line(fmt::format("{} = {}", name, exprs_.DeclarationOf(Var(part))));
     });
   }
   void MatchParams() {
@@ -102,12 +130,18 @@ class Printer {
     for (const Expr& stride : buffer->strides) DeclareSymbols(stride);
     DeclareSymbols(buffer->elem_offset);
   }
-  std::string BufferArgs(const Buffer& buffer) {
+  std::string BufferArgs(const Buffer& buffer, std::string_view usual_scope = "global") {
     std::string text = fmt::format("{}, \"{}\"", exprs_.PrintTuple(buffer->shape), buffer->dtype.ToString());
     if (!buffer->strides.empty()) text += fmt::format(", strides={}", exprs_.PrintTuple(buffer->strides));
-    if (!IsDefaultOffset(buffer->elem_offset))
+    // A factor without an offset would ask for a new variable.
+    if (!IsDefaultOffset(buffer->elem_offset) || buffer->offset_factor != 1)
       text += fmt::format(", elem_offset={}", exprs_.Print(buffer->elem_offset));
-    if (buffer->scope != "global") text += fmt::format(", scope={}", QuotedString(buffer->scope));
+    if (buffer->scope != usual_scope) text += fmt::format(", scope={}", QuotedString(buffer->scope));
+    if (buffer->data_alignment != kDefaultDataAlignment) text += fmt::format(", align={}", buffer->data_alignment);
+    if (buffer->offset_factor != 1) text += fmt::format(", offset_factor={}", buffer->offset_factor);
+    if (buffer->buffer_type == BufferType::kAutoBroadcast) text += ", buffer_type=\"auto_broadcast\"";
+    if (!buffer->axis_separators.empty())
+      text += fmt::format(", axis_separators=[{}]", fmt::join(buffer->axis_separators, ", "));
     return text;
   }
 
@@ -137,26 +171,111 @@ class Printer {
       BeginLet(*let);
       return PrintTail(let->body);
     }
-    if (const Allocate* allocate = stmt.As<Allocate>()) {
+    if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) {
       BeginAllocate(*allocate);
       return PrintTail(allocate->body);
+    }
+    if (const Allocate* allocate = stmt.As<Allocate>()) {
+      Line(AllocateLine(*allocate));
+      return PrintTail(allocate->body);
+    }
+    if (const AllocateConst* allocate = stmt.As<AllocateConst>()) {
+      Line(ConstLine(*allocate));
+      return PrintTail(allocate->body);
+    }
+    if (const AttrStmt* attr = stmt.As<AttrStmt>()) {
+      Line(AttrLine(*attr));
+      return PrintTail(attr->body);
+    }
+    if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) {
+      BeginDeclaration(*declaration);
+      return PrintTail(declaration->body);
     }
     PrintInner(stmt);
   }
   LATHE_OWN_FRAME void BeginLet(const LetStmt& let) {
     const std::string value = exprs_.Print(let.value);
     const std::string name = names_.Define(let.var.get(), let.var.name());
-    Line(fmt::format("{}: T.{} = {}", name, let.var.dtype().ToString(), value));
+    Line(fmt::format("{}: {} = {}", name, exprs_.PrintVarType(let.var), value));
   }
-  LATHE_OWN_FRAME void BeginAllocate(const Allocate& allocate) {
+  LATHE_OWN_FRAME void BeginAllocate(const AllocBuffer& allocate) {
     const std::string args = BufferArgs(allocate.buffer);
-    Line(fmt::format("{} = T.decl_buffer({})", names_.Define(allocate.buffer.get(), allocate.buffer->name), args));
+    Line(fmt::format("{} = T.decl_buffer({})", DefineBuffer(allocate.buffer), args));
+  }
+  std::string DeclarationArgs(const Buffer& buffer) {
+    const PointerType* pointer = buffer->data.pointer();
+    const std::string args = BufferArgs(buffer, pointer == nullptr ? "global" : pointer->scope);
+    return fmt::format("{}, data={}", args, exprs_.NameOf(buffer->data));
+  }
+  LATHE_OWN_FRAME void BeginDeclaration(const DeclBuffer& declaration) {
+    const std::string args = DeclarationArgs(declaration.buffer);
+    Line(fmt::format("{} = T.decl_buffer({})", DefineBuffer(declaration.buffer), args));
+  }
+  // X = T.allocate([16], "float32", "global")
+  std::string AllocateLine(const Allocate& allocate) {
+    const auto [name, call] = AllocateCall(allocate);
+    return fmt::format("{} = {}", name, call);
+  }
+  std::pair<std::string, std::string> AllocateCall(const Allocate& allocate) {
+    const PointerType* pointer = allocate.buffer_var.pointer();
+    std::string args = fmt::format("[{}], \"{}\", {}", exprs_.PrintList(allocate.extents), allocate.dtype.ToString(),
+                                   QuotedString(pointer == nullptr ? "" : pointer->scope));
+    if (!IsTrue(allocate.condition)) args += fmt::format(", condition={}", exprs_.Print(allocate.condition));
+    if (!allocate.annotations.empty()) args += fmt::format(", annotations={}", exprs_.PrintAttrs(allocate.annotations));
+    return {names_.Define(allocate.buffer_var.get(), allocate.buffer_var.name()), fmt::format("T.allocate({})", args)};
+  }
+  std::string ConstLine(const AllocateConst& allocate) {
+    const auto [name, call] = ConstCall(allocate);
+    return fmt::format("{} = {}", name, call);
+  }
+  std::pair<std::string, std::string> ConstCall(const AllocateConst& allocate) {
+    std::string args = fmt::format("[{}], \"{}\", [{}]", PrintConstants(allocate.data), allocate.dtype.ToString(),
+                                   exprs_.PrintList(allocate.extents));
+    if (!allocate.annotations.empty()) args += fmt::format(", annotations={}", exprs_.PrintAttrs(allocate.annotations));
+    return {names_.Define(allocate.buffer_var.get(), allocate.buffer_var.name()),
+            fmt::format("T.allocate_const({})", args)};
+  }
+  static std::string PrintConstants(const std::vector<Expr>& data) {
+    std::string text;
+    for (const Expr& e : data) {
+      const FloatImm* number = e.As<FloatImm>();
+      text +=
+          (text.empty() ? "" : ", ") + (number != nullptr ? PrintFloat(number->value) : std::to_string(*AsIntConst(e)));
+    }
+    return text;
+  }
+  // bx = T.launch_thread("blockIdx.x", 128) where that gives the axis back; an axis that is launched again is named.
+  static bool IsLaunch(const AttrStmt& attr) {
+    const IterVar* axis = std::get_if<IterVar>(&attr.node);
+    return axis != nullptr && attr.attr_key == "thread_extent" && axis->kind == IterKind::kThreadIndex &&
+           !axis->thread_tag.empty() && axis->var.dtype() == attr.value.dtype() &&
+           SameRange(axis->domain, {IntConst(attr.value.dtype(), 0), attr.value});
+  }
+  bool IsFirstLaunch(const AttrStmt& attr) {
+    return IsLaunch(attr) && names_.Find(std::get<IterVar>(attr.node).var.get()) == nullptr;
+  }
+  std::string LaunchCall(const AttrStmt& attr) {
+    return fmt::format("T.launch_thread({}, {})", QuotedString(std::get<IterVar>(attr.node).thread_tag),
+                       exprs_.Print(attr.value));
+  }
+  std::string AttrLine(const AttrStmt& attr) {
+    if (!IsFirstLaunch(attr)) return AttrCall(attr);
+    const std::string call = LaunchCall(attr);
+    const Var& var = std::get<IterVar>(attr.node).var;
+    return fmt::format("{} = {}", names_.Define(var.get(), var.name()), call);
+  }
+  std::string AttrCall(const AttrStmt& attr) {
+    std::string target;
+    if (const Attr* value = std::get_if<Attr>(&attr.node)) target = exprs_.PrintAttr(*value);
+    if (const Buffer* buffer = std::get_if<Buffer>(&attr.node)) target = exprs_.NameOf(*buffer);
+    if (const IterVar* axis = std::get_if<IterVar>(&attr.node)) target = exprs_.PrintIterVar(*axis);
+    return fmt::format("T.attr({}, {}, {})", target, QuotedString(attr.attr_key), exprs_.Print(attr.value));
   }
   LATHE_OWN_FRAME void PrintSuite(const Stmt& stmt) {
     const size_t names = names_.Open();
     ++indent_;
     PrintTail(stmt);
-    --indent_;
+    Dedent();
     names_.Close(names);
   }
   LATHE_OWN_FRAME void PrintInner(const Stmt& stmt) {
@@ -165,7 +284,32 @@ class Printer {
     names_.Close(names);
   }
 
+  LATHE_OWN_FRAME void PrintNode(const Allocate& allocate) {
+    const auto [name, call] = AllocateCall(allocate);
+    Line(fmt::format("with {} as {}:", call, name));
+    PrintSuite(allocate.body);
+  }
+  LATHE_OWN_FRAME void PrintNode(const AllocateConst& allocate) {
+    const auto [name, call] = ConstCall(allocate);
+    Line(fmt::format("with {} as {}:", call, name));
+    PrintSuite(allocate.body);
+  }
+  LATHE_OWN_FRAME void PrintNode(const AttrStmt& attr) {
+    if (IsFirstLaunch(attr)) {
+      const std::string call = LaunchCall(attr);
+      const Var& var = std::get<IterVar>(attr.node).var;
+      Line(fmt::format("with {} as {}:", call, names_.Define(var.get(), var.name())));
+    } else {
+      Line(fmt::format("with {}:", AttrCall(attr)));
+    }
+    PrintSuite(attr.body);
+  }
   LATHE_OWN_FRAME void PrintNode(const BufferStore& store) {
+    if (store.predicate) {
+      return Line(fmt::format("{}.vstore([{}], {}, predicate={})", exprs_.NameOf(store.buffer),
+                              exprs_.PrintList(store.indices), exprs_.Print(store.value),
+                              exprs_.Print(*store.predicate)));
+    }
     Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) {
@@ -181,31 +325,43 @@ class Printer {
     ConditionLine("while", loop.condition);
     PrintSuite(loop.body);
   }
+  // The conditions come first: what they declare stands before the whole chain.
+  LATHE_OWN_FRAME std::vector<std::string> ConditionsFrom(const IfThenElse& branch) {
+    std::vector<std::string> conditions;
+    for (const IfThenElse* next = &branch; next != nullptr;
+         next = next->else_case ? next->else_case->As<IfThenElse>() : nullptr)
+      conditions.push_back(exprs_.Print(next->condition));
+    return conditions;
+  }
+  LATHE_OWN_FRAME void BranchLine(std::string_view word, std::string_view condition) {
+    Line(fmt::format("{} {}:", word, condition));
+  }
   LATHE_OWN_FRAME void PrintNode(const IfThenElse& branch) {
-    ConditionLine("if", branch.condition);
-    PrintSuite(branch.then_case);
+    const std::vector<std::string> conditions = ConditionsFrom(branch);
     const IfThenElse* last = &branch;
-    while (last->else_case) {
-      const IfThenElse* next = last->else_case->As<IfThenElse>();
-      if (next == nullptr) {
-        Line("else:");
-        return PrintSuite(*last->else_case);
-      }
-      ConditionLine("elif", next->condition);
-      PrintSuite(next->then_case);
-      last = next;
+    for (size_t i = 0; i < conditions.size(); ++i) {
+      if (i > 0) last = last->else_case->As<IfThenElse>();
+      BranchLine(i == 0 ? "if" : "elif", conditions[i]);
+      PrintSuite(last->then_case);
     }
+    if (!last->else_case) return;
+    Line("else:");
+    PrintSuite(*last->else_case);
   }
   LATHE_OWN_FRAME void PrintNode(const LetStmt& let) {
     const std::string value = exprs_.Print(let.value);
     Line(fmt::format("with T.LetStmt({}) as {}:", value, names_.Define(let.var.get(), let.var.name())));
     PrintSuite(let.body);
   }
-  LATHE_OWN_FRAME void PrintNode(const Allocate& allocate) {
+  LATHE_OWN_FRAME void PrintNode(const AllocBuffer& allocate) {
     const std::string args = BufferArgs(allocate.buffer);
-    Line(fmt::format("with T.decl_buffer({}) as {}:", args,
-                     names_.Define(allocate.buffer.get(), allocate.buffer->name)));
+    Line(fmt::format("with T.decl_buffer({}) as {}:", args, DefineBuffer(allocate.buffer)));
     PrintSuite(allocate.body);
+  }
+  LATHE_OWN_FRAME void PrintNode(const DeclBuffer& declaration) {
+    const std::string args = DeclarationArgs(declaration.buffer);
+    Line(fmt::format("with T.decl_buffer({}) as {}:", args, DefineBuffer(declaration.buffer)));
+    PrintSuite(declaration.body);
   }
 
   // ---- Loops
@@ -262,7 +418,7 @@ class Printer {
                           loop.loop_var.dtype() == loop.extent.dtype();
     if (loop.kind == ForKind::kThreadBinding || !loop.thread.empty())
       args += fmt::format(", thread={}", QuotedString(loop.thread));
-    if (!loop.annotations.empty()) args += fmt::format(", annotations={}", PrintAttrs(loop.annotations));
+    if (!loop.annotations.empty()) args += fmt::format(", annotations={}", exprs_.PrintAttrs(loop.annotations));
     if (loop.loop_var.dtype() != loop.extent.dtype())
       args += fmt::format(", dtype=\"{}\"", loop.loop_var.dtype().ToString());
     const std::string callee = is_plain ? "range" : fmt::format("T.{}", SpellingOf(loop.kind));
@@ -280,7 +436,7 @@ class Printer {
       PrintSuite(*block.init);
     }
     PrintTail(block.body);
-    --indent_;
+    Dedent();
   }
   LATHE_OWN_FRAME void PrintBlockHeader(const BlockRealize& realize) {
     const BlockNode& block = *realize.block;
@@ -292,19 +448,18 @@ class Printer {
       Line(fmt::format("T.reads({})", Regions(block.reads)));
       Line(fmt::format("T.writes({})", Regions(block.writes)));
     }
-    if (!block.annotations.empty()) Line(fmt::format("T.block_attr({})", PrintAttrs(block.annotations)));
+    if (!block.annotations.empty()) Line(fmt::format("T.block_attr({})", exprs_.PrintAttrs(block.annotations)));
     for (const MatchBufferRegion& match : block.match_buffers) Match(match);
   }
   void Alloc(const Buffer& buffer) {
     const std::string args = BufferArgs(buffer);
-    Line(fmt::format("{} = T.alloc_buffer({})", names_.Define(buffer.get(), buffer->name), args));
+    Line(fmt::format("{} = T.alloc_buffer({})", DefineBuffer(buffer), args));
   }
   void Match(const MatchBufferRegion& match) {
     const std::string source = exprs_.PrintRegion(match.source);
     DeclareBufferSymbols(match.buffer);
     const std::string args = BufferArgs(match.buffer);
-    Line(fmt::format("{} = T.match_buffer({}, {})", names_.Define(match.buffer.get(), match.buffer->name), source,
-                     args));
+    Line(fmt::format("{} = T.match_buffer({}, {})", DefineBuffer(match.buffer), source, args));
   }
   std::string Regions(const std::vector<BufferRegion>& regions) {
     std::string text;
@@ -372,7 +527,12 @@ std::string Print(const PrimFunc& func) {
 std::string Print(const IRModule& module) {
   std::string text(kImports);
   text += "@I.ir_module\nclass Module:\n";
-  if (module.prim_funcs.empty()) text += "    pass\n";
+  NameGiver names;
+  ExprPrinter exprs(names);
+  if (!module.attrs.empty()) text += fmt::format("    I.module_attrs({})\n", exprs.PrintAttrs(module.attrs));
+  if (!module.global_infos.empty())
+    text += fmt::format("    I.module_global_infos({})\n", exprs.PrintAttrs(module.global_infos));
+  if (module.prim_funcs.empty() && module.attrs.empty() && module.global_infos.empty()) text += "    pass\n";
   for (size_t i = 0; i < module.prim_funcs.size(); ++i) {
     Printer printer(1);
     printer.PrintFunc(module.prim_funcs[i]);

@@ -22,20 +22,25 @@ enum class PyExprKind : uint8_t {
   kAttribute,  // items[0] . text
   kCall,       // items[0] ( items[1..] ); the last keywords.size() items have these names
   kSubscript,  // items[0] [ items[1..] ]
-  kSlice,      // items[0] : items[1], step not kept
+  kSlice,      // items[0] : items[1] (: items[2])
   kTuple,
   kList,
-  kDict,     // key, value, key, value ...
-  kUnary,    // text: "-", "+", "~", "not"
-  kBinary,   // items[0] text items[1]
-  kCompare,  // a < b <= c: items a, b, c; operators "<", "<="
-  kLogical,  // items joined by text: "and", "or"
+  kDict,         // key, value, key, value ...
+  kUnary,        // text: "-", "+", "~", "not"
+  kBinary,       // items[0] text items[1]
+  kCompare,      // a < b <= c: items a, b, c; operators "<", "<="
+  kLogical,      // items joined by text: "and", "or"
+  kConditional,  // items[0] if items[1] else items[2]
+  kLambda,       // lambda keywords: items[0]
+  kStar,         // *items[0], an argument or element
+  kForeign,      // Python that only an evaluator reads: comprehensions, formatted strings ...
 };
 
 struct PyExpr {
   PyExprKind kind = PyExprKind::kName;
-  uint32_t offset = 0;  // Where errors point.
-  int height = 1;       // Of the IR it stands for, at most.
+  uint32_t offset = 0;          // Where errors point.
+  uint32_t begin = 0, end = 0;  // Its text in the source.
+  int height = 1;               // Of the IR it stands for, at most.
   std::string_view text;
   std::string string_value;
   uint64_t int_value = 0;
@@ -54,7 +59,8 @@ enum class PyStmtKind : uint8_t {
   kWith,    // with value as target: body
   kAssert,  // assert value, message
   kPass,
-  kFunction,  // def text(params): body
+  kReturn,    // return value
+  kFunction,  // def text(params) -> annotation: body
   kClass,     // class text: body
   kImport,    // names: (name as written, alias)
 };
@@ -62,7 +68,8 @@ enum class PyStmtKind : uint8_t {
 struct PyParam {
   std::string_view name;
   uint32_t offset;
-  const PyExpr* annotation;  // May be null.
+  const PyExpr* annotation;           // May be null.
+  const PyExpr* otherwise = nullptr;  // The default.
 };
 
 struct PyStmt {

@@ -90,7 +90,8 @@ class PythonParser {
   LATHE_OWN_FRAME PyExpr* NewExpr(PyExprKind kind, uint32_t offset) {
     PyExpr& expr = file_.exprs.emplace_back();
     expr.kind = kind;
-    expr.offset = offset;
+    expr.offset = expr.begin = offset;
+    expr.end = EndOfLast();
     return &expr;
   }
   LATHE_OWN_FRAME PyStmt* NewStmt(PyStmtKind kind, uint32_t offset) {
@@ -99,10 +100,17 @@ class PythonParser {
     stmt.offset = offset;
     return &stmt;
   }
-  // The node with its height known; null if it is too deep.
+  uint32_t EndOfLast() const {
+    return next_ == 0 ? 0 : tokens_[next_ - 1].offset + uint32_t(tokens_[next_ - 1].text.size());
+  }
+  // The node with its height and text known; null if it is too deep.
   LATHE_OWN_FRAME const PyExpr* Finish(PyExpr* expr) {
     int height = 0;
-    for (const PyExpr* item : expr->items) height = std::max(height, item->height);
+    for (const PyExpr* item : expr->items) {
+      height = std::max(height, item->height);
+      expr->begin = std::min(expr->begin, item->begin);
+    }
+    expr->end = EndOfLast();
     expr->height = height + 1;
     if (expr->kind == PyExprKind::kLogical || expr->kind == PyExprKind::kCompare)
       expr->height = height + int(expr->items.size());
@@ -116,9 +124,56 @@ class PythonParser {
   // ---- Expressions
   const PyExpr* Expression() {
     if (++depth_ > kMaxNesting + kLeafHeight) return FailDepth(At().offset);
-    const PyExpr* expr = BinaryFrom(1);
+    const PyExpr* expr = Is("lambda") ? Lambda() : Is("*") ? Star() : BinaryFrom(1);
+    if (expr != nullptr && Is("if")) expr = Conditional(expr);
     --depth_;
     return expr;
+  }
+  LATHE_OWN_FRAME const PyExpr* Conditional(const PyExpr* value) {
+    PyExpr* node = NewExpr(PyExprKind::kConditional, At().offset);
+    node->items.push_back(value);
+    ++next_;
+    const PyExpr* condition = BinaryFrom(1);
+    if (condition == nullptr || !Expect("else")) return nullptr;
+    const PyExpr* otherwise = Expression();
+    if (otherwise == nullptr) return nullptr;
+    node->items.push_back(condition);
+    node->items.push_back(otherwise);
+    return Finish(node);
+  }
+  LATHE_OWN_FRAME const PyExpr* Star() {
+    PyExpr* node = NewExpr(PyExprKind::kStar, At().offset);
+    ++next_;
+    const PyExpr* value = BinaryFrom(1);
+    if (value == nullptr) return nullptr;
+    node->items.push_back(value);
+    return Finish(node);
+  }
+  LATHE_OWN_FRAME const PyExpr* Lambda() {
+    PyExpr* node = NewExpr(PyExprKind::kLambda, At().offset);
+    ++next_;
+    while (!Take(":")) {
+      Take("*");
+      std::string_view name;
+      if (!ExpectName("a parameter of the lambda", name)) return nullptr;
+      node->keywords.push_back(name);
+      if (!Is(":") && !Take(",")) return FailExpected("\",\" or \":\"");
+    }
+    const PyExpr* body = Expression();
+    if (body == nullptr) return nullptr;
+    node->items.push_back(body);
+    return Finish(node);
+  }
+  // The rest of a comprehension, up to the closing bracket, unread: only an evaluator knows what it means.
+  LATHE_OWN_FRAME const PyExpr* Comprehension(uint32_t begin, std::string_view close) {
+    PyExpr* node = NewExpr(PyExprKind::kForeign, begin);
+    for (int depth = 0; depth > 0 || !Is(close); ++next_) {
+      if (At().kind == TokenKind::kEnd || At().kind == TokenKind::kNewline)
+        return FailExpected(fmt::format("\"{}\"", close));
+      depth += Is("(") || Is("[") || Is("{") ? 1 : Is(")") || Is("]") || Is("}") ? -1 : 0;
+    }
+    ++next_;
+    return Finish(node);
   }
   // expression, or a tuple without parentheses
   const PyExpr* ExpressionList() {
@@ -224,8 +279,16 @@ class PythonParser {
       } else if (!node->keywords.empty()) {
         return FailExpected("a keyword argument");
       }
+      const uint32_t begin = At().offset;
       const PyExpr* argument = Expression();
       if (argument == nullptr) return nullptr;
+      if (Is("for")) {  // f(x for x in y)
+        argument = Comprehension(begin, ")");
+        if (argument == nullptr) return nullptr;
+        node->items.push_back(argument);
+        const_cast<PyExpr*>(argument)->end = EndOfLast() - 1;
+        return Finish(node);
+      }
       node->items.push_back(argument);
       if (!Is(")") && !Take(",")) return FailExpected("\",\" or \")\"");
     }
@@ -248,10 +311,15 @@ class PythonParser {
     const PyExpr* begin = Is(":") ? NewExpr(PyExprKind::kNone, offset) : Expression();
     if (begin == nullptr || !Take(":")) return begin;
     PyExpr* node = NewExpr(PyExprKind::kSlice, offset);
-    const PyExpr* end = Is("]") || Is(",") ? NewExpr(PyExprKind::kNone, At().offset) : Expression();
+    const PyExpr* end = Is("]") || Is(",") || Is(":") ? NewExpr(PyExprKind::kNone, At().offset) : Expression();
     if (end == nullptr) return nullptr;
     node->items.push_back(begin);
     node->items.push_back(end);
+    if (Take(":")) {
+      const PyExpr* step = Expression();
+      if (step == nullptr) return nullptr;
+      node->items.push_back(step);
+    }
     return Finish(node);
   }
   const PyExpr* Atom() {
@@ -276,12 +344,17 @@ class PythonParser {
   LATHE_OWN_FRAME const PyExpr* Name(const Token& token) {
     if (IsKeyword(token.text)) return FailExpected("an expression");
     ++next_;
+    if (At().kind == TokenKind::kString && At().offset == EndOfLast()) return Formatted(token.offset);
     PyExpr* node = NewExpr(PyExprKind::kName, token.offset);
     if (token.text == "True") node->kind = PyExprKind::kTrue;
     if (token.text == "False") node->kind = PyExprKind::kFalse;
     if (token.text == "None") node->kind = PyExprKind::kNone;
     node->text = token.text;
     return node;
+  }
+  LATHE_OWN_FRAME const PyExpr* Formatted(uint32_t offset) {  // f"..."
+    ++next_;
+    return NewExpr(PyExprKind::kForeign, offset);
   }
   LATHE_OWN_FRAME const PyExpr* Int(const Token& token) {
     ++next_;
@@ -334,6 +407,7 @@ class PythonParser {
     while (!Take(close)) {
       const PyExpr* item = Expression();
       if (item == nullptr) return nullptr;
+      if (Is("for")) return Comprehension(offset, close);
       node->items.push_back(item);
       if (Take(",")) {
         has_comma = true;
@@ -341,8 +415,12 @@ class PythonParser {
         return FailExpectedOr(",", close);
       }
     }
-    if (kind == PyExprKind::kTuple && node->items.size() == 1 && !has_comma)
-      return node->items[0];  // Plain parentheses.
+    if (kind == PyExprKind::kTuple && node->items.size() == 1 && !has_comma) {  // Plain parentheses.
+      PyExpr* inner = const_cast<PyExpr*>(node->items[0]);                      // The file owns it as it is.
+      inner->begin = offset;
+      inner->end = EndOfLast();
+      return inner;
+    }
     return Finish(node);
   }
   LATHE_OWN_FRAME const PyExpr* Dict(uint32_t offset) {
@@ -352,6 +430,7 @@ class PythonParser {
       if (key == nullptr || !Expect(":")) return nullptr;
       const PyExpr* value = Expression();
       if (value == nullptr) return nullptr;
+      if (Is("for")) return Comprehension(offset, "}");
       node->items.push_back(key);
       node->items.push_back(value);
       if (!Is("}") && !Take(",")) return FailExpected("\",\" or \"}\"");
@@ -409,7 +488,11 @@ class PythonParser {
     out.push_back(stmt);
     if (!(stmt->value = Expression())) return false;
     if (Take("as") && !(stmt->target = Expression())) return false;
-    return Suite(stmt->body);
+    if (!Take(",")) return Suite(stmt->body);
+    if (++stmt_depth_ > kMaxNesting) return FailDepth(offset);
+    const bool ok = With(At().offset, stmt->body);  // with a as x, b as y: one in the other.
+    --stmt_depth_;
+    return ok;
   }
   bool If(uint32_t offset, std::vector<const PyStmt*>& out) {
     PyStmt* stmt = NewStmt(PyStmtKind::kIf, offset);
@@ -443,14 +526,15 @@ class PythonParser {
     }
     if (!Take("def")) return FailExpected("\"def\" or \"class\"");
     return ExpectName("the name of the function", stmt->text) && Params(stmt->params) &&
-           (!Take("->") || Expression()) && Suite(stmt->body);
+           (!Take("->") || (stmt->annotation = Expression())) && Suite(stmt->body);
   }
   bool Params(std::vector<PyParam>& params) {
     if (!Expect("(")) return false;
     while (!Take(")")) {
-      PyParam param{{}, At().offset, nullptr};
+      PyParam param{{}, At().offset, nullptr, nullptr};
       if (!ExpectName("the name of a parameter", param.name)) return false;
       if (Take(":") && !(param.annotation = Expression())) return false;
+      if (Take("=") && !(param.otherwise = Expression())) return false;
       params.push_back(param);
       if (!Is(")") && !Take(",")) return FailExpected("\",\" or \")\"");
     }
@@ -460,6 +544,10 @@ class PythonParser {
     PyStmt* stmt = NewStmt(PyStmtKind::kPass, At().offset);
     out.push_back(stmt);
     if (Take("pass")) return true;
+    if (Take("return")) {
+      stmt->kind = PyStmtKind::kReturn;
+      return At().kind == TokenKind::kNewline || Is(";") || (stmt->value = ExpressionList());
+    }
     if (Is("import") || Is("from")) return Import(stmt);
     if (Take("assert")) {
       stmt->kind = PyStmtKind::kAssert;
@@ -468,7 +556,7 @@ class PythonParser {
     return AssignOrExpr(stmt);
   }
   bool AssignOrExpr(PyStmt* stmt) {
-    if (At().kind == TokenKind::kName && IsKeyword(At().text) && At().text != "not")
+    if (At().kind == TokenKind::kName && IsKeyword(At().text) && At().text != "not" && At().text != "lambda")
       return FailExpected("a statement of TVMScript");
     stmt->kind = PyStmtKind::kExpr;
     if (!(stmt->value = ExpressionList())) return false;

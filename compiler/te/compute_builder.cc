@@ -99,14 +99,14 @@ Buffer ComputeBuilder::Reduce(const std::string& name, const std::vector<Expr>& 
 }
 
 PrimFunc ComputeBuilder::Build(std::string name, const Buffer& output) const {
-  PrimFunc func{std::move(name), {}, {}, MakeSeq(nests_)};
-  for (const Buffer& input : inputs_) func.params.emplace_back(input);
-  func.params.emplace_back(output);
+  std::vector<Param> params(inputs_.begin(), inputs_.end());
+  params.emplace_back(output);
   std::vector<Buffer> intermediates;
   for (const Buffer& buffer : computed_) {
     if (!buffer.same_as(output)) intermediates.push_back(buffer);
   }
-  return WithUniqueBlockNames(Complete(std::move(func), std::move(intermediates)));
+  const PrimFunc func = MakePrimFunc(std::move(name), params, MakeSeq(nests_));
+  return WithUniqueBlockNames(Complete(func, std::move(intermediates)));
 }
 
 }  // namespace lathe::te

@@ -13,6 +13,7 @@ constexpr int kUnknown = -1, kMixed = -2;
 class LaneDimensionFinder : public StmtExprVisitor {
  public:
   std::unordered_map<const BufferNode*, int> lane_dimension;
+  std::unordered_set<const ExprNode*> shared_data;
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
@@ -20,6 +21,10 @@ class LaneDimensionFinder : public StmtExprVisitor {
     if (is_vector) lanes_.push_back(loop.loop_var.get());
     VisitChildren(self);
     if (is_vector) lanes_.pop_back();
+  }
+  void VisitStmt(const Stmt& stmt) override {  // Memory that is seen in two ways keeps its order.
+    if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) shared_data.insert(declaration->buffer->data.get());
+    StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     VisitChildren(self);
@@ -69,14 +74,16 @@ class Arranger : public StmtExprMutator {
     const auto moved = buffers_.find(store.buffer.get());
     if (moved == buffers_.end()) return inner;
     const BufferStore& visited = *inner.As<BufferStore>();
-    return BufferStore{moved->second, visited.value, MoveToEnd(visited.indices, DimensionOf(store.buffer))};
+    return BufferStore{moved->second, visited.value, MoveToEnd(visited.indices, DimensionOf(store.buffer)),
+                       visited.predicate};
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr inner = VisitChildren(self);
     const auto moved = buffers_.find(load.buffer.get());
     if (moved == buffers_.end()) return inner;
-    return Expr::Make(self.dtype(),
-                      BufferLoad{moved->second, MoveToEnd(inner.As<BufferLoad>()->indices, DimensionOf(load.buffer))});
+    const BufferLoad& visited = *inner.As<BufferLoad>();
+    return Expr::Make(self.dtype(), BufferLoad{moved->second, MoveToEnd(visited.indices, DimensionOf(load.buffer)),
+                                               visited.predicate});
   }
 
  private:
@@ -96,6 +103,9 @@ class Arranger : public StmtExprMutator {
 PrimFunc ArrangeRegisterTiles(PrimFunc func) {
   LaneDimensionFinder finder;
   finder(func.body);
+  for (auto& [buffer, dimension] : finder.lane_dimension) {
+    if (finder.shared_data.contains(buffer->data.get())) dimension = kMixed;
+  }
   func.body = Arranger(finder.lane_dimension)(func.body);
   return func;
 }

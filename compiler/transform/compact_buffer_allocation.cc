@@ -11,7 +11,10 @@ namespace {
 class BoxFinder : public StmtExprVisitor {
  public:
   BoxFinder(const std::vector<Buffer>& buffers, const Analyzer& analyzer) : analyzer_(analyzer) {
-    for (const Buffer& buffer : buffers) full_.emplace(buffer.get(), FullRegion(buffer).region);
+    for (const Buffer& buffer : buffers) {
+      full_.emplace(buffer.get(), FullRegion(buffer).region);
+      by_data_.emplace(buffer->data.get(), buffer);
+    }
   }
   // nullptr: untouched.
   const std::vector<Range>* Find(const Buffer& buffer) const {
@@ -35,6 +38,10 @@ class BoxFinder : public StmtExprVisitor {
   void VisitBlock(const Block& block) override {  // Declared regions are hulls; accesses and views say what is touched.
     for (const MatchBufferRegion& match : block->match_buffers) Touch(match.source.buffer, match.source.region);
     VisitStmt(block->body);
+  }
+  void VisitVar(const Var& var) override {  // Who has the address may touch all of it.
+    const auto buffer = by_data_.find(var.get());
+    if (buffer != by_data_.end()) Touch(buffer->second, full_.at(buffer->second.get()));
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     TouchElement(store.buffer, store.indices);
@@ -73,6 +80,7 @@ class BoxFinder : public StmtExprVisitor {
   const Analyzer& analyzer_;
   DomMap inside_;
   std::unordered_map<const BufferNode*, std::vector<Range>> full_, boxes_;
+  std::unordered_map<const ExprNode*, Buffer> by_data_;
 };
 
 // Up to this many elements a dimension of symbolic extent is given a constant one. A greater bound says no more than
@@ -107,14 +115,14 @@ class Compactor : public StmtExprMutator {
     const auto found = compact_.find(load.buffer.get());
     if (found == compact_.end()) return visited;
     const BufferLoad& now = *visited.As<BufferLoad>();
-    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, Move(now.indices, found->second.mins)});
+    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, Move(now.indices, found->second.mins), now.predicate});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = VisitChildren(self);
     const auto found = compact_.find(store.buffer.get());
     if (found == compact_.end()) return visited;
     const BufferStore& now = *visited.As<BufferStore>();
-    return BufferStore{now.buffer, now.value, Move(now.indices, found->second.mins)};
+    return BufferStore{now.buffer, now.value, Move(now.indices, found->second.mins), now.predicate};
   }
 
  private:

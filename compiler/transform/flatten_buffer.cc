@@ -53,9 +53,15 @@ class Flattener : public StmtExprMutator {
   const Status& status() const { return status_; }
 
  protected:
-  Buffer VisitBufferDef(const Buffer& buffer) override {
+  Buffer VisitBufferDef(const Buffer& buffer) override { return Flatten(buffer, NumElements(buffer)); }
+  // Starts where the memory does: its indices take the offset.
+  Buffer VisitBufferDecl(const Buffer& buffer) override {
+    offsets_.emplace(buffer.get(), buffer->elem_offset);
+    return Flatten(buffer, NumElements(buffer) + buffer->elem_offset);
+  }
+  Buffer Flatten(const Buffer& buffer, Expr size) {
     BufferNode node = *buffer;
-    node.shape = {NumElements(buffer)};
+    node.shape = {std::move(size)};
     node.strides.clear();
     node.elem_offset = 0;
     const Buffer flat(std::move(node));
@@ -73,12 +79,12 @@ class Flattener : public StmtExprMutator {
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = VisitChildren(self);
     const BufferLoad& now = *visited.As<BufferLoad>();
-    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, FlatIndex(load.buffer, now.indices)});
+    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, FlatIndexFrom(load.buffer, now.indices), now.predicate});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = VisitChildren(self);
     const BufferStore& now = *visited.As<BufferStore>();
-    return BufferStore{now.buffer, now.value, FlatIndex(store.buffer, now.indices)};
+    return BufferStore{now.buffer, now.value, FlatIndexFrom(store.buffer, now.indices), now.predicate};
   }
 
  private:
@@ -97,7 +103,15 @@ class Flattener : public StmtExprMutator {
     return {flat};
   }
 
+  std::vector<Expr> FlatIndexFrom(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    std::vector<Expr> flat = FlatIndex(buffer, indices);
+    const auto offset = offsets_.find(buffer.get());
+    if (offset != offsets_.end()) flat[0] = flat[0] + offset->second;
+    return flat;
+  }
+
   BufferMap buffers_;
+  std::unordered_map<const BufferNode*, Expr> offsets_;
   Status status_;
 };
 

@@ -34,14 +34,26 @@ class MatchLowerer : public StmtExprMutator {
     const BufferLoad& load = *visited.As<BufferLoad>();
     const View* view = FindView(load.buffer);
     if (view == nullptr) return visited;
-    return Expr::Make(visited.dtype(), BufferLoad{view->source, MoveIndices(*view, load.indices)});
+    return Expr::Make(visited.dtype(), BufferLoad{view->source, MoveIndices(*view, load.indices), load.predicate});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore&) override {
     const Stmt visited = VisitChildren(self);
     const BufferStore& store = *visited.As<BufferStore>();
     const View* view = FindView(store.buffer);
     if (view == nullptr) return visited;
-    return BufferStore{view->source, store.value, MoveIndices(*view, store.indices)};
+    return BufferStore{view->source, store.value, MoveIndices(*view, store.indices), store.predicate};
+  }
+  Buffer VisitBufferDecl(const Buffer& buffer) override {
+    const Expr data = VisitVar(buffer->data);
+    if (data.same_as(buffer->data)) return buffer;
+    BufferNode node = *buffer;
+    node.data = Var(data);
+    node.elem_offset = VisitExpr(node.elem_offset);
+    return declared_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = declared_.find(buffer.get());
+    return found == declared_.end() ? buffer : found->second;
   }
 
  private:
@@ -85,6 +97,7 @@ class MatchLowerer : public StmtExprMutator {
     Expr offset = view.source->elem_offset;
     for (size_t d = 0; d < source_strides.size(); ++d) offset = offset + view.mins[d] * source_strides[d];
     Bind(match.buffer->elem_offset, offset);
+    values_.insert_or_assign(match.buffer->data.get(), view.source->data);
     views_.insert_or_assign(match.buffer.get(), std::move(view));
   }
   void Bind(const Expr& pattern, const Expr& value) {
@@ -93,6 +106,7 @@ class MatchLowerer : public StmtExprMutator {
 
   std::unordered_map<const BufferNode*, View> views_;
   VarMap values_;
+  BufferMap declared_;
   Status status_;
 };
 

@@ -13,7 +13,7 @@ class BlockRemover : public StmtExprMutator {
         << "block " << block.name << " is not opaque";
     Stmt body = VisitStmt(block.body);
     const Expr predicate = VisitExpr(realize.predicate);
-    for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = Allocate{block.alloc_buffers[i], body};
+    for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = AllocBuffer{block.alloc_buffers[i], body};
     if (IsConstInt(predicate, 1)) return body;
     return IfThenElse{predicate, body, std::nullopt};
   }

@@ -21,8 +21,8 @@ struct Scope {
 struct Access {
   bool is_write = false;
   bool is_known = true;  // False: where it happens, or whether at all, cannot be said.
-  std::vector<Expr> indices;
-  Expr predicate = True();  // Of the blocks and branches around it.
+  std::vector<Expr> indices;  // None where the whole buffer is at hand.
+  Expr predicate = True();    // Of the blocks and branches around it.
   // A write of an init happens where the first are equal to the second.
   std::vector<std::pair<Expr, Expr>> first_steps;
   std::vector<Scope> path;  // Outermost first.
@@ -78,6 +78,11 @@ class AccessCollector : public StmtExprVisitor {
     VisitUnder(predicate, [&] { VisitInside(block, std::move(steps)); });
     path_.pop_back();
   }
+  void VisitVar(const Var& var) override {  // Who has the address may read all of it.
+    const auto position = by_data_.find(var.get());
+    if (position != by_data_.end())
+      allocations[position->second].accesses.push_back({false, false, {}, predicate_, first_steps_, path_});
+  }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     StmtExprVisitor::VisitBufferStore(self, store);
     Note(store.buffer, store.indices, /*is_write=*/true);
@@ -99,6 +104,7 @@ class AccessCollector : public StmtExprVisitor {
   void VisitInside(const BlockNode& block, std::vector<std::pair<Expr, Expr>> steps) {
     for (const Buffer& buffer : block.alloc_buffers) {
       positions_[buffer.get()] = allocations.size();
+      by_data_[buffer->data.get()] = allocations.size();
       allocations.push_back({buffer, path_, {}});
     }
     for (const MatchBufferRegion& match : block.match_buffers) AddView(match);
@@ -155,6 +161,7 @@ class AccessCollector : public StmtExprVisitor {
   std::vector<std::pair<Expr, Expr>> first_steps_;
   int num_unknown_ = 0;  // Conditions around that nothing is known about.
   std::unordered_map<const BufferNode*, size_t> positions_;
+  std::unordered_map<const ExprNode*, size_t> by_data_;
   std::unordered_map<const BufferNode*, View> views_;
 };
 
@@ -199,6 +206,7 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDo
 
 bool IsSameElement(const Access& write, const Access& read) {
   return write.path == read.path && std::equal(write.indices.begin(), write.indices.end(), read.indices.begin(),
+                                               read.indices.end(),
                                                [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
 }
 

@@ -20,7 +20,10 @@ bool IsNoOp(const Stmt& stmt) {
 }
 Stmt NoOp() { return Evaluate{Expr(0)}; }
 
-bool UsesBuffer(const Stmt& body, const Buffer& buffer) {
+bool UsesData(const Stmt& body, const Buffer& buffer) {
+  return UsesVar(body, [&](const ExprNode* var) { return var == buffer->data.get(); });
+}
+bool Accesses(const Stmt& body, const Buffer& buffer) {
   bool is_used = false;
   const std::function<void(const Stmt&)> on_stmt = [&](const Stmt& stmt) {
     if (const BufferStore* store = stmt.As<BufferStore>()) is_used |= store->buffer.same_as(buffer);
@@ -44,8 +47,12 @@ class NoOpRemover : public StmtExprMutator {
       const bool is_used = !IsPure(let->value) || UsesVar(let->body, [&](const ExprNode* node) { return node == var; });
       return is_used ? visited : let->body;
     }
-    if (const Allocate* allocate = visited.As<Allocate>())
-      return UsesBuffer(allocate->body, allocate->buffer) ? visited : allocate->body;
+    if (const DeclBuffer* declaration = visited.As<DeclBuffer>())
+      return Accesses(declaration->body, declaration->buffer) ? visited : declaration->body;
+    if (const AllocBuffer* allocate = visited.As<AllocBuffer>()) {
+      const bool is_used = Accesses(allocate->body, allocate->buffer) || UsesData(allocate->body, allocate->buffer);
+      return is_used ? visited : allocate->body;
+    }
     return visited;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {

@@ -23,7 +23,7 @@ class Renamer : public StmtExprMutator {
       vars_.erase(var.get());
       return var;
     }
-    const Var fresh(std::move(name), var.dtype());
+    const Var fresh = var.CopyWithName(std::move(name));
     vars_.insert_or_assign(var.get(), fresh);
     return fresh;
   }
@@ -61,12 +61,9 @@ class Renamer : public StmtExprMutator {
 
 PrimFunc UniqueNames(PrimFunc func) {
   Renamer renamer;
-  for (const Param& param : func.params) {
-    if (const Var* var = std::get_if<Var>(&param)) {
-      renamer.ReserveVar(*var);
-      continue;
-    }
-    const Buffer& buffer = std::get<Buffer>(param);
+  for (const Var& param : func.params) renamer.ReserveVar(param);
+  for (const ParamBuffer& entry : func.buffer_map) {
+    const Buffer& buffer = entry.buffer;
     renamer.Reserve(buffer->name);
     for (const Expr& extent : buffer->shape) PostOrderVisit(extent, [&](const Expr& e) { renamer.ReserveVar(e); });
     for (const Expr& stride : buffer->strides) PostOrderVisit(stride, [&](const Expr& e) { renamer.ReserveVar(e); });

@@ -78,16 +78,16 @@ class LaneRewriter {
   }
 
   std::optional<Stmt> VectorStore(const BufferStore& store) {
-    if (store.buffer->dtype.lanes != 1) return std::nullopt;
+    if (store.buffer->dtype.lanes != 1 || store.predicate) return std::nullopt;
     const std::optional<Expr> value = VectorExpr(store.value);
     const std::optional<std::vector<Expr>> indices = VectorIndices(store.indices);
     if (!value || !indices) return std::nullopt;
     if (indices->empty() || indices->back().dtype().is_scalar()) {
       // One element for all lanes. Serial statements would meet its last value only, so the loop is serial as a whole.
       if (!value->dtype().is_scalar() || mask_depth_ > 0) is_serial_ = true;
-      return BufferStore{store.buffer, *value, *indices};
+      return BufferStore{store.buffer, *value, *indices, std::nullopt};
     }
-    return BufferStore{store.buffer, Splat(*value, lanes_), *indices};
+    return BufferStore{store.buffer, Splat(*value, lanes_), *indices, std::nullopt};
   }
 
   std::optional<Stmt> VectorIf(const IfThenElse& branch) {
@@ -151,8 +151,9 @@ class LaneRewriter {
     }
     if (const BufferLoad* load = e.As<BufferLoad>()) {
       const std::optional<std::vector<Expr>> indices = VectorIndices(load->indices);
-      if (!indices) return std::nullopt;
-      return Expr::Make(e.dtype().with_lanes(indices->back().dtype().lanes), BufferLoad{load->buffer, *indices});
+      if (!indices || load->predicate) return std::nullopt;
+      return Expr::Make(e.dtype().with_lanes(indices->back().dtype().lanes),
+                        BufferLoad{load->buffer, *indices, std::nullopt});
     }
     if (const Call* call = e.As<Call>()) return VectorCall(e.dtype(), *call);
     return std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
@@ -11,7 +13,8 @@ namespace {
 class Verifier : public StmtExprVisitor {
  public:
   explicit Verifier(const PrimFunc& func) : name_(func.name) {
-    for (const Param& param : func.params) AddParam(param);
+    for (const Var& param : func.params) Define(param);
+    for (const ParamBuffer& entry : func.buffer_map) AddParamBuffer(func, entry);
     (*this)(func.body);
   }
   const Status& status() const { return status_; }
@@ -27,7 +30,11 @@ class Verifier : public StmtExprVisitor {
   void VisitStmt(const Stmt& stmt) override {
     if (!status_.ok()) return;
     if (const LetStmt* let = stmt.As<LetStmt>()) return VisitLet(*let);
-    if (const Allocate* allocate = stmt.As<Allocate>()) return VisitAllocate(*allocate);
+    if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) return VisitAllocate(*allocate);
+    if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) return VisitDeclaration(*declaration);
+    if (const Allocate* allocate = stmt.As<Allocate>()) return VisitMemory(stmt, allocate->buffer_var);
+    if (const AllocateConst* allocate = stmt.As<AllocateConst>()) return VisitMemory(stmt, allocate->buffer_var);
+    if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) CheckCondition(branch->condition, /*may_be_vector=*/true);
     if (const AssertStmt* assertion = stmt.As<AssertStmt>()) CheckCondition(assertion->condition, false);
     if (const While* loop = stmt.As<While>()) CheckCondition(loop->condition, false);
@@ -65,8 +72,8 @@ class Verifier : public StmtExprVisitor {
     if (block.init) VisitStmt(*block.init);
     VisitStmt(block.body);
     for (const IterVar& iter : block.iter_vars) vars_.erase(iter.var.get());
-    for (const Buffer& buffer : block.alloc_buffers) buffers_.erase(buffer.get());
-    for (const MatchBufferRegion& match : block.match_buffers) buffers_.erase(match.buffer.get());
+    for (const Buffer& buffer : block.alloc_buffers) Forget(buffer);
+    for (const MatchBufferRegion& match : block.match_buffers) Forget(match.buffer);
     blocks_.pop_back();
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
@@ -95,6 +102,8 @@ class Verifier : public StmtExprVisitor {
       Fail(fmt::format("select between {} and {}", select->true_value.dtype().ToString(),
                        select->false_value.dtype().ToString()));
     }
+    if (const Let* let = e.As<Let>()) return VisitLetValue(*let);
+    if (const Reduce* reduce = e.As<Reduce>()) return VisitReduce(e, *reduce);
     StmtExprVisitor::VisitExpr(e);
   }
   void VisitVar(const Var& var) override {
@@ -107,6 +116,10 @@ class Verifier : public StmtExprVisitor {
     vars_.insert(var.get());
   }
   void Define(const Buffer& buffer) {
+    Define(buffer->data);
+    Declare(buffer);
+  }
+  void Declare(const Buffer& buffer) {
     if (!seen_.insert(buffer.get()).second) Fail(fmt::format("buffer \"{}\" is defined twice", buffer->name));
     buffers_.insert(buffer.get());
     VisitBufferDef(buffer);
@@ -114,6 +127,10 @@ class Verifier : public StmtExprVisitor {
       Fail(fmt::format("buffer \"{}\" has {} dimensions and {} strides", buffer->name, buffer->shape.size(),
                        buffer->strides.size()));
     }
+  }
+  void Forget(const Buffer& buffer) {
+    buffers_.erase(buffer.get());
+    vars_.erase(buffer->data.get());
   }
   // Whole variables in a parameter's or view's shape, strides and offset are defined by it.
   void DefineSymbols(const Buffer& buffer) {
@@ -126,10 +143,17 @@ class Verifier : public StmtExprVisitor {
     for (const Expr& stride : buffer->strides) define(stride);
     define(buffer->elem_offset);
   }
-  void AddParam(const Param& param) {
-    if (const Var* var = std::get_if<Var>(&param)) return Define(*var);
-    DefineSymbols(std::get<Buffer>(param));
-    Define(std::get<Buffer>(param));
+  void AddParamBuffer(const PrimFunc& func, const ParamBuffer& entry) {
+    const auto at = std::find_if(func.params.begin(), func.params.end(),
+                                 [&](const Var& param) { return param.same_as(entry.param); });
+    if (at == func.params.end() || entry.param.dtype() != DataType::Handle())
+      Fail(fmt::format("buffer \"{}\" stands for \"{}\", which is no handle among the parameters", entry.buffer->name,
+                       entry.param.name()));
+    if (!seen_.insert(entry.buffer.get()).second || vars_.count(entry.buffer->data.get()) != 0)
+      Fail(fmt::format("parameter \"{}\" is over memory that another parameter has", entry.buffer->name));
+    seen_.erase(entry.buffer.get());
+    DefineSymbols(entry.buffer);
+    Define(entry.buffer);
   }
   void DefineView(const MatchBufferRegion& match) {
     CheckRegion(match.source);
@@ -178,10 +202,47 @@ class Verifier : public StmtExprVisitor {
     VisitStmt(let.body);
     vars_.erase(let.var.get());
   }
-  void VisitAllocate(const Allocate& allocate) {
+  void VisitAllocate(const AllocBuffer& allocate) {
     Define(allocate.buffer);
     VisitStmt(allocate.body);
-    buffers_.erase(allocate.buffer.get());
+    Forget(allocate.buffer);
+  }
+  // `self` introduces `data`, which no expression of its own names.
+  void VisitMemory(const Stmt& self, const Var& data) {
+    Define(data);
+    VisitChildren(self);
+    vars_.erase(data.get());
+  }
+  void VisitAttr(const Stmt& self, const AttrStmt& attr) {
+    const IterVar* axis = std::get_if<IterVar>(&attr.node);
+    if (axis == nullptr) return VisitChildren(self);
+    seen_.insert(axis->var.get());  // Launched again, it is the same variable.
+    vars_.insert(axis->var.get());
+    VisitChildren(self);
+    vars_.erase(axis->var.get());
+  }
+  // An expression may stand in several places, so its variables may, too.
+  void VisitLetValue(const Let& let) {
+    VisitExpr(let.value);
+    if (let.value.dtype() != let.var.dtype())
+      Fail(fmt::format("let \"{}\" of type {} takes {}", let.var.name(), let.var.dtype().ToString(),
+                       let.value.dtype().ToString()));
+    vars_.insert(let.var.get());
+    VisitExpr(let.body);
+    vars_.erase(let.var.get());
+  }
+  void VisitReduce(const Expr& self, const Reduce& reduce) {
+    for (const std::vector<Var>* side : {&reduce.combiner.lhs, &reduce.combiner.rhs}) {
+      for (const Var& var : *side) vars_.insert(var.get());
+    }
+    for (const IterVar& axis : reduce.axis) vars_.insert(axis.var.get());
+    VisitChildren(self);
+  }
+  void VisitDeclaration(const DeclBuffer& declaration) {
+    VisitExpr(declaration.buffer->data);
+    Declare(declaration.buffer);
+    VisitStmt(declaration.body);
+    buffers_.erase(declaration.buffer.get());
   }
 
   std::string name_;
@@ -199,7 +260,7 @@ class LoweredVerifier : public StmtExprVisitor {
  protected:
   void VisitStmt(const Stmt& stmt) override {
     if (stmt.As<BlockRealize>() != nullptr) return Fail("a block is left");
-    if (const Allocate* allocate = stmt.As<Allocate>()) {
+    if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) {
       if (allocate->buffer->shape.size() != 1)
         return Fail(
             fmt::format("allocation \"{}\" has {} dimensions", allocate->buffer->name, allocate->buffer->shape.size()));

@@ -10,6 +10,11 @@ DataType Widen(DataType type) { return type.is_float() ? DataType::Float(64, typ
 class Widener : public StmtExprMutator {
  public:
   Var DefineVar(const Var& var) {
+    const PointerType* pointer = var.pointer();
+    if (pointer != nullptr && pointer->element.is_float()) {
+      const Var wide(var.name(), MakePointerType(Widen(pointer->element), pointer->scope));
+      return Var(vars_.insert_or_assign(var.get(), wide).first->second);
+    }
     if (!var.dtype().is_float()) return var;
     return Var(vars_.insert_or_assign(var.get(), Var(var.name(), Widen(var.dtype()))).first->second);
   }
@@ -17,6 +22,11 @@ class Widener : public StmtExprMutator {
     if (!buffer->dtype.is_float()) return buffer;
     BufferNode node = *buffer;
     node.dtype = Widen(node.dtype);
+    const auto known = vars_.find(buffer->data.get());  // A declaration lies over what is wide already.
+    const Var data =
+        known != vars_.end() ? Var(known->second) : Var(node.data.name(), MakePointerType(node.dtype, node.scope));
+    vars_.insert_or_assign(buffer->data.get(), data);
+    node.data = data;
     return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
   }
 
@@ -25,6 +35,18 @@ class Widener : public StmtExprMutator {
   Expr VisitVar(const Var& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Stmt VisitStmt(const Stmt& stmt) override {
+    Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    if (visited.As<Allocate>() != nullptr) {
+      Allocate& allocate = visited.Mutable<Allocate>();
+      allocate.dtype = Widen(allocate.dtype);
+    }
+    if (visited.As<AllocateConst>() != nullptr) {
+      AllocateConst& allocate = visited.Mutable<AllocateConst>();
+      allocate.dtype = Widen(allocate.dtype);
+    }
+    return visited;
   }
   Buffer VisitBufferDef(const Buffer& buffer) override { return DefineBuffer(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override {
@@ -59,13 +81,9 @@ class Widener : public StmtExprMutator {
 
 PrimFunc WidenToFloat64(const PrimFunc& func) {
   Widener widener;
-  PrimFunc wide{func.name, {}, func.attrs, func.body};
-  for (const Param& param : func.params) {
-    if (const Var* var = std::get_if<Var>(&param))
-      wide.params.emplace_back(widener.DefineVar(*var));
-    else
-      wide.params.emplace_back(widener.DefineBuffer(std::get<Buffer>(param)));
-  }
+  PrimFunc wide = func;
+  for (Var& param : wide.params) param = widener.DefineVar(param);
+  for (ParamBuffer& entry : wide.buffer_map) entry.buffer = widener.DefineBuffer(entry.buffer);
   wide.body = widener(func.body);
   return wide;
 }

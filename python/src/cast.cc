@@ -53,8 +53,12 @@ py::object ToPython(const Attr& attr) {
   if (const bool* value = std::get_if<bool>(&attr)) return Wrap(IntConst(DataType::Bool(), *value));
   if (const double* value = std::get_if<double>(&attr)) return Wrap(FloatConst(DataType::Float(32), *value));
   if (const std::string* value = std::get_if<std::string>(&attr)) return py::str(*value);
+  if (const Expr* value = std::get_if<Expr>(&attr)) return Wrap(*value);
+  if (const AttrMap* value = std::get_if<AttrMap>(&attr)) return ToPython(*value);
+  const auto* list = std::get_if<std::vector<Attr>>(&attr);
+  if (list == nullptr) return py::none();
   py::list items;
-  for (const Attr& item : std::get<std::vector<Attr>>(attr)) items.append(ToPython(item));
+  for (const Attr& item : *list) items.append(ToPython(item));
   return MakeArray(items);
 }
 

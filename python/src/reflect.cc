@@ -35,18 +35,31 @@ py::object Convert(const AttrMap& value) { return ToPython(value); }
 py::object Convert(ForKind value) { return MakeEnum("lathe.tir.stmt", "ForKind", static_cast<int>(value)); }
 py::object Convert(const Var& value) { return Wrap(Expr(value)); }
 py::object Convert(const Op* op) { return Wrap(op); }
-py::object Convert(const Param& param) {
-  return std::visit([](const auto& value) { return Convert(value); }, param);
+// A pointer type as TVMScript writes it; None where the variable's dtype says all.
+py::object Convert(const PointerType* pointer) {
+  if (pointer == nullptr) return py::none();
+  return py::str("T.handle(\"" + pointer->element.ToString() + "\", \"" + pointer->scope + "\")");
 }
-// TVM's numbers: data parallel 0, reduction 2, ordered 3, opaque 4.
+py::object Convert(BufferType type) { return py::int_(type == BufferType::kAutoBroadcast ? 2 : 1); }  // TVM's numbers.
+// TVM's numbers: data parallel 0, thread index 1, reduction 2, ordered 3, opaque 4, then what schedules do.
 py::object Convert(IterKind kind) {
-  constexpr int kNumbers[] = {0, 2, 3, 4};
+  constexpr int kNumbers[] = {0, 2, 3, 4, 1, 1, 5, 6, 7, 8};
   return py::int_(kNumbers[static_cast<size_t>(kind)]);
 }
 template <typename T>
   requires std::is_constructible_v<Node, T> && (!std::is_arithmetic_v<T>)
 py::object Convert(const T& value) {
   return Wrap(Node(value));
+}
+py::object Convert(const AttrTarget& target) {
+  if (const Attr* value = std::get_if<Attr>(&target)) return ToPython(*value);
+  if (const Buffer* buffer = std::get_if<Buffer>(&target)) return Wrap(Node(*buffer));
+  return Wrap(Node(std::get<IterVar>(target)));
+}
+py::object Convert(const std::vector<ParamBuffer>& entries) {
+  py::dict buffers;
+  for (const ParamBuffer& entry : entries) buffers[Convert(entry.param)] = Convert(entry.buffer);
+  return MakeMap(buffers);
 }
 template <typename T>
 py::object Convert(const std::optional<T>& value) {
@@ -60,7 +73,8 @@ py::object Convert(const std::vector<T>& values) {
 }
 
 template <typename T>
-constexpr bool kIsShown = !std::is_same_v<T, BinaryOp>;  // An operator is its node's class.
+// An operator is its node's class; a reducer has none yet.
+constexpr bool kIsShown = !std::is_same_v<T, BinaryOp> && !std::is_same_v<T, CommReducer>;
 
 // Calls f(field description, value) for each field of whatever the node is.
 template <typename F>

@@ -31,7 +31,7 @@ struct NamesAround {
       if (value.is(dialect))
         around.tir_names.insert(name);
       else if (PyUnicode_Check(value.ptr()))
-        around.constants.emplace(name, py::cast<std::string>(value));
+        around.constants.emplace(name, Attr(py::cast<std::string>(value)));
       else if (const Buffer* buffer = UnwrapAs<Buffer>(value))
         around.constants.emplace(name, *buffer);
       else if (std::optional<Expr> e = ToExpr(value))

@@ -82,7 +82,7 @@ Stmt MakeStoreNode(const Buffer& buffer, const Expr& value, const std::vector<Ex
   const Expr place = MakeLoad(buffer, indices);
   StatusOr<Expr> converted = ConvertExpr(place.dtype(), value);
   if (!converted.ok()) throw Failure(ErrorKind::kTvm, converted.status().WithContext("BufferStore"));
-  return BufferStore{buffer, *converted, indices};
+  return BufferStore{buffer, *converted, indices, std::nullopt};
 }
 
 Block MakeBlock(const std::vector<IterVar>& iter_vars, const std::vector<BufferRegion>& reads,
@@ -183,8 +183,8 @@ void BindStmt(py::module_& module) {
              [](const Buffer& buffer, const std::vector<Range>& region) { return BufferRegion{buffer, region}; });
   module.def("MatchBufferRegion",
              [](const Buffer& buffer, const BufferRegion& source) { return MatchBufferRegion{buffer, source}; });
-  module.def("IterVar", [](const Range& dom, const Var& var, int kind, const std::string&) {
-    return IterVar{dom, var, IterKindOf(kind)};
+  module.def("IterVar", [](const Range& dom, const Var& var, int kind, const std::string& thread_tag) {
+    return IterVar{dom, var, thread_tag.empty() ? IterKindOf(kind) : IterKind::kThreadIndex, thread_tag};
   });
 }
 

@@ -57,6 +57,10 @@ struct KeyVisitor {
   std::string_view operator()(const Ramp&) const { return "tir.Ramp"; }
   std::string_view operator()(const Broadcast&) const { return "tir.Broadcast"; }
   std::string_view operator()(const Call&) const { return "tir.Call"; }
+  std::string_view operator()(const FuncCall&) const { return "tir.Call"; }
+  std::string_view operator()(const Let&) const { return "tir.Let"; }
+  std::string_view operator()(const Shuffle&) const { return "tir.Shuffle"; }
+  std::string_view operator()(const Reduce&) const { return "tir.Reduce"; }
 
   std::string_view operator()(const For&) const { return "tir.For"; }
   std::string_view operator()(const BlockRealize&) const { return "tir.BlockRealize"; }
@@ -65,7 +69,11 @@ struct KeyVisitor {
   std::string_view operator()(const Seq&) const { return "tir.SeqStmt"; }
   std::string_view operator()(const Evaluate&) const { return "tir.Evaluate"; }
   std::string_view operator()(const LetStmt&) const { return "tir.LetStmt"; }
+  std::string_view operator()(const AllocBuffer&) const { return "tir.AllocBuffer"; }
+  std::string_view operator()(const DeclBuffer&) const { return "tir.DeclBuffer"; }
   std::string_view operator()(const Allocate&) const { return "tir.Allocate"; }
+  std::string_view operator()(const AllocateConst&) const { return "tir.AllocateConst"; }
+  std::string_view operator()(const AttrStmt&) const { return "tir.AttrStmt"; }
   std::string_view operator()(const AssertStmt&) const { return "tir.AssertStmt"; }
   std::string_view operator()(const While&) const { return "tir.While"; }
 

@@ -45,8 +45,7 @@ class AnyMaker {
     if (symbolic_) AddSymbolicParams();
     has_blocks_ = Below(2) == 0;
     Stmt body = Suite(scope, 0, 2 + int(Below(3)));
-    PrimFunc func{Below(8) == 0 ? "odd name!" : "main", {}, RandomAttrs(), body};
-    func.params.assign(params_.begin(), params_.end());
+    PrimFunc func = MakePrimFunc(Below(8) == 0 ? "odd name!" : "main", params_, body, RandomAttrs());
     std::vector<Buffer> allocs;
     if (has_blocks_ && Below(2) == 0) allocs.push_back(MakeBuffer(Name(), {4, 4}, RandomType(), "shared"));
     return Complete(std::move(func), std::move(allocs));
@@ -84,7 +83,7 @@ class AnyMaker {
     return shape;
   }
   Attr RandomAttr(int depth) {
-    switch (Below(depth > 1 ? 4 : 5)) {
+    switch (Below(depth > 1 ? 5 : 7)) {
       case 0:
         return Attr(int64_t(random_.Next()));
       case 1:
@@ -94,6 +93,10 @@ class AnyMaker {
         return Attr(Below(2) == 0);
       case 3:
         return Attr(Text());
+      case 4:
+        return Attr(std::monostate());
+      case 5:
+        return Attr(AttrMap{{Text(), RandomAttr(depth + 1)}, {"k", RandomAttr(depth + 1)}});
       default:
         break;
     }
@@ -115,6 +118,10 @@ class AnyMaker {
     node.dtype = type;
     node.shape.assign(shape.begin(), shape.end());
     node.scope = std::move(scope);
+    if (Below(8) == 0) node.data_alignment = 128;
+    if (Below(8) == 0) node.offset_factor = 4;
+    if (Below(8) == 0) node.buffer_type = BufferType::kAutoBroadcast;
+    if (!shape.empty() && Below(8) == 0) node.axis_separators = {1};
     if (!shape.empty() && Below(5) == 0) {  // Row-major, spelled out, rows may be padded.
       int64_t stride = 1;
       for (size_t i = shape.size(); i-- > 0;) {
@@ -122,7 +129,11 @@ class AnyMaker {
         stride *= shape[i] + (i + 1 == shape.size() ? int64_t(Below(2)) : 0);
       }
     }
-    return Buffer(std::move(node));
+    return Own(Buffer(std::move(node)));
+  }
+  Buffer Own(const Buffer& buffer) {
+    owners_.emplace(buffer->data.get(), buffer);
+    return buffer;
   }
   void AddParam(Scope& scope, DataType type, const std::vector<int64_t>& shape, bool is_writable) {
     const Buffer buffer = NewBuffer(type, shape, "global");
@@ -194,7 +205,16 @@ class AnyMaker {
     if (depth >= kMaxDepth || Below(4) == 0) return Leaf(scope, type);
     const auto sub = [&](DataType t) { return Value(scope, t, depth + 1); };
     if (type.is_bool()) return Condition(scope, depth);
-    switch (Below(8)) {
+    switch (Below(10)) {
+      case 8: {
+        const Var var(Name(), type);
+        Scope inner = scope;
+        const Expr value = sub(type);
+        inner.scalars.push_back(var);
+        return Expr::Make(type, lathe::Let{value, var, Value(inner, type, depth + 1)});
+      }
+      case 9:
+        return Expr::Make(type, Shuffle{{sub(type), sub(type), sub(type)}, {Expr(int64_t(Below(3)))}});
       case 0:
         return Expr::Make(type, Select{sub(DataType::Bool()), sub(type), sub(type)});
       case 1:
@@ -280,7 +300,7 @@ class AnyMaker {
   }
   Stmt Statement(const Scope& scope, int depth) {
     if (scope.in_lanes || depth >= kMaxDepth) return StoreValue(scope);
-    switch (Below(13)) {
+    switch (Below(16)) {
       case 0:
         return Let(scope, depth);
       case 1:
@@ -304,6 +324,13 @@ class AnyMaker {
         return has_blocks_ ? InBlock(scope, depth) : Loop(scope, depth);
       case 10:
         return Loop(scope, depth);
+      case 11:
+        return Alias(scope, depth);
+      case 14:
+        return AttrStmt{"pragma_" + std::to_string(Below(3)), Index(scope, 5), RandomAttr(0),
+                        Suite(scope, depth + 1, 1)};
+      case 15:
+        return symbolic_ ? TextOnly(scope, depth) : Constants(scope, depth);
       default:
         return StoreValue(scope);
     }
@@ -329,7 +356,14 @@ class AnyMaker {
     if (Below(2) == 0) branch.else_case = Suite(scope, depth + 1, 1);
     return branch;
   }
+  AttrMap LoopAttrs(const Scope& outer) {  // May name what is around.
+    AttrMap attrs = RandomAttrs();
+    if (!outer.vars.empty() && Below(2) == 0)
+      attrs["expr"] = Attr(MakeBinary(BinaryOp::kAdd, outer.vars[0].var, IntConst(outer.vars[0].var.dtype(), 2)));
+    return attrs;
+  }
   Stmt Loop(Scope scope, int depth) {
+    const Scope outer = scope;
     const DataType type = Below(4) == 0 ? DataType::Int(64) : DataType::Int(32);
     const int64_t min = Below(3) == 0 ? int64_t(Below(5)) - 2 : 0, extent = 1 + int64_t(Below(5));
     const Var var(Name(), type);
@@ -339,7 +373,7 @@ class AnyMaker {
              IntConst(type, extent),
              Below(3) == 0 ? ForKind::kUnrolled : ForKind::kSerial,
              "",
-             Below(4) == 0 ? RandomAttrs() : AttrMap(),
+             Below(4) == 0 ? LoopAttrs(outer) : AttrMap(),
              Suite(scope, depth + 1, 1 + int(Below(2)))};
     return loop;
   }
@@ -365,7 +399,7 @@ class AnyMaker {
     const Buffer counter = MakeBuffer(Name(), {1}, DataType::Int(32), "local");
     const Expr at = Load(counter, {0});
     Stmt body = MakeSeq({StoreValue(scope), MakeStore(counter, at + 1, {0})});
-    return Allocate{counter, MakeSeq({MakeStore(counter, 0, {0}), While{Less(at, int64_t(Below(4))), body}})};
+    return AllocBuffer{counter, MakeSeq({MakeStore(counter, 0, {0}), While{Less(at, int64_t(Below(4))), body}})};
   }
   Stmt Temporary(Scope scope, int depth) {
     const Buffer buffer = NewBuffer(RandomType(), RandomShape(),
@@ -380,7 +414,69 @@ class AnyMaker {
     Stmt fill = MakeStore(buffer, Leaf(scope, buffer->dtype), indices);
     for (size_t i = vars.size(); i-- > 0;) fill = MakeFor(vars[i], buffer->shape[i], fill);
     scope.accesses.push_back({buffer, {}, true});
-    return Allocate{buffer, MakeSeq({fill, Suite(scope, depth + 1, 1)})};
+    return AllocBuffer{buffer, MakeSeq({fill, Suite(scope, depth + 1, 1)})};
+  }
+  // A table of constants, read.
+  Stmt Constants(Scope scope, int depth) {
+    const DataType type = Below(2) == 0 ? DataType::Int(32) : DataType::Float(32);
+    const Var data(Name(), MakePointerType(type));
+    AllocateConst table{data, type, {2, 2}, {}, RandomAttrs(), Evaluate{0}};
+    for (int64_t i = 0; i < 4; ++i)
+      table.data.push_back(type.is_float() ? FloatConst(type, 0.5 * double(i)) : IntConst(type, i - 2));
+    BufferNode node;
+    node.name = Name();
+    node.dtype = type;
+    node.shape = {2, 2};
+    node.data = data;
+    const Buffer buffer(std::move(node));
+    scope.accesses.push_back({buffer, {}, false});
+    table.body = DeclBuffer{buffer, Suite(scope, depth + 1, 1)};
+    return table;
+  }
+  // What nobody runs, but texts hold.
+  Stmt TextOnly(Scope scope, int depth) {
+    switch (Below(4)) {
+      case 0: {
+        const Var thread(Name());
+        const Expr extent = int64_t(1 + Below(4));
+        scope.vars.push_back({thread, 0, 3});
+        return AttrStmt{"thread_extent", extent, IterVar{{0, extent}, thread, IterKind::kThreadIndex, "threadIdx.x"},
+                        Suite(scope, depth + 1, 2)};
+      }
+      case 1: {
+        const Var data(Name(), MakePointerType(DataType::Int(8), "shared"));
+        const Expr call =
+            MakeCall(DataType::Int(32), "call_extern", {Expr::Make(DataType::Handle(), StringImm{"f"}), data});
+        return Allocate{data, DataType::Int(8), {4}, Condition(scope, kMaxDepth), RandomAttrs(), Evaluate{call}};
+      }
+      case 2:
+        return Evaluate{Expr::Make(DataType::Int(32), FuncCall{"callee", {Index(scope, 4)}})};
+      default:
+        break;
+    }
+    const Expr base = Index(scope, 4);
+    const DataType type = base.dtype().with_scalable_lanes(4);
+    const Expr one = IntConst(base.dtype(), 1);
+    return Evaluate{
+        MakeBinary(BinaryOp::kAdd, Expr::Make(type, Ramp{base, one, 4}), Expr::Make(type, Broadcast{one, 4}))};
+  }
+  // The memory of another buffer, as a row.
+  Stmt Alias(Scope scope, int depth) {
+    const Access* access = FindAccess(scope, [](const Access& a) {
+      return a.prefix.empty() && a.buffer->strides.empty() && !a.buffer->shape.empty();
+    });
+    if (access == nullptr) return StoreValue(scope);
+    int64_t size = 1;
+    for (const Expr& extent : access->buffer->shape) size *= *AsIntConst(extent);
+    const int64_t offset = int64_t(Below(uint64_t(size)));
+    BufferNode node = *access->buffer;
+    node.name = Name();
+    node.shape = {Expr(size - offset)};
+    node.elem_offset = Expr(offset);
+    node.axis_separators.clear();
+    const Buffer row(std::move(node));
+    scope.accesses.push_back({row, {}, access->is_writable});
+    return DeclBuffer{row, Suite(scope, depth + 1, 1 + int(Below(2)))};
   }
   // B[.., ramp] = vector; nothing where no last dimension is long enough.
   Stmt Vector(const Scope& scope) {
@@ -447,7 +543,7 @@ class AnyMaker {
       body = MakeSeq(std::exchange(fills_, {}));
     }
     block.body = body;
-    AccessRegions regions = DetectAccessRegions(block);
+    AccessRegions regions = DetectAccessRegions(block, owners_);
     block.reads = std::move(regions.reads);
     block.writes = std::move(regions.writes);
     const Stmt realize = BlockRealize{std::move(values), predicate, Block(std::move(block))};
@@ -455,7 +551,7 @@ class AnyMaker {
   }
   void AllocInBlock(Scope& scope,
                     BlockNode& block) {  // One element, written before anything else; init does not see it.
-    const Buffer buffer = MakeBuffer(Name(), {1}, DataType::Float(32), "local");
+    const Buffer buffer = Own(MakeBuffer(Name(), {1}, DataType::Float(32), "local"));
     block.alloc_buffers.push_back(buffer);
     fills_.push_back(MakeStore(buffer, FloatConst(DataType::Float(32), 1), {0}));
   }
@@ -475,6 +571,7 @@ class AnyMaker {
   int num_blocks_ = 0;
   std::vector<Param> params_;
   std::vector<Stmt> fills_;
+  DataOwners owners_;
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ Target CortexA72() { return *Target::Parse("llvm -mtriple=aarch64-linux-gnu -mcp
 
 std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
   std::vector<Tensor> args;
-  for (const Param& param : func.params) {
+  for (const Param& param : ParamsOf(func)) {
     const Buffer& buffer = std::get<Buffer>(param);
     Tensor tensor = Tensor::Zeros(buffer->dtype, *ConstantShape(buffer->shape));
     std::vector<double> values(static_cast<size_t>(tensor.NumElements()));

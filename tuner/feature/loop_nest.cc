@@ -42,6 +42,14 @@ class Collector {
     } else if (const Allocate* allocate = stmt.As<Allocate>()) {
       AddAllocation(allocate->buffer);
       Visit(allocate->body);
+    } else if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) {
+      Visit(declaration->body);
+    } else if (const Allocate* allocate = stmt.As<Allocate>()) {
+      Visit(allocate->body);
+    } else if (const AllocateConst* allocate = stmt.As<AllocateConst>()) {
+      Visit(allocate->body);
+    } else if (const AttrStmt* attr = stmt.As<AttrStmt>()) {
+      Visit(attr->body);
     } else if (const While* loop = stmt.As<While>()) {
       Visit(loop->body);
     }
@@ -187,9 +195,7 @@ class Collector {
 
 LoopNests CollectLoopNests(const PrimFunc& scheduled) {
   LoopNests nests;
-  for (const Param& param : scheduled.params) {
-    if (const Buffer* buffer = std::get_if<Buffer>(&param)) nests.parameter_bytes += BytesOf(*buffer);
-  }
+  for (const ParamBuffer& entry : scheduled.buffer_map) nests.parameter_bytes += BytesOf(entry.buffer);
   Collector(nests).Visit(scheduled.body);
   return nests;
 }

@@ -44,27 +44,27 @@ DataType TypeOf(const Param& param) {
 
 std::string NarrowTypes(const PrimFunc& func) {
   std::string names;
-  for (const Param& param : func.params) names += (names.empty() ? "" : ",") + ToRuntime(TypeOf(param)).Name();
+  for (const Param& param : ParamsOf(func)) names += (names.empty() ? "" : ",") + ToRuntime(TypeOf(param)).Name();
   return names;
 }
 
 // Every buffer that something in a function writes, by store or by what a block declares (it may write through a view).
 class WrittenBuffers : public StmtExprVisitor {
  public:
-  bool Contains(const Buffer& buffer) const { return written_.contains(buffer.get()); }
+  bool Contains(const Buffer& buffer) const { return written_.contains(buffer->data.get()); }
 
  protected:
   void VisitBlock(const Block& block) override {
-    for (const BufferRegion& region : block->writes) written_.insert(region.buffer.get());
+    for (const BufferRegion& region : block->writes) written_.insert(region.buffer->data.get());
     StmtExprVisitor::VisitBlock(block);
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    written_.insert(store.buffer.get());
+    written_.insert(store.buffer->data.get());
     StmtExprVisitor::VisitBufferStore(self, store);
   }
 
  private:
-  std::unordered_set<const BufferNode*> written_;
+  std::unordered_set<const ExprNode*> written_;  // Data variables: a write through one buffer is one of all over it.
 };
 
 // The layout of the reference.
@@ -76,9 +76,9 @@ StatusOr<std::vector<Output>> OutputsOf(const PrimFunc& func) {
   WrittenBuffers written;
   written(func.body);
   std::vector<Output> outputs;
-  for (const Param& param : func.params) {
-    const auto* buffer = std::get_if<Buffer>(&param);
-    if (buffer == nullptr || !written.Contains(*buffer)) continue;
+  for (const ParamBuffer& entry : func.buffer_map) {
+    const Buffer* buffer = &entry.buffer;
+    if (!written.Contains(*buffer)) continue;
     const auto shape = ConstantShape((*buffer)->shape);
     if (!shape)
       return Unimplemented(fmt::format("reference of {}: output \"{}\" has a symbolic shape; give the extents values",

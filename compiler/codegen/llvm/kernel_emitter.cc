@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/codegen/llvm/uses.h"
+#include "compiler/ir/memory.h"
 #include "llvm/IR/InlineAsm.h"
 #include "runtime/kernel_abi.h"
 
@@ -71,31 +72,37 @@ llvm::Function* KernelEmitter::NewFunction(llvm::FunctionType* type, const std::
   return function;
 }
 
-// One scope per buffer in memory, in one domain: distinct buffers never overlap (the caller of a kernel owes that).
+// One scope per data variable, in one domain: distinct ones never overlap (the caller of a kernel owes that); all
+// buffers over one variable are in its scope.
 void KernelEmitter::MakeAliasScopes(const PrimFunc& func) {
-  std::vector<const BufferNode*> buffers;
+  std::vector<Buffer> buffers;
+  std::unordered_set<const ExprNode*> seen;
+  const auto add = [&](const Buffer& buffer) {
+    if (seen.insert(buffer->data.get()).second) buffers.push_back(buffer);
+  };
   for (const SignatureParam& param : signature_.params) {
-    if (param.buffer) buffers.push_back(param.buffer->get());
+    if (param.buffer) add(*param.buffer);
   }
   const Uses uses = CollectUses(func.body);
-  for (const Buffer& buffer : uses.allocations) buffers.push_back(buffer.get());
+  for (const Buffer& buffer : uses.allocations) add(buffer);
   if (buffers.size() > 256) return;  // The lists would be larger than what they bring.
   llvm::MDBuilder metadata(context_);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(signature_.name);
   std::vector<llvm::Metadata*> all;
-  for (const BufferNode* buffer : buffers) all.push_back(metadata.createAnonymousAliasScope(domain, buffer->name));
+  for (const Buffer& buffer : buffers) all.push_back(metadata.createAnonymousAliasScope(domain, buffer->name));
   for (size_t i = 0; i < buffers.size(); ++i) {
     std::vector<llvm::Metadata*> others = all;
     others.erase(others.begin() + static_cast<ptrdiff_t>(i));
-    scopes_[buffers[i]] = {llvm::MDNode::get(context_, all[i]), llvm::MDNode::get(context_, others)};
+    scopes_[buffers[i]->data.get()] = {llvm::MDNode::get(context_, all[i]), llvm::MDNode::get(context_, others)};
   }
 }
 
 KernelEmitter::BufferValue KernelEmitter::MakeBufferValue(const Buffer& buffer, Value* pointer) {
   BufferValue value{.pointer = pointer, .position = num_defined_++};
   if (CheckType(buffer->dtype)) value.alignment = llvm::Align(std::max(1, buffer->dtype.bits / 8));
-  if (const auto found = scopes_.find(buffer.get()); found != scopes_.end())
+  if (const auto found = scopes_.find(buffer->data.get()); found != scopes_.end())
     std::tie(value.scope, value.noalias) = found->second;
+  owners_.emplace(buffer->data.get(), buffer);
   return value;
 }
 
@@ -212,8 +219,18 @@ void KernelEmitter::EmitStmt(const Stmt& stmt) {
             if (const IndexValue index = EmitIndex(node.value); index.is_exact) vars_[node.var.get()].index = index;
           }
           EmitStmt(node.body);
-        } else if constexpr (std::is_same_v<T, Allocate>) {
+        } else if constexpr (std::is_same_v<T, AllocBuffer>) {
           EmitAllocate(node);
+        } else if constexpr (std::is_same_v<T, DeclBuffer>) {
+          EmitDeclaration(node);
+        } else if constexpr (std::is_same_v<T, Allocate>) {
+          if (const std::optional<Stmt> plain = AsAllocBuffer(node)) return EmitStmt(*plain);
+          Fail(fmt::format("memory \"{}\" under a condition; allocate it in an if", node.buffer_var.name()));
+        } else if constexpr (std::is_same_v<T, AllocateConst>) {
+          EmitStmt(AsAllocBuffer(node));
+        } else if constexpr (std::is_same_v<T, AttrStmt>) {
+          if (node.attr_key.starts_with("pragma_")) return EmitStmt(node.body);
+          Fail(fmt::format("attribute \"{}\" means nothing to a CPU kernel; remove it", node.attr_key));
         } else if constexpr (std::is_same_v<T, AssertStmt>) {
           EmitAssert(node);
         } else {
@@ -313,6 +330,11 @@ void KernelEmitter::KeepStepsApart(const BufferStore& store) {
 void KernelEmitter::EmitBufferStore(const BufferStore& store) {
   const DataType element = store.buffer->dtype;
   if (!CheckType(element) || FindBuffer(store.buffer) == nullptr) return;
+  if (store.predicate) {
+    BufferStore plain = store;
+    plain.predicate.reset();
+    return EmitIfThenElse(IfThenElse{*store.predicate, plain, std::nullopt});
+  }
   const int lanes = store.value.dtype().lanes;
   if (store.value.dtype() != element.with_lanes(lanes)) {
     return Fail(fmt::format("store to \"{}\": value is {}, elements are {}; cast it", store.buffer->name,
@@ -366,7 +388,7 @@ std::optional<int64_t> KernelEmitter::AllocationBytes(const Buffer& buffer) {
   return static_cast<int64_t>(bytes);
 }
 
-void KernelEmitter::EmitAllocate(const Allocate& allocate) {
+void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
   const Buffer& buffer = allocate.buffer;
   if (!CheckType(buffer->dtype)) return;
   const bool is_register = buffer->scope == "register";
@@ -406,7 +428,22 @@ void KernelEmitter::EmitAllocate(const Allocate& allocate) {
   EmitWorkspace(allocate);
 }
 
-void KernelEmitter::EmitWorkspace(const Allocate& allocate) {
+void KernelEmitter::EmitDeclaration(const DeclBuffer& declaration) {
+  const Buffer& buffer = declaration.buffer;
+  const auto owner = owners_.find(buffer->data.get());
+  if (owner == owners_.end())
+    return Fail(
+        fmt::format("buffer \"{}\" lies over \"{}\", which is the data of no buffer; declare it over one's data",
+                    buffer->name, buffer->data.name()));
+  const BufferValue memory = buffers_.at(owner->second.get());
+  BufferValue value = MakeBufferValue(buffer, memory.pointer);
+  value.is_register = memory.is_register;
+  value.is_large_tile = memory.is_large_tile;
+  buffers_[buffer.get()] = value;
+  EmitStmt(declaration.body);
+}
+
+void KernelEmitter::EmitWorkspace(const AllocBuffer& allocate) {
   const Buffer& buffer = allocate.buffer;
   Value* bytes = b_.getInt64(static_cast<uint64_t>(std::max(1, buffer->dtype.bits / 8)));
   for (const Expr& extent : buffer->shape) bytes = b_.CreateMul(bytes, EmitIndex(extent).value);

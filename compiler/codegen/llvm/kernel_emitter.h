@@ -78,8 +78,9 @@ class KernelEmitter {
   void EmitBufferStore(const BufferStore& store);
   void KeepStepsApart(const BufferStore& store);
   void EmitIfThenElse(const IfThenElse& branch);
-  void EmitAllocate(const Allocate& allocate);
-  void EmitWorkspace(const Allocate& allocate);
+  void EmitAllocate(const AllocBuffer& allocate);
+  void EmitDeclaration(const DeclBuffer& declaration);
+  void EmitWorkspace(const AllocBuffer& allocate);
   void FreeWorkspace(llvm::Value* memory);
   void EmitAssert(const AssertStmt& assertion);
   void EmitWhile(const While& loop);
@@ -117,6 +118,7 @@ class KernelEmitter {
   llvm::Value* EmitFloatBinary(BinaryOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* EmitIntBinary(BinaryOp op, llvm::Value* a, llvm::Value* b, bool is_signed);
   llvm::Value* EmitLogical(const Binary& binary);
+  llvm::Value* EmitShuffle(const Shuffle& shuffle, DataType dtype);
   llvm::Value* EmitCast(const Expr& value, DataType to);
   llvm::Value* EmitLoad(const BufferLoad& load, DataType dtype);
   llvm::Value* EmitCall(const Call& call, DataType dtype);
@@ -151,9 +153,10 @@ class KernelEmitter {
 
   std::unordered_map<const ExprNode*, VarValue> vars_;
   std::unordered_map<const BufferNode*, BufferValue> buffers_;
-  // Alias scopes of the buffers of this PrimFunc, each with the list of all others.
-  std::unordered_map<const BufferNode*, std::pair<llvm::MDNode*, llvm::MDNode*>> scopes_;
-  std::vector<llvm::Value*> workspaces_;  // Taken by the present function and not yet given back.
+  // Alias scopes of the data variables of this PrimFunc, each with the list of all others.
+  std::unordered_map<const ExprNode*, std::pair<llvm::MDNode*, llvm::MDNode*>> scopes_;
+  std::unordered_map<const ExprNode*, Buffer> owners_;  // Of data variables: the buffer that introduced each.
+  std::vector<llvm::Value*> workspaces_;                // Taken by the present function and not yet given back.
   llvm::Function* function_ = nullptr;
   llvm::Value* ctx_ = nullptr;
   llvm::Value* mask_ = nullptr;  // Lanes that run, inside a vector condition; null: all.

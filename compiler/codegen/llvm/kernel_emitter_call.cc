@@ -1,6 +1,7 @@
 // Calls of operations (compiler/ir/op.cc).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
@@ -11,6 +12,15 @@ using llvm::Value;
 
 Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
   const std::string_view name = call.op->name;
+  const bool has_handle = std::any_of(call.args.begin(), call.args.end(),
+                                      [](const Expr& arg) { return arg.dtype().code == DataType::Code::kHandle; });
+  const bool is_foreign = call.op->num_args < 0 || has_handle || dtype.code == DataType::Code::kHandle;
+  if (is_foreign && name != "tvm_storage_sync") {  // Nothing here knows it, and a kernel has no undefined symbol.
+    const StringImm* symbol = call.args.empty() ? nullptr : call.args[0].As<StringImm>();
+    Fail(symbol == nullptr ? fmt::format("no code for T.{}", name)
+                           : fmt::format("no code for T.{}(\"{}\")", name, symbol->value));
+    return Poison(DataType::Int(32));
+  }
   if (call.op->num_args >= 0 && static_cast<size_t>(call.op->num_args) != call.args.size()) {
     Fail(fmt::format("T.{}: {} arguments, it takes {}", name, call.args.size(), call.op->num_args));
     return Poison(dtype);

@@ -27,7 +27,7 @@ bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::k
 
 bool KernelEmitter::CheckType(DataType dtype) {
   const int bits = dtype.bits;
-  bool is_known = dtype.lanes >= 1 && dtype.lanes <= kMaxLanes;
+  bool is_known = dtype.lanes >= 1 && dtype.lanes <= kMaxLanes && !dtype.is_scalable;
   if (dtype.is_int())
     is_known = is_known && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
   else if (dtype.code == DataType::Code::kFloat)
@@ -163,6 +163,17 @@ Value* KernelEmitter::EmitExpr(const Expr& e) {
             return Poison(dtype);
           }
           return Splat(scalar, dtype.lanes);
+        } else if constexpr (std::is_same_v<T, Let>) {
+          BindVar(node.var, EmitExpr(node.value));
+          return EmitExpr(node.body);
+        } else if constexpr (std::is_same_v<T, Shuffle>) {
+          return EmitShuffle(node, dtype);
+        } else if constexpr (std::is_same_v<T, FuncCall>) {
+          Fail(fmt::format("a call of function \"{}\"; a kernel has no undefined symbol: inline it", node.callee));
+          return Poison(dtype);
+        } else if constexpr (std::is_same_v<T, Reduce>) {
+          Fail("T.Reduce as a value; write a block with T.axis.reduce");
+          return Poison(dtype);
         } else {
           static_assert(std::is_same_v<T, Call>);
           return EmitCall(node, dtype);
@@ -171,6 +182,28 @@ Value* KernelEmitter::EmitExpr(const Expr& e) {
       e.node().value);
   --depth_;
   return error_.ok() ? value : Poison(DataType::Int(32));
+}
+
+Value* KernelEmitter::EmitShuffle(const Shuffle& shuffle, DataType dtype) {
+  std::vector<Value*> lanes;
+  for (const Expr& e : shuffle.vectors) {
+    Value* vector = EmitExpr(e);
+    if (!error_.ok()) return Poison(dtype);
+    for (uint64_t i = 0; i < e.dtype().lanes; ++i)
+      lanes.push_back(e.dtype().is_scalar() ? vector : b_.CreateExtractElement(vector, i));
+  }
+  Value* result = Poison(dtype);
+  for (uint64_t i = 0; i < shuffle.indices.size(); ++i) {
+    const int64_t* lane = AsIntConst(shuffle.indices[i]);
+    if (lane == nullptr || *lane < 0 || *lane >= static_cast<int64_t>(lanes.size())) {
+      Fail("T.Shuffle picks a lane that is no constant or not there");
+      return Poison(dtype);
+    }
+    Value* picked = lanes[static_cast<size_t>(*lane)];
+    if (dtype.is_scalar()) return picked;
+    result = b_.CreateInsertElement(result, picked, i);
+  }
+  return result;
 }
 
 Value* KernelEmitter::EmitCondition(const Expr& condition) {
@@ -338,6 +371,11 @@ void KernelEmitter::AddAliasMetadata(llvm::Instruction* access, const BufferValu
 
 Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
   const int lanes = dtype.lanes;
+  if (load.predicate) {  // Lanes that are off are zero.
+    const Expr plain = Expr::Make(dtype, BufferLoad{load.buffer, load.indices, std::nullopt});
+    const Expr zero = dtype.is_float() ? FloatConst(dtype, 0) : IntConst(dtype, 0);
+    return EmitExpr(MakeCall(dtype, "if_then_else", {*load.predicate, plain, zero}));
+  }
   const BufferValue* buffer = FindBuffer(load.buffer);
   if (buffer == nullptr || !CheckType(load.buffer->dtype)) return Poison(dtype);
   if (dtype.element() != load.buffer->dtype || (!load.indices.empty() && load.indices.back().dtype().lanes != lanes)) {

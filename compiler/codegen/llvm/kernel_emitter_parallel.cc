@@ -18,7 +18,10 @@ struct KernelEmitter::Capture {
 };
 
 std::optional<KernelEmitter::Capture> KernelEmitter::CaptureUses(const Stmt& self, const For& loop) {
-  const Uses uses = CollectUses(self);
+  Uses uses = CollectUses(self);
+  for (const auto& [data, owner] : owners_) {
+    if (uses.vars.contains(data)) uses.buffers.emplace(owner.get(), owner);
+  }
   Capture capture{.begin = EmitIndex(loop.min)};
   for (const auto& [node, bound] : vars_) {
     if (uses.vars.contains(node) && !llvm::isa<llvm::Constant>(bound.value)) capture.vars.emplace_back(node, bound);
@@ -136,8 +139,8 @@ void KernelEmitter::BindCaptured(const Capture& capture, Value* closure) {
       return llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt64(static_cast<uint64_t>(value))));
     };
     pointer->setMetadata(llvm::LLVMContext::MD_align, number(LATHE_BUFFER_ALIGNMENT));
-    const bool is_compact = buffer->strides.empty();
-    if (const std::optional<int64_t> bytes = AllocationBytes(buffer); is_compact && bytes && *bytes > 0) {
+    const bool is_own = buffer->strides.empty() && owners_.at(buffer->data.get()).same_as(buffer);
+    if (const std::optional<int64_t> bytes = AllocationBytes(buffer); is_own && bytes && *bytes > 0) {
       pointer->setMetadata(llvm::LLVMContext::MD_nonnull, empty);
       pointer->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(*bytes));
     }

@@ -12,15 +12,15 @@ constexpr size_t kMaxParams = 4096;
 
 class AccessCollector : public StmtExprVisitor {
  public:
-  std::unordered_set<const BufferNode*> read, written;
+  std::unordered_set<const ExprNode*> read, written;  // Data variables.
 
  protected:
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    written.insert(store.buffer.get());
+    written.insert(store.buffer->data.get());
     StmtExprVisitor::VisitBufferStore(self, store);
   }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    read.insert(load.buffer.get());
+    read.insert(load.buffer->data.get());
     StmtExprVisitor::VisitBufferLoad(self, load);
   }
 };
@@ -79,21 +79,22 @@ StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position) {
   AccessCollector access;
   access(func.body);
   const std::unordered_set<int64_t> constants = ConstantPositions(func);
+  const std::vector<Param> params = ParamsOf(func);
   std::unordered_set<const ExprNode*> scalars;
-  for (const Param& param : func.params)
+  for (const Param& param : params)
     if (const auto* var = std::get_if<Var>(&param)) scalars.insert(var->get());
-  for (size_t i = 0; i < func.params.size(); ++i) {
+  for (size_t i = 0; i < params.size(); ++i) {
     SignatureParam param;
-    if (const auto* buffer = std::get_if<Buffer>(&func.params[i])) {
+    if (const auto* buffer = std::get_if<Buffer>(&params[i])) {
       RETURN_IF_ERROR(CheckBuffer(func, *buffer));
       param = {.name = (*buffer)->name,
                .buffer = *buffer,
-               .is_read = access.read.contains(buffer->get()),
-               .is_written = access.written.contains(buffer->get()),
+               .is_read = access.read.contains((*buffer)->data.get()),
+               .is_written = access.written.contains((*buffer)->data.get()),
                .is_constant = constants.contains(static_cast<int64_t>(i))};
       AddSymbols(**buffer, scalars, signature.symbols);
     } else {
-      const Var& var = std::get<Var>(func.params[i]);
+      const Var& var = std::get<Var>(params[i]);
       if (var.dtype().lanes != 1 || var.dtype().code == DataType::Code::kHandle) {
         return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": type {} is not a scalar number", func.name,
                                            var.name(), var.dtype().ToString()));

@@ -17,7 +17,7 @@ namespace {
 Stmt InlineBody(const PrimFunc& func, const std::vector<Buffer>& buffers, std::vector<Buffer>& allocs) {
   const PrimFunc fresh = Clone(func);
   BufferMap map;
-  for (size_t i = 0; i < buffers.size(); ++i) map.emplace(std::get<Buffer>(fresh.params[i]).get(), buffers[i]);
+  for (size_t i = 0; i < buffers.size(); ++i) map.emplace(BufferParam(fresh, i).get(), buffers[i]);
   const Stmt body = lathe::Substitute(fresh.body, {}, map);
   const BlockRealize* root = body.As<BlockRealize>();
   if (root == nullptr || root->block->name != "root") return body;
@@ -40,7 +40,7 @@ class Fuser {
       if (status.ok()) status = AddBinding(binding, group.body.body.same_as(binding.var));
     });
     RETURN_IF_ERROR(status);
-    PrimFunc fused{BaseName(group.name), std::move(params_), {}, MakeSeq(std::move(bodies_))};
+    PrimFunc fused = MakePrimFunc(BaseName(group.name), params_, MakeSeq(std::move(bodies_)));
     return WithUniqueBlockNames(Complete(std::move(fused), std::move(allocs_)));
   }
 
@@ -51,7 +51,7 @@ class Fuser {
     if (func == nullptr) return InternalError("FuseTIR: call_tir of an unknown function");
     std::vector<Buffer> args;
     for (const Expr& arg : call.args[1].As<TupleExpr>()->fields) args.push_back(buffers_.at(arg.get()));
-    const BufferNode& old = *std::get<Buffer>(func->params.back());
+    const BufferNode& old = *BufferParam(*func, func->params.size() - 1);
     const Buffer out = MakeBuffer(old.name, old.shape, old.dtype);
     buffers_.emplace(binding.var.get(), out);
     args.push_back(out);

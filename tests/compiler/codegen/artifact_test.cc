@@ -22,11 +22,8 @@ TEST(ArtifactTest, SaysWhatWasCompiled) {
   const Buffer a = MakeBuffer("A", {n, 4}), w = MakeBuffer("W", {4}, DataType::Float(16)), b = MakeBuffer("B", {n, 4});
   const Stmt body =
       MakeFor(i, n, MakeStore(b, Load(a, {i, 1}) * MakeCast(DataType::Float(32), Load(w, {2})) * scale, {i, 0}));
-  const PrimFunc first{.name = "scale it",
-                       .params = {a, w, scale, b},
-                       .attrs = {{"constant_params", std::vector<Attr>{1}}},
-                       .body = body};
-  const PrimFunc second{.name = "other", .body = Evaluate{0}};
+  const PrimFunc first = MakePrimFunc("scale it", {a, w, scale, b}, body, {{"constant_params", std::vector<Attr>{1}}});
+  const PrimFunc second = MakePrimFunc("other", {}, Evaluate{0});
   const Target target = *Target::Parse("auto");
   const StatusOr<CompiledModule> module = CompileModule(std::vector<PrimFunc>{first, second}, {}, target);
   ASSERT_TRUE(module.ok()) << module.status().ToString();

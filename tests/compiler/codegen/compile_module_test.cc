@@ -17,9 +17,7 @@ using ::testing::HasSubstr;
 
 Target HostTarget() { return *Target::Parse("auto"); }
 
-PrimFunc Func(std::vector<Param> params, Stmt body) {
-  return PrimFunc{.name = "main", .params = std::move(params), .body = std::move(body)};
-}
+PrimFunc Func(std::vector<Param> params, Stmt body) { return MakePrimFunc("main", std::move(params), std::move(body)); }
 
 // Compiles, runs on `buffers`, and demands that everything went well.
 void RunKernel(const PrimFunc& func, std::vector<void*> buffers, std::vector<int64_t> scalars = {},
@@ -90,8 +88,9 @@ TEST(CompileModuleTest, ReturnsTheErrorOfAParallelBody) {
   AlignedArray<float> y(10);
   TestContext context;
   Stmt body = MakeSeq({AssertStmt{Less(i, 4), "i is below 4"}, MakeStore(b, FloatConst(DataType::Float(32), 1), {i})});
-  RunKernel(Func({b}, Allocate{work, MakeFor(i, 10, Allocate{MakeBuffer("V", {20000}), body}, ForKind::kParallel)}),
-            {y.data()}, {}, &context, LATHE_KERNEL_ASSERT);
+  RunKernel(
+      Func({b}, AllocBuffer{work, MakeFor(i, 10, AllocBuffer{MakeBuffer("V", {20000}), body}, ForKind::kParallel)}),
+      {y.data()}, {}, &context, LATHE_KERNEL_ASSERT);
   EXPECT_EQ(context.failure, "kernel main: i is below 4");
   EXPECT_EQ(y[3], 1);
   EXPECT_EQ(y[4], 0);
@@ -104,7 +103,7 @@ TEST(CompileModuleTest, TakesLargeBuffersFromTheWorkspace) {
   const Stmt fill =
       MakeFor(j, 100, MakeFor(k, 100, MakeStore(work, MakeCast(DataType::Float(32), j * 100 + k), {j, k})));
   const Stmt read = MakeFor(io.i, 4, MakeStore(io.b, Load(work, {io.i * 30 + 5, 7}), {io.i}));
-  const PrimFunc func = Func({io.b}, Allocate{work, MakeSeq({fill, read})});
+  const PrimFunc func = Func({io.b}, AllocBuffer{work, MakeSeq({fill, read})});
   AlignedArray<float> b(4);
   TestContext context;
   RunKernel(func, {b.data()}, {}, &context);
@@ -113,6 +112,61 @@ TEST(CompileModuleTest, TakesLargeBuffersFromTheWorkspace) {
   context.refuses_workspace = true;
   RunKernel(func, {b.data()}, {}, &context, LATHE_KERNEL_NO_WORKSPACE);
   EXPECT_EQ(context.failure, "kernel main: no workspace memory for buffer \"W\"");
+}
+
+// The load through A must see the store through V, outside of a parallel loop and in it, and V starts at its offset.
+TEST(CompileModuleTest, LetsBuffersOverOneMemoryAlias) {
+  for (const ForKind kind : {ForKind::kSerial, ForKind::kParallel}) {
+    Var i("i");
+    const Buffer a = MakeBuffer("A", {8}), b = MakeBuffer("B", {4});
+    BufferNode node = *MakeBuffer("V", {8});
+    node.data = a->data;
+    const Buffer view(std::move(node));
+    const Expr two = FloatConst(DataType::Float(32), 2);
+    const Stmt body = MakeSeq({MakeStore(b, Load(a, {i + 4}), {i}), MakeStore(view, Load(b, {i}) + two, {i + 4}),
+                               MakeStore(b, Load(a, {i + 4}), {i})});
+    const PrimFunc outside = Func({a, b}, DeclBuffer{view, MakeFor(i, 4, body, kind)});
+    const PrimFunc inside = Func({a, b}, MakeFor(i, 4, DeclBuffer{view, body}, kind));
+    for (const PrimFunc& func : {outside, inside}) {
+      AlignedArray<float> x(8), y(4);
+      for (int k = 0; k < 8; ++k) x[k] = static_cast<float>(k);
+      RunKernel(func, {x.data(), y.data()});
+      EXPECT_THAT(std::vector<float>(y.begin(), y.end()), ElementsAre(6, 7, 8, 9));
+      EXPECT_THAT(std::vector<float>(x.begin(), x.end()), ElementsAre(0, 1, 2, 3, 6, 7, 8, 9));
+    }
+  }
+}
+
+TEST(CompileModuleTest, RefusesWhatItDoesNotKnowByName) {
+  const auto text = [](const char* value) { return Expr::Make(DataType::Handle(), StringImm{value}); };
+  const auto error = [](const Stmt& body) { return ErrorOf(Func({}, body)); };
+  EXPECT_THAT(error(Evaluate{MakeCall(DataType::Int(32), "call_extern", {text("puts"), Expr(1)})}),
+              HasSubstr("no code for T.call_extern(\"puts\")"));
+  EXPECT_THAT(error(Evaluate{MakeCall(DataType::Void(), "ptx_commit_group", {})}),
+              HasSubstr("no code for T.ptx_commit_group"));
+  EXPECT_THAT(error(Evaluate{Expr::Make(DataType::Int(32), FuncCall{"g", {}})}),
+              HasSubstr("a call of function \"g\"; a kernel has no undefined symbol"));
+  EXPECT_THAT(error(AttrStmt{"async_scope", Expr(1), Attr(0), Evaluate{0}}),
+              HasSubstr("attribute \"async_scope\" means nothing to a CPU kernel"));
+}
+
+TEST(CompileModuleTest, MasksPredicatedAccesses) {
+  const Buffer a = MakeBuffer("A", {4}), b = MakeBuffer("B", {4});
+  const Expr lanes = Expr::Make(DataType::Int(32, 4), Ramp{0, 1, 4});
+  const Expr low = MakeBinary(BinaryOp::kLT, lanes, Expr::Make(DataType::Int(32, 4), Broadcast{2, 4}));
+  const Expr load = Expr::Make(DataType::Float(32, 4), BufferLoad{a, {lanes}, low});
+  AlignedArray<float> x(4, 3), y(4, 7);
+  RunKernel(Func({a, b}, MakeSeq({BufferStore{b, load, {lanes}, low}, BufferStore{a, load, {lanes}, std::nullopt}})),
+            {x.data(), y.data()});
+  EXPECT_THAT(std::vector<float>(y.begin(), y.end()), ElementsAre(3, 3, 7, 7));
+  EXPECT_THAT(std::vector<float>(x.begin(), x.end()), ElementsAre(3, 3, 0, 0));
+}
+
+TEST(CompileModuleTest, NamesABufferOverMemoryOfNobody) {
+  BufferNode node = *MakeBuffer("V", {8});
+  node.data = Var("p", DataType::Handle());
+  EXPECT_THAT(ErrorOf(Func({}, DeclBuffer{Buffer(node), Evaluate{0}})),
+              HasSubstr("codegen @main: buffer \"V\" lies over \"p\", which is the data of no buffer"));
 }
 
 TEST(CompileModuleTest, KeepsSmallBuffersOnTheStack) {
@@ -124,7 +178,7 @@ TEST(CompileModuleTest, KeepsSmallBuffersOnTheStack) {
   AlignedArray<float> a(4), b(4);
   for (int i = 0; i < 4; ++i) a[i] = static_cast<float>(i);
   TestContext context;
-  RunKernel(Func({io.a, io.b}, Allocate{work, body}), {a.data(), b.data()}, {}, &context);
+  RunKernel(Func({io.a, io.b}, AllocBuffer{work, body}), {a.data(), b.data()}, {}, &context);
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(3, 2, 1, 0));
   EXPECT_EQ(context.workspace_bytes, 0u);
 }
@@ -380,7 +434,7 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 "bound to threadIdx.x"},
         BadFunc{"Scope",
-                [] { return Func({}, Allocate{MakeBuffer("S", {1}, DataType::Float(32), "shared"), Evaluate{0}}); },
+                [] { return Func({}, AllocBuffer{MakeBuffer("S", {1}, DataType::Float(32), "shared"), Evaluate{0}}); },
                 "scope \"shared\""},
         BadFunc{"OddType",
                 [] {

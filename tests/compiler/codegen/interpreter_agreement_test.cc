@@ -38,7 +38,7 @@ bool HasApproximateCalls(const Stmt& body) {
 
 std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
   std::vector<Tensor> args;
-  for (const Param& param : func.params) {
+  for (const Param& param : ParamsOf(func)) {
     const auto* buffer = std::get_if<Buffer>(&param);
     const DataType dtype = buffer != nullptr ? (*buffer)->dtype : std::get<Var>(param).dtype();
     const std::vector<int64_t> shape = buffer != nullptr ? *ConstantShape((*buffer)->shape) : std::vector<int64_t>{};
@@ -65,7 +65,7 @@ int32_t RunKernelOn(LatheKernel kernel, const PrimFunc& func, std::vector<Tensor
   std::vector<void*> buffers;
   std::vector<int64_t> scalars;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (std::holds_alternative<Buffer>(func.params[i])) {
+    if (FindBuffer(func, func.params[i]) != nullptr) {
       memory.emplace_back(args[i].data.size() + 64);
       std::copy(args[i].data.begin(), args[i].data.end(), memory.back().begin());
       buffers.push_back(memory.back().data());
@@ -79,7 +79,7 @@ int32_t RunKernelOn(LatheKernel kernel, const PrimFunc& func, std::vector<Tensor
   const int32_t code = kernel(&context.context, buffers.data(), scalars.data());
   size_t position = 0;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (!std::holds_alternative<Buffer>(func.params[i])) continue;
+    if (FindBuffer(func, func.params[i]) == nullptr) continue;
     std::copy_n(memory[position++].begin(), args[i].data.size(), args[i].data.begin());
   }
   return code;

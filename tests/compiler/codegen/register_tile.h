@@ -51,9 +51,8 @@ inline PrimFunc RegisterTileMatmul(const TileShape& shape, bool unrolls_rows = t
     const Expr place = panel * (shape.rows * cols) + at(row, v);
     return Stmt(BufferStore{c, load(c, place) + load(tile, at(row, v)), {ramp(place)}});
   });
-  return PrimFunc{.name = "matmul",
-                  .params = {a, b, c},
-                  .body = MakeFor(panel, num_panels, Allocate{tile, MakeSeq({init, update, write})})};
+  return MakePrimFunc("matmul", {a, b, c},
+                      MakeFor(panel, num_panels, AllocBuffer{tile, MakeSeq({init, update, write})}));
 }
 
 }  // namespace lathe

@@ -61,7 +61,7 @@ TEST(RegisterTileTest, IsRefusedWhenItsIndexIsALoopVariable) {
 TEST(RegisterTileTest, IsRefusedWithoutAConstantSize) {
   Var n("n");
   const Buffer tile = MakeBuffer("acc", {n}, DataType::Float(32), "register");
-  const PrimFunc func{.name = "main", .params = {n}, .body = Allocate{tile, Evaluate{0}}};
+  const PrimFunc func = MakePrimFunc("main", {n}, AllocBuffer{tile, Evaluate{0}});
   EXPECT_THAT(Compile(func, Avx512()), HasSubstr("register tile \"acc\" has no constant size"));
 }
 

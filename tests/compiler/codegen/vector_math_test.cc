@@ -23,15 +23,13 @@ PrimFunc MapFunc(const char* op, DataType dtype, bool is_vector) {
   const Buffer a = MakeBuffer("A", {kCount}, dtype), b = MakeBuffer("B", {kCount}, dtype);
   Var i("i");
   if (!is_vector)
-    return {.name = "map",
-            .params = {a, b},
-            .body = MakeFor(i, kCount, MakeStore(b, MakeCall(dtype, op, {Load(a, {i})}), {i}))};
+    return MakePrimFunc("map", {a, b}, MakeFor(i, kCount, MakeStore(b, MakeCall(dtype, op, {Load(a, {i})}), {i})));
   const Expr lanes = Expr::Make(DataType::Int(32, kLanes), Ramp{i * kLanes, 1, kLanes});
   const DataType vector = dtype.with_lanes(kLanes);
-  return {.name = "map",
-          .params = {a, b},
-          .body = MakeFor(i, kCount / kLanes,
-                          BufferStore{b, MakeCall(vector, op, {Expr::Make(vector, BufferLoad{a, {lanes}})}), {lanes}})};
+  return MakePrimFunc(
+      "map", {a, b},
+      MakeFor(i, kCount / kLanes,
+              BufferStore{b, MakeCall(vector, op, {Expr::Make(vector, BufferLoad{a, {lanes}})}), {lanes}}));
 }
 
 template <typename T>
@@ -108,7 +106,7 @@ TEST(VectorMathTest, HandlesInfinitiesAndNan) {
   const char* ops[] = {"exp", "log", "tanh", "erf", "sigmoid"};
   for (int op = 0; op < 5; ++op)
     stmts.push_back(MakeStore(b, MakeCall(DataType::Float(32), ops[op], {Load(a, {i})}), {op, i}));
-  const PrimFunc func{.name = "map", .params = {a, b}, .body = MakeFor(i, 8, MakeSeq(stmts))};
+  const PrimFunc func = MakePrimFunc("map", {a, b}, MakeFor(i, 8, MakeSeq(stmts)));
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   AlignedArray<float> x(8), y(40);
@@ -134,11 +132,9 @@ TEST(VectorMathTest, RaisesDoublesToPowers) {
   const Buffer a = MakeBuffer("A", {kCount}, DataType::Float(64)), b = MakeBuffer("B", {kCount}, DataType::Float(64)),
                c = MakeBuffer("C", {kCount}, DataType::Float(64));
   Var i("i");
-  const PrimFunc func{
-      .name = "map",
-      .params = {a, b, c},
-      .body =
-          MakeFor(i, kCount, MakeStore(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i}))};
+  const PrimFunc func = MakePrimFunc(
+      "map", {a, b, c},
+      MakeFor(i, kCount, MakeStore(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i})));
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   AlignedArray<double> x(kCount), y(kCount), z(kCount);
@@ -157,13 +153,12 @@ TEST(VectorMathTest, RaisesToPowers) {
   const Buffer out = MakeBuffer("B", {6});
   Var x("x", DataType::Float(32)), y("y", DataType::Float(32));
   const auto power = [&](Expr e) { return MakeCall(DataType::Float(32), "pow", {x, e}); };
-  const PrimFunc func{
-      .name = "pow",
-      .params = {out, x, y},
-      .body = MakeSeq({MakeStore(out, power(FloatConst(DataType::Float(32), 3)), {0}),
-                       MakeStore(out, power(FloatConst(DataType::Float(32), -2)), {1}),
-                       MakeStore(out, power(FloatConst(DataType::Float(32), 0.5)), {2}),
-                       MakeStore(out, power(FloatConst(DataType::Float(32), 0)), {3}), MakeStore(out, power(y), {4})})};
+  const PrimFunc func = MakePrimFunc(
+      "pow", {out, x, y},
+      MakeSeq({MakeStore(out, power(FloatConst(DataType::Float(32), 3)), {0}),
+               MakeStore(out, power(FloatConst(DataType::Float(32), -2)), {1}),
+               MakeStore(out, power(FloatConst(DataType::Float(32), 0.5)), {2}),
+               MakeStore(out, power(FloatConst(DataType::Float(32), 0)), {3}), MakeStore(out, power(y), {4})}));
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   for (const auto& [base, exponent] : std::vector<std::pair<float, float>>{

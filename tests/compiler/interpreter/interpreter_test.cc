@@ -22,7 +22,7 @@ StatusOr<std::vector<double>> Evaluate1(const Expr& e, FloatMode mode = FloatMod
   std::vector<Tensor> args = {Tensor::Uninitialized(mode == FloatMode::kFloat64 ? kF64 : e.dtype().element(), {lanes})};
   InterpreterOptions options;
   options.float_mode = mode;
-  const Status status = Interpret(PrimFunc{"f", {out}, {}, MakeStore(out, e, {index})}, args, options);
+  const Status status = Interpret(MakePrimFunc("f", {out}, MakeStore(out, e, {index})), args, options);
   if (!status.ok()) return status;
   return args[0].ToDoubles();
 }
@@ -168,7 +168,7 @@ PrimFunc Matmul(int n, ForKind kind_k = ForKind::kSerial) {
       {{0, n}, vi, IterKind::kSpatial}, {{0, n}, vj, IterKind::kSpatial}, {{0, n}, vk, IterKind::kReduce}};
   block.init = MakeStore(c, FloatConst(kF32, 0), {vi, vj});
   const Stmt body = MakeFor(i, n, MakeFor(j, n, MakeFor(k, n, BlockRealize{{i, j, k}, True(), Block(block)}, kind_k)));
-  return {"main", {a, b, c}, {}, body};
+  return MakePrimFunc("main", {a, b, c}, body);
 }
 
 TEST(Interpreter, RunsInitWhereReductionsBegin) {
@@ -181,7 +181,7 @@ TEST(Interpreter, RunsInitWhereReductionsBegin) {
 TEST(Interpreter, BindsSymbolicExtentsFromArguments) {
   const Var n("n"), i("i");
   const Buffer a = MakeBuffer("A", {n}), b = MakeBuffer("B", {n * 2});
-  const PrimFunc func{"f", {a, b}, {}, MakeFor(i, n * 2, MakeStore(b, Load(a, {FloorDiv(i, 2)}), {i}))};
+  const PrimFunc func = MakePrimFunc("f", {a, b}, MakeFor(i, n * 2, MakeStore(b, Load(a, {FloorDiv(i, 2)}), {i})));
   std::vector<Tensor> args = {Tensor::FromDoubles(kF32, {2}, {1, 2}), Tensor::Zeros(kF32, {4})};
   ASSERT_EQ(Interpret(func, args), OkStatus());
   EXPECT_THAT(args[1].ToDoubles(), ElementsAre(1, 1, 2, 2));
@@ -203,7 +203,7 @@ TEST(Interpreter, GivesMatchedBuffersTheStridesOfTheirSource) {
   std::vector<int64_t> values(16);
   for (int i = 0; i < 16; ++i) values[i] = i;
   std::vector<Tensor> args = {Tensor::FromInts(kI32, {4, 4}, values), Tensor::Uninitialized(kI32, {4})};
-  ASSERT_EQ(Interpret(PrimFunc{"f", {a, out}, {}, BlockRealize{{}, True(), Block(block)}}, args), OkStatus());
+  ASSERT_EQ(Interpret(MakePrimFunc("f", {a, out}, BlockRealize{{}, True(), Block(block)}), args), OkStatus());
   EXPECT_THAT(args[1].ToDoubles(), ElementsAre(11, 4, 1, 6));
 }
 
@@ -212,7 +212,7 @@ TEST(Interpreter, StoresAllLanesAfterReadingThem) {
   const Expr from = Expr::Make(DataType::Int(32, 4), Ramp{0, 1, 4}),
              to = Expr::Make(DataType::Int(32, 4), Ramp{1, 1, 4});
   std::vector<Tensor> args = {Tensor::FromInts(kI32, {5}, {1, 2, 3, 4, 5})};
-  ASSERT_EQ(Interpret(PrimFunc{"f", {a}, {}, MakeStore(a, Load(a, {from}), {to})}, args), OkStatus());
+  ASSERT_EQ(Interpret(MakePrimFunc("f", {a}, MakeStore(a, Load(a, {from}), {to})), args), OkStatus());
   EXPECT_THAT(args[0].ToDoubles(), ElementsAre(1, 1, 2, 3, 4));
 }
 
@@ -220,11 +220,104 @@ TEST(Interpreter, RunsWhileLetAndAllocations) {
   const Buffer out = MakeBuffer("out", {1}, kI32), t = MakeBuffer("t", {1}, kI32, "local");
   const Var x("x");
   const Stmt loop = While{Less(Load(t, {0}), I(100)), LetStmt{Load(t, {0}) * I(2), x, MakeStore(t, x, {0})}};
-  const PrimFunc func{
-      "f", {out}, {}, Allocate{t, MakeSeq({MakeStore(t, I(3), {0}), loop, MakeStore(out, Load(t, {0}), {0})})}};
+  const PrimFunc func = MakePrimFunc(
+      "f", {out}, AllocBuffer{t, MakeSeq({MakeStore(t, I(3), {0}), loop, MakeStore(out, Load(t, {0}), {0})})});
   std::vector<Tensor> args = {Tensor::Uninitialized(kI32, {1})};
   ASSERT_EQ(Interpret(func, args), OkStatus());
   EXPECT_THAT(args[0].ToDoubles(), ElementsAre(192));
+}
+
+// ---- Several buffers over one memory.
+Buffer Over(const Buffer& owner, std::vector<Expr> shape, Expr offset = 0) {
+  BufferNode node = *MakeBuffer("V", std::move(shape), owner->dtype, owner->scope);
+  node.data = owner->data;
+  node.elem_offset = std::move(offset);
+  return Buffer(std::move(node));
+}
+
+TEST(Interpreter, SeesThroughADeclaredBufferWhatWasWrittenThroughAnother) {
+  const Buffer a = MakeBuffer("A", {2, 3}, kI32), view = Over(a, {3}, 3);
+  const Stmt body = MakeSeq({MakeStore(a, I(7), {1, 2}), MakeStore(view, Load(view, {2}) + 1, {0})});
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {2, 3}, {0, 0, 0, 0, 0, 0})};
+  ASSERT_EQ(Interpret(MakePrimFunc("f", {a}, DeclBuffer{view, body}), args), OkStatus());
+  EXPECT_THAT(args[0].ToDoubles(), ElementsAre(0, 0, 0, 8, 0, 7));
+}
+
+TEST(Interpreter, FindsARaceBetweenTwoBuffersOverOneMemory) {
+  const Buffer a = MakeBuffer("A", {8}, kI32), view = Over(a, {4}, 4);
+  const Var i("i");
+  const Stmt loop =
+      MakeFor(i, 4, MakeSeq({MakeStore(a, I(1), {i + 1}), MakeStore(view, I(2), {i})}), ForKind::kParallel);
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {8}, std::vector<int64_t>(8, 0))};
+  EXPECT_THAT(Interpret(MakePrimFunc("f", {a}, DeclBuffer{view, loop}), args).message(),
+              HasSubstr("data race: A[4] is written here and touched in another iteration of loop \"i\""));
+}
+
+TEST(Interpreter, RefusesADeclaredBufferThatReachesBeyondItsMemory) {
+  const Buffer a = MakeBuffer("A", {8}, kI32), view = Over(a, {5}, 4);
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {8}, std::vector<int64_t>(8, 0))};
+  const Status status = Interpret(MakePrimFunc("f", {a}, DeclBuffer{view, Evaluate{0}}), args);
+  EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+  EXPECT_THAT(status.message(), HasSubstr("buffer \"V\" reaches 9 elements, the memory it is declared over has 8"));
+}
+
+TEST(Interpreter, NamesABufferThatReadsMemoryAsAnotherType) {
+  const Buffer a = MakeBuffer("A", {8}, kI32);
+  BufferNode node = *MakeBuffer("V", {8});
+  node.data = a->data;
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {8}, std::vector<int64_t>(8, 0))};
+  const Status status = Interpret(MakePrimFunc("f", {a}, DeclBuffer{Buffer(node), Evaluate{0}}), args);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(status.message(), HasSubstr("buffer \"V\" reads memory of int32 as float32"));
+}
+
+// ---- Predicates, lets and shuffles as values, constant memory, launched threads.
+TEST(Interpreter, LeavesLanesThatAPredicateTurnsOff) {
+  const Buffer a = MakeBuffer("A", {4}, kI32), b = MakeBuffer("B", {4}, kI32);
+  const Expr lanes = Expr::Make(DataType::Int(32, 4), Ramp{0, 1, 4});
+  const Expr four = Expr::Make(DataType::Int(32, 4), Broadcast{2, 4});
+  const Expr low = MakeBinary(BinaryOp::kLT, lanes, four);
+  const Expr load = Expr::Make(DataType::Int(32, 4), BufferLoad{a, {lanes}, MakeNot(low)});
+  const Stmt masked = MakeSeq({BufferStore{b, four, {lanes}, low}, BufferStore{a, load, {lanes}, std::nullopt}});
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {4}, {5, 6, 7, 8}), Tensor::FromInts(kI32, {4}, {1, 1, 1, 1})};
+  ASSERT_EQ(Interpret(MakePrimFunc("f", {a, b}, masked), args), OkStatus());
+  EXPECT_THAT(args[0].ToDoubles(), ElementsAre(0, 0, 7, 8));
+  EXPECT_THAT(args[1].ToDoubles(), ElementsAre(2, 2, 1, 1));
+}
+
+TEST(Interpreter, EvaluatesLetsAndShufflesAsValues) {
+  const Var x("x");
+  EXPECT_THAT(*Evaluate1(Expr::Make(kI32, Let{I(3), x, Expr(x) * x})), ElementsAre(9));
+  const Expr ramp = Expr::Make(DataType::Int(32, 4), Ramp{10, 1, 4});
+  EXPECT_THAT(*Evaluate1(Expr::Make(kI32, Shuffle{{I(7), ramp}, {Expr(3)}})), ElementsAre(12));
+}
+
+TEST(Interpreter, ReadsConstantMemoryAndRunsLaunchedThreads) {
+  const Buffer out = MakeBuffer("out", {4}, kI32);
+  const Var data("table", MakePointerType(kI32)), tx("tx");
+  BufferNode node = *MakeBuffer("T", {2, 2}, kI32);
+  node.data = data;
+  const Buffer table(std::move(node));
+  const Stmt store = MakeStore(out, Load(table, {FloorDiv(tx, 2), FloorMod(tx, 2)}), {tx});
+  const Stmt threads =
+      AttrStmt{"thread_extent", Expr(4), IterVar{{0, 4}, tx, IterKind::kThreadIndex, "threadIdx.x"}, store};
+  const AllocateConst constants{data, kI32, {2, 2}, {I(4), I(3), I(2), I(1)}, {}, DeclBuffer{table, threads}};
+  std::vector<Tensor> args = {Tensor::Uninitialized(kI32, {4})};
+  ASSERT_EQ(Interpret(MakePrimFunc("f", {out}, constants), args), OkStatus());
+  EXPECT_THAT(args[0].ToDoubles(), ElementsAre(4, 3, 2, 1));
+}
+
+TEST(Interpreter, NamesWhatItDoesNotRun) {
+  const Buffer out = MakeBuffer("out", {1}, kI32);
+  std::vector<Tensor> args = {Tensor::Uninitialized(kI32, {1})};
+  const auto error = [&](const Stmt& body) { return Interpret(MakePrimFunc("f", {out}, body), args).message(); };
+  EXPECT_THAT(error(lathe::Evaluate{Expr::Make(kI32, FuncCall{"g", {}})}),
+              HasSubstr("a call of function \"g\"; inline it"));
+  EXPECT_THAT(error(AttrStmt{"async_scope", Expr(1), Attr(0), lathe::Evaluate{0}}),
+              HasSubstr("T.attr with \"async_scope\""));
+  EXPECT_THAT(error(lathe::Evaluate{MakeCall(kI32, "call_extern", {})}), HasSubstr("call_extern"));
+  EXPECT_THAT(error(lathe::Evaluate{Expr::Make(kI32.with_scalable_lanes(4), Broadcast{1, 4})}),
+              HasSubstr("a value of int32xvscalex4"));
 }
 
 // ---- Faults.
@@ -241,7 +334,8 @@ TEST_P(FaultTest, NamesThePlaceAndLeavesTheArguments) {
   const Var i("i"), vi("vi");
   BlockNode block{.name = "work", .body = GetParam().body(a, vi)};
   block.iter_vars = {{{0, 8}, vi, IterKind::kSpatial}};
-  const PrimFunc func{"main", {a}, {}, MakeFor(i, 8, BlockRealize{{i}, True(), Block(block)}, GetParam().kind)};
+  const PrimFunc func =
+      MakePrimFunc("main", {a}, MakeFor(i, 8, BlockRealize{{i}, True(), Block(block)}, GetParam().kind));
   std::vector<Tensor> args = {Tensor::FromInts(kI32, {8}, {9, 9, 9, 9, 9, 9, 9, 9})};
   InterpreterOptions options;
   options.max_steps = 1000;
@@ -262,7 +356,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"UninitialisedRead",
                   [](const Buffer& a, const Var& i) {
                     const Buffer t = MakeBuffer("t", {8}, kI32, "local");
-                    return Stmt(Allocate{t, MakeSeq({MakeStore(t, I(1), {0}), MakeStore(a, Load(t, {i}), {i})})});
+                    return Stmt(AllocBuffer{t, MakeSeq({MakeStore(t, I(1), {0}), MakeStore(a, Load(t, {i}), {i})})});
                   },
                   ForKind::kSerial, StatusCode::kFailedPrecondition,
                   "block \"work\" at i = 1: t[1] is read before it was written"},
@@ -310,10 +404,11 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"UnknownBuffer",
                   [](const Buffer&, const Var& i) { return MakeStore(MakeBuffer("X", {8}, kI32), I(0), {i}); },
                   ForKind::kSerial, StatusCode::kInvalidArgument, "buffer \"X\" is used but not defined"},
-        FaultCase{
-            "HugeAllocation",
-            [](const Buffer&, const Var&) { return Stmt(Allocate{MakeBuffer("t", {1 << 20, 1 << 20}), Evaluate{0}}); },
-            ForKind::kSerial, StatusCode::kResourceExhausted, "a buffer of 1099511627776 elements"}),
+        FaultCase{"HugeAllocation",
+                  [](const Buffer&, const Var&) {
+                    return Stmt(AllocBuffer{MakeBuffer("t", {1 << 20, 1 << 20}), Evaluate{0}});
+                  },
+                  ForKind::kSerial, StatusCode::kResourceExhausted, "a buffer of 1099511627776 elements"}),
     kCaseName);
 
 TEST(Interpreter, RefusesIterVarsOutsideOfTheirDomain) {
@@ -342,9 +437,9 @@ TEST(Races, AreNotSeenBetweenLoopsThatFollowEachOther) {
   const Stmt first = MakeFor(i, 8, MakeStore(a, i, {i}), ForKind::kParallel);
   const Stmt second = MakeFor(j, 8, MakeStore(a, Load(a, {j}) + 1, {j}), ForKind::kParallel);
   std::vector<Tensor> args = {Tensor::Zeros(kI32, {8})};
-  EXPECT_EQ(Interpret(PrimFunc{"f", {a}, {}, MakeFor(o, 2, MakeSeq({first, second}))}, args), OkStatus());
+  EXPECT_EQ(Interpret(MakePrimFunc("f", {a}, MakeFor(o, 2, MakeSeq({first, second}))), args), OkStatus());
   const Stmt outer = MakeFor(o, 2, MakeSeq({first, second}), ForKind::kParallel);
-  EXPECT_THAT(Interpret(PrimFunc{"f", {a}, {}, outer}, args).message(), HasSubstr("another iteration of loop \"o\""));
+  EXPECT_THAT(Interpret(MakePrimFunc("f", {a}, outer), args).message(), HasSubstr("another iteration of loop \"o\""));
 }
 
 }  // namespace

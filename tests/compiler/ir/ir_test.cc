@@ -15,7 +15,7 @@ PrimFunc AddOne(int n, const char* loop_name, const char* block_name = "add") {
   block.reads.push_back({a, {{vi, 1}}});
   block.writes.push_back({b, {{vi, 1}}});
   BlockNode root{.name = "root", .body = MakeFor(i, n, BlockRealize{{i}, True(), Block(block)})};
-  return PrimFunc{"main", {a, b}, {}, BlockRealize{{}, True(), Block(root)}};
+  return MakePrimFunc("main", {a, b}, BlockRealize{{}, True(), Block(root)});
 }
 
 TEST(StructuralEqual, IgnoresNamesOfVariablesAndFunctions) {
@@ -42,11 +42,61 @@ TEST(StructuralEqual, DemandsThatVariablesCorrespondOneToOne) {
   EXPECT_FALSE(StructuralEqual(nest(i, j), nest(i, i)));
 }
 
+// B, over the memory of A or of its own, is written.
+PrimFunc WriteThroughB(bool is_alias) {
+  const Buffer a = MakeBuffer("A", {4});
+  BufferNode node = *MakeBuffer("B", {2, 2});
+  if (is_alias) node.data = a->data;
+  const Buffer b(std::move(node));
+  const Stmt store = MakeStore(b, Load(a, {0}), {0, 0});
+  return MakePrimFunc("main", {a}, is_alias ? Stmt(DeclBuffer{b, store}) : Stmt(AllocBuffer{b, store}));
+}
+
+TEST(MayAlias, IsSharedData) {
+  const PrimFunc func = WriteThroughB(true);
+  const Buffer &a = BufferParam(func, 0), &b = func.body.As<DeclBuffer>()->buffer;
+  EXPECT_TRUE(MayAlias(a, b));
+  EXPECT_TRUE(MayAlias(a, a));
+  EXPECT_FALSE(MayAlias(a, MakeBuffer("A", {4})));
+}
+
+TEST(StructuralEqual, SeesWhichMemoryABufferLiesOver) {
+  const Buffer a = MakeBuffer("A", {4}), b = MakeBuffer("B", {4});
+  const auto over = [&](const Buffer& owner) {
+    BufferNode node = *MakeBuffer("V", {4});
+    node.data = owner->data;
+    const Buffer view(std::move(node));
+    return MakePrimFunc("main", {a, b}, DeclBuffer{view, MakeStore(view, FloatConst(DataType::Float(32), 0), {0})});
+  };
+  EXPECT_TRUE(StructuralEqual(over(a), over(a)));
+  EXPECT_EQ(StructuralHash(over(a)), StructuralHash(over(a)));
+  EXPECT_FALSE(StructuralEqual(over(a), over(b)));
+  EXPECT_NE(StructuralHash(over(a)), StructuralHash(over(b)));
+}
+
+TEST(Clone, KeepsAliasesAliases) {
+  const PrimFunc before = WriteThroughB(true), after = Clone(before);
+  EXPECT_TRUE(StructuralEqual(before, after));
+  EXPECT_TRUE(MayAlias(BufferParam(after, 0), after.body.As<DeclBuffer>()->buffer));
+  EXPECT_FALSE(MayAlias(BufferParam(after, 0), BufferParam(before, 0)));
+  const Stmt body = Clone(before.body);  // Memory from outside stays.
+  EXPECT_TRUE(MayAlias(BufferParam(before, 0), body.As<DeclBuffer>()->buffer));
+}
+
+TEST(Substitute, MovesADeclarationWithItsMemory) {
+  const PrimFunc func = WriteThroughB(true);
+  const Buffer other = MakeBuffer("other", {4});
+  const Stmt body = Substitute(func.body, {}, {{BufferParam(func, 0).get(), other}});
+  const DeclBuffer& declaration = *body.As<DeclBuffer>();
+  EXPECT_TRUE(MayAlias(declaration.buffer, other));
+  EXPECT_TRUE(declaration.body.As<BufferStore>()->buffer.same_as(declaration.buffer));
+}
+
 TEST(Clone, MakesNewVariablesAndBuffersOfTheSameStructure) {
   const PrimFunc before = AddOne(16, "i");
   const PrimFunc after = Clone(before);
   EXPECT_TRUE(StructuralEqual(before, after));
-  EXPECT_FALSE(std::get<Buffer>(before.params[0]).same_as(std::get<Buffer>(after.params[0])));
+  EXPECT_FALSE(BufferParam(before, 0).same_as(BufferParam(after, 0)));
 }
 
 TEST(Mutator, ReturnsTheNodeItselfWhereNothingChanged) {

@@ -217,7 +217,7 @@ TEST(ScheduleStateTest, AStatementThatStandsTwiceIsTakenApart) {
                               .body = MakeStore(a, FloatConst(a->dtype, 1), {v})});
   const Stmt nest = MakeFor(i, 16, BlockRealize{{i}, True(), block});
   const Stmt body = BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = Seq{{nest, nest}}})};
-  StatusOr<Schedule> schedule = Schedule::Create(PrimFunc{"main", {a}, {}, body});
+  StatusOr<Schedule> schedule = Schedule::Create(MakePrimFunc("main", {a}, body));
   ASSERT_TRUE(schedule.ok()) << schedule.status().message();
   EXPECT_EQ(schedule->Inconsistency(), "");
   EXPECT_EQ(schedule->ChildBlocksOf(schedule->RootRow()).size(), 2);

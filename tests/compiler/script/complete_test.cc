@@ -76,12 +76,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Complete, KeepsARootBlockThatIsThere) {
   const Stmt body = BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = Evaluate{0}})};
-  EXPECT_TRUE(Complete(PrimFunc{"f", {}, {}, body}).body.same_as(body));
+  EXPECT_TRUE(Complete(MakePrimFunc("f", {}, body)).body.same_as(body));
 }
 
 TEST(Complete, WrapsASingleBlockWithoutAxes) {
   const Stmt body = BlockRealize{{}, True(), Block(BlockNode{.name = "scalar", .body = Evaluate{0}})};
-  const PrimFunc func = Complete(PrimFunc{"f", {}, {}, body});
+  const PrimFunc func = Complete(MakePrimFunc("f", {}, body));
   EXPECT_EQ(func.body.As<BlockRealize>()->block->name, "root");
   EXPECT_TRUE(func.body.As<BlockRealize>()->block->body.same_as(body));
 }
@@ -91,7 +91,7 @@ TEST(WithUniqueBlockNames, NeverGivesANameThatTheTextHas) {
     return BlockRealize{{}, True(), Block(BlockNode{.name = name, .body = Evaluate{0}})};
   };
   const PrimFunc func =
-      WithUniqueBlockNames(Complete(PrimFunc{"f", {}, {}, Seq{{block("C"), block("C"), block("C_1"), block("C")}}}));
+      WithUniqueBlockNames(Complete(MakePrimFunc("f", {}, Seq{{block("C"), block("C"), block("C_1"), block("C")}})));
   std::vector<std::string> names;
   for (const Stmt& stmt : func.body.As<BlockRealize>()->block->body.As<Seq>()->stmts)
     names.push_back(stmt.As<BlockRealize>()->block->name);

@@ -11,7 +11,7 @@ namespace lathe {
 struct MutatedFunc {
   PrimFunc func;
   std::string field;
-  bool is_block_name;
+  bool is_unnamed;  // The canonical text does not have it: a block's name, a promise.
 };
 
 // Every number, enum, text, type, attribute, optional and list that may be changed by itself and leave the function
@@ -23,7 +23,7 @@ class FieldMutator {
   MutatedFunc Run(const PrimFunc& func) {
     CountAccesses(func.body);
     PrimFunc copy = Rewrite(func, FieldRole::kUse, "func");
-    return {std::move(copy), field_, is_block_name_};
+    return {std::move(copy), field_, is_unnamed_};
   }
 
  private:
@@ -64,7 +64,7 @@ class FieldMutator {
     return RewriteFields(node);
   }
   Expr Rewrite(const Expr& e, FieldRole, std::string_view field) {
-    if (IsVar(e)) return e;
+    if (IsVar(e)) return Rewrite(Var(e), FieldRole::kUse, field);
     if (const IntImm* imm = e.As<IntImm>()) {
       if (e.dtype().code == DataType::Code::kHandle || !Hit(field)) return e;
       return IntConst(e.dtype(), e.dtype().is_bool() ? 1 - imm->value : imm->value == 1 ? 2 : 1);
@@ -85,15 +85,19 @@ class FieldMutator {
     if (op >= BinaryOp::kEQ) return op == BinaryOp::kGE ? BinaryOp::kEQ : BinaryOp(int(op) + 1);
     return op == BinaryOp::kMax ? BinaryOp::kAdd : BinaryOp(int(op) + 1);
   }
-  Var Rewrite(const Var& var, FieldRole, std::string_view) { return var; }
+  Var Rewrite(const Var& var, FieldRole, std::string_view) {
+    const auto found = data_.find(var.get());
+    return found == data_.end() ? var : Var(found->second);
+  }
   Stmt Rewrite(const Stmt& s, FieldRole, std::string_view) {
+    if (const AllocateConst* allocate = s.As<AllocateConst>()) return RewriteData(*allocate);
     return std::visit([&](const auto& node) -> Stmt { return RewriteFields(node); }, s.node().value);
   }
   Block Rewrite(const Block& block, FieldRole, std::string_view) {
     BlockNode node = RewriteFields(*block);
     if (node.name != "root" && Hit("block.name")) {
       node.name += "_changed";
-      is_block_name_ = true;
+      is_unnamed_ = true;
     }
     return Block(std::move(node));
   }
@@ -117,12 +121,28 @@ class FieldMutator {
         node.strides.assign(node.shape.size(), Expr(1));
       }
     }
+    if (role == FieldRole::kDef && (node.dtype != buffer->dtype || node.scope != buffer->scope))
+      node.data = UnsetData();  // Its type says both.
     const Buffer changed(std::move(node));
+    data_.insert_or_assign(buffer->data.get(), changed->data);
     buffers_.insert_or_assign(buffer.get(), changed);
     return changed;
   }
-  Param Rewrite(const Param& param, FieldRole role, std::string_view field) {
-    return std::visit([&](const auto& one) -> Param { return Rewrite(one, role, field); }, param);
+  AttrTarget Rewrite(const AttrTarget& target, FieldRole role, std::string_view field) {
+    return std::visit([&](const auto& one) -> AttrTarget { return Rewrite(one, role, field); }, target);
+  }
+  Attr Rewrite(const Attr& attr, FieldRole, std::string_view field) {
+    return Hit(field) ? Attr(attr == Attr("changed") ? "again" : "changed") : attr;
+  }
+  AllocateConst RewriteData(const AllocateConst& node) {  // Its extents say how many there are.
+    AllocateConst copy = node;
+    copy.data = Rewrite(node.data, FieldRole::kUse, "data");
+    copy.annotations = Rewrite(node.annotations, FieldRole::kUse, "annotations");
+    copy.body = Rewrite(node.body, FieldRole::kUse, "body");
+    return copy;
+  }
+  ParamBuffer Rewrite(const ParamBuffer& entry, FieldRole, std::string_view field) {
+    return {entry.param, Rewrite(entry.buffer, FieldRole::kDef, field)};
   }
   template <typename T>
   std::vector<T> Rewrite(const std::vector<T>& items, FieldRole role, std::string_view field) {
@@ -133,24 +153,47 @@ class FieldMutator {
   }
   template <typename T>
   std::optional<T> Rewrite(const std::optional<T>& item, FieldRole role, std::string_view field) {
-    if (!item || Hit(field)) return std::nullopt;
-    return Rewrite(*item, role, field);
+    if constexpr (std::is_same_v<T, DataType>) {  // Of what a function returns.
+      return Hit(field) ? std::optional<T>(item ? item->with_lanes(1) == DataType::Int(8) ? DataType::Int(16)
+                                                                                          : DataType::Int(8)
+                                                : DataType::Int(32))
+                        : item;
+    } else {
+      if (!item || Hit(field)) return std::nullopt;
+      return Rewrite(*item, role, field);
+    }
   }
-  int64_t Rewrite(int64_t value, FieldRole, std::string_view) { return value; }  // Lanes: part of a type.
+  int64_t Rewrite(int64_t value, FieldRole, std::string_view field) {
+    const bool is_promise = field == "data_alignment" || field == "offset_factor";  // Lanes: part of a type.
+    if (!is_promise || !Hit(field)) return value;
+    is_unnamed_ = true;
+    return value * 2;
+  }
+  std::vector<int64_t> Rewrite(const std::vector<int64_t>& axes, FieldRole, std::string_view field) {
+    return Hit(field) ? std::vector<int64_t>(axes.size() + 1, 0) : axes;
+  }
+  BufferType Rewrite(BufferType type, FieldRole, std::string_view field) {
+    if (!Hit(field)) return type;
+    return type == BufferType::kDefault ? BufferType::kAutoBroadcast : BufferType::kDefault;
+  }
   double Rewrite(double value, FieldRole, std::string_view field) {
     return Hit(field) ? value == 1.5 ? 2.5 : 1.5 : value;
   }
   std::string Rewrite(const std::string& text, FieldRole, std::string_view field) {
+    if (field == "thread_tag" && text.empty()) return text;  // A block's variable has none.
     return Hit(field) ? text + "x" : text;
   }
   DataType Rewrite(DataType type, FieldRole, std::string_view) { return type; }  // Of buffers, see above.
   const Op* Rewrite(const Op* op, FieldRole, std::string_view) { return op; }
+  const PointerType* Rewrite(const PointerType* pointer, FieldRole, std::string_view) { return pointer; }
+  bool Rewrite(bool value, FieldRole, std::string_view) { return value; }
   BinaryOp Rewrite(BinaryOp op, FieldRole, std::string_view) { return op; }
   ForKind Rewrite(ForKind kind, FieldRole, std::string_view field) {
     return Hit(field) ? ForKind((int(kind) + 1) % 5) : kind;
   }
   IterKind Rewrite(IterKind kind, FieldRole, std::string_view field) {
-    return Hit(field) ? IterKind((int(kind) + 1) % 4) : kind;
+    const int count = kind < IterKind::kThreadIndex ? 4 : 10;  // Blocks have four kinds.
+    return Hit(field) ? IterKind((int(kind) + 1) % count) : kind;
   }
   AttrMap Rewrite(const AttrMap& attrs, FieldRole, std::string_view field) {
     AttrMap copy = attrs;
@@ -163,9 +206,10 @@ class FieldMutator {
 
   int target_, seen_ = 0;
   std::string field_;
-  bool is_block_name_ = false;
+  bool is_unnamed_ = false;
   std::map<const BufferNode*, int> accesses_;
   BufferMap buffers_;
+  VarMap data_;
 };
 
 inline MutatedFunc MutateField(const PrimFunc& func, int number) { return FieldMutator(number).Run(func); }

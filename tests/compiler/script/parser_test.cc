@@ -96,12 +96,12 @@ def f(a: T.handle, b: T.handle, scale: T.float32):
     for i, j in T.grid(n, T.int64(128)):
         B[i, j] = A[i, j] * scale
 )")),
-            R"(@T.prim_func
-def f(var_A: T.handle, var_B: T.handle, scale: T.float32):
+            R"(@T.prim_func(private=True)
+def f(a: T.handle, b: T.handle, scale: T.float32):
     n = T.int64()
     m = T.int32()
-    A = T.match_buffer(var_A, (n, 128), "float16", strides=(m, 1), elem_offset=4)
-    B = T.match_buffer(var_B, (n, 128), "float32")
+    A = T.match_buffer(a, (n, 128), "float16", strides=(m, 1), elem_offset=4)
+    B = T.match_buffer(b, (n, 128), "float32")
     for i, j in T.grid(n, T.int64(128)):
         B[i, j] = T.Cast("float32", A[i, j]) * scale
 )");
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "for i in T.thread_binding(16, thread=\"threadIdx.x\", annotations={\"a\": [1, 2.5, \"x\"]}):\n    "
                  "B[i] = 1"},
         BodyCase{"LaunchThread", "with T.launch_thread(\"blockIdx.x\", 4) as bx:\n    B[bx] = 1",
-                 "for bx in T.thread_binding(4, thread=\"blockIdx.x\"):\n    B[bx] = 1"},
+                 "bx = T.launch_thread(\"blockIdx.x\", 4)\nB[bx] = 1"},
         BodyCase{"Branches", "if n > 0 and not p:\n    B[0] = 1\nelif n == 0:\n    B[0] = 2\nelse:\n    B[0] = 3",
                  "if n > 0 and not p:\n    B[0] = 1\nelif n == 0:\n    B[0] = 2\nelse:\n    B[0] = 3"},
         BodyCase{"ChainOfComparisons", "while 0 <= B[0] < n:\n    B[0] += 1",
@@ -228,8 +228,83 @@ TEST(Parser, LetsAViewIntroduceItsStridesAndOffset) {
   const std::string text = Print(func);
   EXPECT_THAT(
       text,
-      HasSubstr("V = T.match_buffer(A[0:4, 4:8], (4, 4), \"float32\", strides=(s0, s1), elem_offset=V_elem_offset)"));
+      HasSubstr("V = T.match_buffer(A[0:4, 4:8], (4, 4), \"float32\", strides=(s0, s1), elem_offset=V_elem_offset, "
+                "offset_factor=4)"));
   EXPECT_TRUE(StructuralEqual(ParseOrDie(text), func));
+}
+
+TEST(Parser, KeepsEveryFieldOfABuffer) {
+  const std::string params =
+      "A: T.Buffer((8, 8), \"float32\", strides=(16, 1), elem_offset=4, scope=\"shared\", align=128, offset_factor=4, "
+      "buffer_type=\"auto_broadcast\", axis_separators=[1])";
+  const PrimFunc func = ParseOrDie(Function(params, "pass"));
+  const Buffer& a = BufferParam(func, 0);
+  EXPECT_EQ(a->data_alignment, 128);
+  EXPECT_EQ(a->offset_factor, 4);
+  EXPECT_EQ(a->buffer_type, BufferType::kAutoBroadcast);
+  EXPECT_EQ(a->axis_separators, std::vector<int64_t>{1});
+  EXPECT_EQ(a->data.pointer(), MakePointerType(DataType::Float(32), "shared"));
+  EXPECT_EQ(func.params[0].name(), "A_handle");
+  EXPECT_THAT(Print(func), HasSubstr(params));
+}
+
+TEST(Parser, TakesMinusOneAndZeroForTheDefaultsOfPromises) {
+  const PrimFunc func = ParseOrDie(Function("A: T.Buffer((8,), \"float32\", align=-1, offset_factor=0)", "pass"));
+  EXPECT_EQ(BufferParam(func, 0)->data_alignment, 64);
+  EXPECT_EQ(BufferParam(func, 0)->offset_factor, 1);
+  EXPECT_TRUE(IsConstInt(BufferParam(func, 0)->elem_offset, 0));
+}
+
+TEST(Parser, DeclaresBuffersOverMemoryThatIsThere) {
+  const std::string body = R"(    B = T.decl_buffer((64,), "float32", data=A.data)
+    C = T.decl_buffer((4, 8), "float32", elem_offset=32, data=A.data)
+    B[0] = C[0, 0]
+)";
+  const std::string params = "A: T.Buffer((8, 8), \"float32\")";
+  EXPECT_EQ(PrintedBody(params,
+                        "B = T.Buffer((64,), \"float32\", data=A.data)\n"
+                        "C = T.decl_buffer((4, 8), data=A.data, elem_offset=32)\nB[0] = C[0, 0]"),
+            body);
+  const PrimFunc func = ParseOrDie(Function(params, "B = T.Buffer((64,), data=A.data)\nB[0] = T.float32(0)"));
+  const DeclBuffer* declaration = func.body.As<DeclBuffer>();
+  ASSERT_NE(declaration, nullptr);
+  EXPECT_TRUE(MayAlias(declaration->buffer, BufferParam(func, 0)));
+}
+
+TEST(Parser, TakesASecondMatchOfAHandleAsAnotherViewOfItsMemory) {
+  const PrimFunc func = ParseOrDie(Function("a: T.handle, b: T.handle", R"(B = T.match_buffer(b, (16,), "int32")
+A = T.match_buffer(a, (8, 8), "float32")
+F = T.match_buffer(a, (64,), "float32")
+F[0] = A[0, 1])"));
+  ASSERT_EQ(func.buffer_map.size(), 2u);
+  EXPECT_EQ(func.buffer_map[0].buffer->name, "A");  // In the order of the parameters.
+  const DeclBuffer* second = func.body.As<DeclBuffer>();
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(MayAlias(second->buffer, BufferParam(func, 0)));
+  EXPECT_FALSE(MayAlias(second->buffer, BufferParam(func, 1)));
+  EXPECT_TRUE(StructuralEqual(ParseOrDie(Print(func)), func)) << Print(func);
+}
+
+TEST(Parser, ReadsHandlesThatSayWhatTheyPointTo) {
+  const std::string params = "p: T.handle(\"float32\", \"shared\"), q: T.handle, n: T.int32";
+  const PrimFunc func = ParseOrDie(Function(params, "T.evaluate(p)\nT.evaluate(q)"));
+  EXPECT_EQ(func.params[0].pointer(), MakePointerType(DataType::Float(32), "shared"));
+  EXPECT_EQ(func.params[1].pointer(), nullptr);
+  EXPECT_THAT(Print(func), HasSubstr("def f(" + params + ")"));
+}
+
+TEST(Parser, KeepsWhatAFunctionReturns) {
+  const PrimFunc func = ParseOrDie("@T.prim_func\ndef f(n: T.int32) -> T.int32:\n    pass\n");
+  EXPECT_EQ(func.ret_type, DataType::Int(32));
+  EXPECT_THAT(Print(func), HasSubstr("def f(n: T.int32) -> T.int32:"));
+  EXPECT_EQ(ParseOrDie("@T.prim_func\ndef f() -> None:\n    pass\n").ret_type, std::nullopt);
+}
+
+TEST(Parser, WidensTheRegionsOfABlockThatDeclaresABuffer) {
+  const std::string text = PrintedBody("A: T.Buffer((8, 8), \"float32\")", R"(with T.block("b"):
+    B = T.decl_buffer((64,), "float32", data=A.data)
+    B[3] = A[0, 0])");
+  EXPECT_THAT(text, HasSubstr("T.reads(A[0, 0])\n        T.writes(A[0:8, 0:8])"));
 }
 
 // ---- Errors --------------------------------------------------------------------------------------------------------
@@ -267,9 +342,21 @@ INSTANTIATE_TEST_SUITE_P(
                   "f.py:3:15: expected a float as argument of T.exp, got int32"},
         ErrorCase{"HandleAsBuffer", "A[0, 0] = h[0]",
                   "f.py:3:15: expected a buffer, got handle \"h\"; give it a shape with T.match_buffer"},
+        ErrorCase{"BufferWithoutData", "B = T.Buffer((4,), \"float32\")",
+                  "f.py:3:9: expected data= of a buffer in the body; T.decl_buffer makes memory of its own"},
+        ErrorCase{"DataThatIsNone", "B = T.decl_buffer((4,), data=n)",
+                  "f.py:3:34: expected the data of a buffer or another handle variable"},
+        ErrorCase{"AllocationOverData", "B = T.alloc_buffer((4,), data=A.data)",
+                  "f.py:3:35: expected memory of its own; other views are declared by T.decl_buffer"},
+        ErrorCase{"BufferType", "B = T.decl_buffer((4,), buffer_type=\"wide\")",
+                  "f.py:3:41: expected \"default\" or \"auto_broadcast\", got \"wide\""},
+        ErrorCase{"AxisSeparators", "B = T.decl_buffer((4,), axis_separators=[2])",
+                  "f.py:3:45: expected increasing axes of 1 dimensions"},
+        ErrorCase{"UnknownAttribute", "T.evaluate(A.color)",
+                  "f.py:3:16: expected data, elem_offset, dtype, shape or strides of a buffer, got \"color\""},
         ErrorCase{"Syntax", "A[0, 0] = = 1", "f.py:3:15: expected an expression, got \"=\""},
         ErrorCase{"Unclosed", "A[0, 0 = 1", "f.py:3:12: expected \",\" or \"]\", got \"=\""},
-        ErrorCase{"NotTvmScript", "return 1", "f.py:3:5: expected a statement of TVMScript, got \"return\""},
+        ErrorCase{"NotTvmScript", "raise 1", "f.py:3:5: expected a statement of TVMScript, got \"raise\""},
         ErrorCase{"UnboundSymbol", "m = T.int32()\nA[0, m] = 1.0",
                   "f.py:3:5: expected \"m\" in the shape of a T.match_buffer; nothing gives it a value"},
         ErrorCase{"AxisOutsideBlock", "vi = T.axis.spatial(16, n)", "f.py:3:10: expected T.axis directly in a block"},

@@ -51,7 +51,7 @@ TEST_P(RoundTripTest, SeesEveryChangeOfAField) {
       const std::string what = "seed " + std::to_string(seed) + " change " + std::to_string(i) + " of " + after.field;
       ASSERT_FALSE(StructuralEqual(before, after.func)) << what;
       ASSERT_NE(Print(after.func), text) << what;
-      ASSERT_EQ(CanonicalText(after.func) == canonical, after.is_block_name) << what;
+      ASSERT_EQ(CanonicalText(after.func) == canonical, after.is_unnamed) << what;
       ExpectRoundTrip(after.func, what);
       if (HasFatalFailure()) return;
     }
@@ -88,7 +88,7 @@ struct ExprCase {
 };
 class ExprRoundTripTest : public testing::TestWithParam<ExprCase> {};
 TEST_P(ExprRoundTripTest, IsExact) {
-  ExpectRoundTrip(PrimFunc{"f", {}, {}, Evaluate{GetParam().expr}}, GetParam().name);
+  ExpectRoundTrip(MakePrimFunc("f", {}, Evaluate{GetParam().expr}), GetParam().name);
 }
 INSTANTIATE_TEST_SUITE_P(
     Leaves, ExprRoundTripTest,
@@ -126,7 +126,7 @@ TEST(RoundTrip, KeepsRangesOfMixedTypes) {
                         "",
                         {},
                         MakeFor(j, 3, BlockRealize{{i, Expr(j) + 2}, True(), Block(block)})};
-  ExpectRoundTrip(PrimFunc{"f", {a}, {}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = nest})}},
+  ExpectRoundTrip(MakePrimFunc("f", {a}, BlockRealize{{}, True(), Block(BlockNode{.name = "root", .body = nest})}),
                   "mixed");
 }
 

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 std::vector<Tensor> RandomArguments(const PrimFunc& func, Random random) {
   std::vector<Tensor> args;
   for (size_t p = 0; p < func.params.size(); ++p) {
-    const Buffer& buffer = std::get<Buffer>(func.params[p]);
+    const Buffer& buffer = BufferParam(func, p);
     Tensor tensor = Tensor::Zeros(buffer->dtype, *ConstantShape(buffer->shape));
     tensor.data.resize(tensor.data.size() + 1024);  // Room for strides.
     const int bytes = buffer->dtype.bytes();
@@ -84,7 +84,7 @@ TEST(WidenToFloat64, ComputesWhatTheFloat64ModeComputes) {
     options.check_races = false;
     std::vector<Tensor> args = RandomArguments(func, Random(seed)), wide_args;
     for (size_t i = 0; i < args.size(); ++i) {
-      const DataType type = std::get<Buffer>(wide.params[i])->dtype;
+      const DataType type = BufferParam(wide, i)->dtype;
       wide_args.push_back(args[i]);
       if (type == args[i].dtype) continue;
       Tensor tensor = Tensor::Zeros(type, args[i].shape);
@@ -108,14 +108,13 @@ int Count(const Stmt& body) {
   PostOrderVisit(body, std::function<void(const Stmt&)>([&](const Stmt& stmt) { count += stmt.As<T>() != nullptr; }));
   return count;
 }
-std::vector<const Allocate*> Allocations(const Stmt& body) {
-  std::vector<const Allocate*> found;
+std::vector<const AllocBuffer*> Allocations(const Stmt& body) {
+  std::vector<const AllocBuffer*> found;
   PostOrderVisit(body, std::function<void(const Stmt&)>([&](const Stmt& stmt) {
-                   if (const auto* a = stmt.As<Allocate>()) found.push_back(a);
+                   if (const auto* a = stmt.As<AllocBuffer>()) found.push_back(a);
                  }));
   return found;
 }
-const Buffer& BufferParam(const PrimFunc& func, size_t i) { return std::get<Buffer>(func.params[i]); }
 
 TEST(Lower, PutsTheTileOfAMatmulIntoTheTileLoops) {
   const int64_t n = 64, tile = 8;
@@ -135,7 +134,7 @@ TEST(Lower, PutsTheTileOfAMatmulIntoTheTileLoops) {
   BlockNode root{.name = "root",
                  .body = Loop(i0, n / tile, Loop(j0, n / tile, MakeSeq({compute, back})), ForKind::kParallel)};
   root.alloc_buffers = {acc};
-  const StatusOr<PrimFunc> lowered = Lower({"main", {a, c}, {}, Realize(root, {})});
+  const StatusOr<PrimFunc> lowered = Lower(MakePrimFunc("main", {a, c}, Realize(root, {})));
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   const auto allocations = Allocations(lowered->body);
   ASSERT_EQ(allocations.size(), 1u);
@@ -151,7 +150,7 @@ PrimFunc GuardedCopy(ForKind inner, ForKind outer = ForKind::kSerial) {
   const Expr at = i0 * 16 + i1;
   const Stmt body =
       IfThenElse{Less(at, 100), MakeStore(b, Load(a, {at}) * FloatConst(DataType::Float(32), 2), {at}), std::nullopt};
-  return {"main", {a, b}, {}, Loop(i0, 7, Loop(i1, 16, body, inner), outer)};
+  return MakePrimFunc("main", {a, b}, Loop(i0, 7, Loop(i1, 16, body, inner), outer));
 }
 
 TEST(LoopPartition, LeavesTheMainPartWithoutGuard) {
@@ -188,8 +187,8 @@ TEST(VectorizeLoop, MasksLanesThatAGuardTurnsOff) {
 TEST(VectorizeLoop, RunsAReductionSerially) {
   const Buffer a = MakeBuffer("A", {8}), sum = MakeBuffer("S", {1});
   const Var k("k");
-  const PrimFunc func{
-      "main", {a, sum}, {}, Loop(k, 8, MakeStore(sum, Load(sum, {0}) + Load(a, {k}), {0}), ForKind::kVectorized)};
+  const PrimFunc func = MakePrimFunc(
+      "main", {a, sum}, Loop(k, 8, MakeStore(sum, Load(sum, {0}) + Load(a, {k}), {0}), ForKind::kVectorized));
   const PrimFunc after = *RunPass("vectorize_loop", func);
   ASSERT_NE(after.body.As<For>(), nullptr);
   EXPECT_EQ(after.body.As<For>()->kind, ForKind::kSerial);
@@ -199,12 +198,11 @@ TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same
   const Buffer a = MakeBuffer("A", {64}), b = MakeBuffer("B", {64});
   const Var f("f"), v("v");
   const Expr fused = f * 4 + v;
-  const PrimFunc func{"main",
-                      {a, b},
-                      {},
-                      Loop(f, 16,
-                           Loop(v, 4, MakeStore(b, Load(a, {FloorDiv(fused, 8) * 8 + FloorMod(fused, 8)}), {fused}),
-                                ForKind::kVectorized))};
+  const PrimFunc func =
+      MakePrimFunc("main", {a, b},
+                   Loop(f, 16,
+                        Loop(v, 4, MakeStore(b, Load(a, {FloorDiv(fused, 8) * 8 + FloorMod(fused, 8)}), {fused}),
+                             ForKind::kVectorized)));
   const PrimFunc after = *RunPass("vectorize_loop", func);
   const BufferStore* store = after.body.As<For>()->body.As<BufferStore>();
   ASSERT_NE(store, nullptr);
@@ -216,11 +214,8 @@ TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same
 PrimFunc Nest(AttrMap annotations) {
   const Buffer b = MakeBuffer("B", {4, 8, 8});
   const Var i("i"), j("j"), k("k");
-  return {"main",
-          {b},
-          {},
-          Loop(i, 4, Loop(j, 8, Loop(k, 8, MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j, k}))),
-               ForKind::kSerial, std::move(annotations))};
+  const Stmt inner = Loop(j, 8, Loop(k, 8, MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j, k})));
+  return MakePrimFunc("main", {b}, Loop(i, 4, inner, ForKind::kSerial, std::move(annotations)));
 }
 TEST(UnrollLoop, UnrollsFromTheInsideUpToMaxStep) {
   const PrimFunc after =
@@ -241,8 +236,8 @@ TEST(UnrollLoop, OnlyAnnotatesWithoutExplicit) {
 TEST(FlattenBuffer, CountsInInt64WhereInt32WouldOverflow) {
   const Buffer small = MakeBuffer("A", {1 << 10, 1 << 10}), large = MakeBuffer("B", {1 << 16, 1 << 16});
   const Var i("i"), j("j");
-  const PrimFunc func{
-      "main", {small, large}, {}, Loop(i, 8, Loop(j, 8, MakeStore(large, Load(small, {i, j}), {i, j})))};
+  const PrimFunc func =
+      MakePrimFunc("main", {small, large}, Loop(i, 8, Loop(j, 8, MakeStore(large, Load(small, {i, j}), {i, j}))));
   const PrimFunc after = *RunPass("flatten_buffer", func);
   const BufferStore* store = after.body.As<For>()->body.As<For>()->body.As<BufferStore>();
   EXPECT_EQ(store->indices[0].dtype(), DataType::Int(64));
@@ -275,9 +270,43 @@ def main(A: T.Buffer((8,), "float32"), S: T.Buffer((), "float32")):
 TEST(FlattenBuffer, RefusesRegistersOfUnknownSize) {
   const Var n("n");
   const Buffer a = MakeBuffer("A", {n}), t = MakeBuffer("t", {n}, DataType::Float(32), "register");
-  const PrimFunc func{"main", {a}, {}, Allocate{t, MakeStore(t, Load(a, {0}), {0})}};
+  const PrimFunc func = MakePrimFunc("main", {a}, AllocBuffer{t, MakeStore(t, Load(a, {0}), {0})});
   EXPECT_THAT(RunPass("flatten_buffer", func).status().message(),
               HasSubstr("flatten_buffer \"t\": a buffer of scope register needs a constant size"));
+}
+
+// What a declared buffer sees keeps its size, its place and its order.
+TEST(Lower, LeavesMemoryThatIsSeenTwiceAsItIs) {
+  const StatusOr<PrimFunc> func = ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((32,), "float32")):
+    W = T.alloc_buffer((4, 8), "float32")
+    F = T.decl_buffer((24,), "float32", data=W.data, elem_offset=8)
+    for i, j in T.grid(4, 8):
+        with T.block("w"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            W[vi, vj] = A[vi, vj]
+    for i in range(24):
+        with T.block("b"):
+            vi = T.axis.spatial(24, i)
+            B[vi] = F[vi]
+    for i in range(8):
+        with T.block("rest"):
+            vi = T.axis.spatial(8, i)
+            B[vi + 24] = F[vi] + W[0, 0]
+)",
+                                                "alias.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  const std::vector<Tensor> before = RandomArguments(*func, Random(1));
+  std::vector<Tensor> expected = before, actual = before;
+  ASSERT_EQ(Interpret(*func, expected), OkStatus());
+  const StatusOr<PrimFunc> lowered = Lower(*func);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  ASSERT_EQ(VerifyLowered(*lowered), OkStatus());
+  EXPECT_THAT(Print(*lowered), HasSubstr("F = T.decl_buffer((32,), \"float32\", data=W.data)"));
+  EXPECT_THAT(Print(*lowered), HasSubstr("B[i] = F[i + 8]"));
+  ASSERT_EQ(Interpret(*lowered, actual), OkStatus());
+  EXPECT_EQ(actual[1].ToDoubles(), expected[1].ToDoubles());
 }
 
 TEST(HoistIfThenElse, TakesOnlyWhatTheLoopDoesNotName) {
@@ -285,7 +314,7 @@ TEST(HoistIfThenElse, TakesOnlyWhatTheLoopDoesNotName) {
   const Var i("i"), j("j");
   const Stmt guarded =
       IfThenElse{And(Less(i, 5), Less(j, 3)), MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j}), std::nullopt};
-  const PrimFunc after = *RunPass("hoist_if_then_else", {"main", {b}, {}, Loop(i, 8, Loop(j, 8, guarded))});
+  const PrimFunc after = *RunPass("hoist_if_then_else", MakePrimFunc("main", {b}, Loop(i, 8, Loop(j, 8, guarded))));
   const IfThenElse* outer = after.body.As<For>()->body.As<IfThenElse>();
   ASSERT_NE(outer, nullptr);
   EXPECT_NE(outer->then_case.As<For>()->body.As<IfThenElse>(), nullptr);
@@ -305,7 +334,7 @@ struct IllFormedCase {
 class VerifyTest : public testing::TestWithParam<IllFormedCase> {};
 TEST_P(VerifyTest, SaysWhatIsWrong) {
   const Buffer a = MakeBuffer("A", {8, 8});
-  EXPECT_THAT(VerifyWellFormed({"main", {a}, {}, GetParam().body(a)}).message(), HasSubstr(GetParam().message));
+  EXPECT_THAT(VerifyWellFormed(MakePrimFunc("main", {a}, GetParam().body(a))).message(), HasSubstr(GetParam().message));
 }
 const Expr kOne = FloatConst(DataType::Float(32), 1);
 INSTANTIATE_TEST_SUITE_P(
@@ -332,6 +361,20 @@ INSTANTIATE_TEST_SUITE_P(
                         return Realize(block, {});
                       },
                       "verify @main block \"b\": 1 iter vars, 0 values"},
+        IllFormedCase{"MemoryOfNobody",
+                      [](const Buffer&) {
+                        BufferNode node = *MakeBuffer("V", {8});
+                        node.data = Var("p", DataType::Handle());
+                        return Stmt(DeclBuffer{Buffer(node), Evaluate{0}});
+                      },
+                      "variable \"p\" is used where it is not defined"},
+        IllFormedCase{"AllocationOfMemoryThatIsThere",
+                      [](const Buffer& a) {
+                        BufferNode node = *MakeBuffer("V", {8});
+                        node.data = a->data;
+                        return Stmt(AllocBuffer{Buffer(node), Evaluate{0}});
+                      },
+                      "variable \"A\" is defined twice"},
         IllFormedCase{
             "IntCondition",
             [](const Buffer& a) { return Stmt(IfThenElse{Expr(1), MakeStore(a, kOne, {0, 0}), std::nullopt}); },

@@ -52,7 +52,7 @@ inline PrimFunc TiledMatmul(Random& random) {
                  .body = Loop(i0, CeilDiv(m, tm), Loop(j0, CeilDiv(n, tn), MakeSeq({compute, back})),
                               random.Below(2) ? ForKind::kParallel : ForKind::kSerial, annotations)};
   root.alloc_buffers = {acc};
-  return {"main", {a, b, c}, {}, Realize(root, {})};
+  return MakePrimFunc("main", {a, b, c}, Realize(root, {}));
 }
 
 // T = A * 3, computed for each tile of B[i] = T[i-1] + T[i] + T[i+1] with zeros outside; T is declared at the root.
@@ -80,7 +80,7 @@ inline PrimFunc TiledStencil(Random& random) {
                  .body = Loop(i0, CeilDiv(n, tile), MakeSeq({first, second}),
                               random.Below(2) ? ForKind::kParallel : ForKind::kSerial)};
   root.alloc_buffers = {t};
-  return {"main", {a, b}, {}, Realize(root, {})};
+  return MakePrimFunc("main", {a, b}, Realize(root, {}));
 }
 
 // A running sum in a buffer that lives across the loop: its allocation must not enter it.
@@ -96,7 +96,7 @@ inline PrimFunc PrefixSum(Random& random) {
   step.iter_vars = {{{0, Expr(n)}, vi, IterKind::kOpaque}};
   BlockNode root{.name = "root", .body = Loop(i, n, Realize(step, {i}))};
   root.alloc_buffers = {sum};
-  return {"main", {a, b}, {}, Realize(root, {})};
+  return MakePrimFunc("main", {a, b}, Realize(root, {}));
 }
 
 // Works on 2-D tiles of a fused loop through match_buffer views, with a strided source.
@@ -123,7 +123,7 @@ inline PrimFunc TilesThroughViews(Random& random) {
       .name = "root",
       .body = Loop(f, rows * columns, Realize(block, {FloorDiv(f, Expr(columns)), FloorMod(f, Expr(columns))}),
                    random.Below(2) ? ForKind::kParallel : ForKind::kSerial)};
-  return {"main", {a, b}, {}, Realize(root, {})};
+  return MakePrimFunc("main", {a, b}, Realize(root, {}));
 }
 
 }  // namespace lathe

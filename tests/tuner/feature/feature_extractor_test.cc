@@ -155,7 +155,7 @@ TEST(ExtractFeatures, TheDraftPrefersTilesToNaiveLoops) {
 }
 
 TEST(ExtractFeatures, OfAFunctionThatStoresNothing) {
-  const PrimFunc nothing{"nothing", {}, {}, Evaluate{Expr(0)}};
+  const PrimFunc nothing = MakePrimFunc("nothing", {}, Evaluate{Expr(0)});
   const FeatureRow row = ExtractFeatures(nothing, Avx512());
   ASSERT_EQ(row.size(), static_cast<size_t>(kFeatureCount));
   for (float value : row) EXPECT_TRUE(std::isfinite(value));

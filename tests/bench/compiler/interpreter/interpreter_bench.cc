@@ -15,7 +15,7 @@ PrimFunc Matmul(int64_t n) {
                   .body = MakeStore(c, Load(c, {vi, vj}) + Load(a, {vi, vk}) * Load(b, {vk, vj}), {vi, vj})};
   block.iter_vars = {Spatial(vi, n), Spatial(vj, n), Reduce(vk, n)};
   block.init = MakeStore(c, FloatConst(DataType::Float(32), 0), {vi, vj});
-  return {"main", {a, b, c}, {}, Loop(i, n, Loop(j, n, Loop(k, n, Realize(block, {i, j, k}))))};
+  return MakePrimFunc("main", {a, b, c}, Loop(i, n, Loop(j, n, Loop(k, n, Realize(block, {i, j, k})))));
 }
 
 void BM_InterpretMatmul64(benchmark::State& state) {

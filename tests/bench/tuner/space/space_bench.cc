@@ -132,7 +132,7 @@ int Main(int argc, char** argv) {
     CHECK(sketches.ok()) << sketches.status().ToString();
     task.sketches = *std::move(sketches);
     std::vector<NDArray> arrays;
-    for (const Param& param : func->params) {
+    for (const Param& param : ParamsOf(*func)) {
       const Buffer& buffer = std::get<Buffer>(param);
       arrays.push_back(*NDArray::Create(DType{DTypeCode::kFloat, 32, 1}, *ConstantShape(buffer->shape)));
       for (float& x : arrays.back().as<float>())

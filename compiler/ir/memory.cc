@@ -1,0 +1,33 @@
+#include "compiler/ir/memory.h"
+
+namespace lathe {
+namespace {
+
+Buffer BufferOver(const Var& data, DataType dtype, std::vector<Expr> shape) {
+  BufferNode node;
+  node.name = data.name();
+  node.dtype = dtype;
+  node.shape = std::move(shape);
+  node.scope = data.pointer() == nullptr ? "global" : data.pointer()->scope;
+  node.data = data;
+  return Buffer(std::move(node));
+}
+
+}  // namespace
+
+std::optional<Stmt> AsAllocBuffer(const Allocate& allocate) {
+  if (!IsConstInt(allocate.condition, 1)) return std::nullopt;
+  return AllocBuffer{BufferOver(allocate.buffer_var, allocate.dtype, allocate.extents), allocate.body};
+}
+
+Stmt AsAllocBuffer(const AllocateConst& allocate) {
+  const Buffer flat =
+      BufferOver(allocate.buffer_var, allocate.dtype, {Expr(static_cast<int64_t>(allocate.data.size()))});
+  std::vector<Stmt> stmts;
+  for (size_t i = 0; i < allocate.data.size(); ++i)
+    stmts.push_back(MakeStore(flat, allocate.data[i], {Expr(static_cast<int64_t>(i))}));
+  stmts.push_back(allocate.body);
+  return AllocBuffer{flat, MakeSeq(std::move(stmts))};
+}
+
+}  // namespace lathe
