@@ -336,7 +336,7 @@ Expr Load(const Buffer& buffer, std::vector<Expr> indices);
 Expr True();
 
 // Whether a write to one may change the other: they lie over one data variable. Distinct variables point to memory that
-// does not overlap (docs/decisions/0019). A view of a block (match_buffer) has a variable of its own; what it touches
+// does not overlap (docs/decisions/0025). A view of a block (match_buffer) has a variable of its own; what it touches
 // is in the block's reads and writes, in terms of its source.
 bool MayAlias(const Buffer& a, const Buffer& b);
 
