@@ -10,11 +10,11 @@ namespace lathe {
 
 bool Writes(const BlockNode& block, const Buffer& buffer) {
   return std::any_of(block.writes.begin(), block.writes.end(),
-                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
+                     [&](const BufferRegion& r) { return MayAlias(r.buffer, buffer); });
 }
 bool Reads(const BlockNode& block, const Buffer& buffer) {
   return std::any_of(block.reads.begin(), block.reads.end(),
-                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
+                     [&](const BufferRegion& r) { return MayAlias(r.buffer, buffer); });
 }
 bool Allocates(const BlockNode& scope, const Buffer& buffer) {
   return std::any_of(scope.alloc_buffers.begin(), scope.alloc_buffers.end(),
@@ -339,7 +339,8 @@ bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffe
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, above, producer, buffer, analyzer);
   const auto& reads = schedule.BlockOf(consumer).reads;
   return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
-    if (!read.buffer.same_as(buffer)) return true;
+    if (!MayAlias(read.buffer, buffer)) return true;
+    if (!read.buffer.same_as(buffer)) return false;
     const GuardedRegion needed = TouchedAt(schedule, above, consumer, read, analyzer);
     return std::any_of(written.begin(), written.end(), [&](const GuardedRegion& region) {
       return Covers(region, needed, FullRegion(buffer).region, analyzer);

@@ -81,7 +81,8 @@ StatusOr<std::vector<Range>> WrittenRegion(const Schedule& schedule, int row, co
   for (const GuardedRegion& certain : WrittenForCertain(schedule, scope, row, buffer, analyzer)) {
     const auto& writes = schedule.BlockOf(row).writes;
     const bool is_all = std::all_of(writes.begin(), writes.end(), [&](const BufferRegion& write) {
-      return !write.buffer.same_as(buffer) ||
+      if (!MayAlias(write.buffer, buffer)) return true;
+      return write.buffer.same_as(buffer) &&
              Covers(certain, TouchedAt(schedule, scope, row, write, analyzer), full, analyzer);
     });
     if (is_all && certain.conditions.empty()) return CutBox(certain, analyzer);

@@ -67,17 +67,41 @@ StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int r
   return vars;
 }
 
+// Whether somebody looks at the buffer's memory in another way than by its elements: A.data, another buffer over it, a
+// view.
+class ViewFinder : public StmtExprVisitor {
+ public:
+  explicit ViewFinder(const Buffer& buffer) : buffer_(buffer) {}
+  bool found = false;
+
+ protected:
+  void VisitVar(const Var& var) override { found = found || var.same_as(buffer_->data); }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    Note(load.buffer);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    Note(store.buffer);
+    StmtExprVisitor::VisitBufferStore(self, store);
+  }
+  void VisitBlock(const Block& block) override {
+    for (const MatchBufferRegion& match : block->match_buffers) found = found || MayAlias(match.source.buffer, buffer_);
+    StmtExprVisitor::VisitBlock(block);
+  }
+
+ private:
+  void Note(const Buffer& used) { found = found || (MayAlias(used, buffer_) && !used.same_as(buffer_)); }
+  const Buffer& buffer_;
+};
+
 // A view of the buffer would be left without it.
-Status CheckIsNotViewed(const Schedule& schedule, int consumer, const Buffer& buffer, const char* primitive) {
-  bool is_viewed = false;
-  PostOrderVisit(schedule.StmtOf(consumer), [&](const Stmt& stmt) {
-    const BlockRealize* realize = stmt.As<BlockRealize>();
-    if (realize == nullptr) return;
-    for (const MatchBufferRegion& match : realize->block->match_buffers)
-      is_viewed = is_viewed || match.source.buffer.same_as(buffer);
-  });
-  if (!is_viewed) return OkStatus();
-  return schedule.Error(primitive, consumer, fmt::format("it has a view (match_buffer) of \"{}\"", buffer->name));
+Status CheckIsNotViewed(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
+  const int scope = schedule.ScopeOf(row);
+  ViewFinder finder(buffer);
+  finder(schedule.StmtOf(scope));
+  if (!finder.found) return OkStatus();
+  return schedule.Error(primitive, scope,
+                        fmt::format("it has a view of \"{}\" (match_buffer, decl_buffer or its data)", buffer->name));
 }
 
 // Replaces one block per entry below the scope (an empty optional: remove it) and drops `gone` from its allocations.
@@ -107,6 +131,7 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
   if (IsOutputBlock(schedule, row)) return schedule.Error(kName, row, "it writes an output of the scope");
   const std::vector<int> consumers = ConsumersOf(schedule, row);
   if (consumers.empty()) return schedule.Error(kName, row, "nobody reads its result");
+  RETURN_IF_ERROR(CheckIsNotViewed(schedule, row, store.buffer, kName));
 
   VarMap unit_iters;  // Iter vars of one iteration that index nothing.
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
@@ -123,7 +148,6 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
   for (int consumer : consumers) {
     if (const WhyNot why = WhyNotMovable(schedule, row, consumer, Way::kDown); !why.empty())
       return schedule.Error(kName, row, why);
-    RETURN_IF_ERROR(CheckIsNotViewed(schedule, consumer, store.buffer, kName));
     BlockRealize realize = schedule.RealizeOf(consumer);
     BlockNode& node = realize.block.Mutable();
     node.body = LoadReplacer(store.buffer, value_at)(node.body);
@@ -203,6 +227,7 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
   const Buffer& buffer = producer_store.buffer;
   if (IsOutputBlock(schedule, producer)) return schedule.Error(kName, producer, "it writes an output of the scope");
   if (ConsumersOf(schedule, producer).size() != 1) return schedule.Error(kName, producer, "it has other consumers");
+  RETURN_IF_ERROR(CheckIsNotViewed(schedule, row, buffer, kName));
   if (const WhyNot why = WhyNotMovable(schedule, row, producer, Way::kUp); !why.empty())
     return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(const std::vector<Expr> load_indices, SoleLoadIndices(schedule, row, buffer, kName));

@@ -122,11 +122,11 @@ Status CheckInitMayGoAhead(const Schedule& schedule, int block, int loop, const 
 bool UsesBuffer(const Stmt& stmt, const Buffer& buffer) {
   bool uses = false;
   PostOrderVisit(stmt, [&](const Stmt& s) {
-    if (const BufferStore* store = s.As<BufferStore>()) uses = uses || store->buffer.same_as(buffer);
+    if (const BufferStore* store = s.As<BufferStore>()) uses = uses || MayAlias(store->buffer, buffer);
     if (const BlockRealize* realize = s.As<BlockRealize>()) uses = uses || Touches(*realize->block, buffer);
   });
   PostOrderVisit(stmt, [&](const Expr& e) {
-    if (const BufferLoad* load = e.As<BufferLoad>()) uses = uses || load->buffer.same_as(buffer);
+    if (const BufferLoad* load = e.As<BufferLoad>()) uses = uses || MayAlias(load->buffer, buffer);
   });
   return uses;
 }

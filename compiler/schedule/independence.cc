@@ -20,7 +20,7 @@ bool IsScattered(const BlockNode& block, const Buffer& buffer) {
   bool is_scattered = false;
   PostOrderVisit(block.body, [&](const Stmt& stmt) {
     const BufferStore* store = stmt.As<BufferStore>();
-    if (store == nullptr || !store->buffer.same_as(buffer)) return;
+    if (store == nullptr || !MayAlias(store->buffer, buffer)) return;
     for (const Expr& index : store->indices) is_scattered = is_scattered || ReadsMemory(index);
   });
   return is_scattered;
@@ -77,7 +77,8 @@ bool StaysInIteration(const Schedule& schedule, int loop, int writer, int reader
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, loop, writer, buffer, analyzer);
   const auto& reads = schedule.BlockOf(reader).reads;
   return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
-    if (!read.buffer.same_as(buffer)) return true;
+    if (!MayAlias(read.buffer, buffer)) return true;
+    if (!read.buffer.same_as(buffer)) return false;
     const GuardedRegion needed = TouchedAt(schedule, loop, reader, read, analyzer);
     return std::any_of(written.begin(), written.end(), [&](const GuardedRegion& region) {
       return Covers(region, needed, FullRegion(buffer).region, analyzer);

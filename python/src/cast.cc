@@ -29,6 +29,16 @@ std::optional<Expr> FromNumber(py::handle object) {
   return FromInt(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
 }
 
+// None where an item is no attribute.
+std::optional<Attr> DictToAttr(py::handle object) {
+  AttrMap items;
+  for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(object)) {
+    std::optional<Attr> attr = ToAttr(value);
+    if (!attr || !PyUnicode_Check(key.ptr())) return std::nullopt;
+    items.insert_or_assign(py::cast<std::string>(key), *std::move(attr));
+  }
+  return Attr(std::move(items));
+}
 std::optional<Attr> ListToAttr(py::handle object) {
   std::vector<Attr> items;
   for (py::handle item : object) {
@@ -39,11 +49,11 @@ std::optional<Attr> ListToAttr(py::handle object) {
   return Attr(std::move(items));
 }
 
-std::optional<Attr> ExprToAttr(const Expr& e) {
+Attr ExprToAttr(const Expr& e) {
   if (const IntImm* imm = e.As<IntImm>()) return e.dtype().is_bool() ? Attr(imm->value != 0) : Attr(imm->value);
   if (const FloatImm* imm = e.As<FloatImm>()) return Attr(imm->value);
   if (const StringImm* imm = e.As<StringImm>()) return Attr(imm->value);
-  return std::nullopt;
+  return Attr(e);
 }
 
 }  // namespace
@@ -88,7 +98,8 @@ std::optional<Attr> ToAttr(py::handle object) {
   if (PyUnicode_Check(object.ptr())) return Attr(py::cast<std::string>(object));
   if (std::optional<Expr> e = ToExpr(object)) return ExprToAttr(*e);
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return ListToAttr(object);
-  return std::nullopt;
+  if (PyDict_Check(object.ptr())) return DictToAttr(object);
+  return object.is_none() ? std::optional<Attr>(std::monostate()) : std::nullopt;
 }
 
 std::optional<DataType> ToDataType(py::handle object) {

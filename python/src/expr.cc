@@ -127,6 +127,23 @@ Expr MakeSelectNode(const Expr& condition, const Expr& a, const Expr& b) {
   return Expr::Make(a.dtype(), Select{condition, a, b});
 }
 
+Expr MakeShuffle(const std::vector<Expr>& vectors, const std::vector<Expr>& indices) {
+  if (vectors.empty() || indices.empty())
+    throw Failure(ErrorKind::kTvm, "Shuffle: expected vectors and the lanes to take, got none");
+  int64_t lanes = 0;
+  for (const Expr& vector : vectors) {
+    lanes += vector.dtype().lanes;
+    if (vector.dtype().element() != vectors[0].dtype().element())
+      throw Failure(ErrorKind::kTvm, fmt::format("Shuffle: expected vectors of one type, got {} and {}",
+                                                 vectors[0].dtype().ToString(), vector.dtype().ToString()));
+  }
+  for (const Expr& index : indices) {
+    if (AsIntConst(index) == nullptr || *AsIntConst(index) < 0 || *AsIntConst(index) >= lanes)
+      throw Failure(ErrorKind::kTvm, fmt::format("Shuffle: expected constant lanes below {}", lanes));
+  }
+  return Expr::Make(vectors[0].dtype().with_lanes(static_cast<int>(indices.size())), Shuffle{vectors, indices});
+}
+
 Expr MakeNotNode(const Expr& a) {
   if (!a.dtype().is_bool())
     throw Failure(ErrorKind::kTvm, fmt::format("Not: expected a boolean, got {}", a.dtype().ToString()));
@@ -141,6 +158,17 @@ void BindConstructors(py::module_& module) {
   });
   module.def("StringImm", [](const std::string& text) { return Expr::Make(DataType::Handle(), StringImm{text}); });
   module.def("Var", [](const std::string& name, DataType type) { return Var(name, type); });
+  module.def("SizeVar", [](const std::string& name, DataType type) { return Var::Size(name, type); });
+  module.def("pointer_var", [](const std::string& name, DataType element, const std::string& scope) {
+    return Var(name, MakePointerType(element, scope));
+  });
+  module.def("Let", [](const Var& var, const Expr& value, const Expr& body) {
+    if (value.dtype() != var.dtype())
+      throw Failure(ErrorKind::kTvm, fmt::format("Let: expected a value of {}, got {}", var.dtype().ToString(),
+                                                 value.dtype().ToString()));
+    return Expr::Make(body.dtype(), Let{value, var, body});
+  });
+  module.def("Shuffle", &MakeShuffle);
   module.def("Cast", [](DataType type, const Expr& value) {
     Named("Cast", ConvertExpr(type, value));  // For what it refuses.
     return Expr::Make(type, Cast{value});

@@ -36,9 +36,39 @@ FuncPtr WithoutAttr(const PrimFunc& func, const std::string& key) {
   return copy;
 }
 
+// params: variables, or buffers, which get a handle each; buffer_map: which handle stands for which buffer.
+FuncPtr MakeFunc(const py::sequence& params, const Stmt& body, std::optional<DataType> ret_type,
+                 const py::dict& buffer_map) {
+  std::vector<Param> all;
+  for (const py::handle param : params) {
+    if (const Buffer* buffer = UnwrapAs<Buffer>(param))
+      all.push_back(*buffer);
+    else
+      all.push_back(py::cast<Var>(param));
+  }
+  auto func = std::make_shared<PrimFunc>(MakePrimFunc("", all, body));
+  func->ret_type = ret_type;
+  std::vector<ParamBuffer> entries;  // In the order of the parameters.
+  size_t num_named = 0;
+  for (const Var& param : func->params) {
+    const py::object key = Wrap(Expr(param));
+    if (const Buffer* own = FindBuffer(*func, param)) entries.push_back({param, *own});
+    if (!buffer_map.contains(key)) continue;
+    if (param.dtype() != DataType::Handle())
+      throw Failure(ErrorKind::kTvm, "PrimFunc: expected handles as keys of buffer_map, got \"" + param.name() + "\"");
+    ++num_named;
+    entries.push_back({param, py::cast<Buffer>(buffer_map[key])});
+  }
+  if (buffer_map.size() > num_named)
+    throw Failure(ErrorKind::kTvm, "PrimFunc: expected parameters as keys of buffer_map");
+  func->buffer_map = std::move(entries);
+  return func;
+}
+
 }  // namespace
 
 void BindFunc(py::module_& module) {
+  module.def("PrimFunc", &MakeFunc);
   module.def("func_attrs", [](const FuncPtr& func) { return Attrs(*func); });
   module.def("func_with_attr", [](const FuncPtr& func, const std::string& key, const Attr& value) {
     return WithAttr(*func, key, value);

@@ -14,9 +14,10 @@ struct Renamed {
 };
 constexpr Renamed kRenamed[] = {
     {"tir.SeqStmt", "stmts", "seq"},      {"tir.Block", "name", "name_hint"}, {"tir.IterVar", "domain", "dom"},
-    {"tir.IterVar", "kind", "iter_type"}, {"tir.For", "thread", ""},      // thread_binding, an IterVar.
-    {"tir.Buffer", "scope", ""},                                          // A method.
-    {"tir.PrimFunc", "name", ""},         {"tir.PrimFunc", "attrs", ""},  // With the global symbol in it (module.cc).
+    {"tir.IterVar", "kind", "iter_type"}, {"tir.For", "thread", ""},       // thread_binding, an IterVar.
+    {"tir.Buffer", "scope", ""},                                           // A method.
+    {"tir.Var", "is_size", ""},           {"tir.SizeVar", "is_size", ""},  // The class says it.
+    {"tir.PrimFunc", "name", ""},         {"tir.PrimFunc", "attrs", ""},   // With the global symbol in it (module.cc).
 };
 
 std::string_view TvmName(std::string_view type, std::string_view field) {
@@ -35,10 +36,11 @@ py::object Convert(const AttrMap& value) { return ToPython(value); }
 py::object Convert(ForKind value) { return MakeEnum("lathe.tir.stmt", "ForKind", static_cast<int>(value)); }
 py::object Convert(const Var& value) { return Wrap(Expr(value)); }
 py::object Convert(const Op* op) { return Wrap(op); }
-// A pointer type as TVMScript writes it; None where the variable's dtype says all.
+// None where the variable's dtype says all: FieldOf puts that in its place.
 py::object Convert(const PointerType* pointer) {
   if (pointer == nullptr) return py::none();
-  return py::str("T.handle(\"" + pointer->element.ToString() + "\", \"" + pointer->scope + "\")");
+  const py::module_ types = py::module_::import("lathe.ir.type");
+  return types.attr("PointerType")(types.attr("PrimType")(Convert(pointer->element)), pointer->scope);
 }
 py::object Convert(BufferType type) { return py::int_(type == BufferType::kAutoBroadcast ? 2 : 1); }  // TVM's numbers.
 // TVM's numbers: data parallel 0, thread index 1, reduction 2, ordered 3, opaque 4, then what schedules do.
@@ -100,6 +102,9 @@ py::object FieldOf(const Node& node, std::string_view name) {
   if (const Op* const* op = std::get_if<const Op*>(&node); op != nullptr && name == "name")
     return py::str("tir." + std::string((*op)->name));
   if (name == "span") return py::none();
+  if (const Expr* e = std::get_if<Expr>(&node);
+      e != nullptr && name == "type_annotation" && IsVar(*e) && Var(*e).pointer() == nullptr)
+    return py::module_::import("lathe.ir.type").attr("PrimType")(Convert(e->dtype()));
   const std::string_view type = TypeKey(node);
   py::object found;
   VisitFields(node, [&](const auto& field, const auto& value) {

@@ -29,17 +29,12 @@ Range RangeOfEnds(const Expr& begin, const Expr& end) {
 
 // TVM's numbers of iteration kinds (reflect.cc writes them).
 IterKind IterKindOf(int number) {
-  switch (number) {
-    case 0:
-    case 1:
-      return IterKind::kSpatial;
-    case 2:
-      return IterKind::kReduce;
-    case 3:
-      return IterKind::kScan;
-    default:
-      return IterKind::kOpaque;
-  }
+  constexpr IterKind kKinds[] = {IterKind::kSpatial,    IterKind::kThreadIndex,  IterKind::kReduce,
+                                 IterKind::kScan,       IterKind::kOpaque,       IterKind::kUnrolled,
+                                 IterKind::kVectorized, IterKind::kParallelized, IterKind::kTensorized};
+  if (number < 0 || number >= static_cast<int>(std::size(kKinds)))
+    throw Failure(ErrorKind::kValue, fmt::format("IterVar: no kind has number {}", number));
+  return kKinds[number];
 }
 
 AttrMap ToAttrs(const py::dict& items) {
@@ -47,8 +42,11 @@ AttrMap ToAttrs(const py::dict& items) {
   for (const auto& [key, value] : items) {
     const std::optional<Attr> attr = ToAttr(value);
     if (!attr)
-      throw Failure(ErrorKind::kType, fmt::format("annotation \"{}\": expected a number, a string or a list of them",
-                                                  py::cast<std::string>(py::str(key))));
+      throw Failure(
+          ErrorKind::kType,
+          fmt::format("annotation \"{}\": expected a number, a string, an expression, None, or a list or dict "
+                      "of them",
+                      py::cast<std::string>(py::str(key))));
     attrs.insert_or_assign(py::cast<std::string>(py::str(key)), *attr);
   }
   return attrs;
@@ -78,11 +76,21 @@ Expr MakeLoad(const Buffer& buffer, const std::vector<Expr>& indices) {
   return Load(buffer, indices);
 }
 
-Stmt MakeStoreNode(const Buffer& buffer, const Expr& value, const std::vector<Expr>& indices) {
+std::optional<Expr> Predicate(const char* what, const py::object& given) {
+  if (given.is_none()) return std::nullopt;
+  const Expr predicate = py::cast<Expr>(given);
+  if (!predicate.dtype().is_bool())
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("{}: expected booleans as predicate, got {}", what, predicate.dtype().ToString()));
+  return predicate;
+}
+
+Stmt MakeStoreNode(const Buffer& buffer, const Expr& value, const std::vector<Expr>& indices,
+                   const py::object& predicate) {
   const Expr place = MakeLoad(buffer, indices);
   StatusOr<Expr> converted = ConvertExpr(place.dtype(), value);
   if (!converted.ok()) throw Failure(ErrorKind::kTvm, converted.status().WithContext("BufferStore"));
-  return BufferStore{buffer, *converted, indices, std::nullopt};
+  return BufferStore{buffer, *converted, indices, Predicate("BufferStore", predicate)};
 }
 
 Block MakeBlock(const std::vector<IterVar>& iter_vars, const std::vector<BufferRegion>& reads,
@@ -131,16 +139,61 @@ py::object GetItem(const Buffer& buffer, const py::tuple& indices) {
   return has_slice ? Wrap(BufferRegion{buffer, region}) : Wrap(MakeLoad(buffer, points));
 }
 
-// scope "" and negative or zero promises mean TVM's defaults.
-Buffer DeclBufferNode(const std::vector<Expr>& shape, DataType dtype, const std::string& name,
-                      const std::vector<Expr>& strides, const std::optional<Expr>& elem_offset,
-                      const std::string& scope) {
+// scope "", buffer_type "" and promises below 1 mean TVM's defaults; an offset factor asks for an offset.
+Buffer MakeBufferNode(const std::vector<Expr>& shape, DataType dtype, const std::string& name,
+                      const std::optional<Var>& data, const std::vector<Expr>& strides,
+                      const std::optional<Expr>& elem_offset, const std::string& scope, int64_t data_alignment,
+                      int64_t offset_factor, const std::string& buffer_type,
+                      const std::vector<int64_t>& axis_separators) {
   for (const Expr& extent : shape) Integer("Buffer", extent);
   for (const Expr& stride : strides) Integer("Buffer", stride);
   BufferNode node{.name = name, .dtype = dtype, .shape = shape, .strides = strides};
-  if (elem_offset) node.elem_offset = *elem_offset;
+  if (data) node.data = *data;
   if (!scope.empty()) node.scope = scope;
+  if (data && data->pointer() != nullptr) node.scope = data->pointer()->scope;
+  if (data_alignment > 0) node.data_alignment = data_alignment;
+  if (offset_factor > 0) node.offset_factor = offset_factor;
+  if (elem_offset) node.elem_offset = Integer("Buffer", *elem_offset);
+  if (!elem_offset && offset_factor > 0)
+    node.elem_offset = Var(name + "_elem_offset", shape.empty() ? kIndexType : shape[0].dtype());
+  if (buffer_type == "auto_broadcast") node.buffer_type = BufferType::kAutoBroadcast;
+  node.axis_separators = axis_separators;
   return Buffer(std::move(node));
+}
+
+AttrTarget ToTarget(const py::object& node) {
+  if (const Buffer* buffer = UnwrapAs<Buffer>(node)) return *buffer;
+  if (const IterVar* axis = UnwrapAs<IterVar>(node)) return *axis;
+  const std::optional<Attr> value = ToAttr(node);
+  if (!value)
+    throw Failure(ErrorKind::kType, "AttrStmt: expected a buffer, an iter var, an expression or an attribute's value");
+  return *value;
+}
+
+Var Handle(const char* what, const Var& var) {
+  if (var.dtype() != DataType::Handle())
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a handle, got {}", what, var.dtype().ToString()));
+  return var;
+}
+
+void BindMemory(py::module_& module) {
+  module.def("Buffer", &MakeBufferNode);
+  module.def("AttrStmt",
+             [](const py::object& node, const std::string& key, const Expr& value, const Stmt& body) -> Stmt {
+               return AttrStmt{key, value, ToTarget(node), body};
+             });
+  module.def("Allocate",
+             [](const Var& var, DataType type, const std::vector<Expr>& extents, const Expr& condition,
+                const Stmt& body, const py::dict& annotations) -> Stmt {
+               return Allocate{Handle("Allocate", var), type, extents, Condition("Allocate", condition),
+                               ToAttrs(annotations),    body};
+             });
+  module.def("AllocateConst",
+             [](const Var& var, DataType type, const std::vector<Expr>& extents, const std::vector<Expr>& data,
+                const Stmt& body, const py::dict& annotations) -> Stmt {
+               return AllocateConst{Handle("AllocateConst", var), type, extents, data, ToAttrs(annotations), body};
+             });
+  module.def("DeclBuffer", [](const Buffer& buffer, const Stmt& body) -> Stmt { return DeclBuffer{buffer, body}; });
 }
 
 void BindStatements(py::module_& module) {
@@ -150,8 +203,11 @@ void BindStatements(py::module_& module) {
   });
   module.def("LetStmt",
              [](const Var& var, const Expr& value, const Stmt& body) -> Stmt { return LetStmt{value, var, body}; });
-  module.def("BufferStore", [](const Buffer& buffer, const Expr& value, const std::vector<Expr>& indices,
-                               const py::object&) { return MakeStoreNode(buffer, value, indices); });
+  module.def("BufferStore", &MakeStoreNode);
+  module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) {
+    const StringImm* text = message.As<StringImm>();
+    return MakeSeq({AssertStmt{Condition("AssertStmt", condition), text == nullptr ? "" : text->value}, body});
+  });
   module.def("IfThenElse",
              [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& else_case) -> Stmt {
                return IfThenElse{Condition("IfThenElse", condition), then_case, else_case};
@@ -169,10 +225,11 @@ void BindStatements(py::module_& module) {
 
 void BindStmt(py::module_& module) {
   BindStatements(module);
-  module.def("BufferLoad", [](const Buffer& buffer, const std::vector<Expr>& indices, const py::object&) {
-    return MakeLoad(buffer, indices);
+  BindMemory(module);
+  module.def("BufferLoad", [](const Buffer& buffer, const std::vector<Expr>& indices, const py::object& predicate) {
+    const Expr load = MakeLoad(buffer, indices);
+    return Expr::Make(load.dtype(), BufferLoad{buffer, indices, Predicate("BufferLoad", predicate)});
   });
-  module.def("Buffer", &DeclBufferNode);
   module.def("buffer_scope", [](const Buffer& buffer) { return buffer->scope; });
   module.def("buffer_getitem", &GetItem);
   module.def("Range", [](const Expr& min, const Expr& extent) {

@@ -48,7 +48,7 @@ struct KeyVisitor {
   std::string_view operator()(const IntImm&) const { return "tir.IntImm"; }
   std::string_view operator()(const FloatImm&) const { return "tir.FloatImm"; }
   std::string_view operator()(const StringImm&) const { return "tir.StringImm"; }
-  std::string_view operator()(const VarName&) const { return "tir.Var"; }
+  std::string_view operator()(const VarName& var) const { return var.is_size ? "tir.SizeVar" : "tir.Var"; }
   std::string_view operator()(const Binary& e) const { return KeyOf(e.op); }
   std::string_view operator()(const Not&) const { return "tir.Not"; }
   std::string_view operator()(const Cast&) const { return "tir.Cast"; }

@@ -39,7 +39,7 @@ class Collector {
     } else if (const LetStmt* let = stmt.As<LetStmt>()) {
       nests_.space.Bind(let->var, let->value);
       Visit(let->body);
-    } else if (const Allocate* allocate = stmt.As<Allocate>()) {
+    } else if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) {
       AddAllocation(allocate->buffer);
       Visit(allocate->body);
     } else if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) {

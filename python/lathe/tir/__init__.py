@@ -2,12 +2,12 @@
 from lathe.tir import analysis, buffer, expr, function, op, schedule, stmt, stmt_functor, transform
 from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, decl_buffer
 from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, Cast, CmpExpr,
-                            Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, LogicalExpr, Max, Min, Mod, Mul, Not, Or,
-                            PrimExpr, Ramp, Select, SizeVar, StringImm, Sub, Var)
+                            Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
+                            Not, Or, PrimExpr, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var)
 from lathe.tir.function import PrimFunc
 from lathe.tir.index_map import IndexMap
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min
 from lathe.tir.schedule import Schedule, ScheduleError, ScheduleState, StmtSRef
-from lathe.tir.stmt import (AssertStmt, Block, BlockRealize, BufferStore, Evaluate, For, ForKind, IfThenElse, LetStmt,
-                            SeqStmt, Stmt, While, stmt_list, stmt_seq)
+from lathe.tir.stmt import (Allocate, AllocateConst, AssertStmt, AttrStmt, Block, BlockRealize, BufferStore, DeclBuffer,
+                            Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt, While, stmt_list, stmt_seq)

@@ -21,7 +21,8 @@ def decl_buffer(shape, dtype=None, name="buffer", data=None, strides=None, elem_
                 data_alignment=-1, offset_factor=0, buffer_type="", axis_separators=None, span=None):
     """A buffer; without `data` one with memory of its own."""
     shape = shape if isinstance(shape, (tuple, list)) else (shape,)
-    return _lib.Buffer(shape, dtype or "float32", name, strides or [], elem_offset, scope)
+    return _lib.Buffer(shape, dtype or "float32", name, data, strides or [], elem_offset, scope, data_alignment,
+                       offset_factor, buffer_type, axis_separators or [])
 
 
 @register_object("tir.BufferRegion")

@@ -1,5 +1,6 @@
 """Expressions of TensorIR. C++ decides types and folds constants; here are the names and the operators."""
 from lathe import _lib
+from lathe.ir.type import PointerType, PrimType
 from lathe.runtime.object import Object, register_object
 
 
@@ -186,14 +187,20 @@ class Var(PrimExpr):
 
     __slots__ = ()
 
-    def __new__(cls, name, dtype, span=None):
-        return _lib.Var(name, dtype)
+    def __new__(cls, name, dtype="int32", span=None):
+        if isinstance(dtype, PointerType):
+            return _lib.pointer_var(name, dtype.element_type.dtype, dtype.storage_scope or "global")
+        return _lib.Var(name, dtype.dtype if isinstance(dtype, PrimType) else dtype)
 
 
+@register_object("tir.SizeVar")
 class SizeVar(Var):
-    """A variable that is no less than 0. Lathe does not tell it from others: give bounds to the Analyzer."""
+    """A variable that is no less than 0."""
 
     __slots__ = ()
+
+    def __new__(cls, name, dtype="int32", span=None):
+        return _lib.SizeVar(name, dtype)
 
 
 class BinaryOpExpr(PrimExpr):
@@ -288,6 +295,33 @@ class Broadcast(PrimExpr):
 
     def __new__(cls, value, lanes, span=None):
         return _lib.Broadcast(value, lanes)
+
+
+@register_object("tir.Let")
+class Let(PrimExpr):
+    """An expression in which a variable has a value."""
+
+    __slots__ = ()
+
+    def __new__(cls, var, value, body, span=None):
+        return _lib.Let(var, value, body)
+
+
+@register_object("tir.Shuffle")
+class Shuffle(PrimExpr):
+    """Lanes of vectors, put in order by constants."""
+
+    __slots__ = ()
+
+    def __new__(cls, vectors, indices, span=None):
+        return _lib.Shuffle(vectors, indices)
+
+
+@register_object("tir.Reduce")
+class Reduce(PrimExpr):
+    """A reduction over axes, as an expression; read from text."""
+
+    __slots__ = ()
 
 
 @register_object("tir.Call")

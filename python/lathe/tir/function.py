@@ -9,6 +9,10 @@ class PrimFunc(Object):
 
     __slots__ = ()
 
+    def __new__(cls, params, body, ret_type=None, buffer_map=None, attrs=None, span=None):
+        func = _lib.PrimFunc(params, body, getattr(ret_type, "dtype", ret_type), buffer_map or {})
+        return func.with_attr(dict(attrs)) if attrs else func
+
     @property
     def attrs(self):
         return _lib.func_attrs(self)

@@ -103,6 +103,46 @@ class Evaluate(Stmt):
         return _lib.Evaluate(value)
 
 
+@register_object("tir.AttrStmt")
+class AttrStmt(Stmt):
+    """A statement under an attribute of a value, a buffer or an axis."""
+
+    __slots__ = ()
+
+    def __new__(cls, node, attr_key, value, body, span=None):
+        return _lib.AttrStmt(node, attr_key, value, body)
+
+
+@register_object("tir.Allocate")
+class Allocate(Stmt):
+    """Memory for a statement."""
+
+    __slots__ = ()
+
+    def __new__(cls, buffer_var, dtype, extents, condition, body, annotations=None, span=None):
+        return _lib.Allocate(buffer_var, dtype, extents, condition, body, annotations or {})
+
+
+@register_object("tir.AllocateConst")
+class AllocateConst(Stmt):
+    """Memory that holds constants, in row-major order."""
+
+    __slots__ = ()
+
+    def __new__(cls, buffer_var, dtype, extents, data_or_idx, body, annotations=None, span=None):
+        return _lib.AllocateConst(buffer_var, dtype, extents, [*_flat(data_or_idx)], body, annotations or {})
+
+
+@register_object("tir.DeclBuffer")
+class DeclBuffer(Stmt):
+    """A buffer over memory that is there."""
+
+    __slots__ = ()
+
+    def __new__(cls, buffer, body, span=None):
+        return _lib.DeclBuffer(buffer, body)
+
+
 @register_object("tir.BlockRealize")
 class BlockRealize(Stmt):
     """Runs a block with values for its iter vars, where a predicate holds."""
@@ -135,6 +175,17 @@ def stmt_list(stmt):
     if isinstance(stmt, SeqStmt):
         return [inner for item in stmt for inner in stmt_list(item)]
     return [stmt]
+
+
+def _flat(data):
+    """The numbers of an array, or of lists in lists."""
+    data = data.numpy() if hasattr(data, "numpy") else data
+    data = data.reshape(-1).tolist() if hasattr(data, "reshape") else data
+    for item in data:
+        if isinstance(item, (list, tuple)):
+            yield from _flat(item)
+        else:
+            yield item
 
 
 def _as_stmt(node):

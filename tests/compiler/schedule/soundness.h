@@ -49,7 +49,7 @@ inline std::string NameOf(const testing::TestParamInfo<SoundnessCase>& info) { r
 inline std::vector<Tensor> SmallIntegers(const PrimFunc& func, int64_t n, uint64_t seed) {
   Random random(seed);
   std::vector<Tensor> tensors;
-  for (const Param& param : func.params) {
+  for (const Param& param : ParamsOf(func)) {
     if (const Var* scalar = std::get_if<Var>(&param)) {
       tensors.push_back(Tensor::FromInts(scalar->dtype(), {}, {n}));
       continue;
@@ -71,7 +71,8 @@ inline std::vector<Tensor> SmallIntegers(const PrimFunc& func, int64_t n, uint64
 }
 
 inline bool IsSymbolic(const PrimFunc& func) {
-  return std::any_of(func.params.begin(), func.params.end(), [](const Param& param) {
+  const std::vector<Param> params = ParamsOf(func);
+  return std::any_of(params.begin(), params.end(), [](const Param& param) {
     const Buffer* buffer = std::get_if<Buffer>(&param);
     return buffer == nullptr || !ConstantShape((*buffer)->shape);
   });

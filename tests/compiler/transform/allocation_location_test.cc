@@ -22,7 +22,7 @@ TEST_P(AllocationLocationTest, KeepsTheValuesThatAreRead) {
   const PrimFunc after = PlanAndUpdateBufferAllocationLocation(*before);
   EXPECT_EQ(Print(after).find("\"allocate_B\"") != std::string::npos, GetParam().enters) << Print(after);
   std::vector<Tensor> expected;
-  for (const Param& param : before->params) {
+  for (const Param& param : ParamsOf(*before)) {
     const Buffer& buffer = std::get<Buffer>(param);
     Tensor tensor = Tensor::Zeros(buffer->dtype, *ConstantShape(buffer->shape));
     std::vector<int64_t> values(tensor.NumElements());
