@@ -22,10 +22,10 @@ std::string Indented(std::string_view lines) {
   }
   return text + "\n";
 }
-std::string Function(std::string_view params, std::string_view body) {
+std::string FunctionText(std::string_view params, std::string_view body) {
   return "@T.prim_func\ndef f(" + std::string(params) + "):\n" + Indented(body);
 }
-PrimFunc ParseOrDie(const std::string& text, const Surroundings& around = {}) {
+PrimFunc ReadOrDie(const std::string& text, const Surroundings& around = {}) {
   StatusOr<PrimFunc> func = ParsePrimFunc(text, "test.py", around);
   CHECK(func.ok()) << func.status().ToString() << "\n" << text;
   return *func;
@@ -35,7 +35,8 @@ std::string BodyOf(const PrimFunc& func) {
   return text.substr(text.find("):\n") + 3);
 }
 
-constexpr char kParams[] = "A: T.Buffer((16,), \"float32\"), B: T.Buffer((16,), \"int32\"), n: T.int32, p: T.handle";
+constexpr char kTextParams[] =
+    "A: T.Buffer((16,), \"float32\"), B: T.Buffer((16,), \"int32\"), n: T.int32, p: T.handle";
 
 // A text, and how it is printed where that differs; the printed text reads back as the same tree.
 struct TextCase {
@@ -45,10 +46,10 @@ struct TextCase {
 };
 class TextTest : public testing::TestWithParam<TextCase> {};
 TEST_P(TextTest, ReadsAndWrites) {
-  const PrimFunc func = ParseOrDie(Function(kParams, GetParam().body));
+  const PrimFunc func = ReadOrDie(FunctionText(kTextParams, GetParam().body));
   const std::string expected = Indented(GetParam().printed != nullptr ? GetParam().printed : GetParam().body);
   EXPECT_EQ(BodyOf(func), expected);
-  EXPECT_TRUE(StructuralEqual(ParseOrDie(Print(func)), func)) << Print(func);
+  EXPECT_TRUE(StructuralEqual(ReadOrDie(Print(func)), func)) << Print(func);
 }
 INSTANTIATE_TEST_SUITE_P(
     Statements, TextTest,
@@ -128,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(TvmText, KeepsSizeVariablesAndVoidPointers) {
   const std::string params = "n: T.int64(is_size_var=True), p: T.handle(\"void\", \"global\")";
-  const PrimFunc func = ParseOrDie(Function(params, "T.evaluate(p)"));
+  const PrimFunc func = ReadOrDie(FunctionText(params, "T.evaluate(p)"));
   EXPECT_TRUE(func.params[0].As<VarName>()->is_size);
   EXPECT_THAT(Print(func), HasSubstr(params));
 }
@@ -144,7 +145,8 @@ TEST(TvmText, ReadsBothSpellingsOfBlocks) {
   for (const auto& [from, to] : std::map<std::string, std::string>{
            {"T.block(", "T.sblock("}, {"T.block_attr", "T.sblock_attr"}, {"T.alloc_buffer", "T.sblock_alloc_buffer"}})
     new_text.replace(new_text.find(from), from.size(), to);
-  EXPECT_TRUE(StructuralEqual(ParseOrDie(Function(kParams, old_text)), ParseOrDie(Function(kParams, new_text))));
+  EXPECT_TRUE(
+      StructuralEqual(ReadOrDie(FunctionText(kTextParams, old_text)), ReadOrDie(FunctionText(kTextParams, new_text))));
 }
 
 TEST(TvmText, KeepsModuleAttributesPrivateFunctionsAndCallsBetweenThem) {
@@ -183,23 +185,24 @@ def put_n(X):
 )";
 
 TEST(Macro, ExpandsWhereItIsCalled) {
-  const std::string func = Function(kParams, "for i in range(4):\n    put(B, i)\n    put(B, i + 1, 3)\nput_n(A)");
-  EXPECT_EQ(BodyOf(ParseOrDie(kMacros + func)),
+  const std::string func =
+      FunctionText(kTextParams, "for i in range(4):\n    put(B, i)\n    put(B, i + 1, 3)\nput_n(A)");
+  EXPECT_EQ(BodyOf(ReadOrDie(kMacros + func)),
             Indented("for i in range(4):\n    B[i] = B[i] + 2\n    B[i + 1] = B[i + 1] "
                      "+ 3\nA[n] = T.float32(0.0)"));
 }
 
 TEST(Macro, SeesTheNamesAroundTheCallOnlyIfItIsNotHygienic) {
   const std::string macro = "@T.macro\ndef put_n(X):\n    X[n] = T.float32(0.0)\n";
-  EXPECT_EQ(ParsePrimFunc(macro + Function(kParams, "put_n(A)"), "m.py").status().message(),
+  EXPECT_EQ(ParsePrimFunc(macro + FunctionText(kTextParams, "put_n(A)"), "m.py").status().message(),
             "m.py:3:7: expected a defined name, got \"n\"");
 }
 
 TEST(Macro, NamesMissingArgumentsAndEndlessExpansion) {
-  EXPECT_THAT(ParsePrimFunc(kMacros + Function(kParams, "put(A)"), "m.py").status().message(),
+  EXPECT_THAT(ParsePrimFunc(kMacros + FunctionText(kTextParams, "put(A)"), "m.py").status().message(),
               HasSubstr("expected the argument \"i\" of put, got none"));
   const std::string endless = "@T.macro\ndef again():\n    again()\n";
-  EXPECT_THAT(ParsePrimFunc(endless + Function("", "again()"), "m.py").status().message(),
+  EXPECT_THAT(ParsePrimFunc(endless + FunctionText("", "again()"), "m.py").status().message(),
               HasSubstr("macro \"again\" expands itself too often"));
 }
 
@@ -231,14 +234,14 @@ TEST(Evaluator, IsAskedForWhatTheTextDoesNotDefine) {
   answers.values.emplace("helper(i, k=1)", Expr(7));
   answers.values.emplace("sizes[0]", Expr(5));
   answers.values.emplace("f\"{name}_x\"", Attr("block_x"));
-  const PrimFunc func = ParseOrDie(R"(@T.prim_func
+  const PrimFunc func = ReadOrDie(R"(@T.prim_func
 def f(A: T.Buffer(SHAPE, cfg.dtype), B: T.Buffer([2 * x for x in SHAPE], "float32")):
     for i, j in T.grid(*SHAPE):
         with T.block(f"{name}_x"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] + helper(i, k=1) * sizes[0]
 )",
-                                   {.evaluator = &answers});
+                                  {.evaluator = &answers});
   EXPECT_EQ(ConstantShape(BufferParam(func, 0)->shape), (std::vector<int64_t>{4, 8}));
   EXPECT_EQ(ConstantShape(BufferParam(func, 1)->shape), (std::vector<int64_t>{8, 16}));
   EXPECT_THAT(Print(func), HasSubstr("with T.block(\"block_x\"):"));
@@ -249,14 +252,14 @@ def f(A: T.Buffer(SHAPE, cfg.dtype), B: T.Buffer([2 * x for x in SHAPE], "float3
 TEST(Evaluator, GivesItsErrorsThePlace) {
   Answers answers;
   const StatusOr<PrimFunc> func =
-      ParsePrimFunc(Function("", "T.evaluate(x)"), "f.py", Surroundings{.evaluator = &answers});
+      ParsePrimFunc(FunctionText("", "T.evaluate(x)"), "f.py", Surroundings{.evaluator = &answers});
   EXPECT_EQ(func.status().message(), "f.py:3:16: name 'x' is not defined");
 }
 
 TEST(Evaluator, IsMissedByWhatOnlyPythonReads) {
-  EXPECT_EQ(ParsePrimFunc(Function(kParams, "A[0] = sum(x for x in y)"), "f.py").status().message(),
+  EXPECT_EQ(ParsePrimFunc(FunctionText(kTextParams, "A[0] = sum(x for x in y)"), "f.py").status().message(),
             "f.py:3:12: expected a function of T, got \"sum\"");
-  EXPECT_EQ(ParsePrimFunc(Function("A: T.Buffer([x for x in y])", "pass"), "f.py").status().message(),
+  EXPECT_EQ(ParsePrimFunc(FunctionText("A: T.Buffer([x for x in y])", "pass"), "f.py").status().message(),
             "f.py:2:19: expected an expression of TVMScript; this one needs Python");
 }
 
