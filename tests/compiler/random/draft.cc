@@ -132,14 +132,15 @@ RandomProgram Draft::Finish() {
     if (array.get() == last || Percent(array->is_read ? 15 : 90)) array->is_param = true;
   }
   if (symbol_) NewInput({{1, 0}}, ParamRole::Kind::kData);  // The symbol stands alone in some parameter's shape.
-  RandomProgram program{.func = PrimFunc{"main", {}, {}, MakeSeq(TakeStmts())}, .is_symbolic = symbol_.has_value()};
+  RandomProgram program{.func = {.body = Evaluate{0}}, .is_symbolic = symbol_.has_value()};
+  std::vector<Param> params;
   std::vector<Buffer> allocs;
   if (symbol_ && symbol_is_scalar_) {
-    program.func.params.emplace_back(*symbol_);
+    params.emplace_back(*symbol_);
     program.roles.push_back({.kind = ParamRole::Kind::kExtent});
   }
   const auto add = [&](const Buffer& buffer, const ParamRole& role) {
-    program.func.params.emplace_back(buffer);
+    params.emplace_back(buffer);
     program.roles.push_back(role);
   };
   for (const auto& [buffer, role] : index_buffers_) add(buffer, role);
@@ -153,11 +154,11 @@ RandomProgram Draft::Finish() {
     for (size_t i = 0; i < program.roles.size(); ++i) {
       if (!NamesAlone(program.roles[i].shape)) continue;
       std::rotate(program.roles.begin(), program.roles.begin() + i, program.roles.begin() + i + 1);
-      std::rotate(program.func.params.begin(), program.func.params.begin() + i, program.func.params.begin() + i + 1);
+      std::rotate(params.begin(), params.begin() + i, params.begin() + i + 1);
       break;
     }
   }
-  program.func = Complete(std::move(program.func), std::move(allocs));
+  program.func = Complete(MakePrimFunc("main", params, MakeSeq(TakeStmts())), std::move(allocs));
   return program;
 }
 

@@ -83,7 +83,7 @@ class Finder : public StmtExprVisitor {
   std::set<std::string_view> found;
 
   void Run(const PrimFunc& func) {
-    for (const Param& param : func.params) {
+    for (const Param& param : ParamsOf(func)) {
       if (const auto* buffer = std::get_if<Buffer>(&param)) {
         params_.insert(buffer->get());
         for (const Expr& extent : (*buffer)->shape) {

@@ -128,8 +128,9 @@ RandomProgram MakeRandomProgram(uint64_t seed) {
 
 std::vector<Tensor> MakeArguments(const RandomProgram& program, Random random, int64_t symbol) {
   std::vector<Tensor> arguments;
+  const std::vector<Param> params = ParamsOf(program.func);
   for (size_t i = 0; i < program.roles.size(); ++i) {
-    const Param& param = program.func.params[i];
+    const Param& param = params[i];
     const auto* buffer = std::get_if<Buffer>(&param);
     const DataType type = buffer != nullptr ? (*buffer)->dtype : std::get<Var>(param).dtype();
     arguments.push_back(MakeArgument(type, program.roles[i], random, symbol));

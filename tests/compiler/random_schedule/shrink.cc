@@ -103,8 +103,10 @@ RandomProgram WithoutUnused(RandomProgram program) {
   BufferCollector collector;
   collector(program.func.body);
   for (size_t i = program.roles.size(); i-- > 0;) {
-    const auto* buffer = std::get_if<Buffer>(&program.func.params[i]);
+    const Var param = program.func.params[i];
+    const Buffer* buffer = FindBuffer(program.func, param);
     if (buffer == nullptr || program.is_symbolic || collector.used.count(buffer->get()) != 0) continue;
+    std::erase_if(program.func.buffer_map, [&](const ParamBuffer& entry) { return entry.param.same_as(param); });
     program.func.params.erase(program.func.params.begin() + std::ptrdiff_t(i));
     program.roles.erase(program.roles.begin() + std::ptrdiff_t(i));
   }
