@@ -304,7 +304,7 @@ def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((32,), "float32")):
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
   ASSERT_EQ(VerifyLowered(*lowered), OkStatus());
   EXPECT_THAT(Print(*lowered), HasSubstr("F = T.decl_buffer((32,), \"float32\", data=W.data)"));
-  EXPECT_THAT(Print(*lowered), HasSubstr("B[i] = F[i + 8]"));
+  EXPECT_THAT(Print(*lowered), HasSubstr("B[i_1] = F[i_1 + 8]"));
   ASSERT_EQ(Interpret(*lowered, actual), OkStatus());
   EXPECT_EQ(actual[1].ToDoubles(), expected[1].ToDoubles());
 }
