@@ -72,7 +72,7 @@ BlockScope::BlockScope(const Schedule& schedule, int scope_row) {
   for (int block = scope_row; block >= 0; block = schedule.ScopeOf(block)) around.insert(around.begin(), block);
   for (int block : around) {
     for (const MatchBufferRegion& match : schedule.BlockOf(block).match_buffers)
-      views_.emplace(match.buffer.get(), MemoryOf(match.source.buffer));
+      views_.emplace(match.buffer->data.get(), MemoryOf(match.source.buffer));
   }
   ActorCollector collector(schedule, scope_row, *this);
   const BlockNode& block = schedule.BlockOf(scope_row);
@@ -88,9 +88,9 @@ BlockScope::BlockScope(const Schedule& schedule, int scope_row) {
   }
 }
 
-const BufferNode* BlockScope::MemoryOf(const Buffer& buffer) const {
-  const auto view = views_.find(buffer.get());
-  return view == views_.end() ? buffer.get() : view->second;
+const ExprNode* BlockScope::MemoryOf(const Buffer& buffer) const {
+  const auto view = views_.find(buffer->data.get());
+  return view == views_.end() ? buffer->data.get() : view->second;
 }
 
 std::span<const BlockScope::Touch> BlockScope::TouchesOf(const Buffer& buffer) const {
@@ -99,9 +99,9 @@ std::span<const BlockScope::Touch> BlockScope::TouchesOf(const Buffer& buffer) c
 }
 
 void BlockScope::Note(int actor, const Buffer& buffer, bool is_write, bool is_declared) {
-  const BufferNode* memory = MemoryOf(buffer);
+  const ExprNode* memory = MemoryOf(buffer);
   touches_[memory].push_back({actor, is_write, is_declared});
-  std::vector<const BufferNode*>& own = memory_[actor];
+  std::vector<const ExprNode*>& own = memory_[actor];
   if (std::find(own.begin(), own.end(), memory) == own.end()) own.push_back(memory);
 }
 
@@ -166,7 +166,7 @@ DepKind KindOf(bool src_writes, bool dst_writes) {
 
 // What `actor` has to do with the others that come later, or earlier: (the other, what the dependence is).
 void BlockScope::Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const {
-  for (const BufferNode* memory : memory_[actor]) {
+  for (const ExprNode* memory : memory_[actor]) {
     const std::vector<Touch>& touches = touches_.at(memory);
     for (const Touch& mine : touches) {
       if (mine.actor != actor) continue;

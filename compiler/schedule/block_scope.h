@@ -62,7 +62,7 @@ class BlockScope {
     bool is_write;
     bool is_declared;  // By a block.
   };
-  const BufferNode* MemoryOf(const Buffer& buffer) const;
+  const ExprNode* MemoryOf(const Buffer& buffer) const;
   // In order of the text.
   std::span<const Touch> TouchesOf(const Buffer& buffer) const;
   std::vector<int> BlocksThat(bool write, const Buffer& buffer) const;
@@ -71,12 +71,12 @@ class BlockScope {
   void Note(int actor, const Buffer& buffer, bool is_write, bool is_declared);
 
   std::vector<int> children_;
-  std::vector<Actor> actors_;                                          // In order of the text.
-  std::vector<int> opaque_;                                            // Actors.
-  std::unordered_map<const BufferNode*, std::vector<Touch>> touches_;  // By memory; in order of the text.
-  std::unordered_map<int, std::vector<int>> actors_at_;                // By row.
-  std::unordered_map<const BufferNode*, const BufferNode*> views_;     // View -> memory.
-  std::vector<std::vector<const BufferNode*>> memory_;                 // By actor: what it touches, once each.
+  std::vector<Actor> actors_;                                        // In order of the text.
+  std::vector<int> opaque_;                                          // Actors.
+  std::unordered_map<const ExprNode*, std::vector<Touch>> touches_;  // By memory; in order of the text.
+  std::unordered_map<int, std::vector<int>> actors_at_;              // By row.
+  std::unordered_map<const ExprNode*, const ExprNode*> views_;       // View -> memory.
+  std::vector<std::vector<const ExprNode*>> memory_;                 // By actor: what it touches, once each.
   bool has_war_or_opaque_ = false;
 };
 

@@ -14,9 +14,10 @@ void ForEachBlock(const RowTable& rows, int row, F f) {
   for (int child = rows[row].first_child; child >= 0; child = rows[child].next_sibling) ForEachBlock(rows, child, f);
 }
 
-void NoteWrites(const StmtNode* node, std::vector<const BufferNode*>& written) {
+// The memory, by its data variable.
+void NoteWrites(const StmtNode* node, std::vector<const ExprNode*>& written) {
   if (node == nullptr || !std::holds_alternative<BlockRealize>(node->value)) return;
-  for (const BufferRegion& write : BlockOfNode(*node).writes) written.push_back(write.buffer.get());
+  for (const BufferRegion& write : BlockOfNode(*node).writes) written.push_back(write.buffer->data.get());
 }
 
 }  // namespace
@@ -43,16 +44,17 @@ void FactCache::ForgetAnswer(Fact fact, int row) {
 }
 
 // A view hides what it reads, so where there are views nothing below the scope is kept.
-void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector<const BufferNode*>& written) {
+void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector<const ExprNode*>& written) {
   bool has_views = false;
   for (int above = scope; above >= 0; above = rows[above].parent)
     has_views = has_views || (!rows[above].is_loop && !BlockOfNode(*rows[above].node).match_buffers.empty());
   for (int child = rows[scope].first_child; child >= 0; child = rows[child].next_sibling) {
     ForEachBlock(rows, child, [&](int block) {
       const auto& reads = BlockOfNode(*rows[block].node).reads;
-      const bool is_reader = has_views || std::any_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
-                               return std::find(written.begin(), written.end(), read.buffer.get()) != written.end();
-                             });
+      const bool is_reader =
+          has_views || std::any_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
+            return std::find(written.begin(), written.end(), read.buffer->data.get()) != written.end();
+          });
       if (is_reader) ForgetAnswer(Fact::kRegionCover, block);
     });
   }
@@ -60,7 +62,7 @@ void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector
 
 void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
                        bool is_bare) {
-  std::vector<const BufferNode*> written;  // By blocks that are new, gone or elsewhere.
+  std::vector<const ExprNode*> written;  // By blocks that are new, gone or elsewhere.
   const auto forget_answers = [&](int row) {
     ForgetAnswer(Fact::kAffineBinding, row);
     ForgetAnswer(Fact::kRegionCover, row);

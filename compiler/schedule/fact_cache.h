@@ -48,7 +48,7 @@ class FactCache {
   };
   void ForgetScope(int row);
   void ForgetAnswer(Fact fact, int row);
-  void ForgetReaders(const RowTable& rows, int scope, const std::vector<const BufferNode*>& written);
+  void ForgetReaders(const RowTable& rows, int scope, const std::vector<const ExprNode*>& written);
 
   std::vector<Known> known_;  // By row.
   std::vector<Kept> scopes_;
