@@ -15,9 +15,9 @@ def main(a: T.handle):
             A[i] = B[i]
 # expected:
 @T.prim_func
-def main(var_A: T.handle):
+def main(a: T.handle):
     n = T.int32()
-    A = T.match_buffer(var_A, (n + 2,), "float32")
+    A = T.match_buffer(a, (n + 2,), "float32")
     B = T.alloc_buffer((n + 2,), "float32")
     for i in range(n + 2):
         with T.block("fill"):
