@@ -20,12 +20,23 @@ bool Allocates(const BlockNode& scope, const Buffer& buffer) {
   return std::any_of(scope.alloc_buffers.begin(), scope.alloc_buffers.end(),
                      [&](const Buffer& b) { return b.same_as(buffer); });
 }
+StatusOr<IntermediateBuffer> WrittenIntermediate(const Schedule& schedule, int row, int index, const char* primitive) {
+  const auto& writes = schedule.BlockOf(row).writes;
+  if (index < 0 || size_t(index) >= writes.size())
+    return schedule.Error(primitive, row,
+                          fmt::format("it has {} write regions, index {} is not among them", writes.size(), index));
+  const Buffer& buffer = writes[index].buffer;
+  for (int above = schedule.ScopeOf(row); above >= 0; above = schedule.ScopeOf(above))
+    if (Allocates(schedule.BlockOf(above), buffer)) return IntermediateBuffer{buffer, above};
+  return schedule.Error(
+      primitive, row,
+      fmt::format("buffer \"{}\" is a parameter or a view; one that a block around allocates is needed", buffer->name));
+}
+
 bool IsSpatial(const BlockNode& block) {
   return std::all_of(block.iter_vars.begin(), block.iter_vars.end(),
                      [](const IterVar& iter) { return iter.kind == IterKind::kSpatial; });
 }
-
-namespace {
 
 WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
   const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
@@ -38,8 +49,6 @@ WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
   }
   return "";
 }
-
-}  // namespace
 
 WhyNot WhyNotComplete(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);

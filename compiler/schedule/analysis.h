@@ -15,6 +15,9 @@ namespace lathe {
 // Why a block is not what is asked; empty if it is.
 using WhyNot = std::string;
 
+// No other block of the scope writes what it writes.
+WhyNot WhyNotSoleWriter(const Schedule& schedule, int block);
+
 // All iters data-parallel, sole writer of its outputs in its scope, reads nothing that it writes.
 WhyNot WhyNotComplete(const Schedule& schedule, int block);
 // Has init, iters data-parallel or reduce, sole writer, outputs indexed by data-parallel iters only.
@@ -33,6 +36,15 @@ bool IsOutputBlock(const Schedule& schedule, int block);
 bool Writes(const BlockNode& block, const Buffer& buffer);
 bool Reads(const BlockNode& block, const Buffer& buffer);
 bool Allocates(const BlockNode& scope, const Buffer& buffer);
+
+// A buffer that the block in row `allocated_in` allocates.
+struct IntermediateBuffer {
+  Buffer buffer;
+  int allocated_in;
+};
+// What block `row` writes as its index-th buffer; an error of `primitive` if there is none or nobody around the block
+// allocates it.
+StatusOr<IntermediateBuffer> WrittenIntermediate(const Schedule& schedule, int row, int index, const char* primitive);
 
 // The block's predicate as a condition on its iter vars, without what their domains say already; nullopt if it says
 // more about the loops than they do.

@@ -4,7 +4,7 @@
 
 #include "compiler/arith/int_set.h"
 #include "compiler/schedule/analysis.h"
-#include "compiler/schedule/rewrite_tree.h"
+#include "compiler/schedule/cache_stage.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -93,35 +93,6 @@ StatusOr<std::vector<Range>> WrittenRegion(const Schedule& schedule, int row, co
                                     buffer->name));
 }
 
-// `rows` read (and write) `to` instead of `from`; `copy` goes to `place` among the children of the scope's body.
-void Apply(Schedule& schedule, int scope, const std::vector<int>& rows, const Buffer& from, const Buffer& to, Stmt copy,
-           size_t place) {
-  const BlockRealize& realize = schedule.RealizeOf(scope);
-  std::vector<Stmt> blocks;
-  for (int row : rows) blocks.push_back(schedule.StmtOf(row));
-  const BufferMap buffers{{from.get(), to}};
-  std::vector<BlockReuse> reuse;
-  std::vector<Stmt> children;
-  if (const Seq* seq = realize.block->body.As<Seq>())
-    children = seq->stmts;
-  else
-    children.push_back(realize.block->body);
-  for (Stmt& child : children) {
-    child = *RewriteTree(child, [&](const Stmt& stmt) -> Replacement {
-      for (size_t i = 0; i < rows.size(); ++i) {
-        if (!stmt.same_as(blocks[i])) continue;
-        BlockRealize changed = *stmt.As<BlockRealize>();
-        changed.block = Substitute(changed.block, {}, buffers);
-        reuse.push_back({rows[i], changed.block});
-        return std::vector<Stmt>{std::move(changed)};
-      }
-      return std::nullopt;
-    });
-  }
-  children.insert(children.begin() + place, std::move(copy));
-  schedule.Replace(scope, WithBody(realize, MakeSeq(std::move(children)), {to}), reuse);
-}
-
 // The blocks that `handles` mean, all of one scope and readers of `buffer`.
 StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const BlockRV> handles, int scope,
                                   const Buffer& buffer, const char* primitive) {
@@ -137,12 +108,6 @@ StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const Bloc
   return rows;
 }
 
-Status CheckIndex(const Schedule& schedule, int row, const char* primitive, int index, size_t count, const char* what) {
-  if (schedule.ScopeOf(row) < 0) return schedule.Error(primitive, row, "the root block has no scope");
-  if (index >= 0 && size_t(index) < count) return OkStatus();
-  return schedule.Error(primitive, row, fmt::format("it has {} {}, index {} is not among them", count, what, index));
-}
-
 std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others) {
   std::vector<TraceInput> inputs{block};
   inputs.insert(inputs.end(), others.begin(), others.end());
@@ -155,16 +120,10 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
                             std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_read";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
-  RETURN_IF_ERROR(CheckIndex(schedule, row, kName, read_index, schedule.BlockOf(row).reads.size(), "read regions"));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
-  const std::vector<int> writers = schedule.Scope(scope).WritersOf(buffer);
-  if (writers.size() > 1)
-    return schedule.Error(
-        kName, row,
-        fmt::format("buffer \"{}\" has {} writers in this scope, at most 1 is allowed", buffer->name, writers.size()));
-  if (!writers.empty() && writers[0] == row)
-    return schedule.Error(kName, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
+  ASSIGN_OR_RETURN(const size_t place, PlaceBeforeReader(schedule, row, buffer, kName));
   ASSIGN_OR_RETURN(std::vector<int> readers, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   if (readers.empty()) {
     for (int other : schedule.ChildBlocksOf(scope))
@@ -172,23 +131,14 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   } else if (std::find(readers.begin(), readers.end(), row) == readers.end()) {
     readers.push_back(row);
   }
-  if (!writers.empty()) {  // The copy runs after the nest that makes the buffer: readers inside that nest would come
-                           // too early for it.
-    if (const WhyNot why = WhyNotSchedulable(schedule, writers[0]); !why.empty())
-      return schedule.Error(kName, row, why);
-    const size_t made_in = ChildIndexTowards(schedule, scope, writers[0]);
-    if (ChildIndexTowards(schedule, scope, row) <= made_in)
-      return schedule.Error(
-          kName, row,
-          fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
-    std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) <= made_in; });
-  }
+  // Readers inside the nest that makes the buffer would come too early for the copy.
+  std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < place; });
 
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(row, cache->name);
   auto [copy, copy_block] = MakeCopy(buffer, cache, ReadRegion(schedule, readers, buffer), name);
-  const size_t place = writers.empty() ? 0 : ChildIndexTowards(schedule, scope, writers[0]) + 1;
-  Apply(schedule, scope, readers, buffer, cache, std::move(copy), place);
+  const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
+  InsertCopy(schedule, readers, redirect, std::move(copy), place, cache);
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheRead", InputsOf(block_rv, consumer_blocks), {int64_t{read_index}, storage_scope}, {result.id});
   return result;
@@ -198,7 +148,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
                              std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_write";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
-  RETURN_IF_ERROR(CheckIndex(schedule, row, kName, write_index, schedule.BlockOf(row).writes.size(), "write regions"));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, write_index, BufferSide::kWrite));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).writes[write_index].buffer;
   if (schedule.Scope(scope).WritersOf(buffer).size() != 1)
@@ -229,8 +179,8 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(row, cache->name);
   auto [copy, copy_block] = MakeCopy(cache, buffer, region, name);
-  const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
-  Apply(schedule, scope, rows, buffer, cache, std::move(copy), place);
+  const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
+  InsertCopy(schedule, rows, redirect, std::move(copy), ChildIndexTowards(schedule, scope, row) + 1, cache);
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
                   {result.id});

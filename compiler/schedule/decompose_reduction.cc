@@ -173,13 +173,15 @@ Expr PredicateOfFirst(const Expr& predicate, const VarMap& first, const VarMap& 
 StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int block, int loop, const std::string& name) {
   const BlockRealize& realize = schedule.RealizeOf(block);
   const BlockNode& node = *realize.block;
-  VarMap vars, first;  // Of the loops that stay; of those that reduce.
+  VarMap vars, first;  // Of the loops that stay; of the others.
   std::vector<For> nest;
   for (int row : LoopsFrom(schedule, loop, block)) {
     For copy = schedule.LoopOf(row);
     const Feeds feeds = FeedsOf(realize, copy.loop_var);
-    if (feeds.reduce) first.emplace(copy.loop_var.get(), copy.min);
-    if (!feeds.spatial) continue;
+    if (!feeds.spatial) {  // It reduces, or runs once and is known to the predicate only.
+      first.emplace(copy.loop_var.get(), copy.min);
+      continue;
+    }
     copy.loop_var = Var(copy.loop_var.name() + "_init", copy.loop_var.dtype());
     copy.min = Substitute(Substitute(copy.min, first), vars);
     copy.extent = Substitute(Substitute(copy.extent, first), vars);

@@ -1,6 +1,6 @@
 #include "compiler/schedule/for_kind.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/independence.h"
@@ -28,21 +28,46 @@ Status CheckNesting(const Schedule& schedule, int row, ForKind kind, std::string
   return OkStatus();
 }
 
+constexpr std::string_view kThreadAxes[] = {"blockIdx.x",  "blockIdx.y", "blockIdx.z", "threadIdx.x", "threadIdx.y",
+                                            "threadIdx.z", "vthread",    "vthread.x",  "vthread.y",   "vthread.z"};
+
+// A thread has one place on each axis.
+Status CheckAxis(const Schedule& schedule, int row, const std::string& axis) {
+  if (std::find(std::begin(kThreadAxes), std::end(kThreadAxes), axis) == std::end(kThreadAxes))
+    return schedule.Error("bind", row,
+                          fmt::format("\"{}\" is no thread axis; there are: {}", axis, fmt::join(kThreadAxes, ", ")));
+  std::string bound;
+  for (int outer : schedule.LoopsOf(row))
+    if (schedule.LoopOf(outer).thread == axis) bound = schedule.LoopOf(outer).loop_var.name();
+  PostOrderVisit(schedule.LoopOf(row).body, [&](const Stmt& stmt) {
+    const For* loop = stmt.As<For>();
+    if (loop != nullptr && loop->thread == axis) bound = loop->loop_var.name();
+  });
+  if (bound.empty()) return OkStatus();
+  return schedule.Error("bind", row,
+                        fmt::format("loop \"{}\" around or inside it is bound to {} already", bound, axis));
+}
+
 Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_view primitive,
-               std::string_view instruction) {
+               std::string_view instruction, const std::string& thread = "") {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
-  if (schedule.LoopOf(row).kind != ForKind::kSerial && schedule.LoopOf(row).kind != kind) {
+  if (schedule.LoopOf(row).kind != ForKind::kSerial &&
+      (schedule.LoopOf(row).kind != kind || schedule.LoopOf(row).thread != thread)) {
     return schedule.Error(primitive, row, "the loop already runs in another way");
   }
+  if (kind == ForKind::kThreadBinding) RETURN_IF_ERROR(CheckAxis(schedule, row, thread));
   if (kind != ForKind::kUnrolled) {
-    if (const WhyNot why = WhyNotConcurrent(schedule, row, kind); !why.empty())
+    if (const WhyNot why = WhyNotConcurrent(schedule, row, kind, thread.starts_with("threadIdx")); !why.empty())
       return schedule.Error(primitive, row, why);
     RETURN_IF_ERROR(CheckNesting(schedule, row, kind, primitive));
   }
   For loop = schedule.LoopOf(row);
   loop.kind = kind;
+  loop.thread = thread;
   schedule.Replace(row, std::move(loop));
-  schedule.Record(instruction, {loop_rv}, {}, {});
+  std::vector<Attr> attrs;
+  if (kind == ForKind::kThreadBinding) attrs.push_back(thread);
+  schedule.Record(instruction, {loop_rv}, std::move(attrs), {});
   return OkStatus();
 }
 
@@ -53,6 +78,9 @@ Status Parallel(Schedule& schedule, LoopRV loop) {
 }
 Status Vectorize(Schedule& schedule, LoopRV loop) {
   return SetKind(schedule, loop, ForKind::kVectorized, "vectorize", "Vectorize");
+}
+Status Bind(Schedule& schedule, LoopRV loop, const std::string& thread_axis) {
+  return SetKind(schedule, loop, ForKind::kThreadBinding, "bind", "Bind", thread_axis);
 }
 Status Unroll(Schedule& schedule, LoopRV loop) {
   return SetKind(schedule, loop, ForKind::kUnrolled, "unroll", "Unroll");

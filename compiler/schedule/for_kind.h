@@ -10,6 +10,9 @@ namespace lathe {
 // loop has no parallel or vectorized one inside.
 Status Parallel(Schedule& schedule, LoopRV loop);
 Status Vectorize(Schedule& schedule, LoopRV loop);
+// bind: iterations are the threads of `thread_axis`, "blockIdx.x" ... "threadIdx.z", "vthread", "vthread.x" ...; as
+// parallel, but threadIdx may feed reduce iter vars. No loop around or inside is bound to the same axis.
+Status Bind(Schedule& schedule, LoopRV loop, const std::string& thread_axis);
 // unroll: the body is written out once per iteration. Always allowed.
 Status Unroll(Schedule& schedule, LoopRV loop);
 

@@ -76,6 +76,13 @@ StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block)
   return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", block);
 }
 
+StatusOr<std::vector<BlockRV>> GetOutputBlocks(Schedule& schedule, BlockRV scope_block) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(scope_block));
+  std::vector<int> rows = schedule.ChildBlocksOf(row);
+  std::erase_if(rows, [&](int block) { return !IsOutputBlock(schedule, block); });
+  return HandlesOf(schedule, rows, "GetOutputBlocks", scope_block);
+}
+
 StatusOr<std::vector<BlockRV>> GetProducers(Schedule& schedule, BlockRV block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   if (schedule.ScopeOf(row) < 0) return schedule.Error("get_producers", row, "the root block has no scope");

@@ -259,6 +259,33 @@ WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
 
 }  // namespace
 
+WhyNot WhyNotSwappable(const Schedule& schedule, int a, int b) {
+  for (const auto& [writer, other] : {std::pair(a, b), std::pair(b, a)}) {
+    const BlockNode& node = schedule.BlockOf(other);
+    for (const BufferRegion& write : schedule.BlockOf(writer).writes) {
+      if (Reads(node, write.buffer) || Writes(node, write.buffer))
+        return fmt::format("block \"{}\" on the way uses buffer \"{}\", which block \"{}\" writes", node.name,
+                           write.buffer->name, schedule.BlockOf(writer).name);
+    }
+  }
+  return "";
+}
+
+WhyNot WhyNotInTurns(const Schedule& schedule, int first, int second) {
+  const BlockNode &a = schedule.BlockOf(first), &b = schedule.BlockOf(second);
+  const auto both = [&](const Buffer& buffer) {
+    return fmt::format("blocks \"{}\" and \"{}\" may use the same elements of buffer \"{}\" in different iterations",
+                       a.name, b.name, buffer->name);
+  };
+  for (const BufferRegion& write : a.writes) {
+    if (Writes(b, write.buffer)) return both(write.buffer);
+    if (Reads(b, write.buffer) && !IsFinal(schedule, first, second, write.buffer)) return both(write.buffer);
+  }
+  for (const BufferRegion& write : b.writes)
+    if (Reads(a, write.buffer)) return both(write.buffer);
+  return "";
+}
+
 WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
   const BlockRealize& realize = schedule.RealizeOf(block);
   if (ReadsMemory(realize.predicate) ||

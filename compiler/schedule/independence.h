@@ -19,6 +19,12 @@ Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const st
 // Why loops from `top` down, a chain, may not be put in another order; empty if they may.
 WhyNot WhyNotPermutable(const Schedule& schedule, int top);
 
+// Why `a` and `b`, blocks of one scope, may not change places; empty if neither writes what the other touches.
+WhyNot WhyNotSwappable(const Schedule& schedule, int a, int b);
+// Why `first` and `second`, which ran one after the other and now take turns in a loop around both, may not; empty if
+// what the first makes for the second is made before, in the same iteration and for good, and nothing else is shared.
+WhyNot WhyNotInTurns(const Schedule& schedule, int first, int second);
+
 // Which way a block goes in the text: producers to their consumers, consumers to their producers.
 enum class Way : uint8_t { kDown, kUp };
 // Why `block` may not move next to or into `target`, a loop or block of the same scope; empty if it may. What lies

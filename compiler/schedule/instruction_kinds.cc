@@ -1,17 +1,28 @@
 // The table of primitives: how a trace calls each. To add one: its pair of files, and a row here.
 #include <fmt/core.h>
 
+#include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/annotate.h"
+#include "compiler/schedule/blockize.h"
 #include "compiler/schedule/cache.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_padding.h"
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
+#include "compiler/schedule/merge.h"
+#include "compiler/schedule/pad_einsum.h"
+#include "compiler/schedule/reindex.h"
 #include "compiler/schedule/reorder.h"
+#include "compiler/schedule/reorder_block_iter_var.h"
+#include "compiler/schedule/rfactor.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/split.h"
+#include "compiler/schedule/storage_align.h"
+#include "compiler/schedule/unsafe_set_dtype.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -52,6 +63,29 @@ StatusOr<int64_t> IntAttr(Attrs attrs, size_t i) {
   if (const int64_t* value = std::get_if<int64_t>(&attrs[i])) return *value;
   if (const bool* flag = std::get_if<bool>(&attrs[i])) return int64_t{*flag};
   return Malformed("an attribute is no integer");
+}
+// An attribute that counts something small: an index, an axis, a factor.
+StatusOr<int> SmallAttr(Attrs attrs, size_t i) {
+  ASSIGN_OR_RETURN(const int64_t value, IntAttr(attrs, i));
+  if (value < -(1 << 30) || value > (1 << 30)) return Malformed("a number is out of range");
+  return static_cast<int>(value);
+}
+StatusOr<std::vector<int64_t>> IntsAttr(Attrs attrs, size_t i) {
+  const auto* items = i < attrs.size() ? std::get_if<std::vector<Attr>>(&attrs[i]) : nullptr;
+  if (items == nullptr) return Malformed("an attribute is no list");
+  std::vector<int64_t> numbers;
+  for (const Attr& item : *items) {
+    const int64_t* number = std::get_if<int64_t>(&item);
+    if (number == nullptr || *number < -(1 << 30) || *number > (1 << 30))
+      return Malformed("a list holds more than integers, or large ones");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+StatusOr<BufferSide> SideAttr(Attrs attrs, size_t i) {
+  ASSIGN_OR_RETURN(const int64_t side, IntAttr(attrs, i));
+  if (side != 0 && side != 1) return Malformed("a side of a buffer is neither 0, read, nor 1, written");
+  return side == 0 ? BufferSide::kRead : BufferSide::kWrite;
 }
 StatusOr<std::string> StringAttr(Attrs attrs, size_t i) {
   if (i >= attrs.size() || !std::holds_alternative<std::string>(attrs[i]))
@@ -190,6 +224,42 @@ Outputs ApplyDecomposeReduction(Schedule& s, Inputs in, Attrs, const Decision*) 
   ASSIGN_OR_RETURN(const BlockRV init, DecomposeReduction(s, block, loop));
   return std::vector<int>{init.id};
 }
+Outputs ApplyRFactor(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const int factor_axis, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const BlockRV partial, RFactor(s, loop, factor_axis));
+  return std::vector<int>{partial.id};
+}
+Outputs ApplyBlockize(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const BlockRV block, Blockize(s, loop, preserve_unit_iters != 0));
+  return std::vector<int>{block.id};
+}
+Outputs ApplyDecomposePadding(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 1));
+  ASSIGN_OR_RETURN(const BlockRV fill, DecomposePadding(s, block, loop));
+  return std::vector<int>{fill.id};
+}
+Outputs ApplyReIndex(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const BufferSide side, SideAttr(attrs, 1));
+  ASSIGN_OR_RETURN(const BlockRV copy, ReIndex(s, block, index, side));
+  return std::vector<int>{copy.id};
+}
+Outputs ApplyUnsafeSetDType(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string dtype, StringAttr(attrs, 1));
+  return None(UnsafeSetDType(s, block, index, dtype));
+}
+Outputs ApplyPadEinsum(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> padding, IntsAttr(attrs, 0));
+  return None(PadEinsum(s, block, padding));
+}
 template <typename RV>
 Outputs AnnotateHandle(Schedule& s, RV handle, const std::string& key, const TraceInput& value) {
   if (const int64_t* number = std::get_if<int64_t>(&value)) return None(Annotate(s, handle, key, Attr(*number)));
@@ -211,6 +281,45 @@ Outputs ApplyUnannotate(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   return None(Unannotate(s, loop, key));
 }
+Outputs ApplyBind(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const std::string axis, StringAttr(attrs, 0));
+  return None(Bind(s, loop, axis));
+}
+Outputs ApplyMerge(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, InputsFrom<LoopRV>(in, 0, "an input is no loop handle"));
+  ASSIGN_OR_RETURN(const LoopRV merged, Merge(s, loops));
+  return std::vector<int>{merged.id};
+}
+Outputs ApplyAddUnitLoop(Schedule& s, Inputs in, Attrs, const Decision*) {
+  if (!in.empty() && std::holds_alternative<BlockRV>(in[0])) {
+    ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(s, std::get<BlockRV>(in[0])));
+    return std::vector<int>{unit.id};
+  }
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(s, loop));
+  return std::vector<int>{unit.id};
+}
+Outputs ApplyReorderBlockIterVar(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> order,
+                   InputAs<std::vector<int64_t>>(in, 1, "the new order is no list of integers"));
+  return None(ReorderBlockIterVar(s, block, order));
+}
+Outputs ApplySetScope(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
+  return None(SetScope(s, block, index, scope));
+}
+Outputs ApplyStorageAlign(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const int axis, SmallAttr(attrs, 1));
+  ASSIGN_OR_RETURN(const int factor, SmallAttr(attrs, 2));
+  ASSIGN_OR_RETURN(const int offset, SmallAttr(attrs, 3));
+  return None(StorageAlign(s, block, index, axis, factor, offset));
+}
 Outputs ApplyEnterPostproc(Schedule& s, Inputs, Attrs, const Decision*) { return None(EnterPostproc(s)); }
 
 constexpr InstructionKind kKinds[] = {
@@ -219,6 +328,7 @@ constexpr InstructionKind kKinds[] = {
     {"GetChildBlocks", false, 'b', ApplyFindBlocks<GetChildBlocks>},
     {"GetProducers", false, 'b', ApplyFindBlocks<GetProducers>},
     {"GetConsumers", false, 'b', ApplyFindBlocks<GetConsumers>},
+    {"GetOutputBlocks", false, 'b', ApplyFindBlocks<GetOutputBlocks>},
     {"SamplePerfectTile", true, 'v', ApplySamplePerfectTile},
     {"SampleCategorical", true, 'v', ApplySampleCategorical},
     {"Fuse", false, 'l', ApplyFuse},
@@ -227,6 +337,12 @@ constexpr InstructionKind kKinds[] = {
     {"Parallel", false, '-', ApplyForKind<Parallel>},
     {"Vectorize", false, '-', ApplyForKind<Vectorize>},
     {"Unroll", false, '-', ApplyForKind<Unroll>},
+    {"Bind", false, '-', ApplyBind},
+    {"Merge", false, 'l', ApplyMerge},
+    {"AddUnitLoop", false, 'l', ApplyAddUnitLoop},
+    {"ReorderBlockIterVar", false, '-', ApplyReorderBlockIterVar},
+    {"SetScope", false, '-', ApplySetScope},
+    {"StorageAlign", false, '-', ApplyStorageAlign},
     {"CacheRead", false, 'b', ApplyCache<CacheRead>},
     {"CacheWrite", false, 'b', ApplyCache<CacheWrite>},
     {"ComputeAt", false, '-', ApplyComputeAt<ComputeAt>},
@@ -234,6 +350,12 @@ constexpr InstructionKind kKinds[] = {
     {"ComputeInline", false, '-', ApplyInline<ComputeInline>},
     {"ReverseComputeInline", false, '-', ApplyInline<ReverseComputeInline>},
     {"DecomposeReduction", false, 'b', ApplyDecomposeReduction},
+    {"RFactor", false, 'b', ApplyRFactor},
+    {"Blockize", false, 'b', ApplyBlockize},
+    {"DecomposePadding", false, 'b', ApplyDecomposePadding},
+    {"ReIndex", false, 'b', ApplyReIndex},
+    {"UnsafeSetDType", false, '-', ApplyUnsafeSetDType},
+    {"PadEinsum", false, '-', ApplyPadEinsum},
     {"Annotate", false, '-', ApplyAnnotate},
     {"Unannotate", false, '-', ApplyUnannotate},
     {"EnterPostproc", false, '-', ApplyEnterPostproc},

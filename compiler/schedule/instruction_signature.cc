@@ -11,6 +11,7 @@ std::span<const Signature> Signatures() {
       {"GetChildBlocks", true, {{"block", Keep::kBlock}}},
       {"GetProducers", true, {{"block", Keep::kBlock}}},
       {"GetConsumers", true, {{"block", Keep::kBlock}}},
+      {"GetOutputBlocks", true, {{"scope_block", Keep::kBlock}}},
       {"SamplePerfectTile",
        true,
        {{"loop", Keep::kLoop},
@@ -31,6 +32,20 @@ std::span<const Signature> Signatures() {
       {"Parallel", false, {{"loop", Keep::kLoop}}},
       {"Vectorize", false, {{"loop", Keep::kLoop}}},
       {"Unroll", false, {{"loop", Keep::kLoop}}},
+      {"Bind", false, {{"loop", Keep::kLoop}, {"thread_axis", Keep::kAttr}}},
+      {"Merge", false, {{"loops", Keep::kStar}}},
+      {"AddUnitLoop", false, {{"block_or_loop", Keep::kBlock}}},
+      {"ReorderBlockIterVar", false, {{"block", Keep::kBlock}, {"new_order", Keep::kInput}}},
+      {"SetScope",
+       false,
+       {{"block", Keep::kBlock}, {"buffer_index", Keep::kWriteIndex}, {"storage_scope", Keep::kAttr}}},
+      {"StorageAlign",
+       false,
+       {{"block", Keep::kBlock},
+        {"buffer_index", Keep::kWriteIndex},
+        {"axis", Keep::kAttr},
+        {"factor", Keep::kAttr},
+        {"offset", Keep::kAttr}}},
       {"CacheRead",
        false,
        {{"block", Keep::kBlock},
@@ -58,6 +73,12 @@ std::span<const Signature> Signatures() {
       {"ComputeInline", false, {{"block", Keep::kBlock}}},
       {"ReverseComputeInline", false, {{"block", Keep::kBlock}}},
       {"DecomposeReduction", false, {{"block", Keep::kBlock}, {"loop", Keep::kLoop}}},
+      {"RFactor", false, {{"loop", Keep::kLoop}, {"factor_axis", Keep::kAttr}}},
+      {"Blockize", false, {{"target", Keep::kLoop}, {"preserve_unit_iters", Keep::kFlag, "True"}}},
+      {"DecomposePadding", false, {{"block", Keep::kBlock}, {"loop", Keep::kLoop}}},
+      {"ReIndex", false, {{"block", Keep::kBlock}, {"buffer", Keep::kBuffer}}},
+      {"UnsafeSetDType", false, {{"block", Keep::kBlock}, {"buffer_index", Keep::kWriteIndex}, {"dtype", Keep::kAttr}}},
+      {"PadEinsum", false, {{"block", Keep::kBlock}, {"padding", Keep::kAttr}}},
       {"Annotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}, {"ann_val", Keep::kInput}}},
       {"Unannotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}}},
       {"EnterPostproc", false, {}},
@@ -80,23 +101,22 @@ const Signature* FindSignature(std::string_view kind) {
   return nullptr;
 }
 
-// get_block <-> GetBlock.
+const Signature* FindPythonSignature(std::string_view name) {
+  for (const Signature& signature : Signatures()) {
+    if (SnakeCase(signature.kind) == name) return &signature;
+  }
+  return nullptr;
+}
+
 std::string SnakeCase(std::string_view name) {
+  if (name == "ReIndex") return "reindex";  // Its capitals are no words.
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
   std::string snake;
-  for (char c : name) {
-    if (c >= 'A' && c <= 'Z' && !snake.empty()) snake += '_';
-    snake += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (i > 0 && is_upper(name[i]) && !is_upper(name[i - 1])) snake += '_';
+    snake += is_upper(name[i]) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
   }
   return snake;
-}
-std::string CamelCase(std::string_view name) {
-  std::string camel;
-  bool upper = true;
-  for (char c : name) {
-    if (c != '_') camel += upper && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    upper = c == '_';
-  }
-  return camel;
 }
 
 }  // namespace lathe

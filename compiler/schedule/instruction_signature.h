@@ -23,6 +23,8 @@ enum class Keep : uint8_t {
   kFlag,       // An attribute, 0 or 1.
   kReadIndex,  // An attribute: the number of a buffer that the block reads. Python may give the buffer or its name.
   kWriteIndex,
+  kBuffer,  // Two attributes: the number of a buffer and 0 (read) or 1 (written). Python: ("read", 0), a buffer, a
+            // name.
   kDecision,
 };
 
@@ -42,10 +44,10 @@ struct Signature {
 Attr DefaultOf(const Argument& argument);
 
 std::span<const Signature> Signatures();
-const Signature* FindSignature(std::string_view kind);  // nullptr if there is none.
+const Signature* FindSignature(std::string_view kind);        // nullptr if there is none.
+const Signature* FindPythonSignature(std::string_view name);  // By what Python calls it.
 
-// GetBlock <-> get_block: what a kind is called in Python.
+// What a kind is called in Python: GetBlock is get_block, RFactor is rfactor, ReIndex is reindex.
 std::string SnakeCase(std::string_view name);
-std::string CamelCase(std::string_view name);
 
 }  // namespace lathe

@@ -35,7 +35,7 @@ struct VarRV {
 using ExprRV = std::variant<int64_t, VarRV>;  // A literal or a sampled variable.
 
 // What a primitive was given. nullopt in TVM's JSON is null: "infer this factor".
-using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string>;
+using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string, std::vector<int64_t>>;
 // What a sampling primitive chose: tile factors, or the index of a category.
 using Decision = std::variant<int64_t, std::vector<int64_t>>;
 

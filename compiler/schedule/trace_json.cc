@@ -44,6 +44,7 @@ Json ToJsonValue(const TraceInput& input) {
   if (const int64_t* number = std::get_if<int64_t>(&input)) return *number;
   if (const std::string* text = std::get_if<std::string>(&input))
     return "\"" + *text + "\"";  // Quoted, to differ from a handle.
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return *list;
   return nullptr;
 }
 
@@ -80,6 +81,8 @@ StatusOr<int> ReadHandleId(std::string_view name) {
 StatusOr<TraceInput> ReadInput(const Json& json) {
   if (json.is_null()) return TraceInput();
   if (json.is_number_integer()) return TraceInput(json.get<int64_t>());
+  if (json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& x) { return x.is_number_integer(); }))
+    return TraceInput(json.get<std::vector<int64_t>>());
   if (!json.is_string())
     return InvalidArgument(
         fmt::format("read trace: input {} is no handle, number, string or null", json.dump().substr(0, 80)));

@@ -54,6 +54,7 @@ std::string Write(const TraceInput& input) {
   if (const auto* var = std::get_if<VarRV>(&input)) return fmt::format("v{}", var->id);
   if (const int64_t* number = std::get_if<int64_t>(&input)) return fmt::format("{}", *number);
   if (const std::string* text = std::get_if<std::string>(&input)) return Quote(*text);
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return fmt::format("[{}]", fmt::join(*list, ", "));
   return "None";
 }
 
@@ -61,6 +62,11 @@ std::string Write(std::span<const TraceInput> inputs) {
   std::vector<std::string> items;
   for (const TraceInput& input : inputs) items.push_back(Write(input));
   return fmt::format("{}", fmt::join(items, ", "));
+}
+
+// ("read", 0)
+std::string WriteBuffer(const Attr& index, const Attr& side) {
+  return fmt::format("(\"{}\", {})", side == Attr(int64_t{0}) ? "read" : "write", Write(index));
 }
 
 std::string WriteArguments(const Signature& signature, const Instruction& instruction, const Decision* decision) {
@@ -94,6 +100,11 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
           text = Write(instruction.attrs[attr++]);
           if (argument.keep == Keep::kFlag) text = text == "0" || text == "False" ? "False" : "True";
         }
+        break;
+      case Keep::kBuffer:
+        text = attr + 1 < instruction.attrs.size() ? WriteBuffer(instruction.attrs[attr], instruction.attrs[attr + 1])
+                                                   : "None";
+        attr += 2;
         break;
       case Keep::kDecision:
         text = "None";
@@ -131,10 +142,9 @@ class PythonReader {
                          stmt.value->items[0]->kind == PyExprKind::kAttribute;
     if (!is_call)
       return Error(stmt.offset, "a call such as l0, l1 = sch.split(loop=l2, factors=[None, 16]) is expected");
-    const std::string kind_name = CamelCase(stmt.value->items[0]->text);
-    const InstructionKind* kind = FindInstructionKind(kind_name);
-    const Signature* signature = FindSignature(kind_name);
-    if (kind == nullptr || signature == nullptr)
+    const Signature* signature = FindPythonSignature(stmt.value->items[0]->text);
+    const InstructionKind* kind = signature != nullptr ? FindInstructionKind(signature->kind) : nullptr;
+    if (kind == nullptr)
       return Error(stmt.offset, fmt::format("no primitive named \"{}\"", stmt.value->items[0]->text));
     Instruction instruction{kind, {}, {}, {}};
     std::optional<Decision> decision;
@@ -240,6 +250,8 @@ class PythonReader {
         instruction.attrs.push_back(std::move(attr));
         return OkStatus();
       }
+      case Keep::kBuffer:
+        return ReadBuffer(*given, instruction);
       case Keep::kDecision: {
         if (given == nullptr || given->kind == PyExprKind::kNone) return OkStatus();
         ASSIGN_OR_RETURN(const Attr chosen, ReadAttr(*given));
@@ -261,6 +273,18 @@ class PythonReader {
     return OkStatus();
   }
 
+  // ("read", 0): two attributes.
+  Status ReadBuffer(const PyExpr& e, Instruction& instruction) {
+    const bool is_pair = e.kind == PyExprKind::kTuple && e.items.size() == 2 &&
+                         e.items[0]->kind == PyExprKind::kString && e.items[1]->kind == PyExprKind::kInt;
+    const std::string side = is_pair ? e.items[0]->string_value : "";
+    if (side != "read" && side != "write")
+      return Error(e.offset, "a buffer is expected, as (\"read\", 0) or (\"write\", 0)");
+    instruction.attrs.push_back(static_cast<int64_t>(e.items[1]->int_value));
+    instruction.attrs.push_back(int64_t{side == "write"});
+    return OkStatus();
+  }
+
   StatusOr<TraceInput> ReadInput(const PyExpr& e) {
     if (e.kind == PyExprKind::kNone) return TraceInput();
     if (e.kind == PyExprKind::kName) {
@@ -272,7 +296,13 @@ class PythonReader {
     if (const int64_t* number = std::get_if<int64_t>(&attr)) return TraceInput(*number);
     if (const bool* flag = std::get_if<bool>(&attr)) return TraceInput(int64_t{*flag});
     if (const std::string* text = std::get_if<std::string>(&attr)) return TraceInput(*text);
-    return Error(e.offset, "a handle, a number, a string or None is expected");
+    if (const auto* list = std::get_if<std::vector<Attr>>(&attr)) {
+      std::vector<int64_t> numbers;
+      for (const Attr& item : *list)
+        if (const int64_t* number = std::get_if<int64_t>(&item)) numbers.push_back(*number);
+      if (numbers.size() == list->size()) return TraceInput(std::move(numbers));
+    }
+    return Error(e.offset, "a handle, a number, a string, a list of integers or None is expected");
   }
 
   StatusOr<Attr> ReadAttr(const PyExpr& e) {

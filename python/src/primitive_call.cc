@@ -84,6 +84,8 @@ class ArgumentBinder {
       case Keep::kWriteIndex:
         attrs.push_back(BufferIndex(argument, given));
         return;
+      case Keep::kBuffer:
+        return BindBuffer(argument, given);
       case Keep::kAttr:
       case Keep::kFlag:
         attrs.push_back(ToAttribute(argument, given));
@@ -127,6 +129,12 @@ class ArgumentBinder {
       if (const int64_t* value = std::get_if<int64_t>(&*attr)) return *value;
       if (const bool* value = std::get_if<bool>(&*attr)) return int64_t{*value};
       if (const std::string* value = std::get_if<std::string>(&*attr)) return *value;
+      if (const auto* list = std::get_if<std::vector<Attr>>(&*attr)) {
+        std::vector<int64_t> numbers;
+        for (const Attr& item : *list)
+          if (const int64_t* number = std::get_if<int64_t>(&item)) numbers.push_back(*number);
+        if (numbers.size() == list->size()) return numbers;
+      }
     }
     Fail(fmt::format("{} is no handle of this schedule, number, string or None",
                      py::cast<std::string>(py::repr(object))));
@@ -139,21 +147,51 @@ class ArgumentBinder {
     return *std::move(attr);
   }
 
-  // The number of a buffer among those that the block reads or writes.
-  Attr BufferIndex(const Argument& argument, const py::object& given) const {
+  // The number of a buffer, given itself or by name, among those that the block reads or writes.
+  std::optional<int64_t> FindBuffer(py::handle given, bool is_read) const {
     const Buffer* buffer = UnwrapAs<Buffer>(given);
-    if (buffer == nullptr && !py::isinstance<py::str>(given)) return ToAttribute(argument, given);
     const BlockRealize& realize = *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule);
-    const auto& regions = argument.keep == Keep::kReadIndex ? realize.block->reads : realize.block->writes;
+    const auto& regions = is_read ? realize.block->reads : realize.block->writes;
     for (size_t i = 0; i < regions.size(); ++i) {
       const Buffer& candidate = regions[i].buffer;
       if (buffer != nullptr ? candidate.same_as(*buffer) : candidate->name == py::cast<std::string>(given))
         return static_cast<int64_t>(i);
     }
+    return std::nullopt;
+  }
+  [[noreturn]] void FailForBuffer(py::handle given, std::string_view verb) const {
+    const Buffer* buffer = UnwrapAs<Buffer>(given);
+    const BlockRealize& realize = *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule);
     throw Failure(ErrorKind::kValue,
-                  fmt::format("{}: block \"{}\" {} no buffer {}", SnakeCase(row_.kind), realize.block->name,
-                              argument.keep == Keep::kReadIndex ? "reads" : "writes",
+                  fmt::format("{}: block \"{}\" {} no buffer {}", SnakeCase(row_.kind), realize.block->name, verb,
                               buffer != nullptr ? (*buffer)->name : py::cast<std::string>(given)));
+  }
+  static bool IsBuffer(py::handle given) {
+    return UnwrapAs<Buffer>(given) != nullptr || py::isinstance<py::str>(given);
+  }
+
+  Attr BufferIndex(const Argument& argument, const py::object& given) const {
+    if (!IsBuffer(given)) return ToAttribute(argument, given);
+    const bool is_read = argument.keep == Keep::kReadIndex;
+    const std::optional<int64_t> index = FindBuffer(given, is_read);
+    if (!index) FailForBuffer(given, is_read ? "reads" : "writes");
+    return *index;
+  }
+
+  void BindBuffer(const Argument& argument, const py::object& given) {
+    if (IsBuffer(given)) {
+      const std::optional<int64_t> read = FindBuffer(given, true), written = FindBuffer(given, false);
+      if (!read && !written) FailForBuffer(given, "reads and writes");
+      attrs.insert(attrs.end(), {read ? *read : *written, int64_t{!read}});
+      return;
+    }
+    const bool is_pair = py::isinstance<py::sequence>(given) && py::len(given) == 2;
+    const py::object side = is_pair ? py::object(given[py::int_(0)]) : py::none();
+    const bool is_read = is_pair && side.equal(py::str("read"));
+    if (!is_read && !(is_pair && side.equal(py::str("write"))))
+      FailFor(argument, given, "(\"read\", 0), (\"write\", 0), a buffer or its name");
+    attrs.push_back(ToAttribute(argument, given[py::int_(1)]));
+    attrs.push_back(int64_t{!is_read});
   }
 
   Decision ToDecision(const Argument& argument, const py::object& given) const {

@@ -4,18 +4,29 @@
 #include <cstdlib>
 #include <functional>
 
+#include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/annotate.h"
+#include "compiler/schedule/blockize.h"
 #include "compiler/schedule/cache.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_padding.h"
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
+#include "compiler/schedule/merge.h"
+#include "compiler/schedule/pad_einsum.h"
+#include "compiler/schedule/reindex.h"
 #include "compiler/schedule/reorder.h"
+#include "compiler/schedule/reorder_block_iter_var.h"
+#include "compiler/schedule/rfactor.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/split.h"
+#include "compiler/schedule/storage_align.h"
+#include "compiler/schedule/unsafe_set_dtype.h"
 
 namespace lathe {
 namespace {
@@ -118,6 +129,7 @@ Outcome TryGetLoops(Draw& draw) { return TryGet<GetLoops>(draw, "GetLoops"); }
 Outcome TryGetChildBlocks(Draw& draw) { return TryGet<GetChildBlocks>(draw, "GetChildBlocks"); }
 Outcome TryGetProducers(Draw& draw) { return TryGet<GetProducers>(draw, "GetProducers"); }
 Outcome TryGetConsumers(Draw& draw) { return TryGet<GetConsumers>(draw, "GetConsumers"); }
+Outcome TryGetOutputBlocks(Draw& draw) { return TryGet<GetOutputBlocks>(draw, "GetOutputBlocks"); }
 
 // A tile, mostly used for a split.
 Outcome TrySamplePerfectTile(Draw& draw) {
@@ -197,6 +209,30 @@ Outcome TryUnroll(Draw& draw) {
   return draw.Try("Unroll", [&] { return Unroll(draw.schedule, *loop); });
 }
 
+Outcome TryBind(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!loop) return {};
+  return draw.Try("Bind", [&] { return Bind(draw.schedule, *loop, "threadIdx.x"); });
+}
+Outcome TryMerge(Draw& draw) {
+  const std::optional<LoopRV> a = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  const std::optional<LoopRV> b = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!a || !b) return {};
+  const std::vector<LoopRV> loops{*a, *b};
+  return draw.Try("Merge", [&] { return Merge(draw.schedule, loops).status(); });
+}
+Outcome TryAddUnitLoop(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const std::vector<LoopRV> loops = draw.LoopsAround(block);
+  if (!loops.empty() && draw.Percent(50)) {
+    const LoopRV loop = draw.Pick(loops);
+    return draw.Try("AddUnitLoop", [&] { return AddUnitLoop(draw.schedule, loop).status(); });
+  }
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("AddUnitLoop", [&] { return AddUnitLoop(draw.schedule, handle).status(); });
+}
+
 // ---- Copies
 
 std::string ScopeFor(Draw& draw, const Buffer& buffer) {
@@ -232,6 +268,84 @@ Outcome TryCacheWrite(Draw& draw) {
   const std::string scope = ScopeFor(draw, buffer);
   const BlockRV handle = draw.Handle(block);
   return draw.Try("CacheWrite", [&] { return CacheWrite(draw.schedule, handle, int(index), scope, readers).status(); });
+}
+
+Outcome TryReIndex(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BufferSide side = draw.Percent(60) ? BufferSide::kRead : BufferSide::kWrite;
+  const BlockNode& node = draw.schedule.BlockOf(block);
+  const size_t count = side == BufferSide::kRead ? node.reads.size() : node.writes.size();
+  const int index = static_cast<int>(draw.Below(count + (draw.Percent(5) ? 1 : 0) + (count == 0 ? 1 : 0)));
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("ReIndex", [&] { return ReIndex(draw.schedule, handle, index, side).status(); });
+}
+
+// ---- Buffers
+
+Outcome TrySetScope(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  const auto& writes = draw.schedule.BlockOf(block).writes;
+  const std::string scope = writes.empty() ? "global" : ScopeFor(draw, writes[0].buffer);
+  return draw.Try("SetScope", [&] { return SetScope(draw.schedule, handle, 0, scope); });
+}
+Outcome TryStorageAlign(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  const int axis = static_cast<int>(draw.Below(4)) - 2;
+  return draw.Try("StorageAlign", [&] { return StorageAlign(draw.schedule, handle, 0, axis, 8, 4); });
+}
+// Values of these programs are small integers: a wider type holds them all.
+Outcome TryUnsafeSetDType(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0 || draw.schedule.BlockOf(block).writes.empty()) return {};
+  const BlockRV handle = draw.Handle(block);
+  const bool is_float = draw.schedule.BlockOf(block).writes[0].buffer->dtype.is_float();
+  return draw.Try("UnsafeSetDType",
+                  [&] { return UnsafeSetDType(draw.schedule, handle, 0, is_float ? "float64" : "int64"); });
+}
+
+// ---- Blocks
+
+Outcome TryReorderBlockIterVar(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  std::vector<int64_t> order(draw.schedule.BlockOf(block).iter_vars.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.Below(i)]);
+  if (!order.empty() && draw.Percent(5)) order.pop_back();
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("ReorderBlockIterVar", [&] { return ReorderBlockIterVar(draw.schedule, handle, order); });
+}
+Outcome TryBlockize(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop();
+  if (!loop) return {};
+  const bool preserve = draw.Percent(50);
+  return draw.Try("Blockize", [&] { return Blockize(draw.schedule, *loop, preserve).status(); });
+}
+Outcome TryDecomposePadding(Draw& draw) {
+  const int block = draw.Block([&](int row) {
+    const BufferStore* store = draw.schedule.BlockOf(row).body.As<BufferStore>();
+    const Call* call = store != nullptr ? store->value.As<Call>() : nullptr;
+    return call != nullptr && call->op == FindOp("if_then_else");
+  });
+  const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
+  if (loops.empty()) return {};
+  const BlockRV handle = draw.Handle(block);
+  const LoopRV loop = draw.Pick(loops);
+  return draw.Try("DecomposePadding", [&] { return DecomposePadding(draw.schedule, handle, loop).status(); });
+}
+Outcome TryPadEinsum(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  std::vector<int64_t> padding;
+  for (size_t i = 0; i < draw.schedule.BlockOf(block).iter_vars.size(); ++i)
+    padding.push_back(static_cast<int64_t>(1 + draw.Below(4)));
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("PadEinsum", [&] { return PadEinsum(draw.schedule, handle, padding); });
 }
 
 // ---- Places
@@ -280,6 +394,16 @@ Outcome TryDecomposeReduction(Draw& draw) {
   return draw.Try("DecomposeReduction", [&] { return DecomposeReduction(draw.schedule, handle, loop).status(); });
 }
 
+// A loop that reduces.
+Outcome TryRFactor(Draw& draw) {
+  const int block = draw.Block([&](int row) { return draw.schedule.BlockOf(row).init.has_value(); });
+  const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
+  if (loops.empty()) return {};
+  const LoopRV loop = draw.Percent(60) ? loops.back() : draw.Pick(loops);
+  const int axis = static_cast<int>(draw.Below(4)) - 2;
+  return draw.Try("RFactor", [&] { return RFactor(draw.schedule, loop, axis).status(); });
+}
+
 // ---- Annotations
 
 constexpr const char* kKeys[] = {"pragma_auto_unroll_max_step", "note", "remark"};
@@ -326,6 +450,7 @@ constexpr PrimitiveCase kCases[] = {
     {"GetChildBlocks", 1, false, true, Run<TryGetChildBlocks>},
     {"GetProducers", 1, false, true, Run<TryGetProducers>},
     {"GetConsumers", 1, false, true, Run<TryGetConsumers>},
+    {"GetOutputBlocks", 1, false, true, Run<TryGetOutputBlocks>},
     {"SamplePerfectTile", 5, false, true, Run<TrySamplePerfectTile>},
     {"SampleCategorical", 1, false, true, Run<TrySampleCategorical>},
     {"Fuse", 8, true, true, Run<TryFuse>},
@@ -341,6 +466,18 @@ constexpr PrimitiveCase kCases[] = {
     {"ComputeInline", 8, true, false, Run<TryComputeInline>},
     {"ReverseComputeInline", 8, true, false, Run<TryReverseComputeInline>},
     {"DecomposeReduction", 8, true, false, Run<TryDecomposeReduction>},
+    {"Bind", 0, true, true, Run<TryBind>},  // Bound loops need a device.
+    {"Merge", 6, true, false, Run<TryMerge>},
+    {"AddUnitLoop", 2, true, true, Run<TryAddUnitLoop>},
+    {"ReIndex", 6, true, false, Run<TryReIndex>},
+    {"SetScope", 3, true, false, Run<TrySetScope>},
+    {"StorageAlign", 2, true, true, Run<TryStorageAlign>},
+    {"UnsafeSetDType", 3, true, false, Run<TryUnsafeSetDType>},
+    {"ReorderBlockIterVar", 3, true, true, Run<TryReorderBlockIterVar>},
+    {"Blockize", 5, true, false, Run<TryBlockize>},
+    {"DecomposePadding", 4, true, false, Run<TryDecomposePadding>},
+    {"PadEinsum", 4, true, false, Run<TryPadEinsum>},
+    {"RFactor", 8, true, false, Run<TryRFactor>},
     {"Annotate", 2, true, true, Run<TryAnnotate>},
     {"Unannotate", 2, true, true, Run<TryUnannotate>},
     {"EnterPostproc", 1, false, true, Run<TryEnterPostproc>},

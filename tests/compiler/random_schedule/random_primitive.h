@@ -19,7 +19,7 @@ struct PrimitiveOutcome {
 // One way to call an instruction kind of compiler/schedule/instruction_kinds.cc.
 struct PrimitiveCase {
   std::string_view kind;
-  int weight;            // How often it is drawn.
+  int weight;            // How often it is drawn; 0: what it makes cannot be run here.
   bool is_transforming;  // Changes the function.
   bool is_on;            // False: what it is known to get wrong is being mended; LATHE_ALL_PRIMITIVES=1 tries it.
   PrimitiveOutcome (*apply)(Schedule& schedule, Random& random);

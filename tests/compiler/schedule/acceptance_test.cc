@@ -93,6 +93,17 @@ def main(a: T.handle, b: T.handle):
             B[vi] = A[vi] + 1
 )";
 
+constexpr char kRowSums[] = R"(
+@T.prim_func
+def main(A: T.Buffer((2, 6), "int32"), B: T.Buffer((2,), "int32")):
+    for i, k in T.grid(2, 6):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vi, vk]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Programs, AcceptanceTest,
     testing::Values(
@@ -127,6 +138,16 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"FuseAndParallelOfASymbolicExtent", kSymbolic,
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nf = sch.fuse(i, j)\n"
                       "f0, f1 = sch.split(f, [None, 8])\nsch.parallel(f0)\nsch.vectorize(f1)\n"},
+        // The predicate knows the unit loop, the bindings do not.
+        SoundnessCase{"DecomposeReductionBelowAGuardedUnitLoop", kRowSums,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\ni0, i1 = sch.split(i, [None, 3])\n"
+                      "c = sch.decompose_reduction(b, i0)\n"},
+        SoundnessCase{"RFactorOfAReductionInParallelRows", kRowSums,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\nsch.parallel(i)\n"
+                      "k0, k1 = sch.split(k, [None, 4])\nc = sch.rfactor(k1, 0)\n"},
+        SoundnessCase{"BlockizeOfAReductionThenItsLoopsInParallel", kRowSums,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\nk0, k1 = sch.split(k, [None, 2])\n"
+                      "c = sch.blockize(k1)\nsch.parallel(i)\n"},
         SoundnessCase{"SplitOfASymbolicInt64Extent", kSymbolicInt64,
                       "b = sch.get_block('B')\ni, = sch.get_loops(b)\ni0, i1 = sch.split(i, [None, 4])\n"}),
     NameOf);

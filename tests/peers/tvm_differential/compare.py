@@ -80,6 +80,19 @@ def docstring_cases(python, folder):
         yield path
 
 
+def golden_cases(folder, names):
+    """One file per golden of the schedule primitives: its functions, and its calls as a case."""
+    for golden in sorted((ROOT / "tests/golden/schedule").glob("*.py")):
+        if names and not any(golden.stem.startswith(name) for name in names):
+            continue
+        head, body = golden.read_text().split("# before and expected:\n")
+        calls = [line for line in head.splitlines() if not line.startswith("#")]
+        path = folder / golden.name
+        path.write_text(PROLOGUE + body + f"\n\ndef case_{golden.stem}():\n    sch = tir.Schedule(before)\n" +
+                        textwrap.indent("\n".join(calls), "    ") + "\n    return sch.mod\n")
+        yield path
+
+
 def code_blocks(doc):
     blocks, current = [], None
     for line in doc.splitlines():
@@ -102,6 +115,7 @@ def main():
     parser.add_argument("--tvm", required=True, help="the python of a virtual environment with TVM 0.27")
     parser.add_argument("--lathe", default=str(ROOT / "build/dev/python"), help="folder that holds the package lathe")
     parser.add_argument("--docstrings", action="store_true", help="also the examples in TVM's documentation")
+    parser.add_argument("--goldens", nargs="*", metavar="PREFIX", help="also tests/golden/schedule, or those so named")
     parser.add_argument("--quiet", action="store_true", help="names only")
     options = parser.parse_args()
     sys.path.insert(0, options.lathe)
@@ -110,6 +124,8 @@ def main():
         files = list(options.files)
         if options.docstrings:
             files += docstring_cases(options.tvm, pathlib.Path(folder))
+        if options.goldens is not None:
+            files += golden_cases(pathlib.Path(folder), options.goldens)
         for path in files:
             theirs = run(options.tvm, "tvm", path, {})
             ours = run("/usr/bin/python3", "lathe", path, {"PYTHONPATH": options.lathe})

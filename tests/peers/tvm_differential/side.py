@@ -16,7 +16,7 @@ def in_todays_names(text):
                      (r"\bT\.block\(", "T.sblock("), (r"\bT\.alloc_buffer\(", "T.sblock_alloc_buffer("),
                      (r"\bT\.block_attr\(", "T.sblock_attr(")):
         text = re.sub(old, new, text)
-    return text
+    return re.sub(r"^(\s+\w+): (T\.\w+) = ", r"\1: T.let[\2] = ", text, flags=re.MULTILINE)
 
 
 def install_tvm():

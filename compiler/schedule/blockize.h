@@ -1,0 +1,15 @@
+#pragma once
+
+#include "compiler/schedule/schedule.h"
+
+namespace lathe {
+
+// Makes the nest from `loop` down a block of its own, around the one block below.
+//   for i0, i1 { block B: vi = i0*16+i1; B[vi] = A[vi] }                                                    (loop = i1)
+//     -->  for i0 { block B_o: vi_o = i0;  for i1 { block B: vi_i = i1; B[vi_o*16+vi_i] = A[vi_o*16+vi_i] } }
+// The bindings and the predicate of the block can be divided into a part of the loops outside and one of those inside.
+// An init becomes the new block's, as a nest of its own. Unit loops count as iterators if `preserve_unit_iters`.
+// Handles of the block follow the inner one. Returns the new block.
+StatusOr<BlockRV> Blockize(Schedule& schedule, LoopRV loop, bool preserve_unit_iters = true);
+
+}  // namespace lathe

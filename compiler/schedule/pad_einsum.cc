@@ -1,0 +1,257 @@
+#include "compiler/schedule/pad_einsum.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/reducer.h"
+#include "compiler/schedule/rewrite_tree.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+constexpr const char* kPadEinsum = "pad_einsum";
+
+Status CheckEinsumNest(const Schedule& schedule, int block, std::span<const int64_t> padding) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  const size_t count = realize.iter_values.size();
+  const bool are_positive = std::all_of(padding.begin(), padding.end(), [](int64_t p) { return p > 0; });
+  if (padding.size() != count || !are_positive)
+    return schedule.Error(kPadEinsum, block,
+                          fmt::format("padding [{}] is no list of {} positive numbers, one for each iter var",
+                                      fmt::join(padding, ", "), count));
+  if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
+    return schedule.Error(kPadEinsum, block, why);
+  const std::vector<int> loops = schedule.LoopsOf(block);
+  if (!IsTriviallyBound(schedule, block) || loops.size() != count || !IsConstInt(realize.predicate, 1))
+    return schedule.Error(kPadEinsum, block, "its iter vars are not bound to one loop each, under no predicate");
+  if (loops.empty() || schedule.ChildBlocksOf(loops[0]).size() != 1 || IsConditional(schedule, loops[0], block))
+    return schedule.Error(kPadEinsum, block, "it does not have its nest for itself");
+  for (size_t i = 0; i < count; ++i) {
+    const Range& domain = realize.block->iter_vars[i].domain;
+    const auto loop = std::find_if(loops.begin(), loops.end(), [&](int row) {
+      return schedule.LoopOf(row).loop_var.same_as(realize.iter_values[i]);
+    });
+    if (loop == loops.end() || !IsConstInt(domain.min, 0) || !IsConstInt(schedule.LoopOf(*loop).min, 0) ||
+        !Analyzer().CanProveEqual(schedule.LoopOf(*loop).extent, domain.extent))
+      return schedule.Error(kPadEinsum, block,
+                            fmt::format("iter var \"{}\" is not bound to a loop over its domain",
+                                        realize.block->iter_vars[i].var.name()));
+  }
+  return OkStatus();
+}
+
+// The domains' new extents.
+std::vector<Expr> PaddedExtents(const BlockNode& block, std::span<const int64_t> padding) {
+  std::vector<Expr> extents;
+  for (size_t i = 0; i < padding.size(); ++i) {
+    const Expr& extent = block.iter_vars[i].domain.extent;
+    const Expr unit = IntConst(extent.dtype(), padding[i]), rest = IntConst(extent.dtype(), padding[i] - 1);
+    extents.push_back(Analyzer().Simplify(FloorDiv(extent + rest, unit) * unit));
+  }
+  return extents;
+}
+
+// A buffer of the block and what it becomes; `bounds` by dimension, where that is padded.
+struct PaddedBuffer {
+  Buffer from, to;
+  std::vector<std::optional<Expr>> bounds;
+  bool is_padded() const {
+    return std::any_of(bounds.begin(), bounds.end(), [](const auto& bound) { return bound.has_value(); });
+  }
+};
+
+class Padder {
+ public:
+  Padder(const Schedule& schedule, int block, std::span<const int64_t> padding)
+      : schedule_(schedule), row_(block), block_(schedule.BlockOf(block)), extents_(PaddedExtents(block_, padding)) {}
+
+  bool IsPadded(size_t iter) const {
+    return !Analyzer().CanProveEqual(extents_[iter], block_.iter_vars[iter].domain.extent);
+  }
+  const Expr& extent(size_t iter) const { return extents_[iter]; }
+
+  StatusOr<PaddedBuffer> Pad(const BufferRegion& region) const {
+    std::vector<Expr> shape = region.buffer->shape;
+    PaddedBuffer padded{region.buffer, region.buffer, std::vector<std::optional<Expr>>(shape.size())};
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const Expr& index = region.region[d].min;
+      const std::optional<size_t> iter = IterOf(index);
+      if (!IsConstInt(region.region[d].extent, 1) || (!iter && AsIntConst(index) == nullptr))
+        return schedule_.Error(
+            kPadEinsum, row_,
+            fmt::format("index {} of buffer \"{}\" is neither an iter var nor a constant", d, region.buffer->name));
+      if (!iter || !IsPadded(*iter)) continue;
+      if (!Analyzer().CanProveEqual(shape[d], block_.iter_vars[*iter].domain.extent))
+        return schedule_.Error(kPadEinsum, row_,
+                               fmt::format("iter var \"{}\" does not run over dimension {} of buffer \"{}\"",
+                                           block_.iter_vars[*iter].var.name(), d, region.buffer->name));
+      padded.bounds[d] = shape[d];
+      shape[d] = extents_[*iter];
+    }
+    if (padded.is_padded())
+      padded.to =
+          MakeBuffer(region.buffer->name + "_pad", std::move(shape), region.buffer->dtype, region.buffer->scope);
+    return padded;
+  }
+
+  // What is behind the bounds of a padded reduction adds nothing.
+  Status CheckSums() const {
+    for (size_t i = 0; i < extents_.size(); ++i) {
+      if (block_.iter_vars[i].kind == IterKind::kSpatial || !IsPadded(i)) continue;
+      const StatusOr<MatchedReduction> reduction = MatchReduction(block_);
+      const bool is_sum = reduction.ok() && reduction->reducer->name == "add";
+      if (!is_sum || !VanishesWith(reduction->terms[0], block_.iter_vars[i].var))
+        return schedule_.Error(
+            kPadEinsum, row_,
+            fmt::format("padding of reduction iter var \"{}\" is no sum of products that zeros leave "
+                        "as it is",
+                        block_.iter_vars[i].var.name()));
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::optional<size_t> IterOf(const Expr& index) const {
+    for (size_t i = 0; i < block_.iter_vars.size(); ++i)
+      if (block_.iter_vars[i].var.same_as(index)) return i;
+    return std::nullopt;
+  }
+  static bool VanishesWith(const Expr& term, const Var& iter) {
+    if (const Cast* cast = term.As<Cast>()) return VanishesWith(cast->value, iter);
+    if (const Binary* op = term.As<Binary>())
+      return op->op == BinaryOp::kMul && (VanishesWith(op->a, iter) || VanishesWith(op->b, iter));
+    const BufferLoad* load = term.As<BufferLoad>();
+    return load != nullptr && std::any_of(load->indices.begin(), load->indices.end(),
+                                          [&](const Expr& index) { return index.same_as(iter); });
+  }
+
+  const Schedule& schedule_;
+  const int row_;
+  const BlockNode& block_;
+  const std::vector<Expr> extents_;
+};
+
+// Zeros are computed with, too: nothing may divide by them, or go elsewhere.
+Status CheckEinsumBody(const Schedule& schedule, int block) {
+  const BlockNode& node = schedule.BlockOf(block);
+  if (node.writes.size() != 1 || node.body.As<BufferStore>() == nullptr || !node.match_buffers.empty() ||
+      !node.alloc_buffers.empty())
+    return schedule.Error(kPadEinsum, block, "its body is no single store");
+  bool is_plain = true;
+  const auto check = [&](const Expr& e) {
+    const Binary* op = e.As<Binary>();
+    const bool divides = op != nullptr && (op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv ||
+                                           op->op == BinaryOp::kFloorMod || op->op == BinaryOp::kTruncMod);
+    is_plain = is_plain && e.As<Call>() == nullptr && !divides;
+  };
+  PostOrderVisit(node.body, std::function<void(const Expr&)>(check));
+  return is_plain ? OkStatus()
+                  : schedule.Error(kPadEinsum, block, "it divides or calls, which zeros may not be good for");
+}
+
+// for i... { block <to>_pad: to[v...] = value } over `shape`.
+Stmt MakeStage(const Schedule& schedule, int row, const std::string& name, const std::vector<Expr>& shape,
+               const Buffer& to, const std::function<Expr(const std::vector<Expr>&)>& value) {
+  std::vector<Var> loops;
+  std::vector<Expr> values, indices;
+  BlockNode block{.name = schedule.FreshBlockName(row, name), .body = Evaluate{Expr(0)}};
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const DataType type = shape[d].dtype();
+    loops.emplace_back(fmt::format("i{}", d), type);
+    const Var iter(fmt::format("v{}", d), type);
+    block.iter_vars.push_back({Range{IntConst(type, 0), shape[d]}, iter, IterKind::kSpatial});
+    values.push_back(loops.back());
+    indices.push_back(iter);
+  }
+  block.body = MakeStore(to, value(indices), indices);
+  RecomputeRegions(block);
+  Stmt nest = BlockRealize{std::move(values), True(), Block(std::move(block))};
+  for (size_t d = shape.size(); d-- > 0;) nest = MakeFor(loops[d], shape[d], nest);
+  return nest;
+}
+
+Expr ZeroOf(DataType type) { return type.is_float() ? FloatConst(type, 0) : IntConst(type, 0); }
+
+Stmt PadStage(const Schedule& schedule, int row, const PaddedBuffer& padded) {
+  return MakeStage(schedule, row, padded.to->name, padded.to->shape, padded.to, [&](const std::vector<Expr>& at) {
+    Expr inside = True();
+    for (size_t d = 0; d < at.size(); ++d)
+      if (padded.bounds[d]) inside = And(inside, Less(at[d], *padded.bounds[d]));
+    return MakeCall(padded.to->dtype, "if_then_else", {inside, Load(padded.from, at), ZeroOf(padded.to->dtype)});
+  });
+}
+
+// The output is written as a whole, or the copy back would write what nobody made.
+Status CheckOutput(const Schedule& schedule, int block, const PaddedBuffer& output) {
+  const BufferRegion& write = schedule.BlockOf(block).writes[0];
+  for (size_t d = 0; d < write.region.size(); ++d) {
+    const Expr& index = write.region[d].min;
+    bool is_whole = IsConstInt(index, 0) && IsConstInt(output.from->shape[d], 1);
+    for (const IterVar& iter : schedule.BlockOf(block).iter_vars)
+      is_whole =
+          is_whole || (iter.var.same_as(index) && Analyzer().CanProveEqual(iter.domain.extent, output.from->shape[d]));
+    if (!is_whole)
+      return schedule.Error(kPadEinsum, block,
+                            fmt::format("it does not write all of buffer \"{}\"", output.from->name));
+  }
+  return OkStatus();
+}
+
+// The nest with the new extents around `block`.
+Stmt PaddedNest(const Schedule& schedule, int row, const BlockRealize& block, const Padder& padder) {
+  Stmt nest = block;
+  const std::vector<int> loops = schedule.LoopsOf(row);
+  for (size_t l = loops.size(); l-- > 0;) {
+    For loop = schedule.LoopOf(loops[l]);
+    for (size_t i = 0; i < block.iter_values.size(); ++i)
+      if (block.iter_values[i].same_as(loop.loop_var)) loop.extent = padder.extent(i);
+    loop.body = std::move(nest);
+    nest = std::move(loop);
+  }
+  return nest;
+}
+
+}  // namespace
+
+Status PadEinsum(Schedule& schedule, BlockRV block_rv, std::span<const int64_t> padding) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckEinsumNest(schedule, row, padding));
+  RETURN_IF_ERROR(CheckEinsumBody(schedule, row));
+  const Padder padder(schedule, row, padding);
+  RETURN_IF_ERROR(padder.CheckSums());
+  std::vector<Stmt> children;
+  std::vector<Buffer> made;
+  BufferMap buffers;
+  for (const BufferRegion& read : schedule.BlockOf(row).reads) {
+    ASSIGN_OR_RETURN(const PaddedBuffer padded, padder.Pad(read));
+    if (!padded.is_padded()) continue;
+    children.push_back(PadStage(schedule, row, padded));
+    made.push_back(padded.to);
+    buffers.emplace(padded.from.get(), padded.to);
+  }
+  ASSIGN_OR_RETURN(const PaddedBuffer output, padder.Pad(schedule.BlockOf(row).writes[0]));
+  if (output.is_padded()) {
+    RETURN_IF_ERROR(CheckOutput(schedule, row, output));
+    made.push_back(output.to);
+    buffers.emplace(output.from.get(), output.to);
+  }
+  BlockRealize realize = schedule.RealizeOf(row);
+  realize.block = Substitute(realize.block, {}, buffers);
+  for (size_t i = 0; i < padding.size(); ++i)
+    if (padder.IsPadded(i)) realize.block.Mutable().iter_vars[i].domain.extent = padder.extent(i);
+  children.push_back(PaddedNest(schedule, row, realize, padder));
+  if (output.is_padded())
+    children.push_back(MakeStage(schedule, row, output.to->name, output.from->shape, output.from,
+                                 [&](const std::vector<Expr>& at) { return Load(output.to, at); }));
+  const int scope = schedule.ScopeOf(row);
+  const Stmt top = schedule.StmtOf(schedule.LoopsOf(row)[0]);
+  const Stmt body = *RewriteTree(schedule.BlockOf(scope).body, [&](const Stmt& stmt) -> Replacement {
+    return stmt.same_as(top) ? Replacement(children) : std::nullopt;
+  });
+  schedule.Replace(scope, WithBody(schedule.RealizeOf(scope), body, made), {{row, realize.block}});
+  schedule.Record("PadEinsum", {block_rv}, {std::vector<Attr>(padding.begin(), padding.end())}, {});
+  return OkStatus();
+}
+
+}  // namespace lathe

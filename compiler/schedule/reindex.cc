@@ -1,0 +1,266 @@
+#include "compiler/schedule/reindex.h"
+
+#include <fmt/core.h>
+
+#include "compiler/ir/structural.h"
+#include "compiler/schedule/analysis.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+constexpr const char* kReIndex = "reindex";
+
+// The indices of all loads and stores of a buffer in a statement, where they are the same.
+class AccessFinder : public StmtExprVisitor {
+ public:
+  explicit AccessFinder(const Buffer& buffer) : buffer_(buffer) {}
+  std::optional<std::vector<Expr>> indices;
+  bool are_same = true, is_plain = true;
+
+ protected:
+  void VisitBlock(const Block& block) override {
+    is_plain = false;
+    StmtExprVisitor::VisitBlock(block);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    Note(store.buffer, store.indices);
+    StmtExprVisitor::VisitBufferStore(self, store);
+  }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    Note(load.buffer, load.indices);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+
+ private:
+  void Note(const Buffer& buffer, const std::vector<Expr>& found) {
+    if (!buffer.same_as(buffer_)) return;
+    if (!indices) indices = found;
+    for (size_t i = 0; i < found.size(); ++i) are_same = are_same && StructuralEqual(found[i], (*indices)[i]);
+  }
+
+  const Buffer& buffer_;
+};
+
+StatusOr<std::vector<Expr>> IndicesOf(const Schedule& schedule, int row, const Buffer& buffer) {
+  const BlockNode& block = schedule.BlockOf(row);
+  AccessFinder finder(buffer);
+  if (block.init) finder(*block.init);
+  finder(block.body);
+  const bool is_viewed = std::any_of(block.match_buffers.begin(), block.match_buffers.end(),
+                                     [&](const auto& match) { return match.source.buffer.same_as(buffer); });
+  if (!finder.is_plain || is_viewed || !finder.indices)
+    return schedule.Error(
+        kReIndex, row, fmt::format("it uses buffer \"{}\" through a view, an inner block or opaquely", buffer->name));
+  if (!finder.are_same)
+    return schedule.Error(kReIndex, row,
+                          fmt::format("it accesses buffer \"{}\" at different indices; one is required", buffer->name));
+  return *std::move(finder.indices);
+}
+
+bool Uses(const std::vector<Expr>& indices, const IterVar& iter) {
+  return std::any_of(indices.begin(), indices.end(), [&](const Expr& index) {
+    return UsesVar(index, [&](const ExprNode* var) { return var == iter.var.get(); });
+  });
+}
+
+// Indices are functions of iter vars, inside the buffer for all of their values.
+Status CheckIndices(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices) {
+  const BlockNode& block = schedule.BlockOf(row);
+  Analyzer analyzer;
+  for (const IterVar& iter : block.iter_vars) analyzer.Bind(iter.var, iter.domain);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    bool is_of_iters = true;
+    PostOrderVisit(indices[d], [&](const Expr& part) {
+      const bool is_iter = std::any_of(block.iter_vars.begin(), block.iter_vars.end(),
+                                       [&](const IterVar& iter) { return iter.var.same_as(part); });
+      is_of_iters = is_of_iters && part.As<BufferLoad>() == nullptr && (!IsVar(part) || is_iter);
+    });
+    if (!is_of_iters)
+      return schedule.Error(kReIndex, row,
+                            fmt::format("index {} of buffer \"{}\" is no function of the iter vars", d, buffer->name));
+    if (!analyzer.CanProveGreaterEqual(indices[d], 0) || !analyzer.CanProve(Less(indices[d], buffer->shape[d])))
+      return schedule.Error(kReIndex, row,
+                            fmt::format("index {} of buffer \"{}\" may leave it where a predicate keeps the block from "
+                                        "running",
+                                        d, buffer->name));
+  }
+  return OkStatus();
+}
+
+// Loads and stores of one buffer become those of another, with other indices.
+class AccessReplacer : public StmtExprMutator {
+ public:
+  AccessReplacer(const Buffer& from, const Buffer& to, const std::vector<Expr>& indices)
+      : from_(from), to_(to), indices_(indices) {}
+
+ protected:
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    return load.buffer.same_as(from_) ? Load(to_, indices_) : StmtExprMutator::VisitBufferLoad(self, load);
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
+    return store.buffer.same_as(from_) ? MakeStore(to_, visited.As<BufferStore>()->value, indices_) : visited;
+  }
+
+ private:
+  const Buffer &from_, &to_;
+  const std::vector<Expr>& indices_;
+};
+
+// The copy: its axes, the buffer, what its elements are in the original.
+struct Copy {
+  std::vector<IterVar> axes;
+  Buffer cache;
+  std::vector<Expr> indices;
+};
+
+Copy MakeCopy(const BlockNode& block, const Buffer& buffer, const std::vector<Expr>& indices) {
+  std::vector<IterVar> axes;
+  std::vector<Expr> shape;
+  for (const IterVar& iter : block.iter_vars) {
+    if (!Uses(indices, iter)) continue;
+    axes.push_back(iter);
+    shape.push_back(iter.domain.extent);
+  }
+  return {axes, MakeBuffer(buffer->name + "_reindex", shape, buffer->dtype, buffer->scope), indices};
+}
+
+// for ax... { block name: to = from } and that block; `is_read`: to the cache.
+std::pair<Stmt, Block> CopyNest(const Copy& copy, const Buffer& buffer, const std::string& name, bool is_read) {
+  VarMap vars;
+  std::vector<Var> loops;
+  std::vector<Expr> values, at_cache, at_buffer;
+  BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
+  for (size_t i = 0; i < copy.axes.size(); ++i) {
+    const DataType type = copy.axes[i].var.dtype();
+    const Var iter(fmt::format("v{}", i), type);
+    loops.emplace_back(fmt::format("ax{}", i), type);
+    block.iter_vars.push_back({copy.axes[i].domain, iter, IterKind::kSpatial});
+    vars.emplace(copy.axes[i].var.get(), iter);
+    values.push_back(loops.back());
+    at_cache.push_back(iter);
+  }
+  for (const Expr& index : copy.indices) at_buffer.push_back(Substitute(index, vars));
+  block.body = is_read ? MakeStore(copy.cache, Load(buffer, at_buffer), at_cache)
+                       : MakeStore(buffer, Load(copy.cache, at_cache), at_buffer);
+  RecomputeRegions(block);
+  const Block made(std::move(block));
+  Stmt nest = BlockRealize{std::move(values), True(), made};
+  for (size_t i = copy.axes.size(); i-- > 0;) nest = MakeFor(loops[i], copy.axes[i].domain.extent, nest);
+  return {nest, made};
+}
+
+// The block with the cache in the place of the buffer; its regions say so, the others stay as they are.
+Block Redirected(const Block& block, const Buffer& buffer, const Copy& copy) {
+  std::vector<Expr> point;
+  std::vector<Range> region;
+  for (const IterVar& iter : copy.axes) {
+    point.push_back(iter.var);
+    region.push_back({iter.var, IntConst(iter.var.dtype(), 1)});
+  }
+  AccessReplacer replace(buffer, copy.cache, point);
+  BlockNode node = *block;
+  node.body = replace(node.body);
+  if (node.init) node.init = replace(*node.init);
+  for (auto* regions : {&node.reads, &node.writes})
+    for (BufferRegion& one : *regions)
+      if (one.buffer.same_as(buffer)) one = {copy.cache, region};
+  return Block(std::move(node));
+}
+
+// The copy comes right before the nest, in which nobody makes what it copies.
+Status CheckReads(const Schedule& schedule, int row, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(row);
+  for (int writer : schedule.Scope(scope).WritersOf(buffer)) {
+    if (ChildIndexTowards(schedule, scope, writer) == ChildIndexTowards(schedule, scope, row))
+      return schedule.Error(
+          kReIndex, row,
+          fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
+  }
+  return OkStatus();
+}
+
+// Each element is written, once, and copied back before anybody else wants it.
+Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices) {
+  const BlockNode& block = schedule.BlockOf(row);
+  const int scope = schedule.ScopeOf(row);
+  if (schedule.Scope(scope).WritersOf(buffer).size() != 1)
+    return schedule.Error(kReIndex, row,
+                          fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
+  if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kReIndex, row, why);
+  for (int other : schedule.ChildBlocksOf(scope)) {
+    const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
+    if (other != row && is_in_nest && Reads(schedule.BlockOf(other), buffer))
+      return schedule.Error(kReIndex, other, fmt::format("it reads buffer \"{}\" in the same nest", buffer->name));
+  }
+  if (!schedule.Scope(scope).RowsThatReadOutside(buffer).empty())
+    return schedule.Error(kReIndex, row,
+                          fmt::format("a condition, bound or binding reads buffer \"{}\"", buffer->name));
+  IterDomain iters;
+  for (const IterVar& iter : block.iter_vars) {
+    if (Uses(indices, iter))
+      iters.emplace_back(iter.var, iter.domain);
+    else if (iter.kind == IterKind::kSpatial && !IsConstInt(iter.domain.extent, 1))
+      return schedule.Error(kReIndex, row,
+                            fmt::format("iter var \"{}\" is no index of buffer \"{}\"", iter.var.name(), buffer->name));
+  }
+  if (!DetectIterMap(indices, iters, True(), {IterMapLevel::kBijective}, Analyzer()).ok())
+    return schedule.Error(kReIndex, row, fmt::format("it may write an element of \"{}\" more than once", buffer->name));
+  return OkStatus();
+}
+
+// The block runs for every value of its iter vars: else the copy back would write what nobody made.
+Status CheckRunsForAll(const Schedule& schedule, int row, const Copy& copy) {
+  const BlockRealize& realize = schedule.RealizeOf(row);
+  GuardedAccess access{{}, LoopsBetween(schedule, schedule.ScopeOf(row), row), realize.predicate};
+  std::vector<Range> all;
+  VarMap bound;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i)
+    bound.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  for (const IterVar& iter : copy.axes) {
+    access.region.push_back({bound.at(iter.var.get()), IntConst(iter.var.dtype(), 1)});
+    all.push_back(iter.domain);
+  }
+  const Analyzer analyzer;
+  const GuardedRegion wanted{
+      all, std::vector<std::vector<Expr>>(all.size()), std::vector<std::vector<Expr>>(all.size()), {}};
+  const std::optional<GuardedRegion> certain = TouchedForCertain(access, analyzer);
+  if (!IsConditional(schedule, schedule.ScopeOf(row), row) && certain && certain->conditions.empty() &&
+      Covers(*certain, wanted, all, analyzer))
+    return OkStatus();
+  return schedule.Error(kReIndex, row, "it is not known to run for all values of its iter vars");
+}
+
+}  // namespace
+
+StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index, BufferSide side) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
+  const bool is_read = side == BufferSide::kRead;
+  const int scope = schedule.ScopeOf(row);
+  const BlockNode& block = schedule.BlockOf(row);
+  const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
+  ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
+  RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
+  const Copy copy = MakeCopy(block, buffer, indices);
+  for (const IterVar& iter : copy.axes)
+    if (!IsConstInt(iter.domain.min, 0))
+      return schedule.Error(kReIndex, row, fmt::format("iter var \"{}\" does not start at 0", iter.var.name()));
+  if (is_read) {
+    RETURN_IF_ERROR(CheckReads(schedule, row, buffer));
+  } else {
+    RETURN_IF_ERROR(CheckWrites(schedule, row, buffer, indices));
+    RETURN_IF_ERROR(CheckRunsForAll(schedule, row, copy));
+  }
+  const std::string name = schedule.FreshBlockName(row, (is_read ? copy.cache->name : buffer->name) + "_reindex");
+  auto [nest, made] = CopyNest(copy, buffer, name, is_read);
+  const auto redirect = [&](const Block& old) { return Redirected(old, buffer, copy); };
+  const size_t place = ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1);
+  InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache);
+  const BlockRV result = schedule.NewBlockRV(made);
+  schedule.Record("ReIndex", {block_rv}, {int64_t{buffer_index}, int64_t{is_read ? 0 : 1}}, {result.id});
+  return result;
+}
+
+}  // namespace lathe

@@ -1,0 +1,39 @@
+# The outer loops of both nests become one.
+# apply:
+b0 = sch.get_block(name="B", func_name="main")
+b1 = sch.get_block(name="C", func_name="main")
+l2, l3 = sch.get_loops(block=b0)
+l4, l5 = sch.get_loops(block=b1)
+l6 = sch.merge(l2, l4)
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    B = T.alloc_buffer((16, 8), "float32")
+    for i, j in T.grid(16, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj]
+    for k, l in T.grid(16, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [k, l])
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, vj]
+@T.prim_func
+def expected(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    B = T.alloc_buffer((16, 8), "float32")
+    for i_m in range(16):
+        for j in range(8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i_m, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj]
+        for l in range(8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i_m, l])
+                T.reads(B[vi, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = B[vi, vj]

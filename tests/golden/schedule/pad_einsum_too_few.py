@@ -1,0 +1,14 @@
+# One number for each iter var.
+# apply:
+b0 = sch.get_block(name="C", func_name="main")
+sch.pad_einsum(block=b0, padding=[8, 8])
+# fails: is no list of 3 positive numbers
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((15, 12), "float32"), B: T.Buffer((12, 10), "float32"), C: T.Buffer((15, 10), "float32")):
+    for i0, i1, i2 in T.grid(15, 10, 12):
+        with T.block("C"):
+            i, j, k = T.axis.remap("SSR", [i0, i1, i2])
+            with T.init():
+                C[i, j] = T.float32(0)
+            C[i, j] = C[i, j] + A[i, k] * B[k, j]

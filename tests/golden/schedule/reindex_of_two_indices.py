@@ -1,0 +1,12 @@
+# One place of the buffer is meant.
+# apply:
+b0 = sch.get_block(name="B", func_name="main")
+b1 = sch.reindex(block=b0, buffer=("read", 0))
+# fails: accesses buffer "A" at different indices
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((32, 16), "float32"), B: T.Buffer((16, 32), "float32")):
+    for i, j in T.grid(16, 32):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi] + A[vj, 15 - vi]

@@ -1,0 +1,39 @@
+# Partial sums by the inner part; handles of loops follow the last reduction.
+# apply:
+b0 = sch.get_block(name="C", func_name="main")
+l1, l2, l3 = sch.get_loops(block=b0)
+l4, l5 = sch.split(loop=l3, factors=[None, 8])
+b6 = sch.rfactor(loop=l5, factor_axis=0)
+sch.annotate(block_or_loop=l2, ann_key="last", ann_val=1)
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((16, 32), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((16, 8), "float32")):
+    for i, j, k in T.grid(16, 8, 32):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vi, vk], B[vj, vk])
+            T.writes(C[vi, vj])
+            with T.init():
+                C[vi, vj] = T.float32(0.0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj, vk]
+@T.prim_func
+def expected(A: T.Buffer((16, 32), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((16, 8), "float32")):
+    C_rf = T.alloc_buffer((8, 16, 8), "float32")
+    for i, j, k_0, k_1 in T.grid(16, 8, 4, 8):
+        with T.block("C_rf"):
+            vk_1, vi, vj, vk_0 = T.axis.remap("SSSR", [k_1, i, j, k_0])
+            T.reads(A[vi, vk_0 * 8 + vk_1], B[vj, vk_0 * 8 + vk_1])
+            T.writes(C_rf[vk_1, vi, vj])
+            with T.init():
+                C_rf[vk_1, vi, vj] = T.float32(0.0)
+            C_rf[vk_1, vi, vj] = C_rf[vk_1, vi, vj] + A[vi, vk_0 * 8 + vk_1] * B[vj, vk_0 * 8 + vk_1]
+    for i in range(16):
+        for j in T.serial(8, annotations={"last": 1}):
+            for k_1 in range(8):
+                with T.block("C"):
+                    vk_1, vi, vj = T.axis.remap("RSS", [k_1, i, j])
+                    T.reads(C_rf[vk_1, vi, vj])
+                    T.writes(C[vi, vj])
+                    with T.init():
+                        C[vi, vj] = T.float32(0.0)
+                    C[vi, vj] = C[vi, vj] + C_rf[vk_1, vi, vj]

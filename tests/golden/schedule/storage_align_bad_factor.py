@@ -1,0 +1,17 @@
+# A stride is a multiple of something.
+# apply:
+b0 = sch.get_block(name="B", func_name="main")
+sch.storage_align(block=b0, buffer_index=0, axis=1, factor=0, offset=0)
+# fails: factor 0 is not positive
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    B = T.alloc_buffer((16, 8))
+    for i, j in T.grid(16, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for k, l in T.grid(16, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [k, l])
+            C[vi, vj] = B[vi, vj]

@@ -1,0 +1,108 @@
+"""Primitives as programs for TVM call them: buffers by name, node or side, results as handles, traces that come back."""
+import pytest
+import tvm
+from programs import elementwise, matmul
+from tvm import tir
+from tvm.script import tir as T
+from tvm.tir.schedule.testing import assert_structural_equal_ignore_global_symbol, verify_trace_roundtrip
+
+
+@T.prim_func
+def row_sums(A: T.Buffer((16, 64), "float32"), B: T.Buffer((16,), "float32")) -> None:
+    for i, k in T.grid(16, 64):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func
+def row_sums_in_parts(A: T.Buffer((16, 64), "float32"), B: T.Buffer((16,), "float32")) -> None:
+    B_rf = T.alloc_buffer((4, 16))
+    for i, k_0, k_1 in T.grid(16, 4, 16):
+        with T.block("B_rf"):
+            vk_0, vi, vk_1 = T.axis.remap("SSR", [k_0, i, k_1])
+            with T.init():
+                B_rf[vk_0, vi] = T.float32(0)
+            B_rf[vk_0, vi] = B_rf[vk_0, vi] + A[vi, vk_0 * 16 + vk_1]
+    for i, k_0 in T.grid(16, 4):
+        with T.block("B"):
+            vk_0, vi = T.axis.remap("RS", [k_0, i])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + B_rf[vk_0, vi]
+
+
+def test_rfactor():
+    sch = tir.Schedule(row_sums, debug_mask="all")
+    _, k = sch.get_loops(sch.get_block("B"))
+    k_0, _ = sch.split(k, factors=[4, None])
+    partial = sch.rfactor(k_0, 0)
+    assert sch.get(partial).name_hint == "B_rf"
+    assert_structural_equal_ignore_global_symbol(row_sums_in_parts, sch.mod["main"])
+    verify_trace_roundtrip(sch=sch, mod=row_sums)
+
+
+def test_rfactor_refuses_a_dimension_that_there_is_not():
+    sch = tir.Schedule(row_sums)
+    with pytest.raises(tir.ScheduleError, match="factor_axis 2 is not in"):
+        sch.rfactor(sch.get_loops("B")[1], 2)
+
+
+def test_blockize_gives_a_block_that_can_be_bound_and_cached():
+    sch = tir.Schedule(elementwise, debug_mask="all")
+    block = sch.get_block("B")
+    i, j = sch.get_loops(block)
+    i_0, i_1 = sch.split(i, [None, 16])
+    j_0, j_1 = sch.split(j, [None, 16])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    tile = sch.blockize(i_1)
+    assert sch.get(tile).name_hint == "B_o"
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    sch.set_scope(block, 0, "shared")
+    assert "B_shared" in sch.mod.script()
+    verify_trace_roundtrip(sch=sch, mod=elementwise)
+
+
+@pytest.mark.parametrize("buffer", [("read", 0), "A", ("write", 0)])
+def test_reindex_takes_a_side_or_a_name(buffer):
+    sch = tir.Schedule(matmul, debug_mask="all")
+    copy = sch.reindex("update", buffer)
+    name = "C_reindex" if buffer == ("write", 0) else "A_reindex_reindex"
+    assert sch.get(copy).name_hint == name
+    verify_trace_roundtrip(sch=sch, mod=matmul)
+
+
+def test_reindex_takes_a_buffer():
+    sch = tir.Schedule(matmul)
+    block = sch.get_block("update")
+    sch.reindex(block, sch.get(block).reads[0].buffer)
+    assert 'buffer=("read", 0)' in str(sch.trace)
+
+
+@pytest.mark.parametrize("buffer", [("both", 0), 0, ("read",), "no such buffer"])
+def test_reindex_says_what_names_a_buffer(buffer):
+    sch = tir.Schedule(matmul)
+    with pytest.raises((TypeError, ValueError), match="reindex: "):
+        sch.reindex("update", buffer)
+
+
+def test_merge_add_unit_loop_and_iter_var_order():
+    sch = tir.Schedule(elementwise, debug_mask="all")
+    merged = sch.merge(sch.get_loops("B")[0], sch.get_loops("C")[0])
+    assert sch.get(merged).extent == 128
+    unit = sch.add_unit_loop("B")
+    assert sch.get(unit).extent == 1
+    sch.reorder_block_iter_var("B", [1, 0])
+    assert [v.var.name for v in sch.get(sch.get_block("B")).iter_vars] == ["vj", "vi"]
+    verify_trace_roundtrip(sch=sch, mod=elementwise)
+
+
+def test_storage_align_and_output_blocks():
+    sch = tir.Schedule(elementwise, debug_mask="all")
+    sch.storage_align("B", 0, axis=-2, factor=32, offset=8)
+    assert [[int(x) for x in one] for one in sch.get(sch.get_block("B")).annotations["buffer_dim_align"]] == [[0, 0, 32, 8]]
+    assert [sch.get(b).name_hint for b in sch.get_output_blocks("root")] == ["C"]
+    verify_trace_roundtrip(sch=sch, mod=elementwise)
