@@ -20,7 +20,7 @@ struct Scope {
 // One use of an element of an allocated buffer, in order of the text. Everything is in terms of loop variables.
 struct Access {
   bool is_write = false;
-  bool is_known = true;  // False: where it happens, or whether at all, cannot be said.
+  bool is_known = true;       // False: where it happens, or whether at all, cannot be said.
   std::vector<Expr> indices;  // None where the whole buffer is at hand.
   Expr predicate = True();    // Of the blocks and branches around it.
   // A write of an init happens where the first are equal to the second.
@@ -205,9 +205,9 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDo
 }
 
 bool IsSameElement(const Access& write, const Access& read) {
-  return write.path == read.path && std::equal(write.indices.begin(), write.indices.end(), read.indices.begin(),
-                                               read.indices.end(),
-                                               [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
+  return write.path == read.path &&
+         std::equal(write.indices.begin(), write.indices.end(), read.indices.begin(), read.indices.end(),
+                    [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
 }
 
 // The scopes, at least `depth`, that count as one iteration for both: a write in a later iteration of a loop around
