@@ -24,6 +24,7 @@ Status SetScope(Schedule& schedule, BlockRV block_rv, int buffer_index, const st
     BufferNode changed = *found.buffer;
     changed.name += "_" + storage_scope;
     changed.scope = storage_scope;
+    changed.data = UnsetData();  // Its type says the scope.
     RETURN_IF_ERROR(ReplaceBuffer(schedule, found, Buffer(std::move(changed)), kName, row));
   }
   schedule.Record("SetScope", {block_rv}, {int64_t{buffer_index}, storage_scope}, {});

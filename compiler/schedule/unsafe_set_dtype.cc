@@ -18,6 +18,7 @@ Status UnsafeSetDType(Schedule& schedule, BlockRV block_rv, int buffer_index, co
   if (found.buffer->dtype != *type) {
     BufferNode changed = *found.buffer;
     changed.dtype = *type;
+    changed.data = UnsetData();  // Its type says the elements.
     RETURN_IF_ERROR(ReplaceBuffer(schedule, found, Buffer(std::move(changed)), kName, row));
   }
   schedule.Record("UnsafeSetDType", {block_rv}, {int64_t{buffer_index}, dtype}, {});

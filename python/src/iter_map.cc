@@ -41,8 +41,8 @@ DetectResult Detect(const std::vector<Expr>& indices, const py::dict& iters, con
 }
 
 // Pairs of marks, and a last pair with the predicates as extents; empty where the space cannot be divided.
-py::list Divide(const std::vector<Expr>& bindings, const py::dict& iters, const std::vector<Var>& sub_iters,
-                const Expr& predicate, const py::object& level, bool simplify_trivial) {
+py::list DivideSubspace(const std::vector<Expr>& bindings, const py::dict& iters, const std::vector<Var>& sub_iters,
+                        const Expr& predicate, const py::object& level, bool simplify_trivial) {
   const StatusOr<SubspaceDivision> division =
       SubspaceDivide(bindings, ToDomain(iters), sub_iters, predicate, {LevelOf(level), simplify_trivial}, Analyzer());
   py::list pairs;
@@ -121,7 +121,7 @@ void BindIterNodes(py::module_& module) {
 
 void BindIterMaps(py::module_& module) {
   module.def("detect_iter_map", &Detect);
-  module.def("subspace_divide", &Divide);
+  module.def("subspace_divide", &DivideSubspace);
   module.def("inverse_affine_iter_map", &Inverse);
   module.def("normalize_to_iter_sum", [](const Expr& index, const py::dict& iters) {
     return Value(NormalizeToIterSum(index, ToDomain(iters), Analyzer()));
@@ -145,7 +145,7 @@ std::vector<Range> RangesOf(const py::sequence& shape) {
   return ranges;
 }
 
-std::string Text(const IndexMap& map) {
+std::string TextOfMap(const IndexMap& map) {
   const auto list = [](const auto& exprs) {
     std::vector<std::string> texts;
     for (const Expr& e : exprs) texts.push_back(py::cast<std::string>(py::str(Wrap(e))));
@@ -182,7 +182,7 @@ void BindIndexMap(py::module_& module) {
              return py::make_tuple(padded.map, padded.padding_predicate);
            })
       .def("is_equivalent_to", &IndexMap::IsEquivalentTo)
-      .def("__repr__", &Text);
+      .def("__repr__", &TextOfMap);
 }
 
 }  // namespace
