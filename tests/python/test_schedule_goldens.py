@@ -25,7 +25,7 @@ def test_golden(name):
     if refusal is not None:
         with pytest.raises(tir.ScheduleError) as error:
             exec(calls, {"sch": sch, "tir": tir})  # noqa: S102: our own files
-        assert refusal in str(error.value)
+        assert refusal.replace("@before ", "@main ") in str(error.value)  # A function alone is the module's main.
         return
     exec(calls, {"sch": sch, "tir": tir})  # noqa: S102
     expected = functions[1].without_attr("global_symbol")
