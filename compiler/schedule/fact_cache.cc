@@ -45,6 +45,10 @@ void FactCache::ForgetAnswer(Fact fact, int row) {
 
 // A view hides what it reads, so where there are views nothing below the scope is kept.
 void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector<const ExprNode*>& written) {
+  const auto knows_cover = [](const Known& known) {
+    return known.answers[static_cast<int>(Fact::kRegionCover)] != Answer::kUnknown;
+  };
+  if (std::none_of(known_.begin(), known_.end(), knows_cover)) return;  // Rows are quicker to look at than regions.
   bool has_views = false;
   for (int above = scope; above >= 0; above = rows[above].parent)
     has_views = has_views || (!rows[above].is_loop && !BlockOfNode(*rows[above].node).match_buffers.empty());

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/visitor.h"
 
@@ -39,23 +40,40 @@ std::vector<Range> Footprint(const Schedule& schedule, int loop, int block, cons
   return RelaxRegion(points, LoopsBetween(schedule, loop, block), analyzer);
 }
 
-// Whether no two iterations of `loop` write one element.
-bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
+// Whether each iteration of the loop begins at or beyond the end of the one before: what a plain tile does.
+bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Analyzer& analyzer) {
+  const LinearForm form = Canonicalizer(analyzer).Form(begin);
+  bool steps_over = false;
+  for (const Term& term : form.terms) {
+    if (term.is_whole() && term.source.same_as(loop_var))
+      steps_over = term.scale >= extent || term.scale <= -extent;
+    else if (UsesVar(term.source, [&](const ExprNode* var) { return var == loop_var.get(); }))
+      return false;
+  }
+  return steps_over && !form.has_overflowed;
+}
+
+// Whether no two iterations of `loop` write one element. `analyzer` knows the loops around, and `loop`.
+bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write, const Analyzer& analyzer) {
   const For& node = schedule.LoopOf(loop);
-  Analyzer analyzer;
-  BindOuterLoops(schedule, loop, true, analyzer);
+  const std::vector<Range> footprint = Footprint(schedule, loop, block, write, analyzer);
+  const auto steps_over = [&](const Range& range) {
+    const int64_t* extent = AsIntConst(range.extent);
+    return extent != nullptr && *extent >= 1 && StepsOver(range.min, *extent, node.loop_var, analyzer);
+  };
+  if (std::any_of(footprint.begin(), footprint.end(), steps_over)) return true;
   const IterDomain iterations{{node.loop_var, Range{node.min, node.extent}}};
   std::vector<Expr> indices;
-  for (const Range& range : Footprint(schedule, loop, block, write, analyzer)) {
+  for (const Range& range : footprint) {
     const int64_t* extent = AsIntConst(range.extent);
     if (extent == nullptr || *extent < 1) continue;
     const auto map = DetectIterMap({range.min}, iterations, True(), {IterMapLevel::kNoCheck}, analyzer);
-    const bool steps_over =
+    const bool is_multiple =
         map.ok() &&
         std::all_of(map->indices[0].args.begin(), map->indices[0].args.end(), [&](const IterSplitExpr& arg) {
           return AsIntConst(arg.scale) != nullptr && *AsIntConst(arg.scale) % *extent == 0;
         });
-    if (steps_over) indices.push_back(range.min);
+    if (is_multiple) indices.push_back(range.min);
   }
   return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok();
 }
@@ -71,9 +89,8 @@ bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
 }
 
 // Whether what `reader` reads of `buffer` in one iteration of `loop` is what `writer` writes in it.
-bool StaysInIteration(const Schedule& schedule, int loop, int writer, int reader, const Buffer& buffer) {
-  Analyzer analyzer;
-  BindOuterLoops(schedule, loop, true, analyzer);
+bool StaysInIteration(const Schedule& schedule, int loop, int writer, int reader, const Buffer& buffer,
+                      const Analyzer& analyzer) {
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, loop, writer, buffer, analyzer);
   const auto& reads = schedule.BlockOf(reader).reads;
   return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
@@ -86,10 +103,11 @@ bool StaysInIteration(const Schedule& schedule, int loop, int writer, int reader
   });
 }
 
-WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write) {
+WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,
+                       const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(block);
   const Buffer& buffer = write.buffer;
-  const bool is_apart = WritesApart(schedule, loop, block, write);
+  const bool is_apart = WritesApart(schedule, loop, block, write, analyzer);
   if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
     return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
                        node.name);
@@ -101,8 +119,8 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
                        buffer->name, node.name);
   for (int reader : schedule.ChildBlocksOf(loop)) {
     if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
-    const bool is_own =
-        is_apart ? StaysInIteration(schedule, loop, block, reader, buffer) : IsCovered(schedule, block, reader, buffer);
+    const bool is_own = is_apart ? StaysInIteration(schedule, loop, block, reader, buffer, analyzer)
+                                 : IsCovered(schedule, block, reader, buffer);
     if (!is_own)
       return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",
                          schedule.BlockOf(reader).name, buffer->name);
@@ -154,6 +172,8 @@ bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != For
 }  // namespace
 
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
+  Analyzer analyzer;
+  BindOuterLoops(schedule, loop, true, analyzer);
   for (int block : schedule.ChildBlocksOf(loop)) {
     if (const WhyNot why = WhyNotUsable(schedule, block); !why.empty()) return why;
     const BlockRealize& realize = schedule.RealizeOf(block);
@@ -168,7 +188,7 @@ WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool a
     }
     for (const BufferRegion& write : realize.block->writes) {
       if (reduces) continue;  // The threads of the group make one result together.
-      if (const WhyNot why = WhyNotOwnBuffer(schedule, loop, kind, block, write); !why.empty()) return why;
+      if (const WhyNot why = WhyNotOwnBuffer(schedule, loop, kind, block, write, analyzer); !why.empty()) return why;
     }
   }
   return "";

@@ -210,7 +210,7 @@ void BM_CopySchedule(benchmark::State& state) {
 BENCHMARK(BM_CopySchedule)->Arg(30)->Arg(60)->Unit(benchmark::kMicrosecond);
 
 std::string Text300() {
-  std::string text = Print(Parse(ChainFunc(42)));
+  std::string text = Print(Parse(ChainFunc(50)));
   CHECK(std::count(text.begin(), text.end(), '\n') >= 300);
   return text;
 }
