@@ -76,6 +76,15 @@ Status CheckDivision(const Schedule& schedule, int block, const DividedBlock& di
       return schedule.Error(kBlockize, block,
                             fmt::format("the binding of \"{}\" has an offset; let it start at 0", iter.var.name()));
   }
+  VarMap first;
+  for (int row : schedule.LoopsOf(block)) first.emplace(schedule.LoopOf(row).loop_var.get(), schedule.LoopOf(row).min);
+  for (size_t i = 0; i < divided.inner.size(); ++i) {
+    const Expr zero = IntConst(divided.inner[i].var.dtype(), 0);
+    if (!analyzer.CanProveEqual(Substitute(divided.inner_values[i], first), zero))
+      return schedule.Error(
+          kBlockize, block,
+          fmt::format("the binding of \"{}\" has an offset; let it start at 0", divided.inner[i].var.name()));
+  }
   FactScope inside(analyzer, And(divided.outer_predicate, divided.inner_predicate));
   if (analyzer.CanProve(realize.predicate)) return OkStatus();
   return schedule.Error(kBlockize, block,

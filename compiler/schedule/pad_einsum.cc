@@ -95,6 +95,19 @@ class Padder {
     return padded;
   }
 
+  // What is computed from padding is written beside the output, not over it.
+  Status CheckOutputIndices() const {
+    for (size_t i = 0; i < extents_.size(); ++i) {
+      if (block_.iter_vars[i].kind != IterKind::kSpatial || !IsPadded(i)) continue;
+      const auto& region = block_.writes[0].region;
+      if (std::none_of(region.begin(), region.end(), [&](const Range& at) { return IterOf(at.min) == i; }))
+        return schedule_.Error(
+            kPadEinsum, row_,
+            fmt::format("iter var \"{}\" is no index of what it writes", block_.iter_vars[i].var.name()));
+    }
+    return OkStatus();
+  }
+
   // What is behind the bounds of a padded reduction adds nothing.
   Status CheckSums() const {
     for (size_t i = 0; i < extents_.size(); ++i) {
@@ -219,6 +232,7 @@ Status PadEinsum(Schedule& schedule, BlockRV block_rv, std::span<const int64_t> 
   RETURN_IF_ERROR(CheckEinsumNest(schedule, row, padding));
   RETURN_IF_ERROR(CheckEinsumBody(schedule, row));
   const Padder padder(schedule, row, padding);
+  RETURN_IF_ERROR(padder.CheckOutputIndices());
   RETURN_IF_ERROR(padder.CheckSums());
   std::vector<Stmt> children;
   std::vector<Buffer> made;

@@ -145,11 +145,49 @@ def main(A: T.Buffer((8, 8), "int32"), C: T.Buffer((8, 8), "int32")):
 
 constexpr char kMakerFactorK[] = "b = sch.get_block('B')\ni, k = sch.get_loops(b)\nc = sch.rfactor(k, 0)\n";
 
+constexpr char kMakerSumFromTwo[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 6), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        for k in range(2, 8):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce(6, k - 2)
+                with T.init():
+                    B[vi] = 0
+                B[vi] = B[vi] + A[vi, vk]
+)";
+
+constexpr char kMakerCopyFromTwo[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i + 2)
+            B[vi] = A[vi]
+)";
+
+constexpr char kMakerOneCell[] = R"(
+@T.prim_func
+def main(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
+    for i in range(1):
+        with T.block("B"):
+            vi = T.axis.spatial(1, i)
+            B[0] = A[vi]
+)";
+
+INSTANTIATE_TEST_SUITE_P(PadEinsum, NewBlockSoundnessTest,
+                         testing::Values(SoundnessCase{"OfOneCell", kMakerOneCell,
+                                                       "b = sch.get_block('B')\nsch.pad_einsum(b, [2])\n",
+                                                       "is no index of what it writes"}),
+                         NameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     RFactor, NewBlockSoundnessTest,
     testing::Values(SoundnessCase{"OfOneCellForAllRows", kMakerOneCellForAllRows,
                                   "b = sch.get_block('B')\nk, i = sch.get_loops(b)\nc = sch.rfactor(k, 0)\n",
                                   "a data-parallel iter var is no index of what it writes"},
+                    SoundnessCase{"OfALoopFromTwo", kMakerSumFromTwo, kMakerFactorK, "does not start at 0"},
                     SoundnessCase{"AcrossAChangeOfItsInput", kMakerSumThenItsInputChanges, kMakerFactorK,
                                   "need before"},
                     SoundnessCase{"UnderAnIf", kMakerSumUnderIf, kMakerFactorK, "condition that would be lost"},
@@ -167,7 +205,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Blockize, NewBlockSoundnessTest,
-    testing::Values(SoundnessCase{"OfLoopsWhoseBoundsLieOutside", kMakerRowsOfGrowingLength,
+    testing::Values(SoundnessCase{"OfACopyFromTwo", kMakerCopyFromTwo,
+                                  "b = sch.get_block('B')\ni, = sch.get_loops(b)\nc = sch.blockize(i)\n",
+                                  "has an offset"},
+                    SoundnessCase{"OfLoopsWhoseBoundsLieOutside", kMakerRowsOfGrowingLength,
                                   "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nc = sch.blockize(j)\n",
                                   "its bounds depend on a loop outside"},
                     SoundnessCase{"UnderAnIf", kMakerSumUnderIf,
