@@ -9,6 +9,9 @@ function(lathe_library name)
   endforeach()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/tests/")  # Built with what uses it.
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   lathe_common(${name})
 endfunction()
 
@@ -26,7 +29,8 @@ endfunction()
 # Its own sources go without UBSan: gmock's templates would double the time of the sanitizer build, and it is not they that are tested.
 # ctest's time limit ends a test that hangs, and nothing else: no test waits for an event with a limit of its own, so it lies far above what the
 # slowest machine takes.
-# Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan.
+# Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan. All others
+# are unit tests (label `asan`): with LATHE_UNIT_TESTS=OFF they are built only when named, and ctest does not know them.
 function(lathe_test name)
   cmake_parse_arguments(ARG "" "" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
@@ -45,7 +49,6 @@ function(lathe_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_options(${name} PRIVATE ${LATHE_TEST_OPTIONS})
   target_precompile_headers(${name} REUSE_FROM lathe_test_pch)
-  add_test(NAME ${name} COMMAND ${name})
   set(is_unit ON)
   foreach(label device e2e slow)
     if(label IN_LIST ARG_LABELS)
@@ -55,7 +58,12 @@ function(lathe_test name)
   if(is_unit)
     list(APPEND ARG_LABELS asan)
     add_dependencies(asan_tests ${name})
+    if(NOT LATHE_UNIT_TESTS)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+      return()
+    endif()
   endif()
+  add_test(NAME ${name} COMMAND ${name})
   if("tsan" IN_LIST ARG_LABELS)
     add_dependencies(tsan_tests ${name})
   endif()

@@ -95,9 +95,10 @@ TEST(Runner, RunsWithThreadsAndInEveryCacheRegime) {
 TEST(Runner, CensorsWhatIsFarSlowerThanTheIncumbent) {
   RunSpec spec = SpecFor("good", "matmul");
   spec.incumbent_ns = 10;
+  spec.policy.max_other_share = 1e9;  // No load of the machine excuses a whole batch; of a shorter call a switch does.
   const RunOutcome outcome = RunSpecToEnd(spec);
   EXPECT_EQ(outcome.report.status, RunStatus::kCensored) << outcome.report.message;
-  EXPECT_EQ(outcome.report.measured.lower_bound_ns, 30);
+  EXPECT_GE(outcome.report.measured.lower_bound_ns, 30);
 }
 
 struct BadKernelCase {
