@@ -147,7 +147,13 @@ StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<Iter
   }
   std::vector<SolvedIterVar> solved;
   solved.reserve(iter_vars.size());
-  for (size_t i = 0; i < iter_vars.size(); ++i) solved.push_back(solver.Fit(iter_vars[i], sets[i]));
+  for (size_t i = 0; i < iter_vars.size(); ++i) {
+    solved.push_back(solver.Fit(iter_vars[i], sets[i]));
+    Range& domain = solved.back().domain;  // What demands it may be of another width.
+    const DataType type = iter_vars[i].var.dtype();
+    if (domain.min.dtype() != type) domain.min = analyzer.Simplify(MakeCast(type, domain.min));
+    if (domain.extent.dtype() != type) domain.extent = analyzer.Simplify(MakeCast(type, domain.extent));
+  }
   return solved;
 }
 

@@ -167,13 +167,16 @@ int64_t AccessCode::Resolve(Machine& machine, int lane) const {
 }
 
 Value AccessCode::Read(Machine& machine, int lane) const {
+  bool* const is_unwritten = std::exchange(machine.is_unwritten, nullptr);  // Indices have to be written in any case.
   const int64_t cell = Resolve(machine, lane);
   if (cell < 0) return {.i = 0};
   Storage& storage = *machine.views[slot].storage;
   if (machine.has_shadow()) {
     bool is_missing = false;
     const ConcurrentLoop* conflict = machine.Note(storage, cell, Machine::Access::kRead, is_missing);
-    if (is_missing) {
+    if (is_missing && is_unwritten != nullptr) {
+      *is_unwritten = true;
+    } else if (is_missing) {
       machine.Fail(StatusCode::kFailedPrecondition, *site,
                    fmt::format("{} is read before it was written", Describe(machine, lane)));
     } else if (conflict != nullptr) {

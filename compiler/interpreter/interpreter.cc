@@ -82,6 +82,7 @@ Status LoadArgument(Machine& machine, const FuncCode& func, const ParamCode& par
   }
   storage = machine.NewStorage(num_elements, arg.dtype.lanes, arg.is_initialized, *func.top_site);
   if (storage == nullptr) return machine.status();
+  storage->is_argument = true;
   for (size_t i = 0; i < storage->cells.size(); ++i)
     storage->cells[i] = LoadElement(element, arg.data.data() + i * element.bytes());
   machine.views[param.buffer->slot].storage = storage.get();

@@ -6,7 +6,8 @@
 // evaluate all their operands, T.if_then_else only the chosen one. Every fault ends the run with a Status that names
 // buffer, indices, block and loops:
 //   - kOutOfRange: an access outside a buffer's shape, an iter var outside its domain;
-//   - kFailedPrecondition: a read of an element nobody wrote; a data race (two iterations of one parallel, vectorized
+//   - kFailedPrecondition: a read of an element nobody wrote (where an assignment copies it into an allocation, the
+//   copy is what nobody wrote); a data race (two iterations of one parallel, vectorized
 //   or thread-bound
 //     loop touch one element and one of them writes it); a failed assert;
 //   - kInvalidArgument: integer division by zero; malformed IR; arguments that do not fit the parameters;

@@ -16,6 +16,7 @@ namespace lathe {
 struct Storage {
   std::vector<Value> cells;  // One per lane of each element.
   std::vector<uint64_t> write_times, read_times;
+  bool is_argument = false;
 };
 
 // What a buffer slot stands for just now. Strides and offset are in elements.
@@ -53,6 +54,7 @@ class Machine {
   std::vector<int64_t> vector_cells;
   const std::vector<bool>* mask = nullptr;  // Lanes that run, inside a vector condition; null: all.
   bool has_failed = false;
+  bool* is_unwritten = nullptr;  // Set: where a read of what nobody wrote is noted. Else such a read is a fault.
 
   const Status& status() const { return status_; }
   bool CountStep(const Site& site);  // False: out of steps.

@@ -119,34 +119,62 @@ class MaskedIfCode : public StmtCode {
   StmtCodePtr then_case_, else_case_;
 };
 
+// What a store stores. A copy into an allocation may take along what nobody has written: that is a fault of who uses
+// it.
+class StoredValue {
+ public:
+  StoredValue(ExprCodePtr value, bool is_copy) : value_(std::move(value)), is_copy_(is_copy) {}
+
+  Value Eval(Machine& machine, int lane, const AccessCode& target, bool& is_unwritten) const {
+    is_unwritten = false;
+    if (is_copy_ && !machine.views[target.slot].storage->is_argument) machine.is_unwritten = &is_unwritten;
+    const Value value = value_->Eval(machine, lane);
+    machine.is_unwritten = nullptr;
+    return value;
+  }
+  static void Forget(Storage& storage, int64_t cell) {
+    if (!storage.write_times.empty()) storage.write_times[cell] = 0;
+  }
+
+ private:
+  ExprCodePtr value_;
+  bool is_copy_;
+};
+
 class StoreCode : public StmtCode {
  public:
-  StoreCode(AccessCode access, ExprCodePtr value) : access_(std::move(access)), value_(std::move(value)) {}
+  StoreCode(AccessCode access, StoredValue value) : access_(std::move(access)), value_(std::move(value)) {}
   void Run(Machine& machine) const override {
-    const Value value = value_->Eval(machine, 0);
+    bool is_unwritten = false;
+    const Value value = value_.Eval(machine, 0, access_, is_unwritten);
     const int64_t cell = access_.Resolve(machine, 0);
     if (machine.has_failed) return;
     access_.NoteWrite(machine, 0, cell);
-    machine.views[access_.slot].storage->cells[cell] = value;
+    Storage& storage = *machine.views[access_.slot].storage;
+    storage.cells[cell] = value;
+    if (is_unwritten) StoredValue::Forget(storage, cell);
   }
 
  private:
   AccessCode access_;
-  ExprCodePtr value_;
+  StoredValue value_;
 };
 
 class VectorStoreCode : public StmtCode {  // All lanes are read before any is written.
  public:
-  VectorStoreCode(AccessCode access, ExprCodePtr value, int lanes)
+  VectorStoreCode(AccessCode access, StoredValue value, int lanes)
       : access_(std::move(access)), value_(std::move(value)), lanes_(lanes) {}
   void Run(Machine& machine) const override {
     machine.vector_values.resize(lanes_);
     machine.vector_cells.resize(lanes_);
+    std::vector<bool> unwritten(lanes_);
     const std::vector<bool>* mask = machine.mask;
     for (int lane = 0; lane < lanes_; ++lane) {
       machine.vector_cells[lane] = -1;
       if (mask != nullptr && !(*mask)[lane]) continue;
-      machine.vector_values[lane] = value_->Eval(machine, lane);
+      bool is_unwritten = false;
+      machine.vector_values[lane] = value_.Eval(machine, lane, access_, is_unwritten);
+      unwritten[lane] = is_unwritten;
       machine.vector_cells[lane] = access_.Resolve(machine, lane);
       if (machine.has_failed) return;
     }
@@ -157,6 +185,7 @@ class VectorStoreCode : public StmtCode {  // All lanes are read before any is w
       access_.NoteWrite(machine, lane, machine.vector_cells[lane]);
       if (machine.has_failed) return;
       storage.cells[machine.vector_cells[lane]] = machine.vector_values[lane];
+      if (unwritten[lane]) StoredValue::Forget(storage, machine.vector_cells[lane]);
     }
   }
 
@@ -168,7 +197,7 @@ class VectorStoreCode : public StmtCode {  // All lanes are read before any is w
                  fmt::format("data race: two lanes of a vector store write {}", access_.Describe(machine, lane)));
   }
   AccessCode access_;
-  ExprCodePtr value_;
+  StoredValue value_;
   int lanes_;
 };
 
@@ -440,8 +469,9 @@ StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
                  fmt::format("a store of {} lanes to \"{}\" inside of a condition of {} lanes", expected.lanes,
                              store.buffer->name, mask_lanes_));
   }
-  if (expected.is_scalar()) return StmtCodePtr(new StoreCode(std::move(access), std::move(value)));
-  return StmtCodePtr(new VectorStoreCode(std::move(access), std::move(value), expected.lanes));
+  StoredValue stored(std::move(value), store.value.As<BufferLoad>() != nullptr);
+  if (expected.is_scalar()) return StmtCodePtr(new StoreCode(std::move(access), std::move(stored)));
+  return StmtCodePtr(new VectorStoreCode(std::move(access), std::move(stored), expected.lanes));
 }
 
 StatusOr<StmtCodePtr> Compiler::CompileLet(const LetStmt& let) {

@@ -296,10 +296,17 @@ class Substituter : public StmtExprMutator {
   Block Rewrite(const Block& block) { return VisitBlock(block); }
 
  protected:
+  // An integer of another width takes the variable's: what is around it was made for that.
   Expr VisitVar(const Var& var) override {
     const auto found = vars_.find(var.get());
-    if (found != vars_.end()) return found->second;
-    return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
+    if (found == vars_.end())
+      return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
+    const Expr& value = found->second;
+    const DataType type = var.dtype();
+    if (value.dtype() == type || !type.is_int() || !value.dtype().is_int() || value.dtype().lanes != type.lanes)
+      return value;
+    const int64_t* constant = AsIntConst(value);
+    return constant != nullptr && type.bits >= 32 ? IntConst(type, *constant) : MakeCast(type, value);
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
     const auto redeclared = redeclared_.find(buffer.get());

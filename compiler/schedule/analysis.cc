@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/ir/child_stmts.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 
@@ -36,6 +37,12 @@ StatusOr<IntermediateBuffer> WrittenIntermediate(const Schedule& schedule, int r
 bool IsSpatial(const BlockNode& block) {
   return std::all_of(block.iter_vars.begin(), block.iter_vars.end(),
                      [](const IterVar& iter) { return iter.kind == IterKind::kSpatial; });
+}
+
+bool ReadsMemory(const Expr& e) {
+  bool reads = false;
+  PostOrderVisit(e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr; });
+  return reads;
 }
 
 WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
@@ -143,7 +150,7 @@ namespace {
 class IterVarTeller {
  public:
   IterVarTeller(const Schedule& schedule, int block)
-      : realize_(schedule.RealizeOf(block)), loops_(LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
+      : realize_(BoundRealize(schedule, block)), loops_(LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
     for (size_t i = 0; i < realize_.iter_values.size(); ++i)
       if (IsVar(realize_.iter_values[i]))
         plain_.emplace(realize_.iter_values[i].get(), realize_.block->iter_vars[i].var);
@@ -180,7 +187,7 @@ class IterVarTeller {
     });
   }
 
-  const BlockRealize& realize_;
+  const BlockRealize realize_;
   const IterDomain loops_;
   const Analyzer analyzer_;
   VarMap plain_;
@@ -193,7 +200,7 @@ std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
   Analyzer domains;
   for (const IterVar& iter : schedule.BlockOf(block).iter_vars) domains.Bind(iter.var, iter.domain);
   Expr kept = True();
-  std::vector<Expr> open{schedule.RealizeOf(block).predicate};
+  std::vector<Expr> open{BoundRealize(schedule, block).predicate};
   while (!open.empty()) {
     const Expr condition = open.back();
     open.pop_back();
@@ -210,7 +217,12 @@ std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
   return kept;
 }
 
+void BindIterVars(const BlockNode& block, Analyzer& analyzer) {
+  for (const IterVar& iter : block.iter_vars) analyzer.Bind(iter.var, iter.domain);
+}
+
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer) {
+  if (schedule.ScopeOf(row) >= 0) BindIterVars(schedule.BlockOf(schedule.ScopeOf(row)), analyzer);
   std::vector<int> loops = schedule.LoopsOf(row);
   if (itself) loops.push_back(row);
   for (int loop : loops)
@@ -233,10 +245,59 @@ std::vector<Range> Bind(const std::vector<Range>& region, const VarMap& bindings
   return bound;
 }
 
+// The region in terms of loops, all of a dimension that memory decides: another look there may find something else.
+std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize) {
+  std::vector<Range> bound = Bind(region.region, BindingsOf(realize));
+  const std::vector<Range> full = FullRegion(region.buffer).region;
+  for (size_t d = 0; d < bound.size(); ++d)
+    if (ReadsMemory(bound[d].min) || ReadsMemory(bound[d].extent)) bound[d] = full[d];
+  return bound;
+}
+
+// What a predicate says about an iter var may not show in an index made from it; its domain does.
+void CutByDomains(const BufferRegion& region, const BlockNode& block, const std::vector<Range>& full,
+                  const Analyzer& analyzer, GuardedRegion& touched) {
+  DomMap domains;
+  for (const IterVar& iter : block.iter_vars) domains.Add(iter.var, iter.domain);
+  const std::vector<Range> most = RelaxRegion(region.region, domains, analyzer, &full);
+  for (size_t d = 0; d < most.size(); ++d) {
+    const Expr end = most[d].min + most[d].extent;
+    if (analyzer.CanProve(Less(touched.box[d].min, most[d].min))) touched.from[d].push_back(most[d].min);
+    if (analyzer.CanProve(Less(end, touched.box[d].min + touched.box[d].extent))) touched.below[d].push_back(end);
+  }
+}
+
+// Puts the lets on the way from `stmt` down to `child`, another loop or block, into `lets`; whether it is there.
+bool CollectLets(const Stmt& stmt, const Stmt& child, VarMap& lets) {
+  if (stmt.same_as(child)) return true;
+  if (stmt.As<For>() != nullptr || stmt.As<BlockRealize>() != nullptr) return false;
+  const LetStmt* let = stmt.As<LetStmt>();
+  if (let != nullptr) lets.insert_or_assign(let->var.get(), Substitute(let->value, lets));
+  if (AnyChildStmt(stmt, [&](const Stmt& inner) { return CollectLets(inner, child, lets); })) return true;
+  if (let != nullptr) lets.erase(let->var.get());
+  return false;
+}
+
+// What the lets around `row`, up to its scope, stand for.
+VarMap LetsAround(const Schedule& schedule, int row) {
+  std::vector<int> way{row};  // Up to the scope, itself included.
+  while (way.back() != schedule.ScopeOf(row) && schedule.ParentOf(way.back()) >= 0)
+    way.push_back(schedule.ParentOf(way.back()));
+  VarMap lets;
+  for (size_t i = way.size(); i-- > 1;) {
+    const Stmt& body = schedule.IsLoop(way[i]) ? schedule.LoopOf(way[i]).body : schedule.BlockOf(way[i]).body;
+    if (!body.same_as(schedule.StmtOf(way[i - 1]))) CollectLets(body, schedule.StmtOf(way[i - 1]), lets);
+  }
+  return lets;
+}
+
 // Stores that run whenever the statement above them does, but for predicates of blocks.
 class StoreCollector {
  public:
-  StoreCollector(const Buffer& buffer, IterDomain loops) : buffer_(buffer) { at_.loops = std::move(loops); }
+  // `lets`: around all that is collected.
+  StoreCollector(const Buffer& buffer, IterDomain loops, VarMap lets) : buffer_(buffer), bindings_(std::move(lets)) {
+    at_.loops = std::move(loops);
+  }
 
   void Collect(const Stmt& stmt) {
     if (const Seq* seq = stmt.As<Seq>()) {
@@ -245,6 +306,9 @@ class StoreCollector {
       at_.loops.emplace_back(loop->loop_var, Range{Bound(loop->min), Bound(loop->extent)});
       Collect(loop->body);
       at_.loops.pop_back();
+    } else if (const LetStmt* let = stmt.As<LetStmt>()) {
+      bindings_.insert_or_assign(let->var.get(), Bound(let->value));
+      Collect(let->body);
     } else if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
       CollectBlock(*realize);
     } else if (const BufferStore* store = stmt.As<BufferStore>()) {
@@ -284,27 +348,40 @@ class StoreCollector {
 
 }  // namespace
 
+BlockRealize BoundRealize(const Schedule& schedule, int block) {
+  BlockRealize realize = schedule.RealizeOf(block);
+  const VarMap lets = LetsAround(schedule, block);
+  if (lets.empty()) return realize;
+  for (Expr& value : realize.iter_values) value = Substitute(value, lets);
+  realize.predicate = Substitute(realize.predicate, lets);
+  return realize;
+}
+
 IterDomain LoopsBetween(const Schedule& schedule, int above, int row) {
   IterDomain loops;
   for (int loop = schedule.ParentOf(row); loop != above; loop = schedule.ParentOf(loop))
     loops.emplace_back(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
   std::reverse(loops.begin(), loops.end());
+  if (const VarMap lets = LetsAround(schedule, row); !lets.empty())
+    for (auto& [var, range] : loops) range = {Substitute(range.min, lets), Substitute(range.extent, lets)};
   return loops;
 }
 
 GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
                         const Analyzer& analyzer) {
-  const BlockRealize& realize = schedule.RealizeOf(row);
-  return TouchedAtMost(
-      {Bind(region.region, BindingsOf(realize)), LoopsBetween(schedule, above, row), realize.predicate},
-      FullRegion(region.buffer).region, analyzer);
+  const BlockRealize realize = BoundRealize(schedule, row);
+  const std::vector<Range> full = FullRegion(region.buffer).region;
+  GuardedRegion touched = TouchedAtMost(
+      {BoundRegion(region, realize), LoopsBetween(schedule, above, row), realize.predicate}, full, analyzer);
+  if (!IsConstInt(realize.predicate, 1)) CutByDomains(region, *realize.block, full, analyzer, touched);
+  return touched;
 }
 
 std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
                                              const Analyzer& analyzer) {
   std::vector<GuardedRegion> regions;
   if (IsConditional(schedule, above, row)) return regions;
-  StoreCollector stores(buffer, LoopsBetween(schedule, above, row));
+  StoreCollector stores(buffer, LoopsBetween(schedule, above, row), LetsAround(schedule, row));
   stores.Collect(schedule.StmtOf(row));
   for (const GuardedAccess& access : stores.accesses()) {
     std::optional<GuardedRegion> region = TouchedForCertain(access, analyzer);
@@ -316,12 +393,12 @@ std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above
 std::vector<Range> RegionAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
                             const Analyzer& analyzer) {
   const std::vector<Range> full = FullRegion(region.buffer).region;
-  return RelaxRegion(Bind(region.region, BindingsOf(schedule.RealizeOf(row))), LoopsBetween(schedule, above, row),
-                     analyzer, &full);
+  return RelaxRegion(BoundRegion(region, BoundRealize(schedule, row)), LoopsBetween(schedule, above, row), analyzer,
+                     &full);
 }
 
 int LoopThatReduces(const Schedule& schedule, int producer, int above) {
-  const BlockRealize& realize = schedule.RealizeOf(producer);
+  const BlockRealize realize = BoundRealize(schedule, producer);
   for (int loop = above; loop >= 0 && schedule.IsLoop(loop); loop = schedule.ParentOf(loop)) {
     const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {
@@ -344,7 +421,10 @@ bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffe
   if (!IsBefore(schedule, producer, consumer)) return false;
   const int above = CommonAncestor(schedule, producer, consumer);
   Analyzer analyzer;
-  BindOuterLoops(schedule, above, schedule.IsLoop(above), analyzer);
+  if (schedule.IsLoop(above))
+    BindOuterLoops(schedule, above, true, analyzer);
+  else
+    BindIterVars(schedule.BlockOf(above), analyzer);
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, above, producer, buffer, analyzer);
   const auto& reads = schedule.BlockOf(consumer).reads;
   return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
@@ -373,6 +453,91 @@ bool WritesOneValuePerElement(const BlockNode& block) {
   return std::all_of(block.iter_vars.begin(), block.iter_vars.end(), [&](const IterVar& iter) {
     return iter.kind == IterKind::kReduce || IsConstInt(iter.domain.extent, 1) || IsIndexOfAllWrites(block, iter);
   });
+}
+
+namespace {
+
+// The conjuncts of `condition` that name one of `loops`.
+Expr About(const IterDomain& loops, const Expr& condition) {
+  const Binary* both = condition.As<Binary>();
+  if (both != nullptr && both->op == BinaryOp::kAnd) return And(About(loops, both->a), About(loops, both->b));
+  const bool names = UsesVar(condition, [&](const ExprNode* var) {
+    return std::any_of(loops.begin(), loops.end(), [&](const auto& loop) { return loop.first.get() == var; });
+  });
+  return names ? condition : True();
+}
+
+// Whether iter var i takes all values of its domain by `sum`, in steps of 1.
+bool IsWhole(const IterSumExpr& sum, const Range& domain, const Analyzer& analyzer) {
+  if (!analyzer.CanProveEqual(sum.base, domain.min)) return false;
+  if (sum.args.empty()) return IsConstInt(domain.extent, 1);
+  return IsConstInt(sum.args[0].scale, 1) && analyzer.CanProveEqual(sum.args[0].extent, domain.extent);
+}
+
+// A block's iter vars of some kinds with the loops that feed them.
+struct Binding {
+  std::vector<IterVar> iters;
+  std::vector<Expr> values;
+  IterDomain loops;
+  Expr predicate = True();
+};
+
+Binding BindingOf(const Schedule& schedule, int block, bool only_reduce) {
+  const BlockRealize realize = BoundRealize(schedule, block);
+  Binding binding;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+    if (only_reduce && realize.block->iter_vars[i].kind == IterKind::kSpatial) continue;
+    binding.iters.push_back(realize.block->iter_vars[i]);
+    binding.values.push_back(realize.iter_values[i]);
+  }
+  for (const auto& loop : LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
+    const auto is_loop = [&](const ExprNode* var) { return var == loop.first.get(); };
+    const bool feeds = std::any_of(binding.values.begin(), binding.values.end(),
+                                   [&](const Expr& value) { return UsesVar(value, is_loop); });
+    if (feeds) binding.loops.push_back(loop);
+  }
+  binding.predicate = About(binding.loops, realize.predicate);
+  return binding;
+}
+
+// Why not all of `binding`'s iter vars, or all that reduce, run over their domains by a map of that level.
+WhyNot WhyNotWhole(const Binding& binding, const Expr& predicate, IterMapLevel level, bool only_reduce) {
+  const Analyzer analyzer;
+  const auto map = DetectIterMap(binding.values, binding.loops, predicate, {level}, analyzer);
+  if (!map.ok()) return map.status().message();
+  if (!IsConstInt(map->padding_predicate, 0)) return "its loops reach values beyond those of its iter vars";
+  for (size_t i = 0; i < binding.iters.size(); ++i) {
+    if (only_reduce && binding.iters[i].kind == IterKind::kSpatial) continue;
+    if (!IsWhole(map->indices[i], binding.iters[i].domain, analyzer))
+      return fmt::format("iter var \"{}\" is not known to take each value of its domain", binding.iters[i].var.name());
+  }
+  return "";
+}
+
+}  // namespace
+
+WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block) {
+  const Binding binding = BindingOf(schedule, block, /*only_reduce=*/true);
+  if (binding.iters.empty()) return "";
+  if (const WhyNot why = WhyNotWhole(binding, binding.predicate, IterMapLevel::kBijective, true); !why.empty()) {
+    const Binding all = BindingOf(schedule, block, /*only_reduce=*/false);  // A fused loop feeds others, too.
+    if (!WhyNotWhole(all, all.predicate, IterMapLevel::kBijective, true).empty()) return why;
+  }
+  VarMap first;
+  for (const auto& [var, range] : binding.loops) first.emplace(var.get(), range.min);
+  for (size_t i = 0; i < binding.iters.size(); ++i) {
+    if (!Analyzer().CanProveEqual(Substitute(binding.values[i], first), binding.iters[i].domain.min))
+      return fmt::format("iter var \"{}\" does not start at its minimum", binding.iters[i].var.name());
+  }
+  return "";
+}
+
+WhyNot WhyNotWholeDomain(const Schedule& schedule, int block) {
+  const Binding binding = BindingOf(schedule, block, /*only_reduce=*/false);
+  const WhyNot why = WhyNotWhole(binding, binding.predicate, IterMapLevel::kSurjective, false);
+  if (why.empty() || IsConstInt(binding.predicate, 1)) return why;
+  // A predicate that leaves out a part of the domain goes with the block.
+  return WhyNotWhole(binding, True(), IterMapLevel::kSurjective, false).empty() ? "" : why;
 }
 
 bool IsConditional(const Schedule& schedule, int above, int row) {

@@ -36,6 +36,7 @@ bool IsOutputBlock(const Schedule& schedule, int block);
 bool Writes(const BlockNode& block, const Buffer& buffer);
 bool Reads(const BlockNode& block, const Buffer& buffer);
 bool Allocates(const BlockNode& scope, const Buffer& buffer);
+bool ReadsMemory(const Expr& e);
 
 // A buffer that the block in row `allocated_in` allocates.
 struct IntermediateBuffer {
@@ -50,12 +51,22 @@ StatusOr<IntermediateBuffer> WrittenIntermediate(const Schedule& schedule, int r
 // more about the loops than they do.
 std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block);
 
-// Binds the loops around `row` (up to its scope) to their ranges; `itself` includes row's own loop.
+// The realize of `block`; what lets around it, up to its scope, give a name to is put in.
+BlockRealize BoundRealize(const Schedule& schedule, int block);
+// Why the loops around a reduction might leave out a step of it, take one twice, or not take the first one first; empty
+// if they do not. Whoever makes its loops anew relies on that.
+WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block);
+// Why the loops around `block` might not run over all of its domain; empty if they do, but for its predicate.
+WhyNot WhyNotWholeDomain(const Schedule& schedule, int block);
+
+void BindIterVars(const BlockNode& block, Analyzer& analyzer);  // To their domains.
+// Binds the iter vars of the scope around `row` to their domains and the loops between to their ranges; `itself`
+// includes row's own loop.
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer);
 
 // The box of `region.buffer` that block `row` touches in one iteration of `above`, a loop or block around it: `region`
 // with the bindings put in and the loops between relaxed, those with variable bounds before what they depend on.
-// `analyzer` knows the loops that stay.
+// `analyzer` knows the loops that stay. A dimension that memory decides is covered whole.
 std::vector<Range> RegionAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
                             const Analyzer& analyzer);
 

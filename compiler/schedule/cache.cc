@@ -21,41 +21,19 @@ std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std:
     loops.emplace_back(fmt::format("ax{}", i), type);
     const Var iter(fmt::format("v{}", i), type);
     block.iter_vars.push_back(IterVar{Range{IntConst(type, 0), from->shape[i]}, iter, IterKind::kSpatial});
-    values.push_back(region[i].min + loops.back());
+    values.push_back(MakeCast(type, region[i].min) + loops.back());
     indices.push_back(iter);
   }
   block.body = MakeStore(to, Load(from, indices), indices);
   RecomputeRegions(block);
   const Block made(std::move(block));
   Stmt nest = BlockRealize{std::move(values), True(), made};
-  for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], region[i].extent, nest);
+  for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], MakeCast(loops[i].dtype(), region[i].extent), nest);
   return {nest, made};
 }
 
 Buffer MakeCacheBuffer(const Buffer& original, const std::string& storage_scope) {
   return MakeBuffer(original->name + "_" + storage_scope, original->shape, original->dtype, storage_scope);
-}
-
-// The box of `buffer` that the blocks read, over all their loops.
-std::vector<Range> ReadRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer) {
-  const Analyzer analyzer;
-  const std::vector<Range> full = FullRegion(buffer).region;
-  std::optional<std::vector<Range>> touched;
-  for (int row : rows) {
-    for (const BufferRegion& region : schedule.BlockOf(row).reads) {
-      if (!region.buffer.same_as(buffer)) continue;
-      std::vector<Range> box = RegionAt(schedule, schedule.ScopeOf(row), row, region, analyzer);
-      touched = touched ? UnionRegion(*touched, box, analyzer) : box;
-    }
-  }
-  if (!touched) return full;
-  for (size_t i = 0; i < full.size(); ++i) {  // Predicates may keep the blocks inside where the box is not.
-    const Expr end = (*touched)[i].min + (*touched)[i].extent;
-    const bool inside =
-        analyzer.CanProveGreaterEqual((*touched)[i].min, 0) && analyzer.CanProve(LessEqual(end, full[i].extent));
-    if (!inside) (*touched)[i] = full[i];
-  }
-  return *std::move(touched);
 }
 
 // `region`'s box without what its guards cut off.
@@ -71,12 +49,36 @@ std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer)
   return box;
 }
 
+// The box of `buffer` that the blocks read, over all their loops.
+std::vector<Range> ReadRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer,
+                              const Analyzer& analyzer) {
+  const std::vector<Range> full = FullRegion(buffer).region;
+  std::optional<std::vector<Range>> touched;
+  for (int row : rows) {
+    for (const BufferRegion& region : schedule.BlockOf(row).reads) {
+      if (!region.buffer.same_as(buffer)) continue;
+      const std::vector<Range> box =
+          CutBox(TouchedAt(schedule, schedule.ScopeOf(row), row, region, analyzer), analyzer);
+      touched = touched ? UnionRegion(*touched, box, analyzer) : box;
+    }
+  }
+  if (!touched) return full;
+  for (size_t i = 0; i < full.size(); ++i) {  // What predicates keep inside may still stick out here.
+    Expr &min = (*touched)[i].min, &extent = (*touched)[i].extent, end = min + extent;
+    if (!analyzer.CanProve(LessEqual(end, full[i].extent))) end = Min(end, full[i].extent);
+    if (!analyzer.CanProveGreaterEqual(min, 0)) min = analyzer.Simplify(Max(min, 0));
+    extent = analyzer.Simplify(end - min);
+  }
+  return *std::move(touched);
+}
+
 // The box of `buffer` that the block writes over all its loops: every element of it, and none outside. What it does not
 // write would be overwritten by a copy of the cache.
 StatusOr<std::vector<Range>> WrittenRegion(const Schedule& schedule, int row, const Buffer& buffer,
                                            const char* primitive) {
-  const Analyzer analyzer;
   const int scope = schedule.ScopeOf(row);
+  Analyzer analyzer;
+  BindIterVars(schedule.BlockOf(scope), analyzer);
   const std::vector<Range> full = FullRegion(buffer).region;
   for (const GuardedRegion& certain : WrittenForCertain(schedule, scope, row, buffer, analyzer)) {
     const auto& writes = schedule.BlockOf(row).writes;
@@ -134,11 +136,14 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   // Readers inside the nest that makes the buffer would come too early for the copy.
   std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < place; });
 
+  Analyzer analyzer;
+  BindIterVars(schedule.BlockOf(scope), analyzer);
+  const std::vector<Range> region = ReadRegion(schedule, readers, buffer, analyzer);
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(row, cache->name);
-  auto [copy, copy_block] = MakeCopy(buffer, cache, ReadRegion(schedule, readers, buffer), name);
+  auto [copy, copy_block] = MakeCopy(buffer, cache, region, name);
   const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
-  InsertCopy(schedule, readers, redirect, std::move(copy), place, cache);
+  RETURN_IF_ERROR(InsertCopy(schedule, readers, redirect, std::move(copy), place, cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheRead", InputsOf(block_rv, consumer_blocks), {int64_t{read_index}, storage_scope}, {result.id});
   return result;
@@ -156,6 +161,8 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
                           fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
   // A block that computes elements more than once may do so in parallel; nobody outside its nest may then read them.
   if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
+  if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
+    return schedule.Error(kName, row, fmt::format("its loops are no whole reduction: {}", why));
   ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   rows.push_back(row);
   for (int other : schedule.ChildBlocksOf(scope)) {  // Whoever reads in the same nest does so before the copy back.
@@ -180,7 +187,8 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const std::string name = schedule.FreshBlockName(row, cache->name);
   auto [copy, copy_block] = MakeCopy(cache, buffer, region, name);
   const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
-  InsertCopy(schedule, rows, redirect, std::move(copy), ChildIndexTowards(schedule, scope, row) + 1, cache);
+  const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
+  RETURN_IF_ERROR(InsertCopy(schedule, rows, redirect, std::move(copy), place, cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
                   {result.id});

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 
 namespace lathe {
@@ -36,8 +37,8 @@ StatusOr<size_t> PlaceBeforeReader(const Schedule& schedule, int row, const Buff
       fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
 }
 
-void InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
-                Stmt copy, size_t place, const Buffer& cache) {
+Status InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
+                  Stmt copy, size_t place, const Buffer& cache, const char* primitive) {
   const int scope = schedule.ScopeOf(rows.at(0));
   const BlockRealize& realize = schedule.RealizeOf(scope);
   std::vector<Stmt> blocks;
@@ -58,7 +59,11 @@ void InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::fun
     });
   }
   children.insert(children.begin() + place, std::move(copy));
-  schedule.Replace(scope, WithBody(realize, MakeSeq(std::move(children)), {cache}), reuse);
+  std::vector<int> around;
+  for (int row : rows)
+    for (int loop : schedule.LoopsOf(row)) around.push_back(loop);
+  return ReplaceUnderMarks(schedule, scope, WithBody(realize, MakeSeq(std::move(children)), {cache}), around, primitive,
+                           rows.back(), reuse);
 }
 
 }  // namespace lathe

@@ -19,8 +19,9 @@ Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive
 StatusOr<size_t> PlaceBeforeReader(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive);
 
 // Replaces each block of `rows`, all of one scope, by change(block), puts `copy` at `place` among the children of the
-// scope's body, and lets the scope allocate `cache`.
-void InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
-                Stmt copy, size_t place, const Buffer& cache);
+// scope's body, and lets the scope allocate `cache`. An error of `primitive` if a marked loop around them could then no
+// longer run its iterations at once.
+Status InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
+                  Stmt copy, size_t place, const Buffer& cache, const char* primitive);
 
 }  // namespace lathe

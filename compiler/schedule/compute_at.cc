@@ -49,6 +49,12 @@ Status CheckPlaces(const Schedule& schedule, const Move& move) {
                           fmt::format("{} \"{}\" is not below loop \"{}\"", move.is_reverse ? "producer" : "consumer",
                                       schedule.BlockOf(partner).name, schedule.LoopOf(move.loop).loop_var.name()));
   }
+  if (const WhyNot partial = WhyNotEachStepOnce(schedule, move.block); !partial.empty())
+    return schedule.Error(move.primitive, move.block, fmt::format("its loops are no whole reduction: {}", partial));
+  if (move.is_reverse)
+    if (const WhyNot partial = WhyNotWholeDomain(schedule, move.block); !partial.empty())
+      return schedule.Error(move.primitive, move.block,
+                            fmt::format("its loops do not run over its whole domain: {}", partial));
   const WhyNot blocked = WhyNotMovable(schedule, move.block, move.loop, move.is_reverse ? Way::kUp : Way::kDown);
   return blocked.empty() ? OkStatus() : schedule.Error(move.primitive, move.block, blocked);
 }
@@ -125,23 +131,39 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
   return nest;
 }
 
+// Whether some producer writes for certain, in one iteration of the loop, all of `read` over `domains`.
+bool IsMade(const Schedule& schedule, const Move& move, const BufferRegion& read, const DomMap& domains,
+            const DomMap& own, const Analyzer& analyzer) {
+  const std::vector<Range> full = FullRegion(read.buffer).region;
+  GuardedRegion used{RelaxRegion(read.region, domains, analyzer, &full), {}, {}, {}};
+  for (const Range& most : RelaxRegion(read.region, own, analyzer, &full)) {  // Guards keep it in its own domain.
+    used.from.push_back({most.min});
+    used.below.push_back({most.min + most.extent});
+  }
+  return std::any_of(move.partners.begin(), move.partners.end(), [&](int producer) {
+    const std::vector<GuardedRegion> made = WrittenForCertain(schedule, move.loop, producer, read.buffer, analyzer);
+    return std::any_of(made.begin(), made.end(),
+                       [&](const GuardedRegion& part) { return Covers(part, used, full, analyzer); });
+  });
+}
+
 // A consumer under the loop reads nothing but what one iteration of it has made: the rest may not be written yet.
-Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, const std::vector<RegionDemand>& demands,
-                                const std::vector<SolvedIterVar>& domains, const Analyzer& analyzer) {
-  DomMap iter_vars;
-  for (size_t i = 0; i < domains.size(); ++i)
-    iter_vars.Add(schedule.BlockOf(move.block).iter_vars[i].var, domains[i].domain);
-  for (const RegionDemand& demand : demands) {
-    const std::vector<Range> used = RelaxRegion(demand.touched, iter_vars, analyzer);
-    for (size_t dim = 0; dim < used.size(); ++dim) {
-      const Range& made = demand.required[dim];
-      const bool inside = !IsConstInt(used[dim].extent, 0) && analyzer.CanProve(LessEqual(made.min, used[dim].min)) &&
-                          analyzer.CanProve(LessEqual(used[dim].min + used[dim].extent, made.min + made.extent));
-      if (!inside)
-        return schedule.Error(move.primitive, move.block,
-                              fmt::format("it reads more than one iteration of loop \"{}\" has made",
-                                          schedule.LoopOf(move.loop).loop_var.name()));
-    }
+Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
+                                const Analyzer& analyzer) {
+  const BlockNode& node = schedule.BlockOf(move.block);
+  DomMap solved, own;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    solved.Add(node.iter_vars[i].var, domains[i].domain);
+    own.Add(node.iter_vars[i].var, node.iter_vars[i].domain);
+  }
+  for (const BufferRegion& read : node.reads) {
+    const bool is_made_here = std::any_of(move.partners.begin(), move.partners.end(), [&](int producer) {
+      return Writes(schedule.BlockOf(producer), read.buffer);
+    });
+    if (!is_made_here || IsMade(schedule, move, read, solved, own, analyzer)) continue;
+    return schedule.Error(move.primitive, move.block,
+                          fmt::format("it may read more of \"{}\" than one iteration of loop \"{}\" has made",
+                                      read.buffer->name, schedule.LoopOf(move.loop).loop_var.name()));
   }
   return OkStatus();
 }
@@ -269,7 +291,7 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
       SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, demands, analyzer);
   if (!domains.ok()) return schedule.Error(move.primitive, move.block, domains.status().message());
   if (move.is_reverse) {
-    RETURN_IF_ERROR(CheckReadsOnlyWhatIsMade(schedule, move, demands, *domains, analyzer));
+    RETURN_IF_ERROR(CheckReadsOnlyWhatIsMade(schedule, move, *domains, analyzer));
     RETURN_IF_ERROR(CheckCoversItsDomain(schedule, move, *domains, analyzer));
   }
   Nest nest = MakeNest(schedule, move, *domains, *predicate, preserve_unit_loops, analyzer);
@@ -277,6 +299,8 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   const int scope = schedule.ScopeOf(move.block);
   std::vector<int> around = schedule.LoopsOf(move.loop);
   around.push_back(move.loop);
+  for (int loop : schedule.LoopsOf(move.block))  // Those that stay without it.
+    if (schedule.ChildBlocksOf(loop).size() > 1) around.push_back(loop);
   Stmt body = MoveStmt(schedule, move, ToStmt(std::move(nest)), place);
   return ReplaceUnderMarks(schedule, scope, WithBody(schedule.RealizeOf(scope), std::move(body)), around,
                            move.primitive, move.block);

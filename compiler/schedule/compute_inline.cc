@@ -41,6 +41,8 @@ StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const ch
   if (IsConditional(schedule, schedule.ScopeOf(row), row))
     return schedule.Error(primitive, row, "an if, while or let around it is a condition that would be lost");
   if (realize.block->init) return schedule.Error(primitive, row, "it has an init");
+  if (!realize.block->alloc_buffers.empty() || !realize.block->match_buffers.empty())
+    return schedule.Error(primitive, row, "it has buffers or views of its own");
   if (!IsConstInt(realize.predicate, 1)) return schedule.Error(primitive, row, "it has a predicate");
   const BufferStore* store = realize.block->body.As<BufferStore>();
   if (store == nullptr || realize.block->writes.size() != 1)

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
@@ -37,7 +37,7 @@ Status CheckPlace(const Schedule& schedule, int block, int loop) {
     return schedule.Error("decompose_reduction", loop,
                           fmt::format("it is not around block \"{}\"", schedule.BlockOf(block).name));
   for (auto outer = loops.begin(); outer != at; ++outer) {
-    if (FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(*outer).loop_var).reduce) {
+    if (FeedsOf(BoundRealize(schedule, block), schedule.LoopOf(*outer).loop_var).reduce) {
       return schedule.Error("decompose_reduction", loop,
                             fmt::format("loop \"{}\" outside it already reduces; choose that or one further out",
                                         schedule.LoopOf(*outer).loop_var.name()));
@@ -54,13 +54,25 @@ Status CheckPlace(const Schedule& schedule, int block, int loop) {
 Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loop) {
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
     return schedule.Error("decompose_reduction", block, why);
+  if (!TakesEachStepOnce(schedule, loop, block))
+    return schedule.Error(
+        "decompose_reduction", block,
+        fmt::format("it is not known to take each step once below loop \"{}\"", schedule.LoopOf(loop).loop_var.name()));
   for (int inner : LoopsFrom(schedule, loop, block)) {
-    const Feeds feeds = FeedsOf(schedule.RealizeOf(block), schedule.LoopOf(inner).loop_var);
+    const Feeds feeds = FeedsOf(BoundRealize(schedule, block), schedule.LoopOf(inner).loop_var);
     if (!feeds.spatial && !feeds.reduce && !IsConstInt(schedule.LoopOf(inner).extent, 1)) {
       return schedule.Error("decompose_reduction", inner, "it repeats the block without feeding an iter var");
     }
     if (feeds.spatial && feeds.reduce)
       return schedule.Error("decompose_reduction", inner, "it feeds data-parallel and reduction iter vars at once");
+    // Iterations that run at once each have a copy of what they share, but not of what comes from outside the loop.
+    const bool is_marked =
+        schedule.LoopOf(inner).kind != ForKind::kSerial && schedule.LoopOf(inner).kind != ForKind::kUnrolled;
+    for (const BufferRegion& write : schedule.BlockOf(block).writes)
+      if (is_marked && feeds.spatial && !WritesApart(schedule, inner, block, write))
+        return schedule.Error("decompose_reduction", inner,
+                              fmt::format("it runs its iterations at once, and several may write one element of \"{}\"",
+                                          write.buffer->name));
     if (feeds.spatial && !WritesOneValuePerElement(schedule.BlockOf(block)))
       return schedule.Error("decompose_reduction", inner,
                             "it feeds a data-parallel iter var that is no index of what the block writes");
@@ -71,7 +83,7 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
 // The init runs where every reduction iter var is at its minimum: in the first iteration of the loops that feed them,
 // which there is.
 Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const VarMap& first) {
-  const BlockRealize& realize = schedule.RealizeOf(block);
+  const BlockRealize realize = BoundRealize(schedule, block);
   Analyzer analyzer;
   BindOuterLoops(schedule, block, false, analyzer);
   for (size_t i = 0; i < realize.iter_values.size(); ++i) {
@@ -178,10 +190,8 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
   for (int row : LoopsFrom(schedule, loop, block)) {
     For copy = schedule.LoopOf(row);
     const Feeds feeds = FeedsOf(realize, copy.loop_var);
-    if (!feeds.spatial) {  // It reduces, or runs once and is known to the predicate only.
-      first.emplace(copy.loop_var.get(), copy.min);
-      continue;
-    }
+    if (feeds.reduce || !feeds.spatial) first.emplace(copy.loop_var.get(), copy.min);
+    if (!feeds.spatial) continue;
     copy.loop_var = Var(copy.loop_var.name() + "_init", copy.loop_var.dtype());
     copy.min = Substitute(Substitute(copy.min, first), vars);
     copy.extent = Substitute(Substitute(copy.extent, first), vars);

@@ -9,12 +9,6 @@
 namespace lathe {
 namespace {
 
-bool ReadsMemory(const Expr& e) {
-  bool reads = false;
-  PostOrderVisit(e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr; });
-  return reads;
-}
-
 // Where a block stores by an index that it reads from memory, its data-parallel iter vars are what promises that
 // iterations do not meet.
 bool IsScattered(const BlockNode& block, const Buffer& buffer) {
@@ -32,9 +26,10 @@ std::vector<Range> Footprint(const Schedule& schedule, int loop, int block, cons
                              const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(block);
   if (!IsScattered(node, write.buffer)) return RegionAt(schedule, loop, block, write, analyzer);
+  const BlockRealize realize = BoundRealize(schedule, block);
   std::vector<Range> points;
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {
-    const Expr& value = schedule.RealizeOf(block).iter_values[i];
+    const Expr& value = realize.iter_values[i];
     if (node.iter_vars[i].kind == IterKind::kSpatial) points.push_back({value, IntConst(value.dtype(), 1)});
   }
   return RelaxRegion(points, LoopsBetween(schedule, loop, block), analyzer);
@@ -54,7 +49,7 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
 }
 
 // Whether no two iterations of `loop` write one element. `analyzer` knows the loops around, and `loop`.
-bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write, const Analyzer& analyzer) {
+bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write, const Analyzer& analyzer) {
   const For& node = schedule.LoopOf(loop);
   const std::vector<Range> footprint = Footprint(schedule, loop, block, write, analyzer);
   const auto steps_over = [&](const Range& range) {
@@ -77,6 +72,16 @@ bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegi
   }
   return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok();
 }
+
+}  // namespace
+
+bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
+  Analyzer analyzer;
+  BindOuterLoops(schedule, loop, true, analyzer);
+  return AreWritesApart(schedule, loop, block, write, analyzer);
+}
+
+namespace {
 
 // Whether all that reads or writes `buffer` is below `loop`, in blocks.
 bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
@@ -107,7 +112,7 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
                        const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(block);
   const Buffer& buffer = write.buffer;
-  const bool is_apart = WritesApart(schedule, loop, block, write, analyzer);
+  const bool is_apart = AreWritesApart(schedule, loop, block, write, analyzer);
   if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
     return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
                        node.name);
@@ -139,14 +144,17 @@ bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
   return UsesVar(value, [&](const ExprNode* var) { return var == loop_var; });
 }
 
-// Whether each run of a reduction below `top` is another step of it: it may then take them in any order.
+}  // namespace
+
 bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
-  const BlockRealize& realize = schedule.RealizeOf(block);
+  const BlockRealize realize = BoundRealize(schedule, block);
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
   return DetectIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer).ok();
 }
+
+namespace {
 
 WhyNot WhyNotAnyOrder(const Schedule& schedule, int top, int block) {
   const BlockNode& node = schedule.BlockOf(block);
@@ -176,7 +184,7 @@ WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool a
   BindOuterLoops(schedule, loop, true, analyzer);
   for (int block : schedule.ChildBlocksOf(loop)) {
     if (const WhyNot why = WhyNotUsable(schedule, block); !why.empty()) return why;
-    const BlockRealize& realize = schedule.RealizeOf(block);
+    const BlockRealize realize = BoundRealize(schedule, block);
     bool reduces = false;
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {
       const IterVar& iter = realize.block->iter_vars[i];
@@ -307,7 +315,7 @@ WhyNot WhyNotInTurns(const Schedule& schedule, int first, int second) {
 }
 
 WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
-  const BlockRealize& realize = schedule.RealizeOf(block);
+  const BlockRealize realize = BoundRealize(schedule, block);
   if (ReadsMemory(realize.predicate) ||
       std::any_of(realize.iter_values.begin(), realize.iter_values.end(), ReadsMemory))
     return "its predicate or binding reads memory";

@@ -11,6 +11,13 @@ namespace lathe {
 // nobody else does (then lowering gives each its own copy; lanes of a vector must write the same values).
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce = false);
 
+// Whether no two iterations of `loop` write one element of what block `block` declares as `write`.
+bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write);
+
+// Whether each run of `block` below loop `top` has iter vars of its own: a reduction may then take its steps in any
+// order.
+bool TakesEachStepOnce(const Schedule& schedule, int top, int block);
+
 // Replaces as Schedule::Replace does, unless one of `loops` is parallel, vectorized or bound and its iterations could
 // then no longer run at once: FailedPrecondition at row `place`.
 Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const std::vector<int>& loops,

@@ -257,7 +257,7 @@ StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index
   auto [nest, made] = CopyNest(copy, buffer, name, is_read);
   const auto redirect = [&](const Block& old) { return Redirected(old, buffer, copy); };
   const size_t place = ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1);
-  InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache);
+  RETURN_IF_ERROR(InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache, kReIndex));
   const BlockRV result = schedule.NewBlockRV(made);
   schedule.Record("ReIndex", {block_rv}, {int64_t{buffer_index}, int64_t{is_read ? 0 : 1}}, {result.id});
   return result;

@@ -4,6 +4,7 @@
 
 #include "compiler/arith/linear.h"
 #include "compiler/schedule/analysis.h"
+#include "compiler/schedule/block_scope.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
@@ -90,6 +91,11 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   ASSIGN_OR_RETURN(const Tiling tiling, MakeTiling(schedule, row, factors, analyzer));
 
   const For loop = schedule.LoopOf(row);
+  if (!tiling.is_exact && !disable_predication && TouchesMemoryOutsideBlocks(loop.body))
+    return schedule.Error(
+        "split", row,
+        "what is left of the last tile is kept from blocks only, and memory is read or written outside "
+        "of them; choose factors whose product is the extent");
   const DataType type = loop.loop_var.dtype();
   const int64_t* count = AsIntConst(loop.extent);
   const Expr extent = count != nullptr ? IntConst(type, *count) : loop.extent;

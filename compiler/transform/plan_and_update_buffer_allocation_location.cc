@@ -182,8 +182,11 @@ bool Feeds(const Var& loop_var, const Access& write) {
 
 GuardedAccess AccessIn(const Access& access, const IterDomain& loops, const std::vector<Range>& full) {
   GuardedAccess inside{{}, loops, access.predicate};
-  for (const Expr& index : access.indices) inside.region.push_back({index, IntConst(index.dtype(), 1)});
-  if (!access.is_known) inside.region = full;
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    const Expr& index = access.indices[d];
+    const bool is_known = index.dtype().is_scalar() && !IsLoaded(index);
+    inside.region.push_back(is_known ? Range{index, IntConst(index.dtype(), 1)} : full[d]);
+  }
   return inside;
 }
 

@@ -1,7 +1,6 @@
 #include "tests/compiler/random_schedule/random_primitive.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 
 #include "compiler/schedule/add_unit_loop.h"
@@ -445,60 +444,54 @@ Outcome Run(Schedule& schedule, Random& random) {
 }
 
 constexpr PrimitiveCase kCases[] = {
-    {"GetBlock", 1, false, true, Run<TryGetBlock>},
-    {"GetLoops", 1, false, true, Run<TryGetLoops>},
-    {"GetChildBlocks", 1, false, true, Run<TryGetChildBlocks>},
-    {"GetProducers", 1, false, true, Run<TryGetProducers>},
-    {"GetConsumers", 1, false, true, Run<TryGetConsumers>},
-    {"GetOutputBlocks", 1, false, true, Run<TryGetOutputBlocks>},
-    {"SamplePerfectTile", 5, false, true, Run<TrySamplePerfectTile>},
-    {"SampleCategorical", 1, false, true, Run<TrySampleCategorical>},
-    {"Fuse", 8, true, true, Run<TryFuse>},
-    {"Split", 10, true, true, Run<TrySplit>},
-    {"Reorder", 8, true, false, Run<TryReorder>},
-    {"Parallel", 6, true, false, Run<TryParallel>},
-    {"Vectorize", 6, true, false, Run<TryVectorize>},
-    {"Unroll", 3, true, true, Run<TryUnroll>},
-    {"CacheRead", 8, true, false, Run<TryCacheRead>},
-    {"CacheWrite", 8, true, false, Run<TryCacheWrite>},
-    {"ComputeAt", 12, true, false, Run<TryComputeAt>},
-    {"ReverseComputeAt", 12, true, false, Run<TryReverseComputeAt>},
-    {"ComputeInline", 8, true, false, Run<TryComputeInline>},
-    {"ReverseComputeInline", 8, true, false, Run<TryReverseComputeInline>},
-    {"DecomposeReduction", 8, true, false, Run<TryDecomposeReduction>},
-    {"Bind", 0, true, true, Run<TryBind>},  // Bound loops need a device.
-    {"Merge", 6, true, false, Run<TryMerge>},
-    {"AddUnitLoop", 2, true, true, Run<TryAddUnitLoop>},
-    {"ReIndex", 6, true, false, Run<TryReIndex>},
-    {"SetScope", 3, true, false, Run<TrySetScope>},
-    {"StorageAlign", 2, true, true, Run<TryStorageAlign>},
-    {"UnsafeSetDType", 3, true, false, Run<TryUnsafeSetDType>},
-    {"ReorderBlockIterVar", 3, true, true, Run<TryReorderBlockIterVar>},
-    {"Blockize", 5, true, false, Run<TryBlockize>},
-    {"DecomposePadding", 4, true, false, Run<TryDecomposePadding>},
-    {"PadEinsum", 4, true, false, Run<TryPadEinsum>},
-    {"RFactor", 8, true, false, Run<TryRFactor>},
-    {"Annotate", 2, true, true, Run<TryAnnotate>},
-    {"Unannotate", 2, true, true, Run<TryUnannotate>},
-    {"EnterPostproc", 1, false, true, Run<TryEnterPostproc>},
+    {"GetBlock", 1, false, Run<TryGetBlock>},
+    {"GetLoops", 1, false, Run<TryGetLoops>},
+    {"GetChildBlocks", 1, false, Run<TryGetChildBlocks>},
+    {"GetProducers", 1, false, Run<TryGetProducers>},
+    {"GetConsumers", 1, false, Run<TryGetConsumers>},
+    {"GetOutputBlocks", 1, false, Run<TryGetOutputBlocks>},
+    {"SamplePerfectTile", 5, false, Run<TrySamplePerfectTile>},
+    {"SampleCategorical", 1, false, Run<TrySampleCategorical>},
+    {"Fuse", 8, true, Run<TryFuse>},
+    {"Split", 10, true, Run<TrySplit>},
+    {"Reorder", 8, true, Run<TryReorder>},
+    {"Parallel", 6, true, Run<TryParallel>},
+    {"Vectorize", 6, true, Run<TryVectorize>},
+    {"Unroll", 3, true, Run<TryUnroll>},
+    {"CacheRead", 8, true, Run<TryCacheRead>},
+    {"CacheWrite", 8, true, Run<TryCacheWrite>},
+    {"ComputeAt", 12, true, Run<TryComputeAt>},
+    {"ReverseComputeAt", 12, true, Run<TryReverseComputeAt>},
+    {"ComputeInline", 8, true, Run<TryComputeInline>},
+    {"ReverseComputeInline", 8, true, Run<TryReverseComputeInline>},
+    {"DecomposeReduction", 8, true, Run<TryDecomposeReduction>},
+    {"Bind", 0, true, Run<TryBind>},  // Bound loops need a device.
+    {"Merge", 6, true, Run<TryMerge>},
+    {"AddUnitLoop", 2, true, Run<TryAddUnitLoop>},
+    {"ReIndex", 6, true, Run<TryReIndex>},
+    {"SetScope", 3, true, Run<TrySetScope>},
+    {"StorageAlign", 2, true, Run<TryStorageAlign>},
+    {"UnsafeSetDType", 3, true, Run<TryUnsafeSetDType>},
+    {"ReorderBlockIterVar", 3, true, Run<TryReorderBlockIterVar>},
+    {"Blockize", 5, true, Run<TryBlockize>},
+    {"DecomposePadding", 4, true, Run<TryDecomposePadding>},
+    {"PadEinsum", 4, true, Run<TryPadEinsum>},
+    {"RFactor", 8, true, Run<TryRFactor>},
+    {"Annotate", 2, true, Run<TryAnnotate>},
+    {"Unannotate", 2, true, Run<TryUnannotate>},
+    {"EnterPostproc", 1, false, Run<TryEnterPostproc>},
 };
 
 }  // namespace
 
 std::span<const PrimitiveCase> PrimitiveCases() { return kCases; }
 
-bool AllAreTried() {
-  static const bool asked = std::getenv("LATHE_ALL_PRIMITIVES") != nullptr;
-  return asked || std::all_of(std::begin(kCases), std::end(kCases), [](const PrimitiveCase& one) { return one.is_on; });
-}
-bool IsTried(const PrimitiveCase& one) { return one.is_on || AllAreTried(); }
-
 PrimitiveOutcome ApplyRandomPrimitive(Schedule& schedule, Random& random) {
   int total = 0;
-  for (const PrimitiveCase& one : kCases) total += IsTried(one) ? one.weight : 0;
+  for (const PrimitiveCase& one : kCases) total += one.weight;
   int drawn = int(random.Below(uint64_t(total)));
   for (const PrimitiveCase& one : kCases) {
-    if (IsTried(one) && (drawn -= one.weight) < 0) return one.apply(schedule, random);
+    if ((drawn -= one.weight) < 0) return one.apply(schedule, random);
   }
   return {};
 }

@@ -21,14 +21,11 @@ struct PrimitiveCase {
   std::string_view kind;
   int weight;            // How often it is drawn; 0: what it makes cannot be run here.
   bool is_transforming;  // Changes the function.
-  bool is_on;            // False: what it is known to get wrong is being mended; LATHE_ALL_PRIMITIVES=1 tries it.
   PrimitiveOutcome (*apply)(Schedule& schedule, Random& random);
 };
 
 // At least one case for each instruction kind (random_schedule_test.cc).
 std::span<const PrimitiveCase> PrimitiveCases();
-bool IsTried(const PrimitiveCase& one);
-bool AllAreTried();
 PrimitiveOutcome ApplyRandomPrimitive(Schedule& schedule, Random& random);
 
 }  // namespace lathe

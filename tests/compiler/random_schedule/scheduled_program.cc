@@ -9,7 +9,6 @@
 #include "compiler/ir/structural.h"
 #include "compiler/lower.h"
 #include "compiler/script/printer.h"
-#include "tests/compiler/random/features.h"
 #include "tests/compiler/random_schedule/random_primitive.h"
 
 namespace lathe {
@@ -22,12 +21,6 @@ bool IsTransforming(std::string_view kind) {
   return false;
 }
 
-// Programs with these are not scheduled as long as some primitives are off: every primitive gets them wrong.
-bool IsLeftAlone(const PrimFunc& func) {
-  const std::set<std::string_view> features = FeaturesOf(func);
-  return !AllAreTried() && (features.count("condition that loads") != 0 || features.count("int64 loop") != 0);
-}
-
 }  // namespace
 
 ScheduledProgram MakeScheduledProgram(uint64_t seed, int num_calls) {
@@ -36,7 +29,6 @@ ScheduledProgram MakeScheduledProgram(uint64_t seed, int num_calls) {
   CHECK(schedule.ok()) << schedule.status().ToString();
   ScheduledProgram result{std::move(program), *std::move(schedule)};
   Random random(seed + 1);
-  if (IsLeftAlone(result.program.func)) return result;
   for (int i = 0; i < num_calls; ++i) {
     const PrimitiveOutcome outcome = ApplyRandomPrimitive(result.schedule, random);
     if (outcome.was_changed_by_refusal || !outcome.inconsistency.empty()) {
