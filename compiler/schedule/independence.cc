@@ -149,6 +149,11 @@ bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
 bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
   const BlockRealize realize = BoundRealize(schedule, block);
+  const auto is_iter_var = [&](const auto& loop) {
+    return std::any_of(realize.iter_values.begin(), realize.iter_values.end(),
+                       [&](const Expr& value) { return value.same_as(loop.first); });
+  };
+  if (std::all_of(loops.begin(), loops.end(), is_iter_var)) return true;  // Whatever their bounds: a triangle, too.
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
   return DetectIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer).ok();
