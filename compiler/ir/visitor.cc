@@ -299,8 +299,7 @@ class Substituter : public StmtExprMutator {
   // An integer of another width takes the variable's: what is around it was made for that.
   Expr VisitVar(const Var& var) override {
     const auto found = vars_.find(var.get());
-    if (found == vars_.end())
-      return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
+    if (found == vars_.end()) return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
     const Expr& value = found->second;
     const DataType type = var.dtype();
     if (value.dtype() == type || !type.is_int() || !value.dtype().is_int() || value.dtype().lanes != type.lanes)

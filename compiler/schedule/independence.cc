@@ -49,7 +49,8 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
 }
 
 // Whether no two iterations of `loop` write one element. `analyzer` knows the loops around, and `loop`.
-bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write, const Analyzer& analyzer) {
+bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
+                    const Analyzer& analyzer) {
   const For& node = schedule.LoopOf(loop);
   const std::vector<Range> footprint = Footprint(schedule, loop, block, write, analyzer);
   const auto steps_over = [&](const Range& range) {
