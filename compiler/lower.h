@@ -10,12 +10,17 @@
 
 namespace lathe {
 
+// What a pass demands of blocks: no inits; none but opaque ones, without iter vars, inits and match buffers.
+enum class BlockForm : uint8_t { kAny, kNoInit, kOpaque };
 struct LowerPass {
   std::string_view name;  // TVM's, in snake case: what RunPass takes.
   std::function<StatusOr<PrimFunc>(PrimFunc)> run;
+  BlockForm takes = BlockForm::kAny;
 };
 // The CPU pipeline, in order.
 std::span<const LowerPass> CpuPasses();
+// Passes of TVM that programs ask for by name, and no pipeline here needs.
+std::span<const LowerPass> OtherPasses();
 
 // Called after each pass with its result and what it took.
 using PassObserver = std::function<void(std::string_view pass, const PrimFunc& after, double seconds)>;
@@ -30,7 +35,8 @@ struct LowerOptions {
 // InvalidArgument.
 StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options = {});
 
-// One row of the table. NotFound lists the names there are.
+// One row of the tables. NotFound lists the names there are; InvalidArgument: the function has not the form that the
+// pass takes.
 StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func);
 
 }  // namespace lathe

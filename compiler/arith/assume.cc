@@ -47,6 +47,8 @@ void Canonicalizer::Learn(const Expr& condition, Facts& facts) {
     if (opposite.As<Not>() == nullptr) Learn(opposite, facts);
     return;
   }
+  const Call* call = condition.As<Call>();
+  if (call != nullptr && call->op == LikelyOp()) return Learn(call->args[0], facts);
   const Binary* op = condition.As<Binary>();
   if (op == nullptr) return;
   if (op->op == BinaryOp::kAnd) {

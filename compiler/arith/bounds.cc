@@ -66,6 +66,27 @@ IntBound FloorModBound(IntBound a, int64_t divisor) {
   return {0, divisor - 1};
 }
 
+IntBound TruncDivBound(IntBound a, IntBound divisor) {
+  if (a.min == kNegInf || a.max == kPosInf) return {};
+  if (divisor.min <= 0 && divisor.max >= 0) {  // By 1 or -1, where that is farthest.
+    const int64_t most = std::max(std::abs(a.min), std::abs(a.max));
+    return {-most, most};
+  }
+  const auto quotient = [](int64_t x, int64_t y) { return y == kNegInf || y == kPosInf ? 0 : x / y; };
+  const int64_t ends[] = {quotient(a.min, divisor.min), quotient(a.min, divisor.max), quotient(a.max, divisor.min),
+                          quotient(a.max, divisor.max)};
+  return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
+}
+
+// As far from 0 as the dividend at most, nearer than the divisor, with the dividend's sign.
+IntBound TruncModBound(IntBound a, IntBound divisor) {
+  int64_t most = kPosInf;
+  if (divisor.min != kNegInf && divisor.max != kPosInf)
+    most = std::max<int64_t>({std::abs(divisor.min) - 1, std::abs(divisor.max) - 1, 0});
+  const int64_t least = most == kPosInf ? kNegInf : -most;
+  return {a.min >= 0 ? 0 : std::max(a.min, least), a.max <= 0 ? 0 : std::min(a.max, most)};
+}
+
 IntBound UnionBound(IntBound a, IntBound b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
 
 IntBound TypeBound(DataType type) {

@@ -33,6 +33,9 @@ IntBound ScaleBound(IntBound a, int64_t factor);
 IntBound MulBounds(IntBound a, IntBound b);
 IntBound FloorDivBound(IntBound a, int64_t divisor);  // divisor > 0
 IntBound FloorModBound(IntBound a, int64_t divisor);  // divisor > 0
+// Division that truncates, by anything but 0.
+IntBound TruncDivBound(IntBound a, IntBound divisor);
+IntBound TruncModBound(IntBound a, IntBound divisor);
 IntBound UnionBound(IntBound a, IntBound b);
 IntBound TypeBound(DataType type);  // What the type can hold; everything for types that are no integers.
 // The k with k*divisor <= every value < (k+1)*divisor, if there is one.

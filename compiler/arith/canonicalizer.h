@@ -46,6 +46,8 @@ class Canonicalizer : private StmtExprMutator {
   LinearForm FormOfMul(const Expr& e, const Binary& op);
   LinearForm FormOfTruncated(const Expr& e, const Binary& op);
   LinearForm FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b);
+  // min(x, max(x, y)) = x, min(x, min(x, y)) = min(x, y): the side that is the whole; nullptr: neither.
+  const LinearForm* Absorbed(BinaryOp op, const LinearForm& a, const LinearForm& b);
   LinearForm FormOfChoice(const Expr& e);
   LinearForm DivConst(LinearForm form, int64_t divisor, DataType type);
   LinearForm ModConst(LinearForm form, int64_t divisor, DataType type);
@@ -79,6 +81,7 @@ class Canonicalizer : private StmtExprMutator {
   bool is_settled_ = true;
 };
 
+const Op* LikelyOp();  // T.likely(condition), which is the condition.
 // The constant that an operation on the bits of constants is.
 std::optional<Expr> FoldBits(const Call& call, DataType type);
 

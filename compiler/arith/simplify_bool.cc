@@ -14,6 +14,16 @@ const Op* IfThenElseOp() {
   return op;
 }
 
+bool HoldsOpposites(const std::vector<Expr>& parts) {
+  for (size_t i = 0; i < parts.size() && parts.size() <= 16; ++i) {
+    const Not* opposite = parts[i].As<Not>();
+    for (size_t k = 0; opposite != nullptr && k < parts.size(); ++k) {
+      if (SameExpr(opposite->a, parts[k])) return true;
+    }
+  }
+  return false;
+}
+
 void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
   const Binary* binary = e.As<Binary>();
   if (binary == nullptr || binary->op != op) {
@@ -58,6 +68,11 @@ Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
 }
 
 }  // namespace
+
+const Op* LikelyOp() {
+  static const Op* const op = FindOp("likely");
+  return op;
+}
 
 Expr Negated(const Expr& e) {
   if (const Not* inner = e.As<Not>()) return inner->a;
@@ -119,6 +134,7 @@ Expr Canonicalizer::Rewrite(const Expr& e) {
   }
   const Expr visited = VisitChildren(e);
   const Call* call = visited.As<Call>();
+  if (call != nullptr && call->op == LikelyOp() && AsIntConst(call->args[0]) != nullptr) return call->args[0];
   return call != nullptr ? FoldBits(*call, e.dtype()).value_or(visited) : visited;
 }
 
@@ -241,6 +257,7 @@ Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
     }
   }
   if (parts.empty()) return IntConst(DataType::Bool(), is_and);
+  if (HoldsOpposites(parts)) return IntConst(DataType::Bool(), !is_and);
   if (parts.size() > 1) {
     const Facts::Scope scope(facts_);
     for (size_t i = parts.size(); i-- > 0;) {

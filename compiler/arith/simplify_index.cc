@@ -394,10 +394,35 @@ LinearForm Canonicalizer::FormOfTruncated(const Expr& e, const Binary& op) {
   if (a.is_const() && b.is_const() && b.constant != 0 && b.constant != -1) {
     return Constant(is_div ? a.constant / b.constant : a.constant % b.constant);
   }
-  return Rebuild(e, op, a, b, TypeBound(e.dtype()));
+  const IntBound bound = is_div ? TruncDivBound(Bound(a), Bound(b)) : TruncModBound(Bound(a), Bound(b));
+  const IntBound type = TypeBound(e.dtype());
+  return Rebuild(e, op, a, b, {std::max(bound.min, type.min), std::min(bound.max, type.max)});
 }
 
 // ---- Min, max, choices ------------------------------------------------------------------------------------------
+
+namespace {
+
+// The min or max that the form is, alone.
+const Binary* AsMinMax(const LinearForm& form) {
+  if (form.terms.size() != 1 || form.constant != 0 || form.terms[0].scale != 1 || !form.terms[0].is_whole())
+    return nullptr;
+  const Binary* op = form.terms[0].source.As<Binary>();
+  return op != nullptr && (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax) ? op : nullptr;
+}
+
+}  // namespace
+
+const LinearForm* Canonicalizer::Absorbed(BinaryOp op, const LinearForm& a, const LinearForm& b) {
+  for (const auto& [outer, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const Binary* inner = AsMinMax(*outer);
+    if (inner == nullptr) continue;
+    for (const Expr& operand : {inner->a, inner->b}) {
+      if (Combine(Form(operand), *other, -1).IsZero()) return inner->op == op ? outer : other;
+    }
+  }
+  return nullptr;
+}
 
 LinearForm Canonicalizer::FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b) {
   const bool is_min = op == BinaryOp::kMin;
@@ -406,6 +431,7 @@ LinearForm Canonicalizer::FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a,
   negated.Scale(-1);
   if (IsNonNegative(difference)) return is_min ? b : a;
   if (IsNonNegative(negated)) return is_min ? a : b;
+  if (const LinearForm* kept = Absorbed(op, a, b)) return *kept;
   const IntBound x = Bound(a), y = Bound(b);
   const IntBound bound = is_min ? IntBound{std::min(x.min, y.min), std::min(x.max, y.max)}
                                 : IntBound{std::max(x.min, y.min), std::max(x.max, y.max)};

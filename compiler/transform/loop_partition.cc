@@ -144,10 +144,21 @@ class Partitioner : public StmtExprMutator {
   Analyzer analyzer_;
 };
 
+// What T.likely says is of use until here.
+class LikelyRemover : public StmtExprMutator {
+ protected:
+  Expr VisitExpr(const Expr& e) override {
+    static const Op* const likely = FindOp("likely");
+    const Expr visited = StmtExprMutator::VisitExpr(e);
+    const Call* call = visited.As<Call>();
+    return call != nullptr && call->op == likely ? call->args[0] : visited;
+  }
+};
+
 }  // namespace
 
 PrimFunc LoopPartition(PrimFunc func) {
-  func.body = Partitioner{}(func.body);
+  func.body = Partitioner{}(LikelyRemover{}(func.body));
   return func;
 }
 

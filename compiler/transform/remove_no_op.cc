@@ -1,5 +1,8 @@
 #include "compiler/transform/remove_no_op.h"
 
+#include <algorithm>
+
+#include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -38,6 +41,9 @@ bool Accesses(const Stmt& body, const Buffer& buffer) {
 
 class NoOpRemover : public StmtExprMutator {
  protected:
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    return StoresWhatIsThere(store) ? NoOp() : self;
+  }
   Stmt VisitStmt(const Stmt& stmt) override {
     if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(*seq);
     const Stmt visited = StmtExprMutator::VisitStmt(stmt);
@@ -81,6 +87,13 @@ class NoOpRemover : public StmtExprMutator {
 };
 
 }  // namespace
+
+bool StoresWhatIsThere(const BufferStore& store) {
+  const BufferLoad* load = store.value.As<BufferLoad>();
+  if (load == nullptr || store.predicate || load->predicate || !load->buffer.same_as(store.buffer)) return false;
+  return std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(), store.indices.end(),
+                    [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
+}
 
 PrimFunc RemoveNoOp(PrimFunc func) {
   func.body = NoOpRemover{}(func.body);

@@ -5,8 +5,10 @@
 namespace lathe {
 
 // Removes statements without effect: pure Evaluates, loops of no iterations or of nothing, branches of nothing,
-// allocations that nobody reads or writes, lets that nobody uses. A body that has no effect at all becomes one
-// Evaluate.
+// allocations that nobody reads or writes, lets that nobody uses, stores of what is there. A body that has no effect at
+// all becomes one Evaluate.
 PrimFunc RemoveNoOp(PrimFunc func);
+// A[i] = A[i].
+bool StoresWhatIsThere(const BufferStore& store);
 
 }  // namespace lathe

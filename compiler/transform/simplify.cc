@@ -2,6 +2,7 @@
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/remove_no_op.h"
 
 namespace lathe {
 namespace {
@@ -12,15 +13,24 @@ bool HasLoad(const Expr& e) {
   return has_load;
 }
 
+bool IsNothing(const Stmt& stmt) {
+  const Evaluate* evaluate = stmt.As<Evaluate>();
+  return evaluate != nullptr && evaluate->value.As<IntImm>() != nullptr;
+}
+
 class StmtSimplifier : public StmtExprMutator {
+ public:
+  explicit StmtSimplifier(bool removes_loops) : removes_loops_(removes_loops) {}
+
  protected:
   Expr VisitExpr(const Expr& e) override { return analyzer_.Simplify(e); }
 
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
     const int64_t* count = AsIntConst(extent);
-    if (count != nullptr && *count <= 0) return Evaluate{Expr(0)};
-    if (count != nullptr && *count == 1 && loop.kind != ForKind::kThreadBinding && loop.annotations.empty()) {
+    if (removes_loops_ && count != nullptr && *count <= 0) return Evaluate{Expr(0)};
+    if (removes_loops_ && count != nullptr && *count == 1 && loop.kind != ForKind::kThreadBinding &&
+        loop.annotations.empty()) {
       return VisitStmt(Substitute(loop.body, {{loop.loop_var.get(), min}}));
     }
     const FactScope inside(analyzer_, loop.loop_var, Range{min, extent});
@@ -37,6 +47,11 @@ class StmtSimplifier : public StmtExprMutator {
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(stmt, *branch);
     if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(stmt, *seq);
     return StmtExprMutator::VisitStmt(stmt);
+  }
+
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
+    return StoresWhatIsThere(*visited.As<BufferStore>()) ? Stmt(Evaluate{Expr(0)}) : visited;
   }
 
   Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
@@ -58,9 +73,11 @@ class StmtSimplifier : public StmtExprMutator {
     std::vector<Stmt> stmts;
     bool is_changed = false;
     for (const Stmt& stmt : seq.stmts) {
-      stmts.push_back(VisitStmt(stmt));
-      is_changed |= !stmts.back().same_as(stmt);
+      Stmt visited = VisitStmt(stmt);
+      is_changed |= !visited.same_as(stmt);
+      if (visited.same_as(stmt) || !IsNothing(visited)) stmts.push_back(std::move(visited));
     }
+    if (stmts.empty()) return Evaluate{Expr(0)};
     return is_changed ? MakeSeq(std::move(stmts)) : self;
   }
 
@@ -86,13 +103,19 @@ class StmtSimplifier : public StmtExprMutator {
     return VisitStmt(stmt);
   }
 
+  const bool removes_loops_;
   Analyzer analyzer_;
 };
 
 }  // namespace
 
 PrimFunc Simplify(PrimFunc func) {
-  func.body = StmtSimplifier{}(func.body);
+  func.body = StmtSimplifier(false)(func.body);
+  return func;
+}
+
+PrimFunc SimplifyLoops(PrimFunc func) {
+  func.body = StmtSimplifier(true)(func.body);
   return func;
 }
 

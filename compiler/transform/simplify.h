@@ -5,7 +5,9 @@
 namespace lathe {
 
 // Simplifies integer expressions by what loops, predicates and branches say about their variables; drops branches that
-// cannot be taken, and loops of one iteration that carry no annotation and no thread.
+// cannot be taken, and stores of what is there. Loops stay, as in TVM.
 PrimFunc Simplify(PrimFunc func);
+// As Simplify; loops of no iteration go, and those of one that carry no annotation and no thread become their body.
+PrimFunc SimplifyLoops(PrimFunc func);
 
 }  // namespace lathe

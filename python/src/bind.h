@@ -20,6 +20,7 @@ void BindStmt(pybind11::module_& module);
 void BindArith(pybind11::module_& module);
 void BindIterMap(pybind11::module_& module);
 void BindFunctor(pybind11::module_& module);
+void BindAnalysis(pybind11::module_& module);
 void BindPasses(pybind11::module_& module);
 void BindRuntime(pybind11::module_& module);
 void BindBuild(pybind11::module_& module);

@@ -25,8 +25,18 @@ std::optional<Expr> FromInt(py::handle object) {
 
 // numpy's scalars are no Python numbers, but say what they are worth.
 std::optional<Expr> FromNumber(py::handle object) {
-  if (!PyIndex_Check(object.ptr())) return std::nullopt;
-  return FromInt(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
+  if (PyIndex_Check(object.ptr())) return FromInt(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
+  if (!py::hasattr(object, "dtype") || !py::hasattr(object, "item")) return std::nullopt;
+  const py::object value = object.attr("item")();
+  if (PyBool_Check(value.ptr())) return IntConst(DataType::Bool(), value.ptr() == Py_True);
+  if (!PyFloat_Check(value.ptr())) return std::nullopt;
+  const std::optional<DataType> type = ToDataType(object);
+  return FloatConst(type && type->is_float() ? *type : DataType::Float(32), PyFloat_AsDouble(value.ptr()));
+}
+
+// What becomes an expression where one is wanted: a == b.
+std::optional<Expr> FromConvertible(py::handle object) {
+  return py::hasattr(object, "asobject") ? AsNode(object.attr("asobject")()) : std::nullopt;
 }
 
 // None where an item is no attribute.
@@ -75,7 +85,9 @@ py::object ToPython(const Attr& attr) {
 py::object ToPython(const AttrMap& attrs) {
   py::dict items;
   for (const auto& [key, value] : attrs) items[py::str(key)] = ToPython(value);
-  return MakeMap(items);
+  const py::object map = MakeMap(items);
+  if (!attrs.contains("T.target")) return map;
+  return py::module_::import("lathe.target").attr("Target").attr("from_attr")(map);
 }
 
 py::object MakeArray(py::list items) { return py::module_::import("lathe.ir.container").attr("Array")(items); }
@@ -91,7 +103,8 @@ std::optional<Expr> ToExpr(py::handle object) {
   if (PyFloat_Check(object.ptr())) return FloatConst(DataType::Float(32), PyFloat_AsDouble(object.ptr()));
   if (PyUnicode_Check(object.ptr()))
     return Expr::Make(DataType::Handle(), StringImm{py::cast<std::string>(py::str(object))});
-  return FromNumber(object);
+  if (std::optional<Expr> number = FromNumber(object)) return number;
+  return FromConvertible(object);
 }
 
 std::optional<Attr> ToAttr(py::handle object) {
@@ -99,6 +112,7 @@ std::optional<Attr> ToAttr(py::handle object) {
   if (std::optional<Expr> e = ToExpr(object)) return ExprToAttr(*e);
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return ListToAttr(object);
   if (PyDict_Check(object.ptr())) return DictToAttr(object);
+  if (py::hasattr(object, "as_attr")) return ToAttr(object.attr("as_attr")());
   return object.is_none() ? std::optional<Attr>(std::monostate()) : std::nullopt;
 }
 
@@ -108,6 +122,7 @@ std::optional<DataType> ToDataType(py::handle object) {
     return type.ok() ? std::optional(*type) : std::nullopt;
   }
   if (py::hasattr(object, "dtype") && !PyType_Check(object.ptr())) return ToDataType(object.attr("dtype"));
+  if (py::hasattr(object, "name") && py::hasattr(object, "itemsize")) return ToDataType(object.attr("name"));
   return std::nullopt;
 }
 

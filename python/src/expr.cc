@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "compiler/ir/op_table.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
+#include "compiler/script/operator_rules.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -35,20 +34,9 @@ Expr MakeExact(const std::string& name, const Expr& a, const Expr& b) {
   return Named(name, CombineExprs(OpOfName(name), a, b, false));
 }
 
-// Floor division and its remainder are of integers, and not by zero.
-void CheckDivision(const std::string& name, const Expr& a, const Expr& b) {
-  const bool is_floor = name == "FloorDiv" || name == "FloorMod";
-  if (is_floor && (a.dtype().is_float() || b.dtype().is_float()))
-    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected integers, got {} and {}", name, a.dtype().ToString(),
-                                               b.dtype().ToString()));
-  if ((is_floor || name == "Div" || name == "Mod") && b.dtype().is_int() && IsConstInt(b, 0))
-    throw Failure(ErrorKind::kTvm, fmt::format("{}: divide by zero", name));
-}
-
 // a + b and the like.
 Expr MakeFolded(const std::string& name, const Expr& a, const Expr& b) {
-  CheckDivision(name, a, b);
-  return Named(name, CombineExprs(OpOfName(name), a, b));
+  return Named(name, FoldOperator(OpOfName(name), a, b));
 }
 
 // a / b: integers have several quotients, so the program must say which.
@@ -77,9 +65,10 @@ Expr CallTyped(DataType type, const py::object& op, const std::vector<Expr>& arg
 }
 Expr CallNamed(const std::string& name, const py::sequence& args) {
   const Op& op = OpNamed(name);
-  if (!TakesTypeFirst(op)) return Named(name, CallExpr(op, py::cast<std::vector<Expr>>(args)));
+  if (!TakesTypeFirst(op)) return Named(name, FoldCall(op, py::cast<std::vector<Expr>>(args)));
   if (args.size() == 0) throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a dtype as first argument", name));
   const DataType type = py::cast<DataType>(args[0]);
+  if (name == "min_value" || name == "max_value" || name == "infinity") return Named(name, LimitOf(op, type));
   std::vector<Expr> rest;
   for (size_t i = 1; i < args.size(); ++i) rest.push_back(py::cast<Expr>(args[i]));
   return Expr::Make(type, Call{&op, std::move(rest)});
@@ -96,13 +85,8 @@ Expr MakeInt(DataType type, const Expr& value) {
   return Named("IntImm", ConvertExpr(type, value));
 }
 
-// A number of the type, as a cast of C would make it.
 Expr MakeConst(const Expr& value, std::optional<DataType> type) {
-  if (!type) return value;
-  const FloatImm* number = value.As<FloatImm>();
-  const bool is_cut = number != nullptr && type->is_int() && std::abs(number->value) < 0x1.0p62;
-  const Expr whole = is_cut ? Expr(static_cast<int64_t>(number->value)) : value;
-  return Named("const", ConvertExpr(*type, whole));
+  return type ? Named("const", FoldCast(*type, value)) : value;
 }
 
 Expr MakeRamp(const Expr& base, const Expr& stride, int64_t lanes) {
@@ -194,7 +178,7 @@ void BindExpr(py::module_& module) {
   module.def("divide", &Divide);
   module.def("negate",
              [](const Expr& a) { return MakeFolded("Mul", a, Named("neg", ConvertExpr(a.dtype(), Expr(-1)))); });
-  module.def("cast", [](DataType type, const Expr& value) { return Named("cast", ConvertExpr(type, value)); });
+  module.def("cast", [](DataType type, const Expr& value) { return Named("cast", FoldCast(type, value)); });
   module.def("logical_not", [](const Expr& a) { return MakeNotNode(a).As<Not>() != nullptr ? MakeNot(a) : a; });
   module.def("call_op", &CallNamed);
   module.def("op_get", [](const std::string& name) { return Wrap(&OpNamed(name)); });

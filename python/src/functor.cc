@@ -1,6 +1,5 @@
-// tir.stmt_functor and tir.analysis: walks, substitutions, questions.
+// tir.stmt_functor: walks, substitutions.
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/verify.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -88,11 +87,6 @@ void BindFunctor(py::module_& module) {
   module.def("substitute", [](const Stmt& stmt, const py::dict& vars) { return Substitute(stmt, ToVarMap(vars)); });
   module.def("substitute", [](const Expr& expr, const py::dict& vars) { return Substitute(expr, ToVarMap(vars)); });
   module.def("clone_func", [](const FuncPtr& func) -> FuncPtr { return std::make_shared<PrimFunc>(Clone(*func)); });
-  module.def("verify_well_formed", [](const FuncPtr& func, bool assert_mode) {
-    const Status status = VerifyWellFormed(*func);
-    if (assert_mode) Check(status);
-    return status.ok();
-  });
 }
 
 }  // namespace lathe::python

@@ -17,6 +17,7 @@ PYBIND11_MODULE(_lib, module) {
   BindArith(module);
   BindIterMap(module);
   BindFunctor(module);
+  BindAnalysis(module);
   BindPasses(module);
   BindRuntime(module);
   BindBuild(module);

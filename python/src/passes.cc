@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "compiler/lower.h"
+#include "compiler/transform/narrow_data_type.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -9,15 +10,10 @@
 namespace lathe::python {
 namespace {
 
-ModulePtr RunOnModule(const std::string& pass, const IRModule& module) {
+template <typename F>
+ModulePtr OnFunctions(const IRModule& module, F&& pass) {
   auto result = std::make_shared<IRModule>(module);
-  for (PrimFunc& func : result->prim_funcs) func = Value(RunPass(pass, func));
-  return result;
-}
-
-ModulePtr LowerModule(const IRModule& module) {
-  auto result = std::make_shared<IRModule>(module);
-  for (PrimFunc& func : result->prim_funcs) func = Value(Lower(func));
+  for (PrimFunc& func : result->prim_funcs) func = Value(pass(func));
   return result;
 }
 
@@ -27,10 +23,17 @@ void BindPasses(py::module_& module) {
   module.def("pass_names", [] {
     std::vector<std::string_view> names;
     for (const LowerPass& pass : CpuPasses()) names.push_back(pass.name);
+    for (const LowerPass& pass : OtherPasses()) names.push_back(pass.name);
     return names;
   });
-  module.def("run_pass", [](const std::string& pass, const ModulePtr& m) { return RunOnModule(pass, *m); });
-  module.def("lower", [](const ModulePtr& m) { return LowerModule(*m); });
+  module.def("run_pass", [](const std::string& pass, const ModulePtr& m) {
+    return OnFunctions(*m, [&](PrimFunc func) { return RunPass(pass, std::move(func)); });
+  });
+  module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
+    return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });
+  });
+  module.def("lower",
+             [](const ModulePtr& m) { return OnFunctions(*m, [](PrimFunc func) { return Lower(std::move(func)); }); });
 }
 
 }  // namespace lathe::python

@@ -95,6 +95,13 @@ void VisitFields(const Node& node, F&& f) {
       node);
 }
 
+// The axis that TVM keeps with a loop over threads; None for others.
+py::object ThreadBinding(const For& loop) {
+  if (loop.thread.empty()) return py::none();
+  return Wrap(
+      Node(IterVar{{loop.min, loop.extent}, Var("", loop.loop_var.dtype()), IterKind::kThreadIndex, loop.thread}));
+}
+
 }  // namespace
 
 py::object FieldOf(const Node& node, std::string_view name) {
@@ -102,6 +109,10 @@ py::object FieldOf(const Node& node, std::string_view name) {
   if (const Op* const* op = std::get_if<const Op*>(&node); op != nullptr && name == "name")
     return py::str("tir." + std::string((*op)->name));
   if (name == "span") return py::none();
+  if (name == "thread_binding") {
+    const Stmt* stmt = std::get_if<Stmt>(&node);
+    if (const For* loop = stmt == nullptr ? nullptr : stmt->As<For>()) return ThreadBinding(*loop);
+  }
   if (const Expr* e = std::get_if<Expr>(&node);
       e != nullptr && name == "type_annotation" && IsVar(*e) && Var(*e).pointer() == nullptr)
     return py::module_::import("lathe.ir.type").attr("PrimType")(Convert(e->dtype()));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/ir/buffer_access.h"
 #include "compiler/script/checked_expr.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
@@ -88,9 +89,11 @@ std::optional<Expr> Predicate(const char* what, const py::object& given) {
 Stmt MakeStoreNode(const Buffer& buffer, const Expr& value, const std::vector<Expr>& indices,
                    const py::object& predicate) {
   const Expr place = MakeLoad(buffer, indices);
-  StatusOr<Expr> converted = ConvertExpr(place.dtype(), value);
-  if (!converted.ok()) throw Failure(ErrorKind::kTvm, converted.status().WithContext("BufferStore"));
-  return BufferStore{buffer, *converted, indices, Predicate("BufferStore", predicate)};
+  if (value.dtype() != place.dtype())
+    throw Failure(ErrorKind::kType,
+                  fmt::format("BufferStore: dtype mismatch: {} at these indices takes {}, got {}; cast the value",
+                              buffer->name, place.dtype().ToString(), value.dtype().ToString()));
+  return BufferStore{buffer, value, indices, Predicate("BufferStore", predicate)};
 }
 
 Block MakeBlock(const std::vector<IterVar>& iter_vars, const std::vector<BufferRegion>& reads,
@@ -114,6 +117,19 @@ Stmt MakeRealize(const std::vector<Expr>& iter_values, const Expr& predicate, co
     throw Failure(ErrorKind::kTvm, fmt::format("BlockRealize: block \"{}\" has {} iter vars, got {} values",
                                                block->name, block->iter_vars.size(), iter_values.size()));
   return BlockRealize{iter_values, Condition("BlockRealize", predicate), block};
+}
+
+// A vector of `lanes` numbers from `indices` on, along the last dimension.
+Expr VectorAt(const Buffer& buffer, std::vector<Expr> indices, int64_t lanes) {
+  if (indices.empty() || lanes % buffer->dtype.lanes != 0)
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("vload: expected whole elements of {}, got {} lanes", buffer->dtype.ToString(), lanes));
+  const int64_t steps = lanes / buffer->dtype.lanes;
+  const DataType type = indices.back().dtype();
+  if (steps > 1)
+    indices.back() =
+        Expr::Make(type.with_lanes(static_cast<int>(steps)), Ramp{indices.back(), IntConst(type, 1), steps});
+  return MakeLoad(buffer, indices);
 }
 
 // Python's A[i, 0:4]: a load, or a region where a slice is among the indices.
@@ -231,6 +247,17 @@ void BindStmt(py::module_& module) {
     return Expr::Make(load.dtype(), BufferLoad{buffer, indices, Predicate("BufferLoad", predicate)});
   });
   module.def("buffer_scope", [](const Buffer& buffer) { return buffer->scope; });
+  module.def("buffer_offset_of", [](const Buffer& buffer, const std::vector<Expr>& indices) {
+    MakeLoad(buffer, indices);  // For what it refuses.
+    return MakeArray(py::cast(OffsetOf(buffer, indices)));
+  });
+  module.def("buffer_flat", &FlatView);
+  module.def("buffer_access_ptr", [](const Buffer& buffer, int64_t mask, DataType type, int64_t lanes,
+                                     const Expr& offset, const std::optional<Expr>& extent) {
+    if (lanes < 1) throw Failure(ErrorKind::kValue, "access_ptr: expected content_lanes of at least 1");
+    return AccessPtr(buffer, mask, type, lanes, offset, extent);
+  });
+  module.def("buffer_vector_at", &VectorAt);
   module.def("buffer_getitem", &GetItem);
   module.def("Range", [](const Expr& min, const Expr& extent) {
     return Range{Integer("Range", min), Integer("Range", extent)};

@@ -29,6 +29,7 @@ class Target:
             options = (f"-{key}={','.join(value) if isinstance(value, (list, tuple)) else value}"
                        for key, value in target.items() if key != "kind")
             target = " ".join([target["kind"], *options])
+        self._written = target
         self._lib = _lib.Target(target)
         self.host = host
         self.kind = TargetKind(str(self._lib).split()[0])
@@ -39,6 +40,19 @@ class Target:
     @property
     def attrs(self):
         return {"mcpu": self.mcpu, "mtriple": self._lib.mtriple, "mattr": self._lib.mattr, "num-cores": self.num_cores}
+
+    def as_attr(self):
+        """As an attribute of functions: what T.target(...) in a text says."""
+        host = {"host": Target(self.host).as_attr()} if self.host else {}
+        return {"T.target": self._written, **host}
+
+    @staticmethod
+    def from_attr(attr):
+        """The target that the attribute says; the attribute itself where it is of a kind that Lathe does not know."""
+        try:
+            return Target(str(attr["T.target"]), attr.get("host"))
+        except (ValueError, KeyError):
+            return attr
 
     def __enter__(self):
         self._stack().append(self)

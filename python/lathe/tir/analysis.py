@@ -1,14 +1,68 @@
 """Questions about functions."""
 from lathe import _lib
 from lathe.ir.module import IRModule
+from lathe.ir.transform import Pass, PassInfo
+
+
+def _funcs(obj):
+    return [func for _, func in obj.functions_items()] if isinstance(obj, IRModule) else [obj]
 
 
 def verify_well_formed(obj, assert_mode=True):
-    """Whether every variable is defined once and before its use; raises TVMError otherwise if assert_mode."""
-    funcs = [func for _, func in obj.functions_items()] if isinstance(obj, IRModule) else [obj]
-    return all([_lib.verify_well_formed(func, assert_mode) for func in funcs])
+    """Whether every variable is defined once and before its use; raises ValueError otherwise if assert_mode."""
+    return all([_lib.verify_well_formed(func, assert_mode) for func in _funcs(obj)])
+
+
+def verify_ssa(func):
+    """Whether every variable and buffer is defined once."""
+    return _lib.verify_ssa(func)
 
 
 def expr_deep_equal(lhs, rhs):
     """Whether both are the same expression of the same variables."""
     return _lib.structural_equal(lhs, rhs, False)
+
+
+def get_block_access_region(block, buffer_var_map):
+    """What the block reads, what it writes, and what may be either, by its body. buffer_var_map: the buffer of each
+    data variable from outside."""
+    return _lib.block_access_region(block, buffer_var_map)
+
+
+def get_block_read_write_region(block, buffer_var_map):
+    """What the block reads, with what may be either, and what it writes, likewise."""
+    return _lib.block_read_write_region(block, buffer_var_map)
+
+
+def detect_buffer_access_lca(func):
+    """For each buffer the loop or block that is the innermost around all its accesses; None: the whole function."""
+    return _lib.buffer_access_lca(func)
+
+
+def calculate_allocated_bytes(func_or_mod):
+    """Bytes that are allocated inside, by scope; of a module, by function."""
+    if isinstance(func_or_mod, IRModule):
+        return {var.name_hint: _lib.allocated_bytes(func) for var, func in func_or_mod.functions_items()}
+    return {"main": _lib.allocated_bytes(func_or_mod)}
+
+
+def calculate_workspace_bytes(func, workspace_byte_alignment):
+    """Bytes of workspace that live at once at most, each allocation rounded up to the alignment."""
+    return _lib.workspace_bytes(func, workspace_byte_alignment)
+
+
+def undefined_vars(node, defs=None):
+    """Variables that are used and not defined inside, nor among `defs`."""
+    given = defs or []
+    return [var for var in _lib.undefined_vars(node) if not any(var.same_as(each) for each in given)]
+
+
+def OOBChecker():
+    """A pass that raises ScheduleError where an index can be proved to leave its buffer."""
+
+    def check(mod, ctx):
+        for func in _funcs(mod):
+            _lib.check_bounds(func)
+        return mod
+
+    return Pass(check, PassInfo(0, "tir.analysis.OOBChecker"))

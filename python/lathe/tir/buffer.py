@@ -16,6 +16,35 @@ class Buffer(Object):
     def scope(self):
         return _lib.buffer_scope(self)
 
+    def vload(self, begin, dtype=None, predicate=None):
+        """The vector of this type from `begin` on, along the last dimension."""
+        load = _lib.buffer_vector_at(self, _indices(begin), _lib.dtype_parts(dtype or self.dtype)[2])
+        return _lib.BufferLoad(self, load.indices, predicate)
+
+    def vstore(self, begin, value, predicate=None):
+        """Writes a vector from `begin` on."""
+        value = _lib.to_expr(value)
+        place = _lib.buffer_vector_at(self, _indices(begin), _lib.dtype_parts(value.dtype)[2])
+        return _lib.BufferStore(self, value, place.indices, predicate)
+
+    def access_ptr(self, access_mask, ptr_type="handle", content_lanes=1, offset=0, extent=None):
+        """The address of the elements from `offset` on, for Buffer.READ, Buffer.WRITE or "r", "w", "rw"."""
+        if isinstance(access_mask, str):
+            access_mask = sum({"r": Buffer.READ, "w": Buffer.WRITE}[each] for each in access_mask)
+        return _lib.buffer_access_ptr(self, access_mask, ptr_type, content_lanes, offset, extent)
+
+    def offset_of(self, indices):
+        """Where the element stands in the flat buffer."""
+        return _lib.buffer_offset_of(self, _indices(indices))
+
+    def get_flattened_buffer(self):
+        """The same memory with one dimension, or with as many as axis_separators leave."""
+        return _lib.buffer_flat(self)
+
+
+def _indices(given):
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
 
 def decl_buffer(shape, dtype=None, name="buffer", data=None, strides=None, elem_offset=None, scope="",
                 data_alignment=-1, offset_factor=0, buffer_type="", axis_separators=None, span=None):

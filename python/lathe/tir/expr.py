@@ -343,4 +343,8 @@ class IterVar(ExprOp, Object):
     Unrolled, Vectorized, Parallelized, Tensorized = 5, 6, 7, 8
 
     def __new__(cls, dom, var, iter_type, thread_tag="", span=None):
+        if isinstance(dom, (list, tuple)):
+            dom = _lib.range_of_ends(*dom)
+        if isinstance(var, str):
+            var = Var(var, dom.extent.dtype)
         return _lib.IterVar(dom, var, iter_type, thread_tag)

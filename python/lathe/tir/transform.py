@@ -1,7 +1,25 @@
 """The compiler's passes by TVM's names: one per row of compiler/lower.cc, and what makes passes of Python functions.
 docs/python.md says which of TVM's have no counterpart."""
+import enum
+
 from lathe import _lib
 from lathe.ir.transform import Pass, PassContext, PassInfo, pass_of, prim_func_pass
+
+
+class HoistedConditionals(enum.Flag):
+    """Which conditions HoistExpression moves."""
+
+    Never = 0
+    IfElseStmt, IfElseExpr, BooleanExpression, UsingBlockVar = 1, 2, 4, 8
+    All = IfElseStmt | IfElseExpr | BooleanExpression | UsingBlockVar
+
+
+class HoistedLetBindings(enum.Flag):
+    """Which let bindings HoistExpression moves."""
+
+    Never = 0
+    RequiredByConditional, LetStmt, LetExpr = 1, 2, 4
+    All = RequiredByConditional | LetStmt | LetExpr
 
 
 def _constructor(name, row):
@@ -13,9 +31,62 @@ def _constructor(name, row):
     return construct
 
 
+_SPELLED = {"convert_ssa": "ConvertSSA"}
+
+
 def _camel_case(row):
-    return "".join(word.capitalize() for word in row.split("_"))
+    return _SPELLED.get(row) or "".join(word.capitalize() for word in row.split("_"))
 
 
 for _row in _lib.pass_names():
     globals()[_camel_case(_row)] = _constructor(_camel_case(_row), _row)
+
+
+def NarrowDataType(target_bits):
+    """Index arithmetic in fewer bits where bounds allow it."""
+    return Pass(lambda mod, context: _lib.narrow_data_type(mod, target_bits), PassInfo(0, "tir.NarrowDataType"))
+
+
+def Apply(ftransform):
+    """ftransform(function) of every function."""
+    return prim_func_pass(lambda func, mod, ctx: ftransform(func), opt_level=0, name="Apply")
+
+
+def Filter(fcond):
+    """Only the functions of which fcond(function) holds."""
+    return prim_func_pass(lambda func, mod, ctx: func if fcond(func) else None, opt_level=0, name="tir.Filter")
+
+
+def BindTarget(target):
+    """The attribute "target" for functions that have none; the target's host for those that run there."""
+
+    def bind(func, mod, ctx):
+        if "tir.is_host_func" in func.attrs:
+            return func.without_attr("tir.is_host_func").with_attr("target", target.host or target)
+        return func if "target" in func.attrs else func.with_attr("target", target)
+
+    return prim_func_pass(bind, opt_level=0, name="tir.BindTarget")
+
+
+def AnnotateEntryFunc():
+    """Marks the only function of a module as its entry."""
+
+    def annotate(mod, ctx):
+        exposed = [(var, func) for var, func in mod.functions_items() if "global_symbol" in func.attrs]
+        if len(exposed) == 1:
+            mod = mod.clone()
+            mod[exposed[0][0]] = exposed[0][1].with_attr("tir.is_entry_func", True)
+        return mod
+
+    return Pass(annotate, PassInfo(0, "tir.AnnotateEntryFunc"))
+
+
+def VerifySSA():
+    """The module itself; TVMError where a variable is defined twice."""
+
+    def verify(mod, ctx):
+        for _, func in mod.functions_items():
+            _lib.check_ssa(func)
+        return mod
+
+    return Pass(verify, PassInfo(0, "tir.VerifySSA"))

@@ -1,0 +1,115 @@
+"""What operators and named operations fold and refuse, as TVM does."""
+import numpy as np
+import pytest
+import tvm
+import tvm.testing
+from tvm import tir
+
+c = tir.const
+
+
+def var(name="x", dtype="int32"):
+    return tir.Var(name, dtype)
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: x + 0.0, lambda x: 0.0 + x, lambda x: x - 0.0, lambda x: x * 1.0, lambda x: 1.0 * x, lambda x: x / 1.0,
+])
+def test_neutral_floats_leave_the_other_operand(make):
+    x = var("x", "float32")
+    assert make(x).same_as(x)
+
+
+def test_numbers_are_folded():
+    assert isinstance(c(1.5) + c(2.5), tir.FloatImm) and (c(1.5) + c(2.5)).value == 4.0
+    assert bool(c(1.5) < c(2.5)) is True and (var("f", "float32") * 0.0).value == 0.0
+    assert (c(6) & 3) == 2 and (c(6) | 3) == 7 and (c(6) ^ 3) == 5 and (c(1) << 3) == 8 and (c(16) >> 2) == 4
+    assert c(1.7).astype("int32") == 1 and tir.floor(c(1.5)).value == 1.0 and tir.round(c(2.5)).value == 2.0
+    assert tir.abs(c(-3)) == 3 and tir.if_then_else(c(True), 1, 2) == 1
+    assert 0 // var() == 0 and 0 % var() == 0 and tir.max(x := var(), x).same_as(x)
+
+
+def test_rounding_and_questions_of_integers_need_no_call():
+    i = var()
+    assert tir.floor(i).same_as(i) and tir.isnan(i).value == 0 and tir.isfinite(i).value == 1
+    assert isinstance(tir.abs(i), tir.Select) and (i << 0).same_as(i)
+    assert tir.likely(c(True, "bool")).value == 1
+
+
+@pytest.mark.parametrize("dtype, low, high", [
+    ("int8", -128, 127), ("uint8", 0, 255), ("int32", -2147483648, 2147483647), ("int64", -2**63, 2**63 - 1),
+    ("float16", -65504.0, 65504.0), ("float32", -np.finfo("float32").max, np.finfo("float32").max),
+    ("float64", -np.finfo("float64").max, np.finfo("float64").max),
+])
+def test_types_have_a_least_and_a_greatest_number(dtype, low, high):
+    assert tir.min_value(dtype).value == low and tir.max_value(dtype).value == high
+    assert tir.min_value(dtype).dtype == dtype
+
+
+def test_infinity_is_a_float():
+    assert tir.infinity("float32").value == float("inf")
+    with pytest.raises(tvm.TVMError):
+        tir.infinity("int32")
+
+
+@pytest.mark.parametrize("make", [
+    lambda i, f: i << -1, lambda i, f: i << 32, lambda i, f: i // 0, lambda i, f: i % 0, lambda i, f: tir.truncdiv(i, 0),
+    lambda i, f: f // f, lambda i, f: f & 1, lambda i, f: i / i, lambda i, f: tir.Not(i), lambda i, f: tir.And(i, i),
+])
+def test_what_has_no_meaning_is_refused(make):
+    with pytest.raises(tvm.TVMError):
+        make(var(), var("f", "float32"))
+
+
+def test_an_equality_is_an_expression_wherever_one_is_wanted():
+    x, y = var("x"), var("y")
+    analyzer = tvm.arith.Analyzer()
+    analyzer.bind(x, tvm.ir.Range(0, 8))
+    assert analyzer.simplify(x == 9).value == 0 and analyzer.can_prove(x * 2 % 2 == 0)
+    assert isinstance(tir.all(x == 3, y == 4), tir.And) and isinstance(tir.Not(x == y), tir.Not)
+    assert isinstance(tir.Select(x == y, 1, 2), tir.Select)
+
+
+def test_numbers_of_numpy_keep_their_kind():
+    assert (var() + np.int32(3)).b == 3
+    assert (var("f", "float32") + np.float32(1.5)).b.value == 1.5
+
+
+def test_axes_take_pairs_and_names():
+    axis = tir.IterVar((0, 10), "i", tir.IterVar.ThreadIndex, "threadIdx.x")
+    assert axis.var.name == "i" and axis.dom.extent == 10 and axis.thread_tag == "threadIdx.x"
+    assert isinstance(axis + 1, tir.Add)
+
+
+def test_buffers_know_their_memory():
+    A = tir.decl_buffer((8, 16), "float32", name="A")
+    i, j = var("i"), var("j")
+    (offset,) = A.offset_of([i, j])
+    tvm.testing.assert_prim_expr_equal(offset, i * 16 + j)
+    assert [extent.value for extent in A.get_flattened_buffer().shape] == [128]
+    load = A.vload([i, 0], "float32x4")
+    assert load.dtype == "float32x4" and isinstance(load.indices[1], tir.Ramp)
+    store = A.vstore([i, 0], tir.Broadcast(c(1.0), 4))
+    assert isinstance(store, tir.BufferStore) and isinstance(store.indices[1], tir.Ramp)
+    pointer = A.access_ptr("rw", offset=4)
+    assert pointer.dtype == "handle" and pointer.args[1].same_as(A.data)
+    assert pointer.args[2] == 4 and pointer.args[3] == 124 and pointer.args[4] == 3
+    separated = tir.decl_buffer((2, 3, 4), "int8", axis_separators=[2]).get_flattened_buffer()
+    assert [extent.value for extent in separated.shape] == [6, 4]
+
+
+def test_stores_take_no_other_type():
+    A = tir.decl_buffer((8,), "float32", name="A")
+    with pytest.raises(TypeError, match="dtype mismatch"):
+        tir.BufferStore(A, c(1, "int32"), [0])
+
+
+def test_loops_know_their_threads():
+    body = tir.Evaluate(0)
+    serial = tir.For(var("i"), 0, 8, tir.ForKind.SERIAL, body)
+    bound = tir.For(var("i"), 0, 8, tir.ForKind.THREAD_BINDING, body, tir.IterVar((0, 8), "t", 1, "threadIdx.x"))
+    assert serial.thread_binding is None and bound.thread_binding.thread_tag == "threadIdx.x"
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
