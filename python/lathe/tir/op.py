@@ -65,6 +65,16 @@ def call_intrin(dtype, func_name, *args, span=None):
 call_pure_intrin = call_intrin
 
 
+def call_packed(*args, span=None):
+    """A call of a function that is registered by name."""
+    return _lib.Call("int32", "tir.tvm_call_packed", args)
+
+
+def call_cpacked(*args, span=None):
+    """As call_packed, by TVM's C calling convention."""
+    return _lib.Call("int32", "tir.tvm_call_cpacked", args)
+
+
 def _operation(name):
     def call(*args, span=None):
         return _lib.call_op(name, args)
