@@ -33,7 +33,7 @@ class Canonicalizer : private StmtExprMutator {
  private:
   Expr VisitExpr(const Expr& e) override { return Rewrite(e); }
 
-  // simplify_index.cc: integers.
+  // simplify_index.cc, simplify_min_max.cc: integers.
   LinearForm FormOfBinary(const Expr& e, const Binary& op);
   LinearForm FormOfFloorDiv(const Expr& e, const Binary& op);
   // `a` = quotient * divisor + rest, for a divisor that is no constant; as much in the quotient as divides exactly.
@@ -48,6 +48,9 @@ class Canonicalizer : private StmtExprMutator {
   LinearForm FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b);
   // min(x, max(x, y)) = x, min(x, min(x, y)) = min(x, y): the side that is the whole; nullptr: neither.
   const LinearForm* Absorbed(BinaryOp op, const LinearForm& a, const LinearForm& b);
+  // What both sides share, or are multiples of, stands outside; nullopt: nothing.
+  std::optional<LinearForm> SharedOutOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b);
+  std::optional<LinearForm> FactorOutOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b);
   LinearForm FormOfChoice(const Expr& e);
   LinearForm DivConst(LinearForm form, int64_t divisor, DataType type);
   LinearForm ModConst(LinearForm form, int64_t divisor, DataType type);

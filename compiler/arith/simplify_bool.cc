@@ -47,6 +47,12 @@ LinearForm Negative(LinearForm form) {
   return form;
 }
 
+bool HasBothSigns(const LinearForm& form) {
+  const auto is_positive = [](const Term& term) { return term.scale > 0; };
+  return std::any_of(form.terms.begin(), form.terms.end(), is_positive) &&
+         !std::all_of(form.terms.begin(), form.terms.end(), is_positive);
+}
+
 // positive terms (op) negative terms; the constant, made positive, on the side that needs it.
 Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
   LinearForm left, right;
@@ -200,7 +206,10 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
     for (Term& term : difference.terms) term.scale /= gcd;
     difference.constant /= gcd;
   }
-  if (!is_strict) {
+  const bool has_two_sides = HasBothSigns(difference);
+  const bool is_near = op == BinaryOp::kLT && has_two_sides && difference.constant == -1;  // x < y + 1: x <= y
+  const bool is_below = !is_strict && has_two_sides && difference.constant == 0;           // x + 1 <= y: x < y
+  if (is_near || (!is_strict && !is_below)) {
     difference.AddConstant(1);
     op = Bound(difference).min == 0 ? BinaryOp::kEQ : BinaryOp::kLE;  // At most what it is at least.
   }

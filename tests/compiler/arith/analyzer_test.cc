@@ -56,6 +56,15 @@ INSTANTIATE_TEST_SUITE_P(
         SimplifyCase{"TruncDivOfNonNegative", Mod((k * 4) / 4, 16), "k"}, SimplifyCase{"MinByBounds", Min(i, 8), "i"},
         SimplifyCase{"MaxOfOffsets", Max(n + 1, n + 3), "n + 3"},
         SimplifyCase{"MinNested", Min(Min(n, 4), 3), "min(n, 3)"},
+        SimplifyCase{"MinAbsorbsMax", Min(n, Max(n, m)), "n"},
+        SimplifyCase{"MinRepeats", Min(Min(n, m), n), "min(n, m)"},
+        SimplifyCase{"MinSharesAnOffset", Min(n + 1, m + 1), "min(n, m) + 1"},
+        SimplifyCase{"MinSharesATerm", Min(m - n, m - k), "m - max(n, k)"},
+        SimplifyCase{"MaxOfMultiples", Max(n * 4, 8), "max(n, 2) * 4"},
+        SimplifyCase{"MinOfQuotients", Min(Div(n, 2), Div(m, 2)), "min(n, m) // 2"},
+        SimplifyCase{"MinOfMaxes", Min(Max(n, 3), Max(m, 3)), "max(min(n, m), 3)"},
+        SimplifyCase{"BelowTheNextIsAtMost", Less(n, m + 1), "n <= m"},
+        SimplifyCase{"TheNextAtMostIsBelow", LessEqual(n + 1, m), "n < m"},
         SimplifyCase{"ClampedExtent", Min(i * 16 + 16, 100) - i * 16, "min(16, 100 - i * 16)"}),
     [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(
