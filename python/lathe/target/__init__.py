@@ -50,7 +50,8 @@ class Target:
     def from_attr(attr):
         """The target that the attribute says; the attribute itself where it is of a kind that Lathe does not know."""
         try:
-            return Target(str(attr["T.target"]), attr.get("host"))
+            written = attr["T.target"]
+            return Target(written if isinstance(written, str) else dict(written), attr.get("host"))
         except (ValueError, KeyError):
             return attr
 
