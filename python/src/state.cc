@@ -65,6 +65,52 @@ StmtSRef SRefOf(const std::shared_ptr<Schedule>& schedule, const py::object& wha
   return SRefOfNode(schedule, *node);
 }
 
+// The row of a block; a ValueError where the reference is to a loop.
+int BlockRow(const char* what, const StmtSRef& ref) {
+  if (ref.schedule->IsLoop(ref.row))
+    throw Failure(ErrorKind::kValue, fmt::format("{}: expected a block, got a loop", what));
+  return ref.row;
+}
+
+py::object CachedFlags(const StmtSRef& ref) {
+  const int row = BlockRow("_get_cached_flags", ref);
+  const Schedule& schedule = *ref.schedule;
+  return py::module_::import("lathe.tir.schedule.state")
+      .attr("CachedFlags")(schedule.IsAffineBinding(row), schedule.IsRegionCover(row), schedule.IsStagePipeline(row));
+}
+
+// What the statements below a block do to each other: tir.schedule.BlockScope.
+struct ScopeOfBlock {
+  StmtSRef block;
+};
+py::object Dependencies(const ScopeOfBlock& scope, const StmtSRef& of, bool by_src) {
+  const BlockScope& facts = scope.block.schedule->Scope(scope.block.row);
+  const py::object make = py::module_::import("lathe.tir.schedule.block_scope").attr("Dependency");
+  py::list found;
+  for (const Dependency& dep : by_src ? facts.DepsBySrc(of.row) : facts.DepsByDst(of.row)) {
+    const auto ref = [&](int row) { return py::cast(StmtSRef{scope.block.schedule, row}); };
+    found.append(make(ref(dep.src), ref(dep.dst),
+                      MakeEnum("lathe.tir.schedule.block_scope", "DepKind", static_cast<int>(dep.kind))));
+  }
+  return MakeArray(found);
+}
+
+// TVM's replace: `target` is a loop, a block with its bindings, or a block, which keeps the bindings there are.
+void Replace(const StmtSRef& ref, const py::object& target, const py::dict& reuse) {
+  Schedule& schedule = *ref.schedule;
+  std::vector<BlockReuse> kept;
+  for (const auto& [before, after] : reuse)
+    kept.push_back({SRefOfNode(ref.schedule, Node(py::cast<Block>(before))).row, py::cast<Block>(after)});
+  if (const Stmt* stmt = UnwrapAs<Stmt>(target)) {
+    if (stmt->As<For>() == nullptr && stmt->As<BlockRealize>() == nullptr)
+      throw Failure(ErrorKind::kValue, "replace: expected a loop or a block in place of one");
+    return schedule.Replace(ref.row, *stmt, kept);
+  }
+  BlockRealize realize = schedule.RealizeOf(BlockRow("replace", ref));
+  realize.block = py::cast<Block>(target);
+  schedule.Replace(ref.row, realize, kept);
+}
+
 py::object ParentOf(const StmtSRef& ref) {
   const int parent = ref.schedule->ParentOf(ref.row);
   return parent < 0 ? py::none() : py::cast(StmtSRef{ref.schedule, parent});
@@ -94,7 +140,23 @@ void BindState(py::module_& module, py::class_<Schedule, std::shared_ptr<Schedul
            py::arg("mod"), py::kw_only(), py::arg("debug_mask") = "none", py::arg("enable_check") = true)
       .def_property_readonly("mod",
                              [](const ScheduleState& s) { return std::make_shared<IRModule>(s.schedule->mod()); })
-      .def("get_sref", [](const ScheduleState& s, const py::object& stmt) { return SRefOf(s.schedule, stmt); });
+      .def("get_sref", [](const ScheduleState& s, const py::object& stmt) { return SRefOf(s.schedule, stmt); })
+      .def("_get_cached_flags", [](const ScheduleState&, const StmtSRef& block) { return CachedFlags(block); })
+      .def("get_block_scope",
+           [](const ScheduleState&, const StmtSRef& block) {
+             BlockRow("get_block_scope", block);
+             return ScopeOfBlock{block};
+           })
+      .def(
+          "replace",
+          [](const ScheduleState&, const StmtSRef& ref, const py::object& target, const py::object& reuse) {
+            Replace(ref, target, reuse.is_none() ? py::dict() : py::dict(reuse));
+          },
+          py::arg("src_sref"), py::arg("tgt_stmt"), py::arg("block_sref_reuse") = py::none());
+  py::class_<ScopeOfBlock>(module, "BlockScope")
+      .def("get_deps_by_src", [](const ScopeOfBlock& s, const StmtSRef& block) { return Dependencies(s, block, true); })
+      .def("get_deps_by_dst",
+           [](const ScopeOfBlock& s, const StmtSRef& block) { return Dependencies(s, block, false); });
   schedule.def_property_readonly("state", [](const std::shared_ptr<Schedule>& s) { return ScheduleState{s}; })
       .def("get_sref", &SRefOf, py::arg("rand_var_or_stmt"))
       .def("get", [](const Schedule&, const StmtSRef& ref) { return StmtOf(ref); });

@@ -8,6 +8,6 @@ from lathe.tir.function import PrimFunc
 from lathe.tir.index_map import IndexMap
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min
-from lathe.tir.schedule import Schedule, ScheduleError, ScheduleState, StmtSRef
+from lathe.tir.schedule import BlockScope, Schedule, ScheduleError, ScheduleState, StmtSRef
 from lathe.tir.stmt import (Allocate, AllocateConst, AssertStmt, AttrStmt, Block, BlockRealize, BufferStore, DeclBuffer,
                             Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt, While, stmt_list, stmt_seq)
