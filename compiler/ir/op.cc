@@ -133,7 +133,7 @@ constexpr Op kOps[] = {
     {"tvm_stack_make_array", 6, false, OpResult::kHandle},
     {"tvm_stack_make_shape", -1, false, OpResult::kHandle},
     {"tvm_static_handle", 0, false, OpResult::kHandle},
-    {"tvm_storage_sync", 1, false, OpResult::kInt32},
+    {"tvm_storage_sync", -1, false, OpResult::kInt32},
     {"tvm_store_matrix_sync", 8, false, OpResult::kHandle},
     {"tvm_struct_get", 3, false, OpResult::kNamed},
     {"tvm_struct_set", 4, false, OpResult::kInt32},

@@ -38,9 +38,9 @@ std::optional<double> ParseFloatText(std::string_view text) {
 
 std::string_view ExprBuilder::FuncName(const PyExpr& callee) const {
   if (callee.kind == PyExprKind::kName && names_.Find(callee.text) == nullptr)
-    return context_.functions.contains(callee.text) ? callee.text : std::string_view();
+    return context_->functions.contains(callee.text) ? callee.text : std::string_view();
   if (callee.kind != PyExprKind::kAttribute || callee.items[0]->kind != PyExprKind::kName) return {};
-  return context_.modules.contains(callee.items[0]->text) ? callee.text : std::string_view();
+  return context_->modules.contains(callee.items[0]->text) ? callee.text : std::string_view();
 }
 
 StatusOr<Expr> ExprBuilder::BuildCall(const PyExpr& e) const {
@@ -50,16 +50,14 @@ StatusOr<Expr> ExprBuilder::BuildCall(const PyExpr& e) const {
   if (!name.empty()) return BuildNamedCall(e, name);
   if (const std::string_view func = FuncName(callee); !func.empty()) return BuildFuncCall(e, func);
   if (callee.kind == PyExprKind::kAttribute) return BuildMethod(e);
-  ASSIGN_OR_RETURN(const ScriptValue value,
-                   Foreign(e, fmt::format("expected a function of T, got \"{}\"", callee.text)));
-  return ToExpr(e, value);
+  return Error(e, fmt::format("expected a function of T, got \"{}\"", callee.text));
 }
 
 // Module.f(x): its type is what f returns; dtype= says it where the file does not.
 StatusOr<Expr> ExprBuilder::BuildFuncCall(const PyExpr& e, std::string_view callee) const {
   DataType type = DataType::Void();
-  const auto known = context_.functions.find(callee);
-  const PyExpr* returns = known == context_.functions.end() ? nullptr : known->second->annotation;
+  const auto known = context_->functions.find(callee);
+  const PyExpr* returns = known == context_->functions.end() ? nullptr : known->second->annotation;
   if (returns != nullptr && returns->kind != PyExprKind::kNone) {
     ASSIGN_OR_RETURN(type, BuildType(*returns));
   }
@@ -98,11 +96,9 @@ StatusOr<Expr> ExprBuilder::BuildMethod(const PyExpr& e) const {
     ASSIGN_OR_RETURN(const DataType type, BuildType(*args[0]));
     return Convert(e, type, operand);
   }
-  const std::string error =
-      buffer != nullptr ? fmt::format("expected vload, access_ptr or scope of a buffer, got \"{}\"", callee.text)
-                        : fmt::format("expected a function of T, got \"{}\"", callee.text);
-  ASSIGN_OR_RETURN(const ScriptValue foreign, Foreign(e, error));
-  return ToExpr(e, foreign);
+  return Error(e, buffer != nullptr
+                      ? fmt::format("expected vload, access_ptr or scope of a buffer, got \"{}\"", callee.text)
+                      : fmt::format("expected a function of T, got \"{}\"", callee.text));
 }
 
 StatusOr<ExprBuilder::Access> ExprBuilder::BuildVectorAccess(const Buffer& buffer, const PyExpr& begin,
@@ -307,7 +303,7 @@ StatusOr<CommReducer> ExprBuilder::BuildReducer(const PyExpr& e) const {
     (i < count ? reducer.lhs : reducer.rhs).push_back(var);
     inner.Redefine(lambda.keywords[i], Expr(var));
   }
-  ASSIGN_OR_RETURN(reducer.result, ExprBuilder(source_, inner, context_).BuildList(*lambda.items[0]));
+  ASSIGN_OR_RETURN(reducer.result, ExprBuilder(*source_, inner, *context_).BuildList(*lambda.items[0]));
   if (reducer.result.size() != count)
     return Error(lambda, fmt::format("expected {} results, got {}", count, reducer.result.size()));
   return reducer;
@@ -467,35 +463,14 @@ StatusOr<Expr> ExprBuilder::BuildCast(const PyExpr& e,
   return Expr::Make(type, Cast{value});
 }
 
-// 4, or T.vscale() * 4: whether that factor is there, too.
 StatusOr<std::pair<int64_t, bool>> ExprBuilder::BuildLanes(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const Expr value, Build(e));
-  const auto is_vscale = [](const Expr& x) {
-    const Call* call = x.As<Call>();
-    return call != nullptr && call->op->name == "vscale";
-  };
-  const Binary* product = value.As<Binary>();
-  bool is_scalable = is_vscale(value);
-  const int64_t* lanes = AsIntConst(value);
-  static constexpr int64_t kOne = 1;
-  if (is_scalable) lanes = &kOne;
-  if (product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b))) {
-    is_scalable = true;
-    lanes = AsIntConst(is_vscale(product->a) ? product->b : product->a);
-  }
-  if (lanes == nullptr) return Error(e, "expected a constant number of lanes, or T.vscale() times one");
-  if (*lanes < 1 || *lanes > kMaxLanes)
-    return Error(e, fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, *lanes));
-  return std::pair(*lanes, is_scalable);
+  const std::optional<std::pair<int64_t, bool>> lanes = LanesOf(value);
+  if (!lanes) return Error(e, "expected a constant number of lanes, or T.vscale() times one");
+  if (lanes->first < 1 || lanes->first > kMaxLanes)
+    return Error(e, fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes->first));
+  return *lanes;
 }
-
-namespace {
-
-DataType WithLanes(DataType type, const std::pair<int64_t, bool>& lanes) {
-  return lanes.second ? type.with_scalable_lanes(int(lanes.first)) : type.with_lanes(int(lanes.first));
-}
-
-}  // namespace
 
 StatusOr<Expr> ExprBuilder::BuildRamp(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"base", "stride", "lanes"}, 3));

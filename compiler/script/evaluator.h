@@ -1,9 +1,12 @@
-// What a text takes from the program around it: values of a closure, calls of helper functions, comprehensions. The
-// parser asks for them; whoever embeds it (the Python binding) answers.
+// What a text takes from the program around it: values of a closure, calls of helper functions, comprehensions, macros.
+// The parser asks for them; whoever embeds it (the Python binding) answers.
 #pragma once
 
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,10 +17,23 @@
 
 namespace lathe {
 
-// A tuple or list where it holds several; AttrMap, None and texts are Attrs.
-struct ScriptValue : std::variant<Expr, Buffer, Attr, DataType, BufferRegion, std::vector<ScriptValue>> {
+struct ScriptMacro;
+// Something that only the program around knows, such as an object with methods: a name for it may be passed on.
+class HostObject {
+ public:
+  virtual ~HostObject() = default;
+  virtual std::string Describe() const = 0;  // For errors: "a list_iterator".
+};
+
+struct ScriptValue;
+using ScriptVariant = std::variant<Expr, Buffer, Attr, DataType, BufferRegion, std::vector<ScriptValue>,
+                                   std::shared_ptr<const ScriptMacro>, std::shared_ptr<const HostObject>>;
+// A tuple or list where it holds several. Numbers, texts, dicts and None of the program are Attrs; an Expr is of the
+// IR.
+struct ScriptValue : ScriptVariant {
   using variant::variant;
 };
+using ConstantTable = std::unordered_map<std::string_view, ScriptValue>;
 
 // A name that an expression uses and that the text has defined.
 using ScriptScope = std::vector<std::pair<std::string_view, ScriptValue>>;
@@ -28,6 +44,18 @@ class ScriptEvaluator {
   // The value of `text`, an expression of Python that stands at byte `offset` of the source. Called for every
   // expression that names something which the text does not define. An error's message follows "file.py:12:17: ".
   virtual StatusOr<ScriptValue> Evaluate(std::string_view text, uint32_t offset, const ScriptScope& scope) = 0;
+  // Buffers that evaluating has allocated since the last call: T.alloc_buffer in a helper.
+  virtual std::vector<Buffer> TakeAllocations() { return {}; }
+};
+
+// A macro whose text stands elsewhere: one decorated function, and what its names mean there.
+struct ScriptMacro {
+  std::string file_name, text;
+  std::vector<ScriptValue> first_args;         // A method's object.
+  std::shared_ptr<const HostObject> object;    // What the program calls it.
+  std::set<std::string_view> tir_names;        // What the TIR dialect is called there, beside "T" and "tir".
+  std::shared_ptr<ScriptEvaluator> evaluator;  // Of the names around it. Keeps alive what the other two point into.
+  const ConstantTable* constants = nullptr;
 };
 
 }  // namespace lathe

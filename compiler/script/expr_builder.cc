@@ -39,9 +39,10 @@ std::string ExprBuilder::TirName(const PyExpr& e) const {
   if (e.kind != PyExprKind::kAttribute) return "";
   const PyExpr& object = *e.items[0];
   if (object.kind == PyExprKind::kName)
-    return context_.tir_names.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text) : "";
+    return context_->tir_names.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text)
+                                                                                              : "";
   if (object.kind != PyExprKind::kAttribute || object.items[0]->kind != PyExprKind::kName ||
-      context_.tir_names.count(object.items[0]->text) == 0)
+      context_->tir_names.count(object.items[0]->text) == 0)
     return "";
   return fmt::format("{}.{}", object.text, e.text);
 }
@@ -78,7 +79,7 @@ StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::s
 
 StatusOr<std::string> ExprBuilder::BuildString(const PyExpr& e) const {
   if (e.kind == PyExprKind::kString) return e.string_value;
-  if (e.kind == PyExprKind::kName || IsForeign(e)) {
+  if (e.kind == PyExprKind::kName || MayBeForeign(e)) {
     StatusOr<ScriptValue> value = BuildValue(e);
     const Attr* attr = value.ok() ? std::get_if<Attr>(&*value) : nullptr;
     const std::string* text = attr == nullptr ? nullptr : std::get_if<std::string>(attr);
@@ -92,7 +93,9 @@ StatusOr<std::string> ExprBuilder::BuildString(const PyExpr& e) const {
 }
 
 StatusOr<DataType> ExprBuilder::BuildType(const PyExpr& e) const {
-  std::string text = TirName(e.kind == PyExprKind::kCall && e.items.size() == 1 ? *e.items[0] : e);
+  const bool is_type_of = e.kind == PyExprKind::kAttribute && e.text == "ty" && e.items[0]->kind == PyExprKind::kCall;
+  const PyExpr& named = is_type_of ? *e.items[0] : e;  // T.handle().ty, as TVM prints today.
+  std::string text = TirName(named.kind == PyExprKind::kCall && named.items.size() == 1 ? *named.items[0] : named);
   if (text.empty()) {
     StatusOr<std::string> name = BuildString(e);
     if (!name.ok()) return Error(e, "expected a dtype such as \"float32\" or T.float32");
@@ -188,7 +191,11 @@ StatusOr<Attr> ExprBuilder::BuildAttr(const PyExpr& e) const {
 }
 
 StatusOr<AttrMap> ExprBuilder::BuildAttrs(const PyExpr& e) const {
-  if (e.kind != PyExprKind::kDict) return Error(e, "expected a dict such as {\"key\": 1}");
+  if (e.kind != PyExprKind::kDict) {  // Somebody else's dict, perhaps.
+    ASSIGN_OR_RETURN(const Attr value, BuildAttr(e));
+    if (const AttrMap* known = std::get_if<AttrMap>(&value)) return *known;
+    return Error(e, "expected a dict such as {\"key\": 1}");
+  }
   AttrMap attrs;
   for (size_t i = 0; i < e.items.size(); i += 2) {
     ASSIGN_OR_RETURN(std::string key, BuildString(*e.items[i]));
@@ -199,7 +206,7 @@ StatusOr<AttrMap> ExprBuilder::BuildAttrs(const PyExpr& e) const {
 }
 
 StatusOr<Buffer> ExprBuilder::BuildBufferUse(const PyExpr& e) const {
-  if (e.kind != PyExprKind::kName && !IsForeign(e)) return Error(e, "expected a buffer");
+  if (e.kind != PyExprKind::kName && !MayBeForeign(e)) return Error(e, "expected a buffer");
   ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
   if (const Buffer* buffer = std::get_if<Buffer>(&value)) return *buffer;
   const Expr* expr = std::get_if<Expr>(&value);
@@ -210,9 +217,10 @@ StatusOr<Buffer> ExprBuilder::BuildBufferUse(const PyExpr& e) const {
 
 // ---- Values from outside -------------------------------------------------------------------------------------------
 
-bool ExprBuilder::IsForeign(const PyExpr& e) {
+bool ExprBuilder::MayBeForeign(const PyExpr& e) {
   return e.kind == PyExprKind::kForeign || e.kind == PyExprKind::kAttribute || e.kind == PyExprKind::kCall ||
-         e.kind == PyExprKind::kSubscript || e.kind == PyExprKind::kLambda || e.kind == PyExprKind::kConditional;
+         e.kind == PyExprKind::kSubscript || e.kind == PyExprKind::kLambda || e.kind == PyExprKind::kConditional ||
+         e.kind == PyExprKind::kBinary;
 }
 
 namespace {
@@ -233,16 +241,108 @@ std::set<std::string_view> WordsOf(std::string_view text) {
   return words;
 }
 
+bool IsProgramValue(const ScriptValue& value) {
+  if (const auto* items = std::get_if<std::vector<ScriptValue>>(&value))
+    return std::all_of(items->begin(), items->end(), IsProgramValue);
+  return !std::holds_alternative<Expr>(value) && !std::holds_alternative<Buffer>(value) &&
+         !std::holds_alternative<BufferRegion>(value);
+}
+
+bool IsOperator(PyExprKind kind) {
+  return kind == PyExprKind::kUnary || kind == PyExprKind::kBinary || kind == PyExprKind::kCompare ||
+         kind == PyExprKind::kLogical || kind == PyExprKind::kConditional || kind == PyExprKind::kSubscript;
+}
+
+// What the parser knows of a buffer and of a value by name.
+bool IsKnownAttribute(const NamedValue& object, std::string_view name) {
+  if (std::holds_alternative<Expr>(object)) return name == "dtype";
+  if (!std::holds_alternative<Buffer>(object)) return false;
+  return name == "data" || name == "elem_offset" || name == "dtype" || name == "shape" || name == "strides";
+}
+bool IsKnownMethod(const NamedValue& object, std::string_view name) {
+  if (std::holds_alternative<Expr>(object)) return name == "astype";
+  if (!std::holds_alternative<Buffer>(object)) return false;
+  return name == "vload" || name == "vstore" || name == "access_ptr" || name == "scope";
+}
+
 }  // namespace
 
-StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e, std::string_view error) const {
-  if (context_.evaluator == nullptr) return Error(e, error);
-  const std::string_view text = source_.text.substr(e.begin, e.end - e.begin);
+bool ExprBuilder::IsOutside(const PyExpr& e) const {
+  const auto known = [&](const PyExpr& name) {
+    return name.kind == PyExprKind::kName ? names_.Find(name.text) : nullptr;
+  };
+  switch (e.kind) {
+    case PyExprKind::kForeign:
+    case PyExprKind::kLambda:
+      return true;
+    case PyExprKind::kName:
+      return known(e) == nullptr;
+    case PyExprKind::kAttribute:
+      if (!TirName(e).empty()) return false;
+      return known(*e.items[0]) == nullptr || !IsKnownAttribute(*known(*e.items[0]), e.text);
+    case PyExprKind::kCall:
+      return IsOutsideCall(e);
+    case PyExprKind::kSubscript: {
+      const PyExpr& object = *e.items[0];
+      if (object.kind == PyExprKind::kName)
+        return known(object) == nullptr || std::holds_alternative<std::shared_ptr<const HostObject>>(*known(object));
+      return IsOutside(object) || (object.kind != PyExprKind::kAttribute && object.kind != PyExprKind::kCall);
+    }
+    default:
+      return false;
+  }
+}
+
+bool ExprBuilder::IsOutsideCall(const PyExpr& e) const {
+  const PyExpr& callee = *e.items[0];
+  if (!TirName(callee).empty() || !FuncName(callee).empty()) return false;
+  if (callee.kind == PyExprKind::kName) return callee.text != "float" || names_.Find(callee.text) != nullptr;
+  if (callee.kind != PyExprKind::kAttribute) return true;
+  const PyExpr& object = *callee.items[0];
+  if (object.kind != PyExprKind::kName) return callee.text != "astype" || IsOutside(object);
+  const NamedValue* value = names_.Find(object.text);
+  return value == nullptr || !IsKnownMethod(*value, callee.text);
+}
+
+// False where something of the function is in `e`.
+bool ExprBuilder::CollectNames(const PyExpr& e, bool& has_name) const {
+  if (e.kind == PyExprKind::kName || e.kind == PyExprKind::kForeign) {
+    has_name = true;
+    const NamedValue* value = e.kind == PyExprKind::kName ? names_.Find(e.text) : nullptr;
+    return value == nullptr || IsProgramValue(*value);
+  }
+  if (e.kind == PyExprKind::kAttribute && !TirName(e).empty()) return false;
+  if (e.kind == PyExprKind::kCall && !FuncName(*e.items[0]).empty()) return false;
+  return std::all_of(e.items.begin(), e.items.end(), [&](const PyExpr* item) { return CollectNames(*item, has_name); });
+}
+
+bool ExprBuilder::IsOfProgram(const PyExpr& e) const {
+  bool has_name = false;
+  return IsOperator(e.kind) && CollectNames(e, has_name) && has_name;
+}
+
+StatusOr<std::optional<bool>> ExprBuilder::BuildStaticBool(const PyExpr& e) const {
+  if (e.kind == PyExprKind::kTrue || e.kind == PyExprKind::kFalse) return std::optional(e.kind == PyExprKind::kTrue);
+  const bool is_program = IsOfProgram(e);
+  if (!is_program && e.kind != PyExprKind::kName && (context_->evaluator == nullptr || !IsOutside(e)))
+    return std::optional<bool>();
+  ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+  const Attr* attr = std::get_if<Attr>(&value);
+  if (const bool* known = attr == nullptr ? nullptr : std::get_if<bool>(attr)) return std::optional(*known);
+  const Expr* expr = std::get_if<Expr>(&value);
+  const bool is_folded = is_program && expr != nullptr && expr->dtype() == DataType::Bool();
+  const int64_t* known = is_folded ? AsIntConst(*expr) : nullptr;
+  return known == nullptr ? std::optional<bool>() : std::optional(*known != 0);
+}
+
+StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e) const {
+  const std::string_view text = source_->text.substr(e.begin, e.end - e.begin);
   ScriptScope scope;
   for (const std::string_view word : WordsOf(text)) {
+    if (names_.IsConstant(word) && context_->around.contains(word)) continue;
     if (const NamedValue* value = names_.Find(word)) scope.emplace_back(word, *value);
   }
-  StatusOr<ScriptValue> value = context_.evaluator->Evaluate(text, e.begin, scope);
+  StatusOr<ScriptValue> value = context_->evaluator->Evaluate(text, e.begin, scope);
   if (!value.ok()) return Error(e, value.status().message());
   return value;
 }
@@ -261,14 +361,18 @@ StatusOr<Expr> ExprBuilder::ToExpr(const PyExpr& at, const ScriptValue& value) c
       return Expr::Make(DataType::Handle(), StringImm{*text});
     if (const Expr* expr = std::get_if<Expr>(attr)) return *expr;
   }
-  return Error(at, "expected a value, got a tuple, a region, a dict or None");
+  if (const auto* object = std::get_if<std::shared_ptr<const HostObject>>(&value))
+    return Error(at, fmt::format("expected a value, got {}", (*object)->Describe()));
+  return Error(at, "expected a value, got a tuple, a region, a dict, a macro or None");
 }
 
 StatusOr<ScriptValue> ExprBuilder::BuildValue(const PyExpr& e) const {
   if (e.kind == PyExprKind::kName) {
     if (const NamedValue* value = names_.Find(e.text)) return *value;
-    return Foreign(e, fmt::format("expected a defined name, got \"{}\"", e.text));
+    if (context_->evaluator != nullptr) return Foreign(e);
+    return Error(e, fmt::format("expected a defined name, got \"{}\"", e.text));
   }
+  if (context_->evaluator != nullptr && (IsOutside(e) || IsOfProgram(e))) return Foreign(e);
   if (e.kind == PyExprKind::kNone) return ScriptValue(Attr(std::monostate()));
   if (e.kind == PyExprKind::kTuple || e.kind == PyExprKind::kList) {
     std::vector<ScriptValue> items;
@@ -279,11 +383,7 @@ StatusOr<ScriptValue> ExprBuilder::BuildValue(const PyExpr& e) const {
     return ScriptValue(std::move(items));
   }
   if (e.kind == PyExprKind::kForeign || e.kind == PyExprKind::kLambda)
-    return Foreign(e, "expected an expression of TVMScript; this one needs Python");
-  if (e.kind == PyExprKind::kCall && TirName(*e.items[0]).empty() && FuncName(*e.items[0]).empty() &&
-      e.items[0]->kind != PyExprKind::kAttribute && e.items[0]->text != "float") {
-    return Foreign(e, fmt::format("expected a function of T, got \"{}\"", e.items[0]->text));
-  }
+    return Error(e, "expected an expression of TVMScript; this one needs Python");
   if (e.kind == PyExprKind::kAttribute && (e.text == "shape" || e.text == "strides")) {
     if (const StatusOr<Buffer> buffer = BuildBufferUse(*e.items[0]); buffer.ok()) {
       const std::vector<Expr>& list = e.text == "shape" ? (*buffer)->shape : (*buffer)->strides;
@@ -333,6 +433,25 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
   return Range{IntConst(extent.dtype(), 0), extent};
 }
 
+// 4, or T.vscale() * 4: the number and whether that factor is there, too.
+std::optional<std::pair<int64_t, bool>> ExprBuilder::LanesOf(const Expr& value) {
+  const auto is_vscale = [](const Expr& x) {
+    const Call* call = x.As<Call>();
+    return call != nullptr && call->op->name == "vscale";
+  };
+  if (is_vscale(value)) return std::pair(int64_t{1}, true);
+  const Binary* product = value.As<Binary>();
+  const bool is_scalable =
+      product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b));
+  const Expr& factor = !is_scalable ? value : is_vscale(product->a) ? product->b : product->a;
+  const int64_t* lanes = AsIntConst(factor);
+  return lanes == nullptr ? std::nullopt : std::optional(std::pair(*lanes, is_scalable));
+}
+
+DataType ExprBuilder::WithLanes(DataType type, const std::pair<int64_t, bool>& lanes) {
+  return lanes.second ? type.with_scalable_lanes(int(lanes.first)) : type.with_lanes(int(lanes.first));
+}
+
 // A[begin:end], A[begin:end:stride]
 StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
   if (slice.items[0]->kind == PyExprKind::kNone || slice.items[1]->kind == PyExprKind::kNone)
@@ -346,11 +465,11 @@ StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
     stride = IntConst(range.min.dtype(), step);
     extent = FloorDiv(extent + IntConst(extent.dtype(), step - 1), IntConst(extent.dtype(), step));
   }
-  const int64_t* lanes = AsIntConst(extent);
-  if (lanes == nullptr || *lanes < 1 || *lanes > kMaxLanes)
+  const std::optional<std::pair<int64_t, bool>> lanes = LanesOf(extent);
+  if (!lanes || lanes->first < 1 || lanes->first > kMaxLanes)
     return Error(slice, "expected a slice of constant length; elsewhere than in regions it is a vector");
-  if (*lanes == 1) return range.min;
-  return Expr::Make(range.min.dtype().with_lanes(int(*lanes)), Ramp{range.min, stride, *lanes});
+  if (lanes->first == 1 && !lanes->second) return range.min;
+  return Expr::Make(WithLanes(range.min.dtype(), *lanes), Ramp{range.min, stride, lanes->first});
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, const PyExpr& subscript) const {
@@ -423,7 +542,7 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildList(const PyExpr& e) const {
   std::vector<Expr> list;
   for (const PyExpr* item : Elements(e)) {
     const PyExpr& value = item->kind == PyExprKind::kStar ? *item->items[0] : *item;
-    if (item->kind != PyExprKind::kStar && value.kind != PyExprKind::kName && !IsForeign(value)) {
+    if (item->kind != PyExprKind::kStar && value.kind != PyExprKind::kName && !MayBeForeign(value)) {
       ASSIGN_OR_RETURN(Expr built, Build(value));
       list.push_back(std::move(built));
       continue;
@@ -452,6 +571,7 @@ Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vect
 // ---- Operators -----------------------------------------------------------------------------------------------------
 
 StatusOr<Expr> ExprBuilder::Build(const PyExpr& e) const {
+  if (context_->evaluator != nullptr && (IsOutside(e) || IsOfProgram(e))) return BuildName(e);
   switch (e.kind) {
     case PyExprKind::kName:
       return BuildName(e);
@@ -472,10 +592,8 @@ StatusOr<Expr> ExprBuilder::Build(const PyExpr& e) const {
     case PyExprKind::kConditional:
       return BuildConditional(e);
     case PyExprKind::kForeign:
-    case PyExprKind::kLambda: {
-      ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
-      return ToExpr(e, value);
-    }
+    case PyExprKind::kLambda:
+      return BuildName(e);
     case PyExprKind::kCall:
       return BuildCall(e);
     case PyExprKind::kSubscript:
@@ -493,6 +611,7 @@ StatusOr<Expr> ExprBuilder::Build(const PyExpr& e) const {
   }
 }
 
+// A name, and whatever else may be no expression.
 StatusOr<Expr> ExprBuilder::BuildName(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
   return ToExpr(e, value);
@@ -509,12 +628,10 @@ StatusOr<Expr> ExprBuilder::BuildAttribute(const PyExpr& e) const {
   if (buffer != nullptr && e.text == "dtype") return text((*buffer)->dtype.ToString());
   if (value != nullptr && std::holds_alternative<Expr>(*value) && e.text == "dtype")
     return text(std::get<Expr>(*value).dtype().ToString());
-  const std::string error =
-      buffer != nullptr
-          ? fmt::format("expected data, elem_offset, dtype, shape or strides of a buffer, got \"{}\"", e.text)
-          : fmt::format("expected an attribute of a buffer or a value, got \"{}\"", e.text);
-  ASSIGN_OR_RETURN(const ScriptValue foreign, Foreign(e, error));
-  return ToExpr(e, foreign);
+  return Error(e,
+               buffer != nullptr
+                   ? fmt::format("expected data, elem_offset, dtype, shape or strides of a buffer, got \"{}\"", e.text)
+                   : fmt::format("expected an attribute of a buffer or a value, got \"{}\"", e.text));
 }
 
 // a if c else b
@@ -620,12 +737,7 @@ StatusOr<Expr> ExprBuilder::BuildLoad(const PyExpr& e) const {
       return Error(object, "expected a buffer");
     const bool is_known = object.kind == PyExprKind::kName ? names_.Find(object.text) != nullptr
                                                            : object.text == "shape" || object.text == "strides";
-    if (!is_known) {  // Somebody else's list, perhaps.
-      ASSIGN_OR_RETURN(const ScriptValue foreign,
-                       Foreign(context_.evaluator == nullptr ? object : e,
-                               fmt::format("expected a defined name, got \"{}\"", object.text)));
-      return ToExpr(e, foreign);
-    }
+    if (!is_known) return Error(object, fmt::format("expected a defined name, got \"{}\"", object.text));
     ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(object));
     return BuildItem(e, value);
   }

@@ -23,12 +23,13 @@ struct ScriptContext {
   std::unordered_map<std::string_view, const PyStmt*> functions;  // Of the file, also those that come later.
   std::set<std::string_view> modules = {"Module", "cls"};         // Classes of the file.
   ScriptEvaluator* evaluator = nullptr;
+  std::set<std::string_view> around;  // Constants that the evaluator knows, too.
 };
 
 class ExprBuilder {
  public:
   ExprBuilder(const Source& source, const NameTable& names, const ScriptContext& context)
-      : source_(source), names_(names), context_(context) {}
+      : source_(&source), names_(names), context_(&context) {}
 
   StatusOr<Expr> Build(const PyExpr& e) const;
   StatusOr<ScriptValue> BuildValue(const PyExpr& e) const;       // Anything: a buffer, a tuple, a text, a value.
@@ -63,9 +64,18 @@ class ExprBuilder {
   StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const {
     return Bind(call, std::span(params.begin(), params.size()), required);
   }
-  Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(source_, at.offset, message); }
-  const Source& source() const { return source_; }
-  const ScriptContext& context() const { return context_; }
+  Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(*source_, at.offset, message); }
+  const Source& source() const { return *source_; }
+  const ScriptContext& context() const { return *context_; }
+  // From here on the text is another one: a macro's that stands elsewhere.
+  void Enter(const Source& source, const ScriptContext& context) { source_ = &source, context_ = &context; }
+  // Whether `e` names something and nothing of it belongs to the function: such an expression is the program's, with
+  // Python's meaning.
+  bool IsOfProgram(const PyExpr& e) const;
+  StatusOr<std::optional<bool>> BuildStaticBool(const PyExpr& e) const;  // nullopt: it is decided when the code runs.
+  bool IsOutside(const PyExpr& e) const;                 // Whether somebody else has to say what `e` is.
+  StatusOr<ScriptValue> Foreign(const PyExpr& e) const;  // What the evaluator, which there is, says of `e`.
+  StatusOr<Expr> ToExpr(const PyExpr& at, const ScriptValue& value) const;
   StatusOr<IterVar> BuildIterVar(const PyExpr& e) const;
   // The arguments of vload and vstore.
   struct Access {
@@ -96,12 +106,13 @@ class ExprBuilder {
   StatusOr<Expr> BuildRounded(const PyExpr& e) const;
   StatusOr<Expr> BuildNamedOp(const PyExpr& e, const std::string& name) const;
   StatusOr<std::pair<int64_t, bool>> BuildLanes(const PyExpr& e) const;
-  // What the host says of `e`; without one, `error`.
-  StatusOr<ScriptValue> Foreign(const PyExpr& e, std::string_view error) const;
-  StatusOr<Expr> ToExpr(const PyExpr& at, const ScriptValue& value) const;
+  static std::optional<std::pair<int64_t, bool>> LanesOf(const Expr& value);
+  static DataType WithLanes(DataType type, const std::pair<int64_t, bool>& lanes);
+  bool IsOutsideCall(const PyExpr& e) const;
+  bool CollectNames(const PyExpr& e, bool& has_name) const;
   Status Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const;
   StatusOr<Expr> BuildItem(const PyExpr& e, const ScriptValue& value) const;
-  static bool IsForeign(const PyExpr& e);
+  static bool MayBeForeign(const PyExpr& e);
   StatusOr<Expr> BuildUnary(const PyExpr& e) const;
   StatusOr<Expr> BuildBinary(const PyExpr& e) const;
   StatusOr<Expr> BuildCompare(const PyExpr& e) const;
@@ -125,9 +136,9 @@ class ExprBuilder {
   StatusOr<Range> BuildRegionDim(const PyExpr& e, const Expr& shape) const;
   Status CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const;
 
-  const Source& source_;
+  const Source* source_;
   const NameTable& names_;
-  const ScriptContext& context_;
+  const ScriptContext* context_;
   std::set<const ExprNode*>* bound_ = nullptr;
   int block_depth_ = 0;
 };

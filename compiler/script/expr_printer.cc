@@ -259,7 +259,7 @@ std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
                        PrintList(call.args));
   }
   if (InferCallType(*call.op, call.args) == type) return fmt::format("T.{}({})", call.op->name, PrintList(call.args));
-  return fmt::format("T.call_intrin(\"{}\", \"tir.{}\"{}{})", type.ToString(), call.op->name,
+  return fmt::format("T.call_intrin(\"{}\", \"{}{}\"{}{})", type.ToString(), op_prefix_, call.op->name,
                      call.args.empty() ? "" : ", ", PrintList(call.args));
 }
 

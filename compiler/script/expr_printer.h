@@ -46,7 +46,7 @@ class NameGiver {
 
 class ExprPrinter {
  public:
-  explicit ExprPrinter(NameGiver& names) : names_(names) {}
+  explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.") : names_(names), op_prefix_(op_prefix) {}
   std::string Print(const Expr& e) { return Print(e, 0); }
   std::string PrintList(const std::vector<Expr>& list);   // "a, b"
   std::string PrintTuple(const std::vector<Expr>& list);  // "(a, b)", "(a,)", "()"
@@ -81,6 +81,7 @@ class ExprPrinter {
   std::string PrintRegionDim(const Range& range);
 
   NameGiver& names_;
+  std::string_view op_prefix_;  // Of an operation that is named by a text.
   std::vector<std::string> declarations_;
 };
 

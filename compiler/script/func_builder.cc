@@ -10,204 +10,6 @@
 
 namespace lathe {
 
-// ---- Functions and parameters --------------------------------------------------------------------------------------
-
-StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
-  func_.name = std::string(function.text);
-  for (const PyParam& param : function.params) RETURN_IF_ERROR(BuildParam(param));
-  if (function.annotation != nullptr && function.annotation->kind != PyExprKind::kNone) {
-    ASSIGN_OR_RETURN(func_.ret_type, exprs_.BuildType(*function.annotation));
-  }
-  ASSIGN_OR_RETURN(func_.body, BuildSuite(function.body));
-  for (const ExprNode* var : bound_) unbound_.erase(var);
-  if (!unbound_.empty()) {
-    const auto& [var, at] = *unbound_.begin();
-    return Error(*at,
-                 fmt::format("expected \"{}\" in the shape of a T.match_buffer; nothing gives it a value", at->text));
-  }
-  SortBufferMap();
-  return Complete(std::move(func_), std::move(root_allocs_));
-}
-
-// Matches may be written in any order.
-void FuncBuilder::SortBufferMap() {
-  std::vector<ParamBuffer> sorted;
-  for (const Var& param : func_.params) {
-    if (const Buffer* buffer = FindBuffer(func_, param)) sorted.push_back({param, *buffer});
-  }
-  func_.buffer_map = std::move(sorted);
-}
-
-namespace {
-
-constexpr std::string_view kBufferParams[] = {"shape", "dtype", "data",          "strides",     "elem_offset",
-                                              "scope", "align", "offset_factor", "buffer_type", "axis_separators"};
-constexpr size_t kDataParam = 2;
-
-}  // namespace
-
-Status FuncBuilder::BuildParam(const PyParam& param) {
-  PyExpr name;  // Where a second definition is reported.
-  name.offset = param.offset;
-  name.text = param.name;
-  if (param.annotation == nullptr)
-    return Error(name,
-                 fmt::format("expected a type of parameter \"{}\", such as T.Buffer((128,), \"float32\")", param.name));
-  const PyExpr& type = *param.annotation;
-  const bool is_call = type.kind == PyExprKind::kCall, is_subscript = type.kind == PyExprKind::kSubscript;
-  const std::string tir_name = exprs_.TirName(is_call || is_subscript ? *type.items[0] : type);
-  if (tir_name == "Buffer") return BuildBufferParam(name, type);
-  if (tir_name == "handle") {
-    ASSIGN_OR_RETURN(const PointerType* const pointer, exprs_.BuildPointer(type));
-    func_.params.emplace_back(std::string(param.name), pointer);
-    return Define(name, Expr(func_.params.back()));
-  }
-  StatusOr<DataType> dtype = exprs_.BuildType(is_call ? *type.items[0] : type);
-  if (dtype.ok() && is_call && !type.keywords.empty()) {  // n: T.int32(is_size_var=True)
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(type, {"expr", "is_size_var"}, 0));
-    ASSIGN_OR_RETURN(const bool is_size, args[1] == nullptr ? StatusOr<bool>(false) : exprs_.BuildBool(*args[1]));
-    func_.params.push_back(is_size ? Var::Size(std::string(param.name), *dtype) : Var(std::string(param.name), *dtype));
-    return Define(name, Expr(func_.params.back()));
-  }
-  if (!dtype.ok())
-    return Error(
-        type, fmt::format("expected T.Buffer(...), T.handle or a dtype such as T.int32 as type of \"{}\"", param.name));
-  func_.params.emplace_back(std::string(param.name), *dtype);
-  return Define(name, Expr(func_.params.back()));
-}
-
-// A: T.Buffer(...), or T.Buffer[(128,), "float32"]
-Status FuncBuilder::BuildBufferParam(const PyExpr& name, const PyExpr& type) {
-  BoundArgs args(std::size(kBufferParams), nullptr);
-  if (type.kind == PyExprKind::kCall) {
-    ASSIGN_OR_RETURN(args, exprs_.Bind(type, kBufferParams, 1));
-  } else {
-    for (size_t i = 1; i < type.items.size() && i <= 2; ++i) args[i - 1] = type.items[i];
-  }
-  if (args[0] == nullptr) return Error(type, "expected a shape");
-  if (args[kDataParam] != nullptr)
-    return Error(*args[kDataParam], "expected a parameter's own memory; declare other views in the body");
-  ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(type, name.text, args, 0, true));
-  BindSymbols(buffer);
-  func_.params.emplace_back(std::string(name.text) + "_handle", DataType::Handle());
-  func_.buffer_map.push_back({func_.params.back(), buffer});
-  return DefineBuffer(name, buffer);
-}
-
-Status FuncBuilder::DefineBuffer(const PyExpr& target, const Buffer& buffer) {
-  owners_.emplace(buffer->data.get(), buffer);
-  return Define(target, buffer);
-}
-
-// args: those of kBufferParams, from `shape_arg` on. `may_declare`: strides may be given as names, and unknown offsets
-// become variables.
-StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args,
-                                          size_t shape_arg, bool may_declare) {
-  const auto arg = [&](size_t i) { return args[shape_arg + i]; };
-  BufferNode node;
-  node.name = std::string(name);
-  RETURN_IF_ERROR(BuildShape(*arg(0), node));
-  if (arg(1) != nullptr) {
-    ASSIGN_OR_RETURN(node.dtype, exprs_.BuildType(*arg(1)));
-  }
-  if (arg(kDataParam) != nullptr) RETURN_IF_ERROR(BuildData(*arg(kDataParam), node));
-  if (arg(3) != nullptr) RETURN_IF_ERROR(BuildStrides(*arg(3), may_declare, node));
-  if (arg(5) != nullptr) {
-    ASSIGN_OR_RETURN(node.scope, exprs_.BuildString(*arg(5)));
-  }
-  RETURN_IF_ERROR(BuildPromises(args, shape_arg, node));
-  if (arg(4) != nullptr) {
-    ASSIGN_OR_RETURN(node.elem_offset, exprs_.Build(*arg(4)));
-  } else if (arg(7) != nullptr && may_declare) {
-    ASSIGN_OR_RETURN(const int64_t factor, exprs_.BuildInt(*arg(7)));
-    if (factor != 0)
-      node.elem_offset = Var(node.name + "_elem_offset", node.shape.empty() ? kIndexType : node.shape[0].dtype());
-  }
-  std::vector<Expr> positions = node.strides;
-  positions.push_back(node.elem_offset);
-  for (const Expr& e : positions) {
-    if (!e.dtype().is_int() || !e.dtype().is_scalar())
-      return Error(at, fmt::format("expected integers as strides and offset, got {}", e.dtype().ToString()));
-  }
-  return Buffer(std::move(node));
-}
-
-Status FuncBuilder::BuildShape(const PyExpr& shape, BufferNode& node) {
-  ASSIGN_OR_RETURN(node.shape, exprs_.BuildList(shape));
-  for (const Expr& extent : node.shape) {
-    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
-      return Error(shape, fmt::format("expected integers as shape, got {}", extent.dtype().ToString()));
-    if (AsIntConst(extent) != nullptr && *AsIntConst(extent) < 0)
-      return Error(shape, fmt::format("expected a shape, got extent {}", *AsIntConst(extent)));
-  }
-  return OkStatus();
-}
-
-Status FuncBuilder::BuildData(const PyExpr& data, BufferNode& node) {
-  ASSIGN_OR_RETURN(const Expr var, exprs_.Build(data));
-  if (!IsVar(var) || var.dtype() != DataType::Handle())
-    return Error(data, "expected the data of a buffer or another handle variable");
-  unbound_.erase(var.get());
-  node.data = Var(var);
-  if (node.data.pointer() != nullptr) node.scope = node.data.pointer()->scope;
-  return OkStatus();
-}
-
-Status FuncBuilder::BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node) {
-  const bool is_list = strides.kind == PyExprKind::kList || strides.kind == PyExprKind::kTuple;
-  if (!is_list) return Error(strides, "expected a list of strides");
-  for (const PyExpr* item : strides.items) {
-    if (item->kind == PyExprKind::kString && may_declare) {
-      node.strides.push_back(Var(item->string_value));
-      continue;
-    }
-    ASSIGN_OR_RETURN(Expr stride, exprs_.Build(*item));
-    node.strides.push_back(std::move(stride));
-  }
-  if (!node.strides.empty() && node.strides.size() != node.shape.size())
-    return Error(strides, fmt::format("expected {} strides, got {}", node.shape.size(), node.strides.size()));
-  return OkStatus();
-}
-
-// align, offset_factor, buffer_type and axis_separators.
-Status FuncBuilder::BuildPromises(const BoundArgs& args, size_t shape_arg, BufferNode& node) {
-  const auto arg = [&](size_t i) { return args[shape_arg + i]; };
-  if (arg(6) != nullptr) {
-    ASSIGN_OR_RETURN(const int64_t align, exprs_.BuildInt(*arg(6)));
-    if (align > 0) node.data_alignment = align;  // -1: the default, as in TVM.
-  }
-  if (arg(7) != nullptr) {
-    ASSIGN_OR_RETURN(const int64_t factor, exprs_.BuildInt(*arg(7)));
-    if (factor < 0) return Error(*arg(7), fmt::format("expected a factor of the offset, got {}", factor));
-    if (factor > 0) node.offset_factor = factor;  // 0: the default.
-  }
-  if (arg(8) != nullptr) {
-    ASSIGN_OR_RETURN(const std::string type, exprs_.BuildString(*arg(8)));
-    if (type == "auto_broadcast") node.buffer_type = BufferType::kAutoBroadcast;
-    if (type != "auto_broadcast" && type != "default" && !type.empty())
-      return Error(*arg(8), fmt::format("expected \"default\" or \"auto_broadcast\", got \"{}\"", type));
-  }
-  if (arg(9) == nullptr) return OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<Expr> separators, exprs_.BuildList(*arg(9)));
-  int64_t last = 0;
-  for (const Expr& separator : separators) {
-    const int64_t* axis = AsIntConst(separator);
-    if (axis == nullptr || *axis < last || *axis > static_cast<int64_t>(node.shape.size()))
-      return Error(*arg(9), fmt::format("expected increasing axes of {} dimensions", node.shape.size()));
-    last = *axis;
-    node.axis_separators.push_back(last);
-  }
-  return OkStatus();
-}
-
-void FuncBuilder::BindSymbols(const Buffer& buffer) {
-  if (unbound_.empty()) return;
-  std::vector<Expr> exprs = buffer->shape;
-  exprs.insert(exprs.end(), buffer->strides.begin(), buffer->strides.end());
-  exprs.push_back(buffer->elem_offset);
-  for (const Expr& e : exprs) PostOrderVisit(e, [&](const Expr& part) { unbound_.erase(part.get()); });
-}
-
 Status FuncBuilder::Define(const PyExpr& target, NamedValue value) {
   if (names_.Define(target.text, std::move(value))) return OkStatus();
   return Error(target,
@@ -235,6 +37,21 @@ StatusOr<Stmt> FuncBuilder::BuildSuite(const std::vector<const PyStmt*>& lines) 
 }
 
 Status FuncBuilder::BuildStmt(const PyStmt& stmt, Suite& suite) {
+  RETURN_IF_ERROR(BuildLine(stmt, suite));
+  return KeepAllocations();
+}
+
+// What a helper has allocated belongs to the innermost block, or to the function.
+Status FuncBuilder::KeepAllocations() {
+  if (exprs_.context().evaluator == nullptr) return OkStatus();
+  for (const Buffer& buffer : exprs_.context().evaluator->TakeAllocations()) {
+    (blocks_.empty() ? root_allocs_ : blocks_.back()->node.alloc_buffers).push_back(buffer);
+    owners_.emplace(buffer->data.get(), buffer);
+  }
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildLine(const PyStmt& stmt, Suite& suite) {
   switch (stmt.kind) {
     case PyStmtKind::kExpr:
       return BuildExprStmt(stmt, suite);
@@ -278,10 +95,24 @@ Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const
   ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
   std::string text = "assertion failed";
   if (message != nullptr) {
-    ASSIGN_OR_RETURN(text, exprs_.BuildString(*message));
+    ASSIGN_OR_RETURN(text, BuildMessage(*message));
   }
   suite.stmts.push_back(AssertStmt{test, std::move(text)});
   return OkStatus();
+}
+
+// "text", or ("RuntimeError", ["parts ", "of it"]), as TVM prints today.
+StatusOr<std::string> FuncBuilder::BuildMessage(const PyExpr& e) {
+  const bool has_kind = e.kind == PyExprKind::kTuple && e.items.size() == 2 && e.items[1]->kind == PyExprKind::kList;
+  if (!has_kind) return exprs_.BuildString(e);
+  ASSIGN_OR_RETURN(const std::string kind, exprs_.BuildString(*e.items[0]));
+  if (kind != "RuntimeError") return Error(*e.items[0], fmt::format("expected a RuntimeError, got \"{}\"", kind));
+  std::string text;
+  for (const PyExpr* part : e.items[1]->items) {
+    ASSIGN_OR_RETURN(const std::string more, exprs_.BuildString(*part));
+    text += more;
+  }
+  return text;
 }
 
 Status FuncBuilder::BuildFuncAttr(const PyExpr& e) {
@@ -339,7 +170,8 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"condition", "message"}, 1));
     return BuildAssert(e, *args[0], args[1], suite);
   }
-  if (const PyStmt* macro = FindMacro(e)) return BuildMacroCall(*macro, e, suite);
+  ASSIGN_OR_RETURN(const MacroUse macro, FindMacro(e));
+  if (macro.definition != nullptr) return BuildMacroCall(macro, e, suite);
   const bool is_method = e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kAttribute && name.empty();
   if (is_method && e.items[0]->text == "vstore") return BuildVstore(e, suite);
   const PyExpr* value = &e;
@@ -349,7 +181,16 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
   } else if (e.kind != PyExprKind::kCall) {
     return Error(e, "expected a statement; a value alone does nothing");
   }
-  ASSIGN_OR_RETURN(Expr built, exprs_.Build(*value));
+  return BuildEvaluate(*value, suite);
+}
+
+// A helper of the program may have done its work: then it gives None.
+Status FuncBuilder::BuildEvaluate(const PyExpr& value, Suite& suite) {
+  ASSIGN_OR_RETURN(const ScriptValue known, exprs_.BuildValue(value));
+  const Attr* attr = std::get_if<Attr>(&known);
+  if (attr != nullptr && std::holds_alternative<std::monostate>(*attr) && value.kind != PyExprKind::kNone)
+    return OkStatus();
+  ASSIGN_OR_RETURN(Expr built, exprs_.ToExpr(value, known));
   suite.stmts.push_back(Evaluate{std::move(built)});
   return OkStatus();
 }
@@ -357,6 +198,13 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
 // ---- Attributes, threads, memory -----------------------------------------------------------------------------------
 
 Status FuncBuilder::BuildAttrStmt(const PyExpr& e, Suite& suite) {
+  const PyExpr* dict = e.items.size() == 2 && e.items[1]->kind == PyExprKind::kDict ? e.items[1] : nullptr;
+  for (size_t i = 0; dict != nullptr && i < dict->items.size(); i += 2) {  // T.attr({"key": value}), of nothing.
+    ASSIGN_OR_RETURN(std::string key, exprs_.BuildString(*dict->items[i]));
+    ASSIGN_OR_RETURN(Expr value, exprs_.Build(*dict->items[i + 1]));
+    suite.opened.push_back({AttrStmt{std::move(key), std::move(value), Attr(0), Evaluate{0}}, suite.stmts.size()});
+  }
+  if (dict != nullptr) return OkStatus();
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"node", "attr_key", "value"}, 0));
   if (e.items.size() != 4 || args[1] == nullptr || args[2] == nullptr)
     return Error(e, "expected node, attr_key and value of T.attr");
@@ -469,56 +317,6 @@ Status FuncBuilder::BuildAllocateConst(const PyExpr& target, const PyExpr& call,
   return Define(target, Expr(var));
 }
 
-// ---- Macros --------------------------------------------------------------------------------------------------------
-
-const PyStmt* FuncBuilder::FindMacro(const PyExpr& e) const {
-  if (e.kind != PyExprKind::kCall || e.items[0]->kind != PyExprKind::kName) return nullptr;
-  const auto found = exprs_.context().macros.find(e.items[0]->text);
-  return found == exprs_.context().macros.end() ? nullptr : found->second;
-}
-
-namespace {
-
-// @T.macro(hygienic=False)
-bool IsHygienic(const PyStmt& macro) {
-  for (const PyExpr* decorator : macro.decorators) {
-    for (size_t i = 0; i < decorator->keywords.size(); ++i) {
-      const size_t at = decorator->items.size() - decorator->keywords.size() + i;
-      if (decorator->keywords[i] == "hygienic" && decorator->items[at]->kind == PyExprKind::kFalse) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
-// The macro's lines, where it is called: a hygienic one sees its parameters and the constants of the file, another one
-// the names around the call, too.
-Status FuncBuilder::BuildMacroCall(const PyStmt& macro, const PyExpr& call, Suite& suite) {
-  if (macro_depth_ >= 64) return Error(call, fmt::format("macro \"{}\" expands itself too often", macro.text));
-  std::vector<std::string_view> params;
-  for (const PyParam& param : macro.params) params.push_back(param.name);
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, std::span<const std::string_view>(params), 0));
-  std::vector<NamedValue> values;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const PyExpr* value = args[i] != nullptr ? args[i] : macro.params[i].otherwise;
-    if (value == nullptr)
-      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params[i], macro.text));
-    ASSIGN_OR_RETURN(NamedValue built, exprs_.BuildValue(*value));
-    values.push_back(std::move(built));
-  }
-  NameTable::Hidden hidden = names_.BeginMacro(IsHygienic(macro));
-  for (size_t i = 0; i < values.size(); ++i) names_.Redefine(params[i], std::move(values[i]));
-  ++macro_depth_;
-  Status status;
-  for (const PyStmt* line : macro.body) {
-    if (status.ok()) status = BuildStmt(*line, suite);
-  }
-  --macro_depth_;
-  names_.EndMacro(std::move(hidden));
-  return status;
-}
-
 Status FuncBuilder::BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions) {
   for (size_t i = 1; i < call.items.size(); ++i) {
     const PyExpr& item = *call.items[i];
@@ -559,12 +357,18 @@ Status FuncBuilder::Unpack(const PyExpr& target, const PyExpr& value, Suite& sui
   return OkStatus();
 }
 
+void FuncBuilder::DeclareSymbol(const PyExpr& target, const Var& var) {
+  unbound_.emplace(var.get(), Error(target, fmt::format("expected \"{}\" in the shape of a T.match_buffer; nothing "
+                                                        "gives it a value",
+                                                        target.text)));
+}
+
 // n = T.int32(), T.int32(is_size_var=True), T.handle("float32", "global"), T.var("int32")
 Status FuncBuilder::BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name) {
   if (name == "handle") {
     ASSIGN_OR_RETURN(const PointerType* const pointer, exprs_.BuildPointer(call));
     const Var var(std::string(target.text), pointer);
-    unbound_.emplace(var.get(), &target);
+    DeclareSymbol(target, var);
     return Define(target, Expr(var));
   }
   const bool is_var = name == "var";
@@ -577,8 +381,9 @@ Status FuncBuilder::BuildVarDeclaration(const PyExpr& target, const PyExpr& call
   if (!is_var && args[1] != nullptr) {
     ASSIGN_OR_RETURN(is_size, exprs_.BuildBool(*args[1]));
   }
+  if (TakePredeclared(target.text, type)) return OkStatus();
   const Var var = is_size ? Var::Size(std::string(target.text), type) : Var(std::string(target.text), type);
-  unbound_.emplace(var.get(), &target);
+  DeclareSymbol(target, var);
   return Define(target, Expr(var));
 }
 
@@ -588,8 +393,11 @@ Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation
   if (target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList) return Unpack(target, value, suite);
   if (target.kind != PyExprKind::kName) return Error(target, "expected a name or an element of a buffer before \"=\"");
   if (name == "match_buffer") return BuildMatchBuffer(target, value, suite);
-  if (name == "alloc_buffer" || name == "sblock_alloc_buffer") return BuildAlloc(target, value);
-  if (name == "decl_buffer" || name == "Buffer" || name == "buffer_decl") return BuildDeclaration(target, value, suite);
+  if (name == "sblock_alloc_buffer" || (name == "alloc_buffer" && !is_of_today_)) return BuildAlloc(target, value);
+  if (name == "decl_buffer" || name == "Buffer" || name == "buffer_decl" || name == "alloc_buffer" ||
+      name == "alloc_local" || name == "alloc_shared")
+    return BuildDeclaration(target, value, suite);
+  if (const Buffer* whole = ViewedBuffer(value)) return BuildView(target, value, *whole, suite);
   if (name == "allocate") return BuildAllocate(target, value, suite);
   if (name == "allocate_const") return BuildAllocateConst(target, value, suite);
   if (name == "env_thread") return BuildEnvThread(target, value);
@@ -616,9 +424,13 @@ Status FuncBuilder::BuildAssignTo(const PyExpr& target, const PyExpr* annotation
 
 Status FuncBuilder::BuildLet(const PyExpr& target, const PyExpr* annotation, const PyExpr& value, Suite& suite) {
   ASSIGN_OR_RETURN(const ScriptValue known, exprs_.BuildValue(value));
-  const bool is_value = std::holds_alternative<Expr>(known) || annotation != nullptr;
+  const Attr* attr = std::get_if<Attr>(&known);
+  const bool is_number =
+      attr != nullptr && (std::holds_alternative<int64_t>(*attr) || std::holds_alternative<double>(*attr) ||
+                          std::holds_alternative<bool>(*attr));
+  const bool is_value = std::holds_alternative<Expr>(known) || is_number || annotation != nullptr;
   if (!is_value) return Define(target, known);  // A buffer, a tuple, a text, None: only a name for it.
-  ASSIGN_OR_RETURN(Expr built, exprs_.Build(value));
+  ASSIGN_OR_RETURN(Expr built, exprs_.ToExpr(value, known));
   const PointerType* pointer = nullptr;
   if (annotation != nullptr && exprs_.TirName(*annotation) != "let") {
     const bool is_let = annotation->kind == PyExprKind::kSubscript && exprs_.TirName(*annotation->items[0]) == "let";
@@ -660,8 +472,15 @@ Status FuncBuilder::BuildStore(const PyStmt& stmt, Suite& suite) {
 // X = T.decl_buffer(...): new memory; over memory that is there if data= is given, as X = T.Buffer(...) always is.
 Status FuncBuilder::BuildDeclaration(const PyExpr& target, const PyExpr& call, Suite& suite) {
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, kBufferParams, 1));
-  ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 0, false));
-  if (args[kDataParam] == nullptr && exprs_.CalleeName(call) == "Buffer")
+  ASSIGN_OR_RETURN(Buffer buffer, BuildBuffer(call, target.text, args, 0, false));
+  const std::string name = exprs_.CalleeName(call);
+  if (name == "alloc_local" || name == "alloc_shared") {
+    BufferNode node = *buffer;
+    node.scope = name.substr(sizeof("alloc_") - 1);
+    node.data = UnsetData();
+    buffer = Buffer(std::move(node));
+  }
+  if (args[kDataParam] == nullptr && name == "Buffer")
     return Error(call, "expected data= of a buffer in the body; T.decl_buffer makes memory of its own");
   RETURN_IF_ERROR(Enter(target.offset));
   if (args[kDataParam] != nullptr) {
@@ -670,6 +489,32 @@ Status FuncBuilder::BuildDeclaration(const PyExpr& target, const PyExpr& call, S
     suite.opened.push_back({Suite::OpenAllocate{buffer}, suite.stmts.size()});
   }
   return DefineBuffer(target, buffer);
+}
+
+// A of A.view(8, 8): the same memory in another shape.
+const Buffer* FuncBuilder::ViewedBuffer(const PyExpr& e) const {
+  const bool is_view = e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kAttribute &&
+                       e.items[0]->text == "view" && e.items[0]->items[0]->kind == PyExprKind::kName;
+  const NamedValue* value = is_view ? names_.Find(e.items[0]->items[0]->text) : nullptr;
+  return value == nullptr ? nullptr : std::get_if<Buffer>(value);
+}
+
+Status FuncBuilder::BuildView(const PyExpr& target, const PyExpr& call, const Buffer& whole, Suite& suite) {
+  if (!call.keywords.empty() || call.items.size() < 2)
+    return Error(call, fmt::format("expected the extents of a view of \"{}\"", whole->name));
+  PyExpr shape = call;
+  shape.kind = PyExprKind::kTuple;
+  shape.items.erase(shape.items.begin());
+  BufferNode node;
+  node.name = std::string(target.text);
+  node.dtype = whole->dtype;
+  node.scope = whole->scope;
+  node.data = whole->data;
+  node.elem_offset = whole->elem_offset;
+  RETURN_IF_ERROR(BuildShape(shape, node));
+  RETURN_IF_ERROR(Enter(target.offset));
+  suite.opened.push_back({Suite::OpenDeclare{Buffer(std::move(node))}, suite.stmts.size()});
+  return DefineBuffer(target, std::get<Suite::OpenDeclare>(suite.opened.back().what).buffer);
 }
 
 // The parameter that `e` names, if it is a handle.
@@ -748,15 +593,47 @@ StatusOr<FuncBuilder::BlockFrame*> FuncBuilder::DirectBlock(const PyExpr& at, st
   return blocks_.back();
 }
 
-Status FuncBuilder::DefineIter(const PyExpr& target, Range domain, DataType type, IterKind kind, Expr value) {
-  if (target.kind != PyExprKind::kName) return Error(target, "expected a name for the block's variable");
+StatusOr<Var> FuncBuilder::MakeIter(const PyExpr& at, std::string name, Range domain, DataType type, IterKind kind,
+                                    Expr value) {
+  if (at.kind != PyExprKind::kName) return Error(at, "expected a name for the block's variable");
   if (!value.dtype().is_int() || !value.dtype().is_scalar())
-    return Error(target,
-                 fmt::format("expected an integer bound to \"{}\", got {}", target.text, value.dtype().ToString()));
-  const Var var(std::string(target.text), type);
+    return Error(at, fmt::format("expected an integer bound to \"{}\", got {}", name, value.dtype().ToString()));
+  const Var var(std::move(name), type);
   blocks_.back()->node.iter_vars.push_back({std::move(domain), var, kind});
   blocks_.back()->iter_values.push_back(std::move(value));
-  return Define(target, Expr(var));
+  return var;
+}
+
+// Names that `count` values go to: a, b; one name for all of them, if they are several; a, *rest.
+StatusOr<std::vector<FuncBuilder::TargetPart>> FuncBuilder::PartsOf(const PyExpr& target, size_t count) const {
+  const bool is_tuple = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList;
+  const std::vector<const PyExpr*> items = is_tuple ? target.items : std::vector<const PyExpr*>{&target};
+  std::vector<TargetPart> parts;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool takes_all = !is_tuple && count != 1;
+    if (items[i]->kind != PyExprKind::kStar && !takes_all) {
+      parts.push_back({items[i]});
+      continue;
+    }
+    const PyExpr* name = takes_all ? items[i] : items[i]->items[0];
+    if (name->kind != PyExprKind::kName) return Error(*name, "expected a name");
+    const size_t after = items.size() - i - 1, taken = parts.size() + after;
+    if (taken > count) break;
+    for (size_t k = 0; k < count - taken; ++k) parts.push_back({name, name, k});
+  }
+  if (parts.size() != count) return Error(target, fmt::format("expected {} names, got {}", count, items.size()));
+  return parts;
+}
+
+// Names that stand for several of the values.
+Status FuncBuilder::DefineLists(const std::vector<TargetPart>& parts, const std::vector<Expr>& values) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].list == nullptr || parts[i].index != 0) continue;
+    std::vector<ScriptValue> list;
+    for (size_t k = i; k < parts.size() && parts[k].list == parts[i].list; ++k) list.emplace_back(values[k]);
+    RETURN_IF_ERROR(Define(*parts[i].list, NamedValue(std::move(list))));
+  }
+  return OkStatus();
 }
 
 Status FuncBuilder::BuildAxis(const PyExpr& target, const PyExpr& call, IterKind kind) {
@@ -768,7 +645,8 @@ Status FuncBuilder::BuildAxis(const PyExpr& target, const PyExpr& call, IterKind
   if (args[2] != nullptr) {
     ASSIGN_OR_RETURN(type, exprs_.BuildType(*args[2]));
   }
-  return DefineIter(target, domain, type, kind, value);
+  ASSIGN_OR_RETURN(const Var var, MakeIter(target, std::string(target.text), domain, type, kind, value));
+  return Define(target, Expr(var));
 }
 
 Status FuncBuilder::BuildRemap(const PyExpr& target, const PyExpr& call) {
@@ -776,22 +654,23 @@ Status FuncBuilder::BuildRemap(const PyExpr& target, const PyExpr& call) {
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"kinds", "bindings", "dtype"}, 2));
   ASSIGN_OR_RETURN(const std::string kinds, exprs_.BuildString(*args[0]));
   ASSIGN_OR_RETURN(const std::vector<Expr> values, exprs_.BuildList(*args[1]));
-  const std::vector<const PyExpr*> targets = target.kind == PyExprKind::kTuple || target.kind == PyExprKind::kList
-                                                 ? target.items
-                                                 : std::vector<const PyExpr*>{&target};
-  if (kinds.size() != values.size() || targets.size() != values.size()) {
-    return Error(call, fmt::format("expected as many names and kinds as loops, got {}, {} and {}", targets.size(),
-                                   kinds.size(), values.size()));
-  }
+  if (kinds.size() != values.size())
+    return Error(call, fmt::format("expected as many kinds as loops, got {} and {}", kinds.size(), values.size()));
+  ASSIGN_OR_RETURN(const std::vector<TargetPart> parts, PartsOf(target, values.size()));
+  std::vector<Expr> vars;
   for (size_t i = 0; i < values.size(); ++i) {
     const std::optional<IterKind> kind = IterKindOf(kinds.substr(i, 1));
     if (!kind) return Error(*args[0], fmt::format("expected letters S, R, C or O, got \"{}\"", kinds));
     const auto loop = loop_ranges_.find(values[i].get());
     if (loop == loop_ranges_.end())
       return Error(*args[1], "expected variables of the loops around; bind other values with T.axis.spatial");
-    RETURN_IF_ERROR(DefineIter(*targets[i], loop->second, values[i].dtype(), *kind, values[i]));
+    std::string name(parts[i].at->text);
+    if (parts[i].list != nullptr) name += fmt::format("_{}", parts[i].index);
+    ASSIGN_OR_RETURN(const Var var, MakeIter(*parts[i].at, name, loop->second, values[i].dtype(), *kind, values[i]));
+    if (parts[i].list == nullptr) RETURN_IF_ERROR(Define(*parts[i].at, Expr(var)));
+    vars.push_back(var);
   }
-  return OkStatus();
+  return DefineLists(parts, vars);
 }
 
 }  // namespace lathe

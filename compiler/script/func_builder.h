@@ -11,10 +11,8 @@ namespace lathe {
 // Serves one function.
 class FuncBuilder {
  public:
-  FuncBuilder(const Source& source, const ConstantTable& constants, const ScriptContext& context)
-      : names_(constants), exprs_(source, names_, context) {
-    exprs_.SetBound(&bound_);
-  }
+  FuncBuilder(const Source& source, const ConstantTable& constants, const ScriptContext& context);
+  ~FuncBuilder();
   StatusOr<PrimFunc> Build(const PyStmt& function);
 
  private:
@@ -22,6 +20,8 @@ class FuncBuilder {
   struct BlockFrame;  // The block whose lines are being read.
   struct StepOf;      // range(start, stop, step)
   struct LoopHeader;
+  struct MacroUse;     // What a call expands.
+  struct ParsedMacro;  // A macro of another text.
 
   Status BuildParam(const PyParam& param);
   Status BuildBufferParam(const PyExpr& name, const PyExpr& type);
@@ -38,8 +38,28 @@ class FuncBuilder {
   Status BuildAllocateConst(const PyExpr& target, const PyExpr& call, Suite& suite);
   Status BuildEnvThread(const PyExpr& target, const PyExpr& call);
   Status BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name);
-  Status BuildMacroCall(const PyStmt& macro, const PyExpr& call, Suite& suite);
-  const PyStmt* FindMacro(const PyExpr& e) const;
+  Status BuildMacroCall(const MacroUse& macro, const PyExpr& call, Suite& suite);
+  Status Expand(const MacroUse& macro, std::vector<std::optional<NamedValue>> args, Suite& suite);
+  StatusOr<MacroUse> FindMacro(const PyExpr& e);
+  StatusOr<MacroUse> Parsed(const PyExpr& at, std::shared_ptr<const ScriptMacro> macro);
+  Status KeepAllocations();
+  void PredeclareSymbols(const PyStmt& function);
+  std::optional<Var> TakePredeclared(std::string_view name, DataType type);
+  StatusOr<std::string> BuildMessage(const PyExpr& e);
+  const Buffer* ViewedBuffer(const PyExpr& e) const;
+  Status BuildView(const PyExpr& target, const PyExpr& call, const Buffer& whole, Suite& suite);
+  Status BuildLine(const PyStmt& stmt, Suite& suite);
+  Status BuildEvaluate(const PyExpr& value, Suite& suite);
+  void DeclareSymbol(const PyExpr& target, const Var& var);
+  // One of the values that a target takes: by itself, or as number `index` of `list`, a name that takes several.
+  struct TargetPart {
+    const PyExpr* at;
+    const PyExpr* list = nullptr;
+    size_t index = 0;
+  };
+  StatusOr<std::vector<TargetPart>> PartsOf(const PyExpr& target, size_t count) const;
+  Status DefineLists(const std::vector<TargetPart>& parts, const std::vector<Expr>& values);
+  StatusOr<std::vector<Var>> LoopVars(const PyExpr& target, const std::vector<Range>& ranges);
   Status Unpack(const PyExpr& target, const PyExpr& value, Suite& suite);
   Status BuildAssign(const PyStmt& stmt, Suite& suite);
   Status BuildStore(const PyStmt& stmt, Suite& suite);
@@ -53,7 +73,7 @@ class FuncBuilder {
   Status BuildAlloc(const PyExpr& target, const PyExpr& call);
   Status BuildAxis(const PyExpr& target, const PyExpr& call, IterKind kind);
   Status BuildRemap(const PyExpr& target, const PyExpr& call);
-  Status DefineIter(const PyExpr& target, Range domain, DataType type, IterKind kind, Expr value);
+  StatusOr<Var> MakeIter(const PyExpr& at, std::string name, Range domain, DataType type, IterKind kind, Expr value);
   Status BuildFor(const PyStmt& stmt, Suite& suite);
   StatusOr<LoopHeader> BuildLoopHeader(const PyExpr& iterable);
   Status BuildStep(const PyExpr& step, LoopHeader& header);
@@ -88,9 +108,13 @@ class FuncBuilder {
   std::vector<Buffer> root_allocs_;
   std::vector<BlockFrame*> blocks_;                         // Innermost last.
   std::unordered_map<const ExprNode*, Range> loop_ranges_;  // For T.axis.remap.
-  std::map<const ExprNode*, const PyExpr*> unbound_;        // Symbolic variables declared, not yet in a buffer's shape.
-  std::set<const ExprNode*> bound_;                         // Those that expressions have introduced.
+  std::map<const ExprNode*, Status>
+      unbound_;                      // Symbolic variables declared, not yet in a buffer's shape: what is wrong.
+  std::set<const ExprNode*> bound_;  // Those that expressions have introduced.
   std::unordered_map<const ExprNode*, std::string> env_threads_;  // Thread tags.
+  std::vector<std::unique_ptr<ParsedMacro>> parsed_;              // Those that were called.
+  std::map<std::string_view, Var> predeclared_;                   // Symbols of the signature, not yet declared below.
+  bool is_of_today_ = false;
   int macro_depth_ = 0;
   int nesting_ = 0;
   int suite_depth_ = 0;

@@ -5,6 +5,12 @@
 
 namespace lathe {
 
+// Parameters of T.Buffer and its like.
+inline constexpr std::string_view kBufferParams[] = {"shape",       "dtype",          "data",  "strides",
+                                                     "elem_offset", "scope",          "align", "offset_factor",
+                                                     "buffer_type", "axis_separators"};
+inline constexpr size_t kDataParam = 2;
+
 // Lets and allocations without "with" hold for the rest of their suite: they are opened here and closed at its end.
 struct FuncBuilder::Suite {
   struct OpenLet {
@@ -59,6 +65,18 @@ struct FuncBuilder::BlockFrame {
   Expr predicate = True();
   bool has_reads = false, has_writes = false;
   int suite_depth = 0;
+};
+
+struct FuncBuilder::ParsedMacro {
+  std::shared_ptr<const ScriptMacro> macro;
+  Source source;  // Of the macro's text.
+  PyFile file;
+  ScriptContext context;
+  const PyStmt* definition = nullptr;
+};
+struct FuncBuilder::MacroUse {
+  const PyStmt* definition = nullptr;      // nullptr: it is no macro.
+  const ParsedMacro* elsewhere = nullptr;  // nullptr: in this text.
 };
 
 struct FuncBuilder::StepOf {

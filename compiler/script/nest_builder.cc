@@ -83,10 +83,27 @@ Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
   return OkStatus();
 }
 
+// The variables of a grid: a name for each loop, one name for all of them, or *name for several.
+StatusOr<std::vector<Var>> FuncBuilder::LoopVars(const PyExpr& target, const std::vector<Range>& ranges) {
+  ASSIGN_OR_RETURN(const std::vector<TargetPart> parts, PartsOf(target, ranges.size()));
+  std::vector<Var> vars;
+  for (const TargetPart& part : parts) {
+    RETURN_IF_ERROR(Enter(part.at->offset));
+    const Range& range = ranges[vars.size()];
+    if (part.list == nullptr) {
+      ASSIGN_OR_RETURN(Var var, LoopVar(*part.at, range.extent.dtype(), range));
+      vars.push_back(std::move(var));
+      continue;
+    }
+    vars.emplace_back(fmt::format("{}_{}", part.at->text, part.index), range.extent.dtype());
+    loop_ranges_.emplace(vars.back().get(), range);
+  }
+  RETURN_IF_ERROR(DefineLists(parts, {vars.begin(), vars.end()}));
+  return vars;
+}
+
 Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
   const PyExpr& call = *stmt.value;
-  const bool is_tuple = stmt.target->kind == PyExprKind::kTuple;
-  const std::vector<const PyExpr*> targets = is_tuple ? stmt.target->items : std::vector<const PyExpr*>{stmt.target};
   if (!call.keywords.empty())
     return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
   std::vector<Range> ranges;
@@ -99,16 +116,9 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
     ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*call.items[i]));
     ranges.push_back(std::move(range));
   }
-  if (targets.size() != ranges.size())
-    return Error(*stmt.target, fmt::format("expected {} loop variables, got {}", ranges.size(), targets.size()));
   const size_t names = names_.Open();
   const int nesting = nesting_;
-  std::vector<Var> vars;
-  for (size_t i = 0; i < targets.size(); ++i) {
-    RETURN_IF_ERROR(Enter(targets[i]->offset));
-    ASSIGN_OR_RETURN(Var var, LoopVar(*targets[i], ranges[i].extent.dtype(), ranges[i]));
-    vars.push_back(std::move(var));
-  }
+  ASSIGN_OR_RETURN(const std::vector<Var> vars, LoopVars(*stmt.target, ranges));
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
   for (size_t i = vars.size(); i-- > 0;)
     body = For{vars[i], ranges[i].min, ranges[i].extent, ForKind::kSerial, "", {}, std::move(body)};
@@ -118,7 +128,15 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
   return OkStatus();
 }
 
+// A condition that is known while reading takes one of the two.
 Status FuncBuilder::BuildIf(const PyStmt& stmt, Suite& suite) {
+  ASSIGN_OR_RETURN(const std::optional<bool> known, exprs_.BuildStaticBool(*stmt.value));
+  if (known) {
+    const size_t names = names_.Open();
+    for (const PyStmt* line : *known ? stmt.body : stmt.orelse) RETURN_IF_ERROR(BuildStmt(*line, suite));
+    names_.Close(names);
+    return OkStatus();
+  }
   ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value, /*may_be_vector=*/true));
   ASSIGN_OR_RETURN(Stmt then_case, BuildSuite(stmt.body));
   std::optional<Stmt> else_case;
@@ -135,8 +153,8 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
   const std::string name = exprs_.CalleeName(*stmt.value);
   if (name == "block" || name == "sblock") return BuildBlock(stmt, suite);
   if (name == "init") return BuildInit(stmt);
-  for (const std::string_view opener :
-       {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "allocate", "allocate_const", "attr"}) {
+  for (const std::string_view opener : {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "alloc_buffer",
+                                        "allocate", "allocate_const", "attr"}) {
     if (name == opener) return BuildScope(stmt, suite);
   }
   if (name == "Assert") {
@@ -214,7 +232,9 @@ Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
   RETURN_IF_ERROR(OpenScope(stmt, inner));
   if (inner.opened.empty()) return Error(*stmt.value, "expected what opens a scope");
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
-  suite.stmts.push_back(Suite::Wrap(inner.opened.front().what, std::move(body)));
+  for (auto opened = inner.opened.rbegin(); opened != inner.opened.rend(); ++opened)
+    body = Suite::Wrap(opened->what, std::move(body));
+  suite.stmts.push_back(std::move(body));
   nesting_ = nesting;
   names_.Close(names);
   return OkStatus();

@@ -16,6 +16,7 @@ class ModuleBuilder {
   ModuleBuilder(const Source& source, const Surroundings& around) : source_(source), constants_(around.constants) {
     context_.tir_names.insert(around.tir_names.begin(), around.tir_names.end());
     context_.evaluator = around.evaluator;
+    for (const auto& [name, value] : around.constants) context_.around.insert(name);
   }
 
   Status Build(const std::vector<const PyStmt*>& lines) {
@@ -99,6 +100,7 @@ class ModuleBuilder {
     if (const Expr* expr = std::get_if<Expr>(&built); expr != nullptr && expr->As<StringImm>() != nullptr)
       built = Attr(expr->As<StringImm>()->value);
     constants_.insert_or_assign(target.text, std::move(built));
+    context_.around.erase(target.text);
     return OkStatus();
   }
   static bool IsConstant(const ScriptValue& value) {

@@ -10,7 +10,10 @@
 namespace lathe {
 namespace {
 
-constexpr std::string_view kImports = "from tvm.script import ir as I\nfrom tvm.script import tir as T\n\n\n";
+std::string Imports(Spelling spelling) {
+  const std::string_view dialect = spelling == Spelling::kToday ? "tirx" : "tir";
+  return fmt::format("from tvm.script import ir as I\nfrom tvm.script import {} as T\n\n\n", dialect);
+}
 
 // Keeps the texts that one kind of node needs out of the frames of the others: deep trees must fit the stack.
 #define LATHE_OWN_FRAME [[gnu::noinline]]
@@ -21,14 +24,14 @@ bool IsDefaultOffset(const Expr& e) { return IsZeroOf(e, kIndexType); }
 
 class Printer {
  public:
-  explicit Printer(int indent) : indent_(indent) {}
+  explicit Printer(int indent, Spelling spelling = Spelling::kV018) : spelling_(spelling), indent_(indent) {}
   std::string Finish() { return std::move(out_); }
 
   void PrintFunc(const PrimFunc& func) {
     const size_t names = names_.Open();
     const std::string header = Params(func);
     const bool has_plain_name = IsIdentifier(func.name);
-    Line(func.is_private ? "@T.prim_func(private=True)" : "@T.prim_func");
+    Line(Decorator(func));
     const std::string returns = func.ret_type ? fmt::format(" -> T.{}", func.ret_type->ToString()) : "";
     Line(fmt::format("def {}({}){}:", has_plain_name ? func.name : "func", header, returns));
     ++indent_;
@@ -44,6 +47,15 @@ class Printer {
   void PrintStmt(const Stmt& stmt) { PrintTail(stmt); }
 
  private:
+  bool IsToday() const { return spelling_ == Spelling::kToday; }
+  std::string Decorator(const PrimFunc& func) const {
+    const std::string_view options = !IsToday()        ? (func.is_private ? "(private=True)" : "")
+                                     : func.is_private ? "(private=True, s_tir=True)"
+                                                       : "(s_tir=True)";
+    return fmt::format("@T.prim_func{}", options);
+  }
+  std::string_view AllocWord() const { return IsToday() ? "alloc_buffer" : "decl_buffer"; }
+  std::string_view BlockWord() const { return IsToday() ? "sblock" : "block"; }
   // Declarations that `text` needs come first.
   LATHE_OWN_FRAME void Line(std::string_view text) {
     const std::vector<std::string> declarations = exprs_.TakeDeclarations();
@@ -200,7 +212,7 @@ class Printer {
   }
   LATHE_OWN_FRAME void BeginAllocate(const AllocBuffer& allocate) {
     const std::string args = BufferArgs(allocate.buffer);
-    Line(fmt::format("{} = T.decl_buffer({})", DefineBuffer(allocate.buffer), args));
+    Line(fmt::format("{} = T.{}({})", DefineBuffer(allocate.buffer), AllocWord(), args));
   }
   std::string DeclarationArgs(const Buffer& buffer) {
     const PointerType* pointer = buffer->data.pointer();
@@ -355,7 +367,7 @@ class Printer {
   }
   LATHE_OWN_FRAME void PrintNode(const AllocBuffer& allocate) {
     const std::string args = BufferArgs(allocate.buffer);
-    Line(fmt::format("with T.decl_buffer({}) as {}:", args, DefineBuffer(allocate.buffer)));
+    Line(fmt::format("with T.{}({}) as {}:", AllocWord(), args, DefineBuffer(allocate.buffer)));
     PrintSuite(allocate.body);
   }
   LATHE_OWN_FRAME void PrintNode(const DeclBuffer& declaration) {
@@ -428,7 +440,7 @@ class Printer {
   // ---- Blocks
   LATHE_OWN_FRAME void PrintNode(const BlockRealize& realize) {
     const BlockNode& block = *realize.block;
-    Line(fmt::format("with T.block({}):", QuotedString(block.name)));
+    Line(fmt::format("with T.{}({}):", BlockWord(), QuotedString(block.name)));
     ++indent_;
     PrintBlockHeader(realize);
     if (block.init) {
@@ -448,12 +460,13 @@ class Printer {
       Line(fmt::format("T.reads({})", Regions(block.reads)));
       Line(fmt::format("T.writes({})", Regions(block.writes)));
     }
-    if (!block.annotations.empty()) Line(fmt::format("T.block_attr({})", exprs_.PrintAttrs(block.annotations)));
+    if (!block.annotations.empty())
+      Line(fmt::format("T.{}_attr({})", BlockWord(), exprs_.PrintAttrs(block.annotations)));
     for (const MatchBufferRegion& match : block.match_buffers) Match(match);
   }
   void Alloc(const Buffer& buffer) {
     const std::string args = BufferArgs(buffer);
-    Line(fmt::format("{} = T.alloc_buffer({})", DefineBuffer(buffer), args));
+    Line(fmt::format("{} = T.{}({})", DefineBuffer(buffer), IsToday() ? "sblock_alloc_buffer" : "alloc_buffer", args));
   }
   void Match(const MatchBufferRegion& match) {
     const std::string source = exprs_.PrintRegion(match.source);
@@ -507,7 +520,8 @@ class Printer {
   }
 
   NameGiver names_;
-  ExprPrinter exprs_{names_};
+  const Spelling spelling_;
+  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir."};
   int indent_;
   std::string out_;
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
@@ -518,14 +532,14 @@ class Printer {
 
 }  // namespace
 
-std::string Print(const PrimFunc& func) {
-  Printer printer(0);
+std::string Print(const PrimFunc& func, Spelling spelling) {
+  Printer printer(0, spelling);
   printer.PrintFunc(func);
   return printer.Finish();
 }
 
-std::string Print(const IRModule& module) {
-  std::string text(kImports);
+std::string Print(const IRModule& module, Spelling spelling) {
+  std::string text = Imports(spelling);
   text += "@I.ir_module\nclass Module:\n";
   NameGiver names;
   ExprPrinter exprs(names);
@@ -534,7 +548,7 @@ std::string Print(const IRModule& module) {
     text += fmt::format("    I.module_global_infos({})\n", exprs.PrintAttrs(module.global_infos));
   if (module.prim_funcs.empty() && module.attrs.empty() && module.global_infos.empty()) text += "    pass\n";
   for (size_t i = 0; i < module.prim_funcs.size(); ++i) {
-    Printer printer(1);
+    Printer printer(1, spelling);
     printer.PrintFunc(module.prim_funcs[i]);
     text += (i == 0 ? "" : "\n") + printer.Finish();
   }

@@ -11,8 +11,11 @@
 
 namespace lathe {
 
-std::string Print(const IRModule& module);  // A whole file, imports included.
-std::string Print(const PrimFunc& func);    // "@T.prim_func ...", without imports.
+// What blocks and their buffers are called: T.block as in TVM 0.18, or T.sblock as TVM prints today. Today's TVM has no
+// word for some statements (T.allocate, a let with a scope of its own): those stay as they were.
+enum class Spelling { kV018, kToday };
+std::string Print(const IRModule& module, Spelling spelling = Spelling::kV018);  // A whole file, imports included.
+std::string Print(const PrimFunc& func, Spelling spelling = Spelling::kV018);    // "@T.prim_func ...", no imports.
 // Excerpts for messages and dumps. Names of free variables and buffers stand as they are; what is printed need not
 // parse alone.
 std::string Print(const Stmt& stmt);

@@ -15,6 +15,7 @@ void BindScript(pybind11::module_& module);  // TVMScript in and out
 void BindStructural(pybind11::module_& module);
 void BindSchedule(pybind11::module_& module);
 void BindTrace(pybind11::module_& module);
+void BindTensorIntrin(pybind11::module_& module);
 void BindExpr(pybind11::module_& module);
 void BindStmt(pybind11::module_& module);
 void BindArith(pybind11::module_& module);

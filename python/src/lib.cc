@@ -21,5 +21,6 @@ PYBIND11_MODULE(_lib, module) {
   BindPasses(module);
   BindRuntime(module);
   BindBuild(module);
+  BindTensorIntrin(module);
   BindSchedule(module);
 }

@@ -21,9 +21,9 @@ class Object(_lib.Object):
     def same_as(self, other):
         return _lib.same_as(self, other)
 
-    def script(self, **options):
-        """The TVMScript of this node."""
-        return _lib.print(self)
+    def script(self, s_tir=False, **options):
+        """The TVMScript of this node. s_tir: of a function or module in the words of today's TVM (T.sblock)."""
+        return _lib.print_today(self) if s_tir else _lib.print(self)
 
     def show(self, *args, **options):
         print(self.script())
@@ -42,5 +42,5 @@ class Object(_lib.Object):
 
 def _from_script(type_key, text):
     if type_key == "IRModule":
-        return _lib.parse_module(text, "<pickle>", 1, {})
-    return _lib.parse_func(text, "<pickle>", 1, {})
+        return _lib.parse_module(text, "<pickle>", 1, None)
+    return _lib.parse_func(text, "<pickle>", 1, None)

@@ -1,5 +1,5 @@
-"""@T.prim_func and @I.ir_module: they hand the text of what they decorate to the parser, with its place in the file
-and with what the names around it mean."""
+"""@T.prim_func, @T.macro and @I.ir_module: they hand the text of what they decorate to the parser, with its place in the
+file and with what the names around it mean."""
 import inspect
 import linecache
 import re
@@ -51,8 +51,8 @@ def _is_in_module_class(frame):
     return False
 
 
-def prim_func(func=None, private=False, check_well_formed=True):
-    """Reads the decorated function as TVMScript. private: it has no global symbol."""
+def prim_func(func=None, private=False, check_well_formed=True, s_tir=False):
+    """Reads the decorated function as TVMScript. private: it has no global symbol. s_tir: as all functions here are."""
     frame = inspect.currentframe().f_back
 
     def read(func):
@@ -62,6 +62,39 @@ def prim_func(func=None, private=False, check_well_formed=True):
         return _lib.parse_func(text, file_name, first_line, _surroundings(frame, text, func))
 
     return read if func is None else read(func)
+
+
+class TIRMacro:
+    """The text of lines that stand where it is called, in a function that is read."""
+
+    def __init__(self, file_name, first_line, text, known, first_args=()):
+        self.file_name, self.first_line, self.text = file_name, first_line, text
+        self.known, self.first_args = known, first_args
+
+    def __get__(self, instance, owner=None):
+        """As a method: its first parameter is the object."""
+        if instance is None:
+            return self
+        return TIRMacro(self.file_name, self.first_line, self.text, self.known, (instance,))
+
+    def __call__(self, *args, **kwargs):
+        raise ValueError("a macro can be called in a function that is read as TVMScript only")
+
+
+def macro(*args, hygienic=True):
+    """Lines for where the decorated function is called. hygienic: its names mean what they mean here; otherwise what
+    they mean at the call."""
+    if len(args) > 1 or (args and not inspect.isfunction(args[0])):
+        raise ValueError("Invalid use of T.macro. Usage: @T.macro, @T.macro(), @T.macro(hygienic=[True|False])")
+    frame = inspect.currentframe().f_back
+
+    def read(func):
+        if _is_in_module_class(frame):
+            return func
+        file_name, first_line, text = _source(func)
+        return TIRMacro(file_name, first_line, text, _surroundings(frame, text, func))
+
+    return read(args[0]) if args else read
 
 
 def ir_module(mod=None, check_well_formed=True):

@@ -2,19 +2,23 @@
 the values that Python sees: in annotations, in helpers, at module level."""
 from lathe import _lib
 from lathe.ir.expr import Range
-from lathe.script.decorator import prim_func
+from lathe.ir.type import PointerType, PrimType
+from lathe.script.decorator import macro, prim_func
 from lathe.tir import expr as _expr
 from lathe.tir import op as _op
 from lathe.tir.buffer import decl_buffer
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, ceildiv, max, min, power
 from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, BufferLoad, Call, Cast, Div, FloatImm, FloorDiv,
-                            FloorMod, IntImm, IterVar, Max, Min, Mod, Mul, Not, Or, Ramp, Select, StringImm, Sub, Var)
+                            FloorMod, IntImm, IterVar, Let, Max, Min, Mod, Mul, Not, Or, Ramp, Select, Shuffle, SizeVar, StringImm,
+                            Sub, Var)
 
 
 def _typed(dtype):
     def make(expr=None, is_size_var=False):
-        return Var("", dtype) if expr is None else _lib.cast(dtype, expr)
+        if expr is not None:
+            return _lib.cast(dtype, expr)
+        return SizeVar("", dtype) if is_size_var else Var("", dtype)
 
     make.__name__ = make.__qualname__ = dtype
     make.__doc__ = f"The value as {dtype}; without one a variable."
@@ -22,27 +26,66 @@ def _typed(dtype):
     return make
 
 
-_ELEMENTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
+_ELEMENTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+             "float8_e4m3fn", "float8_e5m2")
 for _name in _ELEMENTS:
     for _lanes in ("", "x4", "x8", "x16", "x32", "x64"):
         globals()[_name + _lanes] = _typed(_name + _lanes)
 boolean = bool = _typed("bool")
 bfloat16 = _typed("bfloat16")
+e4m3_float8, e5m2_float8 = _typed("float8_e4m3fn"), _typed("float8_e5m2")  # v0.18's names.
+
+
+void = _typed("void")
 
 
 def handle(dtype=None, storage_scope="global", *, is_size_var=False):
     """A variable that points to memory."""
-    return Var("", "handle")
+    return Var("", "handle" if dtype is None else PointerType(PrimType(_dtype_of(dtype)), storage_scope))
 
 
 handle.dtype = "handle"
 
 
-def Buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", align=0, offset_factor=0,
-           buffer_type="", axis_separators=None):
-    """The type of a buffer parameter; also a buffer of that type."""
-    return decl_buffer(shape, dtype, "buffer", data, strides, elem_offset, scope, align or -1, offset_factor,
-                       buffer_type, axis_separators)
+def _dtype_of(dtype):
+    return getattr(dtype, "dtype", dtype)
+
+
+class _BufferType:
+    """T.Buffer(shape, dtype), or T.Buffer[shape, dtype]: the type of a buffer parameter; also a buffer of that type."""
+
+    def __call__(self, shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", align=0,
+                 offset_factor=0, buffer_type="", axis_separators=None):
+        return decl_buffer(shape, _dtype_of(dtype), "buffer", data, strides, elem_offset, scope, align or -1,
+                           offset_factor, buffer_type, axis_separators)
+
+    def __getitem__(self, arguments):
+        shape, dtype = arguments if isinstance(arguments, tuple) and len(arguments) == 2 else (arguments, "float32")
+        return self(shape, dtype)
+
+
+Buffer = _BufferType()
+_allocations = []  # What helpers have allocated for the function that is read.
+
+
+def alloc_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", align=-1,
+                 offset_factor=0, buffer_type="default", axis_separators=None):
+    """In a helper that a function calls while it is read: a buffer of the block around the call."""
+    buffer = decl_buffer(shape, _dtype_of(dtype), "buffer", data, strides, elem_offset, scope, align, offset_factor,
+                         buffer_type, axis_separators)
+    _allocations.append(buffer)
+    return buffer
+
+
+sblock_alloc_buffer = alloc_buffer
+
+
+def meta_var(value):
+    """The value itself, which gets a name and no let."""
+    return value
+
+
+inline = macro
 
 
 def cast(value, dtype):

@@ -4,7 +4,7 @@ from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, decl_buffe
 from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, Cast, CmpExpr,
                             Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
                             Not, Or, PrimExpr, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var)
-from lathe.tir.function import PrimFunc
+from lathe.tir.function import PrimFunc, TensorIntrin
 from lathe.tir.index_map import IndexMap
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min

@@ -1,4 +1,4 @@
-"""PrimFunc."""
+"""PrimFunc, and tensor intrinsics, which are two of them."""
 from lathe import _lib
 from lathe.runtime.object import Object, register_object
 
@@ -27,3 +27,18 @@ class PrimFunc(Object):
 
     def without_attr(self, attr_key):
         return _lib.func_without_attr(self, attr_key)
+
+
+class TensorIntrin:
+    """What an instruction computes (desc), and the code that does it (impl), by name."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def register(name, desc, impl, override=False):
+        _lib.register_tensor_intrin(name, desc, impl, override)
+
+    @staticmethod
+    def get(name, allow_missing=False):
+        """The intrinsic of that name; None if there is none and that is allowed."""
+        return _lib.get_tensor_intrin(name, allow_missing)
