@@ -526,10 +526,8 @@ StatusOr<ExprCodePtr> CompileBinary(BinaryOp op, DataType operand, ExprCodePtr a
 
 StatusOr<ExprCodePtr> CompileCall(const Expr& expr, const Call& call, Scope& scope) {
   const std::string name(call.op->name);
-  if (name == "tvm_storage_sync") {
-    return scope.Error(StatusCode::kUnimplemented,
-                       "barrier T.tvm_storage_sync: thread-bound loops run one thread after the other here");
-  }
+  ASSIGN_OR_RETURN(ExprCodePtr among_threads, CompileThreadCall(expr, call, scope));
+  if (among_threads != nullptr) return among_threads;
   const bool has_text =
       std::any_of(call.args.begin(), call.args.end(), [](const Expr& arg) { return arg.As<StringImm>() != nullptr; });
   if (call.op->num_args < 0 || has_text)
@@ -539,10 +537,12 @@ StatusOr<ExprCodePtr> CompileCall(const Expr& expr, const Call& call, Scope& sco
                        fmt::format("T.{} takes {} arguments, {} given", name, call.op->num_args, call.args.size()));
   }
   std::vector<ExprCodePtr> args;
+  if (name == "if_then_else") scope.BeginLater();
   for (const Expr& arg : call.args) {
     ASSIGN_OR_RETURN(ExprCodePtr code, CompileExpr(arg, scope));
     args.push_back(std::move(code));
   }
+  if (name == "if_then_else") scope.EndLater();
   const DataType type = expr.dtype();
   const FloatRounding rounding = RoundingOf(type, scope);
   ExprCodePtr code = type.is_float() ? CompileFloatCall(name, type, rounding, args) : CompileIntCall(name, type, args);

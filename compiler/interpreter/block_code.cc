@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/interpreter/kernel_code.h"
+
 namespace lathe {
 namespace {
 
@@ -81,42 +83,62 @@ class BlockCode : public StmtCode {
         inner_(inner) {}
 
   void Run(Machine& machine) const override {
-    if (predicate_->Eval(machine, 0).i == 0 || machine.has_failed) return;
-    if (!machine.CountStep(*outer_)) return;
     bool is_first = true;
+    if (!Enter(machine, is_first)) return;
+    OwnedMemory memory(machine);
+    for (const BufferCode& allocation : allocations_)
+      if (!memory.Add(allocation)) return;
+    if (!Match(machine)) return;
+    if (init_ != nullptr && is_first) init_->Run(machine);
+    if (!machine.has_failed) body_->Run(machine);
+  }
+
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    Threads inside, first;
+    for (const int thread : threads) {
+      machine.kernel->SwitchTo(thread);
+      bool is_first = true;
+      if (Enter(machine, is_first)) inside.push_back(thread);
+      if (machine.has_failed) return;
+      if (is_first && !inside.empty() && inside.back() == thread) first.push_back(thread);
+    }
+    if (inside.empty()) return;
+    OwnedMemory memory(machine);
+    for (const BufferCode& allocation : allocations_)
+      if (!memory.Add(allocation, inside)) return;
+    for (const int thread : inside) {
+      machine.kernel->SwitchTo(thread);
+      if (!Match(machine)) return;
+    }
+    if (init_ != nullptr && !first.empty()) init_->RunInStep(machine, first);
+    if (!machine.has_failed) body_->RunInStep(machine, inside);
+  }
+
+ private:
+  // Binds the iter vars. False: the predicate does not hold, or a fault.
+  bool Enter(Machine& machine, bool& is_first) const {
+    if (predicate_->Eval(machine, 0).i == 0 || machine.has_failed) return false;
+    if (!machine.CountStep(*outer_)) return false;
     for (const IterCode& iter : iters_) {
       const int64_t value = iter.value->Eval(machine, 0).i, min = iter.min->Eval(machine, 0).i,
                     extent = iter.extent->Eval(machine, 0).i;
-      if (machine.has_failed) return;
+      if (machine.has_failed) return false;
       if (value < min || value >= min + extent) {
-        return machine.Fail(
-            StatusCode::kOutOfRange, *inner_,
-            fmt::format("iter var \"{}\" is {}, outside of [{}, {})", iter.name, value, min, min + extent));
+        machine.Fail(StatusCode::kOutOfRange, *inner_,
+                     fmt::format("iter var \"{}\" is {}, outside of [{}, {})", iter.name, value, min, min + extent));
+        return false;
       }
       machine.registers[iter.slot].i = value;
       if (iter.is_reduction && value != min) is_first = false;
     }
-    RunInside(machine, is_first);
+    return true;
   }
-
- private:
-  void RunInside(Machine& machine, bool is_first) const {
-    std::vector<std::unique_ptr<Storage>> storages;
-    for (const BufferCode& allocation : allocations_) {
-      const int64_t num_elements = allocation.Shape(machine);
-      if (machine.has_failed) return;
-      storages.push_back(
-          machine.NewStorage(num_elements, allocation.lanes, /*is_initialized=*/false, *allocation.site));
-      if (storages.back() == nullptr) return;
-      machine.views[allocation.slot].storage = storages.back().get();
-    }
+  bool Match(Machine& machine) const {
     for (const StmtCodePtr& match : matches_) {
       match->Run(machine);
-      if (machine.has_failed) return;
+      if (machine.has_failed) return false;
     }
-    if (init_ != nullptr && is_first) init_->Run(machine);
-    if (!machine.has_failed) body_->Run(machine);
-    for (std::unique_ptr<Storage>& storage : storages) machine.ReleaseStorage(std::move(storage));
+    return true;
   }
 
   ExprCodePtr predicate_;

@@ -173,30 +173,42 @@ Value AccessCode::Read(Machine& machine, int lane) const {
   Storage& storage = *machine.views[slot].storage;
   if (machine.has_shadow()) {
     bool is_missing = false;
-    const ConcurrentLoop* conflict = machine.Note(storage, cell, Machine::Access::kRead, is_missing);
+    const std::string race = machine.Note(storage, cell, Machine::Access::kRead, statement, is_missing);
     if (is_missing && is_unwritten != nullptr) {
       *is_unwritten = true;
     } else if (is_missing) {
       machine.Fail(StatusCode::kFailedPrecondition, *site,
                    fmt::format("{} is read before it was written", Describe(machine, lane)));
-    } else if (conflict != nullptr) {
+    } else if (!race.empty()) {
       machine.Fail(StatusCode::kFailedPrecondition, *site,
-                   fmt::format("data race: {} is read here and written in another iteration of loop \"{}\"",
-                               Describe(machine, lane), *conflict->name));
+                   fmt::format("data race: {} is read here and {}", Describe(machine, lane), race));
     }
+  }
+  if (IsWrittenByCopy(storage, cell)) {
+    machine.Fail(
+        StatusCode::kFailedPrecondition, *site,
+        fmt::format("{} is read while a copy into it is in flight; wait for its group first", Describe(machine, lane)));
   }
   return storage.cells[cell];
 }
 
-void AccessCode::NoteWrite(Machine& machine, int lane, int64_t cell) const {
+void AccessCode::NoteWrite(Machine& machine, int lane, int64_t cell, Machine::Access access) const {
+  Storage& storage = *machine.views[slot].storage;
+  if (IsInFlight(storage, cell)) {
+    machine.Fail(StatusCode::kFailedPrecondition, *site,
+                 fmt::format("{} is written while a copy of it is in flight; wait for its group first",
+                             Describe(machine, lane)));
+  }
   if (!machine.has_shadow()) return;
   bool is_missing = false;
-  const ConcurrentLoop* conflict =
-      machine.Note(*machine.views[slot].storage, cell, Machine::Access::kWrite, is_missing);
-  if (conflict == nullptr) return;
-  machine.Fail(StatusCode::kFailedPrecondition, *site,
-               fmt::format("data race: {} is written here and touched in another iteration of loop \"{}\"",
-                           Describe(machine, lane), *conflict->name));
+  const std::string race = machine.Note(storage, cell, access, statement, is_missing);
+  if (is_missing) {
+    machine.Fail(StatusCode::kFailedPrecondition, *site,
+                 fmt::format("{} is updated before it was written", Describe(machine, lane)));
+  } else if (!race.empty()) {
+    machine.Fail(StatusCode::kFailedPrecondition, *site,
+                 fmt::format("data race: {} is written here and {}", Describe(machine, lane), race));
+  }
 }
 
 std::string AccessCode::Describe(Machine& machine, int lane) const {
@@ -215,7 +227,8 @@ StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>
                                    buffer->shape.size(), indices.size()));
   }
   ASSIGN_OR_RETURN(const int slot, scope.BufferSlot(buffer));
-  AccessCode access{slot, buffer->name, buffer->dtype.lanes, is_flat, {}, scope.CurrentSite()};
+  AccessCode access{slot, buffer->name,        buffer->dtype.lanes,     is_flat,
+                    {},   scope.CurrentSite(), scope.CurrentStatement()};
   for (const Expr& index : indices) {
     if (!index.dtype().is_int() && !index.dtype().is_bool()) {
       return scope.Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" is indexed by a value of type {}",
@@ -246,7 +259,9 @@ class LetValueCode : public ExprCode {
 StatusOr<ExprCodePtr> CompileLetValue(const Let& let, Scope& scope) {
   ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(let.value, scope));
   const int slot = scope.DefineVar(let.var);
+  scope.BeginLater();
   ASSIGN_OR_RETURN(ExprCodePtr body, CompileExpr(let.body, scope));
+  scope.EndLater();
   return ExprCodePtr(new LetValueCode(slot, let.var.dtype().lanes, std::move(value), std::move(body)));
 }
 

@@ -115,6 +115,9 @@ Status InterpretedFunc::Run(std::span<Tensor> args, const InterpreterOptions& op
   }
   func.body->Run(machine);
   if (options.steps_taken != nullptr) *options.steps_taken += machine.steps();
+  if (!machine.copies.empty())
+    machine.Fail(StatusCode::kFailedPrecondition, *func.top_site,
+                 "a copy is still in flight at the end; wait for its group");
   if (machine.has_failed) return machine.status();
   for (size_t i = 0; i < args.size(); ++i) {
     if (storages[i] == nullptr) continue;

@@ -7,13 +7,16 @@
 // buffer, indices, block and loops:
 //   - kOutOfRange: an access outside a buffer's shape, an iter var outside its domain;
 //   - kFailedPrecondition: a read of an element nobody wrote (where an assignment copies it into an allocation, the
-//   copy is what nobody wrote); a data race (two iterations of one parallel, vectorized
-//   or thread-bound
-//     loop touch one element and one of them writes it); a failed assert;
+//     copy is what nobody wrote); a data race (two iterations of one parallel or vectorized loop, two threads without a
+//     barrier between or two blocks touch one element, and one of them writes it); a barrier or shuffle that only some
+//     threads reach; a touch of what an asynchronous copy has not finished with; a failed assert;
 //   - kInvalidArgument: integer division by zero; malformed IR; arguments that do not fit the parameters;
 //   - kDeadlineExceeded: the step limit; kResourceExhausted: the memory limit;
-//   - kUnimplemented: barriers (T.tvm_storage_sync), operations outside compiler/ir/op.cc's table, and a buffer that
-//     reads the memory of another as another type.
+//   - kUnimplemented: operations outside compiler/ir/op.cc's table, and a buffer that reads the memory of another as
+//     another type.
+// The outermost loop bound to blockIdx or threadIdx is a kernel (docs/decisions/0026-kernels-run-in-step.md): its
+// blocks run one after the other, the threads of a block in step, each statement for all of them before the next.
+// Shared memory is one per block, warp memory one per 32 threads, any other allocation is a thread's own.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +41,9 @@ struct InterpreterOptions {
   // Allocations must stand where they are lowered to: a buffer at the root that a parallel loop reuses in each
   // iteration races before PlanAndUpdateBufferAllocationLocation and not after it.
   bool check_races = true;
+  // A function whose barriers are not placed yet: each statement of a kernel ends for all threads of a block before the
+  // next one begins.
+  bool implies_barriers = false;
   int64_t max_steps = int64_t{1} << 40;     // Statements executed.
   int64_t max_elements = int64_t{1} << 28;  // In all buffers together.
   int64_t* steps_taken = nullptr;           // If set, raised by the statements executed, after a fault as well.

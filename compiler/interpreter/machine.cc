@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/interpreter/kernel.h"
+
 namespace lathe {
 
 void Machine::Fail(StatusCode code, const Site& site, const std::string& what) {
@@ -59,21 +61,30 @@ const ConcurrentLoop* Machine::FindParallel(uint64_t time) const {
 // One reader and one writer per element are enough: if an earlier reader ran beside this one, whatever runs beside this
 // one and comes later runs beside the earlier one, too (Feng and Leiserson, "Efficient detection of determinacy races
 // in Cilk programs", 1997).
-const ConcurrentLoop* Machine::Note(Storage& storage, int64_t cell, Access access, bool& is_missing) {
+const ConcurrentLoop* Machine::NoteTime(Storage& storage, int64_t cell, Access access, bool& is_missing) {
   uint64_t& write_time = storage.write_times[cell];
   uint64_t& read_time = storage.read_times[cell];
-  if (access == Access::kRead && write_time == 0) is_missing = options.check_uninitialized;
+  if (access != Access::kWrite && write_time == 0) is_missing = options.check_uninitialized;
   const ConcurrentLoop* conflict = nullptr;
   if (options.check_races && !loops_.empty()) {
     if (write_time > 1) conflict = FindParallel(write_time);
     const ConcurrentLoop* reader = read_time != 0 ? FindParallel(read_time) : nullptr;
-    if (access == Access::kWrite && conflict == nullptr) conflict = reader;
+    if (access != Access::kRead && conflict == nullptr) conflict = reader;
     if (access == Access::kRead && reader == nullptr) read_time = clock_;
   } else if (access == Access::kRead) {
     read_time = clock_;
   }
-  if (access == Access::kWrite) write_time = clock_;
+  if (access != Access::kRead) write_time = clock_;
   return conflict;
+}
+
+std::string Machine::Note(Storage& storage, int64_t cell, Access access, int statement, bool& is_missing) {
+  if (const ConcurrentLoop* conflict = NoteTime(storage, cell, access, is_missing)) {
+    return fmt::format("{} in another iteration of loop \"{}\"", access == Access::kRead ? "written" : "touched",
+                       *conflict->name);
+  }
+  if (kernel == nullptr || !options.check_races) return "";
+  return kernel->Note(storage, cell, access, statement);
 }
 
 }  // namespace lathe

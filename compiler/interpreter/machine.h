@@ -6,16 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "compiler/interpreter/async_copies.h"
+#include "compiler/interpreter/cell_history.h"
 #include "compiler/interpreter/interpreter.h"
 #include "compiler/interpreter/number.h"
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
 
+// Which threads of a kernel see some memory.
+enum class SharedBy : uint8_t { kThread, kWarp, kBlock, kAll };
+
 // Elements of one allocation or argument. Shadow times are kept only where a check needs them; 0: never.
 struct Storage {
   std::vector<Value> cells;  // One per lane of each element.
   std::vector<uint64_t> write_times, read_times;
+  std::vector<CellHistory> history;  // Empty: no kernel touched it yet.
+  std::vector<Flight> flights;       // Empty: no copy of it was ever in flight.
+  SharedBy shared_by = SharedBy::kAll;
   bool is_argument = false;
 };
 
@@ -42,6 +50,8 @@ struct ConcurrentLoop {
   ForKind kind = ForKind::kParallel;
 };
 
+class Kernel;
+
 class Machine {
  public:
   Machine(std::string func_name, const InterpreterOptions& options, int num_registers, int num_views)
@@ -54,6 +64,9 @@ class Machine {
   std::vector<int64_t> vector_cells;
   const std::vector<bool>* mask = nullptr;  // Lanes that run, inside a vector condition; null: all.
   bool has_failed = false;
+  Kernel* kernel = nullptr;      // The one that runs.
+  uint32_t num_blocks_run = 0;   // Of all kernels.
+  AsyncCopies copies;            // Of the thread that runs.
   bool* is_unwritten = nullptr;  // Set: where a read of what nobody wrote is noted. Else such a read is a fault.
 
   const Status& status() const { return status_; }
@@ -68,14 +81,16 @@ class Machine {
   bool has_shadow() const { return options.check_races || options.check_uninitialized; }
 
   // Shadow bookkeeping; call only with has_shadow().
-  enum class Access : uint8_t { kRead, kWrite };
-  // nullptr: no conflict. `is_missing` is set where nobody wrote what is read.
-  const ConcurrentLoop* Note(Storage& storage, int64_t cell, Access access, bool& is_missing);
+  enum class Access : uint8_t { kRead, kWrite, kAtomic };
+  // What the access races with: "", or how it goes on after "data race: X is read here and ". `is_missing` is set where
+  // nobody wrote what is read.
+  std::string Note(Storage& storage, int64_t cell, Access access, int statement, bool& is_missing);
   void EnterLoop(const std::string* name, ForKind kind) { loops_.push_back({++clock_, 0, name, kind}); }
   void NextIteration() { loops_.back().iteration = ++clock_; }
   void LeaveLoop() { loops_.pop_back(); }
 
  private:
+  const ConcurrentLoop* NoteTime(Storage& storage, int64_t cell, Access access, bool& is_missing);
   // The loop whose current iteration runs beside the one that was at work at `time`.
   const ConcurrentLoop* FindParallel(uint64_t time) const;
 

@@ -2,8 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/interpreter/async_code.h"
 #include "compiler/interpreter/block_code.h"
+#include "compiler/interpreter/kernel_code.h"
 #include "compiler/ir/memory.h"
+#include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -19,9 +25,27 @@ class SeqCode : public StmtCode {
     }
   }
 
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    for (const StmtCodePtr& stmt : stmts_) {
+      stmt->RunInStep(machine, threads);
+      if (machine.has_failed) return;
+    }
+  }
+
  private:
   std::vector<StmtCodePtr> stmts_;
 };
+
+// Those of `threads` for which `condition` holds, and the others. Nobody after a fault.
+std::pair<Threads, Threads> SplitThreads(Machine& machine, const Threads& threads, const ExprCode& condition) {
+  std::pair<Threads, Threads> sides;
+  for (const int thread : threads) {
+    machine.kernel->SwitchTo(thread);
+    (condition.Eval(machine, 0).i != 0 ? sides.first : sides.second).push_back(thread);
+    if (machine.has_failed) return {};
+  }
+  return sides;
+}
 
 class ForCode : public StmtCode {
  public:
@@ -47,6 +71,28 @@ class ForCode : public StmtCode {
     if (is_concurrent) machine.LeaveLoop();
   }
 
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    const bool is_serial = kind_ == ForKind::kSerial || kind_ == ForKind::kUnrolled;
+    if (!is_serial && !meets) return StmtCode::RunInStep(machine, threads);  // Its iterations are compared.
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    int64_t longest = 0;
+    for (const int thread : threads) {
+      machine.kernel->SwitchTo(thread);
+      ranges.emplace_back(min_->Eval(machine, 0).i, extent_->Eval(machine, 0).i);
+      longest = std::max(longest, ranges.back().second);
+    }
+    for (int64_t i = 0; i < longest && !machine.has_failed; ++i) {
+      Threads active;
+      for (size_t k = 0; k < threads.size() && !machine.has_failed; ++k) {
+        if (i >= ranges[k].second) continue;
+        machine.kernel->SwitchTo(threads[k]);
+        machine.registers[slot_].i = ranges[k].first + i;
+        if (machine.CountStep(*site_)) active.push_back(threads[k]);
+      }
+      if (!machine.has_failed) body_->RunInStep(machine, active);
+    }
+  }
+
  private:
   int slot_;
   std::string name_;
@@ -62,6 +108,14 @@ class WhileCode : public StmtCode {
       : condition_(std::move(condition)), body_(std::move(body)), site_(site) {}
   void Run(Machine& machine) const override {
     while (condition_->Eval(machine, 0).i != 0 && !machine.has_failed && machine.CountStep(*site_)) body_->Run(machine);
+  }
+
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    Threads active = SplitThreads(machine, threads, *condition_).first;
+    while (!active.empty() && !machine.has_failed && machine.CountStep(*site_)) {
+      body_->RunInStep(machine, active);
+      if (!machine.has_failed) active = SplitThreads(machine, active, *condition_).first;
+    }
   }
 
  private:
@@ -81,6 +135,12 @@ class IfCode : public StmtCode {
       then_case_->Run(machine);
     else if (else_case_ != nullptr)
       else_case_->Run(machine);
+  }
+
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    const auto [chosen, others] = SplitThreads(machine, threads, *condition_);
+    if (!machine.has_failed && !chosen.empty()) then_case_->RunInStep(machine, chosen);
+    if (!machine.has_failed && !others.empty() && else_case_ != nullptr) else_case_->RunInStep(machine, others);
   }
 
  private:
@@ -218,14 +278,25 @@ class LetCode : public StmtCode {
   LetCode(int slot, int lanes, ExprCodePtr value, StmtCodePtr body)
       : slot_(slot), lanes_(lanes), value_(std::move(value)), body_(std::move(body)) {}
   void Run(Machine& machine) const override {
+    Bind(machine);
+    if (!machine.has_failed) body_->Run(machine);
+  }
+
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    for (const int thread : threads) {
+      machine.kernel->SwitchTo(thread);
+      Bind(machine);
+    }
+    if (!machine.has_failed) body_->RunInStep(machine, threads);
+  }
+
+ private:
+  void Bind(Machine& machine) const {
     const std::vector<bool>* mask = lanes_ == 1 ? nullptr : machine.mask;
     for (int lane = 0; lane < lanes_; ++lane) {
       if (mask == nullptr || (*mask)[lane]) machine.registers[slot_ + lane] = value_->Eval(machine, lane);
     }
-    if (!machine.has_failed) body_->Run(machine);
   }
-
- private:
   int slot_, lanes_;
   ExprCodePtr value_;
   StmtCodePtr body_;
@@ -250,14 +321,13 @@ class AllocateCode : public StmtCode {
  public:
   AllocateCode(BufferCode buffer, StmtCodePtr body) : buffer_(std::move(buffer)), body_(std::move(body)) {}
   void Run(Machine& machine) const override {
-    const int64_t num_elements = buffer_.Shape(machine);
-    if (machine.has_failed) return;
-    std::unique_ptr<Storage> storage =
-        machine.NewStorage(num_elements, buffer_.lanes, /*is_initialized=*/false, *buffer_.site);
-    if (storage == nullptr) return;
-    machine.views[buffer_.slot].storage = storage.get();
-    body_->Run(machine);
-    machine.ReleaseStorage(std::move(storage));
+    OwnedMemory memory(machine);
+    if (memory.Add(buffer_)) body_->Run(machine);
+  }
+
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    OwnedMemory memory(machine);
+    if (memory.Add(buffer_, threads)) body_->RunInStep(machine, threads);
   }
 
  private:
@@ -270,20 +340,32 @@ class DeclCode : public StmtCode {
   DeclCode(BufferCode buffer, int owner, StmtCodePtr body)
       : buffer_(std::move(buffer)), owner_(owner), body_(std::move(body)) {}
   void Run(Machine& machine) const override {
-    const int64_t reached = buffer_.Shape(machine);
-    if (machine.has_failed) return;
-    Storage* const storage = machine.views[owner_].storage;
-    const int64_t present = static_cast<int64_t>(storage->cells.size()) / buffer_.lanes;
-    if (reached > present) {
-      return machine.Fail(StatusCode::kOutOfRange, *buffer_.site,
-                          fmt::format("buffer \"{}\" reaches {} elements, the memory it is declared over has {}",
-                                      buffer_.name, reached, present));
+    if (Declare(machine)) body_->Run(machine);
+  }
+
+  void RunInStep(Machine& machine, const Threads& threads) const override {
+    for (const int thread : threads) {
+      machine.kernel->SwitchTo(thread);
+      if (!Declare(machine)) return;
     }
-    machine.views[buffer_.slot].storage = storage;
-    body_->Run(machine);
+    body_->RunInStep(machine, threads);
   }
 
  private:
+  bool Declare(Machine& machine) const {
+    const int64_t reached = buffer_.Shape(machine);
+    if (machine.has_failed) return false;
+    Storage* const storage = machine.views[owner_].storage;
+    const int64_t present = static_cast<int64_t>(storage->cells.size()) / buffer_.lanes;
+    if (reached > present) {
+      machine.Fail(StatusCode::kOutOfRange, *buffer_.site,
+                   fmt::format("buffer \"{}\" reaches {} elements, the memory it is declared over has {}", buffer_.name,
+                               reached, present));
+      return false;
+    }
+    machine.views[buffer_.slot].storage = storage;
+    return true;
+  }
   BufferCode buffer_;
   int owner_;
   StmtCodePtr body_;
@@ -295,6 +377,7 @@ class Compiler : public Scope {
   Compiler(FuncCode& func, FloatMode mode) : func_(func), mode_(mode) {
     func_.sites.emplace_back();
     site_ = func_.top_site = &func_.sites.back();
+    func_.statements.push_back(site_);
   }
 
   StatusOr<int> VarSlot(const Var& var) override {
@@ -308,6 +391,10 @@ class Compiler : public Scope {
     return Error(StatusCode::kInvalidArgument, fmt::format("buffer \"{}\" is used but not defined", buffer->name));
   }
   const Site* CurrentSite() override { return site_; }
+  int CurrentStatement() override { return static_cast<int>(func_.statements.size()) - 1; }
+  StatusOr<int> AddExchange(WarpExchange exchange) override;
+  void BeginLater() override { ++num_later_; }
+  void EndLater() override { --num_later_; }
   FloatMode float_mode() const override { return mode_; }
   Status Error(StatusCode code, const std::string& what) override {
     const std::string block = site_->block.empty() ? "" : fmt::format(" block \"{}\"", site_->block);
@@ -330,9 +417,19 @@ class Compiler : public Scope {
   StatusOr<BufferCode> DefineBuffer(const Buffer& buffer);
   StatusOr<BindingCode> MakeBinding(const Expr& expr);
   StatusOr<ParamCode> BindBuffer(const Buffer& buffer);
+  StatusOr<StmtCodePtr> CompileKind(const Stmt& stmt);
   StatusOr<StmtCodePtr> CompileFor(const For& loop);
+  StatusOr<StmtCodePtr> CompileAxis(const For& loop, int axis);
+  Status AddAxis(const For& loop, int axis);
   StatusOr<StmtCodePtr> CompileAttr(const AttrStmt& attr);
+  StatusOr<StmtCodePtr> CompileEvaluate(const Evaluate& evaluate);
+  StatusOr<std::pair<Buffer, Expr>> ElementAt(const Expr& pointer, const Expr& offset);
+  StatusOr<StmtCodePtr> CompileCpAsync(const Expr& expr, const Call& call);
+  StatusOr<StmtCodePtr> CompileAsyncAttr(const AttrStmt& attr);
+  StatusOr<StmtCodePtr> CompileBarrier(const Call& call);
+  StatusOr<StmtCodePtr> CompileAllocation(const AllocBuffer& allocate);
   StatusOr<StmtCodePtr> CompileStore(const BufferStore& store);
+  StatusOr<StmtCodePtr> CompileStartCopy(const BufferStore& store, AccessCode to, ExprCodePtr value, int lanes);
   StatusOr<StmtCodePtr> CompileLet(const LetStmt& let);
   StatusOr<StmtCodePtr> CompileIf(const IfThenElse& branch);
   StatusOr<StmtCodePtr> CompileDeclaration(const DeclBuffer& declaration);
@@ -344,10 +441,20 @@ class Compiler : public Scope {
     return std::exchange(site_, &func_.sites.back());
   }
 
+  // What the allocation of `buffer` means for the kernel around or inside.
+  void NoteAllocation(const Buffer& buffer, const BufferCode& code);
+
   FuncCode& func_;
   FloatMode mode_;
   const Site* site_;
-  int mask_lanes_ = 1;  // Of the vector conditions around.
+  LaunchPlan* launch_ = nullptr;  // Of the kernel around.
+  int first_launched_ = 0;        // The first register that is known inside of it only.
+  bool meets_ = false;            // Whether threads meet in what has been compiled of the statement.
+  bool is_async_ = false;         // Stores start copies.
+  int num_later_ = 0;
+  std::vector<WarpExchange> exchanges_;  // Of the statement that is being compiled.
+  std::vector<ScopedView> scoped_;       // Memory of blocks, warps and threads allocated around.
+  int mask_lanes_ = 1;                   // Of the vector conditions around.
   std::unordered_map<const ExprNode*, int> vars_;
   std::unordered_map<const BufferNode*, int> buffers_;
   std::unordered_map<const ExprNode*, Buffer> owners_;  // Of data variables: the buffer that introduced each.
@@ -364,7 +471,8 @@ StatusOr<BindingCode> Compiler::MakeBinding(const Expr& expr) {
 }
 
 StatusOr<BufferCode> Compiler::DefineBuffer(const Buffer& buffer) {
-  BufferCode code{func_.num_views++, buffer->name, buffer->dtype.lanes, {}, {}, nullptr, site_};
+  BufferCode code{func_.num_views++, buffer->name, buffer->dtype.lanes,      {}, {},
+                  nullptr,           site_,        SharedByOf(buffer->scope)};
   for (const Expr& extent : buffer->shape) {
     ASSIGN_OR_RETURN(ExprCodePtr extent_code, CompileExpr(extent, *this));
     code.shape.push_back(std::move(extent_code));
@@ -426,6 +534,8 @@ StatusOr<ExprCodePtr> Compiler::CompileCondition(const Expr& condition) {
 }
 
 StatusOr<StmtCodePtr> Compiler::CompileFor(const For& loop) {
+  for (int axis = 0; axis < kNumAxes; ++axis)
+    if (loop.kind == ForKind::kThreadBinding && loop.thread == kAxisTags[axis]) return CompileAxis(loop, axis);
   ASSIGN_OR_RETURN(ExprCodePtr min, CompileExpr(loop.min, *this));
   ASSIGN_OR_RETURN(ExprCodePtr extent, CompileExpr(loop.extent, *this));
   const int slot = DefineVar(loop.loop_var);
@@ -438,6 +548,171 @@ StatusOr<StmtCodePtr> Compiler::CompileFor(const For& loop) {
       new ForCode(slot, loop.loop_var.name(), loop.kind, std::move(min), std::move(extent), std::move(body), site));
 }
 
+// The first loop bound to an axis says how far it goes. That has to be known where the kernel begins.
+Status Compiler::AddAxis(const For& loop, int axis) {
+  if (launch_->extents[axis] != nullptr) return OkStatus();
+  bool is_known = true;
+  PostOrderVisit(loop.extent, [&](const Expr& part) {
+    const auto found = vars_.find(part.get());
+    is_known =
+        is_known && part.As<BufferLoad>() == nullptr && (found == vars_.end() || found->second < first_launched_);
+  });
+  if (!is_known) {
+    return Error(StatusCode::kInvalidArgument,
+                 fmt::format("the extent of {} depends on what is known inside of the kernel only", kAxisTags[axis]));
+  }
+  ASSIGN_OR_RETURN(launch_->extents[axis], CompileExpr(loop.extent, *this));
+  return OkStatus();
+}
+
+// The outermost loop bound to an axis begins a kernel.
+StatusOr<StmtCodePtr> Compiler::CompileAxis(const For& loop, int axis) {
+  LaunchPlan plan;
+  const bool begins = launch_ == nullptr;
+  if (begins) {
+    launch_ = &plan;
+    plan.scoped = scoped_;
+    first_launched_ = func_.num_registers;
+  }
+  const Site* const around = site_;
+  BeginLater();
+  RETURN_IF_ERROR(AddAxis(loop, axis));
+  ASSIGN_OR_RETURN(ExprCodePtr min, CompileExpr(loop.min, *this));
+  ASSIGN_OR_RETURN(ExprCodePtr extent, CompileExpr(loop.extent, *this));
+  EndLater();
+  const int slot = DefineVar(loop.loop_var);
+  Site inner = *site_;
+  inner.loops.push_back({loop.loop_var.name(), slot});
+  const Site* outer = PushSite(std::move(inner));
+  ASSIGN_OR_RETURN(StmtCodePtr body, Compile(loop.body));
+  const Site* site = std::exchange(site_, outer);
+  StmtCodePtr code = MakeAxisCode(axis, slot, std::move(min), std::move(extent), std::move(body), site);
+  if (!begins) return code;
+  launch_ = nullptr;
+  code->meets = std::exchange(meets_, false);
+  return MakeLaunchCode(std::move(plan), std::move(code), func_, around);
+}
+
+StatusOr<int> Compiler::AddExchange(WarpExchange exchange) {
+  if (launch_ == nullptr)
+    return Error(StatusCode::kInvalidArgument, exchange.name + " outside of a kernel: no thread axis is around it");
+  if (num_later_ > 0) {
+    return Error(StatusCode::kUnimplemented,
+                 exchange.name + " inside of T.if_then_else, T.let or a while condition; bind it to a variable before");
+  }
+  exchange.result_slot = func_.num_registers++;
+  meets_ = true;
+  exchanges_.push_back(std::move(exchange));
+  return exchanges_.back().result_slot;
+}
+
+void Compiler::NoteAllocation(const Buffer& buffer, const BufferCode& code) {
+  if (launch_ != nullptr)
+    meets_ = meets_ || code.shared_by != SharedBy::kThread;
+  else if (buffer->scope != "global" && !buffer->scope.empty())
+    scoped_.push_back({code.slot, code.lanes, code.shared_by});
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileAllocation(const AllocBuffer& allocate) {
+  ASSIGN_OR_RETURN(BufferCode buffer, DefineBuffer(allocate.buffer));
+  const size_t num_scoped = scoped_.size();
+  NoteAllocation(allocate.buffer, buffer);
+  ASSIGN_OR_RETURN(StmtCodePtr body, Compile(allocate.body));
+  scoped_.resize(num_scoped);
+  return StmtCodePtr(new AllocateCode(std::move(buffer), std::move(body)));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileBarrier(const Call& call) {
+  const StringImm* scope = call.args.size() == 1 ? call.args[0].As<StringImm>() : nullptr;
+  if (scope == nullptr || (scope->value != "shared" && scope->value != "warp" && scope->value != "shared.dyn")) {
+    return Error(StatusCode::kUnimplemented,
+                 "T.tvm_storage_sync of something other than \"shared\", \"shared.dyn\" and \"warp\"");
+  }
+  if (launch_ == nullptr)
+    return Error(StatusCode::kInvalidArgument, "T.tvm_storage_sync outside of a kernel: no thread axis is around it");
+  meets_ = true;
+  return MakeBarrierCode(scope->value == "warp", site_);
+}
+
+// The buffer and the element that T.ptx_cp_async names by a pointer and an offset.
+StatusOr<std::pair<Buffer, Expr>> Compiler::ElementAt(const Expr& pointer, const Expr& offset) {
+  const Call* call = pointer.As<Call>();
+  const bool is_access = call != nullptr && call->op->name == "tvm_access_ptr" && call->args.size() == 5;
+  const auto owner = owners_.find(is_access ? call->args[1].get() : pointer.get());
+  if (owner == owners_.end())
+    return Error(StatusCode::kUnimplemented, "T.ptx_cp_async of a pointer other than X.data and T.tvm_access_ptr");
+  return std::pair(owner->second, is_access ? call->args[2] + offset : offset);
+}
+
+// T.ptx_cp_async(type, to, offset, from, offset, bytes[, condition]): element by element; zeros where the condition
+// does not hold.
+StatusOr<StmtCodePtr> Compiler::CompileCpAsync(const Expr& expr, const Call& call) {
+  const int64_t* bytes = call.args.size() == 5 || call.args.size() == 6 ? AsIntConst(call.args[4]) : nullptr;
+  const int element_bytes = expr.dtype().bytes();
+  if (bytes == nullptr || element_bytes == 0 || (*bytes != 4 && *bytes != 8 && *bytes != 16) ||
+      *bytes % element_bytes != 0) {
+    return Error(StatusCode::kInvalidArgument,
+                 "T.ptx_cp_async takes two pointers, each with an offset, and 4, 8 or 16 bytes of whole elements");
+  }
+  ASSIGN_OR_RETURN(const auto to, ElementAt(call.args[0], call.args[1]));
+  ASSIGN_OR_RETURN(const auto from, ElementAt(call.args[2], call.args[3]));
+  std::vector<StmtCodePtr> copies;
+  const bool is_async = std::exchange(is_async_, true);
+  for (int64_t i = 0; i < *bytes / element_bytes; ++i) {
+    Expr value = Load(from.first, {from.second + IntConst(from.second.dtype(), i)});
+    if (call.args.size() == 6)
+      value = MakeCall(value.dtype(), "if_then_else", {call.args[5], value, MakeCast(value.dtype(), 0)});
+    ASSIGN_OR_RETURN(StmtCodePtr copy,
+                     CompileStore(BufferStore{to.first, value, {to.second + IntConst(to.second.dtype(), i)}, {}}));
+    copies.push_back(std::move(copy));
+  }
+  is_async_ = is_async;
+  return StmtCodePtr(new SeqCode(std::move(copies)));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileEvaluate(const Evaluate& evaluate) {
+  if (const Call* call = evaluate.value.As<Call>()) {
+    const std::string_view name = call->op->name;
+    if (name == "tvm_storage_sync") return CompileBarrier(*call);
+    if (name == "ptx_cp_async") return CompileCpAsync(evaluate.value, *call);
+    ASSIGN_OR_RETURN(ExprCodePtr queue, CompileExpr(0, *this));
+    if (name == "ptx_commit_group") return MakeCommitCode(std::move(queue));
+    if (name == "ptx_wait_group" && call->args.size() == 1) {
+      ASSIGN_OR_RETURN(ExprCodePtr num_left, CompileExpr(call->args[0], *this));
+      return MakeWaitCode(std::move(queue), std::move(num_left));
+    }
+  }
+  ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(evaluate.value, *this));
+  return StmtCodePtr(new EvaluateCode(std::move(value), evaluate.value.dtype().lanes));
+}
+
+// The attributes around asynchronous copies: started by stores, committed after the body, waited for before it.
+StatusOr<StmtCodePtr> Compiler::CompileAsyncAttr(const AttrStmt& attr) {
+  std::vector<StmtCodePtr> stmts;
+  if (attr.attr_key == "async_scope") {
+    const bool is_async = std::exchange(is_async_, true);
+    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(attr.body));
+    is_async_ = is_async;
+    return body;
+  }
+  ASSIGN_OR_RETURN(ExprCodePtr queue, CompileExpr(attr.value, *this));
+  if (attr.attr_key == "async_commit_queue_scope") {
+    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(attr.body));
+    stmts.push_back(std::move(body));
+    stmts.push_back(MakeCommitCode(std::move(queue)));
+  } else {
+    const AttrStmt* count = attr.body.As<AttrStmt>();
+    if (count == nullptr || count->attr_key != "async_wait_inflight_count")
+      return Error(StatusCode::kInvalidArgument,
+                   "T.attr \"async_wait_queue_scope\" has no T.attr \"async_wait_inflight_count\" right inside");
+    ASSIGN_OR_RETURN(ExprCodePtr num_left, CompileExpr(count->value, *this));
+    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(count->body));
+    stmts.push_back(MakeWaitCode(std::move(queue), std::move(num_left)));
+    stmts.push_back(std::move(body));
+  }
+  return StmtCodePtr(new SeqCode(std::move(stmts)));
+}
+
 // A launched axis is a loop over its threads; hints for code generators change nothing.
 StatusOr<StmtCodePtr> Compiler::CompileAttr(const AttrStmt& attr) {
   const IterVar* axis = std::get_if<IterVar>(&attr.node);
@@ -446,6 +721,9 @@ StatusOr<StmtCodePtr> Compiler::CompileAttr(const AttrStmt& attr) {
     return CompileFor(For{axis->var, min, attr.value, ForKind::kThreadBinding, axis->thread_tag, {}, attr.body});
   }
   if (attr.attr_key.starts_with("pragma_")) return Compile(attr.body);
+  if (attr.attr_key == "async_scope" || attr.attr_key == "async_commit_queue_scope" ||
+      attr.attr_key == "async_wait_queue_scope")
+    return CompileAsyncAttr(attr);
   return Error(StatusCode::kUnimplemented, fmt::format("T.attr with \"{}\"", attr.attr_key));
 }
 
@@ -469,9 +747,20 @@ StatusOr<StmtCodePtr> Compiler::CompileStore(const BufferStore& store) {
                  fmt::format("a store of {} lanes to \"{}\" inside of a condition of {} lanes", expected.lanes,
                              store.buffer->name, mask_lanes_));
   }
+  if (is_async_) return CompileStartCopy(store, std::move(access), std::move(value), expected.lanes);
   StoredValue stored(std::move(value), store.value.As<BufferLoad>() != nullptr);
   if (expected.is_scalar()) return StmtCodePtr(new StoreCode(std::move(access), std::move(stored)));
   return StmtCodePtr(new VectorStoreCode(std::move(access), std::move(stored), expected.lanes));
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileStartCopy(const BufferStore& store, AccessCode to, ExprCodePtr value,
+                                                 int lanes) {
+  if (mask_lanes_ > 1) return Error(StatusCode::kUnimplemented, "an asynchronous copy under a condition per lane");
+  std::optional<AccessCode> from;
+  if (const BufferLoad* load = store.value.As<BufferLoad>(); load != nullptr && !load->predicate) {
+    ASSIGN_OR_RETURN(from, CompileAccess(load->buffer, load->indices, *this));
+  }
+  return MakeStartCopyCode(std::move(to), std::move(value), std::move(from), lanes);
 }
 
 StatusOr<StmtCodePtr> Compiler::CompileLet(const LetStmt& let) {
@@ -495,6 +784,8 @@ StatusOr<StmtCodePtr> Compiler::CompileIf(const IfThenElse& branch) {
     ASSIGN_OR_RETURN(else_case, Compile(*branch.else_case));
   }
   mask_lanes_ = outer_lanes;
+  if (lanes > 1 && meets_)
+    return Error(StatusCode::kUnimplemented, "threads that meet, or share memory, under a condition per lane");
   if (lanes > 1)
     return StmtCodePtr(new MaskedIfCode(lanes, std::move(condition), std::move(then_case), std::move(else_case)));
   return StmtCodePtr(new IfCode(std::move(condition), std::move(then_case), std::move(else_case)));
@@ -560,8 +851,10 @@ StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
   inner.block = block.name;
   const Site* outer = PushSite(std::move(inner));
   std::vector<BufferCode> allocations;
+  const size_t num_scoped = scoped_.size();
   for (const Buffer& buffer : block.alloc_buffers) {
     ASSIGN_OR_RETURN(BufferCode code, DefineBuffer(buffer));
+    NoteAllocation(buffer, code);
     allocations.push_back(std::move(code));
   }
   std::vector<StmtCodePtr> matches;
@@ -574,12 +867,28 @@ StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
     ASSIGN_OR_RETURN(init, Compile(*block.init));
   }
   ASSIGN_OR_RETURN(StmtCodePtr body, Compile(block.body));
+  scoped_.resize(num_scoped);
   const Site* site = std::exchange(site_, outer);
   return MakeBlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches),
                        std::move(init), std::move(body), outer, site);
 }
 
 StatusOr<StmtCodePtr> Compiler::Compile(const Stmt& stmt) {
+  func_.statements.push_back(site_);
+  const bool met = std::exchange(meets_, false);
+  std::vector<WarpExchange> around = std::exchange(exchanges_, {});
+  ASSIGN_OR_RETURN(StmtCodePtr code, CompileKind(stmt));
+  code->meets = meets_;
+  if (!exchanges_.empty()) {
+    code = MakeExchangeCode(std::move(exchanges_), std::move(code));
+    code->meets = true;
+  }
+  exchanges_ = std::move(around);
+  meets_ = meets_ || met;
+  return code;
+}
+
+StatusOr<StmtCodePtr> Compiler::CompileKind(const Stmt& stmt) {
   if (const For* loop = stmt.As<For>()) return CompileFor(*loop);
   if (const BlockRealize* realize = stmt.As<BlockRealize>()) return CompileRealize(*realize);
   if (const BufferStore* store = stmt.As<BufferStore>()) return CompileStore(*store);
@@ -593,22 +902,17 @@ StatusOr<StmtCodePtr> Compiler::Compile(const Stmt& stmt) {
     }
     return StmtCodePtr(new SeqCode(std::move(stmts)));
   }
-  if (const Evaluate* evaluate = stmt.As<Evaluate>()) {
-    ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(evaluate->value, *this));
-    return StmtCodePtr(new EvaluateCode(std::move(value), evaluate->value.dtype().lanes));
-  }
-  if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) {
-    ASSIGN_OR_RETURN(BufferCode buffer, DefineBuffer(allocate->buffer));
-    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(allocate->body));
-    return StmtCodePtr(new AllocateCode(std::move(buffer), std::move(body)));
-  }
+  if (const Evaluate* evaluate = stmt.As<Evaluate>()) return CompileEvaluate(*evaluate);
+  if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) return CompileAllocation(*allocate);
   if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) return CompileDeclaration(*declaration);
   if (const AssertStmt* assertion = stmt.As<AssertStmt>()) {
     ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(assertion->condition));
     return StmtCodePtr(new AssertCode(std::move(condition), assertion->message, site_));
   }
   if (const While* loop = stmt.As<While>()) {
+    BeginLater();
     ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(loop->condition));
+    EndLater();
     ASSIGN_OR_RETURN(StmtCodePtr body, Compile(loop->body));
     return StmtCodePtr(new WhileCode(std::move(condition), std::move(body), site_));
   }

@@ -16,6 +16,7 @@ struct BufferCode {
   std::vector<ExprCodePtr> shape, strides;  // Strides empty: compact.
   ExprCodePtr offset;
   const Site* site;
+  SharedBy shared_by;  // Inside of a kernel.
 
   // Fills the view of machine.views[slot] except for its storage; gives the number of elements it reaches. -1 after a
   // fault.
@@ -44,6 +45,7 @@ struct FuncCode {
   int num_registers = 0, num_views = 0;
   std::deque<Site> sites;  // Addresses are stable.
   const Site* top_site = nullptr;
+  std::vector<const Site*> statements;  // Where each stands; what accesses and races are numbered by.
 };
 
 StatusOr<std::unique_ptr<FuncCode>> CompileFunc(const PrimFunc& func, FloatMode float_mode);

@@ -313,8 +313,8 @@ TEST(Interpreter, NamesWhatItDoesNotRun) {
   const auto error = [&](const Stmt& body) { return Interpret(MakePrimFunc("f", {out}, body), args).message(); };
   EXPECT_THAT(error(lathe::Evaluate{Expr::Make(kI32, FuncCall{"g", {}})}),
               HasSubstr("a call of function \"g\"; inline it"));
-  EXPECT_THAT(error(AttrStmt{"async_scope", Expr(1), Attr(0), lathe::Evaluate{0}}),
-              HasSubstr("T.attr with \"async_scope\""));
+  EXPECT_THAT(error(AttrStmt{"device_scope", Expr(1), Attr(0), lathe::Evaluate{0}}),
+              HasSubstr("T.attr with \"device_scope\""));
   EXPECT_THAT(error(lathe::Evaluate{MakeCall(kI32, "call_extern", {})}), HasSubstr("call_extern"));
   EXPECT_THAT(error(lathe::Evaluate{Expr::Make(kI32.with_scalable_lanes(4), Broadcast{1, 4})}),
               HasSubstr("a value of int32xvscalex4"));
@@ -392,13 +392,6 @@ INSTANTIATE_TEST_SUITE_P(
                     return Stmt(Evaluate{MakeCall(DataType::Bool(), "assume", {Less(i, 2)})});
                   },
                   ForKind::kSerial, StatusCode::kFailedPrecondition, "at i = 2: T.assume does not hold"},
-        FaultCase{"Barrier",
-                  [](const Buffer&, const Var&) {
-                    return Stmt(Evaluate{
-                        MakeCall(kI32, "tvm_storage_sync", {Expr::Make(DataType::Handle(), StringImm{"shared"})})});
-                  },
-                  ForKind::kThreadBinding, StatusCode::kUnimplemented,
-                  "block \"work\" loop \"i\": barrier T.tvm_storage_sync"},
         FaultCase{"UnknownVariable", [](const Buffer& a, const Var& i) { return MakeStore(a, Var("q"), {i}); },
                   ForKind::kSerial, StatusCode::kInvalidArgument, "variable \"q\" is used but not defined"},
         FaultCase{"UnknownBuffer",

@@ -1,0 +1,49 @@
+#include "compiler/interpreter/cell_history.h"
+
+namespace lathe {
+namespace {
+
+bool IsSameWarp(const Touch& a, const Touch& b) { return a.thread / kWarpSize == b.thread / kWarpSize; }
+
+// Whether nothing keeps the two apart: they come from different threads with no barrier between.
+bool IsUnordered(const Touch& old, const Touch& now) {
+  if (old.block != now.block || old.epoch != now.epoch || old.thread == now.thread) return false;
+  return !IsSameWarp(old, now) || old.warp_epoch == now.warp_epoch;
+}
+
+bool MayMeet(const Touch& a, const Touch& b) { return (!a.is_write && !b.is_write) || (a.is_atomic && b.is_atomic); }
+
+}  // namespace
+
+void Touches::Add(const Touch& now) {
+  if (!IsUnordered(first_, now)) {
+    first_ = now;
+    if (!IsUnordered(second_, now)) second_ = Touch{};
+  } else if (!IsUnordered(second_, now) || (IsSameWarp(first_, second_) && !IsSameWarp(first_, now))) {
+    second_ = now;  // One of each of two warps stands for more than two of one warp.
+  }
+}
+
+const Touch* Touches::FindRace(const Touch& now, uint32_t first_block) const {
+  for (const Touch* old : {&first_, &second_}) {
+    if (old->block >= first_block && IsUnordered(*old, now) && !MayMeet(*old, now)) return old;
+  }
+  return nullptr;
+}
+
+Touch CellHistory::Note(const Touch& now, uint32_t first_block) {
+  Touch race;
+  for (const Touch* early : {&early_write_, &early_read_}) {
+    if (early->block >= first_block && early->block != now.block && !MayMeet(*early, now)) race = *early;
+  }
+  for (const Touches* touches : {&writes_, &reads_}) {
+    if (const Touch* old = touches->FindRace(now, first_block)) race = *old;
+  }
+  (now.is_write ? writes_ : reads_).Add(now);
+  Touch& early = now.is_write ? early_write_ : early_read_;
+  // An atomic update may meet others that a plain write may not.
+  if (early.block < first_block || (early.is_atomic && !now.is_atomic)) early = now;
+  return race;
+}
+
+}  // namespace lathe
