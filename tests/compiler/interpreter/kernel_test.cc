@@ -12,8 +12,6 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-const DataType kI32 = DataType::Int(32);
-
 // A function f(A: 64 x int32, B: 64 x int32) around `body`, whose lines have no indentation of their own.
 PrimFunc KernelOf(std::string_view body) {
   std::string text = "@T.prim_func\ndef f(A: T.Buffer((64,), \"int32\"), B: T.Buffer((64,), \"int32\")):\n    ";
@@ -27,7 +25,8 @@ PrimFunc KernelOf(std::string_view body) {
 StatusOr<std::vector<double>> RunKernel(std::string_view body, InterpreterOptions options = {}) {
   std::vector<int64_t> numbers(64);
   std::iota(numbers.begin(), numbers.end(), 0);
-  std::vector<Tensor> args = {Tensor::FromInts(kI32, {64}, numbers), Tensor::Zeros(kI32, {64})};
+  std::vector<Tensor> args = {Tensor::FromInts(DataType::Int(32), {64}, numbers),
+                              Tensor::Zeros(DataType::Int(32), {64})};
   const Status status = Interpret(KernelOf(body), args, options);
   if (!status.ok()) return status;
   return args[1].ToDoubles();
@@ -39,29 +38,29 @@ std::vector<double> Numbers(double (*f)(int)) {
   return numbers;
 }
 
-struct ResultCase {
+struct KernelResult {
   const char* name;
   const char* body;
   double (*expected)(int i);
 };
-class KernelResultTest : public testing::TestWithParam<ResultCase> {};
+class KernelResultTest : public testing::TestWithParam<KernelResult> {};
 TEST_P(KernelResultTest, IsWhatADeviceComputes) {
   const StatusOr<std::vector<double>> result = RunKernel(GetParam().body);
   ASSERT_TRUE(result.ok()) << result.status().ToString();
   EXPECT_EQ(*result, Numbers(GetParam().expected));
 }
-const auto kName = [](const auto& info) { return std::string(info.param.name); };
+const auto kKernelName = [](const auto& info) { return std::string(info.param.name); };
 
 INSTANTIATE_TEST_SUITE_P(
     Barriers, KernelResultTest,
-    testing::Values(ResultCase{"SharedMemoryIsReversed", R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
+    testing::Values(KernelResult{"SharedMemoryIsReversed", R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
     with T.decl_buffer((32,), "int32", scope="shared") as S:
         for tx in T.thread_binding(32, thread="threadIdx.x"):
             S[tx] = A[bx * 32 + tx]
             T.tvm_storage_sync("shared")
             B[bx * 32 + tx] = S[31 - tx])",
-                               [](int i) { return double(i / 32 * 32 + 31 - i % 32); }},
-                    ResultCase{"LaunchedThreadsInALoop", R"(bx = T.launch_thread("blockIdx.x", 1)
+                                 [](int i) { return double(i / 32 * 32 + 31 - i % 32); }},
+                    KernelResult{"LaunchedThreadsInALoop", R"(bx = T.launch_thread("blockIdx.x", 1)
 S = T.decl_buffer((64,), "int32", scope="shared")
 tx = T.launch_thread("threadIdx.x", 64)
 S[tx] = A[tx]
@@ -71,8 +70,8 @@ for k in range(3):
     T.tvm_storage_sync("shared")
     S[tx] = v
 B[tx] = S[tx])",
-                               [](int i) { return double((i + 3) % 64); }},
-                    ResultCase{"TwoNestsOfOneBlock", R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
+                                 [](int i) { return double((i + 3) % 64); }},
+                    KernelResult{"TwoNestsOfOneBlock", R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
     with T.decl_buffer((32,), "int32", scope="shared") as S:
         for ty in T.thread_binding(4, thread="threadIdx.y"):
             for tx in T.thread_binding(8, thread="threadIdx.x"):
@@ -81,9 +80,9 @@ B[tx] = S[tx])",
         for y in T.thread_binding(4, thread="threadIdx.y"):
             for x in T.thread_binding(8, thread="threadIdx.x"):
                 B[bx * 32 + x * 4 + y] = S[x * 4 + y])",
-                               [](int i) { return double(2 * i); }},
-                    ResultCase{"BlocksOfAScheduleWithSharedMemoryAtTheRoot",
-                               R"(S = T.alloc_buffer((64,), "int32", scope="shared")
+                                 [](int i) { return double(2 * i); }},
+                    KernelResult{"BlocksOfAScheduleWithSharedMemoryAtTheRoot",
+                                 R"(S = T.alloc_buffer((64,), "int32", scope="shared")
 L = T.alloc_buffer((64,), "int32", scope="local")
 for bx in T.thread_binding(2, thread="blockIdx.x"):
     for tx in T.thread_binding(32, thread="threadIdx.x"):
@@ -99,23 +98,23 @@ for bx in T.thread_binding(2, thread="blockIdx.x"):
         with T.block("out"):
             vi = T.axis.spatial(64, bx * 32 + tx)
             B[vi] = L[vi])",
-                               [](int i) { return double(i + i / 32 * 32 + (i + 1) % 32); }},
-                    ResultCase{"WarpMemoryIsOrderedByWarpBarriers",
-                               R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
+                                 [](int i) { return double(i + i / 32 * 32 + (i + 1) % 32); }},
+                    KernelResult{"WarpMemoryIsOrderedByWarpBarriers",
+                                 R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
     with T.decl_buffer((32,), "int32", scope="warp") as W:
         W[tx % 32] = A[tx]
         T.tvm_storage_sync("warp")
         B[tx] = W[31 - tx % 32])",
-                               [](int i) { return double(i / 32 * 32 + 31 - i % 32); }},
-                    ResultCase{"VirtualThreadsAreLoops", R"(for tx in T.thread_binding(16, thread="threadIdx.x"):
+                                 [](int i) { return double(i / 32 * 32 + 31 - i % 32); }},
+                    KernelResult{"VirtualThreadsAreLoops", R"(for tx in T.thread_binding(16, thread="threadIdx.x"):
     for v in T.thread_binding(4, thread="vthread.x"):
         B[v * 16 + tx] = A[v * 16 + tx] + v)",
-                               [](int i) { return double(i + i / 16); }}),
-    kName);
+                                 [](int i) { return double(i + i / 16); }}),
+    kKernelName);
 
 INSTANTIATE_TEST_SUITE_P(
     Warps, KernelResultTest,
-    testing::Values(ResultCase{"ShuffleDownAddsUp", R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
+    testing::Values(KernelResult{"ShuffleDownAddsUp", R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
     with T.decl_buffer((1,), "int32", scope="local") as s:
         s[0] = A[tx]
         s[0] = s[0] + T.tvm_warp_shuffle_down(T.uint32(4294967295), s[0], 16, 32, 32)
@@ -124,23 +123,23 @@ INSTANTIATE_TEST_SUITE_P(
         s[0] = s[0] + T.tvm_warp_shuffle_down(T.uint32(4294967295), s[0], 2, 32, 32)
         s[0] = s[0] + T.tvm_warp_shuffle_down(T.uint32(4294967295), s[0], 1, 32, 32)
         B[tx] = T.tvm_warp_shuffle(T.tvm_warp_activemask(), s[0], 0, 32, 32))",
-                               [](int i) { return i < 32 ? 496.0 : 1520.0; }},
-                    ResultCase{"ShuffleUpKeepsTheFirst", R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
+                                 [](int i) { return i < 32 ? 496.0 : 1520.0; }},
+                    KernelResult{"ShuffleUpKeepsTheFirst", R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
     v: T.int32 = T.tvm_warp_shuffle_up(T.uint32(4294967295), A[tx], 1, 8, 32)
     B[tx] = v)",
-                               [](int i) { return double(i % 8 == 0 ? i : i - 1); }},
-                    ResultCase{"ShuffleXorSwapsNeighbours", R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
+                                 [](int i) { return double(i % 8 == 0 ? i : i - 1); }},
+                    KernelResult{"ShuffleXorSwapsNeighbours", R"(for tx in T.thread_binding(64, thread="threadIdx.x"):
     B[tx] = T.tvm_warp_shuffle_xor(T.uint32(4294967295), A[tx], 1, 32, 32))",
-                               [](int i) { return double(i ^ 1); }},
-                    ResultCase{"AtomicsOfAllBlocksAddUp", R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
+                                 [](int i) { return double(i ^ 1); }},
+                    KernelResult{"AtomicsOfAllBlocksAddUp", R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
     for tx in T.thread_binding(32, thread="threadIdx.x"):
         T.evaluate(T.call_extern("int32", "atomicAdd", T.address_of(B[tx % 4]), A[bx * 32 + tx])))",
-                               [](int i) { return i < 4 ? double(480 + 16 * i) : 0.0; }}),
-    kName);
+                                 [](int i) { return i < 4 ? double(480 + 16 * i) : 0.0; }}),
+    kKernelName);
 
 INSTANTIATE_TEST_SUITE_P(Copies, KernelResultTest,
-                         testing::Values(ResultCase{"CpAsyncOfTwoGroups",
-                                                    R"(for tx in T.thread_binding(8, thread="threadIdx.x"):
+                         testing::Values(KernelResult{"CpAsyncOfTwoGroups",
+                                                      R"(for tx in T.thread_binding(8, thread="threadIdx.x"):
     with T.decl_buffer((64,), "int32", scope="shared") as S:
         T.ptx_cp_async("int32", S.data, tx * 8, A.data, tx * 8, 16)
         T.ptx_commit_group()
@@ -154,8 +153,8 @@ INSTANTIATE_TEST_SUITE_P(Copies, KernelResultTest,
         T.tvm_storage_sync("shared")
         for k in range(4):
             B[tx * 8 + 4 + k] = S[(tx + 1) % 8 * 8 + 4 + k])",
-                                                    [](int i) { return double((i + 8) % 64); }},
-                                         ResultCase{"PipelineAttributes", R"(with T.decl_buffer((2, 8), "int32") as S:
+                                                      [](int i) { return double((i + 8) % 64); }},
+                                         KernelResult{"PipelineAttributes", R"(with T.decl_buffer((2, 8), "int32") as S:
     for i in range(9):
         if i < 8:
             with T.attr(0, "async_commit_queue_scope", 0):
@@ -167,8 +166,8 @@ INSTANTIATE_TEST_SUITE_P(Copies, KernelResultTest,
                 with T.attr(0, "async_wait_inflight_count", T.if_then_else(i < 8, 1, 0)):
                     for k in range(8):
                         B[(i - 1) * 8 + k] = S[(i - 1) % 2, k] + 1)",
-                                                    [](int i) { return double(i + 1); }}),
-                         kName);
+                                                      [](int i) { return double(i + 1); }}),
+                         kKernelName);
 
 struct WrongKernel {
   const char* name;
@@ -239,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
     T.evaluate(T.call_extern("int32", "atomicAdd", T.address_of(B[0]), 1))
     B[1 + tx] = B[0])",
                     StatusCode::kFailedPrecondition, "data race: B[0] is read here and written by thread"}),
-    kName);
+    kKernelName);
 
 INSTANTIATE_TEST_SUITE_P(
     Divergence, WrongKernelTest,
@@ -274,7 +273,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StatusCode::kFailedPrecondition,
                     "barrier divergence: thread (0, 0, 0) and 7 more of block (0, 0, 0) reach "
                     "T.tvm_warp_shuffle_down, thread (8, 0, 0) does not"}),
-    kName);
+    kKernelName);
 
 INSTANTIATE_TEST_SUITE_P(
     Memory, WrongKernelTest,
@@ -300,7 +299,7 @@ INSTANTIATE_TEST_SUITE_P(
             W[tx] = 1
         B[tx] = W[tx % 32])",
                                 StatusCode::kFailedPrecondition, "at tx = 32: W[0] is read before it was written"}),
-    kName);
+    kKernelName);
 
 INSTANTIATE_TEST_SUITE_P(
     Copies, WrongKernelTest,
@@ -340,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
     with T.attr(0, "async_scope", 1):
         B[0] = A[1])",
                     StatusCode::kFailedPrecondition, "a copy is still in flight at the end"}),
-    kName);
+    kKernelName);
 
 INSTANTIATE_TEST_SUITE_P(
     Malformed, WrongKernelTest,
@@ -368,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongKernel{"TooManyThreads", R"(for tx in T.thread_binding(100000, thread="threadIdx.x"):
     B[0] = 0)",
                     StatusCode::kResourceExhausted, "a kernel of 1 blocks of 100000 threads"}),
-    kName);
+    kKernelName);
 
 TEST(Kernel, RunsBeforeBarriersArePlacedWhereTheyAreImplied) {
   constexpr char kBody[] = R"(for bx in T.thread_binding(2, thread="blockIdx.x"):
