@@ -64,7 +64,9 @@ const ConcurrentLoop* Machine::FindParallel(uint64_t time) const {
 const ConcurrentLoop* Machine::NoteTime(Storage& storage, int64_t cell, Access access, bool& is_missing) {
   uint64_t& write_time = storage.write_times[cell];
   uint64_t& read_time = storage.read_times[cell];
-  if (access != Access::kWrite && write_time == 0) is_missing = options.check_uninitialized;
+  const bool is_undefined = !storage.undefined.empty() && storage.undefined[cell];
+  if (access != Access::kWrite && (write_time == 0 || is_undefined)) is_missing = options.check_uninitialized;
+  if (access == Access::kWrite && is_undefined) storage.undefined[cell] = false;
   const ConcurrentLoop* conflict = nullptr;
   if (options.check_races && !loops_.empty()) {
     if (write_time > 1) conflict = FindParallel(write_time);

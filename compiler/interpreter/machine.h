@@ -21,6 +21,7 @@ enum class SharedBy : uint8_t { kThread, kWarp, kBlock, kAll };
 struct Storage {
   std::vector<Value> cells;  // One per lane of each element.
   std::vector<uint64_t> write_times, read_times;
+  std::vector<bool> undefined;       // Cells that hold a copy of what nobody wrote. Empty: none ever did.
   std::vector<CellHistory> history;  // Empty: no kernel touched it yet.
   std::vector<Flight> flights;       // Empty: no copy of it was ever in flight.
   SharedBy shared_by = SharedBy::kAll;

@@ -192,8 +192,9 @@ class StoredValue {
     machine.is_unwritten = nullptr;
     return value;
   }
-  static void Forget(Storage& storage, int64_t cell) {
-    if (!storage.write_times.empty()) storage.write_times[cell] = 0;
+  static void MarkUndefined(Storage& storage, int64_t cell) {
+    storage.undefined.resize(storage.cells.size());
+    storage.undefined[cell] = true;
   }
 
  private:
@@ -212,7 +213,7 @@ class StoreCode : public StmtCode {
     access_.NoteWrite(machine, 0, cell);
     Storage& storage = *machine.views[access_.slot].storage;
     storage.cells[cell] = value;
-    if (is_unwritten) StoredValue::Forget(storage, cell);
+    if (is_unwritten) StoredValue::MarkUndefined(storage, cell);
   }
 
  private:
@@ -245,7 +246,7 @@ class VectorStoreCode : public StmtCode {  // All lanes are read before any is w
       access_.NoteWrite(machine, lane, machine.vector_cells[lane]);
       if (machine.has_failed) return;
       storage.cells[machine.vector_cells[lane]] = machine.vector_values[lane];
-      if (unwritten[lane]) StoredValue::Forget(storage, machine.vector_cells[lane]);
+      if (unwritten[lane]) StoredValue::MarkUndefined(storage, machine.vector_cells[lane]);
     }
   }
 

@@ -1,5 +1,7 @@
 #include "compiler/ir/visitor.h"
 
+#include "compiler/ir/integer.h"
+
 namespace lathe {
 namespace {
 
@@ -305,7 +307,8 @@ class Substituter : public StmtExprMutator {
     if (value.dtype() == type || !type.is_int() || !value.dtype().is_int() || value.dtype().lanes != type.lanes)
       return value;
     const int64_t* constant = AsIntConst(value);
-    return constant != nullptr && type.bits >= 32 ? IntConst(type, *constant) : MakeCast(type, value);
+    const bool fits = constant != nullptr && WrapToWidth(*constant, type.bits, type.is_signed_int()) == *constant;
+    return fits ? IntConst(type, *constant) : MakeCast(type, value);
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
     const auto redeclared = redeclared_.find(buffer.get());

@@ -404,6 +404,23 @@ INSTANTIATE_TEST_SUITE_P(
                   ForKind::kSerial, StatusCode::kResourceExhausted, "a buffer of 1099511627776 elements"}),
     kCaseName);
 
+// A schedule may copy more than anybody uses: what is used has to have been written.
+TEST(Interpreter, LetsCopiesTakeAlongWhatNobodyWrote) {
+  const Buffer a = MakeBuffer("A", {2}, kI32), t = MakeBuffer("t", {2}, kI32), u = MakeBuffer("u", {2}, kI32);
+  const Var i("i");
+  const auto copies = [&](const Expr& index) {
+    const Stmt copy = MakeFor(i, 2, MakeStore(u, Load(t, {i}), {i}));
+    const Stmt body = MakeSeq({MakeStore(t, I(5), {1}), copy, MakeStore(a, Load(u, {index}) + 1, {0})});
+    std::vector<Tensor> args = {Tensor::Zeros(kI32, {2})};
+    return Interpret(MakePrimFunc("f", {a}, AllocBuffer{t, AllocBuffer{u, body}}), args);
+  };
+  EXPECT_EQ(copies(1), OkStatus());
+  EXPECT_THAT(copies(0).message(), HasSubstr("u[0] is read before it was written"));
+  std::vector<Tensor> args = {Tensor::Zeros(kI32, {2})};
+  const Stmt out = AllocBuffer{t, MakeStore(a, Load(t, {0}), {0})};
+  EXPECT_THAT(Interpret(MakePrimFunc("f", {a}, out), args).message(), HasSubstr("t[0] is read before it was written"));
+}
+
 TEST(Interpreter, RefusesIterVarsOutsideOfTheirDomain) {
   PrimFunc func = Matmul(4);
   func.body = Substitute(func.body, {});
@@ -422,6 +439,15 @@ TEST(Races, AreSeenInParallelReductionsOnly) {
   InterpreterOptions options;
   options.check_races = false;
   EXPECT_EQ(Interpret(Matmul(4, ForKind::kParallel), args, options), OkStatus());
+}
+
+TEST(Races, AreSeenBetweenCopiesOfWhatNobodyWrote) {
+  const Buffer a = MakeBuffer("A", {1}, kI32), t = MakeBuffer("t", {2}, kI32), u = MakeBuffer("u", {1}, kI32);
+  const Var i("i");
+  const Stmt copy = MakeFor(i, 2, MakeStore(u, Load(t, {i}), {0}), ForKind::kParallel);
+  std::vector<Tensor> args = {Tensor::Zeros(kI32, {1})};
+  EXPECT_THAT(Interpret(MakePrimFunc("f", {a}, AllocBuffer{t, AllocBuffer{u, copy}}), args).message(),
+              HasSubstr("data race: u[0] is written here and touched in another iteration of loop \"i\""));
 }
 
 TEST(Races, AreNotSeenBetweenLoopsThatFollowEachOther) {

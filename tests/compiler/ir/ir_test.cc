@@ -92,6 +92,16 @@ TEST(Substitute, MovesADeclarationWithItsMemory) {
   EXPECT_TRUE(declaration.body.As<BufferStore>()->buffer.same_as(declaration.buffer));
 }
 
+TEST(Substitute, GivesAnIntegerTheWidthOfTheVariable) {
+  const DataType i32 = DataType::Int(32), i64 = DataType::Int(64);
+  const Var x("x", i32), y("y", i64);
+  const auto replaced = [&](const Expr& value) { return Substitute(Expr(x), {{x.get(), value}}); };
+  EXPECT_TRUE(StructuralEqual(replaced(IntConst(i64, 7)), IntConst(i32, 7)));
+  EXPECT_TRUE(StructuralEqual(replaced(y), MakeCast(i32, y)));
+  const Expr large = IntConst(i64, int64_t{1} << 40);  // No int32: it wraps where it is evaluated.
+  EXPECT_TRUE(StructuralEqual(replaced(large), MakeCast(i32, large)));
+}
+
 TEST(Clone, MakesNewVariablesAndBuffersOfTheSameStructure) {
   const PrimFunc before = AddOne(16, "i");
   const PrimFunc after = Clone(before);
