@@ -33,16 +33,14 @@ const Touch* Touches::FindRace(const Touch& now, uint32_t first_block) const {
 
 Touch CellHistory::Note(const Touch& now, uint32_t first_block) {
   Touch race;
-  for (const Touch* early : {&early_write_, &early_read_}) {
-    if (early->block >= first_block && early->block != now.block && !MayMeet(*early, now)) race = *early;
+  for (int kind = 0; kind < kNumKinds; ++kind) {
+    const Touch& early = early_[kind];
+    if (early.block >= first_block && early.block != now.block && !MayMeet(early, now)) race = early;
+    if (const Touch* old = touches_[kind].FindRace(now, first_block)) race = *old;
   }
-  for (const Touches* touches : {&writes_, &reads_}) {
-    if (const Touch* old = touches->FindRace(now, first_block)) race = *old;
-  }
-  (now.is_write ? writes_ : reads_).Add(now);
-  Touch& early = now.is_write ? early_write_ : early_read_;
-  // An atomic update may meet others that a plain write may not.
-  if (early.block < first_block || (early.is_atomic && !now.is_atomic)) early = now;
+  touches_[KindOf(now)].Add(now);
+  Touch& early = early_[KindOf(now)];
+  if (early.block < first_block) early = now;
   return race;
 }
 

@@ -33,8 +33,10 @@ class CellHistory {
   Touch Note(const Touch& now, uint32_t first_block);
 
  private:
-  Touches writes_, reads_;
-  Touch early_write_, early_read_;  // Of an earlier block, for those that follow.
+  enum Kind : uint8_t { kRead, kWrite, kAtomic, kNumKinds };  // What may meet what depends on nothing else.
+  static Kind KindOf(const Touch& touch) { return !touch.is_write ? kRead : touch.is_atomic ? kAtomic : kWrite; }
+  Touches touches_[kNumKinds];
+  Touch early_[kNumKinds];  // Of an earlier block, for those that follow.
 };
 
 }  // namespace lathe

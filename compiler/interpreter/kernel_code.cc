@@ -17,7 +17,8 @@ class LaunchCode : public StmtCode {
   void Run(Machine& machine) const override {
     std::array<int64_t, kNumAxes> extents;
     for (int axis = 0; axis < kNumAxes; ++axis)
-      extents[axis] = plan_.extents[axis] == nullptr ? 1 : plan_.extents[axis]->Eval(machine, 0).i;
+      extents[axis] =
+          plan_.extents[axis] == nullptr ? 1 : std::max<int64_t>(plan_.extents[axis]->Eval(machine, 0).i, 0);
     if (machine.has_failed || !IsSane(machine, extents)) return;
     Kernel kernel(machine, extents, func_.statements);
     machine.kernel = &kernel;
@@ -33,7 +34,7 @@ class LaunchCode : public StmtCode {
  private:
   bool IsSane(Machine& machine, const std::array<int64_t, kNumAxes>& extents) const {
     __int128 blocks = 1, threads = 1;
-    for (int axis = 0; axis < kNumAxes; ++axis) (axis < 3 ? blocks : threads) *= std::max<int64_t>(extents[axis], 0);
+    for (int axis = 0; axis < kNumAxes; ++axis) (axis < 3 ? blocks : threads) *= extents[axis];
     if (threads <= kMaxThreads && blocks < UINT32_MAX) return true;
     machine.Fail(StatusCode::kResourceExhausted, *site_,
                  fmt::format("a kernel of {} blocks of {} threads, at most {} threads are run", int64_t(blocks),

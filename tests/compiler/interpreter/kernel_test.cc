@@ -106,6 +106,10 @@ for bx in T.thread_binding(2, thread="blockIdx.x"):
         T.tvm_storage_sync("warp")
         B[tx] = W[31 - tx % 32])",
                                  [](int i) { return double(i / 32 * 32 + 31 - i % 32); }},
+                    KernelResult{"NobodyRunsAnEmptyKernel", R"(for bx in T.thread_binding(-1, thread="blockIdx.x"):
+    for by in T.thread_binding(-1, thread="blockIdx.y"):
+        B[0] = 1)",
+                                 [](int) { return 0.0; }},
                     KernelResult{"VirtualThreadsAreLoops", R"(for tx in T.thread_binding(16, thread="threadIdx.x"):
     for v in T.thread_binding(4, thread="vthread.x"):
         B[v * 16 + tx] = A[v * 16 + tx] + v)",
@@ -234,6 +238,12 @@ INSTANTIATE_TEST_SUITE_P(
     B[by] = B[by // 2] + 1)",
                     StatusCode::kFailedPrecondition,
                     "at by = 1: data race: B[0] is read here and written by block (0, 0, 0)"},
+        WrongKernel{"AtomicsBesideAPlainWrite", R"(for tx in T.thread_binding(4, thread="threadIdx.x"):
+    if tx == 0:
+        B[0] = 1
+    T.evaluate(T.call_extern("int32", "atomicAdd", T.address_of(B[0]), 1)))",
+                    StatusCode::kFailedPrecondition,
+                    "at tx = 1: data race: B[0] is written here and written by thread (0, 0, 0); a barrier is missing"},
         WrongKernel{"APlainReadBesideAtomics", R"(for tx in T.thread_binding(4, thread="threadIdx.x"):
     T.evaluate(T.call_extern("int32", "atomicAdd", T.address_of(B[0]), 1))
     B[1 + tx] = B[0])",
