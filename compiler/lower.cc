@@ -29,18 +29,20 @@
 namespace lathe {
 namespace {
 
-// As TVM's pass of this name: what is moved is made simple.
-PrimFunc HoistAndSimplify(PrimFunc func) { return RemoveNoOp(Simplify(HoistIfThenElse(std::move(func)))); }
+// What is moved is made simple.
+PrimFunc HoistAndSimplify(PrimFunc func, bool across_threads) {
+  return RemoveNoOp(SimplifyLets(HoistConditions(std::move(func), across_threads)));
+}
 
 const LowerPass kOtherPasses[] = {
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
     {"force_narrow_index_to_int32", ForceNarrowIndexToInt32},
-    {"hoist_if_then_else", HoistAndSimplify},
+    {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), false); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
     {"remove_assume", RemoveAssume},
     {"remove_store_undef", RemoveStoreUndef},
     {"rewrite_unsafe_select", RewriteUnsafeSelect},
-    {"simplify", Simplify},
+    {"simplify", SimplifyLets},
 };
 
 const LowerPass kCpuPasses[] = {
@@ -85,17 +87,89 @@ class FormChecker : public StmtExprVisitor {
   const BlockForm form_;
 };
 
-Status CheckTakes(const LowerPass& pass, const PrimFunc& func) {
-  if (pass.takes == BlockForm::kAny) return OkStatus();
-  FormChecker checker(pass.takes);
+Status CheckTakes(std::string_view pass, BlockForm takes, const PrimFunc& func) {
+  if (takes == BlockForm::kAny) return OkStatus();
+  FormChecker checker(takes);
   checker(func.body);
   if (!checker.is_wrong) return OkStatus();
-  const bool no_init = pass.takes == BlockForm::kNoInit;
-  return InvalidArgument(fmt::format("{} @{}: block \"{}\" {}; run {} before", pass.name, func.name,
-                                     checker.wrong_block,
+  const bool no_init = takes == BlockForm::kNoInit;
+  return InvalidArgument(fmt::format("{} @{}: block \"{}\" {}; run {} before", pass, func.name, checker.wrong_block,
                                      no_init ? "has an init" : "has iter vars, an init or match buffers",
                                      no_init ? "lower_init_block" : "convert_blocks_to_opaque and lower_match_buffer"));
 }
+
+// The options of one pass.
+class PassOptions {
+ public:
+  PassOptions(const AttrMap& config, const char* pass) : pass_(pass) {
+    const auto found = config.find(pass);
+    if (found == config.end()) return;
+    options_ = std::get_if<AttrMap>(&found->second);
+    if (options_ == nullptr) status_ = InvalidArgument(fmt::format("PassContext: \"{}\" is no map of options", pass));
+  }
+  int64_t Int(const char* key, int64_t otherwise) {
+    if (options_ == nullptr || !options_->contains(key)) return otherwise;
+    const Attr& value = options_->at(key);
+    if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
+    if (const bool* flag = std::get_if<bool>(&value)) return *flag;
+    status_ = InvalidArgument(fmt::format("PassContext: \"{}\" of \"{}\" is no number", key, pass_));
+    return otherwise;
+  }
+  bool Bool(const char* key, bool otherwise) { return Int(key, otherwise) != 0; }
+  const Status& status() const { return status_; }
+
+ private:
+  const char* pass_;
+  const AttrMap* options_ = nullptr;
+  Status status_;
+};
+
+StatusOr<PrimFunc> UnrollAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.UnrollLoop");
+  const UnrollOptions unroll{.auto_max_step = options.Int("auto_max_step", 0),
+                             .auto_max_depth = options.Int("auto_max_depth", 8),
+                             .auto_max_extent = options.Int("auto_max_extent", 0),
+                             .explicit_unroll = options.Bool("explicit_unroll", true)};
+  RETURN_IF_ERROR(options.status());
+  return UnrollLoopWith(std::move(func), unroll);
+}
+
+StatusOr<PrimFunc> PartitionAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.LoopPartition");
+  const bool splits = options.Bool("partition_const_loop", false);
+  RETURN_IF_ERROR(options.status());
+  return splits ? LoopPartition(std::move(func)) : RemoveLikely(std::move(func));
+}
+
+StatusOr<PrimFunc> HoistAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.HoistIfThenElse");
+  const bool across_threads = options.Bool("support_block_scope_hoisting", false);
+  RETURN_IF_ERROR(options.status());
+  return HoistAndSimplify(std::move(func), across_threads);
+}
+
+StatusOr<PrimFunc> VectorizeAsTvm(PrimFunc func, const AttrMap& config) {
+  const auto found = config.find("tir.disable_vectorize");
+  const bool is_off = found != config.end() && found->second == Attr(true);
+  return is_off ? SkipVectorize(std::move(func)) : VectorizeLoopWithoutMasks(std::move(func));
+}
+
+struct TvmPass {
+  std::string_view name;
+  StatusOr<PrimFunc> (*run)(PrimFunc func, const AttrMap& config);
+  BlockForm takes = BlockForm::kAny;
+};
+const TvmPass kTvmPasses[] = {
+    {"flatten_buffer",
+     [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return FlattenBufferAndParams(std::move(func)); }},
+    {"hoist_if_then_else", HoistAsTvm},
+    {"loop_partition", PartitionAsTvm},
+    {"lower_opaque_block",
+     [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },
+     BlockForm::kOpaque},
+    {"unroll_loop", UnrollAsTvm},
+    {"vectorize_loop", VectorizeAsTvm},
+};
 
 }  // namespace
 
@@ -126,13 +200,22 @@ StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func) {
   for (std::span<const LowerPass> table : {CpuPasses(), OtherPasses()}) {
     for (const LowerPass& pass : table) {
       if (pass.name == name) {
-        RETURN_IF_ERROR(CheckTakes(pass, func));
+        RETURN_IF_ERROR(CheckTakes(name, pass.takes, func));
         return pass.run(std::move(func));
       }
       known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
     }
   }
   return NotFound(fmt::format("run pass \"{}\": no such pass; known: {}", name, known));
+}
+
+StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const AttrMap& config) {
+  for (const TvmPass& pass : kTvmPasses) {
+    if (pass.name != name) continue;
+    RETURN_IF_ERROR(CheckTakes(name, pass.takes, func));
+    return pass.run(std::move(func), config);
+  }
+  return RunPass(name, std::move(func));
 }
 
 }  // namespace lathe

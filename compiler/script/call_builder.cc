@@ -1,6 +1,7 @@
 // ExprBuilder: calls of T's functions.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <limits>
@@ -523,6 +524,19 @@ StatusOr<Expr> ExprBuilder::BuildCallIntrin(const PyExpr& e) const {
   return Expr::Make(type, Call{op, std::move(args)});
 }
 
+namespace {
+
+// dtype= of an operation that has one type says nothing, as in TVM.
+PyExpr WithoutType(PyExpr e) {
+  const auto found = std::find(e.keywords.begin(), e.keywords.end(), std::string_view("dtype"));
+  if (found == e.keywords.end()) return e;
+  e.items.erase(e.items.end() - (e.keywords.end() - found));
+  e.keywords.erase(found);
+  return e;
+}
+
+}  // namespace
+
 StatusOr<Expr> ExprBuilder::BuildOp(const PyExpr& e, const Op& op) const {
   if (TakesTypeFirst(op)) {
     if (e.keywords.size() == 1 && e.keywords[0] == "dtype") {  // T.ptx_mma(..., dtype="float32")
@@ -537,7 +551,8 @@ StatusOr<Expr> ExprBuilder::BuildOp(const PyExpr& e, const Op& op) const {
     ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, op, 2));
     return Expr::Make(type, Call{&op, std::move(args)});
   }
-  ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, op, 1));
+  ASSIGN_OR_RETURN(std::vector<Expr> args,
+                   e.keywords.empty() ? BuildOpArgs(e, op, 1) : BuildOpArgs(WithoutType(e), op, 1));
   const size_t first = FirstMatchedArg(op);
   if (op.name != "ldexp" && MatchesArgs(op)) {
     for (size_t round = 0; round < 2; ++round) {  // The second round brings all to the widest of the first.

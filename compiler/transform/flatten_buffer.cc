@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
@@ -115,7 +116,50 @@ class Flattener : public StmtExprMutator {
   Status status_;
 };
 
+bool IsFlat(const Buffer& buffer) {
+  return buffer->shape.size() == 1 && buffer->strides.empty() && IsConstInt(buffer->elem_offset, 0);
+}
+
+// Simplifies indices by what loops say.
+class IndexSimplifier : public StmtExprMutator {
+ protected:
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
+    return StmtExprMutator::VisitFor(self, loop);
+  }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad&) override {
+    const Expr visited = VisitChildren(self);
+    BufferLoad load = *visited.As<BufferLoad>();
+    for (Expr& index : load.indices) index = analyzer_.Simplify(index);
+    return Expr::Make(visited.dtype(), std::move(load));
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore&) override {
+    BufferStore store = *VisitChildren(self).As<BufferStore>();
+    for (Expr& index : store.indices) index = analyzer_.Simplify(index);
+    return store;
+  }
+
+ private:
+  Analyzer analyzer_;
+};
+
 }  // namespace
+
+StatusOr<PrimFunc> FlattenBufferAndParams(PrimFunc func) {
+  // Declared first, parameters are flattened as any other view of their memory.
+  BufferMap views;
+  for (const ParamBuffer& param : func.buffer_map) {
+    if (!IsFlat(param.buffer)) views.emplace(param.buffer.get(), Buffer(BufferNode(*param.buffer)));
+  }
+  func.body = Substitute(func.body, {}, views);
+  for (size_t i = func.buffer_map.size(); i-- > 0;) {
+    const auto view = views.find(func.buffer_map[i].buffer.get());
+    if (view != views.end()) func.body = DeclBuffer{view->second, func.body};
+  }
+  ASSIGN_OR_RETURN(func, FlattenBuffer(std::move(func)));
+  func.body = IndexSimplifier{}(func.body);
+  return func;
+}
 
 StatusOr<PrimFunc> FlattenBuffer(PrimFunc func) {
   Flattener flattener;

@@ -157,8 +157,14 @@ class LikelyRemover : public StmtExprMutator {
 
 }  // namespace
 
+PrimFunc RemoveLikely(PrimFunc func) {
+  func.body = LikelyRemover{}(func.body);
+  return func;
+}
+
 PrimFunc LoopPartition(PrimFunc func) {
-  func.body = Partitioner{}(LikelyRemover{}(func.body));
+  func = RemoveLikely(std::move(func));
+  func.body = Partitioner{}(func.body);
   return func;
 }
 

@@ -10,5 +10,7 @@ namespace lathe {
 //   for i in 0..7 { for j in 0..16 { if i*16 + j < 100 { S } } }
 //   -->  for i in 0..6 { for j in 0..16 { S } }  for i in 0..1 { for j in 0..16 { if (i + 6)*16 + j < 100 { S } } }
 PrimFunc LoopPartition(PrimFunc func);
+// Only drops T.likely: what TVM's pass of this name leaves of loops of constant extent unless it is asked for more.
+PrimFunc RemoveLikely(PrimFunc func);
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -96,7 +97,7 @@ class MatchLowerer : public StmtExprMutator {
       Bind(match.buffer->strides[d], source_strides[dropped_strides + d]);
     Expr offset = view.source->elem_offset;
     for (size_t d = 0; d < source_strides.size(); ++d) offset = offset + view.mins[d] * source_strides[d];
-    Bind(match.buffer->elem_offset, offset);
+    Bind(match.buffer->elem_offset, Analyzer().Simplify(offset));
     values_.insert_or_assign(match.buffer->data.get(), view.source->data);
     views_.insert_or_assign(match.buffer.get(), std::move(view));
   }

@@ -1,11 +1,36 @@
 #include "compiler/transform/lower_opaque_block.h"
 
+#include <utility>
+
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
 namespace {
 
+bool IsPragma(const std::string& key) { return key.starts_with("pragma_"); }
+
+std::optional<Expr> AsValue(const Attr& attr) {
+  if (const Expr* e = std::get_if<Expr>(&attr)) return *e;
+  if (const int64_t* number = std::get_if<int64_t>(&attr)) return Expr(*number);
+  if (const bool* flag = std::get_if<bool>(&attr)) return IntConst(DataType::Bool(), *flag);
+  if (const std::string* text = std::get_if<std::string>(&attr))
+    return Expr::Make(DataType::Handle(), StringImm{*text});
+  return std::nullopt;
+}
+
+// `body` below what `annotations` say about `node`.
+Stmt UnderPragmas(const AttrMap& annotations, const Attr& node, Stmt body) {
+  for (auto item = annotations.rbegin(); item != annotations.rend(); ++item) {
+    const std::optional<Expr> value = IsPragma(item->first) ? AsValue(item->second) : std::nullopt;
+    if (value) body = AttrStmt{item->first, *value, node, body};
+  }
+  return body;
+}
+
 class BlockRemover : public StmtExprMutator {
+ public:
+  explicit BlockRemover(bool makes_attrs) : makes_attrs_(makes_attrs) {}
+
  protected:
   Stmt VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
     const BlockNode& block = *realize.block;
@@ -14,12 +39,13 @@ class BlockRemover : public StmtExprMutator {
     Stmt body = VisitStmt(block.body);
     const Expr predicate = VisitExpr(realize.predicate);
     for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = AllocBuffer{block.alloc_buffers[i], body};
-    if (IsConstInt(predicate, 1)) return body;
-    return IfThenElse{predicate, body, std::nullopt};
+    if (!IsConstInt(predicate, 1)) body = IfThenElse{predicate, body, std::nullopt};
+    return makes_attrs_ ? UnderPragmas(block.annotations, Attr(0), body) : body;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     if (!IsConstInt(loop.extent, 1) || loop.kind == ForKind::kThreadBinding || !loop.annotations.empty())
-      return StmtExprMutator::VisitFor(self, loop);
+      return makes_attrs_ ? WithAttrs(*StmtExprMutator::VisitFor(self, loop).As<For>())
+                          : StmtExprMutator::VisitFor(self, loop);
     values_.insert_or_assign(loop.loop_var.get(), VisitExpr(loop.min));
     return VisitStmt(loop.body);
   }
@@ -29,13 +55,35 @@ class BlockRemover : public StmtExprMutator {
   }
 
  private:
+  static Stmt WithAttrs(For loop) {
+    const AttrMap annotations = std::exchange(loop.annotations, {});
+    for (const auto& [key, value] : annotations) {
+      if (!IsPragma(key)) loop.annotations.emplace(key, value);
+    }
+    const Attr var(Expr(loop.loop_var));
+    if (loop.kind != ForKind::kThreadBinding) return UnderPragmas(annotations, var, loop);
+    const bool is_virtual = loop.thread.starts_with("vthread");
+    const IterVar axis{{loop.min, loop.extent},
+                       loop.loop_var,
+                       is_virtual ? IterKind::kVirtualThread : IterKind::kThreadIndex,
+                       loop.thread};
+    return UnderPragmas(annotations, var,
+                        AttrStmt{is_virtual ? "virtual_thread" : "thread_extent", loop.extent, axis, loop.body});
+  }
+
+  const bool makes_attrs_;
   VarMap values_;
 };
 
 }  // namespace
 
 PrimFunc LowerOpaqueBlock(PrimFunc func) {
-  func.body = BlockRemover{}(func.body);
+  func.body = BlockRemover(false)(func.body);
+  return func;
+}
+
+PrimFunc LowerOpaqueBlockToAttrs(PrimFunc func) {
+  func.body = BlockRemover(true)(func.body);
   return func;
 }
 

@@ -13,6 +13,18 @@ bool HasLoad(const Expr& e) {
   return has_load;
 }
 
+// Whether a let of it is written out.
+bool IsInlined(const Expr& value) {
+  if (value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr || IsVar(value)) return true;
+  if (!value.dtype().is_int() || HasLoad(value)) return false;
+  bool is_pure = true;
+  PostOrderVisit(value, [&](const Expr& part) {
+    const Call* call = part.As<Call>();
+    is_pure &= part.As<FuncCall>() == nullptr && (call == nullptr || call->op->is_pure);
+  });
+  return is_pure;
+}
+
 bool IsNothing(const Stmt& stmt) {
   const Evaluate* evaluate = stmt.As<Evaluate>();
   return evaluate != nullptr && evaluate->value.As<IntImm>() != nullptr;
@@ -20,7 +32,8 @@ bool IsNothing(const Stmt& stmt) {
 
 class StmtSimplifier : public StmtExprMutator {
  public:
-  explicit StmtSimplifier(bool removes_loops) : removes_loops_(removes_loops) {}
+  enum class Removes : uint8_t { kNothing, kLoops, kLets };
+  explicit StmtSimplifier(Removes removes) : removes_(removes) {}
 
  protected:
   Expr VisitExpr(const Expr& e) override { return analyzer_.Simplify(e); }
@@ -28,8 +41,8 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
     const int64_t* count = AsIntConst(extent);
-    if (removes_loops_ && count != nullptr && *count <= 0) return Evaluate{Expr(0)};
-    if (removes_loops_ && count != nullptr && *count == 1 && loop.kind != ForKind::kThreadBinding &&
+    if (removes_ == Removes::kLoops && count != nullptr && *count <= 0) return Evaluate{Expr(0)};
+    if (removes_ == Removes::kLoops && count != nullptr && *count == 1 && loop.kind != ForKind::kThreadBinding &&
         loop.annotations.empty()) {
       return VisitStmt(Substitute(loop.body, {{loop.loop_var.get(), min}}));
     }
@@ -46,6 +59,9 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitStmt(const Stmt& stmt) override {
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(stmt, *branch);
     if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(stmt, *seq);
+    const LetStmt* let = stmt.As<LetStmt>();
+    if (let != nullptr && removes_ == Removes::kLets && IsInlined(let->value))
+      return VisitStmt(Substitute(let->body, {{let->var.get(), VisitExpr(let->value)}}));
     return StmtExprMutator::VisitStmt(stmt);
   }
 
@@ -103,19 +119,24 @@ class StmtSimplifier : public StmtExprMutator {
     return VisitStmt(stmt);
   }
 
-  const bool removes_loops_;
+  const Removes removes_;
   Analyzer analyzer_;
 };
 
 }  // namespace
 
 PrimFunc Simplify(PrimFunc func) {
-  func.body = StmtSimplifier(false)(func.body);
+  func.body = StmtSimplifier(StmtSimplifier::Removes::kNothing)(func.body);
+  return func;
+}
+
+PrimFunc SimplifyLets(PrimFunc func) {
+  func.body = StmtSimplifier(StmtSimplifier::Removes::kLets)(func.body);
   return func;
 }
 
 PrimFunc SimplifyLoops(PrimFunc func) {
-  func.body = StmtSimplifier(true)(func.body);
+  func.body = StmtSimplifier(StmtSimplifier::Removes::kLoops)(func.body);
   return func;
 }
 

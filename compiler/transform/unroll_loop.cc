@@ -5,7 +5,6 @@
 namespace lathe {
 namespace {
 
-constexpr int kMaxDepth = 8;  // Nested loops unrolled automatically, as in TVM.
 constexpr int64_t kMaxRegisters =
     64;  // A longer loop over a register tile cannot be in registers; the code generator says so.
 constexpr int64_t kMaxCopies = 1 << 16;  // A longer kUnrolled loop stays a loop: its copies would not fit any cache.
@@ -48,34 +47,49 @@ bool IndexesRegister(const For& loop) {
   return finder.is_found;
 }
 
+Stmt Copies(const For& loop, int64_t extent) {
+  std::vector<Stmt> copies;
+  for (int64_t i = 0; i < extent; ++i) {
+    const Expr value = loop.min + IntConst(loop.loop_var.dtype(), i);
+    const Stmt body = Substitute(loop.body, {{loop.loop_var.get(), value}});
+    copies.push_back(i == 0 ? body : Clone(body));  // Definitions inside stay unique.
+  }
+  return MakeSeq(std::move(copies));
+}
+
 class Unroller : public StmtExprMutator {
+ public:
+  explicit Unroller(const UnrollOptions& options) : options_(options) {}
+  const Status& status() const { return status_; }
+
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    const int64_t outer_max_step = max_step_;
-    const bool outer_explicit = is_explicit_;
-    max_step_ = IntAnnotation(loop.annotations, "pragma_auto_unroll_max_step", max_step_);
-    is_explicit_ = IntAnnotation(loop.annotations, "pragma_unroll_explicit", is_explicit_) != 0;
-    For now = *StmtExprMutator::VisitFor(self, loop).As<For>();
-    now.annotations.erase("pragma_auto_unroll_max_step");
-    now.annotations.erase("pragma_unroll_explicit");
+    const UnrollOptions outer = options_;
+    if (options_.for_codegen) {
+      options_.auto_max_step = IntAnnotation(loop.annotations, kMaxStep, options_.auto_max_step);
+      options_.explicit_unroll = IntAnnotation(loop.annotations, kExplicit, options_.explicit_unroll) != 0;
+    }
+    For now = *VisitChildren(self).As<For>();
+    if (options_.for_codegen) now.annotations.erase(kMaxStep), now.annotations.erase(kExplicit);
     const Stmt result = Decide(std::move(now));
-    max_step_ = outer_max_step;
-    is_explicit_ = outer_explicit;
+    options_ = outer;
     return result;
   }
 
-  Stmt VisitBufferStore(const Stmt& self, const BufferStore&) override {
-    ++steps_;
-    return self;
-  }
-
   Stmt VisitStmt(const Stmt& stmt) override {
-    const Seq* seq = stmt.As<Seq>();
-    if (seq == nullptr) return StmtExprMutator::VisitStmt(stmt);
-    int64_t steps = 0;
-    int normal_depth = 0, unrolled_depth = 0;
+    if (stmt.As<BufferStore>() != nullptr) ++steps_;
+    if (stmt.As<Evaluate>() != nullptr && !options_.for_codegen) ++steps_;
+    if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
+    if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(*seq);
+    return StmtExprMutator::VisitStmt(stmt);
+  }
+  Expr VisitExpr(const Expr& e) override { return e; }
+
+ private:
+  Stmt VisitSeq(const Seq& seq) {
+    int64_t steps = 0, normal_depth = 0, unrolled_depth = 0;
     std::vector<Stmt> stmts;
-    for (const Stmt& child : seq->stmts) {
+    for (const Stmt& child : seq.stmts) {
       steps_ = 0, normal_depth_ = 0, unrolled_depth_ = 0;
       stmts.push_back(VisitStmt(child));
       steps += steps_;
@@ -86,47 +100,69 @@ class Unroller : public StmtExprMutator {
     return MakeSeq(std::move(stmts));
   }
 
- private:
+  Stmt VisitAttr(const Stmt& self, const AttrStmt& attr) {
+    const int64_t* value = AsIntConst(attr.value);
+    if (value == nullptr || (attr.attr_key != kMaxStep && attr.attr_key != kExplicit))
+      return StmtExprMutator::VisitStmt(self);
+    const UnrollOptions outer = options_;
+    if (attr.attr_key == kMaxStep)
+      options_.auto_max_step = *value;
+    else
+      options_.explicit_unroll = *value != 0;
+    Stmt body = VisitStmt(attr.body);
+    options_ = outer;
+    return body;
+  }
+
   // steps_ and the depths describe the loop's body so far.
   Stmt Decide(For loop) {
     const int64_t* extent = AsIntConst(loop.extent);
-    const bool is_asked = loop.kind == ForKind::kUnrolled || (loop.kind == ForKind::kSerial && extent != nullptr &&
-                                                              *extent <= kMaxRegisters && IndexesRegister(loop));
+    const bool is_asked =
+        loop.kind == ForKind::kUnrolled || (options_.for_codegen && loop.kind == ForKind::kSerial &&
+                                            extent != nullptr && *extent <= kMaxRegisters && IndexesRegister(loop));
+    if (is_asked && extent == nullptr && !options_.for_codegen)
+      status_ = InvalidArgument("unroll_loop: the extent of unrolled loop \"" + loop.loop_var.name() +
+                                "\" is no constant; unroll loops of constant extent");
+    const ForKind kind = loop.kind;
     if (is_asked) loop.kind = ForKind::kSerial;
-    const bool is_auto = extent != nullptr && loop.kind == ForKind::kSerial && normal_depth_ == 0 &&
-                         unrolled_depth_ <= kMaxDepth && *extent <= max_step_ &&
-                         *extent * std::max<int64_t>(steps_, 1) <= max_step_;
-    if (extent == nullptr || *extent < 1 || *extent > kMaxCopies || !(is_asked || is_auto)) {
+    if (extent == nullptr || *extent < 1 || *extent > kMaxCopies || !(is_asked || IsSmall(loop, *extent))) {
       ++normal_depth_;
       return loop;
     }
     steps_ *= *extent;
     ++unrolled_depth_;
-    if (is_asked || is_explicit_) return Copies(loop, *extent);
-    loop.annotations.insert_or_assign("pragma_unroll", true);
+    const bool is_unit = options_.auto_max_extent == 1 && *extent == 1;
+    if (options_.explicit_unroll || is_unit || (is_asked && options_.for_codegen)) return Copies(loop, *extent);
+    if (!options_.for_codegen)
+      loop.kind = ForKind::kUnrolled;
+    else
+      loop.kind = kind, loop.annotations.insert_or_assign("pragma_unroll", true);
     return loop;
   }
 
-  static Stmt Copies(const For& loop, int64_t extent) {
-    std::vector<Stmt> copies;
-    for (int64_t i = 0; i < extent; ++i) {
-      const Expr value = loop.min + IntConst(loop.loop_var.dtype(), i);
-      const Stmt body = Substitute(loop.body, {{loop.loop_var.get(), value}});
-      copies.push_back(i == 0 ? body : Clone(body));  // Definitions inside stay unique.
-    }
-    return MakeSeq(std::move(copies));
+  bool IsSmall(const For& loop, int64_t extent) const {
+    return loop.kind == ForKind::kSerial && normal_depth_ == 0 && unrolled_depth_ <= options_.auto_max_depth &&
+           (std::max(extent, extent * steps_) <= options_.auto_max_step || extent <= options_.auto_max_extent);
   }
 
-  int64_t max_step_ = 0;
-  bool is_explicit_ = true;
-  int64_t steps_ = 0;
-  int normal_depth_ = 0, unrolled_depth_ = 0;
+  static constexpr const char* kMaxStep = "pragma_auto_unroll_max_step";
+  static constexpr const char* kExplicit = "pragma_unroll_explicit";
+  UnrollOptions options_;
+  int64_t steps_ = 0, normal_depth_ = 0, unrolled_depth_ = 0;
+  Status status_;
 };
 
 }  // namespace
 
+StatusOr<PrimFunc> UnrollLoopWith(PrimFunc func, const UnrollOptions& options) {
+  Unroller unroller(options);
+  func.body = unroller(func.body);
+  if (!unroller.status().ok()) return unroller.status();
+  return func;
+}
+
 PrimFunc UnrollLoop(PrimFunc func) {
-  func.body = Unroller{}(func.body);
+  func.body = Unroller({.for_codegen = true})(func.body);
   return func;
 }
 

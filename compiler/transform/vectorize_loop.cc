@@ -32,8 +32,8 @@ std::optional<Ramp> AsRamp(const Expr& e) {
 // lanes.
 class LaneRewriter {
  public:
-  LaneRewriter(const Var& var, const Expr& min, int lanes, const Analyzer& analyzer)
-      : var_(var), min_(min), lanes_(lanes), analyzer_(analyzer) {
+  LaneRewriter(const Var& var, const Expr& min, int lanes, const Analyzer& analyzer, bool makes_masks)
+      : var_(var), min_(min), lanes_(lanes), analyzer_(analyzer), makes_masks_(makes_masks) {
     vectors_.insert_or_assign(var.get(), MakeRamp(min, IntConst(min.dtype(), 1), lanes));
   }
 
@@ -71,6 +71,10 @@ class LaneRewriter {
     if (const Evaluate* evaluate = stmt.As<Evaluate>();
         evaluate != nullptr && IsInvariant(evaluate->value) && mask_depth_ == 0)
       return stmt;
+    if (const Evaluate* evaluate = stmt.As<Evaluate>(); evaluate != nullptr && !makes_masks_) {
+      const std::optional<Expr> value = VectorExpr(evaluate->value);
+      if (value) return Evaluate{*value};
+    }
     if (const AssertStmt* assertion = stmt.As<AssertStmt>();
         assertion != nullptr && IsInvariant(assertion->condition) && mask_depth_ == 0)
       return stmt;
@@ -94,6 +98,7 @@ class LaneRewriter {
     const std::optional<Expr> condition = VectorExpr(branch.condition);
     if (!condition) return std::nullopt;
     const bool is_mask = !condition->dtype().is_scalar();
+    if (is_mask && !makes_masks_) return std::nullopt;
     mask_depth_ += is_mask;
     const Stmt then_case = RewriteOrSerialize(branch.then_case);
     std::optional<Stmt> else_case;
@@ -233,13 +238,24 @@ class LaneRewriter {
   Expr min_;
   int lanes_;
   const Analyzer& analyzer_;
+  const bool makes_masks_;
   VarMap vectors_;      // The loop variable and vector lets.
   int mask_depth_ = 0;  // Vector conditions around.
   int num_lets_ = 0;    // Vector lets around.
   bool is_serial_ = false;
 };
 
+bool HasWhile(const Stmt& stmt) {
+  bool has_while = false;
+  PostOrderVisit(stmt, [&](const Stmt& part) { has_while |= part.As<While>() != nullptr; });
+  return has_while;
+}
+
 class Vectorizer : public StmtExprMutator {
+ public:
+  explicit Vectorizer(bool makes_masks) : makes_masks_(makes_masks) {}
+  const Status& status() const { return status_; }
+
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
@@ -248,20 +264,49 @@ class Vectorizer : public StmtExprMutator {
     For serial = *visited.As<For>();
     serial.kind = ForKind::kSerial;
     const int64_t* extent = AsIntConst(serial.extent);
+    if (!makes_masks_ && (extent == nullptr || HasWhile(serial.body)))
+      status_ = InvalidArgument("vectorize_loop: loop \"" + serial.loop_var.name() + "\" " +
+                                (extent == nullptr ? "has an extent that is no constant" : "holds a while") +
+                                "; leave it serial");
     if (extent == nullptr || *extent < 1 || *extent > kMaxLanes) return serial;
     if (*extent == 1) return Substitute(serial.body, {{serial.loop_var.get(), serial.min}});
-    LaneRewriter lanes(serial.loop_var, serial.min, static_cast<int>(*extent), analyzer_);
+    LaneRewriter lanes(serial.loop_var, serial.min, static_cast<int>(*extent), analyzer_, makes_masks_);
     return lanes.Rewrite(serial.body).value_or(Stmt(serial));
   }
 
  private:
+  const bool makes_masks_;
   Analyzer analyzer_;
+  Status status_;
+};
+
+class VectorizeSkipper : public StmtExprMutator {
+ protected:
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    const Stmt visited = StmtExprMutator::VisitFor(self, loop);
+    if (loop.kind != ForKind::kVectorized) return visited;
+    For serial = *visited.As<For>();
+    serial.kind = ForKind::kSerial;
+    return serial;
+  }
 };
 
 }  // namespace
 
 PrimFunc VectorizeLoop(PrimFunc func) {
-  func.body = Vectorizer{}(func.body);
+  func.body = Vectorizer(true)(func.body);
+  return func;
+}
+
+StatusOr<PrimFunc> VectorizeLoopWithoutMasks(PrimFunc func) {
+  Vectorizer vectorizer(false);
+  func.body = vectorizer(func.body);
+  if (!vectorizer.status().ok()) return vectorizer.status();
+  return func;
+}
+
+PrimFunc SkipVectorize(PrimFunc func) {
+  func.body = VectorizeSkipper{}(func.body);
   return func;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "compiler/ir/stmt.h"
+#include "support/status.h"
 
 namespace lathe {
 
@@ -11,5 +12,10 @@ namespace lathe {
 // After FlattenBuffer.
 //   for v in vectorized(4) { B[i*4 + v] = A[v]*2 }  -->  B[ramp(i*4, 1, 4)] = A[ramp(0, 1, 4)]*broadcast(2, 4)
 PrimFunc VectorizeLoop(PrimFunc func);
+// As TVM's pass of this name: a statement under a condition that differs between lanes runs as a serial loop.
+// InvalidArgument: a while inside, or an extent that is no constant.
+StatusOr<PrimFunc> VectorizeLoopWithoutMasks(PrimFunc func);
+// The loops as serial ones.
+PrimFunc SkipVectorize(PrimFunc func);
 
 }  // namespace lathe

@@ -17,6 +17,16 @@ ModulePtr OnFunctions(const IRModule& module, F&& pass) {
   return result;
 }
 
+// The options of a PassContext that the compiler's attributes can say.
+AttrMap ToOptions(const py::dict& config) {
+  AttrMap options;
+  for (const auto& [key, value] : config) {
+    const std::optional<Attr> attr = ToAttr(value);
+    if (attr) options.insert_or_assign(py::cast<std::string>(key), *attr);
+  }
+  return options;
+}
+
 }  // namespace
 
 void BindPasses(py::module_& module) {
@@ -26,8 +36,9 @@ void BindPasses(py::module_& module) {
     for (const LowerPass& pass : OtherPasses()) names.push_back(pass.name);
     return names;
   });
-  module.def("run_pass", [](const std::string& pass, const ModulePtr& m) {
-    return OnFunctions(*m, [&](PrimFunc func) { return RunPass(pass, std::move(func)); });
+  module.def("run_pass", [](const std::string& pass, const ModulePtr& m, const py::dict& config) {
+    const AttrMap options = ToOptions(config);
+    return OnFunctions(*m, [&](PrimFunc func) { return RunPassAsTvm(pass, std::move(func), options); });
   });
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });

@@ -126,4 +126,4 @@ def PrintIR(header=""):
 
 def pass_of(name, row):
     """The compiler's pass `row` as TVM's pass `name`."""
-    return Pass(lambda mod, context: _lib.run_pass(row, mod), PassInfo(0, name))
+    return Pass(lambda mod, context: _lib.run_pass(row, mod, context.config), PassInfo(0, name))

@@ -42,6 +42,19 @@ for _row in _lib.pass_names():
     globals()[_camel_case(_row)] = _constructor(_camel_case(_row), _row)
 
 
+def VectorizeLoop(enable_vectorize=True):
+    """Vectorized loops as vector statements, or as serial loops."""
+    options = {} if enable_vectorize else {"tir.disable_vectorize": True}
+    return Pass(lambda mod, context: _lib.run_pass("vectorize_loop", mod, {**context.config, **options}),
+                PassInfo(0, "tir.VectorizeLoop"))
+
+
+def HoistIfThenElse(variant=None):
+    """Conditions out of loops that they do not depend on; "basic": without options."""
+    return Pass(lambda mod, context: _lib.run_pass("hoist_if_then_else", mod, {} if variant else context.config),
+                PassInfo(0, "tir.HoistIfThenElse"))
+
+
 def NarrowDataType(target_bits):
     """Index arithmetic in fewer bits where bounds allow it."""
     return Pass(lambda mod, context: _lib.narrow_data_type(mod, target_bits), PassInfo(0, "tir.NarrowDataType"))

@@ -1,0 +1,282 @@
+"""Passes by TVM's names, alone and with options: what TVM 0.27 makes of the same programs."""
+import pytest
+import tvm
+import tvm.testing
+from tvm import tir
+from tvm.script import tir as T
+
+
+class TestSimplifyWritesLetsOut(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.Simplify()
+
+    def before(A: T.Buffer((64,), "int32")):
+        for i in range(16):
+            x: T.int32 = i + 1
+            A[x] = x * 2
+
+    def expected(A: T.Buffer((64,), "int32")):
+        for i in range(16):
+            A[i + 1] = i * 2 + 2
+
+
+class TestHoistMovesAConditionFromAnyDepth(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.HoistIfThenElse()
+
+    def before(A: T.Buffer((16, 16), "float32"), n: T.int32):
+        for i in range(16):
+            A[i, 0] = 5.0
+            for j in range(16):
+                for k in range(16):
+                    if A[i, j] < 3.0:
+                        if n > 4:
+                            A[i, j] = 1.0
+
+    def expected(A: T.Buffer((16, 16), "float32"), n: T.int32):
+        for i in range(16):
+            A[i, 0] = 5.0
+            if n > 4:
+                for j, k in T.grid(16, 16):
+                    if A[i, j] < 3.0:
+                        A[i, j] = 1.0
+
+
+class TestHoistTakesTheElseAlong(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.HoistIfThenElse("basic")
+
+    def before(A: T.Buffer((16, 16), "float32"), n: T.int32):
+        for i, j in T.grid(16, 16):
+            if n < 3:
+                A[i, j] = 1.0
+            else:
+                A[i, j] = 2.0
+
+    def expected(A: T.Buffer((16, 16), "float32"), n: T.int32):
+        if n < 3:
+            for i, j in T.grid(16, 16):
+                A[i, j] = 1.0
+        else:
+            for i, j in T.grid(16, 16):
+                A[i, j] = 2.0
+
+
+class TestHoistLeavesPartsOfConditions(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.HoistIfThenElse()
+
+    def before(A: T.Buffer((16, 16), "float32")):
+        for i, j in T.grid(16, 16):
+            if i < 3 and j < 5:
+                A[i, j] = 1.0
+
+    expected = before
+
+
+@T.prim_func
+def of_a_thread(A: T.Buffer((16, 16), "float32")):
+    bx = T.launch_thread("blockIdx.x", 32)
+    for i, j in T.grid(16, 16):
+        if bx < 3:
+            A[i, j] = 1.0
+
+
+def apply(func, transform, **options):
+    with tvm.transform.PassContext(config={"tir." + name: value for name, value in options.items()}):
+        return transform(tvm.IRModule.from_expr(func.with_attr("global_symbol", "main")))["main"]
+
+
+def test_hoist_crosses_threads_only_when_asked():
+    tvm.ir.assert_structural_equal(apply(of_a_thread, tir.transform.HoistIfThenElse()).body, of_a_thread.body)
+    moved = apply(of_a_thread, tir.transform.HoistIfThenElse(), HoistIfThenElse={"support_block_scope_hoisting": True})
+    assert isinstance(moved.body.body, tir.IfThenElse)
+    kept = apply(of_a_thread, tir.transform.HoistIfThenElse("basic"),
+                 HoistIfThenElse={"support_block_scope_hoisting": True})
+    tvm.ir.assert_structural_equal(kept.body, of_a_thread.body)
+
+
+@T.prim_func
+def guarded(A: T.Buffer((100,), "float32")):
+    for i, j in T.grid(7, 16):
+        if T.likely(i * 16 + j < 100):
+            A[i * 16 + j] = 1.0
+
+
+def loops_of(func):
+    loops = []
+    tir.stmt_functor.post_order_visit(func.body, lambda node: isinstance(node, tir.For) and loops.append(node))
+    return loops
+
+
+def test_loops_of_constant_extent_are_partitioned_when_asked():
+    @T.prim_func
+    def unlikely(A: T.Buffer((100,), "float32")):
+        for i, j in T.grid(7, 16):
+            if i * 16 + j < 100:
+                A[i * 16 + j] = 1.0
+
+    tvm.ir.assert_structural_equal(apply(guarded, tir.transform.LoopPartition()).body, unlikely.body)
+    split = apply(guarded, tir.transform.LoopPartition(), LoopPartition={"partition_const_loop": True})
+    assert len(loops_of(split)) > 2
+    with pytest.raises(tvm.TVMError, match="no map of options"):
+        apply(guarded, tir.transform.LoopPartition(), LoopPartition=3)
+
+
+@T.prim_func
+def eight_steps(A: T.Buffer((64,), "float32"), n: T.int32):
+    for i in range(n, n + 2):
+        for j in range(8):
+            A[j] = A[i] + 1.0
+
+
+def test_unroll_takes_its_options():
+    unroll = tir.transform.UnrollLoop()
+    tvm.ir.assert_structural_equal(apply(eight_steps, unroll).body, eight_steps.body)
+    assert len(apply(eight_steps, unroll, UnrollLoop={"auto_max_step": 16}).body) == 16
+    half = apply(eight_steps, unroll, UnrollLoop={"auto_max_step": 8, "explicit_unroll": False})
+    assert half.body.kind == tir.ForKind.SERIAL and half.body.body.kind == tir.ForKind.UNROLLED
+    assert len(apply(eight_steps, unroll, UnrollLoop={"auto_max_extent": 8}).body) == 16
+
+
+def test_unroll_heeds_attributes_not_annotations():
+    @T.prim_func
+    def before(A: T.Buffer((64,), "float32")):
+        for j in T.serial(4, annotations={"pragma_auto_unroll_max_step": 8}):
+            A[j] = 1.0
+        with T.attr(0, "pragma_auto_unroll_max_step", 8):
+            for j in range(2):
+                A[j] = 2.0
+        with T.attr(0, "pragma_unroll_explicit", False):
+            for j in T.unroll(4):
+                A[j] = 3.0
+
+    @T.prim_func
+    def expected(A: T.Buffer((64,), "float32")):
+        for j in T.serial(4, annotations={"pragma_auto_unroll_max_step": 8}):
+            A[j] = 1.0
+        A[0] = 2.0
+        A[1] = 2.0
+        for j in T.unroll(4):
+            A[j] = 3.0
+
+    tvm.ir.assert_structural_equal(apply(before, tir.transform.UnrollLoop()).body, expected.body)
+
+
+class TestVectorizeRunsMasksLaneByLane(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.VectorizeLoop()
+
+    def before(A: T.Buffer((64,), "float32"), n: T.int32):
+        for i in T.vectorized(4):
+            if i < n:
+                A[i] = 1.0
+        for i in T.vectorized(4):
+            if n < 4:
+                A[i] = 2.0
+        for i in T.vectorized(4):
+            T.evaluate(i)
+
+    def expected(A: T.Buffer((64,), "float32"), n: T.int32):
+        for i in range(4):
+            if i < n:
+                A[i] = 1.0
+        if n < 4:
+            A[T.Ramp(0, 1, 4)] = T.Broadcast(T.float32(2.0), 4)
+        T.evaluate(T.Ramp(0, 1, 4))
+
+
+def test_vectorize_can_be_switched_off_and_refuses():
+    @T.prim_func
+    def copies(A: T.Buffer((64,), "float32")):
+        for i in T.vectorized(4):
+            A[i] = A[i + 4]
+
+    @T.prim_func
+    def symbolic(A: T.Buffer((64,), "float32"), n: T.int32):
+        for i in T.vectorized(n):
+            A[i] = 1.0
+
+    @T.prim_func
+    def repeats(A: T.Buffer((64,), "float32")):
+        for i in T.vectorized(4):
+            while A[i] < 3.0:
+                A[i] = A[i] + 1.0
+
+    assert loops_of(apply(copies, tir.transform.VectorizeLoop(False)))[0].kind == tir.ForKind.SERIAL
+    assert not loops_of(apply(copies, tir.transform.VectorizeLoop()))
+    for func, why in ((symbolic, "no constant"), (repeats, "holds a while")):
+        with pytest.raises(tvm.TVMError, match=why):
+            apply(func, tir.transform.VectorizeLoop())
+
+
+def test_lowered_blocks_leave_attributes_of_threads_and_pragmas():
+    @T.prim_func
+    def before(A: T.Buffer((16, 16), "float32")):
+        for i in T.thread_binding(16, thread="threadIdx.x"):
+            for k in T.serial(16, annotations={"pragma_x": 3, "other": 4}):
+                with T.block():
+                    T.where(i * 4 + k < 20)
+                    T.reads()
+                    T.writes(A[i, k])
+                    T.block_attr({"pragma_y": 1, "else": 2})
+                    A[i, k] = 1.0
+
+    body = apply(before, tir.transform.LowerOpaqueBlock()).body
+    assert body.attr_key == "thread_extent" and body.node.thread_tag == "threadIdx.x" and int(body.value) == 16
+    pragma = body.body
+    assert pragma.attr_key == "pragma_x" and int(pragma.value) == 3
+    loop = pragma.body
+    assert dict(loop.annotations) == {"other": 4} and loop.body.attr_key == "pragma_y"
+    assert isinstance(loop.body.body, tir.IfThenElse)
+
+
+class TestFlattenedParametersAreViews(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.FlattenBuffer()
+
+    def before(A: T.Buffer((16, 16), "float32"), B: T.Buffer((256,), "float32")):
+        C = T.decl_buffer((4, 4, 4), "float32")
+        for i, j in T.grid(16, 16):
+            C[i // 4, i % 4, 0] = A[i, j]
+            B[i * 16 + j] = C[i // 4, i % 4, 0]
+
+    def expected(A: T.Buffer((16, 16), "float32"), B: T.Buffer((256,), "float32")):
+        A_1 = T.Buffer((256,), "float32", data=A.data)
+        C = T.decl_buffer((64,), "float32")
+        for i, j in T.grid(16, 16):
+            C[i * 4] = A_1[i * 16 + j]
+            B[i * 16 + j] = C[i * 4]
+
+
+class TestMatchedBuffersHaveSimpleOffsets(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerMatchBuffer()
+
+    def before(A: T.Buffer((64, 64), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block():
+                T.reads([])
+                T.writes(A[i * 16:i * 16 + 16, j * 16:j * 16 + 16])
+                offset = T.int32()
+                B = T.match_buffer(A[i * 16:i * 16 + 16, j * 16:j * 16 + 16], (16, 16), strides=[64, 1],
+                                   elem_offset=offset)
+                T.evaluate(T.call_extern("int32", "f", B.data, offset))
+
+    def expected(A: T.Buffer((64, 64), "float32")):
+        for i, j in T.grid(4, 4):
+            with T.block():
+                T.reads([])
+                T.writes(A[i * 16:i * 16 + 16, j * 16:j * 16 + 16])
+                T.evaluate(T.call_extern("int32", "f", A.data, i * 1024 + j * 16))
+
+
+def test_the_dtype_of_operations_of_one_type_may_be_said():
+    @T.prim_func
+    def said(A: T.Buffer((64,), "float32")):
+        T.evaluate(T.tvm_tuple(1, 2, dtype="handle"))
+        T.tvm_thread_allreduce(T.uint32(1), A[0], T.bool(True), A[1], 0, dtype="handle")
+
+    @T.prim_func
+    def unsaid(A: T.Buffer((64,), "float32")):
+        T.evaluate(T.tvm_tuple(1, 2))
+        T.tvm_thread_allreduce(T.uint32(1), A[0], T.bool(True), A[1], 0)
+
+    tvm.ir.assert_structural_equal(said.body, unsaid.body)
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
