@@ -1,5 +1,6 @@
-// Makes PrimFuncs from element-wise descriptions, as TVM's te.compute does: one block per computed buffer, named as the
-// buffer.
+// Functions of tensors that are described one after the other, for those who think in buffers and need no graph: the
+// importers. Workloads are known by what it makes, so its text stays what it is: nothing is simplified, the identities
+// of kMin and kMax are calls.
 #pragma once
 
 #include <functional>
@@ -7,16 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ir/stmt.h"
+#include "compiler/te/operation.h"
+#include "compiler/te/reduction.h"
 
 namespace lathe::te {
 
 using Axes = std::vector<Expr>;
-using PointValue = std::function<Expr(const Axes& point)>;
 using ReducedValue = std::function<Expr(const Axes& point, const Axes& reduced)>;
 
-enum class Combiner : uint8_t { kSum, kMax, kMin };
-// What the reduction of nothing gives: 0, or the least or greatest value of the type.
+// What the reduction of nothing gives: 0, or T.min_value or T.max_value of the type.
 Expr Identity(Combiner combiner, DataType type);
 
 // Names of the loops: spatial, then reduction; "ax0", "ax1" ... and "k0", "k1" ... where there are fewer names than
@@ -39,8 +39,10 @@ class ComputeBuilder {
   PrimFunc Build(std::string name, const Buffer& output) const;
 
  private:
-  std::vector<Buffer> inputs_, computed_;
-  std::vector<Stmt> nests_;
+  Buffer Add(const Tensor& tensor);
+
+  std::vector<Buffer> inputs_;
+  std::vector<Tensor> computed_;
 };
 
 }  // namespace lathe::te

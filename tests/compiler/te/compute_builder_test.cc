@@ -40,8 +40,9 @@ def row_sums(A: T.Buffer((4, 3), "float32"), T_sum: T.Buffer((4,), "float32")):
 }
 
 TEST(ComputeBuilder, MakesFunctionsThatRun) {
-  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {4, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
-                              Tensor::Uninitialized(DataType::Float(32), {4})};
+  std::vector<lathe::Tensor> args = {
+      lathe::Tensor::FromDoubles(DataType::Float(32), {4, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+      lathe::Tensor::Uninitialized(DataType::Float(32), {4})};
   const Status status = Interpret(RowSums(), args);
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_THAT(args[1].ToDoubles(), testing::ElementsAre(12, 30, 48, 66));
@@ -52,11 +53,23 @@ TEST(ComputeBuilder, TakesTensorsWithoutDimensions) {
   const Buffer a = builder.Input("A", {}, DataType::Float(32));
   const PrimFunc func = builder.Build(
       "square", builder.Compute("T_square", {}, [&](const Axes& at) { return Load(a, at) * Load(a, at); }));
-  std::vector<Tensor> args = {Tensor::FromDoubles(DataType::Float(32), {}, {3}),
-                              Tensor::Uninitialized(DataType::Float(32), {})};
+  std::vector<lathe::Tensor> args = {lathe::Tensor::FromDoubles(DataType::Float(32), {}, {3}),
+                                     lathe::Tensor::Uninitialized(DataType::Float(32), {})};
   const Status status = Interpret(func, args);
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_THAT(args[1].ToDoubles(), testing::ElementsAre(9));
+}
+
+TEST(ComputeBuilder, TakesReductionsOverNothing) {
+  ComputeBuilder builder;
+  const Buffer a = builder.Input("A", {2}, DataType::Float(32));
+  const PrimFunc func = builder.Build("same", builder.Reduce("T_sum", {2}, {}, Combiner::kSum,
+                                                             [&](const Axes& at, const Axes&) { return Load(a, at); }));
+  std::vector<lathe::Tensor> args = {lathe::Tensor::FromDoubles(DataType::Float(32), {2}, {3, 4}),
+                                     lathe::Tensor::Uninitialized(DataType::Float(32), {2})};
+  const Status status = Interpret(func, args);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_THAT(args[1].ToDoubles(), testing::ElementsAre(3, 4));
 }
 
 }  // namespace

@@ -1,0 +1,178 @@
+#include "compiler/te/create_prim_func.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/te/nest.h"
+#include "support/status_macros.h"
+
+namespace lathe::te {
+namespace {
+
+class Orderer {
+ public:
+  void Visit(const Operation& op) {
+    if (!seen_.insert(op.get()).second) return;
+    for (const Tensor& input : op->InputTensors()) Visit(input.op());
+    order_.push_back(op);
+  }
+  std::vector<Operation> Take() { return std::move(order_); }
+
+ private:
+  std::unordered_set<const OperationNode*> seen_;
+  std::vector<Operation> order_;
+};
+
+Status FuncError(const std::string& name, const std::string& why) {
+  return InvalidArgument("create_prim_func @" + name + ": " + why);
+}
+
+bool IsArgument(const std::vector<Argument>& args, const Tensor& tensor) {
+  return std::any_of(args.begin(), args.end(), [&](const Argument& arg) {
+    const Tensor* given = std::get_if<Tensor>(&arg);
+    return given != nullptr && given->same_as(tensor);
+  });
+}
+
+Status CheckArguments(const std::string& name, const std::vector<Argument>& args,
+                      const std::vector<Operation>& operations) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const Tensor* a = std::get_if<Tensor>(&args[i]);
+      const Tensor* b = std::get_if<Tensor>(&args[j]);
+      if (a != nullptr && b != nullptr && a->same_as(*b))
+        return FuncError(name, "tensor \"" + a->name() + "\" is argument " + std::to_string(j) + " and " +
+                                   std::to_string(i) + "; name it once");
+    }
+  }
+  for (const Operation& op : operations) {
+    if (op->As<ScanOp>() != nullptr)
+      return Unimplemented("create_prim_func @" + name + ": operation \"" + op->name() +
+                           "\" is a scan, whose steps are no block; write it as a loop in TVMScript");
+    for (const Tensor& input : op->InputTensors()) {
+      if (input.op()->As<PlaceholderOp>() != nullptr && !IsArgument(args, input))
+        return FuncError(name, "operation \"" + op->name() + "\" reads placeholder \"" + input.name() +
+                                   "\", which is no argument; add it");
+    }
+  }
+  return OkStatus();
+}
+
+// A variable that nobody brings: neither an argument nor part of an argument's shape nor bound inside.
+class FreeVarFinder : public StmtExprVisitor {
+ public:
+  explicit FreeVarFinder(const std::vector<Param>& params) {
+    for (const Param& param : params) {
+      if (const Var* var = std::get_if<Var>(&param)) Define(*var);
+      const Buffer* buffer = std::get_if<Buffer>(&param);
+      if (buffer == nullptr) continue;
+      for (const Expr& extent : (*buffer)->shape)
+        PostOrderVisit(extent, [&](const Expr& e) {
+          if (IsVar(e)) Define(Var(e));
+        });
+    }
+  }
+  void Define(const Var& var) { known_.insert(var.get()); }
+  void Look(const Operation& op) {
+    if (const ComputeOp* compute = op->As<ComputeOp>()) {
+      for (const auto* axes : {&compute->axis, &compute->reduce_axis})
+        for (const IterVar& iter : *axes) Define(iter.var);
+      for (const Expr& e : compute->body) VisitExpr(e);
+    }
+  }
+  const std::optional<Var>& found() const { return found_; }
+
+ protected:
+  void VisitVar(const Var& var) override {
+    if (known_.count(var.get()) == 0 && var.dtype().code != DataType::Code::kHandle && !found_) found_ = var;
+  }
+  void VisitExpr(const Expr& e) override {
+    if (const Reduce* reduce = e.As<Reduce>()) return VisitReduce(*reduce);
+    if (const Let* let = e.As<Let>()) Define(let->var);
+    StmtExprVisitor::VisitExpr(e);
+  }
+
+ private:
+  void VisitReduce(const Reduce& reduce) {
+    for (const IterVar& iter : reduce.axis) VisitExpr(iter.domain.extent);
+    for (const auto* parts : {&reduce.source, &reduce.init})
+      for (const Expr& e : *parts) VisitExpr(e);
+    VisitExpr(reduce.condition);
+  }
+
+  std::unordered_set<const ExprNode*> known_;
+  std::optional<Var> found_;
+};
+
+Status CheckVariables(const std::string& name, const std::vector<Param>& params,
+                      const std::vector<Operation>& operations) {
+  FreeVarFinder finder(params);
+  for (const Operation& op : operations) {
+    finder.Look(op);
+    if (finder.found())
+      return FuncError(name, "operation \"" + op->name() + "\" uses variable \"" + finder.found()->name() +
+                                 "\", which is no argument; add it, or a tensor of its extent");
+  }
+  return OkStatus();
+}
+
+// Buffers whose data layout the caller may choose: indices of arguments.
+std::vector<Attr> LayoutFree(const std::vector<Argument>& args, const std::vector<Operation>& operations) {
+  std::vector<Attr> indices;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Tensor* tensor = std::get_if<Tensor>(&args[i]);
+    const bool is_free =
+        tensor != nullptr && std::any_of(operations.begin(), operations.end(), [&](const Operation& op) {
+          const ComputeOp* compute = op->As<ComputeOp>();
+          return compute != nullptr && std::any_of(compute->layout_free.begin(), compute->layout_free.end(),
+                                                   [&](const Tensor& free) { return free.same_as(*tensor); });
+        });
+    if (is_free) indices.emplace_back(static_cast<int64_t>(i));
+  }
+  return indices;
+}
+
+std::vector<Buffer> BuffersOf(const std::vector<Tensor>& tensors) {
+  std::vector<Buffer> buffers;
+  for (const Tensor& tensor : tensors) buffers.push_back(tensor.buffer());
+  return buffers;
+}
+
+}  // namespace
+
+std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args) {
+  Orderer orderer;
+  for (const Tensor& tensor : args) orderer.Visit(tensor.op());
+  std::vector<Operation> operations = orderer.Take();
+  std::erase_if(operations, [](const Operation& op) { return op->As<PlaceholderOp>() != nullptr; });
+  return operations;
+}
+
+StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name) {
+  std::vector<Tensor> tensors;
+  std::vector<Param> params;
+  for (const Argument& arg : args) {
+    const Tensor* tensor = std::get_if<Tensor>(&arg);
+    if (tensor != nullptr) tensors.push_back(*tensor);
+    params.push_back(tensor != nullptr ? Param(tensor->buffer()) : Param(std::get<Var>(arg)));
+  }
+  const std::vector<Operation> operations = OrderedOperations(tensors);
+  RETURN_IF_ERROR(CheckArguments(name, args, operations));
+  RETURN_IF_ERROR(CheckVariables(name, params, operations));
+  const Analyzer analyzer;
+  std::vector<Stmt> nests;
+  std::vector<Buffer> computed;
+  for (const Operation& op : operations) {
+    const std::vector<Buffer> results = BuffersOf(op->outputs());
+    computed.insert(computed.end(), results.begin(), results.end());
+    nests.push_back(MakeNest(*op, results, [&](const Expr& e) { return analyzer.Simplify(e); }));
+  }
+  AttrMap attrs{{"tir.noalias", true}};
+  std::vector<Attr> free = LayoutFree(args, operations);
+  if (!free.empty()) attrs.emplace("layout_free_buffers", std::move(free));
+  return AssembleFunc(std::move(name), params, nests, computed, std::move(attrs));
+}
+
+}  // namespace lathe::te

@@ -1,0 +1,23 @@
+// The loops and blocks that compute an operation's results: what everything that makes a program of tensors shares.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/te/operation.h"
+
+namespace lathe::te {
+
+using ExprRewrite = std::function<Expr(const Expr&)>;
+
+// The nest that stores to `results`, a buffer per result of `op`, which is a compute or an extern. `rewrite` is applied
+// to what is stored.
+Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const ExprRewrite& rewrite);
+// A function of `nests` whose blocks have names of their own; `computed` buffers that are no parameters are allocated
+// at its root.
+PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const std::vector<Stmt>& nests,
+                      std::span<const Buffer> computed, AttrMap attrs);
+
+}  // namespace lathe::te
