@@ -23,4 +23,6 @@ PYBIND11_MODULE(_lib, module) {
   BindBuild(module);
   BindTensorIntrin(module);
   BindSchedule(module);
+  BindTe(module);
+  BindTopi(module);
 }

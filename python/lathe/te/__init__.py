@@ -1,14 +1,10 @@
-"""Variables and operations as te programs call them. Tensors, compute and stages are not there yet (docs/python.md)."""
+"""Tensor expressions by TVM's names: what is computed, element by element."""
 from lathe.tir.op import *  # noqa: F401,F403
-from lathe.tir.op import all, any, const, div, floordiv, floormod, indexdiv, indexmod, max, min, truncdiv, truncmod
+from lathe.tir.op import all, any, const, div, floordiv, floormod, indexdiv, indexmod, truncdiv, truncmod
 from lathe.tir.expr import SizeVar, Var
-
-
-def var(name="tindex", dtype="int32", span=None):
-    """A variable."""
-    return Var(name, dtype)
-
-
-def size_var(name="size", dtype="int32", span=None):
-    """A variable that is no less than 0."""
-    return SizeVar(name, dtype)
+from lathe.te.operation import (compute, create_prim_func, extern, placeholder, reduce_axis, scan, size_var,
+                                thread_axis, var)
+from lathe.te.reduction import comm_reducer, max, max_value, min, min_value, sum
+from lathe.te.tag import tag_scope
+from lathe.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp, Tensor, TensorSlice
+from lathe.te import operation, tensor

@@ -1,0 +1,124 @@
+"""Tensor expressions as TVM programs write them."""
+import numpy as np
+import pytest
+import tvm
+import tvm.testing
+from tvm import te, tir, topi
+from tvm.script import tir as T
+
+
+def matmul(n, m, l):
+    A, B = te.placeholder((n, l), name="A"), te.placeholder((l, m), name="B")
+    k = te.reduce_axis((0, l), name="k")
+    return [A, B, te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")]
+
+
+def test_create_prim_func_makes_a_block_per_compute():
+    A, B, C = matmul(16, 16, 16)
+    D = te.compute((16, 16), lambda i, j: C[i, j] + 1, name="D")
+
+    @T.prim_func
+    def expected(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32"), D: T.Buffer((16, 16), "float32")):
+        T.func_attr({"tir.noalias": True, "global_symbol": "main"})
+        C = T.alloc_buffer((16, 16))
+        for i, j, k in T.grid(16, 16, 16):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+        for i, j in T.grid(16, 16):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = C[vi, vj] + T.float32(1)
+
+    tvm.ir.assert_structural_equal(te.create_prim_func([A, B, D]), expected)
+
+
+def test_a_function_of_tensors_is_scheduled_and_runs():
+    func = te.create_prim_func(matmul(32, 24, 16))
+    sch = tir.Schedule(func)
+    i, j, k = sch.get_loops(sch.get_block("C"))
+    sch.reorder(i, k, j)
+    sch.vectorize(j)
+    rng = np.random.default_rng(1)
+    a, b = rng.random((32, 16), dtype="float32"), rng.random((16, 24), dtype="float32")
+    c = tvm.nd.empty((32, 24))
+    tvm.build(sch.mod, target="llvm")(tvm.nd.array(a), tvm.nd.array(b), c)
+    tvm.testing.assert_allclose(c.numpy(), a @ b, rtol=1e-5)
+
+
+def test_tensors_say_what_they_are():
+    A, B, C = matmul(4, 5, 6)
+    assert [int(extent) for extent in C.shape] == [4, 5] and C.dtype == "float32" and C.ndim == 2
+    assert isinstance(A.op, te.PlaceholderOp) and isinstance(C.op, te.ComputeOp)
+    assert [axis.var.name for axis in C.op.axis] == ["i", "j"] and C.op.reduce_axis[0].var.name == "k"
+    assert C.op.output(0) == C and list(C.op.input_tensors) == [A, B]
+    assert isinstance(C.op.body[0], tir.Reduce)
+    assert C.op.name == "C" and C.name == "C" and C.value_index == 0
+
+
+def test_operators_on_tensors_are_those_of_topi():
+    A, B = te.placeholder((4, 1), name="A"), te.placeholder((3,), name="B")
+    C = A + B * 2.0 - 1.0
+    assert [int(extent) for extent in C.shape] == [4, 3] and C.op.name == "T_subtract"
+
+
+def test_reducers_combine_directly_where_no_axis_is_given():
+    x, y = te.var("x"), te.var("y")
+    tvm.ir.assert_structural_equal(te.max(x, y), tir.Max(x, y))
+    with pytest.raises(tvm.TVMError, match="not of a reduction"):
+        te.compute((4,), lambda i: te.sum(te.const(1.0), axis=tir.IterVar((0, 4), x, 0)))
+
+
+def test_tuple_reducers_find_the_greatest():
+    idx, val = te.placeholder((4, 5), name="idx", dtype="int32"), te.placeholder((4, 5), name="val")
+    argmax = te.comm_reducer(
+        lambda x, y: (te.if_then_else(x[1] >= y[1], x[0], y[0]), te.if_then_else(x[1] >= y[1], x[1], y[1])),
+        lambda t0, t1: (tir.const(-1, t0), te.min_value(t1)), name="argmax")
+    k = te.reduce_axis((0, 5), name="k")
+    T0, T1 = te.compute((4,), lambda i: argmax((idx[i, k], val[i, k]), axis=k), name="T")
+    values = np.random.default_rng(1).permutation(20).astype("float32").reshape(4, 5)
+    indices = np.tile(np.arange(5, dtype="int32"), (4, 1))
+    found, greatest = tvm.nd.empty((4,), "int32"), tvm.nd.empty((4,))
+    tvm.build(te.create_prim_func([idx, val, T0, T1]), target="llvm")(tvm.nd.array(indices), tvm.nd.array(values),
+                                                                      found, greatest)
+    assert (found.numpy() == values.argmax(1)).all() and (greatest.numpy() == values.max(1)).all()
+
+
+def test_errors_say_what_to_do():
+    A, B, C = matmul(4, 4, 4)
+    k = te.reduce_axis((0, 4), name="k")
+    with pytest.raises(tvm.TVMError, match="make it a tensor of its own"):
+        te.compute((4,), lambda i: te.sum(A[i, k], axis=k) + 1.0)
+    with pytest.raises(ValueError, match="takes 1 arguments, the shape has 2"):
+        te.compute((4, 4), lambda i: A[i, 0])
+    with pytest.raises(tvm.TVMError, match="reads placeholder \"B\""):
+        te.create_prim_func([A, C])
+    with pytest.raises(tvm.TVMError, match="extents 4 and 3 cannot be brought together"):
+        topi.add(A, te.placeholder((3,)))
+
+
+def run(inputs, result, *arrays):
+    out = tvm.nd.empty([int(extent) for extent in result.shape], result.dtype)
+    tvm.build(te.create_prim_func(inputs + [result]), target="llvm")(*[tvm.nd.array(array) for array in arrays], out)
+    return out.numpy()
+
+
+def test_topi_agrees_with_numpy():
+    rng = np.random.default_rng(3)
+    x, y = rng.random((4, 6), dtype="float32"), rng.random((6,), dtype="float32")
+    X, Y = te.placeholder((4, 6), name="X"), te.placeholder((6,), name="Y")
+    for result, expected in [
+            (topi.sum(X, axis=1), x.sum(1)), (topi.max(X, axis=0, keepdims=True), x.max(0, keepdims=True)),
+            (topi.argmin(X, axis=1), x.argmin(1)), (topi.transpose(X), x.T),
+            (topi.reshape(X, (3, -1)), x.reshape(3, 8)), (topi.exp(X), np.exp(x)),
+            (topi.nn.softmax(X), np.exp(x) / np.exp(x).sum(1, keepdims=True)),
+            (topi.strided_slice(X, [1, 5], [4, 1], [2, -2]), x[1:4:2, 5:1:-2]), (topi.flip(X, 1), x[:, ::-1])]:
+        tvm.testing.assert_allclose(run([X], result, x), expected, rtol=1e-5)
+    tvm.testing.assert_allclose(run([X, Y], topi.multiply(X, Y), x, y), x * y, rtol=1e-6)
+    tvm.testing.assert_allclose(run([X, Y], topi.where(topi.greater(X, 0.5), X, Y), x, y), np.where(x > 0.5, x, y))
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
