@@ -1,14 +1,18 @@
 """lathe.build and lathe.lower."""
 import pathlib
 
-from lathe import _lib
+from lathe import _lib, te
 from lathe.ir.module import IRModule
 from lathe.runtime.module import Module
 from lathe.target import Target
 from lathe.tir.schedule import Schedule
 
 
-def _module_of(inputs, name):
+def _module_of(inputs, args, name):
+    if isinstance(inputs, te.Schedule):
+        if args is None:
+            raise ValueError("lower: a schedule of stages needs args, the tensors and variables that it is called with")
+        return IRModule({name or "main": inputs.lower(list(args), name or "main")})
     if isinstance(inputs, Schedule):
         return inputs.mod
     if isinstance(inputs, IRModule):
@@ -26,9 +30,10 @@ def _builder():
 
 
 def build(inputs, args=None, target=None, target_host=None, runtime=None, name=None):
-    """Compiles a PrimFunc, a module or a schedule's module for `target`, by default this machine."""
+    """Compiles for `target`, by default this machine: a PrimFunc, a module, a schedule's module, what stages make of args."""
     target = Target.current() if target is None else target
-    return Module(_lib.build(_module_of(inputs, name), str(target or "auto"), _builder()))
+    name = name or ("default_function" if isinstance(inputs, te.Schedule) else "main")
+    return Module(_lib.build(_module_of(inputs, args, name), str(target or "auto"), _builder()))
 
 
 compile = build
@@ -36,4 +41,4 @@ compile = build
 
 def lower(inp, args=None, name="main", binds=None, simple_mode=False):
     """The module after the passes that come before code generation."""
-    return _lib.lower(_module_of(inp, name))
+    return _lib.lower(_module_of(inp, args, name))

@@ -14,8 +14,9 @@ void BindFunc(pybind11::module_& module);    // PrimFunc
 void BindScript(pybind11::module_& module);  // TVMScript in and out
 void BindStructural(pybind11::module_& module);
 void BindSchedule(pybind11::module_& module);
-void BindTe(pybind11::module_& module);    // Tensors and what computes them
-void BindTopi(pybind11::module_& module);  // The operator library
+void BindTe(pybind11::module_& module);      // Tensors and what computes them
+void BindStages(pybind11::module_& module);  // Their classic schedules; after BindTe
+void BindTopi(pybind11::module_& module);    // The operator library
 void BindTrace(pybind11::module_& module);
 void BindTensorIntrin(pybind11::module_& module);
 void BindExpr(pybind11::module_& module);

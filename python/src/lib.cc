@@ -24,5 +24,6 @@ PYBIND11_MODULE(_lib, module) {
   BindTensorIntrin(module);
   BindSchedule(module);
   BindTe(module);
+  BindStages(module);
   BindTopi(module);
 }

@@ -20,12 +20,12 @@ namespace {
 
 constexpr uint64_t kWorkspaceLimit = uint64_t{4} << 30;
 
-void Check(const RuntimeError& error) {
+void CheckRuntime(const RuntimeError& error) {
   if (!error.ok()) throw Failure(ErrorKind::kTvm, error.message);
 }
 template <typename T>
 T ValueOrRaise(RuntimeResult<T> result) {
-  if (!result.ok()) Check(result.error());
+  if (!result.ok()) CheckRuntime(result.error());
   return *std::move(result);
 }
 
@@ -141,7 +141,7 @@ void RuntimeModule::Call(const std::string& name, const py::args& args) const {
   const KernelArguments bound = ValueOrRaise(BindArguments(*kernel.meta, sorted.buffers, sorted.scalars));
   const py::gil_scoped_release others_may_run;
   KernelContext context(Pool(), kWorkspaceLimit);
-  Check(CallKernel(kernel, bound, context));
+  CheckRuntime(CallKernel(kernel, bound, context));
 }
 
 void BindRuntime(py::module_& module) {

@@ -1,4 +1,6 @@
 // Tensors and their operations: lathe.te.
+#include "python/src/te.h"
+
 #include <fmt/format.h>
 
 #include "compiler/te/create_prim_func.h"
@@ -20,12 +22,24 @@ struct ComputeHandle : OperationHandle {};
 struct ScanHandle : OperationHandle {};
 struct ExternHandle : OperationHandle {};
 
+}  // namespace
+
 py::object ToPython(const te::Operation& op) {
   if (op->As<te::ComputeOp>() != nullptr) return py::cast(ComputeHandle{{op}});
   if (op->As<te::ScanOp>() != nullptr) return py::cast(ScanHandle{{op}});
   if (op->As<te::ExternOp>() != nullptr) return py::cast(ExternHandle{{op}});
   return py::cast(PlaceholderHandle{{op}});
 }
+
+te::Operation ToOperation(py::handle object) {
+  if (py::isinstance<te::Tensor>(object)) return py::cast<te::Tensor>(object).op();
+  if (!py::isinstance<OperationHandle>(object))
+    throw Failure(ErrorKind::kValue,
+                  "Schedule: expected a Tensor or an Operation, got " + py::cast<std::string>(py::repr(object)));
+  return py::cast<const OperationHandle&>(object).op;
+}
+
+namespace {
 
 py::object ArrayOf(const std::vector<te::Tensor>& tensors) {
   py::list items;

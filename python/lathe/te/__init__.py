@@ -7,4 +7,5 @@ from lathe.te.operation import (compute, create_prim_func, extern, placeholder, 
 from lathe.te.reduction import comm_reducer, max, max_value, min, min_value, sum
 from lathe.te.tag import tag_scope
 from lathe.te.tensor import ComputeOp, ExternOp, Operation, PlaceholderOp, ScanOp, Tensor, TensorSlice
-from lathe.te import operation, tensor
+from lathe.te import operation, schedule, tensor
+from lathe.te.schedule import Schedule, Stage, create_schedule

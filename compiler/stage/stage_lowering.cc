@@ -1,0 +1,252 @@
+#include "compiler/stage/stage_lowering.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/add_unit_loop.h"
+#include "compiler/schedule/annotate.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/split.h"
+#include "support/status_macros.h"
+
+namespace lathe::te {
+
+// Walks the stages with a TensorIR schedule of their function.
+class StageLowering {
+ public:
+  explicit StageLowering(lathe::Schedule& schedule) : schedule_(schedule) {}
+
+  // Of every axis, as it was made.
+  const std::vector<std::pair<IterVar, Range>>& bounds() const { return bounds_; }
+
+  Status Run(const std::vector<const Stage*>& stages) {
+    RETURN_IF_ERROR(FindBlocks(stages));
+    for (const Stage* stage : stages) {
+      if (stage->is_inlined_) RETURN_IF_ERROR(Of(*stage, lathe::ComputeInline(schedule_, block_of_.at(stage))));
+    }
+    for (size_t i = stages.size(); i-- > 0;) {
+      if (!stages[i]->is_inlined_) RETURN_IF_ERROR(Of(*stages[i], Apply(*stages[i])));
+    }
+    return OkStatus();
+  }
+
+ private:
+  static Status Of(const Stage& stage, const Status& status) {
+    return status.WithContext("stage \"" + stage.op()->name() + "\"");
+  }
+
+  // The blocks stand in the order of the stages, several for a compute of several results.
+  Status FindBlocks(const std::vector<const Stage*>& stages) {
+    ASSIGN_OR_RETURN(const std::vector<BlockRV> blocks,
+                     GetChildBlocks(schedule_, schedule_.NewBlockRV(schedule_.RootRow())));
+    size_t next = 0;
+    for (const Stage* stage : stages) {
+      const ComputeOp* compute = stage->op_->As<ComputeOp>();
+      const bool is_several = compute != nullptr && compute->reduce_axis.empty() && compute->body.size() > 1;
+      if (is_several && (!stage->steps_.empty() || stage->attached_ || stage->is_inlined_))
+        return Unimplemented("schedule, stage \"" + stage->op_->name() + "\": it has several results");
+      CHECK(next < blocks.size()) << "stage " << stage->op_->name() << " has no block";
+      block_of_.emplace(stage, blocks[next]);
+      next += is_several ? compute->body.size() : 1;
+    }
+    return OkStatus();
+  }
+
+  Status Apply(const Stage& stage) {
+    const BlockRV block = block_of_.at(&stage);
+    for (const auto& [key, value] : stage.annotations_) RETURN_IF_ERROR(Annotate(schedule_, block, key, value));
+    if (stage.attached_) RETURN_IF_ERROR(Attach(stage, block));
+    const ComputeOp* compute = stage.op_->As<ComputeOp>();
+    if (compute == nullptr) return OkStatus();
+    std::vector<IterVar> axes = compute->axis;
+    axes.insert(axes.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
+    CHECK(loops.size() >= axes.size()) << "stage " << stage.op_->name() << " lost loops";
+    loop_of_ = &loops_of_[&stage];
+    for (size_t i = 0; i < axes.size(); ++i) {
+      RETURN_IF_ERROR(Place(axes[i], loops[loops.size() - axes.size() + i]));
+      if (stage.attached_) RETURN_IF_ERROR(SetMin(block, i));
+    }
+    for (const Stage::Step& step : stage.steps_) RETURN_IF_ERROR(Do(step, block));
+    return OkStatus();
+  }
+
+  // `loop` is what the axis has become.
+  Status Place(const IterVar& axis, LoopRV loop) {
+    loop_of_->insert_or_assign(axis.var.get(), loop);
+    ASSIGN_OR_RETURN(const For* found, schedule_.Get(loop));
+    bounds_.emplace_back(axis, Range{found->min, found->extent});
+    axis_of_.insert_or_assign(found->loop_var.get(), axis.var);
+    return OkStatus();
+  }
+
+  // Iter var `i` of a block inside another stage begins where the loops around say.
+  Status SetMin(BlockRV block, size_t i) {
+    ASSIGN_OR_RETURN(const BlockRealize* realize, schedule_.Get(block));
+    VarMap vars = axis_of_;
+    for (const auto& [axis, loop] : *loop_of_) {
+      ASSIGN_OR_RETURN(const For* own, schedule_.Get(loop));
+      vars.insert_or_assign(own->loop_var.get(), own->min);
+    }
+    bounds_.back().second.min = Analyzer().Simplify(Substitute(realize->iter_values[i], vars));
+    return OkStatus();
+  }
+
+  Status Attach(const Stage& stage, BlockRV block) {
+    const auto& loops = loops_of_[stage.attached_->consumer];
+    const auto loop = loops.find(stage.attached_->axis.var.get());
+    if (loop == loops.end())
+      return InvalidArgument("compute_at: axis \"" + stage.attached_->axis.var.name() + "\" is no loop of stage \"" +
+                             stage.attached_->consumer->op_->name() + "\" any more");
+    return lathe::ComputeAt(schedule_, block, loop->second, true);
+  }
+
+  Status Do(const Stage::Step& step, BlockRV block) {
+    switch (step.kind) {
+      case Stage::Step::kSplit:
+        return Split(step);
+      case Stage::Step::kFuse: {
+        ASSIGN_OR_RETURN(const LoopRV fused, lathe::Fuse(schedule_, LoopsOf(step.from)));
+        return Place(step.to[0], fused);
+      }
+      case Stage::Step::kSingleton: {
+        ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(schedule_, block));
+        return Place(step.to[0], unit);
+      }
+      case Stage::Step::kReorder:
+        return lathe::Reorder(schedule_, LoopsOf(step.from));
+      case Stage::Step::kSetKind:
+        return SetKind(step);
+      case Stage::Step::kBind:
+        return Bind(schedule_, LoopsOf(step.from)[0], step.to[0].thread_tag);
+      case Stage::Step::kPragma:
+        return Annotate(schedule_, LoopsOf(step.from)[0], "pragma_" + step.key, step.value);
+    }
+    return OkStatus();
+  }
+
+  Status Split(const Stage::Step& step) {
+    const std::vector<std::optional<ExprRV>> factors = {
+        step.nparts ? std::optional<ExprRV>(*step.nparts) : std::nullopt,
+        step.factor ? std::optional<ExprRV>(*step.factor) : std::nullopt};
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> parts,
+                     lathe::Split(schedule_, LoopsOf(step.from)[0], factors, true, step.disable_predication));
+    for (size_t i = 0; i < parts.size(); ++i) RETURN_IF_ERROR(Place(step.to[i], parts[i]));
+    return OkStatus();
+  }
+
+  Status SetKind(const Stage::Step& step) {
+    const LoopRV loop = LoopsOf(step.from)[0];
+    if (step.iter_kind == IterKind::kVectorized) return Vectorize(schedule_, loop);
+    if (step.iter_kind == IterKind::kParallelized) return Parallel(schedule_, loop);
+    return Unroll(schedule_, loop);
+  }
+
+  std::vector<LoopRV> LoopsOf(const std::vector<IterVar>& axes) const {
+    std::vector<LoopRV> loops;
+    for (const IterVar& axis : axes) loops.push_back(loop_of_->at(axis.var.get()));
+    return loops;
+  }
+
+  lathe::Schedule& schedule_;
+  std::unordered_map<const Stage*, BlockRV> block_of_;
+  using LoopMap = std::unordered_map<const ExprNode*, LoopRV>;  // By the variable of an axis.
+  std::unordered_map<const Stage*, LoopMap> loops_of_;
+  LoopMap* loop_of_ = nullptr;  // Of the stage at hand.
+  VarMap axis_of_;              // The axis of each loop.
+  std::vector<std::pair<IterVar, Range>> bounds_;
+};
+
+namespace {
+
+// Buffers at the root get the memory that their stages say.
+class ScopeSetter : public StmtExprMutator {
+ public:
+  explicit ScopeSetter(std::unordered_map<std::string, std::string> scopes) : scopes_(std::move(scopes)) {}
+
+ protected:
+  Buffer VisitBufferDef(const Buffer& buffer) override {
+    const auto scope = scopes_.find(buffer->name);
+    if (scope == scopes_.end() || scope->second == "global") return buffer;
+    BufferNode node = *buffer;
+    node.scope = scope->second;
+    node.data = UnsetData();
+    return now_.emplace(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = now_.find(buffer.get());
+    return found == now_.end() ? buffer : found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::string> scopes_;
+  BufferMap now_;
+};
+
+// The stages of these operations, in their order.
+std::vector<const Stage*> InOrder(const std::vector<const Stage*>& stages, const std::vector<Operation>& operations) {
+  std::vector<const Stage*> ordered;
+  for (const Operation& op : operations) {
+    const auto found =
+        std::find_if(stages.begin(), stages.end(), [&](const Stage* stage) { return stage->op() == op; });
+    if (found != stages.end()) ordered.push_back(*found);
+  }
+  return ordered;
+}
+
+// The schedule of a function, and its stages in order.
+struct Prepared {
+  lathe::Schedule schedule;
+  std::vector<const Stage*> stages;
+};
+
+StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::vector<Argument>& args,
+                           const std::string& name) {
+  std::vector<Tensor> tensors;
+  for (const Argument& arg : args) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) tensors.push_back(*tensor);
+  }
+  std::vector<const Stage*> stages = InOrder(known, OrderedOperations(tensors));
+  std::unordered_map<std::string, std::string> scopes;
+  for (const Stage* stage : stages) scopes.insert_or_assign(stage->op()->name(), stage->scope());
+  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name));
+  func.body = ScopeSetter(std::move(scopes))(func.body);
+  ASSIGN_OR_RETURN(lathe::Schedule schedule, lathe::Schedule::Create(std::move(func)));
+  return Prepared{std::move(schedule), std::move(stages)};
+}
+
+}  // namespace
+
+StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std::vector<Argument>& args,
+                               const std::string& name) {
+  ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, name));
+  RETURN_IF_ERROR(StageLowering(prepared.schedule).Run(prepared.stages));
+  return prepared.schedule.func();
+}
+
+StatusOr<std::vector<std::pair<IterVar, Range>>> BoundsOfStages(const std::vector<const Stage*>& known,
+                                                                const std::vector<Tensor>& outputs) {
+  std::vector<Argument> args(outputs.begin(), outputs.end());
+  std::unordered_set<const BufferNode*> seen;
+  for (const Operation& op : OrderedOperations(outputs)) {
+    for (const Tensor& input : op->InputTensors()) {
+      if (input.op()->As<PlaceholderOp>() != nullptr && seen.insert(input.buffer().get()).second)
+        args.emplace_back(input);
+    }
+  }
+  ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, "main"));
+  StageLowering lowering(prepared.schedule);
+  RETURN_IF_ERROR(lowering.Run(prepared.stages));
+  return lowering.bounds();
+}
+
+}  // namespace lathe::te

@@ -1,0 +1,19 @@
+// From stages to a scheduled function: for StageSchedule alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/stage/stage_schedule.h"
+
+namespace lathe::te {
+
+// `known` in any order; each operation that `args` need has one.
+StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std::vector<Argument>& args,
+                               const std::string& name);
+
+// Where the axes of the stages below `outputs` begin, and how many values they take.
+StatusOr<std::vector<std::pair<IterVar, Range>>> BoundsOfStages(const std::vector<const Stage*>& known,
+                                                                const std::vector<Tensor>& outputs);
+
+}  // namespace lathe::te

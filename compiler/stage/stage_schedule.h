@@ -1,0 +1,136 @@
+// Classic schedules, as TVM's te.create_schedule: a stage per operation, whose loops, place and memory are said in any
+// order. Nothing happens to a program until Lower: then the operations become TensorIR (compiler/te), and what the
+// stages say becomes primitives of a TensorIR schedule, consumers before producers. A primitive that refuses is the
+// error, with the stage before it.
+//
+// Axes are known by their variables: those of the operation, and those that split and fuse give.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/te/create_prim_func.h"
+
+namespace lathe::te {
+
+class StageSchedule;
+
+// What is said of one operation. Lives as long as its schedule. InvalidArgument where an axis is no loop of the stage
+// now; the stage is then as it was.
+class Stage {
+ public:
+  const Operation& op() const { return op_; }
+  const Operation& origin_op() const { return origin_; }  // Before caches were put around it.
+  // Its loops as they are now, outermost first.
+  const std::vector<IterVar>& leaf_iter_vars() const { return leaves_; }
+  // Those, and the ones that they were made from: in order of their making.
+  std::vector<IterVar> all_iter_vars() const;
+  const std::string& scope() const { return scope_; }
+
+  // What was said of an axis.
+  struct AxisAttr {
+    IterKind kind;
+    std::optional<IterVar> bind_thread;
+    std::vector<std::string> pragma_keys;
+    std::vector<Attr> pragma_values;
+  };
+  AxisAttr AttrOf(const IterVar& axis) const;
+  // What was said of its loops, in the order in which it was.
+  struct Step {
+    enum Kind { kSplit, kFuse, kSingleton, kReorder, kSetKind, kBind, kPragma } kind;
+    std::vector<IterVar> from, to;  // kBind: `to` is the thread.
+    std::optional<int64_t> factor, nparts;
+    bool disable_predication = false;
+    IterKind iter_kind = IterKind::kSpatial;
+    std::string key;
+    Attr value;
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+
+  // (outer, inner): inner has `factor` steps, or outer has `nparts`. One of the two is given. What does not divide runs
+  // under a condition, unless predication is disabled.
+  StatusOr<std::pair<IterVar, IterVar>> Split(const IterVar& axis, std::optional<int64_t> factor,
+                                              std::optional<int64_t> nparts = std::nullopt,
+                                              bool disable_predication = false);
+  // Of no axes: a new loop of one iteration around the stage, which has none.
+  StatusOr<IterVar> Fuse(const std::vector<IterVar>& axes);
+  Status Reorder(const std::vector<IterVar>& axes);
+  // (x_outer, y_outer, x_inner, y_inner)
+  StatusOr<std::vector<IterVar>> Tile(const IterVar& x, const IterVar& y, int64_t x_factor, int64_t y_factor);
+  Status SetKind(const IterVar& axis, IterKind kind);  // kVectorized, kUnrolled, kParallelized.
+  Status Bind(const IterVar& axis, const IterVar& thread);
+  Status Pragma(const IterVar& axis, const std::string& key, const Attr& value);
+  // Inside a loop of a stage that reads this one's results.
+  Status ComputeAt(const Stage& consumer, const IterVar& axis);
+  Status ComputeInline();
+  void ComputeRoot();
+  void SetScope(std::string scope) { scope_ = std::move(scope); }
+  void DoubleBuffer() { annotations_.insert_or_assign("double_buffer_scope", Attr(0)); }
+  Status StorageAlign(const IterVar& axis, int64_t factor, int64_t offset);
+
+ private:
+  friend class StageSchedule;
+  friend class StageLowering;
+  struct Attachment {
+    const Stage* consumer;
+    IterVar axis;
+  };
+  explicit Stage(Operation op);
+  void Restart(Operation op);  // Its axes are those of `op`, and nothing was said of them.
+  Status Error(const std::string& primitive, const std::string& why) const;
+  StatusOr<IterVar> FuseNothing();
+  StatusOr<size_t> Find(const std::string& primitive, const IterVar& axis) const;
+
+  Operation op_, origin_;  // Now, and before caches were put around it.
+  std::vector<IterVar> leaves_;
+  std::vector<Step> steps_;
+  std::optional<Attachment> attached_;
+  bool is_inlined_ = false;
+  std::string scope_ = "global";
+  AttrMap annotations_;
+};
+
+// Whether two axes are one.
+bool SameAxis(const IterVar& a, const IterVar& b);
+
+class StageSchedule {
+ public:
+  // Of all operations below `outputs`. Unimplemented for scans.
+  static StatusOr<std::unique_ptr<StageSchedule>> Create(std::vector<Operation> outputs);
+
+  // The stage of this operation, also by what it was before a cache was put around it; nullptr: it has none.
+  Stage* Find(const Operation& op);
+  const std::vector<Operation>& outputs() const { return outputs_; }
+  std::vector<Stage*> stages();  // Producers before consumers.
+
+  // The tensor that `readers` read instead of `tensor`: a copy in memory of `scope`.
+  StatusOr<Tensor> CacheRead(const Tensor& tensor, const std::string& scope, const std::vector<Operation>& readers);
+  // The tensor that is computed instead of `tensor`, which becomes a copy of it.
+  StatusOr<Tensor> CacheWrite(const Tensor& tensor, const std::string& scope);
+  // A stage that reduces over everything but `axis`, a loop of the reduction that computes `tensor`: that loop is a
+  // dimension of the results, at `factor_axis`. What was there reduces over it. Gives the results of the new stage.
+  StatusOr<std::vector<Tensor>> RFactor(const Tensor& tensor, const IterVar& axis, int factor_axis = 0);
+
+  // The function of `args`, scheduled: the outputs among them.
+  StatusOr<PrimFunc> Lower(const std::vector<Argument>& args, const std::string& name = "main") const;
+  // Where each axis of each stage begins, in terms of the loops around, and how many values it takes.
+  StatusOr<std::vector<std::pair<IterVar, Range>>> InferBound() const;
+
+ private:
+  StageSchedule() = default;
+  std::vector<const Stage*> ConstStages() const;
+  void Replace(const Operation& from, const Operation& to);
+  Status CheckComputeStage(const std::string& primitive, const Tensor& tensor);
+  StatusOr<std::vector<std::pair<Operation, Operation>>> WithCache(const Tensor& source, const Tensor& cache,
+                                                                   const std::vector<Operation>& readers);
+  // A stage for `op` right before the first of `before`.
+  Stage& Insert(const Operation& op, const std::vector<Operation>& before);
+
+  std::vector<Operation> outputs_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+};
+
+}  // namespace lathe::te

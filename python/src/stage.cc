@@ -1,0 +1,206 @@
+// Classic schedules: lathe.te.schedule.
+#include "compiler/stage/stage_schedule.h"
+#include "python/src/bind.h"
+#include "python/src/cast.h"
+#include "python/src/errors.h"
+#include "python/src/te.h"
+
+namespace lathe::python {
+namespace {
+
+using SchedulePtr = std::shared_ptr<te::StageSchedule>;
+
+// A stage, and what keeps it alive.
+struct StageHandle {
+  SchedulePtr schedule;
+  te::Stage* stage;
+};
+
+StageHandle StageOf(const SchedulePtr& schedule, const te::Operation& op) {
+  te::Stage* stage = schedule->Find(op);
+  if (stage == nullptr)
+    throw Failure(ErrorKind::kValue, "Schedule: operation \"" + op->name() + "\" has no stage in it");
+  return {schedule, stage};
+}
+
+py::object ArrayOfAxes(const std::vector<IterVar>& axes) {
+  py::list items;
+  for (const IterVar& axis : axes) items.append(py::cast(axis));
+  return MakeArray(items);
+}
+
+// A number of steps as Python writes it: an int, or an expression that is one.
+std::optional<int64_t> ToCount(const std::optional<Expr>& e) {
+  if (!e) return std::nullopt;
+  const IntImm* number = e->As<IntImm>();
+  if (number == nullptr) throw Failure(ErrorKind::kTvm, "split: the factor is no constant; give a number");
+  return number->value;
+}
+
+std::vector<IterVar> AxesFrom(const py::args& args) {
+  std::vector<IterVar> axes;
+  for (const py::handle arg : args) {
+    if (py::isinstance<py::list>(arg) || py::isinstance<py::tuple>(arg)) {
+      for (const py::handle item : arg) axes.push_back(py::cast<IterVar>(item));
+    } else {
+      axes.push_back(py::cast<IterVar>(arg));
+    }
+  }
+  return axes;
+}
+
+std::vector<te::Argument> StageArguments(const py::sequence& args) {
+  std::vector<te::Argument> arguments;
+  for (const py::handle arg : args) {
+    if (py::isinstance<te::Tensor>(arg)) {
+      arguments.emplace_back(py::cast<te::Tensor>(arg));
+    } else {
+      arguments.emplace_back(py::cast<Var>(arg));
+    }
+  }
+  return arguments;
+}
+
+std::vector<te::Operation> OperationsOf(const py::sequence& items) {
+  std::vector<te::Operation> operations;
+  for (const py::handle item : items) operations.push_back(ToOperation(item));
+  return operations;
+}
+
+// What was done to loops, as (kind, from, to) with kinds of Python's names.
+py::list RelationsOf(const te::Stage& stage) {
+  py::list relations;
+  using Step = te::Stage::Step;
+  for (const Step& step : stage.steps()) {
+    const char* kind = step.kind == Step::kSplit       ? "Split"
+                       : step.kind == Step::kFuse      ? "Fuse"
+                       : step.kind == Step::kSingleton ? "Singleton"
+                                                       : nullptr;
+    if (kind != nullptr) relations.append(py::make_tuple(kind, ArrayOfAxes(step.from), ArrayOfAxes(step.to)));
+  }
+  return relations;
+}
+
+py::tuple AttrOf(const te::Stage& stage, const IterVar& axis) {
+  const te::Stage::AxisAttr attr = stage.AttrOf(axis);
+  IterVar typed = axis;
+  typed.kind = attr.kind;
+  py::list keys, values;
+  for (const std::string& key : attr.pragma_keys) keys.append(py::cast(Expr::Make(DataType::Handle(), StringImm{key})));
+  for (const Attr& value : attr.pragma_values) values.append(ToPython(value));
+  return py::make_tuple(py::cast(typed).attr("iter_type"), attr.bind_thread ? py::cast(*attr.bind_thread) : py::none(),
+                        MakeArray(keys), MakeArray(values));
+}
+
+template <typename... Args>
+auto Say(Status (te::Stage::*primitive)(Args...)) {
+  return [primitive](const StageHandle& h, Args... args) { Check((h.stage->*primitive)(args...)); };
+}
+auto SayKind(IterKind kind) {
+  return [kind](const StageHandle& h, const IterVar& axis) { Check(h.stage->SetKind(axis, kind)); };
+}
+
+void BindLoops(py::class_<StageHandle>& stage) {
+  using py::arg;
+  stage
+      .def(
+          "split",
+          [](const StageHandle& h, const IterVar& axis, const std::optional<Expr>& factor,
+             const std::optional<Expr>& nparts, bool disable_predication) {
+            const auto [outer, inner] =
+                Value(h.stage->Split(axis, ToCount(factor), ToCount(nparts), disable_predication));
+            return py::make_tuple(outer, inner);
+          },
+          arg("parent"), arg("factor") = py::none(), arg("nparts") = py::none(), arg("disable_predication") = false)
+      .def("fuse", [](const StageHandle& h, const py::args& axes) { return Value(h.stage->Fuse(AxesFrom(axes))); })
+      .def("reorder", [](const StageHandle& h, const py::args& axes) { Check(h.stage->Reorder(AxesFrom(axes))); })
+      .def(
+          "tile",
+          [](const StageHandle& h, const IterVar& x, const IterVar& y, const Expr& x_factor, const Expr& y_factor) {
+            return py::tuple(py::cast(Value(h.stage->Tile(x, y, *ToCount(x_factor), *ToCount(y_factor)))));
+          },
+          arg("x_parent"), arg("y_parent"), arg("x_factor"), arg("y_factor"))
+      .def("bind", Say(&te::Stage::Bind), arg("ivar"), arg("thread_ivar"))
+      .def("vectorize", SayKind(IterKind::kVectorized), arg("var"))
+      .def("unroll", SayKind(IterKind::kUnrolled), arg("var"))
+      .def("parallel", SayKind(IterKind::kParallelized), arg("var"))
+      .def("pragma", Say(&te::Stage::Pragma), arg("var"), arg("pragma_type"), arg("pragma_value") = py::none());
+}
+
+void BindStage(py::module_& module) {
+  using py::arg;
+  py::class_<StageHandle> stage(module, "Stage");
+  stage.def(
+           "__eq__", [](const StageHandle& a, const StageHandle& b) { return a.stage == b.stage; }, py::is_operator())
+      .def("__hash__", [](const StageHandle& h) { return std::hash<const void*>()(h.stage); })
+      .def_property_readonly("op", [](const StageHandle& h) { return ToPython(h.stage->op()); })
+      .def_property_readonly("origin_op", [](const StageHandle& h) { return ToPython(h.stage->origin_op()); })
+      .def_property_readonly("leaf_iter_vars",
+                             [](const StageHandle& h) { return ArrayOfAxes(h.stage->leaf_iter_vars()); })
+      .def_property_readonly("all_iter_vars",
+                             [](const StageHandle& h) { return ArrayOfAxes(h.stage->all_iter_vars()); })
+      .def_property_readonly("scope", [](const StageHandle& h) { return h.stage->scope(); })
+      .def("relation_list", [](const StageHandle& h) { return RelationsOf(*h.stage); })
+      .def("attr_of", [](const StageHandle& h, const IterVar& axis) { return AttrOf(*h.stage, axis); })
+      .def(
+          "compute_at",
+          [](const StageHandle& h, const StageHandle& parent, const IterVar& scope) {
+            Check(h.stage->ComputeAt(*parent.stage, scope));
+          },
+          arg("parent"), arg("scope"))
+      .def("compute_inline", Say(&te::Stage::ComputeInline))
+      .def("compute_root", [](const StageHandle& h) { h.stage->ComputeRoot(); })
+      .def("set_scope", [](const StageHandle& h, std::string scope) { h.stage->SetScope(std::move(scope)); })
+      .def("double_buffer", [](const StageHandle& h) { h.stage->DoubleBuffer(); })
+      .def("storage_align", Say(&te::Stage::StorageAlign), arg("axis"), arg("factor"), arg("offset"));
+  BindLoops(stage);
+}
+
+py::list BoundsOf(const SchedulePtr& schedule) {
+  py::list bounds;
+  for (const auto& [axis, range] : Value(schedule->InferBound())) bounds.append(py::make_tuple(axis, range));
+  return bounds;
+}
+
+}  // namespace
+
+void BindStages(py::module_& parent) {
+  py::module_ module = py::module_::import("lathe._lib").attr("te");
+  BindStage(module);
+  using py::arg;
+  py::class_<te::StageSchedule, SchedulePtr>(module, "Schedule")
+      .def("__getitem__", [](const SchedulePtr& s, py::handle op) { return StageOf(s, ToOperation(op)); })
+      .def_property_readonly("stages",
+                             [](const SchedulePtr& s) {
+                               py::list all;
+                               for (te::Stage* stage : s->stages()) all.append(StageHandle{s, stage});
+                               return MakeArray(all);
+                             })
+      .def_property_readonly("outputs",
+                             [](const SchedulePtr& s) {
+                               py::list all;
+                               for (const te::Operation& op : s->outputs()) all.append(ToPython(op));
+                               return MakeArray(all);
+                             })
+      .def("read_cache",
+           [](const SchedulePtr& s, const te::Tensor& tensor, const std::string& scope, const py::sequence& readers) {
+             return Value(s->CacheRead(tensor, scope, OperationsOf(readers)));
+           })
+      .def(
+          "cache_write",
+          [](const SchedulePtr& s, const te::Tensor& tensor, const std::string& scope) {
+            return Value(s->CacheWrite(tensor, scope));
+          },
+          arg("tensor"), arg("scope"))
+      .def("factor", [](const SchedulePtr& s, const te::Tensor& tensor, const IterVar& axis,
+                        int factor_axis) { return Value(s->RFactor(tensor, axis, factor_axis)); })
+      .def("lower", [](const SchedulePtr& s, const py::sequence& args, const std::string& name) -> FuncPtr {
+        return std::make_shared<PrimFunc>(Value(s->Lower(StageArguments(args), name)));
+      });
+  module.def("create_schedule", [](const py::sequence& ops) -> SchedulePtr {
+    return Value(te::StageSchedule::Create(OperationsOf(ops)));
+  });
+  module.def("infer_bound", &BoundsOf);
+}
+
+}  // namespace lathe::python
