@@ -71,6 +71,7 @@ class Canonicalizer : private StmtExprMutator {
   // simplify_bool.cc: conditions and choices.
   Expr RewriteBinary(const Expr& e, const Binary& op);
   Expr RewriteComparison(const Expr& e, const Binary& op);
+  void DropLimit(LinearForm& form);
   void TightenBelowZero(LinearForm& form);
   std::optional<bool> Decide(BinaryOp op, const LinearForm& difference);
   Expr RewriteConnective(const Expr& e, BinaryOp op);

@@ -201,6 +201,7 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
   DistributeMinMax(difference, type);
   if (const auto known = Decide(op, difference)) return IntConst(DataType::Bool(), *known);
   if (op == BinaryOp::kLT) {
+    DropLimit(difference);
     TightenBelowZero(difference);
   } else if (const int64_t gcd = GcdOfScales(difference); gcd > 1 && difference.constant % gcd == 0) {
     for (Term& term : difference.terms) term.scale /= gcd;
@@ -216,6 +217,22 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
   if (!FitsIn(difference, type) || std::abs(difference.constant) >= TypeBound(type).max - 1) return VisitChildren(e);
   Expr result = BuildComparison(op, difference, type);
   return SameExpr(result, e) ? e : result;
+}
+
+// min(x, c) + k < 0 is x + k < 0, unless c decides it; likewise max, and k less either.
+void Canonicalizer::DropLimit(LinearForm& form) {
+  if (form.terms.size() != 1 || !form.terms[0].is_whole() || std::abs(form.terms[0].scale) != 1) return;
+  const int64_t scale = form.terms[0].scale;
+  const Expr source = form.terms[0].source;
+  const Binary* op = source.As<Binary>();
+  if (op == nullptr || (op->op != BinaryOp::kMin && op->op != BinaryOp::kMax)) return;
+  const bool is_first = AsIntConst(op->a) != nullptr;
+  const int64_t* limit = AsIntConst(is_first ? op->a : op->b);
+  if (limit == nullptr) return;
+  const bool is_below = static_cast<__int128>(scale) * *limit + form.constant < 0;
+  if (is_below == ((op->op == BinaryOp::kMin) == (scale == 1))) return;  // The limit alone decides.
+  form.terms.clear();
+  AddForm(form, Form(is_first ? op->b : op->a), scale);
 }
 
 // form < 0 with smaller numbers, equivalent.

@@ -384,6 +384,15 @@ LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
   return Rebuild(e, op, rest, b, is_ordinary ? IntBound{0, divisor.max - 1} : TypeBound(e.dtype()));
 }
 
+namespace {
+
+bool IsMultiple(const LinearForm& form, int64_t divisor) {
+  return form.constant % divisor == 0 &&
+         std::all_of(form.terms.begin(), form.terms.end(), [&](const Term& term) { return term.scale % divisor == 0; });
+}
+
+}  // namespace
+
 // Truncating / and % agree with // and % where neither side is negative.
 LinearForm Canonicalizer::FormOfTruncated(const Expr& e, const Binary& op) {
   const LinearForm a = Form(op.a), b = Form(op.b);
@@ -394,6 +403,8 @@ LinearForm Canonicalizer::FormOfTruncated(const Expr& e, const Binary& op) {
   if (a.is_const() && b.is_const() && b.constant != 0 && b.constant != -1) {
     return Constant(is_div ? a.constant / b.constant : a.constant % b.constant);
   }
+  if (b.is_const() && b.constant > 0 && IsMultiple(a, b.constant) && FitsIn(a, e.dtype()))
+    return is_div ? DivConst(a, b.constant, e.dtype()) : Constant(0);  // Nothing is rounded.
   const IntBound bound = is_div ? TruncDivBound(Bound(a), Bound(b)) : TruncModBound(Bound(a), Bound(b));
   const IntBound type = TypeBound(e.dtype());
   return Rebuild(e, op, a, b, {std::max(bound.min, type.min), std::min(bound.max, type.max)});

@@ -65,6 +65,11 @@ INSTANTIATE_TEST_SUITE_P(
         SimplifyCase{"MinOfMaxes", Min(Max(n, 3), Max(m, 3)), "max(min(n, m), 3)"},
         SimplifyCase{"BelowTheNextIsAtMost", Less(n, m + 1), "n <= m"},
         SimplifyCase{"TheNextAtMostIsBelow", LessEqual(n + 1, m), "n < m"},
+        SimplifyCase{"MinBelowItsPart", Less(Min(n, m), n), "m < n"},
+        SimplifyCase{"MaxAtMost", LessEqual(Max(n, 3), 5), "n <= 5"},
+        SimplifyCase{"MinAboveALimit", Less(Expr(2), Min(n, 3)), "3 <= n"},
+        SimplifyCase{"TruncDivOfMultiples", (n * 4 + 6) / 2, "n * 2 + 3"},
+        SimplifyCase{"TruncModOfMultiples", MakeBinary(BinaryOp::kTruncMod, n * 4, 2), "0"},
         SimplifyCase{"ClampedExtent", Min(i * 16 + 16, 100) - i * 16, "min(16, 100 - i * 16)"}),
     [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(
