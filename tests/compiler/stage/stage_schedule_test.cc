@@ -146,7 +146,7 @@ TEST(StageSchedule, RefusesAxesThatAreGone) {
 
 TEST(StageSchedule, NamesTheStageOfAPrimitiveThatRefuses) {
   Program p;
-  ASSERT_TRUE(p.C().SetKind(p.k, IterKind::kVectorized).ok());
+  ASSERT_TRUE(p.C().SetKind(p.k, IterKind::kParallelized).ok());
   EXPECT_THAT(p.Lower().status().message(), HasSubstr("stage \"C\""));
 }
 

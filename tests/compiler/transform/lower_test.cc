@@ -314,7 +314,8 @@ TEST(HoistIfThenElse, TakesOnlyWhatTheLoopDoesNotName) {
   const Var i("i"), j("j");
   const Stmt guarded =
       IfThenElse{And(Less(i, 5), Less(j, 3)), MakeStore(b, FloatConst(DataType::Float(32), 1), {i, j}), std::nullopt};
-  const PrimFunc after = *RunPass("hoist_if_then_else", MakePrimFunc("main", {b}, Loop(i, 8, Loop(j, 8, guarded))));
+  const PrimFunc after =
+      *RunPass("insert_hoist_if_then_else", MakePrimFunc("main", {b}, Loop(i, 8, Loop(j, 8, guarded))));
   const IfThenElse* outer = after.body.As<For>()->body.As<IfThenElse>();
   ASSERT_NE(outer, nullptr);
   EXPECT_NE(outer->then_case.As<For>()->body.As<IfThenElse>(), nullptr);

@@ -1,5 +1,5 @@
 # The loop runs under the condition that it does not name.
-# pass: hoist_if_then_else
+# pass: insert_hoist_if_then_else
 from tvm.script import tir as T
 
 @T.prim_func
