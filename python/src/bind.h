@@ -23,6 +23,7 @@ void BindExpr(pybind11::module_& module);
 void BindStmt(pybind11::module_& module);
 void BindArith(pybind11::module_& module);
 void BindIterMap(pybind11::module_& module);
+void BindLayout(pybind11::module_& module);
 void BindFunctor(pybind11::module_& module);
 void BindAnalysis(pybind11::module_& module);
 void BindPasses(pybind11::module_& module);

@@ -16,6 +16,7 @@ PYBIND11_MODULE(_lib, module) {
   BindStmt(module);
   BindArith(module);
   BindIterMap(module);
+  BindLayout(module);
   BindFunctor(module);
   BindAnalysis(module);
   BindPasses(module);

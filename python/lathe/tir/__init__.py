@@ -6,6 +6,7 @@ from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broa
                             Not, Or, PrimExpr, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var)
 from lathe.tir.function import PrimFunc, TensorIntrin
 from lathe.tir.index_map import IndexMap
+from lathe.tir.data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min
 from lathe.tir.schedule import BlockScope, Schedule, ScheduleError, ScheduleState, StmtSRef
