@@ -73,7 +73,7 @@ std::optional<ScriptValue> FromNode(py::handle object) {
   return std::nullopt;
 }
 
-std::optional<ScriptValue> FromInt(py::handle object) {
+std::optional<ScriptValue> FromWhole(py::handle object) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
   return overflow != 0 ? std::nullopt : std::optional<ScriptValue>(Attr(int64_t{value}));
@@ -83,7 +83,7 @@ std::optional<ScriptValue> FromInt(py::handle object) {
 std::optional<ScriptValue> FromPlain(py::handle object) {
   if (object.is_none()) return ScriptValue(Attr(std::monostate()));
   if (PyBool_Check(object.ptr())) return ScriptValue(Attr(object.ptr() == Py_True));
-  if (PyLong_Check(object.ptr())) return FromInt(object);
+  if (PyLong_Check(object.ptr())) return FromWhole(object);
   if (PyFloat_Check(object.ptr())) return ScriptValue(Attr(PyFloat_AsDouble(object.ptr())));
   if (PyUnicode_Check(object.ptr())) return ScriptValue(Attr(py::cast<std::string>(object)));
   return std::nullopt;

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         SimplifyCase{"TheNextAtMostIsBelow", LessEqual(n + 1, m), "n < m"},
         SimplifyCase{"MinBelowItsPart", Less(Min(n, m), n), "m < n"},
         SimplifyCase{"MaxAtMost", LessEqual(Max(n, 3), 5), "n <= 5"},
-        SimplifyCase{"MinAboveALimit", Less(Expr(2), Min(n, 3)), "3 <= n"},
+        SimplifyCase{"MinAboveALimit", Less(Expr(2), Min(n, 3)), "2 < n"},
         SimplifyCase{"TruncDivOfMultiples", (n * 4 + 6) / 2, "n * 2 + 3"},
         SimplifyCase{"TruncModOfMultiples", MakeBinary(BinaryOp::kTruncMod, n * 4, 2), "0"},
         SimplifyCase{"ClampedExtent", Min(i * 16 + 16, 100) - i * 16, "min(16, 100 - i * 16)"}),
