@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "cli/database_path.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
+#include "cli/tvm_database.h"
 #include "cli/verbs.h"
 #include "support/clock.h"
 #include "support/file.h"
@@ -126,6 +128,7 @@ StatusOr<TransferCounts> Import(const std::string& path, const Place& place) {
 struct DbOptions {
   Place place;
   std::string out = "-", in;
+  std::string tvm_workloads, tvm_records;  // Both or neither.
 };
 
 int RunExport(const DbOptions& options) {
@@ -135,8 +138,25 @@ int RunExport(const DbOptions& options) {
   return kExitOk;
 }
 
+void ReportSkipped(const std::vector<std::string>& skipped) {
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < std::min(skipped.size(), kShown); ++i) fmt::print(stderr, "lathe: skipped {}\n", skipped[i]);
+  if (skipped.size() > kShown) fmt::print(stderr, "lathe: and {} more\n", skipped.size() - kShown);
+}
+
+StatusOr<TransferCounts> ImportOfTvm(const DbOptions& options) {
+  ASSIGN_OR_RETURN(const TvmDatabase database, ReadTvmDatabase(options.tvm_workloads, options.tvm_records));
+  ReportSkipped(database.skipped);
+  std::stringstream lines;
+  WriteForeign(database.workloads, database.traces, lines);
+  return ImportFrom(lines, options.place);
+}
+
 int RunImport(const DbOptions& options) {
-  const StatusOr<TransferCounts> counts = Import(options.in, options.place);
+  const bool is_tvm = !options.tvm_workloads.empty();
+  if (is_tvm == !options.in.empty())
+    return ReportError(InvalidArgument("db import: FILE or --tvm-workloads with --tvm-records required"));
+  const StatusOr<TransferCounts> counts = is_tvm ? ImportOfTvm(options) : Import(options.in, options.place);
   if (!counts.ok()) return ReportError(counts.status());
   fmt::print(stderr, "lathe: {} workloads and {} records read, {} of them new\n", counts->workloads, counts->records,
              counts->new_records);
@@ -153,8 +173,14 @@ void AddDb(CLI::App& app, int& exit_code) {
   out->add_option("FILE", options->out, "where to; -: stdout")->capture_default_str();
   out->add_option("--db", options->place.database, "the database file");
   out->callback([options, &exit_code] { exit_code = RunExport(*options); });
-  CLI::App* in = verb->add_subcommand("import", "Merge what `db export` wrote; twice is harmless");
-  in->add_option("FILE", options->in, "what to read; -: stdin")->required();
+  CLI::App* in = verb->add_subcommand("import", "Merge what `db export` or TVM wrote; twice is harmless");
+  in->add_option("FILE", options->in, "what to read; -: stdin");
+  CLI::Option* workloads =
+      in->add_option("--tvm-workloads", options->tvm_workloads, "TVM's database_workload.json, instead of FILE");
+  CLI::Option* records =
+      in->add_option("--tvm-records", options->tvm_records, "TVM's database_tuning_record.json, to go with it");
+  workloads->needs(records);
+  records->needs(workloads);
   AddPlaceFlags(*in, options->place);
   in->callback([options, &exit_code] { exit_code = RunImport(*options); });
 }

@@ -93,6 +93,51 @@ TEST_F(WriteVerbsTest, DbImportGoesThroughTheOwnerInPieces) {
   EXPECT_EQ(store->Stats()->records, 300);
 }
 
+const std::string kTvmFiles = LATHE_SOURCE_DIR "/tests/fixtures/tvm_0_27/database_";
+
+TEST_F(WriteVerbsTest, DbImportsWhatTvmWrote) {
+  const std::vector<std::string> import = {"db",
+                                           "import",
+                                           "--tvm-workloads",
+                                           kTvmFiles + "workload.json",
+                                           "--tvm-records",
+                                           kTvmFiles + "tuning_record.json",
+                                           "--db",
+                                           path};
+  const VerbRun run = RunVerb(import);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.err, "lathe: 4 workloads and 11 records read, 11 of them new\n");
+  EXPECT_THAT(RunVerb(import).err, HasSubstr("11 records read, 0 of them new"));
+  EXPECT_THAT(RunVerb({"best", "--db", path}).out, testing::Not(HasSubstr("ns"))) << "nothing was measured";
+  const std::string lines = folder / "records.jsonl", other = folder / "other.db";
+  EXPECT_EQ(RunVerb({"db", "export", lines, "--db", path}).err, "lathe: 4 workloads and 11 records written\n");
+  EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err,
+            "lathe: 4 workloads and 11 records read, 11 of them new\n");
+  EXPECT_EQ(RunVerb({"db", "export", "--db", other}).out, Contents(lines));
+}
+
+TEST_F(WriteVerbsTest, DbImportSkipsWhatItCannotUseAndRefusesWhatIsNotTvms) {
+  const std::string records = folder / "records.json";
+  const auto import = [&](const std::string& text) {
+    std::ofstream(records) << text;
+    return RunVerb(
+        {"db", "import", "--tvm-workloads", kTvmFiles + "workload.json", "--tvm-records", records, "--db", path});
+  };
+  const VerbRun skipped = import(
+      "[0,[[[[\"FoldSpace\",[],[],[]]],[]],null,null,null]]\n"
+      "[0,[[[[\"GetSBlock\",[],[\"nothing\",\"main\"],[\"b0\"]]],[]],null,null,null]]\n");
+  EXPECT_EQ(skipped.code, 0);
+  EXPECT_THAT(skipped.err, HasSubstr("records.json, line 1: "));
+  EXPECT_THAT(skipped.err, HasSubstr("FoldSpace"));
+  EXPECT_THAT(skipped.err, HasSubstr("line 2: its trace does not replay here: "));
+  EXPECT_THAT(skipped.err, HasSubstr("4 workloads and 0 records read"));
+  EXPECT_EQ(import("{}\n").code, 2);
+  EXPECT_THAT(import("[9,[[[],[]],null,null,null]]\n").err, HasSubstr("line 1: it is of workload 9; there are 4"));
+  EXPECT_EQ(RunVerb({"db", "import", "--db", path}).err,
+            "lathe: db import: FILE or --tvm-workloads with --tvm-records required\n");
+  EXPECT_EQ(RunVerb({"db", "import", "--tvm-workloads", records, "--db", path}).code, 2);
+}
+
 TEST_F(WriteVerbsTest, DbImportNamesTheBadLine) {
   const std::string lines = folder / "records.jsonl";
   std::ofstream(lines) << "{\"kind\":\"header\",\"format\":\"lathe.records/1\"}\nrubbish\n";

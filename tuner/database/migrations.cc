@@ -10,7 +10,10 @@ namespace {
 constexpr std::string_view kSchemaSql =
 #include "schema_sql.inc"
     ;
-constexpr Migration kMigrations[] = {{1, kSchemaSql}};
+constexpr std::string_view kForeignSql =
+#include "foreign_sql.inc"
+    ;
+constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;

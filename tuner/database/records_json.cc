@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <istream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -51,6 +52,17 @@ Json RecordToJson(const TuningRecord& r) {
   if (!r.environment.empty()) json["environment"] = r.environment;
   if (!r.error.empty()) json["error"] = r.error;
   return json;
+}
+
+Json ForeignToJson(const ForeignTrace& f) {
+  Json json = {{"kind", "foreign"},  {"workload", f.workload.ToHex()},         {"source", f.source},
+               {"target", f.target}, {"trace_digest", f.trace_digest.ToHex()}, {"trace", f.trace_json}};
+  if (f.median_ns) json["median_ns"] = *f.median_ns;
+  return json;
+}
+
+Json WorkloadToJson(const Workload& w) {
+  return {{"kind", "workload"}, {"digest", w.digest.ToHex()}, {"name", w.name}, {"text", w.text}};
 }
 
 void WriteLine(const Json& json, std::ostream& out) {
@@ -165,6 +177,20 @@ StatusOr<TuningRecord> RecordFromJson(const Json& json) {
   return r;
 }
 
+StatusOr<ForeignTrace> ForeignFromJson(const Json& json) {
+  Fields fields(json);
+  ForeignTrace f{fields.Sha("workload"), fields.Sha("trace_digest"), fields.Text("trace"),
+                 fields.Text("source"),  fields.Text("target"),      std::nullopt};
+  if (json.contains("median_ns")) f.median_ns = fields.Number("median_ns");
+  RETURN_IF_ERROR(fields.status());
+  return f;
+}
+
+Status CheckTrace(const std::string& json, const Digest& digest, const std::string& whose) {
+  if (Sha256(json) == digest) return OkStatus();
+  return DataLoss(fmt::format("{}: its trace has another digest; it was changed after it was exported", whose));
+}
+
 class Importer {
  public:
   Importer(Store& store, int64_t now) : store_(store), now_(now) {}
@@ -176,13 +202,21 @@ class Importer {
     if (!header_seen_) return AddHeader(json, kind);
     if (kind == "workload") return AddWorkload(json);
     if (kind == "record") return AddRecord(json);
-    return InvalidArgument(fmt::format("kind \"{}\": \"workload\" or \"record\" required", kind.substr(0, 40)));
+    if (kind == "foreign") return AddForeign(json);
+    return InvalidArgument(
+        fmt::format("kind \"{}\": \"workload\", \"record\" or \"foreign\" required", kind.substr(0, 40)));
   }
   Status Flush() {
-    if (batch_.empty()) return OkStatus();
-    ASSIGN_OR_RETURN(const int64_t added, store_.ImportRecords(batch_, now_));
-    counts_.new_records += added;
-    batch_.clear();
+    if (!batch_.empty()) {
+      ASSIGN_OR_RETURN(const int64_t added, store_.ImportRecords(batch_, now_));
+      counts_.new_records += added;
+      batch_.clear();
+    }
+    if (!foreign_.empty()) {
+      ASSIGN_OR_RETURN(const int64_t added, store_.ImportForeign(foreign_, now_));
+      counts_.new_records += added;
+      foreign_.clear();
+    }
     return OkStatus();
   }
   Status Finish() {
@@ -211,31 +245,55 @@ class Importer {
   }
   Status AddRecord(const Json& json) {
     ASSIGN_OR_RETURN(TuningRecord record, RecordFromJson(json));
-    if (Sha256(record.trace_json) != record.trace_digest) {
-      return DataLoss(fmt::format("record {}: its trace has another digest; it was changed after it was exported",
-                                  record.result_key.ToHex().substr(0, 12)));
-    }
+    RETURN_IF_ERROR(
+        CheckTrace(record.trace_json, record.trace_digest, "record " + record.result_key.ToHex().substr(0, 12)));
     ++counts_.records;
     batch_.push_back(std::move(record));
     return batch_.size() < kBatch ? OkStatus() : Flush();
+  }
+  Status AddForeign(const Json& json) {
+    ASSIGN_OR_RETURN(ForeignTrace foreign, ForeignFromJson(json));
+    RETURN_IF_ERROR(
+        CheckTrace(foreign.trace_json, foreign.trace_digest, "schedule " + foreign.trace_digest.ToHex().substr(0, 12)));
+    ++counts_.records;
+    foreign_.push_back(std::move(foreign));
+    return foreign_.size() < kBatch ? OkStatus() : Flush();
   }
 
   Store& store_;
   const int64_t now_;
   bool header_seen_ = false;
   std::vector<TuningRecord> batch_;
+  std::vector<ForeignTrace> foreign_;
   TransferCounts counts_;
 };
 
+Json Header() { return {{"kind", "header"}, {"format", kFormat}}; }
+
+StatusOr<int64_t> ExportForeign(Store& store, const Digest& workload, std::ostream& out) {
+  ASSIGN_OR_RETURN(const std::vector<ForeignTrace> traces,
+                   store.ListForeign(workload, std::numeric_limits<int>::max()));
+  for (const ForeignTrace& foreign : traces) WriteLine(ForeignToJson(foreign), out);
+  return static_cast<int64_t>(traces.size());
+}
+
 }  // namespace
+
+void WriteForeign(std::span<const Workload> workloads, std::span<const ForeignTrace> traces, std::ostream& out) {
+  WriteLine(Header(), out);
+  for (const Workload& workload : workloads) WriteLine(WorkloadToJson(workload), out);
+  for (const ForeignTrace& foreign : traces) WriteLine(ForeignToJson(foreign), out);
+}
 
 StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out) {
   TransferCounts counts;
-  WriteLine({{"kind", "header"}, {"format", kFormat}}, out);
+  WriteLine(Header(), out);
   for (std::optional<Digest> after;;) {
     ASSIGN_OR_RETURN(const std::vector<Workload> page, store.ListWorkloads(after, kPage));
     for (const Workload& w : page) {
-      WriteLine({{"kind", "workload"}, {"digest", w.digest.ToHex()}, {"name", w.name}, {"text", w.text}}, out);
+      WriteLine(WorkloadToJson(w), out);
+      ASSIGN_OR_RETURN(const int64_t foreign, ExportForeign(store, w.digest, out));
+      counts.records += foreign;
       after = w.digest;
     }
     counts.workloads += static_cast<int64_t>(page.size());

@@ -2,18 +2,21 @@
 #pragma once
 
 #include <iosfwd>
+#include <span>
 
 #include "tuner/database/store.h"
 
 namespace lathe {
 
 struct TransferCounts {
-  int64_t workloads = 0, records = 0;  // Written, or read.
+  int64_t workloads = 0, records = 0;  // Written, or read; foreign schedules count as records.
   int64_t new_records = 0;             // Of an import: those that were not there before.
 };
 
-// Writes every workload and every record.
+// Writes every workload, record and foreign schedule.
 StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out);
+// The same lines, of what is at hand.
+void WriteForeign(std::span<const Workload> workloads, std::span<const ForeignTrace> traces, std::ostream& out);
 // Merges by workload digest and result key. Stops at the first bad line and names it; the lines before it have been
 // merged, and importing the mended file again is harmless.
 StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t now);

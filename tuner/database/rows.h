@@ -186,6 +186,17 @@ struct TuningRecord {
   bool operator==(const TuningRecord&) const = default;
 };
 
+// A schedule that another tuner wrote for a workload. It informs a search and is no answer until Lathe has measured it.
+struct ForeignTrace {
+  Digest workload;
+  Digest trace_digest;
+  std::string trace_json;
+  std::string source;               // Whose tuner: "tvm".
+  std::string target;               // In its words.
+  std::optional<double> median_ns;  // As it measured, on a machine of its own; none: it did not.
+  bool operator==(const ForeignTrace&) const = default;
+};
+
 enum class Lookup : uint8_t { kHit, kStale, kMiss };
 struct BestAnswer {
   Lookup lookup = Lookup::kMiss;

@@ -261,4 +261,61 @@ StatusOr<int64_t> SqliteStore::ImportRecords(std::span<const TuningRecord> recor
   });
 }
 
+namespace {
+
+Status InsertForeign(Connection& db, const ForeignTrace& foreign, int64_t now) {
+  ASSIGN_OR_RETURN(const auto workload,
+                   db.First<int64_t>("SELECT id FROM workload WHERE digest = ?", foreign.workload));
+  if (!workload.has_value()) {
+    return NotFound(fmt::format("import foreign schedules: workload {} has no text in the database; put it first",
+                                foreign.workload.ToHex().substr(0, 12)));
+  }
+  ASSIGN_OR_RETURN(const int64_t trace_id, InternTrace(db, foreign.trace_digest, foreign.trace_json));
+  return db.Run(
+      "INSERT OR IGNORE INTO foreign_trace (workload_id, trace_id, source, target, median_ns, added_unix_ns) "
+      "VALUES (?, ?, ?, ?, ?, ?)",
+      *workload, trace_id, foreign.source, foreign.target, foreign.median_ns, now);
+}
+
+Status CheckForeign(const ForeignTrace& foreign) {
+  const char* why = nullptr;
+  if (foreign.trace_json.empty()) why = "its trace is empty";
+  if (foreign.source.empty()) why = "it names no source";
+  if (foreign.median_ns && !(std::isfinite(*foreign.median_ns) && *foreign.median_ns > 0)) why = "its time is no time";
+  if (why == nullptr) return OkStatus();
+  return InvalidArgument(fmt::format("import foreign schedule {} of workload {}: {}",
+                                     foreign.trace_digest.ToHex().substr(0, 12), foreign.workload.ToHex().substr(0, 12),
+                                     why));
+}
+
+}  // namespace
+
+StatusOr<int64_t> SqliteStore::ImportForeign(std::span<const ForeignTrace> traces, int64_t now) {
+  for (const ForeignTrace& foreign : traces) RETURN_IF_ERROR(CheckForeign(foreign));
+  return Write([&](Connection& db) -> StatusOr<int64_t> {
+    int64_t added = 0;
+    for (const ForeignTrace& foreign : traces) {
+      RETURN_IF_ERROR(InsertForeign(db, foreign, now));
+      added += db.changes();
+    }
+    return added;
+  });
+}
+
+StatusOr<std::vector<ForeignTrace>> SqliteStore::ListForeign(const Digest& workload, int limit) {
+  return Read([&](Connection& db) -> StatusOr<std::vector<ForeignTrace>> {
+    std::vector<ForeignTrace> traces;
+    RETURN_IF_ERROR(db.Each(
+        "SELECT c.digest, c.json, f.source, f.target, f.median_ns FROM foreign_trace f JOIN trace c ON c.id = "
+        "f.trace_id WHERE f.workload_id = (SELECT id FROM workload WHERE digest = ?) "
+        "ORDER BY f.median_ns IS NULL, f.median_ns, f.id LIMIT ?",
+        [&](const Row& row) {
+          traces.push_back({workload, row.Sha(0), row.String(1), row.String(2), row.String(3),
+                            row.IsNull(4) ? std::nullopt : std::optional(row.Real(4))});
+        },
+        workload, limit));
+    return traces;
+  });
+}
+
 }  // namespace lathe

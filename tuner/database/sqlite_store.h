@@ -86,6 +86,8 @@ class SqliteStore : public Store {
   StatusOr<int64_t> CountMeasured(const TuningKey& key) override;
   StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) override;
   StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) override;
+  StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces, int64_t now) override;
+  StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override;
 
   StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) override;
   StatusOr<StoreStats> Stats() override;

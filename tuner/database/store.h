@@ -112,6 +112,10 @@ class Store {
   virtual StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) = 0;  // With samples, in order of commit.
   // Merges by result key; returns how many were new. Their workloads are stored already.
   virtual StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) = 0;
+  // Merges by workload, trace, source and target; returns how many were new. Their workloads are stored already.
+  virtual StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces, int64_t now) = 0;
+  // Fastest first by what their writers measured, then those that nobody did. At most `limit`.
+  virtual StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) = 0;
 
   // --- Watching -----------------------------------------------------------------------------------------------------
   // Events after the cursor, oldest first; of one job or of all.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unordered_set>
 
 #include "support/status_macros.h"
 #include "tuner/measure/workload_facts.h"
@@ -18,6 +20,8 @@ namespace {
 
 constexpr int kWholeHistory = std::numeric_limits<int>::max();
 constexpr int kProposeTries = 64;
+constexpr int kMostForeign = 256;   // Of a workload: more are hardly better, and each costs a trial.
+constexpr int kForeignShare = 4;    // One trial in this many, and one at least, while there are any.
 constexpr uint64_t kInputSeed = 1;  // One per workload is enough: every candidate of it sees the same inputs.
 
 uint64_t SeedOf(const JobSpec& spec, const TuningKey& key) {
@@ -111,6 +115,8 @@ class JobSearch::Impl {
     TuneTask task;
     std::unique_ptr<SearchStrategy> strategy;
     std::optional<MeasureCandidate> untuned;  // Until it was proposed.
+    std::vector<ScheduleTrace> foreign;       // To be proposed; the fastest by its writer's measurement last.
+    int num_drawn = 0, num_foreign = 0;       // Trials asked for; those of them that were foreign.
   };
 
   void Run() {
@@ -156,6 +162,7 @@ class JobSearch::Impl {
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
+    RETURN_IF_ERROR(RecallForeign(row, *task));
     TaskMeasurement& measurement = prepared.measurement;
     measurement.kernel = task->task.func.name;
     measurement.seed = kInputSeed;
@@ -188,6 +195,23 @@ class JobSearch::Impl {
     return OkStatus();
   }
 
+  // Schedules that another tuner made for the workload. What does not replay is dropped when its turn comes.
+  Status RecallForeign(const TaskRow& row, Task& task) {
+    ASSIGN_OR_RETURN(const std::vector<ForeignTrace> traces, store_.ListForeign(row.key.workload, kMostForeign));
+    std::unordered_set<Digest, DigestHash> known;
+    if (!spec_.is_fresh) {
+      ASSIGN_OR_RETURN(const std::vector<Digest> measured, store_.MeasuredTraces(row.key));
+      known.insert(measured.begin(), measured.end());
+    }
+    for (const ForeignTrace& foreign : traces) {
+      if (!known.insert(foreign.trace_digest).second) continue;
+      StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(foreign.trace_json);
+      if (trace.ok()) task.foreign.push_back(*std::move(trace));
+    }
+    std::reverse(task.foreign.begin(), task.foreign.end());
+    return OkStatus();
+  }
+
   StatusOr<std::vector<ProposedTrial>> ProposeTrials(size_t index, int count) {
     const auto it = tasks_.find(index);
     if (it == tasks_.end()) return InternalError(fmt::format("propose for task {}: it is not prepared", index));
@@ -210,10 +234,23 @@ class JobSearch::Impl {
   std::vector<NewTrial> Draw(Task& task, int count) {
     std::vector<NewTrial> trials;
     if (task.untuned) trials.push_back(ToNewTrial(*task.untuned));
+    DrawForeign(task, count, trials);
     const int wanted = count - static_cast<int>(trials.size());
     if (wanted <= 0) return trials;
     for (const MeasureCandidate& candidate : task.strategy->Propose(wanted)) trials.push_back(ToNewTrial(candidate));
     return trials;
+  }
+
+  // They are measured like any other candidate: what their writer measured only says which come first.
+  static void DrawForeign(Task& task, int count, std::vector<NewTrial>& trials) {
+    task.num_drawn += count;
+    while (!task.foreign.empty() && task.num_foreign * kForeignShare < task.num_drawn) {
+      const StatusOr<MeasureCandidate> candidate = MakeCandidate(task.task, task.foreign.back(), 0);
+      task.foreign.pop_back();
+      if (!candidate.ok()) continue;
+      trials.push_back(ToNewTrial(*candidate));
+      ++task.num_foreign;
+    }
   }
 
   const JobSearchOptions options_;

@@ -313,6 +313,32 @@ TEST_P(StoreTest, AnswersHitStaleOrMissAndSaysWhy) {
   EXPECT_EQ(store_.ListBest(MakeKey().workload)->size(), 1u);
 }
 
+ForeignTrace MakeForeign(int n, std::optional<double> median_ns) {
+  const NewTrial trial = MakeTrial(n);
+  return {MakeKey().workload, trial.trace_digest, trial.trace_json, "tvm", "{\"kind\":\"llvm\"}", median_ns};
+}
+
+TEST_P(StoreTest, KeepsForeignSchedulesApartFromWhatWasMeasured) {
+  (void)store_.PutWorkload(MakeWorkload(), kNow);
+  const std::vector traces{MakeForeign(1, std::nullopt), MakeForeign(2, 900), MakeForeign(3, 1)};
+  EXPECT_EQ(*store_.ImportForeign(traces, kNow), 3);
+  EXPECT_EQ(*store_.ImportForeign(traces, kNow), 0) << "twice is harmless";
+  EXPECT_EQ(*store_.ListForeign(MakeKey().workload, 10), (std::vector{traces[2], traces[1], traces[0]}));
+  EXPECT_EQ(*store_.ListForeign(MakeKey().workload, 1), std::vector{traces[2]});
+  EXPECT_EQ((*store_.QueryBest(std::vector{MakeKey()}))[0].lookup, Lookup::kMiss);
+  EXPECT_EQ(*store_.CountMeasured(MakeKey()), 0);
+  EXPECT_THAT(*store_.MeasuredTraces(MakeKey()), testing::IsEmpty());
+}
+
+TEST_P(StoreTest, RefusesForeignSchedulesOfNothing) {
+  const std::vector unknown{MakeForeign(1, 5)};
+  EXPECT_THAT(store_.ImportForeign(unknown, kNow).status().message(), HasSubstr("has no text in the database"));
+  (void)store_.PutWorkload(MakeWorkload(), kNow);
+  std::vector never{MakeForeign(1, 5), MakeForeign(2, -1)};
+  EXPECT_THAT(store_.ImportForeign(never, kNow).status().message(), HasSubstr("its time is no time"));
+  EXPECT_THAT(*store_.ListForeign(MakeKey().workload, 10), testing::IsEmpty()) << "all or nothing";
+}
+
 TEST_P(StoreTest, ServesTheNewestOfSeveralOldVersions) {
   Scene scene(store_);
   scene.Measure(1, 100);

@@ -1,5 +1,7 @@
 #include "tuner/job/coordinator.h"
 
+#include <fmt/format.h>
+
 #include "tests/property_runs.h"
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/job/job_report.h"
@@ -60,6 +62,39 @@ TEST(Coordinator, CountsWhatTheDatabaseHoldsAlready) {
   const int64_t anew = farm.Submit(fresh);
   ASSERT_TRUE(farm.WaitFor(anew));
   EXPECT_THAT(farm.CountStates(anew), ElementsAre(Pair("OK", 5)));
+}
+
+// A loop split by `factor`, which no sketch does so.
+ForeignTrace ForeignSplit(int factor, std::optional<double> median_ns) {
+  const PrimFunc func = *ParsePrimFunc(kMatmulText, "matmul.py");
+  Schedule schedule = *Schedule::Create(func);
+  const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromPython(fmt::format(
+      "b0 = sch.get_block(\"C\")\nl1, l2, l3 = sch.get_loops(b0)\nl4, l5 = sch.split(l1, [None, {}])\n", factor));
+  EXPECT_TRUE(trace->Replay(schedule).ok());
+  const std::string json = schedule.trace().ToJson();
+  return {WorkloadDigest(func), Sha256(json), json, "tvm", "llvm", median_ns};
+}
+
+TEST(Coordinator, TriesForeignSchedulesFirstAndBelievesOnlyItsOwnMeasurements) {
+  FakeFarm farm;
+  const std::vector foreign{ForeignSplit(4, 0.5), ForeignSplit(8, std::nullopt)};
+  std::vector<ForeignTrace> bad{{foreign[0].workload, Sha256("[[],[]"), "[[],[]", "tvm", "llvm", 0.1}};
+  const PrimFunc func = *ParsePrimFunc(kMatmulText, "matmul.py");
+  ASSERT_TRUE(farm.store().PutWorkload({WorkloadDigest(func), func.name, kMatmulText}, 1).ok());
+  ASSERT_EQ(*farm.store().ImportForeign(foreign, 1), 2);
+  ASSERT_EQ(*farm.store().ImportForeign(bad, 1), 1);
+  farm.AddDevice("d1");
+  const int64_t job = farm.Submit(12);
+  ASSERT_TRUE(farm.WaitFor(job));
+  const std::vector<TuningRecord> records = RecordsOf(farm);
+  const auto is_measured = [&](const ForeignTrace& trace) {
+    return std::any_of(records.begin(), records.end(),
+                       [&](const TuningRecord& record) { return record.trace_digest == trace.trace_digest; });
+  };
+  EXPECT_TRUE(is_measured(foreign[0]));
+  EXPECT_TRUE(is_measured(foreign[1]));
+  EXPECT_EQ(records.size(), 12u) << "what cannot be read costs no trial";
+  EXPECT_GE(MakeJobReport(farm.store(), job)->tasks[0].best_ns, 1000) << "0.5 ns is nobody's measurement here";
 }
 
 TEST(Coordinator, ReturnsTheSameJobForTheSameRequest) {

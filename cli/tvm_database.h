@@ -1,0 +1,22 @@
+// The two files of TVM's meta schedule database as what ours holds (docs/formats/tvm_records.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/status.h"
+#include "tuner/database/rows.h"
+
+namespace lathe {
+
+struct TvmDatabase {
+  std::vector<Workload> workloads;   // Each once.
+  std::vector<ForeignTrace> traces;  // Those that replay on their workload.
+  std::vector<std::string> skipped;  // One sentence for each workload and record that this build cannot use.
+};
+
+// What a file says in words that this build does not know is skipped; InvalidArgument, with file and line, where it is
+// no file of TVM's.
+StatusOr<TvmDatabase> ReadTvmDatabase(const std::string& workloads_path, const std::string& records_path);
+
+}  // namespace lathe
