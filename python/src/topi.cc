@@ -49,7 +49,7 @@ topi::Shape ShapeOf(const py::object& value) {
 
 namespace {
 
-py::object ToPython(const topi::Operand& operand) {
+py::object OperandToPython(const topi::Operand& operand) {
   if (const Tensor* tensor = std::get_if<Tensor>(&operand)) return py::cast(*tensor);
   return py::cast(std::get<Expr>(operand));
 }
@@ -62,7 +62,7 @@ void BindElementwise(py::module_& m) {
         std::string(name).c_str(),
         [name](const py::object& a, const py::object& b) {
           const std::string op(name);
-          return ToPython(Value(topi::Binary(name, OperandOf(op.c_str(), a), OperandOf(op.c_str(), b))));
+          return OperandToPython(Value(topi::Binary(name, OperandOf(op.c_str(), a), OperandOf(op.c_str(), b))));
         },
         py::arg("lhs"), py::arg("rhs"));
   m.def(
