@@ -27,7 +27,7 @@ class Canonicalizer : private StmtExprMutator {
   void Learn(const Expr& condition, Facts& facts);
   // Bounds with the help of assumed conditions.
   IntBound Bound(const LinearForm& form) const;
-  bool IsNonNegative(const LinearForm& form) const;
+  bool IsNonNegative(const LinearForm& form);
   ModularSet Modular(const LinearForm& form);
 
  private:
@@ -73,6 +73,9 @@ class Canonicalizer : private StmtExprMutator {
   Expr RewriteComparison(const Expr& e, const Binary& op);
   void DropLimit(LinearForm& form);
   void TightenBelowZero(LinearForm& form);
+  bool IsKnownNonNegative(const LinearForm& form) const;
+  // A form that is nowhere more: x - c + 1 for x // c * c, and x for it where it is subtracted; nullopt: no such term.
+  std::optional<LinearForm> WithoutQuotients(const LinearForm& form);
   std::optional<bool> Decide(BinaryOp op, const LinearForm& difference);
   Expr RewriteConnective(const Expr& e, BinaryOp op);
   Expr RewriteNot(const Expr& e, const Not& op);

@@ -61,7 +61,34 @@ IntBound Canonicalizer::Bound(const LinearForm& form) const {
   return bound;
 }
 
-bool Canonicalizer::IsNonNegative(const LinearForm& form) const {
+std::optional<LinearForm> Canonicalizer::WithoutQuotients(const LinearForm& form) {
+  const auto is_quotient = [](const Term& term) {
+    return term.lower != 1 && term.upper == kNoUpper && term.scale % term.lower == 0;
+  };
+  if (std::none_of(form.terms.begin(), form.terms.end(), is_quotient)) return std::nullopt;
+  LinearForm whole;
+  whole.constant = form.constant;
+  for (const Term& term : form.terms) {
+    if (!is_quotient(term)) {
+      AddTerm(whole, term);
+      continue;
+    }
+    const int64_t factor = term.scale / term.lower;
+    AddForm(whole, Form(term.source), factor);
+    LinearForm lost;
+    lost.constant = factor > 0 ? 1 - term.lower : 0;
+    AddForm(whole, lost, factor);
+  }
+  return whole;
+}
+
+bool Canonicalizer::IsNonNegative(const LinearForm& form) {
+  if (IsKnownNonNegative(form)) return true;
+  const std::optional<LinearForm> whole = WithoutQuotients(form);
+  return whole && IsKnownNonNegative(*whole);
+}
+
+bool Canonicalizer::IsKnownNonNegative(const LinearForm& form) const {
   if (form.has_overflowed) return false;
   if (BoundOf(form).min >= 0) return true;
   for (const LinearForm* known : facts_.NonNegativeAbout(form)) {
@@ -258,6 +285,14 @@ std::optional<LinearForm> Canonicalizer::DropBelow(const LinearForm& form, int64
   return high;
 }
 
+namespace {
+
+// What a common step is taken out of, as TVM's rule has it: (x*4 + y) // 12 = x // 3 for y below 4. Of a sum of more
+// it is left where it is, so that what fuse and split make looks as it does there.
+bool IsOneTerm(const LinearForm& high) { return high.terms.size() == 1 && high.terms[0].scale == 1; }
+
+}  // namespace
+
 LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType type) {
   if (divisor == 1 || form.has_overflowed) return form;
   LinearForm result = Constant(FloorDivide(form.constant, divisor)),
@@ -272,7 +307,7 @@ LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType ty
     return result;
   }
   for (const int64_t step : StepCandidates(rest, divisor)) {
-    if (auto high = DropBelow(rest, step, nullptr)) {
+    if (auto high = DropBelow(rest, step, nullptr); high && IsOneTerm(*high)) {
       AddForm(result, DivConst(std::move(*high), divisor / step, type), 1);
       return result;
     }
@@ -296,7 +331,7 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
   LinearForm rest = Constant(FloorModulo(form.constant, divisor));
   for (Term& term : form.terms) {
     if (term.scale % divisor == 0) continue;
-    if (term.scale > divisor) term.scale %= divisor;
+    if (term.scale > divisor && form.terms.size() == 1 && form.constant == 0) term.scale %= divisor;
     rest.terms.push_back(std::move(term));
   }
   if (const auto quotient = CommonQuotient(Bound(rest), divisor)) {
@@ -305,7 +340,7 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
   }
   for (const int64_t step : StepCandidates(rest, divisor)) {
     LinearForm left;
-    if (auto high = DropBelow(rest, step, &left)) {
+    if (auto high = DropBelow(rest, step, &left); high && IsOneTerm(*high)) {
       LinearForm result = ModConst(std::move(*high), divisor / step, type);
       result.Scale(step);
       AddForm(result, left, 1);

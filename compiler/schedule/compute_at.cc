@@ -6,6 +6,7 @@
 #include "compiler/arith/solve.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
+#include "compiler/schedule/thread_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -71,6 +72,29 @@ Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
   return OkStatus();
 }
 
+// The threads around the loop, itself included, that use one copy of `buffer` together: what any of them needs of it
+// is made before all. (Memory of the whole device is not waited for.)
+IterDomain ThreadsThatShare(const Schedule& schedule, int loop, const Buffer& buffer) {
+  IterDomain threads;
+  if (buffer->scope == "global") return threads;
+  for (int row = loop; schedule.IsLoop(row); row = schedule.ParentOf(row)) {
+    const For& node = schedule.LoopOf(row);
+    if (node.kind == ForKind::kThreadBinding && IsSharedByThreads(buffer->scope, node.thread))
+      threads.emplace_back(node.loop_var, Range{node.min, node.extent});
+  }
+  return threads;
+}
+
+// What a partner touches of `theirs` in one iteration of the loop; in all of the threads that share what the moved
+// block makes.
+std::vector<Range> RegionOfPartner(const Schedule& schedule, const Move& move, int partner, const BufferRegion& theirs,
+                                   const Analyzer& analyzer) {
+  std::vector<Range> region = RegionAt(schedule, move.loop, partner, theirs, analyzer);
+  if (move.is_reverse) return region;
+  const IterDomain threads = ThreadsThatShare(schedule, move.loop, theirs.buffer);
+  return threads.empty() ? region : RelaxRegion(std::move(region), threads, analyzer);
+}
+
 // For each buffer between the block and its partners: what one iteration of the block touches, and what must be
 // covered.
 std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, const Analyzer& analyzer) {
@@ -82,7 +106,7 @@ std::vector<RegionDemand> DemandsOf(const Schedule& schedule, const Move& move, 
       const BlockNode& other = schedule.BlockOf(partner);
       for (const BufferRegion& theirs : move.is_reverse ? other.writes : other.reads) {
         if (!theirs.buffer.same_as(mine.buffer)) continue;
-        std::vector<Range> region = RegionAt(schedule, move.loop, partner, theirs, analyzer);
+        std::vector<Range> region = RegionOfPartner(schedule, move, partner, theirs, analyzer);
         required = required ? UnionRegion(*required, region, analyzer) : region;
       }
     }
@@ -117,7 +141,7 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
     const Range& domain = domains[i].domain;
     Expr value = domain.min;
     if (preserve_unit_loops || !IsConstInt(domain.extent, 1)) {
-      const Var ax(fmt::format("ax{}", i), iter.var.dtype());
+      const Var ax(fmt::format("ax{}", nest.loops.size()), iter.var.dtype());
       analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
       nest.loops.push_back(
           For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/iter_map.h"
+#include "compiler/arith/linear.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -201,15 +202,32 @@ StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vec
   return solved;
 }
 
+// Whether two boxes hold equally many points: symbolic extents pair off, the constant ones have one product.
+bool HoldEquallyMany(const std::vector<Expr>& a, std::vector<Expr> b) {
+  int64_t constants_a = 1, constants_b = 1;
+  for (const Expr& extent : a) {
+    if (const int64_t* known = AsIntConst(extent)) {
+      constants_a *= *known;
+      continue;
+    }
+    const auto same = std::find_if(b.begin(), b.end(), [&](const Expr& e) { return SameExpr(e, extent); });
+    if (same == b.end()) return false;
+    b.erase(same);
+  }
+  for (const Expr& extent : b) {
+    const int64_t* known = AsIntConst(extent);
+    if (known == nullptr) return false;
+    constants_b *= *known;
+  }
+  return constants_a == constants_b;
+}
+
 // The consumer reads every element that the producer makes, no more and no less.
 Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices,
                          const char* primitive) {
-  int64_t elements = 1, iterations = 1;
-  const std::optional<std::vector<int64_t>> shape = ConstantShape(buffer->shape);
-  for (int64_t extent : shape.value_or(std::vector<int64_t>{-1})) elements *= extent;
-  for (const IterVar& iter : schedule.BlockOf(row).iter_vars)
-    iterations *= AsIntConst(iter.domain.extent) ? *AsIntConst(iter.domain.extent) : -2;
-  if (elements != iterations)
+  std::vector<Expr> domains;
+  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) domains.push_back(iter.domain.extent);
+  if (!HoldEquallyMany(buffer->shape, std::move(domains)))
     return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
   return OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "compiler/arith/guarded_region.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/script/complete.h"
 
 namespace lathe {
 namespace {
@@ -300,8 +301,11 @@ class AllocationMover : public StmtExprMutator {
     const std::vector<Buffer> here = BuffersOf(self.get());
     if (here.empty()) return visited;
     For copy = *visited.As<For>();
-    BlockNode block{.name = "allocate_" + here.front()->name, .body = copy.body};
+    BlockNode block{.name = "", .body = copy.body};
     block.alloc_buffers = here;
+    AccessRegions regions = DetectAccessRegions(block);
+    block.reads = std::move(regions.reads);
+    block.writes = std::move(regions.writes);
     copy.body = BlockRealize{{}, True(), Block(std::move(block))};
     return copy;
   }

@@ -41,6 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
         SimplifyCase{"DivOfSplit", Div(i * 4 + j, 4), "i"}, SimplifyCase{"ModOfSplit", Mod(i * 4 + j, 4), "j"},
         SimplifyCase{"DivDropsSmallPart", Div(i * 4 + j, 8), "i // 2"},
         SimplifyCase{"ModKeepsSmallPart", Mod(n * 4 + j, 8), "n % 2 * 4 + j"},
+        SimplifyCase{"DivOfManyStays", Div(n * 256 + m * 4 + j, 100), "(n * 256 + m * 4 + j) // 100"},
+        SimplifyCase{"ModOfManyStays", Mod(n * 256 + m * 4 + j, 100), "(n * 256 + m * 4 + j) % 100"},
+        SimplifyCase{"ModOfOneIsSmall", Mod(n * 256, 100), "n * 56 % 100"},
         SimplifyCase{"NestedDiv", Div(Div(n, 4), 8), "n // 32"},
         SimplifyCase{"NestedMod", Mod(Mod(n, 64), 16), "n % 16"},
         SimplifyCase{"DivOfMod", Div(Mod(n, 64), 16), "n % 64 // 16"},
@@ -125,6 +128,16 @@ TEST(Analyzer, KnowsSymbolicRanges) {
   EXPECT_TRUE(analyzer.CanProveEqual(FloorDiv(i, n), 0));
   EXPECT_TRUE(analyzer.CanProveEqual(FloorMod(i, n), i));
   EXPECT_FALSE(analyzer.CanProve(Less(i + 1, n)));
+}
+
+TEST(Analyzer, KnowsThatTilesReachTheEnd) {
+  const Expr tiles = FloorDiv(n + 31, 32);
+  const Analyzer analyzer;
+  EXPECT_TRUE(analyzer.CanProve(LessEqual(n, tiles * 32)));
+  EXPECT_TRUE(analyzer.CanProve(LessEqual(n, (tiles - 1) * 32 + 32)));
+  EXPECT_TRUE(analyzer.CanProve(Less(tiles * 32, n + 32)));
+  EXPECT_FALSE(analyzer.CanProve(LessEqual(n + 1, tiles * 32)));
+  EXPECT_FALSE(analyzer.CanProve(LessEqual(n, FloorDiv(n + 30, 32) * 32)));
 }
 
 TEST(Analyzer, ReplacesBoundValues) {

@@ -4,7 +4,7 @@ b0 = sch.get_block(name="B", func_name="main")
 l1, l2 = sch.get_loops(block=b0)
 sch.bind(loop=l1, thread_axis="threadIdx.x")
 sch.bind(loop=l2, thread_axis="threadIdx.x")
-# fails: loop "i" around or inside it is bound to threadIdx.x already
+# fails: loop "i" around or inside it is bound to threadIdx.x already: their extents differ
 # before and expected:
 @T.prim_func
 def before(A: T.Buffer((16, 8), "float32"), B: T.Buffer((16, 8), "float32")):

@@ -1,0 +1,28 @@
+# The threads of a block fill shared memory together: what any of them needs is copied by all, each a part.
+# apply:
+b0 = sch.get_block(name="C", func_name="main")
+l1, l2, l3 = sch.get_loops(block=b0)
+l4, l5 = sch.split(l1, factors=[None, 8])
+l6, l7 = sch.split(l3, factors=[None, 4])
+sch.reorder(l4, l5, l6, l2, l7)
+sch.bind(l4, "blockIdx.x")
+sch.bind(l5, "threadIdx.y")
+b8 = sch.cache_read(b0, 0, "shared")
+sch.compute_at(b8, l6)
+l9, l10, l11, l12, l13 = sch.get_loops(b8)
+l14 = sch.fuse(l12, l13)
+l15, l16, l17 = sch.split(l14, factors=[None, 8, 2])
+sch.bind(l16, "threadIdx.y")
+sch.vectorize(l17)
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((64, 16), "float32"), B: T.Buffer((16, 32), "float32"), C: T.Buffer((64, 32), "float32")):
+    for i, j, k in T.grid(64, 32, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+@T.prim_func
+def expected(A: T.Buffer((64, 16), "float32"), B: T.Buffer((16, 32), "float32"), C: T.Buffer((64, 32), "float32")):
+    T.evaluate(0)

@@ -1,0 +1,24 @@
+# Tiles of a symbolic extent, the last of them cut off, reach its end.
+# apply:
+b0 = sch.get_block(name="C", func_name="main")
+b1 = sch.get_block(name="B", func_name="main")
+l2, l3 = sch.get_loops(b1)
+l4, l5 = sch.split(l2, factors=[None, 32])
+sch.reverse_compute_at(b0, l4)
+# before and expected:
+@T.prim_func
+def before(a: T.handle, c: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 128))
+    C = T.match_buffer(c, (n, 128))
+    B = T.alloc_buffer((n, 128))
+    for i, j in T.grid(n, 128):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(n, 128):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = T.max(B[vi, vj], T.float32(0))
+@T.prim_func
+def expected(a: T.handle, c: T.handle, n: T.int32):
+    T.evaluate(0)
