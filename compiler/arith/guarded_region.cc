@@ -176,10 +176,35 @@ GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range
   return region;
 }
 
+namespace {
+
+// The box of points whose indices are, under the predicate, independent parts of what the loops count: a fused nest cut
+// off at its end.
+std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analyzer& analyzer) {
+  std::vector<Expr> indices;
+  for (const Range& range : access.region) {
+    if (!IsConstInt(range.extent, 1)) return std::nullopt;
+    indices.push_back(range.min);
+  }
+  const StatusOr<IterMapResult> map =
+      DetectIterMap(indices, access.loops, access.predicate, {IterMapLevel::kBijective}, analyzer);
+  if (!map.ok()) return std::nullopt;
+  GuardedRegion region{
+      {}, std::vector<std::vector<Expr>>(indices.size()), std::vector<std::vector<Expr>>(indices.size()), {}};
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const IterSumExpr& sum = map->indices[d];
+    if (sum.args.size() > 1 || (sum.args.size() == 1 && !IsConstInt(sum.args[0].scale, 1))) return std::nullopt;
+    region.box.push_back({sum.base, sum.args.empty() ? IntConst(indices[d].dtype(), 1) : sum.args[0].extent});
+  }
+  return region;
+}
+
+}  // namespace
+
 std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer) {
   GuardedRegion region;
   Guards guards(access, analyzer);
-  if (!guards.Sort(region) || !Density(access, guards, analyzer).IsDense()) return std::nullopt;
+  if (!guards.Sort(region) || !Density(access, guards, analyzer).IsDense()) return BoxOfFused(access, analyzer);
   for (size_t d = 0; d < access.region.size(); ++d) {  // A guard would leave out whole steps.
     const bool is_cut = !region.from[d].empty() || !region.below[d].empty();
     if (is_cut && !IsConstInt(access.region[d].extent, 1)) return std::nullopt;

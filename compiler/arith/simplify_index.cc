@@ -289,7 +289,7 @@ namespace {
 
 // What a common step is taken out of, as TVM's rule has it: (x*4 + y) // 12 = x // 3 for y below 4. Of a sum of more
 // it is left where it is, so that what fuse and split make looks as it does there.
-bool IsOneTerm(const LinearForm& high) { return high.terms.size() == 1 && high.terms[0].scale == 1; }
+bool IsBareTerm(const LinearForm& high) { return high.terms.size() == 1 && high.terms[0].scale == 1; }
 
 }  // namespace
 
@@ -307,7 +307,7 @@ LinearForm Canonicalizer::DivConst(LinearForm form, int64_t divisor, DataType ty
     return result;
   }
   for (const int64_t step : StepCandidates(rest, divisor)) {
-    if (auto high = DropBelow(rest, step, nullptr); high && IsOneTerm(*high)) {
+    if (auto high = DropBelow(rest, step, nullptr); high && IsBareTerm(*high)) {
       AddForm(result, DivConst(std::move(*high), divisor / step, type), 1);
       return result;
     }
@@ -340,7 +340,7 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
   }
   for (const int64_t step : StepCandidates(rest, divisor)) {
     LinearForm left;
-    if (auto high = DropBelow(rest, step, &left); high && IsOneTerm(*high)) {
+    if (auto high = DropBelow(rest, step, &left); high && IsBareTerm(*high)) {
       LinearForm result = ModConst(std::move(*high), divisor / step, type);
       result.Scale(step);
       AddForm(result, left, 1);

@@ -19,7 +19,8 @@ bool SameName(std::string_view field) {
 // While all is the same, nothing is written down; from the first difference on, its place, from the inside out.
 class Comparer {
  public:
-  explicit Comparer(bool map_free_vars = false) : map_free_vars_(map_free_vars), defining_(map_free_vars) {}
+  explicit Comparer(bool map_free_vars = false, bool block_names = true)
+      : map_free_vars_(map_free_vars), block_names_(block_names), defining_(map_free_vars) {}
   // Of the first difference, from the root.
   std::string Path() const {
     std::string path;
@@ -42,7 +43,7 @@ class Comparer {
                       a.node().value);
   }
   bool Same(const Block& a, const Block& b, FieldRole) {
-    return (a->name == b->name || Differ(".name_hint")) && SameNode(*a, *b);
+    return (!block_names_ || a->name == b->name || Differ(".name_hint")) && SameNode(*a, *b);
   }
   bool Same(const Buffer& a, const Buffer& b, FieldRole role) {
     const auto found = buffers_.find(a.get());
@@ -143,13 +144,14 @@ class Comparer {
   std::unordered_map<const BufferNode*, const BufferNode*> buffers_;
   std::unordered_set<const void*> taken_;
   std::vector<std::string> path_;
-  const bool map_free_vars_;
+  const bool map_free_vars_, block_names_;
   bool defining_;
 };
 
 class Hasher {
  public:
-  explicit Hasher(bool map_free_vars = false) : map_free_vars_(map_free_vars), defining_(map_free_vars) {}
+  explicit Hasher(bool map_free_vars = false, bool block_names = true)
+      : map_free_vars_(map_free_vars), block_names_(block_names), defining_(map_free_vars) {}
   void Add(const Expr& e, FieldRole role) {
     if (IsVar(e)) return AddVar(e, role == FieldRole::kDef || defining_);
     Mix(e.node().value.index());
@@ -163,7 +165,7 @@ class Hasher {
     std::visit([&](const auto& node) { AddNode(node); }, s.node().value);
   }
   void Add(const Block& b, FieldRole role) {
-    Add(b->name, role);
+    if (block_names_) Add(b->name, role);
     AddNode(*b);
   }
   void Add(const Buffer& b, FieldRole role) {
@@ -261,7 +263,7 @@ class Hasher {
   void Mix(uint64_t x) { value_ = Random::Mix(value_ * 0x9e3779b97f4a7c15u + x + 1); }
 
   std::unordered_map<const void*, uint64_t> ids_;
-  const bool map_free_vars_;
+  const bool map_free_vars_, block_names_;
   bool defining_;
   uint64_t value_ = 0;
 };
@@ -286,12 +288,12 @@ uint64_t StructuralHash(const PrimFunc& func) { return Hash(func); }
 
 template <typename T>
 std::optional<std::string> FirstDifference(const T& a, const T& b, bool map_free_vars) {
-  Comparer comparer(map_free_vars);
+  Comparer comparer(map_free_vars, /*block_names=*/false);
   return comparer.Same(a, b, FieldRole::kUse) ? std::nullopt : std::optional(comparer.Path());
 }
 template <typename T>
 uint64_t StructuralHashOf(const T& node, bool map_free_vars) {
-  Hasher hasher(map_free_vars);
+  Hasher hasher(map_free_vars, /*block_names=*/false);
   hasher.Add(node, FieldRole::kUse);
   return hasher.value();
 }

@@ -11,7 +11,8 @@ namespace lathe {
 // Both are for Expr, Stmt, Block, Buffer, BufferRegion, MatchBufferRegion, Range, IterVar, PrimFunc and IRModule, whose
 // functions correspond by name. With `map_free_vars` free variables and buffers correspond one to one, too.
 
-// Where the two differ first, as ".body.block.iter_vars[0].dom"; nullopt if they are equal.
+// Names of blocks are not compared, as in TVM. Where the two differ first, as ".body.block.iter_vars[0].dom"; nullopt
+// if they are equal.
 template <typename T>
 std::optional<std::string> FirstDifference(const T& a, const T& b, bool map_free_vars = false);
 // Equal for nodes without a difference.

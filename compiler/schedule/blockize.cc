@@ -124,7 +124,8 @@ std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const D
   IterDomain inner;
   for (const IterVar& iter : divided.inner) inner.emplace_back(iter.var, iter.domain);
   Analyzer analyzer;
-  for (const IterVar& iter : divided.outer) analyzer.Bind(iter.var, iter.domain);
+  for (const IterVar& iter : divided.outer)  // Those of one step stay in the regions by name, as in TVM.
+    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
   for (BufferRegion& region : regions) {
     const std::vector<Range> full = FullRegion(region.buffer).region;
     region.region = RelaxRegion(RegionsWith({region}, divided.vars)[0].region, inner, analyzer, &full);

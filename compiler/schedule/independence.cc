@@ -48,6 +48,23 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
   return steps_over && !form.has_overflowed;
 }
 
+// Whether the block's binding counts the iterations of `loop` and of what is inside, each once, and each is an element
+// of its own: no index but a step of the block's. Some loops around may have to be counted along: those that a fused
+// one was split into.
+bool CountsElements(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
+  const BlockNode& node = schedule.BlockOf(block);
+  const auto is_index = [&](const IterVar& iter) {
+    return IsConstInt(iter.domain.extent, 1) ||
+           std::any_of(write.region.begin(), write.region.end(),
+                       [&](const Range& range) { return range.min.same_as(iter.var) && IsConstInt(range.extent, 1); });
+  };
+  if (!std::all_of(node.iter_vars.begin(), node.iter_vars.end(), is_index)) return false;
+  constexpr int kMostAround = 3;
+  for (int i = 0, top = loop; i <= kMostAround && schedule.IsLoop(top); ++i, top = schedule.ParentOf(top))
+    if (TakesEachStepOnce(schedule, top, block)) return true;
+  return false;
+}
+
 // Whether no two iterations of `loop` write one element. `analyzer` knows the loops around, and `loop`.
 bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
                     const Analyzer& analyzer) {
@@ -71,7 +88,8 @@ bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferR
         });
     if (is_multiple) indices.push_back(range.min);
   }
-  return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok();
+  return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok() ||
+         CountsElements(schedule, loop, block, write);
 }
 
 }  // namespace

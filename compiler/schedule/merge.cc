@@ -110,8 +110,7 @@ Stmt Join(const Schedule& schedule, const Nests& nests, const std::vector<Var>& 
   for (const std::vector<int>& nest : nests) {
     VarMap renamed;
     for (size_t d = 0; d < nest.size(); ++d) renamed.emplace(schedule.LoopOf(nest[d]).loop_var.get(), vars[d]);
-    Analyzer analyzer;
-    bodies.push_back(RebindLoops(schedule.LoopOf(nest.back()).body, renamed, analyzer));
+    bodies.push_back(Substitute(schedule.LoopOf(nest.back()).body, renamed));
   }
   Stmt joined = MakeSeq(std::move(bodies));
   VarMap renamed;

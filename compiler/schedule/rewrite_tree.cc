@@ -59,8 +59,8 @@ class TreeRewriter {
 
 class LoopRebinder : public StmtExprMutator {
  public:
-  LoopRebinder(const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard)
-      : vars_(vars), analyzer_(analyzer), guard_(guard) {}
+  LoopRebinder(const VarMap& vars, Analyzer& analyzer, Rebinding how)
+      : vars_(vars), analyzer_(analyzer), how_(std::move(how)) {}
 
  protected:
   Expr VisitVar(const Var& var) override {
@@ -70,7 +70,9 @@ class LoopRebinder : public StmtExprMutator {
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
     const FactScope inside(analyzer_, loop.loop_var, Range{min, extent});
+    how_.loops.emplace_back(loop.loop_var, Range{min, extent});
     const Stmt body = VisitStmt(loop.body);
+    how_.loops.pop_back();
     if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
     For copy = loop;
     copy.min = min.same_as(loop.min) ? min : analyzer_.Simplify(min);
@@ -81,25 +83,23 @@ class LoopRebinder : public StmtExprMutator {
   Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
     BlockRealize copy = realize;
     bool changed = false;
-    const auto rewrite = [&](Expr& e) {
-      const Expr rebound = VisitExpr(e);
-      if (rebound.same_as(e)) return;
-      e = analyzer_.Simplify(rebound);
-      changed = true;
-    };
-    for (Expr& value : copy.iter_values) rewrite(value);
-    rewrite(copy.predicate);
-    if (guard_) {
-      copy.predicate = And(copy.predicate, *guard_);
-      changed = true;
+    for (Expr& value : copy.iter_values) {
+      Expr rebound = VisitExpr(value);
+      changed |= !rebound.same_as(value);
+      value = std::move(rebound);
     }
-    return changed ? Stmt(std::move(copy)) : self;
+    copy.predicate = VisitExpr(realize.predicate);
+    if (how_.guard) copy.predicate = And(copy.predicate, *how_.guard);
+    if (changed)
+      copy.iter_values = IterMapSimplify(copy.iter_values, how_.loops, copy.predicate,
+                                         {IterMapLevel::kSurjective, !how_.preserve_unit_iters}, analyzer_);
+    return changed || !copy.predicate.same_as(realize.predicate) ? Stmt(std::move(copy)) : self;
   }
 
  private:
   const VarMap& vars_;
   Analyzer& analyzer_;
-  const std::optional<Expr>& guard_;
+  Rebinding how_;
 };
 
 }  // namespace
@@ -108,8 +108,8 @@ std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacemen
   return TreeRewriter(f)(stmt);
 }
 
-Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, const std::optional<Expr>& guard) {
-  return LoopRebinder(vars, analyzer, guard)(stmt);
+Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, Rebinding how) {
+  return LoopRebinder(vars, analyzer, std::move(how))(stmt);
 }
 
 Stmt WithBody(const BlockRealize& scope, Stmt body, const std::vector<Buffer>& add, const std::vector<Buffer>& remove) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/arith/analyzer.h"
+#include "compiler/arith/iter_map.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/ir/visitor.h"
 
@@ -17,11 +17,14 @@ using Replacement = std::optional<std::vector<Stmt>>;
 // Asks `f` about each statement, top down. Loops and sequences left empty vanish; nullopt if all does.
 std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacement(const Stmt&)>& f);
 
-// Replaces loop variables in the bindings, predicates and loop bounds below `stmt`; simplifies the bindings that
-// changed under the ranges that `analyzer` knows and those of loops met on the way. `guard`, if any, joins the
-// predicate of every block directly below.
-Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer,
-                 const std::optional<Expr>& guard = std::nullopt);
+struct Rebinding {
+  IterDomain loops;                 // Those around, up to the scope, the new ones included.
+  bool preserve_unit_iters = true;  // Loops of one iteration stay in the bindings.
+  std::optional<Expr> guard;        // Joins the predicate of every block directly below.
+};
+// Replaces loop variables in the bindings, predicates and loop bounds below `stmt`. Bindings that changed go through
+// their iter map, as in TVM, so that they look as they do there; `analyzer` knows the ranges of the loops around.
+Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, Rebinding how);
 
 // `scope` with another body, and the buffers added to and removed from its allocations.
 Stmt WithBody(const BlockRealize& scope, Stmt body, const std::vector<Buffer>& add = {},

@@ -100,16 +100,17 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   const int64_t* count = AsIntConst(loop.extent);
   const Expr extent = count != nullptr ? IntConst(type, *count) : loop.extent;
   std::vector<Var> vars;
+  Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(row), row), preserve_unit_iters, std::nullopt};
   Expr value = IntConst(type, 0);
   for (size_t i = 0; i < tiling.sizes.size(); ++i) {
     vars.emplace_back(fmt::format("{}_{}", loop.loop_var.name(), i), type);
-    analyzer.Bind(vars.back(), Range{IntConst(type, 0), tiling.sizes[i]});
+    how.loops.emplace_back(vars.back(), Range{IntConst(type, 0), tiling.sizes[i]});
+    analyzer.Bind(vars.back(), how.loops.back().second);
     const bool is_unit = IsConstInt(tiling.sizes[i], 1) && !preserve_unit_iters;
     value = value * tiling.sizes[i] + (is_unit ? IntConst(type, 0) : Expr(vars.back()));
   }
-  std::optional<Expr> guard;
-  if (!tiling.is_exact && !disable_predication) guard = Less(value, extent);
-  Stmt nest = RebindLoops(loop.body, {{loop.loop_var.get(), value}}, analyzer, guard);
+  if (!tiling.is_exact && !disable_predication) how.guard = Less(value, extent);
+  Stmt nest = RebindLoops(loop.body, {{loop.loop_var.get(), value}}, analyzer, std::move(how));
   for (size_t i = vars.size(); i-- > 0;) nest = MakeFor(vars[i], tiling.sizes[i], nest);
   schedule.Replace(row, std::move(nest));
 

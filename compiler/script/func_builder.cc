@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 #include "compiler/script/dialect.h"
@@ -130,7 +132,8 @@ Status FuncBuilder::BuildFuncAttr(const PyExpr& e) {
 Status FuncBuilder::BuildBlockLine(const PyExpr& e, const std::string& name) {
   ASSIGN_OR_RETURN(BlockFrame* const block, DirectBlock(e, "T." + name));
   if (name == "reads" || name == "writes") {
-    (name == "reads" ? block->has_reads : block->has_writes) = true;
+    bool& is_there = name == "reads" ? block->has_reads : block->has_writes;
+    if (std::exchange(is_there, true)) return Error(e, fmt::format("expected one T.{} in a block", name));
     return BuildRegions(e, name == "reads" ? block->node.reads : block->node.writes);
   }
   if (name == "where") {

@@ -1,4 +1,5 @@
 // PrimFunc: attributes; the global symbol is one of them, as in TVM.
+#include "compiler/transform/specialize.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -72,6 +73,18 @@ void BindFunc(py::module_& module) {
   module.def("func_attrs", [](const FuncPtr& func) { return Attrs(*func); });
   module.def("func_with_attr", [](const FuncPtr& func, const std::string& key, const Attr& value) {
     return WithAttr(*func, key, value);
+  });
+  module.def("func_specialize", [](const FuncPtr& func, const py::dict& param_map) {
+    std::vector<Specialization> values;
+    for (const auto& [param, value] : param_map) {
+      const Buffer* buffer = UnwrapAs<Buffer>(value);
+      const Var var = py::cast<Var>(param);
+      if (buffer != nullptr)
+        values.push_back({var, *buffer});
+      else
+        values.push_back({var, MakeCast(var.dtype(), py::cast<Expr>(value))});
+    }
+    return std::make_shared<PrimFunc>(Value(Specialize(*func, values), ErrorKind::kValue));
   });
   module.def("func_without_attr", [](const FuncPtr& func, const std::string& key) { return WithoutAttr(*func, key); });
 }

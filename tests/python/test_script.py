@@ -6,6 +6,7 @@ import pytest
 import tvm
 import tvm.testing
 from programs import elementwise, matmul
+from tvm import tir
 from tvm.script import ir as I
 from tvm.script import tir as T
 
@@ -137,3 +138,72 @@ def test_attributes_are_added_to_a_copy():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_a_module_says_its_attributes_where_its_functions_are():
+    @I.ir_module
+    class Module:
+        I.module_attrs({"version": 3})
+
+        @T.prim_func
+        def main(A: T.Buffer((4,), "float32")):
+            A[0] = T.float32(1)
+
+    assert "I.module_attrs({\"version\": 3})" in Module.script()
+
+
+def test_blocks_of_other_names_are_equal():
+    def fill(name):
+        @T.prim_func
+        def func(A: T.Buffer((16,), "int32")):
+            for i in range(16):
+                with T.block(name):
+                    vi = T.axis.spatial(16, i)
+                    A[vi] = vi
+        return func
+
+    assert "T.block(\"x\")" in fill("x").script()
+    assert tvm.ir.structural_equal(fill("x"), fill("y"))
+    assert tvm.ir.structural_hash(fill("x")) == tvm.ir.structural_hash(fill("y"))
+
+
+@T.prim_func
+def scale(a: T.handle, b: T.handle, m: T.int32, n: T.int32):
+    A = T.match_buffer(a, (m, n), "float32")
+    B = T.match_buffer(b, (m, n), "float32")
+    C = T.alloc_buffer((m, n), "float32")
+    for i, j in T.grid(m, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(m, n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = C[vi, vj]
+
+
+def test_specialize_puts_values_in_for_parameters():
+    a, _, m, n = scale.params
+    by_value = scale.specialize({m: 8, n: 16})
+    assert [param.name for param in by_value.params] == ["a", "b"]
+    assert list(by_value.buffer_map[by_value.params[1]].shape) == [8, 16]
+    assert "C = T.alloc_buffer((8, 16), \"float32\")" in by_value.script()
+    assert "for i, j in T.grid(8, 16):" in by_value.script()
+    by_buffer = scale.specialize({a: tir.decl_buffer((8, 16), "float32")})
+    assert [param.name for param in by_buffer.params] == ["a", "b"]
+    assert tvm.ir.structural_equal(by_value, by_buffer)
+    partly = scale.specialize({m: n * 2})
+    assert "for i, j in T.grid(n * 2, n):" in partly.script()
+
+
+@pytest.mark.parametrize("param, value, why", [
+    (0, 3, "it stands for a buffer, a buffer is required"),
+    (2, tir.decl_buffer((8, 16), "float32"), "it stands for no buffer, an expression is required"),
+    (0, tir.decl_buffer((8,), "float32"), "2 dimensions required, 1 given"),
+    (0, tir.decl_buffer((8, 16), "float16"), "float32 required, float16 given"),
+])
+def test_specialize_says_what_does_not_fit(param, value, why):
+    with pytest.raises(ValueError, match=why):
+        scale.specialize({scale.params[param]: value})
+    with pytest.raises(ValueError, match="the function has no such one"):
+        scale.specialize({tir.Var("other", "int32"): 3})

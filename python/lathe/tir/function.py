@@ -28,6 +28,10 @@ class PrimFunc(Object):
     def without_attr(self, attr_key):
         return _lib.func_without_attr(self, attr_key)
 
+    def specialize(self, param_map):
+        """The function for fixed values of some parameters: expressions for variables, buffers for handles."""
+        return _lib.func_specialize(self, param_map)
+
 
 class TensorIntrin:
     """What an instruction computes (desc), and the code that does it (impl), by name."""

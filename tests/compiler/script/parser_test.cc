@@ -300,6 +300,23 @@ TEST(Parser, KeepsWhatAFunctionReturns) {
   EXPECT_EQ(ParseOrDie("@T.prim_func\ndef f() -> None:\n    pass\n").ret_type, std::nullopt);
 }
 
+TEST(Parser, LetsAnInnerScopeHideAName) {
+  EXPECT_EQ(PrintedBody("A: T.Buffer((16,), \"float32\")", R"(for i in range(4):
+    for i in range(8):
+        A[i] = 1.0
+    A[i] = 2.0)"),
+            R"(    for i in range(4):
+        for i_1 in range(8):
+            A[i_1] = T.float32(1.0)
+        A[i] = T.float32(2.0)
+)");
+}
+
+TEST(Parser, TakesTheTypeThatAnOperationHasAnyhow) {
+  EXPECT_EQ(PrintedBody("A: T.Buffer((16,), \"float32\")", "A[0] = T.exp(A[1], dtype=\"float32\")"),
+            "    A[0] = T.exp(A[1])\n");
+}
+
 TEST(Parser, WidensTheRegionsOfABlockThatDeclaresABuffer) {
   const std::string text = PrintedBody("A: T.Buffer((8, 8), \"float32\")", R"(with T.block("b"):
     B = T.decl_buffer((64,), "float32", data=A.data)
@@ -329,8 +346,10 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"IndexCount", "A[0, 1, 2] = 1.0", "f.py:3:5: expected 2 indices of buffer \"A\", got 3"},
         ErrorCase{"FlatIndexInABlock", "with T.block(\"b\"):\n        A[0] = 1.0",
                   "f.py:4:13: expected 2 indices of buffer \"A\", got 1"},
-        ErrorCase{"LoopRedefined", "for i in range(4):\n    for i in range(4):\n        A[i, i] = 1.0",
-                  "f.py:4:13: expected a new name, got \"i\", which is defined already in this scope"},
+        ErrorCase{"LoopRedefined", "for i, i in T.grid(4, 4):\n    A[i, i] = 1.0",
+                  "f.py:3:12: expected a new name, got \"i\", which is defined already in this scope"},
+        ErrorCase{"ReadsTwice", "with T.block(\"b\"):\n    T.reads(A[0, 0])\n    T.reads(A[0, 1])\n    A[0, 0] = 1.0",
+                  "f.py:5:9: expected one T.reads in a block"},
         ErrorCase{"FloatIndex", "A[0, 1.5] = 1.0", "f.py:3:10: expected an integer, got float32"},
         ErrorCase{"Condition", "if n:\n    A[0, 0] = 1", "f.py:3:8: expected a boolean, got int32"},
         ErrorCase{"IntegerDivision", "A[0, n / 2] = 1",

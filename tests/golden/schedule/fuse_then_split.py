@@ -10,7 +10,15 @@ def before(A: T.Buffer((64, 100), "float32"), B: T.Buffer((64, 100), "float32"))
     for i, j in T.grid(64, 100):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] + T.float32(1)
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] + T.float32(1.0)
 @T.prim_func
 def expected(A: T.Buffer((64, 100), "float32"), B: T.Buffer((64, 100), "float32")):
-    T.evaluate(0)
+    for i_j_fused_0, i_j_fused_1, i_j_fused_2 in T.grid(25, 64, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(64, (i_j_fused_0 * 256 + i_j_fused_1 * 4 + i_j_fused_2) // 100)
+            vj = T.axis.spatial(100, (i_j_fused_0 * 256 + i_j_fused_1 * 4 + i_j_fused_2) % 100)
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] + T.float32(1.0)

@@ -38,10 +38,10 @@ def expected(A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 64), "float32"),
                 with T.init():
                     C[vi, vj] = T.float32(0.0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-        for ax1 in range(16):
+        for ax0 in range(16):
             with T.block("relu"):
                 vi = T.axis.spatial(16, i)
-                vj = T.axis.spatial(64, j_0 * 16 + ax1)
+                vj = T.axis.spatial(64, j_0 * 16 + ax0)
                 T.reads(C[vi, vj])
                 T.writes(D[vi, vj])
                 D[vi, vj] = T.max(C[vi, vj], T.float32(0.0))

@@ -18,10 +18,10 @@ def main(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
 @T.prim_func
 def main(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
     for i in range(16):
-        with T.block("allocate_T_1"):
+        with T.block(""):
             T_1 = T.alloc_buffer((128,), "float32")
-            T.reads()
-            T.writes()
+            T.reads(A[i * 8:i * 8 + 8])
+            T.writes(B[i * 8:i * 8 + 8])
             for j in range(8):
                 with T.block("produce"):
                     v = T.axis.spatial(128, i * 8 + j)

@@ -20,10 +20,10 @@ def main(A: T.Buffer((10,), "float32"), C: T.Buffer((10,), "float32")):
 @T.prim_func
 def main(A: T.Buffer((10,), "float32"), C: T.Buffer((10,), "float32")):
     for i in range(3):
-        with T.block("allocate_B"):
+        with T.block(""):
             B = T.alloc_buffer((10,), "float32")
-            T.reads()
-            T.writes()
+            T.reads(A[i * 4:i * 4 + 4])
+            T.writes(C[i * 4:i * 4 + 4])
             for j in range(4):
                 with T.block("fill"):
                     v = T.axis.spatial(10, i * 4 + j)

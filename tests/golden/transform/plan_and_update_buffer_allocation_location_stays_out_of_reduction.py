@@ -19,10 +19,10 @@ def main(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16,), "float32")):
 @T.prim_func
 def main(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16,), "float32")):
     for i in range(16):
-        with T.block("allocate_S"):
+        with T.block(""):
             S = T.alloc_buffer((16,), "float32")
-            T.reads()
-            T.writes()
+            T.reads(A[i, 0:32])
+            T.writes(B[i])
             for k in range(32):
                 with T.block("sum"):
                     vi, vk = T.axis.remap("SR", [i, k])
