@@ -237,7 +237,7 @@ Expr ToExpr(const IterSplitExpr& split, const Analyzer& analyzer) {
 Expr ToExpr(const IterSumExpr& sum, const Analyzer& analyzer) {
   Expr total = IntConst(sum.dtype(), 0);
   for (const IterSplitExpr& arg : sum.args) total = total + ToExpr(arg, analyzer);
-  return total + sum.base;
+  return total + (IsVar(sum.base) ? sum.base : analyzer.Simplify(sum.base));
 }
 
 }  // namespace lathe

@@ -48,6 +48,17 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
   return steps_over && !form.has_overflowed;
 }
 
+// As TakesEachStepOnce, of the iterations that the block's predicate leaves.
+bool CountsIterations(const Schedule& schedule, int top, int block) {
+  if (TakesEachStepOnce(schedule, top, block)) return true;
+  const BlockRealize realize = BoundRealize(schedule, block);
+  Analyzer analyzer;
+  BindOuterLoops(schedule, top, false, analyzer);
+  return DetectIterMap(realize.iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize.predicate,
+                       {IterMapLevel::kBijective}, analyzer)
+      .ok();
+}
+
 // Whether the block's binding counts the iterations of `loop` and of what is inside, each once, and each is an element
 // of its own: no index but a step of the block's. Some loops around may have to be counted along: those that a fused
 // one was split into.
@@ -61,7 +72,7 @@ bool CountsElements(const Schedule& schedule, int loop, int block, const BufferR
   if (!std::all_of(node.iter_vars.begin(), node.iter_vars.end(), is_index)) return false;
   constexpr int kMostAround = 3;
   for (int i = 0, top = loop; i <= kMostAround && schedule.IsLoop(top); ++i, top = schedule.ParentOf(top))
-    if (TakesEachStepOnce(schedule, top, block)) return true;
+    if (CountsIterations(schedule, top, block)) return true;
   return false;
 }
 

@@ -35,8 +35,8 @@ def expected(A: T.Buffer((64, 16), "float32"), B: T.Buffer((16, 32), "float32"),
                     for ax0_ax1_fused_1 in T.thread_binding(8, thread="threadIdx.y"):
                         for ax0_ax1_fused_2 in T.vectorized(2):
                             with T.block("A_shared"):
-                                v0 = T.axis.spatial(64, i_0 * 8 + ax0_ax1_fused_0 * 4 + ax0_ax1_fused_1 // 2)
-                                v1 = T.axis.spatial(16, k_0 * 4 + ax0_ax1_fused_1 % 2 * 2 + ax0_ax1_fused_2)
+                                v0 = T.axis.spatial(64, i_0 * 8 + (ax0_ax1_fused_0 * 16 + ax0_ax1_fused_1 * 2 + ax0_ax1_fused_2) // 4)
+                                v1 = T.axis.spatial(16, k_0 * 4 + (ax0_ax1_fused_0 * 16 + ax0_ax1_fused_1 * 2 + ax0_ax1_fused_2) % 4)
                                 T.reads(A[v0, v1])
                                 T.writes(A_shared[v0, v1])
                                 A_shared[v0, v1] = A[v0, v1]

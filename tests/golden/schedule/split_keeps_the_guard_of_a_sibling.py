@@ -31,7 +31,7 @@ def expected(n: T.int32, A: T.Buffer((16, 64), "float32"), B: T.Buffer((16, 64),
                 B[vi, vj] = A[vi, vj]
         with T.block("second"):
             vi = T.axis.spatial(16, i_0 * 4 + i_1)
-            T.where(i_0 < 3 and 0 < n)
+            T.where(i_0 * 4 + i_1 < 12 and 0 < n)
             T.reads(A[vi, n - 1])
             T.writes(C[vi])
             C[vi] = A[vi, n - 1]
