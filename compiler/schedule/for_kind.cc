@@ -63,8 +63,7 @@ Status CheckAxis(const Schedule& schedule, int row, const std::string& axis) {
     bound = other.loop_var.name();
     why = WhyNotShared(outer, inner, axis);
   };
-  for (int outer : schedule.LoopsOf(row))
-    check(schedule.LoopOf(outer), schedule.LoopOf(outer), schedule.StmtOf(row));
+  for (int outer : schedule.LoopsOf(row)) check(schedule.LoopOf(outer), schedule.LoopOf(outer), schedule.StmtOf(row));
   PostOrderVisit(schedule.LoopOf(row).body, [&](const Stmt& stmt) {
     if (const For* loop = stmt.As<For>()) check(*loop, schedule.LoopOf(row), stmt);
   });
