@@ -501,12 +501,6 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildArgs(const PyExpr& e, size_t first
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const {
-  if (e.keywords.size() == 1 && e.keywords[0] == "dtype") {  // T.exp(x, dtype="float32"): its type is known anyhow.
-    PyExpr plain = e;
-    plain.keywords.clear();
-    plain.items.pop_back();
-    return BuildOpArgs(plain, op, first);
-  }
   if (!e.keywords.empty())
     return Error(e, fmt::format("expected no keyword for T.{}, got \"{}\"", op.name, e.keywords[0]));
   ASSIGN_OR_RETURN(std::vector<Expr> args, BuildArgs(e, first));
