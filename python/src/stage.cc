@@ -165,7 +165,7 @@ py::list BoundsOf(const SchedulePtr& schedule) {
 }  // namespace
 
 void BindStages(py::module_& parent) {
-  py::module_ module = py::module_::import("lathe._lib").attr("te");
+  py::module_ module = parent.attr("te");
   BindStage(module);
   using py::arg;
   py::class_<te::StageSchedule, SchedulePtr>(module, "Schedule")
