@@ -229,6 +229,16 @@ Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) domains.push_back(iter.domain.extent);
   if (!HoldEquallyMany(buffer->shape, std::move(domains)))
     return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
+  Analyzer analyzer;
+  BindIterVars(schedule.BlockOf(row), analyzer);
+  for (size_t d = 0; d < indices.size(); ++d) {  // A condition may keep it from reading there.
+    if (!analyzer.CanProveGreaterEqual(indices[d], 0) || !analyzer.CanProveLess(indices[d], (*shape)[d])) {
+      return schedule.Error(primitive, row,
+                            fmt::format("dimension {} of its read is not known to stay inside of \"{}\": where it does "
+                                        "not, nobody would compute it",
+                                        d, buffer->name));
+    }
+  }
   return OkStatus();
 }
 

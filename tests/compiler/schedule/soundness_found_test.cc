@@ -295,6 +295,26 @@ def main(A: T.Buffer((7,), "int32"), C: T.Buffer((4, 7), "int32")):
                 C[vi, vj] = B[vj]
 )";
 
+constexpr char kReadsBesideWhatIsMade[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((9,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = T.if_then_else(1 <= vi, B[vi - 1], 5)
+)";
+
+INSTANTIATE_TEST_SUITE_P(Inlining, FoundTest,
+                         testing::Values(SoundnessCase{
+                             "ReverseComputeInlineOfWhatAConditionKeepsInside", kReadsBesideWhatIsMade,
+                             "sch.reverse_compute_inline(sch.get_block('C'))\n", "not known to stay inside of \"B\""}),
+                         NameOf);
+
 INSTANTIATE_TEST_SUITE_P(Copies, FoundTest,
                          testing::Values(SoundnessCase{"CacheReadOfWhatAPredicateLeavesIn", kReadsUnderAPredicate,
                                                        "c = sch.get_block('C')\nb = sch.cache_read(c, 0, 'local')\n"},
