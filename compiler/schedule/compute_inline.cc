@@ -231,13 +231,20 @@ Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer
     return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
   Analyzer analyzer;
   BindIterVars(schedule.BlockOf(row), analyzer);
-  for (size_t d = 0; d < indices.size(); ++d) {  // A condition may keep it from reading there.
-    if (!analyzer.CanProveGreaterEqual(indices[d], 0) || !analyzer.CanProveLess(indices[d], (*shape)[d])) {
-      return schedule.Error(primitive, row,
-                            fmt::format("dimension {} of its read is not known to stay inside of \"{}\": where it does "
-                                        "not, nobody would compute it",
-                                        d, buffer->name));
-    }
+  for (size_t d = 0; d < indices.size(); ++d) {  // A condition may keep it from reading beside it.
+    const Expr& extent = buffer->shape[d];
+    const auto is_all = [&](const IterVar& iter) {
+      return iter.var.same_as(indices[d]) && IsConstInt(iter.domain.min, 0) &&
+             analyzer.CanProveEqual(iter.domain.extent, extent);
+    };
+    const auto& iters = schedule.BlockOf(row).iter_vars;
+    if (std::any_of(iters.begin(), iters.end(), is_all)) continue;
+    if (!analyzer.CanProveGreaterEqual(indices[d], 0) || !analyzer.CanProve(Less(indices[d], extent)))
+      return schedule.Error(
+          primitive, row,
+          fmt::format("dimension {} of its read is not known to stay inside of \"{}\": nobody would compute what is "
+                      "beside it",
+                      d, buffer->name));
   }
   return OkStatus();
 }
