@@ -24,16 +24,18 @@ TraceInput InputOf(const Attr& value) {
   if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
   if (const bool* flag = std::get_if<bool>(&value)) return int64_t{*flag};
   if (const std::string* text = std::get_if<std::string>(&value)) return *text;
-  return std::monostate();
+  if (const auto* list = std::get_if<std::vector<Attr>>(&value)) {
+    std::vector<int64_t> numbers;
+    for (const Attr& item : *list)
+      if (const int64_t* number = std::get_if<int64_t>(&item)) numbers.push_back(*number);
+    if (numbers.size() == list->size()) return numbers;
+  }
+  return value;
 }
 
 template <typename RV>
 Status AnnotateAny(Schedule& schedule, RV rv, const std::string& key, const Attr& value, TraceInput input) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
-  if (std::holds_alternative<std::monostate>(input)) {
-    return schedule.Error("annotate", row,
-                          fmt::format("value of \"{}\" is a list or a float; a number or a string is required", key));
-  }
   EditAnnotations(schedule, row, [&](AttrMap& map) { map.insert_or_assign(key, value); });
   schedule.Record("Annotate", {rv, std::move(input)}, {key}, {});
   return OkStatus();

@@ -178,8 +178,7 @@ BlockRealize InnerBlock(const Schedule& schedule, int block, const DividedBlock&
 
 }  // namespace
 
-StatusOr<BlockRV> Blockize(Schedule& schedule, LoopRV loop_rv, bool preserve_unit_iters) {
-  ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
+StatusOr<Blockized> MakeBlockized(const Schedule& schedule, int loop, bool preserve_unit_iters) {
   const std::vector<int> blocks = schedule.ChildBlocksOf(loop);
   if (blocks.size() != 1)
     return schedule.Error(kBlockize, loop, fmt::format("there are {} blocks below it, one is required", blocks.size()));
@@ -200,9 +199,14 @@ StatusOr<BlockRV> Blockize(Schedule& schedule, LoopRV loop_rv, bool preserve_uni
   if (node.init) {
     ASSIGN_OR_RETURN(outer.init, InitNest(schedule, loop, block, divided));
   }
-  const Block made(std::move(outer));
-  schedule.Replace(loop, BlockRealize{divided.outer_values, divided.outer_predicate, made}, {{block, inner.block}});
-  const BlockRV result = schedule.NewBlockRV(made);
+  return Blockized{{divided.outer_values, divided.outer_predicate, Block(std::move(outer))}, {block, inner.block}};
+}
+
+StatusOr<BlockRV> Blockize(Schedule& schedule, LoopRV loop_rv, bool preserve_unit_iters) {
+  ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
+  ASSIGN_OR_RETURN(const Blockized made, MakeBlockized(schedule, loop, preserve_unit_iters));
+  schedule.Replace(loop, made.realize, {made.inner});
+  const BlockRV result = schedule.NewBlockRV(made.realize.block);
   schedule.Record("Blockize", {loop_rv}, {int64_t{preserve_unit_iters}}, {result.id});
   return result;
 }

@@ -4,6 +4,14 @@
 
 namespace lathe {
 
+// What blockize puts in the place of `loop`, a row, and which block of it the old one is. For whoever goes on from
+// there.
+struct Blockized {
+  BlockRealize realize;
+  BlockReuse inner;
+};
+StatusOr<Blockized> MakeBlockized(const Schedule& schedule, int loop, bool preserve_unit_iters);
+
 // Makes the nest from `loop` down a block of its own, around the one block below.
 //   for i0, i1 { block B: vi = i0*16+i1; B[vi] = A[vi] }                                                    (loop = i1)
 //     -->  for i0 { block B_o: vi_o = i0;  for i1 { block B: vi_i = i1; B[vi_o*16+vi_i] = A[vi_o*16+vi_i] } }

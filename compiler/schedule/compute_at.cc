@@ -4,6 +4,7 @@
 
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/solve.h"
+#include "compiler/schedule/compute_inline.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "compiler/schedule/thread_scope.h"
@@ -334,20 +335,28 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
 
 Status ComputeAt(Schedule& schedule, BlockRV block_rv, LoopRV loop_rv, bool preserve_unit_loops, int index) {
   ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
-  ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
-  Move move{"compute_at", false, block, loop, {}};
-  if (schedule.ScopeOf(block) >= 0) move.partners = ConsumersOf(schedule, block);
-  RETURN_IF_ERROR(Run(schedule, move, preserve_unit_loops, index));
+  const std::optional<LoopMark> mark = schedule.MarkOf(loop_rv);
+  if (mark == LoopMark::kInline) RETURN_IF_ERROR(InlineBlock(schedule, block));
+  if (!mark) {
+    ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
+    Move move{"compute_at", false, block, loop, {}};
+    if (schedule.ScopeOf(block) >= 0) move.partners = ConsumersOf(schedule, block);
+    RETURN_IF_ERROR(Run(schedule, move, preserve_unit_loops, index));
+  }
   schedule.Record("ComputeAt", {block_rv, loop_rv}, {int64_t{preserve_unit_loops}, int64_t{index}}, {});
   return OkStatus();
 }
 
 Status ReverseComputeAt(Schedule& schedule, BlockRV block_rv, LoopRV loop_rv, bool preserve_unit_loops, int index) {
   ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
-  ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
-  Move move{"reverse_compute_at", true, block, loop, {}};
-  if (schedule.ScopeOf(block) >= 0) move.partners = ProducersOf(schedule, block);
-  RETURN_IF_ERROR(Run(schedule, move, preserve_unit_loops, index));
+  const std::optional<LoopMark> mark = schedule.MarkOf(loop_rv);
+  if (mark == LoopMark::kInline) RETURN_IF_ERROR(ReverseInlineBlock(schedule, block));
+  if (!mark) {
+    ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
+    Move move{"reverse_compute_at", true, block, loop, {}};
+    if (schedule.ScopeOf(block) >= 0) move.partners = ProducersOf(schedule, block);
+    RETURN_IF_ERROR(Run(schedule, move, preserve_unit_loops, index));
+  }
   schedule.Record("ReverseComputeAt", {block_rv, loop_rv}, {int64_t{preserve_unit_loops}, int64_t{index}}, {});
   return OkStatus();
 }

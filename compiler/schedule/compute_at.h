@@ -12,7 +12,8 @@ namespace lathe {
 // is not around the block itself. Nothing on the way writes what the block reads; no if, while or let is around it. Its
 // predicate goes with it, as far as the iter vars' domains do not imply it. `index`: -1 right before the first
 // consumer, -2 as early as its own producers allow, else the place among the loop's children. Loops of one iteration
-// are left out unless preserve_unit_loops.
+// are left out unless preserve_unit_loops. A mark of sample_compute_location leaves the block where it is or inlines
+// it.
 Status ComputeAt(Schedule& schedule, BlockRV block, LoopRV loop, bool preserve_unit_loops = false, int index = -1);
 
 // Moves consumer `block` under `loop`, where it uses just what the producers below that loop have made. All its

@@ -126,9 +126,8 @@ void ReplaceInScope(Schedule& schedule, int scope,
 
 }  // namespace
 
-Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
+Status InlineBlock(Schedule& schedule, int row) {
   constexpr const char* kName = "compute_inline";
-  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   ASSIGN_OR_RETURN(const BufferStore store, InlinableStore(schedule, row, kName));
   ASSIGN_OR_RETURN(const std::vector<const ExprNode*> vars, IndexVars(schedule, row, store.indices, kName));
   if (IsOutputBlock(schedule, row)) return schedule.Error(kName, row, "it writes an output of the scope");
@@ -159,6 +158,12 @@ Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
     edits.emplace_back(consumer, std::move(realize));
   }
   ReplaceInScope(schedule, schedule.ScopeOf(row), edits, store.buffer);
+  return OkStatus();
+}
+
+Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(InlineBlock(schedule, row));
   schedule.Record("ComputeInline", {block_rv}, {}, {});
   return OkStatus();
 }
@@ -251,9 +256,8 @@ Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer
 
 }  // namespace
 
-Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
+Status ReverseInlineBlock(Schedule& schedule, int row) {
   constexpr const char* kName = "reverse_compute_inline";
-  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   ASSIGN_OR_RETURN(const BufferStore consumer_store, InlinableStore(schedule, row, kName));
   const std::vector<int> producers = ProducersOf(schedule, row);
   if (producers.size() != 1)
@@ -281,6 +285,12 @@ Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
   node.body = std::move(merged);
   RecomputeRegions(node);
   ReplaceInScope(schedule, schedule.ScopeOf(row), {{row, std::nullopt}, {producer, std::move(realize)}}, buffer);
+  return OkStatus();
+}
+
+Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(ReverseInlineBlock(schedule, row));
   schedule.Record("ReverseComputeInline", {block_rv}, {}, {});
   return OkStatus();
 }

@@ -18,4 +18,8 @@ Status ComputeInline(Schedule& schedule, BlockRV block);
 // be computed, and covers all of B. Neither is under a condition; nothing between them reads what the block writes.
 Status ReverseComputeInline(Schedule& schedule, BlockRV block);
 
+// The same for the block in a row, unrecorded: parts of other primitives.
+Status InlineBlock(Schedule& schedule, int row);
+Status ReverseInlineBlock(Schedule& schedule, int row);
+
 }  // namespace lathe

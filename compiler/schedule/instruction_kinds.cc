@@ -18,11 +18,17 @@
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/reorder_block_iter_var.h"
 #include "compiler/schedule/rfactor.h"
+#include "compiler/schedule/sample_compute_location.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/schedule/set_axis_separator.h"
 #include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/storage_align.h"
+#include "compiler/schedule/tensorize.h"
+#include "compiler/schedule/transform_block_layout.h"
+#include "compiler/schedule/transform_layout.h"
 #include "compiler/schedule/unsafe_set_dtype.h"
+#include "compiler/script/index_map_text.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -132,6 +138,21 @@ Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decisi
   ASSIGN_OR_RETURN(const std::vector<VarRV> vars,
                    SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
   return Ids(vars);
+}
+Outputs ApplySamplePartitionedTile(Schedule& s, Inputs in, Attrs attrs, const Decision* decision) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const int n, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const int partition_pos, SmallAttr(attrs, 1));
+  ASSIGN_OR_RETURN(const int innerpart_factor, SmallAttr(attrs, 2));
+  if (n > 16) return Malformed("a tile count is out of range");
+  ASSIGN_OR_RETURN(const std::vector<VarRV> vars,
+                   SamplePartitionedTile(s, loop, n, partition_pos, innerpart_factor, decision));
+  return Ids(vars);
+}
+Outputs ApplySampleComputeLocation(Schedule& s, Inputs in, Attrs, const Decision* decision) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const LoopRV loop, SampleComputeLocation(s, block, decision));
+  return std::vector<int>{loop.id};
 }
 Outputs ApplySampleCategorical(Schedule& s, Inputs, Attrs attrs, const Decision* decision) {
   if (attrs.size() != 2) return Malformed("SampleCategorical has two attributes");
@@ -260,12 +281,72 @@ Outputs ApplyPadEinsum(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::vector<int64_t> padding, IntsAttr(attrs, 0));
   return None(PadEinsum(s, block, padding));
 }
+Outputs ApplyTensorize(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const std::string intrin, StringAttr(attrs, 0));
+  int64_t preserve_unit_iters = 1;
+  if (attrs.size() > 1) {
+    ASSIGN_OR_RETURN(preserve_unit_iters, IntAttr(attrs, 1));
+  }
+  if (!in.empty() && std::holds_alternative<BlockRV>(in[0]))
+    return None(Tensorize(s, std::get<BlockRV>(in[0]), intrin, preserve_unit_iters != 0));
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  return None(Tensorize(s, loop, intrin, preserve_unit_iters != 0));
+}
+StatusOr<const IndexMap*> MapAt(Inputs in, size_t i) {
+  const auto* map = i < in.size() ? std::get_if<std::shared_ptr<const IndexMap>>(&in[i]) : nullptr;
+  if (map == nullptr || *map == nullptr) return Malformed("an input is no index map");
+  return map->get();
+}
+// None is nullopt.
+StatusOr<std::optional<IndexMap>> MapAttr(Attrs attrs, size_t i) {
+  if (i >= attrs.size() || std::holds_alternative<std::monostate>(attrs[i])) return std::optional<IndexMap>();
+  ASSIGN_OR_RETURN(const std::string text, StringAttr(attrs, i));
+  ASSIGN_OR_RETURN(IndexMap map, ParseIndexMap(text));
+  return std::optional<IndexMap>(std::move(map));
+}
+template <StatusOr<BlockRV> (*kCopy)(Schedule&, BlockRV, int, const std::string&, const IndexMap&)>
+Outputs ApplyReindexCache(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const IndexMap* map, MapAt(in, 1));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
+  ASSIGN_OR_RETURN(const BlockRV copy, kCopy(s, block, index, scope, *map));
+  return std::vector<int>{copy.id};
+}
+Outputs ApplyTransformLayout(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const IndexMap* map, MapAt(in, 1));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const BufferSide side, SideAttr(attrs, 1));
+  ASSIGN_OR_RETURN(const std::optional<IndexMap> pad_value, MapAttr(attrs, 2));
+  ASSIGN_OR_RETURN(const int64_t assume_injective, IntAttr(attrs, 3));
+  return None(TransformLayout(s, block, index, side, *map, pad_value, assume_injective != 0));
+}
+Outputs ApplyTransformBlockLayout(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::optional<IndexMap> map, MapAttr(attrs, 0));
+  if (!map) return Malformed("an index map is missing");
+  return None(TransformBlockLayout(s, block, *map));
+}
+Outputs ApplySetAxisSeparator(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const BufferSide side, SideAttr(attrs, 1));
+  std::vector<int64_t> separators;
+  if (attrs.size() > 2 && !std::holds_alternative<std::monostate>(attrs[2])) {
+    ASSIGN_OR_RETURN(separators, IntsAttr(attrs, 2));
+  }
+  return None(SetAxisSeparator(s, block, index, side, separators));
+}
 template <typename RV>
 Outputs AnnotateHandle(Schedule& s, RV handle, const std::string& key, const TraceInput& value) {
   if (const int64_t* number = std::get_if<int64_t>(&value)) return None(Annotate(s, handle, key, Attr(*number)));
   if (const std::string* text = std::get_if<std::string>(&value)) return None(Annotate(s, handle, key, Attr(*text)));
   if (const VarRV* var = std::get_if<VarRV>(&value)) return None(Annotate(s, handle, key, *var));
-  return Malformed("the value of an annotation is no number, string or variable");
+  if (const Attr* any = std::get_if<Attr>(&value)) return None(Annotate(s, handle, key, *any));
+  if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value))
+    return None(Annotate(s, handle, key, Attr(std::vector<Attr>(numbers->begin(), numbers->end()))));
+  return Malformed("the value of an annotation is a handle or None");
 }
 Outputs ApplyAnnotate(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::string key, StringAttr(attrs, 0));
@@ -330,6 +411,8 @@ constexpr InstructionKind kKinds[] = {
     {"GetConsumers", false, 'b', ApplyFindBlocks<GetConsumers>},
     {"GetOutputBlocks", false, 'b', ApplyFindBlocks<GetOutputBlocks>},
     {"SamplePerfectTile", true, 'v', ApplySamplePerfectTile},
+    {"SamplePartitionedTile", true, 'v', ApplySamplePartitionedTile},
+    {"SampleComputeLocation", true, 'l', ApplySampleComputeLocation},
     {"SampleCategorical", true, 'v', ApplySampleCategorical},
     {"Fuse", false, 'l', ApplyFuse},
     {"Split", false, 'l', ApplySplit},
@@ -356,6 +439,12 @@ constexpr InstructionKind kKinds[] = {
     {"ReIndex", false, 'b', ApplyReIndex},
     {"UnsafeSetDType", false, '-', ApplyUnsafeSetDType},
     {"PadEinsum", false, '-', ApplyPadEinsum},
+    {"Tensorize", false, '-', ApplyTensorize},
+    {"ReindexCacheRead", false, 'b', ApplyReindexCache<ReindexCacheRead>},
+    {"ReindexCacheWrite", false, 'b', ApplyReindexCache<ReindexCacheWrite>},
+    {"TransformLayout", false, '-', ApplyTransformLayout},
+    {"TransformBlockLayout", false, '-', ApplyTransformBlockLayout},
+    {"SetAxisSeparator", false, '-', ApplySetAxisSeparator},
     {"Annotate", false, '-', ApplyAnnotate},
     {"Unannotate", false, '-', ApplyUnannotate},
     {"EnterPostproc", false, '-', ApplyEnterPostproc},

@@ -14,11 +14,13 @@ namespace lathe {
 
 // How an argument is kept in an instruction.
 enum class Keep : uint8_t {
-  kBlock,   // One input: a block, or a loop where the primitive takes either. Python may name the block.
-  kLoop,    // One input: a loop.
-  kInput,   // One input of any kind.
-  kInputs,  // A list: the remaining inputs.
-  kStar,    // Positional arguments: all inputs.
+  kBlock,         // One input: a block, or a loop where the primitive takes either. Python may name the block.
+  kLoop,          // One input: a loop.
+  kInput,         // One input of any kind.
+  kIndexMap,      // One input: an index map. Python may give a function.
+  kIndexMapText,  // An attribute: the text of an index map, or None. Python may give a function or a value.
+  kInputs,        // A list: the remaining inputs.
+  kStar,          // Positional arguments: all inputs.
   kAttr,
   kFlag,       // An attribute, 0 or 1.
   kReadIndex,  // An attribute: the number of a buffer that the block reads. Python may give the buffer or its name.

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
+#include "compiler/script/index_map_text.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -108,22 +109,23 @@ class AccessReplacer : public StmtExprMutator {
   const std::vector<Expr>& indices_;
 };
 
-// The copy: its axes, the buffer, what its elements are in the original.
+// The copy: the iter vars that it runs over, the buffer, and where an element is in the original and in the copy.
 struct Copy {
   std::vector<IterVar> axes;
   Buffer cache;
-  std::vector<Expr> indices;
+  std::vector<Expr> indices, points;
 };
 
 Copy MakeCopy(const BlockNode& block, const Buffer& buffer, const std::vector<Expr>& indices) {
   std::vector<IterVar> axes;
-  std::vector<Expr> shape;
+  std::vector<Expr> shape, points;
   for (const IterVar& iter : block.iter_vars) {
     if (!Uses(indices, iter)) continue;
     axes.push_back(iter);
+    points.push_back(iter.var);
     shape.push_back(iter.domain.extent);
   }
-  return {axes, MakeBuffer(buffer->name + "_reindex", shape, buffer->dtype, buffer->scope), indices};
+  return {axes, MakeBuffer(buffer->name + "_reindex", shape, buffer->dtype, buffer->scope), indices, points};
 }
 
 // for ax... { block name: to = from } and that block; `is_read`: to the cache.
@@ -139,8 +141,8 @@ std::pair<Stmt, Block> CopyNest(const Copy& copy, const Buffer& buffer, const st
     block.iter_vars.push_back({copy.axes[i].domain, iter, IterKind::kSpatial});
     vars.emplace(copy.axes[i].var.get(), iter);
     values.push_back(loops.back());
-    at_cache.push_back(iter);
   }
+  for (const Expr& point : copy.points) at_cache.push_back(Substitute(point, vars));
   for (const Expr& index : copy.indices) at_buffer.push_back(Substitute(index, vars));
   block.body = is_read ? MakeStore(copy.cache, Load(buffer, at_buffer), at_cache)
                        : MakeStore(buffer, Load(copy.cache, at_cache), at_buffer);
@@ -153,13 +155,9 @@ std::pair<Stmt, Block> CopyNest(const Copy& copy, const Buffer& buffer, const st
 
 // The block with the cache in the place of the buffer; its regions say so, the others stay as they are.
 Block Redirected(const Block& block, const Buffer& buffer, const Copy& copy) {
-  std::vector<Expr> point;
   std::vector<Range> region;
-  for (const IterVar& iter : copy.axes) {
-    point.push_back(iter.var);
-    region.push_back({iter.var, IntConst(iter.var.dtype(), 1)});
-  }
-  AccessReplacer replace(buffer, copy.cache, point);
+  for (const Expr& point : copy.points) region.push_back({point, IntConst(point.dtype(), 1)});
+  AccessReplacer replace(buffer, copy.cache, copy.points);
   BlockNode node = *block;
   node.body = replace(node.body);
   if (node.init) node.init = replace(*node.init);
@@ -232,35 +230,109 @@ Status CheckRunsForAll(const Schedule& schedule, int row, const Copy& copy) {
   return schedule.Error(kReIndex, row, "it is not known to run for all values of its iter vars");
 }
 
-}  // namespace
-
-StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index, BufferSide side) {
-  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
-  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
-  const bool is_read = side == BufferSide::kRead;
-  const int scope = schedule.ScopeOf(row);
-  const BlockNode& block = schedule.BlockOf(row);
-  const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
-  ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
-  RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
-  const Copy copy = MakeCopy(block, buffer, indices);
+// The checks, and the copy itself beside the block.
+StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, const Copy& copy, const std::string& name,
+                          bool is_read) {
   for (const IterVar& iter : copy.axes)
     if (!IsConstInt(iter.domain.min, 0))
       return schedule.Error(kReIndex, row, fmt::format("iter var \"{}\" does not start at 0", iter.var.name()));
   if (is_read) {
     RETURN_IF_ERROR(CheckReads(schedule, row, buffer));
   } else {
-    RETURN_IF_ERROR(CheckWrites(schedule, row, buffer, indices));
+    RETURN_IF_ERROR(CheckWrites(schedule, row, buffer, copy.indices));
     RETURN_IF_ERROR(CheckRunsForAll(schedule, row, copy));
   }
-  const std::string name = schedule.FreshBlockName(row, (is_read ? copy.cache->name : buffer->name) + "_reindex");
-  auto [nest, made] = CopyNest(copy, buffer, name, is_read);
+  auto [nest, made] = CopyNest(copy, buffer, schedule.FreshBlockName(row, name), is_read);
   const auto redirect = [&](const Block& old) { return Redirected(old, buffer, copy); };
-  const size_t place = ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1);
+  const size_t place = ChildIndexTowards(schedule, schedule.ScopeOf(row), row) + (is_read ? 0 : 1);
   RETURN_IF_ERROR(InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache, kReIndex));
-  const BlockRV result = schedule.NewBlockRV(made);
+  return schedule.NewBlockRV(made);
+}
+
+// Each iter var counts for the buffer's indices and for the map's, or for neither.
+Status CheckSameIters(const Schedule& schedule, int row, const std::vector<Expr>& indices,
+                      const std::vector<Expr>& points) {
+  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
+    const bool in_indices = Uses(indices, iter), in_points = Uses(points, iter);
+    if (in_indices != in_points)
+      return schedule.Error(kReIndex, row,
+                            fmt::format("iter var \"{}\" appears in {}, but not in {}", iter.var.name(),
+                                        in_indices ? "the indices of the buffer" : "the results of the index map",
+                                        in_indices ? "the results of the index map" : "the indices of the buffer"));
+  }
+  return OkStatus();
+}
+
+// The copy by an index map of the block's iter vars, one place for each of their values.
+StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices,
+                          const std::string& storage_scope, const IndexMap& index_map) {
+  const BlockNode& block = schedule.BlockOf(row);
+  if (block.iter_vars.empty() || index_map.initial_indices.size() != block.iter_vars.size())
+    return schedule.Error(kReIndex, row,
+                          fmt::format("it has {} iter vars, the index map takes {}", block.iter_vars.size(),
+                                      index_map.initial_indices.size()));
+  const IndexMap map = WithIndexType(index_map, block.iter_vars[0].var.dtype());
+  Analyzer analyzer;
+  std::vector<Expr> vars, extents;
+  for (const IterVar& iter : block.iter_vars) {
+    vars.push_back(iter.var);
+    extents.push_back(iter.domain.extent);
+    analyzer.Bind(iter.var, iter.domain);
+  }
+  Copy copy = MakeCopy(block, buffer, indices);
+  ASSIGN_OR_RETURN(copy.points, map.MapIndices(vars, analyzer));
+  RETURN_IF_ERROR(CheckSameIters(schedule, row, indices, copy.points));
+  IterDomain axes;
+  for (const IterVar& iter : copy.axes) axes.emplace_back(iter.var, iter.domain);
+  const StatusOr<std::vector<Expr>> shape = map.MapShape(extents, Analyzer());
+  if (!shape.ok() || !DetectIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer()).ok())
+    return schedule.Error(kReIndex, row,
+                          fmt::format("the index map {} is not bijective on the iter vars' domains", Print(map)));
+  copy.cache = MakeBuffer(buffer->name + "_" + storage_scope, *shape, buffer->dtype, storage_scope);
+  return copy;
+}
+
+StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_index, const std::string& storage_scope,
+                               const IndexMap& index_map, BufferSide side) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
+  const bool is_read = side == BufferSide::kRead;
+  const BlockNode& block = schedule.BlockOf(row);
+  const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
+  ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
+  RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
+  ASSIGN_OR_RETURN(const Copy copy, MappedCopy(schedule, row, buffer, indices, storage_scope, index_map));
+  ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, copy.cache->name, is_read));
+  schedule.Record(is_read ? "ReindexCacheRead" : "ReindexCacheWrite",
+                  {block_rv, std::make_shared<const IndexMap>(index_map)}, {int64_t{buffer_index}, storage_scope},
+                  {result.id});
+  return result;
+}
+
+}  // namespace
+
+StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index, BufferSide side) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
+  const bool is_read = side == BufferSide::kRead;
+  const BlockNode& block = schedule.BlockOf(row);
+  const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
+  ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
+  RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
+  const Copy copy = MakeCopy(block, buffer, indices);
+  const std::string name = (is_read ? copy.cache->name : buffer->name) + "_reindex";
+  ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, name, is_read));
   schedule.Record("ReIndex", {block_rv}, {int64_t{buffer_index}, int64_t{is_read ? 0 : 1}}, {result.id});
   return result;
+}
+
+StatusOr<BlockRV> ReindexCacheRead(Schedule& schedule, BlockRV block, int read_buffer_index,
+                                   const std::string& storage_scope, const IndexMap& index_map) {
+  return ReIndexCache(schedule, block, read_buffer_index, storage_scope, index_map, BufferSide::kRead);
+}
+StatusOr<BlockRV> ReindexCacheWrite(Schedule& schedule, BlockRV block, int write_buffer_index,
+                                    const std::string& storage_scope, const IndexMap& index_map) {
+  return ReIndexCache(schedule, block, write_buffer_index, storage_scope, index_map, BufferSide::kWrite);
 }
 
 }  // namespace lathe

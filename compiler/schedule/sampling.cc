@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <numeric>
 
 #include "support/status_macros.h"
@@ -106,6 +107,73 @@ StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop_r
   }
   schedule.Record("SamplePerfectTile", {loop_rv}, {int64_t{n}, int64_t{max_innermost_factor}}, std::move(outputs),
                   Decision(tile));
+  return vars;
+}
+
+namespace {
+
+int64_t InnerProduct(const std::vector<int64_t>& tile, size_t from) {
+  return std::accumulate(tile.begin() + std::ptrdiff_t(from), tile.end(), int64_t{1}, std::multiplies<int64_t>());
+}
+
+// The rest is divided once more; the part from `pos` on is a multiple of `factor`, which divides `extent`.
+std::vector<int64_t> DrawPartitionedTile(int64_t extent, int n, int pos, int64_t factor, Random& random) {
+  for (int attempt = 0; attempt < 256; ++attempt) {
+    std::vector<int64_t> tile = DrawPerfectTile(extent, n, extent, random);
+    if (InnerProduct(tile, size_t(pos)) % factor == 0) return tile;
+  }
+  std::vector<int64_t> tile(n, 1);
+  tile[pos] = factor;
+  tile[0] *= extent / factor;
+  return tile;
+}
+
+std::vector<int64_t> RepairPartition(int64_t extent, std::vector<int64_t> tile, int pos, int64_t factor) {
+  if (std::any_of(tile.begin() + 1, tile.end(), [](int64_t part) { return part < 1; }) ||
+      InnerProduct(tile, size_t(pos)) % factor != 0) {
+    tile.assign(tile.size(), 1);
+    tile[size_t(pos)] = factor;
+  }
+  int64_t left = extent;
+  for (size_t i = tile.size(); i-- > 1;) {
+    if (left % tile[i] != 0) tile[i] = left;
+    left /= tile[i];
+  }
+  tile[0] = left;
+  return tile;
+}
+
+}  // namespace
+
+StatusOr<std::vector<VarRV>> SamplePartitionedTile(Schedule& schedule, LoopRV loop_rv, int n, int partition_pos,
+                                                   int innerpart_factor, const Decision* decision) {
+  constexpr const char* kName = "sample_partitioned_tile";
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
+  if (n < 1 || partition_pos < 0 || partition_pos >= n || innerpart_factor < 1)
+    return schedule.Error(kName, row,
+                          fmt::format("{} tiles, of which those from {} on are a multiple of {}; a tile to begin with "
+                                      "and a positive factor are required",
+                                      n, partition_pos, innerpart_factor));
+  const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
+  std::vector<int64_t> tile(n, 1);
+  if (extent == nullptr || *extent < 1 || *extent % innerpart_factor != 0) {
+    tile[0] = -1;
+  } else if (decision == nullptr) {
+    tile = DrawPartitionedTile(*extent, n, partition_pos, innerpart_factor, schedule.random());
+  } else {
+    const auto* chosen = std::get_if<std::vector<int64_t>>(decision);
+    if (chosen == nullptr || chosen->size() != static_cast<size_t>(n))
+      return schedule.Error(kName, row, fmt::format("the decision is not a list of {} factors", n));
+    tile = RepairPartition(*extent, *chosen, partition_pos, innerpart_factor);
+  }
+  std::vector<VarRV> vars;
+  std::vector<int> outputs;
+  for (int64_t factor : tile) {
+    vars.push_back(schedule.NewVarRV(factor));
+    outputs.push_back(vars.back().id);
+  }
+  schedule.Record("SamplePartitionedTile", {loop_rv}, {int64_t{n}, int64_t{partition_pos}, int64_t{innerpart_factor}},
+                  std::move(outputs), Decision(tile));
   return vars;
 }
 

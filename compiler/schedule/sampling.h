@@ -12,6 +12,10 @@ namespace lathe {
 // symbolic extent: all but the outermost 1.
 StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop, int n, int max_innermost_factor,
                                                const Decision* decision = nullptr);
+// Likewise, and the product of the factors from `partition_pos` on is a multiple of `innerpart_factor`. An extent that
+// is no such multiple: [-1, 1, 1 ...], nothing is tiled. A decision that does not fit: [.., innerpart_factor, 1 ...].
+StatusOr<std::vector<VarRV>> SamplePartitionedTile(Schedule& schedule, LoopRV loop, int n, int partition_pos,
+                                                   int innerpart_factor, const Decision* decision = nullptr);
 // candidates[i], with probability probs[i]; the decision is i.
 StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> candidates,
                                   std::span<const double> probs, const Decision* decision = nullptr);

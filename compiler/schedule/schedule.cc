@@ -192,6 +192,11 @@ void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>&
   facts_.Forget(rows_, row, changes, before, is_bare);
 }
 
+void Schedule::ReplaceParam(int row, const Buffer& from, const Buffer& to) {
+  for (ParamBuffer& param : mod_.Mutable().module.prim_funcs[FuncIndexOf(row)].buffer_map)
+    if (param.buffer.same_as(from)) param.buffer = to;
+}
+
 bool Schedule::IsRegionCover(int block_row) const {
   if (ParentOf(block_row) < 0) return true;
   return facts_.Get(FactCache::Fact::kRegionCover, block_row, [&] { return IsRegionCovered(*this, block_row); });
@@ -244,6 +249,12 @@ StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
 
 StatusOr<int> Schedule::RowOf(LoopRV loop) const { return LiveRow(loop.id, RVKind::kLoop); }
 StatusOr<int> Schedule::RowOf(BlockRV block) const { return LiveRow(block.id, RVKind::kBlock); }
+
+std::optional<LoopMark> Schedule::MarkOf(LoopRV loop) const {
+  const bool is_mark = loop.id >= 0 && loop.id < static_cast<int>(rvs_.size()) && rvs_[loop.id].kind == RVKind::kLoop &&
+                       rvs_[loop.id].value < 0;
+  return is_mark ? std::optional(static_cast<LoopMark>(-1 - rvs_[loop.id].value)) : std::nullopt;
+}
 
 StatusOr<const For*> Schedule::Get(LoopRV loop) const {
   ASSIGN_OR_RETURN(const int row, RowOf(loop));

@@ -22,6 +22,8 @@
 
 namespace lathe {
 
+enum class LoopMark : uint8_t { kRoot, kInline };
+
 class Schedule {
  public:
   // Functions whose body is a root block can be scheduled; their blocks reach outer variables only through iter vars.
@@ -89,11 +91,16 @@ class Schedule {
   // node; a block that is rebuilt by `reuse`, or, where it says nothing, by its name if one block of that name goes and
   // one comes. What is gone is gone: its handles are errors from now on.
   void Replace(int row, Stmt replacement, const std::vector<BlockReuse>& reuse = {});
+  // Lets row's function take `to` where it took buffer `from`. Its body is the caller's to replace, right after.
+  void ReplaceParam(int row, const Buffer& from, const Buffer& to);
   // Makes a handle; blocks and loops by row.
   BlockRV NewBlockRV(int row) { return {NewRV({RVKind::kBlock, rows_[row].generation, row})}; }
   BlockRV NewBlockRV(const Block& block) { return NewBlockRV(RowOf(block)); }
   LoopRV NewLoopRV(int row) { return {NewRV({RVKind::kLoop, rows_[row].generation, row})}; }
   LoopRV NewLoopRV(const Var& loop_var);  // Of the loop with this variable.
+  // A loop handle that names no loop: to leave a block where it is, or to inline it (sample_compute_location).
+  LoopRV NewMarkRV(LoopMark mark) { return {NewRV({RVKind::kLoop, 0, -1 - static_cast<int64_t>(mark)})}; }
+  std::optional<LoopMark> MarkOf(LoopRV loop) const;  // nullopt: it names a loop, or did.
   VarRV NewVarRV(int64_t value) { return {NewRV({RVKind::kVar, 0, value})}; }
   void Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs, std::vector<int> outputs,
               std::optional<Decision> decision = std::nullopt);

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "compiler/schedule/builtin_intrin.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -59,8 +60,9 @@ StatusOr<std::shared_ptr<const TensorIntrin>> GetTensorIntrin(std::string_view n
   Table& table = TheTable();
   const std::lock_guard lock(table.mutex);
   const auto found = table.intrins.find(name);
-  if (found == table.intrins.end()) return NotFound(fmt::format("tensor intrinsic \"{}\" is not registered", name));
-  return found->second;
+  if (found != table.intrins.end()) return found->second;
+  ASSIGN_OR_RETURN(std::shared_ptr<const TensorIntrin> made, MakeBuiltinIntrin(name));
+  return table.intrins.emplace(std::string(name), std::move(made)).first->second;
 }
 
 }  // namespace lathe

@@ -14,7 +14,8 @@ struct TensorIntrin {
   PrimFunc description, implementation;  // Parameters in the same order, all of them handles of buffers.
 };
 
-// Threads may register and look up at once. A second registration of a name is AlreadyExists unless it `replaces`.
+// Those of builtin_intrin.h are found without being registered. Threads may register and look up at once. A second
+// registration of a name is AlreadyExists unless it `replaces`.
 StatusOr<std::shared_ptr<const TensorIntrin>> MakeTensorIntrin(PrimFunc description, PrimFunc implementation);
 Status RegisterTensorIntrin(const std::string& name, std::shared_ptr<const TensorIntrin> intrin, bool replaces);
 StatusOr<std::shared_ptr<const TensorIntrin>> GetTensorIntrin(std::string_view name);

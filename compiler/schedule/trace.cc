@@ -21,23 +21,16 @@ const Decision* ScheduleTrace::decision(size_t i) const {
 
 namespace {
 
-int HandleId(const TraceInput& input) {
-  if (const auto* block = std::get_if<BlockRV>(&input)) return block->id;
-  if (const auto* loop = std::get_if<LoopRV>(&input)) return loop->id;
-  if (const auto* var = std::get_if<VarRV>(&input)) return var->id;
-  return -1;
-}
-
-// `input` with the handle's number looked up in `ids`; FailedPrecondition if nothing produced it.
-StatusOr<TraceInput> Translate(const TraceInput& input, const std::vector<int>& ids) {
-  const int old_id = HandleId(input);
-  if (old_id < 0) return input;
-  if (old_id >= static_cast<int>(ids.size()) || ids[old_id] < 0) {
-    return InvalidArgument(fmt::format("replay trace: handle {} is used before an instruction makes it", old_id));
-  }
-  if (std::holds_alternative<BlockRV>(input)) return TraceInput(BlockRV{ids[old_id]});
-  if (std::holds_alternative<LoopRV>(input)) return TraceInput(LoopRV{ids[old_id]});
-  return TraceInput(VarRV{ids[old_id]});
+// `input` with the handles' numbers looked up in `ids`; InvalidArgument if nothing produced one.
+StatusOr<TraceInput> Translate(TraceInput input, const std::vector<int>& ids) {
+  int unknown = -1;
+  ForEachHandle(input, [&](int& id) {
+    const bool is_known = id >= 0 && id < static_cast<int>(ids.size()) && ids[id] >= 0;
+    if (!is_known) unknown = std::max(id, 0);
+    if (is_known) id = ids[id];
+  });
+  if (unknown < 0) return input;
+  return InvalidArgument(fmt::format("replay trace: handle {} is used before an instruction makes it", unknown));
 }
 
 // Instructions that only look: they may go when nobody uses what they return.
@@ -60,11 +53,11 @@ ScheduleTrace ScheduleTrace::Simplified(bool remove_postproc) const {
     for (int id : instruction.outputs) wanted = wanted || (id < static_cast<int>(used.size()) && used[id]);
     if (!wanted) continue;
     keep[i] = true;
-    for (const TraceInput& input : instruction.inputs) {
-      const int id = HandleId(input);
-      if (id < 0) continue;
-      if (id >= static_cast<int>(used.size())) used.resize(id + 1, false);
-      used[id] = true;
+    for (TraceInput input : instruction.inputs) {
+      ForEachHandle(input, [&](int id) {
+        if (id >= static_cast<int>(used.size())) used.resize(id + 1, false);
+        used[id] = true;
+      });
     }
   }
   ScheduleTrace simple;

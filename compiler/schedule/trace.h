@@ -18,6 +18,7 @@
 namespace lathe {
 
 class Schedule;
+struct IndexMap;
 
 // Handles, valid in the one Schedule that made them. All kinds share one numbering, in order of production.
 struct BlockRV {
@@ -34,8 +35,19 @@ struct VarRV {
 };  // A sampled integer.
 using ExprRV = std::variant<int64_t, VarRV>;  // A literal or a sampled variable.
 
-// What a primitive was given. nullopt in TVM's JSON is null: "infer this factor".
-using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string, std::vector<int64_t>>;
+// What a primitive was given. nullopt in TVM's JSON is null: "infer this factor". The last is a value that none of the
+// others is: a real, a list of mixed values, a map, an expression.
+using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string, std::vector<int64_t>,
+                                std::vector<BlockRV>, std::shared_ptr<const IndexMap>, Attr>;
+// Calls f(int& id) for each handle in `input`.
+template <typename F>
+void ForEachHandle(TraceInput& input, F f) {
+  if (auto* block = std::get_if<BlockRV>(&input)) f(block->id);
+  if (auto* loop = std::get_if<LoopRV>(&input)) f(loop->id);
+  if (auto* var = std::get_if<VarRV>(&input)) f(var->id);
+  if (auto* blocks = std::get_if<std::vector<BlockRV>>(&input))
+    for (BlockRV& block : *blocks) f(block.id);
+}
 // What a sampling primitive chose: tile factors, or the index of a category.
 using Decision = std::variant<int64_t, std::vector<int64_t>>;
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/schedule/trace.h"
+#include "compiler/script/index_map_text.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
@@ -37,18 +38,36 @@ Json ToJsonValue(const Attr& attr) {
   return text == nullptr ? Json() : Json(*text);
 }
 
+// As an input: texts are quoted, to differ from handles, but for those in maps.
+Json InputValue(const Attr& attr) {
+  if (const std::string* text = std::get_if<std::string>(&attr)) return "\"" + *text + "\"";
+  if (const auto* list = std::get_if<std::vector<Attr>>(&attr)) {
+    Json array = Json::array();
+    for (const Attr& item : *list) array.push_back(InputValue(item));
+    return array;
+  }
+  return ToJsonValue(attr);
+}
+
 Json ToJsonValue(const TraceInput& input) {
   if (const auto* block = std::get_if<BlockRV>(&input)) return HandleName('b', block->id);
   if (const auto* loop = std::get_if<LoopRV>(&input)) return HandleName('l', loop->id);
   if (const auto* var = std::get_if<VarRV>(&input)) return HandleName('v', var->id);
   if (const int64_t* number = std::get_if<int64_t>(&input)) return *number;
-  if (const std::string* text = std::get_if<std::string>(&input))
-    return "\"" + *text + "\"";  // Quoted, to differ from a handle.
+  if (const std::string* text = std::get_if<std::string>(&input)) return InputValue(*text);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return *list;
+  if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input)) return Print(**map);
+  if (const Attr* value = std::get_if<Attr>(&input)) return InputValue(*value);
+  if (const auto* blocks = std::get_if<std::vector<BlockRV>>(&input)) {
+    Json array = Json::array();
+    for (const BlockRV block : *blocks) array.push_back(HandleName('b', block.id));
+    return array;
+  }
   return nullptr;
 }
 
 StatusOr<Attr> ReadAttr(const Json& json) {
+  if (json.is_null()) return Attr(std::monostate());
   if (json.is_boolean()) return Attr(json.get<bool>());
   if (json.is_number_integer()) return Attr(json.get<int64_t>());
   if (json.is_number_float()) return Attr(json.get<double>());
@@ -78,16 +97,67 @@ StatusOr<int> ReadHandleId(std::string_view name) {
   return id;
 }
 
+// A value of an input that is no handle; texts in lists are quoted.
+StatusOr<Attr> ReadInputValue(const Json& json, int depth, bool is_quoted) {
+  if (depth > 16) return InvalidArgument("read trace: an input is nested too deeply");
+  if (json.is_null()) return Attr(std::monostate());
+  if (json.is_array()) {
+    std::vector<Attr> items;
+    for (const Json& item : json) {
+      ASSIGN_OR_RETURN(Attr attr, ReadInputValue(item, depth + 1, is_quoted));
+      items.push_back(std::move(attr));
+    }
+    return Attr(std::move(items));
+  }
+  if (json.is_object()) {
+    AttrMap map;
+    for (const auto& [key, value] : json.items()) {
+      ASSIGN_OR_RETURN(Attr attr, ReadInputValue(value, depth + 1, false));
+      map.insert_or_assign(key, std::move(attr));
+    }
+    return Attr(std::move(map));
+  }
+  if (!json.is_string() || !is_quoted) return ReadAttr(json);
+  const std::string& text = json.get_ref<const std::string&>();
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return Attr(text.substr(1, text.size() - 2));
+  return InvalidArgument(fmt::format("read trace: \"{}\" in a list is no quoted text", text.substr(0, 40)));
+}
+
+bool IsBlockName(const Json& json) { return json.is_string() && json.get_ref<const std::string&>().starts_with('b'); }
+
+// [1, 2], ["b0", "b1"] or a list of other values.
+StatusOr<TraceInput> ReadListInput(const Json& json) {
+  if (std::all_of(json.begin(), json.end(), [](const Json& x) { return x.is_number_integer(); }))
+    return TraceInput(json.get<std::vector<int64_t>>());
+  std::vector<BlockRV> blocks;
+  if (std::all_of(json.begin(), json.end(), IsBlockName)) {
+    for (const Json& item : json) {
+      ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
+      blocks.push_back(BlockRV{id});
+    }
+    return TraceInput(std::move(blocks));
+  }
+  ASSIGN_OR_RETURN(Attr list, ReadInputValue(json, 0, true));
+  return TraceInput(std::move(list));
+}
+
 StatusOr<TraceInput> ReadInput(const Json& json) {
   if (json.is_null()) return TraceInput();
   if (json.is_number_integer()) return TraceInput(json.get<int64_t>());
-  if (json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& x) { return x.is_number_integer(); }))
-    return TraceInput(json.get<std::vector<int64_t>>());
+  if (json.is_array()) return ReadListInput(json);
+  if (json.is_object() || json.is_number_float()) {
+    ASSIGN_OR_RETURN(Attr value, ReadInputValue(json, 0, true));
+    return TraceInput(std::move(value));
+  }
   if (!json.is_string())
     return InvalidArgument(
         fmt::format("read trace: input {} is no handle, number, string or null", json.dump().substr(0, 80)));
   const std::string& text = json.get_ref<const std::string&>();
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return TraceInput(text.substr(1, text.size() - 2));
+  if (text.starts_with("lambda ")) {
+    ASSIGN_OR_RETURN(IndexMap map, ParseIndexMap(text));
+    return TraceInput(std::make_shared<const IndexMap>(std::move(map)));
+  }
   ASSIGN_OR_RETURN(const int id, ReadHandleId(text));
   if (text[0] == 'b') return TraceInput(BlockRV{id});
   if (text[0] == 'l') return TraceInput(LoopRV{id});

@@ -5,6 +5,8 @@
 
 #include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/trace.h"
+#include "compiler/script/expr_builder.h"
+#include "compiler/script/index_map_text.h"
 #include "compiler/script/printer.h"
 #include "compiler/script/python_ast.h"
 #include "support/status_macros.h"
@@ -48,6 +50,8 @@ std::string Write(const Attr& attr) {
   return text == nullptr ? "None" : Quote(*text);
 }
 
+std::string Write(std::span<const TraceInput> inputs);
+
 std::string Write(const TraceInput& input) {
   if (const auto* block = std::get_if<BlockRV>(&input)) return fmt::format("b{}", block->id);
   if (const auto* loop = std::get_if<LoopRV>(&input)) return fmt::format("l{}", loop->id);
@@ -55,6 +59,12 @@ std::string Write(const TraceInput& input) {
   if (const int64_t* number = std::get_if<int64_t>(&input)) return fmt::format("{}", *number);
   if (const std::string* text = std::get_if<std::string>(&input)) return Quote(*text);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return fmt::format("[{}]", fmt::join(*list, ", "));
+  if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input)) return Print(**map);
+  if (const Attr* value = std::get_if<Attr>(&input)) return Write(*value);
+  if (const auto* blocks = std::get_if<std::vector<BlockRV>>(&input)) {
+    const std::vector<TraceInput> items(blocks->begin(), blocks->end());
+    return fmt::format("[{}]", Write(std::span(items)));
+  }
   return "None";
 }
 
@@ -69,6 +79,12 @@ std::string WriteBuffer(const Attr& index, const Attr& side) {
   return fmt::format("(\"{}\", {})", side == Attr(int64_t{0}) ? "read" : "write", Write(index));
 }
 
+// An index map that is kept as its text; None if there is none.
+std::string TextOf(std::span<const Attr> attrs, size_t i) {
+  const std::string* text = i < attrs.size() ? std::get_if<std::string>(&attrs[i]) : nullptr;
+  return text == nullptr ? "None" : *text;
+}
+
 std::string WriteArguments(const Signature& signature, const Instruction& instruction, const Decision* decision) {
   std::span<const TraceInput> inputs(instruction.inputs);
   size_t attr = 0;
@@ -79,6 +95,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
       case Keep::kBlock:
       case Keep::kLoop:
       case Keep::kInput:
+      case Keep::kIndexMap:
         text = inputs.empty() ? "None" : Write(inputs[0]);
         if (!inputs.empty()) inputs = inputs.subspan(1);
         break;
@@ -100,6 +117,9 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
           text = Write(instruction.attrs[attr++]);
           if (argument.keep == Keep::kFlag) text = text == "0" || text == "False" ? "False" : "True";
         }
+        break;
+      case Keep::kIndexMapText:
+        text = TextOf(instruction.attrs, attr++);
         break;
       case Keep::kBuffer:
         text = attr + 1 < instruction.attrs.size() ? WriteBuffer(instruction.attrs[attr], instruction.attrs[attr + 1])
@@ -221,6 +241,7 @@ class PythonReader {
     switch (argument.keep) {
       case Keep::kBlock:
       case Keep::kLoop:
+      case Keep::kIndexMap:
       case Keep::kInput: {
         ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
         instruction.inputs.push_back(std::move(input));
@@ -248,6 +269,13 @@ class PythonReader {
         }
         if (const bool* flag = std::get_if<bool>(&attr)) attr = int64_t{*flag};
         instruction.attrs.push_back(std::move(attr));
+        return OkStatus();
+      }
+      case Keep::kIndexMapText: {
+        const bool is_none = given == nullptr || given->kind == PyExprKind::kNone;
+        if (!is_none) RETURN_IF_ERROR(ReadIndexMap(*given, source_).status());
+        const std::string_view text = is_none ? "" : source_.text.substr(given->begin, given->end - given->begin);
+        instruction.attrs.push_back(is_none ? Attr(std::monostate()) : Attr(std::string(text)));
         return OkStatus();
       }
       case Keep::kBuffer:
@@ -285,8 +313,25 @@ class PythonReader {
     return OkStatus();
   }
 
+  // [b0, b1]; nullopt if it is no list of blocks.
+  std::optional<std::vector<BlockRV>> ReadBlocks(const PyExpr& e) const {
+    std::vector<BlockRV> blocks;
+    if (e.kind != PyExprKind::kList || e.items.empty()) return std::nullopt;
+    for (const PyExpr* item : e.items) {
+      const auto found = item->kind == PyExprKind::kName ? handles_.find(std::string(item->text)) : handles_.end();
+      if (found == handles_.end() || !std::holds_alternative<BlockRV>(found->second)) return std::nullopt;
+      blocks.push_back(std::get<BlockRV>(found->second));
+    }
+    return blocks;
+  }
+
   StatusOr<TraceInput> ReadInput(const PyExpr& e) {
     if (e.kind == PyExprKind::kNone) return TraceInput();
+    if (e.kind == PyExprKind::kLambda) {
+      ASSIGN_OR_RETURN(IndexMap map, ReadIndexMap(e, source_));
+      return TraceInput(std::make_shared<const IndexMap>(std::move(map)));
+    }
+    if (std::optional<std::vector<BlockRV>> blocks = ReadBlocks(e)) return TraceInput(*std::move(blocks));
     if (e.kind == PyExprKind::kName) {
       const auto found = handles_.find(std::string(e.text));
       if (found == handles_.end()) return Error(e.offset, fmt::format("\"{}\" is not defined", e.text));
@@ -302,7 +347,16 @@ class PythonReader {
         if (const int64_t* number = std::get_if<int64_t>(&item)) numbers.push_back(*number);
       if (numbers.size() == list->size()) return TraceInput(std::move(numbers));
     }
-    return Error(e.offset, "a handle, a number, a string, a list of integers or None is expected");
+    return TraceInput(attr);
+  }
+
+  StatusOr<Attr> ReadExprAttr(const PyExpr& e) {
+    const ConstantTable no_constants;
+    const NameTable names(no_constants);
+    const ScriptContext context;
+    StatusOr<Expr> value = ExprBuilder(source_, names, context).Build(e);
+    if (!value.ok()) return Error(e.offset, "a constant is expected");
+    return Attr(*std::move(value));
   }
 
   StatusOr<Attr> ReadAttr(const PyExpr& e) {
@@ -332,8 +386,18 @@ class PythonReader {
         }
         return Attr(std::move(items));
       }
-      default:
-        return Error(e.offset, "a constant is expected");
+      case PyExprKind::kNone:
+        return Attr(std::monostate());
+      case PyExprKind::kDict: {
+        AttrMap map;
+        for (size_t i = 0; i + 1 < e.items.size(); i += 2) {
+          if (e.items[i]->kind != PyExprKind::kString) return Error(e.items[i]->offset, "a key is no string");
+          ASSIGN_OR_RETURN(map[e.items[i]->string_value], ReadAttr(*e.items[i + 1]));
+        }
+        return Attr(std::move(map));
+      }
+      default:  // T.float32(0.5), T.int64(3)
+        return ReadExprAttr(e);
     }
   }
 

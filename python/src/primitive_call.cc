@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "compiler/schedule/get_block.h"
+#include "compiler/schedule/set_axis_separator.h"
+#include "compiler/script/index_map_text.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
 
@@ -26,9 +28,17 @@ class ArgumentBinder {
     if (num_named_ < kwargs_.size()) FailForUnknownName();
   }
 
+  // Of the buffer whose layout has just been transformed.
+  void SetSeparators() {
+    const int index = int(std::get<int64_t>(attrs.at(0)));
+    const BufferSide side = attrs.at(1) == Attr(int64_t{0}) ? BufferSide::kRead : BufferSide::kWrite;
+    Check(SetAxisSeparator(schedule_, block_.value(), index, side, axis_separators), ErrorKind::kSchedule);
+  }
+
   std::vector<TraceInput> inputs;
   std::vector<Attr> attrs;
   std::optional<Decision> decision;
+  std::vector<int64_t> axis_separators;  // That an index map names beside its indices.
 
  private:
   [[noreturn]] void Fail(const std::string& why) const {
@@ -86,6 +96,11 @@ class ArgumentBinder {
         return;
       case Keep::kBuffer:
         return BindBuffer(argument, given);
+      case Keep::kIndexMap:
+        inputs.emplace_back(std::make_shared<const IndexMap>(ToIndexMap(argument, given)));
+        return;
+      case Keep::kIndexMapText:
+        return BindMapText(argument, given);
       case Keep::kAttr:
       case Keep::kFlag:
         attrs.push_back(ToAttribute(argument, given));
@@ -113,6 +128,14 @@ class ArgumentBinder {
 
   BlockRV BlockOfName(const std::string& name) const { return Value(GetBlock(schedule_, name), ErrorKind::kSchedule); }
   TraceInput ToBlock(const Argument& argument, const py::object& given) {
+    if (py::isinstance<py::sequence>(given) && !py::isinstance<py::str>(given)) {
+      std::vector<BlockRV> blocks;
+      for (py::handle item : given) {
+        if (!py::isinstance<BlockRV>(item)) FailFor(argument, given, "a list of blocks");
+        blocks.push_back(py::cast<BlockRV>(item));
+      }
+      return blocks;
+    }
     if (py::isinstance<BlockRV>(given)) return py::cast<BlockRV>(given);
     if (py::isinstance<LoopRV>(given)) return py::cast<LoopRV>(given);
     if (py::isinstance<py::str>(given)) return BlockOfName(py::cast<std::string>(given));
@@ -135,9 +158,9 @@ class ArgumentBinder {
           if (const int64_t* number = std::get_if<int64_t>(&item)) numbers.push_back(*number);
         if (numbers.size() == list->size()) return numbers;
       }
+      return *attr;
     }
-    Fail(fmt::format("{} is no handle of this schedule, number, string or None",
-                     py::cast<std::string>(py::repr(object))));
+    Fail(fmt::format("{} is no handle of this schedule and no value", py::cast<std::string>(py::repr(object))));
   }
 
   Attr ToAttribute(const Argument& argument, const py::object& given) const {
@@ -179,6 +202,7 @@ class ArgumentBinder {
   }
 
   void BindBuffer(const Argument& argument, const py::object& given) {
+    buffer_at_ = attrs.size();
     if (IsBuffer(given)) {
       const std::optional<int64_t> read = FindBuffer(given, true), written = FindBuffer(given, false);
       if (!read && !written) FailForBuffer(given, "reads and writes");
@@ -192,6 +216,70 @@ class ArgumentBinder {
       FailFor(argument, given, "(\"read\", 0), (\"write\", 0), a buffer or its name");
     attrs.push_back(ToAttribute(argument, given[py::int_(1)]));
     attrs.push_back(int64_t{!is_read});
+  }
+
+  const BlockNode& LastBlock() const { return *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule)->block; }
+  // The buffer that was named; nullptr if there is none.
+  const Buffer* LastBuffer() const {
+    const int64_t* index = buffer_at_ + 1 < attrs.size() ? std::get_if<int64_t>(&attrs[buffer_at_]) : nullptr;
+    if (index == nullptr) return nullptr;
+    const auto& regions = attrs[buffer_at_ + 1] == Attr(int64_t{0}) ? LastBlock().reads : LastBlock().writes;
+    return *index < 0 || size_t(*index) >= regions.size() ? nullptr : &regions[size_t(*index)].buffer;
+  }
+  // What a function makes of indices: of the buffer that was named before, else of the block's iter vars. Remembers
+  // where it puts separators.
+  IndexMap MapOf(const py::object& function, size_t rank, DataType type) {
+    const py::object maker =
+        py::module_::import("lathe.tir.index_map").attr("IndexMap").attr("from_func_with_separators");
+    const py::tuple made = maker(function, py::arg("ndim") = rank, py::arg("index_dtype") = type.ToString());
+    axis_separators = py::cast<std::vector<int64_t>>(made[1]);
+    return py::cast<IndexMap>(made[0]);
+  }
+  IndexMap ToIndexMap(const Argument& argument, const py::object& given) {
+    if (py::isinstance<IndexMap>(given)) return Remember(py::cast<IndexMap>(given));
+    if (!given || !PyCallable_Check(given.ptr())) FailFor(argument, given, "an IndexMap or a function of indices");
+    const Buffer* buffer = LastBuffer();
+    if (buffer != nullptr && !(*buffer)->shape.empty())
+      return Remember(MapOf(given, (*buffer)->shape.size(), (*buffer)->shape[0].dtype()));
+    const std::vector<IterVar>& iters = LastBlock().iter_vars;
+    return Remember(MapOf(given, iters.size(), iters.empty() ? kIndexType : iters[0].var.dtype()));
+  }
+  IndexMap Remember(IndexMap map) {
+    map_ = map;
+    return map;
+  }
+  // A number of Python as a constant of `type`, where that holds it; any other value as it is.
+  static Expr OfType(DataType type, py::handle given, const Expr& value) {
+    const bool is_int = PyLong_Check(given.ptr()) != 0, is_number = is_int || PyFloat_Check(given.ptr()) != 0;
+    if (is_number && type.is_float()) return FloatConst(type, py::cast<double>(given));
+    return is_int && type.is_int() ? IntConst(type, py::cast<int64_t>(given)) : value;
+  }
+  // A map, or what fills padding: a function of the last map's results, or a value of the last buffer's type.
+  void BindMapText(const Argument& argument, const py::object& given) {
+    if (!given || given.is_none()) {
+      if (argument.fallback.empty()) FailFor(argument, given, "an IndexMap or a function of indices");
+      attrs.emplace_back(std::monostate());
+      return;
+    }
+    const bool is_map = py::isinstance<IndexMap>(given) || PyCallable_Check(given.ptr()) != 0;
+    if (is_map && map_) {
+      const std::vector<int64_t> separators = axis_separators;
+      attrs.emplace_back(Print(py::isinstance<IndexMap>(given)
+                                   ? py::cast<IndexMap>(given)
+                                   : MapOf(given, map_->final_indices.size(), map_->initial_indices[0].dtype())));
+      axis_separators = separators;
+      return;
+    }
+    if (is_map) {
+      attrs.emplace_back(Print(ToIndexMap(argument, given)));
+      return;
+    }
+    const Buffer* buffer = LastBuffer();
+    const std::optional<Expr> value = ToExpr(given);
+    if (!value || buffer == nullptr || !map_) FailFor(argument, given, "a number, an expression or a function");
+    IndexMap filled = IndexMap::Identity(map_->final_indices.size());
+    filled.final_indices = {OfType((*buffer)->dtype, given, *value)};
+    attrs.emplace_back(Print(filled));
   }
 
   Decision ToDecision(const Argument& argument, const py::object& given) const {
@@ -213,7 +301,9 @@ class ArgumentBinder {
   const py::args& args_;
   const py::kwargs& kwargs_;
   size_t position_ = 0, num_named_ = 0;
-  std::optional<BlockRV> block_;  // The last block given: what buffer names speak of.
+  size_t buffer_at_ = ~size_t{1};  // Where the attributes of the buffer that was named begin.
+  std::optional<IndexMap> map_;    // The last index map given.
+  std::optional<BlockRV> block_;   // The last block given: what buffer names speak of.
 };
 
 py::object HandleOf(char kind, int id) {
@@ -232,6 +322,7 @@ py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::arg
   const std::vector<int> ids =
       Value(kind->apply(schedule, binder.inputs, binder.attrs, binder.decision ? &*binder.decision : nullptr),
             ErrorKind::kSchedule);
+  if (!binder.axis_separators.empty()) binder.SetSeparators();
   if (kind->output == '-') return py::none();
   if (!row.returns_list) return HandleOf(kind->output, ids.at(0));
   py::list handles;

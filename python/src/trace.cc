@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/index_map.h"
 #include "compiler/schedule/schedule.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
@@ -24,6 +25,8 @@ py::object InputToPython(const TraceInput& input) {
       [](const auto& value) -> py::object {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
           return py::none();
+        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::shared_ptr<const IndexMap>>)
+          return py::cast(std::const_pointer_cast<IndexMap>(value));
         else
           return py::cast(value);
       },

@@ -4,6 +4,7 @@ import pathlib
 import pytest
 import tvm
 from tvm import tir
+from tvm.script import tir as T
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "golden" / "schedule"
 GOLDENS = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -24,10 +25,10 @@ def test_golden(name):
     sch = tir.Schedule(functions[0])
     if refusal is not None:
         with pytest.raises(tir.ScheduleError) as error:
-            exec(calls, {"sch": sch, "tir": tir})  # noqa: S102: our own files
+            exec(calls, {"sch": sch, "tir": tir, "T": T})  # noqa: S102: our own files
         assert refusal.replace("@before ", "@main ") in str(error.value)  # A function alone is the module's main.
         return
-    exec(calls, {"sch": sch, "tir": tir})  # noqa: S102
+    exec(calls, {"sch": sch, "tir": tir, "T": T})  # noqa: S102
     expected = functions[1].without_attr("global_symbol")
     tvm.ir.assert_structural_equal(sch.mod["main"].without_attr("global_symbol"), expected)
 

@@ -21,10 +21,15 @@
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/reorder_block_iter_var.h"
 #include "compiler/schedule/rfactor.h"
+#include "compiler/schedule/sample_compute_location.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/schedule/set_axis_separator.h"
 #include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/storage_align.h"
+#include "compiler/schedule/tensorize.h"
+#include "compiler/schedule/transform_block_layout.h"
+#include "compiler/schedule/transform_layout.h"
 #include "compiler/schedule/unsafe_set_dtype.h"
 
 namespace lathe {
@@ -157,6 +162,27 @@ Outcome TrySampleCategorical(Draw& draw) {
   if (!sampled.status.ok() || block < 0 || draw.Percent(50)) return sampled;
   const BlockRV handle = draw.Handle(block);
   return draw.Try("Annotate", [&] { return Annotate(draw.schedule, handle, "note", *var); });
+}
+
+Outcome TrySamplePartitionedTile(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!loop) return {};
+  const int parts = 2 + int(draw.Below(2)), factor = 1 + int(draw.Below(3));
+  return draw.Try("SamplePartitionedTile",
+                  [&] { return SamplePartitionedTile(draw.schedule, *loop, parts, 1, factor).status(); });
+}
+// A place, mostly used.
+Outcome TrySampleComputeLocation(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  StatusOr<LoopRV> place = LoopRV();
+  const Outcome sampled = draw.Try("SampleComputeLocation", [&] {
+    place = SampleComputeLocation(draw.schedule, handle);
+    return place.status();
+  });
+  if (!sampled.status.ok() || sampled.was_changed_by_refusal || draw.Percent(20)) return sampled;
+  return draw.Try("ComputeAt", [&] { return ComputeAt(draw.schedule, handle, *place, true); });
 }
 
 // ---- Loops
@@ -307,8 +333,92 @@ Outcome TryUnsafeSetDType(Draw& draw) {
                   [&] { return UnsafeSetDType(draw.schedule, handle, 0, is_float ? "float64" : "int64"); });
 }
 
+// (i, j) -> (j, i), (i // f, j, i % f), (i, j // f, j % f) ..., and with indices named twice.
+IndexMap DrawMap(Draw& draw, const std::vector<Expr>& extents) {
+  IndexMap map = IndexMap::Identity(extents.size(), extents[0].dtype());
+  std::vector<Expr> indices = map.final_indices;
+  if (draw.Percent(70)) {
+    const size_t axis = draw.Below(indices.size());
+    const Expr factor = IntConst(extents[0].dtype(), int64_t(2 + draw.Below(3)));
+    indices.push_back(FloorMod(indices[axis], factor));
+    indices[axis] = FloorDiv(indices[axis], factor);
+  }
+  for (size_t i = indices.size(); i > 1; --i)
+    if (draw.Percent(50)) std::swap(indices[i - 1], indices[draw.Below(i)]);
+  if (draw.Percent(5)) indices.pop_back();
+  map.final_indices = std::move(indices);
+  return map;
+}
+template <auto kCopy>
+Outcome TryReindexCache(Draw& draw, std::string_view kind, BufferSide side) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockNode& node = draw.schedule.BlockOf(block);
+  const auto& regions = side == BufferSide::kRead ? node.reads : node.writes;
+  if (regions.empty() || node.iter_vars.empty()) return {};
+  const size_t index = draw.Below(regions.size());
+  IndexMap map;  // Of the iter vars that count.
+  for (const IterVar& iter : node.iter_vars) {
+    map.initial_indices.emplace_back(iter.var.name(), iter.var.dtype());
+    const bool counts =
+        std::any_of(regions[index].region.begin(), regions[index].region.end(), [&](const Range& range) {
+          return UsesVar(range.min, [&](const ExprNode* var) { return var == iter.var.get(); });
+        });
+    if (counts || draw.Percent(5)) map.final_indices.emplace_back(map.initial_indices.back());
+  }
+  for (size_t i = map.final_indices.size(); i > 1; --i)
+    std::swap(map.final_indices[i - 1], map.final_indices[draw.Below(i)]);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try(kind, [&] { return kCopy(draw.schedule, handle, int(index), "global", map).status(); });
+}
+Outcome TryReindexCacheRead(Draw& draw) {
+  return TryReindexCache<ReindexCacheRead>(draw, "ReindexCacheRead", BufferSide::kRead);
+}
+Outcome TryReindexCacheWrite(Draw& draw) {
+  return TryReindexCache<ReindexCacheWrite>(draw, "ReindexCacheWrite", BufferSide::kWrite);
+}
+// Of buffers that the function allocates: another layout of a parameter is another function to its caller.
+Outcome TryTransformLayout(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0 || draw.schedule.BlockOf(block).writes.empty()) return {};
+  const Buffer& buffer = draw.schedule.BlockOf(block).writes[0].buffer;
+  if (buffer->shape.empty() || !WrittenIntermediate(draw.schedule, block, 0, "draw").ok()) return {};
+  const IndexMap map = DrawMap(draw, buffer->shape);
+  if (map.final_indices.empty()) return {};
+  std::optional<IndexMap> pad_value;
+  if (draw.Percent(60)) {
+    pad_value = IndexMap::Identity(map.final_indices.size());
+    pad_value->final_indices = {MakeCast(buffer->dtype, Expr(int64_t(draw.Below(3))))};
+  }
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("TransformLayout",
+                  [&] { return TransformLayout(draw.schedule, handle, 0, BufferSide::kWrite, map, pad_value); });
+}
+Outcome TrySetAxisSeparator(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const std::vector<int64_t> separators{int64_t(draw.Below(3))};
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("SetAxisSeparator",
+                  [&] { return SetAxisSeparator(draw.schedule, handle, 0, BufferSide::kWrite, separators); });
+}
+
 // ---- Blocks
 
+Outcome TryTransformBlockLayout(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0 || draw.schedule.BlockOf(block).iter_vars.empty()) return {};
+  std::vector<Expr> extents;
+  for (const IterVar& iter : draw.schedule.BlockOf(block).iter_vars) extents.push_back(iter.domain.extent);
+  const IndexMap map = DrawMap(draw, extents);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("TransformBlockLayout", [&] { return TransformBlockLayout(draw.schedule, handle, map); });
+}
+Outcome TryTensorize(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop();
+  if (!loop) return {};
+  return draw.Try("Tensorize", [&] { return Tensorize(draw.schedule, *loop, "dp4a_s8s8s32"); });
+}
 Outcome TryReorderBlockIterVar(Draw& draw) {
   const int block = draw.Block();
   if (block < 0) return {};
@@ -452,6 +562,8 @@ constexpr PrimitiveCase kCases[] = {
     {"GetOutputBlocks", 1, false, Run<TryGetOutputBlocks>},
     {"SamplePerfectTile", 5, false, Run<TrySamplePerfectTile>},
     {"SampleCategorical", 1, false, Run<TrySampleCategorical>},
+    {"SamplePartitionedTile", 1, false, Run<TrySamplePartitionedTile>},
+    {"SampleComputeLocation", 3, false, Run<TrySampleComputeLocation>},
     {"Fuse", 8, true, Run<TryFuse>},
     {"Split", 10, true, Run<TrySplit>},
     {"Reorder", 8, true, Run<TryReorder>},
@@ -476,6 +588,12 @@ constexpr PrimitiveCase kCases[] = {
     {"Blockize", 5, true, Run<TryBlockize>},
     {"DecomposePadding", 4, true, Run<TryDecomposePadding>},
     {"PadEinsum", 4, true, Run<TryPadEinsum>},
+    {"ReindexCacheRead", 4, true, Run<TryReindexCacheRead>},
+    {"ReindexCacheWrite", 4, true, Run<TryReindexCacheWrite>},
+    {"TransformLayout", 6, true, Run<TryTransformLayout>},
+    {"TransformBlockLayout", 4, true, Run<TryTransformBlockLayout>},
+    {"SetAxisSeparator", 0, true, Run<TrySetAxisSeparator>},  // Memory here has one dimension.
+    {"Tensorize", 0, true, Run<TryTensorize>},                // Takes an implementation on trust.
     {"RFactor", 8, true, Run<TryRFactor>},
     {"Annotate", 2, true, Run<TryAnnotate>},
     {"Unannotate", 2, true, Run<TryUnannotate>},

@@ -47,15 +47,13 @@ Schedule ReplayWhatFits(const PrimFunc& func, const ScheduleTrace& trace) {
   Schedule schedule = *Schedule::Create(func, 0);
   std::map<int, int> handles;  // From the trace's numbers to those of the new schedule.
   const auto map_input = [&](TraceInput& input) {
-    const auto map_id = [&](int& id) {
+    bool is_known = true;
+    ForEachHandle(input, [&](int& id) {
       const auto found = handles.find(id);
+      is_known = is_known && found != handles.end();
       if (found != handles.end()) id = found->second;
-      return found != handles.end();
-    };
-    if (auto* block = std::get_if<BlockRV>(&input)) return map_id(block->id);
-    if (auto* loop = std::get_if<LoopRV>(&input)) return map_id(loop->id);
-    if (auto* var = std::get_if<VarRV>(&input)) return map_id(var->id);
-    return true;
+    });
+    return is_known;
   };
   for (size_t i = 0; i < trace.size(); ++i) {
     const Instruction& instruction = trace.instruction(i);

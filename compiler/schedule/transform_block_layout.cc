@@ -1,0 +1,120 @@
+#include "compiler/schedule/transform_block_layout.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
+#include "compiler/script/index_map_text.h"
+#include "compiler/script/printer.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+constexpr const char* kTransformBlockLayout = "transform_block_layout";
+
+// The loops hold nothing but the block, and run over its iter vars' domains.
+Status CheckNest(const Schedule& schedule, int row) {
+  const std::vector<int> loops = schedule.LoopsOf(row);
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const Stmt& body = schedule.LoopOf(loops[i]).body;
+    const bool is_next = body.same_as(schedule.StmtOf(i + 1 < loops.size() ? loops[i + 1] : row));
+    if (!is_next) return schedule.Error(kTransformBlockLayout, loops[i], "there is more than one block below it");
+    const For& loop = schedule.LoopOf(loops[i]);
+    if (loop.kind != ForKind::kSerial || !loop.annotations.empty())
+      return schedule.Error(kTransformBlockLayout, loops[i], "it is marked; transform the block before");
+  }
+  if (!IsTriviallyBound(schedule, row) ||
+      !IsTrivialBinding(schedule.RealizeOf(row), LoopsBetween(schedule, schedule.ScopeOf(row), row)))
+    return schedule.Error(kTransformBlockLayout, row, "an iter var is not bound to a loop variable of its own");
+  const BlockNode& block = schedule.BlockOf(row);
+  if (loops.size() != block.iter_vars.size())
+    return schedule.Error(kTransformBlockLayout, row, "a loop around it is bound to none of its iter vars");
+  for (const IterVar& iter : block.iter_vars)
+    if (!IsConstInt(iter.domain.min, 0))
+      return schedule.Error(kTransformBlockLayout, row,
+                            fmt::format("iter var \"{}\" does not start at 0", iter.var.name()));
+  if (loops.empty()) return OkStatus();
+  const WhyNot why = WhyNotPermutable(schedule, loops[0]);
+  return why.empty() ? OkStatus() : schedule.Error(kTransformBlockLayout, row, why);
+}
+
+// The kind of an iter var that is `index` of the old ones; nullopt if they are of several.
+std::optional<IterKind> KindOf(const Expr& index, const std::vector<IterVar>& iters) {
+  std::optional<IterKind> kind;
+  for (const IterVar& iter : iters) {
+    if (!UsesVar(index, [&](const ExprNode* var) { return var == iter.var.get(); })) continue;
+    if (kind && *kind != iter.kind) return std::nullopt;
+    kind = iter.kind;
+  }
+  return kind ? kind : IterKind::kSpatial;
+}
+
+struct NewIters {
+  std::vector<IterVar> iters;
+  VarMap old;  // The old iter vars in terms of the new ones.
+};
+
+StatusOr<NewIters> MakeIters(const Schedule& schedule, int row, const IndexMap& map) {
+  const std::vector<IterVar>& old = schedule.BlockOf(row).iter_vars;
+  std::vector<Expr> vars, shape;
+  std::vector<Range> ranges;
+  Analyzer analyzer;
+  for (const IterVar& iter : old) {
+    vars.push_back(iter.var);
+    shape.push_back(iter.domain.extent);
+    ranges.push_back(iter.domain);
+    analyzer.Bind(iter.var, iter.domain);
+  }
+  const StatusOr<IndexMap> inverse = map.Inverse(ranges, Analyzer());
+  const StatusOr<std::vector<Expr>> extents = map.MapShape(shape, Analyzer());
+  if (!inverse.ok() || !extents.ok())
+    return schedule.Error(kTransformBlockLayout, row,
+                          fmt::format("the index map {} is not bijective affine on its domain", Print(map)));
+  ASSIGN_OR_RETURN(const std::vector<Expr> indices, map.MapIndices(vars, analyzer));
+  NewIters made;
+  std::vector<Expr> points;
+  Analyzer inside;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const std::optional<IterKind> kind = KindOf(indices[i], old);
+    if (!kind)
+      return schedule.Error(
+          kTransformBlockLayout, row,
+          fmt::format("index {} of the map mixes data-parallel and reduction iter vars: {}", i, Print(indices[i])));
+    const DataType type = (*extents)[i].dtype();
+    made.iters.push_back({{IntConst(type, 0), (*extents)[i]}, Var(fmt::format("v{}", i), type), *kind});
+    points.push_back(made.iters.back().var);
+    inside.Bind(made.iters.back().var, made.iters.back().domain);
+  }
+  ASSIGN_OR_RETURN(const std::vector<Expr> back, inverse->MapIndices(points, inside));
+  for (size_t i = 0; i < old.size(); ++i) made.old.emplace(old[i].var.get(), back[i]);
+  return made;
+}
+
+}  // namespace
+
+Status TransformBlockLayout(Schedule& schedule, BlockRV block_rv, const IndexMap& index_map) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  if (schedule.ScopeOf(row) < 0) return schedule.Error(kTransformBlockLayout, row, "the root block has no iter vars");
+  const BlockNode& node = schedule.BlockOf(row);
+  if (node.iter_vars.empty() || index_map.initial_indices.size() != node.iter_vars.size())
+    return schedule.Error(kTransformBlockLayout, row,
+                          fmt::format("it has {} iter vars, the index map takes {}", node.iter_vars.size(),
+                                      index_map.initial_indices.size()));
+  RETURN_IF_ERROR(CheckNest(schedule, row));
+  const IndexMap map = WithIndexType(index_map, node.iter_vars[0].var.dtype());
+  ASSIGN_OR_RETURN(const NewIters made, MakeIters(schedule, row, map));
+  BlockNode changed = *Substitute(schedule.RealizeOf(row).block, made.old);
+  changed.iter_vars = made.iters;
+  RecomputeRegions(changed);
+  const Block block(std::move(changed));
+  std::vector<Var> loops;
+  for (size_t i = 0; i < made.iters.size(); ++i) loops.emplace_back(fmt::format("ax{}", i), made.iters[i].var.dtype());
+  Stmt nest = BlockRealize{{loops.begin(), loops.end()}, True(), block};
+  for (size_t i = loops.size(); i-- > 0;) nest = MakeFor(loops[i], made.iters[i].domain.extent, nest);
+  schedule.Replace(schedule.LoopsOf(row)[0], std::move(nest), {{row, block}});
+  schedule.Record("TransformBlockLayout", {block_rv}, {Print(index_map)}, {});
+  return OkStatus();
+}
+
+}  // namespace lathe

@@ -1,0 +1,101 @@
+#include "compiler/script/index_map_text.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <set>
+
+#include "compiler/script/expr_builder.h"
+#include "compiler/script/printer.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+bool IsName(std::string_view text) {
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
+// Expressions of variables of one type become the same of another.
+class Retyper : public StmtExprMutator {
+ public:
+  Retyper(const VarMap& vars, DataType from, DataType to) : vars_(vars), from_(from), to_(to) {}
+
+ protected:
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Expr VisitExpr(const Expr& e) override {
+    if (const IntImm* number = e.As<IntImm>(); number != nullptr && e.dtype() == from_)
+      return IntConst(to_, number->value);
+    if (const Binary* binary = e.As<Binary>()) {
+      Expr a = VisitExpr(binary->a), b = VisitExpr(binary->b);
+      MatchTypes(a, b);
+      return MakeBinary(binary->op, a, b);
+    }
+    return StmtExprMutator::VisitExpr(e);
+  }
+
+ private:
+  const VarMap& vars_;
+  const DataType from_, to_;
+};
+
+}  // namespace
+
+std::string Print(const IndexMap& map) {
+  std::set<std::string> taken;
+  std::vector<std::string> names, results;
+  VarMap vars;
+  for (size_t i = 0; i < map.initial_indices.size(); ++i) {
+    std::string name = map.initial_indices[i].name();
+    if (!IsName(name) || taken.contains(name)) name = fmt::format("i{}", i);
+    while (!taken.insert(name).second) name += "_";
+    vars.emplace(map.initial_indices[i].get(), map.initial_indices[i].CopyWithName(name));
+    names.push_back(std::move(name));
+  }
+  for (const Expr& index : map.final_indices) results.push_back(Print(Substitute(index, vars)) + ",");
+  return fmt::format("lambda {}: ({})", fmt::join(names, ", "), fmt::join(results, " "));
+}
+
+StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type) {
+  if (lambda.kind != PyExprKind::kLambda)
+    return ErrorAt(source, lambda.offset, "an index map is expected, such as lambda i, j: (j, i)");
+  IndexMap map;
+  const ConstantTable no_constants;
+  NameTable names(no_constants);
+  for (std::string_view name : lambda.keywords) {
+    map.initial_indices.emplace_back(std::string(name), index_type);
+    names.Redefine(name, Expr(map.initial_indices.back()));
+  }
+  const ScriptContext context;
+  ASSIGN_OR_RETURN(map.final_indices, ExprBuilder(source, names, context).BuildList(*lambda.items[0]));
+  return map;
+}
+
+StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type) {
+  const Source source{.file_name = "index map", .text = text};
+  ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
+  if (file.body.size() != 1 || file.body[0]->kind != PyStmtKind::kExpr || file.body[0]->value == nullptr)
+    return InvalidArgument("index map: one lambda is expected");
+  return ReadIndexMap(*file.body[0]->value, source, index_type);
+}
+
+IndexMap WithIndexType(const IndexMap& map, DataType type) {
+  if (map.initial_indices.empty() || map.initial_indices[0].dtype() == type) return map;
+  IndexMap result;
+  VarMap vars;
+  for (const Var& var : map.initial_indices) {
+    result.initial_indices.emplace_back(var.name(), type);
+    vars.emplace(var.get(), result.initial_indices.back());
+  }
+  Retyper retype(vars, map.initial_indices[0].dtype(), type);
+  for (const Expr& index : map.final_indices) result.final_indices.push_back(retype(index));
+  if (map.inverse_index_map != nullptr)
+    result.inverse_index_map = std::make_shared<const IndexMap>(WithIndexType(*map.inverse_index_map, type));
+  return result;
+}
+
+}  // namespace lathe

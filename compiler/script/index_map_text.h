@@ -1,0 +1,21 @@
+// Index maps as Python writes them: lambda i, j: (i // 4, j, i % 4,)
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/arith/index_map.h"
+#include "compiler/script/python_ast.h"
+
+namespace lathe {
+
+// A variable without a name of its own gets one.
+std::string Print(const IndexMap& map);
+// A lambda, of a text that `source` is. Its parameters have type `index_type`; it may name nothing else.
+StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type = kIndexType);
+StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type = kIndexType);
+
+// `map` between indices of another integer type.
+IndexMap WithIndexType(const IndexMap& map, DataType type);
+
+}  // namespace lathe

@@ -1,0 +1,17 @@
+# Separators ascend.
+# apply:
+b0 = sch.get_block(name="C", func_name="main")
+sch.set_axis_separator(block=b0, buffer=("read", 0), axis_separators=[2, 1])
+# fails: separators [2, 1] of buffer "B" of 2 dimensions
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((14, 16), "float32"), C: T.Buffer((14, 16), "float32")):
+    B = T.alloc_buffer((14, 16))
+    for i, j in T.grid(14, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2.0)
+    for i, j in T.grid(14, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1.0)

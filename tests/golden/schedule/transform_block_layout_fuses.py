@@ -1,0 +1,35 @@
+# Two iter vars become one.
+# apply:
+b0 = sch.get_block(name="C", func_name="main")
+sch.transform_block_layout(block=b0, index_map=lambda i, j: (i * 16 + j,))
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((14, 16), "float32"), C: T.Buffer((14, 16), "float32")):
+    B = T.alloc_buffer((14, 16), "float32")
+    for i, j in T.grid(14, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] * T.float32(2.0)
+    for i, j in T.grid(14, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, vj] + T.float32(1.0)
+@T.prim_func
+def expected(A: T.Buffer((14, 16), "float32"), C: T.Buffer((14, 16), "float32")):
+    B = T.alloc_buffer((14, 16), "float32")
+    for i, j in T.grid(14, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] * T.float32(2.0)
+    for ax0 in range(224):
+        with T.block("C"):
+            v0 = T.axis.spatial(224, ax0)
+            T.reads(B[v0 // 16, v0 % 16])
+            T.writes(C[v0 // 16, v0 % 16])
+            C[v0 // 16, v0 % 16] = B[v0 // 16, v0 % 16] + T.float32(1.0)
