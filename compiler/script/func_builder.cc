@@ -349,6 +349,10 @@ Status FuncBuilder::Unpack(const PyExpr& target, const PyExpr& value, Suite& sui
       RETURN_IF_ERROR(BuildAssignTo(*target.items[i], nullptr, *value.items[i], suite));
     return OkStatus();
   }
+  if (value.kind == PyExprKind::kCall && exprs_.CalleeName(value) == "meta_var") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(value, {"value"}, 1));
+    return Unpack(target, *args[0], suite);
+  }
   const bool may_be_known =
       value.kind == PyExprKind::kName || value.kind == PyExprKind::kAttribute || exprs_.context().evaluator != nullptr;
   if (is_tuple || !may_be_known) return Error(value, fmt::format("expected {} values", target.items.size()));

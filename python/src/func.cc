@@ -74,7 +74,7 @@ void BindFunc(py::module_& module) {
   module.def("func_with_attr", [](const FuncPtr& func, const std::string& key, const Attr& value) {
     return WithAttr(*func, key, value);
   });
-  module.def("func_specialize", [](const FuncPtr& func, const py::dict& param_map) {
+  module.def("func_specialize", [](const FuncPtr& func, const py::dict& param_map) -> FuncPtr {
     std::vector<Specialization> values;
     for (const auto& [param, value] : param_map) {
       const Buffer* buffer = UnwrapAs<Buffer>(value);
