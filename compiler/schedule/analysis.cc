@@ -229,6 +229,17 @@ void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& an
     analyzer.Bind(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
 }
 
+std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars) {
+  std::vector<Range> result;
+  for (const Range& range : region) result.push_back({Substitute(range.min, vars), Substitute(range.extent, vars)});
+  return result;
+}
+
+std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const VarMap& vars) {
+  for (BufferRegion& region : regions) region.region = RegionWith(region.region, vars);
+  return regions;
+}
+
 namespace {
 
 VarMap BindingsOf(const BlockRealize& realize) {
@@ -238,16 +249,9 @@ VarMap BindingsOf(const BlockRealize& realize) {
   return bindings;
 }
 
-std::vector<Range> Bind(const std::vector<Range>& region, const VarMap& bindings) {
-  std::vector<Range> bound;
-  for (const Range& range : region)
-    bound.push_back(Range{Substitute(range.min, bindings), Substitute(range.extent, bindings)});
-  return bound;
-}
-
 // The region in terms of loops, all of a dimension that memory decides: another look there may find something else.
 std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize) {
-  std::vector<Range> bound = Bind(region.region, BindingsOf(realize));
+  std::vector<Range> bound = RegionWith(region.region, BindingsOf(realize));
   const std::vector<Range> full = FullRegion(region.buffer).region;
   for (size_t d = 0; d < bound.size(); ++d)
     if (ReadsMemory(bound[d].min) || ReadsMemory(bound[d].extent)) bound[d] = full[d];
@@ -324,7 +328,7 @@ class StoreCollector {
   Expr Bound(const Expr& e) const { return Substitute(e, bindings_); }
   void Note(const std::vector<Range>& region) {
     accesses_.push_back(at_);
-    accesses_.back().region = Bind(region, bindings_);
+    accesses_.back().region = RegionWith(region, bindings_);
   }
   void CollectBlock(const BlockRealize& realize) {
     const BlockNode& block = *realize.block;
@@ -417,14 +421,8 @@ int CommonAncestor(const Schedule& schedule, int a, int b) {
 
 bool IsBefore(const Schedule& schedule, int a, int b) { return schedule.Scope(schedule.ScopeOf(a)).IsBefore(a, b); }
 
-bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer) {
-  if (!IsBefore(schedule, producer, consumer)) return false;
-  const int above = CommonAncestor(schedule, producer, consumer);
-  Analyzer analyzer;
-  if (schedule.IsLoop(above))
-    BindOuterLoops(schedule, above, true, analyzer);
-  else
-    BindIterVars(schedule.BlockOf(above), analyzer);
+bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
+                     const Analyzer& analyzer) {
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, above, producer, buffer, analyzer);
   const auto& reads = schedule.BlockOf(consumer).reads;
   return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
@@ -435,6 +433,17 @@ bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffe
       return Covers(region, needed, FullRegion(buffer).region, analyzer);
     });
   });
+}
+
+bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer) {
+  if (!IsBefore(schedule, producer, consumer)) return false;
+  const int above = CommonAncestor(schedule, producer, consumer);
+  Analyzer analyzer;
+  if (schedule.IsLoop(above))
+    BindOuterLoops(schedule, above, true, analyzer);
+  else
+    BindIterVars(schedule.BlockOf(above), analyzer);
+  return IsCoveredWithin(schedule, above, producer, consumer, buffer, analyzer);
 }
 
 bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& buffer) {

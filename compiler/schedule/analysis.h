@@ -8,6 +8,7 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/arith/guarded_region.h"
 #include "compiler/arith/iter_map.h"
+#include "compiler/ir/visitor.h"
 #include "compiler/schedule/schedule.h"
 
 namespace lathe {
@@ -64,6 +65,10 @@ void BindIterVars(const BlockNode& block, Analyzer& analyzer);  // To their doma
 // includes row's own loop.
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer);
 
+// The regions with values put in for variables.
+std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars);
+std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const VarMap& vars);
+
 // The box of `region.buffer` that block `row` touches in one iteration of `above`, a loop or block around it: `region`
 // with the bindings put in and the loops between relaxed, those with variable bounds before what they depend on.
 // `analyzer` knows the loops that stay. A dimension that memory decides is covered whole.
@@ -84,6 +89,10 @@ GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const Buff
 std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
                                              const Analyzer& analyzer);
 
+// Whether all that `consumer` reads of `buffer` in one iteration of `above` is what `producer` writes in it for
+// certain. `analyzer` knows the loops that stay.
+bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
+                     const Analyzer& analyzer);
 // Whether every element of `buffer` that `consumer` reads has been written by `producer` before, in the same iteration
 // of all loops around both (TVM's region cover).
 bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer);

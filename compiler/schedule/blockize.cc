@@ -113,12 +113,6 @@ StatusOr<DividedBlock> Divide(const Schedule& schedule, int loop, int block, boo
   return divided;
 }
 
-std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const VarMap& vars) {
-  for (BufferRegion& region : regions)
-    for (Range& range : region.region) range = {Substitute(range.min, vars), Substitute(range.extent, vars)};
-  return regions;
-}
-
 // What `regions` of the inner block are to the outer one.
 std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const DividedBlock& divided) {
   IterDomain inner;
@@ -128,7 +122,7 @@ std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const D
     if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
   for (BufferRegion& region : regions) {
     const std::vector<Range> full = FullRegion(region.buffer).region;
-    region.region = RelaxRegion(RegionsWith({region}, divided.vars)[0].region, inner, analyzer, &full);
+    region.region = RelaxRegion(RegionWith(region.region, divided.vars), inner, analyzer, &full);
   }
   return regions;
 }

@@ -123,21 +123,6 @@ bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
   return std::all_of(readers.begin(), readers.end(), is_below) && std::all_of(writers.begin(), writers.end(), is_below);
 }
 
-// Whether what `reader` reads of `buffer` in one iteration of `loop` is what `writer` writes in it.
-bool StaysInIteration(const Schedule& schedule, int loop, int writer, int reader, const Buffer& buffer,
-                      const Analyzer& analyzer) {
-  const std::vector<GuardedRegion> written = WrittenForCertain(schedule, loop, writer, buffer, analyzer);
-  const auto& reads = schedule.BlockOf(reader).reads;
-  return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
-    if (!MayAlias(read.buffer, buffer)) return true;
-    if (!read.buffer.same_as(buffer)) return false;
-    const GuardedRegion needed = TouchedAt(schedule, loop, reader, read, analyzer);
-    return std::any_of(written.begin(), written.end(), [&](const GuardedRegion& region) {
-      return Covers(region, needed, FullRegion(buffer).region, analyzer);
-    });
-  });
-}
-
 WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,
                        const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(block);
@@ -154,7 +139,7 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
                        buffer->name, node.name);
   for (int reader : schedule.ChildBlocksOf(loop)) {
     if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
-    const bool is_own = is_apart ? StaysInIteration(schedule, loop, block, reader, buffer, analyzer)
+    const bool is_own = is_apart ? IsCoveredWithin(schedule, loop, block, reader, buffer, analyzer)
                                  : IsCovered(schedule, block, reader, buffer);
     if (!is_own)
       return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",

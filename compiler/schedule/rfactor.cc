@@ -249,7 +249,7 @@ class Factoring {
       block.init.reset();
       block.body = StoreTerms(vars);
     }
-    block.reads = Substituted(realize_.block->reads, vars);
+    block.reads = RegionsWith(realize_.block->reads, vars);
     for (BufferRegion& write : block.writes) write = PartialRegion(write);
     Stmt nest = BlockRealize{std::move(values), realize_.predicate, Block(std::move(block))};
     for (size_t i = plan_.loops.size(); i-- > 0;) {
@@ -320,11 +320,6 @@ class Factoring {
       stores.push_back(MakeStore(buffers_[i], Substitute(plan_.reduction.terms[i], vars),
                                  Inserted<Expr>(plan_.reduction.indices[i], plan_.axis, factor_)));
     return MakeSeq(std::move(stores));
-  }
-  static std::vector<BufferRegion> Substituted(std::vector<BufferRegion> regions, const VarMap& vars) {
-    for (BufferRegion& region : regions)
-      for (Range& range : region.region) range = {Substitute(range.min, vars), Substitute(range.extent, vars)};
-    return regions;
   }
   const BufferRegion& WriteOf(const Buffer& output) const {
     const auto& writes = realize_.block->writes;
