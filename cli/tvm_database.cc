@@ -64,8 +64,11 @@ class Reader {
     for (const std::string& line : lines) {
       StatusOr<PrimFunc> func = ReadFunction(line);
       RETURN_IF_ERROR(Keep(func.status(), path, functions_.size() + 1));
-      functions_.push_back(func.ok() ? std::optional(*std::move(func)) : std::nullopt);
-      if (functions_.back()) AddWorkload(*functions_.back());
+      functions_.push_back(std::nullopt);
+      if (!func.ok()) continue;
+      const Digest digest = WorkloadDigest(*func);
+      AddWorkload(*func, digest);
+      functions_.back().emplace(*std::move(func), digest);
     }
     return OkStatus();
   }
@@ -88,8 +91,7 @@ class Reader {
     return OkStatus();
   }
 
-  void AddWorkload(const PrimFunc& func) {
-    const Digest digest = WorkloadDigest(func);
+  void AddWorkload(const PrimFunc& func, const Digest& digest) {
     const auto is_same = [&](const Workload& workload) { return workload.digest == digest; };
     if (std::any_of(database_.workloads.begin(), database_.workloads.end(), is_same)) return;
     database_.workloads.push_back({digest, func.name, Print(IRModule{{func}})});
@@ -99,19 +101,19 @@ class Reader {
     ASSIGN_OR_RETURN(const TvmRecord record, ReadTvmRecord(line));
     if (record.workload >= static_cast<int64_t>(functions_.size()))
       return InvalidArgument(fmt::format("it is of workload {}; there are {}", record.workload, functions_.size()));
-    const std::optional<PrimFunc>& func = functions_[static_cast<size_t>(record.workload)];
-    if (!func) return Unimplemented(fmt::format("its workload {} was skipped", record.workload));
-    ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(*func));
+    const auto& function = functions_[static_cast<size_t>(record.workload)];
+    if (!function) return Unimplemented(fmt::format("its workload {} was skipped", record.workload));
+    const auto& [func, digest] = *function;
+    ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(func));
     if (const Status status = record.trace.Replay(schedule); !status.ok())
       return Unimplemented("its trace does not replay here: " + status.message());
     const std::string json = schedule.trace().ToJson();
-    database_.traces.push_back(
-        {WorkloadDigest(*func), Sha256(json), json, "tvm", ToTvmText(record.target), MedianNanos(record)});
+    database_.traces.push_back({digest, Sha256(json), json, "tvm", ToTvmText(record.target), MedianNanos(record)});
     return OkStatus();
   }
 
   TvmDatabase database_;
-  std::vector<std::optional<PrimFunc>> functions_;  // By line; nullopt: skipped.
+  std::vector<std::optional<std::pair<PrimFunc, Digest>>> functions_;  // By line; nullopt: skipped.
 };
 
 }  // namespace
