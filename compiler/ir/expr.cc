@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "compiler/ir/integer.h"
+#include "compiler/ir/node_pool.h"
 
 namespace lathe {
 namespace {
@@ -200,8 +201,11 @@ std::optional<Expr> FoldIdentity(BinaryOp op, const Expr& a, const Expr& b) {
 
 }  // namespace
 
+void* ExprNode::operator new(size_t) { return NodePool<sizeof(ExprNode)>::Take(); }
+void ExprNode::operator delete(void* node) { NodePool<sizeof(ExprNode)>::Give(node); }
+
 Expr::Expr(int64_t value)
-    : Expr(Make(value >= INT32_MIN && value <= INT32_MAX ? DataType::Int(32) : DataType::Int(64), IntImm{value})) {}
+    : Expr(IntConst(value >= INT32_MIN && value <= INT32_MAX ? DataType::Int(32) : DataType::Int(64), value)) {}
 
 Var::Var(std::string name, DataType dtype) : Expr(Make(dtype, VarName{std::move(name)})) {}
 Var Var::Size(std::string name, DataType dtype) { return Var(Make(dtype, VarName{std::move(name), nullptr, true})); }
@@ -291,8 +295,41 @@ Expr MakeCall(DataType dtype, std::string_view op_name, std::vector<Expr> args) 
   return Expr::Make(dtype, Call{op, std::move(args)});
 }
 
+namespace {
+
+// Small constants of one type, which live for ever: most arithmetic on indices ends in one.
+class SmallInts {
+ public:
+  explicit SmallInts(DataType type) {
+    for (int64_t value = kFirst; value < kEnd; ++value) {
+      all_.push_back(Expr::Make(type, IntImm{value}));
+      all_.back().node().refs.store(Counted::kImmortal, std::memory_order_relaxed);
+    }
+  }
+  static bool Has(int64_t value) { return value >= kFirst && value < kEnd; }
+  const Expr& operator[](int64_t value) const { return all_[static_cast<size_t>(value - kFirst)]; }
+
+ private:
+  static constexpr int64_t kFirst = -16, kEnd = 1025;
+  std::vector<Expr> all_;
+};
+
+// nullptr: the type has none.
+const SmallInts* SmallIntsOf(DataType type) {
+  static const SmallInts &int32 = *new SmallInts(DataType::Int(32)), &int64 = *new SmallInts(DataType::Int(64)),
+                         &boolean = *new SmallInts(DataType::Bool());  // Never destroyed.
+  if (type == DataType::Int(32)) return &int32;
+  if (type == DataType::Int(64)) return &int64;
+  return type == DataType::Bool() ? &boolean : nullptr;
+}
+
+}  // namespace
+
 Expr IntConst(DataType dtype, int64_t value) {
   CHECK(!dtype.is_float()) << "integer constant of type " << dtype.ToString();
+  if (SmallInts::Has(value)) {
+    if (const SmallInts* known = SmallIntsOf(dtype)) return (*known)[value];
+  }
   Expr scalar = Expr::Make(dtype.element(), IntImm{value});
   return dtype.is_scalar() ? scalar : Expr::Make(dtype, Broadcast{scalar, dtype.lanes});
 }

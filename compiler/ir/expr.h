@@ -2,6 +2,7 @@
 // name are different. Index arithmetic is int32 unless a variable says int64; operators promote and fold constants.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -259,14 +260,36 @@ struct Reduce {  // Component `value_index` of `source` combined over `axis`, wh
   }
 };
 
+// A rare, large alternative stands outside of the node: all others would pay for its size.
+template <typename T>
+struct Boxed {
+  std::shared_ptr<const T> node;
+  Boxed(T value) : node(std::make_shared<const T>(std::move(value))) {}  // NOLINT: stands for the value
+};
+template <typename T>
+const T& Unbox(const T& node) {
+  return node;
+}
+template <typename T>
+const T& Unbox(const Boxed<T>& boxed) {
+  return *boxed.node;
+}
+
 using ExprVariant = std::variant<IntImm, FloatImm, StringImm, VarName, Binary, Not, Cast, Select, BufferLoad, Ramp,
-                                 Broadcast, Call, Let, Shuffle, FuncCall, Reduce>;
+                                 Broadcast, Call, Let, Shuffle, FuncCall, Boxed<Reduce>>;
 struct ExprNode : Counted {
   DataType dtype;
   ExprVariant value;
   template <typename T>
   ExprNode(DataType type, T alternative) : dtype(type), value(std::move(alternative)) {}
+  static void* operator new(size_t size);
+  static void operator delete(void* node);
 };
+// f(alternative), of whichever it is.
+template <typename F>
+decltype(auto) VisitNode(const Expr& e, F&& f) {
+  return std::visit([&](const auto& node) -> decltype(auto) { return f(Unbox(node)); }, e.node().value);
+}
 
 enum class BufferType : uint8_t { kDefault, kAutoBroadcast };
 inline constexpr int64_t kDefaultDataAlignment = 64;
@@ -303,7 +326,12 @@ Expr Expr::Make(DataType dtype, T alternative) {
 inline DataType Expr::dtype() const { return node_->dtype; }
 template <typename T>
 const T* Expr::As() const {
-  return std::get_if<T>(&node_->value);
+  if constexpr (std::is_same_v<T, Reduce>) {
+    const Boxed<T>* boxed = std::get_if<Boxed<T>>(&node_->value);
+    return boxed == nullptr ? nullptr : boxed->node.get();
+  } else {
+    return std::get_if<T>(&node_->value);
+  }
 }
 inline bool IsVar(const Expr& e) { return e.As<VarName>() != nullptr; }
 

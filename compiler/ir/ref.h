@@ -8,8 +8,10 @@
 
 namespace lathe {
 
-// Base of every shared node.
+// Base of every shared node. A node that lives for ever has a count from `kImmortal` on: it is not counted, so threads
+// that use it do not meet in its memory.
 struct Counted {
+  static constexpr uint32_t kImmortal = uint32_t{1} << 31;
   Counted() = default;
   Counted(const Counted&) {}  // A copy of a node is a new node: nobody refers to it yet.
   Counted& operator=(const Counted&) { return *this; }
@@ -47,10 +49,12 @@ class Ref {
 
  private:
   void Retain() const {
-    if (node_ != nullptr) node_->refs.fetch_add(1, std::memory_order_relaxed);
+    if (node_ != nullptr && node_->refs.load(std::memory_order_relaxed) < Counted::kImmortal)
+      node_->refs.fetch_add(1, std::memory_order_relaxed);
   }
   void Release() {
-    if (node_ != nullptr && node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+    if (node_ == nullptr || node_->refs.load(std::memory_order_relaxed) >= Counted::kImmortal) return;
+    if (node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
   }
   Node* node_;
 };

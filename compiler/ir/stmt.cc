@@ -1,6 +1,11 @@
 #include "compiler/ir/stmt.h"
 
+#include "compiler/ir/node_pool.h"
+
 namespace lathe {
+
+void* StmtNode::operator new(size_t) { return NodePool<sizeof(StmtNode)>::Take(); }
+void StmtNode::operator delete(void* node) { NodePool<sizeof(StmtNode)>::Give(node); }
 
 Block::Block(BlockNode node) : node_(new BlockNode(std::move(node))) {}
 

@@ -210,6 +210,8 @@ struct StmtNode : Counted {
   template <typename T>
   explicit StmtNode(T alternative) : value(std::move(alternative)) {}
   StmtNode(const StmtNode&) = default;
+  static void* operator new(size_t size);
+  static void operator delete(void* node);
 };
 
 struct BlockNode : Counted {

@@ -31,8 +31,7 @@ class Comparer {
   bool Same(const Expr& a, const Expr& b, FieldRole role) {
     if (IsVar(a) || IsVar(b)) return IsVar(a) && IsVar(b) && SameVar(a, b, role == FieldRole::kDef || defining_);
     if (a.dtype() != b.dtype() || a.node().value.index() != b.node().value.index()) return false;
-    return std::visit([&](const auto& x) { return SameNode(x, std::get<std::decay_t<decltype(x)>>(b.node().value)); },
-                      a.node().value);
+    return VisitNode(a, [&](const auto& x) { return SameNode(x, *b.As<std::decay_t<decltype(x)>>()); });
   }
   bool Same(const Var& a, const Var& b, FieldRole role) {
     return Same(static_cast<const Expr&>(a), static_cast<const Expr&>(b), role);
@@ -154,10 +153,8 @@ class Hasher {
       : map_free_vars_(map_free_vars), block_names_(block_names), defining_(map_free_vars) {}
   void Add(const Expr& e, FieldRole role) {
     if (IsVar(e)) return AddVar(e, role == FieldRole::kDef || defining_);
-    Mix(e.node().value.index());
-    Mix((uint64_t(e.dtype().code) << 32) | (e.dtype().bits << 16) | e.dtype().lanes);
-    Mix(e.dtype().is_scalable);
-    std::visit([&](const auto& node) { AddNode(node); }, e.node().value);
+    Mix((uint64_t(e.node().value.index()) << 40) | Packed(e.dtype()));
+    VisitNode(e, [&](const auto& node) { AddNode(node); });
   }
   void Add(const Var& v, FieldRole role) { Add(static_cast<const Expr&>(v), role); }
   void Add(const Stmt& s, FieldRole) {
@@ -224,7 +221,7 @@ class Hasher {
     }
   }
   void Add(double value, FieldRole) { Mix(std::bit_cast<uint64_t>(value)); }
-  void Add(DataType type, FieldRole) { Mix((uint64_t(type.code) << 32) | (type.bits << 16) | type.lanes); }
+  void Add(DataType type, FieldRole) { Mix(Packed(type)); }
   void Add(const PointerType* pointer, FieldRole role) {
     if (pointer == nullptr) return;
     Add(pointer->element, role);
@@ -250,17 +247,23 @@ class Hasher {
   uint64_t value() const { return value_; }
 
  private:
+  static uint64_t Packed(DataType type) {
+    return (uint64_t(type.is_scalable) << 32) | (uint64_t(type.code) << 24) | (uint64_t(type.bits) << 16) | type.lanes;
+  }
   void AddVar(const Expr& var, bool define) {
-    Mix(7);
     const auto found = ids_.find(var.get());
-    if (found != ids_.end()) return Mix(found->second);
+    if (found != ids_.end()) return Mix((uint64_t{1} << 48) | found->second);
     if (!define) return Mix(reinterpret_cast<uintptr_t>(var.get()));
     Add(var.dtype(), FieldRole::kUse);
     Add(var.As<VarName>()->pointer, FieldRole::kUse);
     Mix(var.As<VarName>()->is_size);
     ids_.emplace(var.get(), ids_.size() + 1);
   }
-  void Mix(uint64_t x) { value_ = Random::Mix(value_ * 0x9e3779b97f4a7c15u + x + 1); }
+  // A product of 128 bits folded once: the two halves depend on all that came before.
+  void Mix(uint64_t x) {
+    const auto product = static_cast<unsigned __int128>(value_ ^ 0x9e3779b97f4a7c15u) * (x ^ 0xe7037ed1a0b428dbu);
+    value_ = static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+  }
 
   std::unordered_map<const void*, uint64_t> ids_;
   const bool map_free_vars_, block_names_;

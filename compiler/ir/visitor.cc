@@ -73,7 +73,7 @@ void StmtExprVisitor::VisitChildren(const Stmt& stmt) {
 void StmtExprVisitor::VisitChildren(const Expr& expr) {
   FieldWalker walker{[&](const Expr& e) { VisitExpr(e); }, [](const Stmt&) {}, [](const Block&) {},
                      [](const Buffer&) {}};
-  std::visit([&](const auto& node) { walker.WalkNode(node); }, expr.node().value);
+  VisitNode(expr, [&](const auto& node) { walker.WalkNode(node); });
 }
 void StmtExprVisitor::VisitStmt(const Stmt& stmt) {
   if (const For* loop = stmt.As<For>()) return VisitFor(stmt, *loop);
@@ -222,12 +222,10 @@ Expr StmtExprMutator::VisitChildren(const Expr& expr) {
                          [](const Buffer& b) { return b; },
                          [](const Buffer& b) { return b; },
                          [&](const Buffer& b) { return VisitBufferUse(b); }};
-  return std::visit(
-      [&](const auto& node) -> Expr {
-        auto rewritten = rewriter.RewriteNode(node);
-        return rewritten ? Expr::Make(expr.dtype(), std::move(*rewritten)) : expr;
-      },
-      expr.node().value);
+  return VisitNode(expr, [&](const auto& node) -> Expr {
+    auto rewritten = rewriter.RewriteNode(node);
+    return rewritten ? Expr::Make(expr.dtype(), std::move(*rewritten)) : expr;
+  });
 }
 Stmt StmtExprMutator::VisitStmt(const Stmt& stmt) {
   if (const For* loop = stmt.As<For>()) return VisitFor(stmt, *loop);
@@ -387,9 +385,12 @@ class UseFinder : public StmtExprVisitor {
     if (!found_) StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitExpr(const Expr& expr) override {
-    if (!found_) StmtExprVisitor::VisitExpr(expr);
+    if (found_ || expr.As<IntImm>() != nullptr) return;
+    if (IsVar(expr))
+      found_ = is_wanted_(expr.get());
+    else
+      StmtExprVisitor::VisitExpr(expr);
   }
-  void VisitVar(const Var& var) override { found_ = found_ || is_wanted_(var.get()); }
 
  private:
   const std::function<bool(const ExprNode*)>& is_wanted_;

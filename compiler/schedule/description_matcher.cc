@@ -102,21 +102,18 @@ bool DescriptionMatcher::Same(const Expr& a, const Expr& b) {
   const auto pair = vars_.find(b.get());
   if (pair != vars_.end()) return pair->second.same_as(a);
   const bool is_same =
-      a.dtype() == b.dtype() && a.node().value.index() == b.node().value.index() &&
-      std::visit(
-          [&](const auto& x) {
-            using Node = std::decay_t<decltype(x)>;
-            const Node& y = std::get<Node>(b.node().value);
-            if constexpr (std::is_same_v<Node, VarName>)
-              return a.same_as(b);
-            else if constexpr (std::is_same_v<Node, BufferLoad>)
-              return SameAccess(x.buffer, x.indices, y.buffer, y.indices) && Same(x.predicate, y.predicate);
-            else if constexpr (std::is_same_v<Node, Reduce> || std::is_same_v<Node, Let>)
-              return false;
-            else
-              return SameFields(x, y);
-          },
-          a.node().value);
+      a.dtype() == b.dtype() && a.node().value.index() == b.node().value.index() && VisitNode(a, [&](const auto& x) {
+        using Node = std::decay_t<decltype(x)>;
+        const Node& y = *b.As<Node>();
+        if constexpr (std::is_same_v<Node, VarName>)
+          return a.same_as(b);
+        else if constexpr (std::is_same_v<Node, BufferLoad>)
+          return SameAccess(x.buffer, x.indices, y.buffer, y.indices) && Same(x.predicate, y.predicate);
+        else if constexpr (std::is_same_v<Node, Reduce> || std::is_same_v<Node, Let>)
+          return false;
+        else
+          return SameFields(x, y);
+      });
   return is_same || Differ("it computes another expression");
 }
 bool DescriptionMatcher::Same(const std::vector<Expr>& a, const std::vector<Expr>& b) {

@@ -74,7 +74,7 @@ class CanonicalWriter {
   }
   void Write(const Expr& e) {
     if (IsVar(e)) return WriteVar(e);
-    std::visit([&](const auto& node) { WriteExprNode(e.dtype(), node); }, e.node().value);
+    VisitNode(e, [&](const auto& node) { WriteExprNode(e.dtype(), node); });
   }
   void Write(const Stmt& s) {
     out_ += '\n';

@@ -45,8 +45,7 @@ class Narrower : public StmtExprMutator {
     if (const IntImm* number = visited.As<IntImm>()) CheckFits(number->value);
     const Cast* cast = visited.As<Cast>();
     if (cast != nullptr && cast->value.dtype() == Narrow(visited.dtype())) return cast->value;
-    return std::visit([&](const auto& node) { return Expr::Make(Narrow(visited.dtype()), node); },
-                      visited.node().value);
+    return VisitNode(visited, [&](const auto& node) { return Expr::Make(Narrow(visited.dtype()), node); });
   }
 
  private:

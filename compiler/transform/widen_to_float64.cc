@@ -65,7 +65,7 @@ class Widener : public StmtExprMutator {
     const Cast* cast = visited.As<Cast>();
     if (cast != nullptr && cast->value.dtype() == Widen(e.dtype())) return cast->value;
     if (!e.dtype().is_float() || visited.dtype() == Widen(e.dtype())) return visited;
-    return std::visit([&](const auto& node) { return Expr::Make(Widen(e.dtype()), node); }, visited.node().value);
+    return VisitNode(visited, [&](const auto& node) { return Expr::Make(Widen(e.dtype()), node); });
   }
 
  private:

@@ -85,7 +85,9 @@ void VisitFields(const Node& node, F&& f) {
   std::visit(
       [&](const auto& value) {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, Expr> || std::is_same_v<T, Stmt>)
+        if constexpr (std::is_same_v<T, Expr>)
+          VisitNode(value, fields);
+        else if constexpr (std::is_same_v<T, Stmt>)
           std::visit(fields, value.node().value);
         else if constexpr (std::is_same_v<T, Block> || std::is_same_v<T, Buffer> || std::is_same_v<T, FuncPtr>)
           fields(*value);

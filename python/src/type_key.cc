@@ -77,7 +77,7 @@ struct KeyVisitor {
   std::string_view operator()(const AssertStmt&) const { return "tir.AssertStmt"; }
   std::string_view operator()(const While&) const { return "tir.While"; }
 
-  std::string_view operator()(const Expr& e) const { return std::visit(*this, e.node().value); }
+  std::string_view operator()(const Expr& e) const { return VisitNode(e, *this); }
   std::string_view operator()(const Stmt& s) const { return std::visit(*this, s.node().value); }
   std::string_view operator()(const Block&) const { return "tir.Block"; }
   std::string_view operator()(const Buffer&) const { return "tir.Buffer"; }

@@ -112,74 +112,71 @@ Value* KernelEmitter::EmitExpr(const Expr& e) {
     return Poison(dtype);
   }
   ++depth_;
-  Value* value = std::visit(
-      [&](const auto& node) -> Value* {
-        using T = std::decay_t<decltype(node)>;
-        if constexpr (std::is_same_v<T, IntImm>) {
-          return llvm::ConstantInt::get(ValueType(dtype), static_cast<uint64_t>(node.value), true);
-        } else if constexpr (std::is_same_v<T, FloatImm>) {
-          if (!Is16Bit(dtype)) return llvm::ConstantFP::get(ValueType(dtype), node.value);
-          llvm::APFloat exact(node.value);
-          bool loses = false;
-          exact.convert(dtype.code == DataType::Code::kFloat ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
-                        llvm::APFloat::rmNearestTiesToEven, &loses);
-          exact.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
-          return llvm::ConstantFP::get(ValueType(dtype), exact);
-        } else if constexpr (std::is_same_v<T, StringImm>) {
-          Fail("a string is no value of a kernel");
-          return Poison(DataType::Int(32));
-        } else if constexpr (std::is_same_v<T, VarName>) {
-          const auto found = vars_.find(e.get());
-          if (found != vars_.end()) return found->second.value;
-          Fail(fmt::format("variable \"{}\" is not defined around its use", node.name));
-          return Poison(dtype);
-        } else if constexpr (std::is_same_v<T, Binary>) {
-          return EmitBinary(node, dtype);
-        } else if constexpr (std::is_same_v<T, Not>) {
-          return b_.CreateNot(EmitExpr(node.a));
-        } else if constexpr (std::is_same_v<T, Cast>) {
-          return EmitCast(node.value, dtype);
-        } else if constexpr (std::is_same_v<T, Select>) {
-          Value *condition = EmitCondition(node.condition), *a = EmitExpr(node.true_value),
-                *b = EmitExpr(node.false_value);
-          return b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes));
-        } else if constexpr (std::is_same_v<T, BufferLoad>) {
-          return EmitLoad(node, dtype);
-        } else if constexpr (std::is_same_v<T, Ramp>) {
-          if (node.lanes != dtype.lanes || !dtype.is_int()) {
-            Fail("a ramp has other lanes than its type");
-            return Poison(dtype);
-          }
-          std::vector<llvm::Constant*> lanes;
-          for (int lane = 0; lane < dtype.lanes; ++lane)
-            lanes.push_back(llvm::ConstantInt::get(ValueType(dtype.element()), static_cast<uint64_t>(lane)));
-          Value *base = EmitExpr(node.base), *stride = EmitExpr(node.stride);
-          return b_.CreateAdd(Splat(base, dtype.lanes),
-                              b_.CreateMul(Splat(stride, dtype.lanes), llvm::ConstantVector::get(lanes)));
-        } else if constexpr (std::is_same_v<T, Broadcast>) {
-          Value* scalar = EmitExpr(node.value);
-          if (scalar->getType()->isVectorTy() || node.lanes != dtype.lanes) {
-            Fail("a broadcast of a vector; broadcast its lanes one by one");
-            return Poison(dtype);
-          }
-          return Splat(scalar, dtype.lanes);
-        } else if constexpr (std::is_same_v<T, Let>) {
-          BindVar(node.var, EmitExpr(node.value));
-          return EmitExpr(node.body);
-        } else if constexpr (std::is_same_v<T, Shuffle>) {
-          return EmitShuffle(node, dtype);
-        } else if constexpr (std::is_same_v<T, FuncCall>) {
-          Fail(fmt::format("a call of function \"{}\"; a kernel has no undefined symbol: inline it", node.callee));
-          return Poison(dtype);
-        } else if constexpr (std::is_same_v<T, Reduce>) {
-          Fail("T.Reduce as a value; write a block with T.axis.reduce");
-          return Poison(dtype);
-        } else {
-          static_assert(std::is_same_v<T, Call>);
-          return EmitCall(node, dtype);
-        }
-      },
-      e.node().value);
+  Value* value = VisitNode(e, [&](const auto& node) -> Value* {
+    using T = std::decay_t<decltype(node)>;
+    if constexpr (std::is_same_v<T, IntImm>) {
+      return llvm::ConstantInt::get(ValueType(dtype), static_cast<uint64_t>(node.value), true);
+    } else if constexpr (std::is_same_v<T, FloatImm>) {
+      if (!Is16Bit(dtype)) return llvm::ConstantFP::get(ValueType(dtype), node.value);
+      llvm::APFloat exact(node.value);
+      bool loses = false;
+      exact.convert(dtype.code == DataType::Code::kFloat ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
+                    llvm::APFloat::rmNearestTiesToEven, &loses);
+      exact.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
+      return llvm::ConstantFP::get(ValueType(dtype), exact);
+    } else if constexpr (std::is_same_v<T, StringImm>) {
+      Fail("a string is no value of a kernel");
+      return Poison(DataType::Int(32));
+    } else if constexpr (std::is_same_v<T, VarName>) {
+      const auto found = vars_.find(e.get());
+      if (found != vars_.end()) return found->second.value;
+      Fail(fmt::format("variable \"{}\" is not defined around its use", node.name));
+      return Poison(dtype);
+    } else if constexpr (std::is_same_v<T, Binary>) {
+      return EmitBinary(node, dtype);
+    } else if constexpr (std::is_same_v<T, Not>) {
+      return b_.CreateNot(EmitExpr(node.a));
+    } else if constexpr (std::is_same_v<T, Cast>) {
+      return EmitCast(node.value, dtype);
+    } else if constexpr (std::is_same_v<T, Select>) {
+      Value *condition = EmitCondition(node.condition), *a = EmitExpr(node.true_value), *b = EmitExpr(node.false_value);
+      return b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes));
+    } else if constexpr (std::is_same_v<T, BufferLoad>) {
+      return EmitLoad(node, dtype);
+    } else if constexpr (std::is_same_v<T, Ramp>) {
+      if (node.lanes != dtype.lanes || !dtype.is_int()) {
+        Fail("a ramp has other lanes than its type");
+        return Poison(dtype);
+      }
+      std::vector<llvm::Constant*> lanes;
+      for (int lane = 0; lane < dtype.lanes; ++lane)
+        lanes.push_back(llvm::ConstantInt::get(ValueType(dtype.element()), static_cast<uint64_t>(lane)));
+      Value *base = EmitExpr(node.base), *stride = EmitExpr(node.stride);
+      return b_.CreateAdd(Splat(base, dtype.lanes),
+                          b_.CreateMul(Splat(stride, dtype.lanes), llvm::ConstantVector::get(lanes)));
+    } else if constexpr (std::is_same_v<T, Broadcast>) {
+      Value* scalar = EmitExpr(node.value);
+      if (scalar->getType()->isVectorTy() || node.lanes != dtype.lanes) {
+        Fail("a broadcast of a vector; broadcast its lanes one by one");
+        return Poison(dtype);
+      }
+      return Splat(scalar, dtype.lanes);
+    } else if constexpr (std::is_same_v<T, Let>) {
+      BindVar(node.var, EmitExpr(node.value));
+      return EmitExpr(node.body);
+    } else if constexpr (std::is_same_v<T, Shuffle>) {
+      return EmitShuffle(node, dtype);
+    } else if constexpr (std::is_same_v<T, FuncCall>) {
+      Fail(fmt::format("a call of function \"{}\"; a kernel has no undefined symbol: inline it", node.callee));
+      return Poison(dtype);
+    } else if constexpr (std::is_same_v<T, Reduce>) {
+      Fail("T.Reduce as a value; write a block with T.axis.reduce");
+      return Poison(dtype);
+    } else {
+      static_assert(std::is_same_v<T, Call>);
+      return EmitCall(node, dtype);
+    }
+  });
   --depth_;
   return error_.ok() ? value : Poison(DataType::Int(32));
 }

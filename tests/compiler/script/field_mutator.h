@@ -78,7 +78,7 @@ class FieldMutator {
                                          e.dtype() == call->args[0].dtype() && Hit("op")) {
       return MakeCall(e.dtype(), call->op->name == "sin" ? "cos" : "sin", RewriteFields(*call).args);
     }
-    return std::visit([&](const auto& node) { return Expr::Make(e.dtype(), RewriteFields(node)); }, e.node().value);
+    return VisitNode(e, [&](const auto& node) { return Expr::Make(e.dtype(), RewriteFields(node)); });
   }
   static BinaryOp Neighbour(BinaryOp op) {
     if (op == BinaryOp::kAnd || op == BinaryOp::kOr) return op == BinaryOp::kAnd ? BinaryOp::kOr : BinaryOp::kAnd;
