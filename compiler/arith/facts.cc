@@ -32,17 +32,24 @@ uint64_t SourcesOf(const LinearForm& form) {
 }  // namespace
 
 const VarFacts* Facts::Find(const ExprNode* var) const {
-  if (!vars_.empty()) {
-    const auto found = vars_.find(var);
-    if (found != vars_.end()) return found->second.facts ? &*found->second.facts : nullptr;
-  }
+  if (const Entry* entry = FindEntry(var)) return entry->facts ? &*entry->facts : nullptr;
   return outer_ != nullptr ? outer_->Find(var) : nullptr;
 }
 
+const Facts::Entry* Facts::FindEntry(const ExprNode* var) const {
+  for (size_t i = vars_.size(); i-- > 0;)
+    if (vars_[i].var.get() == var) return &vars_[i];
+  return nullptr;
+}
+
 void Facts::SetEntry(const Var& var, std::optional<VarFacts> facts) {
-  const auto [place, is_new] = vars_.try_emplace(var.get(), Entry{var, std::nullopt});
-  changes_.push_back(VarChange{var, is_new ? std::nullopt : std::optional(place->second)});
-  place->second.facts = std::move(facts);
+  const Entry* known = FindEntry(var.get());
+  const size_t place = known == nullptr ? vars_.size() : static_cast<size_t>(known - vars_.data());
+  if (num_scopes_ != 0) changes_.push_back(VarChange{place, known == nullptr ? std::nullopt : std::optional(*known)});
+  if (known == nullptr)
+    vars_.push_back(Entry{var, std::move(facts)});
+  else
+    vars_[place].facts = std::move(facts);
 }
 
 void Facts::Set(const Var& var, VarFacts facts) {
@@ -60,7 +67,7 @@ void Facts::Forget(const Var& var) {
   });
   for (const LinearForm* form : forgotten) {
     forgotten_.insert(form);
-    changes_.push_back(form);
+    if (num_scopes_ != 0) changes_.push_back(form);
   }
 }
 
@@ -87,9 +94,9 @@ void Facts::UndoTo(size_t num_changes, size_t num_forms) {
     }
     VarChange& change = std::get<VarChange>(changes_.back());
     if (change.before)
-      vars_.insert_or_assign(change.var.get(), *std::move(change.before));
+      vars_[change.entry] = *std::move(change.before);
     else
-      vars_.erase(change.var.get());
+      vars_.pop_back();
   }
   forms_.resize(num_forms);
   if (vars_.empty() && forms_.empty()) mentioned_.clear();
@@ -123,8 +130,8 @@ void Facts::ForEachForm(const F& f) const {
 std::vector<Var> Facts::VarsWithValueOf(const ExprNode* var) const {
   std::vector<Var> found;
   for (const Facts* layer = this; layer != nullptr; layer = layer->outer_) {
-    for (const auto& [key, entry] : layer->vars_) {
-      const VarFacts* facts = Find(key);
+    for (const Entry& entry : layer->vars_) {
+      const VarFacts* facts = Find(entry.var.get());
       if (facts != nullptr && facts->value != nullptr && Mentions(*facts->value, var)) found.push_back(entry.var);
     }
   }

@@ -4,7 +4,6 @@
 #include <boost/container/small_vector.hpp>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <variant>
 #include <vector>
@@ -38,9 +37,13 @@ class Facts {
   // Its end forgets what `facts` learnt since its beginning. Scopes end in the reverse order of their beginning.
   class Scope {
    public:
-    explicit Scope(Facts& facts)
-        : facts_(facts), num_changes_(facts.changes_.size()), num_forms_(facts.forms_.size()) {}
-    ~Scope() { facts_.UndoTo(num_changes_, num_forms_); }
+    explicit Scope(Facts& facts) : facts_(facts), num_changes_(facts.changes_.size()), num_forms_(facts.forms_.size()) {
+      ++facts.num_scopes_;
+    }
+    ~Scope() {
+      facts_.UndoTo(num_changes_, num_forms_);
+      --facts_.num_scopes_;
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -51,20 +54,21 @@ class Facts {
 
  private:
   struct Entry {
-    Var var;  // Keeps the key's address from being used again.
-    std::optional<VarFacts> facts;
+    Var var;                        // Keeps the key's address from being used again.
+    std::optional<VarFacts> facts;  // nullopt: forgotten, whatever the layers outside know.
   };
   struct KnownForm {
     std::shared_ptr<const LinearForm> form;
     uint64_t sources;  // One bit for the source of each term, by hash: most others are told apart by it.
   };
   struct VarChange {
-    Var var;
-    std::optional<Entry> before;  // nullopt: this layer had no entry.
+    size_t entry;
+    std::optional<Entry> before;  // nullopt: this layer had no entry; it is the last.
   };
   using FormChange = const LinearForm*;  // Was added to forgotten_.
 
   void UndoTo(size_t num_changes, size_t num_forms);
+  const Entry* FindEntry(const ExprNode* var) const;
   void SetEntry(const Var& var, std::optional<VarFacts> facts);
   void NoteMentions(const LinearForm& form);
   bool IsMentioned(const ExprNode* var) const;
@@ -73,11 +77,14 @@ class Facts {
   std::vector<Var> VarsWithValueOf(const ExprNode* var) const;
 
   const Facts* outer_;
-  std::unordered_map<const ExprNode*, Entry> vars_;
+  // In order of first mention. A dozen or two, as a rule, and asked for far more often than made: looked through from
+  // the newest, which beats any index.
+  boost::container::small_vector<Entry, 16> vars_;
   std::vector<KnownForm> forms_;
-  std::unordered_set<const LinearForm*> forgotten_;  // Of this layer or of those outside.
-  std::unordered_set<const ExprNode*> mentioned_;    // Variables that a form or a value of this layer may use.
-  std::vector<std::variant<VarChange, FormChange>> changes_;
+  std::unordered_set<const LinearForm*> forgotten_;           // Of this layer or of those outside.
+  std::unordered_set<const ExprNode*> mentioned_;             // Variables that a form or a value of this layer may use.
+  std::vector<std::variant<VarChange, FormChange>> changes_;  // Since the first of the scopes that live.
+  size_t num_scopes_ = 0;
 };
 
 }  // namespace lathe

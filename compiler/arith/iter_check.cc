@@ -103,10 +103,11 @@ Status IterRewriter::CheckMapping(const std::vector<IterSumExpr>& indices) const
       return Refuse("the predicate bounds iterators together that the indices use apart");
   }
   if (options_.level == IterMapLevel::kSurjective) return OkStatus();
-  const bool uses_all = std::all_of(input_marks_.begin(), input_marks_.end(), [&](const IterMarkPtr& mark) {
-    return is_used(mark) || IsConstInt(mark->extent, 1);
-  });
-  return uses_all ? OkStatus() : Refuse("an iterator reaches no index");
+  for (size_t i = 0; i < iters_.size(); ++i) {
+    if (IsConstInt(iters_[i].second.extent, 1)) continue;
+    if (input_marks_[i] == nullptr || !is_used(input_marks_[i])) return Refuse("an iterator reaches no index");
+  }
+  return OkStatus();
 }
 
 }  // namespace lathe

@@ -217,8 +217,8 @@ Status IterRewriter::AddConstraint(const IterConstraint& constraint) {
   if (value.sum.args.empty()) return OkStatus();
   // An iterator of one value may stand in the base.
   VarMap trivial;
-  for (const auto& [var, sum] : vars_) {
-    if (sum.args.empty()) trivial.insert_or_assign(var.get(), sum.base);
+  for (const auto& [var, range] : iters_) {
+    if (IsTrivial(range)) trivial.insert_or_assign(var.get(), range.min);
   }
   const Expr base = analyzer_.Simplify(Substitute(value.sum.base, trivial));
   value.sum.base = IntConst(value.sum.dtype(), 0);

@@ -30,29 +30,24 @@ IterSplitExpr WholeSplit(IterMarkPtr mark) {
   return {std::move(mark), one, extent, one};
 }
 
-IterRewriter::IterRewriter(const IterDomain& iters, const IterMapOptions& options, const Analyzer& analyzer)
-    : options_(options), analyzer_(analyzer) {
-  for (const auto& [var, range] : iters) {
-    if (options.simplify_trivial_iterators && IsConstInt(range.extent, 1)) {
-      vars_.emplace_back(var, IterSumExpr{{}, range.min});
-      continue;
-    }
-    const bool is_from_zero = IsConstInt(range.min, 0);
+IterSumExpr IterRewriter::SumOfInput(size_t i) {
+  const auto& [var, range] = iters_[i];
+  if (IsTrivial(range)) return {{}, range.min};
+  const bool is_from_zero = IsConstInt(range.min, 0);
+  if (input_marks_[i] == nullptr) {
     Expr extent = range.extent;
     if (extent.dtype() != var.dtype() && AsIntConst(extent) != nullptr)
       extent = IntConst(var.dtype(), *AsIntConst(extent));
-    auto mark = std::make_shared<IterMark>(IterMark{is_from_zero ? Expr(var) : var - range.min, extent});
-    input_marks_.push_back(mark);
-    vars_.emplace_back(var,
-                       IterSumExpr{{WholeSplit(std::move(mark))}, is_from_zero ? IntConst(var.dtype(), 0) : range.min});
+    input_marks_[i] = std::make_shared<IterMark>(IterMark{is_from_zero ? Expr(var) : var - range.min, extent});
   }
+  return {{WholeSplit(input_marks_[i])}, is_from_zero ? IntConst(var.dtype(), 0) : range.min};
 }
 
 // ---- Expressions ------------------------------------------------------------------------------------------------
 
 bool IterRewriter::UsesIters(const Expr& e) const {
   return UsesVar(e, [&](const ExprNode* used) {
-    return std::any_of(vars_.begin(), vars_.end(), [&](const auto& item) { return item.first.get() == used; });
+    return std::any_of(iters_.begin(), iters_.end(), [&](const auto& item) { return item.first.get() == used; });
   });
 }
 
@@ -63,8 +58,8 @@ IterRewriter::Value IterRewriter::Unresolved(const Expr& e, std::string why) {
 
 IterRewriter::Value IterRewriter::Visit(const Expr& e) {
   if (IsVar(e)) {
-    for (const auto& [var, sum] : vars_) {
-      if (var.same_as(e)) return {sum, true};
+    for (size_t i = 0; i < iters_.size(); ++i) {
+      if (iters_[i].first.same_as(e)) return {SumOfInput(i), true};
     }
     return {{{}, e}, false};
   }

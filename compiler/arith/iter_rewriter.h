@@ -33,7 +33,9 @@ std::vector<MarkUse> CollectMarkUses(const std::vector<IterSumExpr>& indices);
 
 class IterRewriter {
  public:
-  IterRewriter(const IterDomain& iters, const IterMapOptions& options, const Analyzer& analyzer);
+  // `iters` and `analyzer` outlive it.
+  IterRewriter(const IterDomain& iters, const IterMapOptions& options, const Analyzer& analyzer)
+      : iters_(iters), options_(options), analyzer_(analyzer), input_marks_(iters.size()) {}
 
   // From the shortest to the longest: later ones may contain earlier ones.
   Status AddConstraint(const IterConstraint& constraint);
@@ -79,6 +81,10 @@ class IterRewriter {
   Value VisitDivision(const Expr& e, const Binary& op);
   Value Unresolved(const Expr& e, std::string why);
   bool UsesIters(const Expr& e) const;
+  bool IsTrivial(const Range& range) const {  // Counts as its minimum.
+    return options_.simplify_trivial_iterators && IsConstInt(range.extent, 1);
+  }
+  IterSumExpr SumOfInput(size_t i);
   // One split and a base, from what a division divides; nullopt: unresolved.
   std::optional<IterSumExpr> Dividend(const Value& value);
   std::optional<Value> DivideSplit(IterSplitExpr split, Expr base, Expr divisor);
@@ -118,10 +124,10 @@ class IterRewriter {
   Status CheckSplits(const MarkUse& use) const;
   Status CheckExtent(const MarkUse& use, const Expr& covered) const;
 
+  const IterDomain& iters_;
   const IterMapOptions options_;
   const Analyzer& analyzer_;
-  std::vector<std::pair<Var, IterSumExpr>> vars_;
-  std::vector<IterMarkPtr> input_marks_;
+  std::vector<IterMarkPtr> input_marks_;  // nullptr: not met yet, or trivial.
   std::vector<std::string> errors_;
 
   std::vector<std::unique_ptr<FusedMark>> fused_;
