@@ -249,7 +249,8 @@ VarMap BindingsOf(const BlockRealize& realize) {
   return bindings;
 }
 
-// The region in terms of loops, all of a dimension that memory decides: another look there may find something else.
+}  // namespace
+
 std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize) {
   std::vector<Range> bound = RegionWith(region.region, BindingsOf(realize));
   const std::vector<Range> full = FullRegion(region.buffer).region;
@@ -257,6 +258,8 @@ std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& r
     if (ReadsMemory(bound[d].min) || ReadsMemory(bound[d].extent)) bound[d] = full[d];
   return bound;
 }
+
+namespace {
 
 // What a predicate says about an iter var may not show in an index made from it; its domain does.
 void CutByDomains(const BufferRegion& region, const BlockNode& block, const std::vector<Range>& full,
@@ -284,9 +287,10 @@ bool CollectLets(const Stmt& stmt, const Stmt& child, VarMap& lets) {
 
 // What the lets around `row`, up to its scope, stand for.
 VarMap LetsAround(const Schedule& schedule, int row) {
+  const int scope = schedule.ScopeOf(row);
+  if (!IsConditional(schedule, scope, row)) return {};
   std::vector<int> way{row};  // Up to the scope, itself included.
-  while (way.back() != schedule.ScopeOf(row) && schedule.ParentOf(way.back()) >= 0)
-    way.push_back(schedule.ParentOf(way.back()));
+  while (way.back() != scope && schedule.ParentOf(way.back()) >= 0) way.push_back(schedule.ParentOf(way.back()));
   VarMap lets;
   for (size_t i = way.size(); i-- > 1;) {
     const Stmt& body = schedule.IsLoop(way[i]) ? schedule.LoopOf(way[i]).body : schedule.BlockOf(way[i]).body;
@@ -550,16 +554,8 @@ WhyNot WhyNotWholeDomain(const Schedule& schedule, int block) {
 }
 
 bool IsConditional(const Schedule& schedule, int above, int row) {
-  for (; row != above; row = schedule.ParentOf(row)) {
-    const int parent = schedule.ParentOf(row);
-    const Stmt& body = schedule.IsLoop(parent) ? schedule.LoopOf(parent).body : schedule.BlockOf(parent).body;
-    const Stmt& child = schedule.StmtOf(row);
-    const Seq* seq = body.As<Seq>();
-    const bool is_plain =
-        body.same_as(child) || (seq != nullptr && std::any_of(seq->stmts.begin(), seq->stmts.end(),
-                                                              [&](const Stmt& stmt) { return stmt.same_as(child); }));
-    if (!is_plain) return true;
-  }
+  for (; row != above; row = schedule.ParentOf(row))
+    if (!schedule.IsDirect(row)) return true;
   return false;
 }
 

@@ -69,6 +69,9 @@ void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& an
 std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars);
 std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const VarMap& vars);
 
+// `region` in terms of loops, all of a dimension that memory decides: another look there may find something else.
+std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize);
+
 // The box of `region.buffer` that block `row` touches in one iteration of `above`, a loop or block around it: `region`
 // with the bindings put in and the loops between relaxed, those with variable bounds before what they depend on.
 // `analyzer` knows the loops that stay. A dimension that memory decides is covered whole.

@@ -21,18 +21,33 @@ bool IsScattered(const BlockNode& block, const Buffer& buffer) {
   return is_scattered;
 }
 
-// What one iteration of `loop` touches of a buffer, or which data-parallel iterations it runs.
+// What one iteration of `loop` touches of a buffer, or which data-parallel iterations it runs: in the dimensions that
+// the loop has a say in, the others tell no iterations apart.
 std::vector<Range> Footprint(const Schedule& schedule, int loop, int block, const BufferRegion& write,
                              const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(block);
-  if (!IsScattered(node, write.buffer)) return RegionAt(schedule, loop, block, write, analyzer);
   const BlockRealize realize = BoundRealize(schedule, block);
-  std::vector<Range> points;
-  for (size_t i = 0; i < node.iter_vars.size(); ++i) {
-    const Expr& value = realize.iter_values[i];
-    if (node.iter_vars[i].kind == IterKind::kSpatial) points.push_back({value, IntConst(value.dtype(), 1)});
+  std::vector<Range> region, full = FullRegion(write.buffer).region;
+  if (IsScattered(node, write.buffer)) {
+    full.clear();
+    for (size_t i = 0; i < node.iter_vars.size(); ++i) {
+      const Expr& value = realize.iter_values[i];
+      if (node.iter_vars[i].kind == IterKind::kSpatial) region.push_back({value, IntConst(value.dtype(), 1)});
+    }
+  } else {
+    region = BoundRegion(write, realize);
   }
-  return RelaxRegion(points, LoopsBetween(schedule, loop, block), analyzer);
+  const IterDomain inner = LoopsBetween(schedule, loop, block);
+  const bool is_box = std::all_of(inner.begin(), inner.end(), [](const auto& item) {
+    return AsIntConst(item.second.min) != nullptr && AsIntConst(item.second.extent) != nullptr;
+  });
+  const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
+  for (size_t i = region.size(); is_box && i-- > 0;) {
+    if (UsesVar(region[i].min, [&](const ExprNode* var) { return var == loop_var; })) continue;
+    region.erase(region.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!full.empty()) full.erase(full.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return RelaxRegion(std::move(region), inner, analyzer, full.empty() ? nullptr : &full);
 }
 
 // Whether each iteration of the loop begins at or beyond the end of the one before: what a plain tile does.

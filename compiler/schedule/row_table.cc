@@ -43,6 +43,13 @@ void ReplaceChild(Stmt& parent, size_t index, Stmt replacement) {
   stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(index), inner->stmts.begin(), inner->stmts.end());
 }
 
+// Whether `child` of `stmt` is directly below the row that `stmt` is, or, where `is_direct`, that it is directly below.
+bool IsDirectBelow(const Stmt& stmt, const Stmt& child, bool is_direct) {
+  if (stmt.As<For>() != nullptr) return true;
+  if (const BlockRealize* realize = stmt.As<BlockRealize>()) return child.same_as(realize->block->body);
+  return is_direct && stmt.As<Seq>() != nullptr;
+}
+
 }  // namespace
 
 // ---- The hash of keys --------------------------------------------------------------------------------------------
@@ -115,7 +122,8 @@ bool RowTable::IsAtOrBelow(int row, int top) const {
 // Lists the loops and blocks of `stmt`, the outer ones first; below nodes that are as they were it does not look.
 // Strangers get rows (`fresh`). False if a loop variable or a block comes up twice, or belongs elsewhere than below row
 // `below`.
-bool RowTable::Collect(const Stmt& stmt, int parent, int below, std::vector<Place>& places, std::vector<int>& fresh) {
+bool RowTable::Collect(const Stmt& stmt, int parent, bool is_direct, int below, std::vector<Place>& places,
+                       std::vector<int>& fresh) {
   if (const void* key = KeyOf(stmt.node())) {
     int row = Find(key);
     if (row < 0) {
@@ -127,11 +135,13 @@ bool RowTable::Collect(const Stmt& stmt, int parent, int below, std::vector<Plac
     const bool is_whole = rows_[row].node == stmt.get() && (fresh.empty() || fresh.back() != row);
     rows_[row].placed_at = replacements_;
     rows_[row].is_whole = is_whole;
-    places.push_back(Place{stmt.get(), row, parent, is_whole});
+    places.push_back(Place{stmt.get(), row, parent, is_whole, is_direct});
     if (is_whole) return true;
     parent = static_cast<int>(places.size()) - 1;
   }
-  return !AnyChildStmt(stmt, [&](const Stmt& child) { return !Collect(child, parent, below, places, fresh); });
+  return !AnyChildStmt(stmt, [&](const Stmt& child) {
+    return !Collect(child, parent, IsDirectBelow(stmt, child, is_direct), below, places, fresh);
+  });
 }
 
 // The rows at and below `row` that were not found again, by the links of before.
@@ -185,8 +195,8 @@ void RowTable::FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh,
   }
 }
 
-// Chains the rows of `places` below `parent`, between the siblings `before` and `after`.
-void RowTable::Link(const std::vector<Place>& places, int parent, int before, int after) {
+// Chains the rows of `places` below `parent`, between the siblings `before` and `after`; `is_direct`: the place is.
+void RowTable::Link(const std::vector<Place>& places, int parent, int before, int after, bool is_direct) {
   for (const Place& place : places)
     if (!place.is_whole) rows_[place.row].first_child = -1;
   std::vector<int> last(places.size(), -1);  // Last child so far, by place.
@@ -200,6 +210,7 @@ void RowTable::Link(const std::vector<Place>& places, int parent, int before, in
       rows_[above].first_child = place.row;
     previous = place.row;
     rows_[place.row].parent = above;
+    rows_[place.row].is_direct = place.is_direct && (place.parent >= 0 || is_direct);
     rows_[place.row].next_sibling = -1;
   }
   if (last_on_top >= 0)
@@ -212,8 +223,8 @@ int RowTable::Add(const Stmt& body) {
   ++replacements_;
   std::vector<Place> places;
   std::vector<int> fresh;
-  if (!Collect(body, -1, -1, places, fresh)) return -1;
-  Link(places, -1, -1, -1);
+  if (!Collect(body, -1, true, -1, places, fresh)) return -1;
+  Link(places, -1, -1, -1, true);
   return places.front().row;
 }
 
@@ -245,7 +256,8 @@ RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const
   const Stmt old = Stmt::Of(*rows_[row].node);  // Lives on while nodes are compared.
   std::vector<Place> places;
   std::vector<int> fresh, gone;
-  CHECK(Collect(replacement, -1, row, places, fresh)) << "a loop variable or a block stands twice";
+  const bool is_direct = rows_[row].is_direct;
+  CHECK(Collect(replacement, -1, true, row, places, fresh)) << "a loop variable or a block stands twice";
   CollectGone(row, gone);
   const int parent = rows_[row].parent, after = rows_[row].next_sibling;
   if (parent < 0) {
@@ -257,7 +269,7 @@ RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const
   if (parent >= 0 && rows_[parent].first_child != row)
     for (before = rows_[parent].first_child; rows_[before].next_sibling != row;) before = rows_[before].next_sibling;
   Splice(root, row, old.get(), std::move(replacement));
-  Link(places, parent, before, after);
+  Link(places, parent, before, after, is_direct);
   Changes changes;
   for (const Place& place : places) {
     if (place.parent < 0) changes.tops.push_back(place.row);
@@ -280,19 +292,26 @@ RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const
 
 namespace {
 
-void ListRows(const Stmt& stmt, int parent, std::vector<std::pair<const StmtNode*, int>>& list) {
+struct Listed {
+  const StmtNode* node;
+  int parent;  // Its index.
+  bool is_direct;
+};
+
+void ListRows(const Stmt& stmt, int parent, bool is_direct, std::vector<Listed>& list) {
   if (KeyOf(stmt.node()) != nullptr) {
-    list.emplace_back(stmt.get(), parent);
+    list.push_back({stmt.get(), parent, is_direct});
     parent = static_cast<int>(list.size()) - 1;
   }
-  ForEachChildStmt(stmt, [&](const Stmt& child) { ListRows(child, parent, list); });
+  ForEachChildStmt(stmt,
+                   [&](const Stmt& child) { ListRows(child, parent, IsDirectBelow(stmt, child, is_direct), list); });
 }
 
 }  // namespace
 
 std::string RowTable::Inconsistency(const Stmt& root, int root_row) const {
-  std::vector<std::pair<const StmtNode*, int>> list;  // Node, index of its parent; in order of the program.
-  ListRows(root, -1, list);
+  std::vector<Listed> list;  // In order of the program.
+  ListRows(root, -1, true, list);
   std::vector<int> rows;
   const auto walk = [&](const auto& self, int row) -> void {
     rows.push_back(row);
@@ -302,10 +321,11 @@ std::string RowTable::Inconsistency(const Stmt& root, int root_row) const {
   if (rows.size() != list.size()) return fmt::format("{} rows for {} statements", rows.size(), list.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows_[rows[i]];
-    if (row.node != list[i].first) return fmt::format("row {} is not statement {}", rows[i], i);
+    if (row.node != list[i].node) return fmt::format("row {} is not statement {}", rows[i], i);
     if (row.key != KeyOf(*row.node) || Find(row.key) != rows[i]) return fmt::format("row {} is not found", rows[i]);
-    const int parent = list[i].second < 0 ? -1 : rows[list[i].second];
+    const int parent = list[i].parent < 0 ? -1 : rows[list[i].parent];
     if (row.parent != parent) return fmt::format("row {} has parent {}, not {}", rows[i], row.parent, parent);
+    if (row.is_direct != list[i].is_direct) return fmt::format("row {} is wrong on what is above it", rows[i]);
   }
   return "";
 }

@@ -29,7 +29,8 @@ class RowTable {
     uint32_t generation = 0;  // How many statements this row has outlived.
     uint32_t placed_at = 0;   // The replacement in which it was last found.
     bool is_loop = false;
-    bool is_whole = false;  // In that replacement its node was as it had been.
+    bool is_whole = false;   // In that replacement its node was as it had been.
+    bool is_direct = false;  // Between it and the parent is nothing but a sequence: no if, while, let or init.
   };
   // What a replacement did to rows.
   struct Change {
@@ -71,13 +72,15 @@ class RowTable {
     int row;
     int parent;     // Index of a Place; -1: where the replaced row was.
     bool is_whole;  // The row's node is as it was.
+    bool is_direct;
   };
-  bool Collect(const Stmt& stmt, int parent, int below, std::vector<Place>& places, std::vector<int>& fresh);
+  bool Collect(const Stmt& stmt, int parent, bool is_direct, int below, std::vector<Place>& places,
+               std::vector<int>& fresh);
   void CollectGone(int row, std::vector<int>& gone) const;
   void FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh, std::vector<int>& gone,
                     const std::vector<BlockReuse>& reuse);
   void TakeOver(Place& place, int old_row, std::vector<int>& fresh, std::vector<int>& gone);
-  void Link(const std::vector<Place>& places, int parent, int before, int after);
+  void Link(const std::vector<Place>& places, int parent, int before, int after, bool is_direct);
   void Splice(Stmt& root, int row, const StmtNode* target, Stmt replacement);
 
   int NewRow(const StmtNode* node, const void* key);

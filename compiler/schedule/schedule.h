@@ -57,6 +57,8 @@ class Schedule {
   const BlockNode& BlockOf(int row) const { return *RealizeOf(row).block; }
   bool IsLoop(int row) const { return rows_[row].is_loop; }
   int ParentOf(int row) const { return rows_[row].parent; }  // -1 for a root block.
+  // Whether nothing but a sequence stands between `row` and its parent: no if, while, let or init.
+  bool IsDirect(int row) const { return rows_[row].is_direct; }
   int ScopeOf(int row) const;                          // The row of the nearest block around; -1 for a root block.
   int RootRow() const { return roots_[working_on_]; }  // Of the function worked on.
   // Of the function `func_name`; "" is the one worked on.
