@@ -51,7 +51,9 @@ class Lexer {
 
  private:
   void Add(TokenKind kind, size_t offset, size_t length) {
-    tokens_.push_back({kind, uint32_t(offset), text_.substr(offset, length)});
+    const std::string_view text = text_.substr(offset, length);
+    const bool has_word = kind == TokenKind::kName || kind == TokenKind::kOperator;
+    tokens_.push_back({kind, uint32_t(offset), text, has_word ? PackWord(text) : 0});
   }
   Status Error(size_t offset, std::string_view message) const { return ErrorAt(source_, uint32_t(offset), message); }
   char Peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
@@ -162,10 +164,11 @@ class Lexer {
     return OkStatus();
   }
   Status Operator() {
+    const char first = text_[at_];
     for (const std::string_view op : kOperators) {
-      if (text_.substr(at_, op.size()) != op) continue;
-      if (op == "(" || op == "[" || op == "{") ++depth_;
-      if ((op == ")" || op == "]" || op == "}") && depth_ > 0) --depth_;
+      if (op[0] != first || (op.size() > 1 && text_.substr(at_, op.size()) != op)) continue;
+      if (first == '(' || first == '[' || first == '{') ++depth_;
+      if ((first == ')' || first == ']' || first == '}') && depth_ > 0) --depth_;
       Add(TokenKind::kOperator, at_, op.size());
       at_ += op.size();
       return OkStatus();

@@ -22,7 +22,17 @@ struct Token {
   TokenKind kind;
   uint32_t offset;        // Of the first byte in the source.
   std::string_view text;  // As written. Strings: with quotes.
+  uint64_t word = 0;      // PackWord of the text of a name or an operator.
 };
+
+// The bytes of a text of at most 8, as one number; 0 for a longer one. Every operator and keyword has one: a parser
+// asks for them all the time.
+constexpr uint64_t PackWord(std::string_view text) {
+  if (text.size() > 8) return 0;
+  uint64_t word = 0;
+  for (const char c : text) word = word << 8 | static_cast<unsigned char>(c);
+  return word;
+}
 
 // Ends with kEnd. Comments and blank lines vanish, and so do line ends inside brackets and after a backslash.
 StatusOr<std::vector<Token>> Tokenize(const Source& source);

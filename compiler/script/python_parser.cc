@@ -12,23 +12,34 @@ namespace {
 constexpr int kLeafHeight = 8;  // Of the syntax of one leaf of the IR, e.g. T.float32(1).
 constexpr int kComparePrecedence = 4, kNotPrecedence = 3, kUnaryPrecedence = 11;
 
+// What a token is asked to be: a name or an operator.
+struct Word {
+  uint64_t bits;
+  consteval Word(const char* text) : bits(PackWord(text)) {}  // NOLINT: stands for the text
+  constexpr explicit Word(std::string_view text) : bits(PackWord(text)) {}
+};
+
 int Precedence(const Token& token) {  // 0: no binary operator.
-  static constexpr std::pair<std::string_view, int> kRows[] = {
-      {"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4}, {">", 4}, {">=", 4}, {"==", 4}, {"!=", 4},  {"|", 5},  {"^", 6},
-      {"&", 7},  {"<<", 8},  {">>", 8}, {"+", 9},  {"-", 9}, {"*", 10}, {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
-  if (token.kind != TokenKind::kOperator && token.kind != TokenKind::kName) return 0;
-  for (const auto& [text, precedence] : kRows) {
-    if (token.text == text) return precedence;
+  struct Row {
+    Word word;
+    int precedence;
+  };
+  static constexpr Row kRows[] = {{"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4},  {">", 4},  {">=", 4}, {"==", 4},
+                                  {"!=", 4}, {"|", 5},   {"^", 6},  {"&", 7},   {"<<", 8}, {">>", 8}, {"+", 9},
+                                  {"-", 9},  {"*", 10},  {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
+  if (token.word == 0) return 0;
+  for (const auto& [word, precedence] : kRows) {
+    if (token.word == word.bits) return precedence;
   }
   return 0;
 }
 
-bool IsKeyword(std::string_view word) {
-  static constexpr std::string_view kWords[] = {
-      "and",      "as",     "assert",  "async", "await", "break",  "class", "continue", "def",  "del",  "elif",
-      "else",     "except", "finally", "for",   "from",  "global", "if",    "import",   "in",   "is",   "lambda",
-      "nonlocal", "not",    "or",      "pass",  "raise", "return", "try",   "while",    "with", "yield"};
-  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+bool IsKeyword(const Token& token) {
+  static constexpr Word kWords[] = {"and",    "as",   "assert", "async",  "await",  "break",   "class",    "continue",
+                                    "def",    "del",  "elif",   "else",   "except", "finally", "for",      "from",
+                                    "global", "if",   "import", "in",     "is",     "lambda",  "nonlocal", "not",
+                                    "or",     "pass", "raise",  "return", "try",    "while",   "with",     "yield"};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](Word word) { return word.bits == token.word; });
 }
 
 // Keeps what one method needs out of the frames of the others: a deep text must fit the stack.
@@ -49,11 +60,9 @@ class PythonParser {
  private:
   // ---- Tokens
   const Token& At() const { return tokens_[next_]; }
-  bool Is(std::string_view text) const {
-    return (At().kind == TokenKind::kOperator || At().kind == TokenKind::kName) && At().text == text;
-  }
-  bool Take(std::string_view text) {
-    if (!Is(text)) return false;
+  bool Is(Word word) const { return At().word == word.bits; }
+  bool Take(Word word) {
+    if (!Is(word)) return false;
     ++next_;
     return true;
   }
@@ -77,10 +86,12 @@ class PythonParser {
   LATHE_OWN_FRAME Failed FailExpectedOr(std::string_view a, std::string_view b) {
     return FailExpected(fmt::format("\"{}\" or \"{}\"", a, b));
   }
-  LATHE_OWN_FRAME bool Expect(std::string_view text) { return Take(text) || FailExpected(fmt::format("\"{}\"", text)); }
+  LATHE_OWN_FRAME bool Expect(std::string_view text) {
+    return Take(Word(text)) || FailExpected(fmt::format("\"{}\"", text));
+  }
   bool Expect(TokenKind kind, std::string_view what) { return Take(kind) || FailExpected(what); }
   bool ExpectName(std::string_view what, std::string_view& name) {
-    if (At().kind != TokenKind::kName || IsKeyword(At().text)) return FailExpected(what);
+    if (At().kind != TokenKind::kName || IsKeyword(At())) return FailExpected(what);
     name = At().text;
     ++next_;
     return true;
@@ -167,7 +178,7 @@ class PythonParser {
   // The rest of a comprehension, up to the closing bracket, unread: only an evaluator knows what it means.
   LATHE_OWN_FRAME const PyExpr* Comprehension(uint32_t begin, std::string_view close) {
     PyExpr* node = NewExpr(PyExprKind::kForeign, begin);
-    for (int depth = 0; depth > 0 || !Is(close); ++next_) {
+    for (int depth = 0; depth > 0 || !Is(Word(close)); ++next_) {
       if (At().kind == TokenKind::kEnd || At().kind == TokenKind::kNewline)
         return FailExpected(fmt::format("\"{}\"", close));
       depth += Is("(") || Is("[") || Is("{") ? 1 : Is(")") || Is("]") || Is("}") ? -1 : 0;
@@ -218,7 +229,7 @@ class PythonParser {
     PyExpr* node = NewExpr(PyExprKind::kLogical, At().offset);
     node->text = At().text;
     node->items.push_back(left);
-    while (Take(node->text)) {
+    while (Take(Word(node->text))) {
       const PyExpr* right = BinaryFrom(precedence + 1);
       if (right == nullptr) return nullptr;
       node->items.push_back(right);
@@ -272,8 +283,7 @@ class PythonParser {
     PyExpr* node = NewExpr(PyExprKind::kCall, callee->offset);
     node->items.push_back(callee);
     while (!Take(")")) {
-      if (At().kind == TokenKind::kName && tokens_[next_ + 1].kind == TokenKind::kOperator &&
-          tokens_[next_ + 1].text == "=") {
+      if (At().kind == TokenKind::kName && tokens_[next_ + 1].word == Word("=").bits) {
         node->keywords.push_back(At().text);
         next_ += 2;
       } else if (!node->keywords.empty()) {
@@ -342,7 +352,7 @@ class PythonParser {
     return FailExpected("an expression");
   }
   LATHE_OWN_FRAME const PyExpr* Name(const Token& token) {
-    if (IsKeyword(token.text)) return FailExpected("an expression");
+    if (IsKeyword(token)) return FailExpected("an expression");
     ++next_;
     if (At().kind == TokenKind::kString && At().offset == EndOfLast()) return Formatted(token.offset);
     PyExpr* node = NewExpr(PyExprKind::kName, token.offset);
@@ -404,14 +414,14 @@ class PythonParser {
   LATHE_OWN_FRAME const PyExpr* Bracketed(uint32_t offset, PyExprKind kind, std::string_view close) {
     PyExpr* node = NewExpr(kind, offset);
     bool has_comma = false;
-    while (!Take(close)) {
+    while (!Take(Word(close))) {
       const PyExpr* item = Expression();
       if (item == nullptr) return nullptr;
       if (Is("for")) return Comprehension(offset, close);
       node->items.push_back(item);
       if (Take(",")) {
         has_comma = true;
-      } else if (!Is(close)) {
+      } else if (!Is(Word(close))) {
         return FailExpectedOr(",", close);
       }
     }
@@ -556,7 +566,7 @@ class PythonParser {
     return AssignOrExpr(stmt);
   }
   bool AssignOrExpr(PyStmt* stmt) {
-    if (At().kind == TokenKind::kName && IsKeyword(At().text) && At().text != "not" && At().text != "lambda")
+    if (At().kind == TokenKind::kName && IsKeyword(At()) && At().text != "not" && At().text != "lambda")
       return FailExpected("a statement of TVMScript");
     stmt->kind = PyStmtKind::kExpr;
     if (!(stmt->value = ExpressionList())) return false;
