@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ir/structural.h"
 #include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/annotate.h"
@@ -239,11 +240,20 @@ Outcome TryBind(Draw& draw) {
   if (!loop) return {};
   return draw.Try("Bind", [&] { return Bind(draw.schedule, *loop, "threadIdx.x"); });
 }
+// Loops at one depth around two blocks, mostly of one extent.
 Outcome TryMerge(Draw& draw) {
-  const std::optional<LoopRV> a = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
-  const std::optional<LoopRV> b = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
-  if (!a || !b) return {};
-  const std::vector<LoopRV> loops{*a, *b};
+  const int a = draw.Block(), b = draw.Block();
+  if (a < 0 || b < 0) return {};
+  const std::vector<LoopRV> first = draw.LoopsAround(a), second = draw.LoopsAround(b);
+  std::vector<std::vector<LoopRV>> pairs;
+  const bool is_any = draw.Percent(12);
+  for (size_t d = 0; d < std::min(first.size(), second.size()); ++d) {
+    const bool fits = draw.IsPlain(first[d]) && draw.IsPlain(second[d]) && &draw.At(first[d]) != &draw.At(second[d]) &&
+                      StructuralEqual(draw.At(first[d]).extent, draw.At(second[d]).extent);
+    if (is_any || fits) pairs.push_back({first[d], second[d]});
+  }
+  if (pairs.empty()) return {};
+  const std::vector<LoopRV> loops = draw.Pick(pairs);
   return draw.Try("Merge", [&] { return Merge(draw.schedule, loops).status(); });
 }
 Outcome TryAddUnitLoop(Draw& draw) {
@@ -578,7 +588,7 @@ constexpr PrimitiveCase kCases[] = {
     {"ReverseComputeInline", 8, true, Run<TryReverseComputeInline>},
     {"DecomposeReduction", 8, true, Run<TryDecomposeReduction>},
     {"Bind", 0, true, Run<TryBind>},  // Bound loops need a device.
-    {"Merge", 6, true, Run<TryMerge>},
+    {"Merge", 10, true, Run<TryMerge>},
     {"AddUnitLoop", 2, true, Run<TryAddUnitLoop>},
     {"ReIndex", 6, true, Run<TryReIndex>},
     {"SetScope", 3, true, Run<TrySetScope>},
