@@ -1,5 +1,7 @@
 #include "compiler/ir/visitor.h"
 
+#include <algorithm>
+
 #include "compiler/ir/integer.h"
 
 namespace lathe {
@@ -201,6 +203,17 @@ FieldRewriter(F...) -> FieldRewriter<F...>;
 
 }  // namespace
 
+namespace {
+
+// A statement may have become several: no sequence stands in another.
+Stmt Spliced(Seq seq) {
+  const bool is_flat =
+      std::none_of(seq.stmts.begin(), seq.stmts.end(), [](const Stmt& child) { return child.As<Seq>() != nullptr; });
+  return is_flat ? Stmt(std::move(seq)) : MakeSeq(std::move(seq.stmts));
+}
+
+}  // namespace
+
 Stmt StmtExprMutator::VisitChildren(const Stmt& stmt) {
   FieldRewriter rewriter{
       [&](const Expr& e) { return VisitExpr(e); },        [&](const Stmt& s) { return VisitStmt(s); },
@@ -210,7 +223,9 @@ Stmt StmtExprMutator::VisitChildren(const Stmt& stmt) {
   return std::visit(
       [&](const auto& node) -> Stmt {
         auto rewritten = rewriter.RewriteNode(node);
-        return rewritten ? Stmt(std::move(*rewritten)) : stmt;
+        if (!rewritten) return stmt;
+        if constexpr (std::is_same_v<decltype(rewritten), std::optional<Seq>>) return Spliced(*std::move(rewritten));
+        return Stmt(std::move(*rewritten));
       },
       stmt.node().value);
 }

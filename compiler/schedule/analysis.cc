@@ -90,6 +90,11 @@ WhyNot WhyNotReduction(const Schedule& schedule, int block) {
   return WhyNotSoleWriter(schedule, block);
 }
 
+Status CheckIsolated(const Schedule& schedule, int block, std::string_view primitive) {
+  if (!schedule.UsesLoopsDirectly(block)) return OkStatus();
+  return schedule.Error(primitive, block, "it uses loop variables directly; bind them to iter vars");
+}
+
 WhyNot WhyNotSchedulable(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);

@@ -25,6 +25,8 @@ WhyNot WhyNotComplete(const Schedule& schedule, int block);
 WhyNot WhyNotReduction(const Schedule& schedule, int block);
 // Complete or reduction, with a quasi-affine binding.
 WhyNot WhyNotSchedulable(const Schedule& schedule, int block);
+// An error of `primitive` if the block uses variables of loops around it directly: it cannot be taken from there.
+Status CheckIsolated(const Schedule& schedule, int block, std::string_view primitive);
 // Each iter is bound to exactly one loop variable, each to another.
 bool IsTriviallyBound(const Schedule& schedule, int block);
 bool IsSpatial(const BlockNode& block);  // All iters data-parallel.

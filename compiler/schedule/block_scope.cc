@@ -1,13 +1,46 @@
 #include "compiler/schedule/block_scope.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/schedule.h"
 
 namespace lathe {
 
-// Lists what is done below a scope in order of the text. Child blocks are not entered.
+namespace {
+
+// Buffers that a block's body loads and stores, those of its own left out, as regions without bounds.
+class BodyTouches : public StmtExprVisitor {
+ public:
+  std::vector<Buffer> loaded, stored;
+
+ protected:
+  void VisitBufferDef(const Buffer& buffer) override { own_.insert(buffer->data.get()); }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    VisitChildren(self);
+    if (!own_.contains(load.buffer->data.get())) loaded.push_back(load.buffer);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    VisitChildren(self);
+    if (!own_.contains(store.buffer->data.get())) stored.push_back(store.buffer);
+  }
+  void VisitBlock(const Block& block) override {  // What a view reaches is what its block says of the source.
+    for (const MatchBufferRegion& match : block->match_buffers) {
+      loaded.push_back(match.source.buffer);
+      stored.push_back(match.source.buffer);
+    }
+    StmtExprVisitor::VisitBlock(block);
+  }
+
+ private:
+  std::unordered_set<const ExprNode*> own_;
+};
+
+}  // namespace
+
+// Lists what is done below a scope in order of the text. Child blocks are not entered, but for those that are known to
+// hide what they do.
 class ActorCollector : public StmtExprVisitor {
  public:
   ActorCollector(const Schedule& schedule, int scope_row, BlockScope& scope)
@@ -30,6 +63,7 @@ class ActorCollector : public StmtExprVisitor {
     VisitExpr(realize.predicate);
     for (const BufferRegion& read : realize.block->reads) scope_.Note(block_actor_, read.buffer, false, true);
     for (const BufferRegion& write : realize.block->writes) scope_.Note(block_actor_, write.buffer, true, true);
+    if (schedule_.IsHiding(row)) NoteBody(realize.block);
     block_actor_ = -1;
   }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
@@ -56,6 +90,12 @@ class ActorCollector : public StmtExprVisitor {
     scope_.actors_at_[row].push_back(actor);
     scope_.memory_.emplace_back();
     return actor;
+  }
+  void NoteBody(const Block& block) {
+    BodyTouches touches;
+    touches(Stmt(BlockRealize{{}, True(), block}));
+    for (const Buffer& buffer : touches.loaded) scope_.Note(block_actor_, buffer, false, true);
+    for (const Buffer& buffer : touches.stored) scope_.Note(block_actor_, buffer, true, true);
   }
   void Touch(const Buffer& buffer, bool is_write) {
     scope_.Note(block_actor_ >= 0 ? block_actor_ : NewActor(row_, false), buffer, is_write, false);

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
@@ -26,10 +28,17 @@ bool UsesAny(const Expr& e, const IterDomain& loops) {
   });
 }
 
+// What the block declares is all that it does, and all that it needs are its iter vars.
+Status CheckWholly(const Schedule& schedule, int block) {
+  if (schedule.IsHiding(block)) return schedule.Error(kBlockize, block, "it touches more than it declares");
+  return CheckIsolated(schedule, block, kBlockize);
+}
+
 // Blocks reach variables outside through iter vars only, and the nest inside is taken as it is.
 Status CheckBlockizedNest(const Schedule& schedule, int loop, int block) {
   if (IsConditional(schedule, loop, block))
     return schedule.Error(kBlockize, loop, "an if, while or let inside is a condition on the block");
+  RETURN_IF_ERROR(CheckWholly(schedule, block));
   const BlockNode& node = schedule.BlockOf(block);
   if (node.init && !(node.alloc_buffers.empty() && node.match_buffers.empty()))
     return schedule.Error(kBlockize, block,
@@ -91,17 +100,18 @@ Status CheckDivision(const Schedule& schedule, int block, const DividedBlock& di
                         "its predicate cannot be divided; preserve unit iters or bound a sum of loops");
 }
 
-StatusOr<DividedBlock> Divide(const Schedule& schedule, int loop, int block, bool preserve_unit_iters) {
+// By the loops of the block's scope: the first `num_outer` stay outside. Errors are of `place`.
+StatusOr<DividedBlock> Divide(const Schedule& schedule, int place, size_t num_outer, int block,
+                              bool preserve_unit_iters) {
   const BlockRealize& realize = schedule.RealizeOf(block);
   const IterDomain loops = LoopsBetween(schedule, schedule.ScopeOf(block), block);
-  const size_t num_outer = schedule.LoopsOf(loop).size();
   std::vector<Var> inner;
   for (size_t i = num_outer; i < loops.size(); ++i) inner.push_back(loops[i].first);
   const IterMapOptions options{IterMapLevel::kSurjective, !preserve_unit_iters};
   const StatusOr<SubspaceDivision> division =
       SubspaceDivide(realize.iter_values, loops, inner, realize.predicate, options, Analyzer());
   if (!division.ok())
-    return schedule.Error(kBlockize, loop,
+    return schedule.Error(kBlockize, place,
                           fmt::format("the bindings of block \"{}\" cannot be divided here: {}",
                                       schedule.BlockOf(block).name, division.status().message()));
   Analyzer analyzer;
@@ -178,7 +188,8 @@ StatusOr<Blockized> MakeBlockized(const Schedule& schedule, int loop, bool prese
     return schedule.Error(kBlockize, loop, fmt::format("there are {} blocks below it, one is required", blocks.size()));
   const int block = blocks[0];
   RETURN_IF_ERROR(CheckBlockizedNest(schedule, loop, block));
-  ASSIGN_OR_RETURN(DividedBlock divided, Divide(schedule, loop, block, preserve_unit_iters));
+  ASSIGN_OR_RETURN(DividedBlock divided,
+                   Divide(schedule, loop, schedule.LoopsOf(loop).size(), block, preserve_unit_iters));
   const BlockNode& node = schedule.BlockOf(block);
   const BlockRealize inner = InnerBlock(schedule, block, divided);
   const Stmt old_block = schedule.StmtOf(block);
@@ -202,6 +213,179 @@ StatusOr<BlockRV> Blockize(Schedule& schedule, LoopRV loop_rv, bool preserve_uni
   schedule.Replace(loop, made.realize, {made.inner});
   const BlockRV result = schedule.NewBlockRV(made.realize.block);
   schedule.Record("Blockize", {loop_rv}, {int64_t{preserve_unit_iters}}, {result.id});
+  return result;
+}
+
+namespace {
+
+// Blocks, their nests and the place directly below which these are.
+struct Siblings {
+  int above;                // A loop or the scope.
+  std::vector<int> blocks;  // In their new order.
+  std::vector<Stmt> nests;  // One each.
+  std::vector<Stmt> before, after;
+};
+
+// The nests are neighbours in the sequence below the loop or block around all of them, and each holds its block alone.
+StatusOr<Siblings> FindSiblings(const Schedule& schedule, const std::vector<int>& blocks) {
+  Siblings found{.above = schedule.ParentOf(blocks[0]), .blocks = blocks};
+  for (int block : blocks) {
+    if (schedule.ScopeOf(block) < 0 || schedule.ScopeOf(block) != schedule.ScopeOf(blocks[0]))
+      return schedule.Error(kBlockize, block, "the blocks are of different scopes");
+    if (std::count(blocks.begin(), blocks.end(), block) > 1)
+      return schedule.Error(kBlockize, block, "it is named twice");
+    RETURN_IF_ERROR(CheckWholly(schedule, block));
+    if (schedule.BlockOf(block).init)
+      return schedule.Error(kBlockize, block, "it has an init; decompose the reduction first");
+    while (!schedule.IsAncestor(found.above, block)) found.above = schedule.ParentOf(found.above);
+  }
+  const Stmt& body =
+      schedule.IsLoop(found.above) ? schedule.LoopOf(found.above).body : schedule.BlockOf(found.above).body;
+  const Seq* seq = body.As<Seq>();
+  if (seq == nullptr) return schedule.Error(kBlockize, blocks[0], "at least two blocks of one sequence are needed");
+  std::vector<std::optional<size_t>> nest_of(seq->stmts.size());  // Index of the block.
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const size_t at = ChildIndexTowards(schedule, found.above, blocks[i]);
+    if (nest_of[at]) return schedule.Error(kBlockize, blocks[i], "it shares its loops with another of the blocks");
+    nest_of[at] = i;
+    found.nests.push_back(seq->stmts[at]);
+  }
+  for (size_t at = 0; at < nest_of.size(); ++at) {
+    if (nest_of[at]) continue;
+    const bool is_before = std::none_of(nest_of.begin(), nest_of.begin() + at, [](const auto& n) { return n; });
+    const bool is_after = std::none_of(nest_of.begin() + at, nest_of.end(), [](const auto& n) { return n; });
+    if (!is_before && !is_after)
+      return schedule.Error(kBlockize, blocks[0],
+                            "the blocks are not next to each other: another statement is between");
+    (is_before ? found.before : found.after).push_back(seq->stmts[at]);
+  }
+  return found;
+}
+
+Status CheckNests(const Schedule& schedule, const Siblings& siblings) {
+  for (size_t i = 0; i < siblings.blocks.size(); ++i) {
+    const int block = siblings.blocks[i];
+    if (IsConditional(schedule, siblings.above, block))
+      return schedule.Error(kBlockize, block, "an if, while or let around it is a condition on the block");
+    for (int other : schedule.ChildBlocksOf(siblings.above)) {
+      const bool shares = other != block && ChildIndexTowards(schedule, siblings.above, other) ==
+                                                ChildIndexTowards(schedule, siblings.above, block);
+      if (shares)
+        return schedule.Error(kBlockize, block,
+                              fmt::format("block \"{}\" is in its loops, too", schedule.BlockOf(other).name));
+    }
+    for (size_t k = 0; k < i; ++k) {
+      if (IsBefore(schedule, siblings.blocks[k], block)) continue;
+      const WhyNot why = WhyNotSwappable(schedule, siblings.blocks[k], block);
+      if (!why.empty()) return schedule.Error(kBlockize, block, fmt::format("it would come later: {}", why));
+    }
+  }
+  return OkStatus();
+}
+
+// Lets `divided` use the outer iter vars of `first` where both run over the same.
+Status ShareOuter(const Schedule& schedule, int block, const DividedBlock& first, DividedBlock& divided) {
+  const auto differs = [&](const char* what) {
+    return schedule.Error(kBlockize, block,
+                          fmt::format("its {} outside differ from those of the first of the blocks", what));
+  };
+  const Analyzer analyzer;
+  if (divided.outer.size() != first.outer.size()) return differs("iter vars");
+  VarMap shared;
+  for (size_t i = 0; i < divided.outer.size(); ++i) {
+    const bool is_same = analyzer.CanProveEqual(divided.outer_values[i], first.outer_values[i]) &&
+                         analyzer.CanProveEqual(divided.outer[i].domain.extent, first.outer[i].domain.extent) &&
+                         analyzer.CanProveEqual(divided.outer[i].domain.min, first.outer[i].domain.min);
+    if (!is_same) return differs("iter vars");
+    shared.emplace(divided.outer[i].var.get(), first.outer[i].var);
+  }
+  if (!StructuralEqual(divided.outer_predicate, first.outer_predicate)) return differs("predicates");
+  for (auto& [var, value] : divided.vars) value = Substitute(value, shared);
+  divided.outer = first.outer;
+  return OkStatus();
+}
+
+// Adds what one of the blocks touches. Where several touch one buffer, a region holds all.
+void AddRegions(std::vector<BufferRegion> regions, const Analyzer& analyzer, std::vector<BufferRegion>& all) {
+  for (BufferRegion& region : regions) {
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const BufferRegion& known) { return known.buffer.same_as(region.buffer); });
+    if (same == all.end())
+      all.push_back(std::move(region));
+    else
+      same->region = UnionRegion(same->region, region.region, analyzer);
+  }
+}
+
+Stmt WithNewBody(const Schedule& schedule, int above, Stmt body) {
+  if (!schedule.IsLoop(above)) return WithBody(schedule.RealizeOf(above), std::move(body));
+  For loop = schedule.LoopOf(above);
+  loop.body = std::move(body);
+  return loop;
+}
+
+// The new block while it is put together.
+struct BlockGroup {
+  BlockNode outer{.name = "outer_", .body = Evaluate{Expr(0)}};
+  std::optional<DividedBlock> first;
+  std::vector<Stmt> nests;
+  std::vector<BlockReuse> inner;
+};
+
+// Adds `block`, alone in `nest`; the first `num_outer` loops around it stay outside.
+Status AddMember(const Schedule& schedule, int block, const Stmt& nest, size_t num_outer, bool preserve_unit_iters,
+                 BlockGroup& group) {
+  ASSIGN_OR_RETURN(DividedBlock divided, Divide(schedule, block, num_outer, block, preserve_unit_iters));
+  if (!group.first) group.first = divided;
+  RETURN_IF_ERROR(ShareOuter(schedule, block, *group.first, divided));
+  const BlockRealize inner = InnerBlock(schedule, block, divided);
+  const Stmt old = schedule.StmtOf(block);
+  group.nests.push_back(*RewriteTree(nest, [&](const Stmt& stmt) -> Replacement {
+    if (!stmt.same_as(old)) return std::nullopt;
+    return std::vector<Stmt>{inner};
+  }));
+  group.inner.push_back({block, inner.block});
+  Analyzer analyzer;
+  for (const IterVar& iter : divided.outer)
+    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
+  const BlockNode& node = schedule.BlockOf(block);
+  AddRegions(RegionsOver(node.reads, divided), analyzer, group.outer.reads);
+  AddRegions(RegionsOver(node.writes, divided), analyzer, group.outer.writes);
+  group.outer.name += node.name + "_";
+  return OkStatus();
+}
+
+// The block of all members, each in its nest; its regions in TVM's order.
+Block BlockAround(BlockGroup& group) {
+  for (auto* regions : {&group.outer.reads, &group.outer.writes}) std::reverse(regions->begin(), regions->end());
+  group.outer.iter_vars = group.first->outer;
+  group.outer.body = MakeSeq(std::move(group.nests));
+  return Block(std::move(group.outer));
+}
+
+}  // namespace
+
+StatusOr<BlockRV> Blockize(Schedule& schedule, std::span<const BlockRV> block_rvs, bool preserve_unit_iters) {
+  if (block_rvs.empty()) return schedule.Error(kBlockize, -1, "no block is given");
+  std::vector<int> rows;
+  for (BlockRV block : block_rvs) {
+    ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+    rows.push_back(row);
+  }
+  ASSIGN_OR_RETURN(Siblings siblings, FindSiblings(schedule, rows));
+  RETURN_IF_ERROR(CheckNests(schedule, siblings));
+  const size_t num_outer = schedule.IsLoop(siblings.above) ? schedule.LoopsOf(siblings.above).size() + 1 : 0;
+  BlockGroup group;
+  for (size_t i = 0; i < rows.size(); ++i)
+    RETURN_IF_ERROR(AddMember(schedule, rows[i], siblings.nests[i], num_outer, preserve_unit_iters, group));
+  const Block made = BlockAround(group);
+  std::vector<Stmt> children = std::move(siblings.before);
+  children.push_back(BlockRealize{group.first->outer_values, group.first->outer_predicate, made});
+  children.insert(children.end(), siblings.after.begin(), siblings.after.end());
+  schedule.Replace(siblings.above, WithNewBody(schedule, siblings.above, MakeSeq(std::move(children))), group.inner);
+  const BlockRV result = schedule.NewBlockRV(made);
+  schedule.Record("Blockize", {std::vector<BlockRV>(block_rvs.begin(), block_rvs.end())},
+                  {int64_t{preserve_unit_iters}}, {result.id});
   return result;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "compiler/schedule/schedule.h"
 
 namespace lathe {
@@ -19,5 +21,12 @@ StatusOr<Blockized> MakeBlockized(const Schedule& schedule, int loop, bool prese
 // An init becomes the new block's, as a nest of its own. Unit loops count as iterators if `preserve_unit_iters`.
 // Handles of the block follow the inner one. Returns the new block.
 StatusOr<BlockRV> Blockize(Schedule& schedule, LoopRV loop, bool preserve_unit_iters = true);
+
+// Makes one block around several, without inits, whose nests are neighbours and alone in their loops.
+//   for i { for j { block B: ... } for j { block C: ... } }
+//     -->  for i { block outer_B_C_: vi_o = i;  for j { block B: ... } for j { block C: ... } }
+// They come in the order given, which what they do to each other has to allow. The loops around all of them divide
+// their bindings alike.
+StatusOr<BlockRV> Blockize(Schedule& schedule, std::span<const BlockRV> blocks, bool preserve_unit_iters = true);
 
 }  // namespace lathe

@@ -5,14 +5,16 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/cache_stage.h"
+#include "compiler/schedule/independence.h"
+#include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
 
-// for ax... { block: to[v...] = from[v...] } over `region`, and that block.
+// for ax... { block: to[v...] = from[v...] } over `region` where `predicate` holds, and that block.
 std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region,
-                                const std::string& name) {
+                                const std::string& name, const Expr& predicate = True()) {
   std::vector<Var> loops;
   std::vector<Expr> values, indices;
   BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
@@ -27,7 +29,7 @@ std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std:
   block.body = MakeStore(to, Load(from, indices), indices);
   RecomputeRegions(block);
   const Block made(std::move(block));
-  Stmt nest = BlockRealize{std::move(values), True(), made};
+  Stmt nest = BlockRealize{std::move(values), predicate, made};
   for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], MakeCast(loops[i].dtype(), region[i].extent), nest);
   return {nest, made};
 }
@@ -116,6 +118,32 @@ std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others)
   return inputs;
 }
 
+// What the block touches of `buffer`, which it reads and writes, in terms of the loops around it.
+StatusOr<std::vector<Range>> TouchedInPlace(const Schedule& schedule, int row, const Buffer& buffer,
+                                            const char* primitive) {
+  const BlockRealize& realize = schedule.RealizeOf(row);
+  const BlockNode& node = *realize.block;
+  if (!std::any_of(node.writes.begin(), node.writes.end(),
+                   [&](const BufferRegion& write) { return write.buffer.same_as(buffer); }))
+    return schedule.Error(primitive, row, fmt::format("it does not write buffer \"{}\", which it reads", buffer->name));
+  Analyzer analyzer;
+  BindIterVars(node, analyzer);
+  std::optional<std::vector<Range>> touched;
+  for (const auto* regions : {&node.reads, &node.writes}) {
+    for (const BufferRegion& region : *regions) {
+      if (!MayAlias(region.buffer, buffer)) continue;
+      if (!region.buffer.same_as(buffer))
+        return schedule.Error(primitive, row,
+                              fmt::format("it uses the memory of buffer \"{}\" as buffer \"{}\", too", buffer->name,
+                                          region.buffer->name));
+      touched = touched ? UnionRegion(*touched, region.region, analyzer) : region.region;
+    }
+  }
+  VarMap bound;
+  for (size_t i = 0; i < node.iter_vars.size(); ++i) bound.emplace(node.iter_vars[i].var.get(), realize.iter_values[i]);
+  return RegionWith(*touched, bound);
+}
+
 }  // namespace
 
 StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index, const std::string& storage_scope,
@@ -193,6 +221,32 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
                   {result.id});
   return result;
+}
+
+StatusOr<std::vector<BlockRV>> CacheInplace(Schedule& schedule, BlockRV block_rv, int read_index,
+                                            const std::string& storage_scope) {
+  constexpr const char* kName = "cache_inplace";
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
+  const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
+  ASSIGN_OR_RETURN(const std::vector<Range> region, TouchedInPlace(schedule, row, buffer, kName));
+  const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
+  const std::string name = schedule.FreshBlockName(row, cache->name);
+  BlockRealize inside = schedule.RealizeOf(row);
+  const auto [copy, copy_block] = MakeCopy(buffer, cache, region, name, inside.predicate);
+  const auto [back, back_block] = MakeCopy(cache, buffer, region, name, inside.predicate);
+  inside.block = Substitute(inside.block, {}, BufferMap{{buffer.get(), cache}});
+  const Stmt old = schedule.StmtOf(row);
+  const BlockRealize& scope = schedule.RealizeOf(schedule.ScopeOf(row));
+  const Stmt body = *RewriteTree(scope.block->body, [&](const Stmt& stmt) -> Replacement {
+    if (!stmt.same_as(old)) return std::nullopt;
+    return std::vector<Stmt>{copy, inside, back};
+  });
+  RETURN_IF_ERROR(ReplaceUnderMarks(schedule, schedule.ScopeOf(row), WithBody(scope, body, {cache}),
+                                    schedule.LoopsOf(row), kName, row, {{row, inside.block}}));
+  const std::vector<BlockRV> results{schedule.NewBlockRV(copy_block), schedule.NewBlockRV(back_block)};
+  schedule.Record("CacheInplace", {block_rv}, {int64_t{read_index}, storage_scope}, {results[0].id, results[1].id});
+  return results;
 }
 
 }  // namespace lathe

@@ -23,4 +23,11 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block, int read_index, c
 StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block, int write_index, const std::string& storage_scope,
                              std::span<const BlockRV> consumer_blocks = {});
 
+// Lets `block` work in place on a copy of its read_index-th buffer, which it writes, too: one new block makes the copy
+// right before it, another, of the same name, writes it back right after. Returns the two.
+//   cache_inplace(B, 0, "local"):  A[i] = A[i] * 2  -->  A_local[i] = A[i];  A_local[i] = A_local[i] * 2;  A[i] =
+//   A_local[i]
+StatusOr<std::vector<BlockRV>> CacheInplace(Schedule& schedule, BlockRV block, int read_index,
+                                            const std::string& storage_scope);
+
 }  // namespace lathe

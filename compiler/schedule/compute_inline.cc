@@ -38,6 +38,7 @@ class LoadReplacer : public StmtExprMutator {
 StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const char* primitive) {
   if (const WhyNot why = WhyNotComplete(schedule, row); !why.empty())
     return schedule.Error(primitive, row, fmt::format("it is no complete block: {}", why));
+  RETURN_IF_ERROR(CheckIsolated(schedule, row, primitive));
   const BlockRealize& realize = schedule.RealizeOf(row);
   if (IsConditional(schedule, schedule.ScopeOf(row), row))
     return schedule.Error(primitive, row, "an if, while or let around it is a condition that would be lost");

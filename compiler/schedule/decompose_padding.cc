@@ -200,6 +200,7 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
 Status CheckPaddingBlock(const Schedule& schedule, int block, int loop) {
   if (const WhyNot why = WhyNotComplete(schedule, block); !why.empty())
     return schedule.Error(kDecomposePadding, block, fmt::format("it is not complete: {}", why));
+  RETURN_IF_ERROR(CheckIsolated(schedule, block, kDecomposePadding));
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
     return schedule.Error(kDecomposePadding, block, why);
   if (!schedule.IsAncestor(loop, block) || schedule.ScopeOf(loop) != schedule.ScopeOf(block))

@@ -52,6 +52,7 @@ Status CheckPlace(const Schedule& schedule, int block, int loop) {
 // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run
 // once.
 Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loop) {
+  RETURN_IF_ERROR(CheckIsolated(schedule, block, "decompose_reduction"));
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
     return schedule.Error("decompose_reduction", block, why);
   if (!TakesEachStepOnce(schedule, loop, block))

@@ -92,7 +92,8 @@ StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool
     vars.emplace(loop.loop_var.get(), value);
     if (i > 0) rest = FloorDiv(rest, loop.extent);
   }
-  Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(rows[0]), rows[0]), preserve_unit_iters, std::nullopt};
+  Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(rows[0]), rows[0]), preserve_unit_iters, std::nullopt,
+                schedule.AnyUsesLoopsDirectly()};
   how.loops.emplace_back(fused, Range{IntConst(fused.dtype(), 0), extent});
   Stmt body = RebindLoops(schedule.LoopOf(rows.back()).body, vars, analyzer, std::move(how));
   schedule.Replace(rows[0], MakeFor(fused, extent, std::move(body)));

@@ -163,8 +163,13 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
   return "";
 }
 
+WhyNot Hides(const Schedule& schedule, int block) {
+  return fmt::format("block \"{}\" touches more than it declares", schedule.BlockOf(block).name);
+}
+
 WhyNot WhyNotUsable(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);
+  if (schedule.IsHidingStores(block)) return Hides(schedule, block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);
   return why.empty() ? "" : fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
 }
@@ -193,6 +198,7 @@ namespace {
 
 WhyNot WhyNotAnyOrder(const Schedule& schedule, int top, int block) {
   const BlockNode& node = schedule.BlockOf(block);
+  if (schedule.IsHidingStores(block)) return Hides(schedule, block);
   for (const IterVar& iter : node.iter_vars) {
     if (iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce)
       return fmt::format("iter var \"{}\" of block \"{}\" is neither data-parallel nor a reduction", iter.var.name(),
@@ -305,6 +311,7 @@ bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& bu
 
 WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
   const BlockNode &node = schedule.BlockOf(block), &crossed = schedule.BlockOf(other);
+  if (schedule.IsHiding(other)) return Hides(schedule, other);
   const bool comes_first = IsBefore(schedule, other, block);
   for (const BufferRegion& read : node.reads) {
     if (!Writes(crossed, read.buffer)) continue;
@@ -325,6 +332,7 @@ WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
 WhyNot WhyNotSwappable(const Schedule& schedule, int a, int b) {
   for (const auto& [writer, other] : {std::pair(a, b), std::pair(b, a)}) {
     const BlockNode& node = schedule.BlockOf(other);
+    if (schedule.IsHiding(other)) return Hides(schedule, other);
     for (const BufferRegion& write : schedule.BlockOf(writer).writes) {
       if (Reads(node, write.buffer) || Writes(node, write.buffer))
         return fmt::format("block \"{}\" on the way uses buffer \"{}\", which block \"{}\" writes", node.name,
@@ -336,6 +344,8 @@ WhyNot WhyNotSwappable(const Schedule& schedule, int a, int b) {
 
 WhyNot WhyNotInTurns(const Schedule& schedule, int first, int second) {
   const BlockNode &a = schedule.BlockOf(first), &b = schedule.BlockOf(second);
+  for (int block : {first, second})
+    if (schedule.IsHiding(block)) return Hides(schedule, block);
   const auto both = [&](const Buffer& buffer) {
     return fmt::format("blocks \"{}\" and \"{}\" may use the same elements of buffer \"{}\" in different iterations",
                        a.name, b.name, buffer->name);
@@ -349,7 +359,24 @@ WhyNot WhyNotInTurns(const Schedule& schedule, int first, int second) {
   return "";
 }
 
+namespace {
+
+// A block that hides something, and is `block` or one of those that it depends on or that depend on it; -1: none.
+int HiderAround(const Schedule& schedule, int block) {
+  if (schedule.IsHiding(block)) return block;
+  const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
+  for (const Dependency& dep : scope.DepsBySrc(block))
+    if (schedule.IsHiding(dep.dst)) return dep.dst;
+  for (const Dependency& dep : scope.DepsByDst(block))
+    if (schedule.IsHiding(dep.src)) return dep.src;
+  return -1;
+}
+
+}  // namespace
+
 WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
+  if (schedule.UsesLoopsDirectly(block)) return "it uses loop variables directly; bind them to iter vars";
+  if (const int hider = HiderAround(schedule, block); hider >= 0) return Hides(schedule, hider);
   const BlockRealize realize = BoundRealize(schedule, block);
   if (ReadsMemory(realize.predicate) ||
       std::any_of(realize.iter_values.begin(), realize.iter_values.end(), ReadsMemory))

@@ -5,19 +5,23 @@
 #include "compiler/schedule/annotate.h"
 #include "compiler/schedule/blockize.h"
 #include "compiler/schedule/cache.h"
+#include "compiler/schedule/cache_index.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/copy_at.h"
 #include "compiler/schedule/decompose_padding.h"
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
+#include "compiler/schedule/loop_partition.h"
 #include "compiler/schedule/merge.h"
 #include "compiler/schedule/pad_einsum.h"
 #include "compiler/schedule/reindex.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/reorder_block_iter_var.h"
 #include "compiler/schedule/rfactor.h"
+#include "compiler/schedule/rolling_buffer.h"
 #include "compiler/schedule/sample_compute_location.h"
 #include "compiler/schedule/sampling.h"
 #include "compiler/schedule/set_axis_separator.h"
@@ -27,6 +31,7 @@
 #include "compiler/schedule/tensorize.h"
 #include "compiler/schedule/transform_block_layout.h"
 #include "compiler/schedule/transform_layout.h"
+#include "compiler/schedule/unsafe_hide_buffer_access.h"
 #include "compiler/schedule/unsafe_set_dtype.h"
 #include "compiler/script/index_map_text.h"
 #include "support/status_macros.h"
@@ -105,6 +110,16 @@ std::vector<int> Ids(const std::vector<RV>& handles) {
   for (const RV& handle : handles) ids.push_back(handle.id);
   return ids;
 }
+template <typename RV>
+Outputs Handles(const StatusOr<std::vector<RV>>& made) {
+  if (!made.ok()) return made.status();
+  return Ids(*made);
+}
+template <typename RV>
+Outputs Handles(const StatusOr<RV>& made) {
+  if (!made.ok()) return made.status();
+  return std::vector<int>{made->id};
+}
 Outputs None(const Status& status) {
   if (!status.ok()) return status;
   return std::vector<int>();
@@ -115,19 +130,16 @@ Outputs None(const Status& status) {
 Outputs ApplyGetBlock(Schedule& s, Inputs, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::string name, StringAttr(attrs, 0));
   ASSIGN_OR_RETURN(const std::string func_name, StringAttr(attrs, 1));
-  ASSIGN_OR_RETURN(const BlockRV block, GetBlock(s, name, func_name));
-  return std::vector<int>{block.id};
+  return Handles(GetBlock(s, name, func_name));
 }
 Outputs ApplyGetLoops(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(s, block));
-  return Ids(loops);
+  return Handles(GetLoops(s, block));
 }
 template <StatusOr<std::vector<BlockRV>> (*kFind)(Schedule&, BlockRV)>
 Outputs ApplyFindBlocks(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
-  ASSIGN_OR_RETURN(const std::vector<BlockRV> blocks, kFind(s, block));
-  return Ids(blocks);
+  return Handles(kFind(s, block));
 }
 Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decision* decision) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
@@ -135,9 +147,7 @@ Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decisi
   ASSIGN_OR_RETURN(const int64_t max_innermost, IntAttr(attrs, 1));
   if (n < 1 || n > 16 || max_innermost < 1 || max_innermost > INT32_MAX)
     return Malformed("a tile count or limit is out of range");
-  ASSIGN_OR_RETURN(const std::vector<VarRV> vars,
-                   SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
-  return Ids(vars);
+  return Handles(SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
 }
 Outputs ApplySamplePartitionedTile(Schedule& s, Inputs in, Attrs attrs, const Decision* decision) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
@@ -145,14 +155,11 @@ Outputs ApplySamplePartitionedTile(Schedule& s, Inputs in, Attrs attrs, const De
   ASSIGN_OR_RETURN(const int partition_pos, SmallAttr(attrs, 1));
   ASSIGN_OR_RETURN(const int innerpart_factor, SmallAttr(attrs, 2));
   if (n > 16) return Malformed("a tile count is out of range");
-  ASSIGN_OR_RETURN(const std::vector<VarRV> vars,
-                   SamplePartitionedTile(s, loop, n, partition_pos, innerpart_factor, decision));
-  return Ids(vars);
+  return Handles(SamplePartitionedTile(s, loop, n, partition_pos, innerpart_factor, decision));
 }
 Outputs ApplySampleComputeLocation(Schedule& s, Inputs in, Attrs, const Decision* decision) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
-  ASSIGN_OR_RETURN(const LoopRV loop, SampleComputeLocation(s, block, decision));
-  return std::vector<int>{loop.id};
+  return Handles(SampleComputeLocation(s, block, decision));
 }
 Outputs ApplySampleCategorical(Schedule& s, Inputs, Attrs attrs, const Decision* decision) {
   if (attrs.size() != 2) return Malformed("SampleCategorical has two attributes");
@@ -172,13 +179,11 @@ Outputs ApplySampleCategorical(Schedule& s, Inputs, Attrs attrs, const Decision*
         probs.push_back(number != nullptr ? static_cast<double>(*number) : *real);
     }
   }
-  ASSIGN_OR_RETURN(const VarRV var, SampleCategorical(s, candidates, probs, decision));
-  return std::vector<int>{var.id};
+  return Handles(SampleCategorical(s, candidates, probs, decision));
 }
-Outputs ApplySplit(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
-  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+StatusOr<std::vector<std::optional<ExprRV>>> FactorsFrom(Inputs in, size_t first) {
   std::vector<std::optional<ExprRV>> factors;
-  for (size_t i = 1; i < in.size(); ++i) {
+  for (size_t i = first; i < in.size(); ++i) {
     if (std::holds_alternative<std::monostate>(in[i]))
       factors.push_back(std::nullopt);
     else if (const int64_t* literal = std::get_if<int64_t>(&in[i]))
@@ -188,20 +193,60 @@ Outputs ApplySplit(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
     else
       return Malformed("a split factor is no number");
   }
+  return factors;
+}
+Outputs ApplyLoopPartition(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<std::optional<ExprRV>> factors, FactorsFrom(in, 1));
+  ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
+  return Handles(LoopPartition(s, loop, factors, preserve_unit_iters != 0));
+}
+Outputs ApplyCacheInplace(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
+  return Handles(CacheInplace(s, block, index, scope));
+}
+Outputs ApplyRollingBuffer(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  return None(RollingBuffer(s, block, index));
+}
+template <StatusOr<BlockRV> (*kCopy)(Schedule&, LoopRV, BlockRV, int, const std::string&)>
+Outputs ApplyCopyAt(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 1));
+  ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
+  return Handles(kCopy(s, loop, block, index, scope));
+}
+Outputs ApplyUnsafeHideBufferAccess(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::string buf_type, InputAs<std::string>(in, 1, "the kind of access is no string"));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> indices,
+                   InputAs<std::vector<int64_t>>(in, 2, "the numbers of buffers are no list of integers"));
+  return None(UnsafeHideBufferAccess(s, block, buf_type, indices));
+}
+Outputs ApplyCacheIndex(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 0));
+  ASSIGN_OR_RETURN(const int cse_thresh, SmallAttr(attrs, 1));
+  return Handles(CacheIndex(s, block, scope, cse_thresh));
+}
+Outputs ApplySplit(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  ASSIGN_OR_RETURN(const std::vector<std::optional<ExprRV>> factors, FactorsFrom(in, 1));
   ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
   int64_t disable_predication = 0;
   if (attrs.size() > 1) {
     ASSIGN_OR_RETURN(disable_predication, IntAttr(attrs, 1));
   }
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops,
-                   Split(s, loop, factors, preserve_unit_iters != 0, disable_predication != 0));
-  return Ids(loops);
+  return Handles(Split(s, loop, factors, preserve_unit_iters != 0, disable_predication != 0));
 }
 Outputs ApplyFuse(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, InputsFrom<LoopRV>(in, 0, "an input is no loop handle"));
   ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
-  ASSIGN_OR_RETURN(const LoopRV fused, Fuse(s, loops, preserve_unit_iters != 0));
-  return std::vector<int>{fused.id};
+  return Handles(Fuse(s, loops, preserve_unit_iters != 0));
 }
 Outputs ApplyReorder(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, InputsFrom<LoopRV>(in, 0, "an input is no loop handle"));
@@ -219,8 +264,7 @@ Outputs ApplyCache(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const int64_t index, IntAttr(attrs, 0));
   ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
   if (index < 0 || index > 1000) return Malformed("a buffer index is out of range");
-  ASSIGN_OR_RETURN(const BlockRV cache, kCache(s, block, static_cast<int>(index), scope, others));
-  return std::vector<int>{cache.id};
+  return Handles(kCache(s, block, static_cast<int>(index), scope, others));
 }
 template <Status (*kMove)(Schedule&, BlockRV, LoopRV, bool, int)>
 Outputs ApplyComputeAt(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
@@ -242,33 +286,31 @@ Outputs ApplyInline(Schedule& s, Inputs in, Attrs, const Decision*) {
 Outputs ApplyDecomposeReduction(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 1));
-  ASSIGN_OR_RETURN(const BlockRV init, DecomposeReduction(s, block, loop));
-  return std::vector<int>{init.id};
+  return Handles(DecomposeReduction(s, block, loop));
 }
 Outputs ApplyRFactor(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   ASSIGN_OR_RETURN(const int factor_axis, SmallAttr(attrs, 0));
-  ASSIGN_OR_RETURN(const BlockRV partial, RFactor(s, loop, factor_axis));
-  return std::vector<int>{partial.id};
+  return Handles(RFactor(s, loop, factor_axis));
 }
 Outputs ApplyBlockize(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
-  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   ASSIGN_OR_RETURN(const int64_t preserve_unit_iters, IntAttr(attrs, 0));
-  ASSIGN_OR_RETURN(const BlockRV block, Blockize(s, loop, preserve_unit_iters != 0));
-  return std::vector<int>{block.id};
+  if (const auto* blocks = in.empty() ? nullptr : std::get_if<std::vector<BlockRV>>(&in[0])) {
+    return Handles(Blockize(s, *blocks, preserve_unit_iters != 0));
+  }
+  ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
+  return Handles(Blockize(s, loop, preserve_unit_iters != 0));
 }
 Outputs ApplyDecomposePadding(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 1));
-  ASSIGN_OR_RETURN(const BlockRV fill, DecomposePadding(s, block, loop));
-  return std::vector<int>{fill.id};
+  return Handles(DecomposePadding(s, block, loop));
 }
 Outputs ApplyReIndex(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
   ASSIGN_OR_RETURN(const BufferSide side, SideAttr(attrs, 1));
-  ASSIGN_OR_RETURN(const BlockRV copy, ReIndex(s, block, index, side));
-  return std::vector<int>{copy.id};
+  return Handles(ReIndex(s, block, index, side));
 }
 Outputs ApplyUnsafeSetDType(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
@@ -310,8 +352,7 @@ Outputs ApplyReindexCache(Schedule& s, Inputs in, Attrs attrs, const Decision*) 
   ASSIGN_OR_RETURN(const IndexMap* map, MapAt(in, 1));
   ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
   ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
-  ASSIGN_OR_RETURN(const BlockRV copy, kCopy(s, block, index, scope, *map));
-  return std::vector<int>{copy.id};
+  return Handles(kCopy(s, block, index, scope, *map));
 }
 Outputs ApplyTransformLayout(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
@@ -369,17 +410,14 @@ Outputs ApplyBind(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
 }
 Outputs ApplyMerge(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, InputsFrom<LoopRV>(in, 0, "an input is no loop handle"));
-  ASSIGN_OR_RETURN(const LoopRV merged, Merge(s, loops));
-  return std::vector<int>{merged.id};
+  return Handles(Merge(s, loops));
 }
 Outputs ApplyAddUnitLoop(Schedule& s, Inputs in, Attrs, const Decision*) {
   if (!in.empty() && std::holds_alternative<BlockRV>(in[0])) {
-    ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(s, std::get<BlockRV>(in[0])));
-    return std::vector<int>{unit.id};
+    return Handles(AddUnitLoop(s, std::get<BlockRV>(in[0])));
   }
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
-  ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(s, loop));
-  return std::vector<int>{unit.id};
+  return Handles(AddUnitLoop(s, loop));
 }
 Outputs ApplyReorderBlockIterVar(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
@@ -428,6 +466,13 @@ constexpr InstructionKind kKinds[] = {
     {"StorageAlign", false, '-', ApplyStorageAlign},
     {"CacheRead", false, 'b', ApplyCache<CacheRead>},
     {"CacheWrite", false, 'b', ApplyCache<CacheWrite>},
+    {"CacheInplace", false, 'b', ApplyCacheInplace},
+    {"CacheIndex", false, 'b', ApplyCacheIndex},
+    {"RollingBuffer", false, '-', ApplyRollingBuffer},
+    {"ReadAt", false, 'b', ApplyCopyAt<ReadAt>},
+    {"WriteAt", false, 'b', ApplyCopyAt<WriteAt>},
+    {"UnsafeHideBufferAccess", false, '-', ApplyUnsafeHideBufferAccess},
+    {"LoopPartition", false, 'l', ApplyLoopPartition},
     {"ComputeAt", false, '-', ApplyComputeAt<ComputeAt>},
     {"ReverseComputeAt", false, '-', ApplyComputeAt<ReverseComputeAt>},
     {"ComputeInline", false, '-', ApplyInline<ComputeInline>},

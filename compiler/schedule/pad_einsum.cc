@@ -20,6 +20,7 @@ Status CheckEinsumNest(const Schedule& schedule, int block, std::span<const int6
     return schedule.Error(kPadEinsum, block,
                           fmt::format("padding [{}] is no list of {} positive numbers, one for each iter var",
                                       fmt::join(padding, ", "), count));
+  RETURN_IF_ERROR(CheckIsolated(schedule, block, kPadEinsum));
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
     return schedule.Error(kPadEinsum, block, why);
   const std::vector<int> loops = schedule.LoopsOf(block);

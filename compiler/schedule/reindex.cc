@@ -296,6 +296,7 @@ StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_
                                const IndexMap& index_map, BufferSide side) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
+  RETURN_IF_ERROR(CheckIsolated(schedule, row, kReIndex));
   const bool is_read = side == BufferSide::kRead;
   const BlockNode& block = schedule.BlockOf(row);
   const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
@@ -314,6 +315,7 @@ StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_
 StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index, BufferSide side) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
+  RETURN_IF_ERROR(CheckIsolated(schedule, row, kReIndex));
   const bool is_read = side == BufferSide::kRead;
   const BlockNode& block = schedule.BlockOf(row);
   const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;

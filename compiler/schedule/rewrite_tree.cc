@@ -93,6 +93,8 @@ class LoopRebinder : public StmtExprMutator {
     if (changed)
       copy.iter_values = IterMapSimplify(copy.iter_values, how_.loops, copy.predicate,
                                          {IterMapLevel::kSurjective, !how_.preserve_unit_iters}, analyzer_);
+    if (how_.enters_blocks) copy.block = Substitute(realize.block, vars_);
+    changed = changed || !copy.block.same_as(realize.block);
     return changed || !copy.predicate.same_as(realize.predicate) ? Stmt(std::move(copy)) : self;
   }
 

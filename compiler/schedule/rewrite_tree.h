@@ -21,9 +21,11 @@ struct Rebinding {
   IterDomain loops;                 // Those around, up to the scope, the new ones included.
   bool preserve_unit_iters = true;  // Loops of one iteration stay in the bindings.
   std::optional<Expr> guard;        // Joins the predicate of every block directly below.
+  bool enters_blocks = false;       // Some use loop variables directly.
 };
-// Replaces loop variables in the bindings, predicates and loop bounds below `stmt`. Bindings that changed go through
-// their iter map, as in TVM, so that they look as they do there; `analyzer` knows the ranges of the loops around.
+// Replaces loop variables in the bindings, predicates and loop bounds below `stmt`, and in blocks that use them.
+// Bindings that changed go through their iter map, as in TVM, so that they look as they do there; `analyzer` knows the
+// ranges of the loops around.
 Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, Rebinding how);
 
 // `scope` with another body, and the buffers added to and removed from its allocations.

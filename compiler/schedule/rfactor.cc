@@ -161,6 +161,7 @@ StatusOr<FactorPlan> MakeFactorPlan(const Schedule& schedule, int loop, int fact
   FactorPlan plan{.block = blocks[0], .loop = loop};
   if (const WhyNot why = WhyNotReduction(schedule, plan.block); !why.empty())
     return schedule.Error(kRFactor, plan.block, fmt::format("it is no reduction block: {}", why));
+  RETURN_IF_ERROR(CheckIsolated(schedule, plan.block, kRFactor));
   if (const WhyNot why = WhyNotSchedulable(schedule, plan.block); !why.empty())
     return schedule.Error(kRFactor, plan.block, why);
   const BlockNode& node = schedule.BlockOf(plan.block);

@@ -23,10 +23,10 @@ class FunctionExcerpt : public StatusDetail {
   PrimFunc func_;
 };
 
-// Finds a block whose body uses a loop variable from outside, which a schedule could not move.
-class IsolationChecker : public StmtExprVisitor {
+// Whether a block uses a variable of a loop around it other than in its bindings and its predicate.
+class DirectUseFinder : public StmtExprVisitor {
  public:
-  std::string problem;
+  bool found = false;
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
@@ -35,28 +35,18 @@ class IsolationChecker : public StmtExprVisitor {
     open_loops_.pop_back();
   }
   void VisitBlock(const Block& block) override {
-    std::vector<const ExprNode*> outer = std::move(open_loops_);
-    hidden_.push_back(outer);
-    open_loops_.clear();
-    block_name_ = block->name;
+    const size_t num_hidden = num_hidden_;
+    num_hidden_ = open_loops_.size();
     StmtExprVisitor::VisitBlock(block);
-    hidden_.pop_back();
-    open_loops_ = std::move(outer);
+    num_hidden_ = num_hidden;
   }
   void VisitVar(const Var& var) override {
-    for (const auto& level : hidden_) {
-      for (const ExprNode* loop_var : level) {
-        if (loop_var == var.get())
-          problem = fmt::format("block \"{}\" uses loop variable \"{}\" directly; bind it to an iter var", block_name_,
-                                var.name());
-      }
-    }
+    for (size_t i = 0; i < num_hidden_; ++i) found = found || open_loops_[i] == var.get();
   }
 
  private:
   std::vector<const ExprNode*> open_loops_;
-  std::vector<std::vector<const ExprNode*>> hidden_;
-  std::string block_name_;
+  size_t num_hidden_ = 0;  // Those of them that a block is between.
 };
 
 // Gives the second of two loops with one variable a variable of its own, and the second of two places with one block a
@@ -96,13 +86,6 @@ int EntryOf(const IRModule& mod) {
   return funcs.size() == 1 ? 0 : -1;
 }
 
-Status CheckIsolation(const PrimFunc& func) {
-  IsolationChecker isolation;
-  isolation(func.body);
-  if (isolation.problem.empty()) return OkStatus();
-  return InvalidArgument(fmt::format("schedule @{}: {}", func.name, isolation.problem));
-}
-
 }  // namespace
 
 StatusOr<Schedule> Schedule::Create(PrimFunc func, uint64_t seed) {
@@ -128,7 +111,9 @@ Status Schedule::AddRows() {
   for (const PrimFunc& func : mod().prim_funcs) {
     roots_.push_back(-1);
     if (func.body.As<BlockRealize>() == nullptr) continue;
-    RETURN_IF_ERROR(CheckIsolation(func));
+    DirectUseFinder direct;
+    direct(func.body);
+    any_uses_loops_directly_ = any_uses_loops_directly_ || direct.found;
     roots_.back() = rows_.Add(func.body);
     if (roots_.back() >= 0) continue;
     SharingBreaker breaker;  // Functions may share statements, too.
@@ -216,6 +201,26 @@ bool Schedule::IsAffineBinding(int block_row) const {
       loops.emplace_back(LoopOf(row).loop_var, Range{LoopOf(row).min, LoopOf(row).extent});
     return lathe::IsAffineBinding(RealizeOf(block_row), loops, Analyzer());
   });
+}
+
+bool Schedule::UsesLoopsDirectly(int row) const {
+  if (!any_uses_loops_directly_) return false;
+  std::vector<const ExprNode*> loops;
+  for (int above = ParentOf(row); above >= 0; above = ParentOf(above))
+    if (IsLoop(above)) loops.push_back(LoopOf(above).loop_var.get());
+  return UsesVar(Stmt(BlockRealize{{}, True(), RealizeOf(row).block}),
+                 [&](const ExprNode* var) { return std::find(loops.begin(), loops.end(), var) != loops.end(); });
+}
+
+void Schedule::MarkHiding(int block_row, bool also_stores) {
+  hiding_.push_back({block_row, rows_[block_row].generation, also_stores});
+}
+
+const Schedule::Hiding* Schedule::HidingOf(int block_row) const {
+  const auto found = std::find_if(hiding_.begin(), hiding_.end(), [&](const Hiding& mark) {
+    return mark.row == block_row && mark.generation == rows_[block_row].generation;
+  });
+  return found == hiding_.end() ? nullptr : &*found;
 }
 
 std::string Schedule::Inconsistency() const {

@@ -26,7 +26,8 @@ enum class LoopMark : uint8_t { kRoot, kInline };
 
 class Schedule {
  public:
-  // Functions whose body is a root block can be scheduled; their blocks reach outer variables only through iter vars.
+  // Functions whose body is a root block can be scheduled. A block that uses variables of loops around it directly, not
+  // through iter vars, stays where it is (UsesLoopsDirectly).
   // Block names need not be unique. Works on the function marked "tir.is_entry_func", else on "main", else on the only
   // one, else on none until WorkOn.
   static StatusOr<Schedule> Create(IRModule mod, uint64_t seed = 0);
@@ -88,6 +89,19 @@ class Schedule {
   // All children are region-covered, and nothing is overwritten that was read before, nor opaque.
   bool IsStagePipeline(int scope_row) const;
   const StmtNode* NodeOf(int row) const { return rows_[row].node; }
+  // Whether block `row` uses variables of loops around it other than in its bindings and its predicate: it makes no
+  // sense elsewhere.
+  bool UsesLoopsDirectly(int row) const;
+  bool AnyUsesLoopsDirectly() const { return any_uses_loops_directly_; }  // False: no block does.
+  void MarkUsesLoopsDirectly() { any_uses_loops_directly_ = true; }
+  // For primitives that leave a block which touches more than it declares, as TVM's do: a Scope looks into its body
+  // from now on, nothing that depends on it moves, and if it hides stores, too, its loops keep their order.
+  void MarkHiding(int block_row, bool also_stores);
+  bool IsHiding(int block_row) const { return HidingOf(block_row) != nullptr; }
+  bool IsHidingStores(int block_row) const {
+    const Hiding* hiding = HidingOf(block_row);
+    return hiding != nullptr && hiding->also_stores;
+  }
 
   // Puts `replacement` where row's statement is. Loops are followed by their variable. Blocks are followed by their
   // node; a block that is rebuilt by `reuse`, or, where it says nothing, by its name if one block of that name goes and
@@ -125,6 +139,12 @@ class Schedule {
     uint32_t generation;  // Of the row when the handle was made.
     int64_t value;        // A row, or the sampled value.
   };
+  struct Hiding {
+    int row;
+    uint32_t generation;  // Of the row when it was marked.
+    bool also_stores;
+  };
+  const Hiding* HidingOf(int block_row) const;
   Schedule(IRModule mod, uint64_t seed) : mod_(new SharedModule(std::move(mod))), random_(seed) {}
   Status AddRows();
   int NewRV(RV rv) {
@@ -142,6 +162,8 @@ class Schedule {
   int working_on_ = -1;     // Index of a function.
   RowTable rows_;
   std::vector<int> roots_;  // Row of the root block by function; -1: it has none.
+  std::vector<Hiding> hiding_;
+  bool any_uses_loops_directly_ = false;
   mutable FactCache facts_;
   std::vector<RV> rvs_;
   ScheduleTrace trace_;

@@ -100,7 +100,8 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   const int64_t* count = AsIntConst(loop.extent);
   const Expr extent = count != nullptr ? IntConst(type, *count) : loop.extent;
   std::vector<Var> vars;
-  Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(row), row), preserve_unit_iters, std::nullopt};
+  Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(row), row), preserve_unit_iters, std::nullopt,
+                schedule.AnyUsesLoopsDirectly()};
   Expr value = IntConst(type, 0);
   for (size_t i = 0; i < tiling.sizes.size(); ++i) {
     vars.emplace_back(fmt::format("{}_{}", loop.loop_var.name(), i), type);
@@ -115,14 +116,7 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   schedule.Replace(row, std::move(nest));
 
   std::vector<TraceInput> inputs{loop_rv};
-  for (const std::optional<ExprRV>& factor : factors) {
-    if (!factor)
-      inputs.push_back(std::monostate());
-    else if (const int64_t* literal = std::get_if<int64_t>(&*factor))
-      inputs.push_back(*literal);
-    else
-      inputs.push_back(std::get<VarRV>(*factor));
-  }
+  for (const std::optional<ExprRV>& factor : factors) inputs.push_back(FactorInput(factor));
   std::vector<LoopRV> loops;
   std::vector<int> outputs;
   for (const Var& var : vars) {

@@ -39,6 +39,12 @@ using ExprRV = std::variant<int64_t, VarRV>;  // A literal or a sampled variable
 // others is: a real, a list of mixed values, a map, an expression.
 using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string, std::vector<int64_t>,
                                 std::vector<BlockRV>, std::shared_ptr<const IndexMap>, Attr>;
+// A factor, or one to infer, as an instruction keeps it.
+inline TraceInput FactorInput(const std::optional<ExprRV>& factor) {
+  if (!factor) return std::monostate();
+  if (const int64_t* literal = std::get_if<int64_t>(&*factor)) return *literal;
+  return std::get<VarRV>(*factor);
+}
 // Calls f(int& id) for each handle in `input`.
 template <typename F>
 void ForEachHandle(TraceInput& input, F f) {

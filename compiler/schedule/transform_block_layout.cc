@@ -15,6 +15,7 @@ constexpr const char* kTransformBlockLayout = "transform_block_layout";
 
 // The loops hold nothing but the block, and run over its iter vars' domains.
 Status CheckNest(const Schedule& schedule, int row) {
+  RETURN_IF_ERROR(CheckIsolated(schedule, row, kTransformBlockLayout));
   const std::vector<int> loops = schedule.LoopsOf(row);
   for (size_t i = 0; i < loops.size(); ++i) {
     const Stmt& body = schedule.LoopOf(loops[i]).body;

@@ -45,16 +45,14 @@ class LayoutRewriter : public StmtExprMutator {
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
     if (!load.buffer.same_as(from_)) return visited;
-    BufferLoad changed = *visited.As<BufferLoad>();
-    changed.indices = Mapped(changed.indices);
-    return Expr::Make(self.dtype(), std::move(changed));
+    const BufferLoad& made = *visited.As<BufferLoad>();
+    return Expr::Make(self.dtype(), BufferLoad{made.buffer, Mapped(made.indices), made.predicate});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
     if (!store.buffer.same_as(from_)) return visited;
-    BufferStore changed = *visited.As<BufferStore>();
-    changed.indices = Mapped(changed.indices);
-    return changed;
+    const BufferStore& made = *visited.As<BufferStore>();
+    return BufferStore{made.buffer, made.value, Mapped(made.indices), made.predicate};
   }
   Block VisitBlock(const Block& block) override {
     for (const IterVar& iter : block->iter_vars) analyzer_.Bind(iter.var, iter.domain);

@@ -227,6 +227,8 @@ Status FuncBuilder::BuildStrides(const PyExpr& strides, bool may_declare, Buffer
     ASSIGN_OR_RETURN(Expr stride, exprs_.Build(*item));
     node.strides.push_back(std::move(stride));
   }
+  // TVM's cache_index gives its buffers one stride of 1 whatever their rank: they are dense.
+  if (node.strides.size() == 1 && node.shape.size() > 1 && IsConstInt(node.strides[0], 1)) node.strides.clear();
   if (!node.strides.empty() && node.strides.size() != node.shape.size())
     return Error(strides, fmt::format("expected {} strides, got {}", node.shape.size(), node.strides.size()));
   return OkStatus();

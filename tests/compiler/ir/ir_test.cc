@@ -114,6 +114,20 @@ TEST(Mutator, ReturnsTheNodeItselfWhereNothingChanged) {
   EXPECT_TRUE(Substitute(func.body, {}).same_as(func.body));
 }
 
+// Twice each value.
+class Doubler : public StmtExprMutator {
+ protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    return stmt.As<Evaluate>() != nullptr ? MakeSeq({stmt, stmt}) : StmtExprMutator::VisitStmt(stmt);
+  }
+};
+
+TEST(Mutator, SplicesTheStatementsThatOneBecame) {
+  const Stmt two = MakeSeq({Evaluate{Expr(1)}, Evaluate{Expr(2)}});
+  const Stmt four = MakeSeq({Evaluate{Expr(1)}, Evaluate{Expr(1)}, Evaluate{Expr(2)}, Evaluate{Expr(2)}});
+  EXPECT_TRUE(StructuralEqual(Doubler()(two), four));
+}
+
 TEST(Ref, MutableCopiesOnlyWhatIsShared) {
   Stmt loop = MakeFor(Var("i"), 4, Evaluate{Expr(0)});
   const StmtNode* alone = loop.get();

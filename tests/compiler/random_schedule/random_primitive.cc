@@ -9,19 +9,23 @@
 #include "compiler/schedule/annotate.h"
 #include "compiler/schedule/blockize.h"
 #include "compiler/schedule/cache.h"
+#include "compiler/schedule/cache_index.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/copy_at.h"
 #include "compiler/schedule/decompose_padding.h"
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
+#include "compiler/schedule/loop_partition.h"
 #include "compiler/schedule/merge.h"
 #include "compiler/schedule/pad_einsum.h"
 #include "compiler/schedule/reindex.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/reorder_block_iter_var.h"
 #include "compiler/schedule/rfactor.h"
+#include "compiler/schedule/rolling_buffer.h"
 #include "compiler/schedule/sample_compute_location.h"
 #include "compiler/schedule/sampling.h"
 #include "compiler/schedule/set_axis_separator.h"
@@ -31,6 +35,7 @@
 #include "compiler/schedule/tensorize.h"
 #include "compiler/schedule/transform_block_layout.h"
 #include "compiler/schedule/transform_layout.h"
+#include "compiler/schedule/unsafe_hide_buffer_access.h"
 #include "compiler/schedule/unsafe_set_dtype.h"
 
 namespace lathe {
@@ -198,6 +203,15 @@ Outcome TrySplit(Draw& draw) {
   const bool preserve = draw.Percent(50);
   return draw.Try("Split", [&] { return Split(draw.schedule, *loop, factors, preserve).status(); });
 }
+Outcome TryLoopPartition(Draw& draw) {
+  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  if (!loop) return {};
+  Factors factors = {ExprRV(int64_t(1 + draw.Below(3)))};
+  if (draw.Percent(30)) factors.emplace_back(ExprRV(int64_t(1)));
+  if (draw.Percent(50)) factors.emplace_back(std::nullopt);
+  if (draw.Percent(20)) std::swap(factors.front(), factors.back());
+  return draw.Try("LoopPartition", [&] { return LoopPartition(draw.schedule, *loop, factors).status(); });
+}
 Outcome TryFuse(Draw& draw) {
   const std::vector<LoopRV> chain = draw.Chain();
   if (chain.size() < 2 && !draw.Percent(5)) return {};
@@ -303,6 +317,62 @@ Outcome TryCacheWrite(Draw& draw) {
   const std::string scope = ScopeFor(draw, buffer);
   const BlockRV handle = draw.Handle(block);
   return draw.Try("CacheWrite", [&] { return CacheWrite(draw.schedule, handle, int(index), scope, readers).status(); });
+}
+
+Outcome TryCacheInplace(Draw& draw) {
+  const auto in_place = [&](int row) {
+    const BlockNode& node = draw.schedule.BlockOf(row);
+    return std::any_of(node.reads.begin(), node.reads.end(),
+                       [&](const BufferRegion& read) { return Writes(node, read.buffer); });
+  };
+  const int block = draw.Block(in_place);
+  if (block < 0 || draw.schedule.BlockOf(block).reads.empty()) return {};
+  const size_t index = draw.Below(draw.schedule.BlockOf(block).reads.size());
+  const std::string scope = ScopeFor(draw, draw.schedule.BlockOf(block).reads[index].buffer);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("CacheInplace", [&] { return CacheInplace(draw.schedule, handle, int(index), scope).status(); });
+}
+Outcome TryCacheIndex(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  const auto call = [&] { return CacheIndex(draw.schedule, handle, "global", int(draw.Below(3))).status(); };
+  return draw.Try("CacheIndex", call);
+}
+
+Outcome TryRollingBuffer(Draw& draw) {
+  const auto may_roll = [&](int row) {
+    const std::vector<BufferRegion>& writes = draw.schedule.BlockOf(row).writes;
+    return !writes.empty() && !IsOutputBlock(draw.schedule, row);
+  };
+  const int block = draw.Block(may_roll);
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try("RollingBuffer", [&] { return RollingBuffer(draw.schedule, handle, 0); });
+}
+template <auto kCopy>
+Outcome TryCopyAt(Draw& draw, std::string_view kind, bool is_read) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const std::vector<LoopRV> loops = draw.LoopsAround(block);
+  const BlockNode& node = draw.schedule.BlockOf(block);
+  const std::vector<BufferRegion>& regions = is_read ? node.reads : node.writes;
+  if (loops.empty() || regions.empty()) return {};
+  const size_t index = draw.Below(regions.size());
+  const std::string scope = ScopeFor(draw, regions[index].buffer);
+  const LoopRV loop = draw.Pick(loops);
+  const BlockRV handle = draw.Handle(block);
+  return draw.Try(kind, [&] { return kCopy(draw.schedule, loop, handle, int(index), scope).status(); });
+}
+Outcome TryReadAt(Draw& draw) { return TryCopyAt<ReadAt>(draw, "ReadAt", true); }
+Outcome TryWriteAt(Draw& draw) { return TryCopyAt<WriteAt>(draw, "WriteAt", false); }
+Outcome TryUnsafeHideBufferAccess(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  const std::vector<int64_t> first{0};
+  return draw.Try("UnsafeHideBufferAccess",
+                  [&] { return UnsafeHideBufferAccess(draw.schedule, handle, "read", first); });
 }
 
 Outcome TryReIndex(Draw& draw) {
@@ -439,11 +509,24 @@ Outcome TryReorderBlockIterVar(Draw& draw) {
   const BlockRV handle = draw.Handle(block);
   return draw.Try("ReorderBlockIterVar", [&] { return ReorderBlockIterVar(draw.schedule, handle, order); });
 }
+// A block and those after it under the same parent, mostly two.
+Outcome TryBlockizeSeveral(Draw& draw) {
+  const int block = draw.Block();
+  if (block < 0) return {};
+  std::vector<BlockRV> blocks{draw.Handle(block)};
+  const std::vector<int> siblings = draw.schedule.ChildBlocksOf(draw.schedule.ScopeOf(block));
+  auto next = std::find(siblings.begin(), siblings.end(), block) + 1;
+  for (; next != siblings.end() && (blocks.size() < 2 || draw.Percent(30)); ++next)
+    blocks.push_back(draw.Handle(*next));
+  if (draw.Percent(10)) std::swap(blocks.front(), blocks.back());
+  const bool preserve = draw.Percent(50);
+  return draw.Try("Blockize", [&] { return Blockize(draw.schedule, blocks, preserve).status(); });
+}
 Outcome TryBlockize(Draw& draw) {
+  if (draw.Percent(30)) return TryBlockizeSeveral(draw);
   const std::optional<LoopRV> loop = draw.Loop();
   if (!loop) return {};
-  const bool preserve = draw.Percent(50);
-  return draw.Try("Blockize", [&] { return Blockize(draw.schedule, *loop, preserve).status(); });
+  return draw.Try("Blockize", [&] { return Blockize(draw.schedule, *loop, draw.Percent(50)).status(); });
 }
 Outcome TryDecomposePadding(Draw& draw) {
   const int block = draw.Block([&](int row) {
@@ -582,6 +665,13 @@ constexpr PrimitiveCase kCases[] = {
     {"Unroll", 3, true, Run<TryUnroll>},
     {"CacheRead", 8, true, Run<TryCacheRead>},
     {"CacheWrite", 8, true, Run<TryCacheWrite>},
+    {"CacheInplace", 6, true, Run<TryCacheInplace>},
+    {"CacheIndex", 4, true, Run<TryCacheIndex>},
+    {"RollingBuffer", 6, true, Run<TryRollingBuffer>},
+    {"ReadAt", 4, true, Run<TryReadAt>},
+    {"WriteAt", 4, true, Run<TryWriteAt>},
+    {"UnsafeHideBufferAccess", 0, true, Run<TryUnsafeHideBufferAccess>},  // What it leaves is not to be relied on.
+    {"LoopPartition", 2, true, Run<TryLoopPartition>},
     {"ComputeAt", 12, true, Run<TryComputeAt>},
     {"ReverseComputeAt", 12, true, Run<TryReverseComputeAt>},
     {"ComputeInline", 8, true, Run<TryComputeInline>},

@@ -1,0 +1,20 @@
+# C reads B below the loop.
+# apply:
+b0 = sch.get_block(name="C")
+l1, l2 = sch.get_loops(b0)
+b3 = sch.get_block(name="B")
+sch.compute_at(b3, l1)
+b4 = sch.write_at(l1, b3, 0, "shared")
+# fails: it uses buffer "B" below the loop, too
+# before and expected:
+@T.prim_func
+def before(A: T.Buffer((16, 32), "float32"), C: T.Buffer((16, 32), "float32")):
+    B = T.alloc_buffer((16, 32))
+    for i, j in T.grid(16, 32):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(16, 32):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
