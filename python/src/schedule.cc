@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "compiler/schedule/decompose_padding.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -82,6 +83,13 @@ void BindSchedule(py::module_& module) {
              py::print(py::str(py::cast(std::make_shared<IRModule>(s.mod()))));
              py::print(py::str(py::cast(s.trace())));
            })
+      .def(
+          "can_decompose_padding",
+          [](const Schedule& s, BlockRV block, LoopRV loop) {
+            Schedule trial = s;
+            return DecomposePadding(trial, block, loop).ok();
+          },
+          py::arg("block"), py::arg("loop"))
       .def("fork_seed", [](Schedule& s) { return static_cast<int64_t>(s.random().Next() >> 33); })
       .def("get", [](const Schedule& s, BlockRV block) { return Value(s.Get(block), ErrorKind::kSchedule)->block; })
       .def("get", [](const Schedule& s, LoopRV loop) { return s.StmtOf(Value(s.RowOf(loop), ErrorKind::kSchedule)); })

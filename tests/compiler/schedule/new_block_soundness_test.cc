@@ -176,6 +176,114 @@ def main(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
             B[0] = A[vi]
 )";
 
+constexpr char kMakerRunningSum[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12,), "int32"), C: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((10,), "int32")
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi] + A[vi + 2]
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] + B[vi + 1] * B[vi + 2]
+    for i in range(8):
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            D[vi] = B[7 - vi]
+)";
+constexpr char kMakerRoll[] = R"(
+b0 = sch.get_block(name="C")
+l1, = sch.get_loops(block=b0)
+b2 = sch.get_block(name="B")
+)";
+
+constexpr char kMakerInPlace[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("A"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[vi:vi + 2])
+            T.writes(A[vi])
+            A[vi] = A[vi] * 2 + A[vi + 1] + vi // 2 * 3
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + vi // 3 * 2
+)";
+
+// What TVM's own schedule would get wrong comes first.
+INSTANTIATE_TEST_SUITE_P(RollingBuffer, NewBlockSoundnessTest,
+                         testing::Values(SoundnessCase{"WithAReaderElsewhere", kMakerRunningSum,
+                                                       std::string(kMakerRoll) +
+                                                           "sch.rolling_buffer(block=b2, write_buffer_index=0)",
+                                                       "no loop is around it and all readers"},
+                                         SoundnessCase{"OfTilesThatAreCut", kMakerRunningSum,
+                                                       R"(
+b0 = sch.get_block(name="D")
+b1 = sch.get_block(name="B")
+b2 = sch.get_block(name="C")
+b3 = sch.cache_read(block=b2, read_buffer_index=0, storage_scope="local", consumer_blocks=[b2])
+l4, = sch.get_loops(block=b2)
+l5, l6 = sch.split(loop=l4, factors=[None, 3])
+sch.compute_at(block=b3, loop=l5)
+sch.rolling_buffer(block=b3, write_buffer_index=0)
+)"},
+                                         SoundnessCase{"InParallel", kMakerRunningSum,
+                                                       R"(
+b2 = sch.get_block(name="C")
+b3 = sch.cache_read(block=b2, read_buffer_index=0, storage_scope="local", consumer_blocks=[b2])
+l4, = sch.get_loops(block=b2)
+sch.compute_at(block=b3, loop=l4)
+sch.parallel(loop=l4)
+sch.rolling_buffer(block=b3, write_buffer_index=0)
+)",
+                                                       "its iterations run at once"}),
+                         NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Copies, NewBlockSoundnessTest,
+    testing::Values(
+        SoundnessCase{"InPlace", kMakerInPlace,
+                      "b0 = sch.get_block(name=\"A\")\n"
+                      "b1, b2 = sch.cache_inplace(block=b0, read_buffer_index=0, storage_scope=\"local\")"},
+        SoundnessCase{"OfIndices", kMakerInPlace,
+                      "b0 = sch.get_block(name=\"A\")\nb1, = sch.cache_index(block=b0, storage_scope=\"global\")"},
+        SoundnessCase{"OfIndicesBeforeTheirReader", kMakerInPlace,
+                      "b0 = sch.get_block(name=\"B\")\nb1, = sch.cache_index(block=b0, storage_scope=\"global\")\n"
+                      "b2 = sch.get_block(name=\"A\")\nl3, = sch.get_loops(block=b2)\n"
+                      "sch.reverse_compute_at(block=b0, loop=l3)",
+                      "is not below loop"},
+        SoundnessCase{"ReadAtWhileItIsWritten", kMakerInPlace,
+                      "b0 = sch.get_block(name=\"A\")\nl1, = sch.get_loops(block=b0)\n"
+                      "b2 = sch.read_at(loop=l1, block=b0, read_buffer_index=0, storage_scope=\"local\")",
+                      "after the copy was made"},
+        SoundnessCase{"ReadAt", kMakerRunningSum,
+                      std::string(kMakerRoll) +
+                          "b3 = sch.read_at(loop=l1, block=b0, read_buffer_index=0, storage_scope=\"local\")"},
+        SoundnessCase{"WriteAt", kMakerRunningSum,
+                      std::string(kMakerRoll) + "l3, l4 = sch.split(loop=l1, factors=[None, 4])\n"
+                                                "b5 = sch.write_at(loop=l3, block=b0, write_buffer_index=0, "
+                                                "storage_scope=\"local\")"}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(LoopPartition, NewBlockSoundnessTest,
+                         testing::Values(SoundnessCase{"OfAReduction", kMakerOneCellForAllRows, R"(
+b0 = sch.get_block(name="B")
+l1, l2 = sch.get_loops(block=b0)
+l3, l4 = sch.loop_partition(loop=l1, factors=[1, None])
+)"},
+                                         SoundnessCase{
+                                             "ThenMovedInto", kMakerRunningSum,
+                                             std::string(kMakerRoll) +
+                                                 "l3, l4 = sch.loop_partition(loop=l1, factors=[3, None])\n"
+                                                 "b5 = sch.get_block(name=\"D\")\nl6, = sch.get_loops(block=b5)\n"
+                                                 "sch.compute_at(block=b2, loop=l6)",
+                                             "is not below loop"}),
+                         NameOf);
+
 INSTANTIATE_TEST_SUITE_P(PadEinsum, NewBlockSoundnessTest,
                          testing::Values(SoundnessCase{"OfOneCell", kMakerOneCell,
                                                        "b = sch.get_block('B')\nsch.pad_einsum(b, [2])\n",
