@@ -40,6 +40,16 @@ std::vector<Var> VarsOf(const Expr& e) {
   return vars;
 }
 
+// Not from memory, without effect, and no division that a condition may keep from dividing by zero.
+bool MayRunAnywhere(const Expr& part) {
+  if (const Call* call = part.As<Call>()) return call->op->is_pure;
+  const Binary* binary = part.As<Binary>();
+  const bool divides = binary != nullptr && (binary->op == BinaryOp::kDiv || binary->op == BinaryOp::kFloorDiv ||
+                                             binary->op == BinaryOp::kFloorMod || binary->op == BinaryOp::kTruncMod);
+  if (divides && AsIntConst(binary->b) == nullptr && !part.dtype().is_float()) return false;
+  return part.As<BufferLoad>() == nullptr && part.As<FuncCall>() == nullptr;
+}
+
 class CandidateFinder : public StmtExprVisitor {
  public:
   CandidateFinder(const BlockNode& block, int threshold) : block_(block), threshold_(threshold) {
@@ -76,13 +86,10 @@ class CandidateFinder : public StmtExprVisitor {
   }
   bool IsIndexComputation(const Expr& e) const {
     if (e.dtype().lanes != 1 || SizeOf(e) == 1) return false;
-    bool is_pure = true;
-    PostOrderVisit(e, [&](const Expr& part) {
-      const Call* call = part.As<Call>();
-      is_pure = is_pure && part.As<BufferLoad>() == nullptr && (call == nullptr || call->op->is_pure);
-    });
+    bool is_total = true;
+    PostOrderVisit(e, [&](const Expr& part) { is_total = is_total && MayRunAnywhere(part); });
     const std::vector<Var> vars = VarsOf(e);
-    return is_pure && !vars.empty() &&
+    return is_total && !vars.empty() &&
            std::all_of(vars.begin(), vars.end(), [&](const Var& v) { return IsIterVar(v); });
   }
   void Count(const Expr& expr) {

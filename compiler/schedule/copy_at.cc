@@ -195,6 +195,11 @@ StatusOr<BlockRV> WriteAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, 
     if (other == block ? Reads(user, buffer) : Reads(user, buffer) || Writes(user, buffer))
       return schedule.Error(kName, other, fmt::format("it uses buffer \"{}\" below the loop, too", buffer->name));
   }
+  for (const BufferRegion& write : node.writes) {
+    if (!write.buffer.same_as(buffer) && MayAlias(write.buffer, buffer))
+      return schedule.Error(kName, block,
+                            fmt::format("it writes the memory of buffer \"{}\" as another", buffer->name));
+  }
   if (IsReadOutsideBlocksBelow(schedule, loop, buffer))
     return schedule.Error(kName, loop, fmt::format("below it buffer \"{}\" is read outside of blocks", buffer->name));
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error(kName, block, why);
