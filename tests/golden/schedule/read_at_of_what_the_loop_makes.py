@@ -17,3 +17,27 @@ def before(A: T.Buffer((16, 32), "float32"), C: T.Buffer((16, 32), "float32")):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] + 1.0
+@T.prim_func
+def expected(A: T.Buffer((16, 32), "float32"), C: T.Buffer((16, 32), "float32")):
+    B = T.alloc_buffer((16, 32), "float32")
+    B_shared = T.alloc_buffer((16, 32), "float32", scope="shared")
+    for i in range(16):
+        for ax0 in range(32):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, ax0])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj] * T.float32(2.0)
+        with T.block("B_shared"):
+            v0 = T.axis.spatial(16, i)
+            T.reads(B[v0, 0:32])
+            T.writes(B_shared[v0, 0:32])
+            T.block_attr({"auto_copy": True})
+            for ax0, ax1 in T.grid(1, 32):
+                B_shared[v0 + ax0, ax1] = B[v0 + ax0, ax1]
+        for j in range(32):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(B_shared[vi, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = B_shared[vi, vj] + T.float32(1.0)

@@ -22,3 +22,25 @@ def before(A: T.Buffer((18, 18), "float32"), C: T.Buffer((16, 16), "float32")):
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + B[vi + vk, vj + vk]
+@T.prim_func
+def expected(A: T.Buffer((18, 18), "float32"), C: T.Buffer((16, 16), "float32")):
+    B = T.alloc_buffer((6, 18), "float32")
+    for i_0, j_0 in T.grid(4, 4):
+        for ax0, ax1 in T.grid(6, 6):
+            with T.block("B"):
+                vi = T.axis.opaque(18, i_0 * 4 + ax0)
+                vj = T.axis.spatial(18, j_0 * 4 + ax1)
+                T.where((i_0 < 1 or 2 <= ax0) and (j_0 < 1 or 2 <= ax1))
+                T.reads(A[vi, vj])
+                T.writes(B[vi % 6, vj])
+                B[vi % 6, vj] = A[vi, vj] * T.float32(2.0)
+        for i_1, j_1, k in T.grid(4, 4, 3):
+            with T.block("C"):
+                vi = T.axis.opaque(16, i_0 * 4 + i_1)
+                vj = T.axis.spatial(16, j_0 * 4 + j_1)
+                vk = T.axis.reduce(3, k)
+                T.reads(B[(vi + vk) % 6, vj + vk])
+                T.writes(C[vi, vj])
+                with T.init():
+                    C[vi, vj] = T.float32(0.0)
+                C[vi, vj] = C[vi, vj] + B[(vi + vk) % 6, vj + vk]
