@@ -73,26 +73,13 @@ Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
   return OkStatus();
 }
 
-// The threads around the loop, itself included, that use one copy of `buffer` together: what any of them needs of it
-// is made before all. (Memory of the whole device is not waited for.)
-IterDomain ThreadsThatShare(const Schedule& schedule, int loop, const Buffer& buffer) {
-  IterDomain threads;
-  if (buffer->scope == "global") return threads;
-  for (int row = loop; schedule.IsLoop(row); row = schedule.ParentOf(row)) {
-    const For& node = schedule.LoopOf(row);
-    if (node.kind == ForKind::kThreadBinding && IsSharedByThreads(buffer->scope, node.thread))
-      threads.emplace_back(node.loop_var, Range{node.min, node.extent});
-  }
-  return threads;
-}
-
 // What a partner touches of `theirs` in one iteration of the loop; in all of the threads that share what the moved
 // block makes.
 std::vector<Range> RegionOfPartner(const Schedule& schedule, const Move& move, int partner, const BufferRegion& theirs,
                                    const Analyzer& analyzer) {
   std::vector<Range> region = RegionAt(schedule, move.loop, partner, theirs, analyzer);
   if (move.is_reverse) return region;
-  const IterDomain threads = ThreadsThatShare(schedule, move.loop, theirs.buffer);
+  const IterDomain threads = ThreadsThatShare(schedule, move.loop, theirs.buffer->scope);
   return threads.empty() ? region : RelaxRegion(std::move(region), threads, analyzer);
 }
 

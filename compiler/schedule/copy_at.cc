@@ -7,6 +7,7 @@
 #include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
+#include "compiler/schedule/thread_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -60,7 +61,7 @@ Block CopyBlock(const Schedule& schedule, const CopyAt& copy, std::vector<Expr>&
   node.body = std::move(body);
   node.reads = {BufferRegion{from, tile}};
   node.writes = {BufferRegion{to, tile}};
-  node.annotations.insert_or_assign("auto_copy", true);
+  node.annotations.insert_or_assign("auto_copy", int64_t{1});
   return Block(std::move(node));
 }
 
@@ -76,16 +77,18 @@ Status CheckLoop(const Schedule& schedule, int loop, int block, const char* prim
   return OkStatus();
 }
 
-// What the users touch in an iteration of the loop, inside of the buffer.
+// What the users touch in an iteration of the loop, in all threads that share the copy, inside of the buffer.
 std::vector<Range> TouchedBy(const Schedule& schedule, const CopyAt& copy) {
   Analyzer analyzer;
   BindOuterLoops(schedule, copy.loop, true, analyzer);
+  const IterDomain threads = ThreadsThatShare(schedule, copy.loop, copy.cache->scope);
   std::optional<std::vector<Range>> touched;
   for (int user : copy.users) {
     const BlockNode& node = schedule.BlockOf(user);
     for (const BufferRegion& region : copy.is_read ? node.reads : node.writes) {
       if (!region.buffer.same_as(copy.buffer)) continue;
-      const std::vector<Range> box = RegionAt(schedule, copy.loop, user, region, analyzer);
+      const std::vector<Range> box =
+          RelaxRegion(RegionAt(schedule, copy.loop, user, region, analyzer), threads, analyzer);
       touched = touched ? UnionRegion(*touched, box, analyzer) : box;
     }
   }
@@ -192,7 +195,7 @@ StatusOr<BlockRV> WriteAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, 
   const Buffer buffer = node.writes[size_t(write_index)].buffer;
   for (int other : schedule.ChildBlocksOf(loop)) {
     const BlockNode& user = schedule.BlockOf(other);
-    if (other == block ? Reads(user, buffer) : Reads(user, buffer) || Writes(user, buffer))
+    if (other == block ? Reads(user, buffer) && !user.init : Reads(user, buffer) || Writes(user, buffer))
       return schedule.Error(kName, other, fmt::format("it uses buffer \"{}\" below the loop, too", buffer->name));
   }
   for (const BufferRegion& write : node.writes) {

@@ -8,7 +8,8 @@
 namespace lathe {
 
 // Lets all that is below `loop` read a copy of `block`'s read_index-th buffer: a new block makes it in each iteration,
-// right before the first reader, in loops of its own and with the annotation "auto_copy".
+// right before the first reader, in loops of its own and with the annotation "auto_copy" (1). Threads that share the
+// copy make all that any of them reads.
 //   read_at(i, B, 0, "shared"):
 //     for i { for j { B: ... A[i * 8 + j] } }
 //       -->  for i { block A_shared: v0 = i; { for ax0 in 0..8 { A_shared[v0 * 8 + ax0] = A[v0 * 8 + ax0] } }

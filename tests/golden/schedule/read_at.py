@@ -23,7 +23,7 @@ def expected(A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 16), "float32"),
             v0, v1 = T.axis.remap("SS", [i_0, k_0])
             T.reads(A[v0 * 8:v0 * 8 + 8, v1 * 4:v1 * 4 + 4])
             T.writes(A_shared[v0 * 8:v0 * 8 + 8, v1 * 4:v1 * 4 + 4])
-            T.block_attr({"auto_copy": True})
+            T.block_attr({"auto_copy": 1})
             for ax0, ax1 in T.grid(8, 4):
                 A_shared[v0 * 8 + ax0, v1 * 4 + ax1] = A[v0 * 8 + ax0, v1 * 4 + ax1]
         for i_1, j, k_1 in T.grid(8, 16, 4):

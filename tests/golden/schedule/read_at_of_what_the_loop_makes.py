@@ -32,7 +32,7 @@ def expected(A: T.Buffer((16, 32), "float32"), C: T.Buffer((16, 32), "float32"))
             v0 = T.axis.spatial(16, i)
             T.reads(B[v0, 0:32])
             T.writes(B_shared[v0, 0:32])
-            T.block_attr({"auto_copy": True})
+            T.block_attr({"auto_copy": 1})
             for ax0, ax1 in T.grid(1, 32):
                 B_shared[v0 + ax0, ax1] = B[v0 + ax0, ax1]
         for j in range(32):

@@ -31,6 +31,6 @@ def expected(A: T.Buffer((16, 32), "float32"), B: T.Buffer((32, 16), "float32"),
             v0 = T.axis.spatial(2, i_0)
             T.reads(C_shared[v0 * 8:v0 * 8 + 8, 0:16])
             T.writes(C[v0 * 8:v0 * 8 + 8, 0:16])
-            T.block_attr({"auto_copy": True})
+            T.block_attr({"auto_copy": 1})
             for ax0, ax1 in T.grid(8, 16):
                 C[v0 * 8 + ax0, ax1] = C_shared[v0 * 8 + ax0, ax1]
