@@ -13,6 +13,7 @@
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
+#include "compiler/schedule/fuse_reduction_epilogue.h"
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/loop_partition.h"
 #include "compiler/schedule/merge.h"
@@ -206,6 +207,11 @@ Outputs ApplyCacheInplace(Schedule& s, Inputs in, Attrs attrs, const Decision*) 
   ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
   ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
   return Handles(CacheInplace(s, block, index, scope));
+}
+Outputs ApplyFuseReductionEpilogue(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV reduction, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const BlockRV epilogue, BlockAt(in, 1));
+  return None(FuseReductionEpilogue(s, reduction, epilogue));
 }
 Outputs ApplyRollingBuffer(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
@@ -468,6 +474,7 @@ constexpr InstructionKind kKinds[] = {
     {"CacheWrite", false, 'b', ApplyCache<CacheWrite>},
     {"CacheInplace", false, 'b', ApplyCacheInplace},
     {"CacheIndex", false, 'b', ApplyCacheIndex},
+    {"FuseReductionEpilogue", false, '-', ApplyFuseReductionEpilogue},
     {"RollingBuffer", false, '-', ApplyRollingBuffer},
     {"ReadAt", false, 'b', ApplyCopyAt<ReadAt>},
     {"WriteAt", false, 'b', ApplyCopyAt<WriteAt>},

@@ -70,6 +70,7 @@ std::span<const Signature> Signatures() {
        true,
        {{"block", Keep::kBlock}, {"read_buffer_index", Keep::kReadIndex}, {"storage_scope", Keep::kAttr}}},
       {"CacheIndex", true, {{"block", Keep::kBlock}, {"storage_scope", Keep::kAttr}, {"cse_thresh", Keep::kAttr, "0"}}},
+      {"FuseReductionEpilogue", false, {{"reduction_block", Keep::kBlock}, {"epilogue_block", Keep::kBlock}}},
       {"RollingBuffer", false, {{"block", Keep::kBlock}, {"write_buffer_index", Keep::kWriteIndex}}},
       {"ReadAt",
        false,

@@ -17,6 +17,7 @@
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
+#include "compiler/schedule/fuse_reduction_epilogue.h"
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/loop_partition.h"
 #include "compiler/schedule/merge.h"
@@ -366,6 +367,13 @@ Outcome TryCopyAt(Draw& draw, std::string_view kind, bool is_read) {
 }
 Outcome TryReadAt(Draw& draw) { return TryCopyAt<ReadAt>(draw, "ReadAt", true); }
 Outcome TryWriteAt(Draw& draw) { return TryCopyAt<WriteAt>(draw, "WriteAt", false); }
+Outcome TryFuseReductionEpilogue(Draw& draw) {
+  const int reduction = draw.Block([&](int row) { return draw.schedule.BlockOf(row).init.has_value(); });
+  const std::vector<int> readers = reduction < 0 ? std::vector<int>() : ConsumersOf(draw.schedule, reduction);
+  if (readers.empty()) return {};
+  const BlockRV sum = draw.Handle(reduction), epilogue = draw.Handle(draw.Pick(readers));
+  return draw.Try("FuseReductionEpilogue", [&] { return FuseReductionEpilogue(draw.schedule, sum, epilogue); });
+}
 Outcome TryUnsafeHideBufferAccess(Draw& draw) {
   const int block = draw.Block();
   if (block < 0) return {};
@@ -667,6 +675,7 @@ constexpr PrimitiveCase kCases[] = {
     {"CacheWrite", 8, true, Run<TryCacheWrite>},
     {"CacheInplace", 6, true, Run<TryCacheInplace>},
     {"CacheIndex", 4, true, Run<TryCacheIndex>},
+    {"FuseReductionEpilogue", 3, true, Run<TryFuseReductionEpilogue>},
     {"RollingBuffer", 6, true, Run<TryRollingBuffer>},
     {"ReadAt", 4, true, Run<TryReadAt>},
     {"WriteAt", 4, true, Run<TryWriteAt>},
