@@ -5,6 +5,7 @@
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/script/complete.h"
 
 namespace lathe {
 namespace {
@@ -91,9 +92,9 @@ bool CountsElements(const Schedule& schedule, int loop, int block, const BufferR
   return false;
 }
 
-// Whether no two iterations of `loop` write one element. `analyzer` knows the loops around, and `loop`.
-bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
-                    const Analyzer& analyzer) {
+// Whether no two iterations of `loop` write one element of `write`. `analyzer` knows the loops around, and `loop`.
+bool AreRegionsApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
+                     const Analyzer& analyzer) {
   const For& node = schedule.LoopOf(loop);
   const std::vector<Range> footprint = Footprint(schedule, loop, block, write, analyzer);
   const auto steps_over = [&](const Range& range) {
@@ -116,6 +117,20 @@ bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferR
   }
   return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok() ||
          CountsElements(schedule, loop, block, write);
+}
+
+// The same of what the block really writes, where it declares more (as what loop_partition leaves does).
+bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
+                    const Analyzer& analyzer) {
+  if (AreRegionsApart(schedule, loop, block, write, analyzer)) return true;
+  const BlockNode& node = schedule.BlockOf(block);
+  const auto is_element = [](const Range& range) { return IsConstInt(range.extent, 1); };
+  const bool is_leaf = node.match_buffers.empty() && schedule.ChildBlocksOf(block).empty();
+  if (!is_leaf || std::all_of(write.region.begin(), write.region.end(), is_element)) return false;
+  const AccessRegions touched = DetectAccessRegions(node, {{write.buffer->data.get(), write.buffer}});
+  return std::any_of(touched.writes.begin(), touched.writes.end(), [&](const BufferRegion& found) {
+    return found.buffer.same_as(write.buffer) && AreRegionsApart(schedule, loop, block, found, analyzer);
+  });
 }
 
 }  // namespace

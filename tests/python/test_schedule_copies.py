@@ -290,10 +290,10 @@ def test_read_at_and_write_at():
     block = sch.get_block("B")
     i, j = sch.get_loops(block)
     i_0, _ = sch.split(i, [None, 4])
-    read = sch.read_at(i_0, block, 0, "shared")
-    write = sch.write_at(i_0, block, 0, "shared")
-    assert [sch.get(b).name_hint for b in (read, write)] == ["A_shared", "B_shared"]
-    assert "auto_copy" in sch.get(read).annotations
+    read = sch.read_at(i_0, block, 0, "local")
+    write = sch.write_at(i_0, block, 0, "local")
+    assert [sch.get(b).name_hint for b in (read, write)] == ["A_local", "B_local"]
+    assert sch.get(read).annotations["auto_copy"] == 1
     sch.annotate(read, "vector_bytes", 16)
     verify_trace_roundtrip(sch=sch, mod=add_one)
     data = np.random.rand(16, 32).astype("float32")

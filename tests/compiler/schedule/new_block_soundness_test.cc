@@ -250,12 +250,12 @@ INSTANTIATE_TEST_SUITE_P(
                       "b0 = sch.get_block(name=\"A\")\n"
                       "b1, b2 = sch.cache_inplace(block=b0, read_buffer_index=0, storage_scope=\"local\")"},
         SoundnessCase{"OfIndices", kMakerInPlace,
-                      "b0 = sch.get_block(name=\"A\")\nb1, = sch.cache_index(block=b0, storage_scope=\"global\")"},
+                      "b0 = sch.get_block(name=\"A\")\nb1, b2 = sch.cache_index(block=b0, storage_scope=\"global\")"},
         SoundnessCase{"OfIndicesBeforeTheirReader", kMakerInPlace,
                       "b0 = sch.get_block(name=\"B\")\nb1, = sch.cache_index(block=b0, storage_scope=\"global\")\n"
                       "b2 = sch.get_block(name=\"A\")\nl3, = sch.get_loops(block=b2)\n"
                       "sch.reverse_compute_at(block=b0, loop=l3)",
-                      "is not below loop"},
+                      "touches more than it declares"},
         SoundnessCase{"ReadAtWhileItIsWritten", kMakerInPlace,
                       "b0 = sch.get_block(name=\"A\")\nl1, = sch.get_loops(block=b0)\n"
                       "b2 = sch.read_at(loop=l1, block=b0, read_buffer_index=0, storage_scope=\"local\")",

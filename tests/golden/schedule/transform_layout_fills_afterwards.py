@@ -1,7 +1,7 @@
 # A block that writes several elements leaves the gaps to one after it.
 # apply:
 b0 = sch.get_block(name="B")
-sch.transform_layout(block=b0, buffer=("write", 0), index_map=lambda i, j: (i // 4, j, i % 4), pad_value=0.0)
+sch.transform_layout(block=b0, buffer=("write", 0), index_map=lambda i, j: (i // 4, j, i % 4), pad_value=lambda i, j, k: (T.float32(0.0),))
 # before and expected:
 @T.prim_func
 def before(A: T.Buffer((7, 16), "float32"), C: T.Buffer((14, 16), "float32")):
