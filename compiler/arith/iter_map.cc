@@ -141,6 +141,8 @@ StatusOr<IterMapResult> RewriteAll(const std::vector<Expr>& indices, IterRewrite
 
 StatusOr<IterMapResult> Detect(const std::vector<Expr>& indices, const IterDomain& input_iters, const Expr& predicate,
                                const IterMapOptions& options, bool may_pad, const Analyzer& analyzer) {
+  if (IsConstInt(predicate, 1))
+    if (std::optional<IterMapResult> tiles = DetectTiles(indices, input_iters, options)) return *std::move(tiles);
   RETURN_IF_ERROR(CheckIters(input_iters));
   IterDomain iters = input_iters;
   ASSIGN_OR_RETURN(const std::vector<IterConstraint> constraints, ParsePredicate(predicate, iters, analyzer));
@@ -163,69 +165,8 @@ StatusOr<IterSumExpr> NormalizeToIterSum(const Expr& index, const IterDomain& in
   return rewriter.RewriteToSum(index);
 }
 
-namespace {
-
-// Adds the parts of `e`, a sum of constant multiples of iterators that begin at 0, times `factor`, in their order;
-// those of one value are 0 unless `keeps_unit`. False: it is something else.
-struct ScaledIter {
-  const std::pair<Var, Range>* iter;
-  int64_t scale, extent;
-};
-bool AddScaledIters(const Expr& e, int64_t factor, const IterDomain& iters, bool keeps_unit,
-                    std::vector<ScaledIter>& parts) {
-  if (const int64_t* value = AsIntConst(e)) return *value == 0;
-  const Binary* op = e.As<Binary>();
-  if (op != nullptr && op->op == BinaryOp::kAdd)
-    return AddScaledIters(op->a, factor, iters, keeps_unit, parts) &&
-           AddScaledIters(op->b, factor, iters, keeps_unit, parts);
-  if (op != nullptr && op->op == BinaryOp::kMul) {
-    const int64_t* scale = AsIntConst(op->b);
-    return scale != nullptr && *scale > 0 && !__builtin_mul_overflow(factor, *scale, &factor) &&
-           AddScaledIters(op->a, factor, iters, keeps_unit, parts);
-  }
-  const std::optional<size_t> i = IndexOf(iters, e.get());
-  if (!i || !IsConstInt(iters[*i].second.min, 0)) return false;
-  const int64_t* extent = AsIntConst(iters[*i].second.extent);
-  if (extent == nullptr || *extent < 1) return false;
-  if (*extent > 1 || keeps_unit) parts.push_back({&iters[*i], factor, *extent});
-  return true;
-}
-
-// IterMapSimplify of what a split makes: sums of multiples of iterators, each of which is used once, whose scales are
-// the products of the extents below them. nullopt: some index is something else.
-std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices, const IterDomain& iters,
-                                               bool keeps_unit) {
-  std::vector<Expr> simplified;
-  std::vector<ScaledIter> all, parts;
-  for (const Expr& index : indices) {
-    parts.clear();
-    if (!IsIndexType(index.dtype()) || !AddScaledIters(index, 1, iters, keeps_unit, parts)) return std::nullopt;
-    Expr sum = IntConst(index.dtype(), 0);
-    for (size_t i = 0; i < parts.size(); ++i) {
-      int64_t above;
-      if (i + 1 < parts.size()
-              ? __builtin_mul_overflow(parts[i + 1].scale, parts[i + 1].extent, &above) || parts[i].scale != above
-              : parts[i].scale != 1)
-        return std::nullopt;
-      const Var& var = parts[i].iter->first;
-      if (var.dtype() != index.dtype()) return std::nullopt;
-      sum = sum + var * IntConst(var.dtype(), parts[i].scale);
-    }
-    simplified.push_back(std::move(sum));
-    all.insert(all.end(), parts.begin(), parts.end());
-  }
-  for (size_t i = 0; i < all.size(); ++i)
-    for (size_t k = 0; k < i; ++k)
-      if (all[i].iter == all[k].iter) return std::nullopt;
-  return simplified;
-}
-
-}  // namespace
-
 std::vector<Expr> IterMapSimplify(const std::vector<Expr>& indices, const IterDomain& input_iters,
                                   const Expr& predicate, const IterMapOptions& options, const Analyzer& analyzer) {
-  if (options.level != IterMapLevel::kBijective && IsConstInt(predicate, 1))
-    if (auto tiles = SimplifyTiles(indices, input_iters, !options.simplify_trivial_iterators)) return *std::move(tiles);
   StatusOr<IterMapResult> map = DetectIterMap(indices, input_iters, predicate, options, analyzer);
   // What holds without the predicate holds under it.
   if (!map.ok() && options.level != IterMapLevel::kBijective)

@@ -31,6 +31,12 @@ struct MarkUse {
 };
 std::vector<MarkUse> CollectMarkUses(const std::vector<IterSumExpr>& indices);
 
+// The iter map of what splits and fuses of loops with constant bounds make, where no predicate is: sums of constant
+// multiples of iterators and of their pieces, each used once. What the rewriter would say, without its proofs; nullopt:
+// ask the rewriter. Most maps that schedules ask for are of this kind.
+std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const IterDomain& iters,
+                                         const IterMapOptions& options);
+
 class IterRewriter {
  public:
   // `iters` and `analyzer` outlive it.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "brute_force.h"
+#include "support/random.h"
 #include "tests/property_runs.h"
 
 namespace lathe {
@@ -274,6 +275,60 @@ TEST(IterMapSimplify, UndoesSplitsOfFuses) {
   const std::vector<Expr> simple = IterMapSimplify({Div(fused, n) * n + Mod(fused, n)}, domain, True(), {}, Analyzer());
   EXPECT_EQ(ToText(simple[0]), "x * n + y");
   EXPECT_EQ(ToText(IterMapSimplify({x * y}, domain, True(), {}, Analyzer())[0]), "x * y");
+}
+
+// What splits and fuses of loops make: (i0 * 4 + i1, f // 6, f % 6 * 3 + i2). Some are spoilt: a part left out, twice.
+struct TileCase {
+  IterDomain loops;
+  std::vector<Expr> indices;
+};
+TileCase RandomTiles(uint64_t seed) {
+  Random random(seed);
+  TileCase c;
+  std::vector<std::pair<Expr, int64_t>> parts;  // With their extents.
+  for (uint64_t count = 2 + random.Below(4); count > 0; --count) {
+    const int64_t a = static_cast<int64_t>(1 + random.Below(4)), b = static_cast<int64_t>(1 + random.Below(4));
+    const Var loop("l" + std::to_string(c.loops.size()));
+    const bool is_fused = random.Below(3) == 0;
+    c.loops.emplace_back(loop, Range{0, is_fused ? a * b : a});
+    parts.emplace_back(is_fused ? FloorDiv(loop, b) : Expr(loop), a);
+    if (is_fused) parts.emplace_back(FloorMod(loop, b), b);
+  }
+  if (random.Below(8) == 0) parts.pop_back();
+  if (random.Below(8) == 0) parts.push_back(parts[random.Below(parts.size())]);
+  for (size_t i = parts.size(); i-- > 1;) std::swap(parts[i], parts[random.Below(i + 1)]);
+  for (size_t next = 0; next < parts.size();) {
+    Expr index = static_cast<int64_t>(random.Below(2));
+    const size_t end = std::min(parts.size(), next + 1 + random.Below(3));
+    Expr sum = 0;
+    for (; next < end; ++next) sum = sum * parts[next].second + parts[next].first;
+    c.indices.push_back(sum * static_cast<int64_t>(1 + random.Below(2)) + index);
+  }
+  return c;
+}
+
+// Where no predicate is, tiles are recognised at sight; a predicate that is always true takes the long way.
+TEST(DetectIterMap, TilesAreTheSameAtSight) {
+  int num_maps = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const TileCase c = RandomTiles(seed);
+    const Expr always = Less(c.loops[0].first, c.loops[0].second.extent);
+    for (const bool drops_unit : {false, true}) {
+      for (const IterMapLevel level : {kBijective, kSurjective, kNoCheck}) {
+        const IterMapOptions options{level, drops_unit};
+        const auto quick = DetectIterMap(c.indices, c.loops, True(), options, Analyzer());
+        const auto slow = DetectIterMap(c.indices, c.loops, always, options, Analyzer());
+        ASSERT_EQ(quick.ok(), slow.ok()) << quick.status().message() << slow.status().message();
+        if (!quick.ok()) continue;
+        ++num_maps;
+        EXPECT_EQ(Describe(*quick), Describe(*slow));
+        for (size_t i = 0; i < c.indices.size(); ++i)
+          EXPECT_EQ(ToText(ToExpr(quick->indices[i], Analyzer())), ToText(ToExpr(slow->indices[i], Analyzer())));
+      }
+    }
+  }
+  EXPECT_GT(num_maps, 1000);
 }
 
 TEST(IsAffineBinding, DemandsStepsOfOneWithoutOverlap) {
