@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/iter_map.h"
 #include "compiler/ir/child_stmts.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
@@ -467,10 +468,29 @@ bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter) {
   });
 }
 
+namespace {
+
+// Whether the elements that `write` names tell apart the values of the data-parallel iter vars, as those of tiles do.
+bool IsInjective(const BlockNode& block, const BufferRegion& write) {
+  IterDomain spatial;
+  for (const IterVar& iter : block.iter_vars)
+    if (iter.kind != IterKind::kReduce) spatial.emplace_back(iter.var, iter.domain);
+  std::vector<Expr> indices;
+  for (const Range& range : write.region) {
+    if (!IsConstInt(range.extent, 1)) return false;
+    indices.push_back(range.min);
+  }
+  return DetectIterMap(indices, spatial, True(), {.level = IterMapLevel::kBijective}, Analyzer()).ok();
+}
+
+}  // namespace
+
 bool WritesOneValuePerElement(const BlockNode& block) {
-  return std::all_of(block.iter_vars.begin(), block.iter_vars.end(), [&](const IterVar& iter) {
+  const bool has_own_indices = std::all_of(block.iter_vars.begin(), block.iter_vars.end(), [&](const IterVar& iter) {
     return iter.kind == IterKind::kReduce || IsConstInt(iter.domain.extent, 1) || IsIndexOfAllWrites(block, iter);
   });
+  return has_own_indices || std::all_of(block.writes.begin(), block.writes.end(),
+                                        [&](const BufferRegion& write) { return IsInjective(block, write); });
 }
 
 namespace {

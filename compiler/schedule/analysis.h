@@ -111,7 +111,7 @@ int CommonAncestor(const Schedule& schedule, int a, int b);
 bool IsBefore(const Schedule& schedule, int a, int b);
 // Whether `iter` is, as it is, an index of everything that the block writes.
 bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter);
-// Whether each spatial iter var of more than one iteration is an index of everything that the block writes: then
+// Whether other values of the spatial iter vars give other elements of everything that the block writes: then
 // whoever writes an element again writes the same value.
 bool WritesOneValuePerElement(const BlockNode& block);
 

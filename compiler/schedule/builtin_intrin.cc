@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <cctype>
 
+#include "compiler/schedule/intrin_row.h"
 #include "compiler/script/parser.h"
 #include "support/status_macros.h"
 
@@ -18,31 +19,42 @@ constexpr std::string_view kDp4a =
 #include "dp4a_intrin.inc"
     ;
 
-// One intrinsic: functions of a file, in which names in capitals are what the row says.
-struct Row {
-  std::string_view name, file, implementation, a_type, b_type, c_type;
+struct DotRow {
+  const char *name, *implementation, *a_type, *b_type, *c_type;
   int lanes = 4;
-  std::string_view llvm_name = "";
+  const char* llvm_name = "";
+};
+constexpr DotRow kDotRows[] = {
+    {"dot_16x4_vnni", "vnni", "uint8", "int8", "int32", 16},
+    {"dot_16x4_avx512", "avx512", "uint8", "int8", "int32", 16},
+    {"dot_4x4_i8i8s32_neon", "neon", "int8", "int8", "int32"},
+    {"dot_4x4_i8i8s32_sdot", "arm_dot", "int8", "int8", "int32", 4, "llvm.aarch64.neon.sdot"},
+    {"dot_4x4_u8u8u32_udot", "arm_dot", "uint8", "uint8", "uint32", 4, "llvm.aarch64.neon.udot"},
+    {"dot_4x4_u8u8i32_hdot", "arm_dot", "uint8", "uint8", "int32", 4, "llvm.aarch64.neon.udot"},
+    {"dp4a_s8s8s32", "dp4a", "int8", "int8", "int32"},
+    {"dp4a_s8u8s32", "dp4a", "int8", "uint8", "int32"},
+    {"dp4a_u8s8s32", "dp4a", "uint8", "int8", "int32"},
+    {"dp4a_u8u8u32", "dp4a", "uint8", "uint8", "uint32"},
 };
 
-constexpr Row kRows[] = {
-    {"dot_16x4_vnni", kDotProduct, "vnni", "uint8", "int8", "int32", 16},
-    {"dot_16x4_avx512", kDotProduct, "avx512", "uint8", "int8", "int32", 16},
-    {"dot_4x4_i8i8s32_neon", kDotProduct, "neon", "int8", "int8", "int32"},
-    {"dot_4x4_i8i8s32_sdot", kDotProduct, "arm_dot", "int8", "int8", "int32", 4, "llvm.aarch64.neon.sdot"},
-    {"dot_4x4_u8u8u32_udot", kDotProduct, "arm_dot", "uint8", "uint8", "uint32", 4, "llvm.aarch64.neon.udot"},
-    {"dot_4x4_u8u8i32_hdot", kDotProduct, "arm_dot", "uint8", "uint8", "int32", 4, "llvm.aarch64.neon.udot"},
-    {"dp4a_s8s8s32", kDp4a, "dp4a", "int8", "int8", "int32"},
-    {"dp4a_s8u8s32", kDp4a, "dp4a", "int8", "uint8", "int32"},
-    {"dp4a_u8s8s32", kDp4a, "dp4a", "uint8", "int8", "int32"},
-    {"dp4a_u8u8u32", kDp4a, "dp4a", "uint8", "uint8", "uint32"},
-};
+IntrinRow RowOf(const DotRow& dot) {
+  const bool is_dp4a = std::string_view(dot.implementation) == "dp4a";
+  IntrinRow row{dot.name, is_dp4a ? kDp4a : kDotProduct, "desc", dot.implementation, {}};
+  row.words = {{"LANES", fmt::to_string(dot.lanes)}, {"LLVM_NAME", fmt::format("\"{}\"", dot.llvm_name)}};
+  for (const auto& [letter, type] : {std::pair('A', dot.a_type), {'B', dot.b_type}, {'C', dot.c_type}}) {
+    for (const auto& [word, lanes] : {std::pair("TYPE", ""), {"X4", "x4"}, {"X16", "x16"}})
+      row.words.emplace(fmt::format("{}_{}", letter, word), fmt::format("\"{}{}\"", type, lanes));
+  }
+  return row;
+}
 
-std::string ConstantsOf(const Row& row) {
-  std::string text = fmt::format("LANES = {}\nLLVM_NAME = \"{}\"\n", row.lanes, row.llvm_name);
-  for (const auto& [letter, type] : {std::pair('A', row.a_type), {'B', row.b_type}, {'C', row.c_type}})
-    text += fmt::format("{0}_TYPE = \"{1}\"\n{0}_X4 = \"{1}x4\"\n{0}_X16 = \"{1}x16\"\n", letter, type);
-  return text;
+const std::vector<IntrinRow>& AllRows() {
+  static const std::vector<IntrinRow>* const rows = [] {
+    auto* made = new std::vector<IntrinRow>(CudaIntrinRows());
+    for (const DotRow& row : kDotRows) made->push_back(RowOf(row));
+    return made;
+  }();
+  return *rows;
 }
 
 // The text of one function, from its decorator to the next.
@@ -54,25 +66,40 @@ std::string_view FunctionText(std::string_view file, std::string_view name) {
   return file.substr(begin, end == std::string_view::npos ? end : end - begin);
 }
 
-StatusOr<PrimFunc> Read(const Row& row, std::string_view function) {
-  const std::string text =
-      fmt::format("from tvm.script import tir as T\n{}{}", ConstantsOf(row), FunctionText(row.file, function));
-  return ParsePrimFunc(text, row.name);
+bool IsOfWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string Substituted(std::string_view text, const IntrinRow& row) {
+  std::string result;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin;
+    while (end < text.size() && IsOfWord(text[end])) ++end;
+    const std::string_view word = text.substr(begin, std::max<size_t>(end - begin, 1));
+    const auto found = row.words.find(word);
+    result += found == row.words.end() ? word : std::string_view(found->second);
+    begin += word.size();
+  }
+  return result;
+}
+
+StatusOr<PrimFunc> Read(const IntrinRow& row, std::string_view function) {
+  return ParsePrimFunc("from tvm.script import tir as T\n" + Substituted(FunctionText(row.file, function), row),
+                       row.name);
 }
 
 }  // namespace
 
 StatusOr<std::shared_ptr<const TensorIntrin>> MakeBuiltinIntrin(std::string_view name) {
-  const Row* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.name == name; });
-  if (row == std::end(kRows)) return NotFound(fmt::format("tensor intrinsic \"{}\" is not registered", name));
-  ASSIGN_OR_RETURN(PrimFunc description, Read(*row, "desc"));
+  const std::vector<IntrinRow>& rows = AllRows();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const IntrinRow& each) { return each.name == name; });
+  if (row == rows.end()) return NotFound(fmt::format("tensor intrinsic \"{}\" is not registered", name));
+  ASSIGN_OR_RETURN(PrimFunc description, Read(*row, row->description));
   ASSIGN_OR_RETURN(PrimFunc implementation, Read(*row, row->implementation));
   return MakeTensorIntrin(std::move(description), std::move(implementation));
 }
 
 std::vector<std::string_view> BuiltinIntrinNames() {
   std::vector<std::string_view> names;
-  for (const Row& row : kRows) names.push_back(row.name);
+  for (const IntrinRow& row : AllRows()) names.push_back(row.name);
   return names;
 }
 
