@@ -76,6 +76,10 @@ class Scope {
   // Takes a value that threads of a warp exchange right before the statement that is being compiled; its result is then
   // in the register given.
   virtual StatusOr<int> AddExchange(WarpExchange exchange) = 0;
+  // What is compiled is a statement where threads meet, called `name`. An error outside of kernels.
+  virtual Status MeetHere(const std::string& name) = 0;
+  // The buffer that introduced a data variable.
+  virtual StatusOr<Buffer> OwnerOf(const Expr& data) = 0;
   // Between the two: what is compiled may be evaluated later than where the statement begins, or not at all.
   virtual void BeginLater() = 0;
   virtual void EndLater() = 0;

@@ -9,7 +9,8 @@ namespace lathe {
 
 SharedBy SharedByOf(const std::string& storage_scope) {
   if (storage_scope.starts_with("shared")) return SharedBy::kBlock;
-  return storage_scope == "warp" ? SharedBy::kWarp : SharedBy::kThread;
+  const bool is_of_warp = storage_scope == "warp" || storage_scope.starts_with("wmma.");
+  return is_of_warp ? SharedBy::kWarp : SharedBy::kThread;
 }
 
 Kernel::Kernel(Machine& machine, const std::array<int64_t, kNumAxes>& extents,

@@ -87,16 +87,6 @@ class AxisCode : public StmtCode {
   const Site* site_;
 };
 
-// Names one thread that is missing where others meet.
-void FailOfDivergence(Machine& machine, const Site& site, const char* where, const Threads& here, int missing) {
-  machine.kernel->SwitchTo(here.front());
-  machine.Fail(StatusCode::kFailedPrecondition, site,
-               fmt::format("barrier divergence: {} and {} more of {} reach {}, {} does not; take it out of the "
-                           "condition or loop that only some pass",
-                           machine.kernel->NameOfThread(here.front()), here.size() - 1, machine.kernel->NameOfBlock(),
-                           where, machine.kernel->NameOfThread(missing)));
-}
-
 class BarrierCode : public StmtCode {
  public:
   BarrierCode(bool is_warp, const Site* site) : is_warp_(is_warp), site_(site) {}
@@ -166,6 +156,15 @@ class ExchangeCode : public StmtCode {
 };
 
 }  // namespace
+
+void FailOfDivergence(Machine& machine, const Site& site, const char* where, const Threads& here, int missing) {
+  machine.kernel->SwitchTo(here.front());
+  machine.Fail(StatusCode::kFailedPrecondition, site,
+               fmt::format("barrier divergence: {} and {} more of {} reach {}, {} does not; take it out of the "
+                           "condition or loop that only some pass",
+                           machine.kernel->NameOfThread(here.front()), here.size() - 1, machine.kernel->NameOfBlock(),
+                           where, machine.kernel->NameOfThread(missing)));
+}
 
 void StmtCode::RunInStep(Machine& machine, const Threads& threads) const {
   for (const int thread : threads) {

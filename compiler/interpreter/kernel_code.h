@@ -15,6 +15,8 @@ struct LaunchPlan {
 StmtCodePtr MakeLaunchCode(LaunchPlan plan, StmtCodePtr body, const FuncCode& func, const Site* site);
 // A loop bound to axis `axis`: each thread runs the iteration that is its own.
 StmtCodePtr MakeAxisCode(int axis, int slot, ExprCodePtr min, ExprCodePtr extent, StmtCodePtr body, const Site* site);
+// Says that thread `missing` is not where those of `here` meet, which is called `where`.
+void FailOfDivergence(Machine& machine, const Site& site, const char* where, const Threads& here, int missing);
 // T.tvm_storage_sync of "shared" or "warp".
 StmtCodePtr MakeBarrierCode(bool is_warp, const Site* site);
 // `body`, before which threads of a warp exchange values.

@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct Storage {
   std::vector<CellHistory> history;  // Empty: no kernel touched it yet.
   std::vector<Flight> flights;       // Empty: no copy of it was ever in flight.
   SharedBy shared_by = SharedBy::kAll;
+  std::array<int, 3> fragment{};  // m, n and k of the wmma fragments that it holds; zeros: none yet.
   bool is_argument = false;
 };
 

@@ -8,6 +8,7 @@
 #include "compiler/interpreter/async_code.h"
 #include "compiler/interpreter/block_code.h"
 #include "compiler/interpreter/kernel_code.h"
+#include "compiler/interpreter/tile_code.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
@@ -394,6 +395,17 @@ class Compiler : public Scope {
   const Site* CurrentSite() override { return site_; }
   int CurrentStatement() override { return static_cast<int>(func_.statements.size()) - 1; }
   StatusOr<int> AddExchange(WarpExchange exchange) override;
+  Status MeetHere(const std::string& name) override {
+    if (launch_ == nullptr)
+      return Error(StatusCode::kInvalidArgument, name + " outside of a kernel: no thread axis is around it");
+    meets_ = true;
+    return OkStatus();
+  }
+  StatusOr<Buffer> OwnerOf(const Expr& data) override {
+    const auto owner = owners_.find(data.get());
+    if (owner != owners_.end()) return owner->second;
+    return Error(StatusCode::kUnimplemented, "an operation on a pointer other than X.data and T.tvm_access_ptr");
+  }
   void BeginLater() override { ++num_later_; }
   void EndLater() override { --num_later_; }
   FloatMode float_mode() const override { return mode_; }
@@ -595,14 +607,12 @@ StatusOr<StmtCodePtr> Compiler::CompileAxis(const For& loop, int axis) {
 }
 
 StatusOr<int> Compiler::AddExchange(WarpExchange exchange) {
-  if (launch_ == nullptr)
-    return Error(StatusCode::kInvalidArgument, exchange.name + " outside of a kernel: no thread axis is around it");
+  RETURN_IF_ERROR(MeetHere(exchange.name));
   if (num_later_ > 0) {
     return Error(StatusCode::kUnimplemented,
                  exchange.name + " inside of T.if_then_else, T.let or a while condition; bind it to a variable before");
   }
   exchange.result_slot = func_.num_registers++;
-  meets_ = true;
   exchanges_.push_back(std::move(exchange));
   return exchanges_.back().result_slot;
 }
@@ -629,9 +639,7 @@ StatusOr<StmtCodePtr> Compiler::CompileBarrier(const Call& call) {
     return Error(StatusCode::kUnimplemented,
                  "T.tvm_storage_sync of something other than \"shared\", \"shared.dyn\" and \"warp\"");
   }
-  if (launch_ == nullptr)
-    return Error(StatusCode::kInvalidArgument, "T.tvm_storage_sync outside of a kernel: no thread axis is around it");
-  meets_ = true;
+  RETURN_IF_ERROR(MeetHere("T.tvm_storage_sync"));
   return MakeBarrierCode(scope->value == "warp", site_);
 }
 
@@ -639,10 +647,8 @@ StatusOr<StmtCodePtr> Compiler::CompileBarrier(const Call& call) {
 StatusOr<std::pair<Buffer, Expr>> Compiler::ElementAt(const Expr& pointer, const Expr& offset) {
   const Call* call = pointer.As<Call>();
   const bool is_access = call != nullptr && call->op->name == "tvm_access_ptr" && call->args.size() == 5;
-  const auto owner = owners_.find(is_access ? call->args[1].get() : pointer.get());
-  if (owner == owners_.end())
-    return Error(StatusCode::kUnimplemented, "T.ptx_cp_async of a pointer other than X.data and T.tvm_access_ptr");
-  return std::pair(owner->second, is_access ? call->args[2] + offset : offset);
+  ASSIGN_OR_RETURN(const Buffer owner, OwnerOf(is_access ? call->args[1] : pointer));
+  return std::pair(owner, is_access ? call->args[2] + offset : offset);
 }
 
 // T.ptx_cp_async(type, to, offset, from, offset, bytes[, condition]): element by element; zeros where the condition
@@ -675,6 +681,7 @@ StatusOr<StmtCodePtr> Compiler::CompileEvaluate(const Evaluate& evaluate) {
   if (const Call* call = evaluate.value.As<Call>()) {
     const std::string_view name = call->op->name;
     if (name == "tvm_storage_sync") return CompileBarrier(*call);
+    if (IsTileCall(*call)) return CompileTileCall(*call, *this);
     if (name == "ptx_cp_async") return CompileCpAsync(evaluate.value, *call);
     ASSIGN_OR_RETURN(ExprCodePtr queue, CompileExpr(0, *this));
     if (name == "ptx_commit_group") return MakeCommitCode(std::move(queue));
