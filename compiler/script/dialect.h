@@ -34,6 +34,11 @@ char RemapLetter(IterKind kind);                                // 'S', of the f
 std::string_view NameOfAxisType(IterKind kind);
 std::optional<IterKind> AxisTypeOf(std::string_view name);
 
+// The attribute that T.launch_thread of the axis stands for.
+inline std::string_view LaunchKey(std::string_view thread_tag) {
+  return thread_tag == "vthread" || thread_tag.starts_with("vthread.") ? "virtual_thread" : "thread_extent";
+}
+
 // The type of T.name(args), where nothing else is said. nullopt: the call must be written with its type
 // (T.call_intrin).
 std::optional<DataType> InferCallType(const Op& op, std::span<const Expr> args);

@@ -239,7 +239,8 @@ Status FuncBuilder::BuildLaunch(const PyExpr* target, const PyExpr& call, Suite&
   if (StatusOr<std::string> tag = exprs_.BuildString(*args[0]); tag.ok()) {
     const Var var(target == nullptr ? *tag : std::string(target->text), extent.dtype());
     IterVar axis{domain, var, IterKind::kThreadIndex, *std::move(tag)};
-    suite.opened.push_back({AttrStmt{"thread_extent", extent, std::move(axis), Evaluate{0}}, suite.stmts.size()});
+    const std::string key(LaunchKey(axis.thread_tag));
+    suite.opened.push_back({AttrStmt{key, extent, std::move(axis), Evaluate{0}}, suite.stmts.size()});
     return target == nullptr ? OkStatus() : Define(*target, Expr(var));
   }
   ASSIGN_OR_RETURN(const Expr var, exprs_.Build(*args[0]));
@@ -249,7 +250,8 @@ Status FuncBuilder::BuildLaunch(const PyExpr* target, const PyExpr& call, Suite&
   ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], var.dtype(), extent));
   domain = {IntConst(var.dtype(), 0), converted};
   IterVar axis{domain, Var(var), IterKind::kThreadIndex, tag->second};
-  suite.opened.push_back({AttrStmt{"thread_extent", converted, std::move(axis), Evaluate{0}}, suite.stmts.size()});
+  const std::string key(LaunchKey(axis.thread_tag));
+  suite.opened.push_back({AttrStmt{key, converted, std::move(axis), Evaluate{0}}, suite.stmts.size()});
   return target == nullptr ? OkStatus() : Define(*target, var);
 }
 

@@ -259,7 +259,7 @@ class Printer {
   // bx = T.launch_thread("blockIdx.x", 128) where that gives the axis back; an axis that is launched again is named.
   static bool IsLaunch(const AttrStmt& attr) {
     const IterVar* axis = std::get_if<IterVar>(&attr.node);
-    return axis != nullptr && attr.attr_key == "thread_extent" && axis->kind == IterKind::kThreadIndex &&
+    return axis != nullptr && attr.attr_key == LaunchKey(axis->thread_tag) && axis->kind == IterKind::kThreadIndex &&
            !axis->thread_tag.empty() && axis->var.dtype() == attr.value.dtype() &&
            SameRange(axis->domain, {IntConst(attr.value.dtype(), 0), attr.value});
   }

@@ -3,14 +3,26 @@
 from lathe import _lib
 
 
+_classes = {}
+
+
 def register_object(type_key):
     """Makes the decorated class the one that nodes of this kind are instances of."""
 
     def register(cls):
         _lib.register_class(type_key, cls)
+        _classes[type_key] = cls
         return cls
 
     return register
+
+
+def make_node(type_key, **fields):
+    """A node of this kind by its fields, as its class takes them."""
+    cls = _classes.get(type_key) or _classes.get("tir." + type_key)
+    if cls is None:
+        raise ValueError(f'make_node "{type_key}": no node is called that')
+    return cls(**fields)
 
 
 class Object(_lib.Object):

@@ -4,6 +4,10 @@ import threading
 from lathe import _lib
 
 
+# Kinds that functions may name and no code is made for.
+_WITHOUT_CODE = ("cuda", "nvptx", "rocm", "opencl", "metal", "vulkan", "webgpu", "hexagon")
+
+
 class TargetKind:
     """"llvm", "cuda" ..."""
 
@@ -30,15 +34,18 @@ class Target:
                        for key, value in target.items() if key != "kind")
             target = " ".join([target["kind"], *options])
         self._written = target
-        self._lib = _lib.Target(target)
+        kind = "cuda" if target.startswith("nvidia/") else target.split()[0] if target.strip() else ""
+        self._lib = None if kind in _WITHOUT_CODE else _lib.Target(target)
         self.host = host
-        self.kind = TargetKind(str(self._lib).split()[0])
+        self.kind = TargetKind(kind if self._lib is None else str(self._lib).split()[0])
 
-    mcpu = property(lambda self: self._lib.mcpu)
-    num_cores = property(lambda self: self._lib.num_cores)
+    mcpu = property(lambda self: self.attrs.get("mcpu", ""))
+    num_cores = property(lambda self: self.attrs.get("num-cores"))
 
     @property
     def attrs(self):
+        if self._lib is None:
+            return {}
         return {"mcpu": self.mcpu, "mtriple": self._lib.mtriple, "mattr": self._lib.mattr, "num-cores": self.num_cores}
 
     def as_attr(self):
@@ -83,6 +90,6 @@ class Target:
         return hash(str(self))
 
     def __str__(self):
-        return str(self._lib)
+        return self._written if self._lib is None else str(self._lib)
 
     __repr__ = __str__

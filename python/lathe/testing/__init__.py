@@ -1,7 +1,7 @@
 """Helpers of tests."""
 from lathe.testing.compare import CompareBeforeAfter, assert_allclose, assert_prim_expr_equal
 from lathe.testing.parametrize import fixture, main, parameter, parameters, parametrize_targets
-from lathe.testing.requires import (device_enabled, enabled_targets, requires_cuda, requires_cuda_compute_version,
+from lathe.testing.requires import (device_enabled, enabled_targets, is_ampere_or_newer, requires_cuda, requires_cuda_compute_version,
                                     requires_gpu, requires_hexagon, requires_llvm, requires_matrixcore, requires_metal,
                                     requires_nvcc_version, requires_opencl, requires_package, requires_rocm,
                                     requires_tensorcore, requires_vulkan, skip_if_wheel_test, uses_gpu)

@@ -58,5 +58,10 @@ def requires_package(*packages):
     return _Feature(", ".join(missing or packages), not missing)
 
 
+def is_ampere_or_newer():
+    """Whether kernels would run on a GPU of compute capability 8.0: they run on the CPU."""
+    return False
+
+
 def skip_if_wheel_test(func):
     return func
