@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/arrange_register_tiles.h"
+#include "compiler/transform/common_subexpr_elim_tir.h"
 #include "compiler/transform/compact_buffer_allocation.h"
 #include "compiler/transform/convert_blocks_to_opaque.h"
 #include "compiler/transform/flatten_buffer.h"
+#include "compiler/transform/hoist_expression.h"
 #include "compiler/transform/hoist_if_then_else.h"
+#include "compiler/transform/inject_virtual_thread.h"
+#include "compiler/transform/instrument_profile_intrinsics.h"
 #include "compiler/transform/loop_partition.h"
 #include "compiler/transform/lower_init_block.h"
 #include "compiler/transform/lower_match_buffer.h"
@@ -20,6 +25,7 @@
 #include "compiler/transform/remove_no_op.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
+#include "compiler/transform/unify_thread_binding.h"
 #include "compiler/transform/unique_names.h"
 #include "compiler/transform/unroll_loop.h"
 #include "compiler/transform/vectorize_loop.h"
@@ -30,19 +36,38 @@ namespace lathe {
 namespace {
 
 // What is moved is made simple.
-PrimFunc HoistAndSimplify(PrimFunc func, bool across_threads) {
-  return RemoveNoOp(SimplifyLets(HoistConditions(std::move(func), across_threads)));
+PrimFunc HoistAndSimplify(PrimFunc func, const HoistOptions& options) {
+  return RemoveNoOp(SimplifyLets(HoistExpression(std::move(func), options)));
+}
+// What TVM's HoistIfThenElse moves: conditions of statements.
+HoistOptions OfStatements(bool across_threads) {
+  using namespace hoisted_conditional;
+  return {.conditionals = across_threads ? kIfElseStmt | kUsingBlockVar : kIfElseStmt, .let_bindings = 0};
+}
+
+// Ids go on from function to function, unless they are to begin anew.
+PrimFunc MarkForProfiles(PrimFunc func, const ProfileOptions& options, bool begins_anew) {
+  static std::atomic<int64_t> next_of_process = 0;
+  int64_t next = begins_anew ? 0 : next_of_process.load();
+  func = InstrumentProfileIntrinsics(std::move(func), options, next);
+  next_of_process = next;
+  return func;
 }
 
 const LowerPass kOtherPasses[] = {
+    {"common_subexpr_elim_tir", CommonSubexprElimTIR},
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
     {"force_narrow_index_to_int32", ForceNarrowIndexToInt32},
-    {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), false); }},
+    {"hoist_expression", [](PrimFunc func) { return HoistAndSimplify(std::move(func), {}); }},
+    {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), OfStatements(false)); }},
+    {"inject_virtual_thread", InjectVirtualThread},
+    {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
     {"remove_assume", RemoveAssume},
     {"remove_store_undef", RemoveStoreUndef},
     {"rewrite_unsafe_select", RewriteUnsafeSelect},
     {"simplify", SimplifyLets},
+    {"unify_thread_binding", UnifyThreadBinding},
 };
 
 const LowerPass kCpuPasses[] = {
@@ -101,6 +126,7 @@ Status CheckTakes(std::string_view pass, BlockForm takes, const PrimFunc& func) 
 // The options of one pass.
 class PassOptions {
  public:
+  explicit PassOptions(const AttrMap& config) : pass_("PassContext"), options_(&config) {}
   PassOptions(const AttrMap& config, const char* pass) : pass_(pass) {
     const auto found = config.find(pass);
     if (found == config.end()) return;
@@ -145,13 +171,33 @@ StatusOr<PrimFunc> HoistAsTvm(PrimFunc func, const AttrMap& config) {
   PassOptions options(config, "tir.HoistIfThenElse");
   const bool across_threads = options.Bool("support_block_scope_hoisting", false);
   RETURN_IF_ERROR(options.status());
-  return HoistAndSimplify(std::move(func), across_threads);
+  return HoistAndSimplify(std::move(func), OfStatements(across_threads));
+}
+
+StatusOr<PrimFunc> HoistExpressionAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.HoistExpression");
+  const HoistOptions hoist{
+      .conditionals = static_cast<int>(options.Int("hoisted_conditionals", hoisted_conditional::kAll)),
+      .let_bindings = static_cast<int>(options.Int("hoisted_let_bindings", hoisted_let::kAll))};
+  RETURN_IF_ERROR(options.status());
+  return HoistAndSimplify(std::move(func), hoist);
 }
 
 StatusOr<PrimFunc> VectorizeAsTvm(PrimFunc func, const AttrMap& config) {
   const auto found = config.find("tir.disable_vectorize");
   const bool is_off = found != config.end() && found->second == Attr(true);
   return is_off ? SkipVectorize(std::move(func)) : VectorizeLoopWithoutMasks(std::move(func));
+}
+
+StatusOr<PrimFunc> ProfileAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config);
+  const ProfileOptions profile{.only_siblings = options.Bool("tir.instr_siblings", true),
+                               .max_depth = options.Int("tir.lwp_max_depth", 0),
+                               .min_height = options.Int("tir.lwp_min_height", 1),
+                               .marks_function = !options.Bool("tir.lwp_disable_func_prof", false)};
+  const bool begins_anew = options.Bool("tir.reset_start_id", false);
+  RETURN_IF_ERROR(options.status());
+  return MarkForProfiles(std::move(func), profile, begins_anew);
 }
 
 struct TvmPass {
@@ -162,7 +208,9 @@ struct TvmPass {
 const TvmPass kTvmPasses[] = {
     {"flatten_buffer",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return FlattenBufferAndParams(std::move(func)); }},
+    {"hoist_expression", HoistExpressionAsTvm},
     {"hoist_if_then_else", HoistAsTvm},
+    {"instrument_profile_intrinsics", ProfileAsTvm},
     {"loop_partition", PartitionAsTvm},
     {"lower_opaque_block",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },

@@ -246,7 +246,67 @@ class BoundsChecker : public StmtExprVisitor {
   Analyzer analyzer_;
 };
 
+// Accesses to the memory of parameters that no launch is around.
+class HostAccessFinder : public StmtExprVisitor {
+ public:
+  explicit HostAccessFinder(const PrimFunc& func) {
+    for (const Var& param : func.params) {
+      const Buffer* buffer = FindBuffer(func, param);
+      params_.insert(buffer == nullptr ? param.get() : (*buffer)->data.get());
+    }
+  }
+  std::string found;  // The first buffer.
+
+ protected:
+  void VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    if (attr != nullptr && attr->attr_key == "thread_extent") return;
+    StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    Note(store.buffer);
+    StmtExprVisitor::VisitBufferStore(self, store);
+  }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    Note(load.buffer);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+
+ private:
+  void Note(const Buffer& buffer) {
+    if (found.empty() && params_.contains(buffer->data.get())) found = buffer->name;
+  }
+  std::unordered_set<const ExprNode*> params_;
+};
+
+// The kind of the function's target; empty: it has none.
+std::string TargetKind(const PrimFunc& func) {
+  const auto target = func.attrs.find("target");
+  const AttrMap* map = target == func.attrs.end() ? nullptr : std::get_if<AttrMap>(&target->second);
+  if (map == nullptr || !map->contains("T.target")) return "";
+  const Attr& written = map->at("T.target");
+  if (const std::string* text = std::get_if<std::string>(&written))
+    return text->starts_with("nvidia/") ? "cuda" : text->substr(0, text->find(' '));
+  const AttrMap* options = std::get_if<AttrMap>(&written);
+  const std::string* kind =
+      options == nullptr || !options->contains("kind") ? nullptr : std::get_if<std::string>(&options->at("kind"));
+  return kind == nullptr ? "" : *kind;
+}
+
 }  // namespace
+
+Status CheckMemory(const PrimFunc& func) {
+  static constexpr std::string_view kGpus[] = {"cuda", "metal", "nvptx", "opencl", "rocm", "vulkan", "webgpu"};
+  const std::string kind = TargetKind(func);
+  if (std::find(std::begin(kGpus), std::end(kGpus), kind) == std::end(kGpus)) return OkStatus();
+  HostAccessFinder finder(func);
+  finder(func.body);
+  if (finder.found.empty()) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "verify_memory @{}: variable `{}` is directly accessed by host memory, no launch of threads is around "
+      "the access of target {}; Did you forget to bind?",
+      func.name, finder.found, kind));
+}
 
 Status CheckSsa(const PrimFunc& func) {
   DefinitionFinder finder;

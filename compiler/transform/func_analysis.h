@@ -32,4 +32,8 @@ std::map<std::string, int64_t> AllocatedBytes(const PrimFunc& func, int64_t alig
 // InvalidArgument where bounds of loops and blocks show that an index leaves its dimension; what is unbounded passes.
 Status CheckBounds(const PrimFunc& func);
 
+// InvalidArgument where a function whose target is a GPU touches memory of its parameters outside of a launch of
+// threads, where the host would have to; names it.
+Status CheckMemory(const PrimFunc& func);
+
 }  // namespace lathe

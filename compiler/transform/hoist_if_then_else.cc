@@ -1,7 +1,5 @@
 #include "compiler/transform/hoist_if_then_else.h"
 
-#include <unordered_set>
-
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -58,62 +56,7 @@ class Hoister : public StmtExprMutator {
   }
 };
 
-class ConditionHoister : public StmtExprMutator {
- public:
-  explicit ConditionHoister(bool across_threads) : across_threads_(across_threads) {}
-
- protected:
-  Stmt VisitFor(const Stmt& self, const For& loop) override {
-    if (loop.kind == ForKind::kThreadBinding) threads_.insert(loop.loop_var.get());
-    loops_.push_back({{loop.loop_var.get()}, false, {}});
-    Stmt result = StmtExprMutator::VisitFor(self, loop);
-    const Loop info = std::move(loops_.back());
-    loops_.pop_back();
-    for (size_t i = info.conditions.size(); i-- > 0;) {
-      const auto& [condition, has_else] = info.conditions[i];
-      result = IfThenElse{condition, result, has_else ? std::optional<Stmt>(Clone(result)) : std::nullopt};
-    }
-    return result;
-  }
-  Stmt VisitStmt(const Stmt& stmt) override {
-    if (const IfThenElse* branch = stmt.As<IfThenElse>()) Hoist(*branch);
-    if (stmt.As<Seq>() != nullptr && !loops_.empty()) loops_.back().has_sequence = true;
-    const LetStmt* let = stmt.As<LetStmt>();
-    if (let != nullptr && !loops_.empty()) loops_.back().vars.insert(let->var.get());
-    const AttrStmt* attr = stmt.As<AttrStmt>();
-    const IterVar* thread = attr == nullptr ? nullptr : std::get_if<IterVar>(&attr->node);
-    if (thread != nullptr) threads_.insert(thread->var.get());
-    return StmtExprMutator::VisitStmt(stmt);
-  }
-
- private:
-  struct Loop {
-    std::unordered_set<const ExprNode*> vars;  // Its own, and those that its body binds.
-    bool has_sequence;
-    std::vector<std::pair<Expr, bool>> conditions;  // To be tested before it; whether there is something to do else.
-  };
-  void Hoist(const IfThenElse& branch) {
-    if (!IsMovable(branch.condition) || !branch.condition.dtype().is_scalar()) return;
-    const auto names = [&](const std::unordered_set<const ExprNode*>& vars) {
-      return UsesVar(branch.condition, [&](const ExprNode* node) { return vars.contains(node); });
-    };
-    if (!across_threads_ && names(threads_)) return;
-    size_t place = loops_.size();
-    while (place > 0 && !loops_[place - 1].has_sequence && !names(loops_[place - 1].vars)) --place;
-    if (place < loops_.size()) loops_[place].conditions.emplace_back(branch.condition, branch.else_case.has_value());
-  }
-
-  const bool across_threads_;
-  std::vector<Loop> loops_;
-  std::unordered_set<const ExprNode*> threads_;
-};
-
 }  // namespace
-
-PrimFunc HoistConditions(PrimFunc func, bool across_threads) {
-  func.body = ConditionHoister(across_threads)(func.body);
-  return func;
-}
 
 PrimFunc HoistIfThenElse(PrimFunc func) {
   func.body = Hoister{}(func.body);

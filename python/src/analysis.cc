@@ -62,6 +62,8 @@ void BindAnalysis(py::module_& module) {
   });
   module.def("verify_ssa", [](const FuncPtr& func) { return CheckSsa(*func).ok(); });
   module.def("check_ssa", [](const FuncPtr& func) { Check(CheckSsa(*func)); });
+  module.def("verify_memory", [](const FuncPtr& func) { return CheckMemory(*func).ok(); });
+  module.def("check_memory", [](const FuncPtr& func) { Check(CheckMemory(*func)); });
   module.def("check_bounds", [](const FuncPtr& func) { Check(CheckBounds(*func), ErrorKind::kSchedule); });
   module.def("undefined_vars", [](const Stmt& stmt) { return MakeArray(py::cast(UndefinedVars(stmt))); });
   module.def("undefined_vars", [](const Expr& expr) { return MakeArray(py::cast(UndefinedVars(expr))); });

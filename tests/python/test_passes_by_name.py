@@ -283,5 +283,215 @@ def test_the_dtype_of_operations_of_one_type_may_be_said():
     assert_same(said, unsaid)
 
 
+def hoist(func, conditionals, let_bindings=tir.transform.HoistedLetBindings.All):
+    return apply(func, tir.transform.HoistExpression(),
+                 HoistExpression={"hoisted_conditionals": conditionals.value, "hoisted_let_bindings": let_bindings.value})
+
+
+@T.prim_func
+def bound_inside(A: T.Buffer((4, 4), "float32"), n: T.int32):
+    for i, j in T.grid(4, 4):
+        x: T.int32 = i + 1
+        if x < 3 and j < n:
+            A[i, j] = 0.0
+
+
+def test_hoist_expression_takes_operands_and_their_bindings_along():
+    @T.prim_func
+    def whole(A: T.Buffer((4, 4), "float32"), n: T.int32):
+        for i, j in T.grid(4, 4):
+            if i < 2 and j < n:
+                A[i, j] = 0.0
+
+    @T.prim_func
+    def parted(A: T.Buffer((4, 4), "float32"), n: T.int32):
+        for i in range(4):
+            if i < 2:
+                for j in range(4):
+                    if j < n:
+                        A[i, j] = 0.0
+
+    conditionals, lets = tir.transform.HoistedConditionals, tir.transform.HoistedLetBindings
+    assert_same(hoist(bound_inside, conditionals.All), parted)
+    assert_same(hoist(bound_inside, conditionals.All, lets.RequiredByConditional), parted)
+    assert_same(hoist(bound_inside, conditionals.All, lets.Never), whole)
+    assert_same(hoist(bound_inside, conditionals.Never), whole)
+    assert_same(hoist(bound_inside, conditionals.IfElseStmt), whole)
+
+
+def test_hoist_expression_takes_conditions_of_values():
+    @T.prim_func
+    def inside(A: T.Buffer((4, 4), "float32")):
+        for i, j in T.grid(4, 4):
+            A[i, j] = T.if_then_else(i < 2, 1.0, 2.0)
+
+    @T.prim_func
+    def outside(A: T.Buffer((4, 4), "float32")):
+        for i in range(4):
+            if i < 2:
+                for j in range(4):
+                    A[i, j] = 1.0
+            else:
+                for j in range(4):
+                    A[i, j] = 2.0
+
+    conditionals = tir.transform.HoistedConditionals
+    assert_same(hoist(inside, conditionals.IfElseExpr), outside)
+    assert_same(apply(inside, tir.transform.HoistExpression()), outside)
+    assert_same(hoist(inside, conditionals.IfElseStmt | conditionals.BooleanExpression), inside)
+
+
+@T.prim_func
+def below_a_launch(A: T.Buffer((4, 4), "float32"), n: T.int32):
+    tx = T.launch_thread("threadIdx.x", 4)
+    for j in range(4):
+        if n < 3:
+            A[tx, j] = 0.0
+
+
+def test_hoist_expression_crosses_launches_only_when_asked():
+    @T.prim_func
+    def before_it(A: T.Buffer((4, 4), "float32"), n: T.int32):
+        if n < 3:
+            tx = T.launch_thread("threadIdx.x", 4)
+            for j in range(4):
+                A[tx, j] = 0.0
+
+    @T.prim_func
+    def inside_it(A: T.Buffer((4, 4), "float32"), n: T.int32):
+        tx = T.launch_thread("threadIdx.x", 4)
+        if n < 3:
+            for j in range(4):
+                A[tx, j] = 0.0
+
+    conditionals = tir.transform.HoistedConditionals
+    assert_same(hoist(below_a_launch, conditionals.All), before_it)
+    assert_same(hoist(below_a_launch, conditionals.IfElseStmt), inside_it)
+
+
+def test_hoist_keeps_the_other_branch():
+    @T.prim_func
+    def nested(A: T.Buffer((4, 4), "float32"), n: T.int32):
+        for i, j in T.grid(4, 4):
+            if j < i:
+                A[i, j] = 0.0
+            else:
+                if n < 3:
+                    A[i, j] = 1.0
+
+    @T.prim_func
+    def kept(A: T.Buffer((4, 4), "float32"), n: T.int32):
+        if n < 3:
+            for i, j in T.grid(4, 4):
+                if j < i:
+                    A[i, j] = 0.0
+                else:
+                    A[i, j] = 1.0
+        else:
+            for i, j in T.grid(4, 4):
+                if j < i:
+                    A[i, j] = 0.0
+
+    assert_same(apply(nested, tir.transform.HoistIfThenElse()), kept)
+
+
+class TestWhatIsComputedTwiceIsAVariable(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR()
+
+    def before(B: T.Buffer((50,), "int32"), n: T.int32):
+        for i in range(n):
+            B[i * 4 + 2] = i * 4 + 2
+            for j in range(n * 3):
+                B[i * 4 + j] = B[i * 4 + j] + n * 3 + B[i * 4 + 2]
+
+    def expected(B: T.Buffer((50,), "int32"), n: T.int32):
+        for i in range(n):
+            x: T.int32 = i * 4
+            y: T.int32 = x + 2
+            B[y] = y
+            z: T.int32 = n * 3
+            for j in range(z):
+                w: T.int32 = x + j
+                B[w] = B[w] + z + B[y]
+
+
+class TestVariablesBeginWhereAllUsesAre(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR()
+
+    def before(B: T.Buffer((50,), "int32"), i1: T.int32, y: T.int32, z: T.int32):
+        if i1 == 1:
+            B[i1] = y + z
+            B[2] = y - z
+            B[3] = y - z
+        else:
+            B[i1] = y + z
+        if y * z > 3:
+            B[3] = y * z
+        a: T.int32 = y * z + 1
+        B[a] = y * z + 1
+
+    def expected(B: T.Buffer((50,), "int32"), i1: T.int32, y: T.int32, z: T.int32):
+        v1: T.int32 = y + z
+        if i1 == 1:
+            B[i1] = v1
+            v2: T.int32 = y - z
+            B[2] = v2
+            B[3] = v2
+        else:
+            B[i1] = v1
+        v3: T.int32 = y * z
+        if v3 > 3:
+            B[3] = v3
+        v4: T.int32 = v3 + 1
+        a: T.int32 = v4
+        B[a] = v4
+
+
+class TestPartsOfWhatIsCommonAreCommonOnlyIfUsedBeside(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR()
+
+    def before(B: T.Buffer((50,), "int32"), i: T.int32, x: T.int32, y: T.int32, z: T.int32):
+        B[i] = (x + y) * z + (x + y)
+        B[0] = (x + y) * z
+        B[1] = (x - y) * z
+        B[2] = (x - y) * z
+
+    def expected(B: T.Buffer((50,), "int32"), i: T.int32, x: T.int32, y: T.int32, z: T.int32):
+        v1: T.int32 = x + y
+        v2: T.int32 = v1 * z
+        B[i] = v2 + v1
+        B[0] = v2
+        v3: T.int32 = (x - y) * z
+        B[1] = v3
+        B[2] = v3
+
+
+class TestLoadsAndCallsAreComputedAgain(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR()
+
+    def before(B: T.Buffer((50,), "float32"), i: T.int32, x: T.float32, y: T.float32):
+        B[i] = T.exp(x * y) + T.exp(x * y)
+        B[i + 1] = B[i + 3] + B[i + 3]
+
+    def expected(B: T.Buffer((50,), "float32"), i: T.int32, x: T.float32, y: T.float32):
+        v: T.float32 = x * y
+        B[i] = T.exp(v) + T.exp(v)
+        j: T.int32 = i + 3
+        B[i + 1] = B[j] + B[j]
+
+
+def test_divisions_stay_under_their_conditions():
+    @T.prim_func
+    def guarded(B: T.Buffer((50,), "int32"), y: T.int32, z: T.int32):
+        if z != 0:
+            B[0] = y // z
+        if z != 0:
+            B[1] = y // z
+        B[2] = T.if_then_else(z == 0, 0, y % z + y % z)
+
+    assert_same(apply(guarded, tir.transform.CommonSubexprElimTIR()), guarded)
+    assert_same(apply(guarded, tir.transform.CommonSubexprElimTIR(enable_cse_tir=False)), guarded)
+
+
 if __name__ == "__main__":
     tvm.testing.main()

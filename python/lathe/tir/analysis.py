@@ -18,6 +18,11 @@ def verify_ssa(func):
     return _lib.verify_ssa(func)
 
 
+def verify_memory(func):
+    """Whether a function for a GPU touches memory of its parameters in launches of threads only."""
+    return _lib.verify_memory(func)
+
+
 def expr_deep_equal(lhs, rhs):
     """Whether both are the same expression of the same variables."""
     return _lib.structural_equal(lhs, rhs, False)

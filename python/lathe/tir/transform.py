@@ -6,7 +6,7 @@ from lathe import _lib
 from lathe.ir.transform import Pass, PassContext, PassInfo, pass_of, prim_func_pass
 
 
-class HoistedConditionals(enum.Flag):
+class HoistedConditionals(enum.IntFlag):
     """Which conditions HoistExpression moves."""
 
     Never = 0
@@ -14,7 +14,7 @@ class HoistedConditionals(enum.Flag):
     All = IfElseStmt | IfElseExpr | BooleanExpression | UsingBlockVar
 
 
-class HoistedLetBindings(enum.Flag):
+class HoistedLetBindings(enum.IntFlag):
     """Which let bindings HoistExpression moves."""
 
     Never = 0
@@ -31,7 +31,7 @@ def _constructor(name, row):
     return construct
 
 
-_SPELLED = {"convert_ssa": "ConvertSSA"}
+_SPELLED = {"common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA"}
 
 
 def _camel_case(row):
@@ -47,6 +47,13 @@ def VectorizeLoop(enable_vectorize=True):
     options = {} if enable_vectorize else {"tir.disable_vectorize": True}
     return Pass(lambda mod, context: _lib.run_pass("vectorize_loop", mod, {**context.config, **options}),
                 PassInfo(0, "tir.VectorizeLoop"))
+
+
+def CommonSubexprElimTIR(enable_cse_tir=True, identify_equiv_terms=False):
+    """What is computed several times is computed once. Terms are compared as they are written."""
+    del identify_equiv_terms
+    return Pass(lambda mod, context: _lib.run_pass("common_subexpr_elim_tir", mod, {}) if enable_cse_tir else mod,
+                PassInfo(0, "tir.CommonSubexprElimTIR"))
 
 
 def HoistIfThenElse(variant=None):
@@ -94,12 +101,20 @@ def AnnotateEntryFunc():
     return Pass(annotate, PassInfo(0, "tir.AnnotateEntryFunc"))
 
 
-def VerifySSA():
-    """The module itself; TVMError where a variable is defined twice."""
-
+def _check(name, of_function):
     def verify(mod, ctx):
         for _, func in mod.functions_items():
-            _lib.check_ssa(func)
+            of_function(func)
         return mod
 
-    return Pass(verify, PassInfo(0, "tir.VerifySSA"))
+    return Pass(verify, PassInfo(0, "tir." + name))
+
+
+def VerifySSA():
+    """The module itself; TVMError where a variable is defined twice."""
+    return _check("VerifySSA", _lib.check_ssa)
+
+
+def VerifyMemory():
+    """The module itself; TVMError where a function for a GPU touches its parameters outside of launches."""
+    return _check("VerifyMemory", _lib.check_memory)

@@ -1,0 +1,206 @@
+"""Passes about threads, profiles and memory by TVM's names: what TVM 0.27 makes of the same programs."""
+import pytest
+import tvm
+import tvm.testing
+from tvm import tir
+from tvm.script import tir as T
+
+
+class TestThreadsOfOneAxisAreOne(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.UnifyThreadBinding()
+
+    def before(A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "float32")):
+        for bx in T.thread_binding(4, thread="blockIdx.x"):
+            C = T.decl_buffer((64,), scope="shared")
+            for tx in T.thread_binding(32, thread="threadIdx.x"):
+                C[tx] = A[bx * 64 + tx]
+            for ty in T.thread_binding(32, thread="threadIdx.x"):
+                for j in range(2):
+                    for v in T.thread_binding(2, thread="vthread.x"):
+                        B[bx * 64 + ty * 2 + j] = C[ty] + T.Cast("float32", v)
+
+    def expected(A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "float32")):
+        for blockIdx_x in T.thread_binding(4, thread="blockIdx.x"):
+            for threadIdx_x in T.thread_binding(32, thread="threadIdx.x"):
+                for vthread_x in T.thread_binding(2, thread="vthread.x"):
+                    C = T.decl_buffer((64,), scope="shared")
+                    C[threadIdx_x] = A[blockIdx_x * 64 + threadIdx_x]
+                    for j in range(2):
+                        B[blockIdx_x * 64 + threadIdx_x * 2 + j] = C[threadIdx_x] + T.Cast("float32", vthread_x)
+
+
+class TestLaunchesBecomeLoops(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.UnifyThreadBinding()
+
+    def before(A: T.Buffer((256,), "float32")):
+        bx = T.env_thread("blockIdx.x")
+        tx = T.env_thread("threadIdx.x")
+        T.launch_thread(bx, 4)
+        with T.launch_thread(tx, 16):
+            A[bx * 4 + tx] = 1.0
+        with T.launch_thread("threadIdx.x", 16) as ty:
+            A[bx * 4 + ty] = 2.0
+
+    def expected(A: T.Buffer((256,), "float32")):
+        for blockIdx_x in T.thread_binding(4, thread="blockIdx.x"):
+            for threadIdx_x in T.thread_binding(16, thread="threadIdx.x"):
+                A[blockIdx_x * 4 + threadIdx_x] = 1.0
+                A[blockIdx_x * 4 + threadIdx_x] = 2.0
+
+
+class TestKernelsOneAfterTheOtherKeepTheirExtents(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.UnifyThreadBinding()
+
+    def before(A: T.Buffer((256,), "float32"), n: T.int32):
+        for bx in T.thread_binding(n, thread="blockIdx.x", annotations={"pragma_x": 1}):
+            A[bx] = 1.0
+        for by in T.thread_binding(n + 1, thread="blockIdx.x"):
+            A[by] = 2.0
+
+    expected = before
+
+
+def module_of(func):
+    return tvm.IRModule.from_expr(func.with_attr("global_symbol", "main"))
+
+
+def test_threads_of_one_axis_have_one_extent():
+    @T.prim_func
+    def differ(A: T.Buffer((256,), "float32")):
+        for bx in T.thread_binding(4, thread="blockIdx.x"):
+            for tx in T.thread_binding(32, thread="threadIdx.x"):
+                A[bx * 64 + tx] = 1.0
+            for tx in T.thread_binding(16, thread="threadIdx.x"):
+                A[bx * 64 + tx] = 2.0
+
+    with pytest.raises(tvm.TVMError, match="should have the same extent"):
+        tir.transform.UnifyThreadBinding()(module_of(differ))
+
+
+class TestVirtualThreadsHaveMemoryOfTheirOwn(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.InjectVirtualThread()
+
+    def before(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32"), n: T.int32):
+        vx = T.env_thread("vthread")
+        vy = T.env_thread("vthread")
+        with T.launch_thread(vx, 2):
+            with T.launch_thread(vy, 2):
+                for i in range(n):
+                    B = T.decl_buffer((4,), "float32", scope="shared")
+                    B[i] = A[i * 2 + vx]
+                    C[i * 2 + vy] = B[i] + 1.0
+
+    def expected(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32"), n: T.int32):
+        for i in range(n):
+            B = T.decl_buffer((8,), "float32", scope="shared")
+            B[T.Mul(0, 4) + i] = A[T.Add(i * 2, 0)]
+            B[T.Mul(1, 4) + i] = A[i * 2 + 1]
+            C[T.Add(i * 2, 0)] = B[T.Mul(0, 4) + i] + T.float32(1.0)
+            C[T.Add(i * 2, 0)] = B[T.Mul(1, 4) + i] + T.float32(1.0)
+            C[i * 2 + 1] = B[T.Mul(0, 4) + i] + T.float32(1.0)
+            C[i * 2 + 1] = B[T.Mul(1, 4) + i] + T.float32(1.0)
+
+
+class TestManyVirtualThreadsAreALoop(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.InjectVirtualThread()
+
+    def before(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32"), n: T.int32):
+        vx = T.env_thread("vthread")
+        with T.launch_thread(vx, 20):
+            B = T.decl_buffer((4,), "float32", scope="local")
+            D = T.decl_buffer((4,), "float32", scope="local")
+            for i in range(n):
+                B[i] = A[i]
+            for i in range(vx):
+                D[i] = B[i]
+            C[vx] = D[0]
+
+    def expected(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32"), n: T.int32):
+        B = T.decl_buffer((4,), "float32", scope="local")
+        D = T.decl_buffer((80,), "float32", scope="local")
+        for i in range(n):
+            B[i] = A[i]
+        for v in range(20):
+            for i in range(v):
+                D[v * 4 + i] = B[i]
+        for v in range(20):
+            C[v] = D[v * 4]
+
+
+class TestVirtualThreadsOfVectors(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.InjectVirtualThread()
+
+    def before(A: T.Buffer((4,), "int32")):
+        v = T.launch_thread("vthread", 2)
+        B = T.decl_buffer((4,), "int32", scope="shared")
+        B[0:4] = T.broadcast(v, 4)
+
+    def expected(A: T.Buffer((4,), "int32")):
+        B = T.decl_buffer((8,), "int32", scope="shared")
+        B[T.Mul(0, 4):T.Mul(0, 4) + 4] = T.broadcast(0, 4)
+        B[T.Mul(1, 4):T.Mul(1, 4) + 4] = T.broadcast(1, 4)
+
+
+@T.prim_func
+def on_threads(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    i = T.launch_thread("threadIdx.x", 8)
+    B[i] = A[i]
+
+
+@T.prim_func
+def partly(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    C = T.decl_buffer((8,), "float32", scope="local")
+    C[0] = 1.0
+    with T.launch_thread("threadIdx.x", 8) as i:
+        B[i] = A[i]
+    for j in range(8):
+        B[j] = B[j] + 1.0
+
+
+@pytest.mark.parametrize("target, func, is_fine", [("cuda", on_threads, True), ("cuda", partly, False),
+                                                   ("opencl", partly, False), ("llvm", partly, True),
+                                                   (None, partly, True)])
+def test_memory_of_a_gpu_is_touched_by_threads(target, func, is_fine):
+    if target:
+        func = func.with_attr("target", tvm.target.Target(target))
+    assert tir.analysis.verify_memory(func) == is_fine
+    if is_fine:
+        assert tir.transform.VerifyMemory()(module_of(func))
+        return
+    with pytest.raises(tvm.TVMError, match="Did you forget to bind"):
+        tir.transform.VerifyMemory()(module_of(func))
+
+
+@T.prim_func
+def nests(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    for i in range(8):
+        for j, k in T.grid(8, 8):
+            C[i, j] = A[j, k]
+        for m in range(8):
+            C[i, m] = A[i, m]
+            for l in range(8):
+                C[l, m] = A[i, m]
+
+
+def profile_of(func, **options):
+    config = {"tir." + name: value for name, value in {"reset_start_id": True, **options}.items()}
+    with tvm.transform.PassContext(config=config):
+        text = tir.transform.InstrumentProfileIntrinsics()(module_of(func))["main"].script()
+    words = []
+    for line in text.splitlines():
+        for mark, word in (("start_profile", "<"), ("end_profile", ">"), ("for ", "for")):
+            if mark in line:
+                words.append(word + (line[line.rindex("c(") + 2:].rstrip(")") if word != "for" else ""))
+    return " ".join(words)
+
+
+def test_profiles_mark_loops_in_a_row_or_of_a_depth():
+    assert profile_of(nests) == "<0 for <2 for >2 <4 for for >4 >0"
+    assert profile_of(nests, instr_siblings=False) == "<0 <1 for for for for >1 >0"
+    assert profile_of(nests, instr_siblings=False, lwp_max_depth=1) == "<0 <1 for <2 for >2 <4 for for >4 >1 >0"
+    assert profile_of(nests, lwp_min_height=2) == "<0 for for for for >0"
+    assert profile_of(nests, lwp_disable_func_prof=True) == "for <2 for >2 <4 for for >4"
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
