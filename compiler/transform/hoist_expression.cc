@@ -95,7 +95,7 @@ class ExpressionHoister : public StmtExprMutator {
 
   template <typename F>
   Stmt InLoop(const Var& var, bool is_launch, const F& visit) {
-    loops_.push_back({is_launch});
+    loops_.emplace_back().is_launch = is_launch;
     known_in_[var.get()] = loops_.size();
     Stmt result = visit();
     const Loop loop = std::move(loops_.back());
