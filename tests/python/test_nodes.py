@@ -22,6 +22,14 @@ def test_operators_build_nodes_and_fold_numbers():
     assert tir.Var("f", "float32").astype("float32").dtype == "float32"
 
 
+
+def test_a_node_is_made_by_its_fields():
+    x = tir.Var("x", "int32")
+    total = tvm.ir.make_node("tir.Add", a=x, b=tvm.ir.make_node("IntImm", dtype="int32", value=1))
+    assert isinstance(total, tir.Add) and total.a.same_as(x) and total.b.value == 1
+    with pytest.raises(ValueError, match="no node is called that"):
+        tvm.ir.make_node("tir.None")
+
 @pytest.mark.parametrize("make, text", [
     (lambda x, z, f: x + z, 'T.Cast("int64", x) + z'),
     (lambda x, z, f: x < f, 'T.Cast("float32", x) < f'),

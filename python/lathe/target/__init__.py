@@ -46,7 +46,8 @@ class Target:
     def attrs(self):
         if self._lib is None:
             return {}
-        return {"mcpu": self.mcpu, "mtriple": self._lib.mtriple, "mattr": self._lib.mattr, "num-cores": self.num_cores}
+        return {"mcpu": self._lib.mcpu, "mtriple": self._lib.mtriple, "mattr": self._lib.mattr,
+                "num-cores": self._lib.num_cores}
 
     def as_attr(self):
         """As an attribute of functions: what T.target(...) in a text says."""
