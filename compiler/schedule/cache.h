@@ -24,7 +24,8 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block, int write_index,
                              std::span<const BlockRV> consumer_blocks = {});
 
 // Lets `block` work in place on a copy of its read_index-th buffer, which it writes, too: one new block makes the copy
-// right before it, another, of the same name, writes it back right after. Returns the two.
+// right before it, of all that it declares to touch, written or not; another, of the same name, writes it back right
+// after. Returns the two.
 //   cache_inplace(B, 0, "local"):  A[i] = A[i] * 2  -->  A_local[i] = A[i];  A_local[i] = A_local[i] * 2;  A[i] =
 //   A_local[i]
 StatusOr<std::vector<BlockRV>> CacheInplace(Schedule& schedule, BlockRV block, int read_index,

@@ -320,13 +320,20 @@ Outcome TryCacheWrite(Draw& draw) {
   return draw.Try("CacheWrite", [&] { return CacheWrite(draw.schedule, handle, int(index), scope, readers).status(); });
 }
 
+// One store to an element that it loads: others may declare to read what they only write, which nobody has written.
+bool UpdatesInPlace(const BlockNode& node) {
+  const BufferStore* store = node.body.As<BufferStore>();
+  bool loads = false;
+  if (store == nullptr) return false;
+  PostOrderVisit(store->value, [&](const Expr& part) {
+    const BufferLoad* load = part.As<BufferLoad>();
+    loads = loads || (load != nullptr && StructuralEqual(part, Load(store->buffer, store->indices)));
+  });
+  return loads && !node.init;
+}
 Outcome TryCacheInplace(Draw& draw) {
-  const auto in_place = [&](int row) {
-    const BlockNode& node = draw.schedule.BlockOf(row);
-    return std::any_of(node.reads.begin(), node.reads.end(),
-                       [&](const BufferRegion& read) { return Writes(node, read.buffer); });
-  };
-  const int block = draw.Block(in_place);
+  const std::vector<int> fitting = draw.Blocks([&](int row) { return UpdatesInPlace(draw.schedule.BlockOf(row)); });
+  const int block = fitting.empty() ? -1 : draw.Pick(fitting);
   if (block < 0 || draw.schedule.BlockOf(block).reads.empty()) return {};
   const size_t index = draw.Below(draw.schedule.BlockOf(block).reads.size());
   const std::string scope = ScopeFor(draw, draw.schedule.BlockOf(block).reads[index].buffer);
