@@ -64,6 +64,14 @@ Status CheckPlaces(const Schedule& schedule, const Move& move) {
 // A producer's elements are final after one iteration of `loop` only if no loop at or above it reduces them.
 Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
   for (int producer : move.partners) {
+    const auto is_opaque = [](const IterVar& iter) {
+      return iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce && !IsConstInt(iter.domain.extent, 1);
+    };
+    const std::vector<IterVar>& iters = schedule.BlockOf(producer).iter_vars;
+    if (std::any_of(iters.begin(), iters.end(), is_opaque))
+      return schedule.Error(move.primitive, move.block,
+                            fmt::format("producer \"{}\" has an opaque iter var: an element may change later",
+                                        schedule.BlockOf(producer).name));
     const int loop = LoopThatReduces(schedule, producer, move.loop);
     if (loop >= 0)
       return schedule.Error(move.primitive, move.block,

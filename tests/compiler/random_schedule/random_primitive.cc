@@ -397,6 +397,9 @@ Outcome TryReIndex(Draw& draw) {
   const BlockNode& node = draw.schedule.BlockOf(block);
   const size_t count = side == BufferSide::kRead ? node.reads.size() : node.writes.size();
   const int index = static_cast<int>(draw.Below(count + (draw.Percent(5) ? 1 : 0) + (count == 0 ? 1 : 0)));
+  // Local memory of a symbolic size would be refused when it is lowered.
+  if (size_t(index) < count && (side == BufferSide::kRead ? node.reads : node.writes)[index].buffer->scope != "global")
+    return {};
   const BlockRV handle = draw.Handle(block);
   return draw.Try("ReIndex", [&] { return ReIndex(draw.schedule, handle, index, side).status(); });
 }

@@ -74,9 +74,28 @@ def main(A: T.Buffer((12,), "int32"), C: T.Buffer((12,), "int32")):
             C[vi] = B[vi // T.int64(2)] + B[T.min(vi, T.int64(3))]
 )";
 
+constexpr char kOneElementForAllRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for i in range(4):
+        for k in range(1):
+            with T.block("B"):
+                vo = T.axis.opaque(4, i)
+                vk = T.axis.spatial(1, k)
+                B[vk] = A[vo]
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[0]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Names, FoundTest,
     testing::Values(
+        SoundnessCase{"ReverseComputeAtWhatAnOpaqueIterChanges", kOneElementForAllRows,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\nc = sch.get_block('C')\n"
+                      "sch.reverse_compute_at(c, k)\n",
+                      "has an opaque iter var"},
         SoundnessCase{"ComputeInlineOfABlockWithAView", kReadsThroughAView,
                       "b = sch.get_block('B')\nsch.compute_inline(b)\n", "views of its own"},
         SoundnessCase{"ReverseComputeInlineIntoABlockWithAView", kReadsThroughAView,
