@@ -26,10 +26,8 @@ class BodyTouches : public StmtExprVisitor {
     if (!own_.contains(store.buffer->data.get())) stored.push_back(store.buffer);
   }
   void VisitBlock(const Block& block) override {  // What a view reaches is what its block says of the source.
-    for (const MatchBufferRegion& match : block->match_buffers) {
-      loaded.push_back(match.source.buffer);
-      stored.push_back(match.source.buffer);
-    }
+    for (const MatchBufferRegion& match : block->match_buffers)
+      for (std::vector<Buffer>* touched : {&loaded, &stored}) touched->push_back(match.source.buffer);
     StmtExprVisitor::VisitBlock(block);
   }
 

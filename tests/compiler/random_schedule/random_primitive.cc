@@ -129,12 +129,17 @@ Outcome TryGetBlock(Draw& draw) {
   if (block < 0) return {};
   return draw.Try("GetBlock", [&] { return GetBlock(draw.schedule, draw.schedule.BlockOf(block).name).status(); });
 }
-template <auto kGet>
-Outcome TryGet(Draw& draw, std::string_view kind) {
+// Calls f with a block.
+template <typename F>
+Outcome TryOnBlock(Draw& draw, std::string_view kind, F f) {
   const int block = draw.Block();
   if (block < 0) return {};
   const BlockRV handle = draw.Handle(block);
-  return draw.Try(kind, [&] { return kGet(draw.schedule, handle).status(); });
+  return draw.Try(kind, [&] { return f(handle).status(); });
+}
+template <auto kGet>
+Outcome TryGet(Draw& draw, std::string_view kind) {
+  return TryOnBlock(draw, kind, [&](BlockRV block) { return kGet(draw.schedule, block); });
 }
 Outcome TryGetLoops(Draw& draw) { return TryGet<GetLoops>(draw, "GetLoops"); }
 Outcome TryGetChildBlocks(Draw& draw) { return TryGet<GetChildBlocks>(draw, "GetChildBlocks"); }
@@ -341,11 +346,8 @@ Outcome TryCacheInplace(Draw& draw) {
   return draw.Try("CacheInplace", [&] { return CacheInplace(draw.schedule, handle, int(index), scope).status(); });
 }
 Outcome TryCacheIndex(Draw& draw) {
-  const int block = draw.Block();
-  if (block < 0) return {};
-  const BlockRV handle = draw.Handle(block);
-  const auto call = [&] { return CacheIndex(draw.schedule, handle, "global", int(draw.Below(3))).status(); };
-  return draw.Try("CacheIndex", call);
+  const auto call = [&](BlockRV block) { return CacheIndex(draw.schedule, block, "global", int(draw.Below(3))); };
+  return TryOnBlock(draw, "CacheIndex", call);
 }
 
 Outcome TryRollingBuffer(Draw& draw) {
