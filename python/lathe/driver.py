@@ -31,9 +31,9 @@ def _builder():
 
 def build(inputs, args=None, target=None, target_host=None, runtime=None, name=None):
     """Compiles for `target`, by default this machine: a PrimFunc, a module, a schedule's module, what stages make of args."""
-    target = Target.current() if target is None else target
+    target = Target(target or Target.current() or "auto")
     name = name or ("default_function" if isinstance(inputs, te.Schedule) else "main")
-    return Module(_lib.build(_module_of(inputs, args, name), str(target or "auto"), _builder()))
+    return Module(_lib.build(_module_of(inputs, args, name), target.build_text(), _builder()))
 
 
 compile = build

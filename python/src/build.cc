@@ -8,6 +8,7 @@
 #include "compiler/builder/builder_process.h"
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
+#include "compiler/target/target_description.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -42,14 +43,14 @@ void RunBuilder(const std::string& builder, BuildSpec spec) {
 }
 
 std::shared_ptr<RuntimeModule> Build(const IRModule& module, const std::string& target, const std::string& builder) {
-  const TemporaryFolder folder;
-  BuildSpec spec{.target = target, .output_path = folder / "module.so"};
+  const auto folder = std::make_shared<TemporaryFolder>();
+  BuildSpec spec{.target = target, .output_path = *folder / "module.so"};
   spec.kernels.push_back({.text = Print(module)});
   {
     const py::gil_scoped_release others_may_run;
     RunBuilder(builder, std::move(spec));
   }
-  return RuntimeModule::Load(folder / "module.so");
+  return RuntimeModule::Load(*folder / "module.so", folder);
 }
 
 }  // namespace
@@ -66,6 +67,17 @@ void BindBuild(py::module_& module) {
       .def_property_readonly("mattr", &Target::attrs)
       .def_property_readonly("features", &Target::features)
       .def("__str__", &Target::ToString);
+  py::class_<TargetDescription>(module, "TargetDescription")
+      .def(py::init([](const std::string& text) { return Value(TargetDescription::Parse(text), ErrorKind::kValue); }))
+      .def(py::init(
+          [](const TargetAttrs& attrs) { return Value(TargetDescription::FromAttrs(attrs), ErrorKind::kValue); }))
+      .def_readonly("kind", &TargetDescription::kind)
+      .def_readonly("tag", &TargetDescription::tag)
+      .def_readonly("keys", &TargetDescription::keys)
+      .def_readonly("attrs", &TargetDescription::attrs)
+      .def("__str__", &TargetDescription::ToString);
+  module.def("target_kinds", &KnownTargetKinds);
+  module.def("cpu_target_tags", &KnownTargetTags);
 }
 
 }  // namespace lathe::python

@@ -125,8 +125,8 @@ void BindArray(py::module_& module) {
 
 }  // namespace
 
-std::shared_ptr<RuntimeModule> RuntimeModule::Load(const std::string& path) {
-  return std::shared_ptr<RuntimeModule>(new RuntimeModule(ValueOrRaise(Artifact::Open(path))));
+std::shared_ptr<RuntimeModule> RuntimeModule::Load(const std::string& path, std::shared_ptr<const void> keeps) {
+  return std::shared_ptr<RuntimeModule>(new RuntimeModule(ValueOrRaise(Artifact::Open(path)), path, std::move(keeps)));
 }
 
 std::vector<std::string> RuntimeModule::Names() const {
@@ -148,8 +148,9 @@ void BindRuntime(py::module_& module) {
   BindArray(module);
   py::class_<RuntimeModule, std::shared_ptr<RuntimeModule>>(module, "RuntimeModule")
       .def("names", &RuntimeModule::Names)
+      .def_property_readonly("path", &RuntimeModule::path)
       .def("call", &RuntimeModule::Call);
-  module.def("load_module", &RuntimeModule::Load);
+  module.def("load_module", [](const std::string& path) { return RuntimeModule::Load(path); });
 }
 
 }  // namespace lathe::python

@@ -15,14 +15,19 @@ namespace lathe::python {
 // A loaded artifact. Calls run on the calling thread and on this process's pool.
 class RuntimeModule {
  public:
-  static std::shared_ptr<RuntimeModule> Load(const std::string& path);
+  // `keeps` lives as long as the module: who removes the file at its end.
+  static std::shared_ptr<RuntimeModule> Load(const std::string& path, std::shared_ptr<const void> keeps = nullptr);
   std::vector<std::string> Names() const;
+  const std::string& path() const { return path_; }  // The shared object.
   // Runs kernel `name` (empty: the only one): buffers are NDArrays, scalars numbers, in parameter order.
   void Call(const std::string& name, const pybind11::args& args) const;
 
  private:
-  explicit RuntimeModule(Artifact artifact) : artifact_(std::move(artifact)) {}
+  RuntimeModule(Artifact artifact, std::string path, std::shared_ptr<const void> keeps)
+      : artifact_(std::move(artifact)), path_(std::move(path)), keeps_(std::move(keeps)) {}
   Artifact artifact_;
+  std::string path_;
+  std::shared_ptr<const void> keeps_;
 };
 
 }  // namespace lathe::python

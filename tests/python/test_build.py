@@ -80,3 +80,31 @@ def test_tensors_speak_dlpack_both_ways():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_an_exported_library_is_loaded_again(built, tmp_path):
+    path = tmp_path / "kernels.so"
+    built.export_library(str(path))
+    loaded = tvm.runtime.load_module(str(path))
+    a, c = tvm.nd.array(np.ones((128, 128), "float32")), tvm.nd.empty((128, 128))
+    loaded["twice"](a, c)
+    assert loaded.implements_function("mm") and c.numpy().min() == 3
+    view = c._create_view((64, 256))
+    assert view.shape == (64, 256)
+
+
+def test_targets_say_what_tvms_do():
+    cpu = tvm.target.Target("llvm -mcpu=skylake-avx512 -num-cores=4 -device=arm_cpu")
+    assert cpu.kind.name == "llvm" and cpu.keys == ["arm_cpu", "cpu"] and cpu.device_name == "arm_cpu"
+    assert cpu.attrs["mcpu"] == cpu.mcpu == "skylake-avx512" and cpu.attrs["num-cores"] == 4
+    gpu = tvm.target.Target({"kind": "cuda", "arch": "sm_80", "max_threads_per_block": 1024}, host="llvm")
+    assert gpu.arch == "sm_80" and gpu.thread_warp_size == 32 and gpu.max_num_threads == 1024
+    assert gpu.host.kind.name == "llvm" and tvm.target.Target(gpu.export()) == gpu
+    assert str(tvm.target.Target("cuda")) == "cuda -keys=cuda,gpu -arch=sm_50 -max_num_threads=1024 -thread_warp_size=32"
+    card = tvm.target.Target("nvidia/geforce-rtx-3070")
+    assert card.tag == "nvidia/geforce-rtx-3070" and card.max_shared_memory_per_block == 49152
+    for wrong in ("cuda -nope=1", "cuda -max_num_threads=many", {"arch": "sm_80"}, "llvm llvm"):
+        with pytest.raises(ValueError):
+            tvm.target.Target(wrong)
+    with pytest.raises(tvm.TVMError, match="CPU"):
+        tvm.build(elementwise, target="cuda")

@@ -1,4 +1,5 @@
 """What was built, and how to call it."""
+import shutil
 import time
 
 from lathe import _lib
@@ -20,13 +21,25 @@ class Module:
     def __init__(self, lib):
         self._lib = lib
 
+    type_key = "lathe"
+    imported_modules = ()
+    is_runnable = True
+
+    def export_library(self, file_name, *, fcompile=None, addons=None, workspace_dir=None, **kwargs):
+        """Writes the shared object, which load_module and the runtime's other users open."""
+        shutil.copyfile(self._lib.path, file_name)
+        return str(file_name)
+
     @property
     def entry_func(self):
         names = self._lib.names()
         return self[names[0] if len(names) == 1 else "main"]
 
     def get_function(self, name, query_imports=False):
-        return PackedFunc(self, name)
+        return self[name]
+
+    def implements_function(self, name, query_imports=False):
+        return name in self._lib.names()
 
     def __getitem__(self, name):
         if name not in self._lib.names():

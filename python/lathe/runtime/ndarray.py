@@ -83,6 +83,9 @@ class NDArray:
     def __getitem__(self, index):
         return self._array.numpy()[index]
 
+    def _create_view(self, shape):
+        return NDArray(self._array.reshape(list(shape)))
+
     def __dlpack__(self, stream=None):
         return self._array.view_numpy().__dlpack__()
 

@@ -1,11 +1,10 @@
 """What code is made for."""
+import json
 import threading
 
 from lathe import _lib
-
-
-# Kinds that functions may name and no code is made for.
-_WITHOUT_CODE = ("cuda", "nvptx", "rocm", "opencl", "metal", "vulkan", "webgpu", "hexagon")
+from lathe.error import TVMError
+from lathe.ir.container import Map
 
 
 class TargetKind:
@@ -19,35 +18,69 @@ class TargetKind:
 
 
 class Target:
-    """A target string of TVM's, a tag, or "auto". Inside `with` it is the current one."""
+    """A target as TVM writes it: a string, a tag, a dict; also "auto". Inside `with` it is the current one. Kernels are
+    built for CPUs only, other kinds describe what a function is meant for."""
 
     _active = threading.local()
 
     def __new__(cls, target="auto", host=None):
-        return target if isinstance(target, cls) else super().__new__(cls)
+        return target if isinstance(target, cls) and host is None else super().__new__(cls)
 
     def __init__(self, target="auto", host=None):
-        if isinstance(target, Target):
+        if target is self:
             return
-        if isinstance(target, dict):
-            options = (f"-{key}={','.join(value) if isinstance(value, (list, tuple)) else value}"
-                       for key, value in target.items() if key != "kind")
-            target = " ".join([target["kind"], *options])
-        self._written = target
-        kind = "cuda" if target.startswith("nvidia/") else target.split()[0] if target.strip() else ""
-        self._lib = None if kind in _WITHOUT_CODE else _lib.Target(target)
-        self.host = host
-        self.kind = TargetKind(kind if self._lib is None else str(self._lib).split()[0])
+        if isinstance(target, str) and target.lstrip().startswith("{"):
+            target = json.loads(target)
+        self._written = target._written if isinstance(target, Target) else target
+        host = host or (target.get("host") if isinstance(target, dict) else None)
+        self.host = Target(host) if host else None
+        self._description = _describe(target)
+        self.kind = TargetKind(self._description.kind)
 
-    mcpu = property(lambda self: self.attrs.get("mcpu", ""))
-    num_cores = property(lambda self: self.attrs.get("num-cores"))
+    attrs = property(lambda self: Map(self._description.attrs))
+    keys = property(lambda self: list(self._description.keys))
+    tag = property(lambda self: self._description.tag)
+    device_name = property(lambda self: str(self.attrs.get("device", "")))
+    model = property(lambda self: str(self.attrs.get("model", "unknown")))
+    libs = property(lambda self: list(self.attrs.get("libs", [])))
+    mattr = property(lambda self: list(self.attrs.get("mattr", [])))
+    mcpu = property(lambda self: str(self.attrs.get("mcpu", "")))
+    arch = property(lambda self: str(self.attrs.get("arch", "")))
+    num_cores = property(lambda self: self._for_cpu().num_cores)
+    max_num_threads = property(lambda self: self._number("max_num_threads"))
+    thread_warp_size = property(lambda self: self._number("thread_warp_size"))
+    max_block_size_x = max_block_size_y = max_num_threads
+    max_shared_memory_per_block = property(lambda self: self._number("max_shared_memory_per_block"))
+    max_function_args = property(lambda self: self._number("max_function_args", -1))
 
-    @property
-    def attrs(self):
-        if self._lib is None:
-            return {}
-        return {"mcpu": self._lib.mcpu, "mtriple": self._lib.mtriple, "mattr": self._lib.mattr,
-                "num-cores": self._lib.num_cores}
+    def _number(self, name, default=None):
+        value = self.attrs.get(name, default)
+        if value is None:
+            raise TVMError(f"{self}: it says nothing about {name}")
+        return int(value)
+
+    def _for_cpu(self):
+        return _lib.Target(self.build_text())
+
+    def build_text(self):
+        """What code generation reads: of a CPU only what decides about code."""
+        if self.kind.name != "llvm":
+            return self.kind.name
+        known = {name: self.attrs[name] for name in ("mattr", "mcpu", "mtriple", "num-cores") if name in self.attrs}
+        values = ((name, value if isinstance(value, (str, int)) else ",".join(value)) for name, value in known.items())
+        return " ".join(["llvm", *(f"-{name}={value}" for name, value in values)])
+
+    def export(self):
+        """As a dict, from which Target makes it again."""
+        host = {"host": self.host.export()} if self.host else {}
+        return {"kind": self.kind.name, "tag": self.tag, "keys": self.keys, **dict(self.attrs.items()), **host}
+
+    def with_host(self, host):
+        return Target(self, host)
+
+    @staticmethod
+    def list_kinds():
+        return _lib.target_kinds()
 
     def as_attr(self):
         """As an attribute of functions: what T.target(...) in a text says."""
@@ -85,12 +118,38 @@ class Target:
         raise ValueError("Target.current: no target is set; write `with Target(...)`")
 
     def __eq__(self, other):
-        return isinstance(other, Target) and str(self) == str(other)
+        return isinstance(other, Target) and (str(self), self.host) == (str(other), other.host)
 
     def __hash__(self):
         return hash(str(self))
 
     def __str__(self):
-        return self._written if self._lib is None else str(self._lib)
+        return str(self._description)
 
     __repr__ = __str__
+
+
+def _describe(target):
+    if isinstance(target, Target):
+        return target._description
+    if isinstance(target, dict):
+        return _lib.TargetDescription({key: value for key, value in target.items() if key != "host"})
+    is_of_cpu = target.split()[:1] == ["auto"] or target.split()[0] in _lib.cpu_target_tags()
+    return _lib.TargetDescription(str(_lib.Target(target)) if is_of_cpu else target)
+
+
+def _gpu(kind):
+    def make(model="unknown", options=None, **attrs):
+        return Target(" ".join([kind, f"-model={model}", *(options or [])]))
+
+    make.__name__ = make.__qualname__ = kind
+    make.__doc__ = f"The target \"{kind}\"."
+    return make
+
+
+cuda, rocm, opencl, metal, vulkan = (_gpu(kind) for kind in ("cuda", "rocm", "opencl", "metal", "vulkan"))
+
+
+def arm_cpu(model="unknown", options=None):
+    """The target of an ARM CPU."""
+    return Target(" ".join(["llvm", "-device=arm_cpu", f"-model={model}", *(options or [])]))
