@@ -96,6 +96,11 @@ void NameGiver::DefineAs(const void* node, std::string text) {
   names_.insert_or_assign(node, std::move(text));
   defined_.emplace_back(node, "");
 }
+std::string NameGiver::DefineForAll(const void* node, std::string_view hint) {
+  std::string name = Define(node, hint);
+  defined_.pop_back();
+  return name;
+}
 std::string NameGiver::DefineForSuite(const void* node, std::string_view hint) {
   std::string name = Define(node, hint);
   defined_.pop_back();
@@ -123,12 +128,14 @@ void NameGiver::Close(size_t mark) {
 }
 
 std::string ExprPrinter::NameOf(const Expr& var) {
-  const std::string* known = names_.Find(var.get());
-  return known != nullptr ? *known : names_.Define(var.get(), var.As<VarName>()->name);
+  if (const std::string* known = names_.Find(var.get())) return *known;
+  unnamed_.push_back(Var(var));
+  return names_.DefineForAll(var.get(), var.As<VarName>()->name);
 }
 std::string ExprPrinter::NameOf(const Buffer& buffer) {
-  const std::string* known = names_.Find(buffer.get());
-  return known != nullptr ? *known : names_.Define(buffer.get(), buffer->name);
+  if (const std::string* known = names_.Find(buffer.get())) return *known;
+  unnamed_.push_back(buffer);
+  return names_.DefineForAll(buffer.get(), buffer->name);
 }
 
 std::string ExprPrinter::PrintVarType(const Var& var) {
@@ -208,7 +215,7 @@ std::string ExprPrinter::PrintDomain(const Range& range) {
 }
 
 std::string ExprPrinter::PrintInt(DataType type, int64_t value) {
-  if (type == DataType::Int(32)) return std::to_string(value);
+  if (type == plain_int_) return std::to_string(value);
   if (type.is_bool() && (value == 0 || value == 1)) return fmt::format("T.bool({})", value != 0 ? "True" : "False");
   if (type.code == DataType::Code::kUInt) return fmt::format("T.{}({})", type.ToString(), static_cast<uint64_t>(value));
   return fmt::format("T.{}({})", type.ToString(), value);
@@ -233,7 +240,7 @@ std::string ExprPrinter::PrintBinary(DataType type, const Binary& e, int needed)
   const BinarySpelling& spelling = SpellingOf(e.op);
   const bool folds_to_itself = FoldsToItself(type, e);
   if (folds_to_itself && HasInfix(e.op, e.a.dtype())) return PrintInfix(spelling, e, needed);
-  const bool folding = folds_to_itself && !spelling.folding.empty();
+  const bool folding = folds_to_itself && !spelling.folding.empty() && e.op != BinaryOp::kDiv;  // T.Div, as TVM.
   return fmt::format("T.{}({})", folding ? spelling.folding : spelling.exact, PrintList({e.a, e.b}));
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 
 #include "compiler/ir/stmt.h"
 
@@ -20,9 +21,10 @@ std::string PrintFloat(double value);             // Shortest that reads back: 1
 // Gives each variable and buffer a name that no other one in scope has.
 class NameGiver {
  public:
-  std::string Define(const void* node, std::string_view hint);  // The name, in force until Close.
-  void DefineAs(const void* node, std::string text);            // Exactly so, e.g. "A.data".
-  std::string Fresh(std::string_view hint);                     // A name for something without a node.
+  std::string Define(const void* node, std::string_view hint);        // The name, in force until Close.
+  void DefineAs(const void* node, std::string text);                  // Exactly so, e.g. "A.data".
+  std::string Fresh(std::string_view hint);                           // A name for something without a node.
+  std::string DefineForAll(const void* node, std::string_view hint);  // In force from here on, whatever Close says.
   // In force, whatever Close says, until the suite of the statement around ends: the printer says at which level of
   // indentation that is (KeepAt), and when levels from `level` on have ended (ForgetFrom).
   std::string DefineForSuite(const void* node, std::string_view hint);
@@ -46,7 +48,8 @@ class NameGiver {
 
 class ExprPrinter {
  public:
-  explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.") : names_(names), op_prefix_(op_prefix) {}
+  explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.", DataType plain_int = kIndexType)
+      : names_(names), op_prefix_(op_prefix), plain_int_(plain_int) {}
   std::string Print(const Expr& e) { return Print(e, 0); }
   std::string PrintList(const std::vector<Expr>& list);   // "a, b"
   std::string PrintTuple(const std::vector<Expr>& list);  // "(a, b)", "(a,)", "()"
@@ -62,6 +65,9 @@ class ExprPrinter {
   std::vector<std::string> TakeDeclarations() { return std::exchange(declarations_, {}); }
   std::string Declare(const Var& var);        // The name of a variable that an expression introduces.
   std::string DeclarationOf(const Var& var);  // T.int32(), T.handle("float32", "global"), T.int32(is_size_var=True)
+  // Variables and buffers that had no name yet, in order of their first use since the last call.
+  using Unnamed = std::variant<Var, Buffer>;
+  std::vector<Unnamed> TakeUnnamed() { return std::exchange(unnamed_, {}); }
   std::string NameOf(const Expr& var);
   std::string NameOf(const Buffer& buffer);
 
@@ -82,7 +88,9 @@ class ExprPrinter {
 
   NameGiver& names_;
   std::string_view op_prefix_;  // Of an operation that is named by a text.
+  const DataType plain_int_;    // Of numbers without a type.
   std::vector<std::string> declarations_;
+  std::vector<Unnamed> unnamed_;
 };
 
 }  // namespace lathe

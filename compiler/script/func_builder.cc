@@ -75,12 +75,8 @@ Status FuncBuilder::BuildLine(const PyStmt& stmt, Suite& suite) {
       suite.stmts.push_back(Evaluate{MakeCall(value.dtype(), "ret", {value})});
       return OkStatus();
     }
-    case PyStmtKind::kWhile: {
-      ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value));
-      ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
-      suite.stmts.push_back(While{condition, std::move(body)});
-      return OkStatus();
-    }
+    case PyStmtKind::kWhile:
+      return BuildWhile(*stmt.value, stmt, suite);
     default:
       return ErrorAt(exprs_.source(), stmt.offset, "expected a statement of TensorIR");
   }
@@ -118,6 +114,7 @@ StatusOr<std::string> FuncBuilder::BuildMessage(const PyExpr& e) {
 }
 
 Status FuncBuilder::BuildFuncAttr(const PyExpr& e) {
+  if (suite_depth_ != 1) return Error(e, "T.func_attr stands among the lines of the function itself; move it there");
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"attrs"}, 1));
   ASSIGN_OR_RETURN(AttrMap attrs, exprs_.BuildAttrs(*args[0]));
   if (const auto symbol = attrs.extract("global_symbol")) {
@@ -126,6 +123,7 @@ Status FuncBuilder::BuildFuncAttr(const PyExpr& e) {
     func_.name = *text;
   }
   func_.attrs.merge(attrs);
+  if (!attrs.empty()) return Error(e, fmt::format("attribute \"{}\" is set twice", attrs.begin()->first));
   return OkStatus();
 }
 
@@ -136,6 +134,8 @@ Status FuncBuilder::BuildBlockLine(const PyExpr& e, const std::string& name) {
     if (std::exchange(is_there, true)) return Error(e, fmt::format("expected one T.{} in a block", name));
     return BuildRegions(e, name == "reads" ? block->node.reads : block->node.writes);
   }
+  bool& was_there = name == "where" ? block->has_where : block->has_attrs;
+  if (std::exchange(was_there, true)) return Error(e, fmt::format("expected one T.{} in a block", name));
   if (name == "where") {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"predicate"}, 1));
     ASSIGN_OR_RETURN(block->predicate, BuildCondition(*args[0]));
@@ -181,8 +181,6 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
   if (name == "evaluate") {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"value"}, 1));
     value = args[0];
-  } else if (e.kind != PyExprKind::kCall) {
-    return Error(e, "expected a statement; a value alone does nothing");
   }
   return BuildEvaluate(*value, suite);
 }

@@ -79,6 +79,8 @@ class FuncBuilder {
   Status BuildStep(const PyExpr& step, LoopHeader& header);
   Status BuildGrid(const PyStmt& stmt, Suite& suite);
   Status BuildIf(const PyStmt& stmt, Suite& suite);
+  Status BuildWhile(const PyExpr& condition, const PyStmt& stmt, Suite& suite);
+  Status BuildIfScope(const PyStmt& stmt, Suite& suite);  // with T.If(c): with T.Then(): ... with T.Else(): ...
   Status BuildWith(const PyStmt& stmt, Suite& suite);
   Status BuildBlock(const PyStmt& stmt, Suite& suite);
   Status BuildInit(const PyStmt& stmt);

@@ -63,7 +63,7 @@ struct FuncBuilder::BlockFrame {
   BlockNode node;
   std::vector<Expr> iter_values;
   Expr predicate = True();
-  bool has_reads = false, has_writes = false;
+  bool has_reads = false, has_writes = false, has_where = false, has_attrs = false;
   int suite_depth = 0;
 };
 

@@ -36,6 +36,7 @@ StatusOr<FuncBuilder::MacroUse> FuncBuilder::FindMacro(const PyExpr& e) {
   if (e.kind != PyExprKind::kCall) return MacroUse();
   const PyExpr& callee = *e.items[0];
   const NamedValue* known = callee.kind == PyExprKind::kName ? names_.Find(callee.text) : nullptr;
+  if (callee.kind == PyExprKind::kAttribute && !exprs_.FuncName(callee).empty()) return MacroUse();
   if (callee.kind == PyExprKind::kName && known == nullptr) {
     const auto here = exprs_.context().macros.find(callee.text);
     if (here != exprs_.context().macros.end()) return MacroUse{here->second};

@@ -147,12 +147,41 @@ Status FuncBuilder::BuildIf(const PyStmt& stmt, Suite& suite) {
   return OkStatus();
 }
 
+Status FuncBuilder::BuildWhile(const PyExpr& condition, const PyStmt& stmt, Suite& suite) {
+  ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
+  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  suite.stmts.push_back(While{test, std::move(body)});
+  return OkStatus();
+}
+
+Status FuncBuilder::BuildIfScope(const PyStmt& stmt, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"condition"}, 1));
+  ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*args[0]));
+  std::optional<Stmt> cases[2];
+  for (const PyStmt* line : stmt.body) {
+    const std::string name = line->kind == PyStmtKind::kWith ? exprs_.CalleeName(*line->value) : "";
+    if (name != "Then" && name != "Else")
+      return ErrorAt(exprs_.source(), line->offset, "expected T.Then or T.Else inside of T.If");
+    std::optional<Stmt>& branch = cases[name == "Then" ? 0 : 1];
+    if (branch) return Error(*line->value, fmt::format("expected one T.{}, got a second", name));
+    ASSIGN_OR_RETURN(branch, BuildSuite(line->body));
+  }
+  if (!cases[0]) return Error(*stmt.value, "expected T.Then inside of T.If");
+  suite.stmts.push_back(IfThenElse{condition, *std::move(cases[0]), std::move(cases[1])});
+  return OkStatus();
+}
+
 // ---- with ----------------------------------------------------------------------------------------------------------
 
 Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
   const std::string name = exprs_.CalleeName(*stmt.value);
   if (name == "block" || name == "sblock") return BuildBlock(stmt, suite);
   if (name == "init") return BuildInit(stmt);
+  if (name == "If") return BuildIfScope(stmt, suite);
+  if (name == "While") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"condition"}, 1));
+    return BuildWhile(*args[0], stmt, suite);
+  }
   for (const std::string_view opener : {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "alloc_buffer",
                                         "allocate", "allocate_const", "attr"}) {
     if (name == opener) return BuildScope(stmt, suite);

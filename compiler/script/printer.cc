@@ -6,13 +6,18 @@
 #include "compiler/ir/visitor.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/expr_printer.h"
+#include "compiler/script/respell.h"
 
 namespace lathe {
 namespace {
 
-std::string Imports(Spelling spelling) {
-  const std::string_view dialect = spelling == Spelling::kToday ? "tirx" : "tir";
-  return fmt::format("from tvm.script import ir as I\nfrom tvm.script import {} as T\n\n\n", dialect);
+std::string_view DialectOf(const PrintOptions& options) {
+  return options.spelling == Spelling::kToday ? "tirx" : "tir";
+}
+std::string Imports(const PrintOptions& options) {
+  const std::string_view comment = options.as_tvm ? "# " : "", end = options.as_tvm ? "" : "\n";
+  return fmt::format("{0}from tvm.script import ir as I\n{0}from tvm.script import {1} as T\n\n{2}", comment,
+                     DialectOf(options), end);
 }
 
 // Keeps the texts that one kind of node needs out of the frames of the others: deep trees must fit the stack.
@@ -24,34 +29,41 @@ bool IsDefaultOffset(const Expr& e) { return IsZeroOf(e, kIndexType); }
 
 class Printer {
  public:
-  explicit Printer(int indent, Spelling spelling = Spelling::kV018) : spelling_(spelling), indent_(indent) {}
+  Printer(int indent, const PrintOptions& options) : options_(options), indent_(indent) {}
   std::string Finish() { return std::move(out_); }
 
   void PrintFunc(const PrimFunc& func) {
     const size_t names = names_.Open();
     const std::string header = Params(func);
-    const bool has_plain_name = IsIdentifier(func.name);
+    const std::string symbol = func.name.empty() ? "main" : func.name;
+    const std::string name = !options_.name.empty() ? options_.name : IsIdentifier(symbol) ? symbol : "func";
     Line(Decorator(func));
     const std::string returns = func.ret_type ? fmt::format(" -> T.{}", func.ret_type->ToString()) : "";
-    Line(fmt::format("def {}({}){}:", has_plain_name ? func.name : "func", header, returns));
+    Line(fmt::format("def {}({}){}:", name, header, returns));
     ++indent_;
     AttrMap attrs = func.attrs;
-    if (!has_plain_name) attrs["global_symbol"] = func.name;
+    if (name != symbol) attrs["global_symbol"] = func.name;
     if (!attrs.empty()) Line(fmt::format("T.func_attr({})", exprs_.PrintAttrs(attrs)));
     MatchParams();
+    const size_t body = out_.size();
     PrintFuncBody(func.body);
+    DeclareUnnamed(body);
     Dedent();
     names_.Close(names);
   }
 
-  void PrintStmt(const Stmt& stmt) { PrintTail(stmt); }
+  void PrintStmt(const Stmt& stmt) {
+    PrintTail(stmt);
+    DeclareUnnamed(0);
+  }
 
  private:
-  bool IsToday() const { return spelling_ == Spelling::kToday; }
+  bool IsToday() const { return options_.spelling == Spelling::kToday; }
   std::string Decorator(const PrimFunc& func) const {
-    const std::string_view options = !IsToday()        ? (func.is_private ? "(private=True)" : "")
-                                     : func.is_private ? "(private=True, s_tir=True)"
-                                                       : "(s_tir=True)";
+    const bool is_private = func.is_private || func.name.empty();
+    const std::string_view options = !IsToday()   ? (is_private ? "(private=True)" : "")
+                                     : is_private ? "(private=True, s_tir=True)"
+                                                  : "(s_tir=True)";
     return fmt::format("@T.prim_func{}", options);
   }
   std::string_view AllocWord() const { return IsToday() ? "alloc_buffer" : "decl_buffer"; }
@@ -68,6 +80,27 @@ class Printer {
     out_.append(size_t(indent_) * 4, ' ');
     out_ += text;
     out_ += '\n';
+  }
+
+  // Declares, at `begin` of what is printed, what was used there and is no parameter. As TVM.
+  void DeclareUnnamed(size_t begin) {
+    if (!options_.as_tvm) return;
+    std::string rest = out_.substr(begin);
+    out_.resize(begin);
+    for (std::vector<ExprPrinter::Unnamed> unnamed = exprs_.TakeUnnamed(); !unnamed.empty();
+         unnamed = exprs_.TakeUnnamed()) {
+      std::string declared;
+      for (const ExprPrinter::Unnamed& one : unnamed) declared += Declaration(one);
+      rest = declared + rest;
+    }
+    out_ += rest;
+  }
+  std::string Declaration(const ExprPrinter::Unnamed& one) {
+    const std::string indent(size_t(indent_) * 4, ' ');
+    if (const Var* var = std::get_if<Var>(&one))
+      return fmt::format("{}{} = {}\n", indent, exprs_.NameOf(*var), exprs_.DeclarationOf(*var));
+    const Buffer& buffer = std::get<Buffer>(one);
+    return fmt::format("{}{} = T.Buffer({})\n", indent, exprs_.NameOf(buffer), BufferArgs(buffer));
   }
 
   LATHE_OWN_FRAME void ConditionLine(std::string_view word, const Expr& condition) {
@@ -108,7 +141,7 @@ class Printer {
       const bool is_plain = IsConstantBuffer(*buffer) && !used.contains(param.get()) && param.pointer() == nullptr &&
                             exprs_.NameOf((*buffer)->data) == name + ".data";
       if (is_plain) {
-        text += fmt::format("{}: T.Buffer({})", name, BufferArgs(*buffer));
+        text += fmt::format("{}: T.Buffer({})", name, BufferArgs(*buffer, "global", /*with_type=*/true));
         continue;
       }
       const std::string handle = names_.Define(param.get(), param.name());
@@ -139,18 +172,37 @@ class Printer {
   }
   void DeclareBufferSymbols(const Buffer& buffer) {
     for (const Expr& extent : buffer->shape) DeclareSymbols(extent);
+    if (options_.as_tvm) return;  // These are named where the buffer is.
     for (const Expr& stride : buffer->strides) DeclareSymbols(stride);
     DeclareSymbols(buffer->elem_offset);
   }
-  std::string BufferArgs(const Buffer& buffer, std::string_view usual_scope = "global") {
-    std::string text = fmt::format("{}, \"{}\"", exprs_.PrintTuple(buffer->shape), buffer->dtype.ToString());
-    if (!buffer->strides.empty()) text += fmt::format(", strides={}", exprs_.PrintTuple(buffer->strides));
-    // A factor without an offset would ask for a new variable.
-    if (!IsDefaultOffset(buffer->elem_offset) || buffer->offset_factor != 1)
+  bool IsNewVar(const Expr& e) const { return IsVar(e) && names_.Find(e.get()) == nullptr; }
+  // ("s0", "s1"): a text is a variable that begins here.
+  std::string Strides(const Buffer& buffer) {
+    std::string text;
+    for (const Expr& stride : buffer->strides) {
+      const bool is_new = options_.as_tvm && IsNewVar(stride);
+      const std::string one =
+          is_new ? QuotedString(names_.Define(stride.get(), stride.As<VarName>()->name)) : exprs_.Print(stride);
+      text += (text.empty() ? "" : ", ") + one;
+    }
+    return fmt::format("({}{})", text, buffer->strides.size() == 1 ? "," : "");
+  }
+  std::string BufferArgs(const Buffer& buffer, std::string_view usual_scope = "global", bool with_type = false) {
+    std::string text = exprs_.PrintTuple(buffer->shape);
+    if (with_type || !options_.as_tvm || buffer->dtype != DataType::Float(32))
+      text += fmt::format(", \"{}\"", buffer->dtype.ToString());
+    if (!buffer->strides.empty()) text += fmt::format(", strides={}", Strides(buffer));
+    // A factor without an offset asks for a new variable.
+    const bool new_offset = options_.as_tvm && IsNewVar(buffer->elem_offset);
+    if (new_offset) {
+      names_.Define(buffer->elem_offset.get(), buffer->elem_offset.As<VarName>()->name);
+    } else if (!IsDefaultOffset(buffer->elem_offset) || buffer->offset_factor != 1) {
       text += fmt::format(", elem_offset={}", exprs_.Print(buffer->elem_offset));
+    }
     if (buffer->scope != usual_scope) text += fmt::format(", scope={}", QuotedString(buffer->scope));
     if (buffer->data_alignment != kDefaultDataAlignment) text += fmt::format(", align={}", buffer->data_alignment);
-    if (buffer->offset_factor != 1) text += fmt::format(", offset_factor={}", buffer->offset_factor);
+    if (buffer->offset_factor != 1 || new_offset) text += fmt::format(", offset_factor={}", buffer->offset_factor);
     if (buffer->buffer_type == BufferType::kAutoBroadcast) text += ", buffer_type=\"auto_broadcast\"";
     if (!buffer->axis_separators.empty())
       text += fmt::format(", axis_separators=[{}]", fmt::join(buffer->axis_separators, ", "));
@@ -160,7 +212,8 @@ class Printer {
   // The root block is left out where the parser puts it back.
   void PrintFuncBody(const Stmt& body) {
     const BlockRealize* realize = body.As<BlockRealize>();
-    if (realize == nullptr || !IsImplicitRoot(*realize)) return PrintTail(body);
+    if (realize == nullptr || !options_.syntax_sugar || !IsImplicitRoot(*realize)) return PrintTail(body);
+    if (options_.as_tvm) Line(fmt::format("# with T.{}(\"root\"):", BlockWord()));
     for (const Buffer& buffer : realize->block->alloc_buffers) Alloc(buffer);
     PrintTail(realize->block->body);
   }
@@ -325,6 +378,7 @@ class Printer {
     Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) {
+    if (options_.as_tvm && evaluate.value.As<Call>() != nullptr) return Line(exprs_.Print(evaluate.value));
     Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) {
@@ -341,7 +395,7 @@ class Printer {
   LATHE_OWN_FRAME std::vector<std::string> ConditionsFrom(const IfThenElse& branch) {
     std::vector<std::string> conditions;
     for (const IfThenElse* next = &branch; next != nullptr;
-         next = next->else_case ? next->else_case->As<IfThenElse>() : nullptr)
+         next = next->else_case && !options_.as_tvm ? next->else_case->As<IfThenElse>() : nullptr)  // TVM: no elif.
       conditions.push_back(exprs_.Print(next->condition));
     return conditions;
   }
@@ -377,8 +431,8 @@ class Printer {
   }
 
   // ---- Loops
-  static bool IsGridLoop(const For& loop) {
-    return loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() &&
+  bool IsGridLoop(const For& loop) const {
+    return options_.syntax_sugar && loop.kind == ForKind::kSerial && loop.thread.empty() && loop.annotations.empty() &&
            loop.loop_var.dtype() == loop.extent.dtype() && IsZeroOf(loop.min, loop.extent.dtype());
   }
   LATHE_OWN_FRAME void PrintNode(const For& loop) {
@@ -394,7 +448,7 @@ class Printer {
     Line(fmt::format("for {} in T.grid({}):", vars, extents));
   }
   // Loops directly inside each other whose extents do not depend on one another.
-  static std::vector<const For*> GridFrom(const For& loop) {
+  std::vector<const For*> GridFrom(const For& loop) const {
     std::vector<const For*> nest;
     for (const For* next = &loop; next != nullptr && IsGridLoop(*next); next = next->body.As<For>()) {
       const bool depends = AsIntConst(next->extent) == nullptr && UsesVar(next->extent, [&](const ExprNode* var) {
@@ -454,15 +508,32 @@ class Printer {
     const BlockNode& block = *realize.block;
     PrintAxes(realize);
     if (!IsTrue(realize.predicate)) Line(fmt::format("T.where({})", exprs_.Print(realize.predicate)));
-    for (const Buffer& buffer : block.alloc_buffers) Alloc(buffer);  // Before the regions, which may name them.
+    const bool allocates_first = !options_.as_tvm || NamesItsOwn(block);
+    for (const Buffer& buffer : block.alloc_buffers) {
+      if (allocates_first) Alloc(buffer);
+    }
     const bool is_root = block.name == kRootBlockName && block.iter_vars.empty();
-    if (!is_root || !block.reads.empty() || !block.writes.empty()) {
+    if (!is_root || options_.as_tvm || !block.reads.empty() || !block.writes.empty()) {
       Line(fmt::format("T.reads({})", Regions(block.reads)));
       Line(fmt::format("T.writes({})", Regions(block.writes)));
     }
     if (!block.annotations.empty())
       Line(fmt::format("T.{}_attr({})", BlockWord(), exprs_.PrintAttrs(block.annotations)));
+    for (const Buffer& buffer : block.alloc_buffers) {
+      if (!allocates_first) Alloc(buffer);
+    }
     for (const MatchBufferRegion& match : block.match_buffers) Match(match);
+  }
+  // Regions may name what the block allocates: then that comes first.
+  static bool NamesItsOwn(const BlockNode& block) {
+    for (const std::vector<BufferRegion>* regions : {&block.reads, &block.writes}) {
+      for (const BufferRegion& region : *regions) {
+        for (const Buffer& buffer : block.alloc_buffers) {
+          if (region.buffer.same_as(buffer)) return true;
+        }
+      }
+    }
+    return false;
   }
   void Alloc(const Buffer& buffer) {
     const std::string args = BufferArgs(buffer);
@@ -483,8 +554,8 @@ class Printer {
   // Whether T.axis.remap gives the iter var back: bound to a loop around, over the same range.
   bool IsRemap(const IterVar& iter, const Expr& value) const {
     const auto loop = loops_.find(value.get());
-    return loop != loops_.end() && names_.Find(value.get()) != nullptr && iter.var.dtype() == value.dtype() &&
-           SameRange(iter.domain, {loop->second->min, loop->second->extent});
+    return options_.syntax_sugar && loop != loops_.end() && names_.Find(value.get()) != nullptr &&
+           iter.var.dtype() == value.dtype() && SameRange(iter.domain, {loop->second->min, loop->second->extent});
   }
   void PrintAxes(const BlockRealize& realize) {
     const std::vector<IterVar>& iters = realize.block->iter_vars;
@@ -520,8 +591,8 @@ class Printer {
   }
 
   NameGiver names_;
-  const Spelling spelling_;
-  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir."};
+  const PrintOptions& options_;
+  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir.", options_.int_dtype};
   int indent_;
   std::string out_;
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
@@ -532,31 +603,41 @@ class Printer {
 
 }  // namespace
 
-std::string Print(const PrimFunc& func, Spelling spelling) {
-  Printer printer(0, spelling);
+std::string Print(const PrimFunc& func, const PrintOptions& options) {
+  Printer printer(0, options);
   printer.PrintFunc(func);
-  return printer.Finish();
+  if (!options.as_tvm) return printer.Finish();
+  return Respell(fmt::format("# from tvm.script import {} as T\n\n", DialectOf(options)) + printer.Finish(), options);
 }
 
-std::string Print(const IRModule& module, Spelling spelling) {
-  std::string text = Imports(spelling);
-  text += "@I.ir_module\nclass Module:\n";
+std::string Print(const IRModule& module, const PrintOptions& options) {
+  std::string text = Imports(options);
+  text += fmt::format("@I.ir_module\nclass {}:\n", options.name.empty() ? "Module" : options.name);
   NameGiver names;
   ExprPrinter exprs(names);
   if (!module.attrs.empty()) text += fmt::format("    I.module_attrs({})\n", exprs.PrintAttrs(module.attrs));
   if (!module.global_infos.empty())
     text += fmt::format("    I.module_global_infos({})\n", exprs.PrintAttrs(module.global_infos));
   if (module.prim_funcs.empty() && module.attrs.empty() && module.global_infos.empty()) text += "    pass\n";
+  PrintOptions inner = options;
+  inner.name.clear();
   for (size_t i = 0; i < module.prim_funcs.size(); ++i) {
-    Printer printer(1, spelling);
+    Printer printer(1, inner);
     printer.PrintFunc(module.prim_funcs[i]);
     text += (i == 0 ? "" : "\n") + printer.Finish();
   }
-  return text;
+  return Respell(std::move(text), options);
+}
+
+std::string Print(const Stmt& stmt, const PrintOptions& options) {
+  Printer printer(0, options);
+  printer.PrintStmt(stmt);
+  return Respell(printer.Finish(), options);
 }
 
 std::string Print(const Stmt& stmt) {
-  Printer printer(0);
+  const PrintOptions options;
+  Printer printer(0, options);
   printer.PrintStmt(stmt);
   return printer.Finish();
 }

@@ -24,6 +24,36 @@ py::object ParseAny(const std::string& text, const std::string& file_name, int f
   return Wrap(std::make_shared<const PrimFunc>(std::move(module.prim_funcs[0])));
 }
 
+template <typename T>
+void Take(const py::dict& options, const char* name, T& value) {
+  if (options.contains(name) && !options[name].is_none()) value = py::cast<T>(options[name]);
+}
+
+// The options of TVM's script() that change what is printed.
+PrintOptions AsTvm(const py::dict& given) {
+  PrintOptions options{.as_tvm = true};
+  bool is_today = false;
+  Take(given, "s_tir", is_today);
+  options.spelling = is_today ? Spelling::kToday : Spelling::kV018;
+  Take(given, "syntax_sugar", options.syntax_sugar);
+  Take(given, "name", options.name);
+  Take(given, "tir_prefix", options.tir_prefix);
+  Take(given, "ir_prefix", options.ir_prefix);
+  Take(given, "indent_spaces", options.indent_spaces);
+  Take(given, "int_dtype", options.int_dtype);
+  if (options.indent_spaces < 1 || options.indent_spaces > 16)
+    throw Failure(ErrorKind::kValue, fmt::format("script: indent_spaces is {}; give 1 to 16", options.indent_spaces));
+  return options;
+}
+
+// Of a function or module; nullopt: of anything else.
+std::optional<std::string> ScriptOf(const py::object& object, const py::dict& options) {
+  if (const FuncPtr* func = UnwrapAs<FuncPtr>(object)) return Print(**func, AsTvm(options));
+  if (const ModulePtr* module = UnwrapAs<ModulePtr>(object)) return Print(**module, AsTvm(options));
+  if (const Stmt* stmt = UnwrapAs<Stmt>(object)) return Print(*stmt, AsTvm(options));
+  return std::nullopt;
+}
+
 std::string PrintBlock(const Block& block) {
   std::vector<Expr> values;
   for (const IterVar& iter : block->iter_vars) values.push_back(iter.var);
@@ -56,12 +86,9 @@ void BindScript(py::module_& module) {
             Value(ParsePrimFunc(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse));
       });
   module.def("parse_any", &ParseAny);
-  module.def("print", [](const FuncPtr& func) { return Print(*func); });
-  module.def("print", [](const ModulePtr& m) { return Print(*m); });
-  module.def("print_today", [](const FuncPtr& func) { return Print(*func, Spelling::kToday); });
-  module.def("print_today", [](const ModulePtr& m) { return Print(*m, Spelling::kToday); });
+  module.def("script", &ScriptOf);
   module.def("print", [](const Expr& e) { return Print(e); });
-  module.def("print", [](const Stmt& s) { return Print(s); });
+  module.def("print", [](const Stmt& s) { return Print(s, AsTvm(py::dict())); });
   module.def("print", &PrintBlock);
   module.def("print", &PrintBuffer);
   module.def("print", &PrintRange);

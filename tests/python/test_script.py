@@ -187,7 +187,7 @@ def test_specialize_puts_values_in_for_parameters():
     by_value = scale.specialize({m: 8, n: 16})
     assert [param.name for param in by_value.params] == ["a", "b"]
     assert list(by_value.buffer_map[by_value.params[1]].shape) == [8, 16]
-    assert "C = T.alloc_buffer((8, 16), \"float32\")" in by_value.script()
+    assert "C = T.alloc_buffer((8, 16))" in by_value.script()
     assert "for i, j in T.grid(8, 16):" in by_value.script()
     by_buffer = scale.specialize({a: tir.decl_buffer((8, 16), "float32")})
     assert [param.name for param in by_buffer.params] == ["a", "b"]
@@ -207,3 +207,107 @@ def test_specialize_says_what_does_not_fit(param, value, why):
         scale.specialize({scale.params[param]: value})
     with pytest.raises(ValueError, match="the function has no such one"):
         scale.specialize({tir.Var("other", "int32"): 3})
+
+
+def first_lines(text, count):
+    return "\n".join(text.split("\n")[:count])
+
+
+def test_script_looks_as_tvms():
+    @T.prim_func
+    def func(a: T.handle, B: T.Buffer((16,), "int32")):
+        A = T.match_buffer(a, (16, 16), strides=("s0", "s1"), offset_factor=1)
+        C = T.alloc_buffer((16,))
+        for i in range(16):
+            with T.block("b"):
+                vi = T.axis.spatial(16, i)
+                C[vi] = A[vi, 0]
+        T.evaluate(T.call_extern("int32", "f", T.truncdiv(B[0], 3)))
+
+    text = func.script()
+    assert first_lines(text, 7) == """# from tvm.script import tir as T
+
+@T.prim_func
+def func(a: T.handle, B: T.Buffer((16,), "int32")):
+    A = T.match_buffer(a, (16, 16), strides=("s0", "s1"), offset_factor=1)
+    # with T.block("root"):
+    C = T.alloc_buffer((16,))"""
+    assert text.endswith("""    T.call_extern("int32", "f", T.Div(B[0], 3))""") and str(func) == text
+    tvm.ir.assert_structural_equal(tvm.script.from_source(text), func)
+    module = tvm.IRModule({"func": func})
+    assert first_lines(module.script(), 5) == """# from tvm.script import ir as I
+# from tvm.script import tir as T
+
+@I.ir_module
+class Module:"""
+
+
+def test_script_takes_tvms_options():
+    sugarless = elementwise.script(syntax_sugar=False)
+    assert "T.grid" not in sugarless and "T.axis.remap" not in sugarless and "with T.block(\"root\"):" in sugarless
+    tvm.ir.assert_structural_equal(tvm.script.from_source(sugarless), elementwise)
+    assert "def other(" in elementwise.script(name="other") and "class Mine:" in Module.script(name="Mine")
+    other = Module.script(tir_prefix="X", ir_prefix="Y", indent_spaces=2)
+    assert "# from tvm.script import tir as X" in other and "@Y.ir_module" in other and "\n  @X.prim_func\n" in other
+    assert "range(T.int32(128))" in tir.Schedule(elementwise).mod["main"].script(int_dtype="int64", syntax_sugar=False)
+
+
+def test_what_a_text_uses_and_does_not_define_is_declared():
+    x, i = tir.Var("x", "int32"), tir.Var("i", "int32")
+    B = tir.decl_buffer((16, x), "float32", name="B")
+    text = str(tir.For(i, 0, 4, tir.ForKind.SERIAL, tir.BufferStore(B, tir.const(1.0, "float32"), [i, 0])))
+    assert text == "x = T.int32()\nB = T.Buffer((16, x))\nfor i in range(4):\n    B[i, 0] = T.float32(1.0)"
+    assert "@T.prim_func(private=True)\ndef main():" in tir.PrimFunc([], tir.Evaluate(0)).script()
+
+
+def test_frames_are_read_as_python_statements_are():
+    @T.prim_func
+    def frames(A: T.Buffer((4,), "int32"), n: T.int32):
+        with T.While(A[0] < 20):
+            A[0] = A[0] + 3
+        with T.If(n > 3):
+            with T.Then():
+                A[1] = 0
+            with T.Else():
+                A[1] = 9
+        n + 1
+
+    @T.prim_func
+    def statements(A: T.Buffer((4,), "int32"), n: T.int32):
+        while A[0] < 20:
+            A[0] = A[0] + 3
+        if n > 3:
+            A[1] = 0
+        else:
+            A[1] = 9
+        T.evaluate(n + 1)
+
+    tvm.ir.assert_structural_equal(frames, statements.with_attr("global_symbol", "frames"))
+
+
+def test_functions_of_a_class_inside_of_a_function_are_called_by_its_name():
+    @I.ir_module
+    class Local:
+        @T.prim_func(private=True)
+        def inner(A: T.Buffer((4,), "float32")):
+            A[0] = 1.0
+
+        @T.prim_func
+        def main(A: T.Buffer((4,), "float32")):
+            Local.inner(A.data)
+
+    assert "Module.inner(A.data)" in Local.script()
+
+
+@pytest.mark.parametrize("lines,message", [
+    (["with T.block('b'):", "    T.where(n < 3)", "    T.where(n < 4)", "    A[0] = 1.0"], "one T.where"),
+    (["with T.block('b'):", "    T.block_attr({'a': 1})", "    T.block_attr({'b': 1})", "    A[0] = 1.0"],
+     "one T.block_attr"),
+    (["with T.block('b'):", "    T.func_attr({'a': 1})", "    A[0] = 1.0"], "lines of the function itself"),
+    (["T.func_attr({'a': 1})", "T.func_attr({'a': 2})", "A[0] = 1.0"], "set twice"),
+    (["with T.If(n < 3):", "    A[0] = 1.0"], "T.Then or T.Else"),
+])
+def test_what_tvm_refuses_is_refused(lines, message):
+    text = "@T.prim_func\ndef f(A: T.Buffer((4,), 'float32'), n: T.int32):\n    " + "\n    ".join(lines)
+    with pytest.raises(tvm.error.DiagnosticError, match=message):
+        tvm.script.from_source(text, {"T": T})

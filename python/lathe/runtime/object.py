@@ -33,17 +33,20 @@ class Object(_lib.Object):
     def same_as(self, other):
         return _lib.same_as(self, other)
 
-    def script(self, s_tir=False, **options):
-        """The TVMScript of this node. s_tir: of a function or module in the words of today's TVM (T.sblock)."""
-        return _lib.print_today(self) if s_tir else _lib.print(self)
+    def script(self, **options):
+        """The TVMScript of this node. Of TVM's options count name, syntax_sugar, tir_prefix, ir_prefix, indent_spaces,
+        int_dtype; s_tir: in the words of today's TVM (T.sblock)."""
+        text = _lib.script(self, options)
+        return _lib.print(self) if text is None else text
 
-    def show(self, *args, **options):
-        print(self.script())
+    def show(self, style=None, black_format=None, **options):
+        print(self.script(**options))
 
     def __repr__(self):
-        return _lib.print(self)
+        return Object.script(self)
 
-    __str__ = __repr__
+    def __str__(self):
+        return repr(self)
 
     def __dir__(self):
         return sorted(set(super().__dir__()) | set(_lib.field_names(self)))

@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
         BodyCase{"ExactOperations", "B[T.Add(n, 0)] = T.Mul(2, 3)", "B[T.Add(n, 0)] = T.Mul(2, 3)"},
         BodyCase{"IntegerDivisions",
                  "B[0] = (n + 1) // 2 - n % 4 * T.truncdiv(n, 3) + T.truncmod(n, 5) - T.ceildiv(n, 4)",
-                 "B[0] = (n + 1) // 2 - n % 4 * T.truncdiv(n, 3) + T.truncmod(n, 5) - (n + 4 - 1) // 4"},
+                 "B[0] = (n + 1) // 2 - n % 4 * T.Div(n, 3) + T.truncmod(n, 5) - (n + 4 - 1) // 4"},
         BodyCase{"Associativity", "B[0] = n - (n - 1) - 2", "B[0] = n - (n - 1) - 2"},
         BodyCase{"Vectors", "A[0, 0:4] = A[1, T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1), 4) * 2",
                  "A[0, T.Ramp(0, 1, 4)] = A[1, T.Ramp(0, 2, 4)] + T.Broadcast(T.float32(1.0), 4) * "
