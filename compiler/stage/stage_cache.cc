@@ -11,7 +11,25 @@ namespace lathe::te {
 namespace {
 
 // `op` with loads from other buffers; the same where it has none of them.
+Operation ScanWithInputs(const Operation& op, const ScanOp& scan, const BufferMap& buffers) {
+  bool is_changed = false;
+  const auto now = [&](std::vector<Tensor> tensors) {
+    for (Tensor& tensor : tensors) {
+      const auto found = buffers.find(tensor.buffer().get());
+      if (found == buffers.end()) continue;
+      tensor = *Tensor::Of(found->second);
+      is_changed = true;
+    }
+    return tensors;
+  };
+  std::vector<Tensor> init = now(scan.init), update = now(scan.update);
+  if (!is_changed) return op;
+  return MakeScan(std::move(init), std::move(update), scan.state, scan.inputs, op->name(), op->tag(), op->attrs())
+      .value();
+}
+
 Operation WithInputs(const Operation& op, const BufferMap& buffers) {
+  if (const ScanOp* scan = op->As<ScanOp>()) return ScanWithInputs(op, *scan, buffers);
   const ComputeOp* compute = op->As<ComputeOp>();
   if (compute == nullptr) return op;
   std::vector<Expr> body;

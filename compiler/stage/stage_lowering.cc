@@ -10,12 +10,19 @@
 #include "compiler/schedule/annotate.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/schedule/set_axis_separator.h"
 #include "compiler/schedule/split.h"
+#include "compiler/schedule/tensorize.h"
+#include "compiler/schedule/transform_block_layout.h"
+#include "compiler/schedule/transform_layout.h"
+#include "compiler/stage/tensor_intrin.h"
+#include "compiler/te/scan.h"
 #include "support/status_macros.h"
 
 namespace lathe::te {
@@ -29,7 +36,7 @@ class StageLowering {
   const std::vector<std::pair<IterVar, Range>>& bounds() const { return bounds_; }
 
   Status Run(const std::vector<const Stage*>& stages) {
-    RETURN_IF_ERROR(FindBlocks(stages));
+    RETURN_IF_ERROR(FindBlocks(WithoutBodies(stages), schedule_.NewBlockRV(schedule_.RootRow())));
     for (const Stage* stage : stages) {
       if (stage->is_inlined_) RETURN_IF_ERROR(Of(*stage, lathe::ComputeInline(schedule_, block_of_.at(stage))));
     }
@@ -44,21 +51,45 @@ class StageLowering {
     return status.WithContext("stage \"" + stage.op()->name() + "\"");
   }
 
-  // The blocks stand in the order of the stages, several for a compute of several results.
-  Status FindBlocks(const std::vector<const Stage*>& stages) {
-    ASSIGN_OR_RETURN(const std::vector<BlockRV> blocks,
-                     GetChildBlocks(schedule_, schedule_.NewBlockRV(schedule_.RootRow())));
+  // The blocks below `parent` stand in the order of the stages, several for a compute of several results. A scan has
+  // one per result, then that of its steps.
+  Status FindBlocks(const std::vector<const Stage*>& stages, BlockRV parent) {
+    ASSIGN_OR_RETURN(const std::vector<BlockRV> blocks, GetChildBlocks(schedule_, parent));
     size_t next = 0;
     for (const Stage* stage : stages) {
       const ComputeOp* compute = stage->op_->As<ComputeOp>();
       const bool is_several = compute != nullptr && compute->reduce_axis.empty() && compute->body.size() > 1;
-      if (is_several && (!stage->steps_.empty() || stage->attached_ || stage->is_inlined_))
+      if (is_several && (stage->attached_ || stage->is_inlined_))
         return Unimplemented("schedule, stage \"" + stage->op_->name() + "\": it has several results");
+      const bool is_scan = stage->op_->As<ScanOp>() != nullptr;
+      if (is_scan) next += stage->op_->num_outputs();
       CHECK(next < blocks.size()) << "stage " << stage->op_->name() << " has no block";
       block_of_.emplace(stage, blocks[next]);
+      if (is_scan) RETURN_IF_ERROR(FindBlocks(body_of_.at(stage), blocks[next]));
       next += is_several ? compute->body.size() : 1;
     }
     return OkStatus();
+  }
+
+  // Apart: what the steps of scans compute. It stands in their blocks.
+  std::vector<const Stage*> WithoutBodies(const std::vector<const Stage*>& stages) {
+    for (const Stage* scan : stages) {
+      if (scan->op_->As<ScanOp>() == nullptr) continue;
+      std::vector<const Stage*>& body = body_of_[scan];
+      for (const Operation& op : ScanBody(*scan->op_)) {
+        const auto stage = std::find_if(stages.begin(), stages.end(), [&](const Stage* s) { return s->op_ == op; });
+        CHECK(stage != stages.end()) << op->name() << " has no stage";
+        body.push_back(*stage);
+        scan_of_.emplace(*stage, scan);
+      }
+    }
+    std::vector<const Stage*> outside = stages;
+    std::erase_if(outside, [&](const Stage* stage) { return scan_of_.contains(stage); });
+    return outside;
+  }
+  const Stage* ScanOf(const Stage* stage) const {
+    const auto scan = scan_of_.find(stage);
+    return scan == scan_of_.end() ? nullptr : scan->second;
   }
 
   Status Apply(const Stage& stage) {
@@ -66,8 +97,15 @@ class StageLowering {
     for (const auto& [key, value] : stage.annotations_) RETURN_IF_ERROR(Annotate(schedule_, block, key, value));
     if (stage.attached_) RETURN_IF_ERROR(Attach(stage, block));
     const ComputeOp* compute = stage.op_->As<ComputeOp>();
+    if (stage.op_->As<ScanOp>() != nullptr && !stage.steps_.empty())
+      return Unimplemented("the steps of a scan stay one loop; schedule what they compute");
     if (compute == nullptr) return OkStatus();
     std::vector<IterVar> axes = compute->axis;
+    if (stage.layout_) {
+      RETURN_IF_ERROR(LayOut(*stage.layout_, *compute, block));
+      axes = stage.layout_->axes;
+    }
+    if (ScanOf(&stage) != nullptr) axes.erase(axes.begin());  // The step of the scan, whose loop is around.
     axes.insert(axes.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
     ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
     CHECK(loops.size() >= axes.size()) << "stage " << stage.op_->name() << " lost loops";
@@ -76,8 +114,24 @@ class StageLowering {
       RETURN_IF_ERROR(Place(axes[i], loops[loops.size() - axes.size() + i]));
       if (stage.attached_) RETURN_IF_ERROR(SetMin(block, i));
     }
-    for (const Stage::Step& step : stage.steps_) RETURN_IF_ERROR(Do(step, block));
+    for (const Stage::Step& step : stage.steps_) {
+      RETURN_IF_ERROR(step.kind == Stage::Step::kTensorize ? RunIntrin(stage, step, block) : Do(step, block));
+    }
     return OkStatus();
+  }
+
+  // The result by the map, the loops by it and as they are where they reduce.
+  Status LayOut(const Stage::Layout& layout, const ComputeOp& compute, BlockRV block) {
+    RETURN_IF_ERROR(lathe::TransformLayout(schedule_, block, 0, BufferSide::kWrite, layout.map));
+    IndexMap loops = layout.map;
+    for (const IterVar& axis : compute.reduce_axis) {
+      loops.initial_indices.emplace_back(axis.var.name(), axis.var.dtype());
+      loops.final_indices.push_back(loops.initial_indices.back());
+    }
+    loops.inverse_index_map = nullptr;
+    RETURN_IF_ERROR(TransformBlockLayout(schedule_, block, loops));
+    if (layout.separators.empty()) return OkStatus();
+    return SetAxisSeparator(schedule_, block, 0, BufferSide::kWrite, layout.separators);
   }
 
   // `loop` is what the axis has become.
@@ -101,7 +155,10 @@ class StageLowering {
     return OkStatus();
   }
 
+  // Inside of a step everything has its place already: beside what reads it, or before all steps.
   Status Attach(const Stage& stage, BlockRV block) {
+    const Stage* consumer = stage.attached_->consumer;
+    if (ScanOf(consumer) != nullptr || consumer->op_->As<ScanOp>() != nullptr) return OkStatus();
     const auto& loops = loops_of_[stage.attached_->consumer];
     const auto loop = loops.find(stage.attached_->axis.var.get());
     if (loop == loops.end())
@@ -111,6 +168,10 @@ class StageLowering {
   }
 
   Status Do(const Stage::Step& step, BlockRV block) {
+    for (const IterVar& axis : step.from) {
+      if (!loop_of_->contains(axis.var.get()))
+        return Unimplemented("axis \"" + axis.var.name() + "\" is the step of a scan, which stays one loop");
+    }
     switch (step.kind) {
       case Stage::Step::kSplit:
         return Split(step);
@@ -128,6 +189,8 @@ class StageLowering {
         return SetKind(step);
       case Stage::Step::kBind:
         return Bind(schedule_, LoopsOf(step.from)[0], step.to[0].thread_tag);
+      case Stage::Step::kTensorize:
+        break;
       case Stage::Step::kPragma:
         return Annotate(schedule_, LoopsOf(step.from)[0], "pragma_" + step.key, step.value);
     }
@@ -142,6 +205,30 @@ class StageLowering {
                      lathe::Split(schedule_, LoopsOf(step.from)[0], factors, true, step.disable_predication));
     for (size_t i = 0; i < parts.size(); ++i) RETURN_IF_ERROR(Place(step.to[i], parts[i]));
     return OkStatus();
+  }
+
+  // With a reset, the start of a reduction is taken out before its first loop, or before the intrinsic where that holds
+  // the whole reduction, and tensorized, too.
+  Status RunIntrin(const Stage& stage, const Stage::Step& step, BlockRV block) {
+    ASSIGN_OR_RETURN(const IntrinNames names, RegisterIntrin(*step.intrin));
+    const LoopRV loop = LoopsOf(step.from)[0];
+    if (names.reset) {
+      LoopRV first = loop;
+      size_t inside = 0;  // Loops of the result in the intrinsic.
+      bool is_inside = false, is_found = false;
+      for (const IterVar& leaf : stage.leaves_) {
+        is_inside |= SameAxis(leaf, step.from[0]);
+        const bool is_reduced = leaf.kind == IterKind::kReduce;
+        if (is_reduced && !is_inside && !is_found) first = LoopsOf({leaf})[0];
+        is_found |= is_reduced;
+        inside += is_inside && !is_reduced ? 1 : 0;
+      }
+      ASSIGN_OR_RETURN(const BlockRV start, DecomposeReduction(schedule_, block, first));
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> around, GetLoops(schedule_, start));
+      RETURN_IF_ERROR(inside == 0 ? lathe::Tensorize(schedule_, start, *names.reset)
+                                  : lathe::Tensorize(schedule_, around[around.size() - inside], *names.reset));
+    }
+    return lathe::Tensorize(schedule_, loop, names.update);
   }
 
   Status SetKind(const Stage::Step& step) {
@@ -159,6 +246,8 @@ class StageLowering {
 
   lathe::Schedule& schedule_;
   std::unordered_map<const Stage*, BlockRV> block_of_;
+  std::unordered_map<const Stage*, std::vector<const Stage*>> body_of_;  // Of scans.
+  std::unordered_map<const Stage*, const Stage*> scan_of_;
   using LoopMap = std::unordered_map<const ExprNode*, LoopRV>;  // By the variable of an axis.
   std::unordered_map<const Stage*, LoopMap> loops_of_;
   LoopMap* loop_of_ = nullptr;  // Of the stage at hand.
@@ -218,10 +307,30 @@ StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::ve
   std::vector<const Stage*> stages = InOrder(known, OrderedOperations(tensors));
   std::unordered_map<std::string, std::string> scopes;
   for (const Stage* stage : stages) scopes.insert_or_assign(stage->op()->name(), stage->scope());
-  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name));
+  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name, /*with_scans=*/true));
   func.body = ScopeSetter(std::move(scopes))(func.body);
   ASSIGN_OR_RETURN(lathe::Schedule schedule, lathe::Schedule::Create(std::move(func)));
   return Prepared{std::move(schedule), std::move(stages)};
+}
+
+}  // namespace
+
+namespace {
+
+// The symbolic extents of the arguments, by those that the function has in their place.
+VarMap ExtentsOf(const std::vector<Argument>& args, const PrimFunc& func) {
+  VarMap extents;
+  const std::vector<Param> params = ParamsOf(func);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Tensor* tensor = std::get_if<Tensor>(&args[i]);
+    const Buffer* buffer = std::get_if<Buffer>(&params[i]);
+    if (tensor == nullptr || buffer == nullptr) continue;
+    for (size_t d = 0; d < tensor->ndim(); ++d) {
+      const Expr& now = (*buffer)->shape[d];
+      if (IsVar(now)) extents.insert_or_assign(now.get(), tensor->shape()[d]);
+    }
+  }
+  return extents;
 }
 
 }  // namespace
@@ -244,9 +353,12 @@ StatusOr<std::vector<std::pair<IterVar, Range>>> BoundsOfStages(const std::vecto
     }
   }
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, "main"));
+  const VarMap extents = ExtentsOf(args, prepared.schedule.func());
   StageLowering lowering(prepared.schedule);
   RETURN_IF_ERROR(lowering.Run(prepared.stages));
-  return lowering.bounds();
+  std::vector<std::pair<IterVar, Range>> bounds = lowering.bounds();
+  for (auto& [axis, range] : bounds) range = {Substitute(range.min, extents), Substitute(range.extent, extents)};
+  return bounds;
 }
 
 }  // namespace lathe::te

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/stage/stage_lowering.h"
 #include "support/status_macros.h"
@@ -36,6 +37,7 @@ void Stage::Restart(Operation op) {
   op_ = std::move(op);
   leaves_.clear();
   steps_.clear();
+  if (const ScanOp* scan = op_->As<ScanOp>()) leaves_ = {scan->scan_axis};
   const ComputeOp* compute = op_->As<ComputeOp>();
   if (compute == nullptr) return;
   leaves_ = compute->axis;
@@ -177,6 +179,13 @@ Status Stage::Pragma(const IterVar& axis, const std::string& key, const Attr& va
   return OkStatus();
 }
 
+Status Stage::Tensorize(const IterVar& axis, std::shared_ptr<const DeclaredIntrin> intrin) {
+  RETURN_IF_ERROR(Find("tensorize", axis).status());
+  steps_.push_back(
+      {.kind = Step::kTensorize, .from = {axis}, .to = {}, .key = {}, .value = {}, .intrin = std::move(intrin)});
+  return OkStatus();
+}
+
 Status Stage::ComputeAt(const Stage& consumer, const IterVar& axis) {
   RETURN_IF_ERROR(consumer.Find("compute_at", axis).status());
   if (&consumer == this) return Error("compute_at", "a stage cannot be inside itself");
@@ -199,6 +208,23 @@ void Stage::ComputeRoot() {
   attached_.reset();
 }
 
+StatusOr<std::vector<IterVar>> Stage::TransformLayout(IndexMap map, std::vector<int64_t> separators) {
+  const ComputeOp* compute = op_->As<ComputeOp>();
+  if (compute == nullptr || compute->body.size() != 1)
+    return Error("transform_layout", "it is no compute of one result");
+  if (!steps_.empty() || layout_) return Error("transform_layout", "its loops are scheduled; transform before");
+  std::vector<Range> ranges;
+  for (const IterVar& axis : compute->axis) ranges.push_back(axis.domain);
+  ASSIGN_OR_RETURN(const std::vector<Range> image, map.MapRanges(ranges, Analyzer()));
+  Layout layout{std::move(map), std::move(separators), {}};
+  for (size_t i = 0; i < image.size(); ++i)
+    layout.axes.push_back(NewAxis("axis" + std::to_string(i), image[i].extent, IterKind::kSpatial));
+  leaves_ = layout.axes;
+  leaves_.insert(leaves_.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
+  layout_ = std::move(layout);
+  return layout_->axes;
+}
+
 Status Stage::StorageAlign(const IterVar& axis, int64_t factor, int64_t offset) {
   const ComputeOp* compute = op_->As<ComputeOp>();
   if (compute == nullptr) return Error("storage_align", "it is no compute");
@@ -218,8 +244,6 @@ StatusOr<std::unique_ptr<StageSchedule>> StageSchedule::Create(std::vector<Opera
   std::vector<Tensor> tensors;
   for (const Operation& op : outputs) tensors.push_back(op->output(0));
   for (const Operation& op : OrderedOperations(tensors)) {
-    if (op->As<ScanOp>() != nullptr)
-      return Unimplemented("create_schedule: operation \"" + op->name() + "\" is a scan, which has no stages yet");
     schedule->stages_.emplace_back(new Stage(op));
   }
   schedule->outputs_ = std::move(outputs);
@@ -237,6 +261,27 @@ std::vector<Stage*> StageSchedule::stages() {
   std::vector<Stage*> all;
   for (const std::unique_ptr<Stage>& stage : stages_) all.push_back(stage.get());
   return all;
+}
+
+std::vector<Operation> StageSchedule::GroupOf(const std::vector<Operation>& outputs,
+                                              const std::vector<Operation>& inputs, bool include_inputs) const {
+  const auto holds = [](const std::vector<Operation>& list, const Operation& op) {
+    return std::find(list.begin(), list.end(), op) != list.end();
+  };
+  std::vector<Operation> group = outputs;  // What the outputs need, up to the inputs.
+  for (size_t i = stages_.size(); i-- > 0;) {
+    const Operation& op = stages_[i]->op_;
+    if (!holds(group, op) || (holds(inputs, op) && !include_inputs)) continue;
+    for (const Tensor& tensor : op->InputTensors()) {
+      const bool is_wanted = include_inputs || !holds(inputs, tensor.op());
+      if (is_wanted && !holds(inputs, op) && !holds(group, tensor.op())) group.push_back(tensor.op());
+    }
+  }
+  std::vector<Operation> ordered;
+  for (const std::unique_ptr<Stage>& stage : stages_) {
+    if (holds(group, stage->op_)) ordered.push_back(stage->op_);
+  }
+  return ordered;
 }
 
 std::vector<const Stage*> StageSchedule::ConstStages() const {

@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/arith/index_map.h"
 #include "compiler/te/create_prim_func.h"
 
 namespace lathe::te {
 
 class StageSchedule;
+struct DeclaredIntrin;  // compiler/stage/tensor_intrin.h
 
 // What is said of one operation. Lives as long as its schedule. InvalidArgument where an axis is no loop of the stage
 // now; the stage is then as it was.
@@ -40,13 +42,14 @@ class Stage {
   AxisAttr AttrOf(const IterVar& axis) const;
   // What was said of its loops, in the order in which it was.
   struct Step {
-    enum Kind { kSplit, kFuse, kSingleton, kReorder, kSetKind, kBind, kPragma } kind;
+    enum Kind { kSplit, kFuse, kSingleton, kReorder, kSetKind, kBind, kPragma, kTensorize } kind;
     std::vector<IterVar> from, to;  // kBind: `to` is the thread.
     std::optional<int64_t> factor, nparts;
     bool disable_predication = false;
     IterKind iter_kind = IterKind::kSpatial;
     std::string key;
     Attr value;
+    std::shared_ptr<const DeclaredIntrin> intrin;
   };
   const std::vector<Step>& steps() const { return steps_; }
 
@@ -63,12 +66,17 @@ class Stage {
   Status SetKind(const IterVar& axis, IterKind kind);  // kVectorized, kUnrolled, kParallelized.
   Status Bind(const IterVar& axis, const IterVar& thread);
   Status Pragma(const IterVar& axis, const std::string& key, const Attr& value);
+  // The loop, and those inside of it, are what the intrinsic computes: its statements run instead. Said last.
+  Status Tensorize(const IterVar& axis, std::shared_ptr<const DeclaredIntrin> intrin);
   // Inside a loop of a stage that reads this one's results.
   Status ComputeAt(const Stage& consumer, const IterVar& axis);
   Status ComputeInline();
   void ComputeRoot();
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   void DoubleBuffer() { annotations_.insert_or_assign("double_buffer_scope", Attr(0)); }
+  // Its result is laid out by `map` of its dimensions and its loops run over the image, the new axes: before anything
+  // else is said of them. `separators`: dimensions of the image before which it is cut when it is flattened.
+  StatusOr<std::vector<IterVar>> TransformLayout(IndexMap map, std::vector<int64_t> separators);
   Status StorageAlign(const IterVar& axis, int64_t factor, int64_t offset);
 
  private:
@@ -85,8 +93,14 @@ class Stage {
   StatusOr<size_t> Find(const std::string& primitive, const IterVar& axis) const;
 
   Operation op_, origin_;  // Now, and before caches were put around it.
+  struct Layout {
+    IndexMap map;
+    std::vector<int64_t> separators;
+    std::vector<IterVar> axes;  // The new ones.
+  };
   std::vector<IterVar> leaves_;
   std::vector<Step> steps_;
+  std::optional<Layout> layout_;
   std::optional<Attachment> attached_;
   bool is_inlined_ = false;
   std::string scope_ = "global";
@@ -98,7 +112,7 @@ bool SameAxis(const IterVar& a, const IterVar& b);
 
 class StageSchedule {
  public:
-  // Of all operations below `outputs`. Unimplemented for scans.
+  // Of all operations below `outputs`. What the steps of a scan compute has stages whose first axis is its step.
   static StatusOr<std::unique_ptr<StageSchedule>> Create(std::vector<Operation> outputs);
 
   // The stage of this operation, also by what it was before a cache was put around it; nullptr: it has none.
@@ -113,6 +127,10 @@ class StageSchedule {
   // A stage that reduces over everything but `axis`, a loop of the reduction that computes `tensor`: that loop is a
   // dimension of the results, at `factor_axis`. What was there reduces over it. Gives the results of the new stage.
   StatusOr<std::vector<Tensor>> RFactor(const Tensor& tensor, const IterVar& axis, int factor_axis = 0);
+
+  // What computes `outputs` from `inputs`, in order: with the operations of `inputs` or without.
+  std::vector<Operation> GroupOf(const std::vector<Operation>& outputs, const std::vector<Operation>& inputs,
+                                 bool include_inputs) const;
 
   // The function of `args`, scheduled: the outputs among them.
   StatusOr<PrimFunc> Lower(const std::vector<Argument>& args, const std::string& name = "main") const;

@@ -6,6 +6,7 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/te/nest.h"
+#include "compiler/te/scan.h"
 #include "support/status_macros.h"
 
 namespace lathe::te {
@@ -36,8 +37,21 @@ bool IsArgument(const std::vector<Argument>& args, const Tensor& tensor) {
   });
 }
 
+using TensorSet = std::unordered_set<const BufferNode*>;
+
+// What the steps of scans read instead of their results.
+TensorSet StatesOf(const std::vector<Operation>& operations) {
+  TensorSet states;
+  for (const Operation& op : operations) {
+    const ScanOp* scan = op->As<ScanOp>();
+    if (scan == nullptr) continue;
+    for (const Tensor& state : scan->state) states.insert(state.buffer().get());
+  }
+  return states;
+}
+
 Status CheckArguments(const std::string& name, const std::vector<Argument>& args,
-                      const std::vector<Operation>& operations) {
+                      const std::vector<Operation>& operations, bool with_scans) {
   for (size_t i = 0; i < args.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       const Tensor* a = std::get_if<Tensor>(&args[i]);
@@ -47,12 +61,14 @@ Status CheckArguments(const std::string& name, const std::vector<Argument>& args
                                    std::to_string(i) + "; name it once");
     }
   }
+  const TensorSet states = StatesOf(operations);
   for (const Operation& op : operations) {
-    if (op->As<ScanOp>() != nullptr)
+    if (op->As<ScanOp>() != nullptr && !with_scans)
       return Unimplemented("create_prim_func @" + name + ": operation \"" + op->name() +
                            "\" is a scan, whose steps are no block; write it as a loop in TVMScript");
     for (const Tensor& input : op->InputTensors()) {
-      if (input.op()->As<PlaceholderOp>() != nullptr && !IsArgument(args, input))
+      const bool is_given = IsArgument(args, input) || states.contains(input.buffer().get());
+      if (input.op()->As<PlaceholderOp>() != nullptr && !is_given)
         return FuncError(name, "operation \"" + op->name() + "\" reads placeholder \"" + input.name() +
                                    "\", which is no argument; add it");
     }
@@ -140,6 +156,28 @@ std::vector<Buffer> BuffersOf(const std::vector<Tensor>& tensors) {
   return buffers;
 }
 
+// The nests of all operations. What the steps of a scan compute stands inside of its loop.
+StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations) {
+  const Analyzer analyzer;
+  const ExprRewrite simplify = [&](const Expr& e) { return analyzer.Simplify(e); };
+  std::unordered_set<const OperationNode*> is_inside;
+  for (const Operation& op : operations) {
+    if (op->As<ScanOp>() == nullptr) continue;
+    for (const Operation& inner : ScanBody(*op)) is_inside.insert(inner.get());
+  }
+  std::vector<Stmt> nests;
+  for (const Operation& op : operations) {
+    if (is_inside.contains(op.get())) continue;
+    if (op->As<ScanOp>() == nullptr) {
+      nests.push_back(MakeNest(*op, BuffersOf(op->outputs()), simplify));
+      continue;
+    }
+    ASSIGN_OR_RETURN(std::vector<Stmt> several, MakeScanNests(*op, simplify));
+    nests.insert(nests.end(), several.begin(), several.end());
+  }
+  return nests;
+}
+
 }  // namespace
 
 std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args) {
@@ -150,7 +188,7 @@ std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args) {
   return operations;
 }
 
-StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name) {
+StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name, bool with_scans) {
   std::vector<Tensor> tensors;
   std::vector<Param> params;
   for (const Argument& arg : args) {
@@ -159,15 +197,13 @@ StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string
     params.push_back(tensor != nullptr ? Param(tensor->buffer()) : Param(std::get<Var>(arg)));
   }
   const std::vector<Operation> operations = OrderedOperations(tensors);
-  RETURN_IF_ERROR(CheckArguments(name, args, operations));
+  RETURN_IF_ERROR(CheckArguments(name, args, operations, with_scans));
   RETURN_IF_ERROR(CheckVariables(name, params, operations));
-  const Analyzer analyzer;
-  std::vector<Stmt> nests;
+  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations));
   std::vector<Buffer> computed;
   for (const Operation& op : operations) {
     const std::vector<Buffer> results = BuffersOf(op->outputs());
     computed.insert(computed.end(), results.begin(), results.end());
-    nests.push_back(MakeNest(*op, results, [&](const Expr& e) { return analyzer.Simplify(e); }));
   }
   AttrMap attrs{{"tir.noalias", true}};
   std::vector<Attr> free = LayoutFree(args, operations);

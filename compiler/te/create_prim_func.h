@@ -16,8 +16,10 @@ using Argument = std::variant<Tensor, Var>;
 // nest), in the order of first need. What lies between is allocated at the root. Attributes of an operation annotate
 // its blocks. Two differences from TVM, which drops both: `init` and `where` of a reduction are kept.
 //
-// InvalidArgument: a placeholder or variable that is needed and no argument; Unimplemented: a scan.
-StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name = "main");
+// InvalidArgument: a placeholder or variable that is needed and no argument; Unimplemented: a scan, unless
+// `with_scans`: then it is a loop over its steps (scan.h).
+StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name = "main",
+                                  bool with_scans = false);
 
 // All operations below `args` that are no placeholders, each after what it reads.
 std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args);

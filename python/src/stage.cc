@@ -1,5 +1,6 @@
 // Classic schedules: lathe.te.schedule.
 #include "compiler/stage/stage_schedule.h"
+#include "compiler/stage/tensor_intrin.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -8,6 +9,7 @@
 namespace lathe::python {
 namespace {
 
+using IntrinPtr = std::shared_ptr<te::DeclaredIntrin>;
 using SchedulePtr = std::shared_ptr<te::StageSchedule>;
 
 // A stage, and what keeps it alive.
@@ -152,6 +154,12 @@ void BindStage(py::module_& module) {
       .def("compute_root", [](const StageHandle& h) { h.stage->ComputeRoot(); })
       .def("set_scope", [](const StageHandle& h, std::string scope) { h.stage->SetScope(std::move(scope)); })
       .def("double_buffer", [](const StageHandle& h) { h.stage->DoubleBuffer(); })
+      .def("run_intrin", [](const StageHandle& h, const IterVar& axis,
+                            const IntrinPtr& intrin) { Check(h.stage->Tensorize(axis, intrin)); })
+      .def("lay_out",
+           [](const StageHandle& h, const IndexMap& map, const std::vector<int64_t>& separators) {
+             return Value(h.stage->TransformLayout(map, separators));
+           })
       .def("storage_align", Say(&te::Stage::StorageAlign), arg("axis"), arg("factor"), arg("offset"));
   BindLoops(stage);
 }
@@ -166,6 +174,17 @@ py::list BoundsOf(const SchedulePtr& schedule) {
 
 void BindStages(py::module_& parent) {
   py::module_ module = parent.attr("te");
+  py::class_<te::DeclaredIntrin, IntrinPtr>(module, "TensorIntrin")
+      .def(py::init([](const std::string& name, py::handle op, const std::vector<Buffer>& buffers, const Stmt& body,
+                       const std::optional<Stmt>& reset, const std::optional<Stmt>& update) {
+        return te::DeclaredIntrin{name, ToOperation(op), buffers, body, reset, update};
+      }))
+      .def_readonly("name", &te::DeclaredIntrin::name)
+      .def_readonly("body", &te::DeclaredIntrin::body)
+      .def_readonly("reduce_init", &te::DeclaredIntrin::reset)
+      .def_readonly("reduce_update", &te::DeclaredIntrin::update)
+      .def_readonly("buffers", &te::DeclaredIntrin::buffers)
+      .def_property_readonly("op", [](const te::DeclaredIntrin& intrin) { return ToPython(intrin.op); });
   BindStage(module);
   using py::arg;
   py::class_<te::StageSchedule, SchedulePtr>(module, "Schedule")
@@ -192,6 +211,13 @@ void BindStages(py::module_& parent) {
             return Value(s->CacheWrite(tensor, scope));
           },
           arg("tensor"), arg("scope"))
+      .def("group_of",
+           [](const SchedulePtr& s, const py::sequence& outputs, const py::sequence& inputs, bool include_inputs) {
+             py::list members;
+             for (const te::Operation& op : s->GroupOf(OperationsOf(outputs), OperationsOf(inputs), include_inputs))
+               members.append(ToPython(op));
+             return members;
+           })
       .def("factor", [](const SchedulePtr& s, const te::Tensor& tensor, const IterVar& axis,
                         int factor_axis) { return Value(s->RFactor(tensor, axis, factor_axis)); })
       .def("lower", [](const SchedulePtr& s, const py::sequence& args, const std::string& name) -> FuncPtr {

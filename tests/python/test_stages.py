@@ -167,3 +167,187 @@ def test_errors_say_what_to_do():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def run_stages(schedule, args, inputs, expected):
+    func = tvm.build(schedule, args, "llvm")
+    outputs = [tvm.nd.array(np.zeros(each.shape, each.dtype)) for each in expected]
+    func(*[tvm.nd.array(each) for each in inputs], *outputs)
+    for output, each in zip(outputs, expected):
+        np.testing.assert_allclose(output.numpy(), each, rtol=1e-5)
+
+
+def cumulative_sum():
+    m, n = te.var("m"), te.var("n")
+    X, state = te.placeholder((m, n), name="X"), te.placeholder((m, n))
+    init = te.compute((1, n), lambda _, i: X[0, i])
+    update = te.compute((m, n), lambda t, i: state[t - 1, i] + X[t, i], name="update")
+    return X, init, update, te.scan(init, update, state, inputs=[X])
+
+
+def test_a_scan_runs_step_by_step():
+    X, init, update, result = cumulative_sum()
+    schedule = te.create_schedule(result.op)
+    a = np.random.RandomState(0).rand(8, 20).astype("float32")
+    run_stages(schedule, [X, result], [a], [np.cumsum(a, 0)])
+
+
+def test_inner_loops_of_a_scan_are_scheduled():
+    X, init, update, result = cumulative_sum()
+    schedule = te.create_schedule(result.op)
+    _, inner = schedule[init].split(init.op.axis[1], factor=8)
+    schedule[init].vectorize(inner)
+    schedule[update].split(update.op.axis[1], factor=8)
+    a = np.random.RandomState(0).rand(5, 20).astype("float32")
+    run_stages(schedule, [X, result], [a], [np.cumsum(a, 0)])
+    with pytest.raises(tvm.TVMError, match="step of a scan"):
+        other = te.create_schedule(result.op)
+        other[update].split(update.op.axis[0], factor=2)
+        tvm.lower(other, [X, result])
+
+
+def test_a_scan_of_several_states_computes_what_is_between_them_in_each_step():
+    m, n, l = 6, 8, 4
+    x1, x2 = te.placeholder((m, n), name="x1"), te.placeholder((m, l), name="x2")
+    s1, s2 = te.placeholder((m, n)), te.placeholder((m, l))
+    i1, i2 = te.compute((1, n), lambda _, i: x1[0, i]), te.compute((1, l), lambda _, i: x2[0, i])
+    double = te.compute((m, n), lambda t, i: s1[t - 1, i] * 2, name="double")
+    u1 = te.compute((m, n), lambda t, i: double[t, i] + x1[t, i])
+    u2 = te.compute((m, l), lambda t, i: s2[t - 1, i] + s1[t - 1, 0] + x2[t, i])
+    r1, r2 = te.scan([i1, i2], [u1, u2], [s1, s2], inputs=[x1, x2])
+    schedule = te.create_schedule(r1.op)
+    schedule[double].compute_at(schedule[u1], u1.op.axis[0])
+    a, b = (np.random.RandomState(0).rand(m, each).astype("float32") for each in (n, l))
+    e1, e2 = a.copy(), b.copy()
+    for t in range(1, m):
+        e1[t] = e1[t - 1] * 2 + a[t]
+        e2[t] = e2[t - 1] + e1[t - 1, 0] + b[t]
+    run_stages(schedule, [x1, x2, r1, r2], [a, b], [e1, e2])
+
+
+def test_a_group_takes_one_place():
+    x = te.placeholder((16,), name="x")
+    x1 = te.compute((16,), lambda i: x[i] + 1, name="x1")
+    x2 = te.compute((16,), lambda i: x1[i] + 2, name="x2")
+    x3 = te.compute((16,), lambda i: x2[i] + 3, name="x3")
+    schedule = te.create_schedule(x3.op)
+    schedule.create_group(outputs=x2, inputs=x).compute_at(schedule[x3], x3.op.axis[0])
+    a = np.arange(16, dtype="float32")
+    run_stages(schedule, [x, x3], [a], [a + 6])
+    text = str(tvm.IRModule({"main": schedule.lower([x, x3], "main")}))
+    assert text.count("for ") == 3  # One loop around, and a unit loop for each of the group.
+
+
+def test_transform_layout_of_a_stage_changes_memory_and_loops():
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16, 16), lambda i, j: A[i, j] + 1, name="B")
+    C = te.compute((16, 16), lambda i, j: B[i, j] * 2, name="C")
+    schedule = te.create_schedule(C.op)
+    axes = schedule[B].transform_layout(lambda i, j: [j, te.AXIS_SEPARATOR, i // 4, i % 4])
+    assert axes[1] == te.AXIS_SEPARATOR and len(axes) == 4
+    schedule[B].vectorize(axes[3])
+    func = schedule.lower([A, C], "main")
+    layout = func.body.block.alloc_buffers[0]
+    assert list(layout.shape) == [16, 4, 4] and list(layout.axis_separators) == [1]
+    other = te.create_schedule(C.op)
+    other[B].transform_layout(lambda i, j: [j, i // 4, i % 4])
+    a = np.random.RandomState(0).rand(16, 16).astype("float32")
+    run_stages(other, [A, C], [a], [(a + 1) * 2])
+
+
+def test_loops_of_several_results_are_scheduled_together():
+    A = te.placeholder((16,), name="A")
+    B, C = te.compute((16,), lambda i: (A[i] + 1, A[i] * 2), name="BC")
+    schedule = te.create_schedule(B.op)
+    schedule[B].split(B.op.axis[0], 4)
+    a = np.arange(16, dtype="float32")
+    run_stages(schedule, [A, B, C], [a], [a + 1, a * 2])
+
+
+def test_hints_change_nothing():
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16, 16), lambda i, j: A[i, j] + 1, name="B")
+    schedule = te.create_schedule(B.op)
+    schedule[B].prefetch(A, B.op.axis[0], 1)
+    with pytest.raises(ValueError, match="no loop of the stage"):
+        schedule[B].prefetch(A, te.reduce_axis((0, 4)), 1)
+    a = np.ones((16, 16), "float32")
+    run_stages(schedule, [A, B], [a], [a + 1])
+
+
+def vector_add(n):
+    x, y = te.placeholder((n,), name="vx"), te.placeholder((n,), name="vy")
+    z = te.compute((n,), lambda i: x[i] + y[i], name="z")
+
+    def body(ins, outs):
+        return outs[0].vstore(0, ins[0].vload(0, f"float32x{n}") + ins[1].vload(0, f"float32x{n}"))
+
+    return te.decl_tensor_intrin(z.op, body, default_buffer_params={"offset_factor": n})
+
+
+def test_a_loop_runs_an_intrinsic():
+    x, y = te.placeholder((128,), name="x"), te.placeholder((128,), name="y")
+    z = te.compute((128,), lambda i: x[i] + y[i], name="z")
+    schedule = te.create_schedule(z.op)
+    _, inner = schedule[z].split(z.op.axis[0], factor=16)
+    schedule[z].tensorize(inner, vector_add(16))
+    a, b = (np.random.RandomState(seed).rand(128).astype("float32") for seed in (0, 1))
+    run_stages(schedule, [x, y, z], [a, b], [a + b])
+    other = te.create_schedule(z.op)
+    other[z].tensorize(z.op.axis[0], vector_add(16))
+    with pytest.raises(tvm.TVMError, match="doesn't match"):
+        tvm.lower(other, [x, y, z])
+
+
+def vector_matrix(m, l):
+    """c[i] = sum of a[k] * b[i, k], with its start and its step."""
+    a, b = te.placeholder((l,), name="a"), te.placeholder((m, l), name="b")
+    k = te.reduce_axis((0, l), name="k")
+    c = te.compute((m,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
+    strides = {a: [1], b: [te.var("s1"), 1], c: [1]}
+    binds = {each: tir.decl_buffer(each.shape, each.dtype, each.op.name, offset_factor=1, strides=strides[each])
+             for each in (a, b, c)}
+
+    def loops(result, value):
+        builder = tir.ir_builder.create()
+        out = builder.buffer_ptr(result)
+        with builder.for_range(0, m) as i:
+            out[i] = value(out, i)
+        return builder.get()
+
+    def body(ins, outs):
+        aa, bb = ins
+        update = tir.ir_builder.create()
+        out = update.buffer_ptr(outs[0])
+        with update.for_range(0, m) as i:
+            with update.for_range(0, l) as j:
+                out[i] = out[i] + aa[j] * bb[i, j]
+        reset = loops(outs[0], lambda out, i: tir.const(0.0, "float32"))
+        step = update.get()
+        return tir.SeqStmt([reset, step]), reset, step
+
+    return te.decl_tensor_intrin(c.op, body, binds=binds)
+
+
+@pytest.mark.parametrize("part", [16, 64])
+def test_a_reduction_runs_an_intrinsic(part):
+    n, m, l = 8, 32, 64
+    A, B = te.placeholder((n, l), name="A"), te.placeholder((m, l), name="B")
+    k = te.reduce_axis((0, l), name="k")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
+    schedule = te.create_schedule(C.op)
+    x, y = C.op.axis
+    y_0, y_1 = schedule[C].split(y, factor=16)
+    z_0, z_1 = schedule[C].split(C.op.reduce_axis[0], factor=part)
+    schedule[C].reorder(x, y_0, z_0, y_1, z_1)
+    schedule[C].tensorize(y_1, vector_matrix(16, part))
+    a, b = (np.random.RandomState(0).rand(*shape).astype("float32") for shape in ((n, l), (m, l)))
+    run_stages(schedule, [A, B, C], [a, b], [a @ b.T])
+
+
+def test_bounds_are_in_terms_of_the_programs_variables():
+    m, n = te.var("m"), te.var("n")
+    A = te.placeholder((m, n), name="A")
+    B = te.compute((m, n), lambda i, j: A[i, j] + 3, name="B")
+    bounds = te.schedule.InferBound(te.create_schedule(B.op))
+    assert bounds[B.op.axis[0]].extent.same_as(m) and bounds[B.op.axis[1]].extent.same_as(n)

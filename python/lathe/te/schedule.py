@@ -4,6 +4,9 @@ from lathe.ir import Array, Map
 from lathe.te.tensor import Operation, Tensor
 from lathe.tir.buffer import Buffer
 from lathe.tir.expr import IterVar
+from lathe.tir.index_map import IndexMap
+
+AXIS_SEPARATOR = IndexMap.AXIS_SEPARATOR
 
 Schedule, Stage = _lib.te.Schedule, _lib.te.Stage
 
@@ -69,6 +72,53 @@ def rfactor(self, tensor, axis, factor_axis=0):
     return factored[0] if len(factored) == 1 else factored
 
 
+def _transform_layout(self, mapping_function):
+    """The result is laid out by the function of its indices, and the loops run over the new ones: they are the result,
+    with te.AXIS_SEPARATOR where it stands."""
+    count = len(self.op.axis)
+    index_map, separators = IndexMap.from_func_with_separators(mapping_function, count, index_dtype="int32")
+    axes = list(self.lay_out(index_map, separators))
+    for place in reversed(separators):
+        axes.insert(place, AXIS_SEPARATOR)
+    return axes
+
+
+def _prefetch(self, tensor, var, offset):
+    """A hint, which changes nothing of what is computed."""
+    if not any(var.same_as(axis) for axis in self.leaf_iter_vars):
+        raise ValueError(f"prefetch: {var.var.name} is no loop of the stage now")
+
+
+def _env_threads(self, threads):
+    """Threads around a scan: its steps stay one after the other on each."""
+    for thread in threads if isinstance(threads, (list, tuple)) else [threads]:
+        if not isinstance(thread, IterVar) or not thread.thread_tag:
+            raise ValueError("env_threads: expected axes made by thread_axis")
+
+
+class _Group:
+    """Stages that take one place together."""
+
+    def __init__(self, schedule, members):
+        self._stages = [schedule[op] for op in members]
+
+    def compute_at(self, parent, scope):
+        for stage in self._stages:
+            stage.compute_at(parent, scope)
+
+    def compute_root(self):
+        for stage in self._stages:
+            stage.compute_root()
+
+
+def _create_group(self, outputs, inputs, include_inputs=False):
+    """What computes `outputs` from `inputs`, as one."""
+    listed = [[each] if isinstance(each, (Tensor, Operation)) else list(each) for each in (outputs, inputs)]
+    return _Group(self, self.group_of(*listed, include_inputs))
+
+
+Stage.transform_layout, Stage.prefetch, Stage.env_threads = _transform_layout, _prefetch, _env_threads
+Schedule.create_group = _create_group
 Schedule.cache_read, Schedule.rfactor = cache_read, rfactor
 Schedule.stage_map = property(lambda self: Map({stage.op: stage for stage in self.stages}))
 Schedule.normalize = lambda self: self  # Its loops begin where InferBound says.
