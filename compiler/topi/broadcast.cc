@@ -49,13 +49,14 @@ const Row* FindRow(std::string_view name) {
 
 bool IsOne(const Expr& extent) { return IsConstInt(extent, 1); }
 
-// The element of `x` at the point of a shape it is brought to.
-Expr ElementAt(const Operand& x, const Point& point) {
+// The element of `x` at the point of `shape`, to which it is brought: 0 where it has one and the shape has more.
+Expr ElementAt(const Operand& x, const Point& point, const Shape& shape) {
   const Tensor* tensor = std::get_if<Tensor>(&x);
   if (tensor == nullptr) return std::get<Expr>(x);
   Point index(point.end() - static_cast<int64_t>(tensor->ndim()), point.end());
+  const size_t skipped = shape.size() - index.size();
   for (size_t i = 0; i < index.size(); ++i) {
-    if (IsOne(tensor->shape()[i])) index[i] = IntConst(index[i].dtype(), 0);
+    if (IsOne(tensor->shape()[i]) && !IsOne(shape[skipped + i])) index[i] = IntConst(index[i].dtype(), 0);
   }
   return (*tensor)(std::move(index));
 }
@@ -108,7 +109,7 @@ StatusOr<Operand> Binary(std::string_view name, const Operand& a, const Operand&
   const std::vector<IterVar> axis = te::MakeAxes(shape, options);
   Point point;
   for (const IterVar& iter : axis) point.push_back(iter.var);
-  StatusOr<Expr> value = CombinedValue(*row, ElementAt(a, point), ElementAt(b, point));
+  StatusOr<Expr> value = CombinedValue(*row, ElementAt(a, point, shape), ElementAt(b, point, shape));
   if (!value.ok()) return value.status().WithContext("topi." + std::string(name));
   if (std::holds_alternative<Expr>(a) && std::holds_alternative<Expr>(b)) return Operand(*value);
   ASSIGN_OR_RETURN(const te::Operation op, te::MakeCompute(axis, {*value}, options));
@@ -125,7 +126,7 @@ StatusOr<Tensor> BroadcastTo(const Tensor& x, const Shape& shape) {
                            "\"" + x.name() + "\" does not fit into the shape in dimension " + std::to_string(i));
   }
   return te::Compute(
-      shape, [&](const Point& at) { return ElementAt(x, at); }, Ax("T_broadcast_to", kBroadcast, shape.size()));
+      shape, [&](const Point& at) { return ElementAt(x, at, shape); }, Ax("T_broadcast_to", kBroadcast, shape.size()));
 }
 
 StatusOr<Tensor> Where(const Tensor& condition, const Operand& x, const Operand& y) {
@@ -136,10 +137,10 @@ StatusOr<Tensor> Where(const Tensor& condition, const Operand& x, const Operand&
   return te::Compute(
       shape,
       [&](const Point& at) {
-        const Expr test = ElementAt(condition, at);
+        const Expr test = ElementAt(condition, at, shape);
         const Expr holds = test.dtype().is_bool() ? Less(0, MakeCast(kIndexType, test))
                                                   : MakeBinary(BinaryOp::kNE, test, NumberOf(test.dtype(), 0));
-        return MakeSelect(holds, ElementAt(x, at), ElementAt(y, at));
+        return MakeSelect(holds, ElementAt(x, at, shape), ElementAt(y, at, shape));
       },
       Ax("T_where", kBroadcast, shape.size()));
 }

@@ -169,3 +169,21 @@ def test_assert_structural_equal_says_where_the_difference_is():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_json_keeps_what_nodes_mean():
+    x = tir.Var("x", "int32")
+    for node in (x + 1, tir.Evaluate(x * 2), elementwise, tvm.IRModule({"f": elementwise})):
+        again = tvm.ir.load_json(tvm.ir.save_json(node))
+        tvm.ir.assert_structural_equal(again, node, map_free_vars=True)
+    several = tvm.ir.load_json(tvm.ir.save_json({"a": 1, "b": [x, "text", None]}))
+    assert several["a"] == 1 and several["b"][1] == "text" and several["b"][0].name == "x"
+
+
+def test_numbers_of_shapes():
+    from tvm.topi.utils import get_const_int, get_const_tuple
+    n = tir.Var("n", "int32")
+    assert get_const_tuple((tir.const(3), 4, n))[:2] == (3, 4) and get_const_int(tir.Add(tir.const(1), tir.const(2))) == 3
+    with pytest.raises(ValueError):
+        get_const_int(n)
+    assert tvm.runtime.convert(lambda a: a + 1)(1) == 2

@@ -4,6 +4,7 @@ from lathe.ir.base import (Node, assert_structural_equal, get_first_structural_m
                            structural_hash)
 from lathe.ir.container import Array, Map
 from lathe.ir.expr import Op, Range
+from lathe.ir.json_io import load_json, save_json
 from lathe.ir.module import GlobalVar, IRModule
 from lathe.runtime.object import make_node
 from lathe.ir.type import PointerType, PrimType, TupleType, Type

@@ -16,4 +16,6 @@ def convert(value, span=None):
         return Array(convert(item) for item in value)
     if isinstance(value, dict):
         return Map({key: convert(item) for key, item in value.items()})
+    if callable(value) and not hasattr(value, "dtype"):
+        return value
     return value if value is None or isinstance(value, str) else _lib.to_expr(value)

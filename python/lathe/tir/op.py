@@ -1,5 +1,6 @@
 """Operations on expressions by TVM's names. Those of the compiler's table (compiler/ir/op.cc) are made from it."""
 from lathe import _lib
+from lathe.tir.buffer import Buffer
 from lathe.tir.expr import EqualOp
 
 
@@ -67,12 +68,22 @@ call_pure_intrin = call_intrin
 
 def call_packed(*args, span=None):
     """A call of a function that is registered by name."""
-    return _lib.Call("int32", "tir.tvm_call_packed", args)
+    return _lib.Call("int32", "tir.tvm_call_packed", [_packed(arg) for arg in args])
 
 
 def call_cpacked(*args, span=None):
     """As call_packed, by TVM's C calling convention."""
-    return _lib.Call("int32", "tir.tvm_call_cpacked", args)
+    return _lib.Call("int32", "tir.tvm_call_cpacked", [_packed(arg) for arg in args])
+
+
+def _packed(arg):
+    """A buffer as the array that a registered function takes."""
+    if not isinstance(arg, Buffer):
+        return arg
+    shape = _lib.Call("handle", "tir.tvm_stack_make_shape", list(arg.shape))
+    strides = _lib.Call("handle", "tir.tvm_stack_make_shape", list(arg.strides)) if len(arg.strides) else const(0)
+    return _lib.Call("handle", "tir.tvm_stack_make_array",
+                     [arg.data, shape, strides, len(arg.shape), const(0, arg.dtype), arg.elem_offset])
 
 
 def _operation(name):
