@@ -43,6 +43,7 @@ class Canonicalizer : private StmtExprMutator {
   Quotient DivideSymbolic(const LinearForm& a, const LinearForm& divisor, DataType type);
   void JoinSymbolic(LinearForm& sum);  // x // n * n + x % n = x
   LinearForm FormOfFloorMod(const Expr& e, const Binary& op);
+  IntBound BoundOfCall(const Call& call, DataType type);
   LinearForm FormOfMul(const Expr& e, const Binary& op);
   LinearForm FormOfTruncated(const Expr& e, const Binary& op);
   LinearForm FormOfMinMax(const Expr& e, BinaryOp op, LinearForm a, LinearForm b);

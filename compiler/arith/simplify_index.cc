@@ -198,7 +198,25 @@ LinearForm Canonicalizer::Form(const Expr& e) {
   const Call* call = visited.As<Call>();
   if (const auto folded = call != nullptr ? FoldBits(*call, e.dtype()) : std::nullopt)
     return Constant(*AsIntConst(*folded));
-  return Opaque(visited, TypeBound(e.dtype()));
+  return Opaque(visited, call != nullptr ? BoundOfCall(*call, e.dtype()) : TypeBound(e.dtype()));
+}
+
+// Of operations on bits: x >> y and x << y for y from 0, and x & y where one of them is not negative.
+IntBound Canonicalizer::BoundOfCall(const Call& call, DataType type) {
+  const IntBound whole = TypeBound(type);
+  const std::string_view name = call.op->name;
+  const bool is_shift = name == "shift_right" || name == "shift_left";
+  if ((!is_shift && name != "bitwise_and") || call.args.size() != 2) return whole;
+  const IntBound a = Bound(Form(call.args[0])), b = Bound(Form(call.args[1]));
+  if (name == "bitwise_and") {
+    if (a.min < 0 && b.min < 0) return whole;
+    return {0, a.min < 0 ? b.max : b.min < 0 ? a.max : std::min(a.max, b.max)};
+  }
+  if (b.min < 0 || b.max >= 63 || a.min == IntBound::kNegInf || a.max == IntBound::kPosInf) return whole;
+  if (name == "shift_right")
+    return {std::min(a.min >> b.min, a.min >> b.max), std::max(a.max >> b.min, a.max >> b.max)};
+  const IntBound shifted = MulBounds(a, {int64_t{1} << b.min, int64_t{1} << b.max});
+  return shifted.min >= whole.min && shifted.max <= whole.max ? shifted : whole;
 }
 
 LinearForm Canonicalizer::FormOfBinary(const Expr& e, const Binary& op) {
@@ -338,6 +356,8 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
     rest.AddConstant(-*quotient * divisor);
     return rest;
   }
+  if (const ModularSet known = Modular(rest); known.coeff % divisor == 0)
+    return Constant(FloorModulo(known.base, divisor));
   for (const int64_t step : StepCandidates(rest, divisor)) {
     LinearForm left;
     if (auto high = DropBelow(rest, step, &left); high && IsBareTerm(*high)) {

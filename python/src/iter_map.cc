@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/index_map.h"
+#include "compiler/arith/region_bound.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -119,7 +120,16 @@ void BindIterNodes(py::module_& module) {
       .def_property_readonly("padding_predicate", [](const DetectResult& r) { return r.map.padding_predicate; });
 }
 
+// None: the region is no box, or not known to be one.
+py::object EstimateRegion(const std::vector<Range>& region, const py::dict& loops, const Expr& predicate,
+                          bool is_upper) {
+  if (is_upper) return MakeArray(py::cast(EstimateRegionUpperBound(region, ToDomain(loops), predicate, Analyzer())));
+  const auto box = EstimateRegionStrictBound(region, ToDomain(loops), predicate, Analyzer());
+  return box ? MakeArray(py::cast(*box)) : py::none();
+}
+
 void BindIterMaps(py::module_& module) {
+  module.def("estimate_region", &EstimateRegion);
   module.def("detect_iter_map", &Detect);
   module.def("subspace_divide", &DivideSubspace);
   module.def("inverse_affine_iter_map", &Inverse);

@@ -117,3 +117,32 @@ def test_index_maps_map_indices_shapes_and_back():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_remainders_that_are_known_are_numbers():
+    analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
+    with analyzer.constraint_scope(x % 4 == 0):
+        assert analyzer.simplify(x % 4) == 0 and analyzer.simplify((x + 1) % 4) == 1
+    assert str(analyzer.simplify(x % 4)) == "x % 4"
+    analyzer.update(y, tvm.arith.ModularSet(4, 2))
+    assert analyzer.simplify(y % 4) == 2
+
+
+def test_bounds_of_operations_on_bits():
+    analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
+    analyzer.update(x, tvm.arith.ConstIntBound(-9, 11))
+    analyzer.update(y, tvm.arith.ConstIntBound(2, 3))
+    for value, least, most in ((x >> y, -3, 2), (x << y, -72, 88), (x & y, 0, 3)):
+        bound = analyzer.const_int_bound(value)
+        assert (bound.min_value, bound.max_value) == (least, most)
+
+
+def test_regions_are_estimated():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    loops = {x: tvm.ir.Range(0, 16), y: tvm.ir.Range(0, 8)}
+    whole = tvm.arith.estimate_region_lower_bound([tvm.ir.Range.from_min_extent(x * 8 + y, 1)], loops, True)
+    assert (int(whole[0].min_value), int(whole[0].max_value)) == (0, 127)
+    gaps = [tvm.ir.Range.from_min_extent(x * 2, 1)]
+    assert tvm.arith.estimate_region_strict_bound(gaps, loops) is None
+    assert int(tvm.arith.estimate_region_upper_bound(gaps, loops)[0].max_value) == 30
+    assert isinstance(tvm.arith.detect_iter_map([x * 8 + y], loops).indices[0], tvm.arith.IterMapExpr)

@@ -4,6 +4,8 @@ import enum
 from lathe import _lib
 from lathe._lib import IterMark, IterSplitExpr, IterSumExpr
 
+IterMapExpr = (IterSumExpr, IterSplitExpr)  # What isinstance() asks for.
+
 
 class IterMapLevel(enum.IntEnum):
     """What is demanded of an iter map."""
