@@ -131,17 +131,46 @@ struct DbOptions {
   std::string tvm_workloads, tvm_records;  // Both or neither.
 };
 
-int RunExport(const DbOptions& options) {
-  const StatusOr<TransferCounts> counts = Export(DatabasePath(options.place.database), options.out);
-  if (!counts.ok()) return ReportError(counts.status());
-  fmt::print(stderr, "lathe: {} workloads and {} records written\n", counts->workloads, counts->records);
-  return kExitOk;
-}
-
 void ReportSkipped(const std::vector<std::string>& skipped) {
   constexpr size_t kShown = 5;
   for (size_t i = 0; i < std::min(skipped.size(), kShown); ++i) fmt::print(stderr, "lathe: skipped {}\n", skipped[i]);
   if (skipped.size() > kShown) fmt::print(stderr, "lathe: and {} more\n", skipped.size() - kShown);
+}
+
+Status WriteText(const std::string& name, const std::string& text) {
+  ASSIGN_OR_RETURN(const std::string path, OutputFile(name));
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  return out ? OkStatus() : FileError("write", path);
+}
+
+StatusOr<TransferCounts> ExportOfTvm(const DbOptions& options) {
+  const std::string database = DatabasePath(options.place.database);
+  std::error_code error;
+  if (!std::filesystem::exists(database, error))
+    return NotFound(fmt::format("open {}: no database there yet; --db names another", database));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
+  std::stringstream lines;
+  RETURN_IF_ERROR(ExportRecords(*store, lines).status());
+  ASSIGN_OR_RETURN(const TvmDatabaseText text, WriteTvmDatabase(lines));
+  ReportSkipped(text.skipped);
+  RETURN_IF_ERROR(WriteText(options.tvm_workloads, text.workloads));
+  RETURN_IF_ERROR(WriteText(options.tvm_records, text.records));
+  return TransferCounts{.workloads = text.num_workloads, .records = text.num_records};
+}
+
+int RunExport(const DbOptions& options) {
+  if (!options.tvm_workloads.empty()) {
+    const StatusOr<TransferCounts> counts = ExportOfTvm(options);
+    if (!counts.ok()) return ReportError(counts.status());
+    fmt::print(stderr, "lathe: {} workloads and {} records written for TVM\n", counts->workloads, counts->records);
+    return kExitOk;
+  }
+  const StatusOr<TransferCounts> counts = Export(DatabasePath(options.place.database), options.out);
+  if (!counts.ok()) return ReportError(counts.status());
+  fmt::print(stderr, "lathe: {} workloads and {} records written\n", counts->workloads, counts->records);
+  return kExitOk;
 }
 
 StatusOr<TransferCounts> ImportOfTvm(const DbOptions& options) {
@@ -172,6 +201,12 @@ void AddDb(CLI::App& app, int& exit_code) {
   CLI::App* out = verb->add_subcommand("export", "Write every workload and record as JSON lines");
   out->add_option("FILE", options->out, "where to; -: stdout")->capture_default_str();
   out->add_option("--db", options->place.database, "the database file");
+  CLI::Option* their_workloads =
+      out->add_option("--tvm-workloads", options->tvm_workloads, "TVM's database_workload.json, instead of FILE");
+  CLI::Option* their_records =
+      out->add_option("--tvm-records", options->tvm_records, "TVM's database_tuning_record.json, to go with it");
+  their_workloads->needs(their_records);
+  their_records->needs(their_workloads);
   out->callback([options, &exit_code] { exit_code = RunExport(*options); });
   CLI::App* in = verb->add_subcommand("import", "Merge what `db export` or TVM wrote; twice is harmless");
   in->add_option("FILE", options->in, "what to read; -: stdin");

@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <istream>
 #include <optional>
+#include <unordered_map>
 
+#include "compiler/import/tvm/graph_writer.h"
 #include "compiler/import/tvm/tuning_records.h"
 #include "compiler/import/tvm/workload_graph.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/canonical.h"
+#include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
+#include "compiler/target/target_description.h"
 #include "support/file.h"
 #include "support/status_macros.h"
 
@@ -116,7 +122,110 @@ class Reader {
   std::vector<std::optional<std::pair<PrimFunc, Digest>>> functions_;  // By line; nullopt: skipped.
 };
 
+// ---- Writing -----------------------------------------------------------------------------------------------------
+
+const TvmJson& FieldOf(const TvmMap& map, const std::string& name) {
+  static const TvmJson* null = new TvmJson();
+  const auto found = map.find(name);
+  return found == map.end() ? *null : found->second;
+}
+std::string TextOf(const TvmMap& map, const std::string& name) {
+  const std::string* text = FieldOf(map, name).As<std::string>();
+  return text == nullptr ? "" : *text;
+}
+
+// {"keys":["cpu"],"kind":"llvm","mcpu":...,"tag":""}; null where it is no target string.
+TvmJson TargetJson(const std::string& text) {
+  const StatusOr<TargetDescription> target = TargetDescription::Parse(text);
+  if (!target.ok()) return TvmJson();
+  const auto list = [](const std::vector<std::string>& texts) { return TvmJson(TvmList(texts.begin(), texts.end())); };
+  TvmMap map = {{"kind", target->kind}, {"tag", target->tag}, {"keys", list(target->keys)}};
+  for (const auto& [name, value] : target->attrs) {
+    TvmJson& json = map[name];
+    if (const auto* several = std::get_if<std::vector<std::string>>(&value)) json = list(*several);
+    if (const auto* one = std::get_if<std::string>(&value)) json = *one;
+    if (const auto* number = std::get_if<int64_t>(&value)) json = TvmJson(*number);
+    if (const auto* truth = std::get_if<bool>(&value)) json = TvmJson(*truth);
+  }
+  return TvmJson(std::move(map));
+}
+
+// ["TENSOR",dtype,shape] for each parameter; null where one is a number or has a symbolic extent.
+TvmJson ArgumentsOf(const PrimFunc& func) {
+  TvmList arguments;
+  for (const Param& param : ParamsOf(func)) {
+    const Buffer* buffer = std::get_if<Buffer>(&param);
+    const auto shape = buffer == nullptr ? std::nullopt : ConstantShape((*buffer)->shape);
+    if (!shape) return TvmJson();
+    TvmList extents;
+    for (const int64_t extent : *shape) extents.emplace_back(extent);
+    arguments.push_back(TvmList{"TENSOR", (*buffer)->dtype.ToString(), TvmJson(std::move(extents))});
+  }
+  return TvmJson(std::move(arguments));
+}
+
+class Writer {
+ public:
+  Status Add(const std::string& line) {
+    ASSIGN_OR_RETURN(const TvmJson json, ParseTvmJson(line));
+    const TvmMap* map = json.As<TvmMap>();
+    if (map == nullptr) return InvalidArgument("a line of records is no object");
+    const std::string kind = TextOf(*map, "kind");
+    if (kind == "workload") return AddWorkload(*map);
+    return kind == "record" ? AddRecord(*map) : OkStatus();
+  }
+  TvmDatabaseText Take() { return std::move(text_); }
+
+ private:
+  Status AddWorkload(const TvmMap& map) {
+    const std::string digest = TextOf(map, "digest");
+    ASSIGN_OR_RETURN(const PrimFunc func, ParsePrimFunc(TextOf(map, "text"), "workload"));
+    const StatusOr<std::string> graph = WriteTvmModule(func);
+    if (!graph.ok()) {
+      text_.skipped.push_back(fmt::format("workload @{}: {}", func.name, graph.status().message()));
+      return OkStatus();
+    }
+    // TVM 0.27 takes any number for its hash; this one tells workloads apart.
+    const std::string hash = std::to_string(std::strtoull(digest.substr(0, 15).c_str(), nullptr, 16));
+    text_.workloads += WriteTvmWorkload({hash, *graph}) + "\n";
+    workloads_.emplace(digest, std::pair(text_.num_workloads++, ArgumentsOf(func)));
+    return OkStatus();
+  }
+
+  Status AddRecord(const TvmMap& map) {
+    const auto workload = workloads_.find(TextOf(map, "workload"));
+    const TvmMap* timings = FieldOf(map, "timings_ns").As<TvmMap>();
+    if (workload == workloads_.end() || timings == nullptr) return OkStatus();
+    const TvmJson& median = FieldOf(*timings, "median");
+    const int64_t* whole = median.As<int64_t>();
+    const double* real = median.As<double>();
+    if (whole == nullptr && real == nullptr) return OkStatus();
+    TvmRecord record;
+    record.workload = workload->second.first;
+    ASSIGN_OR_RETURN(record.trace, ScheduleTrace::FromJson(TextOf(map, "trace")));
+    record.run_seconds = {(whole != nullptr ? static_cast<double>(*whole) : *real) / kNanosPerSecond};
+    record.target = TargetJson(TextOf(map, "target"));
+    record.arguments = workload->second.second;
+    text_.records += WriteTvmRecord(record, TvmRelease::k0_27) + "\n";
+    ++text_.num_records;
+    return OkStatus();
+  }
+
+  TvmDatabaseText text_;
+  std::unordered_map<std::string, std::pair<int64_t, TvmJson>> workloads_;  // By digest: line and arguments.
+};
+
 }  // namespace
+
+StatusOr<TvmDatabaseText> WriteTvmDatabase(std::istream& lines) {
+  Writer writer;
+  std::string line;
+  for (size_t number = 1; std::getline(lines, line); ++number) {
+    if (const Status status = writer.Add(line); !status.ok())
+      return status.WithContext(fmt::format("line {} of the records", number));
+  }
+  return writer.Take();
+}
 
 StatusOr<TvmDatabase> ReadTvmDatabase(const std::string& workloads_path, const std::string& records_path) {
   Reader reader;

@@ -1,6 +1,7 @@
 // The two files of TVM's meta schedule database as what ours holds (docs/formats/tvm_records.md).
 #pragma once
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,13 @@ struct TvmDatabase {
 // What a file says in words that this build does not know is skipped; InvalidArgument, with file and line, where it is
 // no file of TVM's.
 StatusOr<TvmDatabase> ReadTvmDatabase(const std::string& workloads_path, const std::string& records_path);
+
+// The two texts, of 0.27, from the lines that `lathe db export` writes: measured records and their workloads.
+struct TvmDatabaseText {
+  std::string workloads, records;
+  int64_t num_workloads = 0, num_records = 0;
+  std::vector<std::string> skipped;  // One sentence for each workload that TVM's nodes cannot hold.
+};
+StatusOr<TvmDatabaseText> WriteTvmDatabase(std::istream& lines);
 
 }  // namespace lathe

@@ -191,6 +191,20 @@ Status TvmScriptWriter::WriteFunction(int func, const std::string& name) {
   return WriteStmt(stmt);
 }
 
+StatusOr<std::string> TvmScriptWriter::WriteIndexMap(int map) {
+  if (graph_.TypeOf(map) != "IndexMap") return graph_.Error(map, "it is no index map");
+  ASSIGN_OR_RETURN(const int from, graph_.Ref(map, "initial_indices"));
+  ASSIGN_OR_RETURN(const int to, graph_.Ref(map, "final_indices"));
+  std::vector<std::string> names;
+  for (int var : graph_.Items(from)) {
+    ASSIGN_OR_RETURN(const int name_node, graph_.Ref(var, "name"));
+    ASSIGN_OR_RETURN(std::string name, Define(var, name_node));
+    names.push_back(std::move(name));
+  }
+  ASSIGN_OR_RETURN(const std::string results, List(to));
+  return fmt::format("lambda {}: ({},)", fmt::join(names, ", "), results);
+}
+
 Status TvmScriptWriter::WriteFuncAttrs(int attrs) {
   if (attrs == 0) return OkStatus();
   ASSIGN_OR_RETURN(const int map, graph_.Ref(attrs, "__dict__"));

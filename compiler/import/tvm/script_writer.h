@@ -14,6 +14,8 @@ class TvmScriptWriter {
   explicit TvmScriptWriter(const NodeGraph& graph) : graph_(graph) {}
 
   Status WriteFunction(int func, const std::string& name);
+  // lambda i, j: (i // 4, j,), of an IndexMap.
+  StatusOr<std::string> WriteIndexMap(int map);
   std::string TakeText() { return std::move(text_); }
 
  private:

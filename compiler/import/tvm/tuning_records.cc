@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/import/tvm/graph_writer.h"
+#include "compiler/import/tvm/workload_graph.h"
+#include "compiler/script/index_map_text.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -65,6 +68,30 @@ bool HasListInput(std::string_view kind) {
   return std::find(kListInputs.begin(), kListInputs.end(), kind) != kListInputs.end();
 }
 
+// Index maps: TVM writes them as the text of a graph, we as Python does. What is none, or cannot be read, stays.
+std::string MapToOurs(const std::string& text) {
+  if (!text.starts_with("{") || text.find("IndexMap") == std::string::npos) return text;
+  const StatusOr<std::string> lambda = TvmIndexMapToText(text);
+  const StatusOr<IndexMap> map = lambda.ok() ? ParseIndexMap(*lambda) : lambda.status();
+  return map.ok() ? Print(*map) : text;
+}
+std::string MapToTheirs(const std::string& text) {
+  if (!text.starts_with("lambda ")) return text;
+  const StatusOr<IndexMap> map = ParseIndexMap(text);
+  const StatusOr<std::string> graph = map.ok() ? WriteTvmIndexMap(*map) : map.status();
+  return graph.ok() ? *graph : text;
+}
+// Of inputs and attributes: wherever they stand.
+void ConvertMaps(TvmList& parts, std::string (*convert)(const std::string&)) {
+  for (const size_t place : {size_t{1}, size_t{2}}) {
+    TvmList* items = std::get_if<TvmList>(&parts[place]);
+    if (items == nullptr) continue;
+    for (TvmJson& item : *items) {
+      if (std::string* text = std::get_if<std::string>(&item)) *text = convert(*text);
+    }
+  }
+}
+
 // Instruction `json` in our names and with flat inputs, if it looks like one; else what it is, for FromJson to refuse.
 TvmJson ToOurs(TvmJson json) {
   TvmList* parts = std::get_if<TvmList>(&json);
@@ -74,6 +101,7 @@ TvmJson ToOurs(TvmJson json) {
   if (kind == nullptr || inputs == nullptr) return json;
   for (const Rename& rename : kRenames)
     if (*kind == rename.today) *kind = rename.ours;
+  ConvertMaps(*parts, MapToOurs);
   if (HasListInput(*kind) && inputs->size() == 2) {
     if (TvmList* list = std::get_if<TvmList>(&inputs->back())) {
       TvmList consumers = std::move(*list);
@@ -91,6 +119,7 @@ TvmJson ToOurs(TvmJson json) {
 TvmJson ToTheirs(TvmJson json, TvmRelease release) {
   TvmList& parts = std::get<TvmList>(json);
   std::string& kind = std::get<std::string>(parts[0]);
+  if (release == TvmRelease::k0_27) ConvertMaps(parts, MapToTheirs);
   TvmList& inputs = std::get<TvmList>(parts[1]);
   for (TvmJson& input : inputs)
     if (input.As<std::monostate>() != nullptr) input = TvmJson("None");

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 
+#include "compiler/import/tvm/graph_writer.h"
 #include "compiler/import/tvm/workload_graph.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/schedule.h"
@@ -249,6 +250,51 @@ TEST(TvmWorkloadTest, RefusesALengthThatIsNotThatOfTheText) {
   EXPECT_THAT(ReadTvmWorkload(R"(["1","AAAAAAAAAAB7fQ=="])").status().message(), HasSubstr("length of the rest"));
   EXPECT_THAT(ReadTvmWorkload(R"(["1","A?=="])").status().message(), HasSubstr("byte 1 of it is not base64"));
   EXPECT_THAT(ReadTvmWorkload(R"(["1","AAA"])").status().message(), HasSubstr("cut off"));
+}
+
+// TVM 0.27 loads what is written here and replays traces on it (tests/peers/tvm_records).
+TEST(TvmGraphWriter, WritesWhatItsReaderReadsAsTheSameFunction) {
+  for (const IRModule& module : Workloads()) {
+    const PrimFunc& func = module.prim_funcs[0];
+    const StatusOr<std::string> graph = WriteTvmModule(func);
+    ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+    const StatusOr<IRModule> again = ReadTvmModule(*graph);
+    ASSERT_TRUE(again.ok()) << again.status().ToString();
+    EXPECT_TRUE(StructuralEqual(again->prim_funcs[0], func)) << Print(again->prim_funcs[0]) << Print(func);
+    EXPECT_EQ(again->prim_funcs[0].name, "main");
+  }
+}
+
+TEST(TvmGraphWriter, RefusesWhatNoFunctionToBeScheduledHolds) {
+  const PrimFunc func = *ParsePrimFunc(
+      "from tvm.script import tir as T\n@T.prim_func\ndef f(A: T.Buffer((4,), \"int32\")):\n"
+      "    while A[0] < 3:\n        A[0] = A[0] + 1\n",
+      "f.py");
+  const StatusOr<std::string> graph = WriteTvmModule(func);
+  EXPECT_EQ(graph.status().code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(graph.status().message(), HasSubstr("a statement of this kind"));
+}
+
+// As TVM 0.27 writes it, of (lambda i, j: (j, i // 4, i % 4)).
+constexpr const char* kIndexMap =
+    R"({"root_index":13,"nodes":[{"type":"None"},{"type":"ir.PrimType","data":{"span":0,"dtype":"int32"}},)"
+    R"({"type":"ffi.String","data":"i"},{"type":"ir.Var","data":{"span":0,"ty":1,"name":2}},)"
+    R"({"type":"ffi.String","data":"j"},{"type":"ir.Var","data":{"span":0,"ty":1,"name":4}},)"
+    R"({"type":"ffi.Array","data":[3,5]},{"type":"int","data":4},{"type":"ir.IntImm","data":{"span":0,"ty":1,"value":7}},)"
+    R"({"type":"prim.FloorDiv","data":{"span":0,"ty":1,"a":3,"b":8}},{"type":"ir.IntImm","data":{"span":0,"ty":1,"value":7}},)"
+    R"({"type":"prim.FloorMod","data":{"span":0,"ty":1,"a":3,"b":10}},{"type":"ffi.Array","data":[5,9,11]},)"
+    R"({"type":"tirx.IndexMap","data":{"initial_indices":6,"final_indices":12,"inverse_index_map":0}}],)"
+    R"("metadata":{"tvm_version":"0.27.0.post1"}})";
+
+TEST(TvmTrace, HoldsIndexMapsAsTvmsNodes) {
+  const TvmJson theirs =
+      TvmList{TvmList{TvmList{"GetSBlock", TvmList{}, TvmList{"b", "main"}, TvmList{"b0"}},
+                      TvmList{"TransformLayout", TvmList{"b0", kIndexMap}, TvmList{0, 0, TvmJson(), 0}, TvmList{}}},
+              TvmList{}};
+  const StatusOr<ScheduleTrace> trace = ReadTvmTrace(theirs);
+  ASSERT_TRUE(trace.ok()) << trace.status().ToString();
+  EXPECT_THAT(trace->ToJson(), HasSubstr("lambda i, j: (j, i // 4, i % 4,)"));
+  EXPECT_EQ(ToTvmText(WriteTvmTrace(*trace, TvmRelease::k0_27)), ToTvmText(theirs));
 }
 
 }  // namespace
