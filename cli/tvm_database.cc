@@ -203,7 +203,8 @@ class Writer {
     TvmRecord record;
     record.workload = workload->second.first;
     ASSIGN_OR_RETURN(record.trace, ScheduleTrace::FromJson(TextOf(map, "trace")));
-    record.run_seconds = {(whole != nullptr ? static_cast<double>(*whole) : *real) / kNanosPerSecond};
+    const double nanos = whole != nullptr ? static_cast<double>(*whole) : *real;
+    record.run_seconds = std::vector<double>{nanos / kNanosPerSecond};
     record.target = TargetJson(TextOf(map, "target"));
     record.arguments = workload->second.second;
     text_.records += WriteTvmRecord(record, TvmRelease::k0_27) + "\n";
