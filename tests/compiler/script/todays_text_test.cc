@@ -149,7 +149,7 @@ class Module:
 )";
   const StatusOr<IRModule> module = ParseModule(text, "m.py");
   ASSERT_TRUE(module.ok()) << module.status().ToString();
-  EXPECT_EQ(Print(*module, Spelling::kToday), text);
+  EXPECT_EQ(Print(*module, {.spelling = Spelling::kToday}), text);
   const StatusOr<IRModule> again = ParseModule(Print(*module), "m.py");
   ASSERT_TRUE(again.ok()) << again.status().ToString();
   for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(StructuralEqual(again->prim_funcs[i], module->prim_funcs[i]));
