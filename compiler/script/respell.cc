@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-bool IsWordChar(char c) {
+bool GoesOnBefore(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
@@ -17,7 +17,7 @@ std::string RenamePrefixes(const std::string& line, const PrintOptions& options)
     const char c = line[i];
     if (c == '"' && (i == 0 || line[i - 1] != '\\')) in_quotes = !in_quotes;
     const bool is_prefix = !in_quotes && (c == 'T' || c == 'I') && i + 1 < line.size() && line[i + 1] == '.' &&
-                           (i == 0 || !IsWordChar(line[i - 1]));
+                           (i == 0 || !GoesOnBefore(line[i - 1]));
     if (is_prefix) {
       out += c == 'T' ? options.tir_prefix : options.ir_prefix;
     } else {
