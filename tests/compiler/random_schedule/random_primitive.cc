@@ -685,7 +685,7 @@ constexpr PrimitiveCase kCases[] = {
     {"Unroll", 3, true, Run<TryUnroll>},
     {"CacheRead", 8, true, Run<TryCacheRead>},
     {"CacheWrite", 8, true, Run<TryCacheWrite>},
-    {"CacheInplace", 3, true, Run<TryCacheInplace>},
+    {"CacheInplace", 8, true, Run<TryCacheInplace>},
     {"CacheIndex", 3, true, Run<TryCacheIndex>},
     {"FuseReductionEpilogue", 0, true, Run<TryFuseReductionEpilogue>},  // Sums hardly ever have one reader that adds.
     {"RollingBuffer", 0, true, Run<TryRollingBuffer>},                  // Tiles hardly ever overlap here.
@@ -707,7 +707,7 @@ constexpr PrimitiveCase kCases[] = {
     {"UnsafeSetDType", 3, true, Run<TryUnsafeSetDType>},
     {"ReorderBlockIterVar", 3, true, Run<TryReorderBlockIterVar>},
     {"Blockize", 5, true, Run<TryBlockize>},
-    {"DecomposePadding", 4, true, Run<TryDecomposePadding>},
+    {"DecomposePadding", 6, true, Run<TryDecomposePadding>},
     {"PadEinsum", 4, true, Run<TryPadEinsum>},
     {"ReindexCacheRead", 4, true, Run<TryReindexCacheRead>},
     {"ReindexCacheWrite", 4, true, Run<TryReindexCacheWrite>},
