@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -43,10 +44,8 @@ std::vector<Var> VarsOf(const Expr& e) {
 // Not from memory, without effect, and no division that a condition may keep from dividing by zero.
 bool MayRunAnywhere(const Expr& part) {
   if (const Call* call = part.As<Call>()) return call->op->is_pure;
-  const Binary* binary = part.As<Binary>();
-  const bool divides = binary != nullptr && (binary->op == BinaryOp::kDiv || binary->op == BinaryOp::kFloorDiv ||
-                                             binary->op == BinaryOp::kFloorMod || binary->op == BinaryOp::kTruncMod);
-  if (divides && AsIntConst(binary->b) == nullptr && !part.dtype().is_float()) return false;
+  const Expr* divisor = IntegerDivisor(part);
+  if (divisor != nullptr && AsIntConst(*divisor) == nullptr) return false;
   return part.As<BufferLoad>() == nullptr && part.As<FuncCall>() == nullptr;
 }
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "compiler/ir/child_stmts.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/may_trap.h"
 
 namespace lathe {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/may_trap.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/may_trap.h"
 
 namespace lathe {
 namespace {

@@ -1,0 +1,23 @@
+// What may end a kernel when it is computed where it was not before.
+#pragma once
+
+#include "compiler/ir/expr.h"
+
+namespace lathe {
+
+// What the operation itself divides integers by; nullptr: it is no division of integers.
+inline const Expr* IntegerDivisor(const Expr& e) {
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr || e.dtype().is_float()) return nullptr;
+  const bool divides = op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod ||
+                       op->op == BinaryOp::kTruncMod;
+  return divides ? &op->b : nullptr;
+}
+
+// Whether the operation itself divides integers by what may be 0.
+inline bool MayTrap(const Expr& e) {
+  const Expr* divisor = IntegerDivisor(e);
+  return divisor != nullptr && (AsIntConst(*divisor) == nullptr || IsConstInt(*divisor, 0));
+}
+
+}  // namespace lathe
