@@ -21,10 +21,13 @@
 #include "compiler/transform/lower_opaque_block.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
+#include "compiler/transform/pointer_value_type_rewrite.h"
 #include "compiler/transform/remove_hints.h"
 #include "compiler/transform/remove_no_op.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
+#include "compiler/transform/storage_rewrite.h"
+#include "compiler/transform/target_attr.h"
 #include "compiler/transform/unify_thread_binding.h"
 #include "compiler/transform/unique_names.h"
 #include "compiler/transform/unroll_loop.h"
@@ -63,10 +66,12 @@ const LowerPass kOtherPasses[] = {
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
+    {"pointer_value_type_rewrite", [](PrimFunc func) { return PointerValueTypeRewrite(std::move(func)); }},
     {"remove_assume", RemoveAssume},
     {"remove_store_undef", RemoveStoreUndef},
     {"rewrite_unsafe_select", RewriteUnsafeSelect},
     {"simplify", SimplifyLets},
+    {"storage_rewrite", [](PrimFunc func) { return StorageRewrite(std::move(func), {}); }},
     {"unify_thread_binding", UnifyThreadBinding},
 };
 
@@ -200,6 +205,15 @@ StatusOr<PrimFunc> ProfileAsTvm(PrimFunc func, const AttrMap& config) {
   return MarkForProfiles(std::move(func), profile, begins_anew);
 }
 
+StatusOr<PrimFunc> StorageRewriteAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config);
+  const std::string kind = TargetKind(func.attrs);
+  const StorageRewriteOptions rewrite{.reuses = !options.Bool("tir.merge_static_smem", false),
+                                      .same_type_only = kind == "vulkan" || kind == "webgpu"};
+  RETURN_IF_ERROR(options.status());
+  return StorageRewrite(std::move(func), rewrite);
+}
+
 struct TvmPass {
   std::string_view name;
   StatusOr<PrimFunc> (*run)(PrimFunc func, const AttrMap& config);
@@ -215,6 +229,7 @@ const TvmPass kTvmPasses[] = {
     {"lower_opaque_block",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },
      BlockForm::kOpaque},
+    {"storage_rewrite", StorageRewriteAsTvm},
     {"unroll_loop", UnrollAsTvm},
     {"vectorize_loop", VectorizeAsTvm},
 };

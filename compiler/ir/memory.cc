@@ -1,5 +1,7 @@
 #include "compiler/ir/memory.h"
 
+#include "compiler/ir/visitor.h"
+
 namespace lathe {
 namespace {
 
@@ -13,7 +15,21 @@ Buffer BufferOver(const Var& data, DataType dtype, std::vector<Expr> shape) {
   return Buffer(std::move(node));
 }
 
+class AllocationSplitter : public StmtExprMutator {
+ protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    const AllocBuffer* alloc = visited.As<AllocBuffer>();
+    if (alloc == nullptr) return visited;
+    const Buffer& buffer = alloc->buffer;
+    return Allocate{buffer->data, buffer->dtype, buffer->shape, True(), {}, DeclBuffer{buffer, alloc->body}};
+  }
+  Expr VisitExpr(const Expr& expr) override { return expr; }
+};
+
 }  // namespace
+
+Stmt SplitAllocBuffers(const Stmt& stmt) { return AllocationSplitter()(stmt); }
 
 std::optional<Stmt> AsAllocBuffer(const Allocate& allocate) {
   if (!IsConstInt(allocate.condition, 1)) return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/target_attr.h"
 
 namespace lathe {
 namespace {
@@ -279,25 +280,11 @@ class HostAccessFinder : public StmtExprVisitor {
   std::unordered_set<const ExprNode*> params_;
 };
 
-// The kind of the function's target; empty: it has none.
-std::string TargetKind(const PrimFunc& func) {
-  const auto target = func.attrs.find("target");
-  const AttrMap* map = target == func.attrs.end() ? nullptr : std::get_if<AttrMap>(&target->second);
-  if (map == nullptr || !map->contains("T.target")) return "";
-  const Attr& written = map->at("T.target");
-  if (const std::string* text = std::get_if<std::string>(&written))
-    return text->starts_with("nvidia/") ? "cuda" : text->substr(0, text->find(' '));
-  const AttrMap* options = std::get_if<AttrMap>(&written);
-  const std::string* kind =
-      options == nullptr || !options->contains("kind") ? nullptr : std::get_if<std::string>(&options->at("kind"));
-  return kind == nullptr ? "" : *kind;
-}
-
 }  // namespace
 
 Status CheckMemory(const PrimFunc& func) {
   static constexpr std::string_view kGpus[] = {"cuda", "metal", "nvptx", "opencl", "rocm", "vulkan", "webgpu"};
-  const std::string kind = TargetKind(func);
+  const std::string kind = TargetKind(func.attrs);
   if (std::find(std::begin(kGpus), std::end(kGpus), kind) == std::end(kGpus)) return OkStatus();
   HostAccessFinder finder(func);
   finder(func.body);
