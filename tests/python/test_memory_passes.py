@@ -1,0 +1,262 @@
+"""Passes that place memory, by TVM's names: what TVM 0.27 makes of the same programs."""
+import pytest
+import tvm
+import tvm.testing
+from tvm import tir
+from tvm.script import tir as T
+
+
+def module_of(func):
+    return tvm.IRModule.from_expr(func.with_attr("global_symbol", "main"))
+
+
+class TestAnElementIsWrittenWhereItWasRead(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.StorageRewrite()
+
+    def before(A: T.Buffer((100,), "float32"), E: T.Buffer((100,), "float32")):
+        B = T.decl_buffer((100,), "float32")
+        C = T.decl_buffer((100,), "float32")
+        D = T.decl_buffer((100,), "float32")
+        for i in range(100):
+            B[i] = A[i] + T.float32(1)
+        for i in range(100):
+            C[i] = B[i] * T.float32(2)
+        for i in range(100):
+            D[i] = C[99 - i]
+        for i in range(100):
+            E[i] = D[i] + C[i]
+
+    def expected(A: T.Buffer((100,), "float32"), E: T.Buffer((100,), "float32")):
+        B = T.decl_buffer((100,), "float32")
+        D = T.decl_buffer((100,), "float32")
+        C = T.decl_buffer((100,), "float32", data=B.data)
+        for i in range(100):
+            B[i] = A[i] + T.float32(1)
+        for i in range(100):
+            C[i] = B[i] * T.float32(2)
+        for i in range(100):
+            D[i] = C[99 - i]
+        for i in range(100):
+            E[i] = D[i] + C[i]
+
+
+class TestMemoryServesOtherSizesAndTypesOutOfTheLoop(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.StorageRewrite()
+
+    def before(A: T.Buffer((400,), "float32"), n: T.int32):
+        for i in range(n):
+            B_data = T.allocate([200], "float32", "global")
+            B = T.Buffer((200,), "float32", data=B_data)
+            for j in range(200):
+                B[j] = A[j]
+            for j in range(200):
+                A[j + 200] = B[199 - j]
+            C = T.decl_buffer((400,), "int8")
+            for j in range(400):
+                C[j] = T.int8(1)
+            for j in range(400):
+                A[j] = T.Cast("float32", C[399 - j])
+            D = T.decl_buffer((300,), "float32")
+            for j in range(300):
+                D[j] = A[j]
+            for j in range(300):
+                A[j] = D[299 - j]
+
+    def expected(A: T.Buffer((400,), "float32"), n: T.int32):
+        data = T.allocate([300], "float32", "global")
+        for i in range(n):
+            B = T.Buffer((200,), "float32", data=data)
+            for j in range(200):
+                B[j] = A[j]
+            for j in range(200):
+                A[j + 200] = B[199 - j]
+            C = T.Buffer((400,), "int8", data=data)
+            for j in range(400):
+                C[j] = T.int8(1)
+            for j in range(400):
+                A[j] = T.Cast("float32", C[399 - j])
+            D = T.Buffer((300,), "float32", data=data)
+            for j in range(300):
+                D[j] = A[j]
+            for j in range(300):
+                A[j] = D[299 - j]
+
+
+class TestTurnsOfAParallelLoopHaveMemoryOfTheirOwn(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.StorageRewrite()
+
+    def before(A: T.Buffer((400,), "float32")):
+        for i in T.parallel(4):
+            B = T.decl_buffer((200,), "float32")
+            for j in range(200):
+                B[j] = A[j]
+            C = T.decl_buffer((200,), "float32")
+            for j in range(200):
+                C[j] = B[199 - j]
+            D = T.decl_buffer((200,), "float32")
+            for j in range(200):
+                D[j] = C[j]
+            for j in range(200):
+                A[j] = D[199 - j]
+
+    def expected(A: T.Buffer((400,), "float32")):
+        for i in T.parallel(4):
+            B = T.decl_buffer((200,), "float32")
+            C = T.decl_buffer((200,), "float32")
+            for j in range(200):
+                B[j] = A[j]
+            for j in range(200):
+                C[j] = B[199 - j]
+            D = T.decl_buffer((200,), "float32", data=C.data)
+            for j in range(200):
+                D[j] = C[j]
+            for j in range(200):
+                A[j] = D[199 - j]
+
+
+class TestLocalMemoryOfThreadsIsNotShared(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.StorageRewrite()
+
+    def before(A: T.Buffer((400,), "float32")):
+        bx = T.launch_thread("blockIdx.x", 4)
+        tx = T.launch_thread("threadIdx.x", 4)
+        B = T.decl_buffer((200,), "float32", scope="shared")
+        C = T.decl_buffer((200,), "float32", scope="local")
+        for j in range(50):
+            B[j] = A[j]
+        for j in range(50):
+            C[j] = B[49 - j]
+        D = T.decl_buffer((200,), "float32", scope="shared")
+        E = T.decl_buffer((200,), "float32", scope="local")
+        for j in range(50):
+            D[j] = C[49 - j]
+        for j in range(50):
+            E[j] = D[49 - j]
+        for j in range(50):
+            A[j] = E[49 - j]
+
+    def expected(A: T.Buffer((400,), "float32")):
+        bx = T.launch_thread("blockIdx.x", 4)
+        B = T.decl_buffer((200,), "float32", scope="shared")
+        C = T.decl_buffer((200,), "float32", scope="local")
+        E = T.decl_buffer((200,), "float32", scope="local")
+        tx = T.launch_thread("threadIdx.x", 4)
+        for j in range(50):
+            B[j] = A[j]
+        for j in range(50):
+            C[j] = B[49 - j]
+        D = T.decl_buffer((200,), "float32", scope="shared", data=B.data)
+        for j in range(50):
+            D[j] = C[49 - j]
+        for j in range(50):
+            E[j] = D[49 - j]
+        for j in range(50):
+            A[j] = E[49 - j]
+
+
+class TestMemoryOfVectorsAndReadsOfTheirLanes(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.PointerValueTypeRewrite()
+
+    def before(A: T.Buffer((16,), "float32"), B: T.Buffer((4,), "float32")):
+        data = T.allocate([16], "float32", scope="local")
+        C = T.Buffer((16,), "float32", data=data, scope="local")
+        for i in range(4):
+            C[i * 4:i * 4 + 4] = A[i * 4:i * 4 + 4]
+        for i in range(4):
+            B[i] = C[i * 4] + C[i * 4 + 3]
+
+    def expected(A: T.Buffer((4,), "float32x4"), B: T.Buffer((4,), "float32")):
+        data = T.allocate([4], "float32x4", scope="local")
+        C = T.Buffer((4,), "float32x4", data=data, scope="local")
+        for i in range(4):
+            C[T.Div(i * 4, 4)] = A[T.Div(i * 4, 4)]
+        for i in range(4):
+            B[i] = T.Shuffle([C[T.Div(i * 4, 4)]], [0]) + T.Shuffle([C[T.Div(i * 4 + 3, 4)]], [3])
+
+
+def test_an_element_that_is_written_twice_keeps_its_source():
+    @T.prim_func
+    def func(A: T.Buffer((100,), "float32")):
+        B = T.decl_buffer((100,), "float32")
+        C = T.decl_buffer((100,), "float32")
+        for i in range(100):
+            B[i] = A[i]
+        for i, k in T.grid(100, 2):
+            C[i] = B[i] * T.float32(2)
+        for i in range(100):
+            A[i] = C[99 - i]
+
+    assert count_allocations(func) == 2
+
+
+def count_allocations(func):
+    allocations = []
+
+    def note(node):
+        if isinstance(node, tir.Allocate):
+            allocations.append(node)
+
+    tir.stmt_functor.post_order_visit(tir.transform.StorageRewrite()(module_of(func))["main"].body, note)
+    return len(allocations)
+
+
+@pytest.mark.parametrize("scope, count", [("global", 2), ("local", 3), ("local.L0A", 1)])
+def test_memory_of_a_builder_is_shared_by_scope(scope, count):
+    ib = tir.ir_builder.create()
+    A = ib.allocate("float32", 200, name="A", scope=scope)
+    B = ib.allocate("float32", 200, name="B", scope=scope)
+    C = ib.allocate("float32", 200, name="C", scope=scope)
+    with ib.for_range(0, 100) as i:
+        A[i] = 1.0
+    with ib.for_range(0, 100) as i:
+        B[i] = A[99 - i]
+    with ib.for_range(0, 100) as i:
+        C[i] = B[99 - i]
+    with ib.for_range(0, 100) as i:
+        C[i] = C[i] + 1.0
+    assert count_allocations(tir.PrimFunc([], ib.get())) == count
+
+
+def test_extents_that_are_known_only_inside_are_refused():
+    @T.prim_func
+    def func(A: T.Buffer((100,), "int32")):
+        for i in range(100):
+            B = T.decl_buffer((i + 1,), "int32")
+            for j in range(i + 1):
+                B[j] = j
+            A[i] = B[i]
+
+    with pytest.raises(tvm.TVMError, match="not known where the memory would be"):
+        tir.transform.StorageRewrite()(module_of(func))
+
+
+def test_where_a_view_is_declared_does_not_count():
+    @T.prim_func(private=True)
+    def early(A: T.Buffer((8,), "int32")):
+        B = T.Buffer((4, 2), "int32", data=A.data)
+        for i in range(8):
+            A[i] = 0
+            B[i // 2, i % 2] = i
+
+    @T.prim_func(private=True)
+    def late(A: T.Buffer((8,), "int32")):
+        for i in range(8):
+            A[i] = 0
+            B = T.Buffer((4, 2), "int32", data=A.data)
+            B[i // 2, i % 2] = i
+
+    tvm.ir.assert_structural_equal(early, late)
+    assert tvm.ir.structural_hash(early) == tvm.ir.structural_hash(late)
+
+    @T.prim_func(private=True)
+    def other(A: T.Buffer((8,), "int32")):
+        B = T.Buffer((2, 4), "int32", data=A.data)
+        for i in range(8):
+            A[i] = 0
+            B[i // 4, i % 4] = i
+
+    assert not tvm.ir.structural_equal(early, other)
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
