@@ -48,8 +48,8 @@ class DeclarationRemover : public StmtExprMutator {
     const AllocBuffer* alloc = stmt.As<AllocBuffer>();
     if (alloc == nullptr) return StmtExprMutator::VisitStmt(stmt);
     views_.insert(alloc->buffer.get());
-    return Allocate{
-        alloc->buffer->data, alloc->buffer->dtype, alloc->buffer->shape, True(), {}, VisitStmt(alloc->body)};
+    return Allocate{alloc->buffer->data,   alloc->buffer->dtype, alloc->buffer->shape, True(), {},
+                    VisitStmt(alloc->body)};
   }
   Expr VisitExpr(const Expr& expr) override { return expr; }
 

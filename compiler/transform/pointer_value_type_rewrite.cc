@@ -21,8 +21,8 @@ struct PointerUse {
   DataType element;  // A handle where nothing is known.
   Expr extent;       // Of the last dimension; 0 where it is not known.
   bool may_change;
-  std::vector<DataType> accesses;          // Distinct; of as many lanes as one vector could have.
-  std::vector<DataType> scalar_elements;   // Of reads of one element, and
+  std::vector<DataType> accesses;         // Distinct; of as many lanes as one vector could have.
+  std::vector<DataType> scalar_elements;  // Of reads of one element, and
   std::vector<int64_t> scalar_multiples;  // what their indices are multiples of, but for a constant.
 };
 
@@ -118,8 +118,8 @@ class UseCollector : public StmtExprVisitor {
   void Access(const Var& data, DataType type, const std::vector<Expr>& indices, bool is_load) {
     const auto found = uses.find(data.get());
     if (found == uses.end()) {
-      status = InvalidArgument(fmt::format("pointer_value_type_rewrite: {} is used, and nothing introduces it",
-                                           data.name()));
+      status = InvalidArgument(
+          fmt::format("pointer_value_type_rewrite: {} is used, and nothing introduces it", data.name()));
       return;
     }
     PointerUse& use = found->second;

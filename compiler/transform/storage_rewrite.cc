@@ -37,8 +37,8 @@ int64_t ConstantBits(const Allocate& alloc) {
 // One place in the order in which statements run: a statement without children, or the begin or the end of one with.
 struct Point {
   const StmtNode* stmt = nullptr;
-  int64_t to_pair = 0;           // From the begin to the end: positive; back: negative.
-  std::vector<DataVar> touched;  // Of the end, memory that was allocated directly around the statement.
+  int64_t to_pair = 0;              // From the begin to the end: positive; back: negative.
+  std::vector<DataVar> touched;     // Of the end, memory that was allocated directly around the statement.
   std::vector<DataVar> born, dead;  // Of the begin: memory that is touched here first, and last.
 };
 struct Memory {
@@ -73,8 +73,8 @@ class AccessFinder : public StmtExprVisitor {
   }
   void VisitFor(const Stmt& self, const For& loop) override {
     if (loop.kind == ForKind::kVectorized)
-      status = InvalidArgument(fmt::format("storage_rewrite: loop {} is vectorized; run VectorizeLoop before",
-                                           loop.loop_var.name()));
+      status = InvalidArgument(
+          fmt::format("storage_rewrite: loop {} is vectorized; run VectorizeLoop before", loop.loop_var.name()));
     StmtExprVisitor::VisitFor(self, loop);
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
@@ -315,8 +315,8 @@ class Planner {
   // What becomes registers is left to the compiler below.
   static bool IsForRegisters(const StorageScope& scope, DataType type, int64_t bits) {
     constexpr int64_t kFewBits = 32;
-    return scope.tag.empty() && (scope.rank >= StorageRank::kWarp || type.code == DataType::Code::kHandle ||
-                                 (bits > 0 && bits <= kFewBits));
+    return scope.tag.empty() &&
+           (scope.rank >= StorageRank::kWarp || type.code == DataType::Code::kHandle || (bits > 0 && bits <= kFewBits));
   }
   Storage* FindFree(const Allocate& alloc, const StorageScope& scope) {
     const int64_t bits = ConstantBits(alloc);
@@ -371,8 +371,8 @@ class Planner {
     constexpr int64_t kAlignment = 32;
     std::vector<Storage*> kept;
     for (Storage* storage : storages) {
-      const auto first = std::find_if(kept.begin(), kept.end(),
-                                      [&](const Storage* other) { return other->scope == storage->scope; });
+      const auto first =
+          std::find_if(kept.begin(), kept.end(), [&](const Storage* other) { return other->scope == storage->scope; });
       if (!storage->scope.is_special() || first == kept.end()) {
         kept.push_back(storage);
         continue;
@@ -502,8 +502,12 @@ class StorageRewriter : public StmtExprMutator {
     const Allocate& first = *storage.allocs[0];
     const DataType type = TypeOf(storage);
     const bool is_one = storage.merged.empty() && AreAlike(storage);
-    return Allocate{storage.data(), type,       is_one ? first.extents : std::vector<Expr>{SizeOf(storage, type)},
-                    is_one ? first.condition : True(), {}, std::move(body)};
+    return Allocate{storage.data(),
+                    type,
+                    is_one ? first.extents : std::vector<Expr>{SizeOf(storage, type)},
+                    is_one ? first.condition : True(),
+                    {},
+                    std::move(body)};
   }
   Stmt WithViews(const Storage& storage, Stmt body) {
     for (size_t i = storage.merged.size(); i-- > 0;) body = WithViews(*storage.merged[i], std::move(body));

@@ -5,12 +5,15 @@
 namespace lathe {
 
 StatusOr<StorageScope> ParseStorageScope(std::string_view text) {
-  static constexpr std::pair<std::string_view, StorageRank> kPrefixes[] = {
-      {"global", StorageRank::kGlobal},           {"shared", StorageRank::kShared},
-      {"warp", StorageRank::kWarp},               {"local", StorageRank::kLocal},
-      {"wmma.", StorageRank::kFragment},          {"m16n8k8.", StorageRank::kFragment},
-      {"texture", StorageRank::kTexture},         {"amx.tmm", StorageRank::kFragment},
-      {"metal.simdgroup", StorageRank::kFragment}};
+  static constexpr std::pair<std::string_view, StorageRank> kPrefixes[] = {{"global", StorageRank::kGlobal},
+                                                                           {"shared", StorageRank::kShared},
+                                                                           {"warp", StorageRank::kWarp},
+                                                                           {"local", StorageRank::kLocal},
+                                                                           {"wmma.", StorageRank::kFragment},
+                                                                           {"m16n8k8.", StorageRank::kFragment},
+                                                                           {"texture", StorageRank::kTexture},
+                                                                           {"amx.tmm", StorageRank::kFragment},
+                                                                           {"metal.simdgroup", StorageRank::kFragment}};
   if (text.empty()) return StorageScope{};
   for (const auto& [prefix, rank] : kPrefixes) {
     if (!text.starts_with(prefix)) continue;
