@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/annotate_device_regions.h"
 #include "compiler/transform/arrange_register_tiles.h"
 #include "compiler/transform/common_subexpr_elim_tir.h"
 #include "compiler/transform/compact_buffer_allocation.h"
@@ -16,9 +17,12 @@
 #include "compiler/transform/inject_virtual_thread.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
 #include "compiler/transform/loop_partition.h"
+#include "compiler/transform/lower_device_kernel_launch.h"
 #include "compiler/transform/lower_init_block.h"
 #include "compiler/transform/lower_match_buffer.h"
 #include "compiler/transform/lower_opaque_block.h"
+#include "compiler/transform/make_packed_api.h"
+#include "compiler/transform/make_unpacked_api.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 #include "compiler/transform/pointer_value_type_rewrite.h"
@@ -26,6 +30,7 @@
 #include "compiler/transform/remove_no_op.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
+#include "compiler/transform/split_host_device.h"
 #include "compiler/transform/storage_rewrite.h"
 #include "compiler/transform/target_attr.h"
 #include "compiler/transform/unify_thread_binding.h"
@@ -58,6 +63,7 @@ PrimFunc MarkForProfiles(PrimFunc func, const ProfileOptions& options, bool begi
 }
 
 const LowerPass kOtherPasses[] = {
+    {"annotate_device_regions", AnnotateDeviceRegions},
     {"common_subexpr_elim_tir", CommonSubexprElimTIR},
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
     {"force_narrow_index_to_int32", ForceNarrowIndexToInt32},
@@ -93,6 +99,13 @@ const LowerPass kCpuPasses[] = {
     {"simplify_copies", SimplifyLoops},
     {"remove_no_op", RemoveNoOp},
     {"unique_names", UniqueNames},
+};
+
+const ModulePass kModulePasses[] = {
+    {"lower_device_kernel_launch", LowerDeviceKernelLaunch},
+    {"make_packed_api", MakePackedAPI},
+    {"make_unpacked_api", MakeUnpackedAPI},
+    {"split_host_device", SplitHostDevice},
 };
 
 // Whether every block of the function has the form.
@@ -238,6 +251,7 @@ const TvmPass kTvmPasses[] = {
 
 std::span<const LowerPass> CpuPasses() { return kCpuPasses; }
 std::span<const LowerPass> OtherPasses() { return kOtherPasses; }
+std::span<const ModulePass> ModulePasses() { return kModulePasses; }
 
 StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options) {
   if (options.verify) RETURN_IF_ERROR(VerifyWellFormed(func));
@@ -279,6 +293,15 @@ StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const Attr
     return pass.run(std::move(func), config);
   }
   return RunPass(name, std::move(func));
+}
+
+StatusOr<IRModule> RunPassAsTvm(std::string_view name, IRModule module, const AttrMap& config) {
+  for (const ModulePass& pass : ModulePasses())
+    if (pass.name == name) return pass.run(std::move(module));
+  for (PrimFunc& func : module.prim_funcs) {
+    ASSIGN_OR_RETURN(func, RunPassAsTvm(name, std::move(func), config));
+  }
+  return module;
 }
 
 }  // namespace lathe

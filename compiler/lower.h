@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "compiler/ir/module.h"
 #include "compiler/ir/stmt.h"
 #include "support/status.h"
 
@@ -21,6 +22,13 @@ struct LowerPass {
 std::span<const LowerPass> CpuPasses();
 // Passes of TVM that programs ask for by name, and no pipeline here needs.
 std::span<const LowerPass> OtherPasses();
+
+// Passes that see a module as a whole: those that split functions, or change them and their callers. By name only.
+struct ModulePass {
+  std::string_view name;
+  StatusOr<IRModule> (*run)(IRModule module);
+};
+std::span<const ModulePass> ModulePasses();
 
 // Called after each pass with its result and what it took.
 using PassObserver = std::function<void(std::string_view pass, const PrimFunc& after, double seconds)>;
@@ -43,5 +51,8 @@ StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func);
 // ("tir.UnrollLoop"
 // ... to a map each; what they do not say has TVM's default). InvalidArgument: an option of another type.
 StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const AttrMap& config);
+
+// RunPassAsTvm of each function, or the row of ModulePasses.
+StatusOr<IRModule> RunPassAsTvm(std::string_view name, IRModule module, const AttrMap& config);
 
 }  // namespace lathe

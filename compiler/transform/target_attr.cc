@@ -1,18 +1,55 @@
 #include "compiler/transform/target_attr.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace lathe {
 
-std::string TargetKind(const AttrMap& attrs) {
+const AttrMap* TargetOf(const AttrMap& attrs) {
   const auto target = attrs.find("target");
   const AttrMap* map = target == attrs.end() ? nullptr : std::get_if<AttrMap>(&target->second);
-  if (map == nullptr || !map->contains("T.target")) return "";
-  const Attr& written = map->at("T.target");
-  if (const std::string* text = std::get_if<std::string>(&written))
+  return map != nullptr && map->contains("T.target") ? map : nullptr;
+}
+
+std::string KindOf(const AttrMap& target) {
+  const auto found = target.find("T.target");
+  if (found == target.end()) return "";
+  if (const std::string* text = std::get_if<std::string>(&found->second))
     return text->starts_with("nvidia/") ? "cuda" : text->substr(0, text->find(' '));
-  const AttrMap* options = std::get_if<AttrMap>(&written);
+  const AttrMap* options = std::get_if<AttrMap>(&found->second);
   const std::string* kind =
       options == nullptr || !options->contains("kind") ? nullptr : std::get_if<std::string>(&options->at("kind"));
   return kind == nullptr ? "" : *kind;
+}
+
+std::optional<AttrMap> HostOf(const AttrMap& target) {
+  const AttrMap* options = target.contains("T.target") ? std::get_if<AttrMap>(&target.at("T.target")) : nullptr;
+  for (const AttrMap* map : {&target, options}) {
+    if (map == nullptr || !map->contains("host")) continue;
+    const Attr& host = map->at("host");
+    const AttrMap* whole = std::get_if<AttrMap>(&host);
+    return whole != nullptr && whole->contains("T.target") ? *whole : AttrMap{{"T.target", host}};
+  }
+  return std::nullopt;
+}
+
+AttrMap WithoutHost(AttrMap target) {
+  target.erase("host");
+  if (AttrMap* options = std::get_if<AttrMap>(&target["T.target"])) options->erase("host");
+  return target;
+}
+
+int DeviceTypeOf(const std::string& kind) {
+  static constexpr std::pair<std::string_view, int> kTypes[] = {
+      {"llvm", 1}, {"c", 1},       {"hybrid", 1}, {"stackvm", 1},  {"cuda", 2},     {"nvptx", 2},  {"opencl", 4},
+      {"aocl", 5}, {"vulkan", 7},  {"metal", 8},  {"rocm", 10},    {"ext_dev", 12}, {"hexagon", 14}, {"webgpu", 15}};
+  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.first == kind; });
+  return found == std::end(kTypes) ? 0 : found->second;
+}
+
+std::string TargetKind(const AttrMap& attrs) {
+  const AttrMap* target = TargetOf(attrs);
+  return target == nullptr ? "" : KindOf(*target);
 }
 
 }  // namespace lathe

@@ -1,12 +1,21 @@
 // What the attribute "target" of a function says.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
 
-std::string TargetKind(const AttrMap& attrs);  // "cuda", "llvm" ...; empty: there is none.
+// A target, as T.target(...) of a text has it: {"T.target": a text or a map, "host": ...}.
+const AttrMap* TargetOf(const AttrMap& attrs);  // nullptr: there is none.
+std::string KindOf(const AttrMap& target);      // "cuda", "llvm" ...; empty: it says none.
+std::optional<AttrMap> HostOf(const AttrMap& target);
+AttrMap WithoutHost(AttrMap target);
+// DLPack's number of the devices that a kind of target is for; 0: unknown.
+int DeviceTypeOf(const std::string& kind);
+
+std::string TargetKind(const AttrMap& attrs);  // KindOf its target; empty: there is none.
 
 }  // namespace lathe

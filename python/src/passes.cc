@@ -34,11 +34,11 @@ void BindPasses(py::module_& module) {
     std::vector<std::string_view> names;
     for (const LowerPass& pass : CpuPasses()) names.push_back(pass.name);
     for (const LowerPass& pass : OtherPasses()) names.push_back(pass.name);
+    for (const ModulePass& pass : ModulePasses()) names.push_back(pass.name);
     return names;
   });
   module.def("run_pass", [](const std::string& pass, const ModulePtr& m, const py::dict& config) {
-    const AttrMap options = ToOptions(config);
-    return OnFunctions(*m, [&](PrimFunc func) { return RunPassAsTvm(pass, std::move(func), options); });
+    return std::make_shared<IRModule>(Value(RunPassAsTvm(pass, *m, ToOptions(config))));
   });
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });

@@ -31,7 +31,8 @@ def _constructor(name, row):
     return construct
 
 
-_SPELLED = {"common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA"}
+_SPELLED = {"common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA",
+            "make_packed_api": "MakePackedAPI", "make_unpacked_api": "MakeUnpackedAPI"}
 
 
 def _camel_case(row):
