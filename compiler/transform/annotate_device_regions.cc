@@ -11,20 +11,11 @@ namespace lathe {
 namespace {
 
 bool IsOfHost(const Op* op) {
-  static constexpr std::string_view kNames[] = {"tvm_call_packed",
-                                                "tvm_call_cpacked",
-                                                "tvm_call_packed_lowered",
-                                                "tvm_call_cpacked_lowered",
-                                                "anylist_getitem",
-                                                "anylist_resetitem",
-                                                "anylist_setitem_call_packed",
-                                                "anylist_setitem_call_cpacked",
-                                                "tvm_struct_get",
-                                                "tvm_struct_set",
-                                                "tvm_throw_last_error",
-                                                "tvm_stack_alloca",
-                                                "tvm_stack_make_shape",
-                                                "tvm_stack_make_array"};
+  static constexpr std::string_view kNames[] = {
+      "tvm_call_packed",      "tvm_call_cpacked",    "tvm_call_packed_lowered",     "tvm_call_cpacked_lowered",
+      "anylist_getitem",      "anylist_resetitem",   "anylist_setitem_call_packed", "anylist_setitem_call_cpacked",
+      "tvm_struct_get",       "tvm_struct_set",      "tvm_throw_last_error",        "tvm_stack_alloca",
+      "tvm_stack_make_shape", "tvm_stack_make_array"};
   return std::find(std::begin(kNames), std::end(kNames), op->name) != std::end(kNames);
 }
 

@@ -37,10 +37,10 @@ bool NeedsApi(const PrimFunc& func) {
 StatusOr<AttrMap> TargetForApi(const PrimFunc& func, const char* pass) {
   const AttrMap* target = TargetOf(func.attrs);
   if (target != nullptr) return *target;
-  return InvalidArgument(
-      fmt::format("{} required the function to be annotated with tvm::attr::kTarget (target): @{} has none. Require the "
-                  "target attribute; run BindTarget before",
-                  pass, func.name));
+  return InvalidArgument(fmt::format(
+      "{} required the function to be annotated with tvm::attr::kTarget (target): @{} has none. Require the "
+      "target attribute; run BindTarget before",
+      pass, func.name));
 }
 
 StatusOr<IRModule> WithApi(IRModule module, const CallMaker& call, const ApiMaker& make) {

@@ -29,12 +29,14 @@ class LaunchCollector : public StmtExprVisitor {
   StatusOr<Kernel> Collect(const PrimFunc& func) {
     const AttrMap* target = TargetOf(func.attrs);
     if (target == nullptr)
-      return InvalidArgument(fmt::format("LowerDeviceKernelLaunch: @{} has no target; run BindTarget before", func.name));
+      return InvalidArgument(
+          fmt::format("LowerDeviceKernelLaunch: @{} has no target; run BindTarget before", func.name));
     kernel_.target = WithoutHost(*target);
     kernel_.params = func.params;
     VisitStmt(func.body);
     RETURN_IF_ERROR(status_);
-    for (const Attr& tag : kernel_.launch_params) kernel_.launch_args.push_back(extents_.at(std::get<std::string>(tag)));
+    for (const Attr& tag : kernel_.launch_params)
+      kernel_.launch_args.push_back(extents_.at(std::get<std::string>(tag)));
     if (shared_) {
       kernel_.launch_params.push_back(kDynamicShared);
       kernel_.launch_args.push_back(*shared_);
@@ -61,7 +63,8 @@ class LaunchCollector : public StmtExprVisitor {
   }
   void NoteShared(const Var& data, DataType type, const std::vector<Expr>& extents) {
     if (ScopeOf(data) != "shared.dyn") return;
-    if (shared_) status_ = InvalidArgument("LowerDeviceKernelLaunch: Only one dynamic shared memory allocation is allowed");
+    if (shared_)
+      status_ = InvalidArgument("LowerDeviceKernelLaunch: Only one dynamic shared memory allocation is allowed");
     Expr size = IntConst(extents.empty() ? kIndexType : extents[0].dtype(), 1);
     for (const Expr& extent : extents) size = size * extent;
     shared_ = size * IntConst(size.dtype(), type.bytes());
@@ -137,8 +140,8 @@ Status MakeKernel(PrimFunc& func, const Kernel& kernel) {
   ReturnRemover remover;
   func.body = remover(func.body);
   if (remover.returns_other)
-    return InvalidArgument(
-        fmt::format("LowerDeviceKernelLaunch: Device kernel @{} may only contain successful return, T.ret(0)", func.name));
+    return InvalidArgument(fmt::format(
+        "LowerDeviceKernelLaunch: Device kernel @{} may only contain successful return, T.ret(0)", func.name));
   func.ret_type = std::nullopt;
   func.attrs.insert_or_assign("calling_conv", kKernelLaunch);
   func.attrs.insert_or_assign("tir.kernel_launch_params", kernel.launch_params);
@@ -158,8 +161,8 @@ StatusOr<IRModule> LowerDeviceKernelLaunch(IRModule module) {
   for (PrimFunc& func : module.prim_funcs) {
     const bool is_launched = rewriter.launched.contains(func.name), is_external = rewriter.external.contains(func.name);
     if (is_launched && is_external)
-      return InvalidArgument(fmt::format("LowerDeviceKernelLaunch: @{} is launched and called as an external function",
-                                         func.name));
+      return InvalidArgument(
+          fmt::format("LowerDeviceKernelLaunch: @{} is launched and called as an external function", func.name));
     if (!is_launched && !is_external) continue;
     func.attrs.insert_or_assign("tir.is_global_func", true);
     func.is_private = false;

@@ -105,8 +105,7 @@ class ArgBinder {
   void Require(const Expr& condition, const std::string& name) {
     const Expr simple = Analyzer().Simplify(condition);
     if (IsConstInt(simple, 1)) return;
-    const std::string message =
-        fmt::format("Argument {} has an unsatisfied constraint: {}", name, Print(condition));
+    const std::string message = fmt::format("Argument {} has an unsatisfied constraint: {}", name, Print(condition));
     if (IsConstInt(simple, 0)) status = InvalidArgument("MakePackedAPI: " + message);
     asserts.Assert(simple, message);
   }
@@ -128,15 +127,13 @@ class ArgBinder {
     const std::string dims = fmt::format("{}.ndim is expected to equal {}", name, num_dims);
     asserts.Assert(same_dims, dims);
     asserts.Assert(same_dims, dims);
-    const Expr same_type = And(
-        And(Equal(Get(byte, handle, 0, field::kTypeCode), IntConst(byte, static_cast<int64_t>(type.code))),
-            Equal(Get(byte, handle, 0, field::kTypeBits), IntConst(byte, type.bits))),
-        Equal(Get(half, handle, 0, field::kTypeLanes), IntConst(half, type.lanes)));
+    const Expr same_type =
+        And(And(Equal(Get(byte, handle, 0, field::kTypeCode), IntConst(byte, static_cast<int64_t>(type.code))),
+                Equal(Get(byte, handle, 0, field::kTypeBits), IntConst(byte, type.bits))),
+            Equal(Get(half, handle, 0, field::kTypeLanes), IntConst(half, type.lanes)));
     asserts.Assert(same_type, fmt::format("{}.dtype is expected to be {}", name, buffer->dtype.ToString()));
   }
-  static DataType IndexType(const Buffer& buffer) {
-    return buffer->shape.empty() ? kInt32 : buffer->shape[0].dtype();
-  }
+  static DataType IndexType(const Buffer& buffer) { return buffer->shape.empty() ? kInt32 : buffer->shape[0].dtype(); }
   void BindStrides(const Buffer& buffer, const Var& handle, const Buffer& shape, const std::string& name) {
     const Buffer strides = FieldArray(buffer->strides.size(), handle, field::kStrides, name + ".strides");
     const Expr is_null = Expr::Make(DataType::Bool(), Call{FindOp("isnullptr"), {strides->data}});
@@ -175,8 +172,7 @@ class ArgBinder {
     const DataType index = buffer->elem_offset.dtype();
     const Expr elements = MakeCast(index, FoldBinary(BinaryOp::kDiv, bytes, width));
     if (Bind(buffer->elem_offset, elements, name + ".elem_offset") && buffer->offset_factor > 1) {
-      const Expr rest =
-          FoldBinary(BinaryOp::kTruncMod, buffer->elem_offset, IntConst(index, buffer->offset_factor));
+      const Expr rest = FoldBinary(BinaryOp::kTruncMod, buffer->elem_offset, IntConst(index, buffer->offset_factor));
       Require(Equal(rest, IntConst(index, 0)), name + ".elem_offset");
     }
   }
@@ -188,8 +184,7 @@ class ArgBinder {
 // A value that is returned is stored where the caller wants it.
 class ReturnRewriter : public StmtExprMutator {
  public:
-  ReturnRewriter(Var value, Var type_code)
-      : value_(std::move(value)), type_code_(BufferAt(type_code, kInt32)) {}
+  ReturnRewriter(Var value, Var type_code) : value_(std::move(value)), type_code_(BufferAt(type_code, kInt32)) {}
   Status status;
 
  protected:
@@ -224,11 +219,11 @@ class ReturnRewriter : public StmtExprMutator {
     const int type_code = type.is_bool() ? code::kBool : type.is_int() ? code::kInt : code::kFloat;
     const DataType stored = type.is_float() ? DataType::Float(64) : kInt64;
     const Buffer out = values_.try_emplace(type_code, BufferAt(value_, stored)).first->second;
-    const Expr converted = type.is_float() || type.is_int() || type.is_bool()
-                               ? Expr::Make(stored, Cast{value})
-                               : IntConst(kInt64, 0);
+    const Expr converted =
+        type.is_float() || type.is_int() || type.is_bool() ? Expr::Make(stored, Cast{value}) : IntConst(kInt64, 0);
     const Expr done = Expr::Make(kInt32, Call{FindOp("ret"), {Expr(0)}});
-    const Stmt stores = MakeSeq({BufferStore{out, converted, {0}}, BufferStore{type_code_, type_code, {0}}, Evaluate{done}});
+    const Stmt stores =
+        MakeSeq({BufferStore{out, converted, {0}}, BufferStore{type_code_, type_code, {0}}, Evaluate{done}});
     return DeclBuffer{out, DeclBuffer{type_code_, stores}};
   }
 
@@ -310,21 +305,22 @@ class PackedFunction {
   Stmt OnDevice(Stmt body) const {
     constexpr int kCpu = 1;
     if (!binder_.binds_device() || device_type_ == kCpu) return body;
-    const Expr call = Expr::Make(
-        kInt32, Call{FindOp("tvm_call_packed"), {Text("__tvm_set_device"), Expr(device_type_), device_id_}});
+    const Expr call =
+        Expr::Make(kInt32, Call{FindOp("tvm_call_packed"), {Text("__tvm_set_device"), Expr(device_type_), device_id_}});
     return MakeSeq({Evaluate{call}, std::move(body)});
   }
   Status CheckIsWhole() const {
     std::string missing;
     for (const Var& var : UndefinedVars(func_.body)) {
-      const bool is_param = std::any_of(func_.params.begin(), func_.params.end(),
-                                        [&](const Var& param) { return param.same_as(var); });
+      const bool is_param =
+          std::any_of(func_.params.begin(), func_.params.end(), [&](const Var& param) { return param.same_as(var); });
       if (!is_param) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", var.name());
     }
     if (missing.empty()) return OkStatus();
-    return InvalidArgument(fmt::format("MakePackedAPI: In PrimFunc {} variables [{}] are used, but are not passed in as "
-                                       "API arguments",
-                                       func_.name, missing));
+    return InvalidArgument(
+        fmt::format("MakePackedAPI: In PrimFunc {} variables [{}] are used, but are not passed in as "
+                    "API arguments",
+                    func_.name, missing));
   }
 
   PrimFunc func_;

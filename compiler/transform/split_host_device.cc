@@ -50,8 +50,7 @@ class KernelSplitter : public StmtExprMutator {
     const bool returns = CanReturn(KindOf(target));
     FreeBufferFinder finder;
     finder(body);
-    if (returns)
-      body = MakeSeq({body, Evaluate{Expr::Make(DataType::Int(32), Call{FindOp("ret"), {Expr(0)}})}});
+    if (returns) body = MakeSeq({body, Evaluate{Expr::Make(DataType::Int(32), Call{FindOp("ret"), {Expr(0)}})}});
     for (size_t i = finder.buffers.size(); i-- > 0;) body = DeclBuffer{finder.buffers[i], std::move(body)};
     const std::vector<Var> params = ParamsOf(body);
     PrimFunc kernel{.name = FreshName(),

@@ -41,9 +41,10 @@ AttrMap WithoutHost(AttrMap target) {
 
 int DeviceTypeOf(const std::string& kind) {
   static constexpr std::pair<std::string_view, int> kTypes[] = {
-      {"llvm", 1}, {"c", 1},       {"hybrid", 1}, {"stackvm", 1},  {"cuda", 2},     {"nvptx", 2},  {"opencl", 4},
-      {"aocl", 5}, {"vulkan", 7},  {"metal", 8},  {"rocm", 10},    {"ext_dev", 12}, {"hexagon", 14}, {"webgpu", 15}};
-  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.first == kind; });
+      {"llvm", 1}, {"c", 1},      {"hybrid", 1}, {"stackvm", 1}, {"cuda", 2},     {"nvptx", 2},    {"opencl", 4},
+      {"aocl", 5}, {"vulkan", 7}, {"metal", 8},  {"rocm", 10},   {"ext_dev", 12}, {"hexagon", 14}, {"webgpu", 15}};
+  const auto found =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.first == kind; });
   return found == std::end(kTypes) ? 0 : found->second;
 }
 

@@ -11,7 +11,7 @@ constexpr const char* kGlobalSymbol = "global_symbol";
 
 py::object Attrs(const PrimFunc& func) {
   py::dict items;
-  if (!func.name.empty()) items[kGlobalSymbol] = py::str(func.name);
+  if (!func.name.empty() && !func.is_private) items[kGlobalSymbol] = py::str(func.name);
   for (const auto& [key, value] : func.attrs) items[py::str(key)] = ToPython(value);
   return MakeMap(items);
 }
@@ -22,6 +22,7 @@ FuncPtr WithAttr(const PrimFunc& func, const std::string& key, const Attr& value
     copy->attrs.insert_or_assign(key, value);
   } else if (const std::string* name = std::get_if<std::string>(&value)) {
     copy->name = *name;
+    copy->is_private = false;
   } else {
     throw Failure(ErrorKind::kType, "with_attr \"global_symbol\": expected a string");
   }

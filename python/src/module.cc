@@ -10,7 +10,9 @@
 namespace lathe::python {
 namespace {
 
+// A function that comes without a symbol is the module's own.
 void Put(IRModule& module, const std::string& name, PrimFunc func) {
+  func.is_private |= func.name.empty();
   func.name = name;
   for (PrimFunc& present : module.prim_funcs) {
     if (present.name == name) {
