@@ -14,6 +14,8 @@
 #include "compiler/transform/flatten_buffer.h"
 #include "compiler/transform/hoist_expression.h"
 #include "compiler/transform/hoist_if_then_else.h"
+#include "compiler/transform/inject_double_buffer.h"
+#include "compiler/transform/inject_ptx_async_copy.h"
 #include "compiler/transform/inject_virtual_thread.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
 #include "compiler/transform/loop_partition.h"
@@ -53,6 +55,12 @@ HoistOptions OfStatements(bool across_threads) {
   return {.conditionals = across_threads ? kIfElseStmt | kUsingBlockVar : kIfElseStmt, .let_bindings = 0};
 }
 
+// All of it runs on the device.
+PrimFunc DecorateDeviceScope(PrimFunc func) {
+  func.body = AttrStmt{"device_scope", 0, Attr(0), func.body};
+  return func;
+}
+
 // Ids go on from function to function, unless they are to begin anew.
 PrimFunc MarkForProfiles(PrimFunc func, const ProfileOptions& options, bool begins_anew) {
   static std::atomic<int64_t> next_of_process = 0;
@@ -66,9 +74,12 @@ const LowerPass kOtherPasses[] = {
     {"annotate_device_regions", AnnotateDeviceRegions},
     {"common_subexpr_elim_tir", CommonSubexprElimTIR},
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
+    {"decorate_device_scope", DecorateDeviceScope},
     {"force_narrow_index_to_int32", ForceNarrowIndexToInt32},
     {"hoist_expression", [](PrimFunc func) { return HoistAndSimplify(std::move(func), {}); }},
     {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), OfStatements(false)); }},
+    {"inject_double_buffer", [](PrimFunc func) { return InjectDoubleBuffer(std::move(func)); }},
+    {"inject_ptx_async_copy", InjectPTXAsyncCopy},
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
@@ -192,6 +203,13 @@ StatusOr<PrimFunc> HoistAsTvm(PrimFunc func, const AttrMap& config) {
   return HoistAndSimplify(std::move(func), OfStatements(across_threads));
 }
 
+StatusOr<PrimFunc> DoubleBufferAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.InjectDoubleBuffer");
+  const int64_t split_loop = options.Int("split_loop", 1);
+  RETURN_IF_ERROR(options.status());
+  return InjectDoubleBuffer(std::move(func), split_loop);
+}
+
 StatusOr<PrimFunc> HoistExpressionAsTvm(PrimFunc func, const AttrMap& config) {
   PassOptions options(config, "tir.HoistExpression");
   const HoistOptions hoist{
@@ -237,6 +255,7 @@ const TvmPass kTvmPasses[] = {
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return FlattenBufferAndParams(std::move(func)); }},
     {"hoist_expression", HoistExpressionAsTvm},
     {"hoist_if_then_else", HoistAsTvm},
+    {"inject_double_buffer", DoubleBufferAsTvm},
     {"instrument_profile_intrinsics", ProfileAsTvm},
     {"loop_partition", PartitionAsTvm},
     {"lower_opaque_block",

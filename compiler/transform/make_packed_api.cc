@@ -17,7 +17,7 @@
 namespace lathe {
 namespace {
 
-const DataType kInt32 = DataType::Int(32), kInt64 = DataType::Int(64);
+const DataType kCode32 = DataType::Int(32), kWord64 = DataType::Int(64);
 
 // TVM's numbers: fields of a DLTensor and of a packed value; type codes.
 namespace field {
@@ -97,8 +97,8 @@ class ArgBinder {
       Bind(buffer->shape[k], Element(shape, k, buffer->shape[k].dtype()), fmt::format("{}.shape[{}]", name, k));
     BindStrides(buffer, handle, shape, name);
     BindOffset(buffer, handle, name);
-    Bind(device_type, Get(kInt32, handle, 0, field::kDeviceType), name + ".device_type");
-    Bind(device_id_, Get(kInt32, handle, 0, field::kDeviceId), name + ".device_id");
+    Bind(device_type, Get(kCode32, handle, 0, field::kDeviceType), name + ".device_type");
+    Bind(device_id_, Get(kCode32, handle, 0, field::kDeviceId), name + ".device_id");
   }
 
  private:
@@ -113,7 +113,7 @@ class ArgBinder {
     return MakeCast(type, Load(array, {static_cast<int64_t>(k)}));
   }
   Buffer FieldArray(size_t size, const Var& handle, field::Field what, const std::string& name) {
-    const Buffer array = MakeBuffer(name, {static_cast<int64_t>(size)}, kInt64);
+    const Buffer array = MakeBuffer(name, {static_cast<int64_t>(size)}, kWord64);
     init.Let(array->data, Get(DataType::Handle(), handle, 0, what));
     init.Declare(array);
     return array;
@@ -123,7 +123,7 @@ class ArgBinder {
     const bool is_bool = buffer->dtype.is_bool();  // TVM's are unsigned integers of one bit.
     const DataType type = is_bool ? DataType::UInt(1, buffer->dtype.lanes) : buffer->dtype;
     const DataType byte = DataType::UInt(8), half = DataType::UInt(16);
-    const Expr same_dims = Equal(num_dims, Get(kInt32, handle, 0, field::kNumDims));
+    const Expr same_dims = Equal(num_dims, Get(kCode32, handle, 0, field::kNumDims));
     const std::string dims = fmt::format("{}.ndim is expected to equal {}", name, num_dims);
     asserts.Assert(same_dims, dims);
     asserts.Assert(same_dims, dims);
@@ -133,7 +133,7 @@ class ArgBinder {
             Equal(Get(half, handle, 0, field::kTypeLanes), IntConst(half, type.lanes)));
     asserts.Assert(same_type, fmt::format("{}.dtype is expected to be {}", name, buffer->dtype.ToString()));
   }
-  static DataType IndexType(const Buffer& buffer) { return buffer->shape.empty() ? kInt32 : buffer->shape[0].dtype(); }
+  static DataType IndexType(const Buffer& buffer) { return buffer->shape.empty() ? kCode32 : buffer->shape[0].dtype(); }
   void BindStrides(const Buffer& buffer, const Var& handle, const Buffer& shape, const std::string& name) {
     const Buffer strides = FieldArray(buffer->strides.size(), handle, field::kStrides, name + ".strides");
     const Expr is_null = Expr::Make(DataType::Bool(), Call{FindOp("isnullptr"), {strides->data}});
@@ -184,7 +184,7 @@ class ArgBinder {
 // A value that is returned is stored where the caller wants it.
 class ReturnRewriter : public StmtExprMutator {
  public:
-  ReturnRewriter(Var value, Var type_code) : value_(std::move(value)), type_code_(BufferAt(type_code, kInt32)) {}
+  ReturnRewriter(Var value, Var type_code) : value_(std::move(value)), type_code_(BufferAt(type_code, kCode32)) {}
   Status status;
 
  protected:
@@ -217,11 +217,11 @@ class ReturnRewriter : public StmtExprMutator {
     if (!type.is_int() && !type.is_bool() && !type.is_float())
       status = InvalidArgument(fmt::format("MakePackedAPI: a value of {} cannot be returned", type.ToString()));
     const int type_code = type.is_bool() ? code::kBool : type.is_int() ? code::kInt : code::kFloat;
-    const DataType stored = type.is_float() ? DataType::Float(64) : kInt64;
+    const DataType stored = type.is_float() ? DataType::Float(64) : kWord64;
     const Buffer out = values_.try_emplace(type_code, BufferAt(value_, stored)).first->second;
     const Expr converted =
-        type.is_float() || type.is_int() || type.is_bool() ? Expr::Make(stored, Cast{value}) : IntConst(kInt64, 0);
-    const Expr done = Expr::Make(kInt32, Call{FindOp("ret"), {Expr(0)}});
+        type.is_float() || type.is_int() || type.is_bool() ? Expr::Make(stored, Cast{value}) : IntConst(kWord64, 0);
+    const Expr done = Expr::Make(kCode32, Call{FindOp("ret"), {Expr(0)}});
     const Stmt stores =
         MakeSeq({BufferStore{out, converted, {0}}, BufferStore{type_code_, type_code, {0}}, Evaluate{done}});
     return DeclBuffer{out, DeclBuffer{type_code_, stores}};
@@ -248,7 +248,7 @@ class PackedFunction {
     RETURN_IF_ERROR(binder_.status);
     body = OnDevice(std::move(body));
     for (size_t i = func_.buffer_map.size(); i-- > 0;) body = DeclBuffer{func_.buffer_map[i].buffer, std::move(body)};
-    body = MakeSeq({body, Evaluate{Expr::Make(kInt32, Call{FindOp("ret"), {Expr(0)}})}});
+    body = MakeSeq({body, Evaluate{Expr::Make(kCode32, Call{FindOp("ret"), {Expr(0)}})}});
     body = binder_.asserts.Before(std::move(body));
     if (binder_.binds_device()) {
       body = AttrStmt{"device_type", device_type_, Attr("default"), std::move(body)};
@@ -257,7 +257,7 @@ class PackedFunction {
     func_.body = first_.Before(binder_.init.Before(std::move(body)));
     func_.params = {args_, type_codes_->data, num_args_, out_value_, out_code_, resource_};
     func_.buffer_map.clear();
-    func_.ret_type = kInt32;
+    func_.ret_type = kCode32;
     func_.attrs.insert_or_assign("calling_conv", 1);
     func_.attrs.insert_or_assign("target", host);
     RETURN_IF_ERROR(CheckIsWhole());
@@ -268,7 +268,7 @@ class PackedFunction {
   std::string NameOf(const Var& param) const { return func_.name + "." + param.name(); }
   void TakeParams() {
     const auto size = static_cast<int64_t>(func_.params.size());
-    type_codes_ = MakeBuffer("arg_type_ids", {size}, kInt32);
+    type_codes_ = MakeBuffer("arg_type_ids", {size}, kCode32);
     int64_t num_args = size;
     for (const Var& param : func_.params)
       if (IsContext(param)) --num_args;
@@ -285,7 +285,7 @@ class PackedFunction {
   // A parameter of this name is the last argument.
   static bool IsContext(const Var& param) { return param.name() == "device_api_context"; }
   void TakeParam(const Var& param, int i) {
-    const Var type_code(param.name() + ".code", kInt32);
+    const Var type_code(param.name() + ".code", kCode32);
     first_.Let(type_code, Load(type_codes_, {i}));
     const auto is = [&](int which) { return Equal(type_code, which); };
     const auto require = [&](const Expr& condition, const char* what) {
@@ -298,15 +298,15 @@ class PackedFunction {
       require(Or(is(code::kBool), is(code::kInt)), "boolean");
     else
       require(is(type.is_float() ? code::kFloat : code::kInt), type.is_float() ? "float" : "int");
-    const DataType packed = type == DataType::Handle() ? type : type.is_float() ? DataType::Float(64) : kInt64;
+    const DataType packed = type == DataType::Handle() ? type : type.is_float() ? DataType::Float(64) : kWord64;
     const Expr value = Get(packed, args_, i, field::kValue);
     binder_.Bind(param, packed == type ? value : Expr::Make(type, Cast{value}), NameOf(param));
   }
   Stmt OnDevice(Stmt body) const {
     constexpr int kCpu = 1;
     if (!binder_.binds_device() || device_type_ == kCpu) return body;
-    const Expr call =
-        Expr::Make(kInt32, Call{FindOp("tvm_call_packed"), {Text("__tvm_set_device"), Expr(device_type_), device_id_}});
+    const Expr call = Expr::Make(
+        kCode32, Call{FindOp("tvm_call_packed"), {Text("__tvm_set_device"), Expr(device_type_), device_id_}});
     return MakeSeq({Evaluate{call}, std::move(body)});
   }
   Status CheckIsWhole() const {
@@ -325,11 +325,11 @@ class PackedFunction {
 
   PrimFunc func_;
   const int device_type_;
-  const Var args_{"args", DataType::Handle()}, num_args_{"num_args", kInt32}, device_id_{"dev_id", kInt32};
+  const Var args_{"args", DataType::Handle()}, num_args_{"num_args", kCode32}, device_id_{"dev_id", kCode32};
   const Var out_value_{"out_ret_value", MakePointerType(DataType::Void())};
-  const Var out_code_{"out_ret_tcode", MakePointerType(kInt32)};
+  const Var out_code_{"out_ret_tcode", MakePointerType(kCode32)};
   Var resource_{"resource_handle", DataType::Handle()};
-  Buffer type_codes_ = MakeBuffer("arg_type_ids", {0}, kInt32);
+  Buffer type_codes_ = MakeBuffer("arg_type_ids", {0}, kCode32);
   Prelude first_;
   ArgBinder binder_;
 };

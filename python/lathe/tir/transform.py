@@ -32,6 +32,7 @@ def _constructor(name, row):
 
 
 _SPELLED = {"common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA",
+            "inject_ptx_async_copy": "InjectPTXAsyncCopy",
             "make_packed_api": "MakePackedAPI", "make_unpacked_api": "MakeUnpackedAPI"}
 
 

@@ -1,0 +1,157 @@
+"""Passes for code of GPUs by TVM's names: what TVM 0.27 makes of the same programs."""
+import pytest
+import tvm
+import tvm.testing
+from tvm import tir
+from tvm.script import tir as T
+
+
+def module_of(func):
+    return tvm.IRModule.from_expr(func.with_attr("global_symbol", "main"))
+
+
+class TestCopiesBecomeAsynchronous(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.InjectPTXAsyncCopy()
+
+    def before(A: T.Buffer((128,), "float32"), H: T.Buffer((128,), "float16")):
+        tx = T.launch_thread("threadIdx.x", 16)
+        S = T.decl_buffer((128,), "float32", scope="shared")
+        Q = T.decl_buffer((128,), "float16", scope="shared.dyn")
+        with T.attr(0, "async_scope", 1):
+            S[tx] = A[tx * 2]
+            S[T.Ramp(tx * 4, 1, 4)] = A[T.Ramp(tx * 4, 1, 4)]
+            Q[T.Ramp(tx * 8, 1, 8)] = H[T.Ramp(tx * 8, 1, 8)]
+            Q[tx] = H[tx]
+            S[tx] = T.if_then_else(tx < 3, A[tx], T.float32(0))
+            S[tx] = T.if_then_else(tx < 3, A[tx], T.float32(1))
+            S[tx] = A[tx] + T.float32(1)
+        S[tx] = A[tx]
+
+    def expected(A: T.Buffer((128,), "float32"), H: T.Buffer((128,), "float16")):
+        tx = T.launch_thread("threadIdx.x", 16)
+        S = T.decl_buffer((128,), "float32", scope="shared")
+        Q = T.decl_buffer((128,), "float16", scope="shared.dyn")
+        T.ptx_cp_async("float32", S.data, tx, A.data, tx * 2, 4)
+        T.ptx_cp_async("float32", S.data, tx * 4, A.data, tx * 4, 16)
+        T.ptx_cp_async("float16", Q.data, tx * 8, H.data, tx * 8, 16)
+        Q[tx] = H[tx]
+        T.ptx_cp_async("float32", S.data, tx, A.data, tx, 4, tx < 3)
+        S[tx] = T.if_then_else(tx < 3, A[tx], T.float32(1))
+        S[tx] = A[tx] + T.float32(1)
+        S[tx] = A[tx]
+
+
+def test_strided_lanes_are_no_copy_of_neighbours():
+    @T.prim_func
+    def func(A: T.Buffer((128,), "float16")):
+        S = T.decl_buffer((128,), "float16", scope="shared")
+        with T.attr(0, "async_scope", 1):
+            S[T.Ramp(0, 2, 2)] = A[T.Ramp(0, 2, 2)]
+
+    assert "ptx_cp_async" not in tir.transform.InjectPTXAsyncCopy()(module_of(func)).script()
+
+
+@T.prim_func
+def fills(A: T.Buffer((400,), "float32"), C: T.Buffer((4,), "float32")):
+    for i in range(100):
+        B = T.decl_buffer((4,), "float32", scope="shared")
+        with T.attr(B.data, "double_buffer_scope", 1):
+            for j in range(4):
+                B[j] = A[i * 4 + j]
+        for j in range(4):
+            C[j] = B[j] + T.float32(1)
+
+
+@T.prim_func
+def whole(A: T.Buffer((400,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.decl_buffer((8,), "float32", scope="shared")
+    for j in range(4):
+        B[T.Mul(0, 4) + j] = A[T.Mul(0, 4) + j]
+    for i in range(100):
+        if i + 1 < 100:
+            T.attr(B.data, "double_buffer_write", 1)
+            for j in range(4):
+                B[(i + 1) % 2 * 4 + j] = A[(i + 1) * 4 + j]
+        for j in range(4):
+            C[j] = B[i % 2 * 4 + j] + T.float32(1)
+
+
+@T.prim_func
+def split(A: T.Buffer((400,), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.decl_buffer((8,), "float32", scope="shared")
+    for j in range(4):
+        B[T.Mul(0, 4) + j] = A[T.Mul(0, 4) + j]
+    for i in range(99):
+        if i + 1 < 100:
+            T.attr(B.data, "double_buffer_write", 1)
+            for j in range(4):
+                B[(i + 1) % 2 * 4 + j] = A[(i + 1) * 4 + j]
+        for j in range(4):
+            C[j] = B[i % 2 * 4 + j] + T.float32(1)
+    if T.bool(True):
+        if T.Add(99, 1) < 100:
+            for j in range(4):
+                B[T.Add(99, 1) % 2 * 4 + j] = A[T.Add(99, 1) * 4 + j]
+        for j in range(4):
+            C[j] = B[T.FloorMod(99, 2) * 4 + j] + T.float32(1)
+
+
+@pytest.mark.parametrize("config, expected", [({}, split), ({"split_loop": 1}, split), ({"split_loop": 0}, whole)])
+def test_a_loop_fills_the_other_half_for_its_next_turn(config, expected):
+    with tvm.transform.PassContext(config={"tir.InjectDoubleBuffer": config}):
+        after = tir.transform.InjectDoubleBuffer()(module_of(fills))
+    tvm.ir.assert_structural_equal(after["main"], expected.with_attr("global_symbol", "main"))
+
+
+def test_several_turns_at_once_compute_the_same():
+    numpy = pytest.importorskip("numpy")
+    data = numpy.arange(400, dtype="float32")
+    for split_loop in (0, 1, 2, 4):
+        with tvm.transform.PassContext(config={"tir.InjectDoubleBuffer": {"split_loop": split_loop}}):
+            after = tir.transform.InjectDoubleBuffer()(module_of(fills))
+        text = after["main"].script().replace(', "shared"', ', "global"').replace(', scope="shared"', "")
+        text = "\n".join(line for line in text.splitlines() if "double_buffer_write" not in line)
+        run = tvm.build(tvm.script.from_source(text), target="llvm")
+        result = tvm.nd.empty((4,))
+        run(tvm.nd.array(data), result)
+        assert result.numpy().tolist() == [397.0, 398.0, 399.0, 400.0]
+
+
+def test_memory_that_is_named_elsewhere_stays_single():
+    @T.prim_func
+    def func(A: T.Buffer((400,), "float32")):
+        for i in range(100):
+            B = T.decl_buffer((4,), "float32", scope="shared")
+            with T.attr(B.data, "double_buffer_scope", 1):
+                B[0] = A[i]
+            T.evaluate(T.call_extern("int32", "use", B.data))
+
+    mod = module_of(func)
+    tvm.ir.assert_structural_equal(tir.transform.InjectDoubleBuffer()(mod), mod)
+
+
+def test_a_double_buffer_needs_a_loop_around():
+    @T.prim_func
+    def func(A: T.Buffer((4,), "float32")):
+        B = T.decl_buffer((4,), "float32", scope="shared")
+        with T.attr(B.data, "double_buffer_scope", 1):
+            B[0] = A[0]
+        A[1] = B[0]
+
+    with pytest.raises(tvm.TVMError, match="must be inside of a loop"):
+        tir.transform.InjectDoubleBuffer()(module_of(func))
+
+
+class TestAllIsOnTheDevice(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.DecorateDeviceScope()
+
+    def before(A: T.Buffer((4,), "float32")):
+        A[0] = T.float32(1)
+
+    def expected(A: T.Buffer((4,), "float32")):
+        T.attr(0, "device_scope", 0)
+        A[0] = T.float32(1)
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
