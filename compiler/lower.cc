@@ -25,6 +25,7 @@
 #include "compiler/transform/lower_opaque_block.h"
 #include "compiler/transform/make_packed_api.h"
 #include "compiler/transform/make_unpacked_api.h"
+#include "compiler/transform/merge_shared_memory_allocations.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 #include "compiler/transform/pointer_value_type_rewrite.h"
@@ -82,6 +83,8 @@ const LowerPass kOtherPasses[] = {
     {"inject_ptx_async_copy", InjectPTXAsyncCopy},
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
+    {"merge_shared_memory_allocations",
+     [](PrimFunc func) { return MergeSharedMemoryAllocations(std::move(func), false); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
     {"pointer_value_type_rewrite", [](PrimFunc func) { return PointerValueTypeRewrite(std::move(func)); }},
     {"remove_assume", RemoveAssume},
@@ -210,6 +213,13 @@ StatusOr<PrimFunc> DoubleBufferAsTvm(PrimFunc func, const AttrMap& config) {
   return InjectDoubleBuffer(std::move(func), split_loop);
 }
 
+StatusOr<PrimFunc> MergeSharedAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config);
+  const bool merges_static = options.Bool("tir.merge_static_smem", false);
+  RETURN_IF_ERROR(options.status());
+  return MergeSharedMemoryAllocations(std::move(func), merges_static);
+}
+
 StatusOr<PrimFunc> HoistExpressionAsTvm(PrimFunc func, const AttrMap& config) {
   PassOptions options(config, "tir.HoistExpression");
   const HoistOptions hoist{
@@ -261,6 +271,7 @@ const TvmPass kTvmPasses[] = {
     {"lower_opaque_block",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },
      BlockForm::kOpaque},
+    {"merge_shared_memory_allocations", MergeSharedAsTvm},
     {"storage_rewrite", StorageRewriteAsTvm},
     {"unroll_loop", UnrollAsTvm},
     {"vectorize_loop", VectorizeAsTvm},

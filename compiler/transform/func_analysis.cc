@@ -282,6 +282,14 @@ class HostAccessFinder : public StmtExprVisitor {
 
 }  // namespace
 
+std::optional<Var> NewlyUndefined(const Stmt& before, const Stmt& after) {
+  std::unordered_set<const ExprNode*> known;
+  for (const Var& var : UndefinedVars(before)) known.insert(var.get());
+  for (const Var& var : UndefinedVars(after))
+    if (!known.contains(var.get())) return var;
+  return std::nullopt;
+}
+
 Status CheckMemory(const PrimFunc& func) {
   static constexpr std::string_view kGpus[] = {"cuda", "metal", "nvptx", "opencl", "rocm", "vulkan", "webgpu"};
   const std::string kind = TargetKind(func.attrs);

@@ -21,6 +21,9 @@ Status CheckSsa(const PrimFunc& func);
 std::vector<Var> UndefinedVars(const Stmt& stmt);
 std::vector<Var> UndefinedVars(const Expr& expr);
 
+// A variable that `after` uses without introducing it, and `before` did not.
+std::optional<Var> NewlyUndefined(const Stmt& before, const Stmt& after);
+
 // The loop or block that is the innermost around every access of a buffer; nullopt: only the function is. A block that
 // reduces touches what it writes at the loop outside of its outermost reduction loop.
 using AccessScope = std::optional<std::variant<Stmt, Block>>;

@@ -220,12 +220,8 @@ StatusOr<PrimFunc> InjectDoubleBuffer(PrimFunc func, int64_t split_loop) {
   DoubleBufferInjector injector(finder.found, split_loop);
   func.body = injector(body);
   RETURN_IF_ERROR(injector.status);
-  const auto known = UndefinedVars(body);
-  for (const Var& var : UndefinedVars(func.body)) {
-    const bool was_known = std::any_of(known.begin(), known.end(), [&](const Var& each) { return each.same_as(var); });
-    if (!was_known)
-      return InvalidArgument(fmt::format("InjectDoubleBuffer: {} is used where it is not known any more", var.name()));
-  }
+  if (const std::optional<Var> lost = NewlyUndefined(body, func.body))
+    return InvalidArgument(fmt::format("InjectDoubleBuffer: {} is used where it is not known any more", lost->name()));
   return func;
 }
 

@@ -14,6 +14,7 @@
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/func_analysis.h"
+#include "compiler/transform/memory_lives.h"
 #include "compiler/transform/pointer_value_type_rewrite.h"
 #include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
@@ -21,147 +22,7 @@
 namespace lathe {
 namespace {
 
-using DataVar = const ExprNode*;
-
-int64_t BitsOf(DataType type) { return int64_t{type.bits} * type.lanes; }
-// 0: not known before the program runs.
-int64_t ConstantBits(const Allocate& alloc) {
-  const auto shape = ConstantShape(alloc.extents);
-  int64_t bits = shape ? BitsOf(alloc.dtype) : 0;
-  if (shape)
-    for (const int64_t extent : *shape)
-      if (__builtin_mul_overflow(bits, extent, &bits)) return 0;
-  return bits;
-}
-
-// One place in the order in which statements run: a statement without children, or the begin or the end of one with.
-struct Point {
-  const StmtNode* stmt = nullptr;
-  int64_t to_pair = 0;              // From the begin to the end: positive; back: negative.
-  std::vector<DataVar> touched;     // Of the end, memory that was allocated directly around the statement.
-  std::vector<DataVar> born, dead;  // Of the begin: memory that is touched here first, and last.
-};
-struct Memory {
-  const Allocate* alloc;
-  size_t level;  // How many statements with children are around it.
-};
-
-class AccessFinder : public StmtExprVisitor {
- public:
-  std::vector<Point> points;
-  std::unordered_map<DataVar, Memory> memories;
-  std::unordered_set<const BufferNode*> accessed;
-  std::unordered_map<DataVar, std::vector<Buffer>> views;  // That are declared, by their memory.
-  Status status;
-
- protected:
-  void VisitStmt(const Stmt& stmt) override {
-    if (const Allocate* alloc = stmt.As<Allocate>()) {
-      memories[alloc->buffer_var.get()] = {alloc, around_.size()};
-      return VisitStmt(alloc->body);
-    }
-    if (const DeclBuffer* declared = stmt.As<DeclBuffer>()) {
-      views[declared->buffer->data.get()].push_back(declared->buffer);
-      return VisitStmt(declared->body);
-    }
-    if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
-    if (stmt.As<BufferStore>() != nullptr || stmt.As<Evaluate>() != nullptr || stmt.As<AssertStmt>() != nullptr)
-      return VisitLeaf(stmt);
-    const bool holds = stmt.As<For>() != nullptr || stmt.As<IfThenElse>() != nullptr || stmt.As<While>() != nullptr ||
-                       stmt.As<LetStmt>() != nullptr;
-    return holds ? VisitScope(stmt) : StmtExprVisitor::VisitStmt(stmt);
-  }
-  void VisitFor(const Stmt& self, const For& loop) override {
-    if (loop.kind == ForKind::kVectorized)
-      status = InvalidArgument(
-          fmt::format("storage_rewrite: loop {} is vectorized; run VectorizeLoop before", loop.loop_var.name()));
-    StmtExprVisitor::VisitFor(self, loop);
-  }
-  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    StmtExprVisitor::VisitBufferStore(self, store);
-    Access(store.buffer);
-  }
-  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    StmtExprVisitor::VisitBufferLoad(self, load);
-    Access(load.buffer);
-  }
-  void VisitVar(const Var& var) override { Touch(var.get()); }
-
- private:
-  void VisitAttr(const Stmt& stmt, const AttrStmt& attr) {
-    const bool is_launch = attr.attr_key == "thread_extent" && !in_threads_;
-    const auto visit = [&] {
-      VisitExpr(attr.value);
-      VisitStmt(attr.body);
-    };
-    if (attr.attr_key == "virtual_thread" && in_threads_)
-      status = InvalidArgument("storage_rewrite: virtual threads inside of threads; run InjectVirtualThread before");
-    if (!is_launch && attr.attr_key != "virtual_thread" && attr.attr_key != "extern_scope") return visit();
-    const bool was_in_threads = in_threads_;
-    in_threads_ |= attr.attr_key != "extern_scope";
-    InScope(stmt, visit);
-    in_threads_ = was_in_threads;
-  }
-  void VisitScope(const Stmt& stmt) {
-    InScope(stmt, [&] { StmtExprVisitor::VisitStmt(stmt); });
-  }
-  template <typename F>
-  void InScope(const Stmt& stmt, const F& visit) {
-    const size_t begin = points.size();
-    points.push_back({.stmt = stmt.get()});
-    around_.emplace_back();
-    visit();
-    const auto length = static_cast<int64_t>(points.size() - begin);
-    points.push_back({.stmt = stmt.get(), .to_pair = -length, .touched = std::move(around_.back())});
-    around_.pop_back();
-    points[begin].to_pair = length;
-  }
-  void VisitLeaf(const Stmt& stmt) {
-    around_.emplace_back();
-    StmtExprVisitor::VisitStmt(stmt);
-    if (!around_.back().empty()) points.push_back({.stmt = stmt.get(), .touched = std::move(around_.back())});
-    around_.pop_back();
-  }
-  void Access(const Buffer& buffer) {
-    accessed.insert(buffer.get());
-    const auto found = memories.find(buffer->data.get());
-    if (found == memories.end()) return;
-    Touch(buffer->data.get());
-    const size_t allocated = found->second.alloc->extents.size(), used = buffer->axis_separators.size() + 1;
-    if (allocated != used)
-      status = InvalidArgument(
-          fmt::format("storage_rewrite: {} is allocated with {} dimensions and accessed as having {} in memory; run "
-                      "FlattenBuffer before",
-                      buffer->name, allocated, used));
-  }
-  void Touch(DataVar data) {
-    const auto found = memories.find(data);
-    if (found == memories.end()) return;
-    if (found->second.level < around_.size())
-      around_[found->second.level].push_back(data);
-    else
-      status = InvalidArgument(fmt::format("storage_rewrite: {} is used outside of a statement that could hold it",
-                                           found->second.alloc->buffer_var.name()));
-  }
-
-  std::vector<std::vector<DataVar>> around_;
-  bool in_threads_ = false;
-};
-
-// Where memory is touched first and last.
-void FindLives(std::vector<Point>& points) {
-  std::unordered_set<DataVar> seen;
-  for (size_t i = points.size(); i-- > 0;) {
-    for (const DataVar data : points[i].touched)
-      if (seen.insert(data).second) points[i + std::min<int64_t>(points[i].to_pair, 0)].dead.push_back(data);
-  }
-  seen.clear();
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (points[i].to_pair < 0) continue;
-    for (const DataVar data : points[i + points[i].to_pair].touched)
-      if (seen.insert(data).second) points[i].born.push_back(data);
-  }
-}
+using Point = LivePoint;
 
 // Whether a statement may write `dst` where it reads `src`: it reads an element of `src` only to store it at the same
 // place of `dst`, which it does once.
@@ -246,12 +107,12 @@ struct Storage {
 // Which allocation becomes which.
 class Planner {
  public:
-  Planner(AccessFinder& finder, const StorageRewriteOptions& options) : finder_(finder), options_(options) {}
+  Planner(const MemoryLives& lives, const StorageRewriteOptions& options) : lives_(lives), options_(options) {}
   std::unordered_map<DataVar, Storage*> storage_of;
   std::map<const StmtNode*, std::vector<Storage*>> placed;
 
   Status Plan() {
-    for (size_t i = 0; i < finder_.points.size(); ++i) RETURN_IF_ERROR(PlanPoint(i));
+    for (size_t i = 0; i < lives_.points.size(); ++i) RETURN_IF_ERROR(PlanPoint(i));
     for (const std::unique_ptr<Storage>& storage : all_) placed[storage->place].push_back(storage.get());
     for (auto& [place, storages] : placed) RETURN_IF_ERROR(MergeSpecial(storages));
     return OkStatus();
@@ -259,11 +120,11 @@ class Planner {
 
  private:
   Status PlanPoint(size_t i) {
-    const Point& point = finder_.points[i];
+    const Point& point = lives_.points[i];
     if (point.to_pair >= 0) RETURN_IF_ERROR(Begin(point));
     if (IsPlace(Stmt::Of(*point.stmt))) EnterOrLeave(point.stmt);
     if (point.to_pair <= 0)
-      for (const DataVar data : finder_.points[i + point.to_pair].dead)
+      for (const DataVar data : lives_.points[i + point.to_pair].dead)
         if (!taken_.contains(data)) Free(storage_of.at(data));
     return OkStatus();
   }
@@ -285,7 +146,7 @@ class Planner {
   }
   Status Begin(const Point& point) {
     for (const DataVar data : point.born) {
-      const Allocate& alloc = *finder_.memories.at(data).alloc;
+      const Allocate& alloc = *lives_.memories.at(data).alloc;
       ASSIGN_OR_RETURN(const StorageScope scope, ParseStorageScope(ScopeOf(alloc.buffer_var)));
       Storage* storage = point.born.size() <= 2 ? FindInPlace(point, alloc, scope) : nullptr;
       if (storage == nullptr) storage = FindFree(alloc, scope);
@@ -391,7 +252,7 @@ class Planner {
     return OkStatus();
   }
 
-  AccessFinder& finder_;
+  const MemoryLives& lives_;
   const StorageRewriteOptions options_;
   const StmtNode* place_ = nullptr;
   std::vector<std::unique_ptr<Storage>> all_;
@@ -402,7 +263,7 @@ class Planner {
 
 class StorageRewriter : public StmtExprMutator {
  public:
-  StorageRewriter(const AccessFinder& finder, const Planner& planner) : finder_(finder), planner_(planner) {}
+  StorageRewriter(const MemoryLives& lives, const Planner& planner) : lives_(lives), planner_(planner) {}
   Stmt Rewrite(const Stmt& body) { return WithStorages(nullptr, VisitStmt(body)); }
   const Status& status() const { return status_; }
 
@@ -410,7 +271,7 @@ class StorageRewriter : public StmtExprMutator {
   Stmt VisitStmt(const Stmt& stmt) override {
     if (const Allocate* alloc = stmt.As<Allocate>()) return VisitStmt(alloc->body);
     if (const DeclBuffer* declared = stmt.As<DeclBuffer>()) {
-      const bool is_gone = !finder_.accessed.contains(declared->buffer.get()) || IsMoved(declared->buffer);
+      const bool is_gone = !lives_.accessed.contains(declared->buffer.get()) || IsMoved(declared->buffer);
       return is_gone ? VisitStmt(declared->body) : StmtExprMutator::VisitStmt(stmt);
     }
     const Stmt visited = StmtExprMutator::VisitStmt(stmt);
@@ -512,11 +373,11 @@ class StorageRewriter : public StmtExprMutator {
   Stmt WithViews(const Storage& storage, Stmt body) {
     for (size_t i = storage.merged.size(); i-- > 0;) body = WithViews(*storage.merged[i], std::move(body));
     for (size_t i = storage.allocs.size(); i-- > 0;) {
-      const auto found = finder_.views.find(storage.allocs[i]->buffer_var.get());
-      if (found == finder_.views.end()) continue;
+      const auto found = lives_.views.find(storage.allocs[i]->buffer_var.get());
+      if (found == lives_.views.end()) continue;
       for (size_t k = found->second.size(); k-- > 0;) {
         const Buffer& view = found->second[k];
-        if (finder_.accessed.contains(view.get()) && IsMoved(view)) body = DeclBuffer{Over(view), std::move(body)};
+        if (lives_.accessed.contains(view.get()) && IsMoved(view)) body = DeclBuffer{Over(view), std::move(body)};
       }
     }
     return body;
@@ -556,39 +417,39 @@ class StorageRewriter : public StmtExprMutator {
     return analyzer.Simplify(is_whole ? size : size + 1);
   }
 
-  const AccessFinder& finder_;
+  const MemoryLives& lives_;
   const Planner& planner_;
   BufferMap buffers_;
   Status status_;
 };
 
-// Extents may be known only inside of what the memory has left.
-Status CheckIsDefined(const Stmt& before, const Stmt& after) {
-  std::unordered_set<const ExprNode*> known;
-  for (const Var& var : UndefinedVars(before)) known.insert(var.get());
-  for (const Var& var : UndefinedVars(after))
-    if (!known.contains(var.get()))
-      return InvalidArgument(
-          fmt::format("storage_rewrite: the extent of an allocation uses {}, which is not known where the memory would "
-                      "be allocated",
-                      var.name()));
-  return OkStatus();
+Status CheckLoops(const Stmt& body) {
+  Status status;
+  PostOrderVisit(body, [&](const Stmt& stmt) {
+    const For* loop = stmt.As<For>();
+    if (loop != nullptr && loop->kind == ForKind::kVectorized)
+      status = InvalidArgument(
+          fmt::format("storage_rewrite: loop {} is vectorized; run VectorizeLoop before", loop->loop_var.name()));
+  });
+  return status;
 }
 
 }  // namespace
 
 StatusOr<PrimFunc> StorageRewrite(PrimFunc func, const StorageRewriteOptions& options) {
   const Stmt body = SplitAllocBuffers(func.body);
-  AccessFinder finder;
-  finder(body);
-  RETURN_IF_ERROR(finder.status);
-  FindLives(finder.points);
-  Planner planner(finder, options);
+  RETURN_IF_ERROR(CheckLoops(body));
+  ASSIGN_OR_RETURN(const MemoryLives lives, FindMemoryLives(body, {.pass = "storage_rewrite"}));
+  Planner planner(lives, options);
   RETURN_IF_ERROR(planner.Plan());
-  StorageRewriter rewriter(finder, planner);
+  StorageRewriter rewriter(lives, planner);
   func.body = rewriter.Rewrite(body);
   RETURN_IF_ERROR(rewriter.status());
-  RETURN_IF_ERROR(CheckIsDefined(body, func.body));
+  if (const std::optional<Var> lost = NewlyUndefined(body, func.body))
+    return InvalidArgument(
+        fmt::format("storage_rewrite: the extent of an allocation uses {}, which is not known where the memory would "
+                    "be allocated",
+                    lost->name()));
   return PointerValueTypeRewrite(std::move(func), {.params = false, .shuffles = false});
 }
 

@@ -174,6 +174,74 @@ class TestMemoryOfVectorsAndReadsOfTheirLanes(tvm.testing.CompareBeforeAfter):
             B[i] = T.Shuffle([C[T.Div(i * 4, 4)]], [0]) + T.Shuffle([C[T.Div(i * 4 + 3, 4)]], [3])
 
 
+class TestSharedMemoryIsOneAllocationOfBytes(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.MergeSharedMemoryAllocations()
+
+    def before(A: T.Buffer((512,), "float32"), O: T.Buffer((512,), "float32")):
+        bx = T.launch_thread("blockIdx.x", 128)
+        tx = T.launch_thread("threadIdx.x", 128)
+        B_data = T.allocate([128], "float32", "shared.dyn")
+        B = T.Buffer((128,), "float32", data=B_data, scope="shared.dyn")
+        C = T.decl_buffer((128,), "int8", scope="shared.dyn")
+        unused = T.decl_buffer((128,), "int8", scope="shared.dyn")
+        S = T.decl_buffer((128,), "int8", scope="shared")
+        for i in range(4):
+            B[T.Ramp(tx * 4, 1, 4)] = A[T.Ramp(tx * 4, 1, 4)]
+            C[T.Ramp(tx * 4, 1, 4)] = T.Broadcast(T.int8(1), 4)
+        T.evaluate(T.tvm_access_ptr(T.type_annotation("float32"), B_data, 5, 10, 1))
+        T.ptx_cp_async("float32", B_data, tx, A.data, tx, 4)
+        O[tx] = B[tx] + T.Cast("float32", C[tx])
+
+    def expected(A: T.Buffer((512,), "float32"), O: T.Buffer((512,), "float32")):
+        bx = T.launch_thread("blockIdx.x", 128)
+        data = T.allocate([640], "uint8", "shared.dyn")
+        tx = T.launch_thread("threadIdx.x", 128)
+        B = T.Buffer((128,), "float32", data=data, scope="shared.dyn")
+        C = T.Buffer((128,), "int8", data=data, scope="shared.dyn")
+        S = T.decl_buffer((128,), "int8", scope="shared")
+        for i in range(4):
+            B[T.Ramp(tx * 4, 1, 4) + T.Broadcast(32, 4)] = A[T.Ramp(tx * 4, 1, 4)]
+            C[T.Ramp(tx * 4, 1, 4) + T.Broadcast(0, 4)] = T.Broadcast(T.int8(1), 4)
+        T.evaluate(T.tvm_access_ptr(T.type_annotation("float32"), data, 37, 10, 1))
+        T.ptx_cp_async("float32", data, (32 + tx) * 4, A.data, tx, 4)
+        O[tx] = B[tx + 32] + T.Cast("float32", C[tx])
+
+
+@T.prim_func
+def takes_turns(A: T.Buffer((512,), "float32")):
+    tx = T.launch_thread("threadIdx.x", 128)
+    B = T.decl_buffer((128,), "float32", scope="shared")
+    C = T.decl_buffer((100,), "float32", scope="shared")
+    D = T.decl_buffer((300,), "float32", scope="shared")
+    B[tx] = A[tx]
+    C[tx] = B[127 - tx]
+    A[tx] = C[127 - tx]
+    D[tx] = A[tx]
+    A[tx] = D[tx + 1]
+
+
+def test_places_of_shared_memory_lie_over_each_other():
+    mod = module_of(takes_turns)
+    tvm.ir.assert_structural_equal(tir.transform.MergeSharedMemoryAllocations()(mod), mod)
+    with tvm.transform.PassContext(config={"tir.merge_static_smem": True}):
+        text = tir.transform.MergeSharedMemoryAllocations()(mod).script()
+    assert 'buf_shmem = T.allocate([1200], "uint8", "shared")' in text
+
+
+def test_shared_memory_of_several_launches_is_refused():
+    @T.prim_func
+    def func(A: T.Buffer((512,), "float32")):
+        with T.launch_thread("threadIdx.x", 128) as tx:
+            B = T.decl_buffer((128,), "float32", scope="shared.dyn")
+            B[tx] = A[tx]
+        with T.launch_thread("threadIdx.x", 128) as tx:
+            B = T.decl_buffer((128,), "float32", scope="shared.dyn")
+            B[tx] = A[tx]
+
+    with pytest.raises(tvm.TVMError, match="outside of the first launch"):
+        tir.transform.MergeSharedMemoryAllocations()(module_of(func))
+
+
 def test_an_element_that_is_written_twice_keeps_its_source():
     @T.prim_func
     def func(A: T.Buffer((100,), "float32")):

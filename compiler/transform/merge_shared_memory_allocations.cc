@@ -1,0 +1,298 @@
+#include "compiler/transform/merge_shared_memory_allocations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <memory>
+
+#include "compiler/arith/analyzer.h"
+#include "compiler/ir/memory.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/transform/func_analysis.h"
+#include "compiler/transform/memory_lives.h"
+#include "compiler/transform/storage_scope.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+bool IsDynamicShared(const Var& data) { return ScopeOf(data) == "shared.dyn"; }
+bool IsStaticShared(const Var& data) { return ScopeOf(data) == "shared"; }
+
+// A stretch of the merged memory. Layers lie over each other: their allocations are not needed at the same time, those
+// of one layer lie side by side.
+struct SharedPlace {
+  int64_t bits = 0;  // 0: not known.
+  std::vector<std::vector<const Allocate*>> layers;
+};
+
+class PlacePlanner {
+ public:
+  explicit PlacePlanner(const MemoryLives& lives) : lives_(lives) {}
+  // All places, by size.
+  std::vector<const SharedPlace*> Plan() {
+    for (size_t i = 0; i < lives_.points.size(); ++i) PlanPoint(i);
+    std::vector<const SharedPlace*> places;
+    for (const auto& [bits, place] : free_) places.push_back(place);
+    places.insert(places.end(), free_symbolic_.begin(), free_symbolic_.end());
+    places.insert(places.end(), small_.begin(), small_.end());
+    return places;
+  }
+
+ private:
+  // What ends at a statement is free for what begins there.
+  void PlanPoint(size_t i) {
+    const int64_t to_pair = lives_.points[i].to_pair;
+    const LivePoint& point = lives_.points[i + std::min<int64_t>(to_pair, 0)];
+    const auto is_only_here = [&](DataVar data) {
+      return to_pair == 0 && std::find(point.born.begin(), point.born.end(), data) != point.born.end();
+    };
+    if (to_pair <= 0)
+      for (const DataVar data : point.dead)
+        if (!is_only_here(data)) Free(data);
+    if (to_pair >= 0)
+      for (const DataVar data : point.born) place_of_[data] = FindFree(*lives_.memories.at(data).alloc);
+    if (to_pair <= 0)
+      for (const DataVar data : point.dead)
+        if (is_only_here(data)) Free(data);
+  }
+  SharedPlace* New(int64_t bits, std::vector<std::vector<const Allocate*>> layers) {
+    all_.push_back(std::make_unique<SharedPlace>(SharedPlace{bits, std::move(layers)}));
+    return all_.back().get();
+  }
+  SharedPlace* FindFree(const Allocate& alloc) {
+    const int64_t bits = ConstantBits(alloc);
+    if (bits > 0 && bits <= kFewBits) return New(bits, {{&alloc}});
+    if (bits == 0) return TakeSymbolic(alloc);
+    constexpr int64_t kMostTimes = 16;
+    const auto larger = free_.lower_bound(bits);
+    if (larger != free_.end() && larger->first / kMostTimes <= bits) {
+      SharedPlace* place = larger->second;
+      free_.erase(larger);
+      place->layers.push_back({&alloc});
+      return place;
+    }
+    return TakeSmaller(alloc, bits, larger);
+  }
+  SharedPlace* TakeSymbolic(const Allocate& alloc) {
+    if (free_symbolic_.empty()) return New(0, {{&alloc}});
+    SharedPlace* place = free_symbolic_.front();
+    free_symbolic_.pop_front();
+    place->layers.push_back({&alloc});
+    return place;
+  }
+  // Smaller places side by side until they are large enough; all there are if they are not.
+  SharedPlace* TakeSmaller(const Allocate& alloc, int64_t bits, std::multimap<int64_t, SharedPlace*>::iterator end) {
+    std::vector<std::vector<const Allocate*>> layers;
+    int64_t found = 0;
+    while (end != free_.begin() && found < bits) {
+      const auto item = std::prev(end);
+      const SharedPlace& place = *item->second;
+      found += place.bits;
+      layers.resize(std::max(layers.size(), place.layers.size()));
+      for (size_t i = 0; i < place.layers.size(); ++i)
+        layers[i].insert(layers[i].end(), place.layers[i].begin(), place.layers[i].end());
+      end = free_.erase(item);
+    }
+    layers.push_back({&alloc});
+    return New(std::max(bits, found), std::move(layers));
+  }
+  void Free(DataVar data) {
+    SharedPlace* place = place_of_.at(data);
+    if (place->bits == 0)
+      free_symbolic_.push_back(place);
+    else if (place->bits <= kFewBits)
+      small_.push_back(place);
+    else
+      free_.emplace(place->bits, place);
+  }
+
+  static constexpr int64_t kFewBits = 32;
+  const MemoryLives& lives_;
+  std::vector<std::unique_ptr<SharedPlace>> all_;
+  std::unordered_map<DataVar, SharedPlace*> place_of_;
+  std::multimap<int64_t, SharedPlace*> free_;  // By size.
+  std::list<SharedPlace*> free_symbolic_;
+  std::vector<SharedPlace*> small_;
+};
+
+// Bytes from the begin of the merged memory.
+class ByteOffsets {
+ public:
+  explicit ByteOffsets(const std::vector<const SharedPlace*>& places) {
+    for (const SharedPlace* place : places) {
+      alignments_.resize(std::max(alignments_.size(), place->layers.size()), 1);
+      for (size_t i = 0; i < place->layers.size(); ++i)
+        for (const Allocate* alloc : place->layers[i])
+          alignments_[i] = std::max<int64_t>(alignments_[i], alloc->dtype.bytes());
+    }
+    for (const SharedPlace* place : places) {
+      size_ = Aligned(size_, *std::max_element(alignments_.begin(), alignments_.end()));
+      Append(*place);
+    }
+  }
+  const Expr& size() const { return size_; }
+  const Expr* Find(const Var& data) const {
+    const auto found = offsets_.find(data.get());
+    return found == offsets_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  static Expr Aligned(const Expr& size, int64_t alignment) {
+    if (Analyzer().CanProveEqual(FloorMod(size, IntConst(size.dtype(), alignment)), IntConst(size.dtype(), 0)))
+      return size;
+    const Expr width = IntConst(size.dtype(), alignment);
+    return size + FloorMod(width - FloorMod(size, width), width);
+  }
+  void Append(const SharedPlace& place) {
+    Expr largest = 0;
+    for (size_t i = 0; i < place.layers.size(); ++i) {
+      Expr inner = 0;
+      for (const Allocate* alloc : place.layers[i]) {
+        offsets_.emplace(alloc->buffer_var.get(), size_ + inner);
+        inner = inner + alloc->extents[0] * IntConst(alloc->extents[0].dtype(), alloc->dtype.bytes());
+        inner = Aligned(inner, alignments_[i]);
+      }
+      largest = Max(largest, inner);
+    }
+    size_ = size_ + largest;
+  }
+  std::vector<int64_t> alignments_;  // Of a layer of any place.
+  std::unordered_map<DataVar, Expr> offsets_;
+  Expr size_ = 0;
+};
+
+class SharedMerger : public StmtExprMutator {
+ public:
+  SharedMerger(ByteOffsets offsets, Var merged) : offsets_(std::move(offsets)), merged_(std::move(merged)) {}
+  Status status;
+
+ protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    if (attr != nullptr && attr->attr_key == "thread_extent" && !is_allocated_) {
+      is_allocated_ = true;
+      AttrStmt launch = *attr;
+      launch.body = Allocate{merged_, DataType::UInt(8), {offsets_.size()}, True(), {}, VisitStmt(attr->body)};
+      return launch;
+    }
+    if (const Allocate* alloc = stmt.As<Allocate>(); alloc != nullptr && alloc->buffer_var.pointer() != nullptr &&
+                                                     alloc->buffer_var.pointer()->scope == merged_.pointer()->scope) {
+      removed_.insert(alloc->buffer_var.get());
+      return VisitStmt(alloc->body);
+    }
+    const DeclBuffer* declared = stmt.As<DeclBuffer>();
+    const bool is_unused = declared != nullptr && removed_.contains(declared->buffer->data.get()) &&
+                           offsets_.Find(declared->buffer->data) == nullptr;
+    return is_unused ? VisitStmt(declared->body) : StmtExprMutator::VisitStmt(stmt);
+  }
+  Expr VisitVar(const Var& var) override { return offsets_.Find(var) == nullptr ? Expr(var) : Expr(merged_); }
+  Buffer VisitBufferDecl(const Buffer& buffer) override { return Over(buffer); }
+  Buffer VisitBufferUse(const Buffer& buffer) override { return Over(buffer); }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
+    const Expr* offset = offsets_.Find(load.buffer->data);
+    if (offset == nullptr) return visited;
+    BufferLoad moved = *visited.As<BufferLoad>();
+    moved.indices[0] = Behind(moved.indices[0], *offset, load.buffer->dtype);
+    return Expr::Make(visited.dtype(), std::move(moved));
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
+    const Expr* offset = offsets_.Find(store.buffer->data);
+    if (offset == nullptr) return visited;
+    BufferStore moved = *visited.As<BufferStore>();
+    moved.indices[0] = Behind(moved.indices[0], *offset, store.buffer->dtype);
+    return moved;
+  }
+  Expr VisitExpr(const Expr& expr) override {
+    const Expr visited = StmtExprMutator::VisitExpr(expr);
+    const Call* call = expr.As<Call>();
+    const bool is_access = call != nullptr && call->op->name == "tvm_access_ptr";
+    const bool is_copy = call != nullptr && call->op->name == "ptx_cp_async";
+    if (!is_access && !is_copy) return visited;
+    const size_t data = is_access ? 1 : 0;
+    const Expr* offset = IsVar(call->args[data]) ? offsets_.Find(Var(call->args[data])) : nullptr;
+    if (offset == nullptr) return visited;
+    Call moved = *visited.As<Call>();
+    const DataType type = is_access ? call->args[0].dtype() : expr.dtype();
+    Expr& index = moved.args[data + 1];
+    index = Elements(*offset, type, index.dtype()) + index;
+    if (is_copy) index = index * IntConst(index.dtype(), type.bytes());
+    return Expr::Make(visited.dtype(), std::move(moved));
+  }
+
+ private:
+  Expr Elements(const Expr& offset, DataType type, DataType index) {
+    const int64_t* bytes = AsIntConst(offset);
+    if (bytes != nullptr && *bytes % type.bytes() != 0)
+      status =
+          InvalidArgument(fmt::format("MergeSharedMemoryAllocations: elements of {} have no place {} bytes behind "
+                                      "the begin of the merged memory",
+                                      type.ToString(), *bytes));
+    return FloorDiv(MakeCast(index, offset), IntConst(index, type.bytes()));
+  }
+  Expr Behind(const Expr& index, const Expr& offset, DataType type) {
+    const Expr elements = Elements(offset, type, index.dtype().element());
+    if (index.dtype().is_scalar()) return index + elements;
+    const int lanes = index.dtype().lanes;
+    return MakeBinary(BinaryOp::kAdd, index, Expr::Make(index.dtype(), Broadcast{elements, lanes}));
+  }
+  Buffer Over(const Buffer& buffer) {
+    if (offsets_.Find(buffer->data) == nullptr) return buffer;
+    const auto found = buffers_.find(buffer.get());
+    if (found != buffers_.end()) return found->second;
+    BufferNode node = *buffer;
+    node.data = merged_;
+    return buffers_.emplace(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+
+  const ByteOffsets offsets_;
+  const Var merged_;
+  std::unordered_set<DataVar> removed_;
+  BufferMap buffers_;
+  bool is_allocated_ = false;
+};
+
+// Allocations that are wanted and used, of one dimension.
+StatusOr<Stmt> Merge(const Stmt& body, bool (*is_wanted)(const Var&), const Var& merged) {
+  int num_allocations = 0;
+  bool is_flat = true;
+  PostOrderVisit(body, [&](const Stmt& stmt) {
+    const Allocate* alloc = stmt.As<Allocate>();
+    if (alloc == nullptr || !is_wanted(alloc->buffer_var)) return;
+    ++num_allocations;
+    is_flat &= alloc->extents.size() == 1;
+  });
+  if (num_allocations < 2) return body;
+  if (!is_flat)
+    return InvalidArgument("MergeSharedMemoryAllocations expects flat memory buffers; run FlattenBuffer before");
+  ASSIGN_OR_RETURN(const MemoryLives lives,
+                   FindMemoryLives(body, {"MergeSharedMemoryAllocations", /*lets_hold=*/false, is_wanted}));
+  SharedMerger merger(ByteOffsets(PlacePlanner(lives).Plan()), merged);
+  const Stmt result = merger(body);
+  RETURN_IF_ERROR(merger.status);
+  if (const std::optional<Var> lost = NewlyUndefined(body, result))
+    return InvalidArgument(fmt::format(
+        "MergeSharedMemoryAllocations: {} is used outside of the first launch of threads; run SplitHostDevice before",
+        lost->name()));
+  return result;
+}
+
+}  // namespace
+
+StatusOr<PrimFunc> MergeSharedMemoryAllocations(PrimFunc func, bool merges_static) {
+  const DataType byte = DataType::UInt(8);
+  Stmt body = SplitAllocBuffers(func.body);
+  const Stmt before = body;
+  ASSIGN_OR_RETURN(body, Merge(body, IsDynamicShared, Var("buf_dyn_shmem", MakePointerType(byte, "shared.dyn"))));
+  if (merges_static) {
+    ASSIGN_OR_RETURN(body, Merge(body, IsStaticShared, Var("buf_shmem", MakePointerType(byte, "shared"))));
+  }
+  if (!body.same_as(before)) func.body = std::move(body);
+  return func;
+}
+
+}  // namespace lathe
