@@ -36,6 +36,7 @@
 #include "compiler/transform/split_host_device.h"
 #include "compiler/transform/storage_rewrite.h"
 #include "compiler/transform/target_attr.h"
+#include "compiler/transform/thread_sync.h"
 #include "compiler/transform/unify_thread_binding.h"
 #include "compiler/transform/unique_names.h"
 #include "compiler/transform/unroll_loop.h"
@@ -92,6 +93,7 @@ const LowerPass kOtherPasses[] = {
     {"rewrite_unsafe_select", RewriteUnsafeSelect},
     {"simplify", SimplifyLets},
     {"storage_rewrite", [](PrimFunc func) { return StorageRewrite(std::move(func), {}); }},
+    {"thread_sync", [](PrimFunc func) { return ThreadSync(std::move(func), "shared"); }},
     {"unify_thread_binding", UnifyThreadBinding},
 };
 

@@ -10,7 +10,6 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/func_analysis.h"
 #include "compiler/transform/memory_lives.h"
 #include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
@@ -173,14 +172,20 @@ class SharedMerger : public StmtExprMutator {
   Stmt VisitStmt(const Stmt& stmt) override {
     const AttrStmt* attr = stmt.As<AttrStmt>();
     if (attr != nullptr && attr->attr_key == "thread_extent" && !is_allocated_) {
-      is_allocated_ = true;
+      is_allocated_ = is_in_launch_ = true;
       AttrStmt launch = *attr;
       launch.body = Allocate{merged_, DataType::UInt(8), {offsets_.size()}, True(), {}, VisitStmt(attr->body)};
+      is_in_launch_ = false;
       return launch;
     }
     if (const Allocate* alloc = stmt.As<Allocate>(); alloc != nullptr && alloc->buffer_var.pointer() != nullptr &&
                                                      alloc->buffer_var.pointer()->scope == merged_.pointer()->scope) {
       removed_.insert(alloc->buffer_var.get());
+      if (!is_in_launch_)
+        status = InvalidArgument(
+            fmt::format("MergeSharedMemoryAllocations: {} is allocated outside of the first launch of threads; run "
+                        "SplitHostDevice before",
+                        alloc->buffer_var.name()));
       return VisitStmt(alloc->body);
     }
     const DeclBuffer* declared = stmt.As<DeclBuffer>();
@@ -253,7 +258,7 @@ class SharedMerger : public StmtExprMutator {
   const Var merged_;
   std::unordered_set<DataVar> removed_;
   BufferMap buffers_;
-  bool is_allocated_ = false;
+  bool is_allocated_ = false, is_in_launch_ = false;
 };
 
 // Allocations that are wanted and used, of one dimension.
@@ -274,10 +279,6 @@ StatusOr<Stmt> Merge(const Stmt& body, bool (*is_wanted)(const Var&), const Var&
   SharedMerger merger(ByteOffsets(PlacePlanner(lives).Plan()), merged);
   const Stmt result = merger(body);
   RETURN_IF_ERROR(merger.status);
-  if (const std::optional<Var> lost = NewlyUndefined(body, result))
-    return InvalidArgument(fmt::format(
-        "MergeSharedMemoryAllocations: {} is used outside of the first launch of threads; run SplitHostDevice before",
-        lost->name()));
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/lower.h"
 #include "compiler/transform/narrow_data_type.h"
+#include "compiler/transform/thread_sync.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -39,6 +40,9 @@ void BindPasses(py::module_& module) {
   });
   module.def("run_pass", [](const std::string& pass, const ModulePtr& m, const py::dict& config) {
     return std::make_shared<IRModule>(Value(RunPassAsTvm(pass, *m, ToOptions(config))));
+  });
+  module.def("thread_sync", [](const ModulePtr& m, const std::string& scope) {
+    return OnFunctions(*m, [&](PrimFunc func) { return ThreadSync(std::move(func), scope); });
   });
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });

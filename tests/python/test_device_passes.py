@@ -153,5 +153,102 @@ class TestAllIsOnTheDevice(tvm.testing.CompareBeforeAfter):
         A[0] = T.float32(1)
 
 
+class TestThreadsWaitForEachOther(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.ThreadSync("shared")
+
+    def before(A: T.Buffer((512,), "float32"), O: T.Buffer((512,), "float32"), n: T.int32):
+        bx = T.launch_thread("blockIdx.x", 4)
+        tx = T.launch_thread("threadIdx.x", 128)
+        B = T.decl_buffer((128,), "float32", scope="shared")
+        C = T.decl_buffer((128,), "float32", scope="shared.dyn")
+        L = T.decl_buffer((4,), "float32", scope="local")
+        for i in range(10):
+            B[tx] = A[tx + i]
+            O[tx] = B[tx]
+            for j in range(4):
+                L[j] = B[(tx + j) % 128]
+            O[tx] = L[0]
+        if n > 3:
+            O[tx] = B[0]
+        else:
+            B[0] = O[tx]
+        O[tx] = B[0]
+        C[tx] = A[tx]
+        O[tx] = C[127 - tx]
+
+    def expected(A: T.Buffer((512,), "float32"), O: T.Buffer((512,), "float32"), n: T.int32):
+        bx = T.launch_thread("blockIdx.x", 4)
+        tx = T.launch_thread("threadIdx.x", 128)
+        B = T.decl_buffer((128,), "float32", scope="shared")
+        C = T.decl_buffer((128,), "float32", scope="shared.dyn")
+        L = T.decl_buffer((4,), "float32", scope="local")
+        for i in range(10):
+            T.tvm_storage_sync("shared")
+            B[tx] = A[tx + i]
+            O[tx] = B[tx]
+            T.tvm_storage_sync("shared")
+            for j in range(4):
+                L[j] = B[(tx + j) % 128]
+            O[tx] = L[0]
+        T.tvm_storage_sync("shared")
+        if n > 3:
+            O[tx] = B[0]
+        else:
+            B[0] = O[tx]
+        T.tvm_storage_sync("shared")
+        O[tx] = B[0]
+        C[tx] = A[tx]
+        O[tx] = C[127 - tx]
+
+
+class TestBarriersThatAreThereCount(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.ThreadSync("shared")
+
+    def before(A: T.Buffer((512,), "float32"), O: T.Buffer((512,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 128)
+        B = T.decl_buffer((256,), "float32", scope="shared")
+        B[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        O[tx] = B[127 - tx]
+        for i in range(10):
+            with T.attr(B.data, "double_buffer_write", 1):
+                B[(i + 1) % 2 * 128 + tx] = A[tx + i]
+            O[tx] = B[i % 2 * 128 + 127 - tx]
+        with T.attr(0, "async_wait_queue_scope", 0):
+            T.attr(0, "async_wait_inflight_count", 1)
+            O[tx] = A[tx]
+
+    def expected(A: T.Buffer((512,), "float32"), O: T.Buffer((512,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 128)
+        B = T.decl_buffer((256,), "float32", scope="shared")
+        B[tx] = A[tx]
+        T.tvm_storage_sync("shared")
+        O[tx] = B[127 - tx]
+        for i in range(10):
+            T.tvm_storage_sync("shared")
+            with T.attr(B.data, "double_buffer_write", 1):
+                B[(i + 1) % 2 * 128 + tx] = A[tx + i]
+            O[tx] = B[i % 2 * 128 + 127 - tx]
+        with T.attr(0, "async_wait_queue_scope", 0):
+            T.attr(0, "async_wait_inflight_count", 1)
+            T.tvm_storage_sync("shared")
+            O[tx] = A[tx]
+
+
+def test_barriers_stand_where_all_threads_come():
+    @T.prim_func
+    def func(A: T.Buffer((512,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 128)
+        B = T.decl_buffer((128,), "float32", scope="shared")
+        if tx < 64:
+            B[tx] = A[tx]
+            A[tx] = B[63 - tx]
+
+    with pytest.raises(tvm.TVMError, match="Cannot insert syncs inside condition"):
+        tir.transform.ThreadSync("shared")(module_of(func))
+    with pytest.raises(tvm.TVMError, match="global"):
+        tir.transform.ThreadSync("global")(module_of(func))
+
+
 if __name__ == "__main__":
     tvm.testing.main()

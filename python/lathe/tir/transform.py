@@ -69,6 +69,11 @@ def NarrowDataType(target_bits):
     return Pass(lambda mod, context: _lib.narrow_data_type(mod, target_bits), PassInfo(0, "tir.NarrowDataType"))
 
 
+def ThreadSync(storage_scope):
+    """Barriers where threads exchange values through memory of this scope."""
+    return Pass(lambda mod, context: _lib.thread_sync(mod, storage_scope), PassInfo(0, "tir.ThreadSync"))
+
+
 def Apply(ftransform):
     """ftransform(function) of every function."""
     return prim_func_pass(lambda func, mod, ctx: ftransform(func), opt_level=0, name="Apply")
