@@ -16,6 +16,7 @@
 #include "compiler/transform/hoist_if_then_else.h"
 #include "compiler/transform/inject_double_buffer.h"
 #include "compiler/transform/inject_ptx_async_copy.h"
+#include "compiler/transform/inject_software_pipeline.h"
 #include "compiler/transform/inject_virtual_thread.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
 #include "compiler/transform/loop_partition.h"
@@ -82,6 +83,7 @@ const LowerPass kOtherPasses[] = {
     {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), OfStatements(false)); }},
     {"inject_double_buffer", [](PrimFunc func) { return InjectDoubleBuffer(std::move(func)); }},
     {"inject_ptx_async_copy", InjectPTXAsyncCopy},
+    {"inject_software_pipeline", InjectSoftwarePipeline},
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
     {"merge_shared_memory_allocations",

@@ -3,6 +3,7 @@ docs/python.md says which of TVM's have no counterpart."""
 import enum
 
 from lathe import _lib
+from lathe.error import TVMError
 from lathe.ir.transform import Pass, PassContext, PassInfo, pass_of, prim_func_pass
 
 
@@ -67,6 +68,18 @@ def HoistIfThenElse(variant=None):
 def NarrowDataType(target_bits):
     """Index arithmetic in fewer bits where bounds allow it."""
     return Pass(lambda mod, context: _lib.narrow_data_type(mod, target_bits), PassInfo(0, "tir.NarrowDataType"))
+
+
+def InjectSoftwarePipeline():
+    """Loops whose annotations say so as pipelines; ValueError where those are wrong, as TVM has it."""
+
+    def inject(mod, context):
+        try:
+            return _lib.run_pass("inject_software_pipeline", mod, {})
+        except TVMError as error:
+            raise ValueError(str(error)) from None
+
+    return Pass(inject, PassInfo(0, "tir.InjectSoftwarePipeline"))
 
 
 def ThreadSync(storage_scope):
