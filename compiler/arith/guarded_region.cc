@@ -4,6 +4,7 @@
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/linear.h"
 
 namespace lathe {
 namespace {
@@ -26,7 +27,9 @@ class Guards {
   bool Sort(GuardedRegion& region) {
     region.from.resize(access_.region.size());
     region.below.resize(access_.region.size());
-    return SortConjunct(access_.predicate, region);
+    bool all = true;
+    for (const Expr& conjunct : ConjunctsOf(access_.predicate)) all = SortConjunct(conjunct, region) && all;
+    return all;
   }
 
   bool IsLoop(const ExprNode* var) const {
@@ -41,18 +44,26 @@ class Guards {
  private:
   bool SortConjunct(const Expr& condition, GuardedRegion& region) {
     const Binary* op = condition.As<Binary>();
-    if (op != nullptr && op->op == BinaryOp::kAnd) {
-      const bool first = SortConjunct(op->a, region);
-      return SortConjunct(op->b, region) && first;
-    }
     if (inner_.CanProve(condition)) return true;
     if (IsFixed(condition)) {
       region.conditions.push_back(condition);
       return !ReadsMemory(condition);
     }
+    if (HoldsInAFirstStep(condition)) return true;
     if (op == nullptr || !IsIndexType(op->a.dtype()) || (op->op != BinaryOp::kLT && op->op != BinaryOp::kLE))
       return false;
     return SortBound(op->op == BinaryOp::kLT ? op->a - op->b + 1 : op->a - op->b, region);
+  }
+  // It is about loops that reach no index, and lets their first iterations pass: each index has its turn then.
+  bool HoldsInAFirstStep(const Expr& condition) const {
+    VarMap first;
+    for (const auto& [var, range] : access_.loops) {
+      const auto is_var = [&, node = var.get()](const ExprNode* other) { return other == node; };
+      const auto moves = [&](const Range& at) { return UsesVar(at.min, is_var) || UsesVar(at.extent, is_var); };
+      if (UsesVar(condition, is_var) && std::any_of(access_.region.begin(), access_.region.end(), moves)) return false;
+      first.emplace(var.get(), range.min);
+    }
+    return inner_.CanProve(Substitute(condition, first));
   }
   // difference <= 0 as a bound on an index.
   bool SortBound(const Expr& difference, GuardedRegion& region) {
@@ -186,11 +197,20 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
     if (!IsConstInt(range.extent, 1)) return std::nullopt;
     indices.push_back(range.min);
   }
-  const StatusOr<IterMapResult> map =
-      DetectIterMap(indices, access.loops, access.predicate, {IterMapLevel::kBijective}, analyzer);
-  if (!map.ok()) return std::nullopt;
+  const Guards guards(access, analyzer);
   GuardedRegion region{
       {}, std::vector<std::vector<Expr>>(indices.size()), std::vector<std::vector<Expr>>(indices.size()), {}};
+  Expr of_loops = True();
+  for (const Expr& condition : ConjunctsOf(access.predicate)) {
+    if (!guards.IsFixed(condition))
+      of_loops = And(of_loops, condition);
+    else if (!guards.inner().CanProve(condition))
+      region.conditions.push_back(condition);
+  }
+  if (std::any_of(region.conditions.begin(), region.conditions.end(), ReadsMemory)) return std::nullopt;
+  const StatusOr<IterMapResult> map =
+      DetectIterMap(indices, access.loops, of_loops, {IterMapLevel::kBijective}, analyzer);
+  if (!map.ok()) return std::nullopt;
   for (size_t d = 0; d < indices.size(); ++d) {
     const IterSumExpr& sum = map->indices[d];
     if (sum.args.size() > 1 || (sum.args.size() == 1 && !IsConstInt(sum.args[0].scale, 1))) return std::nullopt;

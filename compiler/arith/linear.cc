@@ -220,5 +220,12 @@ bool SameExpr(const Expr& a, const Expr& b) {
   }
   return StructuralEqual(a, b);
 }
+std::vector<Expr> ConjunctsOf(const Expr& condition) {
+  const Binary* both = condition.As<Binary>();
+  if (both == nullptr || both->op != BinaryOp::kAnd) return {condition};
+  std::vector<Expr> parts = ConjunctsOf(both->a), more = ConjunctsOf(both->b);
+  parts.insert(parts.end(), more.begin(), more.end());
+  return parts;
+}
 
 }  // namespace lathe

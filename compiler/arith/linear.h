@@ -59,6 +59,8 @@ Expr ProductToExpr(const Product& product, DataType type);
 
 // Equal as trees; free variables by identity. Quick for index arithmetic.
 bool SameExpr(const Expr& a, const Expr& b);
+// The parts of a conjunction, in order; of anything else, itself.
+std::vector<Expr> ConjunctsOf(const Expr& condition);
 // int32 and int64 scalars: what has a linear form.
 inline bool IsIndexType(DataType type) { return type.is_signed_int() && type.is_scalar() && type.bits >= 32; }
 

@@ -10,6 +10,11 @@
 
 namespace lathe {
 
+const std::vector<Range>* RegionOfBuffer(const std::vector<BufferRegion>& regions, const Buffer& buffer) {
+  for (const BufferRegion& region : regions)
+    if (region.buffer.same_as(buffer)) return &region.region;
+  return nullptr;
+}
 bool Writes(const BlockNode& block, const Buffer& buffer) {
   return std::any_of(block.writes.begin(), block.writes.end(),
                      [&](const BufferRegion& r) { return MayAlias(r.buffer, buffer); });
@@ -584,6 +589,33 @@ bool IsConditional(const Schedule& schedule, int above, int row) {
   return false;
 }
 
+namespace {
+
+// Whether the statement, which is no loop and no block, has `node` below branches, lets and the like.
+bool HoldsDirectly(const Stmt& stmt, const StmtNode* node) {
+  if (stmt.As<For>() != nullptr || stmt.As<BlockRealize>() != nullptr) return false;
+  return AnyChildStmt(stmt, [&](const Stmt& child) { return child.get() == node || HoldsDirectly(child, node); });
+}
+
+bool HidesBelow(const Schedule& schedule, int row) {
+  const std::vector<int> children = schedule.ChildBlocksOf(row);
+  return std::any_of(children.begin(), children.end(),
+                     [&](int child) { return schedule.IsHiding(child) || HidesBelow(schedule, child); });
+}
+
+void AddWhole(const std::vector<Buffer>& touched, std::vector<BufferRegion>& regions) {
+  for (const Buffer& buffer : touched)
+    if (RegionOfBuffer(regions, buffer) == nullptr) regions.push_back(FullRegion(buffer));
+}
+
+void AddWhatIsHidden(BlockNode& block) {
+  const TouchedBuffers touched = BuffersTouchedIn(block);
+  AddWhole(touched.loaded, block.reads);
+  AddWhole(touched.stored, block.writes);
+}
+
+}  // namespace
+
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {
   int child = row;
   while (schedule.ParentOf(child) != loop) child = schedule.ParentOf(child);
@@ -594,13 +626,18 @@ size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {
   for (size_t i = 0; i < seq->stmts.size(); ++i) {
     if (seq->stmts[i].get() == node) return i;
   }
-  return 0;  // Below a branch or let: the body is that one statement.
+  const auto holds = [&](const Stmt& stmt) { return HoldsDirectly(stmt, node); };
+  return size_t(std::find_if(seq->stmts.begin(), seq->stmts.end(), holds) - seq->stmts.begin());
 }
 
 void RecomputeRegions(BlockNode& block) {
   AccessRegions regions = DetectAccessRegions(block);
   block.reads = std::move(regions.reads);
   block.writes = std::move(regions.writes);
+}
+void RecomputeRegions(const Schedule& schedule, int row, BlockNode& block) {
+  RecomputeRegions(block);
+  if (HidesBelow(schedule, row)) AddWhatIsHidden(block);
 }
 
 }  // namespace lathe

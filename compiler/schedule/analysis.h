@@ -31,6 +31,8 @@ Status CheckIsolated(const Schedule& schedule, int block, std::string_view primi
 bool IsTriviallyBound(const Schedule& schedule, int block);
 bool IsSpatial(const BlockNode& block);  // All iters data-parallel.
 
+// The first region of `buffer`; nullptr: there is none.
+const std::vector<Range>* RegionOfBuffer(const std::vector<BufferRegion>& regions, const Buffer& buffer);
 // Blocks of the same scope that write (read) what `block` reads (writes), in order of the text, itself excluded.
 std::vector<int> ProducersOf(const Schedule& schedule, int block);
 std::vector<int> ConsumersOf(const Schedule& schedule, int block);
@@ -118,10 +120,12 @@ bool WritesOneValuePerElement(const BlockNode& block);
 // Whether `buffer` is read below `loop` outside of blocks: in conditions, bounds, lets, bindings and predicates.
 bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& buffer);
 
-// The child of `loop`'s body, on the way down to `row`: the index in its sequence (0 if the body is no sequence).
+// The child of `loop`'s body in which `row` is: the index in its sequence (0 if the body is no sequence).
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row);
 
 // Computes reads and writes anew from the body (script/complete.h).
 void RecomputeRegions(BlockNode& block);
+// The same for what the block of `row` became: what blocks below touch and do not declare is added as a whole.
+void RecomputeRegions(const Schedule& schedule, int row, BlockNode& block);
 
 }  // namespace lathe

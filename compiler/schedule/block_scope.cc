@@ -10,11 +10,7 @@ namespace lathe {
 
 namespace {
 
-// Buffers that a block's body loads and stores, those of its own left out, as regions without bounds.
-class BodyTouches : public StmtExprVisitor {
- public:
-  std::vector<Buffer> loaded, stored;
-
+class BodyTouches : public StmtExprVisitor, public TouchedBuffers {
  protected:
   void VisitBufferDef(const Buffer& buffer) override { own_.insert(buffer->data.get()); }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
@@ -36,6 +32,12 @@ class BodyTouches : public StmtExprVisitor {
 };
 
 }  // namespace
+
+TouchedBuffers BuffersTouchedIn(const BlockNode& block) {
+  BodyTouches touches;
+  touches(Stmt(BlockRealize{{}, True(), Block(BlockNode(block))}));
+  return touches;
+}
 
 // Lists what is done below a scope in order of the text. Child blocks are not entered, but for those that are known to
 // hide what they do.
@@ -90,8 +92,7 @@ class ActorCollector : public StmtExprVisitor {
     return actor;
   }
   void NoteBody(const Block& block) {
-    BodyTouches touches;
-    touches(Stmt(BlockRealize{{}, True(), block}));
+    const TouchedBuffers touches = BuffersTouchedIn(*block);
     for (const Buffer& buffer : touches.loaded) scope_.Note(block_actor_, buffer, false, true);
     for (const Buffer& buffer : touches.stored) scope_.Note(block_actor_, buffer, true, true);
   }

@@ -26,6 +26,12 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
+// What a block's body and init load and store, whatever blocks in it declare; not what is allocated inside.
+struct TouchedBuffers {
+  std::vector<Buffer> loaded, stored;
+};
+TouchedBuffers BuffersTouchedIn(const BlockNode& block);
+
 class BlockScope {
  public:
   BlockScope(const Schedule& schedule, int scope_row);

@@ -223,12 +223,35 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   return result;
 }
 
+namespace {
+
+// More than the block touches would be copied before it is made.
+Status CheckDeclaresWhatItTouches(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
+  const BlockNode& declared = schedule.BlockOf(row);
+  BlockNode touched = declared;
+  RecomputeRegions(touched);
+  const auto region_in = [&](const std::vector<BufferRegion>& regions) { return RegionOfBuffer(regions, buffer); };
+  const auto is_same = [](const Range& a, const Range& b) {
+    return Analyzer().CanProveEqual(a.min, b.min) && Analyzer().CanProveEqual(a.extent, b.extent);
+  };
+  for (const auto& [told, seen] : {std::pair(region_in(declared.reads), region_in(touched.reads)),
+                                   std::pair(region_in(declared.writes), region_in(touched.writes))}) {
+    if (told == nullptr || (seen != nullptr && std::equal(told->begin(), told->end(), seen->begin(), is_same)))
+      continue;
+    return schedule.Error(primitive, row, fmt::format("it declares more of \"{}\" than it touches", buffer->name));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 StatusOr<std::vector<BlockRV>> CacheInplace(Schedule& schedule, BlockRV block_rv, int read_index,
                                             const std::string& storage_scope) {
   constexpr const char* kName = "cache_inplace";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
+  RETURN_IF_ERROR(CheckDeclaresWhatItTouches(schedule, row, buffer, kName));
   ASSIGN_OR_RETURN(const std::vector<Range> region, TouchedInPlace(schedule, row, buffer, kName));
   const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
   const std::string name = schedule.FreshBlockName(row, cache->name);

@@ -252,12 +252,34 @@ Stmt WithStages(const Schedule& schedule, int row, const BlockRealize& changed, 
   return WithBody(scope, MakeSeq(std::move(children)), buffers);
 }
 
+// Memory that each iteration of a loop makes for itself, as iterations that run at once do, is known by its indices.
+Status CheckKeepsMemoryPrivate(const Schedule& schedule, int row) {
+  const int scope = schedule.ScopeOf(row);
+  const BlockNode& node = schedule.BlockOf(row);
+  std::vector<BufferRegion> touched = node.reads;
+  touched.insert(touched.end(), node.writes.begin(), node.writes.end());
+  for (int loop : schedule.LoopsOf(row)) {
+    const ForKind kind = schedule.LoopOf(loop).kind;
+    if (kind == ForKind::kSerial || kind == ForKind::kUnrolled) continue;
+    for (const BufferRegion& region : touched)
+      for (int writer : schedule.Scope(scope).WritersOf(region.buffer))
+        if (Allocates(schedule.BlockOf(scope), region.buffer) && schedule.IsAncestor(loop, writer))
+          return schedule.Error(
+              kCacheIndex, row,
+              fmt::format("iterations of loop \"{}\" run at once and make \"{}\" for themselves, which could no "
+                          "longer be seen from indices that memory holds",
+                          schedule.LoopOf(loop).loop_var.name(), region.buffer->name));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<std::vector<BlockRV>> CacheIndex(Schedule& schedule, BlockRV block_rv, const std::string& storage_scope,
                                           int cse_thresh) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   if (schedule.ScopeOf(row) < 0) return schedule.Error(kCacheIndex, row, "the root block has no scope");
+  RETURN_IF_ERROR(CheckKeepsMemoryPrivate(schedule, row));
   BlockRealize changed = schedule.RealizeOf(row);
   const std::vector<Candidate> candidates = CandidateFinder(*changed.block, cse_thresh).Take();
   if (candidates.empty())

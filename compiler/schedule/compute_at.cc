@@ -188,6 +188,46 @@ Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, cons
   return OkStatus();
 }
 
+// Whether a loop around both the block and its new place also makes what the block reads.
+bool ReadsWhatASharedLoopMakes(const Schedule& schedule, const Move& move, int shared) {
+  const std::vector<int> loops = schedule.LoopsOf(shared);
+  const int top = loops.empty() ? shared : loops.front();
+  const BlockScope& scope = schedule.Scope(schedule.ScopeOf(move.block));
+  for (const BufferRegion& read : schedule.BlockOf(move.block).reads) {
+    if (scope.IsWrittenOutside(read.buffer)) return true;
+    for (int writer : scope.WritersOf(read.buffer))
+      if (schedule.IsAncestor(top, writer)) return true;
+  }
+  return false;
+}
+
+// A producer computes in an iteration of the loops that stay around it no more than it did: what more would need may
+// not be there yet.
+Status CheckComputesNoMore(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
+                           const Analyzer& analyzer) {
+  const int shared = CommonAncestor(schedule, move.block, move.loop);
+  if (!schedule.IsLoop(shared) || !ReadsWhatASharedLoopMakes(schedule, move, shared)) return OkStatus();
+  const BlockRealize& realize = schedule.RealizeOf(move.block);
+  const IterDomain inner = LoopsBetween(schedule, shared, move.block);
+  for (size_t i = 0; i < domains.size(); ++i) {
+    const IterVar& iter = realize.block->iter_vars[i];
+    const Range before = RelaxRegion({{realize.iter_values[i], IntConst(iter.var.dtype(), 1)}}, inner, analyzer)[0];
+    const Range& after = domains[i].domain;
+    const bool is_in = !IsConstInt(before.extent, 0) &&
+                       (analyzer.CanProve(LessEqual(before.min, after.min)) ||
+                        analyzer.CanProve(LessEqual(before.min, iter.domain.min))) &&
+                       (analyzer.CanProve(LessEqual(after.min + after.extent, before.min + before.extent)) ||
+                        analyzer.CanProve(LessEqual(iter.domain.min + iter.domain.extent, before.min + before.extent)));
+    if (!is_in)
+      return schedule.Error(
+          move.primitive, move.block,
+          fmt::format("iter var \"{}\" would take values in an iteration of loop \"{}\" that it does not take there "
+                      "now, and what the block reads may not be made by then",
+                      iter.var.name(), schedule.LoopOf(shared).loop_var.name()));
+  }
+  return OkStatus();
+}
+
 // Over all iterations of the loops around it, the consumer still runs over its whole domain (padding reads less than it
 // writes).
 Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
@@ -313,6 +353,8 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   if (move.is_reverse) {
     RETURN_IF_ERROR(CheckReadsOnlyWhatIsMade(schedule, move, *domains, analyzer));
     RETURN_IF_ERROR(CheckCoversItsDomain(schedule, move, *domains, analyzer));
+  } else {
+    RETURN_IF_ERROR(CheckComputesNoMore(schedule, move, *domains, analyzer));
   }
   Nest nest = MakeNest(schedule, move, *domains, *predicate, preserve_unit_loops, analyzer);
   if (move.is_reverse) RETURN_IF_ERROR(CheckStepsOnceInOrder(schedule, move, nest, analyzer));

@@ -16,7 +16,8 @@ namespace {
 class LoadReplacer : public StmtExprMutator {
  public:
   using Replace = std::function<Expr(const BufferLoad&)>;
-  LoadReplacer(const Buffer& buffer, Replace replace) : buffer_(buffer), replace_(std::move(replace)) {}
+  LoadReplacer(const Schedule& schedule, const Buffer& buffer, Replace replace)
+      : schedule_(schedule), buffer_(buffer), replace_(std::move(replace)) {}
 
  protected:
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
@@ -25,11 +26,12 @@ class LoadReplacer : public StmtExprMutator {
   }
   Block VisitBlock(const Block& block) override {
     Block inner = StmtExprMutator::VisitBlock(block);
-    if (Reads(*inner, buffer_)) RecomputeRegions(inner.Mutable());
+    if (Reads(*inner, buffer_)) RecomputeRegions(schedule_, schedule_.RowOf(block), inner.Mutable());
     return inner;
   }
 
  private:
+  const Schedule& schedule_;
   const Buffer& buffer_;
   Replace replace_;
 };
@@ -109,8 +111,8 @@ Status CheckIsNotViewed(const Schedule& schedule, int row, const Buffer& buffer,
 }
 
 // Replaces one block per entry below the scope (an empty optional: remove it) and drops `gone` from its allocations.
-void ReplaceInScope(Schedule& schedule, int scope,
-                    const std::vector<std::pair<int, std::optional<BlockRealize>>>& edits, const Buffer& gone) {
+Status ReplaceInScope(Schedule& schedule, int scope, const char* primitive,
+                      const std::vector<std::pair<int, std::optional<BlockRealize>>>& edits, const Buffer& gone) {
   const BlockRealize& realize = schedule.RealizeOf(scope);
   std::vector<BlockReuse> reuse;
   for (const auto& [row, after] : edits)
@@ -122,7 +124,13 @@ void ReplaceInScope(Schedule& schedule, int scope,
     }
     return std::nullopt;
   });
-  schedule.Replace(scope, WithBody(realize, *std::move(body), {}, {gone}), reuse);
+  const int place = edits.front().first;
+  std::vector<int> loops;
+  for (const auto& [row, after] : edits)
+    for (int loop : schedule.LoopsOf(row))  // Those that stay.
+      if (after || schedule.ChildBlocksOf(loop).size() > 1) loops.push_back(loop);
+  return ReplaceUnderMarks(schedule, scope, WithBody(realize, *std::move(body), {}, {gone}), loops, primitive, place,
+                           reuse);
 }
 
 }  // namespace
@@ -153,13 +161,12 @@ Status InlineBlock(Schedule& schedule, int row) {
       return schedule.Error(kName, row, why);
     BlockRealize realize = schedule.RealizeOf(consumer);
     BlockNode& node = realize.block.Mutable();
-    node.body = LoadReplacer(store.buffer, value_at)(node.body);
-    if (node.init) node.init = LoadReplacer(store.buffer, value_at)(*node.init);
-    RecomputeRegions(node);
+    node.body = LoadReplacer(schedule, store.buffer, value_at)(node.body);
+    if (node.init) node.init = LoadReplacer(schedule, store.buffer, value_at)(*node.init);
+    RecomputeRegions(schedule, consumer, node);
     edits.emplace_back(consumer, std::move(realize));
   }
-  ReplaceInScope(schedule, schedule.ScopeOf(row), edits, store.buffer);
-  return OkStatus();
+  return ReplaceInScope(schedule, schedule.ScopeOf(row), kName, edits, store.buffer);
 }
 
 Status ComputeInline(Schedule& schedule, BlockRV block_rv) {
@@ -279,14 +286,14 @@ Status ReverseInlineBlock(Schedule& schedule, int row) {
   BlockRealize realize = schedule.RealizeOf(producer);
   BlockNode& node = realize.block.Mutable();
   BufferStore merged{consumer_store.buffer, consumer_store.value, {}};
-  LoadReplacer replace(buffer, [&](const BufferLoad&) { return producer_store.value; });
+  LoadReplacer replace(schedule, buffer, [&](const BufferLoad&) { return producer_store.value; });
   merged.value = replace(Substitute(consumer_store.value, iter_values));
   for (const Expr& index : consumer_store.indices)
     merged.indices.push_back(replace(Analyzer().Simplify(Substitute(index, iter_values))));
   node.body = std::move(merged);
   RecomputeRegions(node);
-  ReplaceInScope(schedule, schedule.ScopeOf(row), {{row, std::nullopt}, {producer, std::move(realize)}}, buffer);
-  return OkStatus();
+  return ReplaceInScope(schedule, schedule.ScopeOf(row), kName, {{row, std::nullopt}, {producer, std::move(realize)}},
+                        buffer);
 }
 
 Status ReverseComputeInline(Schedule& schedule, BlockRV block_rv) {

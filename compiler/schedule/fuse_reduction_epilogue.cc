@@ -61,8 +61,10 @@ StatusOr<SumWith> SumOf(const Schedule& schedule, int row) {
     return schedule.Error(kFuseEpilogue, row, fmt::format("its loops are no whole reduction: {}", why));
   const BufferStore *init = node.init->As<BufferStore>(), *update = node.body.As<BufferStore>();
   const auto sum = update != nullptr ? SumWithLoad(update->value, update->buffer) : std::nullopt;
-  const bool is_zero = init != nullptr &&
-                       (IsConstInt(init->value, 0) || StructuralEqual(init->value, FloatConst(init->value.dtype(), 0)));
+  const auto is_float_zero = [](const Expr& e) {
+    return e.dtype().is_float() && StructuralEqual(e, FloatConst(e.dtype(), 0));
+  };
+  const bool is_zero = init != nullptr && (IsConstInt(init->value, 0) || is_float_zero(init->value));
   const bool is_sum =
       is_zero && sum && StructuralEqual(Load(update->buffer, update->indices), Load(update->buffer, sum->load.indices));
   if (!is_sum) return schedule.Error(kFuseEpilogue, row, "it is no sum from 0 in one store");
@@ -117,6 +119,14 @@ Status CheckBetween(const Schedule& schedule, int reduction, int epilogue, const
                                       schedule.BlockOf(epilogue).name));
   if (Reads(schedule.BlockOf(reduction), result) || schedule.Scope(schedule.ScopeOf(epilogue)).IsWrittenOutside(result))
     return schedule.Error(kFuseEpilogue, reduction, fmt::format("buffer \"{}\" is used by others", result->name));
+  for (const BufferRegion& read : schedule.BlockOf(epilogue).reads) {
+    if (read.buffer.same_as(sum)) continue;
+    for (int writer : schedule.Scope(schedule.ScopeOf(epilogue)).WritersOf(read.buffer))
+      if (!IsBefore(schedule, writer, reduction) || schedule.IsLoop(CommonAncestor(schedule, writer, reduction)))
+        return schedule.Error(
+            kFuseEpilogue, epilogue,
+            fmt::format("buffer \"{}\", which it reads, is not made before the reduction begins", read.buffer->name));
+  }
   if (const WhyNot why = WhyNotMovable(schedule, epilogue, reduction, Way::kUp); !why.empty())
     return schedule.Error(kFuseEpilogue, epilogue, why);
   return OkStatus();

@@ -260,13 +260,18 @@ WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool a
 
 Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const std::vector<int>& loops,
                          std::string_view primitive, int place, const std::vector<BlockReuse>& reuse) {
+  return ChangeUnderMarks(schedule, loops, primitive, place,
+                          [&](Schedule& changed) { changed.Replace(row, std::move(replacement), reuse); });
+}
+Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::string_view primitive, int place,
+                        const std::function<void(Schedule&)>& change) {
   const auto is_marked = [&](int loop) { return IsConcurrent(schedule.LoopOf(loop).kind); };
   if (std::none_of(loops.begin(), loops.end(), is_marked)) {
-    schedule.Replace(row, std::move(replacement), reuse);
+    change(schedule);
     return OkStatus();
   }
   Schedule changed = schedule;
-  changed.Replace(row, std::move(replacement), reuse);
+  change(changed);
   for (int loop : loops) {
     const For& node = changed.LoopOf(loop);
     if (!IsConcurrent(node.kind)) continue;

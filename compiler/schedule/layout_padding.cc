@@ -128,13 +128,18 @@ bool IsRowMajor(const Write& write, const Buffer& buffer) {
   return true;
 }
 
-// Stores of a block, all of them into the buffer and at `indices`, write the padding where there is a gap.
+// Stores of a block, all of them into the buffer and at `indices`, write the padding where there is a gap. There may be
+// nothing else in it: what a condition or let reads is not there for the gap.
 class GuardStores : public StmtExprMutator {
  public:
   GuardStores(const Write& write, const Expr& gap, const Expr& value) : write_(write), gap_(gap), value_(value) {}
   bool are_all_alike = true;
 
  protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    are_all_alike = are_all_alike && (stmt.As<BufferStore>() != nullptr || stmt.As<Seq>() != nullptr);
+    return StmtExprMutator::VisitStmt(stmt);
+  }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     bool is_alike = store.indices.size() == write_.indices.size() && !store.predicate &&
                     store.buffer.same_as(write_.store.As<BufferStore>()->buffer);
@@ -145,15 +150,18 @@ class GuardStores : public StmtExprMutator {
     return MakeStore(store.buffer, MakeCall(store.value.dtype(), "if_then_else", {gap_, value_, store.value}),
                      store.indices);
   }
-  Stmt VisitBlockRealize(const Stmt& self, const BlockRealize&) override {
-    are_all_alike = false;  // Inner blocks would need iter vars of their own.
-    return self;
-  }
 
  private:
   const Write& write_;
   const Expr gap_, value_;
 };
+
+bool FeedsFrom(const Expr& e, const std::vector<Stmt>& loops) {
+  return UsesVar(e, [&](const ExprNode* var) {
+    return std::any_of(loops.begin(), loops.end(),
+                       [&](const Stmt& each) { return each.As<For>()->loop_var.get() == var; });
+  });
+}
 
 // The block of `realize` with the new points for the iter vars that the loops of `write` are bound to.
 std::optional<BlockRealize> OverPoints(const BlockRealize& realize, const Write& write, const PointNest& nest,
@@ -184,12 +192,7 @@ std::optional<BlockRealize> OverPoints(const BlockRealize& realize, const Write&
   GuardStores guard(write, gap, ValueAt(layout, nest.points));
   block.body = Substitute(guard(block.body), old_iters);
   if (block.init) block.init = Substitute(guard(*block.init), old_iters);
-  const auto uses_old_loop = [&](const Expr& e) {
-    return UsesVar(e, [&](const ExprNode* var) {
-      return std::any_of(write.loops.begin(), write.loops.end(),
-                         [&](const Stmt& each) { return each.As<For>()->loop_var.get() == var; });
-    });
-  };
+  const auto uses_old_loop = [&](const Expr& e) { return FeedsFrom(e, write.loops); };
   const bool is_free = !uses_old_loop(result.predicate) &&
                        std::none_of(result.iter_values.begin(), result.iter_values.end(), uses_old_loop);
   if (!guard.are_all_alike || !is_free || !block.match_buffers.empty()) return std::nullopt;
@@ -205,7 +208,10 @@ std::optional<Stmt> NestOverPoints(const Write& write, const PaddedLayout& layou
     inner.push_back(*loop);
     at = loop->body;
   }
-  if (!at.same_as(*write.realize)) return std::nullopt;
+  const auto moves_with_the_nest = [&](const For& loop) {
+    return FeedsFrom(loop.min, write.loops) || FeedsFrom(loop.extent, write.loops);
+  };
+  if (!at.same_as(*write.realize) || std::any_of(inner.begin(), inner.end(), moves_with_the_nest)) return std::nullopt;
   const PointNest nest(layout);
   const BlockRealize& realize = *at.As<BlockRealize>();
   const std::optional<BlockRealize> made = OverPoints(realize, write, nest, layout);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/linear.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/reducer.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -72,27 +73,26 @@ class Padder {
   }
   const Expr& extent(size_t iter) const { return extents_[iter]; }
 
-  StatusOr<PaddedBuffer> Pad(const BufferRegion& region) const {
-    std::vector<Expr> shape = region.buffer->shape;
-    PaddedBuffer padded{region.buffer, region.buffer, std::vector<std::optional<Expr>>(shape.size())};
+  StatusOr<PaddedBuffer> Pad(const Buffer& buffer) const {
+    ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesInto(buffer));
+    std::vector<Expr> shape = buffer->shape;
+    PaddedBuffer padded{buffer, buffer, std::vector<std::optional<Expr>>(shape.size())};
     for (size_t d = 0; d < shape.size(); ++d) {
-      const Expr& index = region.region[d].min;
-      const std::optional<size_t> iter = IterOf(index);
-      if (!IsConstInt(region.region[d].extent, 1) || (!iter && AsIntConst(index) == nullptr))
+      const std::optional<size_t> iter = IterOf(indices[d]);
+      if (!iter && AsIntConst(indices[d]) == nullptr)
         return schedule_.Error(
             kPadEinsum, row_,
-            fmt::format("index {} of buffer \"{}\" is neither an iter var nor a constant", d, region.buffer->name));
+            fmt::format("index {} of buffer \"{}\" is neither an iter var nor a constant", d, buffer->name));
       if (!iter || !IsPadded(*iter)) continue;
       if (!Analyzer().CanProveEqual(shape[d], block_.iter_vars[*iter].domain.extent))
         return schedule_.Error(kPadEinsum, row_,
                                fmt::format("iter var \"{}\" does not run over dimension {} of buffer \"{}\"",
-                                           block_.iter_vars[*iter].var.name(), d, region.buffer->name));
+                                           block_.iter_vars[*iter].var.name(), d, buffer->name));
       padded.bounds[d] = shape[d];
       shape[d] = extents_[*iter];
     }
     if (padded.is_padded())
-      padded.to =
-          MakeBuffer(region.buffer->name + "_pad", std::move(shape), region.buffer->dtype, region.buffer->scope);
+      padded.to = MakeBuffer(buffer->name + "_pad", std::move(shape), buffer->dtype, buffer->scope);
     return padded;
   }
 
@@ -126,6 +126,25 @@ class Padder {
   }
 
  private:
+  // Where the body loads and stores it, everywhere alike.
+  StatusOr<std::vector<Expr>> IndicesInto(const Buffer& buffer) const {
+    const BufferStore& store = *block_.body.As<BufferStore>();
+    std::optional<std::vector<Expr>> indices;
+    bool differs = false;
+    const auto note = [&](const Buffer& used, const std::vector<Expr>& at) {
+      if (!used.same_as(buffer)) return;
+      if (!indices) indices = at;
+      differs = differs || !std::equal(at.begin(), at.end(), indices->begin(), indices->end(), SameExpr);
+    };
+    note(store.buffer, store.indices);
+    PostOrderVisit(store.value, [&](const Expr& e) {
+      if (const BufferLoad* load = e.As<BufferLoad>()) note(load->buffer, load->indices);
+    });
+    if (indices && !differs) return *indices;
+    return schedule_.Error(
+        kPadEinsum, row_,
+        fmt::format("buffer \"{}\" is used at several places; give each use a copy (cache_read) first", buffer->name));
+  }
   std::optional<size_t> IterOf(const Expr& index) const {
     for (size_t i = 0; i < block_.iter_vars.size(); ++i)
       if (block_.iter_vars[i].var.same_as(index)) return i;
@@ -239,13 +258,13 @@ Status PadEinsum(Schedule& schedule, BlockRV block_rv, std::span<const int64_t> 
   std::vector<Buffer> made;
   BufferMap buffers;
   for (const BufferRegion& read : schedule.BlockOf(row).reads) {
-    ASSIGN_OR_RETURN(const PaddedBuffer padded, padder.Pad(read));
+    ASSIGN_OR_RETURN(const PaddedBuffer padded, padder.Pad(read.buffer));
     if (!padded.is_padded()) continue;
     children.push_back(PadStage(schedule, row, padded));
     made.push_back(padded.to);
     buffers.emplace(padded.from.get(), padded.to);
   }
-  ASSIGN_OR_RETURN(const PaddedBuffer output, padder.Pad(schedule.BlockOf(row).writes[0]));
+  ASSIGN_OR_RETURN(const PaddedBuffer output, padder.Pad(schedule.BlockOf(row).writes[0].buffer));
   if (output.is_padded()) {
     RETURN_IF_ERROR(CheckOutput(schedule, row, output));
     made.push_back(output.to);

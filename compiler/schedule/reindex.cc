@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/int_set.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/script/index_map_text.h"
@@ -179,6 +180,31 @@ Status CheckReads(const Schedule& schedule, int row, const Buffer& buffer) {
   return OkStatus();
 }
 
+// In a block, the copy reads no more than the block says of itself: more may not be made when it runs.
+Status CheckReadsAreDeclared(const Schedule& schedule, int row, const Buffer& buffer, const Copy& copy) {
+  const int scope = schedule.ScopeOf(row);
+  if (schedule.ScopeOf(scope) < 0) return OkStatus();
+  std::vector<Range> region;
+  for (const Expr& index : copy.indices) region.push_back({index, IntConst(index.dtype(), 1)});
+  IterDomain axes;
+  for (const IterVar& iter : copy.axes) axes.emplace_back(iter.var, iter.domain);
+  const std::vector<Range> read = RelaxRegion(std::move(region), axes, Analyzer());
+  Analyzer analyzer;
+  for (const IterVar& iter : schedule.BlockOf(scope).iter_vars) analyzer.Bind(iter.var, iter.domain);
+  const auto is_in = [&](const Range& part, const Range& whole) {
+    return !IsConstInt(part.extent, 0) && analyzer.CanProve(LessEqual(whole.min, part.min)) &&
+           analyzer.CanProve(LessEqual(part.min + part.extent, whole.min + whole.extent));
+  };
+  for (const BufferRegion& declared : schedule.BlockOf(scope).reads)
+    if (declared.buffer.same_as(buffer) &&
+        std::equal(read.begin(), read.end(), declared.region.begin(), declared.region.end(), is_in))
+      return OkStatus();
+  if (Allocates(schedule.BlockOf(scope), buffer)) return OkStatus();
+  return schedule.Error(kReIndex, row,
+                        fmt::format("the copy would read more of \"{}\" than block \"{}\" around it declares",
+                                    buffer->name, schedule.BlockOf(scope).name));
+}
+
 // Each element is written, once, and copied back before anybody else wants it.
 Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices) {
   const BlockNode& block = schedule.BlockOf(row);
@@ -187,6 +213,8 @@ Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, cons
     return schedule.Error(kReIndex, row,
                           fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
   if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kReIndex, row, why);
+  if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
+    return schedule.Error(kReIndex, row, fmt::format("its loops are no whole reduction: {}", why));
   for (int other : schedule.ChildBlocksOf(scope)) {
     const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
     if (other != row && is_in_nest && Reads(schedule.BlockOf(other), buffer))
@@ -208,7 +236,7 @@ Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, cons
   return OkStatus();
 }
 
-// The block runs for every value of its iter vars: else the copy back would write what nobody made.
+// The block runs for every value of its iter vars: else a copy would read, or write back, what nobody made.
 Status CheckRunsForAll(const Schedule& schedule, int row, const Copy& copy) {
   const BlockRealize& realize = schedule.RealizeOf(row);
   GuardedAccess access{{}, LoopsBetween(schedule, schedule.ScopeOf(row), row), realize.predicate};
@@ -238,6 +266,9 @@ StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, con
       return schedule.Error(kReIndex, row, fmt::format("iter var \"{}\" does not start at 0", iter.var.name()));
   if (is_read) {
     RETURN_IF_ERROR(CheckReads(schedule, row, buffer));
+    const bool is_made_here = !schedule.Scope(schedule.ScopeOf(row)).WritersOf(buffer).empty();
+    if (is_made_here) RETURN_IF_ERROR(CheckRunsForAll(schedule, row, copy));
+    RETURN_IF_ERROR(CheckReadsAreDeclared(schedule, row, buffer, copy));
   } else {
     RETURN_IF_ERROR(CheckWrites(schedule, row, buffer, copy.indices));
     RETURN_IF_ERROR(CheckRunsForAll(schedule, row, copy));
@@ -271,7 +302,9 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
     return schedule.Error(kReIndex, row,
                           fmt::format("it has {} iter vars, the index map takes {}", block.iter_vars.size(),
                                       index_map.initial_indices.size()));
-  const IndexMap map = WithIndexType(index_map, block.iter_vars[0].var.dtype());
+  std::vector<DataType> types;
+  for (const IterVar& iter : block.iter_vars) types.push_back(iter.var.dtype());
+  const IndexMap map = WithIndexTypes(index_map, types);
   Analyzer analyzer;
   std::vector<Expr> vars, extents;
   for (const IterVar& iter : block.iter_vars) {

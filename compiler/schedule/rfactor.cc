@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/linear.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/reducer.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -93,14 +94,6 @@ Status CheckFactorPlace(const Schedule& schedule, const FactorPlan& plan) {
     if (!HasRow(plan.reduce, row) && UsesLoops(schedule, schedule.LoopOf(row).extent, plan.reduce))
       return schedule.Error(kRFactor, row, "its extent depends on a loop that reduces");
   return OkStatus();
-}
-
-std::vector<Expr> ConjunctsOf(const Expr& predicate) {
-  const Binary* both = predicate.As<Binary>();
-  if (both == nullptr || both->op != BinaryOp::kAnd) return {predicate};
-  std::vector<Expr> parts = ConjunctsOf(both->a), more = ConjunctsOf(both->b);
-  parts.insert(parts.end(), more.begin(), more.end());
-  return parts;
 }
 
 // The parts of the predicate that no loop that reduces has a say in.

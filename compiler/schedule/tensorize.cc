@@ -14,10 +14,8 @@ namespace {
 constexpr const char* kTensorize = "tensorize";
 
 const std::vector<Range>* RegionOf(const BlockNode& block, const Buffer& buffer) {
-  for (const auto* regions : {&block.reads, &block.writes})
-    for (const BufferRegion& region : *regions)
-      if (region.buffer.same_as(buffer)) return &region.region;
-  return nullptr;
+  const std::vector<Range>* read = RegionOfBuffer(block.reads, buffer);
+  return read != nullptr ? read : RegionOfBuffer(block.writes, buffer);
 }
 
 // The regions of the block's buffers as the implementation's parameters see them. Where the region of a parameter has

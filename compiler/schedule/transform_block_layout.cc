@@ -36,6 +36,9 @@ Status CheckNest(const Schedule& schedule, int row) {
       return schedule.Error(kTransformBlockLayout, row,
                             fmt::format("iter var \"{}\" does not start at 0", iter.var.name()));
   if (loops.empty()) return OkStatus();
+  if (const WhyNot why = WhyNotWholeDomain(schedule, row); !why.empty())
+    return schedule.Error(kTransformBlockLayout, row,
+                          fmt::format("its loops do not run over its whole domain: {}", why));
   const WhyNot why = WhyNotPermutable(schedule, loops[0]);
   return why.empty() ? OkStatus() : schedule.Error(kTransformBlockLayout, row, why);
 }
@@ -103,7 +106,9 @@ Status TransformBlockLayout(Schedule& schedule, BlockRV block_rv, const IndexMap
                           fmt::format("it has {} iter vars, the index map takes {}", node.iter_vars.size(),
                                       index_map.initial_indices.size()));
   RETURN_IF_ERROR(CheckNest(schedule, row));
-  const IndexMap map = WithIndexType(index_map, node.iter_vars[0].var.dtype());
+  std::vector<DataType> types;
+  for (const IterVar& iter : node.iter_vars) types.push_back(iter.var.dtype());
+  const IndexMap map = WithIndexTypes(index_map, types);
   ASSIGN_OR_RETURN(const NewIters made, MakeIters(schedule, row, map));
   BlockNode changed = *Substitute(schedule.RealizeOf(row).block, made.old);
   changed.iter_vars = made.iters;

@@ -61,7 +61,7 @@ class LayoutRewriter : public StmtExprMutator {
     const bool touches = Reads(*block, from_) || Writes(*block, from_);
     Block changed = StmtExprMutator::VisitBlock(block);
     if (schedule_.ScopeOf(schedule_.RowOf(old)) >= 0 && (touches || !old.same_as(block)))
-      RecomputeRegions(changed.Mutable());
+      RecomputeRegions(schedule_, schedule_.RowOf(old), changed.Mutable());
     if (!changed.same_as(old)) reuse.push_back({schedule_.RowOf(old), changed});
     return changed;
   }
@@ -143,6 +143,16 @@ Status CheckAnchor(const Schedule& schedule, int row, const PaddingPlan& plan) {
   return OkStatus();
 }
 
+// Around any block below `block`.
+std::vector<int> LoopsBelow(const Schedule& schedule, int block) {
+  std::vector<int> loops;
+  for (int child : schedule.ChildBlocksOf(block)) {
+    for (int loop : schedule.LoopsOf(child)) loops.push_back(loop);
+    for (int loop : LoopsBelow(schedule, child)) loops.push_back(loop);
+  }
+  return loops;
+}
+
 StatusOr<PaddingPlan> PaddingOf(const Schedule& schedule, int row, const BufferSite& site, const Buffer& to,
                                 const IndexMap& map, const std::optional<IndexMap>& pad_value) {
   ASSIGN_OR_RETURN(PaddedIndexMap inverse, InverseOf(schedule, row, site.buffer, map));
@@ -170,7 +180,9 @@ Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, Buff
                                       buffer->shape.size(), index_map.initial_indices.size()));
   if (index_map.final_indices.empty()) return schedule.Error(kTransformLayout, row, "the index map gives no index");
   RETURN_IF_ERROR(CheckOnlyElements(schedule, site, row, kTransformLayout));
-  const IndexMap map = WithIndexType(index_map, buffer->shape[0].dtype());
+  std::vector<DataType> types;
+  for (const Expr& extent : buffer->shape) types.push_back(extent.dtype());
+  const IndexMap map = WithIndexTypes(index_map, types);
   ASSIGN_OR_RETURN(const Buffer to, TransformedBuffer(schedule, row, buffer, map));
   if (pad_value) RETURN_IF_ERROR(CheckPadValue(schedule, row, buffer, *pad_value, to->shape.size()));
   PaddingPlan plan;
@@ -185,7 +197,11 @@ Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, Buff
     realize.block.Mutable().body = MakeSeq({first, rest});
     if (!rewrite.reuse.empty()) rewrite.reuse.back() = {site.row, realize.block};
   }
-  ReplaceAtSite(schedule, site, to, std::move(body), rewrite.reuse);
+  // What fills the gaps may see memory that each iteration of a loop had for itself.
+  const std::vector<int> loops = plan.anchor ? LoopsBelow(schedule, site.row) : std::vector<int>();
+  RETURN_IF_ERROR(ChangeUnderMarks(schedule, loops, kTransformLayout, row, [&](Schedule& changed) {
+    ReplaceAtSite(changed, site, to, std::move(body), rewrite.reuse);
+  }));
   schedule.Record("TransformLayout", {block, std::make_shared<const IndexMap>(index_map)},
                   {int64_t{buffer_index}, int64_t{side == BufferSide::kWrite},
                    pad_value ? Attr(Print(*pad_value)) : Attr(std::monostate()), int64_t{assume_injective_transform}},

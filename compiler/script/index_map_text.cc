@@ -83,6 +83,8 @@ StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type) {
   return ReadIndexMap(*file.body[0]->value, source, index_type);
 }
 
+namespace {
+
 IndexMap WithIndexType(const IndexMap& map, DataType type) {
   if (map.initial_indices.empty() || map.initial_indices[0].dtype() == type) return map;
   IndexMap result;
@@ -95,6 +97,32 @@ IndexMap WithIndexType(const IndexMap& map, DataType type) {
   for (const Expr& index : map.final_indices) result.final_indices.push_back(retype(index));
   if (map.inverse_index_map != nullptr)
     result.inverse_index_map = std::make_shared<const IndexMap>(WithIndexType(*map.inverse_index_map, type));
+  return result;
+}
+
+}  // namespace
+
+IndexMap WithIndexTypes(const IndexMap& map, const std::vector<DataType>& types) {
+  const auto is_of = [](const Var& var, DataType type) { return var.dtype() == type; };
+  if (types.size() != map.initial_indices.size() ||
+      std::equal(map.initial_indices.begin(), map.initial_indices.end(), types.begin(), is_of))
+    return map;
+  const DataType widest = *std::max_element(types.begin(), types.end(),
+                                            [](const DataType& a, const DataType& b) { return a.bits < b.bits; });
+  IndexMap result = WithIndexType(map, widest);
+  VarMap narrow, alone;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == widest) continue;
+    Var& index = result.initial_indices[i];
+    const Var typed(index.name(), types[i]);
+    narrow.emplace(index.get(), MakeCast(widest, typed));
+    alone.emplace(index.get(), typed);
+    index = typed;
+  }
+  for (Expr& index : result.final_indices) {
+    const auto found = alone.find(index.get());
+    index = found != alone.end() ? found->second : Substitute(index, narrow);
+  }
   return result;
 }
 

@@ -15,7 +15,8 @@ std::string Print(const IndexMap& map);
 StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type = kIndexType);
 StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type = kIndexType);
 
-// `map` between indices of another integer type.
-IndexMap WithIndexType(const IndexMap& map, DataType type);
+// `map` of indices of these integer types, one for each; the text of a map says none. Where they differ, whatever
+// combines several is of the widest.
+IndexMap WithIndexTypes(const IndexMap& map, const std::vector<DataType>& types);
 
 }  // namespace lathe

@@ -21,6 +21,7 @@ class NestMaker {
       : draft_(draft), axes_(axes), freedom_(freedom), type_(draft.IndexType()) {}
 
   Stmt Run(const MakeBody& make) {
+    if (freedom_.is_plain) return RunPlain(make);
     for (size_t i = 0; i < axes_.size(); ++i) i += BindFrom(i);
     MaybeRepeat();
     MaybeShuffle();
@@ -34,6 +35,14 @@ class NestMaker {
   }
 
  private:
+  Stmt RunPlain(const MakeBody& make) {
+    for (const Axis& axis : axes_) BindOneToOne(axis);
+    Stmt nest = Realize(make);
+    for (size_t i = loops_.size(); i-- > 0;)
+      nest = For{loops_[i].var, loops_[i].min, loops_[i].extent, ForKind::kSerial, "", {}, nest};
+    return nest;
+  }
+
   static constexpr size_t kNoOuterBlock = SIZE_MAX;
 
   // ---- Binding axes

@@ -23,6 +23,7 @@ using MakeBody = std::function<Body(const std::vector<Point>&)>;
 struct NestFreedom {
   bool may_skip = false;    // Leave some out: what the block writes has been written before.
   bool may_repeat = false;  // Run some twice.
+  bool is_plain = false;    // One loop for each axis, in their order, around the block and nothing else.
   bool may_reorder = true;  // Run them in another order, where the block's iter vars are spatial or reduce.
 };
 

@@ -16,7 +16,8 @@ struct WeightedStage {
 };
 constexpr WeightedStage kMaking[] = {{AddMap, 28},       {AddReduction, 18},    {AddMatmul, 8},     {AddSwap, 4},
                                      {AddTwoOutputs, 4}, {AddBranchInBlock, 4}, {AddLetInBlock, 4}, {AddLoopInBlock, 5},
-                                     {AddLocalTile, 4},  {AddReadView, 5},      {AddWriteView, 5},  {AddRowBuffer, 8}};
+                                     {AddLocalTile, 4},  {AddReadView, 5},      {AddWriteView, 5},  {AddRowBuffer, 8},
+                                     {AddProduct, 8},    {AddSlidingWindow, 8}};
 constexpr WeightedStage kUpdating[] = {
     {AddInPlace, 8}, {AddOverwrite, 12}, {AddScatter, 5}, {AddScan, 3}, {AddAccumulation, 4}};
 

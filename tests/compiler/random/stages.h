@@ -21,6 +21,9 @@ bool AddRowBuffer(Draft& draft);  // In a shared loop only: written anew, or onc
 bool AddReduction(Draft& draft);
 bool AddMatmul(Draft& draft);
 bool AddAccumulation(Draft& draft);
+// Two blocks with an array that nobody else reads, or one plain product (pair_stages.cc).
+bool AddProduct(Draft& draft);        // Mostly with something added to it.
+bool AddSlidingWindow(Draft& draft);  // Neighbours of what the first block makes.
 // Arrays that exist already are written again, in part or whole (update_stages.cc).
 bool AddInPlace(Draft& draft);
 bool AddOverwrite(Draft& draft);

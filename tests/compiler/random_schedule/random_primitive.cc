@@ -1,5 +1,7 @@
 #include "tests/compiler/random_schedule/random_primitive.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -33,11 +35,13 @@
 #include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/storage_align.h"
+#include "compiler/schedule/tensor_intrin.h"
 #include "compiler/schedule/tensorize.h"
 #include "compiler/schedule/transform_block_layout.h"
 #include "compiler/schedule/transform_layout.h"
 #include "compiler/schedule/unsafe_hide_buffer_access.h"
 #include "compiler/schedule/unsafe_set_dtype.h"
+#include "compiler/script/parser.h"
 
 namespace lathe {
 namespace {
@@ -79,6 +83,18 @@ class Draw {
   }
   std::vector<LoopRV> LoopsAround(int row) { return *GetLoops(schedule, Handle(row)); }
   const For& At(LoopRV loop) const { return **schedule.Get(loop); }
+  // Around some block; none if there is none.
+  std::vector<LoopRV> LoopsOfAny() {
+    const int block = Block();
+    return block < 0 ? std::vector<LoopRV>() : LoopsAround(block);
+  }
+  std::optional<BlockRV> AnyBlock(const std::function<bool(int)>& fits = nullptr) {
+    const int block = Block(fits);
+    return block < 0 ? std::nullopt : std::optional(Handle(block));
+  }
+  std::optional<LoopRV> PlainLoop() {
+    return Loop([&](LoopRV loop) { return IsPlain(loop); });
+  }
   bool IsPlain(LoopRV loop) const { return At(loop).kind == ForKind::kSerial && At(loop).annotations.empty(); }
 
   // Loops of some block, outermost first, that form a chain of single children.
@@ -132,10 +148,9 @@ Outcome TryGetBlock(Draw& draw) {
 // Calls f with a block.
 template <typename F>
 Outcome TryOnBlock(Draw& draw, std::string_view kind, F f) {
-  const int block = draw.Block();
-  if (block < 0) return {};
-  const BlockRV handle = draw.Handle(block);
-  return draw.Try(kind, [&] { return f(handle).status(); });
+  const std::optional<BlockRV> block = draw.AnyBlock();
+  if (!block) return {};
+  return draw.Try(kind, [&] { return f(*block).status(); });
 }
 template <auto kGet>
 Outcome TryGet(Draw& draw, std::string_view kind) {
@@ -149,7 +164,7 @@ Outcome TryGetOutputBlocks(Draw& draw) { return TryGet<GetOutputBlocks>(draw, "G
 
 // A tile, mostly used for a split.
 Outcome TrySamplePerfectTile(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  const std::optional<LoopRV> loop = draw.PlainLoop();
   if (!loop) return {};
   StatusOr<std::vector<VarRV>> tile = std::vector<VarRV>();
   const int parts = 2 + int(draw.Below(2));
@@ -177,7 +192,7 @@ Outcome TrySampleCategorical(Draw& draw) {
 }
 
 Outcome TrySamplePartitionedTile(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  const std::optional<LoopRV> loop = draw.PlainLoop();
   if (!loop) return {};
   const int parts = 2 + int(draw.Below(2)), factor = 1 + int(draw.Below(3));
   return draw.Try("SamplePartitionedTile",
@@ -185,22 +200,21 @@ Outcome TrySamplePartitionedTile(Draw& draw) {
 }
 // A place, mostly used.
 Outcome TrySampleComputeLocation(Draw& draw) {
-  const int block = draw.Block();
-  if (block < 0) return {};
-  const BlockRV handle = draw.Handle(block);
+  const std::optional<BlockRV> block = draw.AnyBlock();
+  if (!block) return {};
   StatusOr<LoopRV> place = LoopRV();
   const Outcome sampled = draw.Try("SampleComputeLocation", [&] {
-    place = SampleComputeLocation(draw.schedule, handle);
+    place = SampleComputeLocation(draw.schedule, *block);
     return place.status();
   });
   if (!sampled.status.ok() || sampled.was_changed_by_refusal || draw.Percent(20)) return sampled;
-  return draw.Try("ComputeAt", [&] { return ComputeAt(draw.schedule, handle, *place, true); });
+  return draw.Try("ComputeAt", [&] { return ComputeAt(draw.schedule, *block, *place, true); });
 }
 
 // ---- Loops
 
 Outcome TrySplit(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  const std::optional<LoopRV> loop = draw.PlainLoop();
   if (!loop) return {};
   const ExprRV factor = int64_t(1 + draw.Below(6));
   Factors factors = {std::nullopt, factor};
@@ -210,7 +224,7 @@ Outcome TrySplit(Draw& draw) {
   return draw.Try("Split", [&] { return Split(draw.schedule, *loop, factors, preserve).status(); });
 }
 Outcome TryLoopPartition(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  const std::optional<LoopRV> loop = draw.PlainLoop();
   if (!loop) return {};
   Factors factors = {ExprRV(int64_t(1 + draw.Below(3)))};
   if (draw.Percent(30)) factors.emplace_back(ExprRV(int64_t(1)));
@@ -236,29 +250,29 @@ Outcome TryReorder(Draw& draw) {
   return draw.Try("Reorder", [&] { return Reorder(draw.schedule, order); });
 }
 Outcome TryParallel(Draw& draw) {
-  const int block = draw.Block();
-  const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
+  const std::vector<LoopRV> loops = draw.LoopsOfAny();
   if (loops.empty()) return {};
   const LoopRV loop = draw.Percent(60) ? loops[0] : draw.Pick(loops);
   return draw.Try("Parallel", [&] { return Parallel(draw.schedule, loop); });
 }
 Outcome TryVectorize(Draw& draw) {
-  const int block = draw.Block();
-  const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
+  const std::vector<LoopRV> loops = draw.LoopsOfAny();
   if (loops.empty()) return {};
   const LoopRV loop = draw.Percent(60) ? loops.back() : draw.Pick(loops);
   return draw.Try("Vectorize", [&] { return Vectorize(draw.schedule, loop); });
 }
 Outcome TryUnroll(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
+  const std::optional<LoopRV> loop = draw.PlainLoop();
   if (!loop) return {};
   return draw.Try("Unroll", [&] { return Unroll(draw.schedule, *loop); });
 }
 
+// Outermost loops: each nest is a kernel of its own then, which waits for those before it.
 Outcome TryBind(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop([&](LoopRV l) { return draw.IsPlain(l); });
-  if (!loop) return {};
-  return draw.Try("Bind", [&] { return Bind(draw.schedule, *loop, "threadIdx.x"); });
+  const std::vector<LoopRV> loops = draw.LoopsOfAny();
+  if (loops.empty() || !draw.IsPlain(loops.front())) return {};
+  const char* axis = draw.Percent(50) ? "blockIdx.x" : "threadIdx.x";
+  return draw.Try("Bind", [&] { return Bind(draw.schedule, loops.front(), axis); });
 }
 // Loops at one depth around two blocks, mostly of one extent.
 Outcome TryMerge(Draw& draw) {
@@ -350,14 +364,18 @@ Outcome TryCacheIndex(Draw& draw) {
   return TryOnBlock(draw, "CacheIndex", call);
 }
 
+// Mostly after its block was put where the first reader's outermost loop is: the tiles of its iterations may overlap.
 Outcome TryRollingBuffer(Draw& draw) {
-  const auto may_roll = [&](int row) {
-    const std::vector<BufferRegion>& writes = draw.schedule.BlockOf(row).writes;
-    return !writes.empty() && !IsOutputBlock(draw.schedule, row);
-  };
-  const int block = draw.Block(may_roll);
+  const int block = draw.Block(
+      [&](int row) { return !IsOutputBlock(draw.schedule, row) && ConsumersOf(draw.schedule, row).size() == 1; });
   if (block < 0) return {};
   const BlockRV handle = draw.Handle(block);
+  const std::vector<int> readers = ConsumersOf(draw.schedule, block);
+  const std::vector<LoopRV> loops = readers.empty() ? std::vector<LoopRV>() : draw.LoopsAround(readers.front());
+  if (!loops.empty() && draw.Percent(80)) {
+    const Outcome moved = draw.Try("ComputeAt", [&] { return ComputeAt(draw.schedule, handle, loops.front(), false); });
+    if (!moved.status.ok() || moved.was_changed_by_refusal) return moved;
+  }
   return draw.Try("RollingBuffer", [&] { return RollingBuffer(draw.schedule, handle, 0); });
 }
 template <auto kCopy>
@@ -376,20 +394,43 @@ Outcome TryCopyAt(Draw& draw, std::string_view kind, bool is_read) {
 }
 Outcome TryReadAt(Draw& draw) { return TryCopyAt<ReadAt>(draw, "ReadAt", true); }
 Outcome TryWriteAt(Draw& draw) { return TryCopyAt<WriteAt>(draw, "WriteAt", false); }
+// A parameter that no block of any scope writes.
+bool IsPureInput(const Schedule& schedule, const Buffer& buffer) {
+  bool is_written = false;
+  PostOrderVisit(schedule.func().body, [&](const Stmt& stmt) {
+    const BlockRealize* realize = stmt.As<BlockRealize>();
+    if (realize == nullptr) return;
+    for (const BufferRegion& write : realize->block->writes)
+      is_written = is_written || write.buffer.same_as(buffer) || MayAlias(write.buffer, buffer);
+  });
+  const std::vector<Param> params = ParamsOf(schedule.func());
+  return !is_written && std::any_of(params.begin(), params.end(), [&](const Param& param) {
+    const Buffer* given = std::get_if<Buffer>(&param);
+    return given != nullptr && given->same_as(buffer);
+  });
+}
 Outcome TryFuseReductionEpilogue(Draw& draw) {
-  const int reduction = draw.Block([&](int row) { return draw.schedule.BlockOf(row).init.has_value(); });
+  const int reduction = draw.Block([&](int row) {
+    return draw.schedule.BlockOf(row).init.has_value() && ConsumersOf(draw.schedule, row).size() == 1;
+  });
   const std::vector<int> readers = reduction < 0 ? std::vector<int>() : ConsumersOf(draw.schedule, reduction);
   if (readers.empty()) return {};
   const BlockRV sum = draw.Handle(reduction), epilogue = draw.Handle(draw.Pick(readers));
   return draw.Try("FuseReductionEpilogue", [&] { return FuseReductionEpilogue(draw.schedule, sum, epilogue); });
 }
+// Hides reads of what the function is given and nobody writes: then the order that is left still is the right one.
 Outcome TryUnsafeHideBufferAccess(Draw& draw) {
   const int block = draw.Block();
   if (block < 0) return {};
+  const std::vector<BufferRegion>& reads = draw.schedule.BlockOf(block).reads;
+  std::vector<int64_t> inputs;
+  for (size_t i = 0; i < reads.size(); ++i)
+    if (IsPureInput(draw.schedule, reads[i].buffer)) inputs.push_back(int64_t(i));
+  if (inputs.empty()) return {};
   const BlockRV handle = draw.Handle(block);
-  const std::vector<int64_t> first{0};
+  const std::vector<int64_t> hidden{draw.Pick(inputs)};
   return draw.Try("UnsafeHideBufferAccess",
-                  [&] { return UnsafeHideBufferAccess(draw.schedule, handle, "read", first); });
+                  [&] { return UnsafeHideBufferAccess(draw.schedule, handle, "read", hidden); });
 }
 
 Outcome TryReIndex(Draw& draw) {
@@ -417,11 +458,10 @@ Outcome TrySetScope(Draw& draw) {
   return draw.Try("SetScope", [&] { return SetScope(draw.schedule, handle, 0, scope); });
 }
 Outcome TryStorageAlign(Draw& draw) {
-  const int block = draw.Block();
-  if (block < 0) return {};
-  const BlockRV handle = draw.Handle(block);
+  const std::optional<BlockRV> block = draw.AnyBlock();
+  if (!block) return {};
   const int axis = static_cast<int>(draw.Below(4)) - 2;
-  return draw.Try("StorageAlign", [&] { return StorageAlign(draw.schedule, handle, 0, axis, 8, 4); });
+  return draw.Try("StorageAlign", [&] { return StorageAlign(draw.schedule, *block, 0, axis, 8, 4); });
 }
 // Values of these programs are small integers: a wider type holds them all.
 Outcome TryUnsafeSetDType(Draw& draw) {
@@ -496,8 +536,9 @@ Outcome TryTransformLayout(Draw& draw) {
 }
 Outcome TrySetAxisSeparator(Draw& draw) {
   const int block = draw.Block();
-  if (block < 0) return {};
-  const std::vector<int64_t> separators{int64_t(draw.Below(3))};
+  if (block < 0 || draw.schedule.BlockOf(block).writes.empty()) return {};
+  const size_t rank = draw.schedule.BlockOf(block).writes[0].buffer->shape.size();
+  const std::vector<int64_t> separators{int64_t(draw.Below(rank + 1))};
   const BlockRV handle = draw.Handle(block);
   return draw.Try("SetAxisSeparator",
                   [&] { return SetAxisSeparator(draw.schedule, handle, 0, BufferSide::kWrite, separators); });
@@ -514,10 +555,49 @@ Outcome TryTransformBlockLayout(Draw& draw) {
   const BlockRV handle = draw.Handle(block);
   return draw.Try("TransformBlockLayout", [&] { return TransformBlockLayout(draw.schedule, handle, map); });
 }
+// "random.dot<length>_<dtype>": c[0] += the products of a and b, one loop, or the terms one after the other.
+std::string DotIntrin(int64_t length, DataType type) {
+  const std::string name = fmt::format("random.dot{}_{}", length, type.ToString());
+  std::string terms;
+  for (int64_t k = 0; k < length; ++k) terms += fmt::format("        C[0] = C[0] + A[{0}] * B[{0}]\n", k);
+  const std::string head = fmt::format(R"(@T.prim_func
+def dot(a: T.handle, b: T.handle, c: T.handle):
+    A = T.match_buffer(a, ({0},), "{1}", offset_factor=1)
+    B = T.match_buffer(b, ({0},), "{1}", offset_factor=1)
+    C = T.match_buffer(c, (1,), "{1}", offset_factor=1)
+    with T.block("root"):
+        T.reads(C[0], A[0:{0}], B[0:{0}])
+        T.writes(C[0])
+)",
+                                       length, type.ToString());
+  const std::string loop = fmt::format(R"(        for k in range({}):
+            with T.block("update"):
+                v = T.axis.remap("R", [k])
+                C[0] = C[0] + A[v] * B[v]
+)",
+                                       length);
+  const auto intrin = MakeTensorIntrin(*ParsePrimFunc(head + loop, "dot"), *ParsePrimFunc(head + terms, "dot"));
+  CHECK(intrin.ok()) << intrin.status().ToString();
+  CHECK(RegisterTensorIntrin(name, *intrin, /*replaces=*/true).ok());
+  return name;
+}
+// The innermost loop of a sum, mostly with its init apart: what the intrinsic describes if the sum is a plain product.
 Outcome TryTensorize(Draw& draw) {
-  const std::optional<LoopRV> loop = draw.Loop();
-  if (!loop) return {};
-  return draw.Try("Tensorize", [&] { return Tensorize(draw.schedule, *loop, "dp4a_s8s8s32"); });
+  const int block = draw.Block([&](int row) { return draw.schedule.BlockOf(row).init.has_value(); });
+  if (block < 0) return {};
+  const std::vector<LoopRV> loops = draw.LoopsAround(block);
+  if (loops.empty() || draw.schedule.BlockOf(block).writes.empty()) return {};
+  const int64_t* length = AsIntConst(draw.At(loops.back()).extent);
+  if (length == nullptr || *length > 16) return {};
+  const std::string name = DotIntrin(*length, draw.schedule.BlockOf(block).writes[0].buffer->dtype);
+  const BlockRV handle = draw.Handle(block);
+  if (draw.schedule.BlockOf(block).init && draw.Percent(90)) {
+    const Outcome apart = draw.Try("DecomposeReduction", [&] {
+      return DecomposeReduction(draw.schedule, handle, loops[draw.Below(loops.size())]).status();
+    });
+    if (!apart.status.ok() || apart.was_changed_by_refusal) return apart;
+  }
+  return draw.Try("Tensorize", [&] { return Tensorize(draw.schedule, loops.back(), name); });
 }
 Outcome TryReorderBlockIterVar(Draw& draw) {
   const int block = draw.Block();
@@ -622,6 +702,9 @@ Outcome TryRFactor(Draw& draw) {
   const std::vector<LoopRV> loops = block < 0 ? std::vector<LoopRV>() : draw.LoopsAround(block);
   if (loops.empty()) return {};
   const LoopRV loop = draw.Percent(60) ? loops.back() : draw.Pick(loops);
+  const std::vector<BufferRegion>& writes = draw.schedule.BlockOf(block).writes;
+  // Local memory of a symbolic size would be refused when it is lowered.
+  if (AsIntConst(draw.At(loop).extent) == nullptr && !writes.empty() && writes[0].buffer->scope != "global") return {};
   const int axis = static_cast<int>(draw.Below(4)) - 2;
   return draw.Try("RFactor", [&] { return RFactor(draw.schedule, loop, axis).status(); });
 }
@@ -687,19 +770,19 @@ constexpr PrimitiveCase kCases[] = {
     {"CacheWrite", 8, true, Run<TryCacheWrite>},
     {"CacheInplace", 8, true, Run<TryCacheInplace>},
     {"CacheIndex", 3, true, Run<TryCacheIndex>},
-    {"FuseReductionEpilogue", 0, true, Run<TryFuseReductionEpilogue>},  // Sums hardly ever have one reader that adds.
-    {"RollingBuffer", 0, true, Run<TryRollingBuffer>},                  // Tiles hardly ever overlap here.
+    {"FuseReductionEpilogue", 12, true, Run<TryFuseReductionEpilogue>},
+    {"RollingBuffer", 8, true, Run<TryRollingBuffer>},
     {"ReadAt", 2, true, Run<TryReadAt>},
     {"WriteAt", 3, true, Run<TryWriteAt>},
-    {"UnsafeHideBufferAccess", 0, true, Run<TryUnsafeHideBufferAccess>},  // What it leaves is not to be relied on.
+    {"UnsafeHideBufferAccess", 1, true, Run<TryUnsafeHideBufferAccess>},
     {"LoopPartition", 2, true, Run<TryLoopPartition>},
     {"ComputeAt", 12, true, Run<TryComputeAt>},
     {"ReverseComputeAt", 12, true, Run<TryReverseComputeAt>},
     {"ComputeInline", 8, true, Run<TryComputeInline>},
     {"ReverseComputeInline", 8, true, Run<TryReverseComputeInline>},
     {"DecomposeReduction", 8, true, Run<TryDecomposeReduction>},
-    {"Bind", 0, true, Run<TryBind>},  // Bound loops need a device.
-    {"Merge", 10, true, Run<TryMerge>},
+    {"Bind", 2, true, Run<TryBind>},
+    {"Merge", 12, true, Run<TryMerge>},
     {"AddUnitLoop", 2, true, Run<TryAddUnitLoop>},
     {"ReIndex", 6, true, Run<TryReIndex>},
     {"SetScope", 3, true, Run<TrySetScope>},
@@ -707,14 +790,14 @@ constexpr PrimitiveCase kCases[] = {
     {"UnsafeSetDType", 3, true, Run<TryUnsafeSetDType>},
     {"ReorderBlockIterVar", 3, true, Run<TryReorderBlockIterVar>},
     {"Blockize", 5, true, Run<TryBlockize>},
-    {"DecomposePadding", 6, true, Run<TryDecomposePadding>},
-    {"PadEinsum", 4, true, Run<TryPadEinsum>},
+    {"DecomposePadding", 7, true, Run<TryDecomposePadding>},
+    {"PadEinsum", 5, true, Run<TryPadEinsum>},
     {"ReindexCacheRead", 4, true, Run<TryReindexCacheRead>},
     {"ReindexCacheWrite", 4, true, Run<TryReindexCacheWrite>},
     {"TransformLayout", 6, true, Run<TryTransformLayout>},
     {"TransformBlockLayout", 4, true, Run<TryTransformBlockLayout>},
-    {"SetAxisSeparator", 0, true, Run<TrySetAxisSeparator>},  // Memory here has one dimension.
-    {"Tensorize", 0, true, Run<TryTensorize>},                // Takes an implementation on trust.
+    {"SetAxisSeparator", 2, true, Run<TrySetAxisSeparator>},
+    {"Tensorize", 6, true, Run<TryTensorize>},
     {"RFactor", 8, true, Run<TryRFactor>},
     {"Annotate", 2, true, Run<TryAnnotate>},
     {"Unannotate", 2, true, Run<TryUnannotate>},

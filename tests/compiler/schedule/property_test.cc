@@ -33,7 +33,7 @@ class Totals {
     for (const PrimitiveCase& one : PrimitiveCases()) {
       if (one.weight == 0) continue;
       const auto count = accepted_.find(one.kind);
-      EXPECT_TRUE(count != accepted_.end() && count->second >= num_programs_ / 50)
+      EXPECT_TRUE(count != accepted_.end() && count->second >= num_programs_ / 100)
           << one.kind << " is hardly ever accepted";
     }
   }

@@ -345,5 +345,306 @@ INSTANTIATE_TEST_SUITE_P(Copies, FoundTest,
                                                        "at once"}),
                          NameOf);
 
+// ---- What chance hardly makes: pairs of blocks, tails, memory that is made by rows.
+
+constexpr char kTransformedUnderAnIf[] = R"(
+@T.prim_func
+def main(A: T.Buffer((7,), "int32"), C: T.Buffer((7,), "int32")):
+    B = T.alloc_buffer((7,), "int32")
+    for i in range(7):
+        with T.block("B"):
+            vi = T.axis.spatial(7, i)
+            if A[6 - vi] < 100:
+                B[vi] = A[vi]
+    for i in range(7):
+        with T.block("C"):
+            vi = T.axis.spatial(7, i)
+            C[vi] = B[vi]
+)";
+
+constexpr char kTriangle[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6, 6), "int32"), B: T.Buffer((6,), "int32")):
+    for i in range(6):
+        for k in range(i + 1):
+            with T.block("B"):
+                vi = T.axis.spatial(6, i)
+                vk = T.axis.reduce(6, k)
+                with T.init():
+                    B[vi] = 100
+                B[vi] = T.min(B[vi], A[vi, vk])
+)";
+
+constexpr char kTriangleKept[] = R"(
+@T.prim_func
+def main(A: T.Buffer((7, 7), "int32"), C: T.Buffer((7, 2), "int32")):
+    B = T.alloc_buffer((7, 2), "int32")
+    for i, j in T.grid(7, 2):
+        for k in range(j + 1):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    B[vi, vj] = 0
+                B[vi, vj] = B[vi, vj] + A[vi, vk]
+    for i, j in T.grid(7, 2):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+)";
+
+constexpr char kReaderUnderAnIf[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), n: T.int32, C: T.Buffer((4,), "int32"), D: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi]
+    if 0 < n:
+        for i in range(4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = B[3 - vi]
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = A[vi] * 2
+)";
+
+constexpr char kRowsMadeAndRead[] = R"(
+@T.prim_func
+def main(A: T.Buffer((5, 5), "int32"), D: T.Buffer((5, 8), "int32")):
+    B = T.alloc_buffer((5, 5), "int32")
+    C = T.alloc_buffer((5,), "int32")
+    for i in range(5):
+        for j in range(5):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = B[vi, vi]
+        for j in range(8):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(C[0:5])
+                T.writes(D[vi, vj])
+                D[vi, vj] = C[T.max(vi - 1, 0)] + C[vi]
+)";
+
+constexpr char kReadsAPartInABlock[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+    for i in range(4):
+        with T.block("outer"):
+            vo = T.axis.spatial(4, i)
+            T.reads(B[vo + 1])
+            T.writes(C[vo])
+            with T.block("C"):
+                vi = T.axis.spatial(4, vo)
+                C[vi] = B[vi + 1]
+)";
+
+constexpr char kMakesAPart[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(1):
+        with T.block("B"):
+            vi = T.axis.spatial(8, 3 + i)
+            B[vi] = A[vi]
+    for i in range(1):
+        with T.block("C"):
+            vi = T.axis.spatial(8, 3 + i)
+            C[vi] = B[vi]
+)";
+
+constexpr char kSumAndEpilogueWithACopy[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), D: T.Buffer((4,), "int32")):
+    C = T.alloc_buffer((4,), "int32")
+    bias = T.alloc_buffer((4,), "int32")
+    for i, k in T.grid(4, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+    for i in range(4):
+        with T.block("bias"):
+            vi = T.axis.spatial(4, i)
+            bias[vi] = A[vi, 0]
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = C[vi] + bias[vi]
+)";
+
+constexpr char kMinAndEpilogue[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), D: T.Buffer((4,), "int32")):
+    C = T.alloc_buffer((4,), "int32")
+    for i, k in T.grid(4, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 100
+            C[vi] = T.min(C[vi], A[vi, vk])
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = C[vi] + A[vi, 0]
+)";
+
+constexpr char kProductWithItself[] = R"(
+@T.prim_func
+def main(A: T.Buffer((1, 4), "int32"), C: T.Buffer((1, 1), "int32")):
+    B = T.alloc_buffer((1, 4), "int32")
+    for i, j in T.grid(1, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i, j, k in T.grid(1, 1, 4):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + B[vi, vk] * B[vj, vk]
+)";
+
+constexpr char kMadeInTheFirstRow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((12,), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i in range(12):
+        if i < 1:
+            for j in range(2):
+                with T.block("B"):
+                    vj = T.axis.spatial(2, j)
+                    B[vj] = A[vj]
+        with T.block("C"):
+            vi = T.axis.spatial(12, i)
+            C[vi] = B[vi % 2]
+)";
+
+constexpr char kMadeByEachLane[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((8, 4), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i in T.vectorized(8):
+        for j in range(4):
+            with T.block("B"):
+                vj = T.axis.spatial((2, 6), j + 2)
+                B[vj - 2] = A[vj - 2] + (vj - 2)
+        for j in range(4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vj]
+)";
+
+constexpr char kTilesUnderParallel[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), D: T.Buffer((3,), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    C = T.alloc_buffer((3,), "int32")
+    for i in T.parallel(3):
+        for j in range(2):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i + j)
+                B[vi] = A[vi]
+        with T.block("C"):
+            vi = T.axis.spatial(3, i)
+            C[vi] = B[vi] + B[vi + 1]
+    for i in range(3):
+        with T.block("D"):
+            vi = T.axis.spatial(3, i)
+            D[vi] = C[vi] * 2
+)";
+
+constexpr char kReducesOutside[] = R"(
+@T.prim_func
+def main(A: T.Buffer((2, 7), "int32"), B: T.Buffer((8,), "int32")):
+    for r in range(2):
+        with T.block("outer"):
+            vo = T.axis.reduce(2, r)
+            T.reads(A[vo, 0:7])
+            T.writes(B[0:8])
+            for i, k in T.grid(8, 7):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    vr = T.axis.reduce(2, vo)
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vr, vk]
+)";
+
+constexpr char kDeclaresARow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")):
+    C = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[vi, 0]
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            T.reads(C[0:4])
+            T.writes(C[0:4])
+            C[vi] = C[vi] + 1
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = C[vi]
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    PairsAndTails, FoundTest,
+    testing::Values(
+        SoundnessCase{"PaddedLayoutOfWhatAnIfReads", kTransformedUnderAnIf,
+                      "b = sch.get_block('B')\nsch.transform_layout(b, ('write', 0), lambda i: (i // 2, i % 2), "
+                      "pad_value=lambda i, j: (T.int32(0),))\n"},
+        SoundnessCase{"PaddedLayoutOfATriangle", kTriangleKept,
+                      "b = sch.get_block('B')\nsch.transform_layout(b, ('write', 0), lambda i, j: (i // 2, j, i % 2), "
+                      "pad_value=lambda i, j, k: (T.int32(0),))\n"},
+        SoundnessCase{"NewIterVarsOfATriangle", kTriangle,
+                      "b = sch.get_block('B')\nsch.transform_block_layout(b, lambda i, k: (k, i // 3, i % 3))\n",
+                      "do not run over its whole domain"},
+        SoundnessCase{"MergePastAReaderUnderAnIf", kReaderUnderAnIf,
+                      "b = sch.get_block('B')\nd = sch.get_block('D')\ni, = sch.get_loops(b)\nj, = sch.get_loops(d)\n"
+                      "m = sch.merge(i, j)\n",
+                      "on the way uses buffer \"B\""},
+        SoundnessCase{"ComputeAtOfMoreThanTheRowHas", kRowsMadeAndRead,
+                      "c = sch.get_block('C')\nd = sch.get_block('D')\ni, j = sch.get_loops(d)\n"
+                      "sch.compute_at(c, j)\n",
+                      "may not be made by then"},
+        SoundnessCase{"CopyOfMoreThanTheBlockReads", kReadsAPartInABlock,
+                      "c = sch.get_block('C')\nb = sch.reindex(c, ('read', 0))\n", "than block \"outer\""},
+        SoundnessCase{"CopyOfWhatNobodyMade", kMakesAPart, "c = sch.get_block('C')\nb = sch.reindex(c, ('read', 0))\n",
+                      "not known to run for all values"},
+        SoundnessCase{"EpilogueThatReadsWhatComesLater", kSumAndEpilogueWithACopy,
+                      "c = sch.get_block('C')\nd = sch.get_block('D')\nsch.fuse_reduction_epilogue(c, d)\n",
+                      "is not made before the reduction begins"},
+        SoundnessCase{"EpilogueOfAMinimumOfIntegers", kMinAndEpilogue,
+                      "c = sch.get_block('C')\nd = sch.get_block('D')\nsch.fuse_reduction_epilogue(c, d)\n",
+                      "no sum from 0"},
+        SoundnessCase{"PaddingOfAProductWithItself", kProductWithItself,
+                      "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 2])\n", "used at several places"},
+        SoundnessCase{"SplitOfWhatOnlyTheFirstRowMakes", kMadeInTheFirstRow,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nk, l = sch.split(j, [None, 4])\n"},
+        SoundnessCase{"InlinedReaderOfWhatIterationsMakeForThemselves", kTilesUnderParallel,
+                      "c = sch.get_block('C')\nsch.compute_inline(c)\n", "runs its iterations at once"},
+        SoundnessCase{"CopyBackOfASumThatGoesOnOutside", kReducesOutside,
+                      "b = sch.get_block('B')\nc = sch.reindex(b, ('write', 0))\n", "no whole reduction"},
+        SoundnessCase{"InplaceCacheOfMoreThanIsMade", kDeclaresARow,
+                      "d = sch.get_block('D')\nx, y = sch.cache_inplace(d, 0, 'global')\n",
+                      "declares more of \"C\" than it touches"},
+        SoundnessCase{"IndexOfWhatEachLaneMakes", kMadeByEachLane,
+                      "b = sch.get_block('B')\nx, = sch.cache_index(b, 'global', 2)\n", "run at once"}),
+    NameOf);
+
 }  // namespace
 }  // namespace lathe
