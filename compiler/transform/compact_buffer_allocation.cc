@@ -1,16 +1,37 @@
 #include "compiler/transform/compact_buffer_allocation.h"
 
+#include <map>
+
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/storage_scope.h"
 
 namespace lathe {
 namespace {
+
+// Threads that run the statements inside of it.
+struct ThreadLoop {
+  Var var;
+  Range range;
+  std::string tag;
+};
+// Whether memory of the scope is one for all of the threads, as TVM has it: global memory of all, shared memory of a
+// block's, a warp's of those along x.
+bool AreTogether(const Buffer& buffer, const ThreadLoop& thread) {
+  const StatusOr<StorageScope> scope = ParseStorageScope(buffer->scope);
+  if (!scope.ok() || scope->rank == StorageRank::kGlobal) return true;
+  if (scope->rank == StorageRank::kWarp) return thread.tag == "threadIdx.x";
+  return scope->rank == StorageRank::kShared && !thread.tag.starts_with("blockIdx");
+}
 
 // The box around all that a statement touches of each of some buffers; variables defined inside the statement are
 // relaxed.
 class BoxFinder : public StmtExprVisitor {
  public:
-  BoxFinder(const std::vector<Buffer>& buffers, const Analyzer& analyzer) : analyzer_(analyzer) {
+  // `threads` are around, and all of them touch the buffers.
+  BoxFinder(const std::vector<Buffer>& buffers, const std::vector<ThreadLoop>& threads, const Analyzer& analyzer)
+      : analyzer_(analyzer) {
+    for (const ThreadLoop& thread : threads) inside_.Add(thread.var, thread.range);
     for (const Buffer& buffer : buffers) {
       full_.emplace(buffer.get(), FullRegion(buffer).region);
       by_data_.emplace(buffer->data.get(), buffer);
@@ -91,16 +112,29 @@ class Compactor : public StmtExprMutator {
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
-    return StmtExprMutator::VisitFor(self, loop);
+    if (loop.kind != ForKind::kThreadBinding) return StmtExprMutator::VisitFor(self, loop);
+    threads_.push_back({loop.loop_var, {loop.min, loop.extent}, loop.thread});
+    const Stmt visited = StmtExprMutator::VisitFor(self, loop);
+    threads_.pop_back();
+    return visited;
+  }
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    const IterVar* axis = attr == nullptr ? nullptr : std::get_if<IterVar>(&attr->node);
+    if (axis == nullptr) return StmtExprMutator::VisitStmt(stmt);
+    threads_.push_back({axis->var, {0, attr->value}, axis->thread_tag});
+    const Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    threads_.pop_back();
+    return visited;
   }
   Block VisitBlock(const Block& self) override {
-    if (!self->alloc_buffers.empty()) {
-      BoxFinder boxes(self->alloc_buffers, analyzer_);
-      boxes(BlockRealize{{}, True(), self});
-      for (const Buffer& buffer : self->alloc_buffers) {
-        if (const std::vector<Range>* box = boxes.Find(buffer)) Shrink(buffer, *box);
-      }
+    std::map<std::vector<bool>, std::vector<Buffer>> by_threads;  // Of which their memory is one.
+    for (const Buffer& buffer : self->alloc_buffers) {
+      std::vector<bool> together;
+      for (const ThreadLoop& thread : threads_) together.push_back(AreTogether(buffer, thread));
+      by_threads[together].push_back(buffer);
     }
+    for (const auto& [together, buffers] : by_threads) ShrinkAll(self, together, buffers);
     Block block = StmtExprMutator::VisitBlock(self);
     MoveRegions(block);
     return block;
@@ -131,6 +165,15 @@ class Compactor : public StmtExprMutator {
     std::vector<Expr> mins;
   };
 
+  void ShrinkAll(const Block& block, const std::vector<bool>& together, const std::vector<Buffer>& buffers) {
+    std::vector<ThreadLoop> threads;
+    for (size_t i = 0; i < threads_.size(); ++i)
+      if (together[i]) threads.push_back(threads_[i]);
+    BoxFinder boxes(buffers, threads, analyzer_);
+    boxes(BlockRealize{{}, True(), block});
+    for (const Buffer& buffer : buffers)
+      if (const std::vector<Range>* box = boxes.Find(buffer)) Shrink(buffer, *box);
+  }
   void Shrink(const Buffer& buffer, const std::vector<Range>& box) {
     if (!buffer->strides.empty()) return;  // The layout was chosen by the schedule.
     BufferNode node = *buffer;
@@ -190,6 +233,7 @@ class Compactor : public StmtExprMutator {
   }
 
   Analyzer analyzer_;
+  std::vector<ThreadLoop> threads_;  // Around.
   std::unordered_map<const BufferNode*, Compact> compact_;
 };
 

@@ -250,5 +250,31 @@ def test_barriers_stand_where_all_threads_come():
         tir.transform.ThreadSync("global")(module_of(func))
 
 
+def test_memory_of_threads_together_holds_what_all_of_them_touch():
+    @T.prim_func
+    def func(A: T.Buffer((128, 64), "float32"), C: T.Buffer((128, 64), "float32")):
+        for bx in T.thread_binding(8, thread="blockIdx.x"):
+            for ty in T.thread_binding(16, thread="threadIdx.y"):
+                for tx in T.thread_binding(16, thread="threadIdx.x"):
+                    for k in range(4):
+                        with T.block("x"):
+                            T.reads(A[bx * 16 + ty, k * 16 + tx])
+                            T.writes(C[bx * 16 + ty, k * 16 + tx])
+                            S = T.alloc_buffer((128, 64), "float32", scope="shared")
+                            L = T.alloc_buffer((128, 64), "float32", scope="local")
+                            W = T.alloc_buffer((128, 64), "float32", scope="warp")
+                            G = T.alloc_buffer((128, 64), "float32")
+                            S[bx * 16 + ty, k * 16 + tx] = A[bx * 16 + ty, k * 16 + tx]
+                            L[bx * 16 + ty, k * 16 + tx] = S[bx * 16 + ty, k * 16 + tx]
+                            W[bx * 16 + ty, k * 16 + tx] = L[bx * 16 + ty, k * 16 + tx]
+                            G[bx * 16 + ty, k * 16 + tx] = W[bx * 16 + ty, k * 16 + tx]
+                            C[bx * 16 + ty, k * 16 + tx] = G[bx * 16 + ty, k * 16 + tx]
+
+    text = tir.transform.CompactBufferAllocation()(module_of(func)).script()
+    for line in ('S = T.alloc_buffer((16, 16), scope="shared")', 'L = T.alloc_buffer((1, 1), scope="local")',
+                 'W = T.alloc_buffer((1, 16), scope="warp")', "G = T.alloc_buffer((128, 16))"):
+        assert line in text
+
+
 if __name__ == "__main__":
     tvm.testing.main()
