@@ -75,4 +75,16 @@ Expr AccessPtr(const Buffer& buffer, int64_t access_mask, DataType pointer_type,
                    IntConst(DataType::Int(32), access_mask)});
 }
 
+Expr WithIndices(const Expr& load, std::vector<Expr> indices) {
+  BufferLoad moved = *load.As<BufferLoad>();
+  moved.indices = std::move(indices);
+  return Expr::Make(load.dtype(), std::move(moved));
+}
+
+Stmt WithIndices(const Stmt& store, std::vector<Expr> indices) {
+  BufferStore moved = *store.As<BufferStore>();
+  moved.indices = std::move(indices);
+  return moved;
+}
+
 }  // namespace lathe

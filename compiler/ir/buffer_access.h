@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "compiler/ir/expr.h"
+#include "compiler/ir/stmt.h"
 
 namespace lathe {
 
@@ -17,5 +17,8 @@ Buffer FlatView(const Buffer& buffer);
 // numbers. `access_mask`: 1 to read, 2 to write, 3 for both.
 Expr AccessPtr(const Buffer& buffer, int64_t access_mask, DataType pointer_type, int64_t content_lanes,
                const Expr& offset, const std::optional<Expr>& extent);
+// The same load or store at other indices.
+Expr WithIndices(const Expr& load, std::vector<Expr> indices);
+Stmt WithIndices(const Stmt& store, std::vector<Expr> indices);
 
 }  // namespace lathe

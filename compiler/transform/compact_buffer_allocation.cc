@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/ir/buffer_access.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/storage_scope.h"
 
@@ -148,15 +149,13 @@ class Compactor : public StmtExprMutator {
     const Expr visited = VisitChildren(self);
     const auto found = compact_.find(load.buffer.get());
     if (found == compact_.end()) return visited;
-    const BufferLoad& now = *visited.As<BufferLoad>();
-    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, Move(now.indices, found->second.mins), now.predicate});
+    return WithIndices(visited, Move(visited.As<BufferLoad>()->indices, found->second.mins));
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = VisitChildren(self);
     const auto found = compact_.find(store.buffer.get());
     if (found == compact_.end()) return visited;
-    const BufferStore& now = *visited.As<BufferStore>();
-    return BufferStore{now.buffer, now.value, Move(now.indices, found->second.mins), now.predicate};
+    return WithIndices(visited, Move(visited.As<BufferStore>()->indices, found->second.mins));
   }
 
  private:

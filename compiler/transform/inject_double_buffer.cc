@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/func_analysis.h"
@@ -82,17 +83,13 @@ class DoubleBufferInjector : public StmtExprMutator {
     const Half* half = HalfOf(store.buffer);
     if (half == nullptr) return visited;
     if (!in_scope_) Refuse("{} is written outside of its double buffer scope", store.buffer->data);
-    BufferStore moved = *visited.As<BufferStore>();
-    moved.indices = {InHalf(half->written, *half, moved.indices[0])};
-    return moved;
+    return WithIndices(visited, {InHalf(half->written, *half, visited.As<BufferStore>()->indices[0])});
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
     const Half* half = HalfOf(load.buffer);
     if (half == nullptr) return visited;
-    BufferLoad moved = *visited.As<BufferLoad>();
-    moved.indices = {InHalf(half->read, *half, moved.indices[0])};
-    return Expr::Make(visited.dtype(), std::move(moved));
+    return WithIndices(visited, {InHalf(half->read, *half, visited.As<BufferLoad>()->indices[0])});
   }
   Buffer VisitBufferDecl(const Buffer& buffer) override { return Doubled(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override { return Doubled(buffer); }
@@ -122,10 +119,9 @@ class DoubleBufferInjector : public StmtExprMutator {
     return alloc;
   }
   const Half* HalfOf(const Buffer& buffer) {
-    if (!memory_.contains(buffer->data.get())) return nullptr;
     const auto found = halves_.find(buffer->data.get());
     if (found != halves_.end()) return &found->second;
-    Refuse("{} is used before its double buffer scope", buffer->data);
+    if (memory_.contains(buffer->data.get())) Refuse("{} is used before its double buffer scope", buffer->data);
     return nullptr;
   }
   static Expr InHalf(const Expr& half, const Half& of, const Expr& index) { return half * of.stride + index; }

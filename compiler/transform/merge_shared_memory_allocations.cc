@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/memory_lives.h"
@@ -200,17 +201,13 @@ class SharedMerger : public StmtExprMutator {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
     const Expr* offset = offsets_.Find(load.buffer->data);
     if (offset == nullptr) return visited;
-    BufferLoad moved = *visited.As<BufferLoad>();
-    moved.indices[0] = Behind(moved.indices[0], *offset, load.buffer->dtype);
-    return Expr::Make(visited.dtype(), std::move(moved));
+    return WithIndices(visited, {Behind(visited.As<BufferLoad>()->indices[0], *offset, load.buffer->dtype)});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
     const Expr* offset = offsets_.Find(store.buffer->data);
     if (offset == nullptr) return visited;
-    BufferStore moved = *visited.As<BufferStore>();
-    moved.indices[0] = Behind(moved.indices[0], *offset, store.buffer->dtype);
-    return moved;
+    return WithIndices(visited, {Behind(visited.As<BufferStore>()->indices[0], *offset, store.buffer->dtype)});
   }
   Expr VisitExpr(const Expr& expr) override {
     const Expr visited = StmtExprMutator::VisitExpr(expr);

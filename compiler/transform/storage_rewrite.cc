@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
@@ -294,19 +295,11 @@ class StorageRewriter : public StmtExprMutator {
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
-    const Storage* storage = StorageOf(load.buffer->data);
-    if (storage == nullptr || storage->bits_offset == 0) return visited;
-    BufferLoad moved = *visited.As<BufferLoad>();
-    moved.indices.back() = Behind(*storage, load.buffer->dtype.bits, moved.indices.back());
-    return Expr::Make(visited.dtype(), std::move(moved));
+    return WithIndices(visited, InStorage(load.buffer, visited.As<BufferLoad>()->indices));
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
-    const Storage* storage = StorageOf(store.buffer->data);
-    if (storage == nullptr || storage->bits_offset == 0) return visited;
-    BufferStore moved = *visited.As<BufferStore>();
-    moved.indices.back() = Behind(*storage, store.buffer->dtype.bits, moved.indices.back());
-    return moved;
+    return WithIndices(visited, InStorage(store.buffer, visited.As<BufferStore>()->indices));
   }
   Buffer VisitBufferDecl(const Buffer& buffer) override { return Over(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override { return Over(buffer); }
@@ -326,6 +319,12 @@ class StorageRewriter : public StmtExprMutator {
     node.data = storage->data();
     node.name = storage->data().name();
     return buffers_.emplace(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+  std::vector<Expr> InStorage(const Buffer& buffer, std::vector<Expr> indices) {
+    const Storage* storage = StorageOf(buffer->data);
+    if (storage != nullptr && storage->bits_offset != 0)
+      indices.back() = Behind(*storage, buffer->dtype.bits, indices.back());
+    return indices;
   }
   Expr Behind(const Storage& storage, int64_t element_bits, const Expr& index) {
     if (storage.bits_offset % element_bits != 0)
