@@ -22,7 +22,6 @@ void EditAnnotations(Schedule& schedule, int row, Edit edit) {
 
 TraceInput InputOf(const Attr& value) {
   if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
-  if (const bool* flag = std::get_if<bool>(&value)) return int64_t{*flag};
   if (const std::string* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* list = std::get_if<std::vector<Attr>>(&value)) {
     std::vector<int64_t> numbers;
@@ -36,7 +35,7 @@ TraceInput InputOf(const Attr& value) {
 template <typename RV>
 Status AnnotateAny(Schedule& schedule, RV rv, const std::string& key, const Attr& value, TraceInput input) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
-  EditAnnotations(schedule, row, [&](AttrMap& map) { map.insert_or_assign(key, value); });
+  EditAnnotations(schedule, row, [&](AttrMap& map) { map.try_emplace(key, value); });
   schedule.Record("Annotate", {rv, std::move(input)}, {key}, {});
   return OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
+#include "compiler/schedule/set_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -112,6 +113,21 @@ StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const Bloc
   return rows;
 }
 
+// Behind the last of `rows`, the writer among them, which use the cache; but nobody who reads the buffer itself may
+// come before that.
+size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(writer);
+  const size_t first = ChildIndexTowards(schedule, scope, writer) + 1;
+  size_t last = first;
+  for (int row : rows) last = std::max(last, ChildIndexTowards(schedule, scope, row) + 1);
+  for (int other : schedule.ChildBlocksOf(scope)) {
+    const bool is_early = ChildIndexTowards(schedule, scope, other) < last;
+    if (is_early && Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end())
+      return first;
+  }
+  return last;
+}
+
 std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others) {
   std::vector<TraceInput> inputs{block};
   inputs.insert(inputs.end(), others.begin(), others.end());
@@ -150,6 +166,7 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
                             std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_read";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckStorageScope(schedule, row, kName, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
@@ -181,6 +198,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
                              std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_write";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckStorageScope(schedule, row, kName, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, write_index, BufferSide::kWrite));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).writes[write_index].buffer;
@@ -215,7 +233,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const std::string name = schedule.FreshBlockName(row, cache->name);
   auto [copy, copy_block] = MakeCopy(cache, buffer, region, name);
   const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
-  const size_t place = ChildIndexTowards(schedule, scope, row) + 1;
+  const size_t place = PlaceAfterConsumers(schedule, row, rows, buffer);
   RETURN_IF_ERROR(InsertCopy(schedule, rows, redirect, std::move(copy), place, cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
@@ -249,6 +267,7 @@ StatusOr<std::vector<BlockRV>> CacheInplace(Schedule& schedule, BlockRV block_rv
                                             const std::string& storage_scope) {
   constexpr const char* kName = "cache_inplace";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckStorageScope(schedule, row, kName, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
   RETURN_IF_ERROR(CheckDeclaresWhatItTouches(schedule, row, buffer, kName));

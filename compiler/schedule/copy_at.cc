@@ -7,6 +7,7 @@
 #include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
+#include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/thread_scope.h"
 #include "support/status_macros.h"
 
@@ -163,6 +164,7 @@ StatusOr<BlockRV> ReadAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, i
   constexpr const char* kName = "read_at";
   ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
   ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckStorageScope(schedule, block, kName, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, block, kName, read_index, BufferSide::kRead));
   RETURN_IF_ERROR(CheckLoop(schedule, loop, block, kName));
   const Buffer buffer = schedule.BlockOf(block).reads[size_t(read_index)].buffer;
@@ -189,6 +191,7 @@ StatusOr<BlockRV> WriteAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, 
   constexpr const char* kName = "write_at";
   ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
   ASSIGN_OR_RETURN(const int block, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckStorageScope(schedule, block, kName, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, block, kName, write_index, BufferSide::kWrite));
   RETURN_IF_ERROR(CheckLoop(schedule, loop, block, kName));
   const BlockNode& node = schedule.BlockOf(block);

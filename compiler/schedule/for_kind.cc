@@ -75,10 +75,6 @@ Status CheckAxis(const Schedule& schedule, int row, const std::string& axis) {
 Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_view primitive,
                std::string_view instruction, const std::string& thread = "") {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
-  if (schedule.LoopOf(row).kind != ForKind::kSerial &&
-      (schedule.LoopOf(row).kind != kind || schedule.LoopOf(row).thread != thread)) {
-    return schedule.Error(primitive, row, "the loop already runs in another way");
-  }
   if (kind == ForKind::kThreadBinding) RETURN_IF_ERROR(CheckAxis(schedule, row, thread));
   if (kind != ForKind::kUnrolled) {
     if (const WhyNot why = WhyNotConcurrent(schedule, row, kind, thread.starts_with("threadIdx")); !why.empty())

@@ -13,9 +13,8 @@ namespace {
 Status CheckFusable(const Schedule& schedule, const std::vector<int>& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     const For& loop = schedule.LoopOf(rows[i]);
-    if (loop.kind != ForKind::kSerial)
-      return schedule.Error("fuse", rows[i],
-                            "the loop is parallel, vectorized, unrolled or bound; fuse first, then mark it");
+    if (loop.kind == ForKind::kThreadBinding)
+      return schedule.Error("fuse", rows[i], "the loop is bound to threads; fuse first, then bind it");
     if (!loop.annotations.empty())
       return schedule.Error(
           "fuse", rows[i],

@@ -8,7 +8,8 @@
 namespace lathe {
 namespace {
 
-std::vector<BlockRV> HandlesOf(Schedule& schedule, const std::vector<int>& rows, std::string_view kind, BlockRV of) {
+std::vector<BlockRV> HandlesOf(Schedule& schedule, const std::vector<int>& rows, std::string_view kind,
+                               const TraceInput& of) {
   std::vector<BlockRV> blocks;
   std::vector<int> outputs;
   for (int row : rows) {
@@ -74,6 +75,11 @@ StatusOr<std::vector<LoopRV>> GetLoops(Schedule& schedule, BlockRV block) {
 StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", block);
+}
+
+StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, LoopRV loop) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
+  return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", loop);
 }
 
 StatusOr<std::vector<BlockRV>> GetOutputBlocks(Schedule& schedule, BlockRV scope_block) {

@@ -3,6 +3,7 @@
 
 #include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/annotate.h"
+#include "compiler/schedule/annotate_buffer_access.h"
 #include "compiler/schedule/blockize.h"
 #include "compiler/schedule/cache.h"
 #include "compiler/schedule/cache_index.h"
@@ -141,6 +142,11 @@ template <StatusOr<std::vector<BlockRV>> (*kFind)(Schedule&, BlockRV)>
 Outputs ApplyFindBlocks(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   return Handles(kFind(s, block));
+}
+Outputs ApplyGetChildBlocks(Schedule& s, Inputs in, Attrs, const Decision*) {
+  if (!in.empty() && std::holds_alternative<LoopRV>(in[0])) return Handles(GetChildBlocks(s, std::get<LoopRV>(in[0])));
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  return Handles(GetChildBlocks(s, block));
 }
 Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decision* decision) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
@@ -360,6 +366,16 @@ Outputs ApplyReindexCache(Schedule& s, Inputs in, Attrs attrs, const Decision*) 
   ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
   return Handles(kCopy(s, block, index, scope, *map));
 }
+Outputs ApplyAnnotateBufferAccess(Schedule& s, Inputs in, Attrs, const Decision*) {
+  ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
+  ASSIGN_OR_RETURN(const int64_t index, InputAs<int64_t>(in, 1, "the number of a buffer is no integer"));
+  ASSIGN_OR_RETURN(const std::string buf_type, InputAs<std::string>(in, 2, "the kind of access is no string"));
+  ASSIGN_OR_RETURN(const IndexMap* ranges, MapAt(in, 3));
+  if ((buf_type != "read" && buf_type != "write") || index < 0 || index > INT32_MAX)
+    return Malformed("the kind of access is neither read nor write, or the number of the buffer is out of range");
+  const BufferSide side = buf_type == "read" ? BufferSide::kRead : BufferSide::kWrite;
+  return None(AnnotateBufferAccess(s, block, static_cast<int>(index), side, *ranges));
+}
 Outputs ApplyTransformLayout(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   ASSIGN_OR_RETURN(const IndexMap* map, MapAt(in, 1));
@@ -450,7 +466,7 @@ Outputs ApplyEnterPostproc(Schedule& s, Inputs, Attrs, const Decision*) { return
 constexpr InstructionKind kKinds[] = {
     {"GetBlock", false, 'b', ApplyGetBlock},
     {"GetLoops", false, 'l', ApplyGetLoops},
-    {"GetChildBlocks", false, 'b', ApplyFindBlocks<GetChildBlocks>},
+    {"GetChildBlocks", false, 'b', ApplyGetChildBlocks},
     {"GetProducers", false, 'b', ApplyFindBlocks<GetProducers>},
     {"GetConsumers", false, 'b', ApplyFindBlocks<GetConsumers>},
     {"GetOutputBlocks", false, 'b', ApplyFindBlocks<GetOutputBlocks>},
@@ -479,6 +495,7 @@ constexpr InstructionKind kKinds[] = {
     {"ReadAt", false, 'b', ApplyCopyAt<ReadAt>},
     {"WriteAt", false, 'b', ApplyCopyAt<WriteAt>},
     {"UnsafeHideBufferAccess", false, '-', ApplyUnsafeHideBufferAccess},
+    {"AnnotateBufferAccess", false, '-', ApplyAnnotateBufferAccess},
     {"LoopPartition", false, 'l', ApplyLoopPartition},
     {"ComputeAt", false, '-', ApplyComputeAt<ComputeAt>},
     {"ReverseComputeAt", false, '-', ApplyComputeAt<ReverseComputeAt>},

@@ -18,6 +18,7 @@ enum class Keep : uint8_t {
   kLoop,          // One input: a loop.
   kInput,         // One input of any kind.
   kIndexMap,      // One input: an index map. Python may give a function.
+  kRanges,        // One input: an index map to begin and end of each dimension. Python may give a function of ranges.
   kIndexMapText,  // An attribute: the text of an index map, or None. Python may give a function or a value.
   kInputs,        // A list: the remaining inputs.
   kStar,          // Positional arguments: all inputs.

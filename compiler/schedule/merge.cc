@@ -17,9 +17,8 @@ using Nests = std::vector<std::vector<int>>;
 
 Status CheckPlain(const Schedule& schedule, int row) {
   const For& loop = schedule.LoopOf(row);
-  if (loop.kind != ForKind::kSerial)
-    return schedule.Error(kMerge, row,
-                          "the loop is parallel, vectorized, unrolled or bound; merge first, then mark it");
+  if (loop.kind == ForKind::kThreadBinding)
+    return schedule.Error(kMerge, row, "the loop is bound to threads; merge first, then bind it");
   if (!loop.annotations.empty())
     return schedule.Error(
         kMerge, row,

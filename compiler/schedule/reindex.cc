@@ -5,6 +5,7 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
+#include "compiler/schedule/set_scope.h"
 #include "compiler/script/index_map_text.h"
 #include "support/status_macros.h"
 
@@ -328,6 +329,7 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
 StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_index, const std::string& storage_scope,
                                const IndexMap& index_map, BufferSide side) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  RETURN_IF_ERROR(CheckStorageScope(schedule, row, kReIndex, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
   RETURN_IF_ERROR(CheckIsolated(schedule, row, kReIndex));
   const bool is_read = side == BufferSide::kRead;

@@ -48,7 +48,10 @@ Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& 
 }  // namespace
 
 Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
-  if (ordered_loops.empty()) return schedule.Error("reorder", -1, "at least one loop is needed");
+  if (ordered_loops.empty()) {
+    schedule.Record("Reorder", {}, {}, {});
+    return OkStatus();
+  }
   std::vector<int> rows;
   for (LoopRV loop : ordered_loops) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));

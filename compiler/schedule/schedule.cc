@@ -252,6 +252,13 @@ StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
   return row;
 }
 
+Status Schedule::RemoveRV(int id, RVKind kind) {
+  if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != kind)
+    return InvalidArgument(fmt::format("remove_rv of {}: no such handle in this schedule", HandlePlace()));
+  rvs_[id].kind = RVKind::kRemoved;
+  return OkStatus();
+}
+
 StatusOr<int> Schedule::RowOf(LoopRV loop) const { return LiveRow(loop.id, RVKind::kLoop); }
 StatusOr<int> Schedule::RowOf(BlockRV block) const { return LiveRow(block.id, RVKind::kBlock); }
 

@@ -117,6 +117,10 @@ class Schedule {
   // A loop handle that names no loop: to leave a block where it is, or to inline it (sample_compute_location).
   LoopRV NewMarkRV(LoopMark mark) { return {NewRV({RVKind::kLoop, 0, -1 - static_cast<int64_t>(mark)})}; }
   std::optional<LoopMark> MarkOf(LoopRV loop) const;  // nullopt: it names a loop, or did.
+  // The handle means nothing any more. InvalidArgument where it did not before.
+  Status RemoveRV(LoopRV loop) { return RemoveRV(loop.id, RVKind::kLoop); }
+  Status RemoveRV(BlockRV block) { return RemoveRV(block.id, RVKind::kBlock); }
+  Status RemoveRV(VarRV var) { return RemoveRV(var.id, RVKind::kVar); }
   VarRV NewVarRV(int64_t value) { return {NewRV({RVKind::kVar, 0, value})}; }
   void Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs, std::vector<int> outputs,
               std::optional<Decision> decision = std::nullopt);
@@ -133,7 +137,7 @@ class Schedule {
     explicit SharedModule(IRModule m) : module(std::move(m)) {}
     IRModule module;
   };
-  enum class RVKind : uint8_t { kBlock, kLoop, kVar };
+  enum class RVKind : uint8_t { kBlock, kLoop, kVar, kRemoved };
   struct RV {
     RVKind kind;
     uint32_t generation;  // Of the row when the handle was made.
@@ -152,6 +156,7 @@ class Schedule {
     return static_cast<int>(rvs_.size()) - 1;
   }
   StatusOr<int> LiveRow(int id, RVKind kind) const;
+  Status RemoveRV(int id, RVKind kind);
   const PrimFunc& FuncAt(int index) const;
   int FuncIndexOf(int row) const;
   StatusOr<int> FuncNamed(std::string_view func_name) const;

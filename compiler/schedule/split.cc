@@ -13,9 +13,8 @@ namespace {
 
 Status CheckSplittable(const Schedule& schedule, int row) {
   const For& loop = schedule.LoopOf(row);
-  if (loop.kind != ForKind::kSerial)
-    return schedule.Error("split", row,
-                          "the loop is parallel, vectorized, unrolled or bound; split it first, then mark it");
+  if (loop.kind == ForKind::kThreadBinding)
+    return schedule.Error("split", row, "the loop is bound to threads; split it first, then bind it");
   if (!loop.annotations.empty())
     return schedule.Error(
         "split", row,

@@ -96,6 +96,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
       case Keep::kLoop:
       case Keep::kInput:
       case Keep::kIndexMap:
+      case Keep::kRanges:
         text = inputs.empty() ? "None" : Write(inputs[0]);
         if (!inputs.empty()) inputs = inputs.subspan(1);
         break;
@@ -242,6 +243,7 @@ class PythonReader {
       case Keep::kBlock:
       case Keep::kLoop:
       case Keep::kIndexMap:
+      case Keep::kRanges:
       case Keep::kInput: {
         ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
         instruction.inputs.push_back(std::move(input));

@@ -112,7 +112,6 @@ Status TransformBlockLayout(Schedule& schedule, BlockRV block_rv, const IndexMap
   ASSIGN_OR_RETURN(const NewIters made, MakeIters(schedule, row, map));
   BlockNode changed = *Substitute(schedule.RealizeOf(row).block, made.old);
   changed.iter_vars = made.iters;
-  RecomputeRegions(changed);
   const Block block(std::move(changed));
   std::vector<Var> loops;
   for (size_t i = 0; i < made.iters.size(); ++i) loops.emplace_back(fmt::format("ax{}", i), made.iters[i].var.dtype());

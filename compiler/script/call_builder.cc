@@ -10,6 +10,7 @@
 #include "compiler/ir/integer.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/expr_builder.h"
+#include "compiler/script/operator_rules.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -444,12 +445,13 @@ StatusOr<Expr> ExprBuilder::BuildTypedLiteral(const PyExpr& at, const PyExpr& li
 StatusOr<Expr> ExprBuilder::BuildSelect(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"condition", "true_value", "false_value"}, 3));
   ASSIGN_OR_RETURN(const Expr condition, Build(*args[0]));
-  ASSIGN_OR_RETURN(Expr a, Build(*args[1]));
-  ASSIGN_OR_RETURN(Expr b, Build(*args[2]));
+  ASSIGN_OR_RETURN(const Expr a, Build(*args[1]));
+  ASSIGN_OR_RETURN(const Expr b, Build(*args[2]));
   if (!condition.dtype().is_bool())
     return Error(*args[0], fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
-  ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kEQ, a, b));
-  MatchTypes(a, b);
+  if (a.dtype() != b.dtype())
+    return Error(e, fmt::format("expected two values of one type, got {} and {}; cast one of them",
+                                a.dtype().ToString(), b.dtype().ToString()));
   return Expr::Make(a.dtype(), Select{condition, a, b});
 }
 
@@ -548,28 +550,14 @@ StatusOr<Expr> ExprBuilder::BuildOp(const PyExpr& e, const Op& op) const {
     }
     if (e.items.size() < 2) return Error(e, fmt::format("expected a dtype as first argument of T.{}", op.name));
     ASSIGN_OR_RETURN(const DataType type, BuildType(*e.items[1]));
-    ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, op, 2));
-    return Expr::Make(type, Call{&op, std::move(args)});
+    ASSIGN_OR_RETURN(const std::vector<Expr> args, BuildOpArgs(e, op, 2));
+    // A program means the number; a stored text stands for the tree that it was printed from.
+    const bool is_number = IsLimit(op) && args.empty() && context_->evaluator != nullptr;
+    return At(e, is_number ? LimitOf(op, type) : FoldTypedCall(op, type, args));
   }
-  ASSIGN_OR_RETURN(std::vector<Expr> args,
+  ASSIGN_OR_RETURN(const std::vector<Expr> args,
                    e.keywords.empty() ? BuildOpArgs(e, op, 1) : BuildOpArgs(WithoutType(e), op, 1));
-  const size_t first = FirstMatchedArg(op);
-  if (op.name != "ldexp" && MatchesArgs(op)) {
-    for (size_t round = 0; round < 2; ++round) {  // The second round brings all to the widest of the first.
-      for (size_t i = first + 1; i < args.size(); ++i) {
-        ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kEQ, args[first], args[i]));
-        MatchTypes(args[first], args[i]);
-      }
-    }
-  }
-  const std::optional<DataType> type = InferCallType(op, args);
-  if (!type) {
-    const bool is_condition = first == 1 && !args.empty() && !args[0].dtype().is_bool();
-    return Error(
-        e, fmt::format("expected {} of T.{}, got {}", is_condition ? "a boolean as condition" : "a float as argument",
-                       op.name, args.empty() ? "nothing" : args[0].dtype().ToString()));
-  }
-  return Expr::Make(*type, Call{&op, std::move(args)});
+  return At(e, FoldCall(op, args));
 }
 
 }  // namespace lathe

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "compiler/ir/integer.h"
+#include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
+#include "compiler/script/operator_rules.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -29,8 +30,7 @@ std::string_view BitwiseOp(std::string_view text) {
   if (text == "|") return "bitwise_or";
   if (text == "^") return "bitwise_xor";
   if (text == "<<") return "shift_left";
-  if (text == ">>") return "shift_right";
-  return text == "**" ? "pow" : "";
+  return text == ">>" ? "shift_right" : "";
 }
 
 }  // namespace
@@ -318,12 +318,30 @@ bool ExprBuilder::CollectNames(const PyExpr& e, bool& has_name) const {
 
 bool ExprBuilder::IsOfProgram(const PyExpr& e) const {
   bool has_name = false;
+  if (e.kind == PyExprKind::kBinary && IsLiteral(e)) return true;
   return IsOperator(e.kind) && CollectNames(e, has_name) && has_name;
+}
+
+bool ExprBuilder::IsLiteral(const PyExpr& e) {
+  switch (e.kind) {
+    case PyExprKind::kInt:
+    case PyExprKind::kFloat:
+    case PyExprKind::kTrue:
+    case PyExprKind::kFalse:
+      return true;
+    case PyExprKind::kUnary:
+    case PyExprKind::kBinary:
+    case PyExprKind::kCompare:
+    case PyExprKind::kLogical:
+      return std::all_of(e.items.begin(), e.items.end(), [](const PyExpr* item) { return IsLiteral(*item); });
+    default:
+      return false;
+  }
 }
 
 StatusOr<std::optional<bool>> ExprBuilder::BuildStaticBool(const PyExpr& e) const {
   if (e.kind == PyExprKind::kTrue || e.kind == PyExprKind::kFalse) return std::optional(e.kind == PyExprKind::kTrue);
-  const bool is_program = IsOfProgram(e);
+  const bool is_program = IsOfProgram(e) || IsLiteral(e);
   if (!is_program && e.kind != PyExprKind::kName && (context_->evaluator == nullptr || !IsOutside(e)))
     return std::optional<bool>();
   ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
@@ -640,16 +658,14 @@ StatusOr<Expr> ExprBuilder::BuildConditional(const PyExpr& e) const {
   if (!condition.dtype().is_bool())
     return Error(*e.items[1], fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
   if (const int64_t* known = AsIntConst(condition)) return Build(*e.items[*known != 0 ? 0 : 2]);
-  ASSIGN_OR_RETURN(Expr a, Build(*e.items[0]));
-  ASSIGN_OR_RETURN(Expr b, Build(*e.items[2]));
-  ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kEQ, a, b));
-  MatchTypes(a, b);
-  return MakeCall(a.dtype(), "if_then_else", {condition, a, b});
+  ASSIGN_OR_RETURN(const Expr a, Build(*e.items[0]));
+  ASSIGN_OR_RETURN(const Expr b, Build(*e.items[2]));
+  return At(e, FoldCall(*FindOp("if_then_else"), {condition, a, b}));
 }
 
 StatusOr<Expr> ExprBuilder::BuildUnary(const PyExpr& e) const {
   const PyExpr& operand = *e.items[0];
-  if (e.text == "not") return BuildNot(e, operand, true);
+  if (e.text == "not") return BuildNot(e, operand, IsLiteral(operand));
   if (e.text == "-" && operand.kind == PyExprKind::kInt) {
     if (operand.int_value > uint64_t{1} << 63)
       return Error(e, fmt::format("expected an integer of int64, got -{}", operand.text));
@@ -660,48 +676,55 @@ StatusOr<Expr> ExprBuilder::BuildUnary(const PyExpr& e) const {
   if (!type.is_int() && !type.is_float() && !type.is_bool())
     return Error(operand, fmt::format("expected a number, got {}", type.ToString()));
   if (e.text == "+") return value;
-  if (e.text == "~") return type.is_bool() ? MakeNot(value) : MakeCall(type, "bitwise_not", {value});
+  if (e.text == "~") return type.is_bool() ? MakeNot(value) : At(e, FoldCall(*FindOp("bitwise_not"), {value}));
   if (const FloatImm* number = value.As<FloatImm>()) return FloatConst(type, -number->value);
-  return Combine(e, BinaryOp::kMul, value,
-                 type.is_float() ? FloatConst(type, -1) : IntConst(type.is_bool() ? kIndexType : type, -1));
+  if (type.is_bool()) return Error(operand, "expected a number, got a boolean");
+  const DataType element = type.element();
+  return Combine(e, BinaryOp::kMul, value, type.is_float() ? FloatConst(element, -1) : IntConst(element, -1));
 }
 
-StatusOr<Expr> ExprBuilder::Combine(const PyExpr& at, BinaryOp op, Expr a, Expr b, bool fold) const {
-  for (const Expr* side : {&a, &b}) {
-    const DataType type = side->dtype();
-    if (!type.is_int() && !type.is_float() && !type.is_bool()) {
-      return Error(
-          at, fmt::format("expected numbers, got {}", side->As<StringImm>() != nullptr ? "a string" : type.ToString()));
-    }
-  }
-  if (a.dtype().lanes != b.dtype().lanes && !a.dtype().is_scalar() && !b.dtype().is_scalar()) {
+StatusOr<Expr> ExprBuilder::Combine(const PyExpr& at, BinaryOp op, const Expr& a, const Expr& b, bool fold) const {
+  if (fold) return At(at, FoldOperator(op, a, b));
+  const bool are_numbers = a.dtype().lanes == b.dtype().lanes && a.dtype().code != DataType::Code::kHandle;
+  if (are_numbers && a.dtype() != b.dtype())
     return Error(
-        at, fmt::format("expected vectors of one length, got {} and {}", a.dtype().ToString(), b.dtype().ToString()));
-  }
-  if ((op == BinaryOp::kAnd || op == BinaryOp::kOr) && (!a.dtype().is_bool() || !b.dtype().is_bool())) {
-    return Error(at, fmt::format("expected booleans, got {} and {}", a.dtype().ToString(), b.dtype().ToString()));
-  }
-  if (fold) return FoldBinary(op, std::move(a), std::move(b));
-  MatchTypes(a, b);
-  return MakeBinary(op, std::move(a), std::move(b));
+        at, fmt::format("mismatched types: {} and {}; cast one of them", a.dtype().ToString(), b.dtype().ToString()));
+  return At(at, CombineExprs(op, a, b, false));
 }
 
 StatusOr<Expr> ExprBuilder::BuildBinary(const PyExpr& e) const {
-  ASSIGN_OR_RETURN(Expr a, Build(*e.items[0]));
-  ASSIGN_OR_RETURN(Expr b, Build(*e.items[1]));
-  if (const std::optional<BinaryOp> op = InfixOp(e.text)) {
+  ASSIGN_OR_RETURN(const Expr a, Build(*e.items[0]));
+  ASSIGN_OR_RETURN(const Expr b, Build(*e.items[1]));
+  return Infix(e, e.text, a, b);
+}
+
+StatusOr<Expr> ExprBuilder::Infix(const PyExpr& at, std::string_view text, const Expr& a, const Expr& b) const {
+  if (const std::optional<BinaryOp> op = InfixOp(text)) {
     if (*op == BinaryOp::kDiv && !a.dtype().is_float() && !b.dtype().is_float()) {
-      return Error(e, fmt::format("expected floats around \"/\", got {} and {}; write \"//\" or T.truncdiv",
-                                  a.dtype().ToString(), b.dtype().ToString()));
+      return Error(at, fmt::format("expected floats around \"/\", got {} and {}; write \"//\" or T.truncdiv",
+                                   a.dtype().ToString(), b.dtype().ToString()));
     }
-    return Combine(e, *op, std::move(a), std::move(b));
+    return Combine(at, *op, a, b);
   }
-  ASSIGN_OR_RETURN(const Expr checked, Combine(e, BinaryOp::kAdd, a, b));
-  const std::string_view name = BitwiseOp(e.text);
-  if (name != "pow" && checked.dtype().is_float())
-    return Error(e, fmt::format("expected integers around \"{}\", got {}", e.text, checked.dtype().ToString()));
-  MatchTypes(a, b);
-  return MakeCall(a.dtype(), name, {a, b});
+  const Op* op = FindOp(BitwiseOp(text));
+  if (op == nullptr) return Error(at, fmt::format("expected an operator of TensorIR, got \"{}\"; write T.pow", text));
+  return At(at, FoldCall(*op, {a, b}));
+}
+
+// A comparison is the node itself, of constants too; a literal takes the type of what it is compared with.
+StatusOr<Expr> ExprBuilder::Compare(const PyExpr& at, BinaryOp op, Expr a, Expr b) const {
+  if (IsLiteral(at)) return Combine(at, op, a, b);
+  for (auto [literal, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const bool is_literal = literal->dtype() == kIndexType
+                                ? literal->As<IntImm>() != nullptr
+                                : literal->As<FloatImm>() != nullptr && literal->dtype() == DataType::Float(32);
+    const bool takes =
+        is_literal && (other->dtype().is_float() || (literal->dtype().is_int() && other->dtype().is_int()));
+    if (!takes) continue;
+    ASSIGN_OR_RETURN(*literal, Convert(at, other->dtype().element(), *literal));
+  }
+  if (a.dtype().element() == b.dtype().element()) MatchAsTvm(a, b);
+  return Combine(at, op, std::move(a), std::move(b), false);
 }
 
 StatusOr<Expr> ExprBuilder::BuildCompare(const PyExpr& e) const {
@@ -709,9 +732,9 @@ StatusOr<Expr> ExprBuilder::BuildCompare(const PyExpr& e) const {
   ASSIGN_OR_RETURN(Expr left, Build(*e.items[0]));
   for (size_t i = 1; i < e.items.size(); ++i) {
     ASSIGN_OR_RETURN(const Expr right, Build(*e.items[i]));
-    ASSIGN_OR_RETURN(const Expr one, Combine(e, *InfixOp(e.operators[i - 1]), left, right));
+    ASSIGN_OR_RETURN(const Expr one, Compare(e, *InfixOp(e.operators[i - 1]), left, right));
     if (result) {
-      ASSIGN_OR_RETURN(result, Combine(e, BinaryOp::kAnd, *result, one));
+      ASSIGN_OR_RETURN(result, Combine(e, BinaryOp::kAnd, *result, one, IsLiteral(e)));
     } else {
       result = one;
     }
@@ -724,7 +747,7 @@ StatusOr<Expr> ExprBuilder::BuildLogical(const PyExpr& e) const {
   ASSIGN_OR_RETURN(Expr result, Build(*e.items[0]));
   for (size_t i = 1; i < e.items.size(); ++i) {
     ASSIGN_OR_RETURN(const Expr next, Build(*e.items[i]));
-    ASSIGN_OR_RETURN(result, Combine(e, e.text == "and" ? BinaryOp::kAnd : BinaryOp::kOr, result, next));
+    ASSIGN_OR_RETURN(result, Combine(e, e.text == "and" ? BinaryOp::kAnd : BinaryOp::kOr, result, next, IsLiteral(e)));
   }
   return result;
 }
@@ -766,30 +789,7 @@ StatusOr<Expr> ExprBuilder::BuildNot(const PyExpr& at, const PyExpr& operand, bo
 }
 
 StatusOr<Expr> ExprBuilder::Convert(const PyExpr& at, DataType type, const Expr& value) const {
-  if (value.dtype() == type) return value;
-  if (value.As<StringImm>() != nullptr || value.dtype().code == DataType::Code::kHandle ||
-      type.code == DataType::Code::kHandle) {
-    return Error(at, fmt::format("expected {}, got {}", type.ToString(),
-                                 value.As<StringImm>() != nullptr ? "a string" : value.dtype().ToString()));
-  }
-  if (value.dtype().lanes != type.lanes) {
-    if (!value.dtype().is_scalar())
-      return Error(at, fmt::format("expected {}, got {}", type.ToString(), value.dtype().ToString()));
-    ASSIGN_OR_RETURN(const Expr element, Convert(at, type.element(), value));
-    return Expr::Make(type, Broadcast{element, type.lanes});
-  }
-  const IntImm* integer = value.As<IntImm>();
-  if (integer != nullptr && type.is_float()) return FloatConst(type, static_cast<double>(integer->value));
-  if (integer != nullptr && type.is_bool()) return IntConst(type, integer->value != 0);
-  if (integer != nullptr) {
-    if (WrapToWidth(integer->value, type.bits, type.is_signed_int()) != integer->value) {
-      return Error(at, fmt::format("expected a value of {}, got {}", type.ToString(), integer->value));
-    }
-    return IntConst(type, integer->value);
-  }
-  if (const FloatImm* number = value.As<FloatImm>(); number != nullptr && type.is_float())
-    return FloatConst(type, number->value);
-  return MakeCast(type, value);
+  return At(at, FoldCast(type, value));
 }
 
 }  // namespace lathe

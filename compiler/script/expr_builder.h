@@ -50,7 +50,9 @@ class ExprBuilder {
   StatusOr<std::vector<Expr>> BuildIndices(const Buffer& buffer, const PyExpr& subscript) const;
   // `value` as an element of `type`: literals take the type, other values are cast, scalars spread over lanes.
   StatusOr<Expr> Convert(const PyExpr& at, DataType type, const Expr& value) const;
-  StatusOr<Expr> Combine(const PyExpr& at, BinaryOp op, Expr a, Expr b, bool fold = true) const;
+  StatusOr<Expr> Infix(const PyExpr& at, std::string_view text, const Expr& a, const Expr& b) const;  // a text b
+  // fold: as an operator of Python on the two; otherwise the node itself, of operands of one type.
+  StatusOr<Expr> Combine(const PyExpr& at, BinaryOp op, const Expr& a, const Expr& b, bool fold = true) const;
 
   // "exp" for T.exp, "axis.remap" for T.axis.remap; empty if `e` is nothing of T.
   std::string TirName(const PyExpr& e) const;
@@ -64,6 +66,10 @@ class ExprBuilder {
   StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const {
     return Bind(call, std::span(params.begin(), params.size()), required);
   }
+  // `made`, its error at its place.
+  StatusOr<Expr> At(const PyExpr& at, StatusOr<Expr> made) const {
+    return made.ok() ? std::move(made) : Error(at, made.status().message());
+  }
   Status Error(const PyExpr& at, std::string_view message) const { return ErrorAt(*source_, at.offset, message); }
   const Source& source() const { return *source_; }
   const ScriptContext& context() const { return *context_; }
@@ -72,6 +78,7 @@ class ExprBuilder {
   // Whether `e` names something and nothing of it belongs to the function: such an expression is the program's, with
   // Python's meaning.
   bool IsOfProgram(const PyExpr& e) const;
+  static bool IsLiteral(const PyExpr& e);  // Numbers, True and False, and operators on them: Python computes it.
   StatusOr<std::optional<bool>> BuildStaticBool(const PyExpr& e) const;  // nullopt: it is decided when the code runs.
   bool IsOutside(const PyExpr& e) const;                 // Whether somebody else has to say what `e` is.
   StatusOr<ScriptValue> Foreign(const PyExpr& e) const;  // What the evaluator, which there is, says of `e`.
@@ -115,6 +122,7 @@ class ExprBuilder {
   static bool MayBeForeign(const PyExpr& e);
   StatusOr<Expr> BuildUnary(const PyExpr& e) const;
   StatusOr<Expr> BuildBinary(const PyExpr& e) const;
+  StatusOr<Expr> Compare(const PyExpr& at, BinaryOp op, Expr a, Expr b) const;
   StatusOr<Expr> BuildCompare(const PyExpr& e) const;
   StatusOr<Expr> BuildLogical(const PyExpr& e) const;
   StatusOr<Expr> BuildLoad(const PyExpr& e) const;

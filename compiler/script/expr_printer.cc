@@ -9,6 +9,7 @@
 
 #include "compiler/ir/structural.h"
 #include "compiler/script/dialect.h"
+#include "compiler/script/operator_rules.h"
 
 namespace lathe {
 namespace {
@@ -221,24 +222,9 @@ std::string ExprPrinter::PrintInt(DataType type, int64_t value) {
   return fmt::format("T.{}({})", type.ToString(), value);
 }
 
-namespace {
-
-// Whether the parser's folding spelling of `e` gives `e` back.
-[[gnu::noinline]] bool FoldsToItself(DataType type, const Binary& e) {
-  const bool is_logical = e.op == BinaryOp::kAnd || e.op == BinaryOp::kOr;
-  if (e.a.dtype() != e.b.dtype() || type != MakeBinary(e.op, e.a, e.b).dtype() ||
-      (is_logical && !e.a.dtype().is_bool()))
-    return false;
-  const Expr read = FoldBinary(e.op, e.a, e.b);
-  const Binary* same = read.As<Binary>();
-  return same != nullptr && same->op == e.op && same->a.same_as(e.a) && same->b.same_as(e.b);
-}
-
-}  // namespace
-
 std::string ExprPrinter::PrintBinary(DataType type, const Binary& e, int needed) {
   const BinarySpelling& spelling = SpellingOf(e.op);
-  const bool folds_to_itself = FoldsToItself(type, e);
+  const bool folds_to_itself = StaysAsItIs(type, e);
   if (folds_to_itself && HasInfix(e.op, e.a.dtype())) return PrintInfix(spelling, e, needed);
   const bool folding = folds_to_itself && !spelling.folding.empty() && e.op != BinaryOp::kDiv;  // T.Div, as TVM.
   return fmt::format("T.{}({})", folding ? spelling.folding : spelling.exact, PrintList({e.a, e.b}));
@@ -261,11 +247,12 @@ std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
     return fmt::format("T.tvm_struct_get({}, \"{}\")", PrintList(call.args), type.ToString());
   if (call.op->name.starts_with("tvm_call_") && type == kIndexType)
     return fmt::format("T.{}({})", call.op->name.substr(4), PrintList(call.args));
-  if (TakesTypeFirst(*call.op)) {
+  const bool stays = StaysAsItIs(type, call);
+  if (stays && TakesTypeFirst(*call.op)) {
     return fmt::format("T.{}(\"{}\"{}{})", call.op->name, type.ToString(), call.args.empty() ? "" : ", ",
                        PrintList(call.args));
   }
-  if (InferCallType(*call.op, call.args) == type) return fmt::format("T.{}({})", call.op->name, PrintList(call.args));
+  if (stays) return fmt::format("T.{}({})", call.op->name, PrintList(call.args));
   return fmt::format("T.call_intrin(\"{}\", \"{}{}\"{}{})", type.ToString(), op_prefix_, call.op->name,
                      call.args.empty() ? "" : ", ", PrintList(call.args));
 }

@@ -91,10 +91,8 @@ StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e, bool may_be_vector) 
 
 Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite) {
   ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
-  std::string text = "assertion failed";
-  if (message != nullptr) {
-    ASSIGN_OR_RETURN(text, BuildMessage(*message));
-  }
+  if (message == nullptr) return Error(at, "expected a message after the condition");
+  ASSIGN_OR_RETURN(std::string text, BuildMessage(*message));
   suite.stmts.push_back(AssertStmt{test, std::move(text)});
   return OkStatus();
 }
@@ -448,7 +446,9 @@ Status FuncBuilder::BuildLet(const PyExpr& target, const PyExpr* annotation, con
     }
     ASSIGN_OR_RETURN(const DataType type,
                      is_handle ? StatusOr<DataType>(DataType::Handle()) : exprs_.BuildType(written));
-    ASSIGN_OR_RETURN(built, exprs_.Convert(value, type, built));
+    if (built.dtype() != type)
+      return Error(value,
+                   fmt::format("expected a value of {}, got {}; cast it", type.ToString(), built.dtype().ToString()));
   }
   const Var var =
       pointer != nullptr ? Var(std::string(target.text), pointer) : Var(std::string(target.text), built.dtype());
@@ -464,12 +464,7 @@ Status FuncBuilder::BuildStore(const PyStmt& stmt, Suite& suite) {
   ASSIGN_OR_RETURN(Expr value, exprs_.Build(*stmt.value));
   const Expr element = Load(buffer, indices);
   if (!stmt.text.empty()) {  // A[i] += x
-    std::optional<BinaryOp> op;
-    for (const BinarySpelling& row : BinarySpellings()) {
-      if (row.infix == stmt.text && HasInfix(row.op, element.dtype())) op = row.op;
-    }
-    if (!op) return Error(target, fmt::format("expected \"=\", got \"{}=\"", stmt.text));
-    ASSIGN_OR_RETURN(value, exprs_.Combine(target, *op, element, value));
+    ASSIGN_OR_RETURN(value, exprs_.Infix(target, stmt.text, element, value));
   }
   ASSIGN_OR_RETURN(value, exprs_.Convert(*stmt.value, element.dtype(), value));
   suite.stmts.push_back(BufferStore{buffer, std::move(value), std::move(indices)});

@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "compiler/ir/integer.h"
 #include "compiler/script/checked_expr.h"
+#include "compiler/script/dialect.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -77,12 +79,28 @@ std::optional<Expr> FoldFloatIdentity(BinaryOp op, const Expr& a, const Expr& b)
   }
 }
 
+// Which side gives way when types differ: literals are as good as variables, as in TVM.
+DataType CommonElement(DataType a, DataType b) {
+  if (a.is_float() != b.is_float()) return a.is_float() ? a : b;
+  if (a.is_bool() || b.is_bool()) return a.is_bool() ? b : a;
+  if (a.bits != b.bits) return a.bits > b.bits ? a : b;
+  return a.is_signed_int() ? b : a;
+}
+Expr WithType(DataType type, const Expr& e) {
+  if (e.dtype() == type) return e;
+  if (e.dtype().lanes != type.lanes && e.dtype().is_scalar())
+    return Expr::Make(type, Broadcast{WithType(type.element(), e), type.lanes});
+  const StatusOr<Expr> converted = ConvertExpr(type, e);
+  return converted.ok() ? *converted : MakeCast(type, e);
+}
+bool IsNumber(DataType type) { return type.is_int() || type.is_float() || type.is_bool(); }
+
 Status CheckDivision(BinaryOp op, const Expr& a, const Expr& b) {
   const bool is_floor = op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
   if (is_floor && a.dtype().is_float())
     return InvalidArgument(fmt::format("expected integers, got {}", a.dtype().ToString()));
   const bool divides = is_floor || op == BinaryOp::kDiv || op == BinaryOp::kTruncMod;
-  if (divides && IntOf(b) == 0) return InvalidArgument("divide by zero");
+  if (divides && (IntOf(b) == 0 || FloatOf(b) == 0.0)) return InvalidArgument("divide by zero");
   return OkStatus();
 }
 
@@ -163,8 +181,20 @@ std::optional<Expr> IntLimit(bool is_max, DataType type) {
 
 }  // namespace
 
+void MatchAsTvm(Expr& a, Expr& b) {
+  const DataType x = a.dtype(), y = b.dtype();
+  if (x == y || !IsNumber(x) || !IsNumber(y) || (x.lanes != y.lanes && !x.is_scalar() && !y.is_scalar())) return;
+  const DataType& shape = x.is_scalar() ? y : x;
+  DataType type = CommonElement(x.element(), y.element());
+  type = shape.is_scalable ? type.with_scalable_lanes(shape.lanes) : type.with_lanes(shape.lanes);
+  a = WithType(type, a);
+  b = WithType(type, b);
+}
+
 StatusOr<Expr> FoldOperator(BinaryOp op, const Expr& a, const Expr& b) {
-  ASSIGN_OR_RETURN(const Expr plain, CombineExprs(op, a, b));
+  Expr left_side = a, right_side = b;
+  MatchAsTvm(left_side, right_side);
+  ASSIGN_OR_RETURN(const Expr plain, CombineExprs(op, left_side, right_side));
   const Binary* node = plain.As<Binary>();
   if (node == nullptr) return plain;
   const Expr &x = node->a, &y = node->b;
@@ -192,12 +222,40 @@ StatusOr<Expr> FoldCall(const Op& op, const std::vector<Expr>& args) {
   return value ? FloatConst(call.dtype(), Round(op.name, *value)) : call;
 }
 
+StatusOr<Expr> FoldTypedCall(const Op& op, DataType type, const std::vector<Expr>& args) {
+  if (op.name == "reinterpret" && args.size() == 1 && IsNumber(type) && IsNumber(args[0].dtype())) {
+    const DataType from = args[0].dtype();
+    if (from == type) return args[0];
+    if (!type.is_scalable && !from.is_scalable && from.bits * from.lanes != type.bits * type.lanes)
+      return InvalidArgument(fmt::format("expected as many bits as {} has, got {}", type.ToString(), from.ToString()));
+  }
+  return Expr::Make(type, Call{&op, args});
+}
+
+bool StaysAsItIs(DataType type, const Binary& e) {
+  if (e.a.dtype() != e.b.dtype() || type != MakeBinary(e.op, e.a, e.b).dtype()) return false;
+  const StatusOr<Expr> read = FoldOperator(e.op, e.a, e.b);
+  const Binary* same = read.ok() ? read->As<Binary>() : nullptr;
+  return same != nullptr && same->op == e.op && same->a.same_as(e.a) && same->b.same_as(e.b);
+}
+
+bool StaysAsItIs(DataType type, const Call& e) {
+  if (!TakesTypeFirst(*e.op) && InferCallType(*e.op, e.args) != type) return false;
+  const StatusOr<Expr> read = TakesTypeFirst(*e.op) ? FoldTypedCall(*e.op, type, e.args) : FoldCall(*e.op, e.args);
+  const Call* same = read.ok() && read->dtype() == type ? read->As<Call>() : nullptr;
+  return same != nullptr && same->op == e.op &&
+         std::equal(same->args.begin(), same->args.end(), e.args.begin(), e.args.end(),
+                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
+}
+
 StatusOr<Expr> FoldCast(DataType type, const Expr& value) {
   const std::optional<double> number = FloatOf(value);
   const bool is_cut = number && type.is_int() && type.is_scalar() && std::abs(*number) < 0x1.0p62;
   if (is_cut) return IntConst(type, WrapToWidth(static_cast<int64_t>(*number), type.bits, type.is_signed_int()));
   return ConvertExpr(type, value);
 }
+
+bool IsLimit(const Op& op) { return op.name == "min_value" || op.name == "max_value" || op.name == "infinity"; }
 
 StatusOr<Expr> LimitOf(const Op& op, DataType type) {
   if (op.name != "infinity") {

@@ -21,6 +21,26 @@ class ScheduleError(TVMError):
     """A primitive that may not be applied; the schedule is as it was."""
 
 
+class StaleHandleError(ScheduleError, ValueError):
+    """A handle of a loop or block that is no more; TVM's is a ValueError."""
+
+
+class UnknownHandleError(ScheduleError, IndexError):
+    """A handle that was removed, or of another schedule; TVM's is an IndexError."""
+
+
+class ScheduleArgumentError(ScheduleError, TypeError):
+    """A primitive that is called with something of another type; TVM's is a TypeError."""
+
+
+class UnknownFunctionError(ScheduleError, ValueError):
+    """A function that is not in the module; TVM's is a ValueError."""
+
+
+class UnknownBufferError(ScheduleError, AssertionError, ValueError):
+    """A buffer that the block does not use; TVM's is an AssertionError."""
+
+
 class RPCError(TVMError):
     """A failure of a remote device."""
 

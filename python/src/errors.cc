@@ -18,6 +18,16 @@ const char* ClassOf(ErrorKind kind) {
       return "TVMError";
     case ErrorKind::kSchedule:
       return "ScheduleError";
+    case ErrorKind::kStaleHandle:
+      return "StaleHandleError";
+    case ErrorKind::kUnknownHandle:
+      return "UnknownHandleError";
+    case ErrorKind::kArgument:
+      return "ScheduleArgumentError";
+    case ErrorKind::kFunction:
+      return "UnknownFunctionError";
+    case ErrorKind::kBuffer:
+      return "UnknownBufferError";
     case ErrorKind::kParse:
       return "ParseError";
     case ErrorKind::kValue:

@@ -9,7 +9,19 @@
 namespace lathe::python {
 
 // Which exception a failure becomes: the operation knows it, not the code.
-enum class ErrorKind { kTvm, kSchedule, kParse, kValue, kType, kKey };
+enum class ErrorKind {
+  kTvm,
+  kSchedule,
+  kStaleHandle,
+  kUnknownHandle,
+  kArgument,
+  kFunction,
+  kBuffer,
+  kParse,
+  kValue,
+  kType,
+  kKey
+};
 
 // Thrown towards Python; the translator of BindErrors raises the class of its kind with this text.
 class Failure : public std::runtime_error {

@@ -68,10 +68,9 @@ Expr CallNamed(const std::string& name, const py::sequence& args) {
   if (!TakesTypeFirst(op)) return Named(name, FoldCall(op, py::cast<std::vector<Expr>>(args)));
   if (args.size() == 0) throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a dtype as first argument", name));
   const DataType type = py::cast<DataType>(args[0]);
-  if (name == "min_value" || name == "max_value" || name == "infinity") return Named(name, LimitOf(op, type));
   std::vector<Expr> rest;
   for (size_t i = 1; i < args.size(); ++i) rest.push_back(py::cast<Expr>(args[i]));
-  return Expr::Make(type, Call{&op, std::move(rest)});
+  return Named(name, IsLimit(op) ? LimitOf(op, type) : FoldTypedCall(op, type, rest));
 }
 
 Expr CeilDiv(const Expr& a, const Expr& b) {

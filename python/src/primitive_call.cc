@@ -99,6 +99,8 @@ class ArgumentBinder {
       case Keep::kIndexMap:
         inputs.emplace_back(std::make_shared<const IndexMap>(ToIndexMap(argument, given)));
         return;
+      case Keep::kRanges:
+        return BindRanges(argument, given);
       case Keep::kIndexMapText:
         return BindMapText(argument, given);
       case Keep::kAttr:
@@ -112,6 +114,38 @@ class ArgumentBinder {
         return;
     }
   }
+
+  // A function of the block's iter vars: a pair (begin, end) or one element for each of its dimensions, as many as iter
+  // vars (TVM asks for that).
+  void BindRanges(const Argument& argument, const py::object& given) {
+    if (py::isinstance<IndexMap>(given)) return inputs.push_back(ToMapInput(py::cast<IndexMap>(given)));
+    if (!given || !PyCallable_Check(given.ptr())) FailFor(argument, given, "a function of the block's iter vars");
+    IndexMap map;
+    py::list arguments;
+    for (const IterVar& iter : LastBlock().iter_vars) {
+      map.initial_indices.push_back(iter.var);
+      arguments.append(Expr(iter.var));
+    }
+    std::vector<Expr> ends;
+    const py::list ranges(given(*arguments));
+    const bool is_flat = ranges.size() == 2 * map.initial_indices.size();  // As traces write them.
+    for (py::handle range : ranges) {
+      if (const std::optional<Expr> point = ToExpr(range)) {
+        if (is_flat) {
+          ends.push_back(*point);
+          continue;
+        }
+        ends.insert(ends.end(), {*point, *point + Expr(1)});
+        continue;
+      }
+      const bool is_pair = py::isinstance<py::sequence>(range) && py::len(range) == 2;
+      if (!is_pair) throw Failure(ErrorKind::kValue, "annotate_buffer_access: expected (begin, end) of a dimension");
+      for (py::handle end : range) ends.push_back(py::cast<Expr>(end));
+    }
+    map.final_indices = std::move(ends);
+    inputs.push_back(ToMapInput(std::move(map)));
+  }
+  static TraceInput ToMapInput(IndexMap map) { return std::make_shared<const IndexMap>(std::move(map)); }
 
   void BindList(const Argument& argument, const py::object& given) {
     if (!given || given.is_none()) return;
@@ -150,7 +184,6 @@ class ArgumentBinder {
     const std::optional<Attr> attr = ToAttr(object);
     if (attr) {
       if (const int64_t* value = std::get_if<int64_t>(&*attr)) return *value;
-      if (const bool* value = std::get_if<bool>(&*attr)) return int64_t{*value};
       if (const std::string* value = std::get_if<std::string>(&*attr)) return *value;
       if (const auto* list = std::get_if<std::vector<Attr>>(&*attr)) {
         std::vector<int64_t> numbers;
@@ -185,7 +218,7 @@ class ArgumentBinder {
   [[noreturn]] void FailForBuffer(py::handle given, std::string_view verb) const {
     const Buffer* buffer = UnwrapAs<Buffer>(given);
     const BlockRealize& realize = *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule);
-    throw Failure(ErrorKind::kValue,
+    throw Failure(ErrorKind::kBuffer,
                   fmt::format("{}: block \"{}\" {} no buffer {}", SnakeCase(row_.kind), realize.block->name, verb,
                               buffer != nullptr ? (*buffer)->name : py::cast<std::string>(given)));
   }
@@ -248,10 +281,13 @@ class ArgumentBinder {
     map_ = map;
     return map;
   }
-  // A number of Python as a constant of `type`, where that holds it; any other value as it is.
+  // A number of Python as a constant of `type`, of its kind; any other value as it is.
   static Expr OfType(DataType type, py::handle given, const Expr& value) {
-    const bool is_int = PyLong_Check(given.ptr()) != 0, is_number = is_int || PyFloat_Check(given.ptr()) != 0;
-    if (is_number && type.is_float()) return FloatConst(type, py::cast<double>(given));
+    const bool is_int = PyLong_Check(given.ptr()) != 0, is_float = PyFloat_Check(given.ptr()) != 0;
+    if ((is_int && type.is_float()) || (is_float && !type.is_float()))
+      throw Failure(ErrorKind::kArgument, fmt::format("transform_layout: pad_value {} is no constant of {}",
+                                                      py::cast<std::string>(py::repr(given)), type.ToString()));
+    if (is_float) return FloatConst(type, py::cast<double>(given));
     return is_int && type.is_int() ? IntConst(type, py::cast<int64_t>(given)) : value;
   }
   // A map, or what fills padding: a function of the last map's results, or a value of the last buffer's type.
@@ -306,6 +342,19 @@ class ArgumentBinder {
   std::optional<BlockRV> block_;   // The last block given: what buffer names speak of.
 };
 
+template <typename RV>
+void CheckHandle(const Schedule& schedule, RV rv) {
+  Held(schedule.RowOf(rv));
+}
+// Handles that are stale or removed, before anything else.
+void CheckHandles(const Schedule& schedule, const std::vector<TraceInput>& inputs) {
+  for (const TraceInput& input : inputs) {
+    if (const BlockRV* block = std::get_if<BlockRV>(&input)) CheckHandle(schedule, *block);
+    if (const LoopRV* loop = std::get_if<LoopRV>(&input); loop != nullptr && !schedule.MarkOf(*loop))
+      CheckHandle(schedule, *loop);
+  }
+}
+
 py::object HandleOf(char kind, int id) {
   if (kind == 'b') return py::cast(BlockRV{id});
   if (kind == 'l') return py::cast(LoopRV{id});
@@ -319,14 +368,17 @@ py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::arg
   CHECK(kind != nullptr) << "a signature without a primitive: " << row.kind;
   ArgumentBinder binder(schedule, row, args, kwargs);
   binder.Bind();
-  const std::vector<int> ids =
-      Value(kind->apply(schedule, binder.inputs, binder.attrs, binder.decision ? &*binder.decision : nullptr),
-            ErrorKind::kSchedule);
+  CheckHandles(schedule, binder.inputs);
+  const StatusOr<std::vector<int>> ids =
+      kind->apply(schedule, binder.inputs, binder.attrs, binder.decision ? &*binder.decision : nullptr);
+  if (!ids.ok())
+    throw Failure(ids.status().code() == StatusCode::kInvalidArgument ? ErrorKind::kArgument : ErrorKind::kSchedule,
+                  ids.status());
   if (!binder.axis_separators.empty()) binder.SetSeparators();
   if (kind->output == '-') return py::none();
-  if (!row.returns_list) return HandleOf(kind->output, ids.at(0));
+  if (!row.returns_list) return HandleOf(kind->output, ids->at(0));
   py::list handles;
-  for (int id : ids) handles.append(HandleOf(kind->output, id));
+  for (int id : *ids) handles.append(HandleOf(kind->output, id));
   return handles;
 }
 

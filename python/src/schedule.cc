@@ -73,7 +73,7 @@ void BindSchedule(py::module_& module) {
       .def(
           "seed", [](Schedule& s, int64_t seed) { s.Seed(static_cast<uint64_t>(seed)); }, py::arg("seed"))
       .def(
-          "work_on", [](Schedule& s, const std::string& name) { Check(s.WorkOn(name), ErrorKind::kSchedule); },
+          "work_on", [](Schedule& s, const std::string& name) { Check(s.WorkOn(name), ErrorKind::kFunction); },
           py::arg("func_name"))
       .def_property_readonly(
           "func_working_on",
@@ -91,9 +91,18 @@ void BindSchedule(py::module_& module) {
           },
           py::arg("block"), py::arg("loop"))
       .def("fork_seed", [](Schedule& s) { return static_cast<int64_t>(s.random().Next() >> 33); })
-      .def("get", [](const Schedule& s, BlockRV block) { return Value(s.Get(block), ErrorKind::kSchedule)->block; })
-      .def("get", [](const Schedule& s, LoopRV loop) { return s.StmtOf(Value(s.RowOf(loop), ErrorKind::kSchedule)); })
-      .def("get", [](const Schedule& s, VarRV var) { return Value(s.Get(ExprRV(var)), ErrorKind::kSchedule); });
+      .def("get", [](const Schedule& s, BlockRV block) { return Held(s.Get(block))->block; })
+      .def("get", [](const Schedule& s, LoopRV loop) { return s.StmtOf(Held(s.RowOf(loop))); })
+      .def("get", [](const Schedule& s, VarRV var) { return Held(s.Get(ExprRV(var))); })
+      .def(
+          "remove_rv", [](Schedule& s, BlockRV rv) { Check(s.RemoveRV(rv), ErrorKind::kUnknownHandle); },
+          py::arg("rand_var"))
+      .def(
+          "remove_rv", [](Schedule& s, LoopRV rv) { Check(s.RemoveRV(rv), ErrorKind::kUnknownHandle); },
+          py::arg("rand_var"))
+      .def(
+          "remove_rv", [](Schedule& s, VarRV rv) { Check(s.RemoveRV(rv), ErrorKind::kUnknownHandle); },
+          py::arg("rand_var"));
   BindPrimitives(cls);
   BindState(module, cls);
 }

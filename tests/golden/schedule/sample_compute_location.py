@@ -25,7 +25,8 @@ def expected(A: T.Buffer((14, 16), "float32"), C: T.Buffer((14, 16), "float32"))
     for i in range(14):
         for ax0, ax1 in T.grid(1, 16):
             with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, ax1])
+                vi = T.axis.spatial(14, i + ax0)
+                vj = T.axis.spatial(16, ax1)
                 T.reads(A[vi, vj])
                 T.writes(B[vi, vj])
                 B[vi, vj] = A[vi, vj] * T.float32(2.0)

@@ -2,7 +2,7 @@
 # apply:
 b0 = sch.get_block(name="B", func_name="main")
 sch.set_scope(block=b0, buffer_index=0, storage_scope="foo")
-# fails: "foo" is no storage scope; there are: global
+# fails: "foo" is no storage scope; a scope begins with one of: global
 # before and expected:
 @T.prim_func
 def before(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
