@@ -77,7 +77,7 @@ StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block)
   return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", block);
 }
 
-StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, LoopRV loop) {
+StatusOr<std::vector<BlockRV>> GetLoopChildBlocks(Schedule& schedule, LoopRV loop) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
   return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", loop);
 }

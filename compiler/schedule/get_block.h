@@ -12,7 +12,7 @@ StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const st
 StatusOr<std::vector<LoopRV>> GetLoops(Schedule& schedule, BlockRV block);
 // Blocks directly below, in order of the text.
 StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, BlockRV block);
-StatusOr<std::vector<BlockRV>> GetChildBlocks(Schedule& schedule, LoopRV loop);
+StatusOr<std::vector<BlockRV>> GetLoopChildBlocks(Schedule& schedule, LoopRV loop);
 // Blocks directly below that write a buffer which `scope_block` does not allocate.
 StatusOr<std::vector<BlockRV>> GetOutputBlocks(Schedule& schedule, BlockRV scope_block);
 // Blocks of the same scope that wrote before what it reads or writes; that later read or write what it writes.

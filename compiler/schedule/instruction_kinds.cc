@@ -144,7 +144,8 @@ Outputs ApplyFindBlocks(Schedule& s, Inputs in, Attrs, const Decision*) {
   return Handles(kFind(s, block));
 }
 Outputs ApplyGetChildBlocks(Schedule& s, Inputs in, Attrs, const Decision*) {
-  if (!in.empty() && std::holds_alternative<LoopRV>(in[0])) return Handles(GetChildBlocks(s, std::get<LoopRV>(in[0])));
+  if (!in.empty() && std::holds_alternative<LoopRV>(in[0]))
+    return Handles(GetLoopChildBlocks(s, std::get<LoopRV>(in[0])));
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   return Handles(GetChildBlocks(s, block));
 }

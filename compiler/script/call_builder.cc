@@ -322,6 +322,8 @@ StatusOr<IterVar> ExprBuilder::BuildIterVar(const PyExpr& e) const {
   IterVar axis{domain, Var("v", domain.extent.dtype())};
   if (args[0]->kind == PyExprKind::kString) {
     axis.var = Var(args[0]->string_value, domain.extent.dtype());
+  } else if (const StatusOr<DataType> type = BuildType(*args[0]); type.ok() && args[0]->items.size() == 1) {
+    axis.var = Var("v", *type);  // T.int32()
   } else {
     ASSIGN_OR_RETURN(const Expr var, Build(*args[0]));
     if (!IsVar(var)) return Error(*args[0], "expected a variable or its name");

@@ -1,6 +1,7 @@
 // FuncBuilder: loops, branches, blocks and other statements with a body.
 #include <fmt/core.h>
 
+#include "compiler/arith/analyzer.h"
 #include "compiler/script/complete.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/func_builder_detail.h"
@@ -44,6 +45,8 @@ StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) 
   }
   ASSIGN_OR_RETURN(header.range,
                    args[1] != nullptr ? exprs_.BuildEnds(*args[0], *args[1]) : exprs_.BuildRange(*args[0]));
+  // What TVM's parser does to the extent; a stored text stands for the tree that it was printed from.
+  if (exprs_.context().evaluator != nullptr) header.range.extent = Analyzer().Simplify(header.range.extent);
   header.type = header.range.extent.dtype();
   if (step != nullptr) RETURN_IF_ERROR(BuildStep(*step, header));
   if (args[2] != nullptr) {

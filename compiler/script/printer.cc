@@ -152,6 +152,10 @@ class Printer {
   }
   // The buffer's name; its data is "name.data" unless it is named already.
   std::string DefineBuffer(const Buffer& buffer) {
+    if (named_ahead_ == buffer.get() && names_.Find(buffer.get()) != nullptr) {
+      named_ahead_ = nullptr;
+      return *names_.Find(buffer.get());
+    }
     std::string name = names_.Define(buffer.get(), buffer->name);
     if (names_.Find(buffer->data.get()) == nullptr) names_.DefineAs(buffer->data.get(), name + ".data");
     return name;
@@ -177,13 +181,21 @@ class Printer {
     DeclareSymbols(buffer->elem_offset);
   }
   bool IsNewVar(const Expr& e) const { return IsVar(e) && names_.Find(e.get()) == nullptr; }
-  // ("s0", "s1"): a text is a variable that begins here.
+  // Of a buffer whose variables are called by its name, where its line is still to be written.
+  std::string NameAhead(const Buffer& buffer) {
+    if (const std::string* known = names_.Find(buffer.get())) return *known;
+    std::string name = DefineBuffer(buffer);
+    named_ahead_ = buffer.get();
+    return name;
+  }
+  // ("s0", "s1"): a text is a variable that begins here; the body calls it A.strides[0].
   std::string Strides(const Buffer& buffer) {
     std::string text;
-    for (const Expr& stride : buffer->strides) {
+    for (size_t i = 0; i < buffer->strides.size(); ++i) {
+      const Expr& stride = buffer->strides[i];
       const bool is_new = options_.as_tvm && IsNewVar(stride);
-      const std::string one =
-          is_new ? QuotedString(names_.Define(stride.get(), stride.As<VarName>()->name)) : exprs_.Print(stride);
+      if (is_new) names_.DefineAs(stride.get(), fmt::format("{}.strides[{}]", NameAhead(buffer), i));
+      const std::string one = is_new ? QuotedString(stride.As<VarName>()->name) : exprs_.Print(stride);
       text += (text.empty() ? "" : ", ") + one;
     }
     return fmt::format("({}{})", text, buffer->strides.size() == 1 ? "," : "");
@@ -196,7 +208,7 @@ class Printer {
     // A factor without an offset asks for a new variable.
     const bool new_offset = options_.as_tvm && IsNewVar(buffer->elem_offset);
     if (new_offset) {
-      names_.Define(buffer->elem_offset.get(), buffer->elem_offset.As<VarName>()->name);
+      names_.DefineAs(buffer->elem_offset.get(), NameAhead(buffer) + ".elem_offset");
     } else if (!IsDefaultOffset(buffer->elem_offset) || buffer->offset_factor != 1) {
       text += fmt::format(", elem_offset={}", exprs_.Print(buffer->elem_offset));
     }
@@ -596,6 +608,7 @@ class Printer {
   int indent_;
   std::string out_;
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
+  const BufferNode* named_ahead_ = nullptr;              // Named by its arguments, before its line begins.
   std::unordered_map<const ExprNode*, const For*> loops_;
 };
 

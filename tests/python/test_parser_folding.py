@@ -73,3 +73,48 @@ def test_what_would_fold_is_printed_so_that_it_reads_back(node):
     if "abs" in str(node):
         func = tvm.tir.PrimFunc([node.args[0]], tvm.tir.Evaluate(node))
     tvm.ir.assert_structural_equal(from_source(func.script()), func)
+
+
+@T.prim_func
+def with_view(A: T.Buffer((16, 16), "float32"), c: T.handle):
+    C = T.match_buffer(c, (16,), "float32", offset_factor=4)
+    for i in range(4):
+        with T.block("b"):
+            vi = T.axis.S(4, i)
+            T.reads()
+            T.writes(A[vi * 4:vi * 4 + 4, 0:16])
+            s0 = T.int32()
+            s1 = T.int32()
+            view = T.match_buffer(A[vi * 4:vi * 4 + 4, 0:16], (4, 16), strides=[s0, s1], offset_factor=1)
+            T.evaluate(T.call_extern("int32", "f", view.access_ptr("w"), s0 + C.elem_offset))
+
+
+def test_strides_and_offsets_that_begin_with_a_buffer_are_called_by_its_name():
+    text = with_view.script()
+    assert "view.elem_offset" in text and "view.strides[0] + C.elem_offset" in text
+    tvm.ir.assert_structural_equal(from_source(text), with_view)
+
+
+def test_the_extent_of_a_loop_is_simplified():
+    @T.prim_func
+    def one(a: T.handle, n: T.int32):
+        A = T.match_buffer(a, (n,))
+        for i in range(T.ceildiv(n, 16)):
+            A[i] = 0.0
+
+    @T.prim_func
+    def other(a: T.handle, n: T.int32):
+        A = T.match_buffer(a, (n,))
+        for i in T.grid((n + 15) // 16):
+            A[i] = 0.0
+
+    tvm.ir.assert_structural_equal(one.body, other.body, map_free_vars=True)
+
+
+def test_an_axis_of_a_new_variable_can_be_written_in_place():
+    @T.prim_func
+    def func(A: T.Buffer((16,), "float32")):
+        T.attr(T.iter_var(T.int32(), (0, 16), "ThreadIndex", "threadIdx.x"), "thread_extent", 16)
+        A[0] = 0.0
+
+    assert func.body.node.thread_tag == "threadIdx.x"

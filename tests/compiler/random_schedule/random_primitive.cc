@@ -9,6 +9,7 @@
 #include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/annotate.h"
+#include "compiler/schedule/annotate_buffer_access.h"
 #include "compiler/schedule/blockize.h"
 #include "compiler/schedule/cache.h"
 #include "compiler/schedule/cache_index.h"
@@ -432,6 +433,19 @@ Outcome TryUnsafeHideBufferAccess(Draw& draw) {
   return draw.Try("UnsafeHideBufferAccess",
                   [&] { return UnsafeHideBufferAccess(draw.schedule, handle, "read", hidden); });
 }
+Outcome TryAnnotateBufferAccess(Draw& draw) {
+  const int block = draw.Block([&](int row) { return !draw.schedule.BlockOf(row).reads.empty(); });
+  if (block < 0) return {};
+  const BlockRV handle = draw.Handle(block);
+  IndexMap ranges;
+  for (const IterVar& iter : draw.schedule.BlockOf(block).iter_vars) ranges.initial_indices.push_back(iter.var);
+  for (const Range& dim : draw.schedule.BlockOf(block).reads[0].region) {
+    ranges.final_indices.push_back(dim.min);
+    ranges.final_indices.push_back(dim.min + dim.extent);
+  }
+  return draw.Try("AnnotateBufferAccess",
+                  [&] { return AnnotateBufferAccess(draw.schedule, handle, 0, BufferSide::kRead, ranges); });
+}
 
 Outcome TryReIndex(Draw& draw) {
   const int block = draw.Block();
@@ -775,6 +789,7 @@ constexpr PrimitiveCase kCases[] = {
     {"ReadAt", 2, true, Run<TryReadAt>},
     {"WriteAt", 3, true, Run<TryWriteAt>},
     {"UnsafeHideBufferAccess", 1, true, Run<TryUnsafeHideBufferAccess>},
+    {"AnnotateBufferAccess", 1, true, Run<TryAnnotateBufferAccess>},
     {"LoopPartition", 2, true, Run<TryLoopPartition>},
     {"ComputeAt", 12, true, Run<TryComputeAt>},
     {"ReverseComputeAt", 12, true, Run<TryReverseComputeAt>},
