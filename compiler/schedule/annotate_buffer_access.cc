@@ -9,7 +9,7 @@
 namespace lathe {
 namespace {
 
-constexpr const char* kName = "annotate_buffer_access";
+constexpr const char* kAnnotateBufferAccess = "annotate_buffer_access";
 
 // The list of numbers under `key`, this one among them.
 void AddNumber(AttrMap& annotations, const std::string& key, int64_t number) {
@@ -26,13 +26,13 @@ void AddNumber(AttrMap& annotations, const std::string& key, int64_t number) {
 Status AnnotateBufferAccess(Schedule& schedule, BlockRV block_rv, int buffer_index, BufferSide side,
                             const IndexMap& ranges) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
-  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, buffer_index, side));
+  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kAnnotateBufferAccess, buffer_index, side));
   BlockRealize realize = schedule.RealizeOf(row);
   BlockNode& node = realize.block.Mutable();
   BufferRegion& access = (side == BufferSide::kRead ? node.reads : node.writes)[size_t(buffer_index)];
   if (ranges.initial_indices.size() != node.iter_vars.size() || ranges.final_indices.size() != 2 * access.region.size())
     return schedule.Error(
-        kName, row,
+        kAnnotateBufferAccess, row,
         fmt::format("begin and end of {} dimensions are wanted for {} iter vars, got {} values for {}",
                     access.region.size(), node.iter_vars.size(), ranges.final_indices.size(),
                     ranges.initial_indices.size()));

@@ -9,7 +9,6 @@
 namespace lathe {
 namespace {
 
-bool IsNumber(DataType type) { return type.is_int() || type.is_float() || type.is_bool(); }
 std::string KindOf(const Expr& e) { return e.As<StringImm>() != nullptr ? "a string" : e.dtype().ToString(); }
 
 Status CheckOperands(BinaryOp op, const Expr& a, const Expr& b) {

@@ -9,6 +9,7 @@
 
 namespace lathe {
 
+inline bool IsNumber(DataType type) { return type.is_int() || type.is_float() || type.is_bool(); }
 // a op b after MatchTypes; constants are folded if `fold`.
 StatusOr<Expr> CombineExprs(BinaryOp op, Expr a, Expr b, bool fold = true);
 // `value` as an element of `type`: literals take the type, other values are cast, scalars spread over lanes.

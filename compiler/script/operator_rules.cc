@@ -93,7 +93,6 @@ Expr WithType(DataType type, const Expr& e) {
   const StatusOr<Expr> converted = ConvertExpr(type, e);
   return converted.ok() ? *converted : MakeCast(type, e);
 }
-bool IsNumber(DataType type) { return type.is_int() || type.is_float() || type.is_bool(); }
 
 Status CheckDivision(BinaryOp op, const Expr& a, const Expr& b) {
   const bool is_floor = op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;

@@ -351,3 +351,31 @@ def test_bounds_are_in_terms_of_the_programs_variables():
     B = te.compute((m, n), lambda i, j: A[i, j] + 3, name="B")
     bounds = te.schedule.InferBound(te.create_schedule(B.op))
     assert bounds[B.op.axis[0]].extent.same_as(m) and bounds[B.op.axis[1]].extent.same_as(n)
+
+
+def test_schedule_ops_gives_the_loops_as_one_statement_with_likely_guards():
+    n = te.var("n")
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((n,), lambda i: b[i] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    outer, _ = s[c].split(c.op.axis[0], factor=8)
+    s[b].compute_at(s[c], outer)
+    stmt = te.schedule.ScheduleOps(s, te.schedule.InferBound(s.normalize()))
+    assert isinstance(stmt, tvm.tir.For)
+    found = []
+    tvm.tir.stmt_functor.post_order_visit(
+        stmt, lambda node: found.append(node) if isinstance(node, tvm.tir.IfThenElse) else None)
+    assert [str(branch.condition.op.name) for branch in found] == ["tir.likely", "tir.likely"]
+    free = tvm.tir.analysis.undefined_vars(stmt, [])
+    assert any(var.same_as(n) for var in free)
+    func = te.schedule.SchedulePostProcToPrimFunc([a, c, n], stmt, None)
+    assert len(func.params) == 3 and len(func.buffer_map) == 2
+    with pytest.raises(ValueError):
+        te.schedule.SchedulePostProcToPrimFunc([a, c, n], tvm.tir.Evaluate(0), None)
+
+
+def test_a_function_gets_another_body():
+    func = tvm.tir.PrimFunc([], tvm.tir.Evaluate(0)).with_attr("key", 1)
+    other = func.with_body(tvm.tir.Evaluate(1))
+    assert int(other.body.value) == 1 and int(other.attrs["key"]) == 1

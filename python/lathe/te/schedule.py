@@ -127,3 +127,88 @@ Schedule.normalize = lambda self: self  # Its loops begin where InferBound says.
 def InferBound(schedule):
     """Where each axis begins, in terms of the loops around, and how many values it takes."""
     return Map(dict(_lib.te.infer_bound(schedule)))
+
+
+def _outside(op, found):
+    """The tensors that no operation below `op` computes, in the order in which they are read."""
+    for tensor in op.input_tensors:
+        if not tensor.op.input_tensors and type(tensor.op).__name__ == "PlaceholderOp":
+            if not any(tensor == known for known in found):
+                found.append(tensor)
+        else:
+            _outside(tensor.op, found)
+    return found
+
+
+_statements = []  # What ScheduleOps has made last: the statement, and which tensor each buffer of it is.
+
+
+def ScheduleOps(schedule, bounds, debug_keep_trivial_loop=False):
+    """The loops of all stages as one statement over buffers: TVM's before blocks, without its producers' marks."""
+    inputs = []
+    for op in schedule.outputs:
+        _outside(op, inputs)
+    tensors = inputs + [op.output(i) for op in schedule.outputs for i in range(op.num_outputs)]
+    variables = _variables(tensors)
+    func = schedule.lower(variables + tensors, "main")
+    func = func.specialize(dict(zip(func.params, variables)))
+    func = _in_loops(func)
+    _statements.append((func.body, [(tensor, func.buffer_map[param]) for tensor, param in zip(tensors, func.params)]))
+    del _statements[:-8]
+    return func.body
+
+
+def _variables(tensors):
+    """What their shapes name."""
+    from lathe.tir.expr import Var
+    from lathe.tir.stmt_functor import post_order_visit
+    found = []
+
+    def visit(node):
+        if isinstance(node, Var) and not any(node.same_as(known) for known in found):
+            found.append(node)
+
+    for tensor in tensors:
+        for extent in tensor.shape:
+            post_order_visit(extent, visit)
+    return found
+
+
+def _in_loops(func):
+    """The function without blocks."""
+    from lathe.ir.module import IRModule
+    from lathe.tir import transform
+    from lathe.tir.stmt_functor import ir_transform
+    module = IRModule({"main": func})
+    for name in ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque"):
+        module = getattr(transform, name)()(module)
+    func = module["main"]
+    guarded = ir_transform(func.body, None, _with_likely_guard, ["tir.BlockRealize"])
+    return transform.LowerOpaqueBlock()(IRModule({"main": func.with_body(guarded)}))["main"]
+
+
+def _with_likely_guard(realize):
+    """What keeps a tile inside its bounds is likely, as TVM's loops of stages say: LoopPartition looks for that."""
+    from lathe.tir import BlockRealize, IntImm
+    from lathe.tir.op import likely
+    if isinstance(realize.predicate, IntImm):
+        return None
+    return BlockRealize(realize.iter_values, likely(realize.predicate), realize.block)
+
+
+def SchedulePostProcToPrimFunc(arg_list, body, extern_buffer):
+    """The function whose body is a statement of ScheduleOps, with `arg_list` as parameters."""
+    buffers = next((known for stmt, known in reversed(_statements) if stmt.same_as(body)), None)
+    if buffers is None:
+        raise ValueError("SchedulePostProcToPrimFunc: expected a statement that ScheduleOps has made")
+    from lathe.tir.expr import Var
+    from lathe.tir.function import PrimFunc
+    params, buffer_map = [], {}
+    for arg in arg_list:
+        buffer = next((held for tensor, held in buffers if isinstance(arg, Tensor) and tensor == arg), None)
+        if isinstance(arg, Tensor) and buffer is None:
+            raise ValueError(f"SchedulePostProcToPrimFunc: the statement does not use tensor {arg.name}")
+        params.append(arg if buffer is None else Var(arg.name, "handle"))
+        if buffer is not None:
+            buffer_map[params[-1]] = buffer
+    return PrimFunc(params, body, buffer_map=buffer_map)

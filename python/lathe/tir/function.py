@@ -17,6 +17,10 @@ class PrimFunc(Object):
     def attrs(self):
         return _lib.func_attrs(self)
 
+    def with_body(self, new_body, span=None):
+        """A copy with another body."""
+        return PrimFunc(self.params, new_body, self.ret_type, self.buffer_map, self.attrs)
+
     def with_attr(self, attr_key_or_dict, attr_value=None):
         """A copy with this attribute, or with all of a dict."""
         pairs = attr_key_or_dict.items() if isinstance(attr_key_or_dict, dict) else [(attr_key_or_dict, attr_value)]
