@@ -789,7 +789,7 @@ constexpr PrimitiveCase kCases[] = {
     {"ReadAt", 2, true, Run<TryReadAt>},
     {"WriteAt", 3, true, Run<TryWriteAt>},
     {"UnsafeHideBufferAccess", 1, true, Run<TryUnsafeHideBufferAccess>},
-    {"AnnotateBufferAccess", 1, true, Run<TryAnnotateBufferAccess>},
+    {"AnnotateBufferAccess", 0, true, Run<TryAnnotateBufferAccess>},  // Maps in traces name no extent of a function.
     {"LoopPartition", 2, true, Run<TryLoopPartition>},
     {"ComputeAt", 12, true, Run<TryComputeAt>},
     {"ReverseComputeAt", 12, true, Run<TryReverseComputeAt>},
