@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/schedule/analysis.h"
 #include "compiler/schedule/blockize.h"
 #include "compiler/schedule/description_matcher.h"
 #include "compiler/schedule/tensor_intrin.h"
