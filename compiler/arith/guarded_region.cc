@@ -36,6 +36,13 @@ class Guards {
     return std::any_of(access_.loops.begin(), access_.loops.end(),
                        [&](const auto& loop) { return loop.first.get() == var; });
   }
+  // Loops that run once stand for nothing of their own.
+  Expr WithoutUnitLoops(const Expr& e) const {
+    VarMap only;
+    for (const auto& [var, range] : access_.loops)
+      if (IsConstInt(range.extent, 1)) only.emplace(var.get(), range.min);
+    return Substitute(e, only);
+  }
   bool IsFixed(const Expr& e) const {
     return !UsesVar(e, [&](const ExprNode* var) { return IsLoop(var); });
   }
@@ -201,7 +208,7 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
   GuardedRegion region{
       {}, std::vector<std::vector<Expr>>(indices.size()), std::vector<std::vector<Expr>>(indices.size()), {}};
   Expr of_loops = True();
-  for (const Expr& condition : ConjunctsOf(access.predicate)) {
+  for (const Expr& condition : ConjunctsOf(guards.WithoutUnitLoops(access.predicate))) {
     if (!guards.IsFixed(condition))
       of_loops = And(of_loops, condition);
     else if (!guards.inner().CanProve(condition))

@@ -531,6 +531,20 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((12,), "int32")):
             C[vi] = B[vi % 2]
 )";
 
+constexpr char kMadeInOneTail[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 1), "int32")):
+    B = T.alloc_buffer((4, 1), "int32")
+    for j, i in T.grid(1, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi]
+    for i, j in T.grid(4, 1):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+)";
+
 constexpr char kMadeByEachLane[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((8, 4), "int32")):
@@ -642,6 +656,10 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"InplaceCacheOfMoreThanIsMade", kDeclaresARow,
                       "d = sch.get_block('D')\nx, y = sch.cache_inplace(d, 0, 'global')\n",
                       "declares more of \"C\" than it touches"},
+        SoundnessCase{"ConsumerInALoopWhoseTailMakesNothing", kMadeInOneTail,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\nj, i = sch.get_loops(b)\n"
+                      "o, l = sch.split(j, [3, None])\nsch.reverse_compute_at(c, o, preserve_unit_loops=True)\n",
+                      "may read more of \"B\""},
         SoundnessCase{"IndexOfWhatEachLaneMakes", kMadeByEachLane,
                       "b = sch.get_block('B')\nx, = sch.cache_index(b, 'global', 2)\n", "run at once"}),
     NameOf);
