@@ -24,15 +24,17 @@ function(lathe_program name)
   lathe_common(${name})
 endfunction()
 
-# lathe_test(NAME LIBS dep... [LABELS label...] [SOURCES file...] [EXCLUDE file...]): one test program per folder, from all its
-# *_test.cc files unless SOURCES names some. A program is one ctest case: starting one per gtest case would cost more than the cases.
+# lathe_test(NAME LIBS dep... [LABELS label...] [SOURCES file...] [EXCLUDE file...] [COST seconds] [SHARDS count]): one test program per
+# folder, from all its *_test.cc files unless SOURCES names some. A program is one ctest case, or, where it would keep one core busy when all
+# others are through, SHARDS cases with a part each: starting one per gtest case would cost more than the cases. ctest begins what has the
+# highest COST first.
 # Its own sources go without UBSan: gmock's templates would double the time of the sanitizer build, and it is not they that are tested.
 # ctest's time limit ends a test that hangs, and nothing else: no test waits for an event with a limit of its own, so it lies far above what the
 # slowest machine takes.
 # Labels: `device`, `e2e`, `slow` keep a test out of the sanitizer runs; `tsan` says that it has threads worth running under TSan. All others
 # are unit tests (label `asan`): with LATHE_UNIT_TESTS=OFF they are built only when named, and ctest does not know them.
 function(lathe_test name)
-  cmake_parse_arguments(ARG "" "" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "COST;SHARDS" "LIBS;LABELS;EXCLUDE;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
     foreach(excluded IN LISTS ARG_EXCLUDE)
@@ -63,7 +65,13 @@ function(lathe_test name)
       return()
     endif()
   endif()
-  add_test(NAME ${name} COMMAND ${name})
+  set(cases ${name})
+  if(ARG_SHARDS)
+    set(cases)
+    foreach(shard RANGE 1 ${ARG_SHARDS})
+      list(APPEND cases ${name}_${shard})
+    endforeach()
+  endif()
   if("tsan" IN_LIST ARG_LABELS)
     add_dependencies(tsan_tests ${name})
   endif()
@@ -71,7 +79,18 @@ function(lathe_test name)
   if(LATHE_SANITIZE)
     set(time_limit 1800)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${time_limit} LABELS "${ARG_LABELS}")
+  set(shard 0)
+  foreach(case IN LISTS cases)
+    add_test(NAME ${case} COMMAND ${name})
+    set_tests_properties(${case} PROPERTIES TIMEOUT ${time_limit} LABELS "${ARG_LABELS}")
+    if(ARG_COST)
+      set_tests_properties(${case} PROPERTIES COST ${ARG_COST})
+    endif()
+    if(ARG_SHARDS)
+      set_tests_properties(${case} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+      math(EXPR shard "${shard} + 1")
+    endif()
+  endforeach()
 endfunction()
 
 # lathe_benchmark(NAME SOURCES file... LIBS dep...): a Google Benchmark program under build/<preset>/bench. With LATHE_UNIT_TESTS=OFF it is
