@@ -116,6 +116,16 @@ TEST_F(WriteVerbsTest, DbImportsWhatTvmWrote) {
   EXPECT_EQ(RunVerb({"db", "export", "--db", other}).out, Contents(lines));
 }
 
+TEST_F(WriteVerbsTest, DbExportsForTvmWhatItHasNoWordForAsLocalMemory) {
+  const std::string ours = LATHE_SOURCE_DIR "/tests/fixtures/fb8abfd/records.jsonl";
+  const std::string workloads = folder / "w.json", records = folder / "r.json";
+  ASSERT_THAT(Contents(ours), HasSubstr("\\\"register\\\""));
+  ASSERT_EQ(RunVerb({"db", "import", ours, "--db", path}).code, 0);
+  const VerbRun run = RunVerb({"db", "export", "--tvm-workloads", workloads, "--tvm-records", records, "--db", path});
+  EXPECT_EQ(run.err, "lathe: 1 workloads and 12 records written for TVM\n");
+  EXPECT_THAT(Contents(records), testing::AllOf(HasSubstr("\"local\""), testing::Not(HasSubstr("register"))));
+}
+
 TEST_F(WriteVerbsTest, DbImportSkipsWhatItCannotUseAndRefusesWhatIsNotTvms) {
   const std::string records = folder / "records.json";
   const auto import = [&](const std::string& text) {
