@@ -211,11 +211,11 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
     return schedule.Error(kName, row, fmt::format("its loops are no whole reduction: {}", why));
   ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   rows.push_back(row);
-  for (int other : schedule.ChildBlocksOf(scope)) {  // Whoever reads in the same nest does so before the copy back.
+  for (int other : schedule.Scope(scope).ReadersOf(buffer)) {  // In the same nest they come before the copy back.
     const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
-    if (is_in_nest && Reads(schedule.BlockOf(other), buffer) &&
-        std::find(rows.begin(), rows.end(), other) == rows.end())
-      rows.push_back(other);
+    if (!is_in_nest || std::find(rows.begin(), rows.end(), other) != rows.end()) continue;
+    if (schedule.IsHiding(other)) return schedule.Error(kName, other, "it reads more than it declares");
+    rows.push_back(other);
   }
 
   if (!schedule.Scope(scope).RowsThatReadOutside(buffer).empty())

@@ -216,9 +216,9 @@ Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, cons
   if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kReIndex, row, why);
   if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
     return schedule.Error(kReIndex, row, fmt::format("its loops are no whole reduction: {}", why));
-  for (int other : schedule.ChildBlocksOf(scope)) {
+  for (int other : schedule.Scope(scope).ReadersOf(buffer)) {
     const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
-    if (other != row && is_in_nest && Reads(schedule.BlockOf(other), buffer))
+    if (other != row && is_in_nest)
       return schedule.Error(kReIndex, other, fmt::format("it reads buffer \"{}\" in the same nest", buffer->name));
   }
   if (!schedule.Scope(scope).RowsThatReadOutside(buffer).empty())

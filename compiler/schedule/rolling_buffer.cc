@@ -116,11 +116,12 @@ StatusOr<std::optional<Overlap>> OverlapOf(const Schedule& schedule, int block, 
                     d, write.buffer->name));
   if (*extent <= step->second) return std::optional<Overlap>();
   const BlockNode& node = schedule.BlockOf(block);
-  const bool is_own = d < node.iter_vars.size() && write.region[d].min.same_as(node.iter_vars[d].var);
+  const bool is_own = d < node.iter_vars.size() && write.region[d].min.same_as(node.iter_vars[d].var) &&
+                      IsConstInt(write.region[d].extent, 1);
   if (!is_own || !IsConstInt(schedule.LoopOf(*at).min, 0))
     return schedule.Error(
         kRollingBuffer, block,
-        fmt::format("iter var {} does not index dimension {} of \"{}\", or its loop does not start at 0", d, d,
+        fmt::format("iter var {} is not the index of dimension {} of \"{}\", or its loop does not start at 0", d, d,
                     write.buffer->name));
   return std::optional(Overlap{*at, *extent - step->second});
 }

@@ -72,7 +72,11 @@ StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, Data
   }
   const ScriptContext context;
   ASSIGN_OR_RETURN(map.final_indices, ExprBuilder(source, names, context).BuildList(*lambda.items[0]));
-  return map;
+  const auto is_wider = [&](const Expr& index) {
+    return index.dtype().is_signed_int() && index.dtype().bits > index_type.bits;
+  };
+  const bool counts_wider = std::any_of(map.final_indices.begin(), map.final_indices.end(), is_wider);
+  return counts_wider ? ReadIndexMap(lambda, source, DataType::Int(64)) : StatusOr<IndexMap>(std::move(map));
 }
 
 StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type) {

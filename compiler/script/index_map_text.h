@@ -11,7 +11,8 @@ namespace lathe {
 
 // A variable without a name of its own gets one.
 std::string Print(const IndexMap& map);
-// A lambda, of a text that `source` is. Its parameters have type `index_type`; it may name nothing else.
+// A lambda, of a text that `source` is. Its parameters have type `index_type`, or int64 where its numbers do (i //
+// T.int64(4)); it may name nothing else.
 StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type = kIndexType);
 StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type = kIndexType);
 

@@ -83,13 +83,13 @@ class DoubleBufferInjector : public StmtExprMutator {
     const Half* half = HalfOf(store.buffer);
     if (half == nullptr) return visited;
     if (!in_scope_) Refuse("{} is written outside of its double buffer scope", store.buffer->data);
-    return WithIndices(visited, {InHalf(half->written, *half, visited.As<BufferStore>()->indices[0])});
+    return WithIndices(visited, {InHalf(half->written, *half, FlatIndex(visited.As<BufferStore>()->indices))});
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
     const Half* half = HalfOf(load.buffer);
     if (half == nullptr) return visited;
-    return WithIndices(visited, {InHalf(half->read, *half, visited.As<BufferLoad>()->indices[0])});
+    return WithIndices(visited, {InHalf(half->read, *half, FlatIndex(visited.As<BufferLoad>()->indices))});
   }
   Buffer VisitBufferDecl(const Buffer& buffer) override { return Doubled(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override { return Doubled(buffer); }
@@ -124,11 +124,20 @@ class DoubleBufferInjector : public StmtExprMutator {
     if (memory_.contains(buffer->data.get())) Refuse("{} is used before its double buffer scope", buffer->data);
     return nullptr;
   }
+  Expr FlatIndex(const std::vector<Expr>& indices) {
+    if (indices.size() == 1) return indices[0];
+    if (status.ok())
+      status = InvalidArgument("InjectDoubleBuffer: a view has not one dimension; run FlattenBuffer before");
+    return 0;
+  }
   static Expr InHalf(const Expr& half, const Half& of, const Expr& index) { return half * of.stride + index; }
 
   // The memory moves out of the loop around its scope, which is known once the body is visited.
   Stmt VisitAllocate(const Allocate& alloc) {
-    if (alloc.extents.size() != 1) Refuse("{} has several dimensions; run FlattenBuffer before", alloc.buffer_var);
+    if (alloc.extents.size() != 1) {
+      Refuse("{} has not one dimension; run FlattenBuffer before", alloc.buffer_var);
+      return VisitStmt(alloc.body);
+    }
     strides_.insert_or_assign(alloc.buffer_var.get(), alloc.extents[0]);
     const Stmt body = VisitStmt(alloc.body);
     const auto half = halves_.find(alloc.buffer_var.get());

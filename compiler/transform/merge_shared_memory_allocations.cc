@@ -201,13 +201,15 @@ class SharedMerger : public StmtExprMutator {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
     const Expr* offset = offsets_.Find(load.buffer->data);
     if (offset == nullptr) return visited;
-    return WithIndices(visited, {Behind(visited.As<BufferLoad>()->indices[0], *offset, load.buffer->dtype)});
+    return WithIndices(
+        visited, {Behind(FlatIndex(load.buffer, visited.As<BufferLoad>()->indices), *offset, load.buffer->dtype)});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
     const Expr* offset = offsets_.Find(store.buffer->data);
     if (offset == nullptr) return visited;
-    return WithIndices(visited, {Behind(visited.As<BufferStore>()->indices[0], *offset, store.buffer->dtype)});
+    return WithIndices(
+        visited, {Behind(FlatIndex(store.buffer, visited.As<BufferStore>()->indices), *offset, store.buffer->dtype)});
   }
   Expr VisitExpr(const Expr& expr) override {
     const Expr visited = StmtExprMutator::VisitExpr(expr);
@@ -227,6 +229,13 @@ class SharedMerger : public StmtExprMutator {
   }
 
  private:
+  Expr FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
+    if (indices.size() == 1) return indices[0];
+    status = InvalidArgument(
+        fmt::format("MergeSharedMemoryAllocations: buffer \"{}\" has {} dimensions; run FlattenBuffer before",
+                    buffer->name, indices.size()));
+    return Expr(0);
+  }
   Expr Elements(const Expr& offset, DataType type, DataType index) {
     const int64_t* bytes = AsIntConst(offset);
     if (bytes != nullptr && *bytes % type.bytes() != 0)

@@ -71,7 +71,7 @@ class UseCollector : public StmtExprVisitor {
  protected:
   void VisitStmt(const Stmt& stmt) override {
     if (const Allocate* alloc = stmt.As<Allocate>()) {
-      Introduce(alloc->buffer_var, alloc->dtype, alloc->extents.back(), true);
+      Introduce(alloc->buffer_var, alloc->dtype, alloc->extents.empty() ? Expr(1) : alloc->extents.back(), true);
     } else if (const AllocateConst* constant = stmt.As<AllocateConst>()) {
       Introduce(constant->buffer_var, constant->dtype, constant->extents.empty() ? Expr(0) : constant->extents.back(),
                 false);

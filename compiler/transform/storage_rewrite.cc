@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/iter_map.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/structural.h"
@@ -46,7 +47,7 @@ class InPlaceChecker : public StmtExprVisitor {
   }
   void VisitFor(const Stmt& self, const For& loop) override {
     const bool is_once = IsConstInt(loop.extent, 1);
-    if (!is_once) loops_.push_back(loop.loop_var);
+    if (!is_once) loops_.emplace_back(loop.loop_var, Range{loop.min, loop.extent});
     StmtExprVisitor::VisitFor(self, loop);
     if (!is_once) loops_.pop_back();
   }
@@ -56,7 +57,7 @@ class InPlaceChecker : public StmtExprVisitor {
     for (const Expr& index : store.indices) VisitExpr(index);
     --depth_;
     const bool writes = store.buffer->data.get() == dst_;
-    if (writes) is_fine_ &= WritesOnce(store);
+    if (writes) is_fine_ &= ++num_writes_ == 1 && WritesOnce(store);
     store_ = writes ? &store : nullptr;
     VisitExpr(store.value);
     store_ = nullptr;
@@ -71,15 +72,27 @@ class InPlaceChecker : public StmtExprVisitor {
   }
 
  private:
+  // Every iteration has elements of its own.
   bool WritesOnce(const BufferStore& store) const {
-    return std::all_of(loops_.begin(), loops_.end(), [&](const Var& loop) {
-      return std::any_of(store.indices.begin(), store.indices.end(), [&](const Expr& index) {
-        return UsesVar(index, [&](const ExprNode* var) { return var == loop.get(); });
-      });
-    });
+    std::vector<Expr> indices;
+    for (const Expr& index : store.indices) {
+      const std::optional<int64_t> lanes = index.dtype().is_scalar() ? 1 : AlignedLanes(Analyzer(), index);
+      if (!lanes) return false;
+      indices.push_back(*lanes == 1 ? index : Analyzer().Simplify(FloorDiv(index.As<Ramp>()->base, *lanes)));
+    }
+    return DetectIterMap(indices, loops_, True(), {IterMapLevel::kBijective}, Analyzer()).ok();
+  }
+  static bool IsSameLayout(const Buffer& a, const Buffer& b) {
+    const auto is_same = [](const Expr& x, const Expr& y) { return StructuralEqual(x, y); };
+    return is_same(a->elem_offset, b->elem_offset) &&
+           std::equal(a->strides.begin(), a->strides.end(), b->strides.begin(), b->strides.end(), is_same) &&
+           ((a->shape.size() == 1 && b->shape.size() == 1) ||
+            std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(), b->shape.end(), is_same));
   }
   bool ReadsWhatIsWritten(const Expr& self, const BufferLoad& load) const {
-    if (store_->value.dtype() != self.dtype() || store_->indices.size() != load.indices.size()) return false;
+    if (store_->value.dtype() != self.dtype() || store_->indices.size() != load.indices.size() ||
+        !IsSameLayout(store_->buffer, load.buffer))
+      return false;
     for (size_t i = 0; i < load.indices.size(); ++i)
       if (!StructuralEqual(store_->indices[i], load.indices[i])) return false;
     return true;
@@ -87,8 +100,9 @@ class InPlaceChecker : public StmtExprVisitor {
 
   const DataVar dst_, src_;
   const BufferStore* store_ = nullptr;  // To `dst`, whose value is visited.
-  std::vector<Var> loops_;
-  int depth_ = 0;  // Of loads whose indices are visited.
+  IterDomain loops_;
+  int num_writes_ = 0;  // Stores to `dst`.
+  int depth_ = 0;       // Of loads whose indices are visited.
   bool is_fine_ = true;
 };
 

@@ -257,6 +257,70 @@ def test_an_element_that_is_written_twice_keeps_its_source():
     assert count_allocations(func) == 2
 
 
+def test_elements_that_several_iterations_write_keep_their_source():
+    @T.prim_func
+    def halves(A: T.Buffer((8,), "float32")):
+        B = T.decl_buffer((8,), "float32")
+        C = T.decl_buffer((8,), "float32")
+        for i in range(8):
+            B[i] = A[i]
+        for i in range(8):
+            C[i // 2] = B[i // 2] * T.float32(2)
+        for i in range(8):
+            A[i] = C[7 - i]
+
+    @T.prim_func
+    def twice(A: T.Buffer((8,), "float32")):
+        B = T.decl_buffer((8,), "float32")
+        C = T.decl_buffer((8,), "float32")
+        for i in range(8):
+            B[i] = A[i]
+        for i in range(8):
+            C[i] = B[i] + T.float32(1)
+            C[i] = B[i] * T.float32(2)
+        for i in range(8):
+            A[i] = C[7 - i]
+
+    @T.prim_func
+    def shifted(A: T.Buffer((8,), "float32")):
+        B = T.decl_buffer((8,), "float32")
+        C = T.decl_buffer((8,), "float32")
+        D = T.decl_buffer((7,), "float32", data=C.data, elem_offset=1)
+        for i in range(8):
+            B[i] = A[i]
+        for i in range(7):
+            D[i] = B[i] * T.float32(2)
+        for i in range(7):
+            A[i] = D[6 - i]
+
+    for func in (halves, twice, shifted):
+        assert count_allocations(func) == 2
+
+
+def test_memory_without_dimensions_or_with_several_is_no_crash():
+    @T.prim_func
+    def scalar(A: T.Buffer((8,), "float32")):
+        x = T.decl_buffer((), "float32")
+        for i in range(8):
+            x[()] = A[i]
+            A[i] = x[()] + T.float32(1)
+
+    @T.prim_func
+    def views(A: T.Buffer((256,), "float32")):
+        with T.launch_thread("threadIdx.x", 16) as tx:
+            M = T.allocate([256], "float32", "shared.dyn")
+            S = T.decl_buffer((16, 16), data=M, scope="shared.dyn")
+            N = T.allocate([256], "float32", "shared.dyn")
+            R = T.decl_buffer((256,), data=N, scope="shared.dyn")
+            S[tx, 0] = A[tx]
+            R[tx] = S[tx, 0]
+            A[tx] = R[tx]
+
+    assert count_allocations(scalar) == 1
+    with pytest.raises(tvm.TVMError, match="run FlattenBuffer before"):
+        tir.transform.MergeSharedMemoryAllocations()(module_of(views))
+
+
 def count_allocations(func):
     allocations = []
 

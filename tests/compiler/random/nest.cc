@@ -11,8 +11,9 @@ namespace {
 struct Loop {
   Var var;
   Expr min, extent;
-  bool is_reduce = false;  // Feeds a reduce axis.
-  bool depends = false;    // Its extent is no constant of the nest.
+  IterKind kind = IterKind::kSpatial;  // Of the axis that it feeds.
+  bool depends = false;                // Its extent is no constant of the nest.
+  bool is_reduce() const { return kind != IterKind::kSpatial; }
 };
 
 class NestMaker {
@@ -85,8 +86,7 @@ class NestMaker {
     return axis.extent.is_constant() ? IntConst(TypeOf(axis), axis.extent.constant) : draft_.ToExpr(axis.extent);
   }
   Var AddLoop(const char* name, const Axis& axis, Expr min, Expr extent) {
-    loops_.push_back(
-        {draft_.NewVar(name, TypeOf(axis)), std::move(min), std::move(extent), axis.kind != IterKind::kSpatial});
+    loops_.push_back({draft_.NewVar(name, TypeOf(axis)), std::move(min), std::move(extent), axis.kind});
     return loops_.back().var;
   }
   Var AddLoop(const char* name, const Axis& axis, const Expr& extent) {
@@ -167,7 +167,7 @@ class NestMaker {
 
   void MaybeRepeat() {
     if (!freedom_.may_repeat || !draft_.Percent(4)) return;
-    const Loop loop{draft_.NewVar("r"), 0, 2, true};
+    const Loop loop{draft_.NewVar("r"), 0, 2, IterKind::kReduce};
     loops_.insert(loops_.begin() + std::ptrdiff_t(draft_.Below(loops_.size() + 1)), loop);
   }
   void MaybeShuffle() {
@@ -180,7 +180,7 @@ class NestMaker {
     if (loops_.empty() || !draft_.Percent(15)) return;
     Loop& loop = loops_.back();
     const auto* extent = AsIntConst(loop.extent);
-    const bool may_shrink = loop.is_reduce || freedom_.may_skip;
+    const bool may_shrink = loop.is_reduce() || freedom_.may_skip;
     if (extent == nullptr || !IsConstInt(loop.min, 0) || !may_shrink || loop.var.name()[0] != 'i') return;
     if (draft_.Percent(50) && loops_.size() > 1) {
       const Loop& outer = loops_[draft_.Below(loops_.size() - 1)];
@@ -200,7 +200,7 @@ class NestMaker {
   }
   // One that always holds, unless instances may be left out.
   Expr Condition(const Loop& loop) {
-    const bool may_fail = freedom_.may_skip && !loop.is_reduce;
+    const bool may_fail = freedom_.may_skip && !loop.is_reduce();
     const auto* extent = AsIntConst(loop.extent);
     if (may_fail && extent != nullptr && IsConstInt(loop.min, 0) && draft_.Percent(50)) {
       const Buffer flags = draft_.IndexBuffer({0, *extent}, {0, 2}, false);
@@ -240,17 +240,17 @@ class NestMaker {
     std::vector<IterVar> iters;
     std::vector<Expr> values;
     VarMap inside;
-    const auto bind = [&](const Expr& loop_var, const Range& domain, bool is_reduce) {
+    const auto bind = [&](const Expr& loop_var, const Range& domain, IterKind kind) {
       const Var var = draft_.NewVar("vo", loop_var.dtype());
-      iters.push_back({domain, var, is_reduce ? IterKind::kReduce : IterKind::kSpatial});
+      iters.push_back({domain, var, kind});
       values.push_back(loop_var);
       inside.emplace(loop_var.get(), var);
     };
     if (draft_.shared) {
       const Expr& row = draft_.shared->row;
-      bind(row, {IntConst(row.dtype(), 0), draft_.ToExpr(draft_.shared->extent)}, false);
+      bind(row, {IntConst(row.dtype(), 0), draft_.ToExpr(draft_.shared->extent)}, axes_[0].kind);
     }
-    for (size_t i = 0; i < num_loops; ++i) bind(loops_[i].var, {loops_[i].min, loops_[i].extent}, loops_[i].is_reduce);
+    for (size_t i = 0; i < num_loops; ++i) bind(loops_[i].var, {loops_[i].min, loops_[i].extent}, loops_[i].kind);
     return MakeBlock(std::move(iters), std::move(values), True(), {.stmt = Substitute(nest, inside)});
   }
 

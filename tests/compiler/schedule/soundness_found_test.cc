@@ -531,6 +531,37 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((12,), "int32")):
             C[vi] = B[vi % 2]
 )";
 
+constexpr char kCopiedByRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9, 4), "int32"), C: T.Buffer((8, 4), "int32")):
+    B = T.alloc_buffer((9, 4), "int32")
+    for i, j in T.grid(8, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi:vi + 2, vj])
+            T.writes(B[vi:vi + 2, vj])
+            for k in range(2):
+                B[vi + k, vj] = A[vi + k, vj]
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi:vi + 2, vj])
+            C[vi, vj] = B[vi, vj] + B[vi + 1, vj]
+)";
+
+constexpr char kRowsReadByHalves[] = R"(
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), C: T.Buffer((2, 9), "int32")):
+    B = T.alloc_buffer((2,), "int32")
+    for i in range(2):
+        with T.block("B"):
+            vi = T.axis.spatial(2, i)
+            B[vi] = A[vi]
+        for j in range(9):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi]
+)";
+
 constexpr char kMadeInOneTail[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 1), "int32")):
@@ -656,6 +687,12 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"InplaceCacheOfMoreThanIsMade", kDeclaresARow,
                       "d = sch.get_block('D')\nx, y = sch.cache_inplace(d, 0, 'global')\n",
                       "declares more of \"C\" than it touches"},
+        SoundnessCase{"RingOfABlockThatMakesTwoRowsAtOnce", kCopiedByRows,
+                      "b = sch.get_block('B')\nsch.rolling_buffer(b, 0)\n", "is not the index of dimension 0"},
+        SoundnessCase{"CacheOfWhatHiddenReadersNeed", kRowsReadByHalves,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nk, l = sch.loop_partition(j, [2, None])\n"
+                      "b = sch.get_block('B')\nd = sch.cache_write(b, 0, 'global')\n",
+                      "it reads more than it declares"},
         SoundnessCase{"ConsumerInALoopWhoseTailMakesNothing", kMadeInOneTail,
                       "b = sch.get_block('B')\nc = sch.get_block('C')\nj, i = sch.get_loops(b)\n"
                       "o, l = sch.split(j, [3, None])\nsch.reverse_compute_at(c, o, preserve_unit_loops=True)\n",
