@@ -64,7 +64,8 @@ Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
   const bool has_order = op == BinaryOp::kLT || op == BinaryOp::kLE;
   if (left.terms.empty() && has_order)
     left.constant = difference.constant;
-  else if (left.terms.empty())
+  else if (left.terms.empty() &&
+           std::any_of(right.terms.begin(), right.terms.end(), [](const Term& t) { return t.scale > 0; }))
     return BuildComparison(op, Negative(difference), type);
   else if (!right.terms.empty() && difference.constant > 0)
     left.constant = difference.constant;
