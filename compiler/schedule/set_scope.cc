@@ -2,26 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "compiler/ir/storage_scope.h"
 #include "compiler/schedule/replace_buffer.h"
 #include "support/status_macros.h"
 
 namespace lathe {
-namespace {
-
-// A scope begins with one of these; what follows is a tag: "global.texture", "shared.dyn".
-constexpr std::string_view kScopes[] = {"global",         "local",         "register",      "shared",
-                                        "warp",           "wmma.matrix_a", "wmma.matrix_b", "wmma.accumulator",
-                                        "m16n8k8.matrix", "texture",       "amx.tmm"};
-
-}  // namespace
 
 Status CheckStorageScope(const Schedule& schedule, int row, const char* primitive, const std::string& storage_scope) {
-  const bool is_known = std::any_of(std::begin(kScopes), std::end(kScopes),
-                                    [&](std::string_view scope) { return storage_scope.starts_with(scope); });
-  if (is_known) return OkStatus();
-  return schedule.Error(primitive, row,
-                        fmt::format("\"{}\" is no storage scope; a scope begins with one of: {}", storage_scope,
-                                    fmt::join(kScopes, ", ")));
+  if (storage_scope.empty()) return schedule.Error(primitive, row, "a storage scope has a name");
+  const StatusOr<StorageScope> scope = ParseStorageScope(storage_scope);
+  return scope.ok() ? OkStatus() : schedule.Error(primitive, row, std::string(scope.status().message()));
 }
 
 Status SetScope(Schedule& schedule, BlockRV block_rv, int buffer_index, const std::string& storage_scope) {

@@ -1,11 +1,13 @@
 #include "compiler/transform/compact_buffer_allocation.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/buffer_access.h"
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/storage_scope.h"
 
 namespace lathe {
 namespace {
@@ -20,7 +22,8 @@ struct ThreadLoop {
 // block's, a warp's of those along x.
 bool AreTogether(const Buffer& buffer, const ThreadLoop& thread) {
   const StatusOr<StorageScope> scope = ParseStorageScope(buffer->scope);
-  if (!scope.ok() || scope->rank == StorageRank::kGlobal) return true;
+  CHECK(scope.ok()) << "CheckScopes lets no other through";
+  if (scope->rank == StorageRank::kGlobal) return true;
   if (scope->rank == StorageRank::kWarp) return thread.tag == "threadIdx.x";
   return scope->rank == StorageRank::kShared && !thread.tag.starts_with("blockIdx");
 }
@@ -236,9 +239,26 @@ class Compactor : public StmtExprMutator {
   std::unordered_map<const BufferNode*, Compact> compact_;
 };
 
+// Whether it is known of all memory who shares it.
+class ScopeChecker : public StmtExprVisitor {
+ public:
+  Status status;
+
+ protected:
+  void VisitBufferDef(const Buffer& buffer) override {
+    const StatusOr<StorageScope> scope = ParseStorageScope(buffer->scope);
+    if (!scope.ok()) status = scope.status();
+    StmtExprVisitor::VisitBufferDef(buffer);
+  }
+};
+
 }  // namespace
 
-PrimFunc CompactBufferAllocation(PrimFunc func) {
+StatusOr<PrimFunc> CompactBufferAllocation(PrimFunc func) {
+  ScopeChecker checker;
+  checker(func.body);
+  if (!checker.status.ok())
+    return InvalidArgument(fmt::format("compact_buffer_allocation @{}: {}", func.name, checker.status.message()));
   func.body = Compactor{}(func.body);
   return func;
 }

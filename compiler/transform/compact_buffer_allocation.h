@@ -1,13 +1,15 @@
 #pragma once
 
 #include "compiler/ir/stmt.h"
+#include "support/status.h"
 
 namespace lathe {
 
 // Shrinks each buffer allocated by a block to the box that is touched inside of that block; accesses are moved by the
 // box's corner. A dimension whose box has no constant extent, or is larger than the buffer, stays whole. After
-// ConvertBlocksToOpaque.
+// ConvertBlocksToOpaque. InvalidArgument: memory of a scope that is none (compiler/ir/storage_scope.h): nobody knows
+// which threads share it.
 //   alloc T[128]; for j in 0..8 { T[i*8 + j] }  -->  alloc T[8]; for j in 0..8 { T[j] }
-PrimFunc CompactBufferAllocation(PrimFunc func);
+StatusOr<PrimFunc> CompactBufferAllocation(PrimFunc func);
 
 }  // namespace lathe

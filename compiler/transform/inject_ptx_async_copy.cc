@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {

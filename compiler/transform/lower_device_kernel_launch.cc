@@ -6,8 +6,8 @@
 #include <set>
 #include <unordered_set>
 
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/storage_scope.h"
 #include "compiler/transform/target_attr.h"
 #include "support/status_macros.h"
 

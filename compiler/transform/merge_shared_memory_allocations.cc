@@ -10,9 +10,9 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/memory_lives.h"
-#include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {

@@ -8,25 +8,12 @@
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/memory.h"
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {
-namespace {
 
-// How memory is introduced and used.
-struct PointerUse {
-  Var data;
-  DataType element;  // A handle where nothing is known.
-  Expr extent;       // Of the last dimension; 0 where it is not known.
-  bool may_change;
-  std::vector<DataType> accesses;         // Distinct; of as many lanes as one vector could have.
-  std::vector<DataType> scalar_elements;  // Of reads of one element, and
-  std::vector<int64_t> scalar_multiples;  // what their indices are multiples of, but for a constant.
-};
-
-// All lanes of the ramp lie in one vector.
 std::optional<int64_t> AlignedLanes(const Analyzer& analyzer, const Expr& index) {
   const Ramp* ramp = index.As<Ramp>();
   if (ramp == nullptr || index.dtype().is_scalable || !IsConstInt(ramp->stride, 1)) return std::nullopt;
@@ -34,6 +21,20 @@ std::optional<int64_t> AlignedLanes(const Analyzer& analyzer, const Expr& index)
   if (base.coeff % ramp->lanes != 0 || base.base % ramp->lanes != 0) return std::nullopt;
   return ramp->lanes;
 }
+
+namespace {
+
+// How memory is introduced and used.
+struct PointerUse {
+  Var data;
+  DataType element;                // A handle where nothing is known.
+  Expr extent;                     // Of the last dimension; 0 where it is not known.
+  std::vector<Expr> view_extents;  // Of the last dimensions of buffers over it.
+  bool may_change;
+  std::vector<DataType> accesses;         // Distinct; of as many lanes as one vector could have.
+  std::vector<DataType> scalar_elements;  // Of reads of one element, and
+  std::vector<int64_t> scalar_multiples;  // what their indices are multiples of, but for a constant.
+};
 
 // What memory could be of; the element type as it is where nothing is better.
 DataType PreferredType(const PointerUse& use) {
@@ -49,9 +50,13 @@ DataType PreferredType(const PointerUse& use) {
   const bool reads_fit = std::all_of(use.scalar_multiples.begin(), use.scalar_multiples.end(),
                                      [&](int64_t multiple) { return multiple % lanes == 0; });
   if (!reads_fit) return element;
-  const ModularSet extent = Analyzer().Modular(use.extent);
-  const bool is_whole = extent.coeff % lanes == 0 && extent.base % lanes == 0;
-  return base.with_lanes(is_whole ? lanes : 1);
+  const auto is_whole = [&](const Expr& extent) {
+    const ModularSet of = Analyzer().Modular(extent);
+    return of.coeff % lanes == 0 && of.base % lanes == 0;
+  };
+  const bool are_whole =
+      is_whole(use.extent) && std::all_of(use.view_extents.begin(), use.view_extents.end(), is_whole);
+  return base.with_lanes(are_whole ? lanes : 1);
 }
 
 class UseCollector : public StmtExprVisitor {
@@ -102,7 +107,7 @@ class UseCollector : public StmtExprVisitor {
 
  private:
   void Introduce(const Var& data, DataType element, const Expr& extent, bool may_change) {
-    uses.emplace(data.get(), PointerUse{data, element, extent, may_change, {}, {}, {}});
+    uses.emplace(data.get(), PointerUse{data, element, extent, {}, may_change, {}, {}, {}});
   }
   void IntroduceLet(const Var& var) {
     if (var.dtype() == DataType::Handle())
@@ -113,6 +118,7 @@ class UseCollector : public StmtExprVisitor {
     const auto found = uses.find(buffer->data.get());
     if (found != uses.end() && (!buffer->strides.empty() || !IsConstInt(buffer->elem_offset, 0)))
       found->second.may_change = false;
+    if (found != uses.end() && buffer->shape.size() > 1) found->second.view_extents.push_back(buffer->shape.back());
     Access(buffer->data, type, indices, is_load);
   }
   void Access(const Var& data, DataType type, const std::vector<Expr>& indices, bool is_load) {

@@ -13,12 +13,12 @@
 #include "compiler/arith/iter_map.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/func_analysis.h"
 #include "compiler/transform/memory_lives.h"
 #include "compiler/transform/pointer_value_type_rewrite.h"
-#include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -436,22 +436,45 @@ class StorageRewriter : public StmtExprMutator {
   Status status_;
 };
 
-Status CheckLoops(const Stmt& body) {
+class LoopChecker : public StmtExprVisitor {
+ public:
   Status status;
-  PostOrderVisit(body, [&](const Stmt& stmt) {
-    const For* loop = stmt.As<For>();
-    if (loop != nullptr && loop->kind == ForKind::kVectorized)
+
+ protected:
+  void VisitFor(const Stmt& self, const For& loop) override {
+    if (loop.kind == ForKind::kVectorized)
       status = InvalidArgument(
-          fmt::format("storage_rewrite: loop {} is vectorized; run VectorizeLoop before", loop->loop_var.name()));
-  });
-  return status;
-}
+          fmt::format("storage_rewrite: loop {} is vectorized; run VectorizeLoop before", loop.loop_var.name()));
+    const Var* const around = parallel_;
+    if (loop.kind == ForKind::kParallel) parallel_ = &loop.loop_var;
+    StmtExprVisitor::VisitFor(self, loop);
+    parallel_ = around;
+  }
+  void VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    const bool was_launched = is_launched_;
+    is_launched_ |= parallel_ != nullptr && attr != nullptr && attr->attr_key == "thread_extent";
+    if (is_launched_ && stmt.As<Allocate>() != nullptr)
+      status = InvalidArgument(
+          fmt::format("storage_rewrite: threads that have memory are launched in parallel loop {}, whose turns would "
+                      "share it; launch them outside of the loop",
+                      parallel_->name()));
+    StmtExprVisitor::VisitStmt(stmt);
+    is_launched_ = was_launched;
+  }
+
+ private:
+  const Var* parallel_ = nullptr;  // The loop around.
+  bool is_launched_ = false;       // Inside of it.
+};
 
 }  // namespace
 
 StatusOr<PrimFunc> StorageRewrite(PrimFunc func, const StorageRewriteOptions& options) {
   const Stmt body = SplitAllocBuffers(func.body);
-  RETURN_IF_ERROR(CheckLoops(body));
+  LoopChecker checker;
+  checker(body);
+  RETURN_IF_ERROR(checker.status);
   ASSIGN_OR_RETURN(const MemoryLives lives, FindMemoryLives(body, {.pass = "storage_rewrite"}));
   Planner planner(lives, options);
   RETURN_IF_ERROR(planner.Plan());

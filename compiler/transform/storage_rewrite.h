@@ -15,8 +15,8 @@ struct StorageRewriteOptions {
   bool same_type_only = false;  // Memory of one element type is not used for another, as Vulkan demands.
 };
 // As TVM's pass, allocations that are read as vectors only are of vectors then (PointerValueTypeRewrite).
-// InvalidArgument: a vectorized loop, an unknown scope, virtual threads inside of threads, extents that are not known
-// where memory would be.
+// InvalidArgument: a vectorized loop, a launch with memory inside of a parallel loop, an unknown scope, virtual threads
+// inside of threads, extents that are not known where memory would be.
 StatusOr<PrimFunc> StorageRewrite(PrimFunc func, const StorageRewriteOptions& options);
 
 }  // namespace lathe

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "compiler/ir/storage_scope.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/transform/storage_scope.h"
 #include "support/status_macros.h"
 
 namespace lathe {

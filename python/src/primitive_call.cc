@@ -352,6 +352,7 @@ void CheckHandles(const Schedule& schedule, const std::vector<TraceInput>& input
     if (const BlockRV* block = std::get_if<BlockRV>(&input)) CheckHandle(schedule, *block);
     if (const LoopRV* loop = std::get_if<LoopRV>(&input); loop != nullptr && !schedule.MarkOf(*loop))
       CheckHandle(schedule, *loop);
+    if (const VarRV* var = std::get_if<VarRV>(&input)) Held(schedule.Get(ExprRV(*var)));
   }
 }
 

@@ -393,3 +393,32 @@ def test_where_a_view_is_declared_does_not_count():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_threads_with_memory_are_not_launched_in_parallel():
+    @T.prim_func
+    def func(A: T.Buffer((64,), "float32")):
+        for i in T.parallel(8):
+            with T.launch_thread("threadIdx.x", 8) as tx:
+                B = T.decl_buffer((4,), "float32", scope="local")
+                B[0] = A[i * 8 + tx]
+                A[i * 8 + tx] = B[0] + T.float32(1)
+
+    with pytest.raises(tvm.TVMError, match="launched in parallel loop i"):
+        tir.transform.StorageRewrite()(module_of(func))
+
+
+def test_rows_of_a_view_that_are_no_whole_vectors_keep_the_type():
+    @T.prim_func
+    def func(A: T.Buffer((64,), "float32")):
+        data = T.allocate((64,), "float32", "global")
+        rows = T.decl_buffer((2, 30), "float32", data=data)
+        for i, j in T.grid(2, 7):
+            rows[i, T.ramp(j * 4, 1, 4)] = T.broadcast(A[i], 4)
+            A[T.ramp(j * 4, 1, 4)] = rows[i, T.ramp(j * 4, 1, 4)]
+
+    mod = tir.transform.PointerValueTypeRewrite()(module_of(func))
+    allocated = []
+    tir.stmt_functor.post_order_visit(
+        mod["main"].body, lambda node: allocated.append(node.dtype) if isinstance(node, tir.Allocate) else None)
+    assert allocated == ["float32"]

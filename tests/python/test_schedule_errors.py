@@ -49,6 +49,8 @@ def test_a_removed_handle_is_an_index_error(sch):
             sch.remove_rv(handle)
     with pytest.raises(IndexError):
         sch.get_loops(block)
+    with pytest.raises(IndexError):
+        sch.split(sch.get_loops("B")[1], [None, number])
 
 
 def test_arguments_of_another_type_are_type_errors(sch):
