@@ -10,7 +10,9 @@
 #include "compiler/transform/arrange_register_tiles.h"
 #include "compiler/transform/common_subexpr_elim_tir.h"
 #include "compiler/transform/compact_buffer_allocation.h"
+#include "compiler/transform/compute_legalize.h"
 #include "compiler/transform/convert_blocks_to_opaque.h"
+#include "compiler/transform/convert_for_loops_to_serial.h"
 #include "compiler/transform/flatten_buffer.h"
 #include "compiler/transform/hoist_expression.h"
 #include "compiler/transform/hoist_if_then_else.h"
@@ -20,10 +22,12 @@
 #include "compiler/transform/inject_virtual_thread.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
 #include "compiler/transform/loop_partition.h"
+#include "compiler/transform/lower_cross_thread_reduction.h"
 #include "compiler/transform/lower_device_kernel_launch.h"
 #include "compiler/transform/lower_init_block.h"
 #include "compiler/transform/lower_match_buffer.h"
 #include "compiler/transform/lower_opaque_block.h"
+#include "compiler/transform/lower_thread_allreduce.h"
 #include "compiler/transform/make_packed_api.h"
 #include "compiler/transform/make_unpacked_api.h"
 #include "compiler/transform/merge_shared_memory_allocations.h"
@@ -32,9 +36,11 @@
 #include "compiler/transform/pointer_value_type_rewrite.h"
 #include "compiler/transform/remove_hints.h"
 #include "compiler/transform/remove_no_op.h"
+#include "compiler/transform/renormalize_split_pattern.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
 #include "compiler/transform/split_host_device.h"
+#include "compiler/transform/storage_legalize.h"
 #include "compiler/transform/storage_rewrite.h"
 #include "compiler/transform/target_attr.h"
 #include "compiler/transform/thread_sync.h"
@@ -64,6 +70,12 @@ PrimFunc DecorateDeviceScope(PrimFunc func) {
   return func;
 }
 
+// Functions of te's stages only: others are flat already where TVM has this pass.
+StatusOr<PrimFunc> FlattenLegacy(PrimFunc func) {
+  if (!func.attrs.contains("from_legacy_te_schedule")) return func;
+  return FlattenBufferAndParams(std::move(func));
+}
+
 // Ids go on from function to function, unless they are to begin anew.
 PrimFunc MarkForProfiles(PrimFunc func, const ProfileOptions& options, bool begins_anew) {
   static std::atomic<int64_t> next_of_process = 0;
@@ -75,10 +87,15 @@ PrimFunc MarkForProfiles(PrimFunc func, const ProfileOptions& options, bool begi
 
 const LowerPass kOtherPasses[] = {
     {"annotate_device_regions", AnnotateDeviceRegions},
+    {"bf16_compute_legalize", BF16ComputeLegalize},
+    {"bf16_storage_legalize", BF16StorageLegalize},
     {"common_subexpr_elim_tir", CommonSubexprElimTIR},
+    {"convert_for_loops_to_serial", ConvertForLoopsToSerial},
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
     {"decorate_device_scope", DecorateDeviceScope},
     {"force_narrow_index_to_int32", ForceNarrowIndexToInt32},
+    {"fp8_compute_legalize", [](PrimFunc func) { return FP8ComputeLegalize(std::move(func), DataType::Float(32)); }},
+    {"fp8_storage_legalize", FP8StorageLegalize},
     {"hoist_expression", [](PrimFunc func) { return HoistAndSimplify(std::move(func), {}); }},
     {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), OfStatements(false)); }},
     {"inject_double_buffer", [](PrimFunc func) { return InjectDoubleBuffer(std::move(func)); }},
@@ -86,15 +103,19 @@ const LowerPass kOtherPasses[] = {
     {"inject_software_pipeline", InjectSoftwarePipeline},
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
+    {"lower_cross_thread_reduction", LowerCrossThreadReduction},
+    {"lower_thread_allreduce", LowerThreadAllreduce},
     {"merge_shared_memory_allocations",
      [](PrimFunc func) { return MergeSharedMemoryAllocations(std::move(func), false); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
     {"pointer_value_type_rewrite", [](PrimFunc func) { return PointerValueTypeRewrite(std::move(func)); }},
     {"remove_assume", RemoveAssume},
     {"remove_store_undef", RemoveStoreUndef},
+    {"renormalize_split_pattern", RenormalizeSplitPattern},
     {"rewrite_unsafe_select", RewriteUnsafeSelect},
     {"simplify", SimplifyLets},
     {"storage_rewrite", [](PrimFunc func) { return StorageRewrite(std::move(func), {}); }},
+    {"storage_flatten", FlattenLegacy},
     {"thread_sync", [](PrimFunc func) { return ThreadSync(std::move(func), "shared"); }},
     {"unify_thread_binding", UnifyThreadBinding},
 };

@@ -84,6 +84,7 @@ class ExprBuilder {
   StatusOr<ScriptValue> Foreign(const PyExpr& e) const;  // What the evaluator, which there is, says of `e`.
   StatusOr<Expr> ToExpr(const PyExpr& at, const ScriptValue& value) const;
   StatusOr<IterVar> BuildIterVar(const PyExpr& e) const;
+  StatusOr<CommReducer> BuildReducer(const PyExpr& e) const;
   // The arguments of vload and vstore.
   struct Access {
     std::vector<Expr> indices;
@@ -107,7 +108,6 @@ class ExprBuilder {
   StatusOr<Expr> BuildUndef(const PyExpr& e) const;
   StatusOr<Expr> BuildShuffle(const PyExpr& e) const;
   StatusOr<Expr> BuildReduce(const PyExpr& e) const;
-  StatusOr<CommReducer> BuildReducer(const PyExpr& e) const;
   StatusOr<Expr> BuildStruct(const PyExpr& e) const;
   StatusOr<Expr> BuildAddressOf(const PyExpr& e) const;
   StatusOr<Expr> BuildRounded(const PyExpr& e) const;

@@ -317,21 +317,25 @@ std::string ExprPrinter::PrintFuncCall(DataType type, const FuncCall& call) {
   return fmt::format("Module.{}({})", call.callee, args);
 }
 
-std::string ExprPrinter::PrintReduce(const Reduce& reduce) {
+std::string ExprPrinter::PrintReducer(const CommReducer& reducer) {
   const size_t mark = names_.Open();
   std::string params;
-  for (const std::vector<Var>* side : {&reduce.combiner.lhs, &reduce.combiner.rhs}) {
+  for (const std::vector<Var>* side : {&reducer.lhs, &reducer.rhs}) {
     for (const Var& var : *side) params += (params.empty() ? "" : ", ") + names_.Define(var.get(), var.name());
   }
-  const std::string result = PrintList(reduce.combiner.result);
-  const bool is_tuple = reduce.combiner.result.size() != 1;
-  const std::string identity = PrintList(reduce.combiner.identity_element);
+  const std::string result = PrintList(reducer.result);
+  const bool is_tuple = reducer.result.size() != 1;
+  const std::string identity = PrintList(reducer.identity_element);
   names_.Close(mark);
+  return fmt::format("T.comm_reducer(lambda {}: {}{}{}, [{}])", params, is_tuple ? "(" : "", result,
+                     is_tuple ? ")" : "", identity);
+}
+
+std::string ExprPrinter::PrintReduce(const Reduce& reduce) {
   std::string axes;
   for (const IterVar& axis : reduce.axis) axes += (axes.empty() ? "" : ", ") + PrintIterVar(axis);
-  return fmt::format("T.Reduce(T.comm_reducer(lambda {}: {}{}{}, [{}]), [{}], [{}], {}, {}, [{}])", params,
-                     is_tuple ? "(" : "", result, is_tuple ? ")" : "", identity, PrintList(reduce.source), axes,
-                     Print(reduce.condition), reduce.value_index, PrintList(reduce.init));
+  return fmt::format("T.Reduce({}, [{}], [{}], {}, {}, [{}])", PrintReducer(reduce.combiner), PrintList(reduce.source),
+                     axes, Print(reduce.condition), reduce.value_index, PrintList(reduce.init));
 }
 
 }  // namespace lathe

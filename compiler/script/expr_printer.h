@@ -60,6 +60,7 @@ class ExprPrinter {
   std::string PrintAttr(const Attr& attr);
   std::string PrintAttrs(const AttrMap& attrs);   // {"key": 1}
   std::string PrintIterVar(const IterVar& axis);  // Its variable is declared, if it is new.
+  std::string PrintReducer(const CommReducer& reducer);
   // Variables that an expression introduces are declared by lines before the statement: "x = T.int32()". Gives those
   // since the last call.
   std::vector<std::string> TakeDeclarations() { return std::exchange(declarations_, {}); }

@@ -212,6 +212,11 @@ Status FuncBuilder::BuildAttrStmt(const PyExpr& e, Suite& suite) {
     // None.
   } else if (exprs_.CalleeName(*args[0]) == "iter_var") {
     ASSIGN_OR_RETURN(node, exprs_.BuildIterVar(*args[0]));
+  } else if (exprs_.CalleeName(*args[0]) == "comm_reducer") {
+    ASSIGN_OR_RETURN(CommReducer reducer, exprs_.BuildReducer(*args[0]));
+    if (reducer.result.empty()) return Error(*args[0], "expected a reducer of at least one value");
+    const DataType type = reducer.result[0].dtype();
+    node = Attr(Expr::Make(type, Reduce{std::move(reducer), {}, {}, {}, True()}));
   } else if (const NamedValue* value = args[0]->kind == PyExprKind::kName ? names_.Find(args[0]->text) : nullptr;
              value != nullptr && std::holds_alternative<Buffer>(*value)) {
     node = std::get<Buffer>(*value);

@@ -341,11 +341,19 @@ class Printer {
     const Var& var = std::get<IterVar>(attr.node).var;
     return fmt::format("{} = {}", names_.Define(var.get(), var.name()), call);
   }
+  // A reducer alone is a reduction of nothing (T.attr(T.comm_reducer(...), "reduce_scope", ...)).
+  static const Reduce* ReducerOf(const AttrStmt& attr) {
+    const Attr* value = std::get_if<Attr>(&attr.node);
+    const Expr* e = value == nullptr ? nullptr : std::get_if<Expr>(value);
+    const Reduce* reduce = e == nullptr ? nullptr : e->As<Reduce>();
+    return reduce != nullptr && reduce->source.empty() ? reduce : nullptr;
+  }
   std::string AttrCall(const AttrStmt& attr) {
     std::string target;
     if (const Attr* value = std::get_if<Attr>(&attr.node)) target = exprs_.PrintAttr(*value);
     if (const Buffer* buffer = std::get_if<Buffer>(&attr.node)) target = exprs_.NameOf(*buffer);
     if (const IterVar* axis = std::get_if<IterVar>(&attr.node)) target = exprs_.PrintIterVar(*axis);
+    if (const Reduce* reduce = ReducerOf(attr)) target = exprs_.PrintReducer(reduce->combiner);
     return fmt::format("T.attr({}, {}, {})", target, QuotedString(attr.attr_key), exprs_.Print(attr.value));
   }
   LATHE_OWN_FRAME void PrintSuite(const Stmt& stmt) {

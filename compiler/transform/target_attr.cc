@@ -14,12 +14,47 @@ const AttrMap* TargetOf(const AttrMap& attrs) {
 std::string KindOf(const AttrMap& target) {
   const auto found = target.find("T.target");
   if (found == target.end()) return "";
-  if (const std::string* text = std::get_if<std::string>(&found->second))
-    return text->starts_with("nvidia/") ? "cuda" : text->substr(0, text->find(' '));
+  if (const std::string* text = std::get_if<std::string>(&found->second)) {
+    const StatusOr<TargetDescription> description = TargetDescription::Parse(*text);
+    return description.ok() ? description->kind : text->substr(0, text->find(' '));
+  }
   const AttrMap* options = std::get_if<AttrMap>(&found->second);
   const std::string* kind =
       options == nullptr || !options->contains("kind") ? nullptr : std::get_if<std::string>(&options->at("kind"));
   return kind == nullptr ? "" : *kind;
+}
+
+namespace {
+
+std::optional<TargetAttr> AsTargetAttr(const Attr& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
+  if (const int64_t* number = std::get_if<int64_t>(&value)) return *number;
+  if (const std::string* text = std::get_if<std::string>(&value)) return *text;
+  const std::vector<Attr>* list = std::get_if<std::vector<Attr>>(&value);
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const Attr& one : *list)
+    if (const std::string* text = std::get_if<std::string>(&one)) texts.push_back(*text);
+  return texts;
+}
+
+}  // namespace
+
+StatusOr<std::optional<TargetDescription>> DescriptionOf(const AttrMap& attrs) {
+  const AttrMap* target = TargetOf(attrs);
+  if (target == nullptr) return std::optional<TargetDescription>();
+  const Attr& written = target->at("T.target");
+  StatusOr<TargetDescription> description = InvalidArgument("target: it is neither a text nor a map");
+  if (const std::string* text = std::get_if<std::string>(&written)) {
+    description = TargetDescription::Parse(*text);
+  } else if (const AttrMap* options = std::get_if<AttrMap>(&written)) {
+    TargetAttrs given;
+    for (const auto& [key, value] : *options)
+      if (const std::optional<TargetAttr> one = AsTargetAttr(value); one && key != "host") given.emplace(key, *one);
+    description = TargetDescription::FromAttrs(std::move(given));
+  }
+  if (!description.ok()) return description.status();
+  return std::optional(*std::move(description));
 }
 
 std::optional<AttrMap> HostOf(const AttrMap& target) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "compiler/lower.h"
+#include "compiler/transform/compute_legalize.h"
+#include "compiler/transform/default_gpu_schedule.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/thread_sync.h"
 #include "python/src/bind.h"
@@ -43,6 +45,12 @@ void BindPasses(py::module_& module) {
   });
   module.def("thread_sync", [](const ModulePtr& m, const std::string& scope) {
     return OnFunctions(*m, [&](PrimFunc func) { return ThreadSync(std::move(func), scope); });
+  });
+  module.def("default_gpu_schedule", [](const ModulePtr& m, int64_t max_threads) {
+    return std::make_shared<IRModule>(Value(DefaultGPUSchedule(*m, max_threads)));
+  });
+  module.def("fp8_compute_legalize", [](const ModulePtr& m, DataType wider) {
+    return OnFunctions(*m, [&](PrimFunc func) { return FP8ComputeLegalize(std::move(func), wider); });
   });
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });

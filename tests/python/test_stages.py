@@ -375,6 +375,21 @@ def test_schedule_ops_gives_the_loops_as_one_statement_with_likely_guards():
         te.schedule.SchedulePostProcToPrimFunc([a, c, n], tvm.tir.Evaluate(0), None)
 
 
+def test_storage_flatten_flattens_functions_of_stages_only():
+    a = te.placeholder((4, 8), name="A")
+    b = te.compute((4, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    stmt = te.schedule.ScheduleOps(s, te.schedule.InferBound(s.normalize()))
+    func = te.schedule.SchedulePostProcToPrimFunc([a, b], stmt, None)
+    mod = tvm.tir.transform.StorageFlatten(64)(tvm.IRModule.from_expr(func.with_attr("global_symbol", "main")))
+    stores = []
+    tvm.tir.stmt_functor.post_order_visit(
+        mod["main"].body, lambda node: stores.append(node) if isinstance(node, tvm.tir.BufferStore) else None)
+    assert [len(store.indices) for store in stores] == [1]
+    tir_mod = tvm.IRModule.from_expr(te.create_prim_func([a, b]).with_attr("global_symbol", "main"))
+    tvm.ir.assert_structural_equal(tvm.tir.transform.StorageFlatten(64)(tir_mod), tir_mod)
+
+
 def test_a_function_gets_another_body():
     func = tvm.tir.PrimFunc([], tvm.tir.Evaluate(0)).with_attr("key", 1)
     other = func.with_body(tvm.tir.Evaluate(1))

@@ -211,4 +211,4 @@ def SchedulePostProcToPrimFunc(arg_list, body, extern_buffer):
         params.append(arg if buffer is None else Var(arg.name, "handle"))
         if buffer is not None:
             buffer_map[params[-1]] = buffer
-    return PrimFunc(params, body, buffer_map=buffer_map)
+    return PrimFunc(params, body, buffer_map=buffer_map).with_attr("from_legacy_te_schedule", True)

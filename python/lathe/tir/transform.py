@@ -32,7 +32,9 @@ def _constructor(name, row):
     return construct
 
 
-_SPELLED = {"common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA",
+_SPELLED = {"bf16_compute_legalize": "BF16ComputeLegalize", "bf16_storage_legalize": "BF16StorageLegalize",
+            "fp8_compute_legalize": "FP8ComputeLegalize", "fp8_storage_legalize": "FP8StorageLegalize",
+            "common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA",
             "inject_ptx_async_copy": "InjectPTXAsyncCopy",
             "make_packed_api": "MakePackedAPI", "make_unpacked_api": "MakeUnpackedAPI"}
 
@@ -65,21 +67,58 @@ def HoistIfThenElse(variant=None):
                 PassInfo(0, "tir.HoistIfThenElse"))
 
 
+def DefaultGPUSchedule():
+    """Threads for functions that nobody scheduled, as many as the current target has."""
+
+    def schedule(mod, context):
+        from lathe.target import Target
+
+        target = Target.current(allow_none=True)
+        if target is None:
+            raise TVMError("DefaultGPUSchedule: Target is not set in current context; write `with Target(...)`")
+        return _lib.default_gpu_schedule(mod, target.max_num_threads)
+
+    return Pass(schedule, PassInfo(0, "tir.DefaultGPUSchedule"))
+
+
+def FP8ComputeLegalize(promote_dtype_str="float32"):
+    """Arithmetic on floats of 8 bits in wider ones."""
+    return Pass(lambda mod, context: _lib.fp8_compute_legalize(mod, promote_dtype_str),
+                PassInfo(0, "tir.FP8ComputeLegalize"))
+
+
 def NarrowDataType(target_bits):
     """Index arithmetic in fewer bits where bounds allow it."""
     return Pass(lambda mod, context: _lib.narrow_data_type(mod, target_bits), PassInfo(0, "tir.NarrowDataType"))
 
 
-def InjectSoftwarePipeline():
-    """Loops whose annotations say so as pipelines; ValueError where those are wrong, as TVM has it."""
-
+def _raises_value_error(name, row, doc):
     def inject(mod, context):
         try:
-            return _lib.run_pass("inject_software_pipeline", mod, {})
+            return _lib.run_pass(row, mod, {})
         except TVMError as error:
             raise ValueError(str(error)) from None
 
-    return Pass(inject, PassInfo(0, "tir.InjectSoftwarePipeline"))
+    def construct():
+        return Pass(inject, PassInfo(0, "tir." + name))
+
+    construct.__name__ = construct.__qualname__ = name
+    construct.__doc__ = doc + "; ValueError where it cannot, as TVM has it."
+    return construct
+
+
+InjectSoftwarePipeline = _raises_value_error("InjectSoftwarePipeline", "inject_software_pipeline",
+                                             "Loops whose annotations say so as pipelines")
+LowerCrossThreadReduction = _raises_value_error("LowerCrossThreadReduction", "lower_cross_thread_reduction",
+                                                "Reductions whose steps are threads as reductions across them")
+
+
+def StorageFlatten(cache_line_size, create_bound_attribute=False):
+    """Buffers of te's stages in one dimension; other functions stay."""
+    del cache_line_size
+    if create_bound_attribute:
+        raise TVMError("StorageFlatten: create_bound_attribute=True is not supported; bounds are those of the buffers")
+    return pass_of("tir.StorageFlatten", "storage_flatten")
 
 
 def ThreadSync(storage_scope):
