@@ -20,9 +20,7 @@ class Deducer {
   IntSet Result() const;
 
  private:
-  bool Uses(const Expr& e) const {
-    return UsesVar(e, [&](const ExprNode* used) { return used == var_.get(); });
-  }
+  bool Uses(const Expr& e) const { return UsesVar(e, var_.get()); }
   void TurnRound() {
     if (relation_ == Relation::kEqual) return;
     relation_ = relation_ == Relation::kAtMost ? Relation::kAtLeast : Relation::kAtMost;
@@ -113,7 +111,7 @@ IntSet DeduceBound(const Var& var, const Expr& condition, const DomMap& hints, c
       if (const auto range = set.ToRange(Analyzer())) analyzer.Bind(other, *range);
     }
   }
-  const auto uses = [&](const Expr& e) { return UsesVar(e, [&](const ExprNode* used) { return used == var.get(); }); };
+  const auto uses = [&](const Expr& e) { return UsesVar(e, var.get()); };
   const bool is_left = uses(op->a);
   if (op->op == BinaryOp::kNE || is_left == uses(op->b)) return IntSet::Nothing();
   Expr bound = is_left ? op->b : op->a;

@@ -9,9 +9,7 @@ namespace lathe {
 namespace {
 
 bool Mentions(const LinearForm& form, const ExprNode* var) {
-  return std::any_of(form.terms.begin(), form.terms.end(), [&](const Term& term) {
-    return UsesVar(term.source, [&](const ExprNode* used) { return used == var; });
-  });
+  return std::any_of(form.terms.begin(), form.terms.end(), [&](const Term& term) { return UsesVar(term.source, var); });
 }
 
 // Equal sources have equal hashes; two levels of the tree tell most others apart.

@@ -447,6 +447,13 @@ PrimFunc Clone(const PrimFunc& func) {
   return copy;
 }
 
+bool UsesVar(const Expr& expr, const ExprNode* var) {
+  if (IsVar(expr)) return expr.get() == var;
+  return UsesVar(expr, [var](const ExprNode* used) { return used == var; });
+}
+bool UsesVar(const Stmt& stmt, const ExprNode* var) {
+  return UsesVar(stmt, [var](const ExprNode* used) { return used == var; });
+}
 bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted) {
   UseFinder finder(is_wanted);
   finder(expr);

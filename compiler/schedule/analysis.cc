@@ -421,7 +421,7 @@ int LoopThatReduces(const Schedule& schedule, int producer, int above) {
   for (int loop = above; loop >= 0 && schedule.IsLoop(loop); loop = schedule.ParentOf(loop)) {
     const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const bool is_fed = UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var; });
+      const bool is_fed = UsesVar(realize.iter_values[i], loop_var);
       if (is_fed && realize.block->iter_vars[i].kind == IterKind::kReduce) return loop;
     }
   }

@@ -104,9 +104,7 @@ StatusOr<std::vector<Range>> InsideOf(const Schedule& schedule, int block, const
   return inside;
 }
 
-bool FeedsFrom(const Expr& e, const For& loop) {
-  return UsesVar(e, [&](const ExprNode* var) { return var == loop.loop_var.get(); });
-}
+bool FeedsFrom(const Expr& e, const For& loop) { return UsesVar(e, loop.loop_var.get()); }
 
 std::vector<int> PaddedLoops(const Schedule& schedule, int loop, int block) {
   std::vector<int> loops = schedule.LoopsOf(block);

@@ -17,7 +17,7 @@ struct Feeds {
 Feeds FeedsOf(const BlockRealize& realize, const Var& loop_var) {
   Feeds feeds;
   for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (!UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var.get(); })) continue;
+    if (!UsesVar(realize.iter_values[i], loop_var.get())) continue;
     (realize.block->iter_vars[i].kind == IterKind::kReduce ? feeds.reduce : feeds.spatial) = true;
   }
   return feeds;
@@ -99,7 +99,7 @@ Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const Var
     const For& inner = schedule.LoopOf(row);
     const bool depends = std::any_of(loops.begin(), loops.end(), [&](int other) {
       const ExprNode* var = schedule.LoopOf(other).loop_var.get();
-      return UsesVar(inner.extent, [&](const ExprNode* used) { return used == var; });
+      return UsesVar(inner.extent, var);
     });
     Analyzer outside;
     BindOuterLoops(schedule, row, false, outside);
@@ -159,8 +159,7 @@ Status AddBuffers(const Schedule& schedule, int block, BlockNode& init) {
     if (!UsesBuffer(*node.init, match.buffer)) continue;
     for (const Range& range : match.source.region) {
       const bool is_reduced = std::any_of(node.iter_vars.begin(), node.iter_vars.end(), [&](const IterVar& iter) {
-        return iter.kind == IterKind::kReduce &&
-               UsesVar(range.min, [&](const ExprNode* var) { return var == iter.var.get(); });
+        return iter.kind == IterKind::kReduce && UsesVar(range.min, iter.var.get());
       });
       if (is_reduced)
         return schedule.Error(

@@ -28,7 +28,7 @@ Status CheckFusable(const Schedule& schedule, const std::vector<int>& rows) {
     }
     for (size_t k = 0; k < i; ++k) {
       const ExprNode* outer_var = schedule.LoopOf(rows[k]).loop_var.get();
-      if (UsesVar(loop.extent, [&](const ExprNode* var) { return var == outer_var; })) {
+      if (UsesVar(loop.extent, outer_var)) {
         return schedule.Error(
             "fuse", rows[i],
             fmt::format("its extent depends on loop \"{}\"", schedule.LoopOf(rows[k]).loop_var.name()));

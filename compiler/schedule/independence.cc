@@ -44,7 +44,7 @@ std::vector<Range> Footprint(const Schedule& schedule, int loop, int block, cons
   });
   const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
   for (size_t i = region.size(); is_box && i-- > 0;) {
-    if (UsesVar(region[i].min, [&](const ExprNode* var) { return var == loop_var; })) continue;
+    if (UsesVar(region[i].min, loop_var)) continue;
     region.erase(region.begin() + static_cast<std::ptrdiff_t>(i));
     if (!full.empty()) full.erase(full.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -58,7 +58,7 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
   for (const Term& term : form.terms) {
     if (term.is_whole() && term.source.same_as(loop_var))
       steps_over = term.scale >= extent || term.scale <= -extent;
-    else if (UsesVar(term.source, [&](const ExprNode* var) { return var == loop_var.get(); }))
+    else if (UsesVar(term.source, loop_var.get()))
       return false;
   }
   return steps_over && !form.has_overflowed;
@@ -191,7 +191,7 @@ WhyNot WhyNotUsable(const Schedule& schedule, int block) {
 
 bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
   const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
-  return UsesVar(value, [&](const ExprNode* var) { return var == loop_var; });
+  return UsesVar(value, loop_var);
 }
 
 }  // namespace

@@ -43,9 +43,8 @@ class WriteFinder : public StmtExprVisitor {
     for (const Expr& index : store.indices) write.bound_indices.push_back(Substitute(index, bound_));
     const auto is_used = [&](const Stmt& loop) {
       const ExprNode* loop_var = loop.As<For>()->loop_var.get();
-      return std::any_of(write.bound_indices.begin(), write.bound_indices.end(), [&](const Expr& index) {
-        return UsesVar(index, [&](const ExprNode* var) { return var == loop_var; });
-      });
+      return std::any_of(write.bound_indices.begin(), write.bound_indices.end(),
+                         [&](const Expr& index) { return UsesVar(index, loop_var); });
     };
     const auto first = std::find_if(loops_.begin(), loops_.end(), is_used);
     const auto last = std::find_if(loops_.rbegin(), std::make_reverse_iterator(first), is_used).base();

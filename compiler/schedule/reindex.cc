@@ -62,9 +62,7 @@ StatusOr<std::vector<Expr>> IndicesOf(const Schedule& schedule, int row, const B
 }
 
 bool Uses(const std::vector<Expr>& indices, const IterVar& iter) {
-  return std::any_of(indices.begin(), indices.end(), [&](const Expr& index) {
-    return UsesVar(index, [&](const ExprNode* var) { return var == iter.var.get(); });
-  });
+  return std::any_of(indices.begin(), indices.end(), [&](const Expr& index) { return UsesVar(index, iter.var.get()); });
 }
 
 // Indices are functions of iter vars, inside the buffer for all of their values.

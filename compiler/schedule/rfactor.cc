@@ -13,9 +13,7 @@ namespace {
 
 constexpr const char* kRFactor = "rfactor";
 
-bool Uses(const Expr& e, const Var& var) {
-  return UsesVar(e, [&](const ExprNode* used) { return used == var.get(); });
-}
+bool Uses(const Expr& e, const Var& var) { return UsesVar(e, var.get()); }
 
 // What is known of the reduction and its loops once it may be taken apart.
 struct FactorPlan {

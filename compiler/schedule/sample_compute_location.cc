@@ -28,7 +28,7 @@ bool IsDataParallel(const Schedule& schedule, int loop) {
   return std::all_of(blocks.begin(), blocks.end(), [&](int block) {
     const BlockRealize& realize = schedule.RealizeOf(block);
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const bool is_bound = UsesVar(realize.iter_values[i], [&](const ExprNode* var) { return var == loop_var; });
+      const bool is_bound = UsesVar(realize.iter_values[i], loop_var);
       if (is_bound && realize.block->iter_vars[i].kind != IterKind::kSpatial) return false;
     }
     return true;

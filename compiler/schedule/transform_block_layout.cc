@@ -47,7 +47,7 @@ Status CheckNest(const Schedule& schedule, int row) {
 std::optional<IterKind> KindOf(const Expr& index, const std::vector<IterVar>& iters) {
   std::optional<IterKind> kind;
   for (const IterVar& iter : iters) {
-    if (!UsesVar(index, [&](const ExprNode* var) { return var == iter.var.get(); })) continue;
+    if (!UsesVar(index, iter.var.get())) continue;
     if (kind && *kind != iter.kind) return std::nullopt;
     kind = iter.kind;
   }

@@ -150,9 +150,7 @@ class ExpressionHoister : public StmtExprMutator {
     return body;
   }
   bool IsRequired(const Var& var) const {
-    const auto names = [&](const Expr& e) {
-      return UsesVar(e, [&](const ExprNode* used) { return used == var.get(); });
-    };
+    const auto names = [&](const Expr& e) { return UsesVar(e, var.get()); };
     for (const Loop& loop : loops_) {
       for (const Condition& condition : loop.conditions)
         if (names(condition.test)) return true;

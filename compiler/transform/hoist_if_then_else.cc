@@ -22,7 +22,7 @@ void SplitConjunction(const Expr& condition, const ExprNode* var, Expr& invarian
     SplitConjunction(both->b, var, invariant, variant);
     return;
   }
-  const bool names_var = UsesVar(condition, [&](const ExprNode* node) { return node == var; });
+  const bool names_var = UsesVar(condition, var);
   Expr& side = names_var ? variant : invariant;
   side = And(side, condition);
 }

@@ -176,9 +176,8 @@ IterDomain InnerLoops(const std::vector<Scope>& path, size_t depth) {
 }
 
 bool Feeds(const Var& loop_var, const Access& write) {
-  return std::any_of(write.first_steps.begin(), write.first_steps.end(), [&](const auto& step) {
-    return UsesVar(step.first, [&](const ExprNode* var) { return var == loop_var.get(); });
-  });
+  return std::any_of(write.first_steps.begin(), write.first_steps.end(),
+                     [&](const auto& step) { return UsesVar(step.first, loop_var.get()); });
 }
 
 GuardedAccess AccessIn(const Access& access, const IterDomain& loops, const std::vector<Range>& full) {

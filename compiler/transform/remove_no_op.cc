@@ -23,9 +23,7 @@ bool IsNoOp(const Stmt& stmt) {
 }
 Stmt NoOp() { return Evaluate{Expr(0)}; }
 
-bool UsesData(const Stmt& body, const Buffer& buffer) {
-  return UsesVar(body, [&](const ExprNode* var) { return var == buffer->data.get(); });
-}
+bool UsesData(const Stmt& body, const Buffer& buffer) { return UsesVar(body, buffer->data.get()); }
 bool Accesses(const Stmt& body, const Buffer& buffer) {
   bool is_used = false;
   const std::function<void(const Stmt&)> on_stmt = [&](const Stmt& stmt) {
@@ -50,7 +48,7 @@ class NoOpRemover : public StmtExprMutator {
     if (const IfThenElse* branch = visited.As<IfThenElse>()) return SimplifyIf(visited, *branch);
     if (const LetStmt* let = visited.As<LetStmt>()) {
       const ExprNode* var = let->var.get();
-      const bool is_used = !IsPure(let->value) || UsesVar(let->body, [&](const ExprNode* node) { return node == var; });
+      const bool is_used = !IsPure(let->value) || UsesVar(let->body, var);
       return is_used ? visited : let->body;
     }
     if (const DeclBuffer* declaration = visited.As<DeclBuffer>())

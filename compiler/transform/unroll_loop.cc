@@ -36,7 +36,7 @@ class RegisterIndexFinder : public StmtExprVisitor {
  private:
   void Check(const Buffer& buffer, const std::vector<Expr>& indices) {
     if (buffer->scope != "register") return;
-    for (const Expr& index : indices) is_found |= UsesVar(index, [this](const ExprNode* node) { return node == var_; });
+    for (const Expr& index : indices) is_found |= UsesVar(index, var_);
   }
   const ExprNode* var_;
 };

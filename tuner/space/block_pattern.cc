@@ -112,9 +112,8 @@ bool HasDataReuse(const BlockNode& block) {
     for (size_t i = 0; i < block.iter_vars.size(); ++i) {
       const IterVar& iter = block.iter_vars[i];
       if (iter.kind != IterKind::kSpatial || ExtentOf(iter) < 2) continue;
-      const bool moves = std::any_of(read.region.begin(), read.region.end(), [&](const Range& range) {
-        return UsesVar(range.min, [&](const ExprNode* var) { return var == iter.var.get(); });
-      });
+      const bool moves = std::any_of(read.region.begin(), read.region.end(),
+                                     [&](const Range& range) { return UsesVar(range.min, iter.var.get()); });
       if (!moves) return true;
     }
   }

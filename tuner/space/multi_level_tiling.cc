@@ -213,9 +213,7 @@ int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
         if (!is_tile && !is_lanes) continue;
         bool spatial = false, feeds_lanes = false;
         for (size_t i = 0; i < realize->iter_values.size(); ++i) {
-          const auto uses = [&](const For* other) {
-            return UsesVar(realize->iter_values[i], [&](const ExprNode* var) { return var == other->loop_var.get(); });
-          };
+          const auto uses = [&](const For* other) { return UsesVar(realize->iter_values[i], other->loop_var.get()); };
           if (!uses(loop)) continue;
           spatial = spatial || block.iter_vars[i].kind == IterKind::kSpatial;
           for (const For* other : loops)
