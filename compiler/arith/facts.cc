@@ -110,7 +110,7 @@ void Facts::NoteMentions(const LinearForm& form) {
 }
 
 bool Facts::IsMentioned(const ExprNode* var) const {
-  return mentioned_.count(var) != 0 || (outer_ != nullptr && outer_->IsMentioned(var));
+  return (!mentioned_.empty() && mentioned_.count(var) != 0) || (outer_ != nullptr && outer_->IsMentioned(var));
 }
 
 template <typename F>

@@ -11,6 +11,8 @@ namespace {
 
 // Another look at the same memory may give another answer.
 bool ReadsMemory(const Expr& e) {
+  if (e.As<IntImm>() != nullptr || IsVar(e)) return false;
+  if (const Binary* op = e.As<Binary>()) return ReadsMemory(op->a) || ReadsMemory(op->b);
   bool reads = false;
   PostOrderVisit(
       e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr || part.As<Call>() != nullptr; });
@@ -175,21 +177,22 @@ class Density {
 
 // Whether `end`, an upper end of `inner`, is at most `limit`; each guard of the reader may show it.
 bool EndsBefore(const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  return analyzer.CanProve(LessEqual(end, limit)) || std::any_of(guards.begin(), guards.end(), [&](const Expr& guard) {
-           return analyzer.CanProve(LessEqual(guard, limit));
-         });
+  const auto is_below = [&](const Expr& e) { return SameExpr(e, limit) || analyzer.CanProve(LessEqual(e, limit)); };
+  return is_below(end) || std::any_of(guards.begin(), guards.end(), is_below);
 }
 bool StartsAfter(const Expr& start, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  return analyzer.CanProve(LessEqual(limit, start)) ||
-         std::any_of(guards.begin(), guards.end(),
-                     [&](const Expr& guard) { return analyzer.CanProve(LessEqual(limit, guard)); });
+  const auto is_above = [&](const Expr& e) { return SameExpr(e, limit) || analyzer.CanProve(LessEqual(limit, e)); };
+  return is_above(start) || std::any_of(guards.begin(), guards.end(), is_above);
 }
 
 }  // namespace
 
 GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range>& full, const Analyzer& analyzer) {
   GuardedRegion region;
-  Guards(access, analyzer).Sort(region);  // What it cannot sort restricts nothing.
+  region.from.resize(access.region.size());
+  region.below.resize(access.region.size());
+  if (!IsConstInt(access.predicate, 1))
+    Guards(access, analyzer).Sort(region);  // What it cannot sort restricts nothing.
   region.box = RelaxRegion(access.region, access.loops, analyzer, &full);
   return region;
 }

@@ -24,6 +24,11 @@ IntSet IntSet::FromRange(const Range& range) {
   if (const int64_t* extent = AsIntConst(range.extent)) {
     if (*extent <= 0) return Nothing();
     if (*extent == 1) return Point(range.min);
+    int64_t last;
+    const int64_t* min = AsIntConst(range.min);
+    if (min != nullptr && !__builtin_add_overflow(*min, *extent - 1, &last) &&
+        TypeBound(range.min.dtype()).Contains(last))
+      return Interval(range.min, IntConst(range.min.dtype(), last));
   }
   return Interval(range.min, range.min + (range.extent - 1));
 }
@@ -238,7 +243,9 @@ std::optional<Range> BoxOfSum(const Range& range, const DomMap& vars, const Anal
   for (const Term& term : form.terms) {
     const IntSet* set = term.is_whole() ? vars.Find(term.source.get()) : nullptr;
     if (set == nullptr) {
-      if (UsesVar(term.source, [&](const ExprNode* var) { return vars.Find(var) != nullptr; })) return std::nullopt;
+      const auto is_relaxed_var = [&](const ExprNode* var) { return vars.Find(var) != nullptr; };
+      if (!IsVar(term.source) ? UsesVar(term.source, is_relaxed_var) : is_relaxed_var(term.source.get()))
+        return std::nullopt;
       first.terms.push_back(term);
       continue;
     }
@@ -252,7 +259,11 @@ std::optional<Range> BoxOfSum(const Range& range, const DomMap& vars, const Anal
     is_relaxed = true;
   }
   if (!is_relaxed || !FitsIn(form, type) || !FitsIn(first, type) || end > TypeBound(type).max) return std::nullopt;
-  return Range{analyzer.Simplify(FormToExpr(first, type)), IntConst(type, end)};
+  // What is left of a form is one; only terms that are no pieces of variables may look otherwise by themselves.
+  const bool is_simple =
+      std::all_of(first.terms.begin(), first.terms.end(), [](const Term& t) { return IsVar(t.source); });
+  Expr min = FormToExpr(first, type);
+  return Range{is_simple ? min : analyzer.Simplify(min), IntConst(type, end)};
 }
 
 }  // namespace
@@ -290,9 +301,8 @@ std::vector<Range> RelaxRegion(std::vector<Range> region, const std::vector<std:
   std::vector<const Range*> bounds;
   for (size_t i = loops.size(); i-- > 0;) {
     const auto& [var, range] = loops[i];
-    const auto is_var = [&](const ExprNode* used) { return used == var.get(); };
     const bool is_bound = std::any_of(bounds.begin(), bounds.end(), [&](const Range* inner) {
-      return UsesVar(inner->min, is_var) || UsesVar(inner->extent, is_var);
+      return UsesVar(inner->min, var.get()) || UsesVar(inner->extent, var.get());
     });
     if (is_bound) {
       region = RelaxRegion(region, open, analyzer, full);
@@ -300,7 +310,7 @@ std::vector<Range> RelaxRegion(std::vector<Range> region, const std::vector<std:
       bounds.clear();
     }
     open.Add(var, range);
-    bounds.push_back(&range);
+    if (AsIntConst(range.min) == nullptr || AsIntConst(range.extent) == nullptr) bounds.push_back(&range);
   }
   return RelaxRegion(region, open, analyzer, full);
 }

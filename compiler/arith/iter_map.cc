@@ -159,6 +159,12 @@ StatusOr<IterMapResult> DetectIterMap(const std::vector<Expr>& indices, const It
   return Detect(indices, input_iters, predicate, options, options.level != IterMapLevel::kBijective, analyzer);
 }
 
+bool HasIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters, const Expr& predicate,
+                const IterMapOptions& options, const Analyzer& analyzer) {
+  return (IsConstInt(predicate, 1) && AreTiles(indices, input_iters, options)) ||
+         DetectIterMap(indices, input_iters, predicate, options, analyzer).ok();
+}
+
 StatusOr<IterSumExpr> NormalizeToIterSum(const Expr& index, const IterDomain& input_iters, const Analyzer& analyzer) {
   RETURN_IF_ERROR(CheckIters(input_iters));
   IterRewriter rewriter(input_iters, {.level = IterMapLevel::kNoCheck}, analyzer);
@@ -167,6 +173,8 @@ StatusOr<IterSumExpr> NormalizeToIterSum(const Expr& index, const IterDomain& in
 
 std::vector<Expr> IterMapSimplify(const std::vector<Expr>& indices, const IterDomain& input_iters,
                                   const Expr& predicate, const IterMapOptions& options, const Analyzer& analyzer) {
+  if (IsConstInt(predicate, 1))
+    if (std::optional<std::vector<Expr>> tiles = SimplifyTiles(indices, input_iters, options)) return *std::move(tiles);
   StatusOr<IterMapResult> map = DetectIterMap(indices, input_iters, predicate, options, analyzer);
   // What holds without the predicate holds under it.
   if (!map.ok() && options.level != IterMapLevel::kBijective)

@@ -69,6 +69,10 @@ struct IterMapOptions {
 StatusOr<IterMapResult> DetectIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters,
                                       const Expr& predicate, const IterMapOptions& options, const Analyzer& analyzer);
 
+// Whether DetectIterMap finds one.
+bool HasIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters, const Expr& predicate,
+                const IterMapOptions& options, const Analyzer& analyzer);
+
 // `index` as a sum of splits, largest scale first, nothing fused; what has no such form stays in the base.
 // InvalidArgument if an iterator's range depends on another.
 StatusOr<IterSumExpr> NormalizeToIterSum(const Expr& index, const IterDomain& input_iters, const Analyzer& analyzer);

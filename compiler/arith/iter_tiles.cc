@@ -14,7 +14,9 @@ struct Piece {
 
 class TileReader {
  public:
-  TileReader(const IterDomain& iters, const IterMapOptions& options) : iters_(iters), options_(options) {}
+  // `may_be_fixed`: parts without an iterator are left out.
+  TileReader(const IterDomain& iters, const IterMapOptions& options, bool may_be_fixed)
+      : iters_(iters), options_(options), may_be_fixed_(may_be_fixed) {}
 
   // Appends the pieces of a sum, in its order, each times `factor`, and adds to `base`; false: it is something else.
   bool Add(const Expr& e, int64_t factor, std::vector<Piece>& pieces, int64_t& base) const {
@@ -31,13 +33,13 @@ class TileReader {
              Add(op->a, factor, pieces, base);
     }
     std::optional<Piece> piece = Read(e);
-    if (!piece) return false;
+    if (!piece) return may_be_fixed_ && !UsesIters(e);
     piece->scale = factor;
     if (!IsTrivial(*piece)) pieces.push_back(*piece);
     return true;
   }
-  // Whether the pieces of each iterator lie side by side and make up all of it; where `all`, of every iterator.
-  bool AreWhole(std::vector<Piece> pieces, bool all) const {
+  // Whether the pieces of each iterator do not share digits and, where `all`, make up all of every iterator.
+  bool AreApart(std::vector<Piece> pieces, bool all) const {
     std::sort(pieces.begin(), pieces.end(),
               [](const Piece& a, const Piece& b) { return std::pair(a.iter, a.lower) < std::pair(b.iter, b.lower); });
     size_t next = 0;
@@ -45,18 +47,25 @@ class TileReader {
       int64_t covered = 1;
       const size_t first = next;
       for (; next < pieces.size() && pieces[next].iter == iter; ++next) {
-        if (pieces[next].lower != covered) return false;
-        covered *= pieces[next].extent;
+        if (all ? pieces[next].lower != covered : pieces[next].lower % covered != 0) return false;
+        covered = pieces[next].lower * pieces[next].extent;
       }
       const int64_t extent = *AsIntConst(iters_[iter].second.extent);
-      if (next == first ? all && extent != 1 : covered != extent) return false;
+      if (all && covered != extent) return false;
       if (next - first > 1 && extent == 1) return false;  // Used twice.
     }
     return true;
   }
 
  private:
-  bool IsTrivial(const Piece& piece) const { return options_.simplify_trivial_iterators && piece.extent == 1; }
+  bool UsesIters(const Expr& e) const {
+    return UsesVar(e, [&](const ExprNode* used) {
+      return std::any_of(iters_.begin(), iters_.end(), [&](const auto& item) { return item.first.get() == used; });
+    });
+  }
+  bool IsTrivial(const Piece& piece) const {
+    return options_.simplify_trivial_iterators && IsConstInt(iters_[piece.iter].second.extent, 1);
+  }
   // An iterator from 0, or its quotient or remainder by what divides it.
   std::optional<Piece> Read(const Expr& e) const {
     if (IsVar(e)) {
@@ -68,8 +77,7 @@ class TileReader {
     if (op == nullptr || (op->op != BinaryOp::kFloorDiv && op->op != BinaryOp::kFloorMod)) return std::nullopt;
     const int64_t* divisor = AsIntConst(op->b);
     std::optional<Piece> piece = Read(op->a);
-    if (!piece || divisor == nullptr || *divisor < 2 || *divisor >= piece->extent || piece->extent % *divisor != 0)
-      return std::nullopt;
+    if (!piece || divisor == nullptr || *divisor < 2 || piece->extent % *divisor != 0) return std::nullopt;
     if (op->op == BinaryOp::kFloorMod) {
       piece->extent = *divisor;
     } else {
@@ -86,6 +94,7 @@ class TileReader {
 
   const IterDomain& iters_;
   const IterMapOptions& options_;
+  const bool may_be_fixed_;
 };
 
 // Whether each piece begins where those after it end.
@@ -100,18 +109,23 @@ bool IsChain(const std::vector<Piece>& pieces) {
   return true;
 }
 
-// The pieces as one fused mark, as the rewriter makes it; nullopt: its extent or a type does not fit.
-std::optional<IterSplitExpr> Fuse(const std::vector<Piece>& pieces, const IterDomain& iters, DataType type,
-                                  std::vector<IterMarkPtr>& marks) {
-  const int64_t unit = pieces.back().scale;
+// Whether the type holds what the pieces count together, and is theirs.
+bool HasRoom(const std::vector<Piece>& pieces, const IterDomain& iters, DataType type) {
+  if (pieces.empty()) return true;
   int64_t extent;
-  if (__builtin_mul_overflow(pieces.front().scale / unit, pieces.front().extent, &extent) ||
-      !TypeBound(type).Contains(extent))
-    return std::nullopt;
+  return !__builtin_mul_overflow(pieces.front().scale / pieces.back().scale, pieces.front().extent, &extent) &&
+         TypeBound(type).Contains(extent) && std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+           return iters[piece.iter].first.dtype() == type;
+         });
+}
+
+// The pieces as one fused mark, as the rewriter makes it.
+IterSplitExpr Fuse(const std::vector<Piece>& pieces, const IterDomain& iters, DataType type,
+                   std::vector<IterMarkPtr>& marks) {
+  const int64_t unit = pieces.back().scale, extent = pieces.front().scale / unit * pieces.front().extent;
   IterSumExpr sum{{}, IntConst(type, 0)};
   for (const Piece& piece : pieces) {
     const auto& [var, range] = iters[piece.iter];
-    if (var.dtype() != type) return std::nullopt;
     IterMarkPtr& mark = marks[piece.iter];
     if (mark == nullptr)
       mark = std::make_shared<IterMark>(IterMark{Expr(var), IntConst(type, *AsIntConst(range.extent))});
@@ -131,31 +145,76 @@ bool HasConstantBounds(const IterDomain& iters) {
   });
 }
 
+// An index: its pieces, largest scale first, each beginning where those after it end, and a constant.
+struct Tile {
+  std::vector<Piece> pieces;
+  int64_t base = 0;
+};
+
+std::optional<std::vector<Tile>> ReadTiles(const std::vector<Expr>& indices, const IterDomain& iters,
+                                           const IterMapOptions& options, bool may_be_fixed) {
+  if (!HasConstantBounds(iters)) return std::nullopt;
+  const TileReader reader(iters, options, may_be_fixed);
+  std::vector<Tile> tiles(indices.size());
+  std::vector<Piece> all;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const DataType type = indices[i].dtype();
+    Tile& tile = tiles[i];
+    if (!IsIndexType(type) || !reader.Add(indices[i], 1, tile.pieces, tile.base) || !IsChain(tile.pieces) ||
+        !TypeBound(type).Contains(tile.base) || !HasRoom(tile.pieces, iters, type))
+      return std::nullopt;
+    all.insert(all.end(), tile.pieces.begin(), tile.pieces.end());
+  }
+  if (!reader.AreApart(std::move(all), options.level == IterMapLevel::kBijective)) return std::nullopt;
+  return tiles;
+}
+
+// (iterator // lower % extent) * scale, without what says nothing.
+Expr ToExpr(const Piece& piece, int64_t scale, const IterDomain& iters, DataType type) {
+  const auto& [var, range] = iters[piece.iter];
+  const int64_t whole = *AsIntConst(range.extent), end = piece.lower * piece.extent;
+  Expr value = var;
+  if (end < whole) value = FloorMod(value, IntConst(type, end));
+  // A part of extent 1 that reaches the top is always 0; an iterator of extent 1 stays, for those who look for it.
+  if (end == whole && piece.lower != 1 && piece.extent == 1) return IntConst(type, 0);
+  return FloorDiv(value, IntConst(type, piece.lower)) * IntConst(type, scale);
+}
+
+Expr ToExpr(const Tile& tile, const IterDomain& iters, DataType type) {
+  if (tile.pieces.empty()) return IntConst(type, tile.base);
+  const int64_t unit = tile.pieces.back().scale;
+  Expr sum = IntConst(type, 0);
+  for (const Piece& piece : tile.pieces) sum = sum + ToExpr(piece, piece.scale / unit, iters, type);
+  return sum * IntConst(type, unit) + IntConst(type, tile.base);
+}
+
 }  // namespace
 
 std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const IterDomain& iters,
                                          const IterMapOptions& options) {
-  if (!HasConstantBounds(iters)) return std::nullopt;
-  const TileReader reader(iters, options);
-  std::vector<Piece> pieces, all;
+  const std::optional<std::vector<Tile>> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
+  if (!tiles) return std::nullopt;
   std::vector<IterMarkPtr> marks(iters.size());
   IterMapResult result{{}, IntConst(DataType::Bool(), 0)};
-  for (const Expr& index : indices) {
-    const DataType type = index.dtype();
-    int64_t base = 0;
-    pieces.clear();
-    if (!IsIndexType(type) || !reader.Add(index, 1, pieces, base) || !IsChain(pieces) ||
-        !TypeBound(type).Contains(base))
-      return std::nullopt;
-    IterSumExpr& sum = result.indices.emplace_back(IterSumExpr{{}, IntConst(type, base)});
-    if (pieces.empty()) continue;
-    std::optional<IterSplitExpr> fused = Fuse(pieces, iters, type, marks);
-    if (!fused) return std::nullopt;
-    sum.args.push_back(*std::move(fused));
-    all.insert(all.end(), pieces.begin(), pieces.end());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const DataType type = indices[i].dtype();
+    IterSumExpr& sum = result.indices.emplace_back(IterSumExpr{{}, IntConst(type, (*tiles)[i].base)});
+    if (!(*tiles)[i].pieces.empty()) sum.args.push_back(Fuse((*tiles)[i].pieces, iters, type, marks));
   }
-  if (!reader.AreWhole(std::move(all), options.level == IterMapLevel::kBijective)) return std::nullopt;
   return result;
+}
+
+std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices, const IterDomain& iters,
+                                               const IterMapOptions& options) {
+  const std::optional<std::vector<Tile>> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
+  if (!tiles) return std::nullopt;
+  std::vector<Expr> simplified;
+  for (size_t i = 0; i < indices.size(); ++i) simplified.push_back(ToExpr((*tiles)[i], iters, indices[i].dtype()));
+  return simplified;
+}
+
+bool AreTiles(const std::vector<Expr>& indices, const IterDomain& iters, const IterMapOptions& options) {
+  return ReadTiles(indices, iters, options, /*may_be_fixed=*/true).has_value();
 }
 
 }  // namespace lathe

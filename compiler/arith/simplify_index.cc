@@ -19,6 +19,14 @@ boost::container::small_vector<int64_t, 8> StepCandidates(const LinearForm& form
   return steps;
 }
 
+// A variable, or quotients and remainders of it by constants.
+bool IsPieceOfVar(const Expr& e) {
+  if (IsVar(e)) return true;
+  const Binary* op = e.As<Binary>();
+  return op != nullptr && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) &&
+         AsIntConst(op->b) != nullptr && IsPieceOfVar(op->a);
+}
+
 LinearForm Constant(int64_t value) {
   LinearForm form;
   form.constant = value;
@@ -168,6 +176,34 @@ void Canonicalizer::AddForm(LinearForm& sum, const LinearForm& other, int64_t fa
   if (sum.terms.size() > 1 && !sum.has_overflowed) JoinSymbolic(sum);
 }
 
+bool Canonicalizer::AddPlainTerms(const LinearForm& form, int64_t factor, LinearForm& sum) {
+  int64_t constant;
+  if (form.has_overflowed || __builtin_mul_overflow(form.constant, factor, &constant)) return false;
+  sum.AddConstant(constant);
+  for (Term term : form.terms) {
+    if (!IsVar(term.source) || __builtin_mul_overflow(term.scale, factor, &term.scale)) return false;
+    const size_t before = sum.terms.size();
+    sum.Add(std::move(term));
+    if (sum.terms.size() < before) return false;  // Terms that cancel may leave the rest in another order.
+  }
+  return !sum.has_overflowed;
+}
+
+bool Canonicalizer::AddPlain(const Expr& e, int64_t factor, LinearForm& sum) {
+  if (IsVar(e) || e.As<IntImm>() != nullptr) return AddPlainTerms(Form(e), factor, sum);
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr) return false;
+  if (op->op == BinaryOp::kAdd) return AddPlain(op->a, factor, sum) && AddPlain(op->b, factor, sum);
+  if (op->op == BinaryOp::kSub && factor != IntBound::kNegInf)
+    return AddPlain(op->a, factor, sum) && AddPlain(op->b, -factor, sum);
+  const int64_t* constant = AsIntConst(op->b);
+  if (constant == nullptr) return false;
+  if (op->op == BinaryOp::kMul)
+    return *constant != 0 && !__builtin_mul_overflow(factor, *constant, &factor) && AddPlain(op->a, factor, sum);
+  const bool is_piece = (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) && IsPieceOfVar(op->a);
+  return is_piece && AddPlainTerms(FormOfBinary(e, *op), factor, sum);
+}
+
 LinearForm Canonicalizer::Form(const Expr& e) {
   if (const int64_t* value = AsIntConst(e)) return Constant(*value);
   if (--budget_ <= 0) return Opaque(e, TypeBound(e.dtype()));
@@ -178,7 +214,10 @@ LinearForm Canonicalizer::Form(const Expr& e) {
     if (facts->bound.is_const()) return Constant(facts->bound.min);
     return Opaque(e, facts->bound);
   }
-  if (const Binary* op = e.As<Binary>()) return FormOfBinary(e, *op);
+  if (const Binary* op = e.As<Binary>()) {
+    if (LinearForm plain; op->op <= BinaryOp::kMul && AddPlain(e, 1, plain)) return plain;
+    return FormOfBinary(e, *op);
+  }
   if (AsChoice(e)) return FormOfChoice(e);
   if (const Cast* cast = e.As<Cast>()) {
     Expr value = Rewrite(cast->value);

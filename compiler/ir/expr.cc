@@ -314,24 +314,39 @@ class SmallInts {
   std::vector<Expr> all_;
 };
 
+struct IndexConstants {
+  SmallInts int32{DataType::Int(32)}, int64{DataType::Int(64)}, boolean{DataType::Bool()};
+};
+
+[[gnu::noinline]] const IndexConstants& MakeIndexConstants() { return *new IndexConstants; }  // Never destroyed.
+
 // nullptr: the type has none.
 const SmallInts* SmallIntsOf(DataType type) {
-  static const SmallInts &int32 = *new SmallInts(DataType::Int(32)), &int64 = *new SmallInts(DataType::Int(64)),
-                         &boolean = *new SmallInts(DataType::Bool());  // Never destroyed.
-  if (type == DataType::Int(32)) return &int32;
-  if (type == DataType::Int(64)) return &int64;
-  return type == DataType::Bool() ? &boolean : nullptr;
+  static const IndexConstants& all = MakeIndexConstants();
+  if (!type.is_scalar()) return nullptr;
+  if (type.is_bool()) return &all.boolean;
+  if (!type.is_signed_int()) return nullptr;
+  return type.bits == 32 ? &all.int32 : type.bits == 64 ? &all.int64 : nullptr;
+}
+
+}  // namespace
+
+namespace {
+
+// Apart from the way that most take.
+[[gnu::noinline]] Expr NewIntConst(DataType dtype, int64_t value) {
+  CHECK(!dtype.is_float()) << "integer constant of type " << dtype.ToString();
+  Expr scalar = Expr::Make(dtype.element(), IntImm{value});
+  return dtype.is_scalar() ? scalar : Expr::Make(dtype, Broadcast{scalar, dtype.lanes});
 }
 
 }  // namespace
 
 Expr IntConst(DataType dtype, int64_t value) {
-  CHECK(!dtype.is_float()) << "integer constant of type " << dtype.ToString();
   if (SmallInts::Has(value)) {
     if (const SmallInts* known = SmallIntsOf(dtype)) return (*known)[value];
   }
-  Expr scalar = Expr::Make(dtype.element(), IntImm{value});
-  return dtype.is_scalar() ? scalar : Expr::Make(dtype, Broadcast{scalar, dtype.lanes});
+  return NewIntConst(dtype, value);
 }
 
 Expr FloatConst(DataType dtype, double value) {

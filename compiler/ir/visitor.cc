@@ -84,6 +84,11 @@ void StmtExprVisitor::VisitStmt(const Stmt& stmt) {
   VisitChildren(stmt);
 }
 void StmtExprVisitor::VisitExpr(const Expr& expr) {
+  if (expr.As<IntImm>() != nullptr) return;
+  if (const Binary* op = expr.As<Binary>()) {  // What VisitChildren does, without a detour: most of an index.
+    VisitExpr(op->a);
+    return VisitExpr(op->b);
+  }
   if (const BufferLoad* load = expr.As<BufferLoad>()) return VisitBufferLoad(expr, *load);
   if (IsVar(expr)) return VisitVar(Var(expr));
   VisitChildren(expr);
@@ -448,13 +453,18 @@ PrimFunc Clone(const PrimFunc& func) {
 }
 
 bool UsesVar(const Expr& expr, const ExprNode* var) {
+  if (expr.As<IntImm>() != nullptr) return false;
   if (IsVar(expr)) return expr.get() == var;
+  if (const Binary* op = expr.As<Binary>()) return UsesVar(op->a, var) || UsesVar(op->b, var);
   return UsesVar(expr, [var](const ExprNode* used) { return used == var; });
 }
 bool UsesVar(const Stmt& stmt, const ExprNode* var) {
   return UsesVar(stmt, [var](const ExprNode* used) { return used == var; });
 }
 bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted) {
+  if (expr.As<IntImm>() != nullptr) return false;
+  if (IsVar(expr)) return is_wanted(expr.get());
+  if (const Binary* op = expr.As<Binary>()) return UsesVar(op->a, is_wanted) || UsesVar(op->b, is_wanted);
   UseFinder finder(is_wanted);
   finder(expr);
   return finder.found();

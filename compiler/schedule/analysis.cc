@@ -46,6 +46,8 @@ bool IsSpatial(const BlockNode& block) {
 }
 
 bool ReadsMemory(const Expr& e) {
+  if (e.As<IntImm>() != nullptr || IsVar(e)) return false;
+  if (const Binary* op = e.As<Binary>()) return ReadsMemory(op->a) || ReadsMemory(op->b);
   bool reads = false;
   PostOrderVisit(e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr; });
   return reads;
@@ -263,10 +265,23 @@ VarMap BindingsOf(const BlockRealize& realize) {
 }  // namespace
 
 std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize) {
-  std::vector<Range> bound = RegionWith(region.region, BindingsOf(realize));
-  const std::vector<Range> full = FullRegion(region.buffer).region;
-  for (size_t d = 0; d < bound.size(); ++d)
-    if (ReadsMemory(bound[d].min) || ReadsMemory(bound[d].extent)) bound[d] = full[d];
+  std::optional<VarMap> bindings;  // Made for indices that are more than an iter var.
+  const auto bind = [&](const Expr& e) {
+    if (e.As<IntImm>() != nullptr) return e;
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      if (e.same_as(realize.block->iter_vars[i].var) && e.dtype() == realize.iter_values[i].dtype())
+        return realize.iter_values[i];
+    if (!bindings) bindings = BindingsOf(realize);
+    return Substitute(e, *bindings);
+  };
+  std::vector<Range> bound;
+  bound.reserve(region.region.size());
+  for (size_t d = 0; d < region.region.size(); ++d) {
+    bound.push_back({bind(region.region[d].min), bind(region.region[d].extent)});
+    if (!ReadsMemory(bound[d].min) && !ReadsMemory(bound[d].extent)) continue;
+    const Expr& length = region.buffer->shape[d];
+    bound[d] = {IntConst(length.dtype(), 0), length};
+  }
   return bound;
 }
 
@@ -378,6 +393,9 @@ BlockRealize BoundRealize(const Schedule& schedule, int block) {
 
 IterDomain LoopsBetween(const Schedule& schedule, int above, int row) {
   IterDomain loops;
+  size_t count = 0;
+  for (int loop = schedule.ParentOf(row); loop != above; loop = schedule.ParentOf(loop)) ++count;
+  loops.reserve(count);
   for (int loop = schedule.ParentOf(row); loop != above; loop = schedule.ParentOf(loop))
     loops.emplace_back(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
   std::reverse(loops.begin(), loops.end());
@@ -485,7 +503,7 @@ bool IsInjective(const BlockNode& block, const BufferRegion& write) {
     if (!IsConstInt(range.extent, 1)) return false;
     indices.push_back(range.min);
   }
-  return DetectIterMap(indices, spatial, True(), {.level = IterMapLevel::kBijective}, Analyzer()).ok();
+  return HasIterMap(indices, spatial, True(), {.level = IterMapLevel::kBijective}, Analyzer());
 }
 
 }  // namespace

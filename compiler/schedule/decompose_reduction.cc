@@ -101,9 +101,10 @@ Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const Var
       const ExprNode* var = schedule.LoopOf(other).loop_var.get();
       return UsesVar(inner.extent, var);
     });
+    if (first.count(inner.loop_var.get()) == 0 || !depends) continue;
     Analyzer outside;
     BindOuterLoops(schedule, row, false, outside);
-    if (first.count(inner.loop_var.get()) != 0 && depends && !outside.CanProveGreaterEqual(inner.extent, 1))
+    if (!outside.CanProveGreaterEqual(inner.extent, 1))
       return schedule.Error("decompose_reduction", row, "it might not run at all, and the init neither");
   }
   return OkStatus();

@@ -1,6 +1,7 @@
 // What has been asked about the scopes and blocks of a schedule, kept until a replacement touches what it rests on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +26,9 @@ class FactCache {
   }
   // The scope of block `row`; lives until the next Forget or the end of all copies of the cache.
   const BlockScope& Scope(const Schedule& schedule, int row);
+  bool KnowsScope(int row) const {
+    return std::any_of(scopes_.begin(), scopes_.end(), [&](const Kept& kept) { return kept.row == row; });
+  }
 
   // What a replacement may have to forget, seen before and after it.
   struct Outline {

@@ -70,9 +70,8 @@ bool CountsIterations(const Schedule& schedule, int top, int block) {
   const BlockRealize realize = BoundRealize(schedule, block);
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
-  return DetectIterMap(realize.iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize.predicate,
-                       {IterMapLevel::kBijective}, analyzer)
-      .ok();
+  return HasIterMap(realize.iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize.predicate,
+                    {IterMapLevel::kBijective}, analyzer);
 }
 
 // Whether the block's binding counts the iterations of `loop` and of what is inside, each once, and each is an element
@@ -96,6 +95,7 @@ bool CountsElements(const Schedule& schedule, int loop, int block, const BufferR
 bool AreRegionsApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
                      const Analyzer& analyzer) {
   const For& node = schedule.LoopOf(loop);
+  if (IsConstInt(node.extent, 1)) return true;
   const std::vector<Range> footprint = Footprint(schedule, loop, block, write, analyzer);
   const auto steps_over = [&](const Range& range) {
     const int64_t* extent = AsIntConst(range.extent);
@@ -115,7 +115,7 @@ bool AreRegionsApart(const Schedule& schedule, int loop, int block, const Buffer
         });
     if (is_multiple) indices.push_back(range.min);
   }
-  return DetectIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer).ok() ||
+  return HasIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer) ||
          CountsElements(schedule, loop, block, write);
 }
 
@@ -206,7 +206,7 @@ bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
   if (std::all_of(loops.begin(), loops.end(), is_iter_var)) return true;  // Whatever their bounds: a triangle, too.
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
-  return DetectIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer).ok();
+  return HasIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer);
 }
 
 namespace {

@@ -230,7 +230,7 @@ Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, cons
       return schedule.Error(kReIndex, row,
                             fmt::format("iter var \"{}\" is no index of buffer \"{}\"", iter.var.name(), buffer->name));
   }
-  if (!DetectIterMap(indices, iters, True(), {IterMapLevel::kBijective}, Analyzer()).ok())
+  if (!HasIterMap(indices, iters, True(), {IterMapLevel::kBijective}, Analyzer()))
     return schedule.Error(kReIndex, row, fmt::format("it may write an element of \"{}\" more than once", buffer->name));
   return OkStatus();
 }
@@ -317,7 +317,7 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
   IterDomain axes;
   for (const IterVar& iter : copy.axes) axes.emplace_back(iter.var, iter.domain);
   const StatusOr<std::vector<Expr>> shape = map.MapShape(extents, Analyzer());
-  if (!shape.ok() || !DetectIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer()).ok())
+  if (!shape.ok() || !HasIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer()))
     return schedule.Error(kReIndex, row,
                           fmt::format("the index map {} is not bijective on the iter vars' domains", Print(map)));
   copy.cache = MakeBuffer(buffer->name + "_" + storage_scope, *shape, buffer->dtype, storage_scope);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 #include "compiler/ir/child_stmts.h"
 
@@ -20,7 +21,8 @@ bool IsLoopNode(const StmtNode& node) { return std::holds_alternative<For>(node.
 const BlockNode& BlockIn(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
 
 // The indices of the children that lead from `stmt` to `target`, with no loop or block between.
-bool FindPath(const Stmt& stmt, const StmtNode* target, std::vector<size_t>& path) {
+using Path = boost::container::small_vector<size_t, 8>;
+bool FindPath(const Stmt& stmt, const StmtNode* target, Path& path) {
   size_t index = 0;
   return AnyChildStmt(stmt, [&](const Stmt& child) {
     path.push_back(index++);
@@ -234,11 +236,11 @@ void RowTable::Splice(Stmt& root, int row, const StmtNode* target, Stmt replacem
     root = std::move(replacement);
     return;
   }
-  std::vector<int> down;  // Innermost first.
+  boost::container::small_vector<int, 32> down;  // Innermost first.
   for (int above = row; above >= 0; above = rows_[above].parent) down.push_back(above);
   Stmt* at = &root;
   for (size_t i = down.size() - 1; i > 0; --i) {
-    std::vector<size_t> path;
+    Path path;
     CHECK(FindPath(*at, i == 1 ? target : rows_[down[i - 1]].node, path)) << "row " << row << " is not in the function";
     const Stmt* outer = at;
     for (size_t k = 0; k < path.size(); ++k) {

@@ -172,7 +172,8 @@ void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>&
   PrimFunc& func = mod_.Mutable().module.prim_funcs[FuncIndexOf(row)];
   const Stmt old = StmtOf(row);  // Lives on while what changed is looked at.
   const FactCache::Outline before = FactCache::OutlineOf(rows_, {row}, ScopeOf(row));
-  const bool is_bare = TouchesMemoryOutsideBlocks(old) || TouchesMemoryOutsideBlocks(replacement);
+  const bool is_bare =
+      facts_.KnowsScope(before.scope) && (TouchesMemoryOutsideBlocks(old) || TouchesMemoryOutsideBlocks(replacement));
   const RowTable::Changes changes = rows_.Replace(func.body, row, std::move(replacement), reuse);
   facts_.Forget(rows_, row, changes, before, is_bare);
 }
@@ -293,9 +294,10 @@ int Schedule::ScopeOf(int row) const {
 }
 
 std::vector<int> Schedule::LoopsOf(int row) const {
-  std::vector<int> loops;
-  for (int above = ParentOf(row); above >= 0 && IsLoop(above); above = ParentOf(above)) loops.push_back(above);
-  std::reverse(loops.begin(), loops.end());
+  size_t depth = 0;
+  for (int above = ParentOf(row); above >= 0 && IsLoop(above); above = ParentOf(above)) ++depth;
+  std::vector<int> loops(depth);
+  for (int above = ParentOf(row); depth > 0; above = ParentOf(above)) loops[--depth] = above;
   return loops;
 }
 

@@ -80,7 +80,7 @@ class InPlaceChecker : public StmtExprVisitor {
       if (!lanes) return false;
       indices.push_back(*lanes == 1 ? index : Analyzer().Simplify(FloorDiv(index.As<Ramp>()->base, *lanes)));
     }
-    return DetectIterMap(indices, loops_, True(), {IterMapLevel::kBijective}, Analyzer()).ok();
+    return HasIterMap(indices, loops_, True(), {IterMapLevel::kBijective}, Analyzer());
   }
   static bool IsSameLayout(const Buffer& a, const Buffer& b) {
     const auto is_same = [](const Expr& x, const Expr& y) { return StructuralEqual(x, y); };

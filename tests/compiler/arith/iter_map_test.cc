@@ -314,17 +314,23 @@ TEST(DetectIterMap, TilesAreTheSameAtSight) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const TileCase c = RandomTiles(seed);
     const Expr always = Less(c.loops[0].first, c.loops[0].second.extent);
+    std::vector<Expr> moved = c.indices;
+    moved[0] = moved[0] + n;
     for (const bool drops_unit : {false, true}) {
       for (const IterMapLevel level : {kBijective, kSurjective, kNoCheck}) {
         const IterMapOptions options{level, drops_unit};
         const auto quick = DetectIterMap(c.indices, c.loops, True(), options, Analyzer());
         const auto slow = DetectIterMap(c.indices, c.loops, always, options, Analyzer());
         ASSERT_EQ(quick.ok(), slow.ok()) << quick.status().message() << slow.status().message();
+        EXPECT_EQ(HasIterMap(moved, c.loops, True(), options, Analyzer()),
+                  DetectIterMap(moved, c.loops, always, options, Analyzer()).ok());
         if (!quick.ok()) continue;
         ++num_maps;
+        const std::vector<Expr> simple = IterMapSimplify(c.indices, c.loops, True(), options, Analyzer());
         EXPECT_EQ(Describe(*quick), Describe(*slow));
         for (size_t i = 0; i < c.indices.size(); ++i)
-          EXPECT_EQ(ToText(ToExpr(quick->indices[i], Analyzer())), ToText(ToExpr(slow->indices[i], Analyzer())));
+          for (const Expr& index : {ToExpr(quick->indices[i], Analyzer()), simple[i]})
+            EXPECT_EQ(ToText(index), ToText(ToExpr(slow->indices[i], Analyzer())));
       }
     }
   }
