@@ -37,7 +37,7 @@ class Canonicalizer : private StmtExprMutator {
   // sum += e * factor, where `e` adds up multiples of variables and of their quotients and remainders by constants, as
   // most indices do: no rule but that of like terms applies. False: it is something else, and `sum` means nothing.
   bool AddPlain(const Expr& e, int64_t factor, LinearForm& sum);
-  bool AddPlainTerms(const LinearForm& form, int64_t factor, LinearForm& sum);
+  bool AddPlainVar(const Expr& var, int64_t factor, LinearForm& sum) const;
   LinearForm FormOfBinary(const Expr& e, const Binary& op);
   LinearForm FormOfFloorDiv(const Expr& e, const Binary& op);
   // `a` = quotient * divisor + rest, for a divisor that is no constant; as much in the quotient as divides exactly.

@@ -254,17 +254,18 @@ bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::v
   }
   for (size_t d = 0; d < full.size(); ++d) {
     // No access leaves the buffer, whatever the box says.
-    std::vector<Expr> from = inner.from[d], below = inner.below[d];
-    from.push_back(full[d].min);
-    below.push_back(full[d].extent);
-    const Expr start = inner.box[d].min, end = inner.box[d].min + inner.box[d].extent;
-    std::vector<Expr> starts = outer.from[d], ends = outer.below[d];
-    starts.push_back(outer.box[d].min);
-    ends.push_back(outer.box[d].min + outer.box[d].extent);
-    const bool is_inside =
-        std::all_of(starts.begin(), starts.end(),
-                    [&](const Expr& s) { return StartsAfter(start, from, s, analyzer); }) &&
-        std::all_of(ends.begin(), ends.end(), [&](const Expr& e) { return EndsBefore(end, below, e, analyzer); });
+    const Expr& start = inner.box[d].min;
+    const Expr end = start + inner.box[d].extent;
+    const auto starts_after = [&](const Expr& limit) {
+      return StartsAfter(start, inner.from[d], limit, analyzer) || StartsAfter(full[d].min, {}, limit, analyzer);
+    };
+    const auto ends_before = [&](const Expr& limit) {
+      return EndsBefore(end, inner.below[d], limit, analyzer) || EndsBefore(full[d].extent, {}, limit, analyzer);
+    };
+    const bool is_inside = std::all_of(outer.from[d].begin(), outer.from[d].end(), starts_after) &&
+                           starts_after(outer.box[d].min) &&
+                           std::all_of(outer.below[d].begin(), outer.below[d].end(), ends_before) &&
+                           ends_before(outer.box[d].min + outer.box[d].extent);
     if (!is_inside) return false;
   }
   return true;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 #include "compiler/arith/iter_rewriter.h"
 #include "compiler/arith/linear.h"
@@ -12,6 +13,8 @@ struct Piece {
   int64_t lower, extent, scale;
 };
 
+using Pieces = boost::container::small_vector<Piece, 4>;
+
 class TileReader {
  public:
   // `may_be_fixed`: parts without an iterator are left out.
@@ -19,7 +22,7 @@ class TileReader {
       : iters_(iters), options_(options), may_be_fixed_(may_be_fixed) {}
 
   // Appends the pieces of a sum, in its order, each times `factor`, and adds to `base`; false: it is something else.
-  bool Add(const Expr& e, int64_t factor, std::vector<Piece>& pieces, int64_t& base) const {
+  bool Add(const Expr& e, int64_t factor, Pieces& pieces, int64_t& base) const {
     if (const int64_t* value = AsIntConst(e)) {
       int64_t product;
       return !__builtin_mul_overflow(*value, factor, &product) && !__builtin_add_overflow(base, product, &base);
@@ -98,7 +101,7 @@ class TileReader {
 };
 
 // Whether each piece begins where those after it end.
-bool IsChain(const std::vector<Piece>& pieces) {
+bool IsChain(const Pieces& pieces) {
   for (size_t i = 0; i + 1 < pieces.size(); ++i) {
     int64_t above;
     if (__builtin_mul_overflow(pieces[i + 1].scale, pieces[i + 1].extent, &above) || pieces[i].scale != above)
@@ -110,7 +113,7 @@ bool IsChain(const std::vector<Piece>& pieces) {
 }
 
 // Whether the type holds what the pieces count together, and is theirs.
-bool HasRoom(const std::vector<Piece>& pieces, const IterDomain& iters, DataType type) {
+bool HasRoom(const Pieces& pieces, const IterDomain& iters, DataType type) {
   if (pieces.empty()) return true;
   int64_t extent;
   return !__builtin_mul_overflow(pieces.front().scale / pieces.back().scale, pieces.front().extent, &extent) &&
@@ -120,8 +123,7 @@ bool HasRoom(const std::vector<Piece>& pieces, const IterDomain& iters, DataType
 }
 
 // The pieces as one fused mark, as the rewriter makes it.
-IterSplitExpr Fuse(const std::vector<Piece>& pieces, const IterDomain& iters, DataType type,
-                   std::vector<IterMarkPtr>& marks) {
+IterSplitExpr Fuse(const Pieces& pieces, const IterDomain& iters, DataType type, std::vector<IterMarkPtr>& marks) {
   const int64_t unit = pieces.back().scale, extent = pieces.front().scale / unit * pieces.front().extent;
   IterSumExpr sum{{}, IntConst(type, 0)};
   for (const Piece& piece : pieces) {
@@ -147,7 +149,7 @@ bool HasConstantBounds(const IterDomain& iters) {
 
 // An index: its pieces, largest scale first, each beginning where those after it end, and a constant.
 struct Tile {
-  std::vector<Piece> pieces;
+  Pieces pieces;
   int64_t base = 0;
 };
 
@@ -157,6 +159,7 @@ std::optional<std::vector<Tile>> ReadTiles(const std::vector<Expr>& indices, con
   const TileReader reader(iters, options, may_be_fixed);
   std::vector<Tile> tiles(indices.size());
   std::vector<Piece> all;
+  all.reserve(2 * indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {
     const DataType type = indices[i].dtype();
     Tile& tile = tiles[i];
@@ -177,15 +180,18 @@ Expr ToExpr(const Piece& piece, int64_t scale, const IterDomain& iters, DataType
   if (end < whole) value = FloorMod(value, IntConst(type, end));
   // A part of extent 1 that reaches the top is always 0; an iterator of extent 1 stays, for those who look for it.
   if (end == whole && piece.lower != 1 && piece.extent == 1) return IntConst(type, 0);
-  return FloorDiv(value, IntConst(type, piece.lower)) * IntConst(type, scale);
+  if (piece.lower != 1) value = FloorDiv(value, IntConst(type, piece.lower));
+  return scale == 1 ? value : value * IntConst(type, scale);
 }
 
 Expr ToExpr(const Tile& tile, const IterDomain& iters, DataType type) {
   if (tile.pieces.empty()) return IntConst(type, tile.base);
   const int64_t unit = tile.pieces.back().scale;
-  Expr sum = IntConst(type, 0);
-  for (const Piece& piece : tile.pieces) sum = sum + ToExpr(piece, piece.scale / unit, iters, type);
-  return sum * IntConst(type, unit) + IntConst(type, tile.base);
+  Expr sum = ToExpr(tile.pieces[0], tile.pieces[0].scale / unit, iters, type);
+  for (size_t i = 1; i < tile.pieces.size(); ++i)
+    sum = sum + ToExpr(tile.pieces[i], tile.pieces[i].scale / unit, iters, type);
+  if (unit != 1) sum = sum * IntConst(type, unit);
+  return tile.base == 0 ? sum : sum + IntConst(type, tile.base);
 }
 
 }  // namespace

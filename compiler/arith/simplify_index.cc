@@ -176,21 +176,42 @@ void Canonicalizer::AddForm(LinearForm& sum, const LinearForm& other, int64_t fa
   if (sum.terms.size() > 1 && !sum.has_overflowed) JoinSymbolic(sum);
 }
 
-bool Canonicalizer::AddPlainTerms(const LinearForm& form, int64_t factor, LinearForm& sum) {
-  int64_t constant;
-  if (form.has_overflowed || __builtin_mul_overflow(form.constant, factor, &constant)) return false;
-  sum.AddConstant(constant);
-  for (Term term : form.terms) {
-    if (!IsVar(term.source) || __builtin_mul_overflow(term.scale, factor, &term.scale)) return false;
-    const size_t before = sum.terms.size();
-    sum.Add(std::move(term));
-    if (sum.terms.size() < before) return false;  // Terms that cancel may leave the rest in another order.
-  }
+namespace {
+
+bool AddPlainConstant(int64_t value, int64_t factor, LinearForm& sum) {
+  int64_t product;
+  if (__builtin_mul_overflow(value, factor, &product)) return false;
+  sum.AddConstant(product);
   return !sum.has_overflowed;
 }
 
+bool AddPlainTerm(Term term, LinearForm& sum) {
+  const size_t before = sum.terms.size();
+  sum.Add(std::move(term));
+  return sum.terms.size() >= before && !sum.has_overflowed;  // Terms that cancel may leave the rest in another order.
+}
+
+bool AddPlainForm(const LinearForm& form, int64_t factor, LinearForm& sum) {
+  if (form.has_overflowed || !AddPlainConstant(form.constant, factor, sum)) return false;
+  return std::all_of(form.terms.begin(), form.terms.end(), [&](Term term) {
+    return IsVar(term.source) && !__builtin_mul_overflow(term.scale, factor, &term.scale) &&
+           AddPlainTerm(std::move(term), sum);
+  });
+}
+
+}  // namespace
+
+bool Canonicalizer::AddPlainVar(const Expr& var, int64_t factor, LinearForm& sum) const {
+  const VarFacts* facts = facts_.Find(var.get());
+  if (facts == nullptr) return AddPlainTerm({var, factor, 1, kNoUpper, TypeBound(var.dtype())}, sum);
+  if (facts->value != nullptr) return AddPlainForm(*facts->value, factor, sum);
+  if (facts->bound.is_const()) return AddPlainConstant(facts->bound.min, factor, sum);
+  return AddPlainTerm({var, factor, 1, kNoUpper, facts->bound}, sum);
+}
+
 bool Canonicalizer::AddPlain(const Expr& e, int64_t factor, LinearForm& sum) {
-  if (IsVar(e) || e.As<IntImm>() != nullptr) return AddPlainTerms(Form(e), factor, sum);
+  if (const int64_t* value = AsIntConst(e)) return AddPlainConstant(*value, factor, sum);
+  if (IsVar(e)) return AddPlainVar(e, factor, sum);
   const Binary* op = e.As<Binary>();
   if (op == nullptr) return false;
   if (op->op == BinaryOp::kAdd) return AddPlain(op->a, factor, sum) && AddPlain(op->b, factor, sum);
@@ -201,7 +222,7 @@ bool Canonicalizer::AddPlain(const Expr& e, int64_t factor, LinearForm& sum) {
   if (op->op == BinaryOp::kMul)
     return *constant != 0 && !__builtin_mul_overflow(factor, *constant, &factor) && AddPlain(op->a, factor, sum);
   const bool is_piece = (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) && IsPieceOfVar(op->a);
-  return is_piece && AddPlainTerms(FormOfBinary(e, *op), factor, sum);
+  return is_piece && AddPlainForm(FormOfBinary(e, *op), factor, sum);
 }
 
 LinearForm Canonicalizer::Form(const Expr& e) {

@@ -254,6 +254,12 @@ Stmt StmtExprMutator::VisitStmt(const Stmt& stmt) {
   return VisitChildren(stmt);
 }
 Expr StmtExprMutator::VisitExpr(const Expr& expr) {
+  if (expr.As<IntImm>() != nullptr) return expr;
+  if (const Binary* op = expr.As<Binary>()) {
+    Expr a = VisitExpr(op->a), b = VisitExpr(op->b);
+    if (a.same_as(op->a) && b.same_as(op->b)) return expr;
+    return Expr::Make(expr.dtype(), Binary{op->op, std::move(a), std::move(b)});
+  }
   if (const BufferLoad* load = expr.As<BufferLoad>()) return VisitBufferLoad(expr, *load);
   if (IsVar(expr)) return VisitVar(Var(expr));
   return VisitChildren(expr);
@@ -422,7 +428,9 @@ class UseFinder : public StmtExprVisitor {
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Stmt&)>& f) { StmtLister{f}(stmt); }
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Expr&)>& f) { ExprLister{f}(stmt); }
 void PostOrderVisit(const Expr& expr, const std::function<void(const Expr&)>& f) { ExprLister{f}(expr); }
-Expr Substitute(const Expr& expr, const VarMap& vars) { return Substituter(vars, nullptr)(expr); }
+Expr Substitute(const Expr& expr, const VarMap& vars) {
+  return vars.empty() || expr.As<IntImm>() != nullptr ? expr : Substituter(vars, nullptr)(expr);
+}
 Stmt Substitute(const Stmt& stmt, const VarMap& vars) { return Substituter(vars, nullptr)(stmt); }
 Block Substitute(const Block& block, const VarMap& vars) { return Substituter(vars, nullptr).Rewrite(block); }
 Stmt Substitute(const Stmt& stmt, const VarMap& vars, const BufferMap& buffers) {

@@ -364,8 +364,10 @@ class StoreCollector {
     const BlockNode& block = *realize.block;
     const Expr outer = at_.predicate;
     at_.predicate = And(outer, Bound(realize.predicate));
-    for (size_t i = 0; i < realize.iter_values.size(); ++i)
-      bindings_.insert_or_assign(block.iter_vars[i].var.get(), Bound(realize.iter_values[i]));
+    std::vector<Expr> values;  // None of them names another iter var of the block.
+    for (const Expr& value : realize.iter_values) values.push_back(Bound(value));
+    for (size_t i = 0; i < values.size(); ++i)
+      bindings_.insert_or_assign(block.iter_vars[i].var.get(), std::move(values[i]));
     const bool is_viewed = std::any_of(block.match_buffers.begin(), block.match_buffers.end(),
                                        [&](const auto& match) { return match.source.buffer.same_as(buffer_); });
     for (const BufferRegion& write : block.writes)

@@ -36,7 +36,7 @@ FactCache::Outline FactCache::OutlineOf(const RowTable& rows, const std::vector<
 }
 
 void FactCache::ForgetScope(int row) {
-  std::erase_if(scopes_, [&](const Kept& kept) { return kept.row == row; });
+  if (KnowsScope(row)) std::erase_if(scopes_, [&](const Kept& kept) { return kept.row == row; });
 }
 
 void FactCache::ForgetAnswer(Fact fact, int row) {
