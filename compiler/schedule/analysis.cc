@@ -6,15 +6,9 @@
 #include "compiler/arith/iter_map.h"
 #include "compiler/ir/child_stmts.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/script/complete.h"
 
 namespace lathe {
 
-const std::vector<Range>* RegionOfBuffer(const std::vector<BufferRegion>& regions, const Buffer& buffer) {
-  for (const BufferRegion& region : regions)
-    if (region.buffer.same_as(buffer)) return &region.region;
-  return nullptr;
-}
 bool Writes(const BlockNode& block, const Buffer& buffer) {
   return std::any_of(block.writes.begin(), block.writes.end(),
                      [&](const BufferRegion& r) { return MayAlias(r.buffer, buffer); });
@@ -228,6 +222,12 @@ std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
     if (!domains.CanProve(*on_iters)) kept = And(kept, *on_iters);
   }
   return kept;
+}
+
+std::vector<DataType> TypesOf(const std::vector<IterVar>& iters) {
+  std::vector<DataType> types;
+  for (const IterVar& iter : iters) types.push_back(iter.var.dtype());
+  return types;
 }
 
 void BindIterVars(const BlockNode& block, Analyzer& analyzer) {
@@ -650,11 +650,6 @@ size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {
   return size_t(std::find_if(seq->stmts.begin(), seq->stmts.end(), holds) - seq->stmts.begin());
 }
 
-void RecomputeRegions(BlockNode& block) {
-  AccessRegions regions = DetectAccessRegions(block);
-  block.reads = std::move(regions.reads);
-  block.writes = std::move(regions.writes);
-}
 void RecomputeRegions(const Schedule& schedule, int row, BlockNode& block) {
   RecomputeRegions(block);
   if (HidesBelow(schedule, row)) AddWhatIsHidden(block);

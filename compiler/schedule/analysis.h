@@ -10,6 +10,7 @@
 #include "compiler/arith/iter_map.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/script/complete.h"
 
 namespace lathe {
 
@@ -31,8 +32,6 @@ Status CheckIsolated(const Schedule& schedule, int block, std::string_view primi
 bool IsTriviallyBound(const Schedule& schedule, int block);
 bool IsSpatial(const BlockNode& block);  // All iters data-parallel.
 
-// The first region of `buffer`; nullptr: there is none.
-const std::vector<Range>* RegionOfBuffer(const std::vector<BufferRegion>& regions, const Buffer& buffer);
 // Blocks of the same scope that write (read) what `block` reads (writes), in order of the text, itself excluded.
 std::vector<int> ProducersOf(const Schedule& schedule, int block);
 std::vector<int> ConsumersOf(const Schedule& schedule, int block);
@@ -65,6 +64,7 @@ WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block);
 WhyNot WhyNotWholeDomain(const Schedule& schedule, int block);
 
 void BindIterVars(const BlockNode& block, Analyzer& analyzer);  // To their domains.
+std::vector<DataType> TypesOf(const std::vector<IterVar>& iters);
 // Binds the iter vars of the scope around `row` to their domains and the loops between to their ranges; `itself`
 // includes row's own loop.
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer);
@@ -123,9 +123,8 @@ bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& 
 // The child of `loop`'s body in which `row` is: the index in its sequence (0 if the body is no sequence).
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row);
 
-// Computes reads and writes anew from the body (script/complete.h).
-void RecomputeRegions(BlockNode& block);
-// The same for what the block of `row` became: what blocks below touch and do not declare is added as a whole.
+// As RecomputeRegions of script/complete.h, for what the block of `row` became: what blocks below touch and do not
+// declare is added as a whole.
 void RecomputeRegions(const Schedule& schedule, int row, BlockNode& block);
 
 }  // namespace lathe

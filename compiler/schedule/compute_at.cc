@@ -229,33 +229,81 @@ Status CheckComputesNoMore(const Schedule& schedule, const Move& move, const std
   return OkStatus();
 }
 
+// From `top`, a loop, outwards: all loops of its scope, outermost first.
+IterDomain LoopsDownTo(const Schedule& schedule, int top) {
+  IterDomain loops = LoopsBetween(schedule, schedule.ScopeOf(top), top);
+  loops.emplace_back(schedule.LoopOf(top).loop_var, Range{schedule.LoopOf(top).min, schedule.LoopOf(top).extent});
+  return loops;
+}
+
+bool Uses(const Range& range, const Var& var) {
+  const auto is_var = [&](const ExprNode* node) { return node == var.get(); };
+  return UsesVar(range.min, is_var) || UsesVar(range.extent, is_var);
+}
+
+// Whether what iterations that follow each other run over touches, in each of `loops`: nothing is left out between the
+// first and the last.
+bool LeavesNoGaps(Range range, const IterDomain& loops, const Analyzer& analyzer) {
+  for (size_t i = loops.size(); i-- > 0;) {
+    const Var& var = loops[i].first;
+    if (!Uses(range, var)) continue;
+    const VarMap next{{var.get(), var + 1}};
+    const Range after{Substitute(range.min, next), Substitute(range.extent, next)};
+    if (!analyzer.CanProve(LessEqual(after.min, range.min + range.extent)) ||
+        !analyzer.CanProve(LessEqual(range.min, after.min + after.extent)))
+      return false;
+    range = RelaxRegion({range}, IterDomain{loops[i]}, analyzer)[0];
+  }
+  return true;
+}
+
+// Whether no loop moves two of `domains` at a time, and each leaves nothing out.
+bool CoverApart(const std::vector<SolvedIterVar>& domains, const IterDomain& loops, const Analyzer& analyzer) {
+  for (const auto& loop : loops) {
+    const auto uses = [&](const SolvedIterVar& solved) { return Uses(solved.domain, loop.first); };
+    if (std::count_if(domains.begin(), domains.end(), uses) > 1) return false;
+  }
+  return std::all_of(domains.begin(), domains.end(),
+                     [&](const SolvedIterVar& solved) { return LeavesNoGaps(solved.domain, loops, analyzer); });
+}
+
+// Whether the values, each anywhere in its domain, take all there are between the first and the last.
+bool CoverTogether(const std::vector<SolvedIterVar>& domains, IterDomain loops, const Analyzer& analyzer) {
+  std::vector<Expr> values;
+  for (const SolvedIterVar& solved : domains) {
+    const Var step("step", solved.domain.extent.dtype());
+    loops.emplace_back(step, Range{IntConst(step.dtype(), 0), solved.domain.extent});
+    values.push_back(solved.domain.min + step);
+  }
+  const auto map = DetectIterMap(values, loops, True(), {IterMapLevel::kSurjective}, analyzer);
+  return map.ok() && std::all_of(map->indices.begin(), map->indices.end(), [](const IterSumExpr& index) {
+           return index.args.empty() || IsConstInt(index.args[0].scale, 1);
+         });
+}
+
 // Over all iterations of the loops around it, the consumer still runs over its whole domain (padding reads less than it
-// writes).
+// writes; what no producer makes was there before).
 Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
                             const Analyzer& analyzer) {
-  std::vector<int> outer = schedule.LoopsOf(move.loop);
-  outer.push_back(move.loop);
-  DomMap loops;
-  for (int row : outer)
-    loops.Add(schedule.LoopOf(row).loop_var, Range{schedule.LoopOf(row).min, schedule.LoopOf(row).extent});
+  const IterDomain loops = LoopsDownTo(schedule, move.loop);
+  const std::vector<IterVar>& iters = schedule.BlockOf(move.block).iter_vars;
   for (size_t i = 0; i < domains.size(); ++i) {
-    const IterVar& iter = schedule.BlockOf(move.block).iter_vars[i];
-    const Range all = RelaxRegion({domains[i].domain}, loops, analyzer)[0];
-    const bool covers = !IsConstInt(all.extent, 0) && analyzer.CanProve(LessEqual(all.min, iter.domain.min)) &&
-                        analyzer.CanProve(LessEqual(iter.domain.min + iter.domain.extent, all.min + all.extent));
+    const Range all = RelaxRegion({domains[i].domain}, loops, analyzer)[0], &own = iters[i].domain;
+    const bool covers = !IsConstInt(all.extent, 0) && analyzer.CanProve(LessEqual(all.min, own.min)) &&
+                        analyzer.CanProve(LessEqual(own.min + own.extent, all.min + all.extent));
     if (!covers)
       return schedule.Error(move.primitive, move.block,
-                            fmt::format("iter var \"{}\" would not run over its whole domain", iter.var.name()));
+                            fmt::format("iter var \"{}\" would not run over its whole domain", iters[i].var.name()));
   }
-  return OkStatus();
+  if (CoverApart(domains, loops, analyzer) || CoverTogether(domains, loops, analyzer)) return OkStatus();
+  return schedule.Error(move.primitive, move.block,
+                        "under that loop its iter vars would leave out values between their first and their last");
 }
 
 // An iter var that is no index of what is written, a reduction as a rule, and whose steps are spread over loops outside
 // takes each step once, and the one with the init first.
 Status CheckStepsOnceInOrder(const Schedule& schedule, const Move& move, const Nest& nest, const Analyzer& analyzer) {
-  IterDomain loops = LoopsBetween(schedule, schedule.ScopeOf(move.loop), move.loop);
-  loops.emplace_back(schedule.LoopOf(move.loop).loop_var,
-                     Range{schedule.LoopOf(move.loop).min, schedule.LoopOf(move.loop).extent});
+  IterDomain loops = LoopsDownTo(schedule, move.loop);
   VarMap first;
   for (const auto& [var, range] : loops) first.emplace(var.get(), range.min);
   const auto is_outer = [outer = first](const ExprNode* var) { return outer.count(var) != 0; };

@@ -65,11 +65,18 @@ bool Uses(const std::vector<Expr>& indices, const IterVar& iter) {
   return std::any_of(indices.begin(), indices.end(), [&](const Expr& index) { return UsesVar(index, iter.var.get()); });
 }
 
+bool AreIn(const std::vector<Expr>& indices, const std::vector<Expr>& shape, const Analyzer& analyzer) {
+  return std::equal(indices.begin(), indices.end(), shape.begin(), shape.end(),
+                    [&](const Expr& index, const Expr& end) {
+                      return analyzer.CanProveGreaterEqual(index, 0) && analyzer.CanProve(Less(index, end));
+                    });
+}
+
 // Indices are functions of iter vars, inside the buffer for all of their values.
 Status CheckIndices(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices) {
   const BlockNode& block = schedule.BlockOf(row);
   Analyzer analyzer;
-  for (const IterVar& iter : block.iter_vars) analyzer.Bind(iter.var, iter.domain);
+  BindIterVars(block, analyzer);
   for (size_t d = 0; d < indices.size(); ++d) {
     bool is_of_iters = true;
     PostOrderVisit(indices[d], [&](const Expr& part) {
@@ -80,7 +87,7 @@ Status CheckIndices(const Schedule& schedule, int row, const Buffer& buffer, con
     if (!is_of_iters)
       return schedule.Error(kReIndex, row,
                             fmt::format("index {} of buffer \"{}\" is no function of the iter vars", d, buffer->name));
-    if (!analyzer.CanProveGreaterEqual(indices[d], 0) || !analyzer.CanProve(Less(indices[d], buffer->shape[d])))
+    if (!AreIn({indices[d]}, {buffer->shape[d]}, analyzer))
       return schedule.Error(kReIndex, row,
                             fmt::format("index {} of buffer \"{}\" may leave it where a predicate keeps the block from "
                                         "running",
@@ -189,7 +196,7 @@ Status CheckReadsAreDeclared(const Schedule& schedule, int row, const Buffer& bu
   for (const IterVar& iter : copy.axes) axes.emplace_back(iter.var, iter.domain);
   const std::vector<Range> read = RelaxRegion(std::move(region), axes, Analyzer());
   Analyzer analyzer;
-  for (const IterVar& iter : schedule.BlockOf(scope).iter_vars) analyzer.Bind(iter.var, iter.domain);
+  BindIterVars(schedule.BlockOf(scope), analyzer);
   const auto is_in = [&](const Range& part, const Range& whole) {
     return !IsConstInt(part.extent, 0) && analyzer.CanProve(LessEqual(whole.min, part.min)) &&
            analyzer.CanProve(LessEqual(part.min + part.extent, whole.min + whole.extent));
@@ -301,15 +308,13 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
     return schedule.Error(kReIndex, row,
                           fmt::format("it has {} iter vars, the index map takes {}", block.iter_vars.size(),
                                       index_map.initial_indices.size()));
-  std::vector<DataType> types;
-  for (const IterVar& iter : block.iter_vars) types.push_back(iter.var.dtype());
-  const IndexMap map = WithIndexTypes(index_map, types);
+  const IndexMap map = WithIndexTypes(index_map, TypesOf(block.iter_vars));
   Analyzer analyzer;
+  BindIterVars(block, analyzer);
   std::vector<Expr> vars, extents;
   for (const IterVar& iter : block.iter_vars) {
     vars.push_back(iter.var);
     extents.push_back(iter.domain.extent);
-    analyzer.Bind(iter.var, iter.domain);
   }
   Copy copy = MakeCopy(block, buffer, indices);
   ASSIGN_OR_RETURN(copy.points, map.MapIndices(vars, analyzer));
@@ -320,6 +325,11 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
   if (!shape.ok() || !HasIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer()))
     return schedule.Error(kReIndex, row,
                           fmt::format("the index map {} is not bijective on the iter vars' domains", Print(map)));
+  if (!AreIn(copy.points, *shape, analyzer))
+    return schedule.Error(kReIndex, row,
+                          fmt::format("the index map {} leaves the shape that it gives the copy, which counts from 0: "
+                                      "an iter var begins elsewhere",
+                                      Print(map)));
   copy.cache = MakeBuffer(buffer->name + "_" + storage_scope, *shape, buffer->dtype, storage_scope);
   return copy;
 }

@@ -189,7 +189,7 @@ class RingRewriter : public StmtExprMutator {
     Block changed = StmtExprMutator::VisitBlock(block);
     if (!block.same_as(scope_)) {
       BlockNode& node = changed.Mutable();
-      if (ring_.axis < node.iter_vars.size()) node.iter_vars[ring_.axis].kind = IterKind::kOpaque;
+      MakeOpaque(node);
       const AccessRegions touched = DetectAccessRegions(node);
       TakeRegion(touched.reads, node.reads);
       TakeRegion(touched.writes, node.writes);
@@ -199,6 +199,13 @@ class RingRewriter : public StmtExprMutator {
   }
 
  private:
+  // As in TVM, the iter var in the ring's place of every block below, so that no loop of a ring changes its order; not
+  // a reduction's whose init waits for its first step.
+  void MakeOpaque(BlockNode& node) const {
+    if (ring_.axis >= node.iter_vars.size()) return;
+    IterVar& iter = node.iter_vars[ring_.axis];
+    if (iter.kind != IterKind::kReduce || !node.init) iter.kind = IterKind::kOpaque;
+  }
   std::vector<Expr> Turned(std::vector<Expr> indices) const {
     Expr& index = indices[ring_.axis];
     index = FloorMod(index, MakeCast(index.dtype(), ring_.extent));

@@ -106,9 +106,7 @@ Status TransformBlockLayout(Schedule& schedule, BlockRV block_rv, const IndexMap
                           fmt::format("it has {} iter vars, the index map takes {}", node.iter_vars.size(),
                                       index_map.initial_indices.size()));
   RETURN_IF_ERROR(CheckNest(schedule, row));
-  std::vector<DataType> types;
-  for (const IterVar& iter : node.iter_vars) types.push_back(iter.var.dtype());
-  const IndexMap map = WithIndexTypes(index_map, types);
+  const IndexMap map = WithIndexTypes(index_map, TypesOf(node.iter_vars));
   ASSIGN_OR_RETURN(const NewIters made, MakeIters(schedule, row, map));
   BlockNode changed = *Substitute(schedule.RealizeOf(row).block, made.old);
   changed.iter_vars = made.iters;

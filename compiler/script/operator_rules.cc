@@ -124,7 +124,7 @@ StatusOr<Expr> FoldBits(const Op& op, const Expr& call) {
           fmt::format("expected to shift {} by 0 to {}, got {}", type.ToString(), type.bits - 1, *y));
     if (*y == 0) return args[0];
   }
-  if (!x || !y || type.bits > 63) return call;
+  if (!x || !y || (type.bits > 63 && !type.is_signed_int())) return call;
   return IntConst(type, WrapToWidth(BitsOf(op.name, *x, *y), type.bits, type.is_signed_int()));
 }
 

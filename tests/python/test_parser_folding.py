@@ -25,6 +25,8 @@ def line_of(dtype, line):
     ("int32", "B[i] = T.if_then_else(True, i, 3)", "B[i] = i"),
     ("int32", "B[i] = T.if_then_else(3 > 4, i, 3)", "B[i] = 3"),
     ("int32", "B[i] = (i << 0) + (T.int32(3) << 2) + T.bitwise_and(6, 3)", "B[i] = i + 12 + 2"),
+    ("int64", "B[i] = (T.int64(3) << T.int64(40)) + T.bitwise_or(T.int64(6), T.int64(1))",
+     "B[i] = T.int64(3298534883335)"),
     ("int32", "B[i] = T.floor(A[i]) + T.abs(-3)", "B[i] = A[i] + 3"),
     ("int32", "B[i] = 0 // i + 0 % i", "B[i] = 0"),
     ("int32", "B[i] = 2.5", "B[i] = 2"),

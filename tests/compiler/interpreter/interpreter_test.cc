@@ -408,14 +408,17 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Interpreter, LetsCopiesTakeAlongWhatNobodyWrote) {
   const Buffer a = MakeBuffer("A", {2}, kI32), t = MakeBuffer("t", {2}, kI32), u = MakeBuffer("u", {2}, kI32);
   const Var i("i");
-  const auto copies = [&](const Expr& index) {
-    const Stmt copy = MakeFor(i, 2, MakeStore(u, Load(t, {i}), {i}));
-    const Stmt body = MakeSeq({MakeStore(t, I(5), {1}), copy, MakeStore(a, Load(u, {index}) + 1, {0})});
+  const auto copies = [&](const Buffer& to, const Expr& index) {
+    const Stmt copy = MakeFor(i, 2, MakeStore(to, MakeCast(to->dtype, Load(t, {i})), {i}));
+    const Stmt use = MakeStore(a, MakeCast(kI32, Load(to, {index})) + 1, {0});
     std::vector<Tensor> args = {Tensor::Zeros(kI32, {2})};
-    return Interpret(MakePrimFunc("f", {a}, AllocBuffer{t, AllocBuffer{u, body}}), args);
+    return Interpret(
+        MakePrimFunc("f", {a}, AllocBuffer{t, AllocBuffer{to, MakeSeq({MakeStore(t, I(5), {1}), copy, use})}}), args);
   };
-  EXPECT_EQ(copies(1), OkStatus());
-  EXPECT_THAT(copies(0).message(), HasSubstr("u[0] is read before it was written"));
+  for (const Buffer& to : {u, MakeBuffer("u", {2}, kF32)}) {
+    EXPECT_EQ(copies(to, 1), OkStatus());
+    EXPECT_THAT(copies(to, 0).message(), HasSubstr("u[0] is read before it was written"));
+  }
   std::vector<Tensor> args = {Tensor::Zeros(kI32, {2})};
   const Stmt out = AllocBuffer{t, MakeStore(a, Load(t, {0}), {0})};
   EXPECT_THAT(Interpret(MakePrimFunc("f", {a}, out), args).message(), HasSubstr("t[0] is read before it was written"));

@@ -89,6 +89,15 @@ std::string Layout(const char* map, const char* pad_value = "None") {
          pad_value + ")\n";
 }
 
+constexpr char kFromOne[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3,), "int32"), B: T.Buffer((3,), "int32")):
+    for i in range(3):
+        with T.block("B"):
+            vi = T.axis.spatial((1, 4), i + 1)
+            B[vi - 1] = A[vi - 1] + 1
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Cases, LayoutSoundnessTest,
     testing::Values(
@@ -111,6 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
                       "b0 = sch.get_block(\"B\")\n"
                       "b1 = sch.reindex_cache_read(b0, 0, \"global\", lambda i, j: (j // 2, i, j % 2))\n"
                       "b2 = sch.reindex_cache_write(b0, 0, \"global\", lambda i, j: (j, i))\n"},
+        SoundnessCase{"CopyByAMapFromOne", kFromOne,
+                      "b0 = sch.get_block(\"B\")\nb1 = sch.reindex_cache_write(b0, 0, \"global\", lambda i: (i,))\n",
+                      "an iter var begins elsewhere"},
         SoundnessCase{"CopyOfWhatIsWrittenByTwo", kLayoutTwoWriters,
                       "b0 = sch.get_block(\"B\")\nb1 = sch.reindex_cache_write(b0, 0, \"global\", lambda i: (i))\n",
                       "it is not the only writer"}),

@@ -646,6 +646,73 @@ def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4,), "int32")):
             B[vi] = C[vi]
 )";
 
+constexpr char kEveryOtherWritten[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((7,), "int32")):
+    for i in range(4):
+        with T.block("A"):
+            vi = T.axis.spatial(4, i)
+            A[vi * 2] = 5
+    for i in range(7):
+        with T.block("B"):
+            vi = T.axis.spatial(7, i)
+            B[vi] = A[vi]
+)";
+
+constexpr char kDiagonalWritten[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for i in range(4):
+        with T.block("A"):
+            vi = T.axis.spatial(4, i)
+            A[vi, vi] = 5
+    for i, j in T.grid(4, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+)";
+
+constexpr char kWrittenByAFusedLoop[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")):
+    for i in range(16):
+        with T.block("A"):
+            vi = T.axis.spatial(4, i // 4)
+            vj = T.axis.spatial(4, i % 4)
+            A[vi, vj] = A[vi, vj] + 5
+    for i, j in T.grid(4, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+)";
+
+constexpr char kSumBesideARing[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 3), "int32"), S: T.Buffer((4,), "int32"), B: T.Buffer((2, 8), "int32"),
+         D: T.Buffer((2, 6), "int32")):
+    C = T.alloc_buffer((2, 8), "int32")
+    for i, k in T.grid(4, 3):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0
+            S[vi] = S[vi] + A[vi, vk]
+    for i, j in T.grid(2, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+    for j in range(6):
+        with T.block("rows"):
+            vj = T.axis.spatial(6, j)
+            T.reads(C[0:2, vj:vj + 3])
+            T.writes(D[0:2, vj])
+            for i in range(2):
+                with T.block("D"):
+                    vi = T.axis.spatial(2, i)
+                    vk = T.axis.spatial(6, vj)
+                    D[vi, vk] = C[vi, vk] + C[vi, vk + 1] + C[vi, vk + 2]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     PairsAndTails, FoundTest,
     testing::Values(
@@ -697,6 +764,20 @@ INSTANTIATE_TEST_SUITE_P(
                       "b = sch.get_block('B')\nc = sch.get_block('C')\nj, i = sch.get_loops(b)\n"
                       "o, l = sch.split(j, [3, None])\nsch.reverse_compute_at(c, o, preserve_unit_loops=True)\n",
                       "may read more of \"B\""},
+        SoundnessCase{"RingBesideASum", kSumBesideARing,
+                      "c = sch.get_block('C')\nd = sch.get_block('rows')\nj, = sch.get_loops(d)\n"
+                      "sch.compute_at(c, j)\nsch.rolling_buffer(c, 0)\n"},
+        SoundnessCase{"ConsumerOfEveryOtherElement", kEveryOtherWritten,
+                      "a = sch.get_block('A')\ni, = sch.get_loops(a)\nb = sch.get_block('B')\n"
+                      "sch.reverse_compute_at(b, i)\n",
+                      "leave out values"},
+        SoundnessCase{"ConsumerOfADiagonal", kDiagonalWritten,
+                      "a = sch.get_block('A')\ni, = sch.get_loops(a)\nb = sch.get_block('B')\n"
+                      "sch.reverse_compute_at(b, i)\n",
+                      "leave out values"},
+        SoundnessCase{"ConsumerUnderAFusedLoop", kWrittenByAFusedLoop,
+                      "a = sch.get_block('A')\ni, = sch.get_loops(a)\nb = sch.get_block('B')\n"
+                      "sch.reverse_compute_at(b, i)\n"},
         SoundnessCase{"IndexOfWhatEachLaneMakes", kMadeByEachLane,
                       "b = sch.get_block('B')\nx, = sch.cache_index(b, 'global', 2)\n", "run at once"}),
     NameOf);
