@@ -224,12 +224,7 @@ class Writer {
     if (whole == nullptr && real == nullptr) return OkStatus();
     TvmRecord record;
     record.workload = workload->second.first;
-    StatusOr<ScheduleTrace> trace = TraceForTvm(TextOf(map, "trace"));
-    if (!trace.ok() && IsSkipped(trace.status())) {
-      text_.skipped.push_back(fmt::format("a record of workload {}: {}", record.workload, trace.status().message()));
-      return OkStatus();
-    }
-    ASSIGN_OR_RETURN(record.trace, std::move(trace));
+    ASSIGN_OR_RETURN(record.trace, TraceForTvm(TextOf(map, "trace")));
     const double nanos = whole != nullptr ? static_cast<double>(*whole) : *real;
     record.run_seconds = std::vector<double>{nanos / kNanosPerSecond};
     record.target = TargetJson(TextOf(map, "target"));

@@ -83,6 +83,12 @@ BufferRegion FullRegion(const Buffer& buffer) {
   return region;
 }
 
+const std::vector<Range>* RegionOfBuffer(const std::vector<BufferRegion>& regions, const Buffer& buffer) {
+  for (const BufferRegion& region : regions)
+    if (region.buffer.same_as(buffer)) return &region.region;
+  return nullptr;
+}
+
 std::optional<std::vector<int64_t>> ConstantShape(const std::vector<Expr>& shape) {
   std::vector<int64_t> extents;
   for (const Expr& extent : shape) {

@@ -289,6 +289,8 @@ Stmt MakeStore(const Buffer& buffer, Expr value, std::vector<Expr> indices);
 Buffer MakeBuffer(std::string name, std::vector<Expr> shape, DataType dtype = DataType::Float(32),
                   std::string scope = "global");
 BufferRegion FullRegion(const Buffer& buffer);
+// The first region of `buffer`; nullptr: there is none.
+const std::vector<Range>* RegionOfBuffer(const std::vector<BufferRegion>& regions, const Buffer& buffer);
 // Constant extents of a shape or nullopt where one is symbolic.
 std::optional<std::vector<int64_t>> ConstantShape(const std::vector<Expr>& shape);
 

@@ -5,7 +5,7 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/may_trap.h"
 #include "compiler/ir/structural.h"
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
@@ -259,8 +259,7 @@ Status CheckKeepsMemoryPrivate(const Schedule& schedule, int row) {
   std::vector<BufferRegion> touched = node.reads;
   touched.insert(touched.end(), node.writes.begin(), node.writes.end());
   for (int loop : schedule.LoopsOf(row)) {
-    const ForKind kind = schedule.LoopOf(loop).kind;
-    if (kind == ForKind::kSerial || kind == ForKind::kUnrolled) continue;
+    if (!IsConcurrent(schedule.LoopOf(loop).kind)) continue;
     for (const BufferRegion& region : touched)
       for (int writer : schedule.Scope(scope).WritersOf(region.buffer))
         if (Allocates(schedule.BlockOf(scope), region.buffer) && schedule.IsAncestor(loop, writer))

@@ -231,9 +231,9 @@ WhyNot WhyNotOrdered(const Schedule& schedule, int first, int second, const Buff
                      schedule.BlockOf(first).name, schedule.BlockOf(second).name, buffer->name);
 }
 
-bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != ForKind::kUnrolled; }
-
 }  // namespace
+
+bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != ForKind::kUnrolled; }
 
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
   Analyzer analyzer;

@@ -332,4 +332,10 @@ AccessRegions DetectAccessRegions(const BlockNode& block, const DataOwners& owne
   return Detector(owners).Run(block);
 }
 
+void RecomputeRegions(BlockNode& block) {
+  AccessRegions regions = DetectAccessRegions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
+}
+
 }  // namespace lathe

@@ -19,6 +19,8 @@ struct AccessRegions {
 // the data of one of `owners`, or with that data itself, touches the whole owner.
 using DataOwners = std::unordered_map<const ExprNode*, Buffer>;  // By BufferNode::data.
 AccessRegions DetectAccessRegions(const BlockNode& block, const DataOwners& owners = {});
+// Makes what it reads and writes from that.
+void RecomputeRegions(BlockNode& block);
 
 // The function with a root block, if it has blocks or `root_allocs`. A function without blocks (lowered form) stays as
 // it is.

@@ -26,9 +26,7 @@ class InitDropper : public StmtExprMutator {
     BlockRealize made = *realize;
     BlockNode& block = made.block.Mutable();
     block.init.reset();
-    AccessRegions regions = DetectAccessRegions(block);
-    block.reads = std::move(regions.reads);
-    block.writes = std::move(regions.writes);
+    RecomputeRegions(block);
     return made;
   }
 };

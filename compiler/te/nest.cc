@@ -32,9 +32,7 @@ Stmt MakeBlockRealize(std::string name, BlockAxes axes, AttrMap annotations, std
   BlockNode block{.name = std::move(name), .init = std::move(init), .body = std::move(body)};
   block.iter_vars = std::move(axes.iters);
   block.annotations = std::move(annotations);
-  AccessRegions regions = DetectAccessRegions(block);
-  block.reads = std::move(regions.reads);
-  block.writes = std::move(regions.writes);
+  RecomputeRegions(block);
   return BlockRealize{std::move(axes.values), True(), Block(std::move(block))};
 }
 

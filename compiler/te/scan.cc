@@ -58,9 +58,7 @@ Stmt CopyNest(const std::string& name, const Buffer& from, const Buffer& to, std
   for (const IterVar& iter : iters) point.push_back(iter.var);
   BlockNode block{.name = name, .body = MakeStore(to, Load(from, point), point)};
   block.iter_vars = iters;
-  AccessRegions regions = DetectAccessRegions(block);
-  block.reads = std::move(regions.reads);
-  block.writes = std::move(regions.writes);
+  RecomputeRegions(block);
   Stmt nest = BlockRealize{std::move(values), True(), Block(std::move(block))};
   for (size_t i = loops.size(); i-- > 0;)
     nest = For{
@@ -108,9 +106,7 @@ StatusOr<std::vector<Stmt>> MakeScanNests(const OperationNode& scan, const ExprR
   BlockNode block{.name = scan.name(), .body = MakeSeq(std::move(inside))};
   block.iter_vars = {{domain, step, IterKind::kOpaque, ""}};
   block.annotations = scan.attrs();
-  AccessRegions regions = DetectAccessRegions(block);
-  block.reads = std::move(regions.reads);
-  block.writes = std::move(regions.writes);
+  RecomputeRegions(block);
   const Stmt realize = BlockRealize{{loop}, True(), Block(std::move(block))};
   nests.push_back(For{loop, domain.min, domain.extent, ForKind::kSerial, "", {}, realize});
   return nests;

@@ -35,15 +35,8 @@ const BlockRealize* SureBlock(const Stmt& stmt) {
 Block AsBlock(const Stmt& body, std::vector<Buffer> alloc_buffers = {}) {
   if (const BlockRealize* realize = SureBlock(body); realize != nullptr && alloc_buffers.empty()) return realize->block;
   BlockNode node{.name = "", .alloc_buffers = std::move(alloc_buffers), .body = body};
-  AccessRegions regions = DetectAccessRegions(node);
-  node.reads = std::move(regions.reads);
-  node.writes = std::move(regions.writes);
+  RecomputeRegions(node);
   return Block(std::move(node));
-}
-const BufferRegion* RegionOf(const std::vector<BufferRegion>& regions, const Buffer& buffer) {
-  const auto found = std::find_if(regions.begin(), regions.end(),
-                                  [&](const BufferRegion& region) { return region.buffer.same_as(buffer); });
-  return found == regions.end() ? nullptr : &*found;
 }
 
 // Accesses of buffers with versions go to that of the turn.
@@ -168,9 +161,9 @@ class PipelineMaker {
   int64_t NumVersions(const Buffer& buffer) const {
     int64_t written = -1, read = -1;
     for (const PipelinePart& part : parts_) {
-      if (RegionOf(part.block->writes, buffer) != nullptr)
+      if (RegionOfBuffer(part.block->writes, buffer) != nullptr)
         written = written < 0 ? part.stage : std::min(written, part.stage);
-      if (RegionOf(part.block->reads, buffer) != nullptr) read = std::max(read, part.stage);
+      if (RegionOfBuffer(part.block->reads, buffer) != nullptr) read = std::max(read, part.stage);
     }
     if (written < 0) return 1;
     int64_t num_versions = read - written + 1;
@@ -180,20 +173,20 @@ class PipelineMaker {
   // Whether in one turn of the pipeline the next value comes before the last use of the one before.
   bool WritesBeforeItIsRead(const Buffer& buffer) const {
     for (const PipelinePart& writer : parts_) {
-      const BufferRegion* written = RegionOf(writer.block->writes, buffer);
+      const std::vector<Range>* written = RegionOfBuffer(writer.block->writes, buffer);
       if (written == nullptr) continue;
       for (const PipelinePart& reader : parts_) {
-        const BufferRegion* read = RegionOf(reader.block->reads, buffer);
+        const std::vector<Range>* read = RegionOfBuffer(reader.block->reads, buffer);
         if (read != nullptr && writer.order < reader.order && writer.stage < reader.stage && MayMeet(*written, *read))
           return true;
       }
     }
     return false;
   }
-  static bool MayMeet(const BufferRegion& a, const BufferRegion& b) {
+  static bool MayMeet(const std::vector<Range>& a, const std::vector<Range>& b) {
     const Analyzer analyzer;
-    for (size_t d = 0; d < a.region.size() && d < b.region.size(); ++d) {
-      const Range &x = a.region[d], &y = b.region[d];
+    for (size_t d = 0; d < a.size() && d < b.size(); ++d) {
+      const Range &x = a[d], &y = b[d];
       if (analyzer.CanProve(LessEqual(x.min + x.extent, y.min)) ||
           analyzer.CanProve(LessEqual(y.min + y.extent, x.min)))
         return false;
@@ -270,7 +263,7 @@ Status CheckParts(const std::vector<PipelinePart>& parts) {
     for (size_t from = 0; from < to; ++from) {
       const PipelinePart &writer = parts[from], &reader = parts[to];
       const bool depends = std::any_of(reader.block->reads.begin(), reader.block->reads.end(), [&](const auto& read) {
-        return RegionOf(writer.block->writes, read.buffer) != nullptr;
+        return RegionOfBuffer(writer.block->writes, read.buffer) != nullptr;
       });
       if (depends && writer.stage > reader.stage)
         return InvalidArgument(

@@ -302,9 +302,7 @@ class AllocationMover : public StmtExprMutator {
     For copy = *visited.As<For>();
     BlockNode block{.name = "", .body = copy.body};
     block.alloc_buffers = here;
-    AccessRegions regions = DetectAccessRegions(block);
-    block.reads = std::move(regions.reads);
-    block.writes = std::move(regions.writes);
+    RecomputeRegions(block);
     copy.body = BlockRealize{{}, True(), Block(std::move(block))};
     return copy;
   }

@@ -17,8 +17,9 @@ TEST_F(TuneTest, KilledAndStartedAgainMeasuresOnlyTheDifference) {
     poll(nullptr, 0, static_cast<int>(random.Below(300)));
     const int code = tune->End(SIGKILL);
     was_killed = code == 128 + SIGKILL;
-    if (!was_killed) EXPECT_EQ(code, 0) << "it ended by itself, and not because it was through";
-    if (!was_killed) break;
+    if (was_killed) continue;
+    EXPECT_EQ(code, 0) << "it ended by itself, and not because it was through";
+    break;
   }
   const int64_t known = Done();
   const Ended last = RunTune(file, kBudget);

@@ -219,9 +219,7 @@ class NestMaker {
                     .match_buffers = std::move(body.matches),
                     .init = std::move(body.init),
                     .body = std::move(body.stmt)};
-    AccessRegions regions = DetectAccessRegions(block);
-    block.reads = std::move(regions.reads);
-    block.writes = std::move(regions.writes);
+    RecomputeRegions(block);
     return BlockRealize{std::move(values), predicate, Block(std::move(block))};
   }
   Stmt Realize(const MakeBody& make) {

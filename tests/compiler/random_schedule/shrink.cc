@@ -72,10 +72,7 @@ class RegionUpdater : public StmtExprMutator {
   Block VisitBlock(const Block& self) override {
     Block block = StmtExprMutator::VisitBlock(self);
     if (block->name == kRootBlockName) return block;
-    AccessRegions regions = DetectAccessRegions(*block);
-    BlockNode& node = block.Mutable();
-    node.reads = std::move(regions.reads);
-    node.writes = std::move(regions.writes);
+    RecomputeRegions(block.Mutable());
     return block;
   }
 };
