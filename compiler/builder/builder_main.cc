@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   const rlim_t limit = std::strtoull(argv[2], nullptr, 10);
   if (limit > 0) {
     const rlimit bytes{limit, limit}, none{0, 0};
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // A sanitizer reserves terabytes for its shadow.
+#ifndef LATHE_SANITIZE  // A sanitizer reserves terabytes for its shadow.
     setrlimit(RLIMIT_AS, &bytes);
 #else
     (void)bytes;

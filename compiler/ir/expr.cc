@@ -10,6 +10,9 @@
 #include "compiler/ir/node_pool.h"
 
 namespace lathe {
+
+template <>
+Boxed<Reduce>::Boxed(Reduce value) : node(std::make_shared<const Reduce>(std::move(value))) {}
 namespace {
 
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }

@@ -264,8 +264,10 @@ struct Reduce {  // Component `value_index` of `source` combined over `axis`, wh
 template <typename T>
 struct Boxed {
   std::shared_ptr<const T> node;
-  Boxed(T value) : node(std::make_shared<const T>(std::move(value))) {}  // NOLINT: stands for the value
+  Boxed(T value);  // NOLINT: stands for the value
 };
+template <>
+Boxed<Reduce>::Boxed(Reduce value);
 template <typename T>
 const T& Unbox(const T& node) {
   return node;

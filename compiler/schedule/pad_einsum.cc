@@ -284,7 +284,7 @@ Status PadEinsum(Schedule& schedule, BlockRV block_rv, std::span<const int64_t> 
     return stmt.same_as(top) ? Replacement(children) : std::nullopt;
   });
   schedule.Replace(scope, WithBody(schedule.RealizeOf(scope), body, made), {{row, realize.block}});
-  schedule.Record("PadEinsum", {block_rv}, {std::vector<Attr>(padding.begin(), padding.end())}, {});
+  schedule.Record("PadEinsum", {block_rv}, {Attr(std::vector<Attr>(padding.begin(), padding.end()))}, {});
   return OkStatus();
 }
 

@@ -13,7 +13,7 @@ namespace lathe {
 namespace {
 
 // Sanitizers reserve terabytes for their shadow, so under them memory is not limited.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef LATHE_SANITIZE
 constexpr bool kLimitsMemory = false;
 #else
 constexpr bool kLimitsMemory = true;

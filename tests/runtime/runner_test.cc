@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using State = RunnerProcess::State;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef LATHE_SANITIZE
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;

@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   lathe::Limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef LATHE_SANITIZE
   lathe::Limit(RLIMIT_DATA, std::strtoull(argv[6], nullptr, 10));
 #endif
   lathe::Limit(RLIMIT_CPU, std::strtoull(argv[7], nullptr, 10));

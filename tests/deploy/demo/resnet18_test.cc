@@ -170,7 +170,7 @@ TEST(ResNet18, GivesDifferentImagesDifferentClassesWhenTiny) {
   ExpectAliveAndVaried(BuildOrDie({.width = 0.25, .image = 32}), 32, 8);
 }
 TEST(ResNet18, GivesDifferentImagesDifferentClassesAtPublishedSize) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef LATHE_SANITIZE
   GTEST_SKIP() << "minutes under a sanitizer; the small networks run the same code";
 #endif
   ExpectAliveAndVaried(Published(), 224, 4);
