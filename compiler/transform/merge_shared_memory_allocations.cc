@@ -21,11 +21,18 @@ namespace {
 bool IsDynamicShared(const Var& data) { return ScopeOf(data) == "shared.dyn"; }
 bool IsStaticShared(const Var& data) { return ScopeOf(data) == "shared"; }
 
-// A stretch of the merged memory. Layers lie over each other: their allocations are not needed at the same time, those
-// of one layer lie side by side.
+// A stretch of the merged memory. `beside` are smaller places side by side in it, which were needed before; `over` are
+// allocations that begin where it does, one after the other.
 struct SharedPlace {
   int64_t bits = 0;  // 0: not known.
-  std::vector<std::vector<const Allocate*>> layers;
+  std::vector<const SharedPlace*> beside;
+  std::vector<const Allocate*> over;
+  // How many layers lie below those of `over`.
+  size_t NumBelow() const {
+    size_t below = 0;
+    for (const SharedPlace* place : beside) below = std::max(below, place->NumBelow() + place->over.size());
+    return below;
+  }
 };
 
 class PlacePlanner {
@@ -58,46 +65,42 @@ class PlacePlanner {
       for (const DataVar data : point.dead)
         if (is_only_here(data)) Free(data);
   }
-  SharedPlace* New(int64_t bits, std::vector<std::vector<const Allocate*>> layers) {
-    all_.push_back(std::make_unique<SharedPlace>(SharedPlace{bits, std::move(layers)}));
+  SharedPlace* New(int64_t bits, const Allocate& alloc, std::vector<const SharedPlace*> beside = {}) {
+    all_.push_back(std::make_unique<SharedPlace>(SharedPlace{bits, std::move(beside), {&alloc}}));
     return all_.back().get();
   }
   SharedPlace* FindFree(const Allocate& alloc) {
     const int64_t bits = ConstantBits(alloc);
-    if (bits > 0 && bits <= kFewBits) return New(bits, {{&alloc}});
+    if (bits > 0 && bits <= kFewBits) return New(bits, alloc);
     if (bits == 0) return TakeSymbolic(alloc);
     constexpr int64_t kMostTimes = 16;
     const auto larger = free_.lower_bound(bits);
     if (larger != free_.end() && larger->first / kMostTimes <= bits) {
       SharedPlace* place = larger->second;
       free_.erase(larger);
-      place->layers.push_back({&alloc});
+      place->over.push_back(&alloc);
       return place;
     }
     return TakeSmaller(alloc, bits, larger);
   }
   SharedPlace* TakeSymbolic(const Allocate& alloc) {
-    if (free_symbolic_.empty()) return New(0, {{&alloc}});
+    if (free_symbolic_.empty()) return New(0, alloc);
     SharedPlace* place = free_symbolic_.front();
     free_symbolic_.pop_front();
-    place->layers.push_back({&alloc});
+    place->over.push_back(&alloc);
     return place;
   }
   // Smaller places side by side until they are large enough; all there are if they are not.
   SharedPlace* TakeSmaller(const Allocate& alloc, int64_t bits, std::multimap<int64_t, SharedPlace*>::iterator end) {
-    std::vector<std::vector<const Allocate*>> layers;
+    std::vector<const SharedPlace*> beside;
     int64_t found = 0;
     while (end != free_.begin() && found < bits) {
       const auto item = std::prev(end);
-      const SharedPlace& place = *item->second;
-      found += place.bits;
-      layers.resize(std::max(layers.size(), place.layers.size()));
-      for (size_t i = 0; i < place.layers.size(); ++i)
-        layers[i].insert(layers[i].end(), place.layers[i].begin(), place.layers[i].end());
+      found += item->second->bits;
+      beside.push_back(item->second);
       end = free_.erase(item);
     }
-    layers.push_back({&alloc});
-    return New(std::max(bits, found), std::move(layers));
+    return New(std::max(bits, found), alloc, std::move(beside));
   }
   void Free(DataVar data) {
     SharedPlace* place = place_of_.at(data);
@@ -122,15 +125,10 @@ class PlacePlanner {
 class ByteOffsets {
  public:
   explicit ByteOffsets(const std::vector<const SharedPlace*>& places) {
+    for (const SharedPlace* place : places) Align(*place);
     for (const SharedPlace* place : places) {
-      alignments_.resize(std::max(alignments_.size(), place->layers.size()), 1);
-      for (size_t i = 0; i < place->layers.size(); ++i)
-        for (const Allocate* alloc : place->layers[i])
-          alignments_[i] = std::max<int64_t>(alignments_[i], alloc->dtype.bytes());
-    }
-    for (const SharedPlace* place : places) {
-      size_ = Aligned(size_, *std::max_element(alignments_.begin(), alignments_.end()));
-      Append(*place);
+      size_ = Aligned(size_, Largest());
+      size_ = size_ + Put(*place, size_);
     }
   }
   const Expr& size() const { return size_; }
@@ -146,18 +144,28 @@ class ByteOffsets {
     const Expr width = IntConst(size.dtype(), alignment);
     return size + FloorMod(width - FloorMod(size, width), width);
   }
-  void Append(const SharedPlace& place) {
-    Expr largest = 0;
-    for (size_t i = 0; i < place.layers.size(); ++i) {
-      Expr inner = 0;
-      for (const Allocate* alloc : place.layers[i]) {
-        offsets_.emplace(alloc->buffer_var.get(), size_ + inner);
-        inner = inner + alloc->extents[0] * IntConst(alloc->extents[0].dtype(), alloc->dtype.bytes());
-        inner = Aligned(inner, alignments_[i]);
-      }
-      largest = Max(largest, inner);
+  int64_t Largest() const { return *std::max_element(alignments_.begin(), alignments_.end()); }
+  void Align(const SharedPlace& place) {
+    for (const SharedPlace* part : place.beside) Align(*part);
+    const size_t below = place.NumBelow();
+    alignments_.resize(std::max(alignments_.size(), below + place.over.size()), 1);
+    for (size_t i = 0; i < place.over.size(); ++i)
+      alignments_[below + i] = std::max<int64_t>(alignments_[below + i], place.over[i]->dtype.bytes());
+  }
+  // The size of a place that begins at `begin`.
+  Expr Put(const SharedPlace& place, const Expr& begin) {
+    Expr size = 0;
+    for (const SharedPlace* part : place.beside) {
+      if (!IsConstInt(size, 0)) size = Aligned(size, Largest());
+      size = size + Put(*part, begin + size);
     }
-    size_ = size_ + largest;
+    for (size_t i = 0; i < place.over.size(); ++i) {
+      const Allocate& alloc = *place.over[i];
+      offsets_.emplace(alloc.buffer_var.get(), begin);
+      const Expr bytes = alloc.extents[0] * IntConst(alloc.extents[0].dtype(), alloc.dtype.bytes());
+      size = Max(size, Aligned(bytes, alignments_[place.NumBelow() + i]));
+    }
+    return size;
   }
   std::vector<int64_t> alignments_;  // Of a layer of any place.
   std::unordered_map<DataVar, Expr> offsets_;

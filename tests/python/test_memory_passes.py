@@ -228,6 +228,43 @@ def test_places_of_shared_memory_lie_over_each_other():
     assert 'buf_shmem = T.allocate([1200], "uint8", "shared")' in text
 
 
+class TestPlacesThatAreJoinedKeepTheirOwn(tvm.testing.CompareBeforeAfter):
+    """TVM 0.27 lays D over B, which is read after D was written."""
+
+    transform = tir.transform.MergeSharedMemoryAllocations()
+
+    def before(A: T.Buffer((512,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 64)
+        B = T.decl_buffer((100,), "float32", scope="shared.dyn")
+        C = T.decl_buffer((100,), "float32", scope="shared.dyn")
+        D = T.decl_buffer((80,), "float32", scope="shared.dyn")
+        E = T.decl_buffer((180,), "float32", scope="shared.dyn")
+        B[tx] = A[tx]
+        C[tx] = A[tx]
+        A[tx + 64] = C[tx]
+        D[tx] = A[tx]
+        A[tx + 128] = D[tx]
+        A[tx + 192] = B[tx]
+        E[tx] = A[tx]
+        A[tx + 256] = E[tx]
+
+    def expected(A: T.Buffer((512,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 64)
+        data = T.allocate([800], "uint8", "shared.dyn")
+        B = T.decl_buffer((100,), "float32", data=data, scope="shared.dyn")
+        C = T.decl_buffer((100,), "float32", data=data, scope="shared.dyn")
+        D = T.decl_buffer((80,), "float32", data=data, scope="shared.dyn")
+        E = T.decl_buffer((180,), "float32", data=data, scope="shared.dyn")
+        B[tx] = A[tx]
+        C[tx + 100] = A[tx]
+        A[tx + 64] = C[tx + 100]
+        D[tx + 100] = A[tx]
+        A[tx + 128] = D[tx + 100]
+        A[tx + 192] = B[tx]
+        E[tx] = A[tx]
+        A[tx + 256] = E[tx]
+
+
 def test_shared_memory_of_several_launches_is_refused():
     @T.prim_func
     def func(A: T.Buffer((512,), "float32")):
