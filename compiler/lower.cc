@@ -25,6 +25,7 @@
 #include "compiler/transform/lower_cross_thread_reduction.h"
 #include "compiler/transform/lower_device_kernel_launch.h"
 #include "compiler/transform/lower_init_block.h"
+#include "compiler/transform/lower_intrin.h"
 #include "compiler/transform/lower_match_buffer.h"
 #include "compiler/transform/lower_opaque_block.h"
 #include "compiler/transform/lower_thread_allreduce.h"
@@ -104,6 +105,7 @@ const LowerPass kOtherPasses[] = {
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
     {"lower_cross_thread_reduction", LowerCrossThreadReduction},
+    {"lower_intrin", LowerIntrin},
     {"lower_thread_allreduce", LowerThreadAllreduce},
     {"merge_shared_memory_allocations",
      [](PrimFunc func) { return MergeSharedMemoryAllocations(std::move(func), false); }},

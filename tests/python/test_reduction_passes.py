@@ -1,5 +1,6 @@
 """Reductions across threads, narrow floats and default threads by passes of TVM's names: what TVM 0.27 makes of the same
 programs, written as TVM 0.18 writes it."""
+import numpy
 import pytest
 import tvm
 import tvm.testing
@@ -660,6 +661,93 @@ class TestDivisionsMoveInside(tvm.testing.CompareBeforeAfter):
                 B[i] = A[(i * 16 + j // 4) % 32 % 8]
             B[n // 16 % 3] = A[n % 50 // 16]
             B[T.ramp(i * 64 + j, 1, 4) // T.broadcast(16, 4) % T.broadcast(32, 4)] = T.broadcast(A[0], 4)
+
+
+def lowered_for_llvm(func):
+    mod = tir.transform.BindTarget(tvm.target.Target("llvm"))(module_of(func))
+    return tir.transform.LowerIntrin()(mod)["main"].without_attr("target")
+
+
+def test_divisions_that_round_down_are_of_the_machine():
+    @T.prim_func
+    def before(A: T.Buffer((4096,), "int32"), C: T.Buffer((64,), "int16"), x: T.int32, y: T.int32, w: T.int16):
+        A[0] = x // 8
+        A[1] = x % 8
+        A[2] = x // 7
+        A[3] = x % 7
+        C[0] = w // T.int16(7)
+        C[1] = w % T.int16(7)
+        for i in range(100):
+            A[i] = i // 7 * 7 + i % 7
+            A[i + 2] = (i - 50) // 7
+            A[i + 3] = (i - 50) % 7
+            A[i + 4] = T.Select(y >= 0, T.max(x // y, 0), 0)
+            A[i + 5] = T.Select(y > 0, x // y, 0)
+            A[i + 6] = T.Select(x % y == 0, 1, 0)
+            A[i + 7] = T.if_then_else(y > 0 and x >= 0, x % y, 0)
+            if y > 0:
+                A[i + 8] = x // y
+
+    @T.prim_func
+    def expected(A: T.Buffer((4096,), "int32"), C: T.Buffer((64,), "int16"), x: T.int32, y: T.int32, w: T.int16):
+        A[0] = T.shift_right(x, 3)
+        A[1] = T.bitwise_and(x, 7)
+        A[2] = T.truncdiv(x, 7) + T.shift_right(T.truncmod(x, 7), 31)
+        A[3] = T.truncmod(x, 7) + T.bitwise_and(7, T.shift_right(T.truncmod(x, 7), 31))
+        C[0] = T.Select(
+            T.truncmod(w, T.int16(7)) >= T.int16(0),
+            T.truncdiv(w, T.int16(7)),
+            T.truncdiv(w, T.int16(7)) - T.int16(1),
+        )
+        C[1] = T.Select(
+            T.truncmod(w, T.int16(7)) >= T.int16(0),
+            T.truncmod(w, T.int16(7)),
+            T.truncmod(w, T.int16(7)) + T.int16(7),
+        )
+        for i in range(100):
+            A[i] = T.truncdiv(i, 7) * 7 + T.truncmod(i, 7)
+            A[i + 2] = T.truncdiv(i - 50 + 56, 7) - 8
+            A[i + 3] = T.truncmod(i - 50 + 56, 7)
+            A[i + 4] = T.Select(y >= 0, T.max(T.truncdiv(x, y), 0), 0)
+            A[i + 5] = T.Select(y > 0, T.truncdiv(x, y) + T.shift_right(T.truncmod(x, y), 31), 0)
+            A[i + 6] = T.Select(T.truncmod(x, y) == 0, 1, 0)
+            A[i + 7] = T.if_then_else(y > 0 and x >= 0, T.truncmod(x, y), 0)
+            if y > 0:
+                A[i + 8] = T.truncdiv(x, y) + T.shift_right(T.truncmod(x, y), 31)
+
+    tvm.ir.assert_structural_equal(lowered_for_llvm(before).body, expected.body, map_free_vars=True)
+
+
+def test_divisions_by_numbers_of_either_sign_keep_their_values():
+    @T.prim_func
+    def func(X: T.Buffer((21,), "int32"), Y: T.Buffer((21,), "int32"), Q: T.Buffer((21,), "int32")):
+        for i in range(21):
+            Q[i] = X[i] // Y[i] * 1000 + X[i] % Y[i]
+
+    lowered = lowered_for_llvm(func)
+    assert "//" not in lowered.script().replace("# from", "")
+    x = numpy.arange(-10, 11, dtype="int32")
+    y = numpy.array([-3, 2, 7] * 7, dtype="int32")
+    got = tvm.nd.empty((21,), "int32")
+    tvm.build(tvm.IRModule({"main": lowered.with_attr("global_symbol", "main")}), target="llvm")(
+        tvm.nd.array(x), tvm.nd.array(y), got)
+    numpy.testing.assert_array_equal(got.numpy(), x // y * 1000 + x % y)
+
+
+def test_operations_with_rules_of_targets_are_refused():
+    @T.prim_func
+    def exponent(A: T.Buffer((8,), "float32")):
+        A[0] = T.exp(A[1])
+
+    @T.prim_func
+    def product(A: T.Buffer((8,), "float32")):
+        A[0] = A[1] * A[2] + A[3]
+
+    for func, why in ((exponent, "exp"), (product, "product")):
+        with pytest.raises(tvm.TVMError, match=why):
+            lowered_for_llvm(func)
+    with pytest.raises(tvm.TVMError, match="Require the target attribute"):
+        tir.transform.LowerIntrin()(module_of(exponent))
 
 
 class TestParallelLoopsAreSerial(tvm.testing.CompareBeforeAfter):
