@@ -37,9 +37,11 @@
 #include "compiler/transform/pointer_value_type_rewrite.h"
 #include "compiler/transform/remove_hints.h"
 #include "compiler/transform/remove_no_op.h"
+#include "compiler/transform/remove_weight_layout_rewrite_block.h"
 #include "compiler/transform/renormalize_split_pattern.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
+#include "compiler/transform/skip_assert.h"
 #include "compiler/transform/split_host_device.h"
 #include "compiler/transform/storage_legalize.h"
 #include "compiler/transform/storage_rewrite.h"
@@ -113,10 +115,12 @@ const LowerPass kOtherPasses[] = {
     {"pointer_value_type_rewrite", [](PrimFunc func) { return PointerValueTypeRewrite(std::move(func)); }},
     {"remove_assume", RemoveAssume},
     {"remove_store_undef", RemoveStoreUndef},
+    {"remove_weight_layout_rewrite_block", RemoveWeightLayoutRewriteBlock},
     {"renormalize_split_pattern", RenormalizeSplitPattern},
     {"rewrite_unsafe_select", RewriteUnsafeSelect},
     {"simplify", SimplifyLets},
     {"storage_rewrite", [](PrimFunc func) { return StorageRewrite(std::move(func), {}); }},
+    {"skip_assert", SkipAssert},
     {"storage_flatten", FlattenLegacy},
     {"thread_sync", [](PrimFunc func) { return ThreadSync(std::move(func), "shared"); }},
     {"unify_thread_binding", UnifyThreadBinding},

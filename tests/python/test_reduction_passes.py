@@ -750,6 +750,72 @@ def test_operations_with_rules_of_targets_are_refused():
         tir.transform.LowerIntrin()(module_of(exponent))
 
 
+class TestWeightsComeInTheirLayout(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.RemoveWeightLayoutRewriteBlock()
+
+    def before(A: T.Buffer((16,), "float32"), W: T.Buffer((16, 16), "float32"), C: T.Buffer((16,), "float32")):
+        W1 = T.alloc_buffer((4, 16, 4))
+        for i, j in T.grid(16, 16):
+            with T.block("layout_rewrite"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(W[vi, vj])
+                T.writes(W1[vj // 4, vi, vj % 4])
+                T.block_attr({"meta_schedule.layout_rewrite_preproc": True})
+                W1[vj // 4, vi, vj % 4] = W[vi, vj]
+        for i, k in T.grid(16, 16):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vk], W1[vi // 4, vk, vi % 4])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vk] * W1[vi // 4, vk, vi % 4]
+
+    def expected(A: T.Buffer((16,), "float32"), W1: T.Buffer((4, 16, 4), "float32"), C: T.Buffer((16,), "float32")):
+        for i, j in T.grid(16, 16):
+            with T.block("layout_rewrite"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads()
+                T.writes()
+                T.block_attr({"meta_schedule.layout_rewrite_preproc": True})
+                T.evaluate(0)
+        for i, k in T.grid(16, 16):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vk], W1[vi // 4, vk, vi % 4])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vk] * W1[vi // 4, vk, vi % 4]
+
+
+def test_a_layout_that_is_computed_stays():
+    @T.prim_func
+    def func(W: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.block("layout_rewrite"):
+                vi = T.axis.spatial(16, i)
+                T.block_attr({"meta_schedule.layout_rewrite_preproc": True})
+                C[vi] = W[vi] + T.float32(1)
+
+    with pytest.raises(tvm.TVMError, match="more than one copy"):
+        tir.transform.RemoveWeightLayoutRewriteBlock()(module_of(func))
+
+
+class TestWhatIsAssertedIsSkipped(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.SkipAssert()
+
+    def before(A: T.Buffer((16,), "float32"), n: T.int32):
+        assert n > 0, "too few"
+        for i in range(n):
+            assert n < 16, "too many"
+            A[i] = 1.0
+
+    def expected(A: T.Buffer((16,), "float32"), n: T.int32):
+        for i in range(n):
+            A[i] = 1.0
+
+
 class TestParallelLoopsAreSerial(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.ConvertForLoopsToSerial()
 
