@@ -122,3 +122,13 @@ def test_topi_agrees_with_numpy():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_operators_are_found_in_the_modules_of_their_kind():
+    from tvm import topi
+    from tvm.topi import broadcast, math, reduction
+
+    assert math.exp is topi.exp and broadcast.add is topi.add and reduction.sum is topi.sum
+    assert not hasattr(math, "add")
+    for module in (math, broadcast, reduction):
+        assert all(hasattr(module, name) for name in module._NAMES.split()), module
