@@ -128,6 +128,13 @@ size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vect
   return last;
 }
 
+// The place of the first of `rows` in the scope, where there are any.
+size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>& rows, size_t otherwise) {
+  std::optional<size_t> first;
+  for (int row : rows) first = std::min(first.value_or(SIZE_MAX), ChildIndexTowards(schedule, scope, row));
+  return first.value_or(otherwise);
+}
+
 std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others) {
   std::vector<TraceInput> inputs{block};
   inputs.insert(inputs.end(), others.begin(), others.end());
@@ -170,16 +177,15 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
-  ASSIGN_OR_RETURN(const size_t place, PlaceBeforeReader(schedule, row, buffer, kName));
+  ASSIGN_OR_RETURN(size_t place, PlaceBeforeReader(schedule, row, buffer, kName));
   ASSIGN_OR_RETURN(std::vector<int> readers, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   if (readers.empty()) {
     for (int other : schedule.ChildBlocksOf(scope))
       if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
-  } else if (std::find(readers.begin(), readers.end(), row) == readers.end()) {
-    readers.push_back(row);
   }
   // Readers inside the nest that makes the buffer would come too early for the copy.
   std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < place; });
+  if (!schedule.Scope(scope).WritersOf(buffer).empty()) place = PlaceOfFirst(schedule, scope, readers, place);
 
   Analyzer analyzer;
   BindIterVars(schedule.BlockOf(scope), analyzer);

@@ -152,6 +152,18 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
   return nest;
 }
 
+// Conditions of `made` that hold wherever `used`, if it is one element, is there at all.
+void DropWhatHolds(const GuardedRegion& used, GuardedRegion& made, const Analyzer& analyzer) {
+  Analyzer inside = Analyzer::Under(analyzer);
+  for (size_t d = 0; d < used.box.size(); ++d) {
+    const Expr& at = used.box[d].min;
+    if (!IsConstInt(used.box[d].extent, 1)) continue;
+    for (const Expr& from : used.from[d]) inside.Assume(LessEqual(from, at));
+    for (const Expr& below : used.below[d]) inside.Assume(Less(at, below));
+  }
+  std::erase_if(made.conditions, [&](const Expr& condition) { return inside.CanProve(condition); });
+}
+
 // Whether some producer writes for certain, in one iteration of the loop, all of `read` over `domains`.
 bool IsMade(const Schedule& schedule, const Move& move, const BufferRegion& read, const DomMap& domains,
             const DomMap& own, const Analyzer& analyzer) {
@@ -162,9 +174,11 @@ bool IsMade(const Schedule& schedule, const Move& move, const BufferRegion& read
     used.below.push_back({most.min + most.extent});
   }
   return std::any_of(move.partners.begin(), move.partners.end(), [&](int producer) {
-    const std::vector<GuardedRegion> made = WrittenForCertain(schedule, move.loop, producer, read.buffer, analyzer);
-    return std::any_of(made.begin(), made.end(),
-                       [&](const GuardedRegion& part) { return Covers(part, used, full, analyzer); });
+    std::vector<GuardedRegion> made = WrittenForCertain(schedule, move.loop, producer, read.buffer, analyzer);
+    return std::any_of(made.begin(), made.end(), [&](GuardedRegion& part) {
+      DropWhatHolds(used, part, analyzer);
+      return Covers(part, used, full, analyzer);
+    });
   });
 }
 

@@ -47,11 +47,15 @@ StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const ch
   if (realize.block->init) return schedule.Error(primitive, row, "it has an init");
   if (!realize.block->alloc_buffers.empty() || !realize.block->match_buffers.empty())
     return schedule.Error(primitive, row, "it has buffers or views of its own");
-  if (!IsConstInt(realize.predicate, 1)) return schedule.Error(primitive, row, "it has a predicate");
   const BufferStore* store = realize.block->body.As<BufferStore>();
   if (store == nullptr || realize.block->writes.size() != 1)
     return schedule.Error(primitive, row, "its body is not one store");
   return *store;
+}
+
+Status CheckHasNoPredicate(const Schedule& schedule, int row, const char* primitive) {
+  if (IsConstInt(schedule.RealizeOf(row).predicate, 1)) return OkStatus();
+  return schedule.Error(primitive, row, "it has a predicate");
 }
 
 // Iter vars by the position at which they index `indices`; an error if one is no distinct iter var.
@@ -267,12 +271,14 @@ Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer
 Status ReverseInlineBlock(Schedule& schedule, int row) {
   constexpr const char* kName = "reverse_compute_inline";
   ASSIGN_OR_RETURN(const BufferStore consumer_store, InlinableStore(schedule, row, kName));
+  RETURN_IF_ERROR(CheckHasNoPredicate(schedule, row, kName));
   const std::vector<int> producers = ProducersOf(schedule, row);
   if (producers.size() != 1)
     return schedule.Error(kName, row,
                           fmt::format("it has {} producers in this scope, exactly 1 is required", producers.size()));
   const int producer = producers[0];
   ASSIGN_OR_RETURN(const BufferStore producer_store, InlinableStore(schedule, producer, kName));
+  RETURN_IF_ERROR(CheckHasNoPredicate(schedule, producer, kName));
   const Buffer& buffer = producer_store.buffer;
   if (IsOutputBlock(schedule, producer)) return schedule.Error(kName, producer, "it writes an output of the scope");
   if (ConsumersOf(schedule, producer).size() != 1) return schedule.Error(kName, producer, "it has other consumers");

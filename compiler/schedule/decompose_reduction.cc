@@ -251,7 +251,10 @@ StatusOr<BlockRV> DecomposeReduction(Schedule& schedule, BlockRV block_rv, LoopR
   std::erase_if(node.alloc_buffers, is_for_init);
   std::erase_if(node.match_buffers, [&](const MatchBufferRegion& match) { return is_for_init(match.buffer); });
   node.init.reset();
-  RecomputeRegions(schedule, block, node);
+  std::vector<BufferRegion> reads;  // What it adds to is read now.
+  for (const BufferRegion& write : node.writes)
+    if (!Reads(node, write.buffer)) reads.push_back(write);
+  node.reads.insert(node.reads.begin(), reads.begin(), reads.end());
   const Stmt old_block = schedule.StmtOf(block);
   std::optional<Stmt> update_nest = RewriteTree(schedule.StmtOf(loop), [&](const Stmt& stmt) -> Replacement {
     if (stmt.same_as(old_block)) return std::vector<Stmt>{update};

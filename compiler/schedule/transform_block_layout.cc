@@ -59,6 +59,53 @@ struct NewIters {
   VarMap old;  // The old iter vars in terms of the new ones.
 };
 
+// Indices and regions in a shorter form where there is one; values stay as they are.
+class IndexSimplifier : public StmtExprMutator {
+ public:
+  explicit IndexSimplifier(const std::vector<IterVar>& iters) {
+    for (const IterVar& iter : iters) analyzer_.Bind(iter.var, iter.domain);
+  }
+  void SimplifyRegions(BlockNode& block) const {
+    for (auto* regions : {&block.reads, &block.writes})
+      for (BufferRegion& one : *regions)
+        for (Range& range : one.region) range = {Shorter(range.min), Shorter(range.extent)};
+  }
+
+ protected:
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad&) override {
+    const Expr inner = VisitChildren(self);
+    const BufferLoad& load = *inner.As<BufferLoad>();
+    return Load(load.buffer, Simplified(load.indices));
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt inner = StmtExprMutator::VisitBufferStore(self, store);
+    BufferStore changed = *inner.As<BufferStore>();
+    changed.indices = Simplified(std::move(changed.indices));
+    return changed;
+  }
+  Block VisitBlock(const Block& block) override {
+    Block inner = StmtExprMutator::VisitBlock(block);
+    SimplifyRegions(inner.Mutable());
+    return inner;
+  }
+
+ private:
+  static int SizeOf(const Expr& e) {
+    int size = 0;
+    PostOrderVisit(e, [&](const Expr&) { ++size; });
+    return size;
+  }
+  Expr Shorter(const Expr& e) const {
+    const Expr simple = analyzer_.Simplify(e);
+    return SizeOf(simple) < SizeOf(e) ? simple : e;
+  }
+  std::vector<Expr> Simplified(std::vector<Expr> indices) const {
+    for (Expr& index : indices) index = Shorter(index);
+    return indices;
+  }
+  Analyzer analyzer_;
+};
+
 StatusOr<NewIters> MakeIters(const Schedule& schedule, int row, const IndexMap& map) {
   const std::vector<IterVar>& old = schedule.BlockOf(row).iter_vars;
   std::vector<Expr> vars, shape;
@@ -110,6 +157,10 @@ Status TransformBlockLayout(Schedule& schedule, BlockRV block_rv, const IndexMap
   ASSIGN_OR_RETURN(const NewIters made, MakeIters(schedule, row, map));
   BlockNode changed = *Substitute(schedule.RealizeOf(row).block, made.old);
   changed.iter_vars = made.iters;
+  IndexSimplifier simplify(made.iters);
+  simplify.SimplifyRegions(changed);
+  changed.body = simplify(changed.body);
+  if (changed.init) changed.init = simplify(*changed.init);
   const Block block(std::move(changed));
   std::vector<Var> loops;
   for (size_t i = 0; i < made.iters.size(); ++i) loops.emplace_back(fmt::format("ax{}", i), made.iters[i].var.dtype());

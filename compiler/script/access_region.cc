@@ -1,9 +1,12 @@
-// DetectAccessRegions: an index as a linear form of outer terms plus an interval that holds what inner loops add.
+// DetectAccessRegions: an index as a linear form of outer terms plus an interval that holds what inner loops add; where
+// that does not do, as a box over those loops.
 #include <algorithm>
 #include <deque>
 #include <optional>
 #include <unordered_map>
 
+#include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/int_set.h"
 #include "compiler/ir/integer.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
@@ -63,10 +66,17 @@ Expr ToExpr(const Linear& linear, int64_t constant, DataType type) {
   return constant < 0 ? *sum - IntConst(type, -constant) : *sum + IntConst(type, constant);
 }
 
-// One dimension of a region. `exact` is the index as written, where it is a single point.
+// One dimension of a region: the index as written, where it is a single point; else what is known of it, first
+// `linear`, then `range`; the whole dimension if there is neither.
 struct Touched {
-  std::optional<Linear> linear;  // nullopt: the whole dimension.
+  std::optional<Linear> linear;
   std::optional<Expr> point;
+  std::optional<Range> range;
+};
+// What a buffer shows of another. A match shows it with its own rank, in the last dimensions.
+struct View {
+  const BufferRegion* source;
+  bool is_match;
 };
 struct BufferTouched {
   Buffer buffer;
@@ -81,7 +91,7 @@ class Detector : public StmtExprVisitor {
     for (const MatchBufferRegion& match : block.match_buffers) {
       inner_.insert(match.buffer.get());
       view_data_.emplace(match.buffer->data.get(), match.source.buffer);
-      views_.emplace(match.buffer.get(), &match.source);
+      views_.emplace(match.buffer.get(), View{&match.source, true});
     }
     if (block.init) VisitStmt(*block.init);
     VisitStmt(block.body);
@@ -109,10 +119,14 @@ class Detector : public StmtExprVisitor {
     if (const AttrStmt* attr = stmt.As<AttrStmt>()) {
       if (const IterVar* axis = std::get_if<IterVar>(&attr->node)) unknown_.insert(axis->var.get());
     }
+    if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitBranches(*branch);
     StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitExpr(const Expr& e) override {
     if (const Let* let = e.As<Let>()) unknown_.insert(let->var.get());
+    const Call* call = e.As<Call>();
+    if (call != nullptr && call->op->name == "if_then_else" && call->args.size() == 3) return VisitChoice(*call);
+    if (call != nullptr && call->op->name == "tvm_access_ptr" && TouchPointer(*call)) return;
     StmtExprVisitor::VisitExpr(e);
   }
   void VisitFor(const Stmt& self, const For& loop) override {
@@ -125,7 +139,9 @@ class Detector : public StmtExprVisitor {
     } else {
       unknown_.insert(loop.loop_var.get());
     }
+    loops_.emplace_back(Var(loop.loop_var), Range{loop.min, loop.extent});
     StmtExprVisitor::VisitFor(self, loop);
+    loops_.pop_back();
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     Touch(writes_, store.buffer, store.indices);
@@ -155,6 +171,72 @@ class Detector : public StmtExprVisitor {
   }
 
  private:
+  // Inner loops that a condition cuts run over what is left of them while `visit` does.
+  void Where(const Expr& condition, const std::function<void()>& visit) {
+    const auto ranges = ranges_;
+    const auto loops = loops_;
+    for (const Expr& part : ConjunctsOf(condition)) Cut(part);
+    visit();
+    ranges_ = ranges;
+    loops_ = loops;
+  }
+  // Counts where `part` compares a multiple of one inner loop variable of constant bounds with a constant.
+  void Cut(Expr part) {
+    const Call* call = part.As<Call>();
+    if (call != nullptr && call->op->name == "likely" && call->args.size() == 1) return Cut(Expr(call->args[0]));
+    const Analyzer analyzer;
+    part = analyzer.Simplify(part);
+    const Binary* op = part.As<Binary>();
+    if (op == nullptr || !IsIndexType(op->a.dtype())) return;
+    const LinearForm form = Canonicalizer(analyzer).Form(op->a - op->b);
+    if (form.terms.size() != 1 || form.has_overflowed || !form.terms[0].is_whole()) return;
+    const auto found = ranges_.find(form.terms[0].source.get());
+    if (found == ranges_.end() || !found->second.terms.empty()) return;
+    const std::optional<IntBound> left =
+        CutBy(op->op, form.terms[0].scale, form.constant, {found->second.low, found->second.high});
+    if (!left || left->min > left->max) return;
+    found->second.low = left->min;
+    found->second.high = left->max;
+    const DataType type = op->a.dtype();
+    for (auto& [var, range] : loops_)
+      if (var.get() == found->first) range = {IntConst(type, left->min), IntConst(type, left->max - left->min + 1)};
+  }
+  // The x of `bound` for which scale * x + constant OP 0; nullopt for an operator that says nothing of bounds.
+  static std::optional<IntBound> CutBy(BinaryOp op, int64_t scale, int64_t constant, IntBound bound) {
+    if (std::abs(scale) > kLimit || std::abs(constant) > kLimit) return std::nullopt;
+    const bool is_equal = op == BinaryOp::kEQ, is_strict = op == BinaryOp::kLT || op == BinaryOp::kGT;
+    if (!is_equal && !is_strict && op != BinaryOp::kLE && op != BinaryOp::kGE) return std::nullopt;
+    const auto at_most = [&](int64_t a, int64_t c) {  // a * x + c <= 0
+      if (a > 0) bound.max = std::min(bound.max, FloorDivide(-c, a));
+      if (a < 0) bound.min = std::max(bound.min, -FloorDivide(-c, -a));
+    };
+    const int64_t step = is_strict ? 1 : 0;
+    if (is_equal || op == BinaryOp::kLT || op == BinaryOp::kLE) at_most(scale, constant + step);
+    if (is_equal || op == BinaryOp::kGT || op == BinaryOp::kGE) at_most(-scale, -constant + step);
+    return bound;
+  }
+  void VisitBranches(const IfThenElse& branch) {
+    VisitExpr(branch.condition);
+    Where(branch.condition, [&] { VisitStmt(branch.then_case); });
+    if (branch.else_case) Where(MakeNot(branch.condition), [&] { VisitStmt(*branch.else_case); });
+  }
+  void VisitChoice(const Call& call) {
+    VisitExpr(call.args[0]);
+    Where(call.args[0], [&] { VisitExpr(call.args[1]); });
+    Where(MakeNot(call.args[0]), [&] { VisitExpr(call.args[2]); });
+  }
+  // A pointer that says whether it is for reading (1), for writing (2) or for both. False: it is no such pointer.
+  bool TouchPointer(const Call& call) {
+    const int64_t* mask = call.args.size() == 5 && IsVar(call.args[1]) ? AsIntConst(call.args[4]) : nullptr;
+    if (mask == nullptr) return false;
+    if (const Buffer* owner = OwnerOf(Var(call.args[1]))) {
+      if ((*mask & 1) != 0) TouchRegion(reads_, FullRegion(*owner), {});
+      if ((*mask & 2) != 0) TouchRegion(writes_, FullRegion(*owner), {});
+    }
+    VisitExpr(call.args[2]);
+    VisitExpr(call.args[3]);
+    return true;
+  }
   void AddInner(const Buffer& buffer) {
     inner_.insert(buffer.get());
     inner_data_.insert(buffer->data.get());
@@ -171,7 +253,7 @@ class Detector : public StmtExprVisitor {
       inner_.insert(buffer.get());
     } else if (const Buffer* owner = OwnerOf(buffer->data)) {
       declared_.push_back(FullRegion(*owner));
-      views_.emplace(buffer.get(), &declared_.back());
+      views_.emplace(buffer.get(), View{&declared_.back(), false});
     }
   }
   std::optional<Linear> Analyze(const Expr& e) {
@@ -231,47 +313,90 @@ class Detector : public StmtExprVisitor {
         return std::nullopt;
     }
   }
-  // Whether nothing in `e` changes while the block runs: no inner variable, no load.
+  // Whether `e` is the same while the block runs: no inner variable, no load of integers that are made inside.
   bool IsFree(const Expr& e) {
     bool is_free = true;
     PostOrderVisit(e, [&](const Expr& part) {
-      is_free = is_free && part.As<BufferLoad>() == nullptr && part.As<Call>() == nullptr &&
-                ranges_.count(part.get()) == 0 && unknown_.count(part.get()) == 0;
+      const BufferLoad* load = part.As<BufferLoad>();
+      const bool is_known = load == nullptr || (part.dtype().is_int() && inner_.count(load->buffer.get()) == 0 &&
+                                                views_.count(load->buffer.get()) == 0);
+      is_free = is_free && is_known && part.As<Call>() == nullptr && ranges_.count(part.get()) == 0 &&
+                unknown_.count(part.get()) == 0;
     });
     return is_free;
   }
 
   Touched TouchPoint(const Expr& index) {
-    Touched touched{Analyze(index), std::nullopt};
+    Touched touched{Analyze(index), std::nullopt, std::nullopt};
     if (touched.linear && touched.linear->low == touched.linear->high && index.dtype().is_scalar() && IsFree(index))
       touched.point = index;
+    if (!touched.linear) touched.range = Relaxed({index, IntConst(index.dtype(), 1)});
     return touched;
+  }
+  // `range` over the inner loops; nullopt where it has no bounds.
+  std::optional<Range> Relaxed(const Range& range) {
+    if (!IsIndexType(range.min.dtype()) || loops_.empty()) return std::nullopt;
+    const std::vector<Range> none{{IntConst(range.min.dtype(), 0), IntConst(range.min.dtype(), 0)}};
+    const Range box = RelaxRegion({range}, loops_, Analyzer(), &none)[0];
+    if (IsConstInt(box.extent, 0) || !IsFree(box.min) || !IsFree(box.extent)) return std::nullopt;
+    return box;
   }
   void Touch(std::vector<BufferTouched>& list, const Buffer& buffer, const std::vector<Expr>& indices) {
     const auto view = views_.find(buffer.get());
-    if (view != views_.end()) return TouchRegion(list, *view->second, {});
+    if (view != views_.end()) {
+      std::vector<Range> points;
+      for (const Expr& index : indices) points.push_back({index, IntConst(index.dtype(), 1)});
+      return TouchRegion(list, InSource(view->second, points), {});
+    }
     if (inner_.count(buffer.get()) != 0) return;
     BufferTouched touched{buffer, {}};
     for (const Expr& index : indices) touched.dims.push_back(TouchPoint(index));
     Merge(list, std::move(touched));
   }
+  // What `region` of a view is of what it shows.
+  static BufferRegion InSource(const View& view, const std::vector<Range>& region) {
+    BufferRegion source = *view.source;
+    const bool is_scalar =
+        std::all_of(region.begin(), region.end(), [](const Range& r) { return r.min.dtype().is_scalar(); });
+    if (!view.is_match || !is_scalar || region.size() > source.region.size()) return source;
+    const size_t offset = source.region.size() - region.size();
+    for (size_t i = 0; i < region.size(); ++i)
+      source.region[offset + i] = {source.region[offset + i].min + region[i].min, region[i].extent};
+    return source;
+  }
   void TouchRegion(std::vector<BufferTouched>& list, const BufferRegion& region, const VarMap& bindings) {
+    std::vector<Range> bound;
+    for (const Range& range : region.region)
+      bound.push_back({Substitute(range.min, bindings), Substitute(range.extent, bindings)});
     const auto view = views_.find(region.buffer.get());
-    if (view != views_.end()) return TouchRegion(list, *view->second, {});
+    if (view != views_.end()) return TouchRegion(list, InSource(view->second, bound), {});
     if (inner_.count(region.buffer.get()) != 0) return;
     BufferTouched touched{region.buffer, {}};
-    for (const Range& range : region.region) {
-      Touched dim = TouchPoint(Substitute(range.min, bindings));
-      const int64_t* extent = AsIntConst(range.extent);
-      if (extent == nullptr || *extent < 1 || *extent > kLimit) {
-        dim = {};
-      } else if (*extent > 1) {
-        dim.point.reset();
-        if (dim.linear) dim.linear->high += *extent - 1;
-      }
-      touched.dims.push_back(std::move(dim));
-    }
+    for (const Range& range : bound) touched.dims.push_back(TouchRange(range));
     Merge(list, std::move(touched));
+  }
+  Touched TouchRange(const Range& range) {
+    const int64_t* extent = AsIntConst(range.extent);
+    if (extent == nullptr) {
+      if (!loops_.empty()) return {std::nullopt, std::nullopt, Relaxed(range)};
+      const bool is_known = IsFree(range.min) && IsFree(range.extent);
+      return {std::nullopt, std::nullopt, is_known ? std::optional(range) : std::nullopt};
+    }
+    if (*extent < 1 || *extent > kLimit) return {};
+    Touched dim = TouchPoint(range.min);
+    if (*extent == 1) return dim;
+    dim.point.reset();
+    if (dim.linear) dim.linear->high += *extent - 1;
+    if (dim.range) dim.range->extent = Analyzer().Simplify(dim.range->extent + (*extent - 1));
+    return dim;
+  }
+  // The box around two of which no difference is known.
+  static Touched Around(const Touched& a, const Touched& b, const Expr& shape) {
+    const bool is_a_known = a.point || a.linear || a.range, is_b_known = b.point || b.linear || b.range;
+    if (!is_a_known || !is_b_known) return {};
+    const Analyzer analyzer;
+    const IntSet hull = Union(IntSet::FromRange(ToRange(a, shape)), IntSet::FromRange(ToRange(b, shape)), analyzer);
+    return {std::nullopt, std::nullopt, hull.ToRange(analyzer)};
   }
   static void Merge(std::vector<BufferTouched>& list, BufferTouched touched) {
     const auto known = std::find_if(list.begin(), list.end(),
@@ -285,7 +410,7 @@ class Detector : public StmtExprVisitor {
       const Touched& b = touched.dims[i];
       if (a.point && b.point && StructuralEqual(*a.point, *b.point)) continue;
       if (!a.linear || !b.linear || !SameTerms(*a.linear, *b.linear)) {
-        a = {};
+        a = Around(a, b, touched.buffer->shape[i]);
         continue;
       }
       if (a.linear->low == b.linear->low && a.linear->high == b.linear->high && a.point) continue;
@@ -297,6 +422,7 @@ class Detector : public StmtExprVisitor {
 
   static Range ToRange(const Touched& dim, const Expr& shape) {
     if (dim.point) return {*dim.point, IntConst(dim.point->dtype(), 1)};
+    if (!dim.linear && dim.range) return *dim.range;
     if (!dim.linear) return {IntConst(shape.dtype(), 0), shape};
     int64_t low = dim.linear->low, high = dim.linear->high;
     DataType type = shape.dtype();
@@ -318,7 +444,8 @@ class Detector : public StmtExprVisitor {
   std::unordered_map<const ExprNode*, Linear> ranges_;  // Of inner loop variables, in outer terms.
   std::unordered_set<const ExprNode*> unknown_;         // Inner variables without known range.
   std::unordered_set<const BufferNode*> inner_;         // Live during the block only.
-  std::unordered_map<const BufferNode*, const BufferRegion*> views_;
+  std::unordered_map<const BufferNode*, View> views_;
+  std::vector<std::pair<Var, Range>> loops_;  // Around what is looked at, outermost first.
   std::unordered_set<const ExprNode*> inner_data_;
   DataOwners view_data_;
   const DataOwners& owners_;
