@@ -13,10 +13,12 @@ struct AccessRegions {
 };
 
 // What init and body of `block` touch, in terms of its iter vars and of variables defined outside: variables of inner
-// loops are relaxed over their range, a child block counts by its reads and writes. Buffers allocated inside are left
-// out; so are, in `reads`, written buffers where the block has an init. Where no bound is found, a dimension is touched
-// as a whole. One region per buffer, in order of appearance. What is done through a buffer that the block declares over
-// the data of one of `owners`, or with that data itself, touches the whole owner.
+// loops are relaxed over their range, a child block counts by its reads and writes. Conditions cut those ranges; an
+// element that integers in memory choose (A[idx[vi]]) stays that element; of a view counts the part of its source.
+// Buffers allocated inside are left out; so are, in `reads`, written buffers where the block has an init. Where no
+// bound is found, a dimension is touched as a whole. One region per buffer, in order of appearance. What is done
+// through a buffer that the block declares over the data of one of `owners`, or with that data itself, touches the
+// whole owner.
 using DataOwners = std::unordered_map<const ExprNode*, Buffer>;  // By BufferNode::data.
 AccessRegions DetectAccessRegions(const BlockNode& block, const DataOwners& owners = {});
 // Makes what it reads and writes from that.

@@ -35,6 +35,6 @@ def expected(A: T.Buffer((40, 40), "float32"), B: T.Buffer((80, 80), "float32"))
     for i, j in T.grid(80, 80):
         with T.block("resize"):
             vi, vj = T.axis.remap("SS", [i, j])
-            T.reads(A[0:40, vj // 2])
+            T.reads(A[T.min(vi // 4 + vj // 4, vi // 2):T.min(vi // 4 + vj // 4, vi // 2) + (T.max(vi // 4 + vj // 4, vi // 2) + 1 - T.min(vi // 4 + vj // 4, vi // 2)), vj // 2])
             T.writes(B[vi, vj])
             B[vi, vj] = A[index_var_0[vi, vj], index_var_1[vj]] + A[index_var_2[vi], index_var_1[vj]]

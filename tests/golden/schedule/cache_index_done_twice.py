@@ -24,6 +24,6 @@ def expected(A: T.Buffer((40, 40), "float32"), B: T.Buffer((80, 80), "float32"))
         with T.block("resize"):
             vi = T.axis.spatial(80, i_0 * 8 + i_1)
             vj = T.axis.spatial(80, j)
-            T.reads(A[0:40, vj // 2])
+            T.reads(A[T.min(vi // 4 + vj // 4, vi // 2):T.min(vi // 4 + vj // 4, vi // 2) + (T.max(vi // 4 + vj // 4, vi // 2) + 1 - T.min(vi // 4 + vj // 4, vi // 2)), vj // 2])
             T.writes(B[vi, vj])
             B[vi, vj] = A[vi // 4 + vj // 4, index_var_0[vj]] + A[vi // 2, index_var_0[vj]]

@@ -22,7 +22,7 @@ def expected(A: T.Buffer((7, 16), "float32"), C: T.Buffer((14, 16), "float32")):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             T.reads(A[vi, vj])
-            T.writes(B[vi // 2, 0:16, vi % 2 * 2:vi % 2 * 2 + 2])
+            T.writes(B[vi // 2, T.min(vj, 15 - vj):T.min(vj, 15 - vj) + (T.max(vj, 15 - vj) + 1 - T.min(vj, 15 - vj)), vi % 2 * 2:vi % 2 * 2 + 2])
             B[vi // 2, vj, vi % 2 * 2] = A[vi, vj] * T.float32(2.0)
             B[vi // 2, 15 - vj, vi % 2 * 2 + 1] = A[vi, vj] + T.float32(2.0)
     for axis0, j, axis2 in T.grid(4, 16, 4):
