@@ -135,6 +135,29 @@ size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>&
   return first.value_or(otherwise);
 }
 
+// Behind the nest of `rows`, which use the cache, right before the first other reader; at the end of the scope where
+// there is none. But nobody in between may have to do with the memory.
+size_t PlaceBeforeOthers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(writer);
+  const size_t first = PlaceAfterConsumers(schedule, writer, rows, buffer);
+  const Seq* seq = schedule.BlockOf(scope).body.As<Seq>();
+  const size_t end = std::max(first, seq != nullptr ? seq->stmts.size() : 1);
+  std::vector<int> readers;
+  for (int other : schedule.ChildBlocksOf(scope))
+    if (ChildIndexTowards(schedule, scope, other) >= first && Reads(schedule.BlockOf(other), buffer))
+      readers.push_back(other);
+  const size_t place = PlaceOfFirst(schedule, scope, readers, end);
+  const auto is_of_it = [&](const BufferRegion& region) { return MayAlias(region.buffer, buffer); };
+  for (int other : schedule.ChildBlocksOf(scope)) {
+    const size_t at = ChildIndexTowards(schedule, scope, other);
+    const BlockNode& node = schedule.BlockOf(other);
+    const bool is_near = schedule.IsHiding(other) || std::any_of(node.reads.begin(), node.reads.end(), is_of_it) ||
+                         std::any_of(node.writes.begin(), node.writes.end(), is_of_it);
+    if (at >= first && at < place && is_near) return first;
+  }
+  return place;
+}
+
 std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others) {
   std::vector<TraceInput> inputs{block};
   inputs.insert(inputs.end(), others.begin(), others.end());
@@ -239,7 +262,8 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const std::string name = schedule.FreshBlockName(row, cache->name);
   auto [copy, copy_block] = MakeCopy(cache, buffer, region, name);
   const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
-  const size_t place = PlaceAfterConsumers(schedule, row, rows, buffer);
+  const size_t place = consumer_blocks.empty() ? PlaceBeforeOthers(schedule, row, rows, buffer)
+                                               : PlaceAfterConsumers(schedule, row, rows, buffer);
   RETURN_IF_ERROR(InsertCopy(schedule, rows, redirect, std::move(copy), place, cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},

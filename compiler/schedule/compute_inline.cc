@@ -36,6 +36,19 @@ class LoadReplacer : public StmtExprMutator {
   Replace replace_;
 };
 
+// As TVM lists what a block reads once it is changed: first what the old regions read to be known (idx of A[idx[v]]).
+void PutIndicesFirst(std::vector<BufferRegion>& reads, const std::vector<BufferRegion>& old) {
+  std::vector<Buffer> first;
+  for (const BufferRegion& region : old)
+    for (const Range& range : region.region)
+      PostOrderVisit(range.min, [&](const Expr& e) {
+        if (const BufferLoad* load = e.As<BufferLoad>()) first.push_back(load->buffer);
+      });
+  std::stable_partition(reads.begin(), reads.end(), [&](const BufferRegion& region) {
+    return std::any_of(first.begin(), first.end(), [&](const Buffer& b) { return b.same_as(region.buffer); });
+  });
+}
+
 // The single store that is the body of a block that can be inlined; the reason why it cannot.
 StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const char* primitive) {
   if (const WhyNot why = WhyNotComplete(schedule, row); !why.empty())
@@ -167,7 +180,9 @@ Status InlineBlock(Schedule& schedule, int row) {
     BlockNode& node = realize.block.Mutable();
     node.body = LoadReplacer(schedule, store.buffer, value_at)(node.body);
     if (node.init) node.init = LoadReplacer(schedule, store.buffer, value_at)(*node.init);
+    const std::vector<BufferRegion> old = node.reads;
     RecomputeRegions(schedule, consumer, node);
+    PutIndicesFirst(node.reads, old);
     edits.emplace_back(consumer, std::move(realize));
   }
   return ReplaceInScope(schedule, schedule.ScopeOf(row), kName, edits, store.buffer);
@@ -297,7 +312,9 @@ Status ReverseInlineBlock(Schedule& schedule, int row) {
   for (const Expr& index : consumer_store.indices)
     merged.indices.push_back(replace(Analyzer().Simplify(Substitute(index, iter_values))));
   node.body = std::move(merged);
+  const std::vector<BufferRegion> old = node.reads;
   RecomputeRegions(node);
+  PutIndicesFirst(node.reads, old);
   return ReplaceInScope(schedule, schedule.ScopeOf(row), kName, {{row, std::nullopt}, {producer, std::move(realize)}},
                         buffer);
 }

@@ -161,7 +161,8 @@ std::string TextOfMap(const IndexMap& map) {
     for (const Expr& e : exprs) texts.push_back(py::cast<std::string>(py::str(Wrap(e))));
     return fmt::format("{}", fmt::join(texts, ", "));
   };
-  return fmt::format("T.index_map(lambda {}: ({}))", list(map.initial_indices), list(map.final_indices));
+  return fmt::format("T.index_map(lambda {}: ({}{}))", list(map.initial_indices), list(map.final_indices),
+                     map.final_indices.size() == 1 ? "," : "");
 }
 
 void BindIndexMap(py::module_& module) {

@@ -85,6 +85,19 @@ ScheduleTrace WithoutPostproc(const ScheduleTrace& trace, bool remove) {
   return kept;
 }
 
+// `trace` with `decision` in the place of what `instruction`, one of its own, has drawn.
+ScheduleTrace WithDecision(const ScheduleTrace& trace, const InstructionOf& instruction, const Decision& decision,
+                           bool remove_postproc) {
+  ScheduleTrace changed = trace;
+  size_t at = 0;
+  while (at < trace.size() && &trace.instruction(at) != &instruction.get()) ++at;
+  if (at == trace.size()) throw Failure(ErrorKind::kTvm, "with_decision: the instruction is not of this trace");
+  if (!instruction.get().kind->samples)
+    throw Failure(ErrorKind::kTvm, fmt::format("with_decision: {} takes no decision", instruction.get().kind->name));
+  changed.SetDecision(at, decision);
+  return WithoutPostproc(changed, remove_postproc);
+}
+
 ScheduleTrace FromJson(const py::object& json) {
   const py::object text = py::isinstance<py::str>(json) ? json : py::module_::import("json").attr("dumps")(json);
   return Value(ScheduleTrace::FromJson(py::cast<std::string>(text)));
@@ -147,6 +160,7 @@ void BindTrace(py::module_& module) {
                if (&trace.instruction(index) == &instruction.get()) return DecisionToPython(decision);
              return py::none();
            })
+      .def("with_decision", &WithDecision, py::arg("inst"), py::arg("decision"), py::arg("remove_postproc"))
       .def("simplified", &ScheduleTrace::Simplified, py::arg("remove_postproc"))
       .def(
           "apply_to_schedule",

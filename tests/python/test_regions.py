@@ -141,6 +141,77 @@ def test_cache_read_serves_the_consumers_that_are_named_right_before_the_first()
     verify_trace_roundtrip(sch=sch, mod=two_readers)
 
 
+def blocks_in_order(func):
+    names = []
+    tir.stmt_functor.post_order_visit(
+        func.body, lambda node: names.append(node.name_hint) if isinstance(node, tir.Block) else None)
+    return names
+
+
+@pytest.mark.parametrize("block, order", [
+    ("B", ["B", "E", "B_local", "C", "root"]),
+    ("E", ["B", "E", "C", "E_local", "root"]),
+])
+def test_cache_write_copies_back_right_before_the_first_reader_or_at_the_end(block, order):
+    @T.prim_func
+    def main(A: T.Buffer((64,), "float32"), E: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+        B = T.alloc_buffer((64,))
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] * T.float32(2)
+        for i in range(64):
+            with T.block("E"):
+                vi = T.axis.spatial(64, i)
+                E[vi] = A[vi] + T.float32(1)
+        for i in range(64):
+            with T.block("C"):
+                vi = T.axis.spatial(64, i)
+                C[vi] = B[vi] + T.float32(1)
+
+    sch = tir.Schedule(main, debug_mask="all")
+    sch.cache_write(block, 0, "local")
+    assert blocks_in_order(sch.mod["main"]) == order
+
+
+@T.prim_func
+def taken(A: T.Buffer((64, 16), "float32"), idx: T.Buffer((32,), "int32"), C: T.Buffer((32, 16), "float32")):
+    B = T.alloc_buffer((32, 16))
+    for i, j in T.grid(32, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[idx[vi], vj]
+    for i, j in T.grid(32, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * T.float32(2)
+
+
+def test_reverse_compute_inline_lists_indices_before_what_they_choose():
+    sch = tir.Schedule(taken, debug_mask="all")
+    sch.reverse_compute_inline("C")
+    assert [str(region) for region in sch.get(sch.get_block("B")).reads] == ["idx[vi]", "A[idx[vi], vj]"]
+
+
+def test_with_decision_changes_a_copy_of_the_trace():
+    sch = tir.Schedule(taken, seed=1)
+    loop = sch.get_loops("C")[0]
+    sch.split(loop, sch.sample_perfect_tile(loop, 2, 64, decision=[8, 4]))
+    sch.enter_postproc()
+    sch.vectorize(sch.get_loops("C")[-1])
+    drawn = next(inst for inst in sch.trace.insts if inst.kind.name == "SamplePerfectTile")
+    changed = sch.trace.with_decision(drawn, [2, 16], remove_postproc=True)
+    again = tir.Schedule(taken)
+    changed.apply_to_schedule(again, remove_postproc=False)
+    assert [int(again.get(loop).extent) for loop in again.get_loops("C")] == [2, 16, 16]
+    assert list(sch.trace.decisions.values())[0] == [8, 4]
+    assert len(changed.insts) == len(sch.trace.insts) - 4
+
+
+def test_the_text_of_an_index_map_of_one_result_is_that_of_a_tuple():
+    assert str(tir.IndexMap.from_func(lambda i: [i + 1], index_dtype="int32")) == "T.index_map(lambda i: (i + 1,))"
+
+
 @T.prim_func
 def guarded(A: T.Buffer((120,), "float32"), C: T.Buffer((120,), "float32")):
     B = T.alloc_buffer((120,))
