@@ -274,11 +274,18 @@ std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& r
     if (!bindings) bindings = BindingsOf(realize);
     return Substitute(e, *bindings);
   };
+  const auto is_moving = [&](const Expr& extent) {
+    if (extent.As<IntImm>() != nullptr) return false;
+    const std::vector<IterVar>& iters = realize.block->iter_vars;
+    return UsesVar(extent, [&](const ExprNode* var) {
+      return std::any_of(iters.begin(), iters.end(), [&](const IterVar& iter) { return iter.var.get() == var; });
+    });
+  };
   std::vector<Range> bound;
   bound.reserve(region.region.size());
   for (size_t d = 0; d < region.region.size(); ++d) {
     bound.push_back({bind(region.region[d].min), bind(region.region[d].extent)});
-    if (!ReadsMemory(bound[d].min) && !ReadsMemory(bound[d].extent)) continue;
+    if (!ReadsMemory(bound[d].min) && !ReadsMemory(bound[d].extent) && !is_moving(region.region[d].extent)) continue;
     const Expr& length = region.buffer->shape[d];
     bound[d] = {IntConst(length.dtype(), 0), length};
   }

@@ -208,6 +208,10 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   }
   // Readers inside the nest that makes the buffer would come too early for the copy.
   std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < place; });
+  if (readers.empty())
+    return schedule.Error(
+        kName, row,
+        fmt::format("the consumers are in the nest that makes buffer \"{}\", no copy comes before them", buffer->name));
   if (!schedule.Scope(scope).WritersOf(buffer).empty()) place = PlaceOfFirst(schedule, scope, readers, place);
 
   Analyzer analyzer;

@@ -13,6 +13,6 @@ def main(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 4), "float32")):
 def main(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 4), "float32")):
     for i, r, c in T.grid(4, 4, 4):
         with T.block("tile"):
-            T.reads(A[i * 4:i * 4 + 4, 0:4])
+            T.reads(A[i * 4 + r, c])
             T.writes(B[i * 4 + r, c])
             B[i * 4 + r, c] = A[i * 4 + r, c]
