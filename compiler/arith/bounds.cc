@@ -67,7 +67,7 @@ IntBound FloorModBound(IntBound a, int64_t divisor) {
 }
 
 IntBound TruncDivBound(IntBound a, IntBound divisor) {
-  if (a.min == kNegInf || a.max == kPosInf) return {};
+  if (a.min == kNegInf || a.max == kPosInf || divisor.min > divisor.max) return {};  // No divisor: nobody divides.
   if (divisor.min <= 0 && divisor.max >= 0) {  // By 1 or -1, where that is farthest.
     const int64_t most = std::max(std::abs(a.min), std::abs(a.max));
     return {-most, most};

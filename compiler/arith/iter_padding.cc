@@ -1,9 +1,9 @@
 // Iterators whose extent a divisor does not divide are padded, once for all their uses.
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/arith/iter_rewriter.h"
 #include "compiler/arith/linear.h"
+#include "compiler/ir/integer.h"
 
 namespace lathe {
 namespace {
@@ -26,7 +26,7 @@ Factors FactorsOf(const Expr& e) {
 Expr CommonMultiple(const Expr& a, const Expr& b, const Analyzer& analyzer) {
   const Factors x = FactorsOf(a), y = FactorsOf(b);
   int64_t multiple;
-  if (__builtin_mul_overflow(x.constant, y.constant / std::gcd(x.constant, y.constant), &multiple))
+  if (__builtin_mul_overflow(x.constant, y.constant / GreatestCommonDivisor(x.constant, y.constant), &multiple))
     multiple = IntBound::kPosInf;
   const Expr constant = IntConst(b.dtype(), multiple);
   if (IsDivisible(analyzer, x.symbols, y.symbols)) return x.symbols * constant;

@@ -157,6 +157,10 @@ bool IterRewriter::TakeOutScale(IterSplitExpr& split, Expr& base, Expr& divisor,
     return false;
   }
   divisor = analyzer_.Simplify(FloorDiv(divisor, scale));
+  if (const int64_t* left = AsIntConst(divisor); left != nullptr && *left < 1) {
+    errors_.push_back(std::string("an index takes the ") + what + " of an iterator that runs downwards");
+    return false;
+  }
   if (!is_zero) base = analyzer_.Simplify(FloorDiv(base, scale));
   return true;
 }

@@ -1,7 +1,6 @@
 #include "compiler/arith/linear.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "compiler/ir/integer.h"
@@ -125,7 +124,7 @@ IntBound BoundOf(const LinearForm& form) {
 
 int64_t GcdOfScales(const LinearForm& form) {
   int64_t gcd = 0;
-  for (const Term& term : form.terms) gcd = std::gcd(gcd, term.scale);
+  for (const Term& term : form.terms) gcd = GreatestCommonDivisor(gcd, term.scale);
   return gcd;
 }
 

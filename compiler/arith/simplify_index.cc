@@ -1,6 +1,5 @@
 // The canonicalizer's integer half: linear forms, // and % by constants, min and max.
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/ir/integer.h"
@@ -12,7 +11,7 @@ namespace {
 boost::container::small_vector<int64_t, 8> StepCandidates(const LinearForm& form, int64_t divisor) {
   boost::container::small_vector<int64_t, 8> steps;
   for (const Term& term : form.terms) {
-    const int64_t step = std::gcd(term.scale, divisor);
+    const int64_t step = GreatestCommonDivisor(term.scale, divisor);
     if (step > 1 && step < divisor && std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
   }
   std::sort(steps.begin(), steps.end(), std::greater<>());
@@ -112,7 +111,7 @@ ModularSet Canonicalizer::Modular(const LinearForm& form) {
   for (const Term& term : form.terms) {
     ModularSet source;
     if (const VarFacts* facts = facts_.Find(term.source.get())) source = facts->modular;
-    if (term.upper != kNoUpper) source.coeff = std::gcd(source.coeff, term.upper);
+    if (term.upper != kNoUpper) source.coeff = GreatestCommonDivisor(source.coeff, term.upper);
     if (term.lower != 1) {  // (c*k + b)//l = c/l*k + b//l where l divides c.
       source = source.coeff % term.lower == 0
                    ? ModularSet{source.coeff / term.lower, FloorDivide(source.base, term.lower)}
@@ -124,7 +123,7 @@ ModularSet Canonicalizer::Modular(const LinearForm& form) {
         coeff == IntBound::kNegInf) {
       return {};
     }
-    set = {std::gcd(set.coeff, coeff), base};
+    set = {GreatestCommonDivisor(set.coeff, coeff), base};
   }
   if (set.coeff != 0) set.base = FloorModulo(set.base, set.coeff);
   return set;

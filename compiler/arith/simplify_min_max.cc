@@ -1,9 +1,9 @@
 // The canonicalizer's rules for min and max of integers.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "compiler/arith/canonicalizer.h"
+#include "compiler/ir/integer.h"
 
 namespace lathe {
 namespace {
@@ -48,7 +48,8 @@ std::optional<LinearForm> TakeSharedPart(LinearForm& a, LinearForm& b) {
 int64_t FactorOf(const LinearForm& a, const LinearForm& b) {
   if (!IsOneTerm(a) && !IsOneTerm(b)) return 1;
   const auto number = [](const LinearForm& form) { return IsOneTerm(form) ? form.terms[0].scale : form.constant; };
-  const int64_t x = number(a), y = number(b), gcd = std::gcd(x, y);
+  const int64_t x = number(a), y = number(b), gcd = GreatestCommonDivisor(x, y);
+  if (x == INT64_MIN || y == INT64_MIN) return 1;  // Neither has a magnitude.
   if ((!IsOneTerm(a) && !a.is_const()) || (!IsOneTerm(b) && !b.is_const()) || gcd == 0) return 1;
   if (IsOneTerm(a) && IsOneTerm(b)) {
     if (gcd != std::min(std::abs(x), std::abs(y))) return 1;

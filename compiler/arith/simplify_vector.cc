@@ -1,5 +1,4 @@
 // Vectors: ramps and broadcasts take part in arithmetic as the scalars that they are made of. And operations on bits.
-#include <numeric>
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/ir/integer.h"
@@ -76,7 +75,7 @@ std::optional<Expr> Canonicalizer::QuotientOfRamp(const Binary& op, int lanes) {
     return is_div ? MakeRamp(base, IntConst(by.dtype(), *stride / *divisor), lanes) : MakeBroadcast(base, lanes);
   // The remainder of the base, and how far the lanes go above it.
   const ModularSet modular = Modular(Form(ramp.base));
-  const int64_t step = modular.coeff == 0 ? *divisor : std::gcd(modular.coeff, *divisor);
+  const int64_t step = modular.coeff == 0 ? *divisor : GreatestCommonDivisor(modular.coeff, *divisor);
   int64_t reach;
   if (*stride < 0 || __builtin_mul_overflow(*stride, lanes - 1, &reach)) return std::nullopt;
   if (reach >= step || FloorModulo(modular.base, step) + reach >= step) return std::nullopt;

@@ -126,6 +126,8 @@ SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
     }
   }
   const int64_t* extent = AsIntConst(range.extent);
+  // What is cut at both ends from numbers on is what a product of two unknowns may be: all there is.
+  if (!fits_low && !fits_high && extent == nullptr && AsIntConst(range.min) != nullptr) return own;
   const int64_t* own_extent = AsIntConst(iter.domain.extent);
   if (own_extent != nullptr && (extent == nullptr || *extent >= *own_extent)) return own;
   solved.domain = range;

@@ -2,8 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 
 namespace lathe {
+
+// The greatest common divisor of any two numbers, 0 of zeros; std::gcd has none for the least int64_t. 1 where it would
+// be 2^63.
+constexpr int64_t GreatestCommonDivisor(int64_t a, int64_t b) {
+  const auto magnitude = [](int64_t x) {
+    return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+  };
+  const uint64_t common = std::gcd(magnitude(a), magnitude(b));
+  return common >> 63 != 0 ? 1 : static_cast<int64_t>(common);
+}
 
 // Rounds toward minus infinity; b != 0.
 constexpr int64_t FloorDivide(int64_t a, int64_t b) {

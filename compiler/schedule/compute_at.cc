@@ -216,12 +216,28 @@ bool ReadsWhatASharedLoopMakes(const Schedule& schedule, const Move& move, int s
   return false;
 }
 
-// A producer computes in an iteration of the loops that stay around it no more than it did: what more would need may
-// not be there yet.
+// Whether the scope's block reads from outside what the block reads: as much as it declares has been made there.
+bool ReadsFromOutside(const Schedule& schedule, const Move& move) {
+  const auto is_made_outside = [&](const BufferRegion& read) {
+    for (int inner = schedule.ScopeOf(move.block); schedule.ScopeOf(inner) >= 0; inner = schedule.ScopeOf(inner)) {
+      if (Allocates(schedule.BlockOf(inner), read.buffer)) return false;
+      for (int writer : schedule.Scope(schedule.ScopeOf(inner)).WritersOf(read.buffer))
+        if (writer != inner) return true;
+    }
+    return false;
+  };
+  const std::vector<BufferRegion>& reads = schedule.BlockOf(move.block).reads;
+  return std::any_of(reads.begin(), reads.end(), is_made_outside);
+}
+
+// A producer computes in an iteration of the loops (a run of the scope) that stay around it no more than it did: what
+// more would need may not be there yet.
 Status CheckComputesNoMore(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
                            const Analyzer& analyzer) {
   const int shared = CommonAncestor(schedule, move.block, move.loop);
-  if (!schedule.IsLoop(shared) || !ReadsWhatASharedLoopMakes(schedule, move, shared)) return OkStatus();
+  const bool is_loop = schedule.IsLoop(shared);
+  if (is_loop ? !ReadsWhatASharedLoopMakes(schedule, move, shared) : !ReadsFromOutside(schedule, move))
+    return OkStatus();
   const BlockRealize& realize = schedule.RealizeOf(move.block);
   const IterDomain inner = LoopsBetween(schedule, shared, move.block);
   for (size_t i = 0; i < domains.size(); ++i) {
@@ -233,13 +249,44 @@ Status CheckComputesNoMore(const Schedule& schedule, const Move& move, const std
                         analyzer.CanProve(LessEqual(before.min, iter.domain.min))) &&
                        (analyzer.CanProve(LessEqual(after.min + after.extent, before.min + before.extent)) ||
                         analyzer.CanProve(LessEqual(iter.domain.min + iter.domain.extent, before.min + before.extent)));
-    if (!is_in)
+    if (is_in) continue;
+    const std::string turn = is_loop
+                                 ? fmt::format("an iteration of loop \"{}\"", schedule.LoopOf(shared).loop_var.name())
+                                 : fmt::format("a run of block \"{}\"", schedule.BlockOf(shared).name);
+    return schedule.Error(
+        move.primitive, move.block,
+        fmt::format("iter var \"{}\" would take values in {} that it does not take there now, and what the block reads "
+                    "may not be made by then",
+                    iter.var.name(), turn));
+  }
+  return OkStatus();
+}
+
+// Whether some block of the scope writes all of the buffer for certain.
+bool IsMadeWhole(const Schedule& schedule, int scope, const Buffer& buffer) {
+  Analyzer analyzer;
+  BindIterVars(schedule.BlockOf(scope), analyzer);
+  const std::vector<Range> full = FullRegion(buffer).region;
+  const GuardedRegion whole{
+      full, std::vector<std::vector<Expr>>(full.size()), std::vector<std::vector<Expr>>(full.size()), {}};
+  const std::vector<int> writers = schedule.Scope(scope).WritersOf(buffer);
+  return std::any_of(writers.begin(), writers.end(), [&](int writer) {
+    const std::vector<GuardedRegion> made = WrittenForCertain(schedule, scope, writer, buffer, analyzer);
+    return std::any_of(made.begin(), made.end(),
+                       [&](const GuardedRegion& part) { return Covers(part, whole, full, analyzer); });
+  });
+}
+
+// A block that runs over a part of its domain may do so since no more than that part of what it reads is made.
+Status CheckPartialInputs(const Schedule& schedule, const Move& move) {
+  const int scope = schedule.ScopeOf(move.block);
+  if (schedule.IsLoop(CommonAncestor(schedule, move.block, move.loop))) return OkStatus();
+  if (WhyNotWholeDomain(schedule, move.block).empty()) return OkStatus();
+  for (const BufferRegion& read : schedule.BlockOf(move.block).reads)
+    if (Allocates(schedule.BlockOf(scope), read.buffer) && !IsMadeWhole(schedule, scope, read.buffer))
       return schedule.Error(
           move.primitive, move.block,
-          fmt::format("iter var \"{}\" would take values in an iteration of loop \"{}\" that it does not take there "
-                      "now, and what the block reads may not be made by then",
-                      iter.var.name(), schedule.LoopOf(shared).loop_var.name()));
-  }
+          fmt::format("it runs over a part of its domain, and no more of \"{}\" may be made", read.buffer->name));
   return OkStatus();
 }
 
@@ -251,8 +298,7 @@ IterDomain LoopsDownTo(const Schedule& schedule, int top) {
 }
 
 bool Uses(const Range& range, const Var& var) {
-  const auto is_var = [&](const ExprNode* node) { return node == var.get(); };
-  return UsesVar(range.min, is_var) || UsesVar(range.extent, is_var);
+  return UsesVar(range.min, var.get()) || UsesVar(range.extent, var.get());
 }
 
 // Whether what iterations that follow each other run over touches, in each of `loops`: nothing is left out between the
@@ -418,6 +464,7 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
     RETURN_IF_ERROR(CheckCoversItsDomain(schedule, move, *domains, analyzer));
   } else {
     RETURN_IF_ERROR(CheckComputesNoMore(schedule, move, *domains, analyzer));
+    RETURN_IF_ERROR(CheckPartialInputs(schedule, move));
   }
   Nest nest = MakeNest(schedule, move, *domains, *predicate, preserve_unit_loops, analyzer);
   if (move.is_reverse) RETURN_IF_ERROR(CheckStepsOnceInOrder(schedule, move, nest, analyzer));

@@ -126,6 +126,20 @@ StatusOr<std::optional<Overlap>> OverlapOf(const Schedule& schedule, int block, 
   return std::optional(Overlap{*at, *extent - step->second});
 }
 
+// Tiles that overlap in one dimension stay where they are in all others: what lies over each other was made before.
+Status CheckMovesOneDimension(const Schedule& schedule, const Ring& ring, const std::vector<Range>& tile) {
+  for (size_t d = 0; d < tile.size(); ++d) {
+    if (!ring.overlaps[d]) continue;
+    const Var& var = schedule.LoopOf(ring.overlaps[d]->loop).loop_var;
+    for (size_t other = 0; other < tile.size(); ++other)
+      if (other != d && UsesVar(tile[other].min, var.get()))
+        return schedule.Error(kRollingBuffer, ring.block,
+                              fmt::format("loop \"{}\" moves the tiles of \"{}\" in dimensions {} and {} at once",
+                                          var.name(), ring.from->name, d, other));
+  }
+  return OkStatus();
+}
+
 // The ring is along the outermost of the loops; from there to `around` they run in order.
 StatusOr<Ring> FindRing(const Schedule& schedule, int block, const BufferRegion& write, int around) {
   Analyzer analyzer;
@@ -147,6 +161,7 @@ StatusOr<Ring> FindRing(const Schedule& schedule, int block, const BufferRegion&
   if (ring_at == loops.end())
     return schedule.Error(kRollingBuffer, block,
                           fmt::format("no two tiles of \"{}\" overlap along a loop", write.buffer->name));
+  RETURN_IF_ERROR(CheckMovesOneDimension(schedule, ring, tile));
   for (; ring_at != loops.end(); ++ring_at) {
     const ForKind kind = schedule.LoopOf(*ring_at).kind;
     if (kind != ForKind::kSerial && kind != ForKind::kUnrolled)

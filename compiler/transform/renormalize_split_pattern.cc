@@ -1,7 +1,6 @@
 #include "compiler/transform/renormalize_split_pattern.h"
 
-#include <numeric>
-
+#include "compiler/ir/integer.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -84,7 +83,7 @@ class SplitRenormalizer : public StmtExprMutator {
     const Binary* multiple = AsBinary(product, BinaryOp::kMul);
     const std::optional<int64_t> factor = multiple == nullptr ? std::nullopt : NumberOf(multiple->b);
     if (!factor || *factor <= 0) return std::nullopt;
-    const int64_t common = std::gcd(*factor, by);
+    const int64_t common = GreatestCommonDivisor(*factor, by);
     if (common <= 1) return std::nullopt;
     const Expr& x = multiple->a;
     const Expr scaled = FoldBinary(BinaryOp::kMul, x, IntConst(x.dtype(), *factor / common));

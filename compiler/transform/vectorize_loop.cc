@@ -1,7 +1,5 @@
 #include "compiler/transform/vectorize_loop.h"
 
-#include <numeric>
-
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/integer.h"
 #include "compiler/ir/visitor.h"
@@ -228,7 +226,7 @@ class LaneRewriter {
       return MakeRamp(FloorDiv(ramp.base, divisor), IntConst(ramp.stride.dtype(), *stride / *c), lanes_);
     }
     // base % c is base.base % step plus a multiple of step, so lanes that stay below the next multiple stay below c.
-    const int64_t step = std::gcd(base.coeff, *c);
+    const int64_t step = GreatestCommonDivisor(base.coeff, *c);
     if (*stride < 0 || FloorModulo(base.base, step) + (lanes_ - 1) * *stride >= step) return std::nullopt;
     if (is_div) return FloorDiv(ramp.base, divisor);
     return MakeRamp(FloorMod(ramp.base, divisor), ramp.stride, lanes_);

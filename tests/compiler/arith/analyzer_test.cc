@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "brute_force.h"
+#include "compiler/ir/integer.h"
 
 namespace lathe {
 namespace {
@@ -240,6 +241,22 @@ TEST(Analyzer, NegatedBoundsHoldTheLastValueOfInt64) {
   analyzer.Bind(x, {IntConst(DataType::Int(64), INT64_MAX - 1), IntConst(DataType::Int(64), 2)});
   EXPECT_TRUE(analyzer.ConstIntBound(x * -1).Contains(-INT64_MAX));
   EXPECT_TRUE(analyzer.ConstIntBound(x * -1).Contains(1 - INT64_MAX));
+}
+
+TEST(Analyzer, KnowsDivisorsOfTheLeastInt64) {
+  EXPECT_EQ(GreatestCommonDivisor(INT64_MIN, 6), 2);
+  EXPECT_EQ(GreatestCommonDivisor(0, -6), 6);
+  EXPECT_EQ(GreatestCommonDivisor(INT64_MIN, INT64_MIN), 1);
+  const Var x("x", DataType::Int(64));
+  const Expr least = IntConst(DataType::Int(64), INT64_MIN);
+  EXPECT_EQ(ToText(Analyzer().Simplify(Min(x * least, least))), "min(x * -9223372036854775808, -9223372036854775808)");
+}
+
+TEST(Analyzer, DividesByNothingWhereADivisorHasNoValue) {
+  Analyzer analyzer;
+  analyzer.Bind(n, {0, 8});
+  analyzer.Bind(m, {0, -2});
+  EXPECT_EQ(analyzer.ConstIntBound(MakeBinary(BinaryOp::kDiv, n, m)), (IntBound{INT32_MIN, INT32_MAX}));
 }
 
 TEST(Analyzer, ProvesBoundsOfExpressions) {

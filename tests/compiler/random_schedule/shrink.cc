@@ -192,7 +192,9 @@ std::string DescribeShrunk(const RandomProgram& program, const ScheduleTrace& tr
     return Signature(JudgeInChild(one.program, one.trace, judge)) == wanted;
   };
   if (wanted.empty()) return "the shrinker cannot repeat the failure";
-  while (DropCalls(failing, still_fails) | DropStatements(failing, still_fails)) {
+  for (bool got_smaller = true; got_smaller;) {
+    got_smaller = DropCalls(failing, still_fails);
+    got_smaller = DropStatements(failing, still_fails) || got_smaller;
   }
   const Finding finding = JudgeInChild(failing.program, failing.trace, judge);
   std::string text =

@@ -713,6 +713,97 @@ def main(A: T.Buffer((4, 3), "int32"), S: T.Buffer((4,), "int32"), B: T.Buffer((
                     D[vi, vk] = C[vi, vk] + C[vi, vk + 1] + C[vi, vk + 2]
 )";
 
+constexpr char kReadBackwards[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 6), "int32")):
+    B = T.alloc_buffer((3,), "int32")
+    for i in range(3):
+        with T.block("B"):
+            vi = T.axis.spatial(3, i)
+            B[vi] = A[vi] + A[vi + 1]
+    for i, j in T.grid(4, 6):
+        with T.block("C"):
+            vi = T.axis.spatial(4, 3 - i)
+            vj = T.axis.spatial(6, j)
+            C[vi, vj] = B[vi % 3] + 1
+)";
+
+constexpr char kTilesOnADiagonal[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32"), C: T.Buffer((4, 5), "int32")):
+    B = T.alloc_buffer((8, 8), "int32")
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            T.reads(B[vi * 2, vi:vi + 5])
+            T.writes(C[vi, 0:5])
+            for k in range(5):
+                C[vi, k] = B[vi * 2, vi + k]
+)";
+
+constexpr char kReadsARowOfWhatLoopsMake[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12,), "int32"), D: T.Buffer((12,), "int32")):
+    B = T.alloc_buffer((12,), "int32")
+    for i in range(12):
+        with T.block("B"):
+            vi = T.axis.spatial(12, i)
+            B[vi] = A[vi]
+        with T.block("outer"):
+            vo = T.axis.spatial(12, i)
+            T.reads(B[vo])
+            T.writes(D[vo])
+            C = T.alloc_buffer((12,), "int32")
+            with T.block("C"):
+                vi = T.axis.spatial(12, vo)
+                C[vi] = B[vi] - 2
+            for j in range(1):
+                with T.block("D"):
+                    vi = T.axis.spatial(12, vo + j)
+                    D[vi] = C[vi]
+)";
+
+constexpr char kDiagonalMade[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), D: T.Buffer((6,), "int32")):
+    B = T.alloc_buffer((8, 8), "int32")
+    C = T.alloc_buffer((8, 8), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, i])
+            B[vi, vj] = A[vi]
+    for i in range(8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, i])
+            C[vi, vj] = B[vi, vj] * 2
+    for i in range(6):
+        with T.block("D"):
+            vi = T.axis.spatial(6, i)
+            T.reads(C[vi:vi + 3, vi:vi + 3])
+            T.writes(D[vi])
+            D[vi] = C[vi, vi] + C[vi + 1, vi + 1] + C[vi + 2, vi + 2]
+)";
+
+constexpr char kRowsOfUnknownTiles[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (2, n), "int32")
+    B = T.alloc_buffer((2, n), "int32")
+    for i, j in T.grid(2, n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj] + vi
+    for i, j in T.grid(2, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * 2
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     PairsAndTails, FoundTest,
     testing::Values(
@@ -764,6 +855,23 @@ INSTANTIATE_TEST_SUITE_P(
                       "b = sch.get_block('B')\nc = sch.get_block('C')\nj, i = sch.get_loops(b)\n"
                       "o, l = sch.split(j, [3, None])\nsch.reverse_compute_at(c, o, preserve_unit_loops=True)\n",
                       "may read more of \"B\""},
+        SoundnessCase{"FuseUnderARemainderOfWhatFalls", kReadBackwards,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(b, j)\nk, l = sch.get_loops(b)\nf = sch.fuse(k, l)\n"},
+        SoundnessCase{"RingOfTilesOnADiagonal", kTilesOnADiagonal,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, = sch.get_loops(c)\n"
+                      "sch.compute_at(b, i)\nsch.rolling_buffer(b, 0)\n",
+                      "moves the tiles of \"B\" in dimensions 1 and 0 at once"},
+        SoundnessCase{"ComputeAtOfMoreThanTheBlockAroundReads", kReadsARowOfWhatLoopsMake,
+                      "d = sch.get_block('D')\nj, = sch.get_loops(d)\nk, l = sch.split(j, [6, None])\n"
+                      "c = sch.get_block('C')\nsch.compute_at(c, l)\n",
+                      "in a run of block \"outer\""},
+        SoundnessCase{"ComputeAtOfATileOfADiagonal", kDiagonalMade,
+                      "c = sch.get_block('C')\nd = sch.get_block('D')\ni, = sch.get_loops(d)\nsch.compute_at(c, i)\n",
+                      "no more of \"B\" may be made"},
+        SoundnessCase{"ComputeAtOfATileOfUnknownLength", kRowsOfUnknownTiles,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nk, l = sch.split(j, [5, None])\n"
+                      "b = sch.get_block('B')\nsch.compute_at(b, i)\n"},
         SoundnessCase{"RingBesideASum", kSumBesideARing,
                       "c = sch.get_block('C')\nd = sch.get_block('rows')\nj, = sch.get_loops(d)\n"
                       "sch.compute_at(c, j)\nsch.rolling_buffer(c, 0)\n"},
