@@ -1,10 +1,10 @@
 // arith: the Analyzer, bounds, remainders, interval sets, iter maps.
 #include <fmt/format.h>
 
-#include "compiler/arith/analyzer.h"
 #include "compiler/arith/deduce_bound.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear_equation.h"
+#include "compiler/arith/simplifier.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -15,15 +15,15 @@ namespace {
 // A scope in which a condition holds; scopes end in the reverse order of their beginning.
 class ConstraintScope {
  public:
-  ConstraintScope(std::shared_ptr<Analyzer> analyzer, Expr condition)
+  ConstraintScope(std::shared_ptr<Simplifier> analyzer, Expr condition)
       : analyzer_(std::move(analyzer)), condition_(std::move(condition)) {}
   void Enter() { guard_.emplace(*analyzer_, condition_); }
   void Exit() { guard_.reset(); }
 
  private:
-  std::shared_ptr<Analyzer> analyzer_;
+  std::shared_ptr<Simplifier> analyzer_;
   Expr condition_;
-  std::optional<FactScope> guard_;
+  std::optional<Simplifier::Scope> guard_;
 };
 
 DomMap ToDomMap(const py::dict& items) {
@@ -120,38 +120,42 @@ void BindArith(py::module_& module) {
   py::class_<ConstraintScope, std::shared_ptr<ConstraintScope>>(module, "ConstraintScope")
       .def("__enter__", &ConstraintScope::Enter)
       .def("__exit__", [](ConstraintScope& scope, const py::args&) { scope.Exit(); });
-  py::class_<Analyzer, std::shared_ptr<Analyzer>>(module, "Analyzer")
+  py::class_<Simplifier, std::shared_ptr<Simplifier>>(module, "Analyzer")
       .def(py::init<>())
+      .def("simplify", &Simplifier::Simplify, py::arg("expr"), py::arg("steps") = 2)
+      .def("rewrite_simplify", &Simplifier::RewriteSimplify, py::arg("expr"))
+      .def("canonical_simplify", &Simplifier::CanonicalSimplify, py::arg("expr"))
       .def(
-          "simplify", [](const Analyzer& a, const Expr& e, int) { return a.Simplify(e); }, py::arg("expr"),
-          py::arg("steps") = 2)
+          "const_int_bound", [](Simplifier& a, const Expr& e) { return a.analyzer().ConstIntBound(e); },
+          py::arg("expr"))
       .def(
-          "rewrite_simplify", [](const Analyzer& a, const Expr& e) { return a.Simplify(e); }, py::arg("expr"))
-      .def(
-          "canonical_simplify", [](const Analyzer& a, const Expr& e) { return a.Simplify(e); }, py::arg("expr"))
-      .def(
-          "const_int_bound", [](const Analyzer& a, const Expr& e) { return a.ConstIntBound(e); }, py::arg("expr"))
-      .def(
-          "modular_set", [](const Analyzer& a, const Expr& e) { return a.Modular(e); }, py::arg("expr"))
+          "modular_set", [](Simplifier& a, const Expr& e) { return a.analyzer().Modular(e); }, py::arg("expr"))
       .def(
           "int_set",
-          [](const Analyzer& a, const Expr& e, const py::dict& domains) { return EvalSet(e, ToDomMap(domains), a); },
+          [](Simplifier& a, const Expr& e, const py::dict& domains) {
+            return EvalSet(e, ToDomMap(domains), a.analyzer());
+          },
           py::arg("expr"), py::arg("dom_map") = py::dict())
       .def(
-          "can_prove", [](const Analyzer& a, const Expr& e, const py::object&) { return a.CanProve(e); },
-          py::arg("expr"), py::arg("strength") = 0)
-      .def("can_prove_equal", [](const Analyzer& a, const Expr& x, const Expr& y) { return a.CanProveEqual(x, y); })
-      .def("can_prove_less", &Analyzer::CanProveLess)
-      .def("can_prove_greater_equal", &Analyzer::CanProveGreaterEqual)
-      .def("bind", [](Analyzer& a, const Var& var, const Range& range) { a.Bind(var, range); })
-      .def("bind", [](Analyzer& a, const Var& var, const Expr& value) { a.Bind(var, value); })
+          "can_prove", [](Simplifier& a, const Expr& e, const py::object&) { return a.CanProve(e); }, py::arg("expr"),
+          py::arg("strength") = 0)
+      .def("can_prove_equal",
+           [](Simplifier& a, const Expr& x, const Expr& y) { return a.analyzer().CanProveEqual(x, y); })
+      .def("can_prove_less",
+           [](Simplifier& a, const Expr& e, int64_t bound) { return a.analyzer().CanProveLess(e, bound); })
+      .def("can_prove_greater_equal",
+           [](Simplifier& a, const Expr& e, int64_t bound) { return a.analyzer().CanProveGreaterEqual(e, bound); })
+      .def("bind", [](Simplifier& a, const Var& var, const Range& range) { a.Bind(var, range); })
+      .def("bind", [](Simplifier& a, const Var& var, const Expr& value) { a.Bind(var, value); })
       .def(
-          "update", [](Analyzer& a, const Var& var, const IntBound& bound, bool) { a.Update(var, bound); },
+          "update",
+          [](Simplifier& a, const Var& var, const IntBound& bound, bool) { a.analyzer().Update(var, bound); },
           py::arg("var"), py::arg("info"), py::arg("override") = false)
       .def(
-          "update", [](Analyzer& a, const Var& var, const ModularSet& modular, bool) { a.Update(var, modular); },
+          "update",
+          [](Simplifier& a, const Var& var, const ModularSet& modular, bool) { a.analyzer().Update(var, modular); },
           py::arg("var"), py::arg("info"), py::arg("override") = false)
-      .def("constraint_scope", [](const std::shared_ptr<Analyzer>& a, const Expr& condition) {
+      .def("constraint_scope", [](const std::shared_ptr<Simplifier>& a, const Expr& condition) {
         return std::make_shared<ConstraintScope>(a, condition);
       });
   module.def("can_prove_equal", [](const Expr& a, const Expr& b) { return Analyzer().CanProveEqual(a, b); });
