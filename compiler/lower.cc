@@ -59,7 +59,7 @@ namespace {
 
 // What is moved is made simple.
 PrimFunc HoistAndSimplify(PrimFunc func, const HoistOptions& options) {
-  return RemoveNoOp(SimplifyLets(HoistExpression(std::move(func), options)));
+  return RemoveNoOp(SimplifyAsTvm(HoistExpression(std::move(func), options)));
 }
 // What TVM's HoistIfThenElse moves: conditions of statements.
 HoistOptions OfStatements(bool across_threads) {
@@ -286,6 +286,16 @@ StatusOr<PrimFunc> StorageRewriteAsTvm(PrimFunc func, const AttrMap& config) {
   return StorageRewrite(std::move(func), rewrite);
 }
 
+StatusOr<PrimFunc> SimplifyWithOptions(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.Simplify");
+  const SimplifyExtensions extensions{
+      .transitively_prove_inequalities = options.Bool("transitively_prove_inequalities", false),
+      .convert_boolean_to_and_of_ors = options.Bool("convert_boolean_to_and_of_ors", false),
+      .apply_constraints_to_boolean_branches = options.Bool("apply_constraints_to_boolean_branches", false)};
+  RETURN_IF_ERROR(options.status());
+  return SimplifyAsTvm(std::move(func), extensions);
+}
+
 struct TvmPass {
   std::string_view name;
   StatusOr<PrimFunc> (*run)(PrimFunc func, const AttrMap& config);
@@ -303,6 +313,7 @@ const TvmPass kTvmPasses[] = {
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },
      BlockForm::kOpaque},
     {"merge_shared_memory_allocations", MergeSharedAsTvm},
+    {"simplify", SimplifyWithOptions},
     {"storage_rewrite", StorageRewriteAsTvm},
     {"unroll_loop", UnrollAsTvm},
     {"vectorize_loop", VectorizeAsTvm},

@@ -89,10 +89,11 @@ Expr NormalizedCondition(const Expr& e) {
 }
 
 std::optional<Expr> RuleSimplifier::ByLiterals(const Expr& e) const {
-  if (owner_.literals().empty()) return std::nullopt;
+  if (owner_.literals().empty() || !UsesLiterals()) return std::nullopt;
   for (const Expr& known : owner_.literals()) {
     if (SameExpr(known, e)) return IntConst(e.dtype(), 1);
-    if (const Not* negated = known.As<Not>(); negated != nullptr && SameExpr(negated->a, e)) return IntConst(e.dtype(), 0);
+    if (const Not* negated = known.As<Not>(); negated != nullptr && SameExpr(negated->a, e))
+      return IntConst(e.dtype(), 0);
   }
   return std::nullopt;
 }
@@ -279,7 +280,8 @@ Expr RuleSimplifier::RewriteChoice(const Expr& e) {
     const Simplifier::Scope scope(owner_, assumed);
     return VisitExpr(value);
   };
-  if (const int64_t* known = AsIntConst(condition)) return VisitExpr(*known != 0 ? choice.true_value : choice.false_value);
+  if (const int64_t* known = AsIntConst(condition))
+    return VisitExpr(*known != 0 ? choice.true_value : choice.false_value);
   const Expr yes = under(condition, choice.true_value), no = under(Negated(condition), choice.false_value);
   if (evaluates_both && SameExpr(yes, no)) return yes;
   const bool is_same =

@@ -146,7 +146,17 @@ uint8_t RuleSimplifier::Compare(const Expr& a, const Expr& b) {
   if (is_decided(order) || order == 0) return order;
   const Expr simple = VisitExpr(difference);
   if (!simple.same_as(difference)) order &= CompareWith(simple, 0);
+  if ((order & kSame) != 0 && IsKnownToDiffer(a, b)) order &= ~kSame;
   return order;
+}
+
+bool RuleSimplifier::IsKnownToDiffer(const Expr& a, const Expr& b) const {
+  for (const Expr& known : owner_.literals()) {
+    const Binary* op = known.As<Binary>();
+    if (op == nullptr || op->op != BinaryOp::kNE) continue;
+    if ((SameExpr(op->a, a) && SameExpr(op->b, b)) || (SameExpr(op->a, b) && SameExpr(op->b, a))) return true;
+  }
+  return false;
 }
 
 bool RuleSimplifier::Proves(BinaryOp comparison, const Expr& a, const Expr& b) {
@@ -227,7 +237,9 @@ std::optional<Expr> RuleSimplifier::QuotientOfSum(const Expr& e, const Binary& o
   const Expr residue = FloorDiv(part->scaled * constant(FloorModulo(part->factor, *divisor)) + rest_left, by);
   const IntBound bound = owner_.analyzer().ConstIntBound(residue);
   const Expr rest_quotient = FloorDiv(part->rest, by);
-  const auto rest_or_zero = [&] { return Proves(BinaryOp::kEQ, rest_quotient, constant(0)) ? constant(0) : rest_quotient; };
+  const auto rest_or_zero = [&] {
+    return Proves(BinaryOp::kEQ, rest_quotient, constant(0)) ? constant(0) : rest_quotient;
+  };
   if (bound.is_const() && IsFinite(bound.min))
     return part->scaled * constant(FloorDivide(part->factor, *divisor)) + (rest_or_zero() + constant(bound.min));
   const bool divides = part->factor > 0 && *divisor > 0 && *divisor % part->factor == 0;
@@ -242,7 +254,8 @@ std::optional<Expr> RuleSimplifier::RemainderByFacts(const Binary& op) {
   if (op.op == BinaryOp::kTruncMod && !owner_.analyzer().CanProveGreaterEqual(op.a, 0)) return std::nullopt;
   const ModularSet modular = owner_.analyzer().Modular(op.a);
   if (modular.coeff % *divisor == 0) return IntConst(op.a.dtype(), FloorModulo(modular.base, *divisor));
-  if (op.op == BinaryOp::kTruncMod || !owner_.analyzer().ConstIntBound(op.a).Within(0, *divisor - 1)) return std::nullopt;
+  if (op.op == BinaryOp::kTruncMod || !owner_.analyzer().ConstIntBound(op.a).Within(0, *divisor - 1))
+    return std::nullopt;
   return op.a;
 }
 
@@ -261,7 +274,9 @@ std::optional<Expr> RuleSimplifier::LanesOfRamp(const Binary& op) {
   Analyzer& facts = owner_.analyzer();
   const DataType type = op.a.dtype(), element = ramp->base.dtype();
   const auto broadcast = [&](Expr value) { return Expr::Make(type, Broadcast{std::move(value), ramp->lanes}); };
-  const auto lanes = [&](Expr base, Expr step) { return Expr::Make(type, Ramp{std::move(base), std::move(step), ramp->lanes}); };
+  const auto lanes = [&](Expr base, Expr step) {
+    return Expr::Make(type, Ramp{std::move(base), std::move(step), ramp->lanes});
+  };
   int64_t reach;
   if (__builtin_mul_overflow(*stride, ramp->lanes - 1, &reach) || __builtin_add_overflow(reach, *divisor, &reach))
     return std::nullopt;
@@ -276,10 +291,10 @@ std::optional<Expr> RuleSimplifier::LanesOfRamp(const Binary& op) {
   const ModularSet modular = facts.Modular(ramp->base);
   const bool is_known = modular.coeff % *divisor == 0;
   const Expr known = IntConst(element, FloorModulo(modular.base, *divisor));
-  const bool settles = !type.is_scalable &&
-                       FloorDivide(modular.base, *divisor) == FloorDivide(modular.base + reach, *divisor);
-  const bool is_inside = modular.coeff != 0 && *divisor % modular.coeff == 0 && *stride > 0 &&
-                         modular.base + reach < modular.coeff;
+  const bool settles =
+      !type.is_scalable && FloorDivide(modular.base, *divisor) == FloorDivide(modular.base + reach, *divisor);
+  const bool is_inside =
+      modular.coeff != 0 && *divisor % modular.coeff == 0 && *stride > 0 && modular.base + reach < modular.coeff;
   if (settles && (is_known || is_inside)) {
     if (is_quotient) return broadcast(of_base);
     return lanes(is_known ? known : of_base, ramp->stride);

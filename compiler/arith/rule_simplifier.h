@@ -21,6 +21,7 @@ class RuleSimplifier : protected StmtExprMutator {
   uint8_t Compare(const Expr& a, const Expr& b);
   uint8_t CompareWith(const Expr& e, int64_t value);
   bool Proves(BinaryOp comparison, const Expr& a, const Expr& b);
+  virtual bool UsesLiterals() const { return true; }
   Expr Again(const Expr& e);  // Simplifies what a rule made; to some depth.
 
   Simplifier& owner_;
@@ -53,6 +54,7 @@ class RuleSimplifier : protected StmtExprMutator {
   Expr RewriteLet(const Expr& e, const Let& let);
   Expr RewriteReduce(const Expr& e, const Reduce& reduce);
   std::optional<Expr> ByLiterals(const Expr& e) const;
+  bool IsKnownToDiffer(const Expr& a, const Expr& b) const;
 
   int depth_ = 0;
   int budget_ = 20'000;  // Steps left; once it is spent, the rest stays as it is.

@@ -17,9 +17,9 @@ struct RuleOperator {
   BinaryOp op;
 };
 constexpr RuleOperator kRuleOperators[] = {
-    {"||", 1, BinaryOp::kOr}, {"&&", 2, BinaryOp::kAnd}, {"==", 3, BinaryOp::kEQ},       {"!=", 3, BinaryOp::kNE},
-    {"<=", 3, BinaryOp::kLE}, {">=", 3, BinaryOp::kGE},  {"<", 3, BinaryOp::kLT},        {">", 3, BinaryOp::kGT},
-    {"+", 4, BinaryOp::kAdd}, {"-", 4, BinaryOp::kSub},  {"//", 5, BinaryOp::kFloorDiv}, {"*", 5, BinaryOp::kMul},
+    {"||", 1, BinaryOp::kOr},     {"&&", 2, BinaryOp::kAnd}, {"==", 3, BinaryOp::kEQ},       {"!=", 3, BinaryOp::kNE},
+    {"<=", 3, BinaryOp::kLE},     {">=", 3, BinaryOp::kGE},  {"<", 3, BinaryOp::kLT},        {">", 3, BinaryOp::kGT},
+    {"+", 4, BinaryOp::kAdd},     {"-", 4, BinaryOp::kSub},  {"//", 5, BinaryOp::kFloorDiv}, {"*", 5, BinaryOp::kMul},
     {"%", 5, BinaryOp::kFloorMod}};
 
 RuleNode MakeOperation(BinaryOp op, RuleNode a, RuleNode b) {
@@ -55,7 +55,9 @@ class RuleReader {
     rest_.remove_prefix(token.size());
     return true;
   }
-  void Want(std::string_view token) { CHECK(Take(token)) << "rule \"" << whole_ << "\": no " << token << " at " << rest_; }
+  void Want(std::string_view token) {
+    CHECK(Take(token)) << "rule \"" << whole_ << "\": no " << token << " at " << rest_;
+  }
   bool IsAtEnd() { return Take("") && rest_.empty(); }
 
  private:
@@ -150,7 +152,8 @@ class RuleReader {
 };
 
 std::string Replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -188,8 +191,8 @@ bool MatchAll(const RuleNode& pattern, std::initializer_list<const Expr*> parts,
 }
 
 bool MatchLanes(DataType type, RuleBindings& bindings) {
-  const DataType lanes = type.is_scalable ? DataType::Bool().with_scalable_lanes(type.lanes)
-                                          : DataType::Bool().with_lanes(type.lanes);
+  const DataType lanes =
+      type.is_scalable ? DataType::Bool().with_scalable_lanes(type.lanes) : DataType::Bool().with_lanes(type.lanes);
   if (!bindings.lanes) bindings.lanes = lanes;
   return *bindings.lanes == lanes;
 }

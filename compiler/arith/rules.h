@@ -1,7 +1,8 @@
-// Rewrite rules as text: "min(x, y - z) + z => min(x + z, y)", "x * c1 // c2 => x // (c2 // c1) if c1 > 0, c2 % c1 == 0".
+// Rewrite rules as text: "min(x, y - z) + z => min(x + z, y)", "x * c1 // c2 => x // (c2 // c1) if c1 > 0, c2 % c1 ==
+// 0".
 //
-// A small letter is any expression, c1 to c9 integer constants, a number itself; n as the lanes of ramp and bcast is any
-// number of lanes. A letter that comes twice stands for equal expressions. `//` and `%` round down; tdiv and tmod
+// A small letter is any expression, c1 to c9 integer constants, a number itself; n as the lanes of ramp and bcast is
+// any number of lanes. A letter that comes twice stands for equal expressions. `//` and `%` round down; tdiv and tmod
 // truncate. "A or B => C" is two rules. mn and mx stand for min and max, then for max and min: such a rule is two. What
 // "~>" makes is simplified again. Conditions compare constants, or are to be proved: e >= 0, e == f.
 #pragma once

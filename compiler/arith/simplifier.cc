@@ -13,8 +13,8 @@ bool IsPureCondition(const Expr& e) {
   bool is_pure = e.dtype().is_bool() && e.dtype().is_scalar();
   PostOrderVisit(e, [&](const Expr& part) {
     const Call* call = part.As<Call>();
-    is_pure &= part.As<BufferLoad>() == nullptr && part.As<FuncCall>() == nullptr &&
-               (call == nullptr || call->op->is_pure);
+    is_pure &=
+        part.As<BufferLoad>() == nullptr && part.As<FuncCall>() == nullptr && (call == nullptr || call->op->is_pure);
   });
   return is_pure;
 }

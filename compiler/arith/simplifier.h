@@ -13,8 +13,8 @@ namespace lathe {
 
 // What a Simplifier does besides, each off by default. Names are those of TVM's configuration of Simplify.
 struct SimplifyExtensions {
-  bool transitively_prove_inequalities = false;      // Known inequalities are chained.
-  bool convert_boolean_to_and_of_ors = false;        // Conditions become conjunctions of disjunctions.
+  bool transitively_prove_inequalities = false;        // Known inequalities are chained.
+  bool convert_boolean_to_and_of_ors = false;          // Conditions become conjunctions of disjunctions.
   bool apply_constraints_to_boolean_branches = false;  // Each side of && and || is simplified by what the other says.
 };
 
@@ -37,6 +37,7 @@ class Simplifier {
 
   Analyzer& analyzer() { return analyzer_; }
   const SimplifyExtensions& extensions() const { return extensions_; }
+  void set_extensions(SimplifyExtensions extensions) { extensions_ = extensions; }
   // Conditions that hold, each simplified, and, negated, what does not hold.
   const std::vector<Expr>& literals() const { return literals_; }
   const Expr* ValueOf(const ExprNode* var) const;  // nullptr: none.

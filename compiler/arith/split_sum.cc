@@ -11,6 +11,7 @@ namespace {
 // a / (c * s) * (c * s) and a % (c * s) / c * c are a / c * c.
 bool JoinInto(const Split& high, Split& low) {
   if (high.lower != low.upper || low.scale == 0 || high.scale % low.scale != 0) return false;
+  if (low.lower != 1 && (low.lower < 0 || high.lower < 0)) return false;  // Rounding goes the other way.
   if (!high.RoundsAs(low.truncates) || __int128(high.scale / low.scale) * low.lower != high.lower) return false;
   low.upper = high.upper;
   return true;

@@ -14,7 +14,7 @@ inline constexpr int64_t kNoEnd = INT64_MAX;
 // (index % upper) // lower * scale, rounding down or truncating.
 struct Split {
   Expr index;
-  int64_t lower = 1;
+  int64_t lower = 1;       // Not 0.
   int64_t upper = kNoEnd;  // A multiple of lower; kNoEnd: no remainder is taken.
   int64_t scale = 1;
   bool truncates = true;

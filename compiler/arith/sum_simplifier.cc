@@ -15,6 +15,7 @@ class SumSimplifier : public RuleSimplifier {
   bool has_overflowed() const { return has_overflowed_; }
 
  protected:
+  bool UsesLiterals() const override { return false; }
   Expr VisitExpr(const Expr& e) override { return Normal(Form(e)); }
 
  private:
@@ -39,6 +40,11 @@ class SumSimplifier : public RuleSimplifier {
 
   bool has_overflowed_ = false;
 };
+
+// Whether the division of the split by `divisor` is one of its index: -x // 4 = x // -4, but not -(x // 2) // 4.
+bool IsPartOf(const Split& split, int64_t divisor) {
+  return split.scale != 0 && divisor % split.scale == 0 && (split.scale > 0 || split.lower == 1);
+}
 
 // What divides both products, taken out; false: nothing.
 struct ProductRatio {
@@ -66,11 +72,9 @@ std::optional<ProductRatio> WithoutCommonFactors(const Expr& a, const Expr& b) {
 Expr SumSimplifier::Normal(const SplitForm& form) {
   if (const Expr* e = std::get_if<Expr>(&form)) return *e;
   const SplitSum sum = ToSum(form);
-  if (const Split* split = std::get_if<Split>(&form); split != nullptr && split->is_whole() && split->scale == 1)
-    return split->index;
-  const std::optional<Expr> result = sum.parts.size() == 1 && sum.base == 0 && TypeBound(sum.type).Contains(sum.parts[0].scale)
-                                         ? std::optional(ToExpr(sum.parts[0]))
-                                         : ToExpr(sum);
+  const Split* split = std::get_if<Split>(&form);
+  const bool is_small = split != nullptr && TypeBound(sum.type).Contains(split->scale);
+  const std::optional<Expr> result = is_small ? std::optional(ToExpr(*split)) : ToExpr(sum);
   has_overflowed_ |= !result;
   return result.value_or(IntConst(sum.type, 0));
 }
@@ -146,7 +150,8 @@ SplitForm SumSimplifier::FormOfQuotient(const Expr& e, const Binary& op) {
     return QuotientOf(a, *divisor, truncates);
   }
   const Expr x = Normal(a);
-  if (const std::optional<ProductRatio> ratio = WithoutCommonFactors(x, b)) return FoldBinary(op.op, ratio->a, ratio->b);
+  if (const std::optional<ProductRatio> ratio = WithoutCommonFactors(x, b))
+    return FoldBinary(op.op, ratio->a, ratio->b);
   return x.same_as(op.a) && b.same_as(op.b) ? e : FoldBinary(op.op, x, b);
 }
 
@@ -171,7 +176,7 @@ SplitForm SumSimplifier::QuotientOf(SplitForm a, int64_t divisor, bool truncates
   if (const int64_t* constant = AsIntConst(left))
     whole.AddConstant(truncates ? *constant / divisor : FloorDivide(*constant, divisor));
   else if (!IsBelow(left, divisor) || !IsNonNegative(left))
-    whole.Add(DivideSplit(ToSplit(rest), divisor, truncates), 1);
+    whole.Add(DivideSplit({left}, divisor, truncates), 1);
   return whole;
 }
 
@@ -182,10 +187,9 @@ Split SumSimplifier::DivideSplit(Split split, int64_t divisor, bool truncates) {
     return split;
   }
   int64_t lower;
-  if (split.scale > 0 && divisor % split.scale == 0 &&
-      !__builtin_mul_overflow(split.lower, divisor / split.scale, &lower)) {
+  if (IsPartOf(split, divisor) && !__builtin_mul_overflow(split.lower, divisor / split.scale, &lower)) {
     if (split.upper != kNoEnd && split.upper % lower != 0) {
-      if (split.upper <= lower && !truncates) return {IntConst(split.index.dtype(), 0)};
+      if (split.upper > 0 && split.upper <= lower && !truncates) return {IntConst(split.index.dtype(), 0)};
       Split inner = split;
       inner.lower = inner.scale = 1;
       split.index = Normal(inner);
@@ -246,8 +250,7 @@ Split SumSimplifier::RemainderOfSplit(Split split, int64_t divisor, bool truncat
     return split;
   }
   int64_t upper;
-  if (split.scale > 0 && divisor % split.scale == 0 &&
-      !__builtin_mul_overflow(split.lower, divisor / split.scale, &upper)) {
+  if (IsPartOf(split, divisor) && !__builtin_mul_overflow(split.lower, divisor / split.scale, &upper)) {
     if (split.upper == kNoEnd) {
       split.upper = upper;
       return split;
@@ -261,7 +264,7 @@ Split SumSimplifier::RemainderOfSplit(Split split, int64_t divisor, bool truncat
       has_overflowed_ |= __builtin_mul_overflow(inner.scale, scale, &inner.scale);
       return inner;
     }
-    if (upper % split.upper == 0) return split;
+    if (upper > 0 && upper % split.upper == 0) return split;
   }
   split = Split{Normal(split)};
   split.truncates = truncates;

@@ -30,13 +30,16 @@ bool IsNothing(const Stmt& stmt) {
   return evaluate != nullptr && evaluate->value.As<IntImm>() != nullptr;
 }
 
+enum class Removes : uint8_t { kNothing, kLoops, kLets };
+
+// `Facts` is an Analyzer or a Simplifier: what is learnt, and what makes expressions simple.
+template <typename Facts, typename Scope>
 class StmtSimplifier : public StmtExprMutator {
  public:
-  enum class Removes : uint8_t { kNothing, kLoops, kLets };
-  explicit StmtSimplifier(Removes removes) : removes_(removes) {}
+  explicit StmtSimplifier(Removes removes, Facts facts = Facts()) : removes_(removes), facts_(std::move(facts)) {}
 
  protected:
-  Expr VisitExpr(const Expr& e) override { return analyzer_.Simplify(e); }
+  Expr VisitExpr(const Expr& e) override { return facts_.Simplify(e); }
 
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
@@ -46,7 +49,7 @@ class StmtSimplifier : public StmtExprMutator {
         loop.annotations.empty()) {
       return VisitStmt(Substitute(loop.body, {{loop.loop_var.get(), min}}));
     }
-    const FactScope inside(analyzer_, loop.loop_var, Range{min, extent});
+    const Scope inside(facts_, loop.loop_var, Range{min, extent});
     const Stmt body = VisitStmt(loop.body);
     if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
     For copy = loop;
@@ -73,9 +76,9 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
     const Expr predicate = VisitExpr(realize.predicate);
     if (IsConstInt(predicate, 0)) return Evaluate{Expr(0)};
-    const FactScope inside(analyzer_, predicate);
+    const Scope inside(facts_, predicate);
     for (const IterVar& iter : realize.block->iter_vars)
-      analyzer_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
+      facts_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
     const Stmt visited = StmtExprMutator::VisitBlockRealize(self, realize);
     // Below its own constraint the predicate is true; it has to stay.
     if (visited.same_as(self) && predicate.same_as(realize.predicate)) return self;
@@ -115,28 +118,34 @@ class StmtSimplifier : public StmtExprMutator {
   // What a condition says about memory may end with the next store.
   Stmt VisitUnder(const Expr& condition, const Stmt& stmt) {
     if (HasLoad(condition)) return VisitStmt(stmt);
-    const FactScope inside(analyzer_, condition);
+    const Scope inside(facts_, condition);
     return VisitStmt(stmt);
   }
 
   const Removes removes_;
-  Analyzer analyzer_;
+  Facts facts_;
 };
+using PlainSimplifier = StmtSimplifier<Analyzer, FactScope>;
 
 }  // namespace
 
 PrimFunc Simplify(PrimFunc func) {
-  func.body = StmtSimplifier(StmtSimplifier::Removes::kNothing)(func.body);
+  func.body = PlainSimplifier(Removes::kNothing)(func.body);
   return func;
 }
 
 PrimFunc SimplifyLets(PrimFunc func) {
-  func.body = StmtSimplifier(StmtSimplifier::Removes::kLets)(func.body);
+  func.body = PlainSimplifier(Removes::kLets)(func.body);
+  return func;
+}
+
+PrimFunc SimplifyAsTvm(PrimFunc func, const SimplifyExtensions& extensions) {
+  func.body = StmtSimplifier<Simplifier, Simplifier::Scope>(Removes::kLets, Simplifier(extensions))(func.body);
   return func;
 }
 
 PrimFunc SimplifyLoops(PrimFunc func) {
-  func.body = StmtSimplifier(StmtSimplifier::Removes::kLoops)(func.body);
+  func.body = PlainSimplifier(Removes::kLoops)(func.body);
   return func;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
@@ -9,6 +10,8 @@ namespace lathe {
 PrimFunc Simplify(PrimFunc func);
 // As Simplify; lets of integers that read no memory, of constants and of variables become their uses, as in TVM's pass.
 PrimFunc SimplifyLets(PrimFunc func);
+// As SimplifyLets, in the forms that programs written for TVM compare with.
+PrimFunc SimplifyAsTvm(PrimFunc func, const SimplifyExtensions& extensions = {});
 // As Simplify; loops of no iteration go, and those of one that carry no annotation and no thread become their body.
 PrimFunc SimplifyLoops(PrimFunc func);
 

@@ -148,8 +148,7 @@ void BindArith(py::module_& module) {
       .def("bind", [](Simplifier& a, const Var& var, const Range& range) { a.Bind(var, range); })
       .def("bind", [](Simplifier& a, const Var& var, const Expr& value) { a.Bind(var, value); })
       .def(
-          "update",
-          [](Simplifier& a, const Var& var, const IntBound& bound, bool) { a.analyzer().Update(var, bound); },
+          "update", [](Simplifier& a, const Var& var, const IntBound& bound, bool) { a.analyzer().Update(var, bound); },
           py::arg("var"), py::arg("info"), py::arg("override") = false)
       .def(
           "update",

@@ -8,6 +8,7 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/integer.h"
 #include "compiler/ir/visitor.h"
 #include "tests/property_runs.h"
@@ -129,7 +130,7 @@ TEST(SimplifyProperty, UsesAssumedConditionsOnlyWhereTheyHold) {
 struct TypedCase {
   IterDomain domain;
   std::optional<Expr> value_of_e;
-  Analyzer analyzer;
+  Simplifier simplifier;
   std::optional<Expr> condition;
 };
 
@@ -146,12 +147,12 @@ TypedCase MakeTypedCase(Random& random) {
   const size_t extra = 2 + random.Below(4);
   for (const size_t at : {size_t{0}, size_t{1}, extra}) {
     c.domain.emplace_back(Var(kAll[at].first, kAll[at].second), RandomRange(random, kAll[at].second));
-    if (random.Below(8) != 0) c.analyzer.Bind(c.domain.back().first, c.domain.back().second);
+    if (random.Below(8) != 0) c.simplifier.Bind(c.domain.back().first, c.domain.back().second);
   }
   if (random.Below(5) == 0) {
     c.value_of_e = RandomTypedExpr(random, c.domain, DataType::Int(32), 2);
     const Var e("e");
-    c.analyzer.Bind(e, *c.value_of_e);
+    c.simplifier.Bind(e, *c.value_of_e);
     c.domain.emplace_back(e, Range{0, 1});
   }
   if (random.Below(3) == 0) c.condition = RandomTypedExpr(random, c.domain, DataType::Bool(), 2);
@@ -178,13 +179,13 @@ DataType RandomType(Random& random) {
   return kTypes[random.Below(12)];
 }
 
-using Simplifier = std::function<Expr(const Analyzer&, const Expr&)>;
+using Simplification = std::function<Expr(Simplifier&, const Expr&)>;
 struct Findings {
   std::string wrong;  // The first expression whose value is changed; empty: none.
   std::unordered_set<uint64_t> expressions;
 };
 
-Findings CheckAgainstEnumeration(uint64_t seed, int runs, const Simplifier& simplify) {
+Findings CheckAgainstEnumeration(uint64_t seed, int runs, const Simplification& simplify) {
   Findings findings;
   for (int round = 0; round < runs && findings.wrong.empty(); ++round) {
     Random random(seed + round);
@@ -192,9 +193,10 @@ Findings CheckAgainstEnumeration(uint64_t seed, int runs, const Simplifier& simp
     const DataType type = RandomType(random);
     const Expr before = RandomTypedExpr(random, c.domain, type, 2 + random.Below(3));
     findings.expressions.insert(Fingerprint(before));
-    std::optional<FactScope> scope;
-    if (c.condition) scope.emplace(c.analyzer, *c.condition);
-    const Expr after = simplify(c.analyzer, before);
+    std::optional<Simplifier::Scope> scope;
+    if (c.condition) scope.emplace(c.simplifier, *c.condition);
+    const Expr after = simplify(c.simplifier, before);
+    const Analyzer& analyzer = c.simplifier.analyzer();
     const auto wrong = [&](const Point& p, int64_t expected, std::optional<int64_t> actual) {
       std::string at;
       for (size_t i = 0; i < p.size(); ++i) at += " " + c.domain[i].first.name() + "=" + std::to_string(p[i]);
@@ -203,8 +205,8 @@ Findings CheckAgainstEnumeration(uint64_t seed, int runs, const Simplifier& simp
                        (c.value_of_e ? "   e = " + ToText(*c.value_of_e) : "") + "   at" + at + ": " +
                        (actual ? std::to_string(*actual) : "nothing") + ", expected " + std::to_string(expected);
     };
-    const IntBound bound = type.is_scalar() ? c.analyzer.ConstIntBound(before) : IntBound();
-    const ModularSet modular = type.is_scalar() ? c.analyzer.Modular(before) : ModularSet();
+    const IntBound bound = type.is_scalar() ? analyzer.ConstIntBound(before) : IntBound();
+    const ModularSet modular = type.is_scalar() ? analyzer.Modular(before) : ModularSet();
     ForEachTypedPoint(c, [&](const Point& p) {
       for (int lane = 0; lane < type.lanes && findings.wrong.empty(); ++lane) {
         const auto expected = ValueAt(before, c.domain, p, lane);
@@ -228,12 +230,37 @@ TEST(SimplifyProperty, KeepsTheValueOfEveryTypeUnderBoundVariablesAndConditions)
   constexpr uint64_t kTypedSeed = 20261122;
   const int runs = PropertyRuns(kTypedRounds);
   const Findings findings = CheckAgainstEnumeration(
-      kTypedSeed, runs, [](const Analyzer& analyzer, const Expr& e) { return analyzer.Simplify(e); });
+      kTypedSeed, runs, [](Simplifier& simplifier, const Expr& e) { return simplifier.analyzer().Simplify(e); });
   EXPECT_EQ(findings.wrong, "");
   RecordProperty("seed", std::to_string(kTypedSeed));
   if (AllRuns(kTypedRounds))
     EXPECT_GE(findings.expressions.size(), 100'000u) << "distinct expressions, seed " << kTypedSeed;
 }
+
+struct SimplificationCase {
+  const char* name;
+  Expr (*simplify)(Simplifier&, const Expr&);
+  SimplifyExtensions extensions;
+};
+class SimplificationTest : public testing::TestWithParam<SimplificationCase> {};
+
+TEST_P(SimplificationTest, KeepsTheValueOfEveryTypeUnderBoundVariablesAndConditions) {
+  constexpr uint64_t kFormSeed = 20261123;
+  const auto simplify = [](Simplifier& simplifier, const Expr& e) {
+    simplifier.set_extensions(GetParam().extensions);
+    return GetParam().simplify(simplifier, e);
+  };
+  EXPECT_EQ(CheckAgainstEnumeration(kFormSeed, PropertyRuns(10'000), simplify).wrong, "") << "seed " << kFormSeed;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Forms, SimplificationTest,
+    testing::Values(
+        SimplificationCase{"Rewrite", [](Simplifier& s, const Expr& e) { return s.RewriteSimplify(e); }, {}},
+        SimplificationCase{"Canonical", [](Simplifier& s, const Expr& e) { return s.CanonicalSimplify(e); }, {}},
+        SimplificationCase{"Both", [](Simplifier& s, const Expr& e) { return s.Simplify(e); }, {}},
+        SimplificationCase{
+            "WithExtensions", [](Simplifier& s, const Expr& e) { return s.Simplify(e); }, {true, true, true}}),
+    [](const auto& info) { return info.param.name; });
 
 // The test above would see a wrong rule: each of these is planted after the simplifier, and found.
 struct Plant {
@@ -261,7 +288,8 @@ class PlantedRewriter : public StmtExprMutator {
 
 TEST_P(PlantedRuleTest, IsFound) {
   const Findings findings =
-      CheckAgainstEnumeration(kSeed, PropertyRuns(20'000), [](const Analyzer& analyzer, const Expr& e) {
+      CheckAgainstEnumeration(kSeed, PropertyRuns(20'000), [](Simplifier& simplifier, const Expr& e) {
+        const Analyzer& analyzer = simplifier.analyzer();
         return PlantedRewriter(GetParam(), analyzer)(analyzer.Simplify(e));
       });
   if (AllRuns(20'000)) EXPECT_NE(findings.wrong, "");
@@ -351,6 +379,10 @@ TEST(SimplifyProperty, SurvivesHugeConstants) {
     analyzer.Simplify(condition);
     analyzer.Modular(e);
     analyzer.ConstIntBound(e);
+    Simplifier simplifier;
+    simplifier.Assume(condition);
+    simplifier.Simplify(e);
+    simplifier.Simplify(condition);
     (void)DetectIterMap({e}, c.domain, condition, {}, Analyzer());
   }
 }
