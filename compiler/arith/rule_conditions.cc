@@ -5,6 +5,7 @@
 #include "compiler/arith/linear.h"
 #include "compiler/arith/rule_simplifier.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/may_trap.h"
 
 namespace lathe {
 namespace {
@@ -24,6 +25,12 @@ bool ReadsMemory(const Expr& e) {
   bool reads = false;
   PostOrderVisit(e, [&](const Expr& part) { reads |= part.As<BufferLoad>() != nullptr; });
   return reads;
+}
+
+bool DividesByParts(const Expr& e) {
+  bool divides = false;
+  PostOrderVisit(e, [&](const Expr& part) { divides |= MayTrap(part); });
+  return divides;
 }
 
 struct OffsetPart {
@@ -223,9 +230,10 @@ std::pair<Expr, Expr> RuleSimplifier::SidesByEachOther(const Binary& op) {
 }
 
 Expr RuleSimplifier::RewriteConnective(const Expr& e, const Binary& op) {
-  const auto [a, b] = owner_.extensions().apply_constraints_to_boolean_branches && e.dtype().is_scalar()
-                          ? SidesByEachOther(op)
-                          : std::pair(VisitExpr(op.a), VisitExpr(op.b));
+  // What divides by no constant might divide by 0 where the other side says otherwise.
+  const bool is_mutual =
+      owner_.extensions().apply_constraints_to_boolean_branches && e.dtype().is_scalar() && !DividesByParts(e);
+  const auto [a, b] = is_mutual ? SidesByEachOther(op) : std::pair(VisitExpr(op.a), VisitExpr(op.b));
   const Expr visited = a.same_as(op.a) && b.same_as(op.b) ? e : MakeBinary(op.op, a, b);
   const Expr folded = FoldBinary(op.op, a, b);
   if (a.As<IntImm>() != nullptr || b.As<IntImm>() != nullptr) return folded;

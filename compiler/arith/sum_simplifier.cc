@@ -306,7 +306,8 @@ std::optional<Expr> SumSimplifier::LessWithoutFactor(const Binary& op) {
   if (rest.parts.size() != 1 || rest.base != 0 || rest.parts[0].scale != 1) return std::nullopt;
   const Split& part = rest.parts[0];
   int64_t lower;
-  if (part.upper == kNoEnd || part.truncates || __builtin_mul_overflow(gcd, part.lower, &lower)) return std::nullopt;
+  if (part.upper == kNoEnd || part.upper < 0 || part.lower < 0 || part.truncates) return std::nullopt;
+  if (__builtin_mul_overflow(gcd, part.lower, &lower)) return std::nullopt;
   if (part.upper % lower != 0) return std::nullopt;
   const Expr by = IntConst(sum->type, lower), end = IntConst(sum->type, part.upper / lower);
   return FoldBinary(BinaryOp::kLT, Normal(whole) + FloorMod(FloorDiv(part.index, by), end), zero);

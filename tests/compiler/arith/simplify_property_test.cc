@@ -262,6 +262,32 @@ INSTANTIATE_TEST_SUITE_P(
             "WithExtensions", [](Simplifier& s, const Expr& e) { return s.Simplify(e); }, {true, true, true}}),
     [](const auto& info) { return info.param.name; });
 
+// Found by the above with other seeds.
+TEST(Simplification, KeepsTheSignOfRemaindersByNegativeNumbersInComparisons) {
+  const Var i("i"), j("j");
+  const Expr minus_i = j - (i + j), e = Less(j * 2, FloorMod(minus_i, 4));
+  const IterDomain domain{{i, Range{-9, 19}}, {j, Range{-3, 7}}};
+  Simplifier simplifier;
+  for (const auto& [var, range] : domain) simplifier.Bind(var, range);
+  const Expr simple = simplifier.Simplify(e);
+  ForEachPoint(domain,
+               [&](const Point& p) { EXPECT_EQ(ValueAt(simple, domain, p), ValueAt(e, domain, p)) << ToText(simple); });
+}
+
+TEST(Simplification, DividesByNothingElseWhereTheOtherSideOfAnOrSaysOtherwise) {
+  const Var i("i"), j("j");
+  const Expr left = MakeBinary(BinaryOp::kTruncMod, (i + 4) * j, FloorDiv(FloorDiv(i, 2), -3));
+  const IterDomain domain{{i, Range{0, 4}}, {j, Range{0, 3}}};
+  Simplifier simplifier({.apply_constraints_to_boolean_branches = true});
+  for (const auto& [var, range] : domain) simplifier.Bind(var, range);
+  const Expr e = MakeBinary(BinaryOp::kOr, Less(left, j), Less(left, i)), simple = simplifier.Simplify(e);
+  ForEachPoint(domain, [&](const Point& p) {
+    if (const auto value = ValueAt(e, domain, p)) {
+      EXPECT_EQ(ValueAt(simple, domain, p), value) << ToText(simple);
+    }
+  });
+}
+
 // The test above would see a wrong rule: each of these is planted after the simplifier, and found.
 struct Plant {
   const char* name;
