@@ -1,5 +1,6 @@
 """Helpers of tests."""
-from lathe.testing.compare import CompareBeforeAfter, assert_allclose, assert_prim_expr_equal
+from lathe.testing.compare import (CompareBeforeAfter, assert_allclose, assert_prim_expr_equal, check_bool_expr_is_true,
+                                   check_int_constraints_trans_consistency)
 from lathe.testing.parametrize import fixture, main, parameter, parameters, parametrize_targets
 from lathe.testing.requires import (device_enabled, enabled_targets, is_ampere_or_newer, requires_cuda, requires_cuda_compute_version,
                                     requires_gpu, requires_hexagon, requires_llvm, requires_matrixcore, requires_metal,

@@ -1,5 +1,6 @@
 """Comparing arrays, expressions, and functions before and after a pass."""
 import inspect
+import itertools
 import textwrap
 
 import numpy
@@ -9,6 +10,7 @@ from lathe import _lib
 from lathe.ir.base import assert_structural_equal
 from lathe.ir.module import IRModule
 from lathe.script.decorator import from_source
+from lathe.tir.expr import And, IntImm
 from lathe.tir.function import PrimFunc
 
 
@@ -87,3 +89,49 @@ def _transform_fixture(value):
         return value
 
     return pytest.fixture(inner)
+
+
+def check_bool_expr_is_true(bool_expr, vranges, cond=None):
+    """Asserts that bool_expr holds at every point of the ranges, which are numbers, where cond does."""
+    variables = list(vranges)
+    ends = [(int(rng.min), int(rng.extent)) for rng in vranges.values()]
+    for point in itertools.product(*(range(low, low + extent) for low, extent in ends)):
+        values = {var: IntImm(var.dtype, number) for var, number in zip(variables, point)}
+        holds = [_holds(condition, values) for condition in (bool_expr, cond) if condition is not None]
+        assert holds[0] or not all(holds[1:]), f"{bool_expr} does not hold where {dict(zip(variables, point))}"
+
+
+def _holds(condition, values):
+    if isinstance(condition, bool):
+        return condition
+    result = _lib.Analyzer().simplify(_lib.substitute(condition, values))
+    assert isinstance(result, IntImm), f"{condition} has variables without a range: {result}"
+    return bool(result.value)
+
+
+def check_int_constraints_trans_consistency(constraints_trans, vranges=None):
+    """Asserts that both sides of an IntConstraintsTransform allow the same points, the other variables being in vranges."""
+    trans = constraints_trans
+    for source, target, mapping, back in ((trans.src, trans.dst, trans.src_to_dst, trans.dst_to_src),
+                                          (trans.dst, trans.src, trans.dst_to_src, trans.src_to_dst)):
+        ranges = {**dict(vranges or {}), **dict(source.ranges.items())}
+        known = {var: rng for var, rng in ranges.items() if var in source.variables or var not in target.variables}
+        allowed = _all(source.relations)
+        there = [_lib.substitute(relation, back) for relation in target.relations]
+        for var in target.variables:
+            if var in target.ranges:
+                rng = target.ranges[var]
+                image = back[var]
+                low, end = (_lib.substitute(end, back) for end in (rng.min, rng.min + rng.extent))
+                there += [image >= low, image < end]
+        for relation in there:
+            check_bool_expr_is_true(relation, known, allowed)
+        for var in source.variables:
+            check_bool_expr_is_true(_lib.substitute(mapping[var], back).equal(var), known, allowed)
+
+
+def _all(conditions):
+    result = None
+    for condition in conditions:
+        result = condition if result is None else And(result, condition)
+    return result
