@@ -12,16 +12,16 @@ namespace {
 
 const RuleSet& RulesNamed(std::string_view name) { return *FindRules(name); }
 
-bool IsComparison(const Expr& e) {
+bool IsAnyComparison(const Expr& e) {
   const Binary* op = e.As<Binary>();
   return op != nullptr && op->op >= BinaryOp::kEQ && op->op <= BinaryOp::kGE;
 }
 // Of numbers that may be none: neither it nor its opposite may hold.
-bool ComparesFloats(const Expr& e) { return IsComparison(e) && e.As<Binary>()->a.dtype().is_float(); }
+bool ComparesFloats(const Expr& e) { return IsAnyComparison(e) && e.As<Binary>()->a.dtype().is_float(); }
 
 Expr PlainNot(const Expr& e) { return Expr::Make(e.dtype(), Not{e}); }
 
-bool ReadsMemory(const Expr& e) {
+bool HasAnyLoad(const Expr& e) {
   bool reads = false;
   PostOrderVisit(e, [&](const Expr& part) { reads |= part.As<BufferLoad>() != nullptr; });
   return reads;
@@ -284,7 +284,7 @@ Expr RuleSimplifier::RewriteChoice(const Expr& e) {
   const bool evaluates_both = e.As<Select>() != nullptr;
   const auto under = [&](const Expr& assumed, const Expr& value) {
     // A Select's load happens where the condition fails, too, and has to stay inside its buffer there.
-    if (!assumed.dtype().is_scalar() || (evaluates_both && ReadsMemory(value))) return VisitExpr(value);
+    if (!assumed.dtype().is_scalar() || (evaluates_both && HasAnyLoad(value))) return VisitExpr(value);
     const Simplifier::Scope scope(owner_, assumed);
     return VisitExpr(value);
   };

@@ -645,6 +645,16 @@ def test_canonical_simplify_gives_the_form(family, bounds, conditions, table):
     check("canonical_simplify", bounds, conditions, table)
 
 
+def test_vectors_of_scalable_length_are_simplified():
+    analyzer, (x, y, _) = tvm.arith.Analyzer(), VARS.values()
+    lanes = tir.vscale() * 4
+    result = analyzer.rewrite_simplify(tir.Ramp(x, 2, lanes) + tir.Broadcast(y, lanes))
+    tvm.ir.assert_structural_equal(result, tir.Ramp(x + y, 2, lanes))
+    assert result.dtype == "int32xvscalex4"
+    quotient = analyzer.rewrite_simplify(tir.floordiv(tir.Ramp(x, 8, lanes), tir.Broadcast(tir.IntImm("int32", 4), lanes)))
+    tvm.ir.assert_structural_equal(quotient, tir.Ramp(x // 4, 2, lanes))
+
+
 def test_simplify_is_canonical_then_rewritten_then_canonical():
     analyzer, (x, y, _) = tvm.arith.Analyzer(), VARS.values()
     tvm.ir.assert_structural_equal(analyzer.simplify(3 + y + x * 2), x * 2 + y + 3)

@@ -25,10 +25,6 @@ def dtype_of(e):
     return str(e.dtype) if hasattr(e, "dtype") else str(e.ty)
 
 
-def lanes_of(lanes):
-    return str(lanes) if isinstance(lanes, int) else str(lanes.value) if hasattr(lanes, "value") else text_of(lanes)
-
-
 def text_of(e):
     """The same for the same tree, in both."""
     kind = type(e).__name__
@@ -44,7 +40,7 @@ def text_of(e):
         return f"Cast({dtype_of(e)},{text_of(e.value)})"
     if kind in ("Ramp", "Broadcast"):
         parts = [e.base, e.stride] if kind == "Ramp" else [e.value]
-        return f"{kind}({','.join(map(text_of, parts))},{lanes_of(e.lanes)})"
+        return f"{kind}({','.join(map(text_of, parts))}):{dtype_of(e)}"
     if kind == "Not":
         return f"!({text_of(e.a)})"
     if kind == "Call":
