@@ -22,10 +22,13 @@ Operation ScanWithInputs(const Operation& op, const ScanOp& scan, const BufferMa
     }
     return tensors;
   };
-  std::vector<Tensor> init = now(scan.init), update = now(scan.update);
+  ScanOp changed = scan;  // Over the same axes.
+  changed.init = now(scan.init);
+  changed.update = now(scan.update);
   if (!is_changed) return op;
-  return MakeScan(std::move(init), std::move(update), scan.state, scan.inputs, op->name(), op->tag(), op->attrs())
-      .value();
+  std::vector<OutputType> outputs;
+  for (const Tensor& state : scan.state) outputs.push_back({state.shape(), state.dtype()});
+  return OperationNode::Make(op->name(), op->tag(), op->attrs(), outputs, std::move(changed));
 }
 
 Operation WithInputs(const Operation& op, const BufferMap& buffers) {

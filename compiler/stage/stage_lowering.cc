@@ -32,9 +32,6 @@ class StageLowering {
  public:
   explicit StageLowering(lathe::Schedule& schedule) : schedule_(schedule) {}
 
-  // Of every axis, as it was made.
-  const std::vector<std::pair<IterVar, Range>>& bounds() const { return bounds_; }
-
   Status Run(const std::vector<const Stage*>& stages) {
     RETURN_IF_ERROR(FindBlocks(WithoutBodies(stages), schedule_.NewBlockRV(schedule_.RootRow())));
     for (const Stage* stage : stages) {
@@ -110,10 +107,7 @@ class StageLowering {
     ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
     CHECK(loops.size() >= axes.size()) << "stage " << stage.op_->name() << " lost loops";
     loop_of_ = &loops_of_[&stage];
-    for (size_t i = 0; i < axes.size(); ++i) {
-      RETURN_IF_ERROR(Place(axes[i], loops[loops.size() - axes.size() + i]));
-      if (stage.attached_) RETURN_IF_ERROR(SetMin(block, i));
-    }
+    for (size_t i = 0; i < axes.size(); ++i) Place(axes[i], loops[loops.size() - axes.size() + i]);
     for (const Stage::Step& step : stage.steps_) {
       RETURN_IF_ERROR(step.kind == Stage::Step::kTensorize ? RunIntrin(stage, step, block) : Do(step, block));
     }
@@ -135,25 +129,7 @@ class StageLowering {
   }
 
   // `loop` is what the axis has become.
-  Status Place(const IterVar& axis, LoopRV loop) {
-    loop_of_->insert_or_assign(axis.var.get(), loop);
-    ASSIGN_OR_RETURN(const For* found, schedule_.Get(loop));
-    bounds_.emplace_back(axis, Range{found->min, found->extent});
-    axis_of_.insert_or_assign(found->loop_var.get(), axis.var);
-    return OkStatus();
-  }
-
-  // Iter var `i` of a block inside another stage begins where the loops around say.
-  Status SetMin(BlockRV block, size_t i) {
-    ASSIGN_OR_RETURN(const BlockRealize* realize, schedule_.Get(block));
-    VarMap vars = axis_of_;
-    for (const auto& [axis, loop] : *loop_of_) {
-      ASSIGN_OR_RETURN(const For* own, schedule_.Get(loop));
-      vars.insert_or_assign(own->loop_var.get(), own->min);
-    }
-    bounds_.back().second.min = Analyzer().Simplify(Substitute(realize->iter_values[i], vars));
-    return OkStatus();
-  }
+  void Place(const IterVar& axis, LoopRV loop) { loop_of_->insert_or_assign(axis.var.get(), loop); }
 
   // Inside of a step everything has its place already: beside what reads it, or before all steps.
   Status Attach(const Stage& stage, BlockRV block) {
@@ -177,11 +153,13 @@ class StageLowering {
         return Split(step);
       case Stage::Step::kFuse: {
         ASSIGN_OR_RETURN(const LoopRV fused, lathe::Fuse(schedule_, LoopsOf(step.from)));
-        return Place(step.to[0], fused);
+        Place(step.to[0], fused);
+        return OkStatus();
       }
       case Stage::Step::kSingleton: {
         ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(schedule_, block));
-        return Place(step.to[0], unit);
+        Place(step.to[0], unit);
+        return OkStatus();
       }
       case Stage::Step::kReorder:
         return lathe::Reorder(schedule_, LoopsOf(step.from));
@@ -192,18 +170,23 @@ class StageLowering {
       case Stage::Step::kTensorize:
         break;
       case Stage::Step::kPragma:
-        return Annotate(schedule_, LoopsOf(step.from)[0], "pragma_" + step.key, step.value);
+        return Annotate(schedule_, LoopsOf(step.from)[0], "pragma_" + step.key,
+                        std::holds_alternative<std::monostate>(step.value) ? Attr(int64_t{1}) : step.value);
     }
     return OkStatus();
   }
 
   Status Split(const Stage::Step& step) {
-    const std::vector<std::optional<ExprRV>> factors = {
-        step.nparts ? std::optional<ExprRV>(*step.nparts) : std::nullopt,
-        step.factor ? std::optional<ExprRV>(*step.factor) : std::nullopt};
+    std::vector<std::optional<ExprRV>> factors;
+    for (const std::optional<Expr>& number : {step.nparts, step.factor}) {
+      const int64_t* constant = number ? AsIntConst(*number) : nullptr;
+      if (number && constant == nullptr)
+        return Unimplemented("split: the factor is no constant; give a number, InferBound alone takes others");
+      factors.push_back(constant != nullptr ? std::optional<ExprRV>(*constant) : std::nullopt);
+    }
     ASSIGN_OR_RETURN(const std::vector<LoopRV> parts,
                      lathe::Split(schedule_, LoopsOf(step.from)[0], factors, true, step.disable_predication));
-    for (size_t i = 0; i < parts.size(); ++i) RETURN_IF_ERROR(Place(step.to[i], parts[i]));
+    for (size_t i = 0; i < parts.size(); ++i) Place(step.to[i], parts[i]);
     return OkStatus();
   }
 
@@ -251,8 +234,6 @@ class StageLowering {
   using LoopMap = std::unordered_map<const ExprNode*, LoopRV>;  // By the variable of an axis.
   std::unordered_map<const Stage*, LoopMap> loops_of_;
   LoopMap* loop_of_ = nullptr;  // Of the stage at hand.
-  VarMap axis_of_;              // The axis of each loop.
-  std::vector<std::pair<IterVar, Range>> bounds_;
 };
 
 namespace {
@@ -315,50 +296,11 @@ StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::ve
 
 }  // namespace
 
-namespace {
-
-// The symbolic extents of the arguments, by those that the function has in their place.
-VarMap ExtentsOf(const std::vector<Argument>& args, const PrimFunc& func) {
-  VarMap extents;
-  const std::vector<Param> params = ParamsOf(func);
-  for (size_t i = 0; i < args.size(); ++i) {
-    const Tensor* tensor = std::get_if<Tensor>(&args[i]);
-    const Buffer* buffer = std::get_if<Buffer>(&params[i]);
-    if (tensor == nullptr || buffer == nullptr) continue;
-    for (size_t d = 0; d < tensor->ndim(); ++d) {
-      const Expr& now = (*buffer)->shape[d];
-      if (IsVar(now)) extents.insert_or_assign(now.get(), tensor->shape()[d]);
-    }
-  }
-  return extents;
-}
-
-}  // namespace
-
 StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std::vector<Argument>& args,
                                const std::string& name) {
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, name));
   RETURN_IF_ERROR(StageLowering(prepared.schedule).Run(prepared.stages));
   return prepared.schedule.func();
-}
-
-StatusOr<std::vector<std::pair<IterVar, Range>>> BoundsOfStages(const std::vector<const Stage*>& known,
-                                                                const std::vector<Tensor>& outputs) {
-  std::vector<Argument> args(outputs.begin(), outputs.end());
-  std::unordered_set<const BufferNode*> seen;
-  for (const Operation& op : OrderedOperations(outputs)) {
-    for (const Tensor& input : op->InputTensors()) {
-      if (input.op()->As<PlaceholderOp>() != nullptr && seen.insert(input.buffer().get()).second)
-        args.emplace_back(input);
-    }
-  }
-  ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, "main"));
-  const VarMap extents = ExtentsOf(args, prepared.schedule.func());
-  StageLowering lowering(prepared.schedule);
-  RETURN_IF_ERROR(lowering.Run(prepared.stages));
-  std::vector<std::pair<IterVar, Range>> bounds = lowering.bounds();
-  for (auto& [axis, range] : bounds) range = {Substitute(range.min, extents), Substitute(range.extent, extents)};
-  return bounds;
 }
 
 }  // namespace lathe::te

@@ -12,8 +12,4 @@ namespace lathe::te {
 StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std::vector<Argument>& args,
                                const std::string& name);
 
-// Where the axes of the stages below `outputs` begin, and how many values they take.
-StatusOr<std::vector<std::pair<IterVar, Range>>> BoundsOfStages(const std::vector<const Stage*>& known,
-                                                                const std::vector<Tensor>& outputs);
-
 }  // namespace lathe::te

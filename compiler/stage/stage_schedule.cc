@@ -4,6 +4,7 @@
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/stage/infer_bound.h"
 #include "compiler/stage/stage_lowering.h"
 #include "support/status_macros.h"
 
@@ -80,16 +81,18 @@ StatusOr<size_t> Stage::Find(const std::string& primitive, const IterVar& axis) 
   return Error(primitive, "axis \"" + axis.var.name() + "\" is none of its loops now; name one of leaf_iter_vars");
 }
 
-StatusOr<std::pair<IterVar, IterVar>> Stage::Split(const IterVar& axis, std::optional<int64_t> factor,
-                                                   std::optional<int64_t> nparts, bool disable_predication) {
+StatusOr<std::pair<IterVar, IterVar>> Stage::Split(const IterVar& axis, std::optional<Expr> factor,
+                                                   std::optional<Expr> nparts, bool disable_predication) {
   ASSIGN_OR_RETURN(const size_t place, Find("split", axis));
   if (factor.has_value() == nparts.has_value()) return Error("split", "expected either a factor or nparts");
-  const int64_t number = factor ? *factor : *nparts;
-  if (number < 1) return Error("split", "expected at least 1, got " + std::to_string(number));
+  const Expr number = factor ? *factor : *nparts;
+  const int64_t* constant = AsIntConst(number);
+  if (constant != nullptr && *constant < 1)
+    return Error("split", "expected at least 1, got " + std::to_string(*constant));
   const IterVar& from = leaves_[place];
-  const Expr rest = FloorDiv(from.domain.extent + Expr(number - 1), number);
-  const IterVar outer = NewAxis(from.var.name() + ".outer", factor ? rest : Expr(number), from.kind);
-  const IterVar inner = NewAxis(from.var.name() + ".inner", factor ? Expr(number) : rest, from.kind);
+  const Expr rest = FloorDiv(from.domain.extent + (number - Expr(1)), number);
+  const IterVar outer = NewAxis(from.var.name() + ".outer", factor ? rest : number, from.kind);
+  const IterVar inner = NewAxis(from.var.name() + ".inner", factor ? number : rest, from.kind);
   steps_.push_back({.kind = Step::kSplit,
                     .from = {from},
                     .to = {outer, inner},
@@ -148,8 +151,8 @@ Status Stage::Reorder(const std::vector<IterVar>& axes) {
 StatusOr<std::vector<IterVar>> Stage::Tile(const IterVar& x, const IterVar& y, int64_t x_factor, int64_t y_factor) {
   RETURN_IF_ERROR(Find("tile", y).status());
   if (SameAxis(x, y) || y_factor < 1) return Error("tile", "expected two axes and factors of at least 1");
-  ASSIGN_OR_RETURN(const auto xs, Split(x, x_factor));
-  ASSIGN_OR_RETURN(const auto ys, Split(y, y_factor));
+  ASSIGN_OR_RETURN(const auto xs, Split(x, Expr(x_factor)));
+  ASSIGN_OR_RETURN(const auto ys, Split(y, Expr(y_factor)));
   const std::vector<IterVar> tiled = {xs.first, ys.first, xs.second, ys.second};
   RETURN_IF_ERROR(Reorder(tiled));
   return tiled;
@@ -303,9 +306,7 @@ StatusOr<PrimFunc> StageSchedule::Lower(const std::vector<Argument>& args, const
 }
 
 StatusOr<std::vector<std::pair<IterVar, Range>>> StageSchedule::InferBound() const {
-  std::vector<Tensor> outputs;
-  for (const Operation& op : outputs_) outputs.push_back(op->output(0));
-  return BoundsOfStages(ConstStages(), outputs);
+  return InferBounds(ConstStages(), outputs_);
 }
 
 }  // namespace lathe::te

@@ -44,7 +44,7 @@ class Stage {
   struct Step {
     enum Kind { kSplit, kFuse, kSingleton, kReorder, kSetKind, kBind, kPragma, kTensorize } kind;
     std::vector<IterVar> from, to;  // kBind: `to` is the thread.
-    std::optional<int64_t> factor, nparts;
+    std::optional<Expr> factor, nparts;
     bool disable_predication = false;
     IterKind iter_kind = IterKind::kSpatial;
     std::string key;
@@ -55,8 +55,8 @@ class Stage {
 
   // (outer, inner): inner has `factor` steps, or outer has `nparts`. One of the two is given. What does not divide runs
   // under a condition, unless predication is disabled.
-  StatusOr<std::pair<IterVar, IterVar>> Split(const IterVar& axis, std::optional<int64_t> factor,
-                                              std::optional<int64_t> nparts = std::nullopt,
+  StatusOr<std::pair<IterVar, IterVar>> Split(const IterVar& axis, std::optional<Expr> factor,
+                                              std::optional<Expr> nparts = std::nullopt,
                                               bool disable_predication = false);
   // Of no axes: a new loop of one iteration around the stage, which has none.
   StatusOr<IterVar> Fuse(const std::vector<IterVar>& axes);
@@ -82,6 +82,7 @@ class Stage {
  private:
   friend class StageSchedule;
   friend class StageLowering;
+  friend class BoundInference;
   struct Attachment {
     const Stage* consumer;
     IterVar axis;

@@ -277,8 +277,16 @@ StatusOr<Operation> MakeScan(std::vector<Tensor> init, std::vector<Tensor> updat
   }
   const Expr first = init[0].shape()[0], steps = state[0].shape()[0];
   const IterVar axis{{first, steps - first}, Var(name + ".idx", steps.dtype()), IterKind::kScan, ""};
-  return OperationNode::Make(std::move(name), std::move(tag), std::move(attrs), outputs,
-                             ScanOp{axis, std::move(init), std::move(update), std::move(state), std::move(inputs)});
+  std::vector<IterVar> spatial;
+  for (size_t i = 0; i < state.size(); ++i) {
+    for (size_t d = 1; d < state[i].ndim(); ++d) {
+      const Expr& extent = state[i].shape()[d];
+      const Var var(name + ".out" + std::to_string(i) + ".i" + std::to_string(d), extent.dtype());
+      spatial.push_back({{IntConst(extent.dtype(), 0), extent}, var, IterKind::kOpaque, ""});
+    }
+  }
+  ScanOp scan{axis, std::move(init), std::move(update), std::move(state), std::move(inputs), std::move(spatial)};
+  return OperationNode::Make(std::move(name), std::move(tag), std::move(attrs), outputs, std::move(scan));
 }
 
 StatusOr<Operation> MakeExtern(std::vector<Tensor> inputs, std::vector<Buffer> input_buffers,

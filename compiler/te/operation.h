@@ -58,6 +58,7 @@ struct ComputeOp {
 struct ScanOp {
   IterVar scan_axis;
   std::vector<Tensor> init, update, state, inputs;
+  std::vector<IterVar> spatial_axis;  // The other dimensions, result after result.
 };
 // A statement, or several, written by hand over the inputs' and results' buffers.
 struct ExternOp {

@@ -1,6 +1,7 @@
 #include "compiler/te/scan.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -83,6 +84,71 @@ StatusOr<Stmt> SliceOf(const OperationNode& scan, const Operation& op, const Exp
 }
 
 }  // namespace
+
+namespace {
+
+// Follows dimensions of the states through the operations of the body.
+class DimensionTracer {
+ public:
+  explicit DimensionTracer(const ScanOp& scan) : is_fixed_(scan.spatial_axis.size(), true) {
+    size_t axis = 0;
+    for (const Tensor& state : scan.state) {
+      for (size_t d = 1; d < state.ndim(); ++d) axis_of_[{state.buffer().get(), d}] = axis++;
+    }
+  }
+  void Visit(const Operation& op) {
+    const ComputeOp* compute = op->As<ComputeOp>();
+    if (compute == nullptr) return is_fixed_.assign(is_fixed_.size(), false);
+    for (const Expr& body : compute->body) {
+      PostOrderVisit(body, [&](const Expr& e) {
+        if (const BufferLoad* load = e.As<BufferLoad>()) VisitLoad(*op, *compute, *load);
+      });
+    }
+  }
+  std::vector<bool> Finish(const ScanOp& scan) {
+    size_t axis = 0;
+    for (const Tensor& update : scan.update) {
+      for (size_t d = 1; d < update.ndim(); ++d, ++axis) {
+        const auto found = axis_of_.find({update.buffer().get(), d});
+        if (found == axis_of_.end() || found->second != axis) is_fixed_[axis] = false;
+      }
+    }
+    return std::move(is_fixed_);
+  }
+
+ private:
+  void VisitLoad(const OperationNode& op, const ComputeOp& compute, const BufferLoad& load) {
+    for (size_t d = 0; d < load.indices.size(); ++d) {
+      const auto known = axis_of_.find({load.buffer.get(), d});
+      if (known == axis_of_.end()) continue;
+      const auto own = std::find_if(compute.axis.begin(), compute.axis.end(),
+                                    [&](const IterVar& axis) { return axis.var.same_as(load.indices[d]); });
+      if (own == compute.axis.end())
+        is_fixed_[known->second] = false;
+      else
+        Join(op, static_cast<size_t>(own - compute.axis.begin()), known->second);
+    }
+  }
+  // Dimension `d` of the results is that axis of the states; not two of them.
+  void Join(const OperationNode& op, size_t d, size_t axis) {
+    for (const Tensor& result : op.outputs()) {
+      const auto [known, is_new] = axis_of_.insert({{result.buffer().get(), d}, axis});
+      if (!is_new && known->second != axis) is_fixed_[axis] = is_fixed_[known->second] = false;
+    }
+  }
+
+  std::map<std::pair<const BufferNode*, size_t>, size_t> axis_of_;
+  std::vector<bool> is_fixed_;
+};
+
+}  // namespace
+
+std::vector<bool> ScanFixPoints(const OperationNode& scan) {
+  const ScanOp& what = *scan.As<ScanOp>();
+  DimensionTracer tracer(what);
+  for (const Operation& op : ScanBody(scan)) tracer.Visit(op);
+  return tracer.Finish(what);
+}
 
 std::vector<Operation> ScanBody(const OperationNode& scan) { return BodyFinder(*scan.As<ScanOp>()).Take(); }
 

@@ -1,6 +1,7 @@
 // Classic schedules: lathe.te.schedule.
 #include "compiler/stage/stage_schedule.h"
 #include "compiler/stage/tensor_intrin.h"
+#include "compiler/te/scan.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -31,12 +32,10 @@ py::object ArrayOfAxes(const std::vector<IterVar>& axes) {
   return MakeArray(items);
 }
 
-// A number of steps as Python writes it: an int, or an expression that is one.
-std::optional<int64_t> ToCount(const std::optional<Expr>& e) {
-  if (!e) return std::nullopt;
-  const IntImm* number = e->As<IntImm>();
-  if (number == nullptr) throw Failure(ErrorKind::kTvm, "split: the factor is no constant; give a number");
-  return number->value;
+int64_t ToCount(const Expr& e) {
+  const int64_t* number = AsIntConst(e);
+  if (number == nullptr) throw Failure(ErrorKind::kTvm, "tile: a factor is no constant; give a number");
+  return *number;
 }
 
 std::vector<IterVar> AxesFrom(const py::args& args) {
@@ -109,8 +108,7 @@ void BindLoops(py::class_<StageHandle>& stage) {
           "split",
           [](const StageHandle& h, const IterVar& axis, const std::optional<Expr>& factor,
              const std::optional<Expr>& nparts, bool disable_predication) {
-            const auto [outer, inner] =
-                Value(h.stage->Split(axis, ToCount(factor), ToCount(nparts), disable_predication));
+            const auto [outer, inner] = Value(h.stage->Split(axis, factor, nparts, disable_predication));
             return py::make_tuple(outer, inner);
           },
           arg("parent"), arg("factor") = py::none(), arg("nparts") = py::none(), arg("disable_predication") = false)
@@ -119,7 +117,7 @@ void BindLoops(py::class_<StageHandle>& stage) {
       .def(
           "tile",
           [](const StageHandle& h, const IterVar& x, const IterVar& y, const Expr& x_factor, const Expr& y_factor) {
-            return py::tuple(py::cast(Value(h.stage->Tile(x, y, *ToCount(x_factor), *ToCount(y_factor)))));
+            return py::tuple(py::cast(Value(h.stage->Tile(x, y, ToCount(x_factor), ToCount(y_factor)))));
           },
           arg("x_parent"), arg("y_parent"), arg("x_factor"), arg("y_factor"))
       .def("bind", Say(&te::Stage::Bind), arg("ivar"), arg("thread_ivar"))
@@ -162,6 +160,13 @@ void BindStage(py::module_& module) {
            })
       .def("storage_align", Say(&te::Stage::StorageAlign), arg("axis"), arg("factor"), arg("offset"));
   BindLoops(stage);
+}
+
+te::Operation ScanFrom(const py::object& object) {
+  te::Operation op = ToOperation(object);
+  if (op->As<te::ScanOp>() == nullptr)
+    throw Failure(ErrorKind::kValue, "operation \"" + op->name() + "\" is no scan; give the op of te.scan's result");
+  return op;
 }
 
 py::list BoundsOf(const SchedulePtr& schedule) {
@@ -227,6 +232,19 @@ void BindStages(py::module_& parent) {
     return Value(te::StageSchedule::Create(OperationsOf(ops)));
   });
   module.def("infer_bound", &BoundsOf);
+  module.def("scan_body", [](const py::object& scan) {
+    py::list body;
+    for (const te::Operation& op : te::ScanBody(*ScanFrom(scan))) body.append(ToPython(op));
+    return MakeArray(body);
+  });
+  module.def("scan_fix_points", [](const py::object& scan) {
+    const te::Operation op = ScanFrom(scan);
+    const std::vector<bool> fixed = te::ScanFixPoints(*op);
+    const std::vector<IterVar>& axes = op->As<te::ScanOp>()->spatial_axis;
+    py::list found;
+    for (size_t i = 0; i < axes.size(); ++i) found.append(py::make_tuple(axes[i], Expr(fixed[i] ? 1 : 0)));
+    return found;
+  });
 }
 
 }  // namespace lathe::python

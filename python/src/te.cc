@@ -206,9 +206,11 @@ void BindOperations(py::module_& module) {
       .def_property_readonly("axis", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->axis); })
       .def_property_readonly("reduce_axis", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->reduce_axis); })
       .def_property_readonly("body", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->body); });
-  py::class_<ScanHandle, OperationHandle>(module, "ScanOp").def_property_readonly("scan_axis", [](const ScanHandle& h) {
-    return h.op->As<te::ScanOp>()->scan_axis;
-  });
+  py::class_<ScanHandle, OperationHandle>(module, "ScanOp")
+      .def_property_readonly(
+          "spatial_axis_",
+          [](const ScanHandle& h) { return MakeArray(py::cast(h.op->As<te::ScanOp>()->spatial_axis)); })
+      .def_property_readonly("scan_axis", [](const ScanHandle& h) { return h.op->As<te::ScanOp>()->scan_axis; });
   py::class_<ExternHandle, OperationHandle>(module, "ExternOp");
 }
 

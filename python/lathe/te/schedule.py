@@ -129,6 +129,16 @@ def InferBound(schedule):
     return Map(dict(_lib.te.infer_bound(schedule)))
 
 
+def ScanGetBody(scan_op):
+    """The operations that a step of the scan computes."""
+    return _lib.te.scan_body(scan_op)
+
+
+def ScanFixPointAnalysis(scan_op):
+    """Of each spatial axis of the scan: 1 where every step reads the states just where it writes, else 0."""
+    return Map(dict(_lib.te.scan_fix_points(scan_op)))
+
+
 def _outside(op, found):
     """The tensors that no operation below `op` computes, in the order in which they are read."""
     for tensor in op.input_tensors:
@@ -197,15 +207,16 @@ def _with_likely_guard(realize):
 
 
 def SchedulePostProcToPrimFunc(arg_list, body, extern_buffer):
-    """The function whose body is a statement of ScheduleOps, with `arg_list` as parameters."""
+    """The function whose body is a statement of ScheduleOps, or one over the buffers of `arg_list` and `extern_buffer`,
+    with `arg_list` as parameters."""
     buffers = next((known for stmt, known in reversed(_statements) if stmt.same_as(body)), None)
-    if buffers is None:
-        raise ValueError("SchedulePostProcToPrimFunc: expected a statement that ScheduleOps has made")
+    buffers = list((extern_buffer or {}).items()) if buffers is None else buffers
     from lathe.tir.expr import Var
     from lathe.tir.function import PrimFunc
     params, buffer_map = [], {}
     for arg in arg_list:
         buffer = next((held for tensor, held in buffers if isinstance(arg, Tensor) and tensor == arg), None)
+        buffer = arg if isinstance(arg, Buffer) else buffer
         if isinstance(arg, Tensor) and buffer is None:
             raise ValueError(f"SchedulePostProcToPrimFunc: the statement does not use tensor {arg.name}")
         params.append(arg if buffer is None else Var(arg.name, "handle"))
