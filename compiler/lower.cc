@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
+#include "compiler/ir/memory.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/annotate_device_regions.h"
 #include "compiler/transform/arrange_register_tiles.h"
@@ -28,6 +30,7 @@
 #include "compiler/transform/lower_intrin.h"
 #include "compiler/transform/lower_match_buffer.h"
 #include "compiler/transform/lower_opaque_block.h"
+#include "compiler/transform/lower_realized_buffers.h"
 #include "compiler/transform/lower_thread_allreduce.h"
 #include "compiler/transform/make_packed_api.h"
 #include "compiler/transform/make_unpacked_api.h"
@@ -74,9 +77,19 @@ PrimFunc DecorateDeviceScope(PrimFunc func) {
 }
 
 // Functions of te's stages only: others are flat already where TVM has this pass.
-StatusOr<PrimFunc> FlattenLegacy(PrimFunc func) {
+StatusOr<PrimFunc> FlattenLegacy(PrimFunc func, int64_t cache_line_bytes) {
   if (!func.attrs.contains("from_legacy_te_schedule")) return func;
-  return FlattenBufferAndParams(std::move(func));
+  ASSIGN_OR_RETURN(func, FlattenBufferAndParams(LowerRealizedBuffers(std::move(func), cache_line_bytes)));
+  // TVM says nothing of the parameters' flat views, and programs look at what follows.
+  const auto is_of_param = [&](const Var& data) {
+    return std::any_of(func.buffer_map.begin(), func.buffer_map.end(),
+                       [&](const ParamBuffer& entry) { return entry.buffer->data.same_as(data); });
+  };
+  for (const DeclBuffer* view = func.body.As<DeclBuffer>(); view != nullptr && is_of_param(view->buffer->data);
+       view = func.body.As<DeclBuffer>())
+    func.body = Stmt(view->body);
+  func.body = SplitAllocBuffers(func.body);
+  return func;
 }
 
 // Ids go on from function to function, unless they are to begin anew.
@@ -121,7 +134,7 @@ const LowerPass kOtherPasses[] = {
     {"simplify", SimplifyLets},
     {"storage_rewrite", [](PrimFunc func) { return StorageRewrite(std::move(func), {}); }},
     {"skip_assert", SkipAssert},
-    {"storage_flatten", FlattenLegacy},
+    {"storage_flatten", [](PrimFunc func) { return FlattenLegacy(std::move(func), 64); }},
     {"thread_sync", [](PrimFunc func) { return ThreadSync(std::move(func), "shared"); }},
     {"unify_thread_binding", UnifyThreadBinding},
 };
@@ -260,10 +273,27 @@ StatusOr<PrimFunc> HoistExpressionAsTvm(PrimFunc func, const AttrMap& config) {
   return HoistAndSimplify(std::move(func), hoist);
 }
 
+StatusOr<PrimFunc> FlattenLegacyAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config);
+  const int64_t cache_line_bytes = options.Int("cache_line_size", 64);
+  RETURN_IF_ERROR(options.status());
+  return FlattenLegacy(std::move(func), cache_line_bytes);
+}
+
 StatusOr<PrimFunc> VectorizeAsTvm(PrimFunc func, const AttrMap& config) {
   const auto found = config.find("tir.disable_vectorize");
   const bool is_off = found != config.end() && found->second == Attr(true);
-  return is_off ? SkipVectorize(std::move(func)) : VectorizeLoopWithoutMasks(std::move(func));
+  if (is_off) return SkipVectorize(std::move(func));
+  PassOptions options(config);
+  VectorTarget target;
+  if (config.contains("tir.enable_buffer_level_predication"))
+    target.makes_predicates = options.Bool("tir.enable_buffer_level_predication", false);
+  RETURN_IF_ERROR(options.status());
+  const bool says_target = TargetOf(func.attrs) != nullptr;  // Else "target" is the current one.
+  ASSIGN_OR_RETURN(const std::optional<TargetDescription> described, DescriptionOf(says_target ? func.attrs : config));
+  if (described) target.name = described->ToString();
+  target.has_scalable_vectors = described && HasScalableVectors(*described);
+  return VectorizeLoopWithoutMasks(std::move(func), target);
 }
 
 StatusOr<PrimFunc> ProfileAsTvm(PrimFunc func, const AttrMap& config) {
@@ -314,6 +344,7 @@ const TvmPass kTvmPasses[] = {
      BlockForm::kOpaque},
     {"merge_shared_memory_allocations", MergeSharedAsTvm},
     {"simplify", SimplifyWithOptions},
+    {"storage_flatten", FlattenLegacyAsTvm},
     {"storage_rewrite", StorageRewriteAsTvm},
     {"unroll_loop", UnrollAsTvm},
     {"vectorize_loop", VectorizeAsTvm},

@@ -70,8 +70,8 @@ class Canonicalizer : private StmtExprMutator {
 
   // simplify_vector.cc
   Expr RewriteVector(const Expr& e);
-  std::optional<Expr> RingOfLanes(const Binary& op, int lanes);
-  std::optional<Expr> QuotientOfRamp(const Binary& op, int lanes);
+  std::optional<Expr> RingOfLanes(const Binary& op, DataType shape);
+  std::optional<Expr> QuotientOfRamp(const Binary& op, DataType shape);
 
   // simplify_bool.cc: conditions and choices.
   Expr RewriteBinary(const Expr& e, const Binary& op);

@@ -17,13 +17,14 @@ std::optional<Lanes> AsLanes(const Expr& e) {
   return std::nullopt;
 }
 
-Expr MakeRamp(Expr base, Expr stride, int lanes) {
-  const DataType type = base.dtype().with_lanes(lanes);
-  return Expr::Make(type, Ramp{std::move(base), std::move(stride), lanes});
+// Of as many lanes as `shape` has.
+Expr MakeRamp(Expr base, Expr stride, DataType shape) {
+  const DataType type = base.dtype().shaped_as(shape);
+  return Expr::Make(type, Ramp{std::move(base), std::move(stride), shape.lanes});
 }
-Expr MakeBroadcast(Expr value, int lanes) {
-  const DataType type = value.dtype().with_lanes(lanes);
-  return Expr::Make(type, Broadcast{std::move(value), lanes});
+Expr MakeBroadcast(Expr value, DataType shape) {
+  const DataType type = value.dtype().shaped_as(shape);
+  return Expr::Make(type, Broadcast{std::move(value), shape.lanes});
 }
 
 }  // namespace
@@ -31,39 +32,39 @@ Expr MakeBroadcast(Expr value, int lanes) {
 Expr Canonicalizer::RewriteVector(const Expr& e) {
   const Expr visited = VisitChildren(e);
   if (const Ramp* ramp = visited.As<Ramp>())
-    return IsConstInt(ramp->stride, 0) ? MakeBroadcast(ramp->base, e.dtype().lanes) : visited;
+    return IsConstInt(ramp->stride, 0) ? MakeBroadcast(ramp->base, e.dtype()) : visited;
   if (const Not* op = visited.As<Not>()) {
     const Broadcast* value = op->a.As<Broadcast>();
-    return value != nullptr ? MakeBroadcast(Rewrite(MakeNot(value->value)), e.dtype().lanes) : visited;
+    return value != nullptr ? MakeBroadcast(Rewrite(MakeNot(value->value)), e.dtype()) : visited;
   }
   const Binary* op = visited.As<Binary>();
   if (op == nullptr) return visited;
   const std::optional<Lanes> a = AsLanes(op->a), b = AsLanes(op->b);
   if (!a || !b) return visited;
   if (a->is_broadcast && b->is_broadcast)
-    return MakeBroadcast(Rewrite(MakeBinary(op->op, a->base, b->base)), e.dtype().lanes);
+    return MakeBroadcast(Rewrite(MakeBinary(op->op, a->base, b->base)), e.dtype());
   if (!IsIndexType(op->a.dtype().element())) return visited;
   if (op->op == BinaryOp::kAdd || op->op == BinaryOp::kSub || op->op == BinaryOp::kMul)
-    return RingOfLanes(*op, e.dtype().lanes).value_or(visited);
-  if (!a->is_broadcast && b->is_broadcast) return QuotientOfRamp(*op, e.dtype().lanes).value_or(visited);
+    return RingOfLanes(*op, e.dtype()).value_or(visited);
+  if (!a->is_broadcast && b->is_broadcast) return QuotientOfRamp(*op, e.dtype()).value_or(visited);
   return visited;
 }
 
-std::optional<Expr> Canonicalizer::RingOfLanes(const Binary& op, int lanes) {
+std::optional<Expr> Canonicalizer::RingOfLanes(const Binary& op, DataType shape) {
   const Lanes a = *AsLanes(op.a), b = *AsLanes(op.b);
   const Expr zero = IntConst(a.base.dtype(), 0);
   const Expr s = a.is_broadcast ? zero : a.stride, t = b.is_broadcast ? zero : b.stride;
   const auto simple = [&](const Expr& x, const Expr& y) { return Rewrite(FoldBinary(op.op, x, y)); };
   if (op.op == BinaryOp::kMul) {
     if (!a.is_broadcast && !b.is_broadcast) return std::nullopt;
-    return MakeRamp(simple(a.base, b.base), a.is_broadcast ? simple(a.base, t) : simple(s, b.base), lanes);
+    return MakeRamp(simple(a.base, b.base), a.is_broadcast ? simple(a.base, t) : simple(s, b.base), shape);
   }
   const Expr base = simple(a.base, b.base), stride = simple(s, t);
-  return IsConstInt(stride, 0) ? MakeBroadcast(base, lanes) : MakeRamp(base, stride, lanes);
+  return IsConstInt(stride, 0) ? MakeBroadcast(base, shape) : MakeRamp(base, stride, shape);
 }
 
 // ramp // c and ramp % c where all lanes have one quotient, or c divides the stride.
-std::optional<Expr> Canonicalizer::QuotientOfRamp(const Binary& op, int lanes) {
+std::optional<Expr> Canonicalizer::QuotientOfRamp(const Binary& op, DataType shape) {
   const Ramp& ramp = *op.a.As<Ramp>();
   const Expr by = op.b.As<Broadcast>()->value;
   const int64_t *stride = AsIntConst(ramp.stride), *divisor = AsIntConst(by);
@@ -72,14 +73,14 @@ std::optional<Expr> Canonicalizer::QuotientOfRamp(const Binary& op, int lanes) {
   const bool is_div = op.op == BinaryOp::kFloorDiv;
   const Expr base = Rewrite(MakeBinary(op.op, ramp.base, by));
   if (*stride % *divisor == 0)
-    return is_div ? MakeRamp(base, IntConst(by.dtype(), *stride / *divisor), lanes) : MakeBroadcast(base, lanes);
+    return is_div ? MakeRamp(base, IntConst(by.dtype(), *stride / *divisor), shape) : MakeBroadcast(base, shape);
   // The remainder of the base, and how far the lanes go above it.
   const ModularSet modular = Modular(Form(ramp.base));
   const int64_t step = modular.coeff == 0 ? *divisor : GreatestCommonDivisor(modular.coeff, *divisor);
   int64_t reach;
-  if (*stride < 0 || __builtin_mul_overflow(*stride, lanes - 1, &reach)) return std::nullopt;
+  if (shape.is_scalable || *stride < 0 || __builtin_mul_overflow(*stride, shape.lanes - 1, &reach)) return std::nullopt;
   if (reach >= step || FloorModulo(modular.base, step) + reach >= step) return std::nullopt;
-  return is_div ? MakeBroadcast(base, lanes) : MakeRamp(base, ramp.stride, lanes);
+  return is_div ? MakeBroadcast(base, shape) : MakeRamp(base, ramp.stride, shape);
 }
 
 std::optional<Expr> FoldBits(const Call& call, DataType type) {

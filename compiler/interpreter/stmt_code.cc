@@ -847,6 +847,9 @@ StatusOr<StmtCodePtr> Compiler::CompileKind(const Stmt& stmt) {
                  fmt::format("T.allocate of \"{}\" under a condition", allocate->buffer_var.name()));
   }
   if (const AllocateConst* allocate = stmt.As<AllocateConst>()) return Compile(AsAllocBuffer(*allocate));
+  if (const BufferRealize* realize = stmt.As<BufferRealize>())
+    return Compile(AllocBuffer{realize->buffer, IfThenElse{realize->condition, realize->body, std::nullopt}});
+  if (stmt.As<Prefetch>() != nullptr) return StmtCodePtr(new SeqCode({}));
   return Error(StatusCode::kUnimplemented, "a statement of unknown kind");
 }
 

@@ -55,6 +55,8 @@ struct DataType {
   DataType with_lanes(int n) const { return {code, bits, uint16_t(n)}; }
   DataType with_scalable_lanes(int n) const { return {code, bits, uint16_t(n), true}; }
   DataType element() const { return with_lanes(1); }
+  DataType shaped_as(DataType other) const { return {code, bits, other.lanes, other.is_scalable}; }  // Its lanes.
+  bool has_shape_of(DataType other) const { return lanes == other.lanes && is_scalable == other.is_scalable; }
   std::string ToString() const;
   bool operator==(const DataType&) const = default;
 };

@@ -19,7 +19,7 @@ bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::k
 bool IsLogical(BinaryOp op) { return op == BinaryOp::kAnd || op == BinaryOp::kOr; }
 
 DataType ResultType(BinaryOp op, DataType operand) {
-  return IsComparison(op) ? DataType::Bool(operand.lanes) : operand;
+  return IsComparison(op) ? DataType::Bool().shaped_as(operand) : operand;
 }
 
 int Rank(DataType type) {  // Which side gives way when types differ.
@@ -42,7 +42,7 @@ Expr ConvertTo(DataType type, const Expr& e) {
       imm != nullptr && type.is_scalar() && type.is_float() && type.bits > e.dtype().bits) {
     return FloatConst(type, imm->value);
   }
-  if (type.lanes > 1 && e.dtype().lanes == 1) {
+  if (!type.is_scalar() && e.dtype().is_scalar()) {
     return Expr::Make(type, Broadcast{ConvertTo(type.element(), e), type.lanes});
   }
   return MakeCast(type, e);
@@ -61,7 +61,7 @@ void MatchTypes(Expr& a, Expr& b) {
     const int64_t value = literal.As<IntImm>()->value;
     if (WrapToWidth(value, other.bits, other.is_signed_int()) == value) wide = other;
   }
-  wide = wide.with_lanes(std::max(a.dtype().lanes, b.dtype().lanes));
+  wide = wide.shaped_as(a.dtype().is_scalar() ? b.dtype() : a.dtype());
   a = ConvertTo(wide, a);
   b = ConvertTo(wide, b);
 }
@@ -227,7 +227,8 @@ Var Var::CopyWithName(std::string name) const {
 const PointerType* MakePointerType(DataType element, std::string_view scope) {
   static std::mutex mutex;
   static auto& known = *new std::map<std::pair<uint64_t, std::string>, PointerType>();  // Never destroyed.
-  const uint64_t type = (uint64_t(element.code) << 32) | (uint64_t(element.bits) << 16) | element.lanes;
+  const uint64_t type = (uint64_t(element.code) << 32) | (uint64_t(element.bits) << 24) |
+                        (uint64_t(element.is_scalable) << 16) | element.lanes;
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = known.try_emplace({type, std::string(scope)});
   if (is_new) entry->second = {element, std::string(scope)};
@@ -358,13 +359,40 @@ Expr FloatConst(DataType dtype, double value) {
   return dtype.is_scalar() ? scalar : Expr::Make(dtype, Broadcast{scalar, dtype.lanes});
 }
 
+DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
+  DataType type = buffer->dtype;
+  if (indices.empty()) return type;
+  const DataType index = indices.back().dtype();
+  type.lanes = static_cast<uint16_t>(type.lanes * index.lanes);
+  type.is_scalable |= index.is_scalable;
+  return type;
+}
+
+std::optional<DataType> TypeOfLanes(DataType element, const Expr& lanes) {
+  const auto is_vscale = [](const Expr& x) {
+    const Call* call = x.As<Call>();
+    return call != nullptr && call->op->name == "vscale";
+  };
+  const Binary* product = lanes.As<Binary>();
+  const bool is_product =
+      product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b));
+  const bool is_scalable = is_product || is_vscale(lanes);
+  const Expr& factor = is_product ? (is_vscale(product->a) ? product->b : product->a) : lanes;
+  const int64_t* count = AsIntConst(factor);
+  const int64_t number = count != nullptr ? *count : is_scalable && !is_product ? 1 : 0;
+  if (number < 1 || number > kMaxLanes) return std::nullopt;
+  return is_scalable ? element.with_scalable_lanes(static_cast<int>(number))
+                     : element.with_lanes(static_cast<int>(number));
+}
+Expr LanesOf(DataType type) {
+  const Expr number = IntConst(kIndexType, type.lanes);
+  return type.is_scalable ? MakeBinary(BinaryOp::kMul, MakeCall(kIndexType, "vscale", {}), number) : number;
+}
+
 Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
   CHECK(indices.size() == buffer->shape.size() || indices.size() == 1)
       << "load of " << buffer->name << " with " << indices.size() << " indices";
-  const DataType index = indices.empty() ? kIndexType : indices.back().dtype();
-  DataType type = buffer->dtype.with_lanes(buffer->dtype.lanes * index.lanes);
-  type.is_scalable = index.is_scalable;
-  return Expr::Make(type, BufferLoad{buffer, std::move(indices), std::nullopt});
+  return Expr::Make(AccessType(buffer, indices), BufferLoad{buffer, std::move(indices), std::nullopt});
 }
 
 Expr True() { return IntConst(DataType::Bool(), 1); }

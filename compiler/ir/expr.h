@@ -363,6 +363,11 @@ Expr MakeCall(DataType dtype, std::string_view op_name, std::vector<Expr> args);
 Expr IntConst(DataType dtype, int64_t value);  // Any int or bool dtype; vectors broadcast.
 Expr FloatConst(DataType dtype, double value);
 Expr Load(const Buffer& buffer, std::vector<Expr> indices);
+DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices);  // What is loaded or stored there.
+inline constexpr int64_t kMaxLanes = 65535;                                   // Of a type.
+// `element` with as many lanes: a constant from 1 to kMaxLanes, or T.vscale() times one. nullopt: anything else.
+std::optional<DataType> TypeOfLanes(DataType element, const Expr& lanes);
+Expr LanesOf(DataType type);  // 4, or T.vscale() * 4
 Expr True();
 
 // Whether a write to one may change the other: they lie over one data variable. Distinct variables point to memory that

@@ -188,6 +188,27 @@ struct DeclBuffer {
     return std::tuple(DeclareField("buffer", &DeclBuffer::buffer), Field("body", &DeclBuffer::body));
   }
 };
+// `buffer` lives during `body`, which touches no more of it than `bounds`, where `condition` holds (T.realize): how
+// loops of stages say what TensorIR says by AllocBuffer. storage_flatten makes memory of it.
+struct BufferRealize {
+  Buffer buffer;
+  std::vector<Range> bounds;
+  Expr condition;
+  std::string storage_scope;  // Empty: as the threads around say.
+  Stmt body;
+  static constexpr auto Fields() {
+    return std::tuple(Field("bounds", &BufferRealize::bounds), Field("condition", &BufferRealize::condition),
+                      Field("storage_scope", &BufferRealize::storage_scope), DefField("buffer", &BufferRealize::buffer),
+                      Field("body", &BufferRealize::body));
+  }
+};
+struct Prefetch {  // A hint: this box of `buffer` is read soon.
+  Buffer buffer;
+  std::vector<Range> bounds;
+  static constexpr auto Fields() {
+    return std::tuple(Field("buffer", &Prefetch::buffer), Field("bounds", &Prefetch::bounds));
+  }
+};
 struct AssertStmt {  // Ends the kernel with `message` unless `condition` holds.
   Expr condition;
   std::string message;
@@ -203,8 +224,9 @@ struct While {
   }
 };
 
-using StmtVariant = std::variant<For, BlockRealize, BufferStore, IfThenElse, Seq, Evaluate, LetStmt, AllocBuffer,
-                                 AssertStmt, While, DeclBuffer, Allocate, AllocateConst, AttrStmt>;
+using StmtVariant =
+    std::variant<For, BlockRealize, BufferStore, IfThenElse, Seq, Evaluate, LetStmt, AllocBuffer, AssertStmt, While,
+                 DeclBuffer, Allocate, AllocateConst, AttrStmt, BufferRealize, Prefetch>;
 struct StmtNode : Counted {
   StmtVariant value;
   template <typename T>

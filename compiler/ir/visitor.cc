@@ -328,7 +328,7 @@ class Substituter : public StmtExprMutator {
     if (found == vars_.end()) return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
     const Expr& value = found->second;
     const DataType type = var.dtype();
-    if (value.dtype() == type || !type.is_int() || !value.dtype().is_int() || value.dtype().lanes != type.lanes)
+    if (value.dtype() == type || !type.is_int() || !value.dtype().is_int() || !value.dtype().has_shape_of(type))
       return value;
     const int64_t* constant = AsIntConst(value);
     const bool fits = constant != nullptr && WrapToWidth(*constant, type.bits, type.is_signed_int()) == *constant;

@@ -198,6 +198,8 @@ StatusOr<std::vector<std::optional<ExprRV>>> FactorsFrom(Inputs in, size_t first
       factors.emplace_back(*literal);
     else if (const VarRV* var = std::get_if<VarRV>(&in[i]))
       factors.emplace_back(*var);
+    else if (const Attr* value = std::get_if<Attr>(&in[i]); value != nullptr && std::holds_alternative<Expr>(*value))
+      factors.emplace_back(std::get<Expr>(*value));
     else
       return Malformed("a split factor is no number");
   }

@@ -26,7 +26,7 @@ class BufferReplacer : public StmtExprMutator {
     const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
     if (!store.buffer.same_as(from_) || from_->dtype == to_->dtype) return visited;
     const BufferStore& changed = *visited.As<BufferStore>();
-    return MakeStore(to_, Expr::Make(to_->dtype.with_lanes(changed.value.dtype().lanes), Cast{changed.value}),
+    return MakeStore(to_, Expr::Make(to_->dtype.shaped_as(changed.value.dtype()), Cast{changed.value}),
                      changed.indices);
   }
   Block VisitBlock(const Block& block) override {

@@ -279,6 +279,8 @@ StatusOr<const BlockRealize*> Schedule::Get(BlockRV block) const {
 }
 StatusOr<int64_t> Schedule::Get(const ExprRV& value) const {
   if (const int64_t* literal = std::get_if<int64_t>(&value)) return *literal;
+  if (const Expr* e = std::get_if<Expr>(&value))
+    return InvalidArgument(fmt::format("use {} as a number: it is none; give a number", Print(*e)));
   const int id = std::get<VarRV>(value).id;
   if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != RVKind::kVar) {
     return InvalidArgument(

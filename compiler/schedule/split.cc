@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/arith/linear.h"
+#include "compiler/arith/scalable.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/block_scope.h"
 #include "compiler/schedule/rewrite_tree.h"
+#include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -40,12 +44,58 @@ Status CheckProduct(const Schedule& schedule, int row, int64_t size, int64_t& pr
   return OkStatus();
 }
 
+// Simplified below a quotient, which stays one.
+Expr SimplifiedSize(const Expr& e, const Analyzer& analyzer) {
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr || op->op != BinaryOp::kFloorDiv) return analyzer.Simplify(e);
+  return FloorDiv(analyzer.Simplify(op->a), analyzer.Simplify(op->b));
+}
+
+// Factors that are multiples of T.vscale(): their product covers the extent for every value that it has.
+StatusOr<Tiling> MakeScalableTiling(const Schedule& schedule, int row, std::span<const std::optional<ExprRV>> factors,
+                                    const Analyzer& analyzer) {
+  const For& loop = schedule.LoopOf(row);
+  const DataType type = loop.loop_var.dtype();
+  Tiling tiling;
+  std::optional<size_t> inferred;
+  Expr product = IntConst(type, 1);
+  for (const std::optional<ExprRV>& factor : factors) {
+    Expr size = IntConst(type, 1);
+    if (!factor && inferred) return schedule.Error("split", row, "at most one factor can be inferred");
+    if (!factor) inferred = tiling.sizes.size();
+    const Expr* e = factor ? std::get_if<Expr>(&*factor) : nullptr;
+    if (factor && e == nullptr) {
+      ASSIGN_OR_RETURN(const int64_t number, schedule.Get(*factor));
+      size = IntConst(type, number);
+    } else if (e != nullptr) {
+      size = SimplifiedSize(e->dtype() == type ? *e : MakeCast(type, *e), analyzer);
+    }
+    if (!CanProveForEachVscale(analyzer, LessEqual(1, size)) && !analyzer.CanProve(LessEqual(1, size)))
+      return schedule.Error("split", row, fmt::format("factor {} is not known to be positive", Print(size)));
+    tiling.sizes.push_back(size);
+    product = product * size;
+  }
+  if (inferred) {
+    tiling.sizes[*inferred] = SimplifiedSize(FloorDiv(loop.extent + product - IntConst(type, 1), product), analyzer);
+  } else if (!CanProveForEachVscale(analyzer, LessEqual(loop.extent, product))) {
+    return schedule.Error("split", row,
+                          fmt::format("the factors cover {}, which is not known to be no less than the "
+                                      "extent; change a factor",
+                                      Print(product)));
+  }
+  return tiling;
+}
+
 // The factors, the inferred one filled in.
 StatusOr<Tiling> MakeTiling(const Schedule& schedule, int row, std::span<const std::optional<ExprRV>> factors,
                             const Analyzer& analyzer) {
   const For& loop = schedule.LoopOf(row);
   const DataType type = loop.loop_var.dtype();
   if (factors.empty()) return schedule.Error("split", row, "at least one factor is needed");
+  const bool is_scalable = std::any_of(factors.begin(), factors.end(), [](const std::optional<ExprRV>& factor) {
+    return factor && std::holds_alternative<Expr>(*factor);
+  });
+  if (is_scalable) return MakeScalableTiling(schedule, row, factors, analyzer);
   Tiling tiling;
   int inferred = -1;
   int64_t product = 1;

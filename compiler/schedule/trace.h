@@ -33,7 +33,7 @@ struct VarRV {
   int id = -1;
   bool operator==(const VarRV&) const = default;
 };  // A sampled integer.
-using ExprRV = std::variant<int64_t, VarRV>;  // A literal or a sampled variable.
+using ExprRV = std::variant<int64_t, VarRV, Expr>;  // A literal, a sampled variable, or a multiple of T.vscale().
 
 // What a primitive was given. nullopt in TVM's JSON is null: "infer this factor". The last is a value that none of the
 // others is: a real, a list of mixed values, a map, an expression.
@@ -43,6 +43,7 @@ using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t,
 inline TraceInput FactorInput(const std::optional<ExprRV>& factor) {
   if (!factor) return std::monostate();
   if (const int64_t* literal = std::get_if<int64_t>(&*factor)) return *literal;
+  if (const Expr* e = std::get_if<Expr>(&*factor)) return Attr(*e);
   return std::get<VarRV>(*factor);
 }
 // Calls f(int& id) for each handle in `input`.

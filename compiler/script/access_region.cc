@@ -109,6 +109,7 @@ class Detector : public StmtExprVisitor {
  protected:
   void VisitStmt(const Stmt& stmt) override {
     if (const AllocBuffer* allocate = stmt.As<AllocBuffer>()) AddInner(allocate->buffer);
+    if (const BufferRealize* realize = stmt.As<BufferRealize>()) AddInner(realize->buffer);
     if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) {
       AddDeclared(declaration->buffer);
       return VisitStmt(declaration->body);  // Looking is no access yet.
@@ -264,7 +265,7 @@ class Detector : public StmtExprVisitor {
       if (range != ranges_.end()) return range->second;
       return Linear{{{e, 1}}, 0, 0};
     }
-    if (const Ramp* ramp = e.As<Ramp>()) return AnalyzeRamp(*ramp);
+    if (const Ramp* ramp = e.As<Ramp>(); ramp != nullptr && !e.dtype().is_scalable) return AnalyzeRamp(*ramp);
     if (const Binary* binary = e.As<Binary>()) {
       if (std::optional<Linear> known = AnalyzeBinary(*binary)) return known;
     }

@@ -118,8 +118,10 @@ StatusOr<ExprBuilder::Access> ExprBuilder::BuildVectorAccess(const Buffer& buffe
     ASSIGN_OR_RETURN(const DataType type, BuildType(*dtype));
     const DataType last = access.indices.back().dtype();
     const int lanes = type.lanes / std::max<int>(1, buffer->dtype.lanes);
-    if (lanes > 1 && last.is_scalar())
-      access.indices.back() = Expr::Make(last.with_lanes(lanes), Ramp{access.indices.back(), IntConst(last, 1), lanes});
+    DataType index = last.shaped_as(type);
+    index.lanes = static_cast<uint16_t>(lanes);
+    if (lanes > 0 && !index.is_scalar() && last.is_scalar())
+      access.indices.back() = Expr::Make(index, Ramp{access.indices.back(), IntConst(last, 1), lanes});
   }
   if (predicate == nullptr) return access;
   ASSIGN_OR_RETURN(access.predicate, Build(*predicate));
@@ -127,7 +129,7 @@ StatusOr<ExprBuilder::Access> ExprBuilder::BuildVectorAccess(const Buffer& buffe
   const DataType index = access.indices.empty() ? kIndexType : access.indices.back().dtype();
   if (!type.is_bool() && !(type.is_int() && type.bits == 1))
     return Error(*predicate, fmt::format("expected booleans, got {}", type.ToString()));
-  if (type.lanes != index.lanes || type.is_scalable != index.is_scalable)
+  if (!type.has_shape_of(index))
     return Error(*predicate,
                  fmt::format("expected a boolean for each lane of {}, got {}", index.ToString(), type.ToString()));
   return access;
@@ -463,18 +465,17 @@ StatusOr<Expr> ExprBuilder::BuildCast(const PyExpr& e,
   ASSIGN_OR_RETURN(const DataType type, BuildType(*args[exact ? 0 : 1]));
   ASSIGN_OR_RETURN(const Expr value, Build(*args[exact ? 1 : 0]));
   if (!exact) return Convert(e, type, value);
-  if (value.dtype().lanes != type.lanes)
-    return Error(e, fmt::format("expected {} lanes, got {}", type.lanes, value.dtype().ToString()));
+  if (!value.dtype().has_shape_of(type))
+    return Error(e, fmt::format("expected as many lanes as {} has, got {}", type.ToString(), value.dtype().ToString()));
   return Expr::Make(type, Cast{value});
 }
 
-StatusOr<std::pair<int64_t, bool>> ExprBuilder::BuildLanes(const PyExpr& e) const {
-  ASSIGN_OR_RETURN(const Expr value, Build(e));
-  const std::optional<std::pair<int64_t, bool>> lanes = LanesOf(value);
-  if (!lanes) return Error(e, "expected a constant number of lanes, or T.vscale() times one");
-  if (lanes->first < 1 || lanes->first > kMaxLanes)
-    return Error(e, fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, lanes->first));
-  return *lanes;
+StatusOr<DataType> ExprBuilder::BuildLanes(const PyExpr& e, DataType element) const {
+  ASSIGN_OR_RETURN(const Expr lanes, Build(e));
+  if (const std::optional<DataType> type = TypeOfLanes(element, lanes)) return *type;
+  const int64_t* number = AsIntConst(lanes);
+  if (number != nullptr) return Error(e, fmt::format("expected 1 to {} lanes, got {}", kMaxLanes, *number));
+  return Error(e, "expected a constant number of lanes, or T.vscale() times one");
 }
 
 StatusOr<Expr> ExprBuilder::BuildRamp(const PyExpr& e) const {
@@ -483,9 +484,9 @@ StatusOr<Expr> ExprBuilder::BuildRamp(const PyExpr& e) const {
   ASSIGN_OR_RETURN(Expr stride, Build(*args[1]));
   RETURN_IF_ERROR(CheckIndex(*args[0], base, false));
   RETURN_IF_ERROR(CheckIndex(*args[1], stride, false));
-  ASSIGN_OR_RETURN(const auto lanes, BuildLanes(*args[2]));
   MatchTypes(base, stride);
-  return Expr::Make(WithLanes(base.dtype(), lanes), Ramp{base, stride, lanes.first});
+  ASSIGN_OR_RETURN(const DataType type, BuildLanes(*args[2], base.dtype()));
+  return Expr::Make(type, Ramp{base, stride, type.lanes});
 }
 
 StatusOr<Expr> ExprBuilder::BuildBroadcast(const PyExpr& e) const {
@@ -493,8 +494,8 @@ StatusOr<Expr> ExprBuilder::BuildBroadcast(const PyExpr& e) const {
   ASSIGN_OR_RETURN(const Expr value, Build(*args[0]));
   if (!value.dtype().is_scalar())
     return Error(*args[0], fmt::format("expected a scalar, got {}", value.dtype().ToString()));
-  ASSIGN_OR_RETURN(const auto lanes, BuildLanes(*args[1]));
-  return Expr::Make(WithLanes(value.dtype(), lanes), Broadcast{value, lanes.first});
+  ASSIGN_OR_RETURN(const DataType type, BuildLanes(*args[1], value.dtype()));
+  return Expr::Make(type, Broadcast{value, type.lanes});
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildArgs(const PyExpr& e, size_t first) const {

@@ -46,6 +46,8 @@ constexpr std::string_view WordOf(const Seq&) { return "seq"; }
 constexpr std::string_view WordOf(const Evaluate&) { return "evaluate"; }
 constexpr std::string_view WordOf(const LetStmt&) { return "let"; }
 constexpr std::string_view WordOf(const AllocBuffer&) { return "allocate"; }
+constexpr std::string_view WordOf(const BufferRealize&) { return "realize_buffer"; }
+constexpr std::string_view WordOf(const Prefetch&) { return "prefetch"; }
 constexpr std::string_view WordOf(const DeclBuffer&) { return "declare"; }
 constexpr std::string_view WordOf(const AssertStmt&) { return "assert"; }
 constexpr std::string_view WordOf(const While&) { return "while"; }

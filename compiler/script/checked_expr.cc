@@ -16,7 +16,7 @@ Status CheckOperands(BinaryOp op, const Expr& a, const Expr& b) {
     if (!IsNumber(side->dtype())) return InvalidArgument(fmt::format("expected numbers, got {}", KindOf(*side)));
   }
   const std::string types = fmt::format("{} and {}", a.dtype().ToString(), b.dtype().ToString());
-  if (a.dtype().lanes != b.dtype().lanes && !a.dtype().is_scalar() && !b.dtype().is_scalar())
+  if (!a.dtype().has_shape_of(b.dtype()) && !a.dtype().is_scalar() && !b.dtype().is_scalar())
     return InvalidArgument(fmt::format("expected vectors of one length, got {}", types));
   if ((op == BinaryOp::kAnd || op == BinaryOp::kOr) && (!a.dtype().is_bool() || !b.dtype().is_bool()))
     return InvalidArgument(fmt::format("expected booleans, got {}", types));
@@ -44,10 +44,14 @@ StatusOr<Expr> ConvertExpr(DataType type, const Expr& value) {
   if (value.dtype() == type) return value;
   if (!IsNumber(value.dtype()) || !IsNumber(type))
     return InvalidArgument(fmt::format("expected {}, got {}", type.ToString(), KindOf(value)));
-  if (value.dtype().lanes != type.lanes) {
+  if (!value.dtype().has_shape_of(type)) {
     if (!value.dtype().is_scalar())
       return InvalidArgument(fmt::format("expected {}, got {}", type.ToString(), value.dtype().ToString()));
     ASSIGN_OR_RETURN(const Expr element, ConvertExpr(type.element(), value));
+    return Expr::Make(type, Broadcast{element, type.lanes});
+  }
+  if (const Broadcast* broadcast = value.As<Broadcast>()) {
+    ASSIGN_OR_RETURN(const Expr element, ConvertExpr(type.element(), broadcast->value));
     return Expr::Make(type, Broadcast{element, type.lanes});
   }
   if (const IntImm* integer = value.As<IntImm>()) return ConvertInt(type, integer->value);

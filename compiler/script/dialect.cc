@@ -87,7 +87,7 @@ std::optional<DataType> InferFromFirst(const Op& op, std::span<const Expr> args)
     if (arg.dtype() != type) return std::nullopt;
   }
   if (op.is_float_only && !type.is_float()) return std::nullopt;
-  if (op.result == OpResult::kPredicate) return DataType::Bool(type.lanes);
+  if (op.result == OpResult::kPredicate) return DataType::Bool().shaped_as(type);
   return op.result == OpResult::kElement ? type.element() : type;
 }
 

@@ -451,25 +451,6 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
   return Range{IntConst(extent.dtype(), 0), extent};
 }
 
-// 4, or T.vscale() * 4: the number and whether that factor is there, too.
-std::optional<std::pair<int64_t, bool>> ExprBuilder::LanesOf(const Expr& value) {
-  const auto is_vscale = [](const Expr& x) {
-    const Call* call = x.As<Call>();
-    return call != nullptr && call->op->name == "vscale";
-  };
-  if (is_vscale(value)) return std::pair(int64_t{1}, true);
-  const Binary* product = value.As<Binary>();
-  const bool is_scalable =
-      product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b));
-  const Expr& factor = !is_scalable ? value : is_vscale(product->a) ? product->b : product->a;
-  const int64_t* lanes = AsIntConst(factor);
-  return lanes == nullptr ? std::nullopt : std::optional(std::pair(*lanes, is_scalable));
-}
-
-DataType ExprBuilder::WithLanes(DataType type, const std::pair<int64_t, bool>& lanes) {
-  return lanes.second ? type.with_scalable_lanes(int(lanes.first)) : type.with_lanes(int(lanes.first));
-}
-
 // A[begin:end], A[begin:end:stride]
 StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
   if (slice.items[0]->kind == PyExprKind::kNone || slice.items[1]->kind == PyExprKind::kNone)
@@ -483,11 +464,10 @@ StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
     stride = IntConst(range.min.dtype(), step);
     extent = FloorDiv(extent + IntConst(extent.dtype(), step - 1), IntConst(extent.dtype(), step));
   }
-  const std::optional<std::pair<int64_t, bool>> lanes = LanesOf(extent);
-  if (!lanes || lanes->first < 1 || lanes->first > kMaxLanes)
-    return Error(slice, "expected a slice of constant length; elsewhere than in regions it is a vector");
-  if (lanes->first == 1 && !lanes->second) return range.min;
-  return Expr::Make(WithLanes(range.min.dtype(), *lanes), Ramp{range.min, stride, lanes->first});
+  const std::optional<DataType> type = TypeOfLanes(range.min.dtype(), extent);
+  if (!type) return Error(slice, "expected a slice of constant length; elsewhere than in regions it is a vector");
+  if (type->is_scalar()) return range.min;
+  return Expr::Make(*type, Ramp{range.min, stride, type->lanes});
 }
 
 StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, const PyExpr& subscript) const {

@@ -10,8 +10,6 @@
 
 namespace lathe {
 
-inline constexpr int64_t kMaxLanes = 65535;  // DataType::lanes holds no more.
-
 // Arguments of a call, in the order of the parameters' names; null where one was not given or is None.
 using BoundArgs = std::vector<const PyExpr*>;
 
@@ -112,9 +110,7 @@ class ExprBuilder {
   StatusOr<Expr> BuildAddressOf(const PyExpr& e) const;
   StatusOr<Expr> BuildRounded(const PyExpr& e) const;
   StatusOr<Expr> BuildNamedOp(const PyExpr& e, const std::string& name) const;
-  StatusOr<std::pair<int64_t, bool>> BuildLanes(const PyExpr& e) const;
-  static std::optional<std::pair<int64_t, bool>> LanesOf(const Expr& value);
-  static DataType WithLanes(DataType type, const std::pair<int64_t, bool>& lanes);
+  StatusOr<DataType> BuildLanes(const PyExpr& e, DataType element) const;  // The element with as many lanes.
   bool IsOutsideCall(const PyExpr& e) const;
   bool CollectNames(const PyExpr& e, bool& has_name) const;
   Status Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const;

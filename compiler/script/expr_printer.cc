@@ -285,7 +285,7 @@ std::string ExprPrinter::PrintOther(const Expr& e, int needed) {
   if (const Select* select = e.As<Select>())
     return fmt::format("T.Select({})", PrintList({select->condition, select->true_value, select->false_value}));
   if (const Ramp* ramp = e.As<Ramp>())
-    return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), PrintLanes(e.dtype(), ramp->lanes));
+    return fmt::format("T.Ramp({}, {})", PrintList({ramp->base, ramp->stride}), PrintLanes(e.dtype()));
   if (const Let* let = e.As<Let>()) return PrintLet(*let);
   if (const Shuffle* shuffle = e.As<Shuffle>())
     return fmt::format("T.Shuffle([{}], [{}])", PrintList(shuffle->vectors), PrintList(shuffle->indices));
@@ -293,11 +293,11 @@ std::string ExprPrinter::PrintOther(const Expr& e, int needed) {
   if (const Reduce* reduce = e.As<Reduce>()) return PrintReduce(*reduce);
   const Broadcast* broadcast = e.As<Broadcast>();
   CHECK(broadcast != nullptr) << "an expression of another kind";
-  return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), PrintLanes(e.dtype(), broadcast->lanes));
+  return fmt::format("T.Broadcast({}, {})", Print(broadcast->value), PrintLanes(e.dtype()));
 }
 
-std::string ExprPrinter::PrintLanes(DataType type, int64_t lanes) {
-  return type.is_scalable ? fmt::format("T.vscale() * {}", lanes) : std::to_string(lanes);
+std::string ExprPrinter::PrintLanes(DataType type) {
+  return type.is_scalable ? fmt::format("T.vscale() * {}", type.lanes) : std::to_string(type.lanes);
 }
 
 std::string ExprPrinter::PrintLoad(const BufferLoad& load) {

@@ -77,7 +77,7 @@ class ExprPrinter {
   std::string PrintInt(DataType type, int64_t value);
   std::string PrintFloatOf(DataType type, double value);
   std::string PrintOther(const Expr& e, int needed);
-  std::string PrintLanes(DataType type, int64_t lanes);
+  std::string PrintLanes(DataType type);
   std::string PrintLoad(const BufferLoad& load);
   std::string PrintLet(const Let& let);
   std::string PrintReduce(const Reduce& reduce);

@@ -171,6 +171,11 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"condition", "message"}, 1));
     return BuildAssert(e, *args[0], args[1], suite);
   }
+  if (name == "realize") {
+    RETURN_IF_ERROR(Enter(e.offset));
+    return BuildRealize(e, suite);
+  }
+  if (name == "prefetch" && e.items.size() == 3) return BuildPrefetch(e, suite);
   ASSIGN_OR_RETURN(const MacroUse macro, FindMacro(e));
   if (macro.definition != nullptr) return BuildMacroCall(macro, e, suite);
   const bool is_method = e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kAttribute && name.empty();
@@ -195,6 +200,40 @@ Status FuncBuilder::BuildEvaluate(const PyExpr& value, Suite& suite) {
 }
 
 // ---- Attributes, threads, memory -----------------------------------------------------------------------------------
+
+// T.realize(A[0:4, 8:16], "shared", condition), where A = T.Buffer(...) came before
+Status FuncBuilder::BuildRealize(const PyExpr& e, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"buffer_slice", "storage_scope", "condition"}, 2));
+  ASSIGN_OR_RETURN(const BufferRegion region, exprs_.BuildRegion(*args[0]));
+  ASSIGN_OR_RETURN(std::string scope, exprs_.BuildString(*args[1]));
+  Expr condition = True();
+  if (args[2] != nullptr) {
+    ASSIGN_OR_RETURN(condition, BuildCondition(*args[2]));
+  }
+  if (unrealized_.erase(region.buffer.get()) == 0)
+    return Error(*args[0], "expected a buffer declared by T.Buffer(...) without data, which is realized once");
+  suite.opened.push_back(
+      {BufferRealize{region.buffer, region.region, condition, std::move(scope), Evaluate{0}}, suite.stmts.size()});
+  return OkStatus();
+}
+
+// T.prefetch(A, [T.Range(0, 64)])
+Status FuncBuilder::BuildPrefetch(const PyExpr& e, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"buffer", "bounds"}, 2));
+  const NamedValue* value = args[0]->kind == PyExprKind::kName ? names_.Find(args[0]->text) : nullptr;
+  const Buffer* buffer = value == nullptr ? nullptr : std::get_if<Buffer>(value);
+  if (buffer == nullptr) return Error(*args[0], "expected a buffer");
+  Prefetch prefetch{*buffer, {}};
+  for (const PyExpr* item : args[1]->items) {
+    ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*item));
+    prefetch.bounds.push_back(std::move(range));
+  }
+  if (prefetch.bounds.size() != prefetch.buffer->shape.size())
+    return Error(*args[1], fmt::format("expected {} ranges of buffer \"{}\", got {}", prefetch.buffer->shape.size(),
+                                       prefetch.buffer->name, prefetch.bounds.size()));
+  suite.stmts.push_back(std::move(prefetch));
+  return OkStatus();
+}
 
 Status FuncBuilder::BuildAttrStmt(const PyExpr& e, Suite& suite) {
   const PyExpr* dict = e.items.size() == 2 && e.items[1]->kind == PyExprKind::kDict ? e.items[1] : nullptr;
@@ -487,8 +526,11 @@ Status FuncBuilder::BuildDeclaration(const PyExpr& target, const PyExpr& call, S
     node.data = UnsetData();
     buffer = Buffer(std::move(node));
   }
-  if (args[kDataParam] == nullptr && name == "Buffer")
-    return Error(call, "expected data= of a buffer in the body; T.decl_buffer makes memory of its own");
+  if (args[kDataParam] == nullptr && name == "Buffer") {
+    const char* problem = "expected data= of a buffer in the body; T.decl_buffer makes memory of its own";
+    unrealized_.emplace(buffer.get(), Error(call, problem));  // T.realize may follow.
+    return DefineBuffer(target, buffer);
+  }
   RETURN_IF_ERROR(Enter(target.offset));
   if (args[kDataParam] != nullptr) {
     suite.opened.push_back({Suite::OpenDeclare{buffer}, suite.stmts.size()});

@@ -33,6 +33,8 @@ class FuncBuilder {
   Status BuildFuncAttr(const PyExpr& e);
   Status BuildVstore(const PyExpr& e, Suite& suite);
   Status BuildAttrStmt(const PyExpr& e, Suite& suite);
+  Status BuildRealize(const PyExpr& e, Suite& suite);
+  Status BuildPrefetch(const PyExpr& e, Suite& suite);
   Status BuildLaunch(const PyExpr* target, const PyExpr& call, Suite& suite);
   Status BuildAllocate(const PyExpr& target, const PyExpr& call, Suite& suite);
   Status BuildAllocateConst(const PyExpr& target, const PyExpr& call, Suite& suite);
@@ -114,8 +116,9 @@ class FuncBuilder {
       unbound_;                      // Symbolic variables declared, not yet in a buffer's shape: what is wrong.
   std::set<const ExprNode*> bound_;  // Those that expressions have introduced.
   std::unordered_map<const ExprNode*, std::string> env_threads_;  // Thread tags.
-  std::vector<std::unique_ptr<ParsedMacro>> parsed_;              // Those that were called.
-  std::map<std::string_view, Var> predeclared_;                   // Symbols of the signature, not yet declared below.
+  std::map<const BufferNode*, Status> unrealized_;    // T.Buffer without data, until T.realize: what is wrong.
+  std::vector<std::unique_ptr<ParsedMacro>> parsed_;  // Those that were called.
+  std::map<std::string_view, Var> predeclared_;       // Symbols of the signature, not yet declared below.
   bool is_of_today_ = false;
   int macro_depth_ = 0;
   int nesting_ = 0;

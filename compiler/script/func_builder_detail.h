@@ -23,7 +23,8 @@ struct FuncBuilder::Suite {
   struct OpenDeclare {
     Buffer buffer;
   };
-  using What = std::variant<OpenLet, OpenAllocate, OpenDeclare, Allocate, AllocateConst, AttrStmt>;  // Bodies to come.
+  using What = std::variant<OpenLet, OpenAllocate, OpenDeclare, Allocate, AllocateConst, AttrStmt,
+                            BufferRealize>;  // Bodies to come.
   struct Open {
     What what;
     size_t begin;  // The statements from here on are its body.
@@ -46,6 +47,7 @@ struct FuncBuilder::Suite {
     if (const Allocate* allocate = std::get_if<Allocate>(&what)) return WithBody(*allocate, std::move(body));
     if (const AllocateConst* allocate = std::get_if<AllocateConst>(&what)) return WithBody(*allocate, std::move(body));
     if (const AttrStmt* attr = std::get_if<AttrStmt>(&what)) return WithBody(*attr, std::move(body));
+    if (const BufferRealize* realize = std::get_if<BufferRealize>(&what)) return WithBody(*realize, std::move(body));
     return AllocBuffer{std::get<OpenAllocate>(what).buffer, std::move(body)};
   }
   Stmt Close() {

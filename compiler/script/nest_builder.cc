@@ -186,7 +186,7 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
     return BuildWhile(*args[0], stmt, suite);
   }
   for (const std::string_view opener : {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "alloc_buffer",
-                                        "allocate", "allocate_const", "attr"}) {
+                                        "allocate", "allocate_const", "attr", "realize"}) {
     if (name == opener) return BuildScope(stmt, suite);
   }
   if (name == "Assert") {
@@ -249,6 +249,7 @@ Status FuncBuilder::OpenScope(const PyStmt& stmt, Suite& inner) {
     return OkStatus();
   }
   if (name == "attr") return BuildAttrStmt(call, inner);
+  if (name == "realize") return BuildRealize(call, inner);
   if (name == "launch_thread") return BuildLaunch(stmt.target, call, inner);
   if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName)
     return Error(call, "expected \"as\" and a name");

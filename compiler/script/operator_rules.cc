@@ -88,7 +88,7 @@ DataType CommonElement(DataType a, DataType b) {
 }
 Expr WithType(DataType type, const Expr& e) {
   if (e.dtype() == type) return e;
-  if (e.dtype().lanes != type.lanes && e.dtype().is_scalar())
+  if (!e.dtype().has_shape_of(type) && e.dtype().is_scalar())
     return Expr::Make(type, Broadcast{WithType(type.element(), e), type.lanes});
   const StatusOr<Expr> converted = ConvertExpr(type, e);
   return converted.ok() ? *converted : MakeCast(type, e);
@@ -182,10 +182,8 @@ std::optional<Expr> IntLimit(bool is_max, DataType type) {
 
 void MatchAsTvm(Expr& a, Expr& b) {
   const DataType x = a.dtype(), y = b.dtype();
-  if (x == y || !IsNumber(x) || !IsNumber(y) || (x.lanes != y.lanes && !x.is_scalar() && !y.is_scalar())) return;
-  const DataType& shape = x.is_scalar() ? y : x;
-  DataType type = CommonElement(x.element(), y.element());
-  type = shape.is_scalable ? type.with_scalable_lanes(shape.lanes) : type.with_lanes(shape.lanes);
+  if (x == y || !IsNumber(x) || !IsNumber(y) || (!x.has_shape_of(y) && !x.is_scalar() && !y.is_scalar())) return;
+  const DataType type = CommonElement(x.element(), y.element()).shaped_as(x.is_scalar() ? y : x);
   a = WithType(type, a);
   b = WithType(type, b);
 }

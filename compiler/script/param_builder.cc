@@ -50,6 +50,7 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
     ASSIGN_OR_RETURN(func_.ret_type, exprs_.BuildType(*function.annotation));
   }
   ASSIGN_OR_RETURN(func_.body, BuildSuite(function.body));
+  if (!unrealized_.empty()) return unrealized_.begin()->second;
   for (const ExprNode* var : bound_) unbound_.erase(var);
   if (!unbound_.empty()) {
     return unbound_.begin()->second;

@@ -389,6 +389,23 @@ class Printer {
     }
     PrintSuite(attr.body);
   }
+  LATHE_OWN_FRAME void PrintNode(const BufferRealize& realize) {
+    const std::string args = BufferArgs(realize.buffer);
+    Line(fmt::format("{} = T.Buffer({})", DefineBuffer(realize.buffer), args));
+    std::string call = fmt::format("{}, {}", exprs_.PrintRegion({realize.buffer, realize.bounds}),
+                                   QuotedString(realize.storage_scope));
+    if (!IsTrue(realize.condition)) call += fmt::format(", {}", exprs_.Print(realize.condition));
+    Line(fmt::format("with T.realize({}):", call));
+    PrintSuite(realize.body);
+  }
+  LATHE_OWN_FRAME void PrintNode(const Prefetch& prefetch) {
+    std::string ranges;
+    for (const Range& range : prefetch.bounds) {
+      const std::string end = exprs_.Print(range.min + range.extent);
+      ranges += fmt::format("{}T.Range({}, {})", ranges.empty() ? "" : ", ", exprs_.Print(range.min), end);
+    }
+    Line(fmt::format("T.prefetch({}, [{}])", exprs_.NameOf(prefetch.buffer), ranges));
+  }
   LATHE_OWN_FRAME void PrintNode(const BufferStore& store) {
     if (store.predicate) {
       return Line(fmt::format("{}.vstore([{}], {}, predicate={})", exprs_.NameOf(store.buffer),

@@ -20,7 +20,7 @@ bool IsFloat8(DataType type) { return type.is_narrow_float() && type.bits == 8; 
 struct Promotion {
   bool (*is_narrow)(DataType);
   DataType wider;
-  DataType Of(DataType type) const { return is_narrow(type) ? wider.with_lanes(type.lanes) : type; }
+  DataType Of(DataType type) const { return is_narrow(type) ? wider.shaped_as(type) : type; }
 };
 
 // What looks at memory itself, or names a type for those who do.
@@ -110,7 +110,7 @@ class ComputeLegalizer : public StmtExprMutator {
     if (!is_narrow && !promotion_.is_narrow(store.buffer->dtype)) return visited;
     BufferStore copy = now;
     copy.value =
-        is_narrow ? Converted(now.value, store.buffer->dtype.with_lanes(now.value.dtype().lanes)) : Promoted(now.value);
+        is_narrow ? Converted(now.value, store.buffer->dtype.shaped_as(now.value.dtype())) : Promoted(now.value);
     return copy;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {

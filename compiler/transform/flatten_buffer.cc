@@ -11,7 +11,10 @@ namespace {
 
 const DataType kInt64 = DataType::Int(64);
 
-std::vector<Expr> StridesOf(const Buffer& buffer) {
+// Symbolic sizes, which may be beyond int32.
+Expr Size(const Expr& e, bool widens) { return widens ? MakeCast(kInt64, e) : e; }
+
+std::vector<Expr> StridesOf(const Buffer& buffer, bool widens) {
   if (!buffer->strides.empty()) return buffer->strides;
   std::vector<Expr> strides(buffer->shape.size(), Expr(1));
   for (size_t d = buffer->shape.size(); d-- > 1;) {
@@ -20,15 +23,15 @@ std::vector<Expr> StridesOf(const Buffer& buffer) {
     if (below != nullptr && extent != nullptr && !__builtin_mul_overflow(*below, *extent, &product)) {
       strides[d - 1] = Expr(product);
     } else {
-      strides[d - 1] = MakeCast(kInt64, strides[d]) * MakeCast(kInt64, buffer->shape[d]);
+      strides[d - 1] = Size(strides[d], widens) * Size(buffer->shape[d], widens);
     }
   }
   return strides;
 }
 
-// Elements from the first to the last that the buffer reaches; symbolic sizes are int64.
-Expr NumElements(const Buffer& buffer) {
-  const std::vector<Expr> strides = StridesOf(buffer);
+// Elements from the first to the last that the buffer reaches.
+Expr NumElements(const Buffer& buffer, bool widens) {
+  const std::vector<Expr> strides = StridesOf(buffer, widens);
   const auto shape = ConstantShape(buffer->shape), steps = ConstantShape(strides);
   if (shape && steps) {
     __int128 last = 0;
@@ -39,26 +42,27 @@ Expr NumElements(const Buffer& buffer) {
     return Expr(last >= INT64_MAX ? INT64_MAX : static_cast<int64_t>(last) + 1);
   }
   if (buffer->strides.empty()) {
-    Expr size = IntConst(kInt64, 1);
-    for (const Expr& extent : buffer->shape) size = size * MakeCast(kInt64, extent);
+    Expr size = widens ? IntConst(kInt64, 1) : Expr(1);
+    for (const Expr& extent : buffer->shape) size = size * Size(extent, widens);
     return size;
   }
-  Expr last = IntConst(kInt64, 0);
+  Expr last = widens ? IntConst(kInt64, 0) : Expr(0);
   for (size_t d = 0; d < strides.size(); ++d)
-    last = last + (MakeCast(kInt64, buffer->shape[d]) - 1) * MakeCast(kInt64, strides[d]);
+    last = last + (Size(buffer->shape[d], widens) - 1) * Size(strides[d], widens);
   return last + 1;
 }
 
 class Flattener : public StmtExprMutator {
  public:
+  explicit Flattener(bool widens) : widens_(widens) {}
   const Status& status() const { return status_; }
 
  protected:
-  Buffer VisitBufferDef(const Buffer& buffer) override { return Flatten(buffer, NumElements(buffer)); }
+  Buffer VisitBufferDef(const Buffer& buffer) override { return Flatten(buffer, NumElements(buffer, widens_)); }
   // Starts where the memory does: its indices take the offset.
   Buffer VisitBufferDecl(const Buffer& buffer) override {
     offsets_.emplace(buffer.get(), buffer->elem_offset);
-    return Flatten(buffer, NumElements(buffer) + buffer->elem_offset);
+    return Flatten(buffer, NumElements(buffer, widens_) + buffer->elem_offset);
   }
   Buffer Flatten(const Buffer& buffer, Expr size) {
     BufferNode node = *buffer;
@@ -89,16 +93,16 @@ class Flattener : public StmtExprMutator {
   }
 
  private:
-  static std::vector<Expr> FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) {
-    const std::vector<Expr> strides = StridesOf(buffer);
-    const Expr size = NumElements(buffer);
+  std::vector<Expr> FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    const std::vector<Expr> strides = StridesOf(buffer, widens_);
+    const Expr size = NumElements(buffer, widens_);
     const int64_t* known_size = AsIntConst(size);
-    const bool is_wide = known_size == nullptr ? !buffer->shape.empty() : *known_size > INT32_MAX;
+    const bool is_wide = widens_ && (known_size == nullptr ? !buffer->shape.empty() : *known_size > INT32_MAX);
     if (indices.empty()) return {Expr(0)};
     if (indices.size() == 1 && buffer->strides.empty()) return indices;
     Expr flat = 0;
     for (size_t d = 0; d < indices.size(); ++d) {
-      const Expr index = is_wide ? MakeCast(kInt64.with_lanes(indices[d].dtype().lanes), indices[d]) : indices[d];
+      const Expr index = is_wide ? MakeCast(kInt64.shaped_as(indices[d].dtype()), indices[d]) : indices[d];
       flat = flat + index * strides[d];
     }
     return {flat};
@@ -111,6 +115,7 @@ class Flattener : public StmtExprMutator {
     return flat;
   }
 
+  const bool widens_;  // Indices that may be beyond int32 are int64.
   BufferMap buffers_;
   std::unordered_map<const BufferNode*, Expr> offsets_;
   Status status_;
@@ -143,6 +148,13 @@ class IndexSimplifier : public StmtExprMutator {
   Analyzer analyzer_;
 };
 
+StatusOr<PrimFunc> Flattened(PrimFunc func, bool widens) {
+  Flattener flattener(widens);
+  func.body = flattener(func.body);
+  if (!flattener.status().ok()) return flattener.status();
+  return func;
+}
+
 }  // namespace
 
 StatusOr<PrimFunc> FlattenBufferAndParams(PrimFunc func) {
@@ -156,16 +168,11 @@ StatusOr<PrimFunc> FlattenBufferAndParams(PrimFunc func) {
     const auto view = views.find(func.buffer_map[i].buffer.get());
     if (view != views.end()) func.body = DeclBuffer{view->second, func.body};
   }
-  ASSIGN_OR_RETURN(func, FlattenBuffer(std::move(func)));
+  ASSIGN_OR_RETURN(func, Flattened(std::move(func), false));
   func.body = IndexSimplifier{}(func.body);
   return func;
 }
 
-StatusOr<PrimFunc> FlattenBuffer(PrimFunc func) {
-  Flattener flattener;
-  func.body = flattener(func.body);
-  if (!flattener.status().ok()) return flattener.status();
-  return func;
-}
+StatusOr<PrimFunc> FlattenBuffer(PrimFunc func) { return Flattened(std::move(func), true); }
 
 }  // namespace lathe

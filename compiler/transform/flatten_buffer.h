@@ -12,7 +12,8 @@ namespace lathe {
 //   A[i, j] of shape (64, 48)  -->  A[i*48 + j]
 StatusOr<PrimFunc> FlattenBuffer(PrimFunc func);
 
-// As TVM's pass of this name: parameters, too, through a declared flat buffer each; indices are simplified.
+// As TVM's pass of this name: parameters, too, through a declared flat buffer each; indices are simplified and keep
+// their types.
 StatusOr<PrimFunc> FlattenBufferAndParams(PrimFunc func);
 
 }  // namespace lathe

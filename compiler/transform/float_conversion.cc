@@ -40,7 +40,7 @@ Expr Plus(const Expr& value, int64_t number) {
 
 }  // namespace
 
-DataType UIntOf(DataType type) { return DataType::UInt(type.bits).with_lanes(type.lanes); }
+DataType UIntOf(DataType type) { return DataType::UInt(type.bits).shaped_as(type); }
 
 StatusOr<Expr> ConvertFloat(const Expr& value, DataType type) {
   ASSIGN_OR_RETURN(const FloatFormat from, FormatOf(value.dtype()));

@@ -7,7 +7,7 @@ namespace lathe {
 namespace {
 
 bool IsWide(DataType type) { return type.element() == DataType::Int(64); }
-DataType Narrow(DataType type) { return IsWide(type) ? DataType::Int(32).with_lanes(type.lanes) : type; }
+DataType Narrow(DataType type) { return IsWide(type) ? DataType::Int(32).shaped_as(type) : type; }
 
 class Narrower : public StmtExprMutator {
  public:

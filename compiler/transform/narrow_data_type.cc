@@ -169,9 +169,9 @@ class TypeNarrower : public StmtExprMutator {
       return Expr::Make(a.dtype(), Select{op->condition, a, b});
     }
     if (const Ramp* ramp = e.As<Ramp>())
-      return Expr::Make(ramp->base.dtype().with_lanes(e.dtype().lanes),
+      return Expr::Make(ramp->base.dtype().shaped_as(e.dtype()),
                         Ramp{ramp->base, AsType(ramp->base.dtype(), ramp->stride), ramp->lanes});
-    if (const Broadcast* op = e.As<Broadcast>()) return Expr::Make(op->value.dtype().with_lanes(e.dtype().lanes), *op);
+    if (const Broadcast* op = e.As<Broadcast>()) return Expr::Make(op->value.dtype().shaped_as(e.dtype()), *op);
     return e.As<Call>() != nullptr && IsWideInt(e.dtype()) ? WithWideArgs(e) : e;
   }
   // Of calls we know no more than that they take what they took.

@@ -207,7 +207,7 @@ class PointerRewriter : public StmtExprMutator {
     BufferLoad changed = *visited.As<BufferLoad>();
     const DataType element = changed.buffer->dtype;
     if (change->factor == 1 || load.indices.empty())
-      return Expr::Make(element.with_lanes(visited.dtype().lanes), std::move(changed));
+      return Expr::Make(element.shaped_as(visited.dtype()), std::move(changed));
     const Expr index = changed.indices.back();
     changed.indices.back() = InVectors(index, change->factor);
     const DataType type = element.with_lanes(element.lanes * changed.indices.back().dtype().lanes);

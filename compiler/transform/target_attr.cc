@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "compiler/target/target.h"
+
 namespace lathe {
 
 const AttrMap* TargetOf(const AttrMap& attrs) {
@@ -55,6 +57,21 @@ StatusOr<std::optional<TargetDescription>> DescriptionOf(const AttrMap& attrs) {
   }
   if (!description.ok()) return description.status();
   return std::optional(*std::move(description));
+}
+
+bool HasScalableVectors(const TargetDescription& target) {
+  const auto text_of = [&](const char* name) -> std::string {
+    const auto found = target.attrs.find(name);
+    const std::string* text = found == target.attrs.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return text == nullptr ? "" : *text;
+  };
+  if (target.kind != "llvm" || !text_of("mtriple").starts_with("aarch64")) return false;
+  const auto attrs = target.attrs.find("mattr");
+  const auto* features = attrs == target.attrs.end() ? nullptr : std::get_if<std::vector<std::string>>(&attrs->second);
+  const auto is_sve = [](const std::string& feature) { return feature == "+sve" || feature.starts_with("+sve2"); };
+  if (features != nullptr && std::any_of(features->begin(), features->end(), is_sve)) return true;
+  const StatusOr<Target> cpu = Target::Parse("llvm -mtriple=aarch64-linux-gnu -mcpu=" + text_of("mcpu"));
+  return cpu.ok() && cpu->Has("sve");
 }
 
 std::optional<AttrMap> HostOf(const AttrMap& target) {

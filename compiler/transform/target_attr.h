@@ -15,6 +15,7 @@ std::string KindOf(const AttrMap& target);      // "cuda", "llvm" ...; empty: it
 // All that the target of a function says, defaults included; nullopt: there is none. InvalidArgument: it is none that
 // TargetDescription reads.
 StatusOr<std::optional<TargetDescription>> DescriptionOf(const AttrMap& attrs);
+bool HasScalableVectors(const TargetDescription& target);  // SVE, by its attributes or its CPU.
 std::optional<AttrMap> HostOf(const AttrMap& target);
 AttrMap WithoutHost(AttrMap target);
 // DLPack's number of the devices that a kind of target is for; 0: unknown.

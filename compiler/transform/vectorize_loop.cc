@@ -1,22 +1,27 @@
 #include "compiler/transform/vectorize_loop.h"
 
+#include <fmt/core.h>
+
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/script/printer.h"
 
 namespace lathe {
 namespace {
 
-constexpr int64_t kMaxLanes = 1024;
+constexpr int64_t kMostLanes = 1024;
 
-Expr Splat(const Expr& e, int lanes) {
+// In as many lanes as `shape` has.
+Expr Splat(const Expr& e, DataType shape) {
   if (!e.dtype().is_scalar()) return e;
-  return Expr::Make(e.dtype().with_lanes(lanes), Broadcast{e, lanes});
+  return Expr::Make(e.dtype().shaped_as(shape), Broadcast{e, shape.lanes});
 }
 
-Expr MakeRamp(const Expr& base, const Expr& stride, int lanes) {
+Expr MakeRamp(const Expr& base, const Expr& stride, DataType shape) {
   if (IsConstInt(stride, 0)) return base;
-  return Expr::Make(base.dtype().with_lanes(lanes), Ramp{base, stride, lanes});
+  return Expr::Make(base.dtype().shaped_as(shape), Ramp{base, stride, shape.lanes});
 }
 
 // base + stride * lane; scalars have stride 0. nullopt: some other vector.
@@ -26,13 +31,69 @@ std::optional<Ramp> AsRamp(const Expr& e) {
   return std::nullopt;
 }
 
+// Takes a condition base + lane < limit into the accesses under it, as their predicates.
+class Predicator : private StmtExprMutator {
+ public:
+  // nullopt: the condition is another one, or it guards something else than accesses whose lanes are its lanes.
+  static std::optional<Stmt> Run(const Stmt& stmt, const Expr& condition) {
+    const Binary* less = condition.As<Binary>();
+    const Ramp* ramp = less == nullptr || less->op != BinaryOp::kLT ? nullptr : less->a.As<Ramp>();
+    const Broadcast* limit = ramp == nullptr ? nullptr : less->b.As<Broadcast>();
+    if (limit == nullptr || !IsConstInt(ramp->stride, 1)) return std::nullopt;
+    const DataType mask = DataType::UInt(1).shaped_as(condition.dtype());
+    Predicator predicator(ramp->base, MakeCall(mask, "get_active_lane_mask", {ramp->base, limit->value}));
+    Stmt result = predicator.VisitStmt(stmt);
+    if (predicator.num_accesses_ == 0 || !predicator.is_possible_) return std::nullopt;
+    return result;
+  }
+
+ private:
+  Predicator(Expr base, Expr mask) : base_(std::move(base)), mask_(std::move(mask)) {}
+
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const bool has_effect =
+        stmt.As<Evaluate>() != nullptr || stmt.As<AssertStmt>() != nullptr || stmt.As<While>() != nullptr;
+    is_possible_ &= !has_effect;
+    return StmtExprMutator::VisitStmt(stmt);
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    BufferStore masked = *StmtExprMutator::VisitBufferStore(self, store).As<BufferStore>();
+    Note(masked.indices, masked.predicate);
+    masked.predicate = mask_;
+    return masked;
+  }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    BufferLoad masked = *StmtExprMutator::VisitBufferLoad(self, load).As<BufferLoad>();
+    Note(masked.indices, masked.predicate);
+    masked.predicate = mask_;
+    return Expr::Make(self.dtype(), std::move(masked));
+  }
+  void Note(const std::vector<Expr>& indices, const std::optional<Expr>& predicate) {
+    ++num_accesses_;
+    const Ramp* ramp = indices.size() == 1 ? indices[0].As<Ramp>() : nullptr;
+    is_possible_ &= ramp != nullptr && !predicate && StructuralEqual(ramp->base, base_);
+  }
+
+  const Expr base_, mask_;
+  int num_accesses_ = 0;
+  bool is_possible_ = true;
+};
+
+// What a target makes of vectors.
+struct VectorForms {
+  bool makes_masks = false;       // Conditions of one boolean per lane.
+  bool makes_predicates = false;  // Predicates of loads and stores.
+  bool is_scalable = false;       // Lanes times T.vscale().
+};
+
 // Rewrites what is inside of one vectorized loop. Expressions come back as scalars (the same in every lane) or with all
 // lanes.
 class LaneRewriter {
  public:
-  LaneRewriter(const Var& var, const Expr& min, int lanes, const Analyzer& analyzer, bool makes_masks)
-      : var_(var), min_(min), lanes_(lanes), analyzer_(analyzer), makes_masks_(makes_masks) {
-    vectors_.insert_or_assign(var.get(), MakeRamp(min, IntConst(min.dtype(), 1), lanes));
+  // `lanes` is a type of as many lanes as the loop has steps.
+  LaneRewriter(const For& loop, DataType lanes, const Analyzer& analyzer, VectorForms forms)
+      : var_(loop.loop_var), min_(loop.min), extent_(loop.extent), lanes_(lanes), analyzer_(analyzer), forms_(forms) {
+    vectors_.insert_or_assign(var_.get(), MakeRamp(min_, IntConst(min_.dtype(), 1), lanes));
   }
 
   // nullopt: the loop as a whole must be serial.
@@ -53,7 +114,7 @@ class LaneRewriter {
       is_serial_ = true;  // A loop of its own would not see the mask or the let's value.
     const Var fresh(var_.name(), var_.dtype());
     const Stmt body = Clone(Substitute(stmt, {{var_.get(), fresh}}));
-    return For{fresh, min_, IntConst(fresh.dtype(), lanes_), ForKind::kSerial, "", {}, body};
+    return For{fresh, min_, extent_, ForKind::kSerial, "", {}, body};
   }
 
   std::optional<Stmt> VectorStmt(const Stmt& stmt) {
@@ -69,7 +130,7 @@ class LaneRewriter {
     if (const Evaluate* evaluate = stmt.As<Evaluate>();
         evaluate != nullptr && IsInvariant(evaluate->value) && mask_depth_ == 0)
       return stmt;
-    if (const Evaluate* evaluate = stmt.As<Evaluate>(); evaluate != nullptr && !makes_masks_) {
+    if (const Evaluate* evaluate = stmt.As<Evaluate>(); evaluate != nullptr && !forms_.makes_masks) {
       const std::optional<Expr> value = VectorExpr(evaluate->value);
       if (value) return Evaluate{*value};
     }
@@ -96,13 +157,21 @@ class LaneRewriter {
     const std::optional<Expr> condition = VectorExpr(branch.condition);
     if (!condition) return std::nullopt;
     const bool is_mask = !condition->dtype().is_scalar();
-    if (is_mask && !makes_masks_) return std::nullopt;
+    if (is_mask && !forms_.makes_masks)
+      return forms_.makes_predicates ? PredicatedIf(branch, *condition) : std::nullopt;
     mask_depth_ += is_mask;
     const Stmt then_case = RewriteOrSerialize(branch.then_case);
     std::optional<Stmt> else_case;
     if (branch.else_case) else_case = RewriteOrSerialize(*branch.else_case);
     mask_depth_ -= is_mask;
     return IfThenElse{*condition, then_case, else_case};
+  }
+
+  std::optional<Stmt> PredicatedIf(const IfThenElse& branch, const Expr& condition) {
+    if (branch.else_case) return std::nullopt;
+    LaneRewriter inside = *this;
+    const std::optional<Stmt> then_case = inside.Rewrite(branch.then_case);
+    return then_case ? Predicator::Run(*then_case, condition) : std::nullopt;
   }
 
   std::optional<Stmt> VectorFor(const For& loop) {
@@ -155,8 +224,7 @@ class LaneRewriter {
     if (const BufferLoad* load = e.As<BufferLoad>()) {
       const std::optional<std::vector<Expr>> indices = VectorIndices(load->indices);
       if (!indices || load->predicate) return std::nullopt;
-      return Expr::Make(e.dtype().with_lanes(indices->back().dtype().lanes),
-                        BufferLoad{load->buffer, *indices, std::nullopt});
+      return Expr::Make(e.dtype().shaped_as(indices->back().dtype()), BufferLoad{load->buffer, *indices, std::nullopt});
     }
     if (const Call* call = e.As<Call>()) return VectorCall(e.dtype(), *call);
     return std::nullopt;
@@ -170,7 +238,7 @@ class LaneRewriter {
         dtype == DataType::Int(64) && cast.value.dtype() == DataType::Int(32);  // Index arithmetic stays in range.
     if (ramp != nullptr && is_index)
       return MakeRamp(MakeCast(dtype, ramp->base), MakeCast(dtype, ramp->stride), lanes_);
-    return MakeCast(dtype.with_lanes(lanes_), *value);
+    return MakeCast(dtype.shaped_as(lanes_), *value);
   }
 
   std::optional<Expr> VectorCall(DataType dtype, const Call& call) {
@@ -181,9 +249,10 @@ class LaneRewriter {
       const std::optional<Expr> arg = VectorExpr(call.args[i]);
       if (!arg) return std::nullopt;
       const bool may_be_scalar = i == 0 && call.op->name == "if_then_else";
+      if (may_be_scalar && !arg->dtype().is_scalar() && !forms_.makes_masks) return std::nullopt;
       vector.args[i] = may_be_scalar ? *arg : Splat(*arg, lanes_);
     }
-    return Expr::Make(dtype.with_lanes(lanes_), std::move(vector));
+    return Expr::Make(dtype.shaped_as(lanes_), std::move(vector));
   }
 
   std::optional<Expr> VectorBinary(const Binary& binary) {
@@ -227,16 +296,17 @@ class LaneRewriter {
     }
     // base % c is base.base % step plus a multiple of step, so lanes that stay below the next multiple stay below c.
     const int64_t step = GreatestCommonDivisor(base.coeff, *c);
-    if (*stride < 0 || FloorModulo(base.base, step) + (lanes_ - 1) * *stride >= step) return std::nullopt;
+    if (lanes_.is_scalable || *stride < 0) return std::nullopt;
+    if (FloorModulo(base.base, step) + (lanes_.lanes - 1) * *stride >= step) return std::nullopt;
     if (is_div) return FloorDiv(ramp.base, divisor);
     return MakeRamp(FloorMod(ramp.base, divisor), ramp.stride, lanes_);
   }
 
   Var var_;
-  Expr min_;
-  int lanes_;
+  Expr min_, extent_;
+  DataType lanes_;
   const Analyzer& analyzer_;
-  const bool makes_masks_;
+  const VectorForms forms_;
   VarMap vectors_;      // The loop variable and vector lets.
   int mask_depth_ = 0;  // Vector conditions around.
   int num_lets_ = 0;    // Vector lets around.
@@ -251,7 +321,7 @@ bool HasWhile(const Stmt& stmt) {
 
 class Vectorizer : public StmtExprMutator {
  public:
-  explicit Vectorizer(bool makes_masks) : makes_masks_(makes_masks) {}
+  Vectorizer(VectorForms forms, std::string target) : forms_(forms), target_(std::move(target)) {}
   const Status& status() const { return status_; }
 
  protected:
@@ -261,19 +331,31 @@ class Vectorizer : public StmtExprMutator {
     if (loop.kind != ForKind::kVectorized) return visited;
     For serial = *visited.As<For>();
     serial.kind = ForKind::kSerial;
-    const int64_t* extent = AsIntConst(serial.extent);
-    if (!makes_masks_ && (extent == nullptr || HasWhile(serial.body)))
-      status_ = InvalidArgument("vectorize_loop: loop \"" + serial.loop_var.name() + "\" " +
-                                (extent == nullptr ? "has an extent that is no constant" : "holds a while") +
-                                "; leave it serial");
-    if (extent == nullptr || *extent < 1 || *extent > kMaxLanes) return serial;
-    if (*extent == 1) return Substitute(serial.body, {{serial.loop_var.get(), serial.min}});
-    LaneRewriter lanes(serial.loop_var, serial.min, static_cast<int>(*extent), analyzer_, makes_masks_);
-    return lanes.Rewrite(serial.body).value_or(Stmt(serial));
+    const std::optional<DataType> lanes = LanesOfLoop(serial);
+    if (!lanes) return serial;
+    if (lanes->is_scalar()) return Substitute(serial.body, {{serial.loop_var.get(), serial.min}});
+    LaneRewriter rewriter(serial, *lanes, analyzer_, forms_);
+    return rewriter.Rewrite(serial.body).value_or(Stmt(serial));
   }
 
  private:
-  const bool makes_masks_;
+  // nullopt: the loop is serial.
+  std::optional<DataType> LanesOfLoop(const For& loop) {
+    const Expr extent = analyzer_.Simplify(loop.extent);
+    const std::optional<DataType> lanes = TypeOfLanes(DataType::Bool(), extent);
+    const bool is_known = lanes ? !lanes->is_scalable || forms_.is_scalable : AsIntConst(extent) != nullptr;
+    if (!forms_.makes_masks && (!is_known || HasWhile(loop.body)))
+      status_ = InvalidArgument(fmt::format("vectorize_loop: loop \"{}\" {}; leave it serial", loop.loop_var.name(),
+                                            is_known ? "holds a while" : WrongExtent(loop.extent)));
+    return is_known && lanes && lanes->lanes <= kMostLanes ? lanes : std::nullopt;
+  }
+  std::string WrongExtent(const Expr& extent) const {
+    return fmt::format("has an extent that is no constant, {}: failed to vectorize it for target {}", Print(extent),
+                       target_.empty() ? "(none is set)" : target_);
+  }
+
+  const VectorForms forms_;
+  const std::string target_;
   Analyzer analyzer_;
   Status status_;
 };
@@ -292,12 +374,13 @@ class VectorizeSkipper : public StmtExprMutator {
 }  // namespace
 
 PrimFunc VectorizeLoop(PrimFunc func) {
-  func.body = Vectorizer(true)(func.body);
+  func.body = Vectorizer({.makes_masks = true}, "")(func.body);
   return func;
 }
 
-StatusOr<PrimFunc> VectorizeLoopWithoutMasks(PrimFunc func) {
-  Vectorizer vectorizer(false);
+StatusOr<PrimFunc> VectorizeLoopWithoutMasks(PrimFunc func, const VectorTarget& target) {
+  const bool predicates = target.makes_predicates.value_or(target.has_scalable_vectors);
+  Vectorizer vectorizer({.makes_predicates = predicates, .is_scalable = target.has_scalable_vectors}, target.name);
   func.body = vectorizer(func.body);
   if (!vectorizer.status().ok()) return vectorizer.status();
   return func;

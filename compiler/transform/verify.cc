@@ -34,6 +34,8 @@ class Verifier : public StmtExprVisitor {
     if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) return VisitDeclaration(*declaration);
     if (const Allocate* allocate = stmt.As<Allocate>()) return VisitMemory(stmt, allocate->buffer_var);
     if (const AllocateConst* allocate = stmt.As<AllocateConst>()) return VisitMemory(stmt, allocate->buffer_var);
+    if (const BufferRealize* realize = stmt.As<BufferRealize>()) return VisitRealize(*realize);
+    if (const Prefetch* prefetch = stmt.As<Prefetch>()) return CheckRegion({prefetch->buffer, prefetch->bounds});
     if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) CheckCondition(branch->condition, /*may_be_vector=*/true);
     if (const AssertStmt* assertion = stmt.As<AssertStmt>()) CheckCondition(assertion->condition, false);
@@ -77,16 +79,14 @@ class Verifier : public StmtExprVisitor {
     blocks_.pop_back();
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    const int lanes = CheckAccess(store.buffer, store.indices);
-    const DataType expected = store.buffer->dtype.with_lanes(store.buffer->dtype.lanes * lanes);
+    const DataType expected = CheckAccess(store.buffer, store.indices);
     if (store.value.dtype() != expected)
       Fail(fmt::format("\"{}\" takes {}, {} is stored", store.buffer->name, expected.ToString(),
                        store.value.dtype().ToString()));
     StmtExprVisitor::VisitBufferStore(self, store);
   }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    const int lanes = CheckAccess(load.buffer, load.indices);
-    const DataType expected = load.buffer->dtype.with_lanes(load.buffer->dtype.lanes * lanes);
+    const DataType expected = CheckAccess(load.buffer, load.indices);
     if (self.dtype() != expected)
       Fail(fmt::format("load of \"{}\" gives {}, is marked {}", load.buffer->name, expected.ToString(),
                        self.dtype().ToString()));
@@ -176,8 +176,8 @@ class Verifier : public StmtExprVisitor {
     if (!condition.dtype().is_bool() || (!may_be_vector && !condition.dtype().is_scalar()))
       Fail(fmt::format("a condition of type {}", condition.dtype().ToString()));
   }
-  // Gives the lanes of the index.
-  int CheckAccess(const Buffer& buffer, const std::vector<Expr>& indices) {
+  // What is read or written there.
+  DataType CheckAccess(const Buffer& buffer, const std::vector<Expr>& indices) {
     if (buffers_.count(buffer.get()) == 0)
       Fail(fmt::format("buffer \"{}\" is used where it is not defined", buffer->name));
     if (indices.size() != buffer->shape.size() && indices.size() != 1) {
@@ -191,7 +191,15 @@ class Verifier : public StmtExprVisitor {
       if (d + 1 < indices.size() && !type.is_scalar())
         Fail(fmt::format("index {} of \"{}\" is a vector; only the last may be", d, buffer->name));
     }
-    return indices.empty() ? 1 : indices.back().dtype().lanes;
+    return AccessType(buffer, indices);
+  }
+  void VisitRealize(const BufferRealize& realize) {
+    CheckCondition(realize.condition, false);
+    VisitExpr(realize.condition);
+    Define(realize.buffer);
+    CheckRegion({realize.buffer, realize.bounds});
+    VisitStmt(realize.body);
+    Forget(realize.buffer);
   }
   void VisitLet(const LetStmt& let) {
     VisitExpr(let.value);

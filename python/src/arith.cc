@@ -4,7 +4,9 @@
 #include "compiler/arith/deduce_bound.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear_equation.h"
+#include "compiler/arith/scalable.h"
 #include "compiler/arith/simplifier.h"
+#include "compiler/transform/target_attr.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -112,6 +114,15 @@ void BindDeduction(py::module_& module) {
   });
 }
 
+// Whether the current target has vectors of T.vscale() lanes.
+bool HasScalableTarget() {
+  const py::object target = py::module_::import("lathe.target").attr("Target").attr("current")(true);
+  if (target.is_none()) return false;
+  const std::optional<Attr> said = ToAttr(target.attr("as_attr")());
+  const auto described = Value(DescriptionOf(said ? AttrMap{{"target", *said}} : AttrMap{}));
+  return described && HasScalableVectors(*described);
+}
+
 }  // namespace
 
 void BindArith(py::module_& module) {
@@ -137,8 +148,11 @@ void BindArith(py::module_& module) {
           },
           py::arg("expr"), py::arg("dom_map") = py::dict())
       .def(
-          "can_prove", [](Simplifier& a, const Expr& e, const py::object&) { return a.CanProve(e); }, py::arg("expr"),
-          py::arg("strength") = 0)
+          "can_prove",
+          [](Simplifier& a, const Expr& e, const py::object&) {
+            return a.CanProve(e) || (HasScalableTarget() && CanProveForEachVscale(a.analyzer(), e));
+          },
+          py::arg("expr"), py::arg("strength") = 0)
       .def("can_prove_equal",
            [](Simplifier& a, const Expr& x, const Expr& y) { return a.analyzer().CanProveEqual(x, y); })
       .def("can_prove_less",

@@ -108,6 +108,9 @@ ScriptValue FromPython(const py::object& object) {
     if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
   }
   if (IsInstance(object, "lathe.script.decorator", "TIRMacro")) return FromMacro(object);
+  if (py::hasattr(object, "as_attr")) {  // A target.
+    if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
+  }
   if (py::hasattr(object, "asobject")) return FromPython(object.attr("asobject")());  // a == b
   if (py::hasattr(object, "dtype") && py::hasattr(object, "item") && py::len_hint(object) == 0)
     return FromPython(object.attr("item")());  // A number of numpy's.

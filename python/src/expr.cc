@@ -88,44 +88,25 @@ Expr MakeConst(const Expr& value, std::optional<DataType> type) {
   return type ? Named("const", FoldCast(*type, value)) : value;
 }
 
-// A number, or T.vscale() times one.
-struct LaneCount {
-  int64_t count;
-  bool is_scalable;
-  DataType Of(DataType element) const {
-    return is_scalable ? element.with_scalable_lanes(static_cast<int>(count))
-                       : element.with_lanes(static_cast<int>(count));
-  }
-};
-
-LaneCount LanesFrom(const char* node, const Expr& lanes) {
-  const auto is_vscale = [](const Expr& e) {
-    const Call* call = e.As<Call>();
-    return call != nullptr && call->op->name == "vscale";
-  };
-  const Binary* product = lanes.As<Binary>();
-  const bool is_product =
-      product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b));
-  const Expr& factor = !is_product ? lanes : is_vscale(product->a) ? product->b : product->a;
-  const int64_t* count = AsIntConst(factor);
-  const LaneCount result{is_vscale(lanes) ? 1 : count == nullptr ? 0 : *count, is_product || is_vscale(lanes)};
-  if (result.count < 1 || result.count > 65535)
-    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected 1 to 65535 lanes, or vscale times such a number", node));
-  return result;
+DataType VectorOf(std::string_view what, DataType element, const Expr& lanes) {
+  const std::optional<DataType> type = TypeOfLanes(element, lanes);
+  if (!type || !element.is_scalar())
+    throw Failure(
+        ErrorKind::kTvm,
+        fmt::format("{}: expected scalars and 1 to {} lanes, or T.vscale() times as many, got {} and {} lanes", what,
+                    kMaxLanes, element.ToString(), Print(lanes)));
+  return *type;
 }
-
 Expr MakeRamp(const Expr& base, const Expr& stride, const Expr& lanes) {
-  const LaneCount count = LanesFrom("Ramp", lanes);
-  if (!base.dtype().is_scalar() || base.dtype() != stride.dtype())
-    throw Failure(ErrorKind::kTvm, fmt::format("Ramp: expected scalars of one type, got {} and {}",
+  if (base.dtype() != stride.dtype())
+    throw Failure(ErrorKind::kTvm, fmt::format("Ramp: expected a base and a stride of one type, got {} and {}",
                                                base.dtype().ToString(), stride.dtype().ToString()));
-  return Expr::Make(count.Of(base.dtype()), Ramp{base, stride, count.count});
+  const DataType type = VectorOf("Ramp", base.dtype(), lanes);
+  return Expr::Make(type, Ramp{base, stride, type.lanes});
 }
 Expr MakeBroadcast(const Expr& value, const Expr& lanes) {
-  const LaneCount count = LanesFrom("Broadcast", lanes);
-  if (!value.dtype().is_scalar())
-    throw Failure(ErrorKind::kTvm, fmt::format("Broadcast: expected a scalar, got {}", value.dtype().ToString()));
-  return Expr::Make(count.Of(value.dtype()), Broadcast{value, count.count});
+  const DataType type = VectorOf("Broadcast", value.dtype(), lanes);
+  return Expr::Make(type, Broadcast{value, type.lanes});
 }
 
 Expr MakeSelectNode(const Expr& condition, const Expr& a, const Expr& b) {

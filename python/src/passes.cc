@@ -4,6 +4,7 @@
 #include "compiler/lower.h"
 #include "compiler/transform/compute_legalize.h"
 #include "compiler/transform/default_gpu_schedule.h"
+#include "compiler/transform/inject_copy_intrin.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/thread_sync.h"
 #include "python/src/bind.h"
@@ -51,6 +52,13 @@ void BindPasses(py::module_& module) {
   });
   module.def("fp8_compute_legalize", [](const ModulePtr& m, DataType wider) {
     return OnFunctions(*m, [&](PrimFunc func) { return FP8ComputeLegalize(std::move(func), wider); });
+  });
+  module.def("inject_copy_intrin", [](const ModulePtr& m, const std::string& key, const py::function& lower) {
+    const auto lowered = [&](const CopiedRegion& copied) {
+      return py::cast<Stmt>(lower(copied.source, copied.target, MakeArray(py::cast(copied.pad_before)),
+                                  MakeArray(py::cast(copied.pad_after)), py::cast(copied.pad_value)));
+    };
+    return OnFunctions(*m, [&](PrimFunc func) { return InjectCopyIntrin(std::move(func), key, lowered); });
   });
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });

@@ -111,6 +111,9 @@ py::object FieldOf(const Node& node, std::string_view name) {
   if (const Op* const* op = std::get_if<const Op*>(&node); op != nullptr && name == "name")
     return py::str("tir." + std::string((*op)->name));
   if (name == "span") return py::none();
+  if (const Expr* e = std::get_if<Expr>(&node);
+      e != nullptr && name == "lanes" && (e->As<Ramp>() != nullptr || e->As<Broadcast>() != nullptr))
+    return Wrap(LanesOf(e->dtype()));
   if (const Expr* e = std::get_if<Expr>(&node); e != nullptr && name == "op" && e->As<FuncCall>() != nullptr)
     return py::module_::import("lathe.ir.module").attr("GlobalVar")(e->As<FuncCall>()->callee);
   if (name == "thread_binding") {

@@ -77,12 +77,15 @@ Expr MakeLoad(const Buffer& buffer, const std::vector<Expr>& indices) {
   return Load(buffer, indices);
 }
 
-std::optional<Expr> Predicate(const char* what, const py::object& given) {
+// A boolean for each lane of the last index.
+std::optional<Expr> Predicate(const char* what, const py::object& given, const std::vector<Expr>& indices) {
   if (given.is_none()) return std::nullopt;
   const Expr predicate = py::cast<Expr>(given);
-  if (!predicate.dtype().is_bool())
-    throw Failure(ErrorKind::kTvm,
-                  fmt::format("{}: expected booleans as predicate, got {}", what, predicate.dtype().ToString()));
+  const DataType type = predicate.dtype(), index = indices.empty() ? kIndexType : indices.back().dtype();
+  const bool is_boolean = type.is_bool() || (type.is_int() && type.bits == 1);
+  if (!is_boolean || !type.has_shape_of(index))
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a boolean for each lane of {} as predicate, got {}", what,
+                                               index.ToString(), type.ToString()));
   return predicate;
 }
 
@@ -93,7 +96,7 @@ Stmt MakeStoreNode(const Buffer& buffer, const Expr& value, const std::vector<Ex
     throw Failure(ErrorKind::kType,
                   fmt::format("BufferStore: dtype mismatch: {} at these indices takes {}, got {}; cast the value",
                               buffer->name, place.dtype().ToString(), value.dtype().ToString()));
-  return BufferStore{buffer, value, indices, Predicate("BufferStore", predicate)};
+  return BufferStore{buffer, value, indices, Predicate("BufferStore", predicate, indices)};
 }
 
 Block MakeBlock(const std::vector<IterVar>& iter_vars, const std::vector<BufferRegion>& reads,
@@ -119,16 +122,16 @@ Stmt MakeRealize(const std::vector<Expr>& iter_values, const Expr& predicate, co
   return BlockRealize{iter_values, Condition("BlockRealize", predicate), block};
 }
 
-// A vector of `lanes` numbers from `indices` on, along the last dimension.
-Expr VectorAt(const Buffer& buffer, std::vector<Expr> indices, int64_t lanes) {
-  if (indices.empty() || lanes % buffer->dtype.lanes != 0)
-    throw Failure(ErrorKind::kTvm,
-                  fmt::format("vload: expected whole elements of {}, got {} lanes", buffer->dtype.ToString(), lanes));
-  const int64_t steps = lanes / buffer->dtype.lanes;
+// A vector of as many numbers as `vector` has from `indices` on, along the last dimension.
+Expr VectorAt(const Buffer& buffer, std::vector<Expr> indices, DataType vector) {
+  if (indices.empty() || vector.lanes % buffer->dtype.lanes != 0)
+    throw Failure(ErrorKind::kTvm, fmt::format("vload: expected whole elements of {}, got {} lanes",
+                                               buffer->dtype.ToString(), vector.lanes));
   const DataType type = indices.back().dtype();
-  if (steps > 1)
-    indices.back() =
-        Expr::Make(type.with_lanes(static_cast<int>(steps)), Ramp{indices.back(), IntConst(type, 1), steps});
+  DataType index = type.shaped_as(vector);
+  index.lanes = static_cast<uint16_t>(vector.lanes / buffer->dtype.lanes);
+  if (!index.is_scalar() && type.is_scalar())
+    indices.back() = Expr::Make(index, Ramp{indices.back(), IntConst(type, 1), index.lanes});
   return MakeLoad(buffer, indices);
 }
 
@@ -192,12 +195,43 @@ Var Handle(const char* what, const Var& var) {
   return var;
 }
 
+void CheckBounds(const char* what, const Buffer& buffer, const std::vector<Range>& bounds) {
+  if (bounds.size() != buffer->shape.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: buffer {} has {} dimensions, got {} ranges", what, buffer->name,
+                                               buffer->shape.size(), bounds.size()));
+}
+
+// TVM keeps the scope of a realized buffer in an attribute around it, here the node says it.
+std::optional<Stmt> WithRealizeScope(const AttrTarget& target, const std::string& key, const Expr& value,
+                                     const Stmt& body) {
+  const Buffer* buffer = std::get_if<Buffer>(&target);
+  const BufferRealize* realize = body.As<BufferRealize>();
+  const StringImm* scope = value.As<StringImm>();
+  if (key != "realize_scope" || buffer == nullptr || realize == nullptr || scope == nullptr) return std::nullopt;
+  if (!buffer->same_as(realize->buffer)) return std::nullopt;
+  BufferRealize scoped = *realize;
+  scoped.storage_scope = scope->value;
+  return scoped;
+}
+
 void BindMemory(py::module_& module) {
   module.def("Buffer", &MakeBufferNode);
   module.def("AttrStmt",
              [](const py::object& node, const std::string& key, const Expr& value, const Stmt& body) -> Stmt {
-               return AttrStmt{key, value, ToTarget(node), body};
+               AttrTarget target = ToTarget(node);
+               if (std::optional<Stmt> scoped = WithRealizeScope(target, key, value, body)) return *scoped;
+               return AttrStmt{key, value, std::move(target), body};
              });
+  module.def(
+      "BufferRealize",
+      [](const Buffer& buffer, const std::vector<Range>& bounds, const Expr& condition, const Stmt& body) -> Stmt {
+        CheckBounds("BufferRealize", buffer, bounds);
+        return BufferRealize{buffer, bounds, Condition("BufferRealize", condition), "", body};
+      });
+  module.def("Prefetch", [](const Buffer& buffer, const std::vector<Range>& bounds) -> Stmt {
+    CheckBounds("Prefetch", buffer, bounds);
+    return Prefetch{buffer, bounds};
+  });
   module.def("Allocate",
              [](const Var& var, DataType type, const std::vector<Expr>& extents, const Expr& condition,
                 const Stmt& body, const py::dict& annotations) -> Stmt {
@@ -244,7 +278,7 @@ void BindStmt(py::module_& module) {
   BindMemory(module);
   module.def("BufferLoad", [](const Buffer& buffer, const std::vector<Expr>& indices, const py::object& predicate) {
     const Expr load = MakeLoad(buffer, indices);
-    return Expr::Make(load.dtype(), BufferLoad{buffer, indices, Predicate("BufferLoad", predicate)});
+    return Expr::Make(load.dtype(), BufferLoad{buffer, indices, Predicate("BufferLoad", predicate, indices)});
   });
   module.def("buffer_scope", [](const Buffer& buffer) { return buffer->scope; });
   module.def("buffer_offset_of", [](const Buffer& buffer, const std::vector<Expr>& indices) {

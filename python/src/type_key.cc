@@ -74,6 +74,8 @@ struct KeyVisitor {
   std::string_view operator()(const Allocate&) const { return "tir.Allocate"; }
   std::string_view operator()(const AllocateConst&) const { return "tir.AllocateConst"; }
   std::string_view operator()(const AttrStmt&) const { return "tir.AttrStmt"; }
+  std::string_view operator()(const BufferRealize&) const { return "tir.BufferRealize"; }
+  std::string_view operator()(const Prefetch&) const { return "tir.Prefetch"; }
   std::string_view operator()(const AssertStmt&) const { return "tir.AssertStmt"; }
   std::string_view operator()(const While&) const { return "tir.While"; }
 

@@ -435,7 +435,7 @@ class AnyMaker {
   }
   // What nobody runs, but texts hold.
   Stmt TextOnly(Scope scope, int depth) {
-    switch (Below(4)) {
+    switch (Below(5)) {
       case 0: {
         const Var thread(Name());
         const Expr extent = int64_t(1 + Below(4));
@@ -451,6 +451,12 @@ class AnyMaker {
       }
       case 2:
         return Evaluate{Expr::Make(DataType::Int(32), FuncCall{"callee", {Index(scope, 4)}})};
+      case 3: {
+        const Buffer buffer = NewBuffer(DataType::Float(32), {4, 2}, "global");
+        const std::vector<Range> bounds = {{Index(scope, 4), 2}, {0, 2}};
+        const Stmt body = MakeSeq({Prefetch{buffer, bounds}, MakeStore(buffer, FloatConst(buffer->dtype, 1), {0, 1})});
+        return BufferRealize{buffer, bounds, Condition(scope, kMaxDepth), Below(2) == 0 ? "" : "shared", body};
+      }
       default:
         break;
     }

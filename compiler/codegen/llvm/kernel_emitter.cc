@@ -231,6 +231,10 @@ void KernelEmitter::EmitStmt(const Stmt& stmt) {
         } else if constexpr (std::is_same_v<T, AttrStmt>) {
           if (node.attr_key.starts_with("pragma_")) return EmitStmt(node.body);
           Fail(fmt::format("attribute \"{}\" means nothing to a CPU kernel; remove it", node.attr_key));
+        } else if constexpr (std::is_same_v<T, BufferRealize>) {
+          Fail(fmt::format("buffer \"{}\" is realized; run storage_flatten before", node.buffer->name));
+        } else if constexpr (std::is_same_v<T, Prefetch>) {
+          // A hint.
         } else if constexpr (std::is_same_v<T, AssertStmt>) {
           EmitAssert(node);
         } else {

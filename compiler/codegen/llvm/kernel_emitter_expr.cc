@@ -10,7 +10,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr int kMaxLanes = 1024;
+constexpr int kMostLanes = 1024;
 constexpr int kMaxExprDepth = 2000;
 
 bool Is16Bit(DataType dtype) { return dtype.is_float() && dtype.bits == 16; }
@@ -27,7 +27,7 @@ bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::k
 
 bool KernelEmitter::CheckType(DataType dtype) {
   const int bits = dtype.bits;
-  bool is_known = dtype.lanes >= 1 && dtype.lanes <= kMaxLanes && !dtype.is_scalable;
+  bool is_known = dtype.lanes >= 1 && dtype.lanes <= kMostLanes && !dtype.is_scalable;
   if (dtype.is_int())
     is_known = is_known && (bits == 8 || bits == 16 || bits == 32 || bits == 64);
   else if (dtype.code == DataType::Code::kFloat)
@@ -39,7 +39,7 @@ bool KernelEmitter::CheckType(DataType dtype) {
   if (!is_known)
     Fail(fmt::format(
         "no code for type {}; cast to int8..64, uint8..64, float16..64, bfloat16 or bool with at most {} lanes",
-        dtype.ToString(), kMaxLanes));
+        dtype.ToString(), kMostLanes));
   return is_known;
 }
 

@@ -10,5 +10,6 @@ from lathe.tir.data_layout import BijectiveLayout, Layout, bijective_layout, lay
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, max, min
 from lathe.tir.schedule import BlockScope, Schedule, ScheduleError, ScheduleState, StmtSRef
-from lathe.tir.stmt import (Allocate, AllocateConst, AssertStmt, AttrStmt, Block, BlockRealize, BufferStore, DeclBuffer,
-                            Evaluate, For, ForKind, IfThenElse, LetStmt, SeqStmt, Stmt, While, stmt_list, stmt_seq)
+from lathe.tir.stmt import (Allocate, AllocateConst, AssertStmt, AttrStmt, Block, BlockRealize, BufferRealize,
+                            BufferStore, DeclBuffer,
+                            Evaluate, For, ForKind, IfThenElse, LetStmt, Prefetch, SeqStmt, Stmt, While, stmt_list, stmt_seq)

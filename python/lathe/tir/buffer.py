@@ -18,13 +18,13 @@ class Buffer(Object):
 
     def vload(self, begin, dtype=None, predicate=None):
         """The vector of this type from `begin` on, along the last dimension."""
-        load = _lib.buffer_vector_at(self, _indices(begin), _lib.dtype_parts(dtype or self.dtype)[2])
+        load = _lib.buffer_vector_at(self, _indices(begin), dtype or self.dtype)
         return _lib.BufferLoad(self, load.indices, predicate)
 
     def vstore(self, begin, value, predicate=None):
         """Writes a vector from `begin` on."""
         value = _lib.to_expr(value)
-        place = _lib.buffer_vector_at(self, _indices(begin), _lib.dtype_parts(value.dtype)[2])
+        place = _lib.buffer_vector_at(self, _indices(begin), value.dtype)
         return _lib.BufferStore(self, value, place.indices, predicate)
 
     def access_ptr(self, access_mask, ptr_type="handle", content_lanes=1, offset=0, extent=None):

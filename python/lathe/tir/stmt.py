@@ -143,6 +143,26 @@ class DeclBuffer(Stmt):
         return _lib.DeclBuffer(buffer, body)
 
 
+@register_object("tir.BufferRealize")
+class BufferRealize(Stmt):
+    """A buffer that lives during a statement, which touches no more of it than the bounds."""
+
+    __slots__ = ()
+
+    def __new__(cls, buffer, bounds, condition, body, span=None):
+        return _lib.BufferRealize(buffer, bounds, condition, body)
+
+
+@register_object("tir.Prefetch")
+class Prefetch(Stmt):
+    """A hint that a box of a buffer is read soon."""
+
+    __slots__ = ()
+
+    def __new__(cls, buffer, bounds, span=None):
+        return _lib.Prefetch(buffer, bounds)
+
+
 @register_object("tir.BlockRealize")
 class BlockRealize(Stmt):
     """Runs a block with values for its iter vars, where a predicate holds."""

@@ -50,8 +50,17 @@ for _row in _lib.pass_names():
 def VectorizeLoop(enable_vectorize=True):
     """Vectorized loops as vector statements, or as serial loops."""
     options = {} if enable_vectorize else {"tir.disable_vectorize": True}
-    return Pass(lambda mod, context: _lib.run_pass("vectorize_loop", mod, {**context.config, **options}),
+    return Pass(lambda mod, context: _lib.run_pass("vectorize_loop", mod,
+                                                   {**_current_target(), **context.config, **options}),
                 PassInfo(0, "tir.VectorizeLoop"))
+
+
+def _current_target():
+    """For passes that ask what code is made for, where a function does not say it."""
+    from lathe.target import Target
+
+    target = Target.current(allow_none=True)
+    return {} if target is None else {"target": target.as_attr()}
 
 
 def CommonSubexprElimTIR(enable_cse_tir=True, identify_equiv_terms=False):
@@ -114,11 +123,18 @@ LowerCrossThreadReduction = _raises_value_error("LowerCrossThreadReduction", "lo
 
 
 def StorageFlatten(cache_line_size, create_bound_attribute=False):
-    """Buffers of te's stages in one dimension; other functions stay."""
-    del cache_line_size
+    """Buffers of te's stages in one dimension, prefetches as calls for each line of cache; other functions stay."""
     if create_bound_attribute:
         raise TVMError("StorageFlatten: create_bound_attribute=True is not supported; bounds are those of the buffers")
-    return pass_of("tir.StorageFlatten", "storage_flatten")
+    options = {"cache_line_size": cache_line_size}
+    return Pass(lambda mod, context: _lib.run_pass("storage_flatten", mod, {**context.config, **options}),
+                PassInfo(0, "tir.StorageFlatten"))
+
+
+def InjectCopyIntrin(pragma_key, fintrin):
+    """Loops under the pragma as fintrin(src, dst, pad_before, pad_after, pad_value) says."""
+    return Pass(lambda mod, context: _lib.inject_copy_intrin(mod, pragma_key, fintrin),
+                PassInfo(0, "tir.InjectCopyIntrin"))
 
 
 def ThreadSync(storage_scope):

@@ -152,6 +152,11 @@ class FieldMutator {
   ParamBuffer Rewrite(const ParamBuffer& entry, FieldRole, std::string_view field) {
     return {entry.param, Rewrite(entry.buffer, FieldRole::kDef, field)};
   }
+  std::vector<Range> Rewrite(const std::vector<Range>& ranges, FieldRole, std::string_view) {
+    std::vector<Range> copy;
+    for (const Range& range : ranges) copy.push_back(RewriteFields(range));
+    return copy;
+  }
   template <typename T>
   std::vector<T> Rewrite(const std::vector<T>& items, FieldRole role, std::string_view field) {
     std::vector<T> copy;

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"OtherErrors", "assert n > 0, (\"ValueError\", [\"x\"])", "f.py:3:20: expected a RuntimeError"},
         RefusedCase{"Partitions", "B = A.partition(num_tiles=(8,))", "f.py:3:9: expected vload, access_ptr or scope"},
         RefusedCase{"ViewsOfOtherTypes", "B = A.view(16, dtype=\"int32\")", "f.py:3:9: expected the extents of a view"},
-        RefusedCase{"Realize", "T.realize(A[0:4], \"global\")", "f.py:3:5: expected an operation of TensorIR"},
+        RefusedCase{"Realize", "T.realize(A[0:4], \"global\")", "f.py:3:15: expected a buffer declared by T.Buffer"},
         RefusedCase{"UnknownKeywords", "B = T.sblock_alloc_buffer((4,), layout=None)",
                     "expected a parameter of T.sblock_alloc_buffer, got \"layout\""},
         RefusedCase{"Breaks", "T.break_loop()", "f.py:3:5: expected an operation of TensorIR, got \"T.break_loop\""},
