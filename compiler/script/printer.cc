@@ -401,8 +401,9 @@ class Printer {
   LATHE_OWN_FRAME void PrintNode(const Prefetch& prefetch) {
     std::string ranges;
     for (const Range& range : prefetch.bounds) {
-      const std::string end = exprs_.Print(range.min + range.extent);
-      ranges += fmt::format("{}T.Range({}, {})", ranges.empty() ? "" : ", ", exprs_.Print(range.min), end);
+      const std::optional<Expr> end = EndOf(range);
+      ranges += fmt::format("{}T.Range({}, {}{})", ranges.empty() ? "" : ", ", exprs_.Print(range.min),
+                            end ? "" : "extent=", exprs_.Print(end.value_or(range.extent)));
     }
     Line(fmt::format("T.prefetch({}, [{}])", exprs_.NameOf(prefetch.buffer), ranges));
   }
