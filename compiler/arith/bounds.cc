@@ -66,16 +66,43 @@ IntBound FloorModBound(IntBound a, int64_t divisor) {
   return {0, divisor - 1};
 }
 
-IntBound TruncDivBound(IntBound a, IntBound divisor) {
+namespace {
+
+// What `divide` makes of the ends, for a dividend with both ends and each sign of the divisor; {} for others.
+template <typename F>
+IntBound QuotientBound(IntBound a, IntBound divisor, const F& divide) {
   if (a.min == kNegInf || a.max == kPosInf || divisor.min > divisor.max) return {};  // No divisor: nobody divides.
-  if (divisor.min <= 0 && divisor.max >= 0) {  // By 1 or -1, where that is farthest.
-    const int64_t most = std::max(std::abs(a.min), std::abs(a.max));
-    return {-most, most};
+  std::optional<IntBound> bound;
+  for (const IntBound part : {IntBound{divisor.min, std::min<int64_t>(divisor.max, -1)},
+                              IntBound{std::max<int64_t>(divisor.min, 1), divisor.max}}) {
+    if (part.min > part.max) continue;
+    const int64_t ends[] = {divide(a.min, part.min), divide(a.min, part.max), divide(a.max, part.min),
+                            divide(a.max, part.max)};
+    const IntBound range{*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
+    bound = bound ? UnionBound(*bound, range) : range;
   }
-  const auto quotient = [](int64_t x, int64_t y) { return y == kNegInf || y == kPosInf ? 0 : x / y; };
-  const int64_t ends[] = {quotient(a.min, divisor.min), quotient(a.min, divisor.max), quotient(a.max, divisor.min),
-                          quotient(a.max, divisor.max)};
-  return {*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
+  return bound.value_or(IntBound());
+}
+
+}  // namespace
+
+IntBound TruncDivBound(IntBound a, IntBound divisor) {
+  return QuotientBound(a, divisor, [](int64_t x, int64_t y) { return y == kNegInf || y == kPosInf ? 0 : x / y; });
+}
+
+IntBound FloorDivBounds(IntBound a, IntBound divisor) {
+  return QuotientBound(a, divisor, [](int64_t x, int64_t y) {
+    if (y == kPosInf || y == kNegInf) return x == 0 || (x < 0) == (y < 0) ? int64_t{0} : int64_t{-1};
+    return FloorDivide(x, y);
+  });
+}
+
+// Nearer to 0 than the divisor, with its sign; no more than a dividend that is not negative.
+IntBound FloorModBounds(IntBound a, IntBound divisor) {
+  if (divisor.min > 0 && a.min >= 0 && a.max < divisor.min) return a;
+  const int64_t least = divisor.min == kNegInf ? kNegInf : std::min<int64_t>(divisor.min + 1, 0);
+  const int64_t most = divisor.max == kPosInf ? kPosInf : std::max<int64_t>(divisor.max - 1, 0);
+  return {least, divisor.min >= 0 && a.min >= 0 ? std::min(most, a.max) : most};
 }
 
 // As far from 0 as the dividend at most, nearer than the divisor, with the dividend's sign.
@@ -88,6 +115,36 @@ IntBound TruncModBound(IntBound a, IntBound divisor) {
 }
 
 IntBound UnionBound(IntBound a, IntBound b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
+
+IntBound IntersectBound(IntBound a, IntBound b) { return {std::max(a.min, b.min), std::min(a.max, b.max)}; }
+
+namespace {
+
+ModularSet Normalized(__int128 coeff, __int128 base) {
+  constexpr __int128 kMost = kPosInf;
+  if (coeff > kMost || base > kMost || base < -kMost) return {};
+  if (coeff == 0) return {0, static_cast<int64_t>(base)};
+  return {static_cast<int64_t>(coeff), FloorModulo(static_cast<int64_t>(base), static_cast<int64_t>(coeff))};
+}
+
+__int128 CommonDivisor(__int128 a, __int128 b) {
+  while (b != 0) std::swap(a %= b, b);
+  return a < 0 ? -a : a;
+}
+
+}  // namespace
+
+ModularSet UnionModular(ModularSet a, ModularSet b) {
+  const __int128 apart = static_cast<__int128>(a.base) - b.base;
+  return Normalized(CommonDivisor(CommonDivisor(a.coeff, b.coeff), apart), a.base);
+}
+
+// (p k + a) (q n + b) = p q k n + p b k + q a n + a b
+ModularSet MulModular(ModularSet a, ModularSet b) {
+  const __int128 p = a.coeff, q = b.coeff;
+  return Normalized(CommonDivisor(CommonDivisor(p * q, p * b.base), q * a.base),
+                    static_cast<__int128>(a.base) * b.base);
+}
 
 IntBound TypeBound(DataType type) {
   if (type.is_bool()) return {0, 1};

@@ -27,16 +27,23 @@ struct ModularSet {
   bool operator==(const ModularSet&) const = default;
 };
 
+// What either may be, and what the product is.
+ModularSet UnionModular(ModularSet a, ModularSet b);
+ModularSet MulModular(ModularSet a, ModularSet b);
+
 // Ends saturate at the infinities.
 IntBound AddBounds(IntBound a, IntBound b);
 IntBound ScaleBound(IntBound a, int64_t factor);
 IntBound MulBounds(IntBound a, IntBound b);
 IntBound FloorDivBound(IntBound a, int64_t divisor);  // divisor > 0
 IntBound FloorModBound(IntBound a, int64_t divisor);  // divisor > 0
-// Division that truncates, by anything but 0.
+// By anything but 0, as are those that truncate.
+IntBound FloorDivBounds(IntBound a, IntBound divisor);
+IntBound FloorModBounds(IntBound a, IntBound divisor);
 IntBound TruncDivBound(IntBound a, IntBound divisor);
 IntBound TruncModBound(IntBound a, IntBound divisor);
 IntBound UnionBound(IntBound a, IntBound b);
+IntBound IntersectBound(IntBound a, IntBound b);
 IntBound TypeBound(DataType type);  // What the type can hold; everything for types that are no integers.
 // The k with k*divisor <= every value < (k+1)*divisor, if there is one.
 std::optional<int64_t> CommonQuotient(IntBound a, int64_t divisor);

@@ -32,6 +32,7 @@ class Canonicalizer : private StmtExprMutator {
 
  private:
   Expr VisitExpr(const Expr& e) override { return Rewrite(e); }
+  ModularSet ModularOfSource(const Expr& source);
 
   // simplify_index.cc, simplify_min_max.cc: integers.
   // sum += e * factor, where `e` adds up multiples of variables and of their quotients and remainders by constants, as

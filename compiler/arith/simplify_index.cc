@@ -105,12 +105,37 @@ bool Canonicalizer::IsKnownNonNegative(const LinearForm& form) const {
   return false;
 }
 
+ModularSet Canonicalizer::ModularOfSource(const Expr& source) {
+  if (IsVar(source)) {
+    const VarFacts* facts = facts_.Find(source.get());
+    return facts == nullptr ? ModularSet() : facts->modular;
+  }
+  if (--budget_ <= 0) return {};
+  const auto of = [&](const Expr& part) { return Modular(Form(part)); };
+  if (const std::optional<Choice> choice = AsChoice(source))
+    return UnionModular(of(choice->true_value), of(choice->false_value));
+  if (const Binary* op = source.As<Binary>()) {
+    if (op->op == BinaryOp::kMul) return MulModular(of(op->a), of(op->b));
+    if (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax) return UnionModular(of(op->a), of(op->b));
+    if (op->op != BinaryOp::kAdd && op->op != BinaryOp::kSub) return {};
+    const LinearForm sum = Form(source);
+    return sum.terms.size() == 1 && SameExpr(sum.terms[0].source, source) ? ModularSet() : Modular(sum);
+  }
+  const Call* call = source.As<Call>();
+  const int64_t* by = call == nullptr || call->args.size() != 2 ? nullptr : AsIntConst(call->args[1]);
+  if (by == nullptr || *by < 0 || *by >= 31) return {};
+  const ModularSet set = of(call->args[0]);
+  const int64_t power = int64_t{1} << *by;
+  if (call->op->name == "shift_left") return MulModular(set, {0, power});
+  if (call->op->name != "shift_right" || set.coeff % power != 0) return {};
+  return {set.coeff / power, FloorDivide(set.base, power)};
+}
+
 ModularSet Canonicalizer::Modular(const LinearForm& form) {
   if (form.has_overflowed) return {};
   ModularSet set{0, form.constant};
   for (const Term& term : form.terms) {
-    ModularSet source;
-    if (const VarFacts* facts = facts_.Find(term.source.get())) source = facts->modular;
+    ModularSet source = ModularOfSource(term.source);
     if (term.upper != kNoUpper) source.coeff = GreatestCommonDivisor(source.coeff, term.upper);
     if (term.lower != 1) {  // (c*k + b)//l = c/l*k + b//l where l divides c.
       source = source.coeff % term.lower == 0
@@ -454,9 +479,8 @@ LinearForm Canonicalizer::FormOfFloorDiv(const Expr& e, const Binary& op) {
   above.AddConstant(-1);
   if (split.rest.IsZero() || (IsNonNegative(split.rest) && IsNonNegative(above))) return std::move(split.quotient);
   const IntBound dividend = Bound(split.rest);
-  const bool is_ordinary = dividend.min >= 0 && Bound(b).min >= 1;
-  AddForm(split.quotient, Rebuild(e, op, split.rest, b, is_ordinary ? IntBound{0, dividend.max} : TypeBound(e.dtype())),
-          1);
+  const IntBound bound = IntersectBound(FloorDivBounds(dividend, Bound(b)), TypeBound(e.dtype()));
+  AddForm(split.quotient, Rebuild(e, op, split.rest, b, bound), 1);
   return std::move(split.quotient);
 }
 
@@ -493,9 +517,8 @@ LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
   LinearForm above = Combine(b, rest, -1);
   above.AddConstant(-1);
   if (rest.IsZero() || (IsNonNegative(rest) && IsNonNegative(above))) return rest;
-  const IntBound divisor = Bound(b);
-  const bool is_ordinary = divisor.min >= 1 && divisor.max != IntBound::kPosInf;
-  return Rebuild(e, op, rest, b, is_ordinary ? IntBound{0, divisor.max - 1} : TypeBound(e.dtype()));
+  const IntBound bound = FloorModBounds(Bound(rest), Bound(b));
+  return Rebuild(e, op, rest, b, IntersectBound(bound, TypeBound(e.dtype())));
 }
 
 namespace {
