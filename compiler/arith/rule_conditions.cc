@@ -5,7 +5,6 @@
 #include "compiler/arith/linear.h"
 #include "compiler/arith/rule_simplifier.h"
 #include "compiler/ir/integer.h"
-#include "compiler/ir/may_trap.h"
 
 namespace lathe {
 namespace {
@@ -25,12 +24,6 @@ bool HasAnyLoad(const Expr& e) {
   bool reads = false;
   PostOrderVisit(e, [&](const Expr& part) { reads |= part.As<BufferLoad>() != nullptr; });
   return reads;
-}
-
-bool DividesByParts(const Expr& e) {
-  bool divides = false;
-  PostOrderVisit(e, [&](const Expr& part) { divides |= MayTrap(part); });
-  return divides;
 }
 
 struct OffsetPart {
@@ -284,7 +277,8 @@ Expr RuleSimplifier::RewriteChoice(const Expr& e) {
   const bool evaluates_both = e.As<Select>() != nullptr;
   const auto under = [&](const Expr& assumed, const Expr& value) {
     // A Select's load happens where the condition fails, too, and has to stay inside its buffer there.
-    if (!assumed.dtype().is_scalar() || (evaluates_both && HasAnyLoad(value))) return VisitExpr(value);
+    if (!assumed.dtype().is_scalar() || (evaluates_both && (HasAnyLoad(value) || DividesByParts(value))))
+      return VisitExpr(value);
     const Simplifier::Scope scope(owner_, assumed);
     return VisitExpr(value);
   };

@@ -4,6 +4,7 @@
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -75,6 +76,15 @@ Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
 }
 
 }  // namespace
+
+bool DividesByParts(const Expr& e) {
+  if (IsVar(e) || e.As<IntImm>() != nullptr) return false;
+  if (MayTrap(e)) return true;
+  if (const Binary* op = e.As<Binary>()) return DividesByParts(op->a) || DividesByParts(op->b);
+  bool divides = false;
+  PostOrderVisit(e, [&](const Expr& part) { divides |= MayTrap(part); });
+  return divides;
+}
 
 const Op* LikelyOp() {
   static const Op* const op = FindOp("likely");
@@ -271,10 +281,13 @@ Expr Canonicalizer::RewriteConnective(const Expr& e, BinaryOp op) {
   std::vector<Expr> before, parts;
   Flatten(e, op, before);
   const bool is_and = op == BinaryOp::kAnd;
+  // What might divide by 0 where another part says otherwise is simplified by itself.
+  for (Expr& part : before)
+    if (DividesByParts(part)) part = Rewrite(part);
   {
     const Facts::Scope scope(facts_);
     for (const Expr& part : before) {
-      const Expr simple = Rewrite(part);
+      const Expr simple = DividesByParts(part) ? part : Rewrite(part);
       if (const int64_t* value = AsIntConst(simple)) {
         if ((*value != 0) == is_and) continue;
         return simple;
@@ -319,7 +332,8 @@ Expr Canonicalizer::RewriteChoice(const Expr& e, const Expr& condition, const Ex
   const auto under = [&](const Expr& assumed, const Expr& value) {
     const bool is_constant = value.As<IntImm>() != nullptr || value.As<FloatImm>() != nullptr;
     // A Select's load happens where the condition fails, too, and has to stay inside its buffer there.
-    if (is_constant || !assumed.dtype().is_scalar() || (evaluates_both && HasLoad(value))) return Rewrite(value);
+    const bool is_exposed = evaluates_both && (HasLoad(value) || DividesByParts(value));
+    if (is_constant || !assumed.dtype().is_scalar() || is_exposed) return Rewrite(value);
     const Facts::Scope scope(facts_);
     Learn(assumed, facts_);
     return Rewrite(value);

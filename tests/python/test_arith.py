@@ -146,3 +146,31 @@ def test_regions_are_estimated():
     assert tvm.arith.estimate_region_strict_bound(gaps, loops) is None
     assert int(tvm.arith.estimate_region_upper_bound(gaps, loops)[0].max_value) == 30
     assert isinstance(tvm.arith.detect_iter_map([x * 8 + y], loops).indices[0], tvm.arith.IterMapExpr)
+
+
+@pytest.mark.parametrize("x_ends, y_ends, text, least, most", [
+    ((-9, 4), (4, 10), "x // y", -3, 1),
+    ((0, 15), (0, 7), "x // y", 0, 15),
+    ((-10, -1), (-3, 5), "x // y", -10, 10),
+    ((0, 15), (0, 7), "x % y", 0, 6),
+    ((-10, -1), (-3, 5), "x % y", -2, 4),
+    ((0, 3), (4, 10), "x % y", 0, 3),
+    ((0, 15), (0, 7), "tir.truncdiv(x, y)", 0, 15),
+])
+def test_bounds_of_quotients_and_remainders_by_variables(x_ends, y_ends, text, least, most):
+    analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
+    analyzer.update(x, tvm.arith.ConstIntBound(*x_ends))
+    analyzer.update(y, tvm.arith.ConstIntBound(*y_ends))
+    bound = analyzer.const_int_bound(eval(text, {"x": x, "y": y, "tir": tir}))
+    assert (bound.min_value, bound.max_value) == (least, most)
+
+
+@pytest.mark.parametrize("text, coeff, base", [
+    ("x * y", 2, 0), ("x * x", 4, 1), ("tir.Select(z > 0, y, y * 2)", 2, 0), ("tir.floormod(z * 6 + 1, 4)", 2, 1), ("x << 1", 8, 2),
+    ("(x * 4) >> 2", 4, 1), ("tir.max(x, x + 4)", 4, 1)])
+def test_remainders_of_products_choices_and_shifts(text, coeff, base):
+    analyzer, (x, y, z) = tvm.arith.Analyzer(), (tir.Var(name, "int32") for name in "xyz")
+    analyzer.update(x, tvm.arith.ModularSet(4, 1))
+    analyzer.update(y, tvm.arith.ModularSet(6, 2))
+    modular = analyzer.modular_set(eval(text, {"x": x, "y": y, "z": z, "tir": tir}))
+    assert (modular.coeff, modular.base) == (coeff, base)
