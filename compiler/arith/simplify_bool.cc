@@ -214,6 +214,7 @@ Expr Canonicalizer::RewriteComparison(const Expr& e, const Binary& original) {
   if (op == BinaryOp::kLT) {
     DropLimit(difference);
     TightenBelowZero(difference);
+    DropLimit(difference);  // 2 * min(x, 3) > 0 is min(x, 3) > 0 by now.
   } else if (const int64_t gcd = GcdOfScales(difference); gcd > 1 && difference.constant % gcd == 0) {
     for (Term& term : difference.terms) term.scale /= gcd;
     difference.constant /= gcd;
@@ -244,6 +245,7 @@ void Canonicalizer::DropLimit(LinearForm& form) {
   if (is_below == ((op->op == BinaryOp::kMin) == (scale == 1))) return;  // The limit alone decides.
   form.terms.clear();
   AddForm(form, Form(is_first ? op->b : op->a), scale);
+  is_settled_ = false;
 }
 
 // form < 0 with smaller numbers, equivalent.

@@ -263,6 +263,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 // Found by the above with other seeds.
+TEST(Simplification, DropsALimitThatTighteningBroughtOut) {
+  const Var j("j");
+  Analyzer analyzer;
+  analyzer.Bind(j, Range{-4, 9});
+  EXPECT_EQ(ToText(analyzer.Simplify(Less(0, Min(6, j * 2)))), "0 < j");
+}
+
 TEST(Simplification, KeepsTheSignOfRemaindersByNegativeNumbersInComparisons) {
   const Var i("i"), j("j");
   const Expr minus_i = j - (i + j), e = Less(j * 2, FloorMod(minus_i, 4));
