@@ -246,7 +246,10 @@ std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, cons
 }
 
 bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
-            const Analyzer& analyzer) {
+            const Analyzer& around) {
+  Analyzer analyzer = Analyzer::Under(around);  // Where a condition of `inner` fails, there is nothing to be covered.
+  for (const Expr& condition : inner.conditions)
+    if (!ReadsMemory(condition)) analyzer.Assume(condition);
   for (const Expr& condition : outer.conditions) {
     const bool is_shared = std::any_of(inner.conditions.begin(), inner.conditions.end(),
                                        [&](const Expr& same) { return SameExpr(same, condition); });

@@ -30,7 +30,7 @@ IntSet IntSet::FromRange(const Range& range) {
         TypeBound(range.min.dtype()).Contains(last))
       return Interval(range.min, IntConst(range.min.dtype(), last));
   }
-  return Interval(range.min, range.min + (range.extent - 1));
+  return Interval(range.min, range.min + (MakeCast(range.min.dtype(), range.extent) - 1));
 }
 
 std::optional<Range> IntSet::ToRange(const Analyzer& analyzer) const {

@@ -455,6 +455,25 @@ int LoopThatReduces(const Schedule& schedule, int producer, int above) {
   return -1;
 }
 
+bool RunsForAll(const Schedule& schedule, int block, const std::vector<IterVar>& iters) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  const int scope = schedule.ScopeOf(block);
+  GuardedAccess access{{}, LoopsBetween(schedule, scope, block), realize.predicate};
+  std::vector<Range> all;
+  VarMap bound;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i)
+    bound.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  for (const IterVar& iter : iters) {
+    access.region.push_back({bound.at(iter.var.get()), IntConst(iter.var.dtype(), 1)});
+    all.push_back(iter.domain);
+  }
+  const Analyzer analyzer;
+  const std::vector<std::vector<Expr>> no_ends(all.size());
+  const std::optional<GuardedRegion> certain = TouchedForCertain(access, analyzer);
+  return !IsConditional(schedule, scope, block) && certain && certain->conditions.empty() &&
+         Covers(*certain, {all, no_ends, no_ends, {}}, all, analyzer);
+}
+
 int CommonAncestor(const Schedule& schedule, int a, int b) {
   int above = schedule.ParentOf(a);
   while (above >= 0 && !schedule.IsAncestor(above, b)) above = schedule.ParentOf(above);

@@ -107,6 +107,9 @@ bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffe
 // The loop at or above `above` that still reduces what `producer` writes; -1: an iteration of `above` finishes it.
 int LoopThatReduces(const Schedule& schedule, int producer, int above);
 
+// Whether the block is known to run for every value of `iters`, which are iter vars of its own.
+bool RunsForAll(const Schedule& schedule, int block, const std::vector<IterVar>& iters);
+
 // The innermost loop or block around both rows.
 int CommonAncestor(const Schedule& schedule, int a, int b);
 // Whether block `a` is before block `b` in the text; they are different blocks of one scope.

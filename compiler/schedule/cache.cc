@@ -227,6 +227,26 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   return result;
 }
 
+namespace {
+
+// Who is left with the buffer itself reads it behind `place`, where it is copied back.
+Status CheckOthersComeAfter(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer,
+                            size_t place) {
+  const int scope = schedule.ScopeOf(writer);
+  for (int other : schedule.Scope(scope).ReadersOf(buffer)) {
+    const size_t at = ChildIndexTowards(schedule, scope, other);
+    const bool is_left = std::find(rows.begin(), rows.end(), other) == rows.end();
+    if (is_left && at >= ChildIndexTowards(schedule, scope, writer) && at < place)
+      return schedule.Error("cache_write", other,
+                            fmt::format("it reads buffer \"{}\" before the last of the consumers does, behind which it "
+                                        "would be copied back; make it a consumer, too",
+                                        buffer->name));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_index, const std::string& storage_scope,
                              std::span<const BlockRV> consumer_blocks) {
   constexpr const char* kName = "cache_write";
@@ -268,6 +288,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
   const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
   const size_t place = consumer_blocks.empty() ? PlaceBeforeOthers(schedule, row, rows, buffer)
                                                : PlaceAfterConsumers(schedule, row, rows, buffer);
+  RETURN_IF_ERROR(CheckOthersComeAfter(schedule, row, rows, buffer, place));
   RETURN_IF_ERROR(InsertCopy(schedule, rows, redirect, std::move(copy), place, cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},

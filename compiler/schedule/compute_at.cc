@@ -341,12 +341,25 @@ bool CoverTogether(const std::vector<SolvedIterVar>& domains, IterDomain loops, 
          });
 }
 
+// A block without iter vars runs as long as all loops around it do.
+Status CheckLoopsRun(const Schedule& schedule, const Move& move, const IterDomain& loops) {
+  Analyzer analyzer;
+  for (const auto& [var, range] : loops) {
+    if (!analyzer.CanProveGreaterEqual(range.extent, 1))
+      return schedule.Error(move.primitive, move.block,
+                            fmt::format("loop \"{}\" is not known to run, so it might not", var.name()));
+    analyzer.Bind(var, range);
+  }
+  return OkStatus();
+}
+
 // Over all iterations of the loops around it, the consumer still runs over its whole domain (padding reads less than it
 // writes; what no producer makes was there before).
 Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
                             const Analyzer& analyzer) {
   const IterDomain loops = LoopsDownTo(schedule, move.loop);
   const std::vector<IterVar>& iters = schedule.BlockOf(move.block).iter_vars;
+  if (iters.empty()) return CheckLoopsRun(schedule, move, loops);
   for (size_t i = 0; i < domains.size(); ++i) {
     const Range all = RelaxRegion({domains[i].domain}, loops, analyzer)[0], &own = iters[i].domain;
     const bool covers = !IsConstInt(all.extent, 0) && analyzer.CanProve(LessEqual(all.min, own.min)) &&

@@ -302,6 +302,8 @@ Status ReverseInlineBlock(Schedule& schedule, int row) {
     return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(const std::vector<Expr> load_indices, SoleLoadIndices(schedule, row, buffer, kName));
   RETURN_IF_ERROR(CheckCoversBuffer(schedule, row, buffer, load_indices, kName));
+  if (!RunsForAll(schedule, row, schedule.BlockOf(row).iter_vars))
+    return schedule.Error(kName, row, "it is not known to run for all values of its iter vars");
   ASSIGN_OR_RETURN(const VarMap iter_values, SolveIterVars(schedule, row, load_indices, producer_store.indices, kName));
 
   BlockRealize realize = schedule.RealizeOf(producer);

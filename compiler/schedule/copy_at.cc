@@ -29,6 +29,15 @@ Buffer CacheOf(const Buffer& buffer, const std::string& storage_scope) {
   return MakeBuffer(buffer->name + "_" + storage_scope, buffer->shape, buffer->dtype, storage_scope);
 }
 
+// The values of the loop's variable, for all of the loops around it.
+Range DomainOf(const Schedule& schedule, int row) {
+  const For& loop = schedule.LoopOf(row);
+  const std::vector<Range> domain{{loop.min, loop.extent}};
+  Analyzer analyzer;
+  BindOuterLoops(schedule, row, false, analyzer);
+  return RelaxRegion(domain, LoopsBetween(schedule, schedule.ScopeOf(row), row), analyzer, &domain).front();
+}
+
 // The block that copies the region element by element. Its iter vars are the loops outside that the region names.
 Block CopyBlock(const Schedule& schedule, const CopyAt& copy, std::vector<Expr>& values) {
   BlockNode node{.name = schedule.FreshBlockName(copy.block, copy.cache->name), .body = Evaluate{Expr(0)}};
@@ -40,7 +49,7 @@ Block CopyBlock(const Schedule& schedule, const CopyAt& copy, std::vector<Expr>&
       const For& loop = schedule.LoopOf(row);
       if (!loop.loop_var.same_as(part) || iters.contains(part.get())) continue;
       const Var iter(fmt::format("v{}", values.size()), part.dtype());
-      node.iter_vars.push_back({Range{loop.min, loop.extent}, iter, IterKind::kSpatial});
+      node.iter_vars.push_back({DomainOf(schedule, row), iter, IterKind::kSpatial});
       iters.emplace(part.get(), iter);
       values.push_back(part);
     }

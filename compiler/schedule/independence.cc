@@ -306,8 +306,25 @@ WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
 
 namespace {
 
-// Blocks that run between `block` and `target` or in turns with either.
-std::vector<int> BlocksCrossed(const Schedule& schedule, int above, int block, int target) {
+// Whether what is read of `block` below loop `above` was made in the same iteration of all loops around both.
+bool IsOfOneRound(const Schedule& schedule, int above, int block) {
+  const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
+  for (const BufferRegion& write : schedule.BlockOf(block).writes)
+    for (int reader : scope.ReadersOf(write.buffer))
+      if (reader != block && schedule.IsAncestor(above, reader) && !IsCovered(schedule, block, reader, write.buffer))
+        return false;
+  return true;
+}
+
+// Blocks that run between `block` and `target` or in turns with either; what reads what an earlier iteration made has
+// all of the loops around both between.
+std::vector<int> BlocksCrossed(const Schedule& schedule, int above, int block, int target, Way way) {
+  if (way == Way::kDown && schedule.IsLoop(above) && !IsOfOneRound(schedule, above, block)) {
+    while (schedule.IsLoop(schedule.ParentOf(above))) above = schedule.ParentOf(above);
+    std::vector<int> others = schedule.ChildBlocksOf(above);
+    std::erase(others, block);
+    return others;
+  }
   const size_t a = ChildIndexTowards(schedule, above, block), b = ChildIndexTowards(schedule, above, target);
   std::vector<int> crossed;
   for (int other : schedule.ChildBlocksOf(above)) {
@@ -322,11 +339,21 @@ WhyNot Conflict(const Schedule& schedule, int other, const char* does, const Buf
                      buffer->name, what);
 }
 
-// Whether what `producer` has made when `block` reads it is what is there in the end.
-bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& buffer) {
-  return WritesOneValuePerElement(schedule.BlockOf(producer)) && WhyNotUsable(schedule, producer).empty() &&
-         IsCovered(schedule, producer, block, buffer) &&
-         LoopThatReduces(schedule, producer, CommonAncestor(schedule, producer, block)) < 0;
+// Whether what `producer` has made when `block` reads it is what is there in the end: it reads nothing that changes
+// after, `depth` producers up.
+bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& buffer, int depth = 8) {
+  const bool is_made_once = depth > 0 && WritesOneValuePerElement(schedule.BlockOf(producer)) &&
+                            WhyNotUsable(schedule, producer).empty() && IsCovered(schedule, producer, block, buffer) &&
+                            LoopThatReduces(schedule, producer, CommonAncestor(schedule, producer, block)) < 0;
+  if (!is_made_once) return false;
+  const int above = CommonAncestor(schedule, producer, block);
+  if (!schedule.IsLoop(above)) return true;
+  for (const BufferRegion& read : schedule.BlockOf(producer).reads)
+    for (int writer : schedule.Scope(schedule.ScopeOf(producer)).WritersOf(read.buffer))
+      if (schedule.IsAncestor(above, writer) && writer != producer &&
+          !IsFinal(schedule, writer, producer, read.buffer, depth - 1))
+        return false;
+  return true;
 }
 
 WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
@@ -402,7 +429,7 @@ WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
       std::any_of(realize.iter_values.begin(), realize.iter_values.end(), ReadsMemory))
     return "its predicate or binding reads memory";
   const int above = CommonAncestor(schedule, block, target);
-  for (int other : BlocksCrossed(schedule, above, block, target)) {
+  for (int other : BlocksCrossed(schedule, above, block, target, way)) {
     if (const WhyNot why = WhyNotAcross(schedule, block, other, way); !why.empty()) return why;
   }
   for (const BufferRegion& write : realize.block->writes) {

@@ -93,6 +93,25 @@ Block Around(std::string name, Stmt body) {
   return Block(std::move(node));
 }
 
+// In the order of the text, inner blocks before those around.
+std::vector<Block> BlocksIn(const Stmt& stmt) {
+  std::vector<Block> blocks;
+  PostOrderVisit(stmt, [&](const Stmt& part) {
+    if (const BlockRealize* realize = part.As<BlockRealize>()) blocks.push_back(realize->block);
+  });
+  return blocks;
+}
+
+// Which blocks of the body hide what they touch, in the order of BlocksIn.
+std::vector<bool> HidingIn(const Schedule& schedule, const Stmt& body, bool also_stores) {
+  std::vector<bool> is_hiding;
+  for (const Block& block : BlocksIn(body)) {
+    const int row = schedule.RowOf(block);
+    is_hiding.push_back(also_stores ? schedule.IsHidingStores(row) : schedule.IsHiding(row));
+  }
+  return is_hiding;
+}
+
 }  // namespace
 
 StatusOr<std::vector<LoopRV>> LoopPartition(Schedule& schedule, LoopRV loop_rv,
@@ -107,6 +126,8 @@ StatusOr<std::vector<LoopRV>> LoopPartition(Schedule& schedule, LoopRV loop_rv,
   std::vector<Var> vars;
   std::vector<Block> around;
   std::vector<Stmt> nests;
+  const std::vector<bool> hide = HidingIn(schedule, loop.body, false),
+                          hide_stores = HidingIn(schedule, loop.body, true);
   int64_t start = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     vars.emplace_back(fmt::format("{}{}", loop.loop_var.name(), i), type);
@@ -120,6 +141,11 @@ StatusOr<std::vector<LoopRV>> LoopPartition(Schedule& schedule, LoopRV loop_rv,
   around.push_back(Around(prefix + "_common", MakeSeq(std::move(nests))));
   schedule.Replace(row, BlockRealize{{}, True(), around.back()});
   for (const Block& block : around) schedule.MarkHiding(schedule.RowOf(block), /*also_stores=*/true);
+  for (const Block& part : around) {
+    const std::vector<Block> copies = part.same_as(around.back()) ? std::vector<Block>{} : BlocksIn(part->body);
+    for (size_t i = 0; i < copies.size(); ++i)
+      if (hide[i]) schedule.MarkHiding(schedule.RowOf(copies[i]), hide_stores[i]);
+  }
   schedule.MarkUsesLoopsDirectly();
 
   std::vector<TraceInput> inputs{loop_rv};

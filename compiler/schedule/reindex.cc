@@ -160,7 +160,7 @@ std::pair<Stmt, Block> CopyNest(const Copy& copy, const Buffer& buffer, const st
   return {nest, made};
 }
 
-// The block with the cache in the place of the buffer; its regions say so, the others stay as they are.
+// The block with the cache in the place of the buffer; its regions say so, also those of others whose places it gives.
 Block Redirected(const Block& block, const Buffer& buffer, const Copy& copy) {
   std::vector<Range> region;
   for (const Expr& point : copy.points) region.push_back({point, IntConst(point.dtype(), 1)});
@@ -169,8 +169,10 @@ Block Redirected(const Block& block, const Buffer& buffer, const Copy& copy) {
   node.body = replace(node.body);
   if (node.init) node.init = replace(*node.init);
   for (auto* regions : {&node.reads, &node.writes})
-    for (BufferRegion& one : *regions)
+    for (BufferRegion& one : *regions) {
+      for (Range& range : one.region) range = {replace(range.min), replace(range.extent)};
       if (one.buffer.same_as(buffer)) one = {copy.cache, region};
+    }
   return Block(std::move(node));
 }
 
@@ -242,25 +244,9 @@ Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, cons
   return OkStatus();
 }
 
-// The block runs for every value of its iter vars: else a copy would read, or write back, what nobody made.
+// Else a copy would read, or write back, what nobody made.
 Status CheckRunsForAll(const Schedule& schedule, int row, const Copy& copy) {
-  const BlockRealize& realize = schedule.RealizeOf(row);
-  GuardedAccess access{{}, LoopsBetween(schedule, schedule.ScopeOf(row), row), realize.predicate};
-  std::vector<Range> all;
-  VarMap bound;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i)
-    bound.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-  for (const IterVar& iter : copy.axes) {
-    access.region.push_back({bound.at(iter.var.get()), IntConst(iter.var.dtype(), 1)});
-    all.push_back(iter.domain);
-  }
-  const Analyzer analyzer;
-  const GuardedRegion wanted{
-      all, std::vector<std::vector<Expr>>(all.size()), std::vector<std::vector<Expr>>(all.size()), {}};
-  const std::optional<GuardedRegion> certain = TouchedForCertain(access, analyzer);
-  if (!IsConditional(schedule, schedule.ScopeOf(row), row) && certain && certain->conditions.empty() &&
-      Covers(*certain, wanted, all, analyzer))
-    return OkStatus();
+  if (RunsForAll(schedule, row, copy.axes)) return OkStatus();
   return schedule.Error(kReIndex, row, "it is not known to run for all values of its iter vars");
 }
 

@@ -95,6 +95,11 @@ class Detector : public StmtExprVisitor {
     }
     if (block.init) VisitStmt(*block.init);
     VisitStmt(block.body);
+    for (const MatchBufferRegion& match : block.match_buffers)
+      for (const Range& range : match.source.region) {  // Memory may say which part it is.
+        VisitExpr(range.min);
+        VisitExpr(range.extent);
+      }
     AccessRegions regions;
     for (const BufferTouched& touched : writes_) regions.writes.push_back(ToRegion(touched));
     for (const BufferTouched& touched : reads_) {

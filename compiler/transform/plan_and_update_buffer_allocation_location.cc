@@ -254,6 +254,16 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
   return true;
 }
 
+bool IsSharedBy(const For& loop, const Buffer& buffer) {
+  return loop.kind == ForKind::kThreadBinding && loop.thread.starts_with("threadIdx") &&
+         buffer->scope.starts_with("shared");
+}
+
+// Iterations that run beside each other hand nothing to each other: who reads there wrote there.
+bool HandsNothingOn(const For& loop) {
+  return loop.kind == ForKind::kParallel || loop.kind == ForKind::kVectorized || IsConstInt(loop.extent, 1);
+}
+
 // How many scopes of the common path the allocation may enter.
 size_t FindDepth(const Allocation& allocation) {
   const size_t home = allocation.path.size();
@@ -273,17 +283,14 @@ size_t FindDepth(const Allocation& allocation) {
   for (const Access& access : allocation.accesses) meet(access.path);
   for (const std::vector<Scope>& view_path : allocation.view_paths) meet(view_path);
   size_t depth = home;
+  bool is_private = true;  // In the scopes so far; shown of an inner loop, it holds for those around, too.
   for (size_t d = home; d < common; ++d) {
     enter(path[d]);
-    const For* loop = path[d].loop;
-    if (loop != nullptr) {
-      const bool is_shared = loop->kind == ForKind::kThreadBinding && loop->thread.starts_with("threadIdx") &&
-                             allocation.buffer->scope.starts_with("shared");
-      // Iterations that run beside each other hand nothing to each other: who reads there wrote there.
-      const bool is_concurrent = loop->kind == ForKind::kParallel || loop->kind == ForKind::kVectorized;
-      if (is_shared || (!is_concurrent && !IsPrivate(allocation, d + 1, analyzer))) return depth;
+    if (const For* loop = path[d].loop; loop != nullptr) {
+      if (IsSharedBy(*loop, allocation.buffer)) return depth;
+      is_private = (is_private && HandsNothingOn(*loop)) || IsPrivate(allocation, d + 1, analyzer);
     }
-    depth = d + 1;
+    if (is_private) depth = d + 1;
   }
   return depth;
 }

@@ -46,7 +46,8 @@ class Verifier : public StmtExprVisitor {
     VisitExpr(loop.min);
     VisitExpr(loop.extent);
     const DataType type = loop.loop_var.dtype();
-    if (loop.min.dtype() != type || !type.is_int() || !type.is_scalar() || !loop.extent.dtype().is_int()) {
+    if (loop.min.dtype() != type || !type.is_int() || !type.is_scalar() ||
+        (loop.extent.dtype() != type && AsIntConst(loop.extent) == nullptr)) {
       Fail(fmt::format("loop \"{}\" of type {} runs from {} over {}", loop.loop_var.name(), type.ToString(),
                        loop.min.dtype().ToString(), loop.extent.dtype().ToString()));
     }
@@ -65,6 +66,7 @@ class Verifier : public StmtExprVisitor {
     for (const IterVar& iter : block.iter_vars) {
       VisitExpr(iter.domain.min);
       VisitExpr(iter.domain.extent);
+      CheckDomain(iter);
       Define(iter.var);
     }
     for (const Buffer& buffer : block.alloc_buffers) Define(buffer);
@@ -77,6 +79,12 @@ class Verifier : public StmtExprVisitor {
     for (const Buffer& buffer : block.alloc_buffers) Forget(buffer);
     for (const MatchBufferRegion& match : block.match_buffers) Forget(match.buffer);
     blocks_.pop_back();
+  }
+  void CheckDomain(const IterVar& iter) {
+    const auto is_other = [&](const Expr& e) { return e.dtype() != iter.var.dtype() && AsIntConst(e) == nullptr; };
+    if (is_other(iter.domain.min) || is_other(iter.domain.extent))
+      Fail(fmt::format("iter var \"{}\" of type {} runs from {} over {}", iter.var.name(), iter.var.dtype().ToString(),
+                       iter.domain.min.dtype().ToString(), iter.domain.extent.dtype().ToString()));
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const DataType expected = CheckAccess(store.buffer, store.indices);

@@ -17,8 +17,6 @@ constexpr int64_t kMaxStackFrame = 128 << 10;  // and so do all once a function 
 constexpr int64_t kMaxUnroll = 4096;
 constexpr int kMaxDepth = 2000;
 
-bool HasVectors(const Stmt& stmt) { return CollectUses(stmt).has_vectors; }
-
 std::string FeatureString(const Target& target) {
   std::string text;
   for (const std::string& attr : target.attrs()) text += (text.empty() ? "" : ",") + attr;
@@ -259,12 +257,13 @@ void KernelEmitter::EmitFor(const For& loop) {
   const __int128 high = static_cast<__int128>(begin.high) + size.high - 1;
   var.high =
       high > std::numeric_limits<int64_t>::max() ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(high);
-  EmitSerialLoop(loop, var, b_.CreateNSWAdd(begin.value, size.value), size.low > 0, HasVectors(loop.body));
+  EmitSerialLoop(loop, var, b_.CreateNSWAdd(begin.value, size.value), size.low > 0,
+                 CollectUses(loop.body).may_be_vectorized());
 }
 
 // A bottom-tested loop: for constant extents nothing is tested before the first round, so invariant code can move out.
 void KernelEmitter::EmitSerialLoop(const For& loop, const IndexValue& begin, Value* end, bool is_known_to_run,
-                                   bool has_vectors) {
+                                   bool may_vectorize) {
   llvm::BasicBlock *body = NewBlock("loop"), *exit = NewBlock("loop.end");
   llvm::BasicBlock* before = b_.GetInsertBlock();
   if (is_known_to_run) {
@@ -280,7 +279,7 @@ void KernelEmitter::EmitSerialLoop(const For& loop, const IndexValue& begin, Val
   Value* next = b_.CreateAdd(var, b_.getInt64(1), "next", /*HasNUW=*/begin.low >= 0, /*HasNSW=*/true);
   var->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), body, exit);
-  back->setMetadata(llvm::LLVMContext::MD_loop, LoopMetadata(!has_vectors));
+  back->setMetadata(llvm::LLVMContext::MD_loop, LoopMetadata(may_vectorize));
   b_.SetInsertPoint(exit);
 }
 

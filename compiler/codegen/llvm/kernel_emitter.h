@@ -1,6 +1,7 @@
 // Lowered TensorIR to LLVM IR: one function per kernel, one more per parallel loop.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <set>
 #include <string>
@@ -73,7 +74,7 @@ class KernelEmitter {
   void EmitStmt(const Stmt& stmt);
   void EmitFor(const For& loop);
   void EmitSerialLoop(const For& loop, const IndexValue& begin, llvm::Value* end, bool is_known_to_run,
-                      bool has_vectors);
+                      bool may_vectorize);
   void EmitUnrolledLoop(const For& loop, int64_t extent);
   void EmitBufferStore(const BufferStore& store);
   void KeepStepsApart(const BufferStore& store);
@@ -130,6 +131,8 @@ class KernelEmitter {
   llvm::Value* RoundTo16Bits(llvm::Value* value, DataType dtype);
   llvm::Value* FromMemory(llvm::Value* value, DataType dtype);
   llvm::Value* ToMemory(llvm::Value* value, DataType dtype);
+  using FinishAccess = std::function<llvm::Instruction*(llvm::Instruction*)>;
+  llvm::Value* Gather(const Address& address, llvm::Type* element, const FinishAccess& finish);
   void StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, llvm::Value* memory_value, int lanes);
   void AddAliasMetadata(llvm::Instruction* access, const BufferValue& buffer);
   llvm::Value* Splat(llvm::Value* scalar, int lanes);

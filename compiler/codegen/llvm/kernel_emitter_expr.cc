@@ -1,6 +1,9 @@
 // Values: everything that is not an address.
 #include <fmt/format.h>
 
+#include <bit>
+#include <numeric>
+
 #include "compiler/codegen/llvm/kernel_emitter.h"
 #include "compiler/codegen/llvm/uses.h"
 #include "compiler/ir/visitor.h"
@@ -384,7 +387,7 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
   if (!error_.ok()) return Poison(dtype);
   llvm::Type* type = MemoryType(dtype);
   llvm::Type* element = MemoryType(dtype.element());
-  const auto finish = [&](llvm::Instruction* access) {
+  const FinishAccess finish = [&](llvm::Instruction* access) {
     AddAliasMetadata(access, *buffer);
     return access;
   };
@@ -404,10 +407,7 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
     Value* value = finish(b_.CreateAlignedLoad(access_type, pointer, address.alignment));
     return FromMemory(address.is_contiguous ? value : Splat(value, lanes), dtype);
   }
-  if (is_masked)
-    return FromMemory(finish(b_.CreateMaskedGather(type, address.pointer, address.alignment, mask_,
-                                                   llvm::Constant::getNullValue(type))),
-                      dtype);
+  if (is_masked) return FromMemory(Gather(address, element, finish), dtype);
   Value* value = llvm::PoisonValue::get(type);
   for (int lane = 0; lane < lanes; ++lane) {
     Value* pointer = b_.CreateExtractElement(address.pointer, static_cast<uint64_t>(lane));
@@ -415,6 +415,25 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
                                    static_cast<uint64_t>(lane));
   }
   return FromMemory(value, dtype);
+}
+
+// The lanes that are on. Their number is rounded up to a power of two by lanes that are off and point at memory of the
+// first: LLVM 19 leaves the places of lanes that it adds itself undefined, and may give them the register of the
+// result.
+Value* KernelEmitter::Gather(const Address& address, llvm::Type* element, const FinishAccess& finish) {
+  const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(mask_->getType())->getNumElements());
+  const int all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(lanes)));
+  std::vector<int> first(static_cast<size_t>(all), 0), off(static_cast<size_t>(all), lanes),
+      own(static_cast<size_t>(lanes));
+  std::iota(own.begin(), own.end(), 0);
+  std::copy(own.begin(), own.end(), first.begin());
+  std::copy(own.begin(), own.end(), off.begin());
+  Value* pointers = b_.CreateShuffleVector(address.pointer, first);
+  Value* mask = b_.CreateShuffleVector(mask_, llvm::Constant::getNullValue(mask_->getType()), off);
+  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(all));
+  Value* read =
+      finish(b_.CreateMaskedGather(type, pointers, address.alignment, mask, llvm::Constant::getNullValue(type)));
+  return b_.CreateShuffleVector(read, own);
 }
 
 void KernelEmitter::StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, Value* value, int lanes) {

@@ -98,7 +98,8 @@ llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& 
                                b_.CreateStructGEP(capture.type, body->getArg(1), capture.type->getNumElements() - 1));
   IndexValue begin = capture.begin;
   begin.value = b_.CreateNSWAdd(first, body->getArg(2));
-  EmitSerialLoop(loop, begin, b_.CreateNSWAdd(first, body->getArg(3)), false, CollectUses(loop.body).has_vectors);
+  EmitSerialLoop(loop, begin, b_.CreateNSWAdd(first, body->getArg(3)), false,
+                 CollectUses(loop.body).may_be_vectorized());
   b_.CreateRet(b_.getInt32(LATHE_KERNEL_OK));
 
   in_parallel_ = false;

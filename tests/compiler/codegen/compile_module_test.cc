@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "compiler/codegen/llvm/link.h"
+#include "compiler/script/parser.h"
 #include "tests/compiler/codegen/loaded_kernels.h"
 
 namespace lathe {
@@ -270,6 +271,48 @@ TEST(CompileModuleTest, MasksLanesOfVectorConditions) {
             {a.data(), b.data(), c.data()});
   EXPECT_THAT(std::vector<float>(c.begin(), c.end()), ElementsAre(4, 4, 4, 4, 4, -1, -1, -1));
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(4, 4, 4, 4, 4, 9, 9, 9));
+}
+
+// Lanes that code generation adds to fill a register have places, too (LLVM 19: an instruction that is none).
+TEST(CompileModuleTest, GathersLanesWhoseNumberIsNoPowerOfTwo) {
+  constexpr char kText[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6,), "float16"), B: T.Buffer((8,), "int64"), C: T.Buffer((20,), "int32"), n: T.int32):
+    if T.Cast("int32x20", A[T.Ramp(0, 1, 20) // T.Broadcast(4, 20) + T.Broadcast(1, 20)]) < T.Broadcast(0, 20):
+        C[T.Ramp(0, 1, 20)] = T.Cast("int32x20", B[T.min(T.Ramp(0, 1, 20) // T.Broadcast(4, 20), T.Broadcast(n - 1, 20))]) * T.Broadcast(3, 20)
+    else:
+        C[T.Ramp(0, 1, 20)] = T.Select(T.Cast("int32x20", B[T.min(T.Ramp(0, 1, 20) // T.Broadcast(4, 20), T.Broadcast(n - 1, 20))]) < T.Broadcast(2, 20), T.Broadcast(2, 20), T.Cast("int32x20", B[T.min(T.Ramp(0, 1, 20) // T.Broadcast(4, 20), T.Broadcast(n - 1, 20))]))
+)";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(kText, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  AlignedArray<uint16_t> a(6, 0);
+  AlignedArray<int64_t> b(8);
+  AlignedArray<int32_t> c(20);
+  a[3] = 0xc000;  // -2
+  for (int i = 0; i < 8; ++i) b[i] = 10 * i;
+  RunKernel(*func, {a.data(), b.data(), c.data()}, {4});
+  EXPECT_THAT(std::vector<int32_t>(c.begin(), c.end()),
+              ElementsAre(2, 2, 2, 2, 10, 10, 10, 10, 60, 60, 60, 60, 30, 30, 30, 30, 30, 30, 30, 30));
+}
+
+// LLVM 19 divided lane by lane and took the address of all from a lane that was off.
+TEST(CompileModuleTest, AddressesByDivisionsUnderACondition) {
+  constexpr char kText[] = R"(
+@T.prim_func
+def main(n: T.int32, A_handle: T.handle):
+    A = T.match_buffer(A_handle, (T.Cast("int64", n + 1) * T.int64(8),), "int32")
+    for i in range(n):
+        for f in range(n * 2 + 2):
+            if f // (n + 1) == 1:
+                for k in range(4):
+                    if 1 <= k:
+                        A[T.Cast("int64", f // (n + 1)) * T.Cast("int64", n + 1) * T.int64(4) + T.Cast("int64", f % (n + 1)) * T.int64(4) + T.Cast("int64", k)] = 1
+)";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(kText, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  AlignedArray<int32_t> a(24, -1);
+  RunKernel(*func, {a.data()}, {2});
+  for (int i = 0; i < 24; ++i) EXPECT_EQ(a[i], i < 12 || i % 4 == 0 ? -1 : 1) << i;
 }
 
 TEST(CompileModuleTest, GuardsLoadsByIfThenElseAndLogicalAnd) {

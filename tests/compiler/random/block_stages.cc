@@ -15,7 +15,7 @@ void MarkFilled(const Draft& draft, Array& array) {
 }
 
 Stmt SerialLoop(const Var& var, const Expr& extent, Stmt body) {
-  return For{var, IntConst(var.dtype(), 0), extent, ForKind::kSerial, "", {}, std::move(body)};
+  return For{var, IntConst(var.dtype(), 0), MakeCast(var.dtype(), extent), ForKind::kSerial, "", {}, std::move(body)};
 }
 
 // A nest over `shape` whose block's body is what `make` says.

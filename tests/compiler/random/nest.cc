@@ -50,7 +50,7 @@ class NestMaker {
 
   // Binds axis i, and perhaps the next; returns how many more than one.
   size_t BindFrom(size_t i) {
-    if (i == 0 && draft_.shared) return BindTo(axes_[0], draft_.shared->row), 0;
+    if (i == 0 && draft_.shared) return BindToRow(axes_[0]), 0;
     if (i + 1 < axes_.size() && axes_[i].kind == axes_[i + 1].kind && draft_.Percent(10) && BindFused(i)) return 1;
     const Axis& axis = axes_[i];
     switch (draft_.Below(16)) {
@@ -101,6 +101,10 @@ class NestMaker {
     iters_.push_back({{IntConst(type, low), extent}, var, axis.kind});
     values_.push_back(value);
     points_.push_back({low == 0 ? Expr(var) : Expr(var) - low, axis.extent});
+  }
+  void BindToRow(const Axis& axis) {
+    const Expr& row = draft_.shared->row;
+    BindTo(axis, row.dtype() == TypeOf(axis) || axis.extent.is_constant() ? row : MakeCast(TypeOf(axis), row));
   }
   void Require(const Expr& condition) { predicate_ = predicate_ ? And(*predicate_, condition) : condition; }
 

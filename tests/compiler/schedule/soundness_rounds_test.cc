@@ -1,0 +1,273 @@
+// Found by random programs under random schedules, made small: what one round of a loop makes and another one reads,
+// what runs less often than its domain says, and who else uses what is moved or copied.
+#include "tests/compiler/schedule/soundness.h"
+
+namespace lathe {
+namespace {
+
+class RoundsTest : public testing::TestWithParam<SoundnessCase> {};
+TEST_P(RoundsTest, KeepsTheMeaningOrRefuses) { ExpectSound(GetParam()); }
+
+// ---- Values of an earlier round
+
+constexpr char kReadsTheRoundBefore[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6,), "int32"), C: T.Buffer((6,), "int32")):
+    B = T.alloc_buffer((6,), "int32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = A[vi] * 2
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = T.if_then_else(1 <= vi, B[vi - 1], 0)
+        with T.block("A"):
+            vi = T.axis.spatial(6, i)
+            A[vi] = 7
+)";
+
+constexpr char kReadsThisRound[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6,), "int32"), C: T.Buffer((6,), "int32")):
+    B = T.alloc_buffer((6,), "int32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            B[vi] = A[vi] * 2
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = B[vi] + 1
+        with T.block("A"):
+            vi = T.axis.spatial(6, i)
+            A[vi] = 7
+)";
+
+constexpr char kMadeInTheFirstRound[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6,), "int32"), C: T.Buffer((6, 3), "int32")):
+    B = T.alloc_buffer((3,), "int32")
+    for i in range(6):
+        with T.block("A"):
+            vi = T.axis.spatial(6, i)
+            A[vi] = A[vi] + 1
+        for j in range(3):
+            with T.block("B"):
+                vj = T.axis.spatial(3, j)
+                T.where(i < 1)
+                B[vj] = A[vj * 2]
+        for j in range(3):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vj]
+)";
+
+constexpr char kCopiesOfASum[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), D: T.Buffer((4,), "int32")):
+    L = T.alloc_buffer((6,), "int32")
+    B = T.alloc_buffer((6,), "int32")
+    for k in range(4):
+        for i in range(6):
+            with T.block("sum"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    L[vi] = 0
+                L[vi] = L[vi] + A[vk]
+            with T.block("copy"):
+                vi = T.axis.spatial(6, i)
+                B[vi] = L[vi]
+    for j in range(4):
+        with T.block("D"):
+            vj = T.axis.spatial(4, j)
+            D[vj] = B[vj]
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    EarlierRounds, RoundsTest,
+    testing::Values(SoundnessCase{"InlineOfTheRoundBefore", kReadsTheRoundBefore,
+                                  "b = sch.get_block('B')\nsch.compute_inline(b)\n", "on the way writes buffer \"A\""},
+                    SoundnessCase{"InlineOfThisRound", kReadsThisRound,
+                                  "b = sch.get_block('B')\nsch.compute_inline(b)\n"},
+                    SoundnessCase{"InlineOfTheFirstRound", kMadeInTheFirstRound,
+                                  "b = sch.get_block('B')\nsch.compute_inline(b)\n", "on the way writes buffer \"A\""},
+                    SoundnessCase{"MergeWithCopiesOfASum", kCopiesOfASum,
+                                  "s = sch.get_block('sum')\nk, i = sch.get_loops(s)\nd = sch.get_block('D')\n"
+                                  "j, = sch.get_loops(d)\nm = sch.merge(k, j)\n",
+                                  "in different iterations"}),
+    NameOf);
+
+// ---- What runs less often than its domain says
+
+constexpr char kConsumerOfAFew[] = R"(
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + 1
+    for i in range(T.max(0, T.min(N[0], 7)) + 1):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] * 2
+)";
+
+constexpr char kNeverMade[] = R"(
+@T.prim_func
+def main(n: T.int32, A: T.Buffer((4,), "int32"), D: T.Buffer((1,), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i in range(T.min(n, 0)):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi]
+    with T.block("D"):
+        T.reads(B[0:0])
+        T.writes(D[0])
+        D[0] = T.if_then_else(n < 0, B[0], 1)
+)";
+
+constexpr char kSumsOfATriangle[] = R"(
+@T.prim_func
+def main(A: T.Buffer((2, 2), "int32"), C: T.Buffer((4, 5), "int32")):
+    for i, j in T.grid(4, 5):
+        for k in range(i + 1):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                vk = T.axis.reduce(4, k)
+                with T.init():
+                    C[vi, vj] = 0
+                C[vi, vj] = C[vi, vj] + A[0, vk // 2]
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Domains, RoundsTest,
+    testing::Values(
+        SoundnessCase{"ReverseInlineOfAFew", kConsumerOfAFew, "c = sch.get_block('C')\nsch.reverse_compute_inline(c)\n",
+                      "not known to run for all values"},
+        SoundnessCase{"ReverseComputeAtALoopThatDoesNotRun", kNeverMade,
+                      "b = sch.get_block('B')\ni, = sch.get_loops(b)\nd = sch.get_block('D')\n"
+                      "sch.reverse_compute_at(d, i)\n",
+                      "is not known to run"},
+        SoundnessCase{"SplitOfWhatACopyCounts", kSumsOfATriangle,
+                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nr = sch.read_at(k, c, 0, 'local')\n"
+                      "i0, i1 = sch.split(i, [None, 4])\n"}),
+    NameOf);
+
+// ---- Who else uses it
+
+constexpr char kThreeReaders[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32"), E: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + 1
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi]
+    for i in range(8):
+        with T.block("D"):
+            vi = T.axis.spatial(8, i)
+            D[vi] = B[vi]
+    for i in range(8):
+        with T.block("E"):
+            vi = T.axis.spatial(8, i)
+            E[vi] = B[vi]
+)";
+
+constexpr char kGather[] = R"(
+@T.prim_func
+def main(I: T.Buffer((8,), "int32"), A: T.Buffer((4,), "int32"), C: T.Buffer((8,), "int32")):
+    J = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("J"):
+            vi = T.axis.spatial(8, i)
+            J[vi] = T.max(T.min(I[vi], 3), 0)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[J[vi]], J[vi])
+            T.writes(C[vi])
+            C[vi] = A[J[vi]]
+)";
+
+constexpr char kViewAtAGather[] = R"(
+@T.prim_func
+def main(I: T.Buffer((4,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((4, 4), "int32")):
+    J = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("J"):
+            vi = T.axis.spatial(4, i)
+            J[vi] = T.max(T.min(I[vi], 3), 0)
+    for i, j in T.grid(4, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            s, o = T.int32(), T.int32()
+            view = T.match_buffer(B[J[vi], 0:4], (4,), "int32", strides=(s,), elem_offset=o)
+            C[vi, vj] = view[J[vj]]
+)";
+
+constexpr char kProduct[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((8, 4), "int32"), C: T.Buffer((4, 4), "int32")):
+    for i, k, j in T.grid(4, 8, 4):
+        with T.block("C"):
+            vi, vk, vj = T.axis.remap("SRS", [i, k, j])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+)";
+
+constexpr char kOnePerLane[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), C: T.Buffer((1, 2), "int32")):
+    B = T.alloc_buffer((7,), "int32")
+    for i in range(7):
+        with T.block("B"):
+            vi = T.axis.spatial(7, i)
+            B[vi] = A[vi] + A[vi + 1]
+    for i, j in T.grid(1, 2):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi * 2] + vj
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Others, RoundsTest,
+    testing::Values(
+        SoundnessCase{"CacheWriteAroundPartsOfAReader", kThreeReaders,
+                      "d = sch.get_block('D')\ni, = sch.get_loops(d)\ni0, i1 = sch.loop_partition(i, [None, 4])\n"
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ne = sch.get_block('E')\n"
+                      "w = sch.cache_write(b, 0, 'global', [c, e])\n",
+                      "before the last of the consumers"},
+        SoundnessCase{"CacheWriteAroundAReader", kThreeReaders,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ne = sch.get_block('E')\n"
+                      "w = sch.cache_write(b, 0, 'global', [c, e])\n"},
+        SoundnessCase{"CacheWriteBeforeAReader", kThreeReaders,
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\nd = sch.get_block('D')\n"
+                      "w = sch.cache_write(b, 0, 'global', [c, d])\n"},
+        SoundnessCase{"ReindexOfWhatPlacesAnother", kGather,
+                      "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'global')\n"
+                      "x = sch.reindex(c, ('read', 1))\nsch.compute_inline(r)\n"},
+        SoundnessCase{"ReindexCacheReadOfWhatPlacesAnother", kGather,
+                      "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'local')\n"
+                      "x = sch.reindex_cache_read(c, 1, 'global', lambda vi: (vi,))\n"
+                      "i, = sch.get_loops(x)\nsch.compute_at(r, i)\n"},
+        SoundnessCase{"CacheReadOfWhatPlacesAView", kViewAtAGather,
+                      "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'global')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(r, j)\n"},
+        SoundnessCase{"VectorizeOfPartsOfParts", kProduct,
+                      "c = sch.get_block('C')\ni, k, j = sch.get_loops(c)\nj0, j1 = sch.loop_partition(j, [None, 2])\n"
+                      "p = sch.get_block('C_j_common')\ni, k = sch.get_loops(p)\ni0, i1 = sch.loop_partition(i, [2])\n"
+                      "q = sch.get_block('C_j_common_i0')\ni, k = sch.get_loops(q)\nsch.vectorize(k)\n",
+                      "touches more than it declares"},
+        SoundnessCase{"LanesUnderAUnitLoop", kOnePerLane,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nb = sch.get_block('B')\n"
+                      "sch.compute_at(b, j, True)\nx, = sch.cache_index(c, 'global', 1)\ni, j = sch.get_loops(c)\n"
+                      "sch.vectorize(j)\n"}),
+    NameOf);
+
+}  // namespace
+}  // namespace lathe
