@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/array_places.h"
 #include "compiler/arith/index_map.h"
 #include "compiler/arith/region_bound.h"
 #include "python/src/bind.h"
@@ -184,6 +185,11 @@ void BindIndexMap(py::module_& module) {
       .def("map_shape",
            [](const IndexMap& map, const std::vector<Expr>& shape) {
              return MakeArray(py::cast(Value(map.MapShape(shape, Analyzer()))));
+           })
+      .def("array_places",
+           [](const IndexMap& map, const std::vector<int64_t>& shape) {
+             const ArrayPlaces found = Value(PlacesOfArray(map, shape));
+             return py::make_tuple(found.shape, found.places);
            })
       .def("inverse", [](const IndexMap& map,
                          const py::sequence& shape) { return Value(map.Inverse(RangesOf(shape), Analyzer())); })

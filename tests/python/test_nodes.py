@@ -1,4 +1,5 @@
 """Nodes built and taken apart in Python."""
+import numpy as np
 import pytest
 import tvm
 import tvm.testing
@@ -187,3 +188,23 @@ def test_numbers_of_shapes():
     with pytest.raises(ValueError):
         get_const_int(n)
     assert tvm.runtime.convert(lambda a: a + 1)(1) == 2
+
+
+def test_index_maps_move_arrays():
+    values = np.arange(12, dtype="int32").reshape(4, 3)
+    moved = tir.IndexMap.from_func(lambda i, j: (i // 2, j, i % 2)).map_ndarray(tvm.nd.array(values))
+    np.testing.assert_array_equal(moved.numpy(), values.reshape(2, 2, 3).transpose(0, 2, 1))
+    with pytest.raises(tvm.TVMError, match="pad the array"):
+        tir.IndexMap.from_func(lambda i: (i // 4, i % 4)).map_ndarray(tvm.nd.array(np.arange(6)))
+    with pytest.raises(tvm.TVMError, match="give one per index"):
+        tir.IndexMap.from_func(lambda i: (i,)).map_ndarray(tvm.nd.array(values))
+
+
+def test_reducers_by_the_names_of_tir():
+    from tvm import te
+
+    A, k = te.placeholder((8,), name="A"), te.reduce_axis((0, 8), "k")
+    product = tir.comm_reducer(lambda x, y: x * y, lambda dtype: tir.const(1, dtype), name="product")
+    for reduced in (tir.sum(A[k], axis=k), product(A[k], axis=k)):
+        assert isinstance(reduced, tir.Reduce) and reduced.axis[0].same_as(k)
+    assert tir.sum(tir.Var("x", "int32"), 3).b == 3

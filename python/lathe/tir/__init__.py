@@ -13,3 +13,11 @@ from lathe.tir.schedule import BlockScope, Schedule, ScheduleError, ScheduleStat
 from lathe.tir.stmt import (Allocate, AllocateConst, AssertStmt, AttrStmt, Block, BlockRealize, BufferRealize,
                             BufferStore, DeclBuffer,
                             Evaluate, For, ForKind, IfThenElse, LetStmt, Prefetch, SeqStmt, Stmt, While, stmt_list, stmt_seq)
+
+
+def __getattr__(name):
+    """What te defines and tir names, too."""
+    if name in ("comm_reducer", "sum"):
+        from lathe.te import reduction
+        return getattr(reduction, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

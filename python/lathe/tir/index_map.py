@@ -36,5 +36,17 @@ def _from_func(mapping_function, ndim=None, inverse_index_map=None, *, index_dty
     return _from_func_with_separators(mapping_function, ndim, inverse_index_map, index_dtype=index_dtype)[0]
 
 
+def _map_ndarray(self, arr_src):
+    """The elements of the array where the map takes them."""
+    from lathe.runtime.ndarray import array
+
+    source = arr_src.numpy()
+    shape, places = self.array_places(source.shape)
+    result = source.copy().reshape(-1)
+    result[places] = source.reshape(-1)
+    return array(result.reshape(shape))
+
+
+IndexMap.map_ndarray = _map_ndarray
 IndexMap.from_func = staticmethod(_from_func)
 IndexMap.from_func_with_separators = staticmethod(_from_func_with_separators)
