@@ -67,7 +67,14 @@ class LayoutRewriter : public StmtExprMutator {
   }
 
  private:
-  std::vector<Expr> Mapped(const std::vector<Expr>& indices) const { return *map_.MapIndices(indices, analyzer_); }
+  // An index that the map takes as it is stays as it is.
+  std::vector<Expr> Mapped(const std::vector<Expr>& indices) const {
+    std::vector<Expr> mapped = *map_.MapIndices(indices, analyzer_);
+    for (size_t d = 0; d < mapped.size(); ++d)
+      for (size_t i = 0; i < indices.size(); ++i)
+        if (IsVar(indices[i]) && map_.final_indices[d].same_as(map_.initial_indices[i])) mapped[d] = indices[i];
+    return mapped;
+  }
 
   const Schedule& schedule_;
   const Buffer &from_, &to_;

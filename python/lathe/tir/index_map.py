@@ -9,16 +9,18 @@ IndexMap.AXIS_SEPARATOR = "axis_separator"
 
 def _from_func_with_separators(mapping_function, ndim=None, inverse_index_map=None, *, index_dtype="int64"):
     """The map that a Python function of indices says, and where its result has IndexMap.AXIS_SEPARATOR."""
+    params = inspect.signature(mapping_function).parameters
+    named = [name for name, param in params.items() if param.kind == param.KEYWORD_ONLY]
     names = []
-    for name, param in inspect.signature(mapping_function).parameters.items():
+    for name, param in params.items():
         if param.kind == param.VAR_POSITIONAL:
             if ndim is None:
                 raise ValueError("from_func: the function takes any number of indices; say ndim")
-            names += [f"{name}_{i}" for i in range(ndim - len(names))]
-        else:
+            names += [f"{name}_{i}" for i in range(ndim - len(names) - len(named))]
+        elif name not in named:
             names.append(name)
-    initial = [Var(name, index_dtype) for name in names]
-    result = mapping_function(*initial)
+    initial = [Var(name, index_dtype) for name in names + named]
+    result = mapping_function(*initial[:len(names)], **dict(zip(named, initial[len(names):])))
     result = result if isinstance(result, (list, tuple)) else [result]
     final, separators = [], []
     for item in result:

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Runs programs for TVM v0.18 in Lathe and in TVM and says where they differ (README.md)."""
 import argparse
+import difflib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,27 +38,48 @@ def same(ours, theirs):
 
 
 def same_result(ours, theirs):
-    if isinstance(ours, list):
+    if isinstance(ours, list) and isinstance(theirs, list):
         return isinstance(theirs, list) and len(ours) == len(theirs) and all(map(same_result, ours, theirs))
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return same_script(ours["script"], theirs["script"])
-    return ours == theirs
+    return in_names_of_018(str(ours)) == in_names_of_018(str(theirs))
 
 
 def same_script(ours, theirs):
     import lathe
     try:
-        a, b = (lathe.script.from_source(text.replace("tirx.noalias", "tir.noalias")) for text in (ours, theirs))
+        a, b = (lathe.script.from_source(in_names_of_018(text)) for text in (ours, theirs))
         return bool(lathe.ir.structural_equal(a, b))
     except Exception as error:  # noqa: what we cannot read is a difference
         print(f"    cannot be compared: {str(error)[:400]}")
         return False
 
 
+def in_names_of_018(text):
+    """Of 0.27's texts: traces and attributes; the symbol of a function that a schedule calls "main" is not compared."""
+    text = re.sub(r'(T\.func_attr\(\{)?"global_symbol": "\w+"(, |\}\))', lambda m: m[1] if m[1] and m[2] == ", " else "", text)
+    for new, old in (("tirx.noalias", "tir.noalias"), ("get_sblock", "get_block"), ("import s_tir", "import tir"),
+                     ("s_tir.Schedule", "tir.Schedule"), ("SBlock", "Block")):
+        text = text.replace(new, old)
+    return text
+
+
 def show(row):
     if "error" in row:
         return f"{row['error']}: {row['message'][:600]}"
     return json.dumps(row["result"], indent=1).replace("\\n", "\n")[:4000]
+
+
+def difference(ours, theirs):
+    """What both say; of two scripts, the lines in which they differ."""
+    if "error" in ours or "error" in theirs or not isinstance(ours["result"], dict) or not isinstance(theirs["result"], dict):
+        return f"lathe: {show(ours)}\ntvm:   {show(theirs)}"
+    import lathe
+    try:
+        texts = [str(lathe.script.from_source(in_names_of_018(row["result"]["script"])).script()).splitlines() for row in (ours, theirs)]
+    except Exception:  # noqa: what we cannot read is shown as it is
+        return f"lathe: {show(ours)}\ntvm:   {show(theirs)}"
+    return "\n".join(difflib.unified_diff(*texts, "lathe", "tvm", lineterm="", n=2))
 
 
 def docstring_cases(python, folder):
@@ -138,7 +161,7 @@ def main():
                 differences += 1
                 print(f"DIFFERENT {path.name} {case}")
                 if not options.quiet:
-                    print(textwrap.indent(f"lathe: {show(a)}\ntvm:   {show(b)}", "    "))
+                    print(textwrap.indent(difference(a, b), "    "))
     print(f"{total - differences} same, {differences} different")
     return 1 if differences else 0
 
