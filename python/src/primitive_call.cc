@@ -314,6 +314,8 @@ class ArgumentBinder {
     const std::optional<Expr> value = ToExpr(given);
     if (!value || buffer == nullptr || !map_) FailFor(argument, given, "a number, an expression or a function");
     IndexMap filled = IndexMap::Identity(map_->final_indices.size());
+    for (size_t d = 0; d < filled.initial_indices.size(); ++d)  // TVM's function is of *indices.
+      filled.initial_indices[d] = Var(fmt::format("indices_{}", d), filled.initial_indices[d].dtype());
     filled.final_indices = {OfType((*buffer)->dtype, given, *value)};
     attrs.emplace_back(Print(filled));
   }

@@ -39,6 +39,11 @@ e4m3_float8, e5m2_float8 = _typed("float8_e4m3fn"), _typed("float8_e5m2")  # v0.
 void = _typed("void")
 
 
+def undef(dtype=None):  # noqa: F811
+    """A value that nobody may ask for; an int32 unless said otherwise, as in TVM."""
+    return _op.undef(dtype or "int32")
+
+
 def handle(dtype=None, storage_scope="global", *, is_size_var=False):
     """A variable that points to memory."""
     return Var("", "handle" if dtype is None else PointerType(PrimType(_dtype_of(dtype)), storage_scope))
