@@ -392,7 +392,8 @@ Expr LanesOf(DataType type) {
 Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
   CHECK(indices.size() == buffer->shape.size() || indices.size() == 1)
       << "load of " << buffer->name << " with " << indices.size() << " indices";
-  return Expr::Make(AccessType(buffer, indices), BufferLoad{buffer, std::move(indices), std::nullopt});
+  const DataType type = AccessType(buffer, indices);  // Before they are moved, whatever order arguments have.
+  return Expr::Make(type, BufferLoad{buffer, std::move(indices), std::nullopt});
 }
 
 Expr True() { return IntConst(DataType::Bool(), 1); }
