@@ -183,8 +183,9 @@ IntSet SetEvaluator::ConstantSet(const Expr& e) const {
   const IntBound type = TypeBound(e.dtype());
   if (!e.dtype().is_scalar() || !(e.dtype().is_int() || e.dtype().is_bool())) return IntSet::Everything();
   std::optional<Expr> min, max;
-  if (bound.min != IntBound::kNegInf && bound.min > type.min) min = IntConst(e.dtype(), bound.min);
-  if (bound.max != IntBound::kPosInf && bound.max < type.max) max = IntConst(e.dtype(), bound.max);
+  // What comes from the ends of the type alone says nothing, and sums with it overflow.
+  if (bound.min != IntBound::kNegInf && bound.min > type.min / 2) min = IntConst(e.dtype(), bound.min);
+  if (bound.max != IntBound::kPosInf && bound.max < type.max / 2) max = IntConst(e.dtype(), bound.max);
   return IntSet::Interval(std::move(min), std::move(max));
 }
 

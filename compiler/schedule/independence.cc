@@ -346,8 +346,9 @@ bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& bu
                             WhyNotUsable(schedule, producer).empty() && IsCovered(schedule, producer, block, buffer) &&
                             LoopThatReduces(schedule, producer, CommonAncestor(schedule, producer, block)) < 0;
   if (!is_made_once) return false;
-  const int above = CommonAncestor(schedule, producer, block);
+  int above = CommonAncestor(schedule, producer, block);
   if (!schedule.IsLoop(above)) return true;
+  while (schedule.IsLoop(schedule.ParentOf(above))) above = schedule.ParentOf(above);
   for (const BufferRegion& read : schedule.BlockOf(producer).reads)
     for (int writer : schedule.Scope(schedule.ScopeOf(producer)).WritersOf(read.buffer))
       if (schedule.IsAncestor(above, writer) && writer != producer &&

@@ -131,7 +131,11 @@ class AccessCollector : public StmtExprVisitor {
   }
   void AddView(const MatchBufferRegion& match) {
     View view{match.source.buffer, {}};
-    for (const Range& range : match.source.region) view.mins.push_back(Expand(range.min));
+    for (const Range& range : match.source.region) {
+      VisitExpr(range.min);  // Memory may say which part it is.
+      VisitExpr(range.extent);
+      view.mins.push_back(Expand(range.min));
+    }
     if (const auto found = positions_.find(match.source.buffer.get()); found != positions_.end())
       allocations[found->second].view_paths.emplace_back(path_.begin(), path_.end() - 1);
     views_.insert_or_assign(match.buffer.get(), std::move(view));

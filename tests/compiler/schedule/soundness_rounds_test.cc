@@ -209,6 +209,46 @@ def main(I: T.Buffer((4,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((
             C[vi, vj] = view[J[vj]]
 )";
 
+constexpr char kViewAtOneGather[] = R"(
+@T.prim_func
+def main(I: T.Buffer((1,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((1, 4), "int32")):
+    for i, j in T.grid(1, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            s, o = T.int32(), T.int32()
+            view = T.match_buffer(B[T.max(T.min(I[vi], 3), 0), 0:4], (4,), "int32", strides=(s,), elem_offset=o)
+            C[vi, vj] = view[vj]
+)";
+
+constexpr char kSumsOfARowMadeAgain[] = R"(
+@T.prim_func
+def main(A: T.Buffer((2, 4), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        for k in range(4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = 0
+                C[vi] = C[vi] + A[0, vk]
+        for k in range(4):
+            with T.block("A"):
+                vi = T.axis.opaque(8, i)
+                vk = T.axis.spatial(4, k)
+                A[0, vk] = A[0, vk] + vi
+)";
+
+constexpr char kRowsOfUnknownLength[] = R"(
+@T.prim_func
+def main(n: T.int32, A_handle: T.handle, C_handle: T.handle):
+    A = T.match_buffer(A_handle, (n, n), "int32")
+    C = T.match_buffer(C_handle, (9, n), "int32")
+    for i, j in T.grid(9, n):
+        with T.block("C"):
+            vi = T.axis.spatial((1, 10), i + 1)
+            vj = T.axis.spatial(n, j)
+            C[vi - 1, vj] = A[T.min(vi - 1, n - 1), vj]
+)";
+
 constexpr char kProduct[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((8, 4), "int32"), C: T.Buffer((4, 4), "int32")):
@@ -258,6 +298,15 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"CacheReadOfWhatPlacesAView", kViewAtAGather,
                       "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'global')\ni, j = sch.get_loops(c)\n"
                       "sch.compute_at(r, j)\n"},
+        SoundnessCase{"CacheReadOfWhatPlacesOneView", kViewAtOneGather,
+                      "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'local')\n"},
+        SoundnessCase{"ComputeAtPastWhoChangesTheSourceOfACopy", kSumsOfARowMadeAgain,
+                      "c = sch.get_block('C')\ni, k = sch.get_loops(c)\nr = sch.read_at(k, c, 0, 'global')\n"
+                      "w = sch.cache_write(c, 0, 'global')\nj, = sch.get_loops(w)\nsch.compute_at(c, j)\n",
+                      "buffer \"A"},
+        SoundnessCase{"CacheReadUnderALoopFusedByAnUnknownLength", kRowsOfUnknownLength,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nf = sch.fuse(i, j, preserve_unit_iters=False)\n"
+                      "r = sch.cache_read(c, 0, 'global')\n"},
         SoundnessCase{"VectorizeOfPartsOfParts", kProduct,
                       "c = sch.get_block('C')\ni, k, j = sch.get_loops(c)\nj0, j1 = sch.loop_partition(j, [None, 2])\n"
                       "p = sch.get_block('C_j_common')\ni, k = sch.get_loops(p)\ni0, i1 = sch.loop_partition(i, [2])\n"

@@ -1,0 +1,38 @@
+"""Index maps and pad values as TVM takes and shows them."""
+import tvm
+from tvm import tir
+from tvm.script import tir as T
+
+
+def test_maps_from_functions_take_names_behind_a_star():
+    index_map = tir.IndexMap.from_func(lambda n, *hw, c: [n, c, *hw], ndim=4)
+    assert [var.name for var in index_map.initial_indices] == ["n", "hw_0", "hw_1", "c"]
+    assert [var.name for var in index_map.final_indices] == ["n", "c", "hw_0", "hw_1"]
+
+
+def test_transform_layout_leaves_indices_of_one_value_alone():
+    @T.prim_func
+    def func(A: T.Buffer((1, 64), "float32"), B: T.Buffer((1, 64), "float32")):
+        for n, i in T.grid(1, 64):
+            with T.block("B"):
+                vn, vi = T.axis.remap("SS", [n, i])
+                B[vn, vi] = A[vn, vi]
+
+    sch = tir.Schedule(func)
+    sch.transform_layout("B", ("write", 0), lambda n, i: (i // 16, n, i % 16))
+    assert "B[vi // 16, vn, vi % 16]" in sch.mod.script()
+
+
+def test_pad_values_are_functions_of_indices_and_undef_takes_a_type():
+    for given, text in ((0, "pad_value=lambda indices_0, indices_1: (0,)"), (lambda i, j: T.undef(dtype="int32"), "T.undef(")):
+        sch = tir.Schedule(padded)
+        sch.transform_layout("B", ("write", 0), lambda i: (i // 4, i % 4), pad_value=given)
+        assert text in str(sch.trace)
+
+
+@T.prim_func
+def padded(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
+    for i in range(14):
+        with T.block("B"):
+            vi = T.axis.spatial(14, i)
+            B[vi] = A[vi]
