@@ -245,6 +245,11 @@ std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, cons
   return is_known ? std::optional(std::move(region)) : std::nullopt;
 }
 
+GuardedRegion WholeBox(std::vector<Range> box) {
+  const size_t dims = box.size();
+  return {std::move(box), std::vector<std::vector<Expr>>(dims), std::vector<std::vector<Expr>>(dims), {}};
+}
+
 bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
             const Analyzer& around) {
   Analyzer analyzer = Analyzer::Under(around);  // Where a condition of `inner` fails, there is nothing to be covered.

@@ -31,6 +31,8 @@ struct GuardedAccess {
 GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range>& full, const Analyzer& analyzer);
 // Every element inside is touched; nullopt where there may be gaps, or where the predicate is no bound on an index.
 std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer);
+// `box` uncut: all of it, whatever the variables are.
+GuardedRegion WholeBox(std::vector<Range> box);
 // All that `inner` touches inside the buffer lies in `outer`.
 bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
             const Analyzer& analyzer);

@@ -468,10 +468,9 @@ bool RunsForAll(const Schedule& schedule, int block, const std::vector<IterVar>&
     all.push_back(iter.domain);
   }
   const Analyzer analyzer;
-  const std::vector<std::vector<Expr>> no_ends(all.size());
   const std::optional<GuardedRegion> certain = TouchedForCertain(access, analyzer);
   return !IsConditional(schedule, scope, block) && certain && certain->conditions.empty() &&
-         Covers(*certain, {all, no_ends, no_ends, {}}, all, analyzer);
+         Covers(*certain, WholeBox(all), all, analyzer);
 }
 
 int CommonAncestor(const Schedule& schedule, int a, int b) {

@@ -153,10 +153,7 @@ Status Insert(Schedule& schedule, CopyAt copy, BlockRV& result) {
 Status CheckWritesAll(const Schedule& schedule, const CopyAt& copy) {
   Analyzer analyzer;
   BindOuterLoops(schedule, copy.loop, true, analyzer);
-  GuardedRegion wanted;
-  wanted.box = copy.region;
-  wanted.from.resize(copy.region.size());
-  wanted.below.resize(copy.region.size());
+  const GuardedRegion wanted = WholeBox(copy.region);
   const std::vector<Range> full = FullRegion(copy.buffer).region;
   for (const GuardedRegion& certain : WrittenForCertain(schedule, copy.loop, copy.block, copy.buffer, analyzer))
     if (certain.conditions.empty() && Covers(certain, wanted, full, analyzer)) return OkStatus();

@@ -102,14 +102,20 @@ std::vector<Block> BlocksIn(const Stmt& stmt) {
   return blocks;
 }
 
-// Which blocks of the body hide what they touch, in the order of BlocksIn.
-std::vector<bool> HidingIn(const Schedule& schedule, const Stmt& body, bool also_stores) {
-  std::vector<bool> is_hiding;
-  for (const Block& block : BlocksIn(body)) {
-    const int row = schedule.RowOf(block);
-    is_hiding.push_back(also_stores ? schedule.IsHidingStores(row) : schedule.IsHiding(row));
+// A block that hides what it touches, by its place among BlocksIn.
+struct Hider {
+  size_t place;
+  bool also_stores;
+};
+
+std::vector<Hider> HidersIn(const Schedule& schedule, const Stmt& body) {
+  std::vector<Hider> hiders;
+  const std::vector<Block> blocks = BlocksIn(body);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const int row = schedule.RowOf(blocks[i]);
+    if (schedule.IsHiding(row)) hiders.push_back({i, schedule.IsHidingStores(row)});
   }
-  return is_hiding;
+  return hiders;
 }
 
 }  // namespace
@@ -126,8 +132,7 @@ StatusOr<std::vector<LoopRV>> LoopPartition(Schedule& schedule, LoopRV loop_rv,
   std::vector<Var> vars;
   std::vector<Block> around;
   std::vector<Stmt> nests;
-  const std::vector<bool> hide = HidingIn(schedule, loop.body, false),
-                          hide_stores = HidingIn(schedule, loop.body, true);
+  const std::vector<Hider> hiders = HidersIn(schedule, loop.body);
   int64_t start = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     vars.emplace_back(fmt::format("{}{}", loop.loop_var.name(), i), type);
@@ -141,10 +146,9 @@ StatusOr<std::vector<LoopRV>> LoopPartition(Schedule& schedule, LoopRV loop_rv,
   around.push_back(Around(prefix + "_common", MakeSeq(std::move(nests))));
   schedule.Replace(row, BlockRealize{{}, True(), around.back()});
   for (const Block& block : around) schedule.MarkHiding(schedule.RowOf(block), /*also_stores=*/true);
-  for (const Block& part : around) {
-    const std::vector<Block> copies = part.same_as(around.back()) ? std::vector<Block>{} : BlocksIn(part->body);
-    for (size_t i = 0; i < copies.size(); ++i)
-      if (hide[i]) schedule.MarkHiding(schedule.RowOf(copies[i]), hide_stores[i]);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::vector<Block> copies = BlocksIn(around[i]->body);
+    for (const Hider& hider : hiders) schedule.MarkHiding(schedule.RowOf(copies[hider.place]), hider.also_stores);
   }
   schedule.MarkUsesLoopsDirectly();
 

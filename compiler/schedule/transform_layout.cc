@@ -5,6 +5,7 @@
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/buffer_site.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/layout_padding.h"
 #include "compiler/script/index_map_text.h"
 #include "compiler/script/printer.h"

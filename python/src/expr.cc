@@ -7,6 +7,7 @@
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/operator_rules.h"
+#include "compiler/script/printer.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"

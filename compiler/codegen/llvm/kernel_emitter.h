@@ -1,7 +1,6 @@
 // Lowered TensorIR to LLVM IR: one function per kernel, one more per parallel loop.
 #pragma once
 
-#include <functional>
 #include <limits>
 #include <set>
 #include <string>
@@ -131,8 +130,7 @@ class KernelEmitter {
   llvm::Value* RoundTo16Bits(llvm::Value* value, DataType dtype);
   llvm::Value* FromMemory(llvm::Value* value, DataType dtype);
   llvm::Value* ToMemory(llvm::Value* value, DataType dtype);
-  using FinishAccess = std::function<llvm::Instruction*(llvm::Instruction*)>;
-  llvm::Value* Gather(const Address& address, llvm::Type* element, const FinishAccess& finish);
+  llvm::Value* Gather(const Address& address, llvm::Type* element, const BufferValue& buffer);
   void StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, llvm::Value* memory_value, int lanes);
   void AddAliasMetadata(llvm::Instruction* access, const BufferValue& buffer);
   llvm::Value* Splat(llvm::Value* scalar, int lanes);

@@ -387,7 +387,7 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
   if (!error_.ok()) return Poison(dtype);
   llvm::Type* type = MemoryType(dtype);
   llvm::Type* element = MemoryType(dtype.element());
-  const FinishAccess finish = [&](llvm::Instruction* access) {
+  const auto finish = [&](llvm::Instruction* access) {
     AddAliasMetadata(access, *buffer);
     return access;
   };
@@ -407,7 +407,7 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
     Value* value = finish(b_.CreateAlignedLoad(access_type, pointer, address.alignment));
     return FromMemory(address.is_contiguous ? value : Splat(value, lanes), dtype);
   }
-  if (is_masked) return FromMemory(Gather(address, element, finish), dtype);
+  if (is_masked) return FromMemory(Gather(address, element, *buffer), dtype);
   Value* value = llvm::PoisonValue::get(type);
   for (int lane = 0; lane < lanes; ++lane) {
     Value* pointer = b_.CreateExtractElement(address.pointer, static_cast<uint64_t>(lane));
@@ -420,7 +420,7 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
 // The lanes that are on. Their number is rounded up to a power of two by lanes that are off and point at memory of the
 // first: LLVM 19 leaves the places of lanes that it adds itself undefined, and may give them the register of the
 // result.
-Value* KernelEmitter::Gather(const Address& address, llvm::Type* element, const FinishAccess& finish) {
+Value* KernelEmitter::Gather(const Address& address, llvm::Type* element, const BufferValue& buffer) {
   const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(mask_->getType())->getNumElements());
   const int all = static_cast<int>(std::bit_ceil(static_cast<unsigned>(lanes)));
   std::vector<int> first(static_cast<size_t>(all), 0), off(static_cast<size_t>(all), lanes),
@@ -431,8 +431,9 @@ Value* KernelEmitter::Gather(const Address& address, llvm::Type* element, const 
   Value* pointers = b_.CreateShuffleVector(address.pointer, first);
   Value* mask = b_.CreateShuffleVector(mask_, llvm::Constant::getNullValue(mask_->getType()), off);
   llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(all));
-  Value* read =
-      finish(b_.CreateMaskedGather(type, pointers, address.alignment, mask, llvm::Constant::getNullValue(type)));
+  llvm::CallInst* read =
+      b_.CreateMaskedGather(type, pointers, address.alignment, mask, llvm::Constant::getNullValue(type));
+  AddAliasMetadata(read, buffer);
   return b_.CreateShuffleVector(read, own);
 }
 
