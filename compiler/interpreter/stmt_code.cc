@@ -346,6 +346,7 @@ class Compiler : public Scope {
 
  private:
   StatusOr<BufferCode> DefineBuffer(const Buffer& buffer);
+  void EndBuffer(const Buffer& buffer);
   StatusOr<BindingCode> MakeBinding(const Expr& expr);
   StatusOr<ParamCode> BindBuffer(const Buffer& buffer);
   StatusOr<StmtCodePtr> CompileKind(const Stmt& stmt);
@@ -420,6 +421,13 @@ StatusOr<BufferCode> Compiler::DefineBuffer(const Buffer& buffer) {
   buffers_[buffer.get()] = code.slot;
   owners_.emplace(buffer->data.get(), buffer);
   return code;
+}
+
+// What follows the statement that defined it cannot use it: its memory is gone.
+void Compiler::EndBuffer(const Buffer& buffer) {
+  buffers_.erase(buffer.get());
+  const auto owner = owners_.find(buffer->data.get());
+  if (owner != owners_.end() && owner->second.same_as(buffer)) owners_.erase(owner);
 }
 
 // Extents first, whole variables before expressions of them.
@@ -548,6 +556,7 @@ StatusOr<StmtCodePtr> Compiler::CompileAllocation(const AllocBuffer& allocate) {
   NoteAllocation(allocate.buffer, buffer);
   ASSIGN_OR_RETURN(StmtCodePtr body, Compile(allocate.body));
   scoped_.resize(num_scoped);
+  EndBuffer(allocate.buffer);
   return StmtCodePtr(new AllocateCode(std::move(buffer), std::move(body)));
 }
 
@@ -731,6 +740,7 @@ StatusOr<StmtCodePtr> Compiler::CompileDeclaration(const DeclBuffer& declaration
   ASSIGN_OR_RETURN(const int slot, BufferSlot(owner->second));
   ASSIGN_OR_RETURN(BufferCode code, DefineBuffer(buffer));
   ASSIGN_OR_RETURN(StmtCodePtr body, Compile(declaration.body));
+  EndBuffer(buffer);
   return StmtCodePtr(new DeclCode(std::move(code), slot, std::move(body)));
 }
 
@@ -792,6 +802,8 @@ StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
   }
   ASSIGN_OR_RETURN(StmtCodePtr body, Compile(block.body));
   scoped_.resize(num_scoped);
+  for (const Buffer& buffer : block.alloc_buffers) EndBuffer(buffer);
+  for (const MatchBufferRegion& match : block.match_buffers) EndBuffer(match.buffer);
   const Site* site = std::exchange(site_, outer);
   return MakeBlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches),
                        std::move(init), std::move(body), outer, site);

@@ -397,6 +397,12 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"UnknownBuffer",
                   [](const Buffer&, const Var& i) { return MakeStore(MakeBuffer("X", {8}, kI32), I(0), {i}); },
                   ForKind::kSerial, StatusCode::kInvalidArgument, "buffer \"X\" is used but not defined"},
+        FaultCase{"AllocationThatHasEnded",
+                  [](const Buffer&, const Var& i) {
+                    const Buffer x = MakeBuffer("X", {8}, kI32);
+                    return MakeSeq({AllocBuffer{x, MakeStore(x, I(0), {i})}, MakeStore(x, I(1), {i})});
+                  },
+                  ForKind::kSerial, StatusCode::kInvalidArgument, "buffer \"X\" is used but not defined"},
         FaultCase{"HugeAllocation",
                   [](const Buffer&, const Var&) {
                     return Stmt(AllocBuffer{MakeBuffer("t", {1 << 20, 1 << 20}), Evaluate{0}});
