@@ -335,19 +335,17 @@ class Substituter : public StmtExprMutator {
     return fits ? IntConst(type, *constant) : MakeCast(type, value);
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
-    const auto redeclared = redeclared_.find(buffer.get());
-    if (redeclared != redeclared_.end()) return redeclared->second;
+    const auto redefined = redefined_.find(buffer.get());
+    if (redefined != redefined_.end()) return redefined->second;
     if (buffers_ == nullptr) return buffer;
     const auto found = buffers_->find(buffer.get());
     return found == buffers_->end() ? buffer : found->second;
   }
-  // A declaration over replaced memory moves with it; other buffers keep their identity.
+  Buffer VisitBufferDef(const Buffer& buffer) override { return Redefined(buffer, buffer->data); }
+  // A declaration over replaced memory moves with it.
   Buffer VisitBufferDecl(const Buffer& buffer) override {
     const Expr data = VisitVar(buffer->data);
-    if (data.same_as(buffer->data) || !IsVar(data)) return buffer;
-    BufferNode node = *buffer;
-    node.data = Var(data);
-    return redeclared_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+    return Redefined(buffer, IsVar(data) ? Var(data) : buffer->data);
   }
 
  private:
@@ -357,10 +355,25 @@ class Substituter : public StmtExprMutator {
     }
     return data;
   }
+  Buffer Redefined(const Buffer& buffer, const Var& data) {
+    BufferNode node = *buffer;
+    bool is_changed = !data.same_as(buffer->data);
+    const auto visit = [&](Expr& part) {
+      Expr after = VisitExpr(part);
+      is_changed = is_changed || !after.same_as(part);
+      part = std::move(after);
+    };
+    std::for_each(node.shape.begin(), node.shape.end(), visit);
+    std::for_each(node.strides.begin(), node.strides.end(), visit);
+    visit(node.elem_offset);
+    if (!is_changed) return buffer;
+    node.data = data;
+    return redefined_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+  }
 
   const VarMap& vars_;
   const BufferMap* buffers_;
-  BufferMap redeclared_;
+  BufferMap redefined_;
 };
 
 // Gives every definition a new identity and follows it in the uses.

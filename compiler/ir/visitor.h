@@ -60,7 +60,7 @@ using BufferMap = std::unordered_map<const BufferNode*, Buffer>;  // Keyed by Bu
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Stmt&)>& f);
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Expr&)>& f);
 void PostOrderVisit(const Expr& expr, const std::function<void(const Expr&)>& f);
-// Replaces uses of variables. Buffers keep their identity (their shapes are not rewritten).
+// Replaces uses of variables. A buffer defined inside whose shape uses one becomes another; others stay the same.
 Expr Substitute(const Expr& expr, const VarMap& vars);
 Stmt Substitute(const Stmt& stmt, const VarMap& vars);
 Block Substitute(const Block& block, const VarMap& vars);

@@ -176,13 +176,9 @@ Status InlineBlock(Schedule& schedule, int row) {
   for (int consumer : consumers) {
     if (const WhyNot why = WhyNotMovable(schedule, row, consumer, Way::kDown); !why.empty())
       return schedule.Error(kName, row, why);
-    BlockRealize realize = schedule.RealizeOf(consumer);
-    BlockNode& node = realize.block.Mutable();
-    node.body = LoadReplacer(schedule, store.buffer, value_at)(node.body);
-    if (node.init) node.init = LoadReplacer(schedule, store.buffer, value_at)(*node.init);
-    const std::vector<BufferRegion> old = node.reads;
-    RecomputeRegions(schedule, consumer, node);
-    PutIndicesFirst(node.reads, old);
+    const Stmt after = LoadReplacer(schedule, store.buffer, value_at)(schedule.StmtOf(consumer));
+    BlockRealize realize = *after.As<BlockRealize>();
+    PutIndicesFirst(realize.block.Mutable().reads, schedule.BlockOf(consumer).reads);
     edits.emplace_back(consumer, std::move(realize));
   }
   return ReplaceInScope(schedule, schedule.ScopeOf(row), kName, edits, store.buffer);

@@ -50,6 +50,8 @@ StatusOr<std::vector<Expr>> IndicesOf(const Schedule& schedule, int row, const B
   AccessFinder finder(buffer);
   if (block.init) finder(*block.init);
   finder(block.body);
+  for (const MatchBufferRegion& match : block.match_buffers)
+    for (const Range& range : match.source.region) finder(range.min), finder(range.extent);
   const bool is_viewed = std::any_of(block.match_buffers.begin(), block.match_buffers.end(),
                                      [&](const auto& match) { return match.source.buffer.same_as(buffer); });
   if (!finder.is_plain || is_viewed || !finder.indices)
@@ -168,9 +170,13 @@ Block Redirected(const Block& block, const Buffer& buffer, const Copy& copy) {
   BlockNode node = *block;
   node.body = replace(node.body);
   if (node.init) node.init = replace(*node.init);
+  const auto replace_in = [&](std::vector<Range>& ranges) {
+    for (Range& range : ranges) range = {replace(range.min), replace(range.extent)};
+  };
+  for (MatchBufferRegion& match : node.match_buffers) replace_in(match.source.region);
   for (auto* regions : {&node.reads, &node.writes})
     for (BufferRegion& one : *regions) {
-      for (Range& range : one.region) range = {replace(range.min), replace(range.extent)};
+      replace_in(one.region);
       if (one.buffer.same_as(buffer)) one = {copy.cache, region};
     }
   return Block(std::move(node));

@@ -220,6 +220,25 @@ def main(I: T.Buffer((1,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((
             C[vi, vj] = view[vj]
 )";
 
+constexpr char kTriangleInBlocks[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("O"):
+            vo = T.axis.spatial(4, i)
+            T.reads(A[0:vo + 1])
+            T.writes(B[vo])
+            for k in range(vo + 1):
+                with T.block("S"):
+                    v = T.axis.spatial((0, 4), vo)
+                    vk = T.axis.reduce(4, k)
+                    T.reads(A[vk])
+                    T.writes(B[v])
+                    with T.init():
+                        B[v] = 0
+                    B[v] = B[v] + A[vk]
+)";
+
 constexpr char kSumsOfARowMadeAgain[] = R"(
 @T.prim_func
 def main(A: T.Buffer((2, 4), "int32"), C: T.Buffer((8,), "int32")):
@@ -300,6 +319,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "sch.compute_at(r, j)\n"},
         SoundnessCase{"CacheReadOfWhatPlacesOneView", kViewAtOneGather,
                       "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'local')\n"},
+        SoundnessCase{"InlineOfWhatPlacesAView", kViewAtOneGather,
+                      "c = sch.get_block('C')\nr = sch.cache_read(c, 1, 'local')\nsch.compute_inline(r)\n"},
+        SoundnessCase{"ReindexOfWhatPlacesAView", kViewAtAGather,
+                      "c = sch.get_block('C')\nr = sch.reindex(c, ('read', 1))\n", "at different indices"},
         SoundnessCase{"ComputeAtPastWhoChangesTheSourceOfACopy", kSumsOfARowMadeAgain,
                       "c = sch.get_block('C')\ni, k = sch.get_loops(c)\nr = sch.read_at(k, c, 0, 'global')\n"
                       "w = sch.cache_write(c, 0, 'global')\nj, = sch.get_loops(w)\nsch.compute_at(c, j)\n",
@@ -307,6 +330,9 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"CacheReadUnderALoopFusedByAnUnknownLength", kRowsOfUnknownLength,
                       "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nf = sch.fuse(i, j, preserve_unit_iters=False)\n"
                       "r = sch.cache_read(c, 0, 'global')\n"},
+        SoundnessCase{"LayoutOfABlockWithMemoryOfItsOwnLength", kTriangleInBlocks,
+                      "b = sch.get_block('S')\nk, = sch.get_loops(b)\nr = sch.rfactor(k, 0)\n"
+                      "o = sch.get_block('O')\nsch.transform_block_layout(o, lambda i: (i // 2, i % 2))\n"},
         SoundnessCase{"VectorizeOfPartsOfParts", kProduct,
                       "c = sch.get_block('C')\ni, k, j = sch.get_loops(c)\nj0, j1 = sch.loop_partition(j, [None, 2])\n"
                       "p = sch.get_block('C_j_common')\ni, k = sch.get_loops(p)\ni0, i1 = sch.loop_partition(i, [2])\n"
