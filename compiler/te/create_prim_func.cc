@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "compiler/arith/analyzer.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/te/nest.h"
 #include "compiler/te/scan.h"
@@ -158,8 +158,8 @@ std::vector<Buffer> BuffersOf(const std::vector<Tensor>& tensors) {
 
 // The nests of all operations. What the steps of a scan compute stands inside of its loop.
 StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations) {
-  const Analyzer analyzer;
-  const ExprRewrite simplify = [&](const Expr& e) { return analyzer.Simplify(e); };
+  Simplifier simplifier;
+  const ExprRewrite simplify = [&](const Expr& e) { return simplifier.Simplify(e); };
   std::unordered_set<const OperationNode*> is_inside;
   for (const Operation& op : operations) {
     if (op->As<ScanOp>() == nullptr) continue;

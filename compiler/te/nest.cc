@@ -110,9 +110,9 @@ Stmt MakeUpdateBlock(const OperationNode& op, const ComputeOp& compute, const st
   std::vector<Stmt> init;
   for (size_t i = 0; i < results.size(); ++i)
     init.push_back(MakeStore(results[i], rewrite(Substitute(starts[i], axes.iter_of)), point));
-  std::vector<Expr> values = CombineAt(reduce, results, point, SubstituteAll(SourcesOf(reduce), axes.iter_of));
-  std::transform(values.begin(), values.end(), values.begin(), rewrite);
-  const Stmt update = StoreTogether(results, values, point);
+  std::vector<Expr> sources = SubstituteAll(SourcesOf(reduce), axes.iter_of);
+  std::transform(sources.begin(), sources.end(), sources.begin(), rewrite);
+  const Stmt update = StoreTogether(results, CombineAt(reduce, results, point, sources), point);
   return MakeBlockRealize(op.name(), std::move(axes), op.attrs(), MakeSeq(std::move(init)), update);
 }
 

@@ -132,3 +132,31 @@ def test_operators_are_found_in_the_modules_of_their_kind():
     assert not hasattr(math, "add")
     for module in (math, broadcast, reduction):
         assert all(hasattr(module, name) for name in module._NAMES.split()), module
+
+
+def test_values_are_in_the_form_that_tvm_simplifies_to():
+    A = te.placeholder((8, 8), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    mask = te.compute((8, 8), lambda i, j: A[i, j] > 1.0, name="mask")
+    mean = te.compute((8,), lambda i: A[i, 0] / tir.Mul(tir.FloatImm("float32", 1), tir.FloatImm("float32", 768)), name="mean")
+    even = te.compute((8,), lambda i: te.sum(A[i, (k * 2) % 8 // 2] + (A[i, k] + 1.0), axis=k), name="even")
+
+    @T.prim_func
+    def expected(A: T.Buffer((8, 8), "float32"), mask: T.Buffer((8, 8), "bool"), mean: T.Buffer((8,), "float32"), even: T.Buffer((8,), "float32")):
+        T.func_attr({"tir.noalias": True, "global_symbol": "main"})
+        for i, j in T.grid(8, 8):
+            with T.block("mask"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                mask[vi, vj] = T.float32(1) < A[vi, vj]
+        for i in range(8):
+            with T.block("mean"):
+                vi = T.axis.spatial(8, i)
+                mean[vi] = A[vi, 0] / T.float32(768)
+        for i, k in T.grid(8, 8):
+            with T.block("even"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    even[vi] = T.float32(0)
+                even[vi] = even[vi] + (A[vi, vk % 4] + (A[vi, vk] + T.float32(1)))
+
+    tvm.ir.assert_structural_equal(te.create_prim_func([A, mask, mean, even]), expected)
