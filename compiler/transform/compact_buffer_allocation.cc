@@ -112,7 +112,59 @@ class BoxFinder : public StmtExprVisitor {
 // the type of the symbol does.
 constexpr int64_t kMaxOfSymbolic = 1 << 16;
 
+// What storage_align asks for: the stride of an axis is `offset` more than a multiple of `factor`.
+struct Alignment {
+  int64_t factor = 0, offset = 0;
+};
+using Alignments = std::unordered_map<const BufferNode*, std::map<int64_t, Alignment>>;  // By axis.
+
+// By the annotations of the blocks that write a buffer: lists of [index among the writes, axis, factor, offset].
+class AlignmentFinder : public StmtExprVisitor {
+ public:
+  Alignments found;
+
+ protected:
+  void VisitBlock(const Block& block) override {
+    StmtExprVisitor::VisitBlock(block);
+    const auto annotation = block->annotations.find("buffer_dim_align");
+    if (annotation == block->annotations.end()) return;
+    const auto* requests = std::get_if<std::vector<Attr>>(&annotation->second);
+    for (size_t i = 0; requests != nullptr && i < requests->size(); ++i) Note(*block, (*requests)[i]);
+  }
+
+ private:
+  void Note(const BlockNode& block, const Attr& request) {
+    const auto* parts = std::get_if<std::vector<Attr>>(&request);
+    if (parts == nullptr || parts->size() != 4) return;
+    std::vector<int64_t> numbers;
+    for (const Attr& part : *parts)
+      if (const auto* number = std::get_if<int64_t>(&part)) numbers.push_back(*number);
+    if (numbers.size() != 4 || numbers[0] < 0 || numbers[0] >= std::ssize(block.writes) || numbers[2] <= 0) return;
+    found[block.writes[numbers[0]].buffer.get()][numbers[1]] = {numbers[2], numbers[3]};
+  }
+};
+
+// From the innermost axis outwards, each as far as it must be and then up to what is asked for.
+std::vector<Expr> AlignedStrides(const std::vector<Expr>& shape, const std::map<int64_t, Alignment>& alignments,
+                                 const Analyzer& analyzer) {
+  std::vector<Expr> strides(shape.size());
+  Expr stride = IntConst(shape[0].dtype(), 1);
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (const auto found = alignments.find(static_cast<int64_t>(d)); found != alignments.end()) {
+      const Expr factor = IntConst(stride.dtype(), found->second.factor);
+      const Expr offset = IntConst(stride.dtype(), found->second.offset);
+      stride = stride + FloorMod(factor + offset - FloorMod(stride, factor), factor);
+    }
+    strides[d] = analyzer.Simplify(stride);
+    stride = strides[d] * shape[d];
+  }
+  return strides;
+}
+
 class Compactor : public StmtExprMutator {
+ public:
+  explicit Compactor(Alignments alignments) : alignments_(std::move(alignments)) {}
+
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
@@ -194,7 +246,10 @@ class Compactor : public StmtExprMutator {
       mins.push_back(analyzer_.Simplify(box[d].min));
       node.shape[d] = IntConst(node.shape[d].dtype(), bound);
     }
-    if (is_smaller) compact_.insert_or_assign(buffer.get(), Compact{Buffer(std::move(node)), std::move(mins)});
+    const auto aligned = alignments_.find(buffer.get());
+    if (aligned != alignments_.end()) node.strides = AlignedStrides(node.shape, aligned->second, analyzer_);
+    if (is_smaller || !node.strides.empty())
+      compact_.insert_or_assign(buffer.get(), Compact{Buffer(std::move(node)), std::move(mins)});
   }
   std::vector<Expr> Move(const std::vector<Expr>& indices, const std::vector<Expr>& mins) const {
     std::vector<Expr> moved;
@@ -234,6 +289,7 @@ class Compactor : public StmtExprMutator {
     }
   }
 
+  const Alignments alignments_;
   Analyzer analyzer_;
   std::vector<ThreadLoop> threads_;  // Around.
   std::unordered_map<const BufferNode*, Compact> compact_;
@@ -259,7 +315,9 @@ StatusOr<PrimFunc> CompactBufferAllocation(PrimFunc func) {
   checker(func.body);
   if (!checker.status.ok())
     return InvalidArgument(fmt::format("compact_buffer_allocation @{}: {}", func.name, checker.status.message()));
-  func.body = Compactor{}(func.body);
+  AlignmentFinder alignments;
+  alignments(func.body);
+  func.body = Compactor(std::move(alignments.found))(func.body);
   return func;
 }
 

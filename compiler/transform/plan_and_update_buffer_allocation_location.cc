@@ -258,6 +258,7 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
   return true;
 }
 
+// Memory of a block of threads is one for all of them, wherever in the loops over them it is allocated.
 bool IsSharedBy(const For& loop, const Buffer& buffer) {
   return loop.kind == ForKind::kThreadBinding && loop.thread.starts_with("threadIdx") &&
          buffer->scope.starts_with("shared");
@@ -291,8 +292,8 @@ size_t FindDepth(const Allocation& allocation) {
   for (size_t d = home; d < common; ++d) {
     enter(path[d]);
     if (const For* loop = path[d].loop; loop != nullptr) {
-      if (IsSharedBy(*loop, allocation.buffer)) return depth;
-      is_private = (is_private && HandsNothingOn(*loop)) || IsPrivate(allocation, d + 1, analyzer);
+      const bool is_open = HandsNothingOn(*loop) || IsSharedBy(*loop, allocation.buffer);
+      is_private = (is_private && is_open) || IsPrivate(allocation, d + 1, analyzer);
     }
     if (is_private) depth = d + 1;
   }
