@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/arith/solve.h"
 #include "compiler/schedule/compute_inline.h"
 #include "compiler/schedule/independence.h"
@@ -142,7 +143,7 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
       if (!IsConstInt(domain.extent, 1)) analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
       nest.loops.push_back(
           For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});
-      value = analyzer.Simplify(domain.min + ax);
+      value = Simplifier().Simplify(analyzer.Simplify(domain.min) + ax);  // In TVM's order.
     }
     nest.realize.iter_values[i] = value;
     values.emplace(iter.var.get(), value);
@@ -267,8 +268,7 @@ bool IsMadeWhole(const Schedule& schedule, int scope, const Buffer& buffer) {
   Analyzer analyzer;
   BindIterVars(schedule.BlockOf(scope), analyzer);
   const std::vector<Range> full = FullRegion(buffer).region;
-  const GuardedRegion whole{
-      full, std::vector<std::vector<Expr>>(full.size()), std::vector<std::vector<Expr>>(full.size()), {}};
+  const GuardedRegion whole = WholeBox(full);
   const std::vector<int> writers = schedule.Scope(scope).WritersOf(buffer);
   return std::any_of(writers.begin(), writers.end(), [&](int writer) {
     const std::vector<GuardedRegion> made = WrittenForCertain(schedule, scope, writer, buffer, analyzer);

@@ -206,6 +206,7 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
   }
   RETURN_IF_ERROR(CheckInitIsFirst(schedule, block, loop, first));
   BlockNode init{.name = name, .body = *node.init};
+  init.annotations = node.annotations;
   std::vector<Expr> values;
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {
     if (node.iter_vars[i].kind == IterKind::kReduce) continue;

@@ -64,30 +64,45 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
   return steps_over && !form.has_overflowed;
 }
 
-// As TakesEachStepOnce, of the iterations that the block's predicate leaves.
-bool CountsIterations(const Schedule& schedule, int top, int block) {
-  if (TakesEachStepOnce(schedule, top, block)) return true;
-  const BlockRealize realize = BoundRealize(schedule, block);
-  Analyzer analyzer;
-  BindOuterLoops(schedule, top, false, analyzer);
-  return HasIterMap(realize.iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize.predicate,
-                    {IterMapLevel::kBijective}, analyzer);
+// What the iter vars that are indices of the write are bound to.
+std::vector<Expr> IndexSteps(const BlockRealize& realize, const BufferRegion& write) {
+  std::vector<Expr> steps;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const Var& iter = realize.block->iter_vars[i].var;
+    const bool is_index = std::any_of(write.region.begin(), write.region.end(), [&](const Range& range) {
+      return range.min.same_as(iter) && IsConstInt(range.extent, 1);
+    });
+    if (is_index) steps.push_back(realize.iter_values[i]);
+  }
+  return steps;
 }
 
-// Whether the block's binding counts the iterations of `loop` and of what is inside, each once, and each is an element
-// of its own: no index but a step of the block's. Some loops around may have to be counted along: those that a fused
-// one was split into.
-bool CountsElements(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
-  const BlockNode& node = schedule.BlockOf(block);
-  const auto is_index = [&](const IterVar& iter) {
-    return IsConstInt(iter.domain.extent, 1) ||
-           std::any_of(write.region.begin(), write.region.end(),
-                       [&](const Range& range) { return range.min.same_as(iter.var) && IsConstInt(range.extent, 1); });
+// Whether different iterations of `loop` have different indices, each an iter var of its own: the steps count those of
+// the loops from `top` on that they use, which `loop` is one of. What else there is may repeat them.
+bool CountsBelow(const Schedule& schedule, int top, int loop, int block, const BufferRegion& write) {
+  const BlockRealize realize = BoundRealize(schedule, block);
+  const std::vector<Expr> steps = IndexSteps(realize, write);
+  IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
+  const auto is_used = [&](const Var& var) {
+    return std::any_of(steps.begin(), steps.end(), [&](const Expr& step) { return UsesVar(step, var.get()); });
   };
-  if (!std::all_of(node.iter_vars.begin(), node.iter_vars.end(), is_index)) return false;
+  if (!is_used(schedule.LoopOf(loop).loop_var)) return false;
+  std::erase_if(loops, [&](const auto& item) { return !is_used(item.first); });
+  const auto is_step = [&](const auto& item) {
+    return std::any_of(steps.begin(), steps.end(), [&](const Expr& step) { return step.same_as(item.first); });
+  };
+  if (std::all_of(loops.begin(), loops.end(), is_step)) return true;  // Whatever their bounds: a triangle, too.
+  Analyzer analyzer;
+  BindOuterLoops(schedule, top, false, analyzer);
+  return HasIterMap(steps, loops, True(), {IterMapLevel::kBijective}, analyzer) ||
+         HasIterMap(steps, loops, realize.predicate, {IterMapLevel::kBijective}, analyzer);
+}
+
+// Some loops around may have to be counted along: those that a fused one was split into.
+bool CountsElements(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
   constexpr int kMostAround = 3;
   for (int i = 0, top = loop; i <= kMostAround && schedule.IsLoop(top); ++i, top = schedule.ParentOf(top))
-    if (CountsIterations(schedule, top, block)) return true;
+    if (CountsBelow(schedule, top, loop, block, write)) return true;
   return false;
 }
 
@@ -169,8 +184,8 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
                        buffer->name, node.name);
   for (int reader : schedule.ChildBlocksOf(loop)) {
     if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
-    const bool is_own = is_apart ? IsCoveredWithin(schedule, loop, block, reader, buffer, analyzer)
-                                 : IsCovered(schedule, block, reader, buffer);
+    const bool is_own = IsCovered(schedule, block, reader, buffer) ||
+                        (is_apart && IsCoveredWithin(schedule, loop, block, reader, buffer, analyzer));
     if (!is_own)
       return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",
                          schedule.BlockOf(reader).name, buffer->name);
@@ -306,6 +321,11 @@ WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
 
 namespace {
 
+int OutermostLoop(const Schedule& schedule, int loop) {
+  while (schedule.IsLoop(schedule.ParentOf(loop))) loop = schedule.ParentOf(loop);
+  return loop;
+}
+
 // Whether what is read of `block` below loop `above` was made in the same iteration of all loops around both.
 bool IsOfOneRound(const Schedule& schedule, int above, int block) {
   const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
@@ -320,8 +340,7 @@ bool IsOfOneRound(const Schedule& schedule, int above, int block) {
 // all of the loops around both between.
 std::vector<int> BlocksCrossed(const Schedule& schedule, int above, int block, int target, Way way) {
   if (way == Way::kDown && schedule.IsLoop(above) && !IsOfOneRound(schedule, above, block)) {
-    while (schedule.IsLoop(schedule.ParentOf(above))) above = schedule.ParentOf(above);
-    std::vector<int> others = schedule.ChildBlocksOf(above);
+    std::vector<int> others = schedule.ChildBlocksOf(OutermostLoop(schedule, above));
     std::erase(others, block);
     return others;
   }
@@ -346,9 +365,9 @@ bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& bu
                             WhyNotUsable(schedule, producer).empty() && IsCovered(schedule, producer, block, buffer) &&
                             LoopThatReduces(schedule, producer, CommonAncestor(schedule, producer, block)) < 0;
   if (!is_made_once) return false;
-  int above = CommonAncestor(schedule, producer, block);
-  if (!schedule.IsLoop(above)) return true;
-  while (schedule.IsLoop(schedule.ParentOf(above))) above = schedule.ParentOf(above);
+  const int around = CommonAncestor(schedule, producer, block);
+  if (!schedule.IsLoop(around)) return true;
+  const int above = OutermostLoop(schedule, around);
   for (const BufferRegion& read : schedule.BlockOf(producer).reads)
     for (int writer : schedule.Scope(schedule.ScopeOf(producer)).WritersOf(read.buffer))
       if (schedule.IsAncestor(above, writer) && writer != producer &&

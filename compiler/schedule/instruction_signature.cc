@@ -8,7 +8,7 @@ std::span<const Signature> Signatures() {
   static const std::vector<Signature> signatures = {
       {"GetBlock", false, {{"name", Keep::kAttr}, {"func_name", Keep::kAttr, "\"\""}}},
       {"GetLoops", true, {{"block", Keep::kBlock}}},
-      {"GetChildBlocks", true, {{"block", Keep::kBlock}}},
+      {"GetChildBlocks", true, {{"block_or_loop", Keep::kBlock, "", true}}},
       {"GetProducers", true, {{"block", Keep::kBlock}}},
       {"GetConsumers", true, {{"block", Keep::kBlock}}},
       {"GetOutputBlocks", true, {{"scope_block", Keep::kBlock}}},

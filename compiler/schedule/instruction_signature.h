@@ -35,6 +35,7 @@ struct Argument {
   std::string_view name;
   Keep keep;
   std::string_view fallback = "";  // Python text of the default; empty: required.
+  bool is_bare = false;            // Traces write it without its name.
 };
 // A row of the table. Its kind names the row of instruction_kinds.cc.
 struct Signature {

@@ -138,7 +138,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
         break;
     }
     if (argument.keep == Keep::kInputs && text == argument.fallback) continue;
-    parts.push_back(fmt::format("{}={}", argument.name, text));
+    parts.push_back(argument.is_bare ? text : fmt::format("{}={}", argument.name, text));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -106,3 +106,74 @@ def test_storage_align_and_output_blocks():
     assert [[int(x) for x in one] for one in sch.get(sch.get_block("B")).annotations["buffer_dim_align"]] == [[0, 0, 32, 8]]
     assert [sch.get(b).name_hint for b in sch.get_output_blocks("root")] == ["C"]
     verify_trace_roundtrip(sch=sch, mod=elementwise)
+
+
+def test_a_part_of_an_axis_is_bound_outside_of_another_part_of_it():
+    sch = tir.Schedule(row_sums)
+    i, _ = sch.get_loops("B")
+    outer, inner = sch.split(i, [2, None])
+    sch.reorder(inner, outer)
+    sch.bind(inner, "threadIdx.x")
+    assert sch.get(inner).thread_binding.thread_tag == "threadIdx.x"
+    assert [int(sch.get(loop).extent) for loop in sch.get_loops("B")] == [8, 2, 64]
+
+
+@T.prim_func
+def tiles(D: T.Buffer((16, 16), "float32"), V: T.Buffer((4, 49), "float32")) -> None:
+    tile = T.alloc_buffer((4, 49))
+    for e, p in T.grid(4, 49):
+        with T.block("tile"):
+            ve, vp = T.axis.remap("SS", [e, p])
+            tile[ve, vp] = D[vp // 7 + ve, vp % 7]
+    for e, p, r in T.grid(4, 49, 4):
+        with T.block("V"):
+            ve, vp, vr = T.axis.remap("SSR", [e, p, r])
+            with T.init():
+                V[ve, vp] = T.float32(0)
+            V[ve, vp] = V[ve, vp] + tile[vr, vp] * T.Cast("float32", ve + vr)
+
+
+def test_what_a_thread_makes_and_reads_itself_does_not_keep_a_loop_with_a_tail_from_being_bound():
+    sch = tir.Schedule(tiles)
+    e, p, r = sch.get_loops("V")
+    sch.reorder(p, e, r)
+    sch.compute_at("tile", p)
+    sch.set_scope("tile", 0, "local")
+    blocks, threads = sch.split(p, [None, 32])
+    sch.bind(blocks, "blockIdx.x")
+    sch.bind(threads, "threadIdx.x")
+    assert [int(sch.get(loop).extent) for loop in (blocks, threads)] == [2, 32]
+
+
+def test_the_init_of_a_reduction_keeps_the_annotations_of_its_block():
+    sch = tir.Schedule(row_sums)
+    sch.annotate("B", "meta_schedule.tiling_structure", "SR")
+    init = sch.decompose_reduction("B", sch.get_loops("B")[1])
+    for block in (init, sch.get_block("B_update")):
+        assert dict(sch.get(block).annotations) == {"meta_schedule.tiling_structure": "SR"}
+
+
+def test_traces_write_what_has_child_blocks_without_its_name():
+    sch = tir.Schedule(row_sums)
+    sch.get_child_blocks(sch.get_block("root"))
+    assert str(sch.trace).splitlines()[-1].strip() == "b1, = sch.get_child_blocks(b0)"
+    again = tir.Schedule(row_sums)
+    tvm.tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert str(again.trace) == str(sch.trace)
+
+
+@T.prim_func
+def fused_copies(A: T.Buffer((8, 9, 4), "float32"), B: T.Buffer((8, 7, 4, 3), "float32")) -> None:
+    for n, h, w, k in T.grid(8, 7, 4, 3):
+        with T.block("B"):
+            vn, vh, vw, vk = T.axis.remap("SSSS", [n, h, w, k])
+            B[vn, vh, vw, vk] = A[vn, vh + vk, vw]
+
+
+def test_places_of_copies_are_sums_in_the_order_of_tvm():
+    sch = tir.Schedule(fused_copies)
+    n, h, _, _ = sch.get_loops("B")
+    fused = sch.fuse(n, h)
+    copy = sch.cache_read("B", 0, "shared")
+    sch.compute_at(copy, fused)
+    assert "v1 = T.axis.spatial(9, n_h_fused % 7 + ax0)" in sch.mod.script()
