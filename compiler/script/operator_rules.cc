@@ -193,7 +193,7 @@ StatusOr<Expr> FoldOperator(BinaryOp op, const Expr& a, const Expr& b) {
   MatchAsTvm(left_side, right_side);
   ASSIGN_OR_RETURN(const Expr plain, CombineExprs(op, left_side, right_side));
   const Binary* node = plain.As<Binary>();
-  if (node == nullptr) return plain;
+  if (node == nullptr || node->op != op) return plain;  // It may be an operand: (0 - x) // 1 is 0 - x.
   const Expr &x = node->a, &y = node->b;
   RETURN_IF_ERROR(CheckDivision(op, x, y));
   if (const auto left = FloatOf(x), right = FloatOf(y); left && right) {

@@ -29,6 +29,14 @@ def test_numbers_are_folded():
     assert 0 // var() == 0 and 0 % var() == 0 and tir.max(x := var(), x).same_as(x)
 
 
+@pytest.mark.parametrize("fold", [
+    lambda e: e // 1, lambda e: tir.truncdiv(e, 1), lambda e: e + 0, lambda e: e - 0, lambda e: e * 1, lambda e: 1 * e,
+])
+def test_what_is_left_of_an_operation_is_not_taken_for_the_operation(fold):
+    for operand in (0 - var(), tir.Sub(c(0), var("y"))):
+        assert fold(operand).same_as(operand)
+
+
 def test_rounding_and_questions_of_integers_need_no_call():
     i = var()
     assert tir.floor(i).same_as(i) and tir.isnan(i).value == 0 and tir.isfinite(i).value == 1
