@@ -17,6 +17,7 @@ class RowBuilder {
 
   std::optional<Row> Build(const Expr& e) const {
     if (!Uses(e)) return Constant(e);
+    if (!IsIndexType(e.dtype())) return std::nullopt;
     for (size_t i = 0; i < vars_.size(); ++i) {
       if (!vars_[i].same_as(e)) continue;
       Row row(vars_.size() + 1, IntConst(e.dtype(), 0));
@@ -24,7 +25,7 @@ class RowBuilder {
       return row;
     }
     const Binary* op = e.As<Binary>();
-    if (op == nullptr || !IsIndexType(e.dtype())) return std::nullopt;
+    if (op == nullptr) return std::nullopt;
     const bool is_sum = op->op == BinaryOp::kAdd || op->op == BinaryOp::kSub;
     if (!is_sum && op->op != BinaryOp::kMul) return std::nullopt;
     std::optional<Row> a = Build(op->a), b = Build(op->b);
@@ -42,7 +43,7 @@ class RowBuilder {
     });
   }
   Row Constant(const Expr& e) const {
-    Row row(vars_.size(), IntConst(e.dtype(), 0));
+    Row row(vars_.size(), IntConst(IsIndexType(e.dtype()) ? e.dtype() : kIndexType, 0));
     row.push_back(e);
     return row;
   }

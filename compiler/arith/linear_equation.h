@@ -9,7 +9,8 @@
 namespace lathe {
 
 // The coefficients of `vars` in `e`, then the rest, none of which uses `vars`: 4, b*6 + 7 for a*4 + b*6 + 7 in {a}.
-// Simplified; empty where `e` is not linear in them. Quotients, remainders, choices are not looked into.
+// Simplified; empty where `e` is not linear in them, or uses them and is no index. Quotients, remainders, choices are
+// not looked into.
 std::vector<Expr> DetectLinearEquation(const Expr& e, const std::vector<Var>& vars);
 
 // What a conjunction of comparisons says of one variable: min <= var <= max.

@@ -22,6 +22,7 @@ void BindTensorIntrin(pybind11::module_& module);
 void BindExpr(pybind11::module_& module);
 void BindStmt(pybind11::module_& module);
 void BindArith(pybind11::module_& module);
+void BindIntConstraints(pybind11::module_& module);
 void BindIterMap(pybind11::module_& module);
 void BindLayout(pybind11::module_& module);
 void BindFunctor(pybind11::module_& module);

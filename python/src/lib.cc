@@ -15,6 +15,7 @@ PYBIND11_MODULE(_lib, module) {
   BindExpr(module);
   BindStmt(module);
   BindArith(module);
+  BindIntConstraints(module);
   BindIterMap(module);
   BindLayout(module);
   BindFunctor(module);

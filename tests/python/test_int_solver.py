@@ -162,3 +162,30 @@ def test_bounds_of_a_group_give_the_best_range():
     assert group.find_best_range().extent == 6
     assert arith.IntGroupBounds(2, [tir.IntImm("int32", 3)], [], [tir.IntImm("int32", 9)]).find_best_range().min == 2
     assert arith.IntGroupBounds(1, [], [], []).find_best_range() is None
+
+
+def test_coefficients_that_leave_int64_are_refused():
+    a, b = (tir.Var(name, "int64") for name in "ab")
+    huge = [tir.IntImm("int64", 2**62 - 57), tir.IntImm("int64", 2**61 - 1)]
+    with pytest.raises(tvm.TVMError, match="coefficients leave int64"):
+        arith.solve_linear_equations([tir.EQ(a * huge[0] + b * huge[1], a * 3), tir.EQ(a * huge[1] + b * 7, b)], [a, b])
+    with pytest.raises(tvm.TVMError, match="coefficients leave int64"):
+        arith.solve_linear_inequalities([tir.LE(a * huge[0], b), tir.LE(b, a * huge[1])], [a, b])
+
+
+def test_a_problem_is_solved_as_its_parts_are():
+    problem = arith.IntConstraints([X], ranges_of({X: (0, 8)}), [tir.LE(X, 3)])
+    solved = arith.solve_linear_inequalities(problem)
+    assert solved.ranges[X].min == 0 and solved.ranges[X].extent == 4
+    assert arith.solve_linear_inequalities(problem, deskew_range=True).src.variables[0].same_as(X)
+    assert arith.solve_linear_equations(arith.IntConstraints([X], {}, [tir.EQ(X, 3)])).src_to_dst[X] == 3
+
+
+def test_what_is_no_index_has_no_linear_form():
+    f = tir.Var("f", "float32")
+    assert len(arith.detect_linear_equation(f * 2.0, [f])) == 0 and len(arith.detect_linear_equation(f, [f])) == 0
+    coefficient, rest = arith.detect_linear_equation(f + 1.0, [X])
+    assert coefficient == 0 and tvm.ir.structural_equal(rest, f + 1.0)
+    solved = arith.solve_linear_equations([tir.EQ(f, 2.0), tir.EQ(X, 1)], [X])
+    assert solved.src_to_dst[X] == 1 and len(solved.dst.relations) == 1
+    assert len(arith.solve_linear_inequalities([tir.LT(f, 2.0)], [X]).relations) == 1
