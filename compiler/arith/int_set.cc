@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/int_set_by_sign.h"
 #include "compiler/arith/linear.h"
 
 namespace lathe {
@@ -50,7 +51,8 @@ namespace {
 
 class SetEvaluator {
  public:
-  SetEvaluator(const DomMap& vars, const Analyzer& analyzer) : vars_(vars), analyzer_(analyzer), canonical_(analyzer) {}
+  SetEvaluator(const DomMap& vars, const Analyzer& analyzer, bool chooses_by_sign)
+      : vars_(vars), analyzer_(analyzer), canonical_(analyzer), chooses_by_sign_(chooses_by_sign) {}
 
   IntSet Eval(const Expr& e);
 
@@ -72,6 +74,7 @@ class SetEvaluator {
   const DomMap& vars_;
   const Analyzer& analyzer_;
   Canonicalizer canonical_;
+  const bool chooses_by_sign_;
   int budget_ = 500;  // Then constant bounds have to do.
 };
 
@@ -167,10 +170,16 @@ IntSet SetEvaluator::EvalMul(const Expr& source, const Expr& a, const Expr& b) {
   const bool a_is_fixed = !IsRelaxed(a);
   if (!a_is_fixed && IsRelaxed(b)) return ConstantSet(source);
   const Expr& factor = a_is_fixed ? a : b;
-  if (!analyzer_.CanProveGreaterEqual(factor, 0)) return ConstantSet(source);
+  const bool is_natural = analyzer_.CanProveGreaterEqual(factor, 0);
+  const bool is_negative = !is_natural && analyzer_.CanProveLess(factor, 1);
+  if (!is_natural && !is_negative && !chooses_by_sign_) return ConstantSet(source);
   const IntSet set = Eval(a_is_fixed ? b : a);
   const auto scaled = [&](const std::optional<Expr>& end) { return end ? std::optional(*end * factor) : std::nullopt; };
-  return IntSet::Interval(scaled(set.min()), scaled(set.max()));
+  if (is_natural) return IntSet::Interval(scaled(set.min()), scaled(set.max()));
+  if (is_negative) return IntSet::Interval(scaled(set.max()), scaled(set.min()));
+  if (!set.is_bounded()) return ConstantSet(source);
+  const Expr sign = LessEqual(IntConst(factor.dtype(), 0), factor), low = *scaled(set.min()), high = *scaled(set.max());
+  return IntSet::Interval(MakeSelect(sign, low, high), MakeSelect(sign, high, low));
 }
 
 // By constant bounds only.
@@ -191,8 +200,10 @@ IntSet SetEvaluator::ConstantSet(const Expr& e) const {
 
 }  // namespace
 
-IntSet EvalSet(const Expr& e, const DomMap& vars, const Analyzer& analyzer) {
-  const IntSet set = SetEvaluator(vars, analyzer).Eval(e);
+namespace {
+
+IntSet EvalSimplified(const Expr& e, const DomMap& vars, const Analyzer& analyzer, bool chooses_by_sign) {
+  const IntSet set = SetEvaluator(vars, analyzer, chooses_by_sign).Eval(e);
   if (set.is_nothing() || set.is_point()) return set;
   const auto simple = [&](const std::optional<Expr>& end) {
     return end ? std::optional(analyzer.Simplify(*end)) : std::nullopt;
@@ -200,6 +211,14 @@ IntSet EvalSet(const Expr& e, const DomMap& vars, const Analyzer& analyzer) {
   return IntSet::Interval(simple(set.min()), simple(set.max()));
 }
 
+}  // namespace
+
+IntSet EvalSet(const Expr& e, const DomMap& vars, const Analyzer& analyzer) {
+  return EvalSimplified(e, vars, analyzer, false);
+}
+IntSet EvalSetBySign(const Expr& e, const DomMap& vars, const Analyzer& analyzer) {
+  return EvalSimplified(e, vars, analyzer, true);
+}
 IntSet EvalSet(const Expr& e, const DomMap& vars) { return EvalSet(e, vars, Analyzer()); }
 
 IntSet Union(const IntSet& a, const IntSet& b, const Analyzer& analyzer) {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/deduce_bound.h"
-#include "compiler/arith/int_set.h"
+#include "compiler/arith/int_set_by_sign.h"
 #include "compiler/arith/linear_equation.h"
 #include "compiler/arith/scalable.h"
 #include "compiler/arith/simplifier.h"
@@ -144,7 +144,7 @@ void BindArith(py::module_& module) {
       .def(
           "int_set",
           [](Simplifier& a, const Expr& e, const py::dict& domains) {
-            return EvalSet(e, ToDomMap(domains), a.analyzer());
+            return EvalSetBySign(e, ToDomMap(domains), a.analyzer());
           },
           py::arg("expr"), py::arg("dom_map") = py::dict())
       .def(

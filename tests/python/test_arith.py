@@ -115,10 +115,6 @@ def test_index_maps_map_indices_shapes_and_back():
     assert len(padded.initial_indices) == 3 and predicate.dtype == "bool"
 
 
-if __name__ == "__main__":
-    tvm.testing.main()
-
-
 def test_remainders_that_are_known_are_numbers():
     analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
     with analyzer.constraint_scope(x % 4 == 0):
@@ -174,3 +170,22 @@ def test_remainders_of_products_choices_and_shifts(text, coeff, base):
     analyzer.update(y, tvm.arith.ModularSet(6, 2))
     modular = analyzer.modular_set(eval(text, {"x": x, "y": y, "z": z, "tir": tir}))
     assert (modular.coeff, modular.base) == (coeff, base)
+
+
+def test_ends_of_products_follow_the_sign_of_what_stays():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    analyzer, domain = tvm.arith.Analyzer(), {x: tvm.arith.IntervalSet(-3, 5)}
+    covered = analyzer.int_set(x * y + 1, domain)
+    for value in (-7, 0, 4):
+        ends = [analyzer.simplify(tir.stmt_functor.substitute(end, {y: tir.IntImm("int32", value)})).value
+                for end in (covered.min_value, covered.max_value)]
+        products = [k * value + 1 for k in range(-3, 6)]
+        assert ends == [min(products), max(products)]
+    analyzer.update(y, tvm.arith.ConstIntBound(-100, -1))
+    below = analyzer.int_set(x * y, domain)
+    tvm.ir.assert_structural_equal(below.min_value, y * 5)
+    tvm.ir.assert_structural_equal(below.max_value, y * -3)
+
+
+if __name__ == "__main__":
+    tvm.testing.main()
