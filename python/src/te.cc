@@ -6,6 +6,8 @@
 #include "compiler/te/create_prim_func.h"
 #include "compiler/te/operation.h"
 #include "compiler/te/reduction.h"
+#include "compiler/transform/narrow_data_type.h"
+#include "compiler/transform/widen_index_to_int64.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -141,7 +143,7 @@ Expr ReduceNamed(const std::string& name, const Expr& source, const std::vector<
   return Value(te::MakeReduce(te::NamedReducer(combiner, source.dtype()), {source}, axis, init, where, name)).front();
 }
 
-FuncPtr FuncOf(const py::sequence& args) {
+FuncPtr FuncOf(const py::sequence& args, const std::optional<DataType>& index_type) {
   std::vector<te::Argument> arguments;
   for (const py::handle arg : args) {
     if (py::isinstance<te::Tensor>(arg)) {
@@ -151,6 +153,13 @@ FuncPtr FuncOf(const py::sequence& args) {
     }
   }
   PrimFunc func = Value(te::CreatePrimFunc(arguments));
+  if (index_type == DataType::Int(64)) {
+    func = WidenIndexToInt64(std::move(func));
+  } else if (index_type == DataType::Int(32)) {
+    func = Value(ForceNarrowIndexToInt32(std::move(func)));
+  } else if (index_type) {
+    throw Failure(ErrorKind::kTvm, "create_prim_func: indices are int32 or int64, not " + index_type->ToString());
+  }
   return std::make_shared<PrimFunc>(std::move(func));
 }
 

@@ -120,10 +120,6 @@ def test_topi_agrees_with_numpy():
     tvm.testing.assert_allclose(run([X, Y], topi.where(topi.greater(X, 0.5), X, Y), x, y), np.where(x > 0.5, x, y))
 
 
-if __name__ == "__main__":
-    tvm.testing.main()
-
-
 def test_operators_are_found_in_the_modules_of_their_kind():
     from tvm import topi
     from tvm.topi import broadcast, math, reduction
@@ -160,3 +156,44 @@ def test_values_are_in_the_form_that_tvm_simplifies_to():
                 even[vi] = even[vi] + (A[vi, vk % 4] + (A[vi, vk] + T.float32(1)))
 
     tvm.ir.assert_structural_equal(te.create_prim_func([A, mask, mean, even]), expected)
+
+
+def test_indices_of_functions_may_be_of_64_bits():
+    a, k = te.placeholder((16,), name="A", dtype="int32"), te.reduce_axis((0, 16), "k")
+    b = te.compute((8,), lambda i: te.sum(tir.if_then_else(i + k < 16, a[i + k], 0), axis=k), name="B")
+
+    @T.prim_func
+    def expected(A: T.Buffer((T.int64(16),), "int32"), B: T.Buffer((T.int64(8),), "int32")):
+        T.func_attr({"tir.noalias": True})
+        for i, k in T.grid(T.int64(8), T.int64(16)):
+            with T.block("B"):
+                v_i, v_k = T.axis.remap("SR", [i, k])
+                T.reads(A[v_i + v_k])
+                T.writes(B[v_i])
+                with T.init():
+                    B[v_i] = 0
+                B[v_i] = B[v_i] + T.if_then_else(v_i + v_k < T.int64(16), A[v_i + v_k], 0)
+
+    func = te.create_prim_func([a, b], index_dtype_override="int64")
+    tvm.ir.assert_structural_equal(func.with_attr("global_symbol", "expected"), expected)
+    values, result = np.arange(16, dtype="int32"), tvm.nd.empty((8,), "int32")
+    tvm.build(func, target="llvm")(tvm.nd.array(values), result)
+    np.testing.assert_array_equal(result.numpy(), [values[i:].sum() for i in range(8)])
+
+
+def test_what_is_stored_keeps_its_type_where_indices_change_theirs():
+    a = te.placeholder((16,), name="A", dtype="int32")
+    b = te.compute((16,), lambda i: a[15 - i] * (i + 2), name="B")
+    func = te.create_prim_func([a, b], index_dtype_override="int64")
+    store = func.body.block.body.body.block.body
+    assert isinstance(store.value, tir.Cast) and store.value.dtype == "int32" and store.value.value.dtype == "int64"
+    with pytest.raises(tvm.TVMError, match="indices are int32 or int64"):
+        te.create_prim_func([a, b], index_dtype_override="int16")
+    n = te.var("n", "int64")
+    c = te.placeholder((n,), name="C")
+    d = te.compute((n,), lambda i: c[i], name="D")
+    assert te.create_prim_func([c, d], index_dtype_override="int32").body.block.body.loop_var.dtype == "int32"
+
+
+if __name__ == "__main__":
+    tvm.testing.main()

@@ -123,6 +123,4 @@ def extern(shape, inputs, fcompute, name="extern", dtype=None, in_buffers=None, 
 
 def create_prim_func(ops, index_dtype_override=None):
     """The function of these tensors and variables: its parameters, in this order."""
-    if index_dtype_override is not None:
-        raise ValueError("create_prim_func: index_dtype_override is not supported; give int64 shapes")
-    return _lib.te.create_prim_func([ops] if isinstance(ops, Tensor) else list(ops))
+    return _lib.te.create_prim_func([ops] if isinstance(ops, Tensor) else list(ops), index_dtype_override)
