@@ -120,7 +120,7 @@ const LowerPass kOtherPasses[] = {
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
     {"lower_cross_thread_reduction", LowerCrossThreadReduction},
-    {"lower_intrin", LowerIntrin},
+    {"lower_intrin", [](PrimFunc func) { return LowerIntrin(std::move(func)); }},
     {"lower_thread_allreduce", LowerThreadAllreduce},
     {"merge_shared_memory_allocations",
      [](PrimFunc func) { return MergeSharedMemoryAllocations(std::move(func), false); }},

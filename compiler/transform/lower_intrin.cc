@@ -23,6 +23,7 @@ bool IsTakenByAll(const Op& op) {
 
 class DivisionLowerer : public StmtExprMutator {
  public:
+  DivisionLowerer(std::string kind, const IntrinRule& rule) : kind_(std::move(kind)), rule_(rule) {}
   std::string refused;  // An operation of which nothing is known here.
 
  protected:
@@ -57,6 +58,8 @@ class DivisionLowerer : public StmtExprMutator {
       return MakeSelect(condition, yes, no);
     }
     if (const Call* call = e.As<Call>()) {
+      const std::optional<Expr> ruled = rule_(kind_, e);
+      if (ruled && !ruled->same_as(e)) return VisitExpr(*ruled);
       if (!IsTakenByAll(*call->op)) refused = call->op->name;
       if (call->op->name != "if_then_else") return StmtExprMutator::VisitExpr(e);
       const auto [condition, yes, no] = Branches(call->args[0], call->args[1], call->args[2]);
@@ -160,16 +163,22 @@ class DivisionLowerer : public StmtExprMutator {
     return MakeSelect(FoldBinary(BinaryOp::kGE, remainder, Number(a, 0)), remainder, Sum(remainder, b));
   }
 
+  const std::string kind_;
+  const IntrinRule& rule_;
   Analyzer analyzer_;
 };
 
 }  // namespace
 
 StatusOr<PrimFunc> LowerIntrin(PrimFunc func) {
+  return LowerIntrin(std::move(func), [](const std::string&, const Expr&) { return std::nullopt; });
+}
+
+StatusOr<PrimFunc> LowerIntrin(PrimFunc func, const IntrinRule& rule) {
   if (TargetOf(func.attrs) == nullptr)
     return InvalidArgument(
         fmt::format("LowerIntrin @{}: Require the target attribute; run BindTarget before", func.name));
-  DivisionLowerer lowerer;
+  DivisionLowerer lowerer(TargetKind(func.attrs), rule);
   Stmt body = lowerer(func.body);
   if (!lowerer.refused.empty())
     return InvalidArgument(

@@ -5,6 +5,7 @@
 #include "compiler/transform/compute_legalize.h"
 #include "compiler/transform/default_gpu_schedule.h"
 #include "compiler/transform/inject_copy_intrin.h"
+#include "compiler/transform/lower_intrin.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/thread_sync.h"
 #include "python/src/bind.h"
@@ -59,6 +60,12 @@ void BindPasses(py::module_& module) {
                                   MakeArray(py::cast(copied.pad_after)), py::cast(copied.pad_value)));
     };
     return OnFunctions(*m, [&](PrimFunc func) { return InjectCopyIntrin(std::move(func), key, lowered); });
+  });
+  module.def("lower_intrin", [](const ModulePtr& m, const py::function& rule) {
+    const IntrinRule of_target = [&](const std::string& kind, const Expr& call) {
+      return py::cast<std::optional<Expr>>(rule(kind, call));
+    };
+    return OnFunctions(*m, [&](PrimFunc func) { return LowerIntrin(std::move(func), of_target); });
   });
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });

@@ -119,5 +119,46 @@ def test_loops_know_their_threads():
     assert serial.thread_binding is None and bound.thread_binding.thread_tag == "threadIdx.x"
 
 
+def test_operations_have_what_programs_say_of_them():
+    exp = tvm.ir.Op.get("tir.exp")
+    assert exp.get_attr("ftest") is None and not exp.has_attr("ftest")
+    tvm.ir.register_op_attr("tir.exp", "ftest", lambda x: x + 1)
+    assert tvm.ir.Op.get("tir.exp").get_attr("ftest")(10) == 11
+    with pytest.raises(tvm.TVMError, match="level 10 already"):
+        exp.set_attr("ftest", 3)
+    exp.set_attr("ftest", 4, plevel=11)
+    assert exp.get_attr("ftest") == 4
+    exp.reset_attr("ftest")
+    assert exp.get_attr("ftest") is None
+    with pytest.raises(tvm.TVMError):
+        tvm.ir.register_op_attr("tir.no_such_operation", "ftest", 1)
+
+
+def test_rules_of_programs_lower_operations():
+    from tvm.script import tir as T
+
+    @T.prim_func(private=True)
+    def func(A: T.Buffer((4,), "float32"), i: T.int32):
+        A[0] = T.tanh(A[i // 8])
+
+    @tvm.ir.register_intrin_lowering("tir.tanh", "llvm")  # noqa: F841
+    def rule(call):
+        return tir.call_extern("float32", "tanhf", call.args[0])
+
+    try:
+        module = tir.transform.BindTarget(tvm.target.Target("llvm"))(tvm.IRModule({"main": func}))
+        lowered = tir.transform.LowerIntrin()(module)["main"].without_attr("target")
+
+        @T.prim_func(private=True)
+        def expected(A: T.Buffer((4,), "float32"), i: T.int32):
+            A[0] = T.call_extern("float32", "tanhf", A[T.shift_right(i, 3)])
+
+        tvm.ir.assert_structural_equal(lowered, expected)
+    finally:
+        tvm.ir.Op.get("tir.tanh").reset_attr("llvm.FLowerIntrinsic")
+    with pytest.raises(tvm.TVMError, match="no rule of a target for tanh"):
+        tir.transform.LowerIntrin()(module)
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -4,6 +4,7 @@ import enum
 
 from lathe import _lib
 from lathe.error import TVMError
+from lathe.ir.expr import lowering_of
 from lathe.ir.transform import Pass, PassContext, PassInfo, pass_of, prim_func_pass
 
 
@@ -94,6 +95,17 @@ def FP8ComputeLegalize(promote_dtype_str="float32"):
     """Arithmetic on floats of 8 bits in wider ones."""
     return Pass(lambda mod, context: _lib.fp8_compute_legalize(mod, promote_dtype_str),
                 PassInfo(0, "tir.FP8ComputeLegalize"))
+
+
+def LowerIntrin():
+    """Operations as the target has them: by rules of programs (tvm.ir.register_intrin_lowering), then divisions."""
+
+    def rule(kind, call):
+        name = getattr(call.op, "name", "")
+        of_target = lowering_of(name, kind)
+        return None if of_target is None else of_target(call)
+
+    return Pass(lambda mod, context: _lib.lower_intrin(mod, rule), PassInfo(0, "tir.LowerIntrin"))
 
 
 def NarrowDataType(target_bits):
