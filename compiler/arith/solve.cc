@@ -136,11 +136,44 @@ SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
   return solved;
 }
 
+// The `extent` values from `min` on, if no bound of the iter var's own domain cuts them; nullopt: not known.
+std::optional<SolvedIterVar> FitUncut(const IterVar& iter, const Expr& min, int64_t extent, const Analyzer& analyzer) {
+  const int64_t *own_min = AsIntConst(iter.domain.min), *own_extent = AsIntConst(iter.domain.extent);
+  if (own_min == nullptr || own_extent == nullptr || min.dtype() != iter.var.dtype()) return std::nullopt;
+  const Expr first = analyzer.Simplify(min);
+  const IntBound bound = analyzer.ConstIntBound(first);
+  if (bound.min < *own_min || bound.max > *own_min + *own_extent - extent) return std::nullopt;
+  if (extent >= *own_extent) return SolvedIterVar{iter.domain};
+  return SolvedIterVar{{first, IntConst(first.dtype(), extent)}, false, false, true};
+}
+
+// What most demands are: of each dimension so many elements, which an iter var of its own names; nullopt: they are not.
+std::optional<std::vector<SolvedIterVar>> SolveElements(const std::vector<IterVar>& iter_vars,
+                                                        const RegionDemand& demand, const Analyzer& analyzer) {
+  std::vector<SolvedIterVar> solved;
+  for (const IterVar& iter : iter_vars) solved.push_back({iter.domain});
+  if (demand.touched.size() != demand.required.size()) return std::nullopt;
+  for (size_t d = 0; d < demand.touched.size(); ++d) {
+    const Range &touched = demand.touched[d], &required = demand.required[d];
+    const int64_t* extent = AsIntConst(required.extent);
+    if (!IsConstInt(touched.extent, 1) || extent == nullptr || *extent < 1) return std::nullopt;
+    const auto iter = std::find_if(iter_vars.begin(), iter_vars.end(),
+                                   [&](const IterVar& item) { return item.var.same_as(touched.min); });
+    if (iter == iter_vars.end() || solved[iter - iter_vars.begin()].is_solved) return std::nullopt;
+    std::optional<SolvedIterVar> fit = FitUncut(*iter, required.min, *extent, analyzer);
+    if (!fit) return std::nullopt;
+    solved[iter - iter_vars.begin()] = *std::move(fit);
+  }
+  return solved;
+}
+
 }  // namespace
 
 StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars,
                                                           const std::vector<RegionDemand>& demands,
                                                           const Analyzer& analyzer) {
+  if (demands.size() == 1)
+    if (auto solved = SolveElements(iter_vars, demands[0], analyzer)) return *std::move(solved);
   const Solver solver(iter_vars, analyzer);
   std::vector<IntSet> sets(iter_vars.size(), demands.empty() ? IntSet::Everything() : IntSet::Nothing());
   for (const RegionDemand& demand : demands) {

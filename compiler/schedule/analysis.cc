@@ -203,6 +203,7 @@ class IterVarTeller {
 }  // namespace
 
 std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
+  if (IsConstInt(schedule.RealizeOf(block).predicate, 1)) return True();
   const IterVarTeller teller(schedule, block);
   Analyzer domains;
   for (const IterVar& iter : schedule.BlockOf(block).iter_vars) domains.Bind(iter.var, iter.domain);
@@ -481,6 +482,30 @@ int CommonAncestor(const Schedule& schedule, int a, int b) {
 
 bool IsBefore(const Schedule& schedule, int a, int b) { return schedule.Scope(schedule.ScopeOf(a)).IsBefore(a, b); }
 
+std::optional<DigitBox> NumbersWritten(const Schedule& schedule, int producer, const Buffer& buffer, int depth) {
+  const NestNumbers* nest = schedule.Numbers(producer);
+  const BlockNode& node = schedule.BlockOf(producer);
+  const BufferStore* store = node.body.As<BufferStore>();
+  if (nest == nullptr || store == nullptr || store->predicate || !store->buffer.same_as(buffer)) return std::nullopt;
+  return nest->TouchedForCertain(node, store->indices, depth);
+}
+
+bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer) {
+  const NestNumbers *from = schedule.Numbers(producer), *to = schedule.Numbers(consumer);
+  if (from == nullptr || to == nullptr) return false;
+  int depth = from->loops().size();
+  for (int loop = schedule.ParentOf(producer); loop != above; loop = schedule.ParentOf(loop)) --depth;
+  const std::optional<DigitBox> made = NumbersWritten(schedule, producer, buffer, depth);
+  if (!made) return false;
+  const BlockNode& node = schedule.BlockOf(consumer);
+  return std::all_of(node.reads.begin(), node.reads.end(), [&](const BufferRegion& read) {
+    if (!MayAlias(read.buffer, buffer)) return true;
+    if (!read.buffer.same_as(buffer)) return false;
+    const std::optional<DigitBox> used = to->TouchedAtMost(node, read, depth);
+    return used && Covers(*made, *used, buffer->shape);
+  });
+}
+
 bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
                      const Analyzer& analyzer) {
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, above, producer, buffer, analyzer);
@@ -498,6 +523,7 @@ bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int cons
 bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer) {
   if (!IsBefore(schedule, producer, consumer)) return false;
   const int above = CommonAncestor(schedule, producer, consumer);
+  if (AreNumbersCovered(schedule, above, producer, consumer, buffer)) return true;
   Analyzer analyzer;
   if (schedule.IsLoop(above))
     BindOuterLoops(schedule, above, true, analyzer);
@@ -605,6 +631,8 @@ WhyNot WhyNotWhole(const Binding& binding, const Expr& predicate, IterMapLevel l
 }  // namespace
 
 WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block) {
+  const NestNumbers* nest = schedule.Numbers(block);
+  if (nest != nullptr && nest->RunsOverDomains(schedule.BlockOf(block), /*only_reduce=*/true, /*once=*/true)) return "";
   const Binding binding = BindingOf(schedule, block, /*only_reduce=*/true);
   if (binding.iters.empty()) return "";
   if (const WhyNot why = WhyNotWhole(binding, binding.predicate, IterMapLevel::kBijective, true); !why.empty()) {
@@ -621,6 +649,9 @@ WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block) {
 }
 
 WhyNot WhyNotWholeDomain(const Schedule& schedule, int block) {
+  const NestNumbers* nest = schedule.Numbers(block);
+  if (nest != nullptr && nest->RunsOverDomains(schedule.BlockOf(block), /*only_reduce=*/false, /*once=*/false))
+    return "";
   const Binding binding = BindingOf(schedule, block, /*only_reduce=*/false);
   const WhyNot why = WhyNotWhole(binding, binding.predicate, IterMapLevel::kSurjective, false);
   if (why.empty() || IsConstInt(binding.predicate, 1)) return why;
@@ -661,18 +692,43 @@ void AddWhatIsHidden(BlockNode& block) {
 
 }  // namespace
 
+namespace {
+
+// Which child of `body` is or holds `node`, from the `from`-th on; as many as there are: none. 0 where it is no
+// sequence.
+size_t ChildIndexOf(const Stmt& body, const StmtNode* node, size_t from) {
+  const Seq* seq = body.As<Seq>();
+  if (seq == nullptr) return 0;
+  const auto begin = seq->stmts.begin() + static_cast<std::ptrdiff_t>(from);
+  const auto holds = [&](const Stmt& stmt) { return stmt.get() == node || HoldsDirectly(stmt, node); };
+  return size_t(std::find_if(begin, seq->stmts.end(), holds) - seq->stmts.begin());
+}
+
+const Stmt& BodyOf(const Schedule& schedule, int row) {
+  return schedule.IsLoop(row) ? schedule.LoopOf(row).body : schedule.BlockOf(row).body;
+}
+
+}  // namespace
+
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row) {
   int child = row;
   while (schedule.ParentOf(child) != loop) child = schedule.ParentOf(child);
-  const Stmt& body = schedule.IsLoop(loop) ? schedule.LoopOf(loop).body : schedule.BlockOf(loop).body;
-  const Seq* seq = body.As<Seq>();
-  if (seq == nullptr) return 0;
-  const StmtNode* node = schedule.NodeOf(child);
-  for (size_t i = 0; i < seq->stmts.size(); ++i) {
-    if (seq->stmts[i].get() == node) return i;
+  return ChildIndexOf(BodyOf(schedule, loop), schedule.NodeOf(child), 0);
+}
+
+std::vector<int> ChildBlocksBetween(const Schedule& schedule, int above, size_t first, size_t last) {
+  std::vector<int> blocks;
+  const Stmt& body = BodyOf(schedule, above);
+  const size_t count = body.As<Seq>() != nullptr ? body.As<Seq>()->stmts.size() : 1;
+  size_t next = 0;  // Rows are in order of the text, those of an init first.
+  for (int row : schedule.ChildRowsOf(above)) {
+    const size_t at = ChildIndexOf(body, schedule.NodeOf(row), next);
+    if (at < count) next = at;
+    if (at < first || at > last) continue;
+    const std::vector<int> below = schedule.IsLoop(row) ? schedule.ChildBlocksOf(row) : std::vector<int>{row};
+    blocks.insert(blocks.end(), below.begin(), below.end());
   }
-  const auto holds = [&](const Stmt& stmt) { return HoldsDirectly(stmt, node); };
-  return size_t(std::find_if(seq->stmts.begin(), seq->stmts.end(), holds) - seq->stmts.begin());
+  return blocks;
 }
 
 void RecomputeRegions(const Schedule& schedule, int row, BlockNode& block) {

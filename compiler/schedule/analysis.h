@@ -100,6 +100,11 @@ std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above
 // certain. `analyzer` knows the loops that stay.
 bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
                      const Analyzer& analyzer);
+// The same by numbers alone (nest_numbers.h); false: not known.
+bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer);
+// What a block writes of `buffer` for certain in one iteration of the loops around its `depth`-th, if it is one box of
+// numbers.
+std::optional<DigitBox> NumbersWritten(const Schedule& schedule, int producer, const Buffer& buffer, int depth);
 // Whether every element of `buffer` that `consumer` reads has been written by `producer` before, in the same iteration
 // of all loops around both (TVM's region cover).
 bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffer& buffer);
@@ -125,6 +130,8 @@ bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& 
 
 // The child of `loop`'s body in which `row` is: the index in its sequence (0 if the body is no sequence).
 size_t ChildIndexTowards(const Schedule& schedule, int loop, int row);
+// The blocks that are below the children `first` to `last` of the body of `above`, in order of the text.
+std::vector<int> ChildBlocksBetween(const Schedule& schedule, int above, size_t first, size_t last);
 
 // As RecomputeRegions of script/complete.h, for what the block of `row` became: what blocks below touch and do not
 // declare is added as a whole.

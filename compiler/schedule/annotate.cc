@@ -10,14 +10,10 @@ namespace {
 // Changes the annotations of a loop or block with `edit`.
 template <typename Edit>
 void EditAnnotations(Schedule& schedule, int row, Edit edit) {
-  if (schedule.IsLoop(row)) {
-    For loop = schedule.LoopOf(row);
-    edit(loop.annotations);
-    return schedule.Replace(row, std::move(loop));
-  }
-  BlockRealize realize = schedule.RealizeOf(row);
-  edit(realize.block.Mutable().annotations);
-  schedule.Replace(row, std::move(realize));
+  schedule.Edit(row, [&](StmtNode& node) {
+    if (For* loop = std::get_if<For>(&node.value)) return edit(loop->annotations);
+    edit(std::get<BlockRealize>(node.value).block.Mutable().annotations);
+  });
 }
 
 TraceInput InputOf(const Attr& value) {
@@ -35,7 +31,7 @@ TraceInput InputOf(const Attr& value) {
 template <typename RV>
 Status AnnotateAny(Schedule& schedule, RV rv, const std::string& key, const Attr& value, TraceInput input) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
-  EditAnnotations(schedule, row, [&](AttrMap& map) { map.try_emplace(key, value); });
+  EditAnnotations(schedule, row, [&](AttrMap& map) -> void { map.try_emplace(key, value); });
   schedule.Record("Annotate", {rv, std::move(input)}, {key}, {});
   return OkStatus();
 }
@@ -45,7 +41,7 @@ Status UnannotateAny(Schedule& schedule, RV rv, const std::string& key) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
   const AttrMap& map = schedule.IsLoop(row) ? schedule.LoopOf(row).annotations : schedule.BlockOf(row).annotations;
   if (map.count(key) == 0) return schedule.Error("unannotate", row, fmt::format("there is no annotation \"{}\"", key));
-  EditAnnotations(schedule, row, [&](AttrMap& annotations) { annotations.erase(key); });
+  EditAnnotations(schedule, row, [&](AttrMap& annotations) -> void { annotations.erase(key); });
   schedule.Record("Unannotate", {rv}, {key}, {});
   return OkStatus();
 }

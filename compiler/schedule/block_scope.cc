@@ -47,6 +47,11 @@ class ActorCollector : public StmtExprVisitor {
       : schedule_(schedule), row_(scope_row), scope_(scope) {}
 
  protected:
+  void VisitStmt(const Stmt& stmt) override {
+    const Seq* seq = stmt.As<Seq>();
+    if (seq == nullptr) return StmtExprVisitor::VisitStmt(stmt);
+    for (const Stmt& child : seq->stmts) VisitStmt(child);
+  }
   void VisitFor(const Stmt& self, const For& loop) override {
     VisitExpr(loop.min);
     VisitExpr(loop.extent);
@@ -75,6 +80,7 @@ class ActorCollector : public StmtExprVisitor {
     Touch(store.buffer, true);
   }
   void VisitExpr(const Expr& expr) override {
+    if (expr.As<IntImm>() != nullptr || IsVar(expr)) return;
     if (const Call* call = expr.As<Call>(); call != nullptr && !call->op->is_pure) {
       const int actor = block_actor_ >= 0 ? block_actor_ : NewActor(row_, false);
       scope_.actors_[actor].is_opaque = true;
@@ -86,9 +92,7 @@ class ActorCollector : public StmtExprVisitor {
  private:
   int NewActor(int row, bool is_block) {
     const int actor = static_cast<int>(scope_.actors_.size());
-    scope_.actors_.push_back({row, is_block});
-    scope_.actors_at_[row].push_back(actor);
-    scope_.memory_.emplace_back();
+    scope_.actors_.push_back({row, is_block, false, static_cast<int>(scope_.notes_.size())});
     return actor;
   }
   void NoteBody(const Block& block) {
@@ -111,16 +115,18 @@ BlockScope::BlockScope(const Schedule& schedule, int scope_row) {
   for (int block = scope_row; block >= 0; block = schedule.ScopeOf(block)) around.insert(around.begin(), block);
   for (int block : around) {
     for (const MatchBufferRegion& match : schedule.BlockOf(block).match_buffers)
-      views_.emplace(match.buffer->data.get(), MemoryOf(match.source.buffer));
+      views_.emplace_back(match.buffer->data.get(), MemoryOf(match.source.buffer));
   }
   ActorCollector collector(schedule, scope_row, *this);
   const BlockNode& block = schedule.BlockOf(scope_row);
   if (block.init) collector(*block.init);
   collector(block.body);
+  SortTouches();
+  ChainActors(schedule.NumRows());
   has_war_or_opaque_ = !opaque_.empty();
-  for (const auto& [memory, touches] : touches_) {
+  for (int memory = 0; memory < static_cast<int>(memories_.size()); ++memory) {
     int reader = -1;  // The first actor that reads it.
-    for (const Touch& touch : touches) {
+    for (const Touch& touch : TouchesOf(memory)) {
       if (!touch.is_write && reader < 0) reader = touch.actor;
       if (touch.is_write && reader >= 0 && touch.actor != reader) has_war_or_opaque_ = true;
     }
@@ -128,20 +134,45 @@ BlockScope::BlockScope(const Schedule& schedule, int scope_row) {
 }
 
 const ExprNode* BlockScope::MemoryOf(const Buffer& buffer) const {
-  const auto view = views_.find(buffer->data.get());
-  return view == views_.end() ? buffer->data.get() : view->second;
+  const ExprNode* data = buffer->data.get();
+  for (const auto& [view, memory] : views_)
+    if (view == data) return memory;
+  return data;
+}
+
+std::span<const BlockScope::Touch> BlockScope::TouchesOf(int memory) const {
+  const Touch* first = touches_.data() + first_touch_[memory];
+  return {first, static_cast<size_t>(first_touch_[memory + 1] - first_touch_[memory])};
 }
 
 std::span<const BlockScope::Touch> BlockScope::TouchesOf(const Buffer& buffer) const {
-  const auto touches = touches_.find(MemoryOf(buffer));
-  return touches == touches_.end() ? std::span<const Touch>() : touches->second;
+  const int memory = memories_.Find(MemoryOf(buffer));
+  return memory < 0 ? std::span<const Touch>() : TouchesOf(memory);
 }
 
 void BlockScope::Note(int actor, const Buffer& buffer, bool is_write, bool is_declared) {
-  const ExprNode* memory = MemoryOf(buffer);
-  touches_[memory].push_back({actor, is_write, is_declared});
-  std::vector<const ExprNode*>& own = memory_[actor];
-  if (std::find(own.begin(), own.end(), memory) == own.end()) own.push_back(memory);
+  notes_.push_back(memories_.Add(MemoryOf(buffer)));
+  touches_.push_back({actor, is_write, is_declared});
+}
+
+// By memory; those of one stay in their order.
+void BlockScope::SortTouches() {
+  first_touch_.assign(memories_.size() + 1, 0);
+  for (int memory : notes_) ++first_touch_[memory + 1];
+  for (size_t i = 1; i < first_touch_.size(); ++i) first_touch_[i] += first_touch_[i - 1];
+  std::vector<int> next(first_touch_.begin(), first_touch_.end() - 1);
+  std::vector<Touch> sorted(touches_.size());
+  for (size_t i = 0; i < notes_.size(); ++i) sorted[next[notes_[i]]++] = touches_[i];
+  touches_ = std::move(sorted);
+}
+
+void BlockScope::ChainActors(size_t num_rows) {
+  first_at_.assign(num_rows, -1);
+  for (int actor = static_cast<int>(actors_.size()); actor-- > 0;) {
+    int& first = first_at_[actors_[actor].row];
+    actors_[actor].next_here = first;
+    first = actor;
+  }
 }
 
 std::vector<int> BlockScope::BlocksThat(bool write, const Buffer& buffer) const {
@@ -188,7 +219,26 @@ class BareFinder : public StmtExprVisitor {
 
 }  // namespace
 
+namespace {
+
+bool TouchesMemory(const Expr& e) {
+  if (e.As<IntImm>() != nullptr || IsVar(e)) return false;
+  if (const Binary* op = e.As<Binary>()) return TouchesMemory(op->a) || TouchesMemory(op->b);
+  BareFinder finder;
+  finder(e);
+  return finder.found;
+}
+
+}  // namespace
+
 bool TouchesMemoryOutsideBlocks(const Stmt& stmt) {
+  if (const Seq* seq = stmt.As<Seq>())
+    return std::any_of(seq->stmts.begin(), seq->stmts.end(), TouchesMemoryOutsideBlocks);
+  if (const BlockRealize* realize = stmt.As<BlockRealize>())
+    return TouchesMemory(realize->predicate) ||
+           std::any_of(realize->iter_values.begin(), realize->iter_values.end(), TouchesMemory);
+  if (const For* loop = stmt.As<For>(); loop != nullptr && loop->annotations.empty())
+    return TouchesMemory(loop->min) || TouchesMemory(loop->extent) || TouchesMemoryOutsideBlocks(loop->body);
   BareFinder finder;
   finder(stmt);
   return finder.found;
@@ -205,28 +255,29 @@ DepKind KindOf(bool src_writes, bool dst_writes) {
 
 // What `actor` has to do with the others that come later, or earlier: (the other, what the dependence is).
 void BlockScope::Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const {
-  for (const ExprNode* memory : memory_[actor]) {
-    const std::vector<Touch>& touches = touches_.at(memory);
-    for (const Touch& mine : touches) {
+  const auto begin = notes_.begin() + actors_[actor].first_note;
+  const bool is_last = actor + 1 == static_cast<int>(actors_.size());
+  const auto end = is_last ? notes_.end() : notes_.begin() + actors_[actor + 1].first_note;
+  for (auto note = begin; note != end; ++note) {
+    if (std::find(begin, note, *note) != note) continue;
+    for (const Touch& mine : TouchesOf(*note)) {
       if (mine.actor != actor) continue;
-      for (const Touch& other : touches) {
+      for (const Touch& other : TouchesOf(*note)) {
         if (other.actor == actor || (other.actor > actor) != later || !(mine.is_write || other.is_write)) continue;
         found.emplace_back(other.actor,
                            later ? KindOf(mine.is_write, other.is_write) : KindOf(other.is_write, mine.is_write));
       }
     }
   }
-  const int first = later ? actor + 1 : 0, end = later ? static_cast<int>(actors_.size()) : actor;
-  for (int other = first; !opaque_.empty() && other < end; ++other)
+  const int first = later ? actor + 1 : 0, stop = later ? static_cast<int>(actors_.size()) : actor;
+  for (int other = first; !opaque_.empty() && other < stop; ++other)
     if (actors_[actor].is_opaque || actors_[other].is_opaque) found.emplace_back(other, DepKind::kOpaque);
 }
 
 std::vector<Dependency> BlockScope::Deps(int row, bool by_src) const {
   std::vector<Dependency> deps;
-  const auto here = actors_at_.find(row);
-  if (here == actors_at_.end()) return deps;
   std::vector<std::pair<int, DepKind>> found;
-  for (int actor : here->second) Relate(actor, by_src, found);
+  for (int actor = FirstAt(row); actor >= 0; actor = actors_[actor].next_here) Relate(actor, by_src, found);
   if (by_src) std::sort(found.begin(), found.end());
   for (const auto& [other, kind] : found) {
     const int there = actors_[other].row;

@@ -8,10 +8,10 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
+#include "compiler/schedule/pointer_index.h"
 
 namespace lathe {
 
@@ -51,7 +51,7 @@ class BlockScope {
   // or guarded by it, in order of the text.
   std::vector<int> RowsThatReadOutside(const Buffer& buffer) const;
   // Whether child block `a` stands before child block `b`.
-  bool IsBefore(int a, int b) const { return actors_at_.at(a).front() < actors_at_.at(b).front(); }
+  bool IsBefore(int a, int b) const { return FirstAt(a) < FirstAt(b); }
   // Whether the order of the text is nowhere such that something is overwritten that was read before, or opaque.
   // Together with the region cover of all children it makes a stage pipeline (Schedule::IsStagePipeline).
   bool HasWarOrOpaque() const { return has_war_or_opaque_; }
@@ -62,6 +62,8 @@ class BlockScope {
     int row;
     bool is_block;
     bool is_opaque = false;
+    int first_note = 0;  // What it touches: from this note to the first one of the next actor.
+    int next_here = -1;  // The next actor at the same row.
   };
   struct Touch {  // One region or load or store.
     int actor;
@@ -69,20 +71,25 @@ class BlockScope {
     bool is_declared;  // By a block.
   };
   const ExprNode* MemoryOf(const Buffer& buffer) const;
-  // In order of the text.
+  std::span<const Touch> TouchesOf(int memory) const;
   std::span<const Touch> TouchesOf(const Buffer& buffer) const;
   std::vector<int> BlocksThat(bool write, const Buffer& buffer) const;
   std::vector<Dependency> Deps(int row, bool by_src) const;
   void Relate(int actor, bool later, std::vector<std::pair<int, DepKind>>& found) const;
+  int FirstAt(int row) const { return row >= 0 && row < static_cast<int>(first_at_.size()) ? first_at_[row] : -1; }
   void Note(int actor, const Buffer& buffer, bool is_write, bool is_declared);
+  void SortTouches();
+  void ChainActors(size_t num_rows);
 
   std::vector<int> children_;
-  std::vector<Actor> actors_;                                        // In order of the text.
-  std::vector<int> opaque_;                                          // Actors.
-  std::unordered_map<const ExprNode*, std::vector<Touch>> touches_;  // By memory; in order of the text.
-  std::unordered_map<int, std::vector<int>> actors_at_;              // By row.
-  std::unordered_map<const ExprNode*, const ExprNode*> views_;       // View -> memory.
-  std::vector<std::vector<const ExprNode*>> memory_;                 // By actor: what it touches, once each.
+  std::vector<Actor> actors_;  // In order of the text.
+  std::vector<int> opaque_;    // Actors.
+  PointerIndex memories_;
+  std::vector<int> notes_;        // In order of the text: the memory that is touched.
+  std::vector<Touch> touches_;    // By note; once sorted, by memory and then in order of the text.
+  std::vector<int> first_touch_;  // By memory, and one more: the end.
+  std::vector<int> first_at_;     // By row, the first actor there; -1: none.
+  std::vector<std::pair<const ExprNode*, const ExprNode*>> views_;  // View -> memory.
   bool has_war_or_opaque_ = false;
 };
 

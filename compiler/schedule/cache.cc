@@ -75,10 +75,31 @@ std::vector<Range> ReadRegion(const Schedule& schedule, const std::vector<int>& 
   return *std::move(touched);
 }
 
+// By numbers alone; nullopt: not known.
+std::optional<std::vector<Range>> NumbersWrittenOver(const Schedule& schedule, int row, const Buffer& buffer) {
+  const NestNumbers* nest = schedule.Numbers(row);
+  const std::optional<DigitBox> made = NumbersWritten(schedule, row, buffer, 0);
+  if (!made) return std::nullopt;
+  const BlockNode& node = schedule.BlockOf(row);
+  const bool is_all = std::all_of(node.writes.begin(), node.writes.end(), [&](const BufferRegion& write) {
+    if (!MayAlias(write.buffer, buffer)) return true;
+    const std::optional<DigitBox> touched = nest->TouchedAtMost(node, write, 0);
+    return write.buffer.same_as(buffer) && touched && Covers(*made, *touched, buffer->shape);
+  });
+  if (!is_all) return std::nullopt;
+  std::vector<Range> region;
+  for (size_t d = 0; d < made->size(); ++d) {
+    const DataType type = node.body.As<BufferStore>()->indices[d].dtype();
+    region.push_back({IntConst(type, (*made)[d].first.base), IntConst(type, (*made)[d].length)});
+  }
+  return region;
+}
+
 // The box of `buffer` that the block writes over all its loops: every element of it, and none outside. What it does not
 // write would be overwritten by a copy of the cache.
 StatusOr<std::vector<Range>> WrittenRegion(const Schedule& schedule, int row, const Buffer& buffer,
                                            const char* primitive) {
+  if (std::optional<std::vector<Range>> region = NumbersWrittenOver(schedule, row, buffer)) return *std::move(region);
   const int scope = schedule.ScopeOf(row);
   Analyzer analyzer;
   BindIterVars(schedule.BlockOf(scope), analyzer);
@@ -120,11 +141,9 @@ size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vect
   const size_t first = ChildIndexTowards(schedule, scope, writer) + 1;
   size_t last = first;
   for (int row : rows) last = std::max(last, ChildIndexTowards(schedule, scope, row) + 1);
-  for (int other : schedule.ChildBlocksOf(scope)) {
-    const bool is_early = ChildIndexTowards(schedule, scope, other) < last;
-    if (is_early && Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end())
+  for (int other : ChildBlocksBetween(schedule, scope, 0, last - 1))
+    if (Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end())
       return first;
-  }
   return last;
 }
 
@@ -143,17 +162,16 @@ size_t PlaceBeforeOthers(const Schedule& schedule, int writer, const std::vector
   const Seq* seq = schedule.BlockOf(scope).body.As<Seq>();
   const size_t end = std::max(first, seq != nullptr ? seq->stmts.size() : 1);
   std::vector<int> readers;
-  for (int other : schedule.ChildBlocksOf(scope))
-    if (ChildIndexTowards(schedule, scope, other) >= first && Reads(schedule.BlockOf(other), buffer))
-      readers.push_back(other);
+  for (int other : ChildBlocksBetween(schedule, scope, first, SIZE_MAX))
+    if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
   const size_t place = PlaceOfFirst(schedule, scope, readers, end);
   const auto is_of_it = [&](const BufferRegion& region) { return MayAlias(region.buffer, buffer); };
-  for (int other : schedule.ChildBlocksOf(scope)) {
-    const size_t at = ChildIndexTowards(schedule, scope, other);
+  if (place == first) return place;
+  for (int other : ChildBlocksBetween(schedule, scope, first, place - 1)) {
     const BlockNode& node = schedule.BlockOf(other);
     const bool is_near = schedule.IsHiding(other) || std::any_of(node.reads.begin(), node.reads.end(), is_of_it) ||
                          std::any_of(node.writes.begin(), node.writes.end(), is_of_it);
-    if (at >= first && at < place && is_near) return first;
+    if (is_near) return first;
   }
   return place;
 }

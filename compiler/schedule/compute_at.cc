@@ -183,6 +183,32 @@ bool IsMade(const Schedule& schedule, const Move& move, const BufferRegion& read
   });
 }
 
+// The domains as numbers, in terms of `loops`; nothing where they are something else.
+std::optional<std::vector<DigitRange>> NumbersOf(const std::vector<SolvedIterVar>& domains, const LoopChain& loops) {
+  std::vector<DigitRange> ranges;
+  for (const SolvedIterVar& solved : domains) {
+    std::optional<DigitSum> first = loops.Read(solved.domain.min);
+    const int64_t* extent = AsIntConst(solved.domain.extent);
+    if (!first || extent == nullptr || *extent < 1 || *extent > INT32_MAX) return std::nullopt;
+    ranges.push_back({*std::move(first), *extent});
+  }
+  return ranges;
+}
+
+// What IsMade asks for, by numbers alone; false: not known.
+bool AreNumbersMade(const Schedule& schedule, const Move& move, const BufferRegion& read,
+                    const std::vector<SolvedIterVar>& domains) {
+  const std::optional<LoopChain> loops = LoopChain::DownTo(schedule, move.loop);
+  const auto ranges = loops ? NumbersOf(domains, *loops) : std::nullopt;
+  if (!ranges) return false;
+  const std::optional<DigitBox> used =
+      NestNumbers::OfDomains(*loops, *ranges).TouchedAtMost(schedule.BlockOf(move.block), read, loops->size());
+  return used && std::any_of(move.partners.begin(), move.partners.end(), [&](int producer) {
+           const std::optional<DigitBox> made = NumbersWritten(schedule, producer, read.buffer, loops->size());
+           return made && Covers(*made, *used, read.buffer->shape);
+         });
+}
+
 // A consumer under the loop reads nothing but what one iteration of it has made: the rest may not be written yet.
 Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
                                 const Analyzer& analyzer) {
@@ -196,7 +222,9 @@ Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, cons
     const bool is_made_here = std::any_of(move.partners.begin(), move.partners.end(), [&](int producer) {
       return Writes(schedule.BlockOf(producer), read.buffer);
     });
-    if (!is_made_here || IsMade(schedule, move, read, solved, own, analyzer)) continue;
+    if (!is_made_here || AreNumbersMade(schedule, move, read, domains) ||
+        IsMade(schedule, move, read, solved, own, analyzer))
+      continue;
     return schedule.Error(move.primitive, move.block,
                           fmt::format("it may read more of \"{}\" than one iteration of loop \"{}\" has made",
                                       read.buffer->name, schedule.LoopOf(move.loop).loop_var.name()));
@@ -360,6 +388,10 @@ Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const st
   const IterDomain loops = LoopsDownTo(schedule, move.loop);
   const std::vector<IterVar>& iters = schedule.BlockOf(move.block).iter_vars;
   if (iters.empty()) return CheckLoopsRun(schedule, move, loops);
+  if (const std::optional<LoopChain> chain = LoopChain::DownTo(schedule, move.loop)) {
+    const auto ranges = NumbersOf(domains, *chain);
+    if (ranges && RunOver(*chain, *ranges, iters)) return OkStatus();
+  }
   for (size_t i = 0; i < domains.size(); ++i) {
     const Range all = RelaxRegion({domains[i].domain}, loops, analyzer)[0], &own = iters[i].domain;
     const bool covers = !IsConstInt(all.extent, 0) && analyzer.CanProve(LessEqual(all.min, own.min)) &&
@@ -450,12 +482,14 @@ Stmt MoveStmt(const Schedule& schedule, const Move& move, Stmt nest, size_t plac
   children.insert(children.begin() + place, std::move(nest));
   loop.body = MakeSeq(std::move(children));
   const Stmt new_loop = std::move(loop);
-  std::optional<Stmt> body =
-      RewriteTree(schedule.BlockOf(schedule.ScopeOf(move.block)).body, [&](const Stmt& stmt) -> Replacement {
-        if (stmt.same_as(block)) return std::vector<Stmt>{};
-        if (stmt.same_as(old_loop)) return std::vector<Stmt>{new_loop};
-        return std::nullopt;
-      });
+  const int scope = schedule.ScopeOf(move.block);
+  const std::vector<size_t> places{ChildIndexTowards(schedule, scope, move.block),
+                                   ChildIndexTowards(schedule, scope, move.loop)};
+  std::optional<Stmt> body = RewriteTreeAt(schedule.BlockOf(scope).body, places, [&](const Stmt& stmt) -> Replacement {
+    if (stmt.same_as(block)) return std::vector<Stmt>{};
+    if (stmt.same_as(old_loop)) return std::vector<Stmt>{new_loop};
+    return std::nullopt;
+  });
   return *std::move(body);
 }
 

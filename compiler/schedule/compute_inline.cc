@@ -134,7 +134,9 @@ Status ReplaceInScope(Schedule& schedule, int scope, const char* primitive,
   std::vector<BlockReuse> reuse;
   for (const auto& [row, after] : edits)
     if (after) reuse.push_back({row, after->block});
-  std::optional<Stmt> body = RewriteTree(realize.block->body, [&](const Stmt& stmt) -> Replacement {
+  std::vector<size_t> places;
+  for (const auto& [row, after] : edits) places.push_back(ChildIndexTowards(schedule, scope, row));
+  std::optional<Stmt> body = RewriteTreeAt(realize.block->body, places, [&](const Stmt& stmt) -> Replacement {
     for (const auto& [row, after] : edits) {
       if (!stmt.same_as(schedule.StmtOf(row))) continue;
       return after ? std::vector<Stmt>{*after} : std::vector<Stmt>{};

@@ -85,12 +85,16 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
 // which there is.
 Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const VarMap& first) {
   const BlockRealize realize = BoundRealize(schedule, block);
-  Analyzer analyzer;
-  BindOuterLoops(schedule, block, false, analyzer);
+  const auto starts_at = [&](const Expr& value, const Expr& min) {
+    if (Analyzer().CanProveEqual(value, min)) return true;
+    Analyzer analyzer;
+    BindOuterLoops(schedule, block, false, analyzer);
+    return analyzer.CanProveEqual(value, min);
+  };
   for (size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& iter = realize.block->iter_vars[i];
     if (iter.kind != IterKind::kReduce) continue;
-    if (!analyzer.CanProveEqual(Substitute(realize.iter_values[i], first), iter.domain.min))
+    if (!starts_at(Substitute(realize.iter_values[i], first), iter.domain.min))
       return schedule.Error("decompose_reduction", block,
                             fmt::format("iter var \"{}\" does not start at its minimum", iter.var.name()));
   }

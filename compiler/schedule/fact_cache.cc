@@ -14,13 +14,13 @@ void ForEachBlock(const RowTable& rows, int row, F f) {
   for (int child = rows[row].first_child; child >= 0; child = rows[child].next_sibling) ForEachBlock(rows, child, f);
 }
 
+}  // namespace
+
 // The memory, by its data variable.
-void NoteWrites(const StmtNode* node, std::vector<const ExprNode*>& written) {
+void FactCache::NoteWrites(const StmtNode* node, Memories& written) {
   if (node == nullptr || !std::holds_alternative<BlockRealize>(node->value)) return;
   for (const BufferRegion& write : BlockOfNode(*node).writes) written.push_back(write.buffer->data.get());
 }
-
-}  // namespace
 
 const BlockScope& FactCache::Scope(const Schedule& schedule, int row) {
   for (const Kept& kept : scopes_)
@@ -29,7 +29,14 @@ const BlockScope& FactCache::Scope(const Schedule& schedule, int row) {
   return *scopes_.back().scope;
 }
 
-FactCache::Outline FactCache::OutlineOf(const RowTable& rows, const std::vector<int>& tops, int scope) {
+const NestNumbers* FactCache::Numbers(const Schedule& schedule, int row) {
+  if (static_cast<int>(numbers_.size()) <= row) numbers_.resize(row + 1);
+  std::shared_ptr<const NestNumbers>& numbers = numbers_[row];
+  if (numbers == nullptr || !numbers->IsStillOf(schedule, row)) numbers = NestNumbers::Of(schedule, row);
+  return numbers.get();
+}
+
+FactCache::Outline FactCache::OutlineOf(const RowTable& rows, std::span<const int> tops, int scope) {
   Outline outline{scope, {}};
   for (int top : tops) ForEachBlock(rows, top, [&](int block) { outline.blocks.emplace_back(block, rows[block].key); });
   return outline;
@@ -44,7 +51,7 @@ void FactCache::ForgetAnswer(Fact fact, int row) {
 }
 
 // A view hides what it reads, so where there are views nothing below the scope is kept.
-void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector<const ExprNode*>& written) {
+void FactCache::ForgetReaders(const RowTable& rows, int scope, const Memories& written) {
   const auto knows_cover = [](const Known& known) {
     return known.answers[static_cast<int>(Fact::kRegionCover)] != Answer::kUnknown;
   };
@@ -66,7 +73,7 @@ void FactCache::ForgetReaders(const RowTable& rows, int scope, const std::vector
 
 void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
                        bool is_bare) {
-  std::vector<const ExprNode*> written;  // By blocks that are new, gone or elsewhere.
+  Memories written;  // By blocks that are new, gone or elsewhere.
   const auto forget_answers = [&](int row) {
     ForgetAnswer(Fact::kAffineBinding, row);
     ForgetAnswer(Fact::kRegionCover, row);
@@ -92,7 +99,8 @@ void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Chang
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
   if (before.scope >= 0) {
-    if (is_bare || OutlineOf(rows, changes.tops, before.scope).blocks != before.blocks) ForgetScope(before.scope);
+    if (is_bare || OutlineOf(rows, {changes.tops.data(), changes.tops.size()}, before.scope).blocks != before.blocks)
+      ForgetScope(before.scope);
     ForgetReaders(rows, before.scope, written);
   }
   for (const RowTable::Change& change : changes.made)

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "compiler/schedule/block_scope.h"
+#include "compiler/schedule/nest_numbers.h"
 #include "compiler/schedule/row_table.h"
 
 namespace lathe {
@@ -26,16 +29,19 @@ class FactCache {
   }
   // The scope of block `row`; lives until the next Forget or the end of all copies of the cache.
   const BlockScope& Scope(const Schedule& schedule, int row);
+  // Of block `row`; nullptr if its loops are no chain of constants. Lives until it is asked for again.
+  const NestNumbers* Numbers(const Schedule& schedule, int row);
   bool KnowsScope(int row) const {
     return std::any_of(scopes_.begin(), scopes_.end(), [&](const Kept& kept) { return kept.row == row; });
   }
 
   // What a replacement may have to forget, seen before and after it.
   struct Outline {
-    int scope = -1;                                   // The block around; -1: there is none.
-    std::vector<std::pair<int, const void*>> blocks;  // Rows and keys at or below, not inside of others.
+    int scope = -1;  // The block around; -1: there is none.
+    boost::container::small_vector<std::pair<int, const void*>, 8>
+        blocks;  // Rows and keys at or below, not inside of others.
   };
-  static Outline OutlineOf(const RowTable& rows, const std::vector<int>& tops, int scope);
+  static Outline OutlineOf(const RowTable& rows, std::span<const int> tops, int scope);
   // Row `replaced` became what `changes` says. `before` is its outline from before; `is_bare`: there was or is
   // something outside of blocks there that touches memory.
   void Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
@@ -52,10 +58,13 @@ class FactCache {
   };
   void ForgetScope(int row);
   void ForgetAnswer(Fact fact, int row);
-  void ForgetReaders(const RowTable& rows, int scope, const std::vector<const ExprNode*>& written);
+  using Memories = boost::container::small_vector<const ExprNode*, 16>;
+  void ForgetReaders(const RowTable& rows, int scope, const Memories& written);
+  static void NoteWrites(const StmtNode* node, Memories& written);
 
   std::vector<Known> known_;  // By row.
   std::vector<Kept> scopes_;
+  std::vector<std::shared_ptr<const NestNumbers>> numbers_;  // By row; whether they still hold is asked on each use.
 };
 
 }  // namespace lathe

@@ -81,10 +81,11 @@ Status SetKind(Schedule& schedule, LoopRV loop_rv, ForKind kind, std::string_vie
       return schedule.Error(primitive, row, why);
     RETURN_IF_ERROR(CheckNesting(schedule, row, kind, primitive));
   }
-  For loop = schedule.LoopOf(row);
-  loop.kind = kind;
-  loop.thread = thread;
-  schedule.Replace(row, std::move(loop));
+  schedule.Edit(row, [&](StmtNode& node) {
+    For& loop = std::get<For>(node.value);
+    loop.kind = kind;
+    loop.thread = thread;
+  });
   std::vector<Attr> attrs;
   if (kind == ForKind::kThreadBinding) attrs.push_back(thread);
   schedule.Record(instruction, {loop_rv}, std::move(attrs), {});

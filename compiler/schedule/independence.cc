@@ -10,6 +10,14 @@
 namespace lathe {
 namespace {
 
+// How many loops of its scope are outside of `loop`.
+int DepthOf(const Schedule& schedule, int loop) {
+  int depth = 0;
+  for (int above = schedule.ParentOf(loop); above >= 0 && schedule.IsLoop(above); above = schedule.ParentOf(above))
+    ++depth;
+  return depth;
+}
+
 // Where a block stores by an index that it reads from memory, its data-parallel iter vars are what promises that
 // iterations do not meet.
 bool IsScattered(const BlockNode& block, const Buffer& buffer) {
@@ -134,6 +142,12 @@ bool AreRegionsApart(const Schedule& schedule, int loop, int block, const Buffer
          CountsElements(schedule, loop, block, write);
 }
 
+// By numbers alone; false: not known.
+bool AreNumbersApart(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
+  const NestNumbers* nest = schedule.Numbers(block);
+  return nest != nullptr && nest->TellsApart(schedule.BlockOf(block), write, DepthOf(schedule, loop));
+}
+
 // The same of what the block really writes, where it declares more (as what loop_partition leaves does).
 bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write,
                     const Analyzer& analyzer) {
@@ -151,6 +165,7 @@ bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferR
 }  // namespace
 
 bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
+  if (AreNumbersApart(schedule, loop, block, write)) return true;
   Analyzer analyzer;
   BindOuterLoops(schedule, loop, true, analyzer);
   return AreWritesApart(schedule, loop, block, write, analyzer);
@@ -168,11 +183,26 @@ bool IsUsedOnlyBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
   return std::all_of(readers.begin(), readers.end(), is_below) && std::all_of(writers.begin(), writers.end(), is_below);
 }
 
+// What is known about the loops around `loop` and about itself, once somebody wants to know.
+class OuterFacts {
+ public:
+  OuterFacts(const Schedule& schedule, int loop) : schedule_(schedule), loop_(loop) {}
+  const Analyzer& operator()() {
+    if (!analyzer_) BindOuterLoops(schedule_, loop_, true, analyzer_.emplace());
+    return *analyzer_;
+  }
+
+ private:
+  const Schedule& schedule_;
+  const int loop_;
+  std::optional<Analyzer> analyzer_;
+};
+
 WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,
-                       const Analyzer& analyzer) {
+                       OuterFacts& facts) {
   const BlockNode& node = schedule.BlockOf(block);
   const Buffer& buffer = write.buffer;
-  const bool is_apart = AreWritesApart(schedule, loop, block, write, analyzer);
+  const bool is_apart = WritesApart(schedule, loop, block, write);
   if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
     return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
                        node.name);
@@ -184,8 +214,9 @@ WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int blo
                        buffer->name, node.name);
   for (int reader : schedule.ChildBlocksOf(loop)) {
     if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
-    const bool is_own = IsCovered(schedule, block, reader, buffer) ||
-                        (is_apart && IsCoveredWithin(schedule, loop, block, reader, buffer, analyzer));
+    const bool is_own = (is_apart && AreNumbersCovered(schedule, loop, block, reader, buffer)) ||
+                        IsCovered(schedule, block, reader, buffer) ||
+                        (is_apart && IsCoveredWithin(schedule, loop, block, reader, buffer, facts()));
     if (!is_own)
       return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",
                          schedule.BlockOf(reader).name, buffer->name);
@@ -212,6 +243,8 @@ bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
 }  // namespace
 
 bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
+  const NestNumbers* nest = schedule.Numbers(block);
+  if (nest != nullptr && nest->CountsEachOnce(DepthOf(schedule, top))) return true;
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
   const BlockRealize realize = BoundRealize(schedule, block);
   const auto is_iter_var = [&](const auto& loop) {
@@ -251,8 +284,7 @@ WhyNot WhyNotOrdered(const Schedule& schedule, int first, int second, const Buff
 bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != ForKind::kUnrolled; }
 
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
-  Analyzer analyzer;
-  BindOuterLoops(schedule, loop, true, analyzer);
+  OuterFacts facts(schedule, loop);
   for (int block : schedule.ChildBlocksOf(loop)) {
     if (const WhyNot why = WhyNotUsable(schedule, block); !why.empty()) return why;
     const BlockRealize realize = BoundRealize(schedule, block);
@@ -267,7 +299,7 @@ WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool a
     }
     for (const BufferRegion& write : realize.block->writes) {
       if (reduces) continue;  // The threads of the group make one result together.
-      if (const WhyNot why = WhyNotOwnBuffer(schedule, loop, kind, block, write, analyzer); !why.empty()) return why;
+      if (const WhyNot why = WhyNotOwnBuffer(schedule, loop, kind, block, write, facts); !why.empty()) return why;
     }
   }
   return "";
@@ -344,12 +376,10 @@ std::vector<int> BlocksCrossed(const Schedule& schedule, int above, int block, i
     std::erase(others, block);
     return others;
   }
-  const size_t a = ChildIndexTowards(schedule, above, block), b = ChildIndexTowards(schedule, above, target);
-  std::vector<int> crossed;
-  for (int other : schedule.ChildBlocksOf(above)) {
-    const size_t at = ChildIndexTowards(schedule, above, other);
-    if (other != block && at >= std::min(a, b) && at <= std::max(a, b)) crossed.push_back(other);
-  }
+  const auto [first, last] =
+      std::minmax({ChildIndexTowards(schedule, above, block), ChildIndexTowards(schedule, above, target)});
+  std::vector<int> crossed = ChildBlocksBetween(schedule, above, first, last);
+  std::erase(crossed, block);
   return crossed;
 }
 
@@ -430,6 +460,7 @@ namespace {
 
 // A block that hides something, and is `block` or one of those that it depends on or that depend on it; -1: none.
 int HiderAround(const Schedule& schedule, int block) {
+  if (!schedule.HidesAny()) return -1;
   if (schedule.IsHiding(block)) return block;
   const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
   for (const Dependency& dep : scope.DepsBySrc(block))

@@ -525,10 +525,13 @@ constexpr InstructionKind kKinds[] = {
 }  // namespace
 
 const InstructionKind* FindInstructionKind(std::string_view name) {
-  for (const InstructionKind& kind : kKinds) {
-    if (kind.name == name) return &kind;
-  }
-  return nullptr;
+  static const auto kByName = [] {
+    std::unordered_map<std::string_view, const InstructionKind*> kinds;
+    for (const InstructionKind& kind : kKinds) kinds.emplace(kind.name, &kind);
+    return kinds;
+  }();
+  const auto found = kByName.find(name);
+  return found == kByName.end() ? nullptr : found->second;
 }
 std::span<const InstructionKind> InstructionKinds() { return kKinds; }
 

@@ -1,5 +1,6 @@
 #include "compiler/schedule/rewrite_tree.h"
 
+#include "compiler/arith/iter_rewriter.h"
 #include "compiler/ir/child_stmts.h"
 
 namespace lathe {
@@ -59,8 +60,8 @@ class TreeRewriter {
 
 class LoopRebinder : public StmtExprMutator {
  public:
-  LoopRebinder(const VarMap& vars, Analyzer& analyzer, Rebinding how)
-      : vars_(vars), analyzer_(analyzer), how_(std::move(how)) {}
+  LoopRebinder(const VarMap& vars, const Analyzer& analyzer, Rebinding how)
+      : vars_(vars), analyzer_(analyzer), how_(std::move(how)), num_known_(how_.loops.size()) {}
 
  protected:
   Expr VisitVar(const Var& var) override {
@@ -69,14 +70,13 @@ class LoopRebinder : public StmtExprMutator {
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);
-    const FactScope inside(analyzer_, loop.loop_var, Range{min, extent});
     how_.loops.emplace_back(loop.loop_var, Range{min, extent});
     const Stmt body = VisitStmt(loop.body);
     how_.loops.pop_back();
     if (min.same_as(loop.min) && extent.same_as(loop.extent) && body.same_as(loop.body)) return self;
     For copy = loop;
-    copy.min = min.same_as(loop.min) ? min : analyzer_.Simplify(min);
-    copy.extent = extent.same_as(loop.extent) ? extent : analyzer_.Simplify(extent);
+    copy.min = min.same_as(loop.min) ? min : KnownHere().Simplify(min);
+    copy.extent = extent.same_as(loop.extent) ? extent : KnownHere().Simplify(extent);
     copy.body = body;
     return copy;
   }
@@ -90,24 +90,50 @@ class LoopRebinder : public StmtExprMutator {
     }
     copy.predicate = VisitExpr(realize.predicate);
     if (how_.guard) copy.predicate = And(copy.predicate, *how_.guard);
-    if (changed)
-      copy.iter_values = IterMapSimplify(copy.iter_values, how_.loops, copy.predicate,
-                                         {IterMapLevel::kSurjective, !how_.preserve_unit_iters}, analyzer_);
+    if (changed) copy.iter_values = Simplified(copy);
     if (how_.enters_blocks) copy.block = Substitute(realize.block, vars_);
     changed = changed || !copy.block.same_as(realize.block);
     return changed || !copy.predicate.same_as(realize.predicate) ? Stmt(std::move(copy)) : self;
   }
 
  private:
+  std::vector<Expr> Simplified(const BlockRealize& realize) const {
+    const IterMapOptions options{IterMapLevel::kSurjective, !how_.preserve_unit_iters};
+    if (IsConstInt(realize.predicate, 1))
+      if (auto tiles = SimplifyTiles(realize.iter_values, how_.loops, options)) return *std::move(tiles);
+    return IterMapSimplify(realize.iter_values, how_.loops, realize.predicate, options, KnownHere());
+  }
+  // Of the loops below, too, which most bindings need no facts about.
+  Analyzer KnownHere() const {
+    Analyzer facts = Analyzer::Under(analyzer_);
+    for (size_t i = num_known_; i < how_.loops.size(); ++i) facts.Bind(how_.loops[i].first, how_.loops[i].second);
+    return facts;
+  }
+
   const VarMap& vars_;
-  Analyzer& analyzer_;
+  const Analyzer& analyzer_;
   Rebinding how_;
+  const size_t num_known_;  // Loops that the analyzer knows.
 };
 
 }  // namespace
 
 std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacement(const Stmt&)>& f) {
   return TreeRewriter(f)(stmt);
+}
+
+std::optional<Stmt> RewriteTreeAt(const Stmt& body, const std::vector<size_t>& places,
+                                  const std::function<Replacement(const Stmt&)>& f) {
+  const Seq* seq = body.As<Seq>();
+  if (seq == nullptr) return RewriteTree(body, f);
+  std::vector<Stmt> stmts;
+  stmts.reserve(seq->stmts.size());
+  for (size_t i = 0; i < seq->stmts.size(); ++i) {
+    const bool is_changed = std::find(places.begin(), places.end(), i) != places.end();
+    std::optional<Stmt> child = is_changed ? RewriteTree(seq->stmts[i], f) : seq->stmts[i];
+    if (child) stmts.push_back(*std::move(child));
+  }
+  return stmts.empty() ? std::nullopt : std::optional(MakeSeq(std::move(stmts)));
 }
 
 Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, Rebinding how) {

@@ -16,6 +16,9 @@ using Replacement = std::optional<std::vector<Stmt>>;
 
 // Asks `f` about each statement, top down. Loops and sequences left empty vanish; nullopt if all does.
 std::optional<Stmt> RewriteTree(const Stmt& stmt, const std::function<Replacement(const Stmt&)>& f);
+// The same where `f` replaces something in no other children of `body` than those at `places`.
+std::optional<Stmt> RewriteTreeAt(const Stmt& body, const std::vector<size_t>& places,
+                                  const std::function<Replacement(const Stmt&)>& f);
 
 struct Rebinding {
   IterDomain loops;                 // Those around, up to the scope, the new ones included.

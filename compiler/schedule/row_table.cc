@@ -19,10 +19,19 @@ const void* KeyOf(const StmtNode& node) {
 
 bool IsLoopNode(const StmtNode& node) { return std::holds_alternative<For>(node.value); }
 const BlockNode& BlockIn(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
+uint32_t HashOf(std::string_view name) { return static_cast<uint32_t>(std::hash<std::string_view>()(name)); }
 
 // The indices of the children that lead from `stmt` to `target`, with no loop or block between.
 using Path = boost::container::small_vector<size_t, 8>;
 bool FindPath(const Stmt& stmt, const StmtNode* target, Path& path) {
+  if (const Seq* seq = stmt.As<Seq>()) {  // What may be long.
+    const auto found =
+        std::find_if(seq->stmts.begin(), seq->stmts.end(), [&](const Stmt& child) { return child.get() == target; });
+    if (found != seq->stmts.end()) {
+      path.push_back(size_t(found - seq->stmts.begin()));
+      return true;
+    }
+  }
   size_t index = 0;
   return AnyChildStmt(stmt, [&](const Stmt& child) {
     path.push_back(index++);
@@ -81,9 +90,37 @@ void RowTable::Erase(int row) {
 }
 
 void RowTable::Grow() {
-  buckets_.assign(std::max<size_t>(16, buckets_.size() * 2), -1);
-  for (int row = 0; row < static_cast<int>(rows_.size()); ++row)
-    if (rows_[row].node != nullptr) Insert(row);
+  buckets_.assign(std::max<size_t>(64, buckets_.size() * 2), -1);
+  named_.assign(buckets_.size(), -1);
+  for (int row = 0; row < static_cast<int>(rows_.size()); ++row) {
+    if (rows_[row].node == nullptr) continue;
+    Insert(row);
+    InsertName(row);
+  }
+}
+
+void RowTable::InsertName(int row) {
+  if (rows_[row].is_loop) return;
+  rows_[row].name_hash = HashOf(BlockIn(*rows_[row].node).name);
+  int& head = named_[rows_[row].name_hash & (named_.size() - 1)];
+  rows_[row].next_named = head;
+  head = row;
+}
+
+void RowTable::EraseName(int row) {
+  if (rows_[row].is_loop) return;
+  int* link = &named_[rows_[row].name_hash & (named_.size() - 1)];
+  while (*link != row) link = &rows_[*link].next_named;
+  *link = rows_[row].next_named;
+}
+
+std::vector<int> RowTable::BlocksNamed(std::string_view name) const {
+  std::vector<int> found;
+  if (named_.empty()) return found;
+  const uint32_t hash = HashOf(name);
+  for (int row = named_[hash & (named_.size() - 1)]; row >= 0; row = rows_[row].next_named)
+    if (rows_[row].name_hash == hash && BlockIn(*rows_[row].node).name == name) found.push_back(row);
+  return found;
 }
 
 int RowTable::NewRow(const StmtNode* node, const void* key) {
@@ -97,11 +134,13 @@ int RowTable::NewRow(const StmtNode* node, const void* key) {
   }
   rows_[row] = Row{.node = node, .key = key, .generation = rows_[row].generation, .is_loop = IsLoopNode(*node)};
   Insert(row);
+  InsertName(row);
   return row;
 }
 
 void RowTable::Forget(int row) {
   Erase(row);
+  EraseName(row);
   rows_[row] = Row{.next_sibling = free_, .generation = rows_[row].generation + 1};
   free_ = row;
 }
@@ -110,8 +149,10 @@ void RowTable::SetNode(int row, const StmtNode* node) {
   rows_[row].node = node;
   if (rows_[row].key == KeyOf(*node)) return;
   Erase(row);
+  EraseName(row);
   rows_[row].key = KeyOf(*node);
   Insert(row);
+  InsertName(row);
 }
 
 // ---- Finding rows anew -------------------------------------------------------------------------------------------
@@ -124,8 +165,7 @@ bool RowTable::IsAtOrBelow(int row, int top) const {
 // Lists the loops and blocks of `stmt`, the outer ones first; below nodes that are as they were it does not look.
 // Strangers get rows (`fresh`). False if a loop variable or a block comes up twice, or belongs elsewhere than below row
 // `below`.
-bool RowTable::Collect(const Stmt& stmt, int parent, bool is_direct, int below, std::vector<Place>& places,
-                       std::vector<int>& fresh) {
+bool RowTable::Collect(const Stmt& stmt, int parent, bool is_direct, int below, Places& places, Rows& fresh) {
   if (const void* key = KeyOf(stmt.node())) {
     int row = Find(key);
     if (row < 0) {
@@ -147,7 +187,7 @@ bool RowTable::Collect(const Stmt& stmt, int parent, bool is_direct, int below, 
 }
 
 // The rows at and below `row` that were not found again, by the links of before.
-void RowTable::CollectGone(int row, std::vector<int>& gone) const {
+void RowTable::CollectGone(int row, Rows& gone) const {
   if (rows_[row].placed_at != replacements_)
     gone.push_back(row);
   else if (rows_[row].is_whole)
@@ -156,9 +196,9 @@ void RowTable::CollectGone(int row, std::vector<int>& gone) const {
 }
 
 // `place`, for which a row was made, is what `old_row` stood for.
-void RowTable::TakeOver(Place& place, int old_row, std::vector<int>& fresh, std::vector<int>& gone) {
-  std::erase(fresh, place.row);
-  std::erase(gone, old_row);
+void RowTable::TakeOver(Place& place, int old_row, Rows& fresh, Rows& gone) {
+  fresh.erase(std::remove(fresh.begin(), fresh.end(), place.row), fresh.end());
+  gone.erase(std::remove(gone.begin(), gone.end(), old_row), gone.end());
   Forget(place.row);
   place.row = old_row;
   rows_[old_row].placed_at = replacements_;
@@ -166,9 +206,8 @@ void RowTable::TakeOver(Place& place, int old_row, std::vector<int>& fresh, std:
 }
 
 // Blocks that were rebuilt: by what the primitive says, else by their name where only one can be meant.
-void RowTable::FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh, std::vector<int>& gone,
-                            const std::vector<BlockReuse>& reuse) {
-  const auto is_one_of = [](const std::vector<int>& rows, int row) {
+void RowTable::FollowBlocks(Places& places, Rows& fresh, Rows& gone, const std::vector<BlockReuse>& reuse) {
+  const auto is_one_of = [](const Rows& rows, int row) {
     return std::find(rows.begin(), rows.end(), row) != rows.end();
   };
   for (const BlockReuse& pair : reuse) {
@@ -180,7 +219,7 @@ void RowTable::FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh,
   }
   if (fresh.empty() || gone.empty()) return;
   const auto name_of = [&](int row) { return std::string_view(BlockIn(*rows_[row].node).name); };
-  const auto sole = [&](const std::vector<int>& rows, std::string_view name) {
+  const auto sole = [&](const Rows& rows, std::string_view name) {
     int found = -1;
     for (int row : rows) {
       if (rows_[row].is_loop || name_of(row) != name) continue;
@@ -198,10 +237,10 @@ void RowTable::FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh,
 }
 
 // Chains the rows of `places` below `parent`, between the siblings `before` and `after`; `is_direct`: the place is.
-void RowTable::Link(const std::vector<Place>& places, int parent, int before, int after, bool is_direct) {
+void RowTable::Link(const Places& places, int parent, int before, int after, bool is_direct) {
   for (const Place& place : places)
     if (!place.is_whole) rows_[place.row].first_child = -1;
-  std::vector<int> last(places.size(), -1);  // Last child so far, by place.
+  Rows last(places.size(), -1);  // Last child so far, by place.
   int last_on_top = before;
   for (const Place& place : places) {
     const int above = place.parent < 0 ? parent : places[place.parent].row;
@@ -223,29 +262,27 @@ void RowTable::Link(const std::vector<Place>& places, int parent, int before, in
 
 int RowTable::Add(const Stmt& body) {
   ++replacements_;
-  std::vector<Place> places;
-  std::vector<int> fresh;
+  Places places;
+  Rows fresh;
   if (!Collect(body, -1, true, -1, places, fresh)) return -1;
   Link(places, -1, -1, -1, true);
   return places.front().row;
 }
 
-// Goes down from `root` to `target`, which row `row` stood for, and makes each node on the way its own.
-void RowTable::Splice(Stmt& root, int row, const StmtNode* target, Stmt replacement) {
-  if (rows_[row].parent < 0) {
-    root = std::move(replacement);
-    return;
-  }
+// Goes down from `root` to row's statement, makes each node above its own, and calls f(the last of them, the place of
+// the statement among its children). `row` is no root block.
+template <typename F>
+void RowTable::Descend(Stmt& root, int row, F f) {
   boost::container::small_vector<int, 32> down;  // Innermost first.
   for (int above = row; above >= 0; above = rows_[above].parent) down.push_back(above);
   Stmt* at = &root;
   for (size_t i = down.size() - 1; i > 0; --i) {
     Path path;
-    CHECK(FindPath(*at, i == 1 ? target : rows_[down[i - 1]].node, path)) << "row " << row << " is not in the function";
+    CHECK(FindPath(*at, rows_[down[i - 1]].node, path)) << "row " << row << " is not in the function";
     const Stmt* outer = at;
     for (size_t k = 0; k < path.size(); ++k) {
       if (i == 1 && k + 1 == path.size())
-        ReplaceChild(*at, path[k], std::move(replacement));
+        f(*at, path[k]);
       else
         at = &MutableChildStmt(*at, path[k]);
     }
@@ -253,11 +290,25 @@ void RowTable::Splice(Stmt& root, int row, const StmtNode* target, Stmt replacem
   }
 }
 
+void RowTable::Splice(Stmt& root, int row, Stmt replacement) {
+  if (rows_[row].parent < 0)
+    root = std::move(replacement);
+  else
+    Descend(root, row, [&](Stmt& above, size_t place) { ReplaceChild(above, place, std::move(replacement)); });
+}
+
+Stmt& RowTable::OwnStmt(Stmt& root, int row) {
+  Stmt* own = &root;
+  if (rows_[row].parent >= 0)
+    Descend(root, row, [&](Stmt& above, size_t place) { own = &MutableChildStmt(above, place); });
+  return *own;
+}
+
 RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const std::vector<BlockReuse>& reuse) {
   ++replacements_;
   const Stmt old = Stmt::Of(*rows_[row].node);  // Lives on while nodes are compared.
-  std::vector<Place> places;
-  std::vector<int> fresh, gone;
+  Places places;
+  Rows fresh, gone;
   const bool is_direct = rows_[row].is_direct;
   CHECK(Collect(replacement, -1, true, row, places, fresh)) << "a loop variable or a block stands twice";
   CollectGone(row, gone);
@@ -270,7 +321,7 @@ RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const
   int before = -1;
   if (parent >= 0 && rows_[parent].first_child != row)
     for (before = rows_[parent].first_child; rows_[before].next_sibling != row;) before = rows_[before].next_sibling;
-  Splice(root, row, old.get(), std::move(replacement));
+  Splice(root, row, std::move(replacement));
   Link(places, parent, before, after, is_direct);
   Changes changes;
   for (const Place& place : places) {
@@ -325,6 +376,11 @@ std::string RowTable::Inconsistency(const Stmt& root, int root_row) const {
     const Row& row = rows_[rows[i]];
     if (row.node != list[i].node) return fmt::format("row {} is not statement {}", rows[i], i);
     if (row.key != KeyOf(*row.node) || Find(row.key) != rows[i]) return fmt::format("row {} is not found", rows[i]);
+    if (!row.is_loop) {
+      const std::vector<int> named = BlocksNamed(BlockIn(*row.node).name);
+      if (std::find(named.begin(), named.end(), rows[i]) == named.end())
+        return fmt::format("row {} is not found by its name", rows[i]);
+    }
     const int parent = list[i].parent < 0 ? -1 : rows[list[i].parent];
     if (row.parent != parent) return fmt::format("row {} has parent {}, not {}", rows[i], row.parent, parent);
     if (row.is_direct != list[i].is_direct) return fmt::format("row {} is wrong on what is above it", rows[i]);

@@ -5,8 +5,10 @@
 // used again; a generation tells their old handles from the new ones.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
@@ -25,7 +27,8 @@ class RowTable {
     const StmtNode* node = nullptr;  // A For or a BlockRealize; nullptr while the row stands for nothing.
     const void* key = nullptr;       // The loop's variable or the BlockNode.
     int parent = -1, first_child = -1, next_sibling = -1;
-    int next_in_bucket = -1;
+    int next_in_bucket = -1, next_named = -1;
+    uint32_t name_hash = 0;   // Of a block's name.
     uint32_t generation = 0;  // How many statements this row has outlived.
     uint32_t placed_at = 0;   // The replacement in which it was last found.
     bool is_loop = false;
@@ -37,11 +40,11 @@ class RowTable {
     int row;
     const StmtNode* before;  // nullptr: the row is new. Lives as long as the statement that was replaced.
   };
+  using Rows = boost::container::small_vector<int, 16>;
   struct Changes {
-    std::vector<int> tops;     // Where the replaced row was, in order of the program.
-    std::vector<Change> made;  // New, or the same loop or block with another node.
-    std::vector<int> moved;    // The node is as it was, so is all below it; what is above may be another.
-    std::vector<Change> gone;
+    Rows tops;                                              // Where the replaced row was, in order of the program.
+    boost::container::small_vector<Change, 16> made, gone;  // made: new, or the same loop or block with another node.
+    Rows moved;  // The node is as it was, so is all below it; what is above may be another.
   };
 
   // Adds all of `body`, a root block, in order of the program. Returns its row, or -1 if a loop variable or a block
@@ -54,13 +57,23 @@ class RowTable {
   // Nodes above are changed in place unless others hold them. CHECKs that no variable or block comes to stand twice.
   Changes Replace(Stmt& root, int row, Stmt replacement, const std::vector<BlockReuse>& reuse);
 
+  // Changes row's statement itself, in what no row rests on: what kind of loop it is, annotations. Nodes above and it are
+  // changed in place unless others hold them.
+  template <typename F>
+  void Edit(Stmt& root, int row, F edit) {
+    Stmt& own = OwnStmt(root, row);
+    edit(own.MutableNode());
+    SetNode(row, own.get());
+  }
+
   size_t size() const { return rows_.size(); }  // The rows that are gone included.
   const Row& operator[](int row) const { return rows_[row]; }
   bool IsLive(int row, uint32_t generation) const {
     return row >= 0 && row < static_cast<int>(rows_.size()) && rows_[row].generation == generation &&
            rows_[row].node != nullptr;
   }
-  int Find(const void* key) const;  // -1 if there is none.
+  int Find(const void* key) const;                            // -1 if there is none.
+  std::vector<int> BlocksNamed(std::string_view name) const;  // In no order.
   bool IsAtOrBelow(int row, int top) const;
   // The first that does not hold of what this class promises about `root`, in words; empty if all does. For tests.
   std::string Inconsistency(const Stmt& root, int root_row) const;
@@ -74,14 +87,16 @@ class RowTable {
     bool is_whole;  // The row's node is as it was.
     bool is_direct;
   };
-  bool Collect(const Stmt& stmt, int parent, bool is_direct, int below, std::vector<Place>& places,
-               std::vector<int>& fresh);
-  void CollectGone(int row, std::vector<int>& gone) const;
-  void FollowBlocks(std::vector<Place>& places, std::vector<int>& fresh, std::vector<int>& gone,
-                    const std::vector<BlockReuse>& reuse);
-  void TakeOver(Place& place, int old_row, std::vector<int>& fresh, std::vector<int>& gone);
-  void Link(const std::vector<Place>& places, int parent, int before, int after, bool is_direct);
-  void Splice(Stmt& root, int row, const StmtNode* target, Stmt replacement);
+  using Places = boost::container::small_vector<Place, 32>;
+  bool Collect(const Stmt& stmt, int parent, bool is_direct, int below, Places& places, Rows& fresh);
+  void CollectGone(int row, Rows& gone) const;
+  void FollowBlocks(Places& places, Rows& fresh, Rows& gone, const std::vector<BlockReuse>& reuse);
+  void TakeOver(Place& place, int old_row, Rows& fresh, Rows& gone);
+  void Link(const Places& places, int parent, int before, int after, bool is_direct);
+  template <typename F>
+  void Descend(Stmt& root, int row, F f);
+  void Splice(Stmt& root, int row, Stmt replacement);
+  Stmt& OwnStmt(Stmt& root, int row);
 
   int NewRow(const StmtNode* node, const void* key);
   void Forget(int row);
@@ -89,10 +104,13 @@ class RowTable {
   void Insert(int row);
   void Erase(int row);
   void Grow();
+  void InsertName(int row);
+  void EraseName(int row);
   size_t BucketOf(const void* key) const;
 
   std::vector<Row> rows_;
   std::vector<int> buckets_;  // Chained by next_in_bucket; a power of two.
+  std::vector<int> named_;    // Blocks by the hash of their name, chained by next_named; as many.
   int free_ = -1;             // Rows that stand for nothing, chained by next_sibling.
   uint32_t replacements_ = 0;
 };

@@ -171,7 +171,7 @@ StatusOr<int> Schedule::RootRowOf(std::string_view func_name) const {
 void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>& reuse) {
   PrimFunc& func = mod_.Mutable().module.prim_funcs[FuncIndexOf(row)];
   const Stmt old = StmtOf(row);  // Lives on while what changed is looked at.
-  const FactCache::Outline before = FactCache::OutlineOf(rows_, {row}, ScopeOf(row));
+  const FactCache::Outline before = FactCache::OutlineOf(rows_, {&row, 1}, ScopeOf(row));
   const bool is_bare =
       facts_.KnowsScope(before.scope) && (TouchesMemoryOutsideBlocks(old) || TouchesMemoryOutsideBlocks(replacement));
   const RowTable::Changes changes = rows_.Replace(func.body, row, std::move(replacement), reuse);
@@ -197,6 +197,7 @@ bool Schedule::IsStagePipeline(int scope_row) const {
 bool Schedule::IsAffineBinding(int block_row) const {
   if (ParentOf(block_row) < 0) return true;
   return facts_.Get(FactCache::Fact::kAffineBinding, block_row, [&] {
+    if (const NestNumbers* nest = Numbers(block_row); nest != nullptr && nest->IsAffine()) return true;
     IterDomain loops;
     for (int row : LoopsOf(block_row))
       loops.emplace_back(LoopOf(row).loop_var, Range{LoopOf(row).min, LoopOf(row).extent});
@@ -317,8 +318,17 @@ std::vector<int> Schedule::ChildBlocksOf(int row) const {
   return blocks;
 }
 
+std::vector<int> Schedule::ChildRowsOf(int row) const {
+  std::vector<int> rows;
+  for (int child = rows_[row].first_child; child >= 0; child = rows_[child].next_sibling) rows.push_back(child);
+  return rows;
+}
+
 std::vector<int> Schedule::BlocksNamed(int root, std::string_view name) const {
-  std::vector<int> found;
+  std::vector<int> found = rows_.BlocksNamed(name);
+  std::erase_if(found, [&](int row) { return !rows_.IsAtOrBelow(row, root); });
+  if (found.size() < 2) return found;
+  found.clear();
   const auto collect = [&](const auto& self, int row) -> void {
     if (!IsLoop(row) && BlockOf(row).name == name) found.push_back(row);
     for (int child = rows_[row].first_child; child >= 0; child = rows_[child].next_sibling) self(self, child);

@@ -69,6 +69,7 @@ class Schedule {
   std::vector<int> LoopsOf(int row) const;
   // Blocks directly below (not inside other blocks), in order of the text.
   std::vector<int> ChildBlocksOf(int row) const;
+  std::vector<int> ChildRowsOf(int row) const;  // Loops and blocks directly below, in order of the text.
   // The blocks at or below `root` that have this name, in order of the text.
   std::vector<int> BlocksNamed(int root, std::string_view name) const;
   // In the function worked on; -1 if there is none or there are several.
@@ -82,6 +83,9 @@ class Schedule {
   //
   // What the statements directly below block `scope_row` do to each other. Lives until the next Replace.
   const BlockScope& Scope(int scope_row) const { return facts_.Scope(*this, scope_row); }
+  // The bindings of a block as numbers; nullptr where its loops are no chain of constants. Lives until the next
+  // Replace.
+  const NestNumbers* Numbers(int block_row) const { return facts_.Numbers(*this, block_row); }
   // The bindings are independent quasi-affine functions of the loops of its scope; true for a root block.
   bool IsAffineBinding(int block_row) const;
   // What it reads and its scope writes before has been written for certain (region_cover.h); true for a root block.
@@ -98,6 +102,7 @@ class Schedule {
   // from now on, nothing that depends on it moves, and if it hides stores, too, its loops keep their order.
   void MarkHiding(int block_row, bool also_stores);
   bool IsHiding(int block_row) const { return HidingOf(block_row) != nullptr; }
+  bool HidesAny() const { return !hiding_.empty(); }  // False: no block does.
   bool IsHidingStores(int block_row) const {
     const Hiding* hiding = HidingOf(block_row);
     return hiding != nullptr && hiding->also_stores;
@@ -107,6 +112,11 @@ class Schedule {
   // node; a block that is rebuilt by `reuse`, or, where it says nothing, by its name if one block of that name goes and
   // one comes. What is gone is gone: its handles are errors from now on.
   void Replace(int row, Stmt replacement, const std::vector<BlockReuse>& reuse = {});
+  // Changes the statement of `row` in what no row and no fact rests on: the kind of a loop, annotations.
+  template <typename F>
+  void Edit(int row, F edit) {
+    rows_.Edit(mod_.Mutable().module.prim_funcs[FuncIndexOf(row)].body, row, std::move(edit));
+  }
   // Lets row's function take `to` where it took buffer `from`. Its body is the caller's to replace, right after.
   void ReplaceParam(int row, const Buffer& from, const Buffer& to);
   // Makes a handle; blocks and loops by row.
