@@ -97,12 +97,17 @@ Status CheckIsolated(const Schedule& schedule, int block, std::string_view primi
   return schedule.Error(primitive, block, "it uses loop variables directly; bind them to iter vars");
 }
 
-WhyNot WhyNotSchedulable(const Schedule& schedule, int block) {
+WhyNot WhyNotCompleteOrReduction(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);
-  if (!why.empty()) return fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
-  if (!schedule.IsAffineBinding(block)) return fmt::format("block \"{}\" has no affine binding", node.name);
-  return "";
+  return why.empty() ? "" : fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
+}
+
+WhyNot WhyNotSchedulable(const Schedule& schedule, int block) {
+  WhyNot why = WhyNotCompleteOrReduction(schedule, block);
+  if (why.empty() && !schedule.IsAffineBinding(block))
+    why = fmt::format("block \"{}\" has no affine binding", schedule.BlockOf(block).name);
+  return why;
 }
 
 bool IsTriviallyBound(const Schedule& schedule, int block) {

@@ -24,6 +24,7 @@ WhyNot WhyNotSoleWriter(const Schedule& schedule, int block);
 WhyNot WhyNotComplete(const Schedule& schedule, int block);
 // Has init, iters data-parallel or reduce, sole writer, outputs indexed by data-parallel iters only.
 WhyNot WhyNotReduction(const Schedule& schedule, int block);
+WhyNot WhyNotCompleteOrReduction(const Schedule& schedule, int block);
 // Complete or reduction, with a quasi-affine binding.
 WhyNot WhyNotSchedulable(const Schedule& schedule, int block);
 // An error of `primitive` if the block uses variables of loops around it directly: it cannot be taken from there.

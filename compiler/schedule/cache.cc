@@ -8,35 +8,121 @@
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "compiler/schedule/set_scope.h"
+#include "compiler/script/complete.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
 
-// for ax... { block: to[v...] = from[v...] } over `region` where `predicate` holds, and that block.
-std::pair<Stmt, Block> MakeCopy(const Buffer& from, const Buffer& to, const std::vector<Range>& region,
-                                const std::string& name, const Expr& predicate = True()) {
+// A part of a buffer and its copy, which has the part's shape and starts at its first element, or the whole shape.
+struct CachedPart {
+  Buffer original, cache;
+  std::vector<Range> region;
+  bool is_cut;  // The copy has the part's shape.
+};
+
+// for ax... { block: copies each element of the part, to the cache or back } where `predicate` holds, and that block.
+std::pair<Stmt, Block> MakeCopy(const CachedPart& part, bool to_cache, const std::string& name,
+                                const Expr& predicate = True()) {
   std::vector<Var> loops;
-  std::vector<Expr> values, indices;
+  std::vector<Expr> values, indices, outer;
   BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
-  for (size_t i = 0; i < region.size(); ++i) {
-    const DataType type = from->shape[i].dtype();
+  for (size_t i = 0; i < part.region.size(); ++i) {
+    const DataType type = part.original->shape[i].dtype();
+    const Expr min = MakeCast(type, part.region[i].min);
     loops.emplace_back(fmt::format("ax{}", i), type);
     const Var iter(fmt::format("v{}", i), type);
-    block.iter_vars.push_back(IterVar{Range{IntConst(type, 0), from->shape[i]}, iter, IterKind::kSpatial});
-    values.push_back(MakeCast(type, region[i].min) + loops.back());
+    block.iter_vars.push_back(IterVar{Range{IntConst(type, 0), part.cache->shape[i]}, iter, IterKind::kSpatial});
+    values.push_back(part.is_cut ? Expr(loops.back()) : min + loops.back());
     indices.push_back(iter);
+    outer.push_back(part.is_cut ? min + iter : Expr(iter));
   }
-  block.body = MakeStore(to, Load(from, indices), indices);
+  block.body = to_cache ? MakeStore(part.cache, Load(part.original, outer), indices)
+                        : MakeStore(part.original, Load(part.cache, indices), outer);
   RecomputeRegions(block);
   const Block made(std::move(block));
   Stmt nest = BlockRealize{std::move(values), predicate, made};
-  for (size_t i = region.size(); i-- > 0;) nest = MakeFor(loops[i], MakeCast(loops[i].dtype(), region[i].extent), nest);
+  for (size_t i = loops.size(); i-- > 0;)
+    nest = MakeFor(loops[i], MakeCast(loops[i].dtype(), part.region[i].extent), nest);
   return {nest, made};
 }
 
-Buffer MakeCacheBuffer(const Buffer& original, const std::string& storage_scope) {
-  return MakeBuffer(original->name + "_" + storage_scope, original->shape, original->dtype, storage_scope);
+// Whether a pointer or a view of the buffer is used, which may reach further than regions say.
+bool LooksAtMemory(const Stmt& stmt, const Buffer& buffer) {
+  bool has_view = false;
+  PostOrderVisit(stmt, [&](const Stmt& below) {
+    const auto* realize = below.As<BlockRealize>();
+    if (realize == nullptr) return;
+    for (const MatchBufferRegion& match : realize->block->match_buffers)
+      has_view |= match.source.buffer.same_as(buffer);
+  });
+  return has_view || UsesVar(stmt, buffer->data.get());
+}
+
+// The cache of `region`. It is cut to that where the copy is made once for the scope (`is_once`), as in TVM, unless the
+// region's size moves with variables, or `users` look at the memory other than by indices.
+CachedPart MakeCache(const Schedule& schedule, const Buffer& original, const std::vector<Range>& region,
+                     const std::string& storage_scope, bool is_once, const std::vector<int>& users) {
+  bool is_cut = is_once;
+  std::vector<Expr> shape;
+  for (size_t d = 0; d < region.size(); ++d) {
+    shape.push_back(MakeCast(original->shape[d].dtype(), region[d].extent));
+    is_cut &= shape.back().As<IntImm>() != nullptr || Analyzer().CanProveEqual(shape.back(), original->shape[d]);
+  }
+  for (int user : users) is_cut &= !LooksAtMemory(schedule.StmtOf(user), original);
+  Buffer cache = MakeBuffer(original->name + "_" + storage_scope, is_cut ? shape : original->shape, original->dtype,
+                            storage_scope);
+  return {original, std::move(cache), region, is_cut};
+}
+
+// Who uses the original uses the cache: at indices that count from the part's first element. As in TVM, what iter vars
+// are bound to is not put in: one of extent 1 stays.
+class CacheUser : public StmtExprMutator {
+ public:
+  explicit CacheUser(const CachedPart& part) : part_(part) {}
+  Block operator()(const Block& block) { return VisitBlock(block); }
+
+ protected:
+  Buffer VisitBufferUse(const Buffer& buffer) override { return buffer.same_as(part_.original) ? part_.cache : buffer; }
+  Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
+    const BufferLoad& made = *visited.As<BufferLoad>();
+    if (!made.buffer.same_as(part_.cache)) return visited;
+    return Expr::Make(self.dtype(), BufferLoad{made.buffer, Moved(made.indices), made.predicate});
+  }
+  Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
+    const Stmt visited = StmtExprMutator::VisitBufferStore(self, store);
+    const BufferStore& made = *visited.As<BufferStore>();
+    if (!made.buffer.same_as(part_.cache)) return visited;
+    return BufferStore{made.buffer, made.value, Moved(made.indices), made.predicate};
+  }
+  Block VisitBlock(const Block& block) override {
+    Block visited = StmtExprMutator::VisitBlock(block);
+    if (visited.same_as(block)) return visited;
+    BlockNode& node = visited.Mutable();
+    for (auto* regions : {&node.reads, &node.writes})
+      for (BufferRegion& region : *regions) Move(region);
+    return visited;
+  }
+
+ private:
+  Expr Moved(const Expr& index, size_t d) const {
+    return Analyzer().Simplify(index - MakeCast(index.dtype(), part_.region[d].min));
+  }
+  std::vector<Expr> Moved(std::vector<Expr> indices) const {
+    for (size_t d = 0; d < indices.size(); ++d) indices[d] = Moved(indices[d], d);
+    return indices;
+  }
+  void Move(BufferRegion& region) const {
+    if (!region.buffer.same_as(part_.cache)) return;
+    for (size_t d = 0; d < region.region.size(); ++d) region.region[d].min = Moved(region.region[d].min, d);
+  }
+
+  const CachedPart& part_;
+};
+
+Block UsingCache(const Block& block, const CachedPart& part) {
+  return part.is_cut ? CacheUser(part)(block) : Substitute(block, {}, BufferMap{{part.original.get(), part.cache}});
 }
 
 // `region`'s box without what its guards cut off.
@@ -52,27 +138,25 @@ std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer)
   return box;
 }
 
-// The box of `buffer` that the blocks read, over all their loops.
-std::vector<Range> ReadRegion(const Schedule& schedule, const std::vector<int>& rows, const Buffer& buffer,
-                              const Analyzer& analyzer) {
-  const std::vector<Range> full = FullRegion(buffer).region;
-  std::optional<std::vector<Range>> touched;
-  for (int row : rows) {
-    for (const BufferRegion& region : schedule.BlockOf(row).reads) {
-      if (!region.buffer.same_as(buffer)) continue;
-      const std::vector<Range> box =
-          CutBox(TouchedAt(schedule, schedule.ScopeOf(row), row, region, analyzer), analyzer);
-      touched = touched ? UnionRegion(*touched, box, analyzer) : box;
-    }
-  }
-  if (!touched) return full;
-  for (size_t i = 0; i < full.size(); ++i) {  // What predicates keep inside may still stick out here.
-    Expr &min = (*touched)[i].min, &extent = (*touched)[i].extent, end = min + extent;
+// Knows what stays in one iteration of `above`, a loop or a block.
+Analyzer KnowingLoops(const Schedule& schedule, int above) {
+  Analyzer analyzer;
+  if (schedule.IsLoop(above))
+    BindOuterLoops(schedule, above, true, analyzer);
+  else
+    BindIterVars(schedule.BlockOf(above), analyzer);
+  return analyzer;
+}
+
+// Inside the buffer: what predicates keep inside may still stick out of the boxes.
+std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer) {
+  for (size_t i = 0; i < full.size(); ++i) {
+    Expr &min = box[i].min, &extent = box[i].extent, end = min + extent;
     if (!analyzer.CanProve(LessEqual(end, full[i].extent))) end = Min(end, full[i].extent);
     if (!analyzer.CanProveGreaterEqual(min, 0)) min = analyzer.Simplify(Max(min, 0));
     extent = analyzer.Simplify(end - min);
   }
-  return *std::move(touched);
+  return box;
 }
 
 // By numbers alone; nullopt: not known.
@@ -95,28 +179,67 @@ std::optional<std::vector<Range>> NumbersWrittenOver(const Schedule& schedule, i
   return region;
 }
 
-// The box of `buffer` that the block writes over all its loops: every element of it, and none outside. What it does not
-// write would be overwritten by a copy of the cache.
-StatusOr<std::vector<Range>> WrittenRegion(const Schedule& schedule, int row, const Buffer& buffer,
-                                           const char* primitive) {
-  if (std::optional<std::vector<Range>> region = NumbersWrittenOver(schedule, row, buffer)) return *std::move(region);
-  const int scope = schedule.ScopeOf(row);
-  Analyzer analyzer;
-  BindIterVars(schedule.BlockOf(scope), analyzer);
+// The box of `buffer` that the blocks read in one iteration of `above`.
+std::vector<Range> ReadRegion(const Schedule& schedule, int above, const std::vector<int>& rows, const Buffer& buffer,
+                              const Analyzer& analyzer) {
+  std::optional<std::vector<Range>> touched;
   const std::vector<Range> full = FullRegion(buffer).region;
-  for (const GuardedRegion& certain : WrittenForCertain(schedule, scope, row, buffer, analyzer)) {
+  for (int row : rows) {
+    if (schedule.IsHiding(row)) return full;
+    for (const BufferRegion& region : schedule.BlockOf(row).reads) {
+      if (!region.buffer.same_as(buffer)) continue;
+      const std::vector<Range> box = CutBox(TouchedAt(schedule, above, row, region, analyzer), analyzer);
+      touched = touched ? UnionRegion(*touched, box, analyzer) : box;
+    }
+  }
+  return touched ? Inside(*std::move(touched), full, analyzer) : full;
+}
+
+// What the scope declares that it reads of `buffer`; all where it declares nothing, as the root block, or not all.
+std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer) {
+  const std::vector<Range>* declared = RegionOfBuffer(schedule.BlockOf(scope).reads, buffer);
+  const std::vector<Range> full = FullRegion(buffer).region;
+  return declared != nullptr && !schedule.IsHiding(scope) ? Inside(*declared, full, KnowingLoops(schedule, scope))
+                                                          : full;
+}
+
+// The box of `buffer` that the block writes in one iteration of `above`: every element of it, and none outside;
+// nullopt: there may be gaps.
+std::optional<std::vector<Range>> WrittenRegion(const Schedule& schedule, int above, int row, const Buffer& buffer,
+                                                const Analyzer& analyzer) {
+  if (schedule.IsHiding(row)) return std::nullopt;
+  if (above == schedule.ScopeOf(row))
+    if (std::optional<std::vector<Range>> region = NumbersWrittenOver(schedule, row, buffer)) return region;
+  const std::vector<Range> full = FullRegion(buffer).region;
+  for (const GuardedRegion& certain : WrittenForCertain(schedule, above, row, buffer, analyzer)) {
     const auto& writes = schedule.BlockOf(row).writes;
     const bool is_all = std::all_of(writes.begin(), writes.end(), [&](const BufferRegion& write) {
       if (!MayAlias(write.buffer, buffer)) return true;
       return write.buffer.same_as(buffer) &&
-             Covers(certain, TouchedAt(schedule, scope, row, write, analyzer), full, analyzer);
+             Covers(certain, TouchedAt(schedule, above, row, write, analyzer), full, analyzer);
     });
     if (is_all && certain.conditions.empty()) return CutBox(certain, analyzer);
   }
-  return schedule.Error(primitive, row,
-                        fmt::format("it is not known to write every element of the box of \"{}\" that would be copied "
-                                    "back",
-                                    buffer->name));
+  return std::nullopt;
+}
+
+// The innermost place that is behind `writer` and before `reader`, a block after it; nullopt: they are in two branches,
+// or under a let.
+std::optional<CopyPlace> PlaceBetween(const Schedule& schedule, int writer, int reader) {
+  const int above = CommonAncestor(schedule, writer, reader);
+  const size_t child = ChildIndexTowards(schedule, above, reader);
+  if (child == ChildIndexTowards(schedule, above, writer)) return std::nullopt;
+  return CopyPlace{above, child};
+}
+
+// The first of `rows` in the text that is behind `writer`; -1: none.
+int FirstBehind(const Schedule& schedule, int writer, const std::vector<int>& rows) {
+  int first = -1;
+  for (int row : rows) {
+    if (row == writer || !IsBefore(schedule, writer, row)) continue;
+    if (first < 0 || IsBefore(schedule, row, first)) first = row;
+  }
+  return first;
 }
 
 // The blocks that `handles` mean, all of one scope and readers of `buffer`.
@@ -208,6 +331,70 @@ StatusOr<std::vector<Range>> TouchedInPlace(const Schedule& schedule, int row, c
   return RegionWith(*touched, bound);
 }
 
+// Behind `row` and those of `rows`, who use the cache, before the first other reader: in the loop around both where
+// there is one. Readers in its nest to which no copy can come in time join `rows`.
+StatusOr<CopyPlace> PlaceOfCopyBack(const Schedule& schedule, int row, std::vector<int>& rows, const Buffer& buffer,
+                                    bool are_named) {
+  const int scope = schedule.ScopeOf(row);
+  const size_t nest = ChildIndexTowards(schedule, scope, row);
+  std::vector<int> others;
+  for (int other : schedule.Scope(scope).ReadersOf(buffer)) {
+    const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == nest;
+    if (is_in_nest && std::find(rows.begin(), rows.end(), other) == rows.end()) others.push_back(other);
+  }
+  const int first = FirstBehind(schedule, row, others);
+  const bool all_behind = std::none_of(others.begin(), others.end(), [&](int o) { return IsBefore(schedule, o, row); });
+  if (first >= 0 && all_behind && IsCovered(schedule, row, first, buffer)) {
+    const std::optional<CopyPlace> place = PlaceBetween(schedule, row, first);
+    const bool is_late = std::any_of(rows.begin(), rows.end(), [&](int r) { return IsBefore(schedule, first, r); });
+    if (place && !is_late && LoopThatReduces(schedule, row, place->above) < 0) return *place;
+  }
+  for (int other : others) {
+    if (schedule.IsHiding(other)) return schedule.Error("cache_write", other, "it reads more than it declares");
+    rows.push_back(other);
+  }
+  return CopyPlace{scope, are_named ? PlaceAfterConsumers(schedule, row, rows, buffer)
+                                    : PlaceBeforeOthers(schedule, row, rows, buffer)};
+}
+
+// Of a buffer that `writer` makes (-1: the scope is given it), what is copied in each iteration of `above`.
+std::vector<Range> RegionToRead(const Schedule& schedule, int above, int writer, const std::vector<int>& readers,
+                                const Buffer& buffer) {
+  if (writer < 0) return DeclaredRead(schedule, schedule.ScopeOf(readers.front()), buffer);
+  const Analyzer analyzer = KnowingLoops(schedule, above);
+  const auto has_all = [&](int reader) { return IsCovered(schedule, writer, reader, buffer); };
+  const auto written = WrittenRegion(schedule, above, writer, buffer, analyzer);
+  if (written && std::all_of(readers.begin(), readers.end(), has_all)) return *written;
+  return ReadRegion(schedule, above, readers, buffer, analyzer);
+}
+
+// Behind `writer`, which makes what the readers read; -1: first in the scope, which is given it.
+StatusOr<CopyPlace> PlaceOfCopy(const Schedule& schedule, int scope, int writer, const std::vector<int>& readers) {
+  if (writer < 0) return CopyPlace{scope, 0};
+  const int first = FirstBehind(schedule, writer, readers);
+  if (const std::optional<CopyPlace> place = PlaceBetween(schedule, writer, first)) return *place;
+  return schedule.Error(
+      "cache_read", first,
+      fmt::format("no copy comes between block \"{}\" and it: they share a branch or a let, or are in two branches",
+                  schedule.BlockOf(writer).name));
+}
+
+// Below a loop, the copy has only what `writer` has made in the same iteration.
+Status CheckReadsWhatIsMade(const Schedule& schedule, int above, int writer, const std::vector<int>& readers,
+                            const Buffer& buffer) {
+  if (writer < 0 || above == schedule.ScopeOf(writer)) return OkStatus();
+  if (const int loop = LoopThatReduces(schedule, writer, above); loop >= 0)
+    return schedule.Error("cache_read", writer, "a loop around the copy still reduces it");
+  for (int reader : readers) {
+    if (schedule.IsAncestor(above, reader) && IsCovered(schedule, writer, reader, buffer)) continue;
+    return schedule.Error(
+        "cache_read", reader,
+        fmt::format("it reads elements of \"{}\" that block \"{}\" is not known to have written before", buffer->name,
+                    schedule.BlockOf(writer).name));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index, const std::string& storage_scope,
@@ -218,28 +405,22 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
-  ASSIGN_OR_RETURN(size_t place, PlaceBeforeReader(schedule, row, buffer, kName));
+  ASSIGN_OR_RETURN(const int writer, WriterBefore(schedule, row, buffer, kName));
   ASSIGN_OR_RETURN(std::vector<int> readers, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   if (readers.empty()) {
     for (int other : schedule.ChildBlocksOf(scope))
       if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
   }
-  // Readers inside the nest that makes the buffer would come too early for the copy.
-  std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < place; });
+  if (writer >= 0) std::erase_if(readers, [&](int r) { return r == writer || !IsBefore(schedule, writer, r); });
   if (readers.empty())
-    return schedule.Error(
-        kName, row,
-        fmt::format("the consumers are in the nest that makes buffer \"{}\", no copy comes before them", buffer->name));
-  if (!schedule.Scope(scope).WritersOf(buffer).empty()) place = PlaceOfFirst(schedule, scope, readers, place);
-
-  Analyzer analyzer;
-  BindIterVars(schedule.BlockOf(scope), analyzer);
-  const std::vector<Range> region = ReadRegion(schedule, readers, buffer, analyzer);
-  const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
-  const std::string name = schedule.FreshBlockName(row, cache->name);
-  auto [copy, copy_block] = MakeCopy(buffer, cache, region, name);
-  const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
-  RETURN_IF_ERROR(InsertCopy(schedule, readers, redirect, std::move(copy), place, cache, kName));
+    return schedule.Error(kName, row, fmt::format("no consumer comes after the block that makes \"{}\"", buffer->name));
+  ASSIGN_OR_RETURN(const CopyPlace place, PlaceOfCopy(schedule, scope, writer, readers));
+  RETURN_IF_ERROR(CheckReadsWhatIsMade(schedule, place.above, writer, readers, buffer));
+  const std::vector<Range> region = RegionToRead(schedule, place.above, writer, readers, buffer);
+  const CachedPart part = MakeCache(schedule, buffer, region, storage_scope, place.above == scope, readers);
+  auto [copy, copy_block] = MakeCopy(part, true, schedule.FreshBlockName(row, part.cache->name));
+  const auto redirect = [&](const Block& block) { return UsingCache(block, part); };
+  RETURN_IF_ERROR(InsertCopy(schedule, readers, redirect, std::move(copy), place, part.cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheRead", InputsOf(block_rv, consumer_blocks), {int64_t{read_index}, storage_scope}, {result.id});
   return result;
@@ -282,16 +463,10 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
     return schedule.Error(kName, row, fmt::format("its loops are no whole reduction: {}", why));
   ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
   rows.push_back(row);
-  for (int other : schedule.Scope(scope).ReadersOf(buffer)) {  // In the same nest they come before the copy back.
-    const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
-    if (!is_in_nest || std::find(rows.begin(), rows.end(), other) != rows.end()) continue;
-    if (schedule.IsHiding(other)) return schedule.Error(kName, other, "it reads more than it declares");
-    rows.push_back(other);
-  }
-
   if (!schedule.Scope(scope).RowsThatReadOutside(buffer).empty())
     return schedule.Error(
         kName, row, fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", buffer->name));
+  ASSIGN_OR_RETURN(const CopyPlace place, PlaceOfCopyBack(schedule, row, rows, buffer, !consumer_blocks.empty()));
   for (int reader : rows) {
     if (reader == row || IsCovered(schedule, row, reader, buffer)) continue;
     return schedule.Error(
@@ -299,15 +474,18 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
         fmt::format("it reads elements of \"{}\" that block \"{}\" is not known to have written before", buffer->name,
                     schedule.BlockOf(row).name));
   }
-  ASSIGN_OR_RETURN(const std::vector<Range> region, WrittenRegion(schedule, row, buffer, kName));
-  const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
-  const std::string name = schedule.FreshBlockName(row, cache->name);
-  auto [copy, copy_block] = MakeCopy(cache, buffer, region, name);
-  const auto redirect = [&](const Block& block) { return Substitute(block, {}, BufferMap{{buffer.get(), cache}}); };
-  const size_t place = consumer_blocks.empty() ? PlaceBeforeOthers(schedule, row, rows, buffer)
-                                               : PlaceAfterConsumers(schedule, row, rows, buffer);
-  RETURN_IF_ERROR(CheckOthersComeAfter(schedule, row, rows, buffer, place));
-  RETURN_IF_ERROR(InsertCopy(schedule, rows, redirect, std::move(copy), place, cache, kName));
+  if (place.above == scope) RETURN_IF_ERROR(CheckOthersComeAfter(schedule, row, rows, buffer, place.child));
+  const Analyzer analyzer = KnowingLoops(schedule, place.above);
+  const auto region = WrittenRegion(schedule, place.above, row, buffer, analyzer);
+  if (!region)
+    return schedule.Error(
+        kName, row,
+        fmt::format("it is not known to write every element of the box of \"{}\" that would be copied back",
+                    buffer->name));
+  const CachedPart part = MakeCache(schedule, buffer, *region, storage_scope, place.above == scope, rows);
+  auto [copy, copy_block] = MakeCopy(part, false, schedule.FreshBlockName(row, part.cache->name));
+  const auto redirect = [&](const Block& block) { return UsingCache(block, part); };
+  RETURN_IF_ERROR(InsertCopy(schedule, rows, redirect, std::move(copy), place, part.cache, kName));
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheWrite", InputsOf(block_rv, consumer_blocks), {int64_t{write_index}, storage_scope},
                   {result.id});
@@ -345,19 +523,19 @@ StatusOr<std::vector<BlockRV>> CacheInplace(Schedule& schedule, BlockRV block_rv
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
   RETURN_IF_ERROR(CheckDeclaresWhatItTouches(schedule, row, buffer, kName));
   ASSIGN_OR_RETURN(const std::vector<Range> region, TouchedInPlace(schedule, row, buffer, kName));
-  const Buffer cache = MakeCacheBuffer(buffer, storage_scope);
-  const std::string name = schedule.FreshBlockName(row, cache->name);
+  const CachedPart part = MakeCache(schedule, buffer, region, storage_scope, false, {});
+  const std::string name = schedule.FreshBlockName(row, part.cache->name);
   BlockRealize inside = schedule.RealizeOf(row);
-  const auto [copy, copy_block] = MakeCopy(buffer, cache, region, name, inside.predicate);
-  const auto [back, back_block] = MakeCopy(cache, buffer, region, name, inside.predicate);
-  inside.block = Substitute(inside.block, {}, BufferMap{{buffer.get(), cache}});
+  const auto [copy, copy_block] = MakeCopy(part, true, name, inside.predicate);
+  const auto [back, back_block] = MakeCopy(part, false, name, inside.predicate);
+  inside.block = UsingCache(inside.block, part);
   const Stmt old = schedule.StmtOf(row);
   const BlockRealize& scope = schedule.RealizeOf(schedule.ScopeOf(row));
   const Stmt body = *RewriteTree(scope.block->body, [&](const Stmt& stmt) -> Replacement {
     if (!stmt.same_as(old)) return std::nullopt;
     return std::vector<Stmt>{copy, inside, back};
   });
-  RETURN_IF_ERROR(ReplaceUnderMarks(schedule, schedule.ScopeOf(row), WithBody(scope, body, {cache}),
+  RETURN_IF_ERROR(ReplaceUnderMarks(schedule, schedule.ScopeOf(row), WithBody(scope, body, {part.cache}),
                                     schedule.LoopsOf(row), kName, row, {{row, inside.block}}));
   const std::vector<BlockRV> results{schedule.NewBlockRV(copy_block), schedule.NewBlockRV(back_block)};
   schedule.Record("CacheInplace", {block_rv}, {int64_t{read_index}, storage_scope}, {results[0].id, results[1].id});

@@ -18,52 +18,86 @@ Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive
       fmt::format("it has {} {} regions, index {} is not among them", count, is_read ? "read" : "write", index));
 }
 
-StatusOr<size_t> PlaceBeforeReader(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
-  const int scope = schedule.ScopeOf(row);
-  const std::vector<int> writers = schedule.Scope(scope).WritersOf(buffer);
-  if (writers.empty()) return size_t{0};
+StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
+  const std::vector<int> writers = schedule.Scope(schedule.ScopeOf(row)).WritersOf(buffer);
+  if (writers.empty()) return -1;
   if (writers.size() > 1)
     return schedule.Error(
         primitive, row,
         fmt::format("buffer \"{}\" has {} writers in this scope, at most 1 is allowed", buffer->name, writers.size()));
   if (writers[0] == row)
     return schedule.Error(primitive, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
-  if (const WhyNot why = WhyNotSchedulable(schedule, writers[0]); !why.empty())
+  // Tiles that overlap have no affine binding, but write the same twice.
+  if (const WhyNot why = WhyNotCompleteOrReduction(schedule, writers[0]); !why.empty())
     return schedule.Error(primitive, row, why);
-  const size_t made_in = ChildIndexTowards(schedule, scope, writers[0]);
-  if (ChildIndexTowards(schedule, scope, row) > made_in) return made_in + 1;
+  if (IsBefore(schedule, writers[0], row)) return writers[0];
   return schedule.Error(
       primitive, row,
-      fmt::format("it is in the nest that makes buffer \"{}\", so no copy can be made before it", buffer->name));
+      fmt::format("it is before the block that makes buffer \"{}\", so no copy can be made before it", buffer->name));
 }
 
+namespace {
+
+// Puts the copy and the changed blocks into the body of the scope.
+class CopyInserter {
+ public:
+  CopyInserter(const Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
+               Stmt copy, CopyPlace place)
+      : rows_(rows), change_(change), copy_(std::move(copy)), place_(place), above_(schedule.StmtOf(place.above)) {
+    for (int row : rows) blocks_.push_back(schedule.StmtOf(row));
+  }
+  std::vector<BlockReuse> reuse;
+
+  Stmt BodyWithCopy(const Stmt& body) {
+    const Seq* seq = body.As<Seq>();
+    std::vector<Stmt> children = seq != nullptr ? seq->stmts : std::vector<Stmt>{body};
+    for (Stmt& child : children) child = Changed(child);
+    children.insert(children.begin() + place_.child, copy_);
+    return MakeSeq(std::move(children));
+  }
+  Stmt Changed(const Stmt& stmt) {
+    return *RewriteTree(stmt, [&](const Stmt& below) { return Replaced(below); });
+  }
+
+ private:
+  Replacement Replaced(const Stmt& stmt) {
+    if (stmt.same_as(above_)) {
+      For loop = *stmt.As<For>();
+      loop.body = BodyWithCopy(loop.body);
+      return std::vector<Stmt>{std::move(loop)};
+    }
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if (!stmt.same_as(blocks_[i])) continue;
+      BlockRealize changed = *stmt.As<BlockRealize>();
+      changed.block = change_(changed.block);
+      reuse.push_back({rows_[i], changed.block});
+      return std::vector<Stmt>{std::move(changed)};
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<int>& rows_;
+  const std::function<Block(const Block&)>& change_;
+  const Stmt copy_;
+  const CopyPlace place_;
+  const Stmt above_;
+  std::vector<Stmt> blocks_;
+};
+
+}  // namespace
+
 Status InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
-                  Stmt copy, size_t place, const Buffer& cache, const char* primitive) {
+                  Stmt copy, CopyPlace place, const Buffer& cache, const char* primitive) {
   const int scope = schedule.ScopeOf(rows.at(0));
   const BlockRealize& realize = schedule.RealizeOf(scope);
-  std::vector<Stmt> blocks;
-  for (int row : rows) blocks.push_back(schedule.StmtOf(row));
-  std::vector<BlockReuse> reuse;
-  const Seq* seq = realize.block->body.As<Seq>();
-  std::vector<Stmt> children = seq != nullptr ? seq->stmts : std::vector<Stmt>{realize.block->body};
-  for (Stmt& child : children) {
-    child = *RewriteTree(child, [&](const Stmt& stmt) -> Replacement {
-      for (size_t i = 0; i < rows.size(); ++i) {
-        if (!stmt.same_as(blocks[i])) continue;
-        BlockRealize changed = *stmt.As<BlockRealize>();
-        changed.block = change(changed.block);
-        reuse.push_back({rows[i], changed.block});
-        return std::vector<Stmt>{std::move(changed)};
-      }
-      return std::nullopt;
-    });
-  }
-  children.insert(children.begin() + place, std::move(copy));
+  CopyInserter inserter(schedule, rows, change, std::move(copy), place);
+  const Stmt& body = realize.block->body;
+  Stmt changed = place.above == scope ? inserter.BodyWithCopy(body) : inserter.Changed(body);
   std::vector<int> around;
   for (int row : rows)
     for (int loop : schedule.LoopsOf(row)) around.push_back(loop);
-  return ReplaceUnderMarks(schedule, scope, WithBody(realize, MakeSeq(std::move(children)), {cache}), around, primitive,
-                           rows.back(), reuse);
+  return ReplaceUnderMarks(schedule, scope, WithBody(realize, std::move(changed), {cache}), around, primitive,
+                           rows.back(), inserter.reuse);
 }
 
 }  // namespace lathe

@@ -77,13 +77,18 @@ class Padder {
     ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesInto(buffer));
     std::vector<Expr> shape = buffer->shape;
     PaddedBuffer padded{buffer, buffer, std::vector<std::optional<Expr>>(shape.size())};
+    bool is_whole = true;
     for (size_t d = 0; d < shape.size(); ++d) {
       const std::optional<size_t> iter = IterOf(indices[d]);
       if (!iter && AsIntConst(indices[d]) == nullptr)
         return schedule_.Error(
             kPadEinsum, row_,
             fmt::format("index {} of buffer \"{}\" is neither an iter var nor a constant", d, buffer->name));
-      if (!iter || !IsPadded(*iter)) continue;
+      if (!iter || !IsPadded(*iter)) {
+        is_whole =
+            is_whole && Analyzer().CanProveEqual(shape[d], iter ? block_.iter_vars[*iter].domain.extent : Expr(1));
+        continue;
+      }
       if (!Analyzer().CanProveEqual(shape[d], block_.iter_vars[*iter].domain.extent))
         return schedule_.Error(kPadEinsum, row_,
                                fmt::format("iter var \"{}\" does not run over dimension {} of buffer \"{}\"",
@@ -91,6 +96,10 @@ class Padder {
       padded.bounds[d] = shape[d];
       shape[d] = extents_[*iter];
     }
+    if (padded.is_padded() && !is_whole && IsAllocatedAround(buffer))
+      return schedule_.Error(
+          kPadEinsum, row_,
+          fmt::format("it uses a part of buffer \"{}\", the rest of which may not be written yet", buffer->name));
     if (padded.is_padded())
       padded.to = MakeBuffer(buffer->name + "_pad", std::move(shape), buffer->dtype, buffer->scope);
     return padded;
@@ -144,6 +153,11 @@ class Padder {
     return schedule_.Error(
         kPadEinsum, row_,
         fmt::format("buffer \"{}\" is used at several places; give each use a copy (cache_read) first", buffer->name));
+  }
+  bool IsAllocatedAround(const Buffer& buffer) const {
+    for (int scope = schedule_.ScopeOf(row_); scope >= 0; scope = schedule_.ScopeOf(scope))
+      if (Allocates(schedule_.BlockOf(scope), buffer)) return true;
+    return false;
   }
   std::optional<size_t> IterOf(const Expr& index) const {
     for (size_t i = 0; i < block_.iter_vars.size(); ++i)

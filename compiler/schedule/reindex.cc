@@ -273,7 +273,8 @@ StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, con
   }
   auto [nest, made] = CopyNest(copy, buffer, schedule.FreshBlockName(row, name), is_read);
   const auto redirect = [&](const Block& old) { return Redirected(old, buffer, copy); };
-  const size_t place = ChildIndexTowards(schedule, schedule.ScopeOf(row), row) + (is_read ? 0 : 1);
+  const int scope = schedule.ScopeOf(row);
+  const CopyPlace place{scope, ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1)};
   RETURN_IF_ERROR(InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache, kReIndex));
   return schedule.NewBlockRV(made);
 }

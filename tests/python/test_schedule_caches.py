@@ -1,0 +1,111 @@
+"""Where cache_read and cache_write put copies, and of what: facts that TVM confirmed."""
+import pytest
+
+import tvm
+from tvm import tir
+from tvm.script import tir as T
+
+
+@T.prim_func
+def part(A: T.Buffer((64,), "float32"), C: T.Buffer((70,), "float32")):
+    B = T.alloc_buffer((70,))
+    for i in range(32):
+        with T.block("B"):
+            vi = T.axis.spatial(32, i)
+            B[vi + 3] = A[vi + 8]
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi + 5] = B[vi + 4]
+
+
+@T.prim_func
+def in_one_loop(A: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    B = T.alloc_buffer((64, 64))
+    for i in range(64):
+        for j in range(64):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj]
+        for j in range(64):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj]
+
+
+@T.prim_func
+def in_a_block(A: T.Buffer((128,), "float32"), C: T.Buffer((128,), "float32")):
+    for i in range(8):
+        with T.block("outer"):
+            vi = T.axis.spatial(8, i)
+            for x in range(16):
+                with T.block("B"):
+                    vx = T.axis.spatial(16, x)
+                    C[vi * 16 + vx] = A[vi * 16 + vx] * T.float32(2)
+
+
+def copy_of(func, block, primitive):
+    sch = tir.Schedule(func)
+    made = getattr(sch, primitive)(block, 0, "local")
+    node = sch.get(made)
+    cache = node.writes[0] if primitive == "cache_read" else node.reads[0]
+    loops = [int(sch.get(loop).extent) for loop in sch.get_loops(made)]
+    return sch, [int(extent) for extent in cache.buffer.shape], loops
+
+
+FACTS = [
+    ("a_parameter_is_copied_whole", part, "B", "cache_read", [64], [64], None),
+    ("what_is_made_is_copied_and_no_more", part, "C", "cache_read", [32], [32], "B_local[vi + 1]"),
+    ("what_is_written_is_copied_back_and_no_more", part, "C", "cache_write", [16], [16], "C[5 + v0] = C_local[v0]"),
+    ("a_copy_back_has_the_size_of_its_part", part, "B", "cache_write", [32], [32], "B_local[vi] = A[vi + 8]"),
+    ("a_copy_comes_in_the_loop_around_both", in_one_loop, "C", "cache_read", [64, 64], [64, 1, 64], None),
+    ("a_copy_back_comes_in_the_loop_around_both", in_one_loop, "B", "cache_write", [64, 64], [64, 1, 64], "C[vi, vj] = B[vi, vj]"),
+    ("a_block_caches_what_it_declares", in_a_block, "B", "cache_read", [16], [8, 16], "A_local[v0] = A[vi * 16 + v0]"),
+    ("a_block_copies_back_what_it_writes", in_a_block, "B", "cache_write", [16], [8, 16], "C[vi * 16 + v0] = C_local[v0]"),
+]
+
+
+@pytest.mark.parametrize("func,block,primitive,shape,loops,text", [fact[1:] for fact in FACTS], ids=[fact[0] for fact in FACTS])
+def test_copies(func, block, primitive, shape, loops, text):
+    sch, cache_shape, cache_loops = copy_of(func, block, primitive)
+    assert cache_shape == shape
+    assert cache_loops == loops[-len(cache_loops):]
+    assert text is None or text in sch.mod.script()
+
+
+@T.prim_func
+def overlapping_tiles(A: T.Buffer((33,), "float32"), C: T.Buffer((16,), "float32")):
+    P = T.alloc_buffer((33,))
+    for i in range(33):
+        with T.block("P"):
+            vi = T.axis.spatial(33, i)
+            P[vi] = A[vi] + T.float32(1)
+    for i, k in T.grid(16, 3):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + P[vi * 2 + vk]
+
+
+def test_a_copy_comes_behind_tiles_that_overlap():
+    sch = tir.Schedule(overlapping_tiles)
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, 4])
+    sch.compute_at("P", outer)
+    copied = sch.cache_read("C", 0, "local")
+    assert [int(sch.get(loop).extent) for loop in sch.get_loops(copied)] == [4, 9]
+    assert "v0 = T.axis.spatial(33, i_0 * 8 + ax0)" in sch.mod.script()
+
+
+@T.prim_func
+def unit_axis(A: T.Buffer((1, 8), "float32"), C: T.Buffer((1, 8), "float32")):
+    for n, i in T.grid(1, 8):
+        with T.block("C"):
+            vn, vi = T.axis.remap("SS", [n, i])
+            C[vn, vi] = A[vn, vi] + T.float32(1)
+
+
+def test_indices_of_extent_1_stay_names():
+    sch = tir.Schedule(unit_axis)
+    sch.cache_write("C", 0, "local")
+    assert "C_local[vn, vi] = A[vn, vi]" in sch.mod.script()
