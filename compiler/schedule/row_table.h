@@ -57,8 +57,8 @@ class RowTable {
   // Nodes above are changed in place unless others hold them. CHECKs that no variable or block comes to stand twice.
   Changes Replace(Stmt& root, int row, Stmt replacement, const std::vector<BlockReuse>& reuse);
 
-  // Changes row's statement itself, in what no row rests on: what kind of loop it is, annotations. Nodes above and it are
-  // changed in place unless others hold them.
+  // Changes row's statement itself, in what no row rests on: what kind of loop it is, annotations. Nodes above and it
+  // are changed in place unless others hold them.
   template <typename F>
   void Edit(Stmt& root, int row, F edit) {
     Stmt& own = OwnStmt(root, row);
