@@ -6,6 +6,7 @@
 #include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/trace.h"
 #include "compiler/script/expr_builder.h"
+#include "compiler/script/expr_printer.h"
 #include "compiler/script/index_map_text.h"
 #include "compiler/script/printer.h"
 #include "compiler/script/python_ast.h"
@@ -35,10 +36,7 @@ std::string Write(const Attr& attr) {
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
   if (const int64_t* number = std::get_if<int64_t>(&attr)) return fmt::format("{}", *number);
-  if (const double* real = std::get_if<double>(&attr)) {
-    const std::string text = fmt::format("{}", *real);
-    return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
-  }
+  if (const double* real = std::get_if<double>(&attr)) return PrintFloatAsTvm(*real);
   if (const bool* flag = std::get_if<bool>(&attr)) return *flag ? "True" : "False";
   if (const Expr* e = std::get_if<Expr>(&attr)) return Print(*e);
   if (const auto* map = std::get_if<AttrMap>(&attr)) {

@@ -73,6 +73,11 @@ std::string PrintFloat(double value) {
   return text;
 }
 
+std::string PrintFloatAsTvm(double value) {
+  if (!std::isfinite(value)) return PrintFloat(value);
+  return std::nearbyint(value) == value ? fmt::format("{:.1f}", value) : fmt::format("{:.17g}", value);
+}
+
 std::string PrintPlainAttr(const Attr& attr) {
   if (const int64_t* value = std::get_if<int64_t>(&attr)) return std::to_string(*value);
   if (const bool* value = std::get_if<bool>(&attr)) return *value ? "True" : "False";
@@ -258,7 +263,7 @@ std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
 }
 
 std::string ExprPrinter::PrintFloatOf(DataType type, double value) {
-  return fmt::format("T.{}({})", type.ToString(), PrintFloat(value));
+  return fmt::format("T.{}({})", type.ToString(), as_tvm_ ? PrintFloatAsTvm(value) : PrintFloat(value));
 }
 
 // The parts that recurse stand in functions of their own, so that a deep tree fits the stack.

@@ -17,6 +17,7 @@ std::string QuotedString(std::string_view text);  // A Python literal: "a\n".
 std::string PrintPlainAttr(const Attr& attr);     // A number, a text, True, False or None.
 bool IsIdentifier(std::string_view text);         // A name that the printer may use as it is.
 std::string PrintFloat(double value);             // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
+std::string PrintFloatAsTvm(double value);        // Whole numbers in full, others with 17 digits: 0.10000000000000001.
 
 // Gives each variable and buffer a name that no other one in scope has.
 class NameGiver {
@@ -48,8 +49,9 @@ class NameGiver {
 
 class ExprPrinter {
  public:
-  explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.", DataType plain_int = kIndexType)
-      : names_(names), op_prefix_(op_prefix), plain_int_(plain_int) {}
+  explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.", DataType plain_int = kIndexType,
+                       bool as_tvm = false)
+      : names_(names), op_prefix_(op_prefix), plain_int_(plain_int), as_tvm_(as_tvm) {}
   std::string Print(const Expr& e) { return Print(e, 0); }
   std::string PrintList(const std::vector<Expr>& list);   // "a, b"
   std::string PrintTuple(const std::vector<Expr>& list);  // "(a, b)", "(a,)", "()"
@@ -90,6 +92,7 @@ class ExprPrinter {
   NameGiver& names_;
   std::string_view op_prefix_;  // Of an operation that is named by a text.
   const DataType plain_int_;    // Of numbers without a type.
+  const bool as_tvm_;           // Floats with TVM's digits.
   std::vector<std::string> declarations_;
   std::vector<Unnamed> unnamed_;
 };

@@ -630,7 +630,7 @@ class Printer {
 
   NameGiver names_;
   const PrintOptions& options_;
-  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir.", options_.int_dtype};
+  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir.", options_.int_dtype, options_.as_tvm};
   int indent_;
   std::string out_;
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.

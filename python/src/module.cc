@@ -53,6 +53,17 @@ void BindModule(py::module_& module) {
   module.def("module_put",
              [](const ModulePtr& m, const std::string& name, const FuncPtr& func) { Put(*m, name, *func); });
   module.def("module_remove", [](const ModulePtr& m, const std::string& name) { Remove(*m, name); });
+  module.def("module_attrs", [](const ModulePtr& m) { return ToPython(m->attrs); });
+  module.def("module_with_attr", [](const ModulePtr& m, const std::string& key, const Attr& value) {
+    auto copy = std::make_shared<IRModule>(*m);
+    copy->attrs.insert_or_assign(key, value);
+    return copy;
+  });
+  module.def("module_without_attr", [](const ModulePtr& m, const std::string& key) {
+    auto copy = std::make_shared<IRModule>(*m);
+    copy->attrs.erase(key);
+    return copy;
+  });
 }
 
 }  // namespace lathe::python

@@ -208,3 +208,12 @@ def test_reducers_by_the_names_of_tir():
     for reduced in (tir.sum(A[k], axis=k), product(A[k], axis=k)):
         assert isinstance(reduced, tir.Reduce) and reduced.axis[0].same_as(k)
     assert tir.sum(tir.Var("x", "int32"), 3).b == 3
+
+
+def test_modules_have_attributes():
+    mod = tvm.IRModule({}, attrs={"kind": "test"})
+    assert dict(mod.attrs) == {"kind": "test"} and mod.get_attr("kind") == "test" and mod.get_attr("other") is None
+    more = mod.with_attr("count", 2).with_attrs({"flag": True, "kind": "again"})
+    assert more.attrs["count"] == 2 and more.attrs["kind"] == "again" and bool(more.attrs["flag"])
+    assert "count" not in more.without_attr("count").attrs
+    assert dict(mod.attrs) == {"kind": "test"} and tvm.IRModule({}).attrs is None

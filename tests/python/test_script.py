@@ -311,3 +311,17 @@ def test_what_tvm_refuses_is_refused(lines, message):
     text = "@T.prim_func\ndef f(A: T.Buffer((4,), 'float32'), n: T.int32):\n    " + "\n    ".join(lines)
     with pytest.raises(tvm.error.DiagnosticError, match=message):
         tvm.script.from_source(text, {"T": T})
+
+
+def test_floats_have_the_digits_of_tvm():
+    @T.prim_func
+    def scaled(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("A"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = A[vi] * T.float32(0.1) + T.float32(1e-5) + T.float32(2) + T.float32(0.25)
+
+    assert "A[vi] * T.float32(0.10000000000000001) + T.float32(1.0000000000000001e-05) + T.float32(2.0) + T.float32(0.25)" in scaled.script()
+    sch = tvm.tir.Schedule(scaled)
+    sch.sample_categorical([1, 2], [0.2, 0.8], decision=0)
+    assert "probs=[0.20000000000000001, 0.80000000000000004]" in str(sch.trace)

@@ -40,7 +40,7 @@ class IRModule(Object):
         module = _lib.module_new()
         for var, func in (functions or {}).items():
             _lib.module_put(module, _name(var), func)
-        return module
+        return module.with_attrs(attrs) if attrs else module
 
     @staticmethod
     def from_expr(expr, functions=None, type_defs=None):
@@ -90,6 +90,27 @@ class IRModule(Object):
 
     def update_func(self, var, func):
         self[var] = func
+
+    @property
+    def attrs(self):
+        return _lib.module_attrs(self) or None
+
+    def get_attr(self, attr_key):
+        return (self.attrs or {}).get(attr_key)
+
+    def with_attr(self, attr_key, attr_value):
+        """A copy with this attribute."""
+        return _lib.module_with_attr(self, attr_key, attr_value)
+
+    def with_attrs(self, attr_map):
+        """A copy with these attributes, too."""
+        module = self
+        for key, value in attr_map.items():
+            module = module.with_attr(key, value)
+        return module
+
+    def without_attr(self, attr_key):
+        return _lib.module_without_attr(self, attr_key)
 
     def clone(self):
         return _lib.module_copy(self)
