@@ -18,11 +18,15 @@
 #include "compiler/transform/flatten_buffer.h"
 #include "compiler/transform/hoist_expression.h"
 #include "compiler/transform/hoist_if_then_else.h"
+#include "compiler/transform/infer_fragment.h"
 #include "compiler/transform/inject_double_buffer.h"
+#include "compiler/transform/inject_permuted_layout.h"
 #include "compiler/transform/inject_ptx_async_copy.h"
 #include "compiler/transform/inject_software_pipeline.h"
 #include "compiler/transform/inject_virtual_thread.h"
+#include "compiler/transform/instrument_bound_checkers.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
+#include "compiler/transform/lift_thread_binding.h"
 #include "compiler/transform/loop_partition.h"
 #include "compiler/transform/lower_cross_thread_reduction.h"
 #include "compiler/transform/lower_device_kernel_launch.h"
@@ -32,8 +36,11 @@
 #include "compiler/transform/lower_opaque_block.h"
 #include "compiler/transform/lower_realized_buffers.h"
 #include "compiler/transform/lower_thread_allreduce.h"
+#include "compiler/transform/lower_tvm_builtin.h"
+#include "compiler/transform/lower_warp_memory.h"
 #include "compiler/transform/make_packed_api.h"
 #include "compiler/transform/make_unpacked_api.h"
+#include "compiler/transform/manifest_shared_memory_local_stage.h"
 #include "compiler/transform/merge_shared_memory_allocations.h"
 #include "compiler/transform/narrow_data_type.h"
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
@@ -53,6 +60,7 @@
 #include "compiler/transform/unify_thread_binding.h"
 #include "compiler/transform/unique_names.h"
 #include "compiler/transform/unroll_loop.h"
+#include "compiler/transform/use_assume_to_reduce_branches.h"
 #include "compiler/transform/vectorize_loop.h"
 #include "compiler/transform/verify.h"
 #include "support/status_macros.h"
@@ -114,14 +122,21 @@ const LowerPass kOtherPasses[] = {
     {"fp8_storage_legalize", FP8StorageLegalize},
     {"hoist_expression", [](PrimFunc func) { return HoistAndSimplify(std::move(func), {}); }},
     {"hoist_if_then_else", [](PrimFunc func) { return HoistAndSimplify(std::move(func), OfStatements(false)); }},
+    {"infer_fragment", InferFragment},
     {"inject_double_buffer", [](PrimFunc func) { return InjectDoubleBuffer(std::move(func)); }},
+    {"inject_permuted_layout", InjectPermutedLayout},
     {"inject_ptx_async_copy", InjectPTXAsyncCopy},
     {"inject_software_pipeline", InjectSoftwarePipeline},
     {"inject_virtual_thread", InjectVirtualThread},
+    {"instrument_bound_checkers", InstrumentBoundCheckers},
     {"instrument_profile_intrinsics", [](PrimFunc func) { return MarkForProfiles(std::move(func), {}, true); }},
+    {"lift_thread_binding", LiftThreadBinding},
     {"lower_cross_thread_reduction", LowerCrossThreadReduction},
     {"lower_intrin", [](PrimFunc func) { return LowerIntrin(std::move(func)); }},
     {"lower_thread_allreduce", LowerThreadAllreduce},
+    {"lower_tvm_builtin", LowerTVMBuiltin},
+    {"lower_warp_memory", LowerWarpMemory},
+    {"manifest_shared_memory_local_stage", ManifestSharedMemoryLocalStage},
     {"merge_shared_memory_allocations",
      [](PrimFunc func) { return MergeSharedMemoryAllocations(std::move(func), false); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
@@ -137,6 +152,7 @@ const LowerPass kOtherPasses[] = {
     {"storage_flatten", [](PrimFunc func) { return FlattenLegacy(std::move(func), 64); }},
     {"thread_sync", [](PrimFunc func) { return ThreadSync(std::move(func), "shared"); }},
     {"unify_thread_binding", UnifyThreadBinding},
+    {"use_assume_to_reduce_branches", UseAssumeToReduceBranches},
 };
 
 const LowerPass kCpuPasses[] = {

@@ -191,6 +191,7 @@ StatusOr<Expr> ExprBuilder::BuildNamedCall(const PyExpr& e, const std::string& n
       {"Let", &ExprBuilder::BuildLet},
       {"Reduce", &ExprBuilder::BuildReduce},
       {"reduce", &ExprBuilder::BuildReduce},
+      {"Call", &ExprBuilder::BuildCallNode},
       {"call_intrin", &ExprBuilder::BuildCallIntrin},
       {"call_pure_intrin", &ExprBuilder::BuildCallIntrin},
       {"tvm_struct_get", &ExprBuilder::BuildStruct},
@@ -515,6 +516,18 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildOpArgs(const PyExpr& e, const Op& 
 }
 
 // T.call_intrin("float32", "tir.exp", x): any operation with its type, nothing converted.
+// T.Call(dtype, op, [args]): T.call_intrin(dtype, op, args...).
+StatusOr<Expr> ExprBuilder::BuildCallNode(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"dtype", "op", "args"}, 3));
+  if (args[2]->kind != PyExprKind::kList && args[2]->kind != PyExprKind::kTuple)
+    return Error(*args[2], "expected a list of arguments");
+  PyExpr call = e;
+  call.keywords.clear();
+  call.items = {e.items[0], args[0], args[1]};
+  call.items.insert(call.items.end(), args[2]->items.begin(), args[2]->items.end());
+  return BuildCallIntrin(call);
+}
+
 StatusOr<Expr> ExprBuilder::BuildCallIntrin(const PyExpr& e) const {
   if (e.items.size() < 3) return Error(e, "expected dtype and operation");
   ASSIGN_OR_RETURN(const DataType type, BuildType(*e.items[1]));

@@ -105,6 +105,7 @@ class ExprBuilder {
   StatusOr<Expr> BuildLet(const PyExpr& e) const;
   StatusOr<Expr> BuildUndef(const PyExpr& e) const;
   StatusOr<Expr> BuildShuffle(const PyExpr& e) const;
+  StatusOr<Expr> BuildCallNode(const PyExpr& e) const;
   StatusOr<Expr> BuildReduce(const PyExpr& e) const;
   StatusOr<Expr> BuildStruct(const PyExpr& e) const;
   StatusOr<Expr> BuildAddressOf(const PyExpr& e) const;

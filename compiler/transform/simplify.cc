@@ -2,16 +2,11 @@
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/fact_mutator.h"
 #include "compiler/transform/remove_no_op.h"
 
 namespace lathe {
 namespace {
-
-bool HasLoad(const Expr& e) {
-  bool has_load = false;
-  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
-  return has_load;
-}
 
 // Whether a let of it is written out.
 bool IsInlined(const Expr& value) {

@@ -3,12 +3,21 @@ import pathlib
 
 from lathe import _lib, te
 from lathe.ir.module import IRModule
+from lathe.ir.transform import PassContext
 from lathe.runtime.module import Module
 from lathe.target import Target
+from lathe.tir import transform
 from lathe.tir.schedule import Schedule
 
 
 def _module_of(inputs, args, name):
+    module = _plain_module_of(inputs, args, name)
+    if PassContext.current().config.get("tir.instrument_bound_checkers"):
+        return transform.InstrumentBoundCheckers()(module)
+    return module
+
+
+def _plain_module_of(inputs, args, name):
     if isinstance(inputs, te.Schedule):
         if args is None:
             raise ValueError("lower: a schedule of stages needs args, the tensors and variables that it is called with")

@@ -296,5 +296,134 @@ def test_calls_of_public_functions_follow_them(name, op):
     assert op in callees and "hidden" in callees and "public" not in callees
 
 
+class TestMemoryOfDevicesComesFromTheRuntime(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerTVMBuiltin()
+
+    def before():
+        T.func_attr({"target": T.target("llvm")})
+        T.attr("dummy", "device_type", 2)
+        T.attr("dummy", "device_id", 0)
+        data = T.allocate([16], "float32")
+        buf = T.decl_buffer((16,), "float32", data=data)
+        buf[0] = T.float32(0)
+
+    def expected():
+        T.func_attr({"target": T.target("llvm")})
+        data: T.handle("float32") = T.TVMBackendAllocWorkspace(2, 0, T.uint64(64), 2, 32)
+        T.attr(data, "storage_alignment", 64)
+        if T.isnullptr(data):
+            T.Call("int32", "tir.tvm_throw_last_error", [])
+        buf = T.decl_buffer((16,), "float32", data=data)
+        buf[0] = T.float32(0)
+        if T.TVMBackendFreeWorkspace(2, 0, data) != 0:
+            T.Call("int32", "tir.tvm_throw_last_error", [])
+
+
+class TestSmallMemoryOfTheCpuStays(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerTVMBuiltin()
+
+    def before():
+        T.func_attr({"target": T.target("llvm")})
+        T.attr("dummy", "device_type", 1)
+        T.attr("dummy", "device_id", 0)
+        buf = T.decl_buffer((255,), "float32")
+        buf[0] = T.float32(0)
+
+    def expected():
+        T.func_attr({"target": T.target("llvm")})
+        buf = T.decl_buffer((255,), "float32")
+        buf[0] = T.float32(0)
+
+
+class TestOtherMemoryOfTheCpuHasItsSizeIn64Bits(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerTVMBuiltin()
+
+    def before(n: T.int32):
+        T.func_attr({"target": T.target("llvm")})
+        T.attr("dummy", "device_type", 1)
+        T.attr("dummy", "device_id", 0)
+        buf = T.decl_buffer((n,), "float16")
+        buf[0] = T.float16(0)
+
+    def expected(n: T.int32):
+        T.func_attr({"target": T.target("llvm")})
+        data: T.handle("float16") = T.TVMBackendAllocWorkspace(1, 0, T.uint64(2) * T.Cast("uint64", n), 2, 16)
+        T.attr(data, "storage_alignment", 64)
+        if T.isnullptr(data):
+            T.Call("int32", "tir.tvm_throw_last_error", [])
+        buf = T.decl_buffer((n,), "float16", data=data)
+        buf[0] = T.float16(0)
+        if T.TVMBackendFreeWorkspace(1, 0, data) != 0:
+            T.Call("int32", "tir.tvm_throw_last_error", [])
+
+
+def test_memory_of_an_unknown_device_is_refused():
+    @T.prim_func(private=True)
+    def func():
+        T.func_attr({"target": T.target("llvm")})
+        T.attr("dummy", "device_type", 2)
+        buf = T.decl_buffer((16,), "float32")
+        buf[0] = T.float32(0)
+
+    with pytest.raises(tvm.TVMError, match="Unknown device id in current IR"):
+        tir.transform.LowerTVMBuiltin()(tvm.IRModule({"main": func}))
+    of_device = func.with_attr("target", tvm.target.Target("cuda"))
+    module = tvm.IRModule({"main": of_device})
+    tvm.ir.assert_structural_equal(tir.transform.LowerTVMBuiltin()(module), module)
+
+
+class TestArgumentsOfPackedCallsAreOnStacks(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerTVMBuiltin()
+
+    def before(A: T.handle, n: T.int32):
+        T.func_attr({"target": T.target("llvm")})
+        for i in range(n):
+            T.call_packed("f", n, T.call_packed("g", i), A, "text")
+
+    def expected(A: T.handle, n: T.int32):
+        T.func_attr({"target": T.target("llvm")})
+        stack_tcode: T.handle("int32") = T.tvm_stack_alloca("arg_tcode", 7)
+        codes = T.decl_buffer((T.int64(7),), "int32", data=stack_tcode)
+        stack_value: T.handle = T.tvm_stack_alloca("arg_value", 7)
+        for i in range(n):
+            T.tvm_struct_set(stack_value, 5, 12, T.Cast("int64", i))
+            codes[5] = 0
+            T.tvm_struct_set(stack_value, 0, 12, T.Cast("int64", n))
+            codes[0] = 0
+            T.tvm_struct_set(stack_value, 1, 12, T.Cast("int64", T.Call("int32", "tir.tvm_call_packed_lowered", ["g", stack_value, stack_tcode, 5, 6])))
+            codes[1] = 0
+            T.tvm_struct_set(stack_value, 2, 12, A)
+            if T.isnullptr(A):
+                codes[2] = 4
+            else:
+                codes[2] = 3
+            T.tvm_struct_set(stack_value, 3, 12, "text")
+            codes[3] = 11
+            T.Call("int32", "tir.tvm_call_packed_lowered", ["f", stack_value, stack_tcode, 0, 4])
+
+
+def test_arrays_of_packed_calls_are_described_on_stacks_of_their_own():
+    @T.prim_func(private=True)
+    def func(A: T.handle("float32")):
+        T.func_attr({"target": T.target("llvm")})
+        T.attr("dummy", "device_type", 1)
+        T.attr("dummy", "device_id", 0)
+        for i in T.parallel(10):
+            T.call_packed("f", T.tvm_stack_make_array(A, T.tvm_stack_make_shape(4, 8), 0, 2, T.float32(0), 0),
+                          T.tvm_stack_make_array(A, T.tvm_stack_make_shape(32), 0, 1, T.float32(0), 0))
+
+    node = tir.transform.LowerTVMBuiltin()(tvm.IRModule({"main": func}))["main"].body
+    assert isinstance(node, tir.For)
+    found, node = [], node.body
+    while isinstance(node, (tir.LetStmt, tir.DeclBuffer)):
+        if isinstance(node, tir.LetStmt):
+            found.append((node.var.name, node.value.args[0].value, node.value.args[1].value))
+        node = node.body
+    assert found == [("stack_tcode", "arg_tcode", 3), ("stack_value", "arg_value", 3), ("stack_array", "array", 2),
+                     ("stack_shape", "shape", 3)]
+    text = str(node)
+    assert "tvm_struct_set(stack_array, 1, 4, 1)" in text and "stack_shape[2] = T.int64(32)" in text
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -202,5 +202,64 @@ def test_profiles_mark_loops_in_a_row_or_of_a_depth():
     assert profile_of(nests, lwp_disable_func_prof=True) == "for <2 for >2 <4 for for >4"
 
 
+class TestLoopsOverOneThreadAxisBecomeOne(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LiftThreadBinding()
+
+    def before(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8, 64), "float32")):
+        for bx in T.thread_binding(8, "blockIdx.x"):
+            with T.block("outer"):
+                for i in range(4):
+                    for tx in T.thread_binding(32, "threadIdx.x", annotations={"k": 1}):
+                        for ty in T.thread_binding(4, "threadIdx.y"):
+                            with T.block("a"):
+                                A[bx, tx + ty] = T.float32(1)
+                for ty in T.thread_binding(4, "threadIdx.y"):
+                    for j in range(4):
+                        for tx in T.thread_binding(32, "threadIdx.x"):
+                            with T.block("b"):
+                                B[bx, tx + ty] = A[bx, tx]
+
+    def expected(A: T.Buffer((8, 64), "float32"), B: T.Buffer((8, 64), "float32")):
+        for bx in T.thread_binding(8, "blockIdx.x"):
+            for ty in T.thread_binding(4, "threadIdx.y"):
+                for tx in T.thread_binding(32, "threadIdx.x", annotations={"k": 1}):
+                    with T.block("outer"):
+                        T.reads(A[bx, 0:32])
+                        T.writes(A[bx, 0:35], B[bx, 0:35])
+                        for i in range(4):
+                            with T.block("a"):
+                                A[bx, tx + ty] = T.float32(1)
+                        for j in range(4):
+                            with T.block("b"):
+                                B[bx, tx + ty] = A[bx, tx]
+
+
+class TestThreadsStayWhereNoKernelIsAround(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LiftThreadBinding()
+
+    def before(A: T.Buffer((8, 64), "float32")):
+        for i in range(8):
+            for tx in T.thread_binding(32, "threadIdx.x"):
+                A[i, tx] = T.float32(1)
+            for tx in T.thread_binding(32, "threadIdx.x"):
+                A[i, tx + 32] = T.float32(1)
+
+    expected = before
+
+
+def test_threads_of_different_numbers_are_not_lifted():
+    @T.prim_func(private=True)
+    def func(A: T.Buffer((8, 64), "float32")):
+        for bx in T.thread_binding(8, "blockIdx.x"):
+            for i in range(2):
+                for tx in T.thread_binding(32, "threadIdx.x"):
+                    A[bx, tx] = T.float32(1)
+            for tx in T.thread_binding(16, "threadIdx.x"):
+                A[bx, tx + 32] = T.float32(1)
+
+    with pytest.raises(tvm.TVMError, match="run over different ranges"):
+        tir.transform.LiftThreadBinding()(tvm.IRModule({"main": func}))
+
+
 if __name__ == "__main__":
     tvm.testing.main()

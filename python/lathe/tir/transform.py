@@ -37,7 +37,7 @@ _SPELLED = {"bf16_compute_legalize": "BF16ComputeLegalize", "bf16_storage_legali
             "fp8_compute_legalize": "FP8ComputeLegalize", "fp8_storage_legalize": "FP8StorageLegalize",
             "common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA",
             "inject_ptx_async_copy": "InjectPTXAsyncCopy",
-            "make_packed_api": "MakePackedAPI", "make_unpacked_api": "MakeUnpackedAPI"}
+            "lower_tvm_builtin": "LowerTVMBuiltin", "make_packed_api": "MakePackedAPI", "make_unpacked_api": "MakeUnpackedAPI"}
 
 
 def _camel_case(row):
