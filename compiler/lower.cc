@@ -342,6 +342,19 @@ StatusOr<PrimFunc> SimplifyWithOptions(PrimFunc func, const AttrMap& config) {
   return SimplifyAsTvm(std::move(func), extensions);
 }
 
+// Programs put theirs before the first phase's, too.
+const std::vector<std::string_view> kTvmLowerPhases[kNumLowerPhases] = {
+    {},
+    {"lower_cross_thread_reduction", "lower_init_block", "plan_and_update_buffer_allocation_location",
+     "convert_blocks_to_opaque", "lift_thread_binding", "manifest_shared_memory_local_stage",
+     "compact_buffer_allocation", "unify_thread_binding", "lower_match_buffer", "simplify", "inject_permuted_layout",
+     "inject_software_pipeline", "lower_opaque_block", "flatten_buffer", "bf16_compute_legalize", "narrow_data_type",
+     "simplify"},
+    {"loop_partition", "vectorize_loop", "inject_virtual_thread", "inject_double_buffer", "storage_rewrite",
+     "unroll_loop"},
+    {"renormalize_split_pattern", "simplify", "remove_no_op", "rewrite_unsafe_select", "common_subexpr_elim_tir"},
+};
+
 struct TvmPass {
   std::string_view name;
   StatusOr<PrimFunc> (*run)(PrimFunc func, const AttrMap& config);
@@ -371,6 +384,13 @@ const TvmPass kTvmPasses[] = {
 std::span<const LowerPass> CpuPasses() { return kCpuPasses; }
 std::span<const LowerPass> OtherPasses() { return kOtherPasses; }
 std::span<const ModulePass> ModulePasses() { return kModulePasses; }
+
+std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode) {
+  if (phase < 0 || phase >= kNumLowerPhases) return {};
+  std::vector<std::string_view> names = kTvmLowerPhases[phase];
+  if (simple_mode) std::erase(names, "loop_partition");
+  return names;
+}
 
 StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options) {
   if (options.verify) RETURN_IF_ERROR(VerifyWellFormed(func));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "compiler/ir/module.h"
 #include "compiler/ir/stmt.h"
@@ -51,6 +52,11 @@ StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func);
 // ("tir.UnrollLoop"
 // ... to a map each; what they do not say has TVM's default). InvalidArgument: an option of another type.
 StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const AttrMap& config);
+
+// The passes of TVM 0.18's `lower`, in order, by phase: programs put their own between those. Empty beyond the last
+// one. `simple_mode`: without the partition of loops.
+inline constexpr int kNumLowerPhases = 4;
+std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode);
 
 // RunPassAsTvm of each function, or the row of ModulePasses.
 StatusOr<IRModule> RunPassAsTvm(std::string_view name, IRModule module, const AttrMap& config);

@@ -29,6 +29,14 @@ def _plain_module_of(inputs, args, name):
     return IRModule({name or "main": inputs})
 
 
+def _module_with_binds(inputs, args, name, binds):
+    """Of stages: arguments may be tensors, or the buffers that `binds` says for them."""
+    args = args and [next((tensor for tensor, buffer in binds.items() if arg is buffer), arg) for arg in args]
+    module = _module_of(inputs, args, name)
+    bound = [(i, binds[arg]) for i, arg in enumerate(args or []) if isinstance(arg, te.Tensor) and arg in binds]
+    return _lib.bind_buffers(module, bound) if bound else module
+
+
 def _builder():
     """lathe-builder: beside the package in a wheel, in bin/ of the build folder otherwise."""
     package = pathlib.Path(_lib.__file__).resolve().parent
@@ -49,5 +57,15 @@ compile = build
 
 
 def lower(inp, args=None, name="main", binds=None, simple_mode=False):
-    """The module after the passes that come before code generation."""
-    return _lib.lower(_module_of(inp, args, name))
+    """The module after TVM's passes that come before code generation, and those of "tir.add_lower_pass": pairs of a phase
+    and a pass. simple_mode: loops stay whole. binds: the buffers that tensors of args become."""
+    mod, context = _module_with_binds(inp, args, name, dict(binds or {})), PassContext.current()
+    target = Target.current(allow_none=True)
+    options = {**({} if target is None else {"target": target.as_attr()}), **context.config}
+    added = [(int(phase), each) for phase, each in context.config.get("tir.add_lower_pass", [])]
+    for phase in range(_lib.num_lower_phases):
+        for row in _lib.lower_phase(phase, simple_mode):
+            mod = _lib.run_pass(row, mod, options)
+        for at, each in added:
+            mod = each(mod) if min(at, _lib.num_lower_phases - 1) == phase else mod
+    return mod

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "compiler/lower.h"
+#include "compiler/transform/bind_buffers.h"
 #include "compiler/transform/compute_legalize.h"
 #include "compiler/transform/default_gpu_schedule.h"
 #include "compiler/transform/inject_copy_intrin.h"
@@ -32,9 +33,8 @@ AttrMap ToOptions(const py::dict& config) {
   return options;
 }
 
-}  // namespace
-
-void BindPasses(py::module_& module) {
+// What the tables of compiler/lower.h hold.
+void BindTables(py::module_& module) {
   module.def("pass_names", [] {
     std::vector<std::string_view> names;
     for (const LowerPass& pass : CpuPasses()) names.push_back(pass.name);
@@ -45,6 +45,14 @@ void BindPasses(py::module_& module) {
   module.def("run_pass", [](const std::string& pass, const ModulePtr& m, const py::dict& config) {
     return std::make_shared<IRModule>(Value(RunPassAsTvm(pass, *m, ToOptions(config))));
   });
+  module.attr("num_lower_phases") = kNumLowerPhases;
+  module.def("lower_phase", &TvmLowerPhase);
+}
+
+}  // namespace
+
+void BindPasses(py::module_& module) {
+  BindTables(module);
   module.def("thread_sync", [](const ModulePtr& m, const std::string& scope) {
     return OnFunctions(*m, [&](PrimFunc func) { return ThreadSync(std::move(func), scope); });
   });
@@ -70,8 +78,11 @@ void BindPasses(py::module_& module) {
   module.def("narrow_data_type", [](const ModulePtr& m, int target_bits) {
     return OnFunctions(*m, [&](PrimFunc func) { return NarrowDataType(std::move(func), target_bits); });
   });
-  module.def("lower",
-             [](const ModulePtr& m) { return OnFunctions(*m, [](PrimFunc func) { return Lower(std::move(func)); }); });
+  module.def("bind_buffers", [](const ModulePtr& m, const std::vector<std::pair<size_t, Buffer>>& bound) {
+    std::vector<BoundParam> params;
+    for (const auto& [param, buffer] : bound) params.push_back({param, buffer});
+    return OnFunctions(*m, [&](PrimFunc func) { return BindBuffers(std::move(func), params); });
+  });
 }
 
 }  // namespace lathe::python

@@ -9,6 +9,7 @@ lathe.compat.install_as("tvm")
 import tvm  # noqa: E402
 import tvm.testing  # noqa: E402
 from tvm import te, tir  # noqa: E402
+from tvm.script import tir as T  # noqa: E402
 
 
 def run(schedule, args, *arrays):
@@ -163,10 +164,6 @@ def test_errors_say_what_to_do():
         s[te.compute((4,), lambda x: x, name="other")]
     with pytest.raises(ValueError, match="needs args"):
         tvm.build(s)
-
-
-if __name__ == "__main__":
-    tvm.testing.main()
 
 
 def run_stages(schedule, args, inputs, expected):
@@ -394,3 +391,80 @@ def test_a_function_gets_another_body():
     func = tvm.tir.PrimFunc([], tvm.tir.Evaluate(0)).with_attr("key", 1)
     other = func.with_body(tvm.tir.Evaluate(1))
     assert int(other.body.value) == 1 and int(other.attrs["key"]) == 1
+
+
+def added_ones(binds=None, args=None, **options):
+    A = te.placeholder((64,), name="A")
+    B = te.compute(A.shape, lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], 4)
+    s[B].vectorize(inner)
+    buffers = {"A": tir.decl_buffer((64,), name="given", data_alignment=16, offset_factor=4)}
+    return tvm.lower(s, [buffers["A"] if args else A, B], binds={A: buffers["A"]} if binds else None, **options)["main"]
+
+
+def test_tensors_become_the_buffers_that_they_are_bound_to():
+    for args in (False, True):
+        func = added_ones(binds=True, args=args)
+        given = func.buffer_map[func.params[0]]
+        assert given.name == "given" and given.data_alignment == 16
+        loads = []
+        tir.stmt_functor.post_order_visit(func.body, lambda node: isinstance(node, tir.BufferLoad) and loads.append(node))
+        assert loads and all(load.buffer.data.same_as(given.data) for load in loads)
+    A = te.placeholder((64,), name="A")
+    B = te.compute(A.shape, lambda i: A[i] + 1.0, name="B")
+    with pytest.raises(tvm.TVMError, match="has not the type and shape of parameter 1"):
+        tvm.lower(te.create_schedule(B.op), [A, B], binds={B: tir.decl_buffer((32,))})
+
+
+def test_lower_makes_what_the_passes_of_tvm_make():
+    func = added_ones()
+
+    @T.prim_func
+    def expected(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        T.func_attr({"tir.noalias": True})
+        for i_outer in range(16):
+            cse_var_1: T.int32 = i_outer * 4
+            B[T.Ramp(cse_var_1, 1, 4)] = A[T.Ramp(cse_var_1, 1, 4)] + T.Broadcast(T.float32(1), 4)
+
+    tvm.ir.assert_structural_equal(func.with_attr("global_symbol", "expected"), expected)
+
+
+def test_programs_put_passes_between_those_of_lower():
+    seen = []
+
+    def noting(label):
+        @tvm.tir.transform.prim_func_pass(opt_level=0)
+        def note(func, mod, ctx):
+            kinds = set()
+            tir.stmt_functor.post_order_visit(func.body, lambda node: kinds.add(type(node)))
+            seen.append((label, tir.BlockRealize in kinds, tir.Ramp in kinds))
+            return func
+
+        return note
+
+    with tvm.transform.PassContext(config={"tir.add_lower_pass": [(0, noting("a")), (1, noting("b")), (3, noting("c"))]}):
+        added_ones()
+    assert seen == [("a", True, False), ("b", False, False), ("c", False, True)]
+
+
+def test_a_store_predicate_is_about_threads():
+    def reduced(with_predicate):
+        A = te.placeholder((8, 32), name="A")
+        k = te.reduce_axis((0, 32), name="k")
+        B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
+        s = te.create_schedule(B.op)
+        thread = te.thread_axis("threadIdx.x")
+        s[B].bind(s[B].op.axis[0], te.thread_axis("blockIdx.x"))
+        s[B].bind(s[B].op.reduce_axis[0], thread)
+        if with_predicate:
+            s[B].set_store_predicate(thread.var.equal(0))
+            with pytest.raises(ValueError, match="is no thread of the stage"):
+                s[B].set_store_predicate(te.var("n") < 3)
+        return s.lower([A, B], "main")
+
+    tvm.ir.assert_structural_equal(reduced(True), reduced(False))
+
+
+if __name__ == "__main__":
+    tvm.testing.main()

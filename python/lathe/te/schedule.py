@@ -96,6 +96,15 @@ def _env_threads(self, threads):
             raise ValueError("env_threads: expected axes made by thread_axis")
 
 
+def _set_store_predicate(self, predicate):
+    """Which of the threads that have one result store it: they all store the same, so nothing changes."""
+    attrs = list(self.iter_var_attrs.items())
+    threads = [each.var for axis, attr in attrs if attr.bind_thread is not None for each in (axis, attr.bind_thread)]
+    for var in _lib.undefined_vars(predicate):
+        if not any(var.same_as(thread) for thread in threads):
+            raise ValueError(f"set_store_predicate: {var.name} is no thread of the stage; compute te.if_then_else instead")
+
+
 class _Group:
     """Stages that take one place together."""
 
@@ -118,6 +127,7 @@ def _create_group(self, outputs, inputs, include_inputs=False):
 
 
 Stage.transform_layout, Stage.prefetch, Stage.env_threads = _transform_layout, _prefetch, _env_threads
+Stage.set_store_predicate = _set_store_predicate
 Schedule.create_group = _create_group
 Schedule.cache_read, Schedule.rfactor = cache_read, rfactor
 Schedule.stage_map = property(lambda self: Map({stage.op: stage for stage in self.stages}))
