@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/ir/buffer_access.h"
 #include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
@@ -52,15 +53,23 @@ Expr NumElements(const Buffer& buffer, bool widens) {
   return last + 1;
 }
 
+bool HasAxes(const Buffer& buffer) {
+  return !buffer->axis_separators.empty() && buffer->strides.empty() && IsConstInt(buffer->elem_offset, 0);
+}
+
 class Flattener : public StmtExprMutator {
  public:
   explicit Flattener(bool widens) : widens_(widens) {}
   const Status& status() const { return status_; }
 
  protected:
-  Buffer VisitBufferDef(const Buffer& buffer) override { return Flatten(buffer, NumElements(buffer, widens_)); }
+  Buffer VisitBufferDef(const Buffer& buffer) override {
+    if (KeepsAxes(buffer)) return buffers_.insert_or_assign(buffer.get(), FlatView(buffer)).first->second;
+    return Flatten(buffer, NumElements(buffer, widens_));
+  }
   // Starts where the memory does: its indices take the offset.
   Buffer VisitBufferDecl(const Buffer& buffer) override {
+    if (KeepsAxes(buffer)) return VisitBufferDef(buffer);
     offsets_.emplace(buffer.get(), buffer->elem_offset);
     return Flatten(buffer, NumElements(buffer, widens_) + buffer->elem_offset);
   }
@@ -93,6 +102,8 @@ class Flattener : public StmtExprMutator {
   }
 
  private:
+  // Axis separators cut memory into dimensions of the device's; the CPU's has one.
+  bool KeepsAxes(const Buffer& buffer) const { return !widens_ && HasAxes(buffer); }
   std::vector<Expr> FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) const {
     const std::vector<Expr> strides = StridesOf(buffer, widens_);
     const Expr size = NumElements(buffer, widens_);
@@ -109,6 +120,7 @@ class Flattener : public StmtExprMutator {
   }
 
   std::vector<Expr> FlatIndexFrom(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    if (KeepsAxes(buffer)) return OffsetOf(buffer, indices);
     std::vector<Expr> flat = FlatIndex(buffer, indices);
     const auto offset = offsets_.find(buffer.get());
     if (offset != offsets_.end()) flat[0] = flat[0] + offset->second;
@@ -122,6 +134,7 @@ class Flattener : public StmtExprMutator {
 };
 
 bool IsFlat(const Buffer& buffer) {
+  if (HasAxes(buffer)) return FlatView(buffer)->shape.size() == buffer->shape.size();
   return buffer->shape.size() == 1 && buffer->strides.empty() && IsConstInt(buffer->elem_offset, 0);
 }
 

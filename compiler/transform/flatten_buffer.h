@@ -13,7 +13,7 @@ namespace lathe {
 StatusOr<PrimFunc> FlattenBuffer(PrimFunc func);
 
 // As TVM's pass of this name: parameters, too, through a declared flat buffer each; indices are simplified and keep
-// their types.
+// their types; axis separators cut what stays dimensions.
 StatusOr<PrimFunc> FlattenBufferAndParams(PrimFunc func);
 
 }  // namespace lathe

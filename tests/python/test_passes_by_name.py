@@ -248,6 +248,23 @@ class TestFlattenedParametersAreViews(tvm.testing.CompareBeforeAfter):
             B[i * 16 + j] = C[i * 4]
 
 
+class TestFlatteningStopsAtAxisSeparators(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.FlattenBuffer()
+
+    def before(A: T.Buffer((4, 8, 3), "float32", axis_separators=[1])):
+        B = T.decl_buffer((2, 3, 5, 7), "float32", axis_separators=[2])
+        C = T.decl_buffer((16, 16), "float32", axis_separators=[1])
+        for i, j, k, l in T.grid(2, 3, 5, 7):
+            B[i, j, k, l] = C[j, l] + A[i, j, 2]
+
+    def expected(A: T.Buffer((4, 8, 3), "float32", axis_separators=[1])):
+        A_1 = T.Buffer((4, 24), "float32", data=A.data, axis_separators=[1])
+        B = T.decl_buffer((6, 35), "float32", axis_separators=[1])
+        C = T.decl_buffer((16, 16), "float32", axis_separators=[1])
+        for i, j, k, l in T.grid(2, 3, 5, 7):
+            B[i * 3 + j, k * 7 + l] = C[j, l] + A_1[i, j * 3 + 2]
+
+
 class TestMatchedBuffersHaveSimpleOffsets(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.LowerMatchBuffer()
 
