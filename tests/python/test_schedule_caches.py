@@ -34,6 +34,19 @@ def in_one_loop(A: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32
 
 
 @T.prim_func
+def in_one_loop_each(A: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+    B = T.alloc_buffer((64, 64))
+    for i, j in T.grid(64, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(64, 64):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+
+
+@T.prim_func
 def in_a_block(A: T.Buffer((128,), "float32"), C: T.Buffer((128,), "float32")):
     for i in range(8):
         with T.block("outer"):
@@ -109,3 +122,12 @@ def test_indices_of_extent_1_stay_names():
     sch = tir.Schedule(unit_axis)
     sch.cache_write("C", 0, "local")
     assert "C_local[vn, vi] = A[vn, vi]" in sch.mod.script()
+
+
+@pytest.mark.parametrize("primitive,block", [("cache_read", "C"), ("cache_write", "B")])
+def test_the_copy_of_a_partial_tile_has_its_length(primitive, block):
+    sch = tir.Schedule(in_one_loop_each)
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, 10])
+    sch.compute_at("B", outer)
+    getattr(sch, primitive)(block, 0, "local")
+    assert "for ax0, ax1 in T.grid(64 - T.max(i_0 * 10, 54), 64):" in sch.mod.script()
