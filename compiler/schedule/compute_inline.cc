@@ -212,6 +212,29 @@ StatusOr<std::vector<Expr>> SoleLoadIndices(const Schedule& schedule, int row, c
   return *std::move(indices);
 }
 
+void ListTerms(const Expr& e, std::vector<Expr>& terms) {
+  const Binary* sum = e.As<Binary>();
+  if (sum == nullptr || sum->op != BinaryOp::kAdd) return terms.push_back(e);
+  ListTerms(sum->a, terms);
+  ListTerms(sum->b, terms);
+}
+
+// A sum over `places` as TVM's inverse maps have it: the term of the last place comes first.
+Expr LastPlaceFirst(const Expr& sum, const std::vector<Var>& places) {
+  std::vector<Expr> terms;
+  ListTerms(sum, terms);
+  const auto place_of = [&](const Expr& term) {
+    size_t last = 0;
+    for (size_t i = 0; i < places.size(); ++i)
+      if (UsesVar(term, places[i].get())) last = i + 1;
+    return last;
+  };
+  std::stable_sort(terms.begin(), terms.end(), [&](const Expr& a, const Expr& b) { return place_of(a) > place_of(b); });
+  Expr result = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) result = result + terms[i];
+  return result;
+}
+
 // The consumer's iter vars in terms of the producer's store indices.
 StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vector<Expr>& load_indices,
                                const std::vector<Expr>& store_indices, const char* primitive) {
@@ -225,10 +248,16 @@ StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vec
       DetectIterMap(load_indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer());
   if (!map.ok())
     return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", map.status().message()));
-  StatusOr<VarMap> inverse = InverseAffineIterMap(map->indices, store_indices, Analyzer());
+  std::vector<Var> places;
+  VarMap values;
+  for (const Expr& index : store_indices) {
+    places.emplace_back("at", index.dtype());
+    values.emplace(places.back().get(), index);
+  }
+  StatusOr<VarMap> inverse = InverseAffineIterMap(map->indices, {places.begin(), places.end()}, Analyzer());
   if (!inverse.ok())
     return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", inverse.status().message()));
-  for (auto& [var, value] : *inverse) solved.insert_or_assign(var, value);
+  for (auto& [var, value] : *inverse) solved.insert_or_assign(var, Substitute(LastPlaceFirst(value, places), values));
   return solved;
 }
 
@@ -253,12 +282,55 @@ bool HoldEquallyMany(const std::vector<Expr>& a, std::vector<Expr> b) {
 }
 
 // The consumer reads every element that the producer makes, no more and no less.
-Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices,
-                         const char* primitive) {
+Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
   std::vector<Expr> domains;
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) domains.push_back(iter.domain.extent);
-  if (!HoldEquallyMany(buffer->shape, std::move(domains)))
-    return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
+  if (HoldEquallyMany(buffer->shape, std::move(domains))) return OkStatus();
+  return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
+}
+
+// Whether each iter var of more than one value, moved by a constant, is one of `indices` into `buffer`, whose other
+// dimensions have one place: a box is read, each element of it once.
+bool IsShift(const BlockNode& block, const Buffer& buffer, const std::vector<Expr>& indices) {
+  std::vector<bool> is_used(block.iter_vars.size());
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (IsConstInt(buffer->shape[d], 1)) continue;
+    bool is_moved = false;
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      if (is_used[i] || Analyzer().Simplify(indices[d] - block.iter_vars[i].var).As<IntImm>() == nullptr) continue;
+      is_used[i] = is_moved = !IsConstInt(block.iter_vars[i].domain.extent, 1);
+    }
+    if (!is_moved) return false;
+  }
+  for (size_t i = 0; i < is_used.size(); ++i)
+    if (!is_used[i] && !IsConstInt(block.iter_vars[i].domain.extent, 1)) return false;
+  return true;
+}
+
+// Where the producer makes what the consumer reads, in terms of the producer's loops.
+Expr WhereRead(const Schedule& schedule, int row, int producer, const VarMap& iter_values) {
+  const BlockRealize& realize = schedule.RealizeOf(producer);
+  Analyzer analyzer;
+  BindIterVars(*realize.block, analyzer);
+  VarMap bound;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i)
+    bound.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  Expr where = realize.predicate;
+  const auto note = [&](const Expr& condition) {
+    if (!analyzer.CanProve(condition)) where = And(where, Substitute(condition, bound));
+  };
+  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
+    if (IsConstInt(iter.domain.extent, 1)) continue;
+    const Expr at = analyzer.Simplify(iter_values.at(iter.var.get()));
+    note(LessEqual(iter.domain.min, at));
+    note(Less(at, analyzer.Simplify(iter.domain.min + iter.domain.extent)));
+  }
+  return where;
+}
+
+// What is beside the buffer nobody would compute.
+Status CheckStaysInside(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices,
+                        const char* primitive) {
   Analyzer analyzer;
   BindIterVars(schedule.BlockOf(row), analyzer);
   for (size_t d = 0; d < indices.size(); ++d) {  // A condition may keep it from reading beside it.
@@ -299,18 +371,21 @@ Status ReverseInlineBlock(Schedule& schedule, int row) {
   if (const WhyNot why = WhyNotMovable(schedule, row, producer, Way::kUp); !why.empty())
     return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(const std::vector<Expr> load_indices, SoleLoadIndices(schedule, row, buffer, kName));
-  RETURN_IF_ERROR(CheckCoversBuffer(schedule, row, buffer, load_indices, kName));
+  const bool is_shift = IsShift(schedule.BlockOf(row), buffer, load_indices);
+  if (!is_shift || !IsCovered(schedule, producer, row, buffer))
+    RETURN_IF_ERROR(CheckCoversBuffer(schedule, row, buffer, kName));
+  RETURN_IF_ERROR(CheckStaysInside(schedule, row, buffer, load_indices, kName));
   if (!RunsForAll(schedule, row, schedule.BlockOf(row).iter_vars))
     return schedule.Error(kName, row, "it is not known to run for all values of its iter vars");
   ASSIGN_OR_RETURN(const VarMap iter_values, SolveIterVars(schedule, row, load_indices, producer_store.indices, kName));
 
   BlockRealize realize = schedule.RealizeOf(producer);
+  realize.predicate = WhereRead(schedule, row, producer, iter_values);
   BlockNode& node = realize.block.Mutable();
   BufferStore merged{consumer_store.buffer, consumer_store.value, {}};
   LoadReplacer replace(schedule, buffer, [&](const BufferLoad&) { return producer_store.value; });
   merged.value = replace(Substitute(consumer_store.value, iter_values));
-  for (const Expr& index : consumer_store.indices)
-    merged.indices.push_back(replace(Analyzer().Simplify(Substitute(index, iter_values))));
+  for (const Expr& index : consumer_store.indices) merged.indices.push_back(replace(Substitute(index, iter_values)));
   node.body = std::move(merged);
   const std::vector<BufferRegion> old = node.reads;
   RecomputeRegions(node);

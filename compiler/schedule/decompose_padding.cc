@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
 
@@ -185,8 +185,8 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
       continue;
     }
     realize.iter_values[i] = outer.Simplify(value - inside[i].min);
-    realize.predicate = And(realize.predicate, And(LessEqual(inside[i].min, value),
-                                                   Less(value, outer.Simplify(inside[i].min + inside[i].extent))));
+    realize.predicate = And(realize.predicate, outer.Simplify(LessEqual(inside[i].min, value)));
+    realize.predicate = And(realize.predicate, outer.Simplify(Less(value, inside[i].min + inside[i].extent)));
   }
   std::vector<Expr> indices;
   for (const Expr& index : padding.store->indices) indices.push_back(analyzer.Simplify(Substitute(index, shifted)));
@@ -199,8 +199,6 @@ Status CheckPaddingBlock(const Schedule& schedule, int block, int loop) {
   if (const WhyNot why = WhyNotComplete(schedule, block); !why.empty())
     return schedule.Error(kDecomposePadding, block, fmt::format("it is not complete: {}", why));
   RETURN_IF_ERROR(CheckIsolated(schedule, block, kDecomposePadding));
-  if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
-    return schedule.Error(kDecomposePadding, block, why);
   if (!schedule.IsAncestor(loop, block) || schedule.ScopeOf(loop) != schedule.ScopeOf(block))
     return schedule.Error(kDecomposePadding, loop,
                           fmt::format("it is not around block \"{}\"", schedule.BlockOf(block).name));
@@ -232,7 +230,11 @@ StatusOr<BlockRV> DecomposePadding(Schedule& schedule, BlockRV block_rv, LoopRV 
   Stmt first = fill;
   while (const For* next = first.As<For>()) first = next->body;
   const Block made = first.As<BlockRealize>()->block;
-  schedule.Replace(loop, MakeSeq({fill, std::move(rest)}), {{block, copy.block}});
+  std::vector<int> outside;  // Where tiles overlap, which may then not run at once.
+  if (!schedule.IsAffineBinding(block)) outside = schedule.LoopsOf(block);
+  outside.erase(std::find(outside.begin(), outside.end(), loop), outside.end());
+  RETURN_IF_ERROR(ReplaceUnderMarks(schedule, loop, MakeSeq({fill, std::move(rest)}), outside, kDecomposePadding, block,
+                                    {{block, copy.block}}));
   const BlockRV result = schedule.NewBlockRV(made);
   schedule.Record("DecomposePadding", {block_rv, loop_rv}, {}, {result.id});
   return result;

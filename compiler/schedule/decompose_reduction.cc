@@ -186,7 +186,7 @@ Expr PredicateOfFirst(const Expr& predicate, const VarMap& first, const VarMap& 
   return reduces ? analyzer.Simplify(renamed) : renamed;
 }
 
-// The init as a block over the data-parallel iter vars, in loops of its own; and that block.
+// The init as a block over the data-parallel iter vars, in loops of its own; and that block. Annotations are kept.
 StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int block, int loop, const std::string& name) {
   const BlockRealize& realize = schedule.RealizeOf(block);
   const BlockNode& node = *realize.block;
@@ -201,7 +201,6 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
     copy.min = Substitute(Substitute(copy.min, first), vars);
     copy.extent = Substitute(Substitute(copy.extent, first), vars);
     if (copy.kind != ForKind::kVectorized && copy.kind != ForKind::kUnrolled) copy.kind = ForKind::kSerial;
-    copy.annotations.clear();
     vars.emplace(schedule.LoopOf(row).loop_var.get(), copy.loop_var);
     const bool depends = UsesVar(schedule.LoopOf(row).extent, [&](const ExprNode* v) { return first.count(v) != 0; }) ||
                          UsesVar(schedule.LoopOf(row).min, [&](const ExprNode* v) { return first.count(v) != 0; });
@@ -209,8 +208,7 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
     nest.push_back(std::move(copy));
   }
   RETURN_IF_ERROR(CheckInitIsFirst(schedule, block, loop, first));
-  BlockNode init{.name = name, .body = *node.init};
-  init.annotations = node.annotations;
+  BlockNode init{.name = name, .annotations = node.annotations, .body = *node.init};
   std::vector<Expr> values;
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {
     if (node.iter_vars[i].kind == IterKind::kReduce) continue;

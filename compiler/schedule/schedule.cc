@@ -190,6 +190,7 @@ bool Schedule::IsRegionCover(int block_row) const {
 
 bool Schedule::IsStagePipeline(int scope_row) const {
   const BlockScope& scope = Scope(scope_row);
+  if (scope.children().empty()) return true;
   return !scope.HasWarOrOpaque() &&
          std::all_of(scope.children().begin(), scope.children().end(), [&](int block) { return IsRegionCover(block); });
 }

@@ -18,8 +18,11 @@ Status SetScope(Schedule& schedule, BlockRV block_rv, int buffer_index, const st
   constexpr const char* kName = "set_scope";
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   RETURN_IF_ERROR(CheckStorageScope(schedule, row, kName, storage_scope));
-  ASSIGN_OR_RETURN(const IntermediateBuffer found, WrittenIntermediate(schedule, row, buffer_index, kName));
-  if (found.buffer->scope != storage_scope) {
+  const auto& writes = schedule.BlockOf(row).writes;
+  const bool is_there = buffer_index >= 0 && size_t(buffer_index) < writes.size() &&
+                        writes[size_t(buffer_index)].buffer->scope == storage_scope;
+  if (!is_there) {  // Else it may even be a parameter, as in TVM.
+    ASSIGN_OR_RETURN(const IntermediateBuffer found, WrittenIntermediate(schedule, row, buffer_index, kName));
     BufferNode changed = *found.buffer;
     changed.name += "_" + storage_scope;
     changed.scope = storage_scope;

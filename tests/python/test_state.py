@@ -22,6 +22,21 @@ def read_before_write(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32
             B[vi] = A[vi]
 
 
+@T.prim_func
+def summed(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16,), "float32")) -> None:
+    B = T.alloc_buffer((16,))
+    for i, k in T.grid(16, 16):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi]
+
+
 def block_of(state, name):
     found = []
 
@@ -37,6 +52,11 @@ def test_flags_of_a_pipeline_hold():
     state = tir.ScheduleState(elementwise)
     for name in ("B", "C", "root"):
         assert state._get_cached_flags(block_of(state, name)) == CachedFlags(True, True, True)
+
+
+def test_a_reduction_without_blocks_in_it_is_a_pipeline():
+    state = tir.ScheduleState(summed)
+    assert state._get_cached_flags(block_of(state, "B")) == CachedFlags(True, True, True)
 
 
 def test_what_is_read_before_it_is_written_makes_no_pipeline():

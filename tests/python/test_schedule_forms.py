@@ -1,0 +1,161 @@
+"""Forms of what primitives make: sums, conditions, annotations, shapes; facts that TVM confirmed."""
+import pytest
+
+from tvm import tir
+from tvm.script import tir as T
+
+
+@T.prim_func
+def flattened(A: T.Buffer((32, 32), "float32"), D: T.Buffer((1024,), "float32")):
+    C = T.alloc_buffer((32, 32))
+    for i, j in T.grid(32, 32):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * T.float32(2)
+    for i in range(1024):
+        with T.block("D"):
+            vi = T.axis.spatial(1024, i)
+            D[vi] = C[vi // 32, vi % 32]
+
+
+@T.prim_func
+def cut(A: T.Buffer((32,), "float32"), D: T.Buffer((30,), "float32")):
+    C = T.alloc_buffer((32,))
+    for i in range(32):
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            C[vi] = A[vi] * T.float32(2)
+    for i in range(30):
+        with T.block("D"):
+            vi = T.axis.spatial(30, i)
+            D[vi] = C[vi]
+
+
+@T.prim_func
+def moved(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
+    C = T.alloc_buffer((40,))
+    for i in range(32):
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            C[vi + 3] = A[vi] * T.float32(2)
+    for i in range(32):
+        with T.block("D"):
+            vi = T.axis.spatial(32, i)
+            D[vi] = C[vi + 3]
+
+
+REVERSE_INLINED = [
+    ("sums_are_as_the_inverse_map_has_them", flattened, "D[vj + vi * 32] = A[vi, vj]"),
+    ("what_nobody_reads_is_left_out", cut, "T.where(i < 30)"),
+    ("what_is_moved_comes_back", moved, "D[vi + 3 - 3] = A[vi]"),
+]
+
+
+@pytest.mark.parametrize("func,text", [case[1:] for case in REVERSE_INLINED], ids=[case[0] for case in REVERSE_INLINED])
+def test_reverse_compute_inline(func, text):
+    sch = tir.Schedule(func)
+    sch.reverse_compute_inline("D")
+    assert text in sch.mod.script()
+
+
+@T.prim_func
+def less_is_made(A: T.Buffer((20,), "float32"), D: T.Buffer((30,), "float32")):
+    C = T.alloc_buffer((32,))
+    for i in range(20):
+        with T.block("C"):
+            vi = T.axis.spatial(20, i)
+            C[vi] = A[vi]
+    for i in range(30):
+        with T.block("D"):
+            vi = T.axis.spatial(30, i)
+            D[vi] = C[vi]
+
+
+def test_what_is_read_must_be_made():
+    with pytest.raises(tir.ScheduleError):
+        tir.Schedule(less_is_made).reverse_compute_inline("D")
+
+
+@T.prim_func
+def matmul(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    for i, j, k in T.grid(8, 8, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+def test_the_init_keeps_annotations():
+    sch = tir.Schedule(matmul)
+    block = sch.get_block("C")
+    sch.annotate(block, "mark", 1)
+    i, j, k = sch.get_loops(block)
+    sch.annotate(j, "loop_mark", 2)
+    sch.reorder(i, k, j)
+    init = sch.decompose_reduction(block, k)
+    assert dict(sch.get(init).annotations) == {"mark": 1}
+    assert dict(sch.get(sch.get_loops(init)[-1]).annotations) == {"loop_mark": 2}
+
+
+@T.prim_func
+def windows(A: T.Buffer((30,), "float32"), C: T.Buffer((30,), "float32")):
+    B = T.alloc_buffer((34,))
+    for i in range(34):
+        with T.block("pad"):
+            vi = T.axis.spatial(34, i)
+            B[vi] = T.if_then_else(2 <= vi and vi < 32, A[vi - 2], T.float32(0), dtype="float32")
+    for i, k in T.grid(30, 5):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = T.max(C[vi], B[vi + vk])
+
+
+def test_padding_of_tiles_that_overlap_is_decomposed():
+    sch = tir.Schedule(windows)
+    outer, _ = sch.split(sch.get_loops("C")[0], [None, 5])
+    sch.compute_at("pad", outer)
+    sch.decompose_padding("pad", sch.get_loops("pad")[1])
+    text = sch.mod.script()
+    assert "vi = T.axis.spatial(34, i_0 * 5 + ax0)" in text and "T.where(2 <= i_0 * 5 + ax0 and i_0 * 5 + ax0 < 32)" in text
+
+
+@T.prim_func
+def rows(A: T.Buffer((30, 30), "float32"), B: T.Buffer((32, 32), "float32")):
+    for i, j in T.grid(32, 32):
+        with T.block("pad"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(1 <= vi and vi < 31 and 1 <= vj and vj < 31, A[vi - 1, vj - 1], T.float32(0), dtype="float32")
+
+
+def test_conditions_on_fused_loops_are_simplified():
+    sch = tir.Schedule(rows)
+    fused = sch.fuse(*sch.get_loops("pad"))
+    sch.decompose_padding("pad", fused)
+    assert "T.where(32 <= i_j_fused and i_j_fused < 992 and 1 <= i_j_fused % 32 and i_j_fused % 32 < 31)" in sch.mod.script()
+
+
+def test_a_scope_that_is_there_already_is_no_error():
+    sch = tir.Schedule(matmul)
+    sch.set_scope("C", 0, "global")
+    assert str(sch.trace).endswith('sch.set_scope(block=b0, buffer_index=0, storage_scope="global")')
+
+
+@T.prim_func
+def one_row(A: T.Buffer((4, 8), "float32"), D: T.Buffer((8,), "float32")):
+    C = T.alloc_buffer((4, 8))
+    for i, j in T.grid(4, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+    for u, j in T.grid(1, 8):
+        with T.block("D"):
+            vu, vj = T.axis.remap("SS", [u, j])
+            D[vj] = C[vu + 2, vj]
+
+
+def test_a_row_of_several_is_not_inlined():
+    with pytest.raises(tir.ScheduleError):
+        tir.Schedule(one_row).reverse_compute_inline("D")
