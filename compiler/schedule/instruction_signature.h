@@ -12,6 +12,8 @@
 
 namespace lathe {
 
+struct InstructionKind;
+
 // How an argument is kept in an instruction.
 enum class Keep : uint8_t {
   kBlock,         // One input: a block, or a loop where the primitive takes either. Python may name the block.
@@ -50,6 +52,9 @@ Attr DefaultOf(const Argument& argument);
 std::span<const Signature> Signatures();
 const Signature* FindSignature(std::string_view kind);        // nullptr if there is none.
 const Signature* FindPythonSignature(std::string_view name);  // By what Python calls it.
+
+// Instructions that only look: they may go when nobody uses what they return.
+bool ChangesNothing(const InstructionKind& kind);
 
 // What a kind is called in Python: GetBlock is get_block, RFactor is rfactor, ReIndex is reindex.
 std::string SnakeCase(std::string_view name);

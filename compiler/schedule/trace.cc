@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/schedule.h"
 #include "support/status_macros.h"
 
@@ -33,12 +34,11 @@ StatusOr<TraceInput> Translate(TraceInput input, const std::vector<int>& ids) {
   return InvalidArgument(fmt::format("replay trace: handle {} is used before an instruction makes it", unknown));
 }
 
-// Instructions that only look: they may go when nobody uses what they return.
+}  // namespace
+
 bool ChangesNothing(const InstructionKind& kind) {
   return kind.output != '-' && (kind.samples || kind.name.starts_with("Get"));
 }
-
-}  // namespace
 
 ScheduleTrace ScheduleTrace::Simplified(bool remove_postproc) const {
   size_t end = size();

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/index_map.h"
+#include "compiler/import/tvm/tuning_records.h"
+#include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/schedule.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
@@ -98,15 +100,60 @@ ScheduleTrace WithDecision(const ScheduleTrace& trace, const InstructionOf& inst
   return WithoutPostproc(changed, remove_postproc);
 }
 
+// Handles are counted from 0 again, as TVM names them when it writes a trace.
+ScheduleTrace Renumbered(const ScheduleTrace& trace) {
+  ScheduleTrace result;
+  std::map<int, int> numbers;
+  for (size_t i = 0; i < trace.size(); ++i) {
+    Instruction changed = trace.instruction(i);
+    const auto renumber = [&](int& id) { id = numbers.try_emplace(id, int(numbers.size())).first->second; };
+    for (TraceInput& input : changed.inputs) ForEachHandle(input, renumber);
+    for (int& id : changed.outputs) renumber(id);
+    const Decision* decision = trace.decision(i);
+    result.Append(std::move(changed), decision != nullptr ? std::optional(*decision) : std::nullopt);
+  }
+  return result;
+}
+
+// As TVM v0.18 has it in records: "None" for a factor to infer, lists of consumers.
+py::object AsJson(const ScheduleTrace& trace, bool remove_postproc) {
+  const std::string text = ToTvmText(WriteTvmTrace(WithoutPostproc(trace, remove_postproc), TvmRelease::k0_18));
+  return py::module_::import("json").attr("loads")(text);
+}
+
 ScheduleTrace FromJson(const py::object& json) {
   const py::object text = py::isinstance<py::str>(json) ? json : py::module_::import("json").attr("dumps")(json);
-  return Value(ScheduleTrace::FromJson(py::cast<std::string>(text)));
+  return Value(ReadTvmTrace(Value(ParseTvmJson(py::cast<std::string>(text)))));
+}
+
+ScheduleTrace MakeTrace(const std::vector<InstructionOf>& instructions, const py::dict& decisions) {
+  ScheduleTrace trace;
+  for (const InstructionOf& instruction : instructions) {
+    const py::object key = py::cast(instruction);
+    std::optional<Decision> decision;
+    if (decisions.contains(key)) decision = py::cast<Decision>(decisions[key]);
+    trace.Append(instruction.get(), std::move(decision));
+  }
+  return trace;
+}
+
+// Takes the last instruction off; None if there is none.
+py::object Pop(ScheduleTrace& trace) {
+  if (trace.size() == 0) return py::none();
+  const py::list all = Instructions(trace);
+  ScheduleTrace kept;
+  for (size_t i = 0; i + 1 < trace.size(); ++i) {
+    const Decision* decision = trace.decision(i);
+    kept.Append(trace.instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
+  }
+  trace = std::move(kept);
+  return all[all.size() - 1];
 }
 
 void BindInstruction(py::module_& module) {
   py::class_<InstructionKind, std::unique_ptr<InstructionKind, py::nodelete>>(module, "InstructionKind")
       .def_property_readonly("name", [](const InstructionKind& kind) { return kind.name; })
-      .def_property_readonly("is_pure", [](const InstructionKind& kind) { return kind.output != '-' && kind.samples; })
+      .def_property_readonly("is_pure", [](const InstructionKind& kind) { return ChangesNothing(kind); })
       .def("__eq__", [](const InstructionKind& a, const InstructionKind& b) { return &a == &b; })
       .def("__hash__", [](const InstructionKind& kind) { return std::hash<const void*>()(&kind); })
       .def("same_as", [](const InstructionKind& a, const InstructionKind& b) { return &a == &b; })
@@ -145,6 +192,14 @@ void BindInstruction(py::module_& module) {
 void BindTrace(py::module_& module) {
   BindInstruction(module);
   py::class_<ScheduleTrace>(module, "Trace")
+      .def(py::init(&MakeTrace), py::arg("insts"), py::arg("decisions"))
+      .def(
+          "append",
+          [](ScheduleTrace& trace, const InstructionOf& instruction, std::optional<Decision> decision) {
+            trace.Append(instruction.get(), std::move(decision));
+          },
+          py::arg("inst"), py::arg("decision") = py::none())
+      .def("pop", &Pop)
       .def_property_readonly("insts", &Instructions)
       .def_property_readonly("decisions",
                              [](const ScheduleTrace& trace) {
@@ -161,7 +216,12 @@ void BindTrace(py::module_& module) {
              return py::none();
            })
       .def("with_decision", &WithDecision, py::arg("inst"), py::arg("decision"), py::arg("remove_postproc"))
-      .def("simplified", &ScheduleTrace::Simplified, py::arg("remove_postproc"))
+      .def(
+          "simplified",
+          [](const ScheduleTrace& trace, bool remove_postproc) {
+            return Renumbered(trace.Simplified(remove_postproc));
+          },
+          py::arg("remove_postproc"))
       .def(
           "apply_to_schedule",
           [](const ScheduleTrace& trace, Schedule& schedule, bool remove_postproc, const py::object& provider) {
@@ -169,12 +229,7 @@ void BindTrace(py::module_& module) {
             Check(WithoutPostproc(trace, remove_postproc).Replay(schedule), ErrorKind::kSchedule);
           },
           py::arg("sch"), py::arg("remove_postproc") = false, py::arg("decision_provider") = py::none())
-      .def(
-          "as_json",
-          [](const ScheduleTrace& trace, bool remove_postproc) {
-            return py::module_::import("json").attr("loads")(WithoutPostproc(trace, remove_postproc).ToJson());
-          },
-          py::arg("remove_postproc") = false)
+      .def("as_json", &AsJson, py::arg("remove_postproc") = false)
       .def(
           "as_python",
           [](const ScheduleTrace& trace, bool remove_postproc) {
