@@ -10,6 +10,14 @@
 namespace lathe {
 namespace {
 
+// Of functions: compared no more than their names.
+constexpr const char* kGlobalSymbol = "global_symbol";
+
+AttrMap WithoutSymbol(AttrMap attrs) {
+  attrs.erase(kGlobalSymbol);
+  return attrs;
+}
+
 template <typename T>
 concept HasFields = requires { T::Fields(); };
 
@@ -118,6 +126,7 @@ class Comparer {
                       static_cast<const AttrVariant&>(a));
   }
   bool Same(const AttrMap& a, const AttrMap& b, FieldRole role) {
+    if (a.contains(kGlobalSymbol) || b.contains(kGlobalSymbol)) return Same(WithoutSymbol(a), WithoutSymbol(b), role);
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
       return x.first == y.first && Same(x.second, y.second, role);
     });
@@ -244,6 +253,7 @@ class Hasher {
   }
   void Add(const std::string& text, FieldRole) { Mix(std::hash<std::string>()(text)); }
   void Add(const AttrMap& attrs, FieldRole role) {
+    if (attrs.contains(kGlobalSymbol)) return Add(WithoutSymbol(attrs), role);
     Mix(attrs.size());
     for (const auto& [key, value] : attrs) {
       Add(key, role);

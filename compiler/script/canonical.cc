@@ -161,6 +161,7 @@ class CanonicalWriter {
   void Write(const AttrMap& attrs) {
     out_ += '{';
     for (const auto& [key, value] : attrs) {
+      if (key == "global_symbol") continue;  // A name, as that of the function itself.
       if (out_.back() != '{') out_ += ' ';
       out_ += QuotedString(key) + ":";
       Write(value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/script/expr_printer.h"
 #include "compiler/script/func_builder.h"
 #include "compiler/script/surroundings.h"
 #include "support/status_macros.h"
@@ -48,7 +49,10 @@ class ModuleBuilder {
         return OkStatus();
       case PyStmtKind::kClass:
         context_.modules.insert(line.text);
-        return Build(line.body);
+        in_module_ = true;
+        RETURN_IF_ERROR(Build(line.body));
+        in_module_ = false;
+        return OkStatus();
       case PyStmtKind::kFunction:
         return BuildFunction(line);
       case PyStmtKind::kAssign:
@@ -116,10 +120,17 @@ class ModuleBuilder {
     RETURN_IF_ERROR(CheckDecorator(function));
     ASSIGN_OR_RETURN(PrimFunc func, FuncBuilder(source_, constants_, context_).Build(function));
     func.is_private = IsPrivate(function);
+    if (in_module_) CallByItsName(function, func);
     if (module_.Find(func.name) != nullptr)
       return Error(function.offset, fmt::format("expected one function \"{}\", got a second", func.name));
     module_.prim_funcs.push_back(std::move(func));
     return OkStatus();
+  }
+  // In a module a function has its own name, whatever its symbol is. Where that is no name, the printer writes "func".
+  static void CallByItsName(const PyStmt& function, PrimFunc& func) {
+    if (func.name == function.text || func.name.empty() || !IsIdentifier(func.name)) return;
+    func.attrs["global_symbol"] = func.name;
+    func.name = function.text;
   }
   static bool IsPrivate(const PyStmt& function) {
     for (const PyExpr* decorator : function.decorators) {
@@ -148,6 +159,7 @@ class ModuleBuilder {
   ConstantTable constants_;
   ScriptContext context_;
   IRModule module_;
+  bool in_module_ = false;
 };
 
 }  // namespace
@@ -161,9 +173,19 @@ StatusOr<IRModule> ParseModule(std::string_view text, std::string_view file_name
   return builder.Finish();
 }
 
+namespace {
+
+// Outside of its module a function has no other name.
+PrimFunc CalledBySymbol(PrimFunc func) {
+  if (const auto symbol = func.attrs.extract("global_symbol")) func.name = std::get<std::string>(symbol.mapped());
+  return func;
+}
+
+}  // namespace
+
 StatusOr<PrimFunc> ParsePrimFunc(std::string_view text, std::string_view file_name, const Surroundings& around) {
   ASSIGN_OR_RETURN(IRModule module, ParseModule(text, file_name, around));
-  if (module.prim_funcs.size() == 1) return std::move(module.prim_funcs[0]);
+  if (module.prim_funcs.size() == 1) return CalledBySymbol(std::move(module.prim_funcs[0]));
   std::string names;
   for (const PrimFunc& func : module.prim_funcs) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", func.name);
   return InvalidArgument(

@@ -27,6 +27,8 @@ bool IsTrue(const Expr& e) { return e.dtype() == DataType::Bool() && IsConstInt(
 bool IsZeroOf(const Expr& e, DataType type) { return e.dtype() == type && IsConstInt(e, 0); }
 bool IsDefaultOffset(const Expr& e) { return IsZeroOf(e, kIndexType); }
 
+constexpr const char* kGlobalSymbol = "global_symbol";
+
 class Printer {
  public:
   Printer(int indent, const PrintOptions& options) : options_(options), indent_(indent) {}
@@ -35,14 +37,19 @@ class Printer {
   void PrintFunc(const PrimFunc& func) {
     const size_t names = names_.Open();
     const std::string header = Params(func);
-    const std::string symbol = func.name.empty() ? "main" : func.name;
+    const bool is_lone = indent_ == 0;  // Then it is called by its symbol, else by the name in its module.
+    const auto other = func.attrs.find(kGlobalSymbol);
+    const bool has_other = is_lone && other != func.attrs.end();
+    const std::string called = has_other ? std::get<std::string>(other->second) : func.name;
+    const std::string symbol = called.empty() ? "main" : called;
     const std::string name = !options_.name.empty() ? options_.name : IsIdentifier(symbol) ? symbol : "func";
     Line(Decorator(func));
     const std::string returns = func.ret_type ? fmt::format(" -> T.{}", func.ret_type->ToString()) : "";
     Line(fmt::format("def {}({}){}:", name, header, returns));
     ++indent_;
     AttrMap attrs = func.attrs;
-    if (name != symbol) attrs["global_symbol"] = func.name;
+    if (is_lone) attrs.erase(kGlobalSymbol);
+    if (name != symbol) attrs[kGlobalSymbol] = called;
     if (!attrs.empty()) Line(fmt::format("T.func_attr({})", exprs_.PrintAttrs(attrs)));
     MatchParams();
     const size_t body = out_.size();

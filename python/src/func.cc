@@ -1,4 +1,5 @@
 // PrimFunc: attributes; the global symbol is one of them, as in TVM.
+#include "compiler/script/complete.h"
 #include "compiler/transform/specialize.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
@@ -22,6 +23,7 @@ FuncPtr WithAttr(const PrimFunc& func, const std::string& key, const Attr& value
     copy->attrs.insert_or_assign(key, value);
   } else if (const std::string* name = std::get_if<std::string>(&value)) {
     copy->name = *name;
+    copy->attrs.erase(kGlobalSymbol);
     copy->is_private = false;
   } else {
     throw Failure(ErrorKind::kType, "with_attr \"global_symbol\": expected a string");
@@ -31,10 +33,8 @@ FuncPtr WithAttr(const PrimFunc& func, const std::string& key, const Attr& value
 
 FuncPtr WithoutAttr(const PrimFunc& func, const std::string& key) {
   auto copy = std::make_shared<PrimFunc>(func);
-  if (key == kGlobalSymbol)
-    copy->name.clear();
-  else
-    copy->attrs.erase(key);
+  if (key == kGlobalSymbol) copy->name.clear();
+  copy->attrs.erase(key);
   return copy;
 }
 
@@ -69,8 +69,25 @@ FuncPtr MakeFunc(const py::sequence& params, const Stmt& body, std::optional<Dat
 
 }  // namespace
 
+PrimFunc CalledInModule(PrimFunc func, const std::string& name) {
+  func.is_private |= func.name.empty();
+  if (!func.is_private && func.name != name) func.attrs.try_emplace(kGlobalSymbol, func.name);
+  const auto symbol = func.attrs.find(kGlobalSymbol);
+  const bool says_more = symbol != func.attrs.end() && !func.is_private && symbol->second != Attr(name);
+  if (!says_more) func.attrs.erase(kGlobalSymbol);
+  func.name = name;
+  return func;
+}
+
 void BindFunc(py::module_& module) {
   module.def("PrimFunc", &MakeFunc);
+  module.def("func_complete", [](const FuncPtr& func, const std::vector<Buffer>& root_allocs) -> FuncPtr {
+    return std::make_shared<PrimFunc>(Complete(*func, root_allocs));
+  });
+  module.def("block_regions", [](const Block& block) {
+    AccessRegions regions = DetectAccessRegions(*block);
+    return std::pair(std::move(regions.reads), std::move(regions.writes));
+  });
   module.def("func_attrs", [](const FuncPtr& func) { return Attrs(*func); });
   module.def("func_with_attr", [](const FuncPtr& func, const std::string& key, const Attr& value) {
     return WithAttr(*func, key, value);

@@ -12,8 +12,7 @@ namespace {
 
 // A function that comes without a symbol is the module's own.
 void Put(IRModule& module, const std::string& name, PrimFunc func) {
-  func.is_private |= func.name.empty();
-  func.name = name;
+  func = CalledInModule(std::move(func), name);
   for (PrimFunc& present : module.prim_funcs) {
     if (present.name == name) {
       present = std::move(func);

@@ -27,12 +27,22 @@ py::class_<RV> BindHandle(py::module_& module, const char* name, const char* let
 
 // TVM's module of a lone function calls it "main".
 Schedule OfFunc(const FuncPtr& func, uint64_t seed) {
-  PrimFunc main = *func;
-  main.name = "main";
-  return Value(Schedule::Create(IRModule{{std::move(main)}}, seed), ErrorKind::kSchedule);
+  return Value(Schedule::Create(IRModule{{CalledInModule(*func, "main")}}, seed), ErrorKind::kSchedule);
 }
 Schedule OfModule(const ModulePtr& module, uint64_t seed) {
   return Value(Schedule::Create(*module, seed), ErrorKind::kSchedule);
+}
+
+// Words that TVM knows. What they ask for changes nothing here.
+void CheckOptions(const py::object& debug_mask, const py::object& error_render_level) {
+  const auto check = [](const char* name, const py::object& given, const py::list& known) {
+    if (PyUnicode_Check(given.ptr()) && !known.contains(given))
+      throw Failure(ErrorKind::kValue,
+                    fmt::format("Schedule: {} is \"{}\"; give one of {}", name, py::cast<std::string>(given),
+                                py::cast<std::string>(py::repr(known))));
+  };
+  check("debug_mask", debug_mask, py::cast(std::vector<std::string>{"all", "none"}));
+  check("error_render_level", error_render_level, py::cast(std::vector<std::string>{"detail", "fast", "none"}));
 }
 
 uint64_t SeedOf(const std::optional<int64_t>& seed) {
@@ -57,12 +67,16 @@ void BindSchedule(py::module_& module) {
   BindHandle<LoopRV>(module, "LoopRV", "l");
   BindHandle<VarRV>(module, "ExprRV", "v");
   py::class_<Schedule, std::shared_ptr<Schedule>> cls(module, "Schedule", py::dynamic_attr());
-  cls.def(py::init([](const FuncPtr& func, std::optional<int64_t> seed, py::object, py::object, bool) {
+  cls.def(py::init([](const FuncPtr& func, std::optional<int64_t> seed, const py::object& mask, const py::object& level,
+                      bool) {
+            CheckOptions(mask, level);
             return OfFunc(func, SeedOf(seed));
           }),
           py::arg("mod"), py::kw_only(), py::arg("seed") = py::none(), py::arg("debug_mask") = "none",
           py::arg("error_render_level") = "detail", py::arg("enable_check") = true)
-      .def(py::init([](const ModulePtr& mod, std::optional<int64_t> seed, py::object, py::object, bool) {
+      .def(py::init([](const ModulePtr& mod, std::optional<int64_t> seed, const py::object& mask,
+                       const py::object& level, bool) {
+             CheckOptions(mask, level);
              return OfModule(mod, SeedOf(seed));
            }),
            py::arg("mod"), py::kw_only(), py::arg("seed") = py::none(), py::arg("debug_mask") = "none",

@@ -46,12 +46,32 @@ PrintOptions AsTvm(const py::dict& given) {
   return options;
 }
 
+// Each line behind its number, as wide as the last one.
+std::string WithLineNumbers(const std::string& text) {
+  const auto count = std::count(text.begin(), text.end(), '\n') + 1;
+  const size_t width = std::to_string(count).size();
+  std::string numbered;
+  for (size_t number = 1, begin = 0; begin <= text.size(); ++number) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    numbered += fmt::format("{}{:>{}} {}", number == 1 ? "" : "\n", number, width, text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return numbered;
+}
+
 // Of a function or module; nullopt: of anything else.
-std::optional<std::string> ScriptOf(const py::object& object, const py::dict& options) {
+std::optional<std::string> TextOf(const py::object& object, const py::dict& options) {
   if (const FuncPtr* func = UnwrapAs<FuncPtr>(object)) return Print(**func, AsTvm(options));
   if (const ModulePtr* module = UnwrapAs<ModulePtr>(object)) return Print(**module, AsTvm(options));
   if (const Stmt* stmt = UnwrapAs<Stmt>(object)) return Print(*stmt, AsTvm(options));
   return std::nullopt;
+}
+std::optional<std::string> ScriptOf(const py::object& object, const py::dict& options) {
+  std::optional<std::string> text = TextOf(object, options);
+  bool has_numbers = false;
+  Take(options, "print_line_numbers", has_numbers);
+  if (text && has_numbers) text = WithLineNumbers(*text);
+  return text;
 }
 
 std::string PrintBlock(const Block& block) {

@@ -131,9 +131,7 @@ void BindState(py::module_& module, py::class_<Schedule, std::shared_ptr<Schedul
       .def("__hash__", [](const StmtSRef& a) { return std::hash<int>()(a.row); });
   py::class_<ScheduleState>(module, "ScheduleState")
       .def(py::init([](const FuncPtr& func, const py::object&, bool) {
-             PrimFunc main = *func;
-             main.name = "main";
-             return ScheduleState{OverModule(IRModule{{std::move(main)}})};
+             return ScheduleState{OverModule(IRModule{{CalledInModule(*func, "main")}})};
            }),
            py::arg("mod"), py::kw_only(), py::arg("debug_mask") = "none", py::arg("enable_check") = true)
       .def(py::init([](const ModulePtr& mod, const py::object&, bool) { return ScheduleState{OverModule(*mod)}; }),

@@ -156,7 +156,7 @@ def test_apply_filter_and_bind_target():
     mod = tvm.IRModule({"one": elementwise, "two": matmul})
     marked = tvm.tir.transform.Apply(lambda func: func.with_attr("mark", 7))(mod)
     assert all(func.attrs["mark"] == 7 for func in marked.functions.values())
-    kept = tvm.tir.transform.Filter(lambda func: func.attrs["global_symbol"] == "two")(mod)
+    kept = tvm.tir.transform.Filter(lambda func: func.attrs["global_symbol"] == "matmul")(mod)
     assert [var.name_hint for var in kept.get_global_vars()] == ["two"]
     bound = tvm.tir.transform.BindTarget(tvm.target.Target("llvm"))(mod)
     assert bound["one"].attrs["target"].kind.name == "llvm"
