@@ -40,7 +40,8 @@ template <typename RV>
 Status UnannotateAny(Schedule& schedule, RV rv, const std::string& key) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
   const AttrMap& map = schedule.IsLoop(row) ? schedule.LoopOf(row).annotations : schedule.BlockOf(row).annotations;
-  if (map.count(key) == 0) return schedule.Error("unannotate", row, fmt::format("there is no annotation \"{}\"", key));
+  if (map.count(key) == 0)
+    return NotFound(schedule.Error("unannotate", row, fmt::format("there is no annotation \"{}\"", key)).message());
   EditAnnotations(schedule, row, [&](AttrMap& annotations) -> void { annotations.erase(key); });
   schedule.Record("Unannotate", {rv}, {key}, {});
   return OkStatus();

@@ -66,7 +66,8 @@ StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& row
 }  // namespace
 
 StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool preserve_unit_iters) {
-  if (loop_rvs.empty()) return schedule.Error("fuse", -1, "at least one loop is needed");
+  if (loop_rvs.empty())
+    return Status(StatusCode::kOutOfRange, schedule.Error("fuse", -1, "at least one loop is needed").message());
   std::vector<int> rows;
   for (LoopRV loop : loop_rvs) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));

@@ -145,7 +145,8 @@ Status CheckTurns(const Schedule& before, const Schedule& after, const Nests& ne
 }  // namespace
 
 StatusOr<LoopRV> Merge(Schedule& schedule, std::span<const LoopRV> loop_rvs) {
-  if (loop_rvs.size() < 2) return schedule.Error(kMerge, -1, "at least two loops are needed");
+  if (loop_rvs.size() < 2)
+    return Status(StatusCode::kOutOfRange, schedule.Error(kMerge, -1, "at least two loops are needed").message());
   std::vector<int> rows;
   for (LoopRV loop : loop_rvs) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));

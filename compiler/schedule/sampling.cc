@@ -180,9 +180,10 @@ StatusOr<std::vector<VarRV>> SamplePartitionedTile(Schedule& schedule, LoopRV lo
 StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> candidates,
                                   std::span<const double> probs, const Decision* decision) {
   if (candidates.empty() || candidates.size() != probs.size()) {
-    return schedule.Error("sample_categorical", -1,
-                          fmt::format("{} candidates and {} probabilities; as many of each, at least one, are required",
-                                      candidates.size(), probs.size()));
+    return Status(StatusCode::kOutOfRange,
+                  fmt::format("sample_categorical: {} candidates and {} probabilities; as many of each, at least one, "
+                              "are required",
+                              candidates.size(), probs.size()));
   }
   int64_t index = 0;
   if (decision == nullptr) {

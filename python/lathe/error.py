@@ -41,6 +41,14 @@ class UnknownBufferError(ScheduleError, AssertionError, ValueError):
     """A buffer that the block does not use; TVM's is an AssertionError."""
 
 
+class ScheduleValueError(ScheduleError, ValueError):
+    """Too few loops, candidates or tiles; TVM's is a ValueError."""
+
+
+class UnknownAnnotationError(ScheduleError, IndexError):
+    """An annotation that is not there; TVM's is an IndexError."""
+
+
 class RPCError(TVMError):
     """A failure of a remote device."""
 

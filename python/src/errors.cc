@@ -28,6 +28,10 @@ const char* ClassOf(ErrorKind kind) {
       return "UnknownFunctionError";
     case ErrorKind::kBuffer:
       return "UnknownBufferError";
+    case ErrorKind::kCount:
+      return "ScheduleValueError";
+    case ErrorKind::kAnnotation:
+      return "UnknownAnnotationError";
     case ErrorKind::kParse:
       return "ParseError";
     case ErrorKind::kValue:

@@ -17,6 +17,8 @@ enum class ErrorKind {
   kArgument,
   kFunction,
   kBuffer,
+  kCount,
+  kAnnotation,
   kParse,
   kValue,
   kType,

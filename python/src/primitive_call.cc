@@ -47,6 +47,14 @@ class ArgumentBinder {
   [[noreturn]] void FailFor(const Argument& argument, py::handle given, std::string_view wanted) const {
     Fail(fmt::format("argument \"{}\" is {}; give {}", argument.name, py::cast<std::string>(py::repr(given)), wanted));
   }
+  // TVM looks for it among the buffers that there are, and asserts.
+  void CheckBufferNumber() const {
+    const int64_t* index = attrs.size() < 2 ? nullptr : std::get_if<int64_t>(&attrs[attrs.size() - 2]);
+    const auto& regions = attrs.back() == Attr(int64_t{0}) ? LastBlock().reads : LastBlock().writes;
+    if (index == nullptr || (*index >= 0 && size_t(*index) < regions.size())) return;
+    throw Failure(ErrorKind::kBuffer, fmt::format("{}: block \"{}\" has {} such regions, index {} is not among them",
+                                                  SnakeCase(row_.kind), LastBlock().name, regions.size(), *index));
+  }
   [[noreturn]] void FailForUnknownName() const {
     std::vector<std::string_view> known;
     for (const Argument& argument : row_.arguments) known.push_back(argument.name);
@@ -245,10 +253,14 @@ class ArgumentBinder {
     const bool is_pair = py::isinstance<py::sequence>(given) && py::len(given) == 2;
     const py::object side = is_pair ? py::object(given[py::int_(0)]) : py::none();
     const bool is_read = is_pair && side.equal(py::str("read"));
-    if (!is_read && !(is_pair && side.equal(py::str("write"))))
-      FailFor(argument, given, "(\"read\", 0), (\"write\", 0), a buffer or its name");
+    const char* known = "(\"read\", 0), (\"write\", 0), a buffer or its name";
+    if (!is_pair) FailFor(argument, given, known);
+    if (!is_read && !side.equal(py::str("write")))
+      throw Failure(ErrorKind::kBuffer, fmt::format("{}: \"{}\" is no side of a block; give {}", SnakeCase(row_.kind),
+                                                    py::cast<std::string>(py::str(side)), known));
     attrs.push_back(ToAttribute(argument, given[py::int_(1)]));
     attrs.push_back(int64_t{!is_read});
+    if (row_.kind == "TransformLayout") CheckBufferNumber();
   }
 
   const BlockNode& LastBlock() const { return *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule)->block; }
@@ -364,6 +376,14 @@ py::object HandleOf(char kind, int id) {
   return py::cast(VarRV{id});
 }
 
+// The class that TVM raises.
+ErrorKind KindOf(StatusCode code, const Signature& row) {
+  if (code == StatusCode::kInvalidArgument) return ErrorKind::kArgument;
+  if (code == StatusCode::kOutOfRange) return ErrorKind::kCount;
+  if (code != StatusCode::kNotFound) return ErrorKind::kSchedule;
+  return row.kind == "Unannotate" ? ErrorKind::kAnnotation : ErrorKind::kFunction;
+}
+
 }  // namespace
 
 py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::args& args, const py::kwargs& kwargs) {
@@ -374,9 +394,7 @@ py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::arg
   CheckHandles(schedule, binder.inputs);
   const StatusOr<std::vector<int>> ids =
       kind->apply(schedule, binder.inputs, binder.attrs, binder.decision ? &*binder.decision : nullptr);
-  if (!ids.ok())
-    throw Failure(ids.status().code() == StatusCode::kInvalidArgument ? ErrorKind::kArgument : ErrorKind::kSchedule,
-                  ids.status());
+  if (!ids.ok()) throw Failure(KindOf(ids.status().code(), row), ids.status());
   if (!binder.axis_separators.empty()) binder.SetSeparators();
   if (kind->output == '-') return py::none();
   if (!row.returns_list) return HandleOf(kind->output, ids->at(0));

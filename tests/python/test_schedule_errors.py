@@ -153,3 +153,26 @@ def test_annotate_buffer_access_says_a_region_and_lists_the_buffer(sch):
     again = tir.Schedule(two_blocks)
     tvm.tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
     tvm.ir.assert_structural_equal(again.mod, sch.mod)
+
+
+def test_too_few_of_something_is_a_value_error_and_a_missing_annotation_an_index_error(sch):
+    i, _ = sch.get_loops("B")
+    too_few = (lambda: sch.fuse(), lambda: sch.merge(i), lambda: sch.sample_perfect_tile(i, n=0),
+               lambda: sch.sample_categorical([1, 2], [1.0]), lambda: sch.get_block("B", func_name="other"))
+    for call in too_few:
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(IndexError):
+        sch.unannotate(sch.get_block("B"), "missing")
+
+
+def test_a_region_that_is_not_there_is_an_assertion_error(sch):
+    for buffer in (("write", 4), ("nothing", 0)):
+        with pytest.raises(AssertionError):
+            sch.transform_layout("B", buffer, lambda *i: list(i))
+
+
+def test_words_that_a_schedule_does_not_know_are_value_errors(sch):
+    for options in ({"debug_mask": "nothing"}, {"error_render_level": "loud"}):
+        with pytest.raises(ValueError):
+            tir.Schedule(sch.mod, **options)
