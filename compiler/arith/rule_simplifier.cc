@@ -303,9 +303,42 @@ std::optional<Expr> RuleSimplifier::LanesOfRamp(const Binary& op) {
   return MakeBinary(op.op, lanes(known, ramp->stride), op.b);
 }
 
+namespace {
+
+std::optional<double> Computed(BinaryOp op, double x, double y) {
+  if (op == BinaryOp::kAdd) return x + y;
+  if (op == BinaryOp::kSub) return x - y;
+  if (op == BinaryOp::kMul) return x * y;
+  return op == BinaryOp::kDiv && y != 0 ? std::optional(x / y) : std::nullopt;
+}
+
+bool IsFloat(const Expr& e, double value) { return e.As<FloatImm>() != nullptr && e.As<FloatImm>()->value == value; }
+
+// x * 1, x / 1 and x - 0 are x, whatever x is; x + 0 is not where x is -0.
+std::optional<Expr> WithoutNeutral(const Binary& op) {
+  if (op.op == BinaryOp::kMul && IsFloat(op.a, 1)) return op.b;
+  const bool is_product = op.op == BinaryOp::kMul || op.op == BinaryOp::kDiv;
+  const bool is_positive_zero = IsFloat(op.b, 0) && !std::signbit(op.b.As<FloatImm>()->value);
+  const bool is_neutral = is_product ? IsFloat(op.b, 1) : op.op == BinaryOp::kSub && is_positive_zero;
+  return is_neutral ? std::optional(op.a) : std::nullopt;
+}
+
+// Of two numbers, as the type rounds the result.
+std::optional<Expr> FoldedFloats(DataType type, const Binary& op) {
+  const FloatImm *a = op.a.As<FloatImm>(), *b = op.b.As<FloatImm>();
+  if (a == nullptr || b == nullptr || (type != DataType::Float(32) && type != DataType::Float(64))) return std::nullopt;
+  const std::optional<double> value = Computed(op.op, a->value, b->value);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  return FloatConst(type, type.bits == 32 ? static_cast<double>(static_cast<float>(*value)) : *value);
+}
+
+}  // namespace
+
 // By a power of two, both ways are exact.
 std::optional<Expr> RuleSimplifier::RulesOfFloats(const Expr& e, const Binary& op) {
   const FloatImm* divisor = op.b.As<FloatImm>();
+  if (std::optional<Expr> folded = FoldedFloats(e.dtype(), op)) return folded;
+  if (std::optional<Expr> other = WithoutNeutral(op)) return other;
   if (op.op != BinaryOp::kDiv || divisor == nullptr || !e.dtype().is_scalar()) return std::nullopt;
   int exponent;
   if (std::abs(std::frexp(divisor->value, &exponent)) != 0.5 || std::abs(exponent) > 10) return std::nullopt;

@@ -316,6 +316,11 @@ class ExprLister : public StmtExprVisitor {
   const std::function<void(const Expr&)>& f_;
 };
 
+const Buffer& Mapped(const BufferMap& buffers, const Buffer& buffer) {
+  const auto found = buffers.find(buffer.get());
+  return found == buffers.end() ? buffer : found->second;
+}
+
 class Substituter : public StmtExprMutator {
  public:
   Substituter(const VarMap& vars, const BufferMap* buffers) : vars_(vars), buffers_(buffers) {}
@@ -335,11 +340,8 @@ class Substituter : public StmtExprMutator {
     return fits ? IntConst(type, *constant) : MakeCast(type, value);
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
-    const auto redefined = redefined_.find(buffer.get());
-    if (redefined != redefined_.end()) return redefined->second;
-    if (buffers_ == nullptr) return buffer;
-    const auto found = buffers_->find(buffer.get());
-    return found == buffers_->end() ? buffer : found->second;
+    const Buffer& redefined = Mapped(redefined_, buffer);
+    return buffers_ == nullptr || !redefined.same_as(buffer) ? redefined : Mapped(*buffers_, buffer);
   }
   Buffer VisitBufferDef(const Buffer& buffer) override { return Redefined(buffer, buffer->data); }
   // A declaration over replaced memory moves with it.
@@ -404,10 +406,7 @@ class Cloner : public StmtExprMutator {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }
-  Buffer VisitBufferUse(const Buffer& buffer) override {
-    const auto found = buffers_.find(buffer.get());
-    return found == buffers_.end() ? buffer : found->second;
-  }
+  Buffer VisitBufferUse(const Buffer& buffer) override { return Mapped(buffers_, buffer); }
 
  private:
   VarMap vars_;

@@ -72,6 +72,15 @@ bool StepsOver(const Expr& begin, int64_t extent, const Var& loop_var, const Ana
   return steps_over && !form.has_overflowed;
 }
 
+bool IsAmong(const std::vector<Expr>& values, const Var& var) {
+  return std::any_of(values.begin(), values.end(), [&](const Expr& value) { return value.same_as(var); });
+}
+
+// Each loop is one of the values, so that they count the iterations whatever the bounds are: those of a triangle, too.
+bool AreAllAmong(const IterDomain& loops, const std::vector<Expr>& values) {
+  return std::all_of(loops.begin(), loops.end(), [&](const auto& loop) { return IsAmong(values, loop.first); });
+}
+
 // What the iter vars that are indices of the write are bound to.
 std::vector<Expr> IndexSteps(const BlockRealize& realize, const BufferRegion& write) {
   std::vector<Expr> steps;
@@ -96,10 +105,7 @@ bool CountsBelow(const Schedule& schedule, int top, int loop, int block, const B
   };
   if (!is_used(schedule.LoopOf(loop).loop_var)) return false;
   std::erase_if(loops, [&](const auto& item) { return !is_used(item.first); });
-  const auto is_step = [&](const auto& item) {
-    return std::any_of(steps.begin(), steps.end(), [&](const Expr& step) { return step.same_as(item.first); });
-  };
-  if (std::all_of(loops.begin(), loops.end(), is_step)) return true;  // Whatever their bounds: a triangle, too.
+  if (AreAllAmong(loops, steps)) return true;
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
   return HasIterMap(steps, loops, True(), {IterMapLevel::kBijective}, analyzer) ||
@@ -247,17 +253,23 @@ bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
   if (nest != nullptr && nest->CountsEachOnce(DepthOf(schedule, top))) return true;
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
   const BlockRealize realize = BoundRealize(schedule, block);
-  const auto is_iter_var = [&](const auto& loop) {
-    return std::any_of(realize.iter_values.begin(), realize.iter_values.end(),
-                       [&](const Expr& value) { return value.same_as(loop.first); });
-  };
-  if (std::all_of(loops.begin(), loops.end(), is_iter_var)) return true;  // Whatever their bounds: a triangle, too.
+  if (AreAllAmong(loops, realize.iter_values)) return true;
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
   return HasIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer);
 }
 
 namespace {
+
+// As TakesEachStepOnce, of the iterations that the block's predicate leaves.
+bool TakesEachLeftStepOnce(const Schedule& schedule, int top, int block) {
+  const BlockRealize realize = BoundRealize(schedule, block);
+  Analyzer analyzer;
+  BindOuterLoops(schedule, top, false, analyzer);
+  return !IsConstInt(realize.predicate, 1) &&
+         HasIterMap(realize.iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize.predicate,
+                    {IterMapLevel::kBijective}, analyzer);
+}
 
 WhyNot WhyNotAnyOrder(const Schedule& schedule, int top, int block) {
   const BlockNode& node = schedule.BlockOf(block);
@@ -267,7 +279,7 @@ WhyNot WhyNotAnyOrder(const Schedule& schedule, int top, int block) {
       return fmt::format("iter var \"{}\" of block \"{}\" is neither data-parallel nor a reduction", iter.var.name(),
                          node.name);
   }
-  if (TakesEachStepOnce(schedule, top, block)) return "";
+  if (TakesEachStepOnce(schedule, top, block) || TakesEachLeftStepOnce(schedule, top, block)) return "";
   if (WhyNotComplete(schedule, block).empty() && WritesOneValuePerElement(node)) return "";
   return fmt::format("block \"{}\" is not known to compute each element once, or each time the same", node.name);
 }

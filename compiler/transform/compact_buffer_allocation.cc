@@ -127,9 +127,9 @@ class AlignmentFinder : public StmtExprVisitor {
   void VisitBlock(const Block& block) override {
     StmtExprVisitor::VisitBlock(block);
     const auto annotation = block->annotations.find("buffer_dim_align");
-    if (annotation == block->annotations.end()) return;
-    const auto* requests = std::get_if<std::vector<Attr>>(&annotation->second);
-    for (size_t i = 0; requests != nullptr && i < requests->size(); ++i) Note(*block, (*requests)[i]);
+    const Attr none, &requests = annotation == block->annotations.end() ? none : annotation->second;
+    if (const auto* list = std::get_if<std::vector<Attr>>(&requests))
+      for (const Attr& request : *list) Note(*block, request);
   }
 
  private:

@@ -3,6 +3,7 @@
 Each table is for some bounds of x, y and z and some conditions that hold; a line says what an expression becomes."""
 import contextlib
 
+import numpy as np
 import pytest
 import tvm
 import tvm.testing
@@ -664,3 +665,14 @@ def test_simplify_is_canonical_then_rewritten_then_canonical():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_floats_fold_where_the_result_is_exact_or_rounded_as_the_type_rounds():
+    x = tir.Var("x", "float32")
+    one, four, zero = (tir.FloatImm("float32", value) for value in (1, 4, 0))
+    analyzer = tvm.arith.Analyzer()
+    assert analyzer.simplify(tir.Mul(one, four)).value == 4
+    assert analyzer.simplify(tir.Mul(x, one)).same_as(x) and analyzer.simplify(tir.Mul(one, x)).same_as(x)
+    assert analyzer.simplify(tir.Div(x, one)).same_as(x) and analyzer.simplify(tir.Sub(x, zero)).same_as(x)
+    assert analyzer.simplify(tir.Add(tir.FloatImm("float32", 0.1), tir.FloatImm("float32", 0.2))).value == float(np.float32(np.float32(0.1) + np.float32(0.2)))
+    assert isinstance(analyzer.simplify(tir.Add(x, zero)), tir.Add)  # -0.0 + 0.0 is 0.0.
