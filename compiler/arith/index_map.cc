@@ -39,6 +39,32 @@ std::optional<Range> RangeOf(const IterSumExpr& sum, const Analyzer& analyzer) {
   return Range{analyzer.Simplify(sum.base), analyzer.Simplify(split.extent * split.scale)};
 }
 
+// What is missing of `a` to a multiple of `factor`, less than 0 where there is some: a % -factor, as TVM writes it.
+Expr Missing(const Expr& a, int64_t factor) { return MakeBinary(BinaryOp::kFloorMod, a, IntConst(a.dtype(), -factor)); }
+
+// (n + 15) // 16 as (n - n % -16) // 16.
+Expr PaddedInTvmForm(const Expr& e) {
+  const Binary* quotient = e.As<Binary>();
+  if (quotient == nullptr || quotient->op != BinaryOp::kFloorDiv) return e;
+  const int64_t* factor = AsIntConst(quotient->b);
+  const Binary* sum = quotient->a.As<Binary>();
+  const bool rounds_up = factor != nullptr && *factor > 1 && sum != nullptr && sum->op == BinaryOp::kAdd &&
+                         IsConstInt(sum->b, *factor - 1);
+  return rounds_up ? FloorDiv(sum->a - Missing(sum->a, *factor), quotient->b) : e;
+}
+
+// n % 16 != 0 as n % -16 < 0, wherever it is a part of the condition.
+Expr ConditionInTvmForm(const Expr& e) {
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr) return e;
+  if (op->op == BinaryOp::kAnd) return And(ConditionInTvmForm(op->a), ConditionInTvmForm(op->b));
+  if (op->op == BinaryOp::kOr) return FoldBinary(BinaryOp::kOr, ConditionInTvmForm(op->a), ConditionInTvmForm(op->b));
+  const Binary* rest = op->op == BinaryOp::kNE && IsConstInt(op->b, 0) ? op->a.As<Binary>() : nullptr;
+  const int64_t* factor = rest != nullptr && rest->op == BinaryOp::kFloorMod ? AsIntConst(rest->b) : nullptr;
+  if (factor == nullptr || *factor < 2) return e;
+  return Less(Missing(rest->a, *factor), IntConst(rest->a.dtype(), 0));
+}
+
 StatusOr<PaddedIndexMap> Invert(const IndexMap& map, const std::vector<Range>& ranges, IterMapLevel level,
                                 const Analyzer& analyzer) {
   RETURN_IF_ERROR(CheckRank(map, ranges.size()));
@@ -114,7 +140,7 @@ StatusOr<std::vector<Expr>> IndexMap::MapShape(const std::vector<Expr>& shape, c
   for (size_t i = 0; i < mapped.size(); ++i) {
     if (!IsConstInt(mapped[i].min, 0))
       return FailedPrecondition(fmt::format("index map: index {} does not begin at 0; take the offset out", i));
-    result.push_back(mapped[i].extent);
+    result.push_back(PaddedInTvmForm(mapped[i].extent));
   }
   return result;
 }
@@ -126,7 +152,9 @@ StatusOr<IndexMap> IndexMap::Inverse(const std::vector<Range>& initial_ranges, c
 
 StatusOr<PaddedIndexMap> IndexMap::NonSurjectiveInverse(const std::vector<Range>& initial_ranges,
                                                         const Analyzer& analyzer) const {
-  return Invert(*this, initial_ranges, IterMapLevel::kNoCheck, analyzer);
+  ASSIGN_OR_RETURN(PaddedIndexMap inverse, Invert(*this, initial_ranges, IterMapLevel::kNoCheck, analyzer));
+  inverse.padding_predicate = ConditionInTvmForm(inverse.padding_predicate);
+  return inverse;
 }
 
 bool IndexMap::IsEquivalentTo(const IndexMap& other) const {

@@ -159,3 +159,30 @@ def one_row(A: T.Buffer((4, 8), "float32"), D: T.Buffer((8,), "float32")):
 def test_a_row_of_several_is_not_inlined():
     with pytest.raises(tir.ScheduleError):
         tir.Schedule(one_row).reverse_compute_inline("D")
+
+
+@T.prim_func
+def of_any_length(a: T.handle, c: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,))
+    C = T.match_buffer(c, (n,))
+    B = T.alloc_buffer((n,))
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] + T.float32(1)
+    for i in range(n):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = B[vi]
+
+
+def test_padded_symbolic_extents_are_what_is_missing_and_more():
+    sch = tir.Schedule(of_any_length)
+    sch.transform_layout("B", ("write", 0), lambda i: [i // 16, i % 16], pad_value=0.0)
+    text = sch.mod.script()
+    assert "T.alloc_buffer(((n - n % T.int64(-16)) // T.int64(16), T.int64(16)))" in text
+    assert "T.if_then_else(n % T.int64(-16) < T.int64(0) and v_axis0 == n // T.int64(16) and n % T.int64(16) <= v_axis1" in text
+    outer, _ = sch.get_loops("B")
+    sch.parallel(outer)
+    sch.cache_read("C", 0, "local")
