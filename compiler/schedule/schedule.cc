@@ -163,7 +163,7 @@ StatusOr<int> Schedule::RootRowOf(std::string_view func_name) const {
     return roots_[index];
   }
   if (working_on_ >= 0) return RootRow();
-  return FailedPrecondition("the module has several functions and none is worked on; name one, or call work_on");
+  return NotFound("the module has several functions and none is worked on; name one, or call work_on");
 }
 
 // ---- Rows -------------------------------------------------------------------------------------------------------

@@ -176,3 +176,9 @@ def test_words_that_a_schedule_does_not_know_are_value_errors(sch):
     for options in ({"debug_mask": "nothing"}, {"error_render_level": "loud"}):
         with pytest.raises(ValueError):
             tir.Schedule(sch.mod, **options)
+
+
+def test_a_block_of_several_functions_needs_one_to_work_on():
+    both = tvm.IRModule({"one": two_blocks, "two": two_blocks})
+    with pytest.raises(ValueError):
+        tir.Schedule(both).get_block("B")
