@@ -5,7 +5,7 @@
 namespace lathe {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kBoundSteps = 3;
 
 // The greatest value of `e` while the variables run over `ranges`; nullopt: it has none that is known.
 std::optional<Expr> GreatestOf(const Expr& e, const VarRanges& ranges) {
@@ -16,21 +16,22 @@ std::optional<Expr> GreatestOf(const Expr& e, const VarRanges& ranges) {
 }
 
 // The least value of var, and how far the greatest lies above it at most.
-struct Span {
+struct VarSpan {
   Expr least;
   std::optional<Expr> most;
 };
-Span SpanOf(Simplifier& simplifier, const VarRanges& ranges, const Expr& coef, const Expr& low, const Expr& high) {
-  const Expr least = simplifier.Simplify(FloorDiv(low + coef - 1, coef), kSteps);
+VarSpan VarSpanOf(Simplifier& simplifier, const VarRanges& ranges, const Expr& coef, const Expr& low,
+                  const Expr& high) {
+  const Expr least = simplifier.Simplify(FloorDiv(low + coef - 1, coef), kBoundSteps);
   std::optional<Expr> best;
   for (const Expr& span : {FloorDiv(high - low, coef), FloorDiv(high, coef) - least}) {
-    const std::optional<Expr> most = GreatestOf(simplifier.Simplify(span, kSteps), ranges);
+    const std::optional<Expr> most = GreatestOf(simplifier.Simplify(span, kBoundSteps), ranges);
     if (most && (!best || simplifier.CanProve(Less(*most, *best)))) best = most;
   }
   return {least, best};
 }
 
-std::vector<Expr> Joined(const std::vector<Expr>& first, const std::vector<Expr>& second) {
+std::vector<Expr> JoinedBounds(const std::vector<Expr>& first, const std::vector<Expr>& second) {
   std::vector<Expr> all = first;
   all.insert(all.end(), second.begin(), second.end());
   return all;
@@ -64,15 +65,15 @@ IntGroupBounds IntGroupBounds::FromRange(const Range& range) {
 
 std::optional<Range> IntGroupBounds::FindBestRange(const VarRanges& ranges) const {
   Simplifier simplifier = SimplifierOf(ranges);
-  const std::vector<Expr> lowers = Joined(equal, lower), uppers = Joined(equal, upper);
+  const std::vector<Expr> lowers = JoinedBounds(equal, lower), uppers = JoinedBounds(equal, upper);
   if (lowers.size() == 1 && uppers.size() == 1 && IsConstInt(coef, 1)) {
     const Expr min = simplifier.Simplify(lowers[0]);
     return Range{min, simplifier.Simplify(uppers[0] + 1) - min};
   }
-  std::optional<Span> best;
+  std::optional<VarSpan> best;
   for (const Expr& low : lowers) {
     for (const Expr& high : uppers) {
-      const Span span = SpanOf(simplifier, ranges, coef, low, high);
+      const VarSpan span = VarSpanOf(simplifier, ranges, coef, low, high);
       if (span.most && (!best || simplifier.CanProve(Less(*span.most, *best->most)))) best = span;
     }
   }

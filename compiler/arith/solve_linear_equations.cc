@@ -14,14 +14,14 @@
 namespace lathe {
 namespace {
 
-using Row = std::vector<int64_t>;
+using IntRow = std::vector<int64_t>;
 
 // g, a, b: a * pivot + b * value == g, the greatest common divisor or its negative.
-struct Factors {
+struct BezoutFactors {
   int64_t g, a, b;
 };
 // The pivot itself where it divides.
-Factors FactorsOf(int64_t pivot, int64_t value) {
+BezoutFactors BezoutFactorsOf(int64_t pivot, int64_t value) {
   if (value % pivot == 0) return {pivot, 1, 0};
   int64_t a = 1, next_a = 0, b = 0, next_b = 1, rest = std::abs(pivot), next = value;
   while (next != 0) {
@@ -71,7 +71,7 @@ class EquationSolver {
     std::vector<Expr> parts;
     if (equation != nullptr && equation->op == BinaryOp::kEQ && IsIndexType(equation->a.dtype()))
       parts = DetectLinearEquation(simplifier_.Simplify(equation->a - equation->b), problem_.variables);
-    Row row;
+    IntRow row;
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
       const int64_t* factor = AsIntConst(parts[i]);
       if (factor == nullptr || *factor == INT64_MIN) break;
@@ -101,13 +101,13 @@ class EquationSolver {
                                     [](int64_t value) { return value != 0; });
     if (found == matrix_[at].end()) return;
     const size_t k = static_cast<size_t>(found - matrix_[at].begin());
-    for (std::vector<Row>* rows : {&matrix_, &basis_})
-      for (Row& row : *rows) std::swap(row[at], row[k]);
+    for (std::vector<IntRow>* rows : {&matrix_, &basis_})
+      for (IntRow& row : *rows) std::swap(row[at], row[k]);
     std::swap(news_[at], news_[k]);
   }
 
   // x, y become x * a + y * b and x * (value / g) - y * (pivot / g): the value becomes 0.
-  void Mix(int64_t& x, int64_t& y, const Factors& factors, int64_t pivot, int64_t value) {
+  void Mix(int64_t& x, int64_t& y, const BezoutFactors& factors, int64_t pivot, int64_t value) {
     const int64_t first = integers_.Combine(x, factors.a, y, factors.b);
     y = integers_.Combine(x, value / factors.g, y, integers_.Negative(pivot / factors.g));
     x = first;
@@ -117,7 +117,7 @@ class EquationSolver {
     for (size_t i = at + 1; i < matrix_.size(); ++i) {
       const int64_t pivot = matrix_[at][at], value = matrix_[i][at];
       if (value == 0 || integers_.has_overflowed()) continue;
-      const Factors factors = FactorsOf(pivot, value);
+      const BezoutFactors factors = BezoutFactorsOf(pivot, value);
       for (size_t k = 0; k < news_.size(); ++k) Mix(matrix_[at][k], matrix_[i][k], factors, pivot, value);
       const Expr x = right_[at], y = right_[i];
       right_[at] = simplifier_.Simplify(x * factors.a + y * factors.b);
@@ -132,9 +132,9 @@ class EquationSolver {
       const int64_t pivot = matrix_[at][at], value = matrix_[at][k];
       if (value == 0 || integers_.has_overflowed()) continue;
       has_changed |= value % pivot != 0;
-      const Factors factors = FactorsOf(pivot, value);
+      const BezoutFactors factors = BezoutFactorsOf(pivot, value);
       for (size_t i = at; i < matrix_.size(); ++i) Mix(matrix_[i][at], matrix_[i][k], factors, pivot, value);
-      for (Row& row : basis_) Mix(row[at], row[k], factors, pivot, value);
+      for (IntRow& row : basis_) Mix(row[at], row[k], factors, pivot, value);
       const Expr x = news_[at], y = news_[k];
       news_[at] = x * (pivot / factors.g) + y * (value / factors.g);
       news_[k] = x * factors.b - y * factors.a;
@@ -234,7 +234,7 @@ class EquationSolver {
   const IntConstraints& problem_;
   Simplifier simplifier_;
   CheckedIntegers integers_;
-  std::vector<Row> matrix_, basis_;
+  std::vector<IntRow> matrix_, basis_;
   std::vector<Expr> news_, right_, others_;
 };
 

@@ -10,14 +10,14 @@
 namespace lathe {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kInequalitySteps = 3;
 
 const Binary* AsComparison(const Expr& e, BinaryOp op) {
   const Binary* binary = e.As<Binary>();
   return binary != nullptr && binary->op == op ? binary : nullptr;
 }
 
-bool Contains(const std::vector<Expr>& all, const Expr& e) {
+bool ContainsExpr(const std::vector<Expr>& all, const Expr& e) {
   return std::any_of(all.begin(), all.end(), [&](const Expr& other) { return SameExpr(e, other); });
 }
 
@@ -43,7 +43,7 @@ Expr BelowZero(const Expr& condition) {
 
 // Unless others say it; drops those that it says.
 void AddInequality(std::vector<Expr>& found, const Expr& added, Simplifier& simplifier) {
-  if (simplifier.CanProve(added) || Contains(found, added)) return;
+  if (simplifier.CanProve(added) || ContainsExpr(found, added)) return;
   if (const Binary* less = AsComparison(added, BinaryOp::kLE)) {
     const auto says = [&](const Binary* one, const Binary* other) {  // The first implies the second.
       return one != nullptr && other != nullptr && simplifier.CanProve(LessEqual(other->a - one->a, 0));
@@ -111,7 +111,7 @@ class Elimination {
   }
 
  private:
-  Expr Simple(const Expr& e) { return simplifier_.Simplify(e, kSteps); }
+  Expr Simple(const Expr& e) { return simplifier_.Simplify(e, kInequalitySteps); }
   static Expr Negative(const Expr& e) { return IntConst(e.dtype(), 0) - e; }
 
   void AddOwnRange(const Var& var, std::vector<Bounding>& above, std::vector<Bounding>& below) {
@@ -168,11 +168,11 @@ class Elimination {
     for (const Bounding& high : above) AddBound(uppers, Simple(high.rest * -(common / high.factor)), true, simplifier_);
     for (const Bounding& low : below) AddBound(lowers, Simple(low.rest * (common / -low.factor)), false, simplifier_);
     std::copy_if(uppers.begin(), uppers.end(), std::back_inserter(equal),
-                 [&](const Expr& high) { return Contains(lowers, high); });
+                 [&](const Expr& high) { return ContainsExpr(lowers, high); });
     std::stable_sort(equal.begin(), equal.end(),
                      [](const Expr& a, const Expr& b) { return CountNodes(a) < CountNodes(b); });
     for (std::vector<Expr>* side : {&uppers, &lowers})
-      std::erase_if(*side, [&](const Expr& e) { return Contains(equal, e); });
+      std::erase_if(*side, [&](const Expr& e) { return ContainsExpr(equal, e); });
     return {IntConst(var.dtype(), common), lowers, equal, uppers};
   }
 

@@ -12,17 +12,17 @@
 namespace lathe {
 namespace {
 
-constexpr char kAnnotation[] = "permuted_layout";
+constexpr char kPermutedLayout[] = "permuted_layout";
 constexpr int64_t kGroup = 8;  // Columns that stay side by side: 16 bytes of float16.
 
-bool IsShared(const Buffer& buffer) {
+bool IsSharedMemory(const Buffer& buffer) {
   const StatusOr<StorageScope> scope = ParseStorageScope(ScopeOf(buffer->data));
   return scope.ok() && scope->rank == StorageRank::kShared;
 }
 
 // A text says which step of TVM's rules the block is; none is off, as is 0.
 bool IsPermuted(const BlockNode& block) {
-  const auto found = block.annotations.find(kAnnotation);
+  const auto found = block.annotations.find(kPermutedLayout);
   if (found == block.annotations.end()) return false;
   if (const std::string* text = std::get_if<std::string>(&found->second)) return !text->empty();
   const Expr* value = std::get_if<Expr>(&found->second);
@@ -69,7 +69,7 @@ class LayoutPermuter : public FactMutator {
     permutes_ |= begins;
     Block block = FactMutator::VisitBlock(self);
     permutes_ = was;
-    if (begins) block.Mutable().annotations.erase(kAnnotation);
+    if (begins) block.Mutable().annotations.erase(kPermutedLayout);
     return block;
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
@@ -107,7 +107,7 @@ class LayoutPermuter : public FactMutator {
  private:
   // How many columns a row has; nullopt: the buffer stays as it is.
   std::optional<int64_t> RowSize(const Buffer& buffer) {
-    if (!permutes_ || buffer->shape.size() < 2 || !IsShared(buffer)) return std::nullopt;
+    if (!permutes_ || buffer->shape.size() < 2 || !IsSharedMemory(buffer)) return std::nullopt;
     const int64_t* columns = AsIntConst(buffer->shape.back());
     const int64_t* rows = AsIntConst(buffer->shape[buffer->shape.size() - 2]);
     const bool fits = columns != nullptr && rows != nullptr &&

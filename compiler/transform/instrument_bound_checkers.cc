@@ -5,10 +5,10 @@
 namespace lathe {
 namespace {
 
-Expr False() { return IntConst(DataType::Bool(), 0); }
-Expr Both(const Expr& first, const Expr& second) {  // The second is evaluated where the first holds.
+Expr NotInside() { return IntConst(DataType::Bool(), 0); }
+Expr InsideBoth(const Expr& first, const Expr& second) {  // The second is evaluated where the first holds.
   if (IsConstInt(second, 1) || IsConstInt(first, 0)) return first;
-  return IsConstInt(first, 1) ? second : MakeCall(DataType::Bool(), "if_then_else", {first, second, False()});
+  return IsConstInt(first, 1) ? second : MakeCall(DataType::Bool(), "if_then_else", {first, second, NotInside()});
 }
 
 // What has to hold for an expression to read inside of its buffers; the parts that facts do not show.
@@ -22,18 +22,18 @@ class ReadChecker {
     if (call != nullptr && call->op->name == "if_then_else") return OfChoice(*call);
     if (call != nullptr && call->op->name == "address_of") return True();
     Expr check = True();
-    ForChildren(e, [&](const Expr& child) { check = Both(check, CheckOf(child)); });
+    ForChildren(e, [&](const Expr& child) { check = InsideBoth(check, CheckOf(child)); });
     return check;
   }
   // An element, and what its indices read. Lanes that a predicate may switch off are not checked.
   Expr CheckOf(const Buffer& buffer, const std::vector<Expr>& indices, const std::optional<Expr>& predicate) {
     Expr check = True();
-    for (const Expr& index : indices) check = Both(check, CheckOf(index));
+    for (const Expr& index : indices) check = InsideBoth(check, CheckOf(index));
     if (predicate || indices.size() != buffer->shape.size()) return check;
     for (size_t d = 0; d < indices.size(); ++d) {
       const auto [low, high] = EndsOf(indices[d]);
-      check = Both(check, Unless(LessEqual(IntConst(low.dtype(), 0), low)));
-      check = Both(check, Unless(Less(high, buffer->shape[d])));
+      check = InsideBoth(check, Unless(LessEqual(IntConst(low.dtype(), 0), low)));
+      check = InsideBoth(check, Unless(Less(high, buffer->shape[d])));
     }
     return check;
   }
@@ -64,7 +64,7 @@ class ReadChecker {
     const Expr yes = under(condition, choice.args[1]), no = under(MakeNot(condition), choice.args[2]);
     const Expr check = CheckOf(condition);
     if (IsConstInt(yes, 1) && IsConstInt(no, 1)) return check;
-    return Both(check, MakeCall(DataType::Bool(), "if_then_else", {condition, yes, no}));
+    return InsideBoth(check, MakeCall(DataType::Bool(), "if_then_else", {condition, yes, no}));
   }
   // True where it is known; else the condition.
   Expr Unless(const Expr& condition) { return facts_.CanProve(condition) ? True() : condition; }
@@ -85,9 +85,9 @@ class BoundChecker : public FactMutator {
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     ReadChecker checker(facts_);
     const Expr check =
-        Both(checker.CheckOf(store.buffer, store.indices, store.predicate), checker.CheckOf(store.value));
+        InsideBoth(checker.CheckOf(store.buffer, store.indices, store.predicate), checker.CheckOf(store.value));
     if (IsConstInt(check, 1)) return self;
-    return IfThenElse{check, self, Stmt(AssertStmt{False(), "OUT OF THE BOUNDS"})};
+    return IfThenElse{check, self, Stmt(AssertStmt{NotInside(), "OUT OF THE BOUNDS"})};
   }
 };
 

@@ -11,24 +11,26 @@
 namespace lathe {
 namespace {
 
-using Loops = std::vector<const For*>;  // Outermost first.
+using LoopPath = std::vector<const For*>;  // Outermost first.
 
-bool IsThread(const For& loop) { return loop.kind == ForKind::kThreadBinding && !loop.thread.starts_with("vthread"); }
+bool BindsThread(const For& loop) {
+  return loop.kind == ForKind::kThreadBinding && !loop.thread.starts_with("vthread");
+}
 
 // One thread axis: the loops over it, and those around all of them.
-struct Axis {
+struct BoundAxis {
   std::string thread;
   std::vector<const For*> bindings;
-  Loops around;
+  LoopPath around;
 };
 
 class AxisFinder : public StmtExprVisitor {
  public:
-  std::vector<Axis> axes;  // In order of appearance.
+  std::vector<BoundAxis> axes;  // In order of appearance.
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
-    if (IsThread(loop)) Add(loop);
+    if (BindsThread(loop)) Add(loop);
     loops_.push_back(&loop);
     StmtExprVisitor::VisitFor(self, loop);
     loops_.pop_back();
@@ -43,15 +45,15 @@ class AxisFinder : public StmtExprVisitor {
 
  private:
   void Add(const For& loop) {
-    const auto is_same = [&](const Axis& axis) { return axis.thread == loop.thread; };
+    const auto is_same = [&](const BoundAxis& axis) { return axis.thread == loop.thread; };
     auto axis = std::find_if(axes.begin(), axes.end(), is_same);
-    if (axis == axes.end()) axis = axes.insert(axis, Axis{loop.thread, {}, loops_});
+    if (axis == axes.end()) axis = axes.insert(axis, BoundAxis{loop.thread, {}, loops_});
     const auto end = std::mismatch(axis->around.begin(), axis->around.end(), loops_.begin(), loops_.end()).first;
     axis->around.erase(end, axis->around.end());
     if (!num_hidden_.empty() && axis->around.size() <= num_hidden_.back()) axis->around.clear();
     axis->bindings.push_back(&loop);
   }
-  Loops loops_;
+  LoopPath loops_;
   std::vector<size_t> num_hidden_;
 };
 
@@ -84,7 +86,7 @@ class BindingLifter : public StmtExprMutator {
   const VarMap& merged_;
 };
 
-bool HasSameRange(const For& a, const For& b) {
+bool RunsAs(const For& a, const For& b) {
   const Analyzer analyzer;
   return analyzer.CanProveEqual(a.min, b.min) && analyzer.CanProveEqual(a.extent, b.extent);
 }
@@ -96,13 +98,13 @@ StatusOr<PrimFunc> LiftThreadBinding(PrimFunc func) {
   finder(func.body);
   BindingLifter::Lifted lifted;
   VarMap merged;
-  for (const Axis& axis : finder.axes) {
-    const auto is_thread = [](const For* loop) { return IsThread(*loop); };
+  for (const BoundAxis& axis : finder.axes) {
+    const auto is_thread = [](const For* loop) { return BindsThread(*loop); };
     if (axis.bindings.size() < 2 || std::none_of(axis.around.begin(), axis.around.end(), is_thread)) continue;
     For whole = *axis.bindings[0];
     whole.loop_var = whole.loop_var.CopyWithName(whole.loop_var.name());
     for (const For* loop : axis.bindings) {
-      if (!HasSameRange(whole, *loop))
+      if (!RunsAs(whole, *loop))
         return InvalidArgument(
             fmt::format("LiftThreadBinding @{}: loops over \"{}\" run over different ranges; give "
                         "the shorter one a condition",

@@ -17,7 +17,7 @@ constexpr int64_t kWorkspaceAlignment = 64;
 constexpr int64_t kCpu = 1;
 
 // Fields of T.tvm_struct_set, and codes of types, as TVM 0.18 numbers them.
-namespace field {
+namespace stack_field {
 enum : int {
   kAddress = 0,
   kData,
@@ -33,23 +33,23 @@ enum : int {
   kValue = 12
 };
 }
-namespace code {
+namespace arg_code {
 constexpr int kUInt = 1, kOpaqueHandle = 3, kNull = 4, kTensor = 7, kText = 11;
 }
 
-Expr Number(int64_t value) { return IntConst(DataType::Int(32), value); }
-Stmt Do(Expr e) { return Evaluate{std::move(e)}; }
+Expr HostInt(int64_t value) { return IntConst(DataType::Int(32), value); }
+Stmt Run(Expr e) { return Evaluate{std::move(e)}; }
 Expr NullHandle() { return MakeCall(DataType::Handle(), "reinterpret", {IntConst(DataType::UInt(64), 0)}); }
-Expr IsNull(const Expr& handle) { return MakeCall(DataType::Bool(), "isnullptr", {handle}); }
-Expr CastTo(DataType type, const Expr& e) {
+Expr IsNullHandle(const Expr& handle) { return MakeCall(DataType::Bool(), "isnullptr", {handle}); }
+Expr HostCast(DataType type, const Expr& e) {
   const int64_t* value = AsIntConst(e);
   return value == nullptr ? MakeCast(type, e) : IntConst(type, *value);
 }
-Stmt Set(const Expr& memory, const Expr& index, int what, const Expr& value) {
-  const Expr args[] = {memory, index, Number(what), value};
-  return Do(MakeCall(DataType::Int(32), "tvm_struct_set", {std::begin(args), std::end(args)}));
+Stmt StructSet(const Expr& memory, const Expr& index, int what, const Expr& value) {
+  const Expr args[] = {memory, index, HostInt(what), value};
+  return Run(MakeCall(DataType::Int(32), "tvm_struct_set", {std::begin(args), std::end(args)}));
 }
-const Call* AsCall(const Expr& e, std::string_view name) {
+const Call* AsBuiltin(const Expr& e, std::string_view name) {
   const Call* call = e.As<Call>();
   return call != nullptr && call->op->name == name ? call : nullptr;
 }
@@ -131,10 +131,10 @@ class BuiltinLowerer : public StmtExprMutator {
     return copy;
   }
   Expr VisitExpr(const Expr& e) override {
-    if (const Call* call = AsCall(e, "tvm_call_packed")) return PackedCall(*call, "tvm_call_packed_lowered");
-    if (const Call* call = AsCall(e, "tvm_call_cpacked")) return PackedCall(*call, "tvm_call_cpacked_lowered");
-    if (const Call* call = AsCall(e, "tvm_stack_make_shape")) return Shape(*call);
-    if (const Call* call = AsCall(e, "tvm_stack_make_array")) return Array(*call);
+    if (const Call* call = AsBuiltin(e, "tvm_call_packed")) return PackedCall(*call, "tvm_call_packed_lowered");
+    if (const Call* call = AsBuiltin(e, "tvm_call_cpacked")) return PackedCall(*call, "tvm_call_cpacked_lowered");
+    if (const Call* call = AsBuiltin(e, "tvm_stack_make_shape")) return Shape(*call);
+    if (const Call* call = AsBuiltin(e, "tvm_stack_make_array")) return Array(*call);
     return StmtExprMutator::VisitExpr(e);
   }
 
@@ -167,7 +167,7 @@ class BuiltinLowerer : public StmtExprMutator {
   }
 
   // Booleans are unsigned integers of one bit.
-  static int64_t NumberOf(DataType type) { return type.is_bool() ? code::kUInt : static_cast<int64_t>(type.code); }
+  static int64_t NumberOf(DataType type) { return type.is_bool() ? arg_code::kUInt : static_cast<int64_t>(type.code); }
   static int64_t BitsOf(DataType type) { return type.is_bool() ? 1 : type.bits; }
 
   // ---- Memory.
@@ -187,20 +187,20 @@ class BuiltinLowerer : public StmtExprMutator {
   static Expr BytesOf(const Memory& memory) {
     const DataType type = DataType::UInt(64);
     Expr bytes = IntConst(type, memory.type.bytes());
-    for (const Expr& extent : memory.extents) bytes = bytes * CastTo(type, extent);
+    for (const Expr& extent : memory.extents) bytes = bytes * HostCast(type, extent);
     return bytes;
   }
   // nullopt: it stays where it is.
   std::optional<Stmt> FromRuntime(const Memory& memory, const Stmt& users) {
     if (IsOnStack(memory) || !HasDevice("memory \"" + memory.data.name() + "\"")) return std::nullopt;
-    const Expr type = CastTo(DataType::Int(32), *device_type_), id = CastTo(DataType::Int(32), *device_id_);
-    const Stmt fail = Do(MakeCall(DataType::Int(32), "tvm_throw_last_error", {}));
+    const Expr type = HostCast(DataType::Int(32), *device_type_), id = HostCast(DataType::Int(32), *device_id_);
+    const Stmt fail = Run(MakeCall(DataType::Int(32), "tvm_throw_last_error", {}));
     const Expr workspace = MakeCall(DataType::Handle(), "TVMBackendAllocWorkspace",
                                     {type, id, BytesOf(memory), NumberOf(memory.type), BitsOf(memory.type)});
     const Expr freed = MakeCall(DataType::Int(32), "TVMBackendFreeWorkspace", {type, id, memory.data});
-    Stmt body = MakeSeq({IfThenElse{IsNull(memory.data), fail, std::nullopt}, VisitStmt(users),
-                         IfThenElse{FoldBinary(BinaryOp::kNE, freed, Number(0)), fail, std::nullopt}});
-    body = AttrStmt{"storage_alignment", Number(kWorkspaceAlignment), Attr(Expr(memory.data)), std::move(body)};
+    Stmt body = MakeSeq({IfThenElse{IsNullHandle(memory.data), fail, std::nullopt}, VisitStmt(users),
+                         IfThenElse{FoldBinary(BinaryOp::kNE, freed, HostInt(0)), fail, std::nullopt}});
+    body = AttrStmt{"storage_alignment", HostInt(kWorkspaceAlignment), Attr(Expr(memory.data)), std::move(body)};
     return LetStmt{workspace, memory.data, std::move(body)};
   }
 
@@ -210,20 +210,20 @@ class BuiltinLowerer : public StmtExprMutator {
     return e.dtype().is_int() || e.dtype().is_bool() ? MakeCast(DataType::Int(64), e) : e;
   }
   static int CodeOf(const Expr& arg) {
-    if (arg.As<StringImm>() != nullptr) return code::kText;
-    const Call* get = AsCall(arg, "tvm_struct_get");
-    if (get != nullptr && IsConstInt(get->args[2], field::kAddress)) return code::kTensor;
+    if (arg.As<StringImm>() != nullptr) return arg_code::kText;
+    const Call* get = AsBuiltin(arg, "tvm_struct_get");
+    if (get != nullptr && IsConstInt(get->args[2], stack_field::kAddress)) return arg_code::kTensor;
     if (arg.dtype().is_float() || arg.dtype().is_int()) return static_cast<int>(arg.dtype().code);
-    return code::kOpaqueHandle;
+    return arg_code::kOpaqueHandle;
   }
   void SetArgument(const Expr& slot, const Expr& given) {
     const Expr arg = AsArgument(given);
-    before_.push_back(Set(stacks_->value, slot, field::kValue, arg));
-    const auto set_code = [&](int what) { return MakeStore(stacks_->codes, Number(what), {slot}); };
+    before_.push_back(StructSet(stacks_->value, slot, stack_field::kValue, arg));
+    const auto set_code = [&](int what) { return MakeStore(stacks_->codes, HostInt(what), {slot}); };
     const int what = CodeOf(arg);
-    before_.push_back(what == code::kOpaqueHandle
-                          ? Stmt(IfThenElse{IsNull(arg), set_code(code::kNull), set_code(code::kOpaqueHandle)})
-                          : set_code(what));
+    before_.push_back(what == arg_code::kOpaqueHandle ? Stmt(IfThenElse{IsNullHandle(arg), set_code(arg_code::kNull),
+                                                                        set_code(arg_code::kOpaqueHandle)})
+                                                      : set_code(what));
   }
   // Arguments are in slots from `begin`; one more is for what is returned.
   Expr PackedCall(const Call& call, const char* lowered) {
@@ -232,10 +232,10 @@ class BuiltinLowerer : public StmtExprMutator {
     stacks_->used.arg += count;
     std::vector<Expr> args;
     for (size_t i = 1; i < call.args.size(); ++i) args.push_back(VisitExpr(call.args[i]));
-    for (size_t i = 0; i < args.size(); ++i) SetArgument(Number(begin + static_cast<int64_t>(i)), args[i]);
+    for (size_t i = 0; i < args.size(); ++i) SetArgument(HostInt(begin + static_cast<int64_t>(i)), args[i]);
     stacks_->used = outer;
     return MakeCall(DataType::Int(32), lowered,
-                    {call.args[0], stacks_->value, stacks_->codes->data, Number(begin), Number(begin + count - 1)});
+                    {call.args[0], stacks_->value, stacks_->codes->data, HostInt(begin), HostInt(begin + count - 1)});
   }
   Expr Shape(const Call& call) {
     const int64_t begin = stacks_->used.shape;
@@ -243,39 +243,41 @@ class BuiltinLowerer : public StmtExprMutator {
     std::vector<Expr> extents;
     for (const Expr& arg : call.args) extents.push_back(VisitExpr(arg));
     for (size_t i = 0; i < extents.size(); ++i)
-      before_.push_back(
-          MakeStore(stacks_->shape, CastTo(DataType::Int(64), extents[i]), {Number(begin + static_cast<int64_t>(i))}));
+      before_.push_back(MakeStore(stacks_->shape, HostCast(DataType::Int(64), extents[i]),
+                                  {HostInt(begin + static_cast<int64_t>(i))}));
     BufferNode node;
     node.name = stacks_->shape->name;
     node.dtype = DataType::Int(64);
-    node.shape = {Number(begin + 1)};
+    node.shape = {HostInt(begin + 1)};
     node.data = stacks_->shape->data;
-    return MakeCall(DataType::Handle(), "address_of", {Load(Buffer(std::move(node)), {Number(begin)})});
+    return MakeCall(DataType::Handle(), "address_of", {Load(Buffer(std::move(node)), {HostInt(begin)})});
   }
   Expr Array(const Call& call) {
     if (!HasDevice("array")) return call.args[0];
     std::vector<Expr> args;
     for (const Expr& arg : call.args) args.push_back(VisitExpr(arg));
-    const Expr at = Number(stacks_->used.array++);
-    const auto set = [&](int what, const Expr& value) { before_.push_back(Set(stacks_->array, at, what, value)); };
+    const Expr at = HostInt(stacks_->used.array++);
+    const auto set = [&](int what, const Expr& value) {
+      before_.push_back(StructSet(stacks_->array, at, what, value));
+    };
     const DataType type = args[4].dtype();
     const bool has_strides = !IsConstInt(args[2], 0);
-    set(field::kData, args[0]);
-    set(field::kShape, args[1]);
-    set(field::kStrides, has_strides ? args[2] : NullHandle());
-    set(field::kNumDims, args[3]);
-    set(field::kTypeCode, IntConst(DataType::UInt(8), NumberOf(type)));
-    set(field::kTypeBits, IntConst(DataType::UInt(8), BitsOf(type)));
-    set(field::kTypeLanes, IntConst(DataType::UInt(16), type.lanes));
-    set(field::kByteOffset, CastTo(DataType::UInt(64), args[5] * Number(type.bytes())));
-    set(field::kDeviceId, CastTo(DataType::Int(32), *device_id_));
-    set(field::kDeviceType, CastTo(DataType::Int(32), *device_type_));
-    return MakeCall(DataType::Handle(), "tvm_struct_get", {stacks_->array, at, Number(field::kAddress)});
+    set(stack_field::kData, args[0]);
+    set(stack_field::kShape, args[1]);
+    set(stack_field::kStrides, has_strides ? args[2] : NullHandle());
+    set(stack_field::kNumDims, args[3]);
+    set(stack_field::kTypeCode, IntConst(DataType::UInt(8), NumberOf(type)));
+    set(stack_field::kTypeBits, IntConst(DataType::UInt(8), BitsOf(type)));
+    set(stack_field::kTypeLanes, IntConst(DataType::UInt(16), type.lanes));
+    set(stack_field::kByteOffset, HostCast(DataType::UInt(64), args[5] * HostInt(type.bytes())));
+    set(stack_field::kDeviceId, HostCast(DataType::Int(32), *device_id_));
+    set(stack_field::kDeviceType, HostCast(DataType::Int(32), *device_type_));
+    return MakeCall(DataType::Handle(), "tvm_struct_get", {stacks_->array, at, HostInt(stack_field::kAddress)});
   }
 
   static Stmt OnStack(const Var& var, const char* kind, int64_t count, Stmt body) {
     const Expr name = Expr::Make(DataType::Handle(), StringImm{kind});
-    return LetStmt{MakeCall(DataType::Handle(), "tvm_stack_alloca", {name, Number(count)}), var, std::move(body)};
+    return LetStmt{MakeCall(DataType::Handle(), "tvm_stack_alloca", {name, HostInt(count)}), var, std::move(body)};
   }
   static Stmt WithStacks(const Stacks& stacks, Stmt body) {
     if (stacks.most.shape != 0)

@@ -16,7 +16,7 @@ namespace {
 
 bool IsWarp(const Var& data) { return ScopeOf(data) == "warp"; }
 
-Status Refused(const Var& data, std::string_view reason) {
+Status WarpRefused(const Var& data, std::string_view reason) {
   return InvalidArgument(fmt::format("LowerWarpMemory \"{}\": {}", data.name(), reason));
 }
 
@@ -67,7 +67,7 @@ class StoreFinder : public StmtExprVisitor {
   const Var& data_;
 };
 
-Expr FirstLane(const Expr& index) {
+Expr FirstOfLanes(const Expr& index) {
   const Ramp* ramp = index.As<Ramp>();
   return ramp == nullptr ? index : ramp->base;
 }
@@ -76,13 +76,13 @@ Expr FirstLane(const Expr& index) {
 StatusOr<int64_t> GroupOf(const Var& data, const Var& lane, const std::vector<Expr>& places) {
   std::optional<int64_t> group;
   for (const Expr& place : places) {
-    const std::vector<Expr> parts = DetectLinearEquation(FirstLane(place), {lane});
+    const std::vector<Expr> parts = DetectLinearEquation(FirstOfLanes(place), {lane});
     const int64_t* factor = parts.empty() ? nullptr : AsIntConst(parts[0]);
     const bool fits = factor != nullptr && *factor > 0 && (!group || group == *factor);
-    if (!fits) return Refused(data, "its stores have not the thread times one number in their place");
+    if (!fits) return WarpRefused(data, "its stores have not the thread times one number in their place");
     group = *factor;
   }
-  if (!group) return Refused(data, "nothing is stored in it");
+  if (!group) return WarpRefused(data, "nothing is stored in it");
   return *group;
 }
 
@@ -90,21 +90,21 @@ StatusOr<WarpLayout> LayoutOf(const Buffer& buffer, const Stmt& body, int64_t wa
   LaneFinder finder;
   finder(body);
   const Var& data = buffer->data;
-  if (!finder.lane) return Refused(data, "no threadIdx.x is launched within its scope");
-  if (finder.is_ambiguous) return Refused(data, "threadIdx.x is launched several times within its scope");
+  if (!finder.lane) return WarpRefused(data, "no threadIdx.x is launched within its scope");
+  if (finder.is_ambiguous) return WarpRefused(data, "threadIdx.x is launched several times within its scope");
   if (finder.num_threads <= 0 || finder.num_threads > warp_size || warp_size % finder.num_threads != 0)
-    return Refused(data, fmt::format("threadIdx.x has {} threads, which does not divide a warp of {}",
-                                     finder.num_threads, warp_size));
+    return WarpRefused(data, fmt::format("threadIdx.x has {} threads, which does not divide a warp of {}",
+                                         finder.num_threads, warp_size));
   const int64_t* size = buffer->shape.size() == 1 ? AsIntConst(buffer->shape[0]) : nullptr;
-  if (size == nullptr) return Refused(data, "it has not one dimension of constant size; run FlattenBuffer before");
+  if (size == nullptr) return WarpRefused(data, "it has not one dimension of constant size; run FlattenBuffer before");
   StoreFinder stores(data);
   stores(body);
-  if (stores.has_address) return Refused(data, "its address is taken");
+  if (stores.has_address) return WarpRefused(data, "its address is taken");
   ASSIGN_OR_RETURN(const int64_t group, GroupOf(data, *finder.lane, stores.places));
   const int64_t row = finder.num_threads * group;
   if (*size % row != 0)
-    return Refused(data, fmt::format("it has {} elements, which are no rows of {} threads with {} each", *size,
-                                     finder.num_threads, group));
+    return WarpRefused(data, fmt::format("it has {} elements, which are no rows of {} threads with {} each", *size,
+                                         finder.num_threads, group));
   return WarpLayout{*finder.lane, finder.num_threads, group};
 }
 
@@ -131,7 +131,7 @@ class AccessRewriter : public FactMutator {
     if (!store.buffer->data.same_as(data_)) return visited;
     BufferStore own = *visited.As<BufferStore>();
     const Place place = PlaceOf(own.indices[0]);
-    if (!IsOwn(place.lane)) status = Refused(data_, "a thread stores what another has");
+    if (!IsOwn(place.lane)) status = WarpRefused(data_, "a thread stores what another has");
     own.buffer = local_;
     own.indices = {place.index};
     return own;
@@ -187,14 +187,14 @@ class AccessRewriter : public FactMutator {
   };
   Place PlaceOf(const Expr& whole) {
     const Ramp* ramp = whole.As<Ramp>();
-    const Expr first = FirstLane(whole);
+    const Expr first = FirstOfLanes(whole);
     const int64_t row = layout_.num_threads * layout_.group;
     const Expr lane = FloorMod(FloorDiv(first, layout_.group), layout_.num_threads);
     const Expr index = facts_.Simplify(FloorDiv(first, row) * layout_.group + FloorMod(first, layout_.group));
     if (ramp == nullptr) return {index, facts_.Simplify(lane)};
     const bool is_in_group = IsConstInt(ramp->stride, 1) && ramp->lanes > 0 && layout_.group % ramp->lanes == 0 &&
                              facts_.CanProve(Equal(FloorMod(first, ramp->lanes), 0));
-    if (!is_in_group) status = Refused(data_, "a vector lies in more than one thread");
+    if (!is_in_group) status = WarpRefused(data_, "a vector lies in more than one thread");
     return {Expr::Make(whole.dtype(), Ramp{index, ramp->stride, ramp->lanes}), facts_.Simplify(lane)};
   }
   bool IsOwn(const Expr& lane) { return facts_.CanProve(Equal(lane, layout_.lane)); }
@@ -202,11 +202,11 @@ class AccessRewriter : public FactMutator {
   // What thread `place.lane` has there: all threads have to take part, with one place.
   Expr FromLane(const Expr& own, const Place& place) {
     if (UsesVar(place.index, layout_.lane.get()))
-      status = Refused(data_, "which of another thread's elements is read depends on the thread");
+      status = WarpRefused(data_, "which of another thread's elements is read depends on the thread");
     for (const Expr& condition : conditions_) {
       const Expr of_other = Substitute(condition, {{layout_.lane.get(), place.lane}});
       if (DiffersByThread(condition) && !facts_.CanProve(of_other))
-        status = Refused(data_, "a thread that a condition leaves out is read from; move the load out of it");
+        status = WarpRefused(data_, "a thread that a condition leaves out is read from; move the load out of it");
     }
     const Expr mask = MakeCall(DataType::UInt(32), "tvm_warp_activemask", {});
     return MakeCall(own.dtype(), "tvm_warp_shuffle", {mask, own, place.lane, layout_.num_threads, warp_size_});
@@ -236,7 +236,7 @@ class WarpMemoryLowerer : public FactMutator {
     if (memory == nullptr || !IsWarp(memory->buffer_var)) return FactMutator::VisitStmt(stmt);
     const DeclBuffer* view = memory->body.As<DeclBuffer>();
     if (view == nullptr || !view->buffer->data.same_as(memory->buffer_var)) {
-      status = Refused(memory->buffer_var, "its buffer is not declared where it is allocated");
+      status = WarpRefused(memory->buffer_var, "its buffer is not declared where it is allocated");
       return stmt;
     }
     const std::optional<std::pair<Buffer, Stmt>> local = Lower(view->buffer, view->body);

@@ -11,24 +11,24 @@
 namespace lathe {
 namespace {
 
-constexpr char kAnnotation[] = "tir.manifest_shared_memory_local_stage";
+constexpr char kLocalStage[] = "tir.manifest_shared_memory_local_stage";
 
-bool IsMarked(const BlockRealize& realize) { return realize.block->annotations.contains(kAnnotation); }
+bool IsMarked(const BlockRealize& realize) { return realize.block->annotations.contains(kLocalStage); }
 
 // Loops, each the only child of the one before, and what the last one holds.
-struct Nest {
+struct StageNest {
   std::vector<For> loops;
   Stmt innermost;
 };
-Nest NestAt(const Stmt& stmt) {
-  Nest nest{{}, stmt};
+StageNest StageNestAt(const Stmt& stmt) {
+  StageNest nest{{}, stmt};
   while (const For* loop = nest.innermost.As<For>()) {
     nest.loops.push_back(*loop);
     nest.innermost = Stmt(loop->body);
   }
   return nest;
 }
-Stmt InLoops(const std::vector<For>& loops, Stmt body) {
+Stmt InCopyLoops(const std::vector<For>& loops, Stmt body) {
   for (size_t i = loops.size(); i-- > 0;) {
     For loop = loops[i];
     loop.body = std::move(body);
@@ -60,7 +60,7 @@ class StageMaker : public StmtExprMutator {
     return block;
   }
   Stmt VisitStmt(const Stmt& stmt) override {
-    const Nest nest = NestAt(stmt);
+    const StageNest nest = StageNestAt(stmt);
     const BlockRealize* realize = nest.innermost.As<BlockRealize>();
     if (realize != nullptr && IsMarked(*realize)) return InTwoStages(stmt, nest, *realize);
     const bool is_loop = stmt.As<For>() != nullptr;
@@ -76,7 +76,7 @@ class StageMaker : public StmtExprMutator {
     return self;
   }
 
-  Stmt InTwoStages(const Stmt& self, const Nest& nest, const BlockRealize& realize) {
+  Stmt InTwoStages(const Stmt& self, const StageNest& nest, const BlockRealize& realize) {
     const Block& block = realize.block;
     const BufferStore* store = block->body.As<BufferStore>();
     const StatusOr<StorageScope> scope = ParseStorageScope(store == nullptr ? "" : ScopeOf(store->buffer->data));
@@ -95,7 +95,7 @@ class StageMaker : public StmtExprMutator {
     return MakeSeq(Stages(nest, realize, *store));
   }
 
-  std::vector<Stmt> Stages(const Nest& nest, const BlockRealize& realize, const BufferStore& store) {
+  std::vector<Stmt> Stages(const StageNest& nest, const BlockRealize& realize, const BufferStore& store) {
     std::vector<Expr> shape, place;
     std::vector<Range> region;
     for (const For& loop : nest.loops) {
@@ -110,12 +110,13 @@ class StageMaker : public StmtExprMutator {
     load.annotations.clear();
     load.writes = {{stage, region}};
     load.body = MakeStore(stage, store.value, place);
-    copy.annotations.erase(kAnnotation);
+    copy.annotations.erase(kLocalStage);
     BufferStore from_stage = store;
     from_stage.value = Load(stage, place);
     copy.body = from_stage;
     const auto realized = [&](BlockNode node) { return BlockRealize{{}, realize.predicate, Block(std::move(node))}; };
-    return {Clone(InLoops(nest.loops, realized(std::move(load)))), InLoops(nest.loops, realized(std::move(copy)))};
+    return {Clone(InCopyLoops(nest.loops, realized(std::move(load)))),
+            InCopyLoops(nest.loops, realized(std::move(copy)))};
   }
 
   const std::vector<Buffer>* memory_ = nullptr;  // Of the block around.

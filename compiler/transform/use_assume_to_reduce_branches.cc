@@ -15,7 +15,7 @@
 namespace lathe {
 namespace {
 
-const Call* AsCall(const Expr& e, std::string_view op) {
+const Call* AsCallOf(const Expr& e, std::string_view op) {
   const Call* call = e.As<Call>();
   return call != nullptr && call->op->name == op ? call : nullptr;
 }
@@ -38,7 +38,7 @@ void Disjuncts(const Expr& e, std::vector<Expr>& parts) {
   Disjuncts(op->a, parts);
   Disjuncts(op->b, parts);
 }
-Expr Negated(const Expr& e) {
+Expr NegatedPart(const Expr& e) {
   const Not* negation = e.As<Not>();
   return negation != nullptr ? negation->a : MakeNot(e);
 }
@@ -50,7 +50,7 @@ StatusOr<std::optional<Assumption>> ReadAssumption(const Expr& condition) {
   std::optional<Assumption> assumption;
   for (const Expr& part : parts) {
     if (!HasLoad(part)) {
-      conditions.push_back(Negated(part));
+      conditions.push_back(NegatedPart(part));
       continue;
     }
     const Binary* equation = part.As<Binary>();
@@ -102,13 +102,13 @@ class AssumptionFinder : public StmtExprVisitor {
     const bool covers = covers_;
     if (stmt.As<AttrStmt>() != nullptr || stmt.As<LetStmt>() != nullptr || stmt.As<While>() != nullptr) covers_ = false;
     const Evaluate* evaluate = stmt.As<Evaluate>();
-    const Call* assume = evaluate == nullptr ? nullptr : AsCall(evaluate->value, "assume");
+    const Call* assume = evaluate == nullptr ? nullptr : AsCallOf(evaluate->value, "assume");
     if (assume != nullptr) Add(assume->args[0]);
     const size_t num_conditions = conditions_.size();
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) {
       conditions_.push_back(branch->condition);
       VisitStmt(branch->then_case);
-      conditions_.back() = Negated(branch->condition);
+      conditions_.back() = NegatedPart(branch->condition);
       if (branch->else_case) VisitStmt(*branch->else_case);
     } else {
       StmtExprVisitor::VisitStmt(stmt);
@@ -169,7 +169,7 @@ class AssumptionFinder : public StmtExprVisitor {
 
 // A float that every type holds exactly, so that no rounding is decided here.
 bool IsPlain(double value) { return value == std::trunc(value) && std::abs(value) <= 256; }
-std::optional<Expr> FoldFloats(const Binary& op) {
+std::optional<Expr> FoldPlainFloats(const Binary& op) {
   const FloatImm *a = op.a.As<FloatImm>(), *b = op.b.As<FloatImm>();
   if (a == nullptr || b == nullptr || !IsPlain(a->value) || !IsPlain(b->value)) return std::nullopt;
   const auto result = [&](double value) {
@@ -213,7 +213,7 @@ class AssumedValues : public StmtExprMutator {
     is_safe &= !MayTrap(visited) && (call == nullptr || call->op->is_pure);
     const Binary* op = visited.As<Binary>();
     if (op == nullptr) return visited;
-    return FoldFloats(*op).value_or(visited);
+    return FoldPlainFloats(*op).value_or(visited);
   }
 
  private:
@@ -246,7 +246,7 @@ class BranchReducer : public FactMutator {
 
  protected:
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    const Call* choice = AsCall(store.value, "if_then_else");
+    const Call* choice = AsCallOf(store.value, "if_then_else");
     if (choice == nullptr || HasLoad(choice->args[0]) || !IsRestForAll(*choice)) return self;
     BufferStore copy = store;
     copy.value = choice->args[2];
@@ -265,7 +265,7 @@ class BranchReducer : public FactMutator {
 };
 
 // Statements one after the other: what one assumes, those after it may use.
-class Sequence : public StmtExprMutator {
+class AssumingSequence : public StmtExprMutator {
  public:
   Status status;
 
@@ -305,7 +305,7 @@ StatusOr<PrimFunc> UseAssumeToReduceBranches(PrimFunc func) {
   const auto found = func.attrs.find("op_pattern");
   if (found == func.attrs.end() || !(found->second == Attr(kElementwise) || found->second == Attr(kBroadcast)))
     return func;
-  Sequence sequence;
+  AssumingSequence sequence;
   Stmt body = sequence(func.body);
   RETURN_IF_ERROR(sequence.status);
   func.body = std::move(body);

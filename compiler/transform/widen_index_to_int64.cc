@@ -7,21 +7,22 @@
 namespace lathe {
 namespace {
 
-bool IsNarrow(DataType type) { return type.element() == DataType::Int(32); }
-DataType Wide(DataType type) { return IsNarrow(type) ? DataType::Int(64).shaped_as(type) : type; }
-Expr Widened(const Expr& e) {
+bool IsInt32(DataType type) { return type.element() == DataType::Int(32); }
+DataType AsWideType(DataType type) { return IsInt32(type) ? DataType::Int(64).shaped_as(type) : type; }
+Expr AsWide(const Expr& e) {
   const int64_t* value = AsIntConst(e);
-  if (!IsNarrow(e.dtype())) return e;
-  return value != nullptr ? IntConst(Wide(e.dtype()), *value) : MakeCast(Wide(e.dtype()), e);
+  if (!IsInt32(e.dtype())) return e;
+  return value != nullptr ? IntConst(AsWideType(e.dtype()), *value) : MakeCast(AsWideType(e.dtype()), e);
 }
-bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
+bool ComparesNumbers(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
 
 class IndexWidener : public StmtExprMutator {
  public:
   Var VisitVarDef(const Var& var) override {
-    if (!IsNarrow(var.dtype())) return var;
+    if (!IsInt32(var.dtype())) return var;
     const bool is_size = var.As<VarName>()->is_size;
-    const Var wide = is_size ? Var::Size(var.name(), Wide(var.dtype())) : Var(var.name(), Wide(var.dtype()));
+    const Var wide =
+        is_size ? Var::Size(var.name(), AsWideType(var.dtype())) : Var(var.name(), AsWideType(var.dtype()));
     return Var(vars_.insert_or_assign(var.get(), wide).first->second);
   }
   Buffer VisitBufferDef(const Buffer& buffer) override {
@@ -63,7 +64,7 @@ class IndexWidener : public StmtExprMutator {
     return copy;
   }
   Expr VisitExpr(const Expr& e) override {
-    if (in_index_ && e.As<IntImm>() != nullptr) return Widened(e);
+    if (in_index_ && e.As<IntImm>() != nullptr) return AsWide(e);
     if (const Binary* op = e.As<Binary>()) return VisitBinary(*op);
     if (const Select* select = e.As<Select>()) {
       auto [yes, no] = Matched(VisitExpr(select->true_value), VisitExpr(select->false_value));
@@ -109,9 +110,9 @@ class IndexWidener : public StmtExprMutator {
   }
   Expr VisitBinary(const Binary& op) {
     auto [a, b] = Matched(VisitExpr(op.a), VisitExpr(op.b));
-    if (in_index_ && IsComparison(op.op)) {
-      a = Widened(a);
-      b = Widened(b);
+    if (in_index_ && ComparesNumbers(op.op)) {
+      a = AsWide(a);
+      b = AsWide(b);
     }
     return MakeBinary(op.op, a, b);
   }
