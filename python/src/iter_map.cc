@@ -71,7 +71,8 @@ py::object VarsToPython(const VarMap& vars, const std::vector<Expr>& order) {
 void CollectVars(const IterSumExpr& sum, std::vector<Expr>& vars) {
   for (const IterSplitExpr& split : sum.args) {
     if (const Expr* var = std::get_if<Expr>(&split.source->source)) {
-      vars.push_back(*var);
+      const Binary* from_min = var->As<Binary>();  // A variable less its minimum.
+      vars.push_back(from_min == nullptr ? *var : from_min->a);
     } else {
       CollectVars(std::get<IterSumExpr>(split.source->source), vars);
     }

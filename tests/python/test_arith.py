@@ -187,5 +187,14 @@ def test_ends_of_products_follow_the_sign_of_what_stays():
     tvm.ir.assert_structural_equal(below.max_value, y * -3)
 
 
+def test_inverse_maps_have_variables_that_do_not_begin_at_0():
+    x, y, outputs = tir.Var("x", "int32"), tir.Var("y", "int32"), [tir.Var("o0", "int32"), tir.Var("o1", "int32")]
+    domain = {x: tvm.ir.Range.from_min_extent(2, 5), y: tvm.ir.Range.from_min_extent(-8, 16)}
+    found = tvm.arith.detect_iter_map([x + 3, y // 4 * 4 + y % 4], domain)
+    inverse = tvm.arith.inverse_affine_iter_map(found.indices, outputs)
+    tvm.ir.assert_structural_equal(inverse[x], outputs[0] - 3)
+    tvm.ir.assert_structural_equal(inverse[y], outputs[1])
+
+
 if __name__ == "__main__":
     tvm.testing.main()
