@@ -194,6 +194,43 @@ Expr ToExpr(const Tile& tile, const IterDomain& iters, DataType type) {
   return tile.base == 0 ? sum : sum + IntConst(type, tile.base);
 }
 
+// Whether `e` is what ToExpr would make of the piece, times `scale`.
+bool IsWritten(const Expr& e, const Piece& piece, const IterDomain& iters) {
+  const auto is_op = [](const Expr& part, BinaryOp op, int64_t right) {
+    const Binary* binary = part.As<Binary>();
+    return binary != nullptr && binary->op == op && IsConstInt(binary->b, right);
+  };
+  const auto& [var, range] = iters[piece.iter];
+  const Expr* at = &e;
+  if (piece.scale != 1) {
+    if (!is_op(*at, BinaryOp::kMul, piece.scale)) return false;
+    at = &at->As<Binary>()->a;
+  }
+  const int64_t whole = *AsIntConst(range.extent), end = piece.lower * piece.extent;
+  if (end == whole && piece.lower != 1 && piece.extent == 1) return false;
+  if (piece.lower != 1) {
+    if (!is_op(*at, BinaryOp::kFloorDiv, piece.lower)) return false;
+    at = &at->As<Binary>()->a;
+  }
+  if (end < whole) {
+    if (!is_op(*at, BinaryOp::kFloorMod, end)) return false;
+    at = &at->As<Binary>()->a;
+  }
+  return at->same_as(var);
+}
+
+// Whether `e` is what ToExpr would make of the tile, so that it need not be made again.
+bool IsWritten(const Expr& e, const Tile& tile, const IterDomain& iters) {
+  if (tile.pieces.empty() || tile.base != 0 || tile.pieces.back().scale != 1) return false;
+  const Expr* sum = &e;
+  for (size_t i = tile.pieces.size(); i-- > 1;) {
+    const Binary* op = sum->As<Binary>();
+    if (op == nullptr || op->op != BinaryOp::kAdd || !IsWritten(op->b, tile.pieces[i], iters)) return false;
+    sum = &op->a;
+  }
+  return IsWritten(*sum, tile.pieces[0], iters);
+}
+
 }  // namespace
 
 std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const IterDomain& iters,
@@ -215,7 +252,10 @@ std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices,
   const std::optional<std::vector<Tile>> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
   if (!tiles) return std::nullopt;
   std::vector<Expr> simplified;
-  for (size_t i = 0; i < indices.size(); ++i) simplified.push_back(ToExpr((*tiles)[i], iters, indices[i].dtype()));
+  simplified.reserve(indices.size());
+  for (size_t i = 0; i < indices.size(); ++i)
+    simplified.push_back(IsWritten(indices[i], (*tiles)[i], iters) ? indices[i]
+                                                                   : ToExpr((*tiles)[i], iters, indices[i].dtype()));
   return simplified;
 }
 

@@ -43,8 +43,8 @@ TouchedBuffers BuffersTouchedIn(const BlockNode& block) {
 // hide what they do.
 class ActorCollector : public StmtExprVisitor {
  public:
-  ActorCollector(const Schedule& schedule, int scope_row, BlockScope& scope)
-      : schedule_(schedule), row_(scope_row), scope_(scope) {}
+  ActorCollector(const Schedule& schedule, int scope_row, const BlockScope* before, BlockScope& scope)
+      : schedule_(schedule), scope_row_(scope_row), before_(before), scope_(scope) {}
 
  protected:
   void VisitStmt(const Stmt& stmt) override {
@@ -53,23 +53,13 @@ class ActorCollector : public StmtExprVisitor {
     for (const Stmt& child : seq->stmts) VisitStmt(child);
   }
   void VisitFor(const Stmt& self, const For& loop) override {
-    VisitExpr(loop.min);
-    VisitExpr(loop.extent);
-    const int outer = row_;
-    row_ = schedule_.RowOf(self);
-    VisitStmt(loop.body);
-    row_ = outer;
+    if (loop_ == nullptr) return VisitPart(schedule_.RowOf(self), [&] { VisitLoop(self, loop); });
+    VisitLoop(self, loop);
   }
   void VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
     const int row = schedule_.RowOf(self);
-    block_actor_ = NewActor(row, true);
-    scope_.children_.push_back(row);
-    for (const Expr& value : realize.iter_values) VisitExpr(value);
-    VisitExpr(realize.predicate);
-    for (const BufferRegion& read : realize.block->reads) scope_.Note(block_actor_, read.buffer, false, true);
-    for (const BufferRegion& write : realize.block->writes) scope_.Note(block_actor_, write.buffer, true, true);
-    if (schedule_.IsHiding(row)) NoteBody(realize.block);
-    block_actor_ = -1;
+    if (loop_ == nullptr) return VisitPart(row, [&] { VisitRealize(row, realize); });
+    VisitRealize(row, realize);
   }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     VisitChildren(self);
@@ -82,7 +72,7 @@ class ActorCollector : public StmtExprVisitor {
   void VisitExpr(const Expr& expr) override {
     if (expr.As<IntImm>() != nullptr || IsVar(expr)) return;
     if (const Call* call = expr.As<Call>(); call != nullptr && !call->op->is_pure) {
-      const int actor = block_actor_ >= 0 ? block_actor_ : NewActor(row_, false);
+      const int actor = block_actor_ >= 0 ? block_actor_ : NewOuterActor();
       scope_.actors_[actor].is_opaque = true;
       scope_.opaque_.push_back(actor);
     }
@@ -95,29 +85,65 @@ class ActorCollector : public StmtExprVisitor {
     scope_.actors_.push_back({row, is_block, false, static_cast<int>(scope_.notes_.size())});
     return actor;
   }
+  // A loop or block directly below the scope: as it was before, or as `visit` finds it.
+  template <typename F>
+  void VisitPart(int row, F visit) {
+    const BlockScope::Part* known = before_ != nullptr ? before_->FindPart(row, next_part_) : nullptr;
+    const size_t first_actor = scope_.actors_.size(), first_note = scope_.notes_.size();
+    if (known != nullptr && schedule_.ChangedAt(row) <= before_->built_at_)
+      scope_.TakeOver(*before_, *known);
+    else
+      visit();
+    scope_.parts_.push_back({row, first_actor, scope_.actors_.size(), first_note, scope_.notes_.size()});
+  }
+  void VisitLoop(const Stmt& self, const For& loop) {
+    VisitExpr(loop.min);
+    VisitExpr(loop.extent);
+    const Stmt* outer = loop_;
+    loop_ = &self;
+    VisitStmt(loop.body);
+    loop_ = outer;
+  }
+  void VisitRealize(int row, const BlockRealize& realize) {
+    block_actor_ = NewActor(row, true);
+    scope_.children_.push_back(row);
+    for (const Expr& value : realize.iter_values) VisitExpr(value);
+    VisitExpr(realize.predicate);
+    for (const BufferRegion& read : realize.block->reads) scope_.Note(block_actor_, read.buffer, false, true);
+    for (const BufferRegion& write : realize.block->writes) scope_.Note(block_actor_, write.buffer, true, true);
+    if (schedule_.IsHiding(row)) NoteBody(realize.block);
+    block_actor_ = -1;
+  }
+  int NewOuterActor() { return NewActor(loop_ != nullptr ? schedule_.RowOf(*loop_) : scope_row_, false); }
   void NoteBody(const Block& block) {
     const TouchedBuffers touches = BuffersTouchedIn(*block);
     for (const Buffer& buffer : touches.loaded) scope_.Note(block_actor_, buffer, false, true);
     for (const Buffer& buffer : touches.stored) scope_.Note(block_actor_, buffer, true, true);
   }
   void Touch(const Buffer& buffer, bool is_write) {
-    scope_.Note(block_actor_ >= 0 ? block_actor_ : NewActor(row_, false), buffer, is_write, false);
+    scope_.Note(block_actor_ >= 0 ? block_actor_ : NewOuterActor(), buffer, is_write, false);
   }
 
   const Schedule& schedule_;
-  int row_;               // The innermost loop around, or the scope.
-  int block_actor_ = -1;  // The block whose predicate and bindings are visited.
+  const int scope_row_;
+  const BlockScope* const before_;
+  size_t next_part_ = 0;        // Of `before_`: the one that is expected next.
+  const Stmt* loop_ = nullptr;  // The innermost around.
+  int block_actor_ = -1;        // The block whose predicate and bindings are visited.
   BlockScope& scope_;
 };
 
-BlockScope::BlockScope(const Schedule& schedule, int scope_row) {
+BlockScope::BlockScope(const Schedule& schedule, int scope_row, const BlockScope* before)
+    : built_at_(schedule.NumReplacements()) {
   std::vector<int> around;  // Blocks whose views can be seen here, outermost first.
   for (int block = scope_row; block >= 0; block = schedule.ScopeOf(block)) around.insert(around.begin(), block);
   for (int block : around) {
     for (const MatchBufferRegion& match : schedule.BlockOf(block).match_buffers)
       views_.emplace_back(match.buffer->data.get(), MemoryOf(match.source.buffer));
   }
-  ActorCollector collector(schedule, scope_row, *this);
+  if (!views_.empty() || schedule.HidesAny() || (before != nullptr && !before->views_.empty())) before = nullptr;
+  if (before != nullptr) memories_ = before->memories_;
+  ActorCollector collector(schedule, scope_row, before, *this);
   const BlockNode& block = schedule.BlockOf(scope_row);
   if (block.init) collector(*block.init);
   collector(block.body);
@@ -152,7 +178,43 @@ std::span<const BlockScope::Touch> BlockScope::TouchesOf(const Buffer& buffer) c
 
 void BlockScope::Note(int actor, const Buffer& buffer, bool is_write, bool is_declared) {
   notes_.push_back(memories_.Add(MemoryOf(buffer)));
-  touches_.push_back({actor, is_write, is_declared});
+  noted_.push_back({actor, is_write, is_declared});
+}
+
+const BlockScope::Part* BlockScope::FindPart(int row, size_t& hint) const {
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (hint >= parts_.size()) hint = 0;
+    if (parts_[hint++].row == row) return &parts_[hint - 1];
+  }
+  return nullptr;
+}
+
+void BlockScope::TakeOver(const BlockScope& before, const Part& part) {
+  const int actor_shift = static_cast<int>(actors_.size()) - static_cast<int>(part.first_actor);
+  const int note_shift = static_cast<int>(notes_.size()) - static_cast<int>(part.first_note);
+  for (size_t i = part.first_actor; i < part.end_actor; ++i) {
+    Actor& actor = actors_.emplace_back(before.actors_[i]);
+    actor.first_note += note_shift;
+    if (actor.is_block) children_.push_back(actor.row);
+    if (actor.is_opaque) opaque_.push_back(static_cast<int>(actors_.size()) - 1);
+  }
+  notes_.insert(notes_.end(), before.notes_.begin() + std::ptrdiff_t(part.first_note),
+                before.notes_.begin() + std::ptrdiff_t(part.end_note));
+  for (size_t i = part.first_note; i < part.end_note; ++i) noted_.emplace_back(before.noted_[i]).actor += actor_shift;
+}
+
+std::set<BlockScope::Fact> BlockScope::Facts() const {
+  std::set<Fact> facts;
+  for (size_t i = 0; i < notes_.size(); ++i)
+    facts.emplace(noted_[i].actor, memories_[notes_[i]], noted_[i].is_write, noted_[i].is_declared);
+  for (int actor : opaque_) facts.emplace(actor, nullptr, false, false);
+  return facts;
+}
+
+bool BlockScope::SaysTheSameAs(const BlockScope& other) const {
+  const auto is_same = [](const Actor& a, const Actor& b) { return a.row == b.row && a.is_block == b.is_block; };
+  return children_ == other.children_ && has_war_or_opaque_ == other.has_war_or_opaque_ && Facts() == other.Facts() &&
+         std::equal(actors_.begin(), actors_.end(), other.actors_.begin(), other.actors_.end(), is_same);
 }
 
 // By memory; those of one stay in their order.
@@ -161,9 +223,8 @@ void BlockScope::SortTouches() {
   for (int memory : notes_) ++first_touch_[memory + 1];
   for (size_t i = 1; i < first_touch_.size(); ++i) first_touch_[i] += first_touch_[i - 1];
   std::vector<int> next(first_touch_.begin(), first_touch_.end() - 1);
-  std::vector<Touch> sorted(touches_.size());
-  for (size_t i = 0; i < notes_.size(); ++i) sorted[next[notes_[i]]++] = touches_[i];
-  touches_ = std::move(sorted);
+  touches_.resize(noted_.size());
+  for (size_t i = 0; i < notes_.size(); ++i) touches_[next[notes_[i]]++] = noted_[i];
 }
 
 void BlockScope::ChainActors(size_t num_rows) {

@@ -7,7 +7,9 @@
 // Buffers are told apart by their memory: a view (match_buffer) is its source.
 #pragma once
 
+#include <set>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
@@ -34,7 +36,10 @@ TouchedBuffers BuffersTouchedIn(const BlockNode& block);
 
 class BlockScope {
  public:
-  BlockScope(const Schedule& schedule, int scope_row);
+  // `before`, if given, is what it was before some replacements: what is known of nests that none of them touched is
+  // taken over.
+  BlockScope(const Schedule& schedule, int scope_row, const BlockScope* before = nullptr);
+  bool SaysTheSameAs(const BlockScope& other) const;  // For tests.
 
   // Child blocks in order of the text.
   const std::vector<int>& children() const { return children_; }
@@ -70,6 +75,14 @@ class BlockScope {
     bool is_write;
     bool is_declared;  // By a block.
   };
+  struct Part {  // One loop or block directly below the scope.
+    int row;
+    size_t first_actor, end_actor, first_note, end_note;
+  };
+  using Fact = std::tuple<int, const void*, bool, bool>;  // What an actor does to some memory.
+  std::set<Fact> Facts() const;
+  const Part* FindPart(int row, size_t& hint) const;  // The search begins at `hint`, which then is behind it.
+  void TakeOver(const BlockScope& before, const Part& part);
   const ExprNode* MemoryOf(const Buffer& buffer) const;
   std::span<const Touch> TouchesOf(int memory) const;
   std::span<const Touch> TouchesOf(const Buffer& buffer) const;
@@ -85,11 +98,14 @@ class BlockScope {
   std::vector<Actor> actors_;  // In order of the text.
   std::vector<int> opaque_;    // Actors.
   PointerIndex memories_;
-  std::vector<int> notes_;        // In order of the text: the memory that is touched.
-  std::vector<Touch> touches_;    // By note; once sorted, by memory and then in order of the text.
-  std::vector<int> first_touch_;  // By memory, and one more: the end.
-  std::vector<int> first_at_;     // By row, the first actor there; -1: none.
+  std::vector<int> notes_;                                          // In order of the text: the memory that is touched.
+  std::vector<Touch> noted_;                                        // By note.
+  std::vector<Touch> touches_;                                      // By memory, and then in order of the text.
+  std::vector<int> first_touch_;                                    // By memory, and one more: the end.
+  std::vector<int> first_at_;                                       // By row, the first actor there; -1: none.
   std::vector<std::pair<const ExprNode*, const ExprNode*>> views_;  // View -> memory.
+  std::vector<Part> parts_;                                         // In order of the text.
+  uint32_t built_at_;                                               // After so many replacements.
   bool has_war_or_opaque_ = false;
 };
 

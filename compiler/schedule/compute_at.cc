@@ -213,18 +213,19 @@ bool AreNumbersMade(const Schedule& schedule, const Move& move, const BufferRegi
 Status CheckReadsOnlyWhatIsMade(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
                                 const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(move.block);
-  DomMap solved, own;
-  for (size_t i = 0; i < domains.size(); ++i) {
-    solved.Add(node.iter_vars[i].var, domains[i].domain);
-    own.Add(node.iter_vars[i].var, node.iter_vars[i].domain);
-  }
+  const auto is_made = [&](const BufferRegion& read) {
+    DomMap solved, own;
+    for (size_t i = 0; i < domains.size(); ++i) {
+      solved.Add(node.iter_vars[i].var, domains[i].domain);
+      own.Add(node.iter_vars[i].var, node.iter_vars[i].domain);
+    }
+    return IsMade(schedule, move, read, solved, own, analyzer);
+  };
   for (const BufferRegion& read : node.reads) {
     const bool is_made_here = std::any_of(move.partners.begin(), move.partners.end(), [&](int producer) {
       return Writes(schedule.BlockOf(producer), read.buffer);
     });
-    if (!is_made_here || AreNumbersMade(schedule, move, read, domains) ||
-        IsMade(schedule, move, read, solved, own, analyzer))
-      continue;
+    if (!is_made_here || AreNumbersMade(schedule, move, read, domains) || is_made(read)) continue;
     return schedule.Error(move.primitive, move.block,
                           fmt::format("it may read more of \"{}\" than one iteration of loop \"{}\" has made",
                                       read.buffer->name, schedule.LoopOf(move.loop).loop_var.name()));

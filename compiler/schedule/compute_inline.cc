@@ -98,7 +98,13 @@ class ViewFinder : public StmtExprVisitor {
   bool found = false;
 
  protected:
-  void VisitVar(const Var& var) override { found = found || var.same_as(buffer_->data); }
+  void VisitExpr(const Expr& expr) override {
+    if (expr.As<IntImm>() != nullptr) return;
+    if (IsVar(expr))
+      found = found || expr.same_as(buffer_->data);
+    else
+      StmtExprVisitor::VisitExpr(expr);
+  }
   void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     Note(load.buffer);
     StmtExprVisitor::VisitBufferLoad(self, load);

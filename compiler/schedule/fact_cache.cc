@@ -23,10 +23,21 @@ void FactCache::NoteWrites(const StmtNode* node, Memories& written) {
 }
 
 const BlockScope& FactCache::Scope(const Schedule& schedule, int row) {
-  for (const Kept& kept : scopes_)
-    if (kept.row == row) return *kept.scope;
+  for (Kept& kept : scopes_) {
+    if (kept.row != row) continue;
+    if (kept.is_stale) kept = {row, std::make_shared<const BlockScope>(schedule, row, kept.scope.get())};
+    return *kept.scope;
+  }
   scopes_.push_back({row, std::make_shared<const BlockScope>(schedule, row)});
   return *scopes_.back().scope;
+}
+
+int FactCache::WrongScope(const Schedule& schedule) const {
+  const auto is_wrong = [&](const Kept& kept) {
+    return !kept.is_stale && !kept.scope->SaysTheSameAs(BlockScope(schedule, kept.row));
+  };
+  const auto found = std::find_if(scopes_.begin(), scopes_.end(), is_wrong);
+  return found == scopes_.end() ? -1 : found->row;
 }
 
 const NestNumbers* FactCache::Numbers(const Schedule& schedule, int row) {
@@ -43,7 +54,7 @@ FactCache::Outline FactCache::OutlineOf(const RowTable& rows, std::span<const in
 }
 
 void FactCache::ForgetScope(int row) {
-  if (KnowsScope(row)) std::erase_if(scopes_, [&](const Kept& kept) { return kept.row == row; });
+  for (Kept& kept : scopes_) kept.is_stale |= kept.row == row;
 }
 
 void FactCache::ForgetAnswer(Fact fact, int row) {
@@ -80,7 +91,7 @@ void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Chang
   };
   for (const RowTable::Change& change : changes.gone) {
     forget_answers(change.row);
-    ForgetScope(change.row);
+    std::erase_if(scopes_, [&](const Kept& kept) { return kept.row == change.row; });
     NoteWrites(change.before, written);
   }
   for (const RowTable::Change& change : changes.made) {

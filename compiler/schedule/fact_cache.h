@@ -32,8 +32,11 @@ class FactCache {
   // Of block `row`; nullptr if its loops are no chain of constants. Lives until it is asked for again.
   const NestNumbers* Numbers(const Schedule& schedule, int row);
   bool KnowsScope(int row) const {
-    return std::any_of(scopes_.begin(), scopes_.end(), [&](const Kept& kept) { return kept.row == row; });
+    return std::any_of(scopes_.begin(), scopes_.end(),
+                       [&](const Kept& kept) { return kept.row == row && !kept.is_stale; });
   }
+  // The first row of which what is kept is not what would be found now; -1: there is none. For tests.
+  int WrongScope(const Schedule& schedule) const;
 
   // What a replacement may have to forget, seen before and after it.
   struct Outline {
@@ -55,6 +58,7 @@ class FactCache {
   struct Kept {
     int row;
     std::shared_ptr<const BlockScope> scope;
+    bool is_stale = false;  // Of use only for making the next one.
   };
   void ForgetScope(int row);
   void ForgetAnswer(Fact fact, int row);

@@ -204,11 +204,23 @@ class OuterFacts {
   std::optional<Analyzer> analyzer_;
 };
 
+// Whether each iteration of `loop` makes what it reads of `buffer`, which `block` writes, and nobody else reads it:
+// then no matter whether others write the same elements.
+bool IsMadeAnew(const Schedule& schedule, int loop, int block, const Buffer& buffer) {
+  if (!IsUsedOnlyBelow(schedule, loop, buffer)) return false;
+  const std::vector<int> blocks = schedule.ChildBlocksOf(loop);
+  return std::all_of(blocks.begin(), blocks.end(), [&](int reader) {
+    return reader == block || !Reads(schedule.BlockOf(reader), buffer) || IsCovered(schedule, block, reader, buffer);
+  });
+}
+
 WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,
                        OuterFacts& facts) {
   const BlockNode& node = schedule.BlockOf(block);
   const Buffer& buffer = write.buffer;
-  const bool is_apart = WritesApart(schedule, loop, block, write);
+  const bool are_numbers_apart = AreNumbersApart(schedule, loop, block, write);
+  if (!are_numbers_apart && kind != ForKind::kVectorized && IsMadeAnew(schedule, loop, block, buffer)) return "";
+  const bool is_apart = are_numbers_apart || WritesApart(schedule, loop, block, write);
   if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
     return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
                        node.name);

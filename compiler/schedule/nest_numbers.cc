@@ -9,17 +9,25 @@ namespace {
 
 constexpr int64_t kLimit = int64_t{1} << 40;  // Of each number: sums of a few stay far from overflow.
 
+DigitSpan SpanOf(const DigitSum& sum) { return {{sum.digits.data(), sum.digits.size()}, sum.base}; }
+
+bool AreAlike(const Digit& a, const Digit& b) {
+  return a.depth == b.depth && a.lower == b.lower && a.extent == b.extent;
+}
 // Adds `digit`, or to the scale of the same one.
 void AddDigit(const Digit& digit, DigitSum& sum) {
-  for (Digit& other : sum.digits) {
-    if (other.depth != digit.depth || other.lower != digit.lower || other.extent != digit.extent) continue;
-    other.scale += digit.scale;
-    return;
-  }
+  for (Digit& other : sum.digits)
+    if (AreAlike(other, digit)) return void(other.scale += digit.scale);
   sum.digits.push_back(digit);
 }
 
-bool AddScaled(const DigitSum& from, int64_t factor, DigitSum& sum) {
+bool AddConstant(int64_t value, int64_t factor, DigitSum& sum) {
+  if (std::abs(value) > kLimit / std::abs(factor)) return false;
+  sum.base += value * factor;
+  return std::abs(sum.base) <= kLimit;
+}
+
+bool AddScaled(const DigitSpan& from, int64_t factor, DigitSum& sum) {
   const auto fits = [&](const Digit& digit) { return digit.scale <= kLimit / factor / digit.extent; };
   if (factor < 1 || std::abs(from.base) > kLimit / factor || !std::all_of(from.digits.begin(), from.digits.end(), fits))
     return false;
@@ -61,7 +69,7 @@ bool Determine(const Digits& digits, int depth, const LoopChain& loops) {
 // Adds those digits of loops in [first, last] that an element shows, whatever the loops inside and `length` elements in
 // a row add to the sum: from the largest down, as long as what is smaller does not reach the next step. Digits of loops
 // outside are fixed.
-void NoteShown(const DigitSum& sum, int64_t length, int first, int last, Digits& shown) {
+void NoteShown(const DigitSpan& sum, int64_t length, int first, int last, Digits& shown) {
   int64_t reach = length - 1;
   Digits own;
   for (const Digit& digit : sum.digits) {
@@ -78,7 +86,7 @@ void NoteShown(const DigitSum& sum, int64_t length, int first, int last, Digits&
 
 // How many values in a row, from its base on, the digits from `depth` on take, `length` elements each; nullopt: there
 // are gaps. `exact`: none twice.
-std::optional<int64_t> Filled(const DigitSum& sum, int64_t length, int depth, bool exact) {
+std::optional<int64_t> Filled(const DigitSpan& sum, int64_t length, int depth, bool exact) {
   Digits inner;
   for (const Digit& digit : sum.digits)
     if (digit.depth >= depth) inner.push_back(digit);
@@ -92,20 +100,29 @@ std::optional<int64_t> Filled(const DigitSum& sum, int64_t length, int depth, bo
 }
 
 DigitSum OuterPart(const DigitSum& sum, int depth) {
-  DigitSum outer;
-  outer.base = sum.base;
+  DigitSum outer{{}, sum.base};
   for (const Digit& digit : sum.digits)
     if (digit.depth < depth) outer.digits.push_back(digit);
   return outer;
 }
 
 bool HaveSameDigits(const DigitSum& a, const DigitSum& b) {
-  const auto is_in_b = [&](const Digit& x) {
-    return std::any_of(b.digits.begin(), b.digits.end(), [&](const Digit& y) {
-      return x.depth == y.depth && x.lower == y.lower && x.extent == y.extent && x.scale == y.scale;
-    });
-  };
-  return a.digits.size() == b.digits.size() && std::all_of(a.digits.begin(), a.digits.end(), is_in_b);
+  const auto is_same = [](const Digit& x, const Digit& y) { return AreAlike(x, y) && x.scale == y.scale; };
+  return a.digits.size() == b.digits.size() &&
+         std::is_permutation(a.digits.begin(), a.digits.end(), b.digits.begin(), is_same);
+}
+
+const Digits& Sorted(Digits& digits) {
+  std::sort(digits.begin(), digits.end(), IsBelow);
+  return digits;
+}
+
+// Whether nothing but loops and sequences is around the block, and it has no predicate.
+bool RunsEachTime(const Schedule& schedule, int block) {
+  bool is_direct = IsConstInt(schedule.RealizeOf(block).predicate, 1) && schedule.IsDirect(block);
+  for (int row = schedule.ParentOf(block); row >= 0 && schedule.IsLoop(row); row = schedule.ParentOf(row))
+    is_direct = is_direct && schedule.IsDirect(row);
+  return is_direct;
 }
 
 std::optional<int64_t> LengthOf(const Range& range) {
@@ -117,25 +134,25 @@ std::optional<int64_t> LengthOf(const Range& range) {
 
 // ---- Loops -------------------------------------------------------------------------------------------------------
 
+bool LoopChain::AddLoop(const For& loop) {
+  const int64_t* extent = AsIntConst(loop.extent);
+  if (!IsConstInt(loop.min, 0) || extent == nullptr || *extent < 1 || *extent > kLimit) return false;
+  loops_.push_back({loop.loop_var.get(), *extent});
+  return true;
+}
+
 std::optional<LoopChain> LoopChain::Around(const Schedule& schedule, int row) {
   LoopChain chain;
-  for (int above = schedule.ParentOf(row); above >= 0 && schedule.IsLoop(above); above = schedule.ParentOf(above)) {
-    const For& loop = schedule.LoopOf(above);
-    const int64_t* extent = AsIntConst(loop.extent);
-    if (!IsConstInt(loop.min, 0) || extent == nullptr || *extent < 1 || *extent > kLimit) return std::nullopt;
-    chain.loops_.push_back({loop.loop_var.get(), *extent});
-  }
+  chain.loops_.reserve(16);
+  for (int above = schedule.ParentOf(row); above >= 0 && schedule.IsLoop(above); above = schedule.ParentOf(above))
+    if (!chain.AddLoop(schedule.LoopOf(above))) return std::nullopt;
   std::reverse(chain.loops_.begin(), chain.loops_.end());
   return chain;
 }
 
 std::optional<LoopChain> LoopChain::DownTo(const Schedule& schedule, int loop) {
   std::optional<LoopChain> chain = Around(schedule, loop);
-  const For& last = schedule.LoopOf(loop);
-  const int64_t* extent = AsIntConst(last.extent);
-  if (!chain || !IsConstInt(last.min, 0) || extent == nullptr || *extent < 1 || *extent > kLimit) return std::nullopt;
-  chain->loops_.push_back({last.loop_var.get(), *extent});
-  return chain;
+  return chain && chain->AddLoop(schedule.LoopOf(loop)) ? std::move(chain) : std::nullopt;
 }
 
 bool LoopChain::IsAround(const Schedule& schedule, int row) const {
@@ -170,11 +187,7 @@ std::optional<Digit> LoopChain::ReadDigit(const Expr& e) const {
 }
 
 bool LoopChain::Add(const Expr& e, int64_t factor, DigitSum& sum) const {
-  if (const int64_t* value = AsIntConst(e)) {
-    if (std::abs(*value) > kLimit / std::abs(factor)) return false;
-    sum.base += *value * factor;
-    return std::abs(sum.base) <= kLimit;
-  }
+  if (const int64_t* value = AsIntConst(e)) return AddConstant(*value, factor, sum);
   const Binary* op = e.As<Binary>();
   if (op != nullptr && op->op == BinaryOp::kAdd) return Add(op->a, factor, sum) && Add(op->b, factor, sum);
   if (op != nullptr && op->op == BinaryOp::kSub && AsIntConst(op->b) != nullptr)
@@ -205,34 +218,30 @@ std::shared_ptr<const NestNumbers> NestNumbers::Of(const Schedule& schedule, int
   numbers->loops_ = *std::move(loops);
   numbers->iter_values_ = realize.iter_values;
   numbers->predicate_ = realize.predicate;
-  numbers->is_certain_ = IsConstInt(realize.predicate, 1);
-  for (int row = block; row >= 0 && (row == block || schedule.IsLoop(row)); row = schedule.ParentOf(row))
-    numbers->is_certain_ = numbers->is_certain_ && schedule.IsDirect(row);
+  numbers->is_certain_ = RunsEachTime(schedule, block);
   numbers->values_.reserve(realize.iter_values.size());
-  for (const Expr& value : realize.iter_values) numbers->values_.push_back(numbers->loops_.Read(value));
+  numbers->digits_.reserve(2 * realize.iter_values.size());
+  for (const Expr& value : realize.iter_values) numbers->AddValue(numbers->loops_.Read(value));
   return numbers;
 }
 
 bool NestNumbers::IsStillOf(const Schedule& schedule, int block) const {
   const BlockRealize& realize = schedule.RealizeOf(block);
   const auto is_same = [](const Expr& a, const Expr& b) { return a.same_as(b); };
-  bool is_certain = IsConstInt(realize.predicate, 1);
-  for (int row = block; row >= 0 && (row == block || schedule.IsLoop(row)); row = schedule.ParentOf(row))
-    is_certain = is_certain && schedule.IsDirect(row);
-  return is_certain == is_certain_ && loops_.IsAround(schedule, block) && realize.predicate.same_as(predicate_) &&
+  return RunsEachTime(schedule, block) == is_certain_ && loops_.IsAround(schedule, block) &&
+         realize.predicate.same_as(predicate_) &&
          std::equal(realize.iter_values.begin(), realize.iter_values.end(), iter_values_.begin(), iter_values_.end(),
                     is_same);
 }
 
 bool NestNumbers::Add(const BlockNode& block, const Expr& e, int64_t factor, DigitSum& sum) const {
-  if (const int64_t* value = AsIntConst(e)) {
-    if (std::abs(*value) > kLimit / std::abs(factor)) return false;
-    sum.base += *value * factor;
-    return std::abs(sum.base) <= kLimit;
-  }
+  if (const int64_t* value = AsIntConst(e)) return AddConstant(*value, factor, sum);
   if (IsVar(e)) {
-    for (size_t i = 0; i < values_.size(); ++i)
-      if (block.iter_vars[i].var.same_as(e)) return values_[i] && AddScaled(*values_[i], factor, sum);
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!block.iter_vars[i].var.same_as(e)) continue;
+      const std::optional<DigitSpan> value = ValueOf(i);
+      return value && AddScaled(*value, factor, sum);
+    }
     return false;
   }
   const Binary* op = e.As<Binary>();
@@ -253,11 +262,23 @@ NestNumbers NestNumbers::OfDomains(const LoopChain& loops, std::span<const Digit
   NestNumbers numbers;
   numbers.loops_ = loops;
   for (size_t i = 0; i < domains.size(); ++i) {
-    numbers.values_.push_back(domains[i].first);
-    const Digit step{loops.size() + static_cast<int>(i), 1, domains[i].length, 1};
-    if (step.extent > 1) numbers.values_.back()->digits.push_back(step);
+    DigitSum value = domains[i].first;
+    if (domains[i].length > 1) value.digits.push_back({loops.size() + static_cast<int>(i), 1, domains[i].length, 1});
+    numbers.AddValue(value);
   }
   return numbers;
+}
+
+void NestNumbers::AddValue(const std::optional<DigitSum>& sum) {
+  const size_t first = digits_.size();
+  if (sum) digits_.insert(digits_.end(), sum->digits.begin(), sum->digits.end());
+  values_.push_back({sum.has_value(), first, digits_.size(), sum ? sum->base : 0});
+}
+
+std::optional<DigitSpan> NestNumbers::ValueOf(size_t iter) const {
+  const Value& value = values_[iter];
+  if (!value.is_known) return std::nullopt;
+  return DigitSpan{{digits_.data() + value.first, value.end - value.first}, value.base};
 }
 
 // ---- Questions ---------------------------------------------------------------------------------------------------
@@ -267,17 +288,17 @@ bool NestNumbers::TellsApart(const BlockNode& block, const BufferRegion& region,
   for (const Range& range : region.region) {
     const std::optional<int64_t> length = LengthOf(range);
     if (!length) continue;
-    if (const std::optional<DigitSum> index = Index(block, range.min)) NoteShown(*index, *length, depth, depth, shown);
+    if (const std::optional<DigitSum> index = Index(block, range.min))
+      NoteShown(SpanOf(*index), *length, depth, depth, shown);
   }
-  std::sort(shown.begin(), shown.end(), IsBelow);
-  return Determine(shown, depth, loops_);
+  return Determine(Sorted(shown), depth, loops_);
 }
 
 bool NestNumbers::CountsEachOnce(int depth) const {
   Digits shown;
-  for (const std::optional<DigitSum>& value : values_)
-    if (value) NoteShown(*value, 1, depth, loops_.size(), shown);
-  std::sort(shown.begin(), shown.end(), IsBelow);
+  for (size_t i = 0; i < values_.size(); ++i)
+    if (const std::optional<DigitSpan> value = ValueOf(i)) NoteShown(*value, 1, depth, loops_.size(), shown);
+  Sorted(shown);
   for (int inner = depth; inner < loops_.size(); ++inner)
     if (!Determine(shown, inner, loops_)) return false;
   return true;
@@ -289,24 +310,23 @@ bool NestNumbers::RunsOverDomains(const BlockNode& block, bool only_reduce, bool
   for (size_t i = 0; i < values_.size(); ++i) {
     const IterVar& iter = block.iter_vars[i];
     if (only_reduce && iter.kind == IterKind::kSpatial) continue;
-    const std::optional<int64_t> filled = values_[i] ? Filled(*values_[i], 1, 0, /*exact=*/true) : std::nullopt;
-    if (!filled || !IsConstInt(iter.domain.min, values_[i]->base) || !IsConstInt(iter.domain.extent, *filled))
-      return false;
-    digits.insert(digits.end(), values_[i]->digits.begin(), values_[i]->digits.end());
+    const std::optional<DigitSpan> value = ValueOf(i);
+    const std::optional<int64_t> filled = value ? Filled(*value, 1, 0, /*exact=*/true) : std::nullopt;
+    if (!filled || !IsConstInt(iter.domain.min, value->base) || !IsConstInt(iter.domain.extent, *filled)) return false;
+    digits.insert(digits.end(), value->digits.begin(), value->digits.end());
   }
-  std::sort(digits.begin(), digits.end(), IsBelow);
-  return AreApart(digits, once, loops_);
+  return AreApart(Sorted(digits), once, loops_);
 }
 
 bool NestNumbers::IsAffine() const {
   if (!is_certain_) return false;
   Digits digits;
-  for (const std::optional<DigitSum>& value : values_) {
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const std::optional<DigitSpan> value = ValueOf(i);
     if (!value || !Filled(*value, 1, 0, /*exact=*/true)) return false;
     digits.insert(digits.end(), value->digits.begin(), value->digits.end());
   }
-  std::sort(digits.begin(), digits.end(), IsBelow);
-  return AreApart(digits, false, loops_);
+  return AreApart(Sorted(digits), false, loops_);
 }
 
 std::optional<DigitBox> NestNumbers::TouchedAtMost(const BlockNode& block, const BufferRegion& region,
@@ -330,14 +350,13 @@ std::optional<DigitBox> NestNumbers::TouchedForCertain(const BlockNode& block, s
   Digits inner;
   for (const Expr& e : indices) {
     const std::optional<DigitSum> index = Index(block, e);
-    const std::optional<int64_t> filled = index ? Filled(*index, 1, depth, /*exact=*/false) : std::nullopt;
+    const std::optional<int64_t> filled = index ? Filled(SpanOf(*index), 1, depth, /*exact=*/false) : std::nullopt;
     if (!filled) return std::nullopt;
     for (const Digit& digit : index->digits)
       if (digit.depth >= depth) inner.push_back(digit);
     box.push_back({OuterPart(*index, depth), *filled});
   }
-  std::sort(inner.begin(), inner.end(), IsBelow);
-  return AreApart(inner, false, loops_) ? std::optional(std::move(box)) : std::nullopt;
+  return AreApart(Sorted(inner), false, loops_) ? std::optional(std::move(box)) : std::nullopt;
 }
 
 bool Covers(const DigitBox& outer, const DigitBox& inner, std::span<const Expr> shape) {
@@ -356,15 +375,14 @@ bool Covers(const DigitBox& outer, const DigitBox& inner, std::span<const Expr> 
 bool RunOver(const LoopChain& loops, std::span<const DigitRange> ranges, std::span<const IterVar> domains) {
   Digits digits;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    const std::optional<int64_t> filled = Filled(ranges[i].first, ranges[i].length, 0, /*exact=*/false);
+    const std::optional<int64_t> filled = Filled(SpanOf(ranges[i].first), ranges[i].length, 0, /*exact=*/false);
     const int64_t *min = AsIntConst(domains[i].domain.min), *extent = AsIntConst(domains[i].domain.extent);
     const int64_t first = ranges[i].first.base;
     if (!filled || min == nullptr || extent == nullptr || first > *min || *min + *extent > first + *filled)
       return false;
     digits.insert(digits.end(), ranges[i].first.digits.begin(), ranges[i].first.digits.end());
   }
-  std::sort(digits.begin(), digits.end(), IsBelow);
-  return AreApart(digits, false, loops);
+  return AreApart(Sorted(digits), false, loops);
 }
 
 }  // namespace lathe

@@ -24,7 +24,11 @@ struct Digit {
 };
 using Digits = boost::container::small_vector<Digit, 8>;
 struct DigitSum {
-  boost::container::small_vector<Digit, 4> digits;
+  boost::container::small_vector<Digit, 3> digits;
+  int64_t base = 0;
+};
+struct DigitSpan {  // Of a sum that somebody else holds.
+  std::span<const Digit> digits;
   int64_t base = 0;
 };
 // [first, first + length) of one dimension.
@@ -51,10 +55,11 @@ class LoopChain {
     const ExprNode* var;
     int64_t extent;
   };
+  bool AddLoop(const For& loop);
   bool Add(const Expr& e, int64_t factor, DigitSum& sum) const;
   std::optional<Digit> ReadDigit(const Expr& e) const;
 
-  boost::container::small_vector<Loop, 16> loops_;
+  std::vector<Loop> loops_;
 };
 
 class NestNumbers {
@@ -88,11 +93,20 @@ class NestNumbers {
   // An index of the block, in terms of its iter vars.
   std::optional<DigitSum> Index(const BlockNode& block, const Expr& e) const;
 
+  struct Value {
+    bool is_known = false;
+    size_t first = 0, end = 0;  // Of its digits.
+    int64_t base = 0;
+  };
+  void AddValue(const std::optional<DigitSum>& sum);
+  std::optional<DigitSpan> ValueOf(size_t iter) const;
+
   LoopChain loops_;
   std::vector<Expr> iter_values_;  // What `values_` was read from.
   Expr predicate_ = True();
   bool is_certain_ = false;
-  std::vector<std::optional<DigitSum>> values_;  // By iter var.
+  std::vector<Digit> digits_;  // Of one value after the other.
+  std::vector<Value> values_;  // By iter var.
 };
 
 // Whether all of `inner` that lies in a buffer of `shape` lies in `outer`.

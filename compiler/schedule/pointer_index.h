@@ -20,6 +20,7 @@ class PointerIndex {
   }
   int Find(const void* pointer) const { return slots_.empty() ? -1 : slots_[SlotOf(pointer)]; }  // -1: it has none.
   size_t size() const { return pointers_.size(); }
+  const void* operator[](int number) const { return pointers_[static_cast<size_t>(number)]; }
 
  private:
   size_t SlotOf(const void* pointer) const {  // Where it is, or would be.

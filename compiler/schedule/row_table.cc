@@ -132,7 +132,11 @@ int RowTable::NewRow(const StmtNode* node, const void* key) {
     row = static_cast<int>(rows_.size());
     rows_.emplace_back();
   }
-  rows_[row] = Row{.node = node, .key = key, .generation = rows_[row].generation, .is_loop = IsLoopNode(*node)};
+  rows_[row] = Row{.node = node,
+                   .key = key,
+                   .generation = rows_[row].generation,
+                   .changed_at = replacements_,
+                   .is_loop = IsLoopNode(*node)};
   Insert(row);
   InsertName(row);
   return row;
@@ -262,6 +266,7 @@ void RowTable::Link(const Places& places, int parent, int before, int after, boo
 
 int RowTable::Add(const Stmt& body) {
   ++replacements_;
+  if (rows_.empty()) rows_.reserve(128);
   Places places;
   Rows fresh;
   if (!Collect(body, -1, true, -1, places, fresh)) return -1;
@@ -287,6 +292,7 @@ void RowTable::Descend(Stmt& root, int row, F f) {
         at = &MutableChildStmt(*at, path[k]);
     }
     SetNode(down[i], outer->get());
+    rows_[down[i]].changed_at = replacements_;
   }
 }
 
@@ -332,6 +338,7 @@ RowTable::Changes RowTable::Replace(Stmt& root, int row, Stmt replacement, const
     }
     const bool is_new = std::find(fresh.begin(), fresh.end(), place.row) != fresh.end();
     changes.made.push_back({place.row, is_new ? nullptr : rows_[place.row].node});
+    rows_[place.row].changed_at = replacements_;
     SetNode(place.row, place.node);
   }
   for (int lost : gone) {

@@ -30,7 +30,8 @@ class RowTable {
     int next_in_bucket = -1, next_named = -1;
     uint32_t name_hash = 0;   // Of a block's name.
     uint32_t generation = 0;  // How many statements this row has outlived.
-    uint32_t placed_at = 0;   // The replacement in which it was last found.
+    uint32_t placed_at = 0;   // The replacement in which it was last found,
+    uint32_t changed_at = 0;  // and in which something at or below it was last replaced.
     bool is_loop = false;
     bool is_whole = false;   // In that replacement its node was as it had been.
     bool is_direct = false;  // Between it and the parent is nothing but a sequence: no if, while, let or init.
@@ -66,6 +67,7 @@ class RowTable {
     SetNode(row, own.get());
   }
 
+  uint32_t num_replacements() const { return replacements_; }
   size_t size() const { return rows_.size(); }  // The rows that are gone included.
   const Row& operator[](int row) const { return rows_[row]; }
   bool IsLive(int row, uint32_t generation) const {

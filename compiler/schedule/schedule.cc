@@ -40,8 +40,10 @@ class DirectUseFinder : public StmtExprVisitor {
     StmtExprVisitor::VisitBlock(block);
     num_hidden_ = num_hidden;
   }
-  void VisitVar(const Var& var) override {
-    for (size_t i = 0; i < num_hidden_; ++i) found = found || open_loops_[i] == var.get();
+  void VisitExpr(const Expr& expr) override {
+    if (expr.As<IntImm>() != nullptr) return;
+    if (!IsVar(expr)) return StmtExprVisitor::VisitExpr(expr);
+    for (size_t i = 0; i < num_hidden_; ++i) found = found || open_loops_[i] == expr.get();
   }
 
  private:
@@ -108,6 +110,7 @@ StatusOr<Schedule> Schedule::Create(IRModule mod, uint64_t seed) {
 }
 
 Status Schedule::AddRows() {
+  rvs_.reserve(64);
   for (const PrimFunc& func : mod().prim_funcs) {
     roots_.push_back(-1);
     if (func.body.As<BlockRealize>() == nullptr) continue;
@@ -232,6 +235,8 @@ std::string Schedule::Inconsistency() const {
     const std::string problem = rows_.Inconsistency(mod().prim_funcs[i].body, roots_[i]);
     if (!problem.empty()) return fmt::format("@{}: {}", mod().prim_funcs[i].name, problem);
   }
+  if (const int scope = facts_.WrongScope(*this); scope >= 0)
+    return fmt::format("what is kept of scope \"{}\" is no longer so", BlockOf(scope).name);
   return "";
 }
 

@@ -92,6 +92,8 @@ class Schedule {
   bool IsRegionCover(int block_row) const;
   // All children are region-covered, and nothing is overwritten that was read before, nor opaque.
   bool IsStagePipeline(int scope_row) const;
+  uint32_t NumReplacements() const { return rows_.num_replacements(); }
+  uint32_t ChangedAt(int row) const { return rows_[row].changed_at; }  // The last that touched what is at or below it.
   const StmtNode* NodeOf(int row) const { return rows_[row].node; }
   // Whether block `row` uses variables of loops around it other than in its bindings and its predicate: it makes no
   // sense elsewhere.
