@@ -147,7 +147,7 @@ class AlignmentFinder : public StmtExprVisitor {
 // From the innermost axis outwards, each as far as it must be and then up to what is asked for.
 std::vector<Expr> AlignedStrides(const std::vector<Expr>& shape, const std::map<int64_t, Alignment>& alignments,
                                  const Analyzer& analyzer) {
-  std::vector<Expr> strides(shape.size());
+  std::vector<Expr> strides = shape;
   Expr stride = IntConst(shape[0].dtype(), 1);
   for (size_t d = shape.size(); d-- > 0;) {
     if (const auto found = alignments.find(static_cast<int64_t>(d)); found != alignments.end()) {
