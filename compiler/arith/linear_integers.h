@@ -14,11 +14,13 @@ class CheckedIntegers {
   bool has_overflowed() const { return has_overflowed_; }
   int64_t Mul(int64_t a, int64_t b) {
     int64_t result = 0;
-    return Checked(__builtin_mul_overflow(a, b, &result), result);
+    const bool overflows = __builtin_mul_overflow(a, b, &result);
+    return Checked(overflows, result);
   }
   int64_t Sum(int64_t a, int64_t b) {
     int64_t result = 0;
-    return Checked(__builtin_add_overflow(a, b, &result), result);
+    const bool overflows = __builtin_add_overflow(a, b, &result);
+    return Checked(overflows, result);
   }
   // a * x + b * y
   int64_t Combine(int64_t a, int64_t x, int64_t b, int64_t y) { return Sum(Mul(a, x), Mul(b, y)); }
