@@ -122,14 +122,16 @@ class IndexWidener : public StmtExprMutator {
     if (call.op->name == "if_then_else") {
       copy.args[0] = AsIndex(call.args[0]);
       std::tie(copy.args[1], copy.args[2]) = Matched(copy.args[1], copy.args[2]);
-      return Expr::Make(copy.args[1].dtype(), std::move(copy));
+      const DataType type = copy.args[1].dtype();
+      return Expr::Make(type, std::move(copy));
     }
     const bool is_of_first = call.op->result == OpResult::kFirst && !copy.args.empty();
     if (!is_of_first) return Expr::Make(self.dtype(), std::move(copy));
     for (size_t round = 0; round < 2; ++round)
       for (size_t i = 1; i < copy.args.size(); ++i)
         std::tie(copy.args[0], copy.args[i]) = Matched(copy.args[0], copy.args[i]);
-    return Expr::Make(copy.args[0].dtype(), std::move(copy));
+    const DataType type = copy.args[0].dtype();
+    return Expr::Make(type, std::move(copy));
   }
   // The variable keeps the type of its value.
   Stmt VisitLet(const LetStmt& let) {
