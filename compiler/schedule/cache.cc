@@ -201,10 +201,13 @@ std::vector<Range> ReadRegion(const Schedule& schedule, int above, const std::ve
 
 // What the scope declares that it reads of `buffer`; all where it declares nothing, as the root block, or not all.
 std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer) {
-  const std::vector<Range>* declared = RegionOfBuffer(schedule.BlockOf(scope).reads, buffer);
   const std::vector<Range> full = FullRegion(buffer).region;
-  return declared != nullptr && !schedule.IsHiding(scope) ? Inside(*declared, full, KnowingLoops(schedule, scope))
-                                                          : full;
+  if (schedule.IsHiding(scope)) return full;
+  const Analyzer analyzer = KnowingLoops(schedule, scope);
+  std::optional<std::vector<Range>> declared;
+  for (const BufferRegion& read : schedule.BlockOf(scope).reads)
+    if (read.buffer.same_as(buffer)) declared = declared ? UnionRegion(*declared, read.region, analyzer) : read.region;
+  return declared ? Inside(*std::move(declared), full, analyzer) : full;
 }
 
 // The box of `buffer` that the block writes in one iteration of `above`: every element of it, and none outside;

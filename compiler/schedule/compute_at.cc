@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
-#include "compiler/arith/simplifier.h"
 #include "compiler/arith/solve.h"
 #include "compiler/schedule/compute_inline.h"
 #include "compiler/schedule/independence.h"
@@ -143,7 +142,7 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
       if (!IsConstInt(domain.extent, 1)) analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
       nest.loops.push_back(
           For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});
-      value = Simplifier().Simplify(analyzer.Simplify(domain.min) + ax);  // In TVM's order.
+      value = analyzer.Simplify(domain.min) + ax;  // As TVM leaves it.
     }
     nest.realize.iter_values[i] = value;
     values.emplace(iter.var.get(), value);

@@ -220,6 +220,22 @@ def main(I: T.Buffer((1,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((
             C[vi, vj] = view[vj]
 )";
 
+constexpr char kTwoPartsInABlock[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 5), "int32"), B: T.Buffer((4, 5), "int32")):
+    for i in range(4):
+        with T.block("O"):
+            vo = T.axis.spatial(4, i)
+            T.reads(A[vo, 3], A[vo, 0:2])
+            T.writes(B[vo, 0:2])
+            for j in range(2):
+                with T.block("S"):
+                    v = T.axis.spatial(2, j)
+                    T.reads(A[vo, v], A[vo, 3])
+                    T.writes(B[vo, v])
+                    B[vo, v] = A[vo, v] + A[vo, 3]
+)";
+
 constexpr char kTriangleInBlocks[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
@@ -330,6 +346,8 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"CacheReadUnderALoopFusedByAnUnknownLength", kRowsOfUnknownLength,
                       "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nf = sch.fuse(i, j, preserve_unit_iters=False)\n"
                       "r = sch.cache_read(c, 0, 'global')\n"},
+        SoundnessCase{"CacheReadInABlockThatDeclaresTwoParts", kTwoPartsInABlock,
+                      "b = sch.get_block('S')\nr = sch.cache_read(b, 0, 'global')\n"},
         SoundnessCase{"LayoutOfABlockWithMemoryOfItsOwnLength", kTriangleInBlocks,
                       "b = sch.get_block('S')\nk, = sch.get_loops(b)\nr = sch.rfactor(k, 0)\n"
                       "o = sch.get_block('O')\nsch.transform_block_layout(o, lambda i: (i // 2, i % 2))\n"},
