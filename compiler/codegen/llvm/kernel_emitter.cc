@@ -391,6 +391,13 @@ std::optional<int64_t> KernelEmitter::AllocationBytes(const Buffer& buffer) {
   return static_cast<int64_t>(bytes);
 }
 
+// A vector at the end of a tile may be partly off: its lanes are read and written like the others, and stay behind the
+// tile. A masked store would keep the tile in memory.
+static int64_t RoomBehindTile(const Buffer& buffer) {
+  constexpr int64_t kMaxLanes = 64;
+  return (kMaxLanes - 1) * ((buffer->dtype.bits + 7) / 8);
+}
+
 void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
   const Buffer& buffer = allocate.buffer;
   if (!CheckType(buffer->dtype)) return;
@@ -408,11 +415,12 @@ void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
                             buffer->name, *bytes));
   if (fits_stack) {
     stack_bytes_ += *bytes;
-    llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(std::max<int64_t>(1, *bytes)));
+    const int64_t room = is_register ? RoomBehindTile(buffer) : 0;
+    llvm::Type* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(std::max<int64_t>(1, *bytes + room)));
     llvm::AllocaInst* memory = EntryAlloca(
         type, nullptr, llvm::Align(64), is_register ? std::string(kRegisterTilePrefix) + buffer->name : buffer->name);
     BufferValue value = MakeBufferValue(buffer, memory);
-    value.is_register = is_register;
+    if (is_register) value.tile_bytes = *bytes + room;
     const RegisterFile registers = target_.register_file();
     value.is_large_tile =
         is_register && *bytes * 8 * 2 > int64_t{registers.vector_bits} * registers.num_vector_registers;
@@ -440,7 +448,7 @@ void KernelEmitter::EmitDeclaration(const DeclBuffer& declaration) {
                     buffer->name, buffer->data.name()));
   const BufferValue memory = buffers_.at(owner->second.get());
   BufferValue value = MakeBufferValue(buffer, memory.pointer);
-  value.is_register = memory.is_register;
+  value.tile_bytes = memory.tile_bytes;
   value.is_large_tile = memory.is_large_tile;
   buffers_[buffer.get()] = value;
   EmitStmt(declaration.body);

@@ -49,7 +49,7 @@ class KernelEmitter {
     llvm::MDNode* scope = nullptr;    // What accesses to it are in ...
     llvm::MDNode* noalias = nullptr;  // ... and what they never touch.
     llvm::Align alignment{1};
-    bool is_register = false;
+    int64_t tile_bytes = 0;      // Of a register tile, with the room behind it; 0: other memory.
     bool is_large_tile = false;  // Of more than half of the register file.
     size_t position = 0;         // In the order of definition.
   };
@@ -62,6 +62,7 @@ class KernelEmitter {
     llvm::Value* pointer = nullptr;  // Of the first lane, or a vector of pointers.
     bool is_contiguous = true;       // One access of all lanes.
     bool is_vector_of_pointers = false;
+    bool is_inside_tile = false;  // In a register tile's memory, also the lanes that are off: it needs no mask.
     llvm::Align alignment{1};
   };
 
@@ -108,6 +109,7 @@ class KernelEmitter {
   IndexValue EmitIndexDivision(BinaryOp op, const IndexValue& a, const IndexValue& b);
   IndexValue ConstantIndex(int64_t value);
   std::optional<LaneIndex> DecomposeLanes(const Expr& e);
+  bool IsInsideTile(const BufferValue& memory, const Buffer& buffer, const IndexValue& first, int lanes);
   Address EmitAddress(const Buffer& buffer, const std::vector<Expr>& indices, int lanes);
   IndexValue FlattenIndex(const Buffer& buffer, const std::vector<Expr>& indices, size_t count);
   static bool IsPlainIndex(const Expr& e);

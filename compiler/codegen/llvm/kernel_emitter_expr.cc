@@ -395,13 +395,13 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
       mask_ != nullptr &&
       llvm::cast<llvm::VectorType>(mask_->getType())->getElementCount().getFixedValue() == static_cast<unsigned>(lanes);
   if (address.is_contiguous || !address.is_vector_of_pointers) {
-    if (is_masked && address.is_contiguous && !buffer->is_register)
+    if (is_masked && address.is_contiguous && !address.is_inside_tile)
       return FromMemory(finish(b_.CreateMaskedLoad(type, address.pointer, address.alignment, mask_,
                                                    llvm::Constant::getNullValue(type))),
                         dtype);
     llvm::Type* access_type = address.is_contiguous ? type : element;
     Value* pointer = address.pointer;
-    if (mask_ != nullptr && !buffer->is_register)
+    if (mask_ != nullptr && !address.is_inside_tile)
       pointer =
           b_.CreateSelect(b_.CreateOrReduce(mask_), pointer, buffer->pointer);  // No lane runs: any valid address.
     Value* value = finish(b_.CreateAlignedLoad(access_type, pointer, address.alignment));
@@ -450,11 +450,11 @@ void KernelEmitter::StoreLanes(const Buffer& buffer, const std::vector<Expr>& in
   if (mask_ != nullptr && !is_masked)
     return Fail(fmt::format("store to \"{}\" has {} lanes under a condition with others", buffer->name, lanes));
   if (address.is_contiguous) {
-    if (is_masked && memory.is_register) {  // A masked store would keep the tile in memory.
+    if (is_masked && address.is_inside_tile) {
       value = b_.CreateSelect(mask_, value, b_.CreateAlignedLoad(value->getType(), address.pointer, address.alignment));
     }
     llvm::Instruction* access =
-        is_masked && !memory.is_register
+        is_masked && !address.is_inside_tile
             ? static_cast<llvm::Instruction*>(b_.CreateMaskedStore(value, address.pointer, address.alignment, mask_))
             : b_.CreateAlignedStore(value, address.pointer, address.alignment);
     return AddAliasMetadata(access, memory);

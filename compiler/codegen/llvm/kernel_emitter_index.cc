@@ -176,6 +176,15 @@ IndexValue KernelEmitter::FlattenIndex(const Buffer& buffer, const std::vector<E
   return flat;
 }
 
+// Tiles are flat: `first` is the position of the first lane where the buffer begins with its memory.
+bool KernelEmitter::IsInsideTile(const BufferValue& memory, const Buffer& buffer, const IndexValue& first, int lanes) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(first.value);
+  const int64_t low = constant != nullptr ? constant->getSExtValue() : first.low;
+  const int64_t high = constant != nullptr ? low : first.high;
+  const int64_t elements = memory.tile_bytes / ((buffer->dtype.bits + 7) / 8);
+  return IsConstInt(buffer->elem_offset, 0) && low >= 0 && high <= elements - lanes;
+}
+
 KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const std::vector<Expr>& indices, int lanes) {
   const BufferValue* memory = FindBuffer(buffer);
   Address address;
@@ -212,8 +221,12 @@ KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const st
                                  last_stride->getType() == value->getType() ? last_stride : Splat(last_stride, lanes));
   };
   if (last && (last->stride == 0 || last_stride == nullptr)) {
-    address.pointer = b_.CreateGEP(element, memory->pointer, b_.CreateNSWAdd(offset, scaled(last->base.value)), "",
-                                   llvm::GEPNoWrapFlags::inBounds());
+    const auto flags =  // The first lane may be off, and anywhere.
+        mask_ == nullptr ? llvm::GEPNoWrapFlags::inBounds() : llvm::GEPNoWrapFlags::none();
+    address.pointer =
+        b_.CreateGEP(element, memory->pointer, b_.CreateNSWAdd(offset, scaled(last->base.value)), "", flags);
+    const int span = last->stride == 0 ? 1 : lanes;
+    address.is_inside_tile = leading == 0 && IsInsideTile(*memory, buffer, last->base, span);
     if (lanes == 1 || last->stride == 1) return address;
     address.is_contiguous = false;
     if (last->stride == 0) return address;  // Every lane at one address.

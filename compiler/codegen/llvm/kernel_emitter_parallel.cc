@@ -29,7 +29,7 @@ std::optional<KernelEmitter::Capture> KernelEmitter::CaptureUses(const Stmt& sel
   for (const auto& [node, buffer] : uses.buffers) {
     const auto found = buffers_.find(node);
     if (found == buffers_.end()) continue;  // Allocated inside.
-    if (found->second.is_register) {
+    if (found->second.tile_bytes > 0) {
       Fail(fmt::format("register tile \"{}\" lives outside of parallel loop \"{}\", which uses it; allocate it inside",
                        buffer->name, loop.loop_var.name()));
       return std::nullopt;

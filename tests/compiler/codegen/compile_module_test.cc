@@ -273,6 +273,48 @@ TEST(CompileModuleTest, MasksLanesOfVectorConditions) {
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(4, 4, 4, 4, 4, 9, 9, 9));
 }
 
+// Lanes that are off lie behind the tile.
+TEST(CompileModuleTest, TilesMayEndWithinAVector) {
+  constexpr char kText[] = R"(
+@T.prim_func
+def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32"), n: T.int32):
+    tile = T.allocate([10], "float32", "register")
+    acc = T.decl_buffer((10,), data=tile, scope="register")
+    acc[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 1, 8)]
+    if T.Ramp(0, 1, 8) < T.Broadcast(2, 8):
+        acc[T.Ramp(8, 1, 8)] = A[T.Ramp(8, 1, 8)]
+    for i in range(n):
+        acc[T.Ramp(0, 1, 8)] = acc[T.Ramp(0, 1, 8)] + T.Broadcast(T.float32(1), 8)
+        if T.Ramp(0, 1, 8) < T.Broadcast(2, 8):
+            acc[T.Ramp(8, 1, 8)] = acc[T.Ramp(8, 1, 8)] + T.Broadcast(T.float32(1), 8)
+    B[T.Ramp(0, 1, 8)] = acc[T.Ramp(0, 1, 8)]
+    if T.Ramp(0, 1, 8) < T.Broadcast(2, 8):
+        B[T.Ramp(8, 1, 8)] = acc[T.Ramp(8, 1, 8)]
+)";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(kText, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  AlignedArray<float> a(10), b(10, -1);
+  for (int i = 0; i < 10; ++i) a[i] = static_cast<float>(i);
+  RunKernel(*func, {a.data(), b.data()}, {5});
+  EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(5, 6, 7, 8, 9, 10, 11, 12, 13, 14));
+}
+
+// Lanes that are off may lie anywhere: what keeps a tile in memory is refused, not read.
+TEST(CompileModuleTest, RefusesTilesWithLanesInFrontOfThem) {
+  constexpr char kText[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    tile = T.allocate([8], "float32", "register")
+    acc = T.decl_buffer((8,), data=tile, scope="register")
+    acc[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 1, 8)]
+    if T.Ramp(0, 1, 8) > T.Broadcast(3, 8):
+        C[T.Ramp(0, 1, 8)] = acc[T.Ramp(-4, 1, 8)]
+)";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(kText, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  EXPECT_THAT(ErrorOf(*func), HasSubstr("register tile \"tile\" stays in memory"));
+}
+
 // Lanes that code generation adds to fill a register have places, too (LLVM 19: an instruction that is none).
 TEST(CompileModuleTest, GathersLanesWhoseNumberIsNoPowerOfTwo) {
   constexpr char kText[] = R"(
