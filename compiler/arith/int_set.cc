@@ -67,6 +67,8 @@ class SetEvaluator {
   }
   Ends EvalForm(const LinearForm& form, DataType type);
   IntSet EvalTerm(const Term& term, DataType type);
+  std::optional<int64_t> StepsInPeriod(const IntSet& set, int64_t period) const;
+  IntSet EvalRemainder(const IntSet& set, int64_t period, DataType type) const;
   IntSet EvalSource(const Expr& source);
   IntSet EvalMul(const Expr& source, const Expr& a, const Expr& b);
   IntSet ConstantSet(const Expr& e) const;
@@ -115,16 +117,35 @@ SetEvaluator::Ends SetEvaluator::EvalForm(const LinearForm& form, DataType type)
   return ends;
 }
 
+// How many steps of 1 a set has that does not reach from one period into the next, by what its first is known to leave:
+// i * 4 + [0, 3] has 3 within 12, for i * 4 leaves at most 8. nullopt: not known.
+std::optional<int64_t> SetEvaluator::StepsInPeriod(const IntSet& set, int64_t period) const {
+  if (!set.is_bounded()) return std::nullopt;
+  const Expr length = analyzer_.Simplify(*set.max() - *set.min());
+  const int64_t* steps = AsIntConst(length);
+  if (steps == nullptr) return std::nullopt;
+  const ModularSet first = analyzer_.Modular(*set.min());
+  const bool fits =
+      first.coeff > 0 && period % first.coeff == 0 && *steps < period && first.base + *steps < first.coeff;
+  return fits ? std::optional(*steps) : std::nullopt;
+}
+
+// What a set leaves when divided by `period`.
+IntSet SetEvaluator::EvalRemainder(const IntSet& set, int64_t period, DataType type) const {
+  const IntSet all = IntSet::Interval(IntConst(type, 0), IntConst(type, period - 1));
+  if (!set.is_bounded()) return all;
+  const Expr first = FloorMod(*set.min(), period);
+  if (const auto steps = StepsInPeriod(set, period)) return IntSet::Interval(first, first + *steps);
+  const bool is_in_one = analyzer_.CanProveEqual(FloorDiv(*set.min(), period), FloorDiv(*set.max(), period));
+  return is_in_one ? IntSet::Interval(first, FloorMod(*set.max(), period)) : all;
+}
+
 IntSet SetEvaluator::EvalTerm(const Term& term, DataType type) {
   if (!IsRelaxed(term.source)) return IntSet::Point(TermToExpr(term, type));
   IntSet set = EvalSource(term.source);
-  if (term.upper != kNoUpper) {
-    const bool is_in_one_period =
-        set.is_bounded() && analyzer_.CanProveEqual(FloorDiv(*set.min(), term.upper), FloorDiv(*set.max(), term.upper));
-    set = is_in_one_period ? IntSet::Interval(FloorMod(*set.min(), term.upper), FloorMod(*set.max(), term.upper))
-                           : IntSet::Interval(IntConst(type, 0), IntConst(type, term.upper - 1));
-  }
+  if (term.upper != kNoUpper) set = EvalRemainder(set, term.upper, type);
   if (term.lower == 1) return set;
+  if (StepsInPeriod(set, term.lower)) return IntSet::Point(FloorDiv(*set.min(), term.lower));
   const auto divided = [&](const std::optional<Expr>& end) {
     return end ? std::optional(FloorDiv(*end, term.lower)) : std::nullopt;
   };

@@ -7,6 +7,8 @@
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/simplifier.h"
+#include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -100,13 +102,37 @@ StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
   return sets;
 }
 
+bool HasOp(const Expr& e, std::initializer_list<BinaryOp> ops) {
+  bool found = false;
+  PostOrderVisit(e, [&](const Expr& part) {
+    const auto* op = part.As<Binary>();
+    found = found || (op != nullptr && std::find(ops.begin(), ops.end(), op->op) != ops.end());
+  });
+  return found;
+}
+bool HasDivision(const Expr& e) { return HasOp(e, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
+bool IsCut(const Expr& extent) { return HasOp(extent, {BinaryOp::kMin, BinaryOp::kMax}); }
+
+// What quotients leave is known to rules only: (i * 16 + 3) // 12 + 2 - i * 16 // 12 is 2, i * 4 % 12 + 3 below 12.
+class ByRules {
+ public:
+  explicit ByRules(const Analyzer& analyzer) { simplifier_.analyzer() = Analyzer::Under(analyzer); }
+  Expr Simplify(const Expr& e) { return HasDivision(e) ? simplifier_.Simplify(e) : e; }
+  bool CanProve(const Expr& e) { return HasDivision(e) && simplifier_.CanProve(e); }
+
+ private:
+  Simplifier simplifier_;
+};
+
 // Prefers extents that are constants: a guard costs less than a loop whose length is only known at run time.
 SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
   const SolvedIterVar own{iter.domain};
   if (!set.is_bounded()) return own;
   const Expr own_min = iter.domain.min, own_max = iter.domain.min + iter.domain.extent - 1;
   const bool fits_low = analyzer_.CanProve(LessEqual(own_min, *set.min()));
-  const bool fits_high = analyzer_.CanProve(LessEqual(*set.max(), own_max));
+  ByRules rules(analyzer_);
+  const bool fits_high =
+      analyzer_.CanProve(LessEqual(*set.max(), own_max)) || rules.CanProve(LessEqual(*set.max(), own_max));
   SolvedIterVar solved{own.domain, false, false, true};
   if (!fits_low || !fits_high) {
     const IntSet common = Intersect(set, IntSet::Interval(own_min, own_max), analyzer_);
@@ -118,7 +144,9 @@ SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
     }
   }
   Range range = *set.ToRange(analyzer_);
-  if (AsIntConst(range.extent) == nullptr) {
+  if (AsIntConst(range.extent) == nullptr) range.extent = rules.Simplify(range.extent);
+  const bool is_whole_set = AsIntConst(range.extent) != nullptr || !IsCut(range.extent);
+  if (!is_whole_set) {
     const IntBound longest = analyzer_.ConstIntBound(range.extent);
     if (longest.min != longest.max && longest.max < (int64_t{1} << 24)) {
       if (longest.max < 1) return own;
@@ -129,10 +157,11 @@ SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
   // What is cut at both ends from numbers on is what a product of two unknowns may be: all there is.
   if (!fits_low && !fits_high && extent == nullptr && AsIntConst(range.min) != nullptr) return own;
   const int64_t* own_extent = AsIntConst(iter.domain.extent);
-  if (own_extent != nullptr && (extent == nullptr || *extent >= *own_extent)) return own;
+  if (own_extent != nullptr && analyzer_.ConstIntBound(range.extent).max >= *own_extent) return own;
   solved.domain = range;
   solved.guard_lower = !fits_low;
-  solved.guard_upper = !analyzer_.CanProve(LessEqual(range.min + range.extent - 1, own_max));
+  solved.guard_upper = !is_whole_set || !fits_high;
+  if (solved.guard_upper) solved.guard_upper = !analyzer_.CanProve(LessEqual(range.min + range.extent - 1, own_max));
   return solved;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/arith/linear.h"
 #include "compiler/arith/scalable.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/block_scope.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -116,7 +117,7 @@ StatusOr<Tiling> MakeTiling(const Schedule& schedule, int row, std::span<const s
     const Expr rounded = FloorDiv(loop.extent + IntConst(type, product - 1), IntConst(type, product));
     tiling.sizes[inferred] = extent != nullptr
                                  ? IntConst(type, std::max<int64_t>(1, *extent / product + (*extent % product != 0)))
-                                 : analyzer.Simplify(rounded);
+                                 : Simplifier().Simplify(rounded);  // In TVM's form.
     if (extent != nullptr) RETURN_IF_ERROR(CheckProduct(schedule, row, *AsIntConst(tiling.sizes[inferred]), product));
   } else if (!analyzer.CanProve(LessEqual(loop.extent, IntConst(type, product)))) {
     return schedule.Error("split", row,

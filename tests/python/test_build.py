@@ -5,6 +5,7 @@ import tvm
 import tvm.testing
 from programs import elementwise, matmul
 from tvm import tir
+from tvm.script import tir as T
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +109,24 @@ def test_targets_say_what_tvms_do():
             tvm.target.Target(wrong)
     with pytest.raises(tvm.TVMError, match="CPU"):
         tvm.build(elementwise, target="cuda")
+
+
+UNARY = ["acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "exp10", "log10", "log1p", "sinh"]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_kernels_compute_inverse_and_hyperbolic_functions(name):
+    function = getattr(tir, name)
+
+    @T.prim_func
+    def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        for i in range(64):
+            B[i] = function(A[i])
+
+    low = 1.0 if name == "acosh" else 0.01
+    a = np.linspace(low, low + 0.98, 64).astype("float32")
+    b = tvm.nd.array(np.zeros(64, "float32"))
+    tvm.build(main)["main"](tvm.nd.array(a), b)
+    expected = {"acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
+                "atanh": np.arctanh, "exp10": lambda x: np.power(10, x)}.get(name, getattr(np, name, None))
+    np.testing.assert_allclose(b.numpy(), expected(a.astype("float64")), rtol=2e-7)

@@ -186,3 +186,48 @@ def test_padded_symbolic_extents_are_what_is_missing_and_more():
     outer, _ = sch.get_loops("B")
     sch.parallel(outer)
     sch.cache_read("C", 0, "local")
+
+
+@T.prim_func
+def two_of_ten_by_twelve(A: T.Buffer((10, 12), "float32"), C: T.Buffer((10, 12), "float32")):
+    B = T.alloc_buffer((10, 12))
+    for i, j in T.grid(10, 12):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(10, 12):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+
+
+TILES_OF_FUSED = [
+    ("rows_that_a_tile_may_touch", [None, 16], 0, "T.grid(2, 12)", "T.where(i_j_fused_0 * 16 // 12 + ax0 < 10)"),
+    ("as_many_rows_as_it_touches", [None, 5], 0, "T.grid((i_j_fused_0 * 5 % 12 + 4) // 12 + 1, 12)", "i_j_fused_0 * 5 // 12 + ax0"),
+    ("part_of_a_row", [None, 6], 0, "range(6)", "i_j_fused_0 % 2 * 6 + ax0"),
+    ("part_of_a_row_by_what_divides", [None, 8, 4], 1, "range(4)", "T.where(i_j_fused_0 * 8 + i_j_fused_1 < 30)"),
+]
+
+
+@pytest.mark.parametrize("factors,at,loops,text", [case[1:] for case in TILES_OF_FUSED], ids=[case[0] for case in TILES_OF_FUSED])
+def test_compute_at_a_tile_of_a_fused_loop(factors, at, loops, text):
+    sch = tir.Schedule(two_of_ten_by_twelve)
+    tiles = sch.split(sch.fuse(*sch.get_loops("C")), factors)
+    sch.compute_at("B", tiles[at])
+    assert loops in sch.mod.script()
+    assert text in sch.mod.script()
+
+
+def test_symbolic_tiles_are_counted_as_tvm_does():
+    @T.prim_func
+    def func(a: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n, 128))
+        for i, j in T.grid(n, 128):
+            with T.block("A"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = T.float32(1)
+
+    sch = tir.Schedule(func)
+    sch.split(sch.fuse(*sch.get_loops("A")), [None, 1024])
+    assert "T.grid((n * 128 + 1023) // 1024, 1024)" in sch.mod.script()

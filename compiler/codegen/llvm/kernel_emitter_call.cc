@@ -60,9 +60,16 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
                                                                        : EmitIntCall(name, call, dtype);
 }
 
+static std::string WhyNotCallable(std::string_view name, const std::vector<Expr>& args) {
+  if (args.size() != 2) return "";
+  const DataType first = args[0].dtype().element(), second = args[1].dtype().element();
+  if (name == "ldexp") return second.is_int() ? "" : "T.ldexp takes an exponent of integers; cast it";
+  return first == second ? "" : fmt::format("T.{} of two types; cast one", name);
+}
+
 Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, DataType dtype) {
-  if (name == "pow" && call.args[1].dtype().element() != call.args[0].dtype().element()) {
-    Fail("T.pow of two types; cast one");
+  if (const std::string why = WhyNotCallable(name, call.args); !why.empty()) {
+    Fail(why);
     return Poison(dtype);
   }
   std::vector<Value*> args;
@@ -70,30 +77,39 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
   if (!error_.ok()) return Poison(dtype);
   using Unary = Value* (VectorMath::*)(Value*);
   static constexpr std::pair<std::string_view, Unary> kUnary[] = {
-      {"abs", &VectorMath::Abs},
-      {"atan", &VectorMath::Atan},
-      {"ceil", &VectorMath::Ceil},
-      {"cos", &VectorMath::Cos},
-      {"erf", &VectorMath::Erf},
-      {"exp", &VectorMath::Exp},
-      {"exp2", &VectorMath::Exp2},
-      {"floor", &VectorMath::Floor},
-      {"log", &VectorMath::Log},
-      {"log2", &VectorMath::Log2},
-      {"nearbyint", &VectorMath::NearbyInt},
-      {"round", &VectorMath::Round},
-      {"rsqrt", &VectorMath::Rsqrt},
-      {"sigmoid", &VectorMath::Sigmoid},
-      {"sin", &VectorMath::Sin},
-      {"sqrt", &VectorMath::Sqrt},
-      {"tan", &VectorMath::Tan},
-      {"tanh", &VectorMath::Tanh},
+      {"abs", &VectorMath::Abs},         {"acos", &VectorMath::Acos},
+      {"acosh", &VectorMath::Acosh},     {"asin", &VectorMath::Asin},
+      {"asinh", &VectorMath::Asinh},     {"atan", &VectorMath::Atan},
+      {"atanh", &VectorMath::Atanh},     {"ceil", &VectorMath::Ceil},
+      {"cos", &VectorMath::Cos},         {"cosh", &VectorMath::Cosh},
+      {"erf", &VectorMath::Erf},         {"exp", &VectorMath::Exp},
+      {"exp10", &VectorMath::Exp10},     {"exp2", &VectorMath::Exp2},
+      {"floor", &VectorMath::Floor},     {"log", &VectorMath::Log},
+      {"log10", &VectorMath::Log10},     {"log1p", &VectorMath::Log1p},
+      {"log2", &VectorMath::Log2},       {"nearbyint", &VectorMath::NearbyInt},
+      {"round", &VectorMath::Round},     {"rsqrt", &VectorMath::Rsqrt},
+      {"sigmoid", &VectorMath::Sigmoid}, {"sin", &VectorMath::Sin},
+      {"sinh", &VectorMath::Sinh},       {"sqrt", &VectorMath::Sqrt},
+      {"tan", &VectorMath::Tan},         {"tanh", &VectorMath::Tanh},
       {"trunc", &VectorMath::Trunc},
   };
   for (const auto& [known, method] : kUnary) {
     if (known == name) return RoundTo16Bits((math_.*method)(args[0]), dtype);
   }
+  using Other = Value* (VectorMath::*)(Value*, Value*);
+  static constexpr std::pair<std::string_view, Other> kBinary[] = {
+      {"atan2", &VectorMath::Atan2}, {"copysign", &VectorMath::CopySign}, {"hypot", &VectorMath::Hypot}};
+  for (const auto& [known, method] : kBinary) {
+    if (known == name) return RoundTo16Bits((math_.*method)(args[0], args[1]), dtype);
+  }
+  if (name == "nextafter" && dtype.bits >= 32) return math_.NextAfter(args[0], args[1]);
+  if (name == "ldexp") return RoundTo16Bits(math_.Ldexp(args[0], args[1]), dtype);
   if (name == "isnan") return b_.CreateFCmpUNO(args[0], args[0]);
+  if (name == "isinf" || name == "isfinite") {
+    Value* infinity = llvm::ConstantFP::getInfinity(args[0]->getType());
+    return name == "isinf" ? b_.CreateFCmpOEQ(math_.Abs(args[0]), infinity)
+                           : b_.CreateFCmpOLT(math_.Abs(args[0]), infinity);
+  }
   if (name == "infinity") return llvm::ConstantFP::getInfinity(ValueType(dtype));
   if (name == "max_value" || name == "min_value") {
     const double sign = name == "max_value" ? 1 : -1;
@@ -136,7 +152,12 @@ Value* KernelEmitter::EmitIntCall(std::string_view name, const Call& call, DataT
   if (name == "abs")
     return dtype.is_signed_int() ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b_.getInt1(false)) : args[0];
   if (name == "popcount") return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, args[0]);
-  if (name == "isnan") return llvm::ConstantInt::getFalse(ValueType(dtype));
+  if (name == "clz") {
+    Value* zeros = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, args[0], b_.getFalse());
+    return b_.CreateZExtOrTrunc(zeros, ValueType(dtype));
+  }
+  if (name == "isnan" || name == "isinf") return llvm::ConstantInt::getFalse(ValueType(dtype));
+  if (name == "isfinite") return llvm::ConstantInt::getTrue(ValueType(dtype));
   if (name == "floor" || name == "ceil" || name == "round" || name == "trunc" || name == "nearbyint") return args[0];
   if ((name == "max_value" || name == "min_value") && dtype.is_int()) {
     const unsigned bits = dtype.bits;

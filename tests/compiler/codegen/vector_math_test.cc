@@ -84,49 +84,99 @@ TEST_P(VectorMathTest, IsAccurate) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Functions, VectorMathTest,
-    testing::Values(MathCase{"exp", std::exp, -87, 88, 2, 1e-14}, MathCase{"exp2", std::exp2, -125, 127, 2, 1e-14},
-                    MathCase{"log", std::log, 1e-30, 1e5, 2, 1e-14}, MathCase{"log2", std::log2, 1e-30, 1e5, 1, 1e-14},
-                    MathCase{"tanh", std::tanh, -12, 12, 3, 1e-14}, MathCase{"erf", std::erf, -7, 7, 3, 1e-14},
-                    MathCase{"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, 4, 1e-14},
-                    MathCase{"sin", std::sin, -3, 3, 1, 1e-14}, MathCase{"cos", std::cos, -1.5, 1.5, 1, 1e-14},
-                    MathCase{"tan", std::tan, -1.5, 1.5, 1, 1e-14}, MathCase{"atan", std::atan, -30, 30, 1, 1e-14},
-                    MathCase{"sin", std::sin, -1e5, 1e5, 1, 1e-14}, MathCase{"cos", std::cos, -1e5, 1e5, 1, 1e-14},
-                    MathCase{"tan", std::tan, -1e5, 1e5, 1, 1e-14},
-                    MathCase{"sqrt", std::sqrt, 1e-30, 1e30, 0.5, 1e-15},
-                    MathCase{"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5, 1e-15},
-                    MathCase{"floor", std::floor, -1e4, 1e4, 0, 0}, MathCase{"ceil", std::ceil, -1e4, 1e4, 0, 0},
-                    MathCase{"trunc", std::trunc, -1e4, 1e4, 0, 0}, MathCase{"round", std::round, -1e4, 1e4, 0, 0},
-                    MathCase{"nearbyint", std::nearbyint, -1e4, 1e4, 0, 0}),
+    testing::Values(
+        MathCase{"exp", std::exp, -87, 88, 2, 1e-14}, MathCase{"exp2", std::exp2, -125, 127, 2, 1e-14},
+        MathCase{"log", std::log, 1e-30, 1e5, 2, 1e-14}, MathCase{"log2", std::log2, 1e-30, 1e5, 1, 1e-14},
+        MathCase{"tanh", std::tanh, -12, 12, 3, 1e-14}, MathCase{"erf", std::erf, -7, 7, 3, 1e-14},
+        MathCase{"sigmoid", [](long double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, 4, 1e-14},
+        MathCase{"sin", std::sin, -3, 3, 1, 1e-14}, MathCase{"cos", std::cos, -1.5, 1.5, 1, 1e-14},
+        MathCase{"tan", std::tan, -1.5, 1.5, 1, 1e-14}, MathCase{"atan", std::atan, -30, 30, 1, 1e-14},
+        MathCase{"sin", std::sin, -1e5, 1e5, 1, 1e-14}, MathCase{"cos", std::cos, -1e5, 1e5, 1, 1e-14},
+        MathCase{"tan", std::tan, -1e5, 1e5, 1, 1e-14}, MathCase{"sqrt", std::sqrt, 1e-30, 1e30, 0.5, 1e-15},
+        MathCase{"rsqrt", [](long double x) { return 1 / std::sqrt(x); }, 1e-30, 1e30, 1.5, 1e-15},
+        MathCase{"exp10", [](long double x) { return std::pow(10.0L, x); }, -36, 38, 1, 1e-14},
+        MathCase{"log10", std::log10, 1e-30, 1e5, 1, 1e-14}, MathCase{"log1p", std::log1p, -0.99, 50, 1, 1e-14},
+        MathCase{"sinh", std::sinh, -80, 80, 1, 1e-14}, MathCase{"sinh", std::sinh, -2, 2, 1, 1e-14},
+        MathCase{"cosh", std::cosh, -80, 80, 1, 1e-14}, MathCase{"asin", std::asin, -1, 1, 1, 1e-14},
+        MathCase{"acos", std::acos, -1, 1, 1, 1e-14}, MathCase{"asinh", std::asinh, -1e12, 1e12, 1, 1e-14},
+        MathCase{"asinh", std::asinh, -3, 3, 1, 1e-14}, MathCase{"acosh", std::acosh, 1, 9, 1, 1e-14},
+        MathCase{"acosh", std::acosh, 1, 1e12, 1, 1e-14}, MathCase{"atanh", std::atanh, -0.999, 0.999, 1, 1e-14},
+        MathCase{"floor", std::floor, -1e4, 1e4, 0, 0}, MathCase{"ceil", std::ceil, -1e4, 1e4, 0, 0},
+        MathCase{"trunc", std::trunc, -1e4, 1e4, 0, 0}, MathCase{"round", std::round, -1e4, 1e4, 0, 0},
+        MathCase{"nearbyint", std::nearbyint, -1e4, 1e4, 0, 0}),
     [](const auto& info) { return std::string(info.param.name) + std::to_string(info.index); });
 
-TEST(VectorMathTest, HandlesInfinitiesAndNan) {
-  const Buffer a = MakeBuffer("A", {8}), b = MakeBuffer("B", {5, 8});
+using Function = float (*)(float);
+struct EndsCase {
+  const char* name;
+  Function reference;
+};
+class EndsTest : public testing::TestWithParam<EndsCase> {};
+
+TEST_P(EndsTest, HandlesInfinitiesAndNan) {
+  constexpr float kValues[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1e30f, -1e30f, -1, 1};
+  constexpr int kValueCount = std::size(kValues);
+  const Buffer a = MakeBuffer("A", {kValueCount}), b = MakeBuffer("B", {kValueCount});
   Var i("i");
-  std::vector<Stmt> stmts;
-  const char* ops[] = {"exp", "log", "tanh", "erf", "sigmoid"};
-  for (int op = 0; op < 5; ++op)
-    stmts.push_back(MakeStore(b, MakeCall(DataType::Float(32), ops[op], {Load(a, {i})}), {op, i}));
-  const PrimFunc func = MakePrimFunc("map", {a, b}, MakeFor(i, 8, MakeSeq(stmts)));
+  const Stmt map = MakeStore(b, MakeCall(DataType::Float(32), GetParam().name, {Load(a, {i})}), {i});
+  const PrimFunc func = MakePrimFunc("map", {a, b}, MakeFor(i, kValueCount, map));
   const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
-  ASSERT_TRUE(kernels.ok());
-  AlignedArray<float> x(8), y(40);
-  const float values[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1e30f, -1e30f, -1};
-  std::copy(values, values + 8, x.begin());
+  ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
+  AlignedArray<float> x(kValueCount), y(kValueCount);
+  std::copy(std::begin(kValues), std::end(kValues), x.begin());
   TestContext context;
   void* buffers[] = {x.data(), y.data()};
   ASSERT_EQ(kernels->Find(0, "map")(&context.context, buffers, nullptr), 0);
-  float (*const reference[])(float) = {std::exp, std::log, std::tanh, std::erf,
-                                       [](float v) { return 1 / (1 + std::exp(-v)); }};
-  for (int op = 0; op < 5; ++op) {
-    for (int k = 0; k < 8; ++k) {
-      const float expected = reference[op](values[k]), actual = y[op * 8 + k];
-      EXPECT_TRUE(std::isnan(expected)
-                      ? std::isnan(actual)
-                      : std::abs(expected - actual) <= 1e-6f * std::abs(expected) || expected == actual)
-          << ops[op] << "(" << values[k] << ") = " << actual;
-    }
+  for (int k = 0; k < kValueCount; ++k) {
+    const float expected = GetParam().reference(kValues[k]);
+    EXPECT_TRUE(std::isnan(expected) ? std::isnan(y[k])
+                                     : std::abs(expected - y[k]) <= 1e-6f * std::abs(expected) || expected == y[k])
+        << GetParam().name << "(" << kValues[k] << ") = " << y[k];
   }
 }
+INSTANTIATE_TEST_SUITE_P(
+    Functions, EndsTest,
+    testing::Values(EndsCase{"exp", std::exp}, EndsCase{"log", std::log}, EndsCase{"tanh", std::tanh},
+                    EndsCase{"erf", std::erf}, EndsCase{"sigmoid", [](float v) { return 1 / (1 + std::exp(-v)); }},
+                    EndsCase{"exp10", [](float v) { return std::pow(10.0f, v); }}, EndsCase{"log10", std::log10},
+                    EndsCase{"log1p", std::log1p}, EndsCase{"sinh", std::sinh}, EndsCase{"cosh", std::cosh},
+                    EndsCase{"asin", std::asin}, EndsCase{"acos", std::acos}, EndsCase{"asinh", std::asinh},
+                    EndsCase{"acosh", std::acosh}, EndsCase{"atanh", std::atanh}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+struct PairCase {
+  const char* name;
+  float (*reference)(float, float);
+};
+class PairTest : public testing::TestWithParam<PairCase> {};
+
+TEST_P(PairTest, IsAsInC) {
+  constexpr float kValues[] = {INFINITY, -INFINITY, NAN,   0,     -0.0f,  1e30f,   -1e30f,
+                               -1,       1,         0.25f, -3.5f, 1e-40f, 2.5e-20f};
+  constexpr int kSide = std::size(kValues), kPairs = kSide * kSide;
+  const Buffer a = MakeBuffer("A", {kPairs}), b = MakeBuffer("B", {kPairs}), c = MakeBuffer("C", {kPairs});
+  Var i("i");
+  const Expr call = MakeCall(DataType::Float(32), GetParam().name, {Load(a, {i}), Load(b, {i})});
+  const PrimFunc func = MakePrimFunc("map", {a, b, c}, MakeFor(i, kPairs, MakeStore(c, call, {i})));
+  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
+  ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
+  AlignedArray<float> x(kPairs), y(kPairs), z(kPairs);
+  for (int k = 0; k < kPairs; ++k) x[k] = kValues[k / kSide], y[k] = kValues[k % kSide];
+  TestContext context;
+  void* buffers[] = {x.data(), y.data(), z.data()};
+  ASSERT_EQ(kernels->Find(0, "map")(&context.context, buffers, nullptr), 0);
+  for (int k = 0; k < kPairs; ++k) {
+    const float expected = GetParam().reference(x[k], y[k]);
+    const bool is_same = std::isnan(expected) ? std::isnan(z[k])
+                                              : std::signbit(expected) == std::signbit(z[k]) &&
+                                                    (expected == z[k] || std::nextafter(expected, z[k]) == z[k]);
+    EXPECT_TRUE(is_same) << GetParam().name << "(" << x[k] << ", " << y[k] << ") = " << z[k] << ", not " << expected;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Functions, PairTest,
+                         testing::Values(PairCase{"atan2", std::atan2}, PairCase{"hypot", std::hypot},
+                                         PairCase{"copysign", std::copysign}, PairCase{"nextafter", std::nextafter}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST(VectorMathTest, RaisesDoublesToPowers) {
   const Buffer a = MakeBuffer("A", {kCount}, DataType::Float(64)), b = MakeBuffer("B", {kCount}, DataType::Float(64)),
