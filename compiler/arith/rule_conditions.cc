@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/inequality_chains.h"
 #include "compiler/arith/linear.h"
 #include "compiler/arith/rule_simplifier.h"
 #include "compiler/ir/integer.h"
@@ -26,22 +27,6 @@ bool HasAnyLoad(const Expr& e) {
   return reads;
 }
 
-struct OffsetPart {
-  Expr rest;
-  int64_t offset;
-};
-OffsetPart SplitOffset(const Expr& e) {
-  const Binary* op = e.As<Binary>();
-  if (op != nullptr && op->op == BinaryOp::kAdd) {
-    if (const int64_t* offset = AsIntConst(op->b)) return {op->a, *offset};
-  }
-  if (op != nullptr && op->op == BinaryOp::kSub) {
-    const int64_t* offset = AsIntConst(op->b);
-    if (offset != nullptr && *offset != INT64_MIN) return {op->a, -*offset};
-  }
-  return {e, 0};
-}
-
 int64_t CommonFactorOf(ModularSet modular) { return GreatestCommonDivisor(modular.coeff, modular.base); }
 
 Expr Joined(const std::vector<Expr>& parts, BinaryOp op) {
@@ -51,7 +36,17 @@ Expr Joined(const std::vector<Expr>& parts, BinaryOp op) {
 }
 
 constexpr size_t kMaxClauses = 32;
-using Clauses = std::vector<std::vector<Expr>>;  // All hold; of each, one.
+using Clauses = RuleSimplifier::Clauses;
+
+// Places in `clause` of what `other` has not.
+std::vector<size_t> PartsBeside(const std::vector<Expr>& clause, const std::vector<Expr>& other) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < clause.size(); ++i) {
+    const auto is_same = [&](const Expr& part) { return SameExpr(part, clause[i]); };
+    if (std::none_of(other.begin(), other.end(), is_same)) places.push_back(i);
+  }
+  return places;
+}
 
 // nullopt: too many.
 std::optional<Clauses> ClausesOf(const Expr& e) {
@@ -259,14 +254,36 @@ Expr RuleSimplifier::AsAndOfOrs(const Expr& e) {
       }
     }
   };
+  for (std::vector<Expr>& clause : *clauses) join_pairs(clause, BinaryOp::kOr);
+  JoinClauses(*clauses);
   std::vector<Expr> all;
-  for (std::vector<Expr>& clause : *clauses) {
-    join_pairs(clause, BinaryOp::kOr);
-    all.push_back(Joined(clause, BinaryOp::kOr));
-  }
+  for (const std::vector<Expr>& clause : *clauses) all.push_back(Joined(clause, BinaryOp::kOr));
   join_pairs(all, BinaryOp::kAnd);
   is_in_connective_ = false;
   return Joined(all, BinaryOp::kAnd);
+}
+
+// What a clause says is not said again by a longer one, and (p or q) and (p or r) is p or (q and r) where that is
+// simpler.
+void RuleSimplifier::JoinClauses(Clauses& clauses) {
+  for (size_t i = 0; i < clauses.size(); ++i) {
+    for (size_t k = i + 1; k < clauses.size(); ++k) {
+      const std::vector<size_t> mine = PartsBeside(clauses[i], clauses[k]),
+                                theirs = PartsBeside(clauses[k], clauses[i]);
+      bool is_joined = mine.empty();
+      if (!mine.empty() && theirs.empty()) {
+        clauses[i] = clauses[k];
+        is_joined = true;
+      } else if (mine.size() == 1 && theirs.size() == 1) {
+        Expr& part = clauses[i][mine[0]];
+        const Expr both = VisitExpr(MakeBinary(BinaryOp::kAnd, part, clauses[k][theirs[0]]));
+        const Binary* kept = both.As<Binary>();
+        is_joined = kept == nullptr || kept->op != BinaryOp::kAnd;
+        if (is_joined) part = both;
+      }
+      if (is_joined) clauses.erase(clauses.begin() + static_cast<ptrdiff_t>(k--));
+    }
+  }
 }
 
 // ---- Choices, calls, lets ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/arith/canonicalizer.h"
+#include "compiler/arith/inequality_chains.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/integer.h"
 
@@ -146,8 +147,21 @@ uint8_t RuleSimplifier::Compare(const Expr& a, const Expr& b) {
   if (is_decided(order) || order == 0) return order;
   const Expr simple = VisitExpr(difference);
   if (!simple.same_as(difference)) order &= CompareWith(simple, 0);
+  if (UsesLiterals()) order &= CompareByLiterals(a, b);
   if ((order & kSame) != 0 && IsKnownToDiffer(a, b)) order &= ~kSame;
   return order;
+}
+
+uint8_t RuleSimplifier::CompareByLiterals(const Expr& a, const Expr& b) const {
+  const bool is_chain = owner_.extensions().transitively_prove_inequalities;
+  const std::vector<Expr> known = is_chain ? owner_.KnownComparisons() : owner_.literals();
+  if (known.empty()) return kAnyOrder;
+  const auto beyond = [&](const Expr& x, const Expr& y, uint8_t greater) -> uint8_t {
+    const std::optional<int64_t> most = LargestDifference(known, x, y, is_chain);
+    if (!most || *most > 0) return kAnyOrder;
+    return static_cast<uint8_t>(kAnyOrder & ~(*most < 0 ? greater | kSame : greater));
+  };
+  return beyond(a, b, kGreater) & beyond(b, a, kLess);
 }
 
 bool RuleSimplifier::IsKnownToDiffer(const Expr& a, const Expr& b) const {

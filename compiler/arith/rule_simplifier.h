@@ -9,6 +9,8 @@ namespace lathe {
 
 class RuleSimplifier : protected StmtExprMutator {
  public:
+  using Clauses = std::vector<std::vector<Expr>>;  // All hold; of each, one.
+
   explicit RuleSimplifier(Simplifier& owner) : owner_(owner) {}
   Expr operator()(const Expr& e) { return VisitExpr(e); }
 
@@ -48,12 +50,14 @@ class RuleSimplifier : protected StmtExprMutator {
   Expr RewriteConnective(const Expr& e, const Binary& op);
   std::pair<Expr, Expr> SidesByEachOther(const Binary& op);
   Expr AsAndOfOrs(const Expr& e);
+  void JoinClauses(Clauses& clauses);
 
   Expr RewriteChoice(const Expr& e);
   Expr RewriteCall(const Expr& e);
   Expr RewriteLet(const Expr& e, const Let& let);
   Expr RewriteReduce(const Expr& e, const Reduce& reduce);
   std::optional<Expr> ByLiterals(const Expr& e) const;
+  uint8_t CompareByLiterals(const Expr& a, const Expr& b) const;
   bool IsKnownToDiffer(const Expr& a, const Expr& b) const;
 
   int depth_ = 0;

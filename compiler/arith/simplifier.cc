@@ -19,16 +19,26 @@ bool IsPureCondition(const Expr& e) {
   return is_pure;
 }
 
+// What follows from other conditions is not used: x < y and y < 8 leave x < 7 as it is.
+bool BoundsByConstant(const Expr& e) {
+  const Binary* op = e.As<Binary>();
+  return op == nullptr || AsIntConst(op->a) != nullptr || AsIntConst(op->b) != nullptr;
+}
+
 }  // namespace
 
 Simplifier::Scope::~Scope() {
   simplifier_.literals_.resize(num_literals_, True());
+  simplifier_.ranges_.resize(num_ranges_, True());
   while (simplifier_.values_.size() > num_values_) simplifier_.values_.pop_back();
 }
 
 void Simplifier::Bind(const Var& var, const Range& range) {
   if (IsConstInt(range.extent, 1)) return Bind(var, range.min);
   analyzer_.Bind(var, range);
+  if (!extensions_.transitively_prove_inequalities) return;
+  ranges_.push_back(LessEqual(range.min, var));
+  ranges_.push_back(Less(var, RewriteSimplify(range.min + range.extent)));
 }
 
 void Simplifier::Bind(const Var& var, const Expr& value) {
@@ -43,8 +53,14 @@ void Simplifier::Assume(const Expr& condition) {
     const Expr opposite = NormalizedCondition(Expr::Make(part.dtype(), Not{part}));
     literals_.push_back(part);
     literals_.push_back(Expr::Make(part.dtype(), Not{opposite}));
+    if (BoundsByConstant(part) || extensions_.transitively_prove_inequalities) analyzer_.Assume(part);
   }
-  analyzer_.Assume(condition);
+}
+
+std::vector<Expr> Simplifier::KnownComparisons() const {
+  std::vector<Expr> known = literals_;
+  known.insert(known.end(), ranges_.begin(), ranges_.end());
+  return known;
 }
 
 const Expr* Simplifier::ValueOf(const ExprNode* var) const {

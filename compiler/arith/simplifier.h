@@ -40,6 +40,8 @@ class Simplifier {
   void set_extensions(SimplifyExtensions extensions) { extensions_ = extensions; }
   // Conditions that hold, each simplified, and, negated, what does not hold.
   const std::vector<Expr>& literals() const { return literals_; }
+  // Those, and where variables lie.
+  std::vector<Expr> KnownComparisons() const;
   const Expr* ValueOf(const ExprNode* var) const;  // nullptr: none.
 
   // Its end forgets what was learnt since its beginning.
@@ -49,6 +51,7 @@ class Simplifier {
         : simplifier_(simplifier),
           facts_(simplifier.analyzer_),
           num_literals_(simplifier.literals_.size()),
+          num_ranges_(simplifier.ranges_.size()),
           num_values_(simplifier.values_.size()) {}
     Scope(Simplifier& simplifier, const Expr& condition) : Scope(simplifier) { simplifier.Assume(condition); }
     Scope(Simplifier& simplifier, const Var& var, const Range& range) : Scope(simplifier) {
@@ -61,13 +64,14 @@ class Simplifier {
    private:
     Simplifier& simplifier_;
     const FactScope facts_;
-    const size_t num_literals_, num_values_;
+    const size_t num_literals_, num_ranges_, num_values_;
   };
 
  private:
   Analyzer analyzer_;
   SimplifyExtensions extensions_;
   std::vector<Expr> literals_;
+  std::vector<Expr> ranges_;  // Comparisons of bound variables with the ends of their ranges.
   std::vector<std::pair<Var, Expr>> values_;
 };
 

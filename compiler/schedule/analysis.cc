@@ -47,11 +47,11 @@ bool ReadsMemory(const Expr& e) {
   return reads;
 }
 
-WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
+WhyNot WhyNotSoleWriter(const Schedule& schedule, int block, int below) {
   const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
   for (const BufferRegion& write : schedule.BlockOf(block).writes) {
     for (int other : scope.WritersOf(write.buffer)) {
-      if (other == block) continue;
+      if (other == block || (below >= 0 && !schedule.IsAncestor(below, other))) continue;
       return fmt::format("buffer \"{}\" is also written by block \"{}\"", write.buffer->name,
                          schedule.BlockOf(other).name);
     }
@@ -59,17 +59,17 @@ WhyNot WhyNotSoleWriter(const Schedule& schedule, int block) {
   return "";
 }
 
-WhyNot WhyNotComplete(const Schedule& schedule, int block) {
+WhyNot WhyNotComplete(const Schedule& schedule, int block, int below) {
   const BlockNode& node = schedule.BlockOf(block);
   if (schedule.ScopeOf(block) < 0) return "it is the root block";
   if (!IsSpatial(node)) return "it has an iter var that is not data-parallel";
   for (const BufferRegion& write : node.writes) {
     if (Reads(node, write.buffer)) return fmt::format("it reads and writes buffer \"{}\"", write.buffer->name);
   }
-  return WhyNotSoleWriter(schedule, block);
+  return WhyNotSoleWriter(schedule, block, below);
 }
 
-WhyNot WhyNotReduction(const Schedule& schedule, int block) {
+WhyNot WhyNotReduction(const Schedule& schedule, int block, int below) {
   const BlockNode& node = schedule.BlockOf(block);
   if (schedule.ScopeOf(block) < 0) return "it is the root block";
   if (!node.init) return "it has no init";
@@ -89,7 +89,7 @@ WhyNot WhyNotReduction(const Schedule& schedule, int block) {
         return fmt::format("a reduction iter var indexes its output \"{}\"", write.buffer->name);
     }
   }
-  return WhyNotSoleWriter(schedule, block);
+  return WhyNotSoleWriter(schedule, block, below);
 }
 
 Status CheckIsolated(const Schedule& schedule, int block, std::string_view primitive) {

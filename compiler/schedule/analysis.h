@@ -17,13 +17,13 @@ namespace lathe {
 // Why a block is not what is asked; empty if it is.
 using WhyNot = std::string;
 
-// No other block of the scope writes what it writes.
-WhyNot WhyNotSoleWriter(const Schedule& schedule, int block);
+// No other block of the scope, or below a row of it, writes what it writes.
+WhyNot WhyNotSoleWriter(const Schedule& schedule, int block, int below = -1);
 
 // All iters data-parallel, sole writer of its outputs in its scope, reads nothing that it writes.
-WhyNot WhyNotComplete(const Schedule& schedule, int block);
+WhyNot WhyNotComplete(const Schedule& schedule, int block, int below = -1);
 // Has init, iters data-parallel or reduce, sole writer, outputs indexed by data-parallel iters only.
-WhyNot WhyNotReduction(const Schedule& schedule, int block);
+WhyNot WhyNotReduction(const Schedule& schedule, int block, int below = -1);
 WhyNot WhyNotCompleteOrReduction(const Schedule& schedule, int block);
 // Complete or reduction, with a quasi-affine binding.
 WhyNot WhyNotSchedulable(const Schedule& schedule, int block);

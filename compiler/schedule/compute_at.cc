@@ -61,12 +61,30 @@ Status CheckPlaces(const Schedule& schedule, const Move& move) {
   return blocked.empty() ? OkStatus() : schedule.Error(move.primitive, move.block, blocked);
 }
 
+// Where a loop around both goes round, the block reads what its producer makes in the same iteration: not what an
+// earlier one left there.
+Status CheckReadsOfThisRound(const Schedule& schedule, const Move& move, int producer) {
+  const int shared = CommonAncestor(schedule, producer, move.block);
+  if (!schedule.IsLoop(shared)) return OkStatus();
+  for (const BufferRegion& read : schedule.BlockOf(move.block).reads) {
+    if (!Writes(schedule.BlockOf(producer), read.buffer) || IsCovered(schedule, producer, move.block, read.buffer))
+      continue;
+    return schedule.Error(
+        move.primitive, move.block,
+        fmt::format("it may read elements of \"{}\" that block \"{}\" makes in another iteration of "
+                    "loop \"{}\"",
+                    read.buffer->name, schedule.BlockOf(producer).name, schedule.LoopOf(shared).loop_var.name()));
+  }
+  return OkStatus();
+}
+
 // A producer's elements are final after one iteration of `loop` only if no loop at or above it reduces them.
 Status CheckProducersAreFinished(const Schedule& schedule, const Move& move) {
   for (int producer : move.partners) {
     const auto is_opaque = [](const IterVar& iter) {
       return iter.kind != IterKind::kSpatial && iter.kind != IterKind::kReduce && !IsConstInt(iter.domain.extent, 1);
     };
+    RETURN_IF_ERROR(CheckReadsOfThisRound(schedule, move, producer));
     const std::vector<IterVar>& iters = schedule.BlockOf(producer).iter_vars;
     if (std::any_of(iters.begin(), iters.end(), is_opaque))
       return schedule.Error(move.primitive, move.block,
@@ -126,6 +144,26 @@ Stmt ToStmt(Nest nest) {
   return stmt;
 }
 
+// What keeps the elements that a block writes inside of its buffers, where only its bindings did.
+Expr WhereItsWritesAre(const BlockNode& block, const VarMap& values, const Analyzer& analyzer) {
+  Analyzer own = Analyzer::Under(analyzer);
+  for (const IterVar& iter : block.iter_vars) own.Bind(iter.var, iter.domain);
+  Expr where = True();
+  const auto note = [&](const Expr& condition) {
+    if (own.CanProve(condition)) return;
+    const Expr bound = analyzer.Simplify(Substitute(condition, values));
+    if (!IsConstInt(bound, 1)) where = And(where, bound);
+  };
+  for (const BufferRegion& write : block.writes) {
+    for (size_t d = 0; d < write.region.size(); ++d) {
+      const Range& range = write.region[d];
+      note(LessEqual(IntConst(range.min.dtype(), 0), range.min));
+      note(LessEqual(range.min + range.extent, write.buffer->shape[d]));
+    }
+  }
+  return where;
+}
+
 // `predicate`: the block's own, in terms of its iter vars.
 Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
               const Expr& predicate, bool preserve_unit_loops, Analyzer& analyzer) {
@@ -149,6 +187,8 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
     nest.realize.predicate = And(nest.realize.predicate, GuardPredicate(domains[i], iter.domain, value, analyzer));
   }
   nest.realize.predicate = And(nest.realize.predicate, analyzer.Simplify(Substitute(predicate, values)));
+  if (!move.is_reverse)
+    nest.realize.predicate = And(nest.realize.predicate, WhereItsWritesAre(*nest.realize.block, values, analyzer));
   return nest;
 }
 

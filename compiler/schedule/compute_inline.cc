@@ -241,13 +241,23 @@ Expr LastPlaceFirst(const Expr& sum, const std::vector<Var>& places) {
   return result;
 }
 
+// Of one value only: as the producer names it, where it has a place of its own.
+Expr UnitValue(const IterVar& iter, const Buffer& buffer, const std::vector<Expr>& load_indices,
+               const std::vector<Expr>& store_indices) {
+  for (size_t d = 0; d < load_indices.size(); ++d)
+    if (load_indices[d].same_as(iter.var) && IsConstInt(buffer->shape[d], 1)) return store_indices[d];
+  return iter.domain.min;
+}
+
 // The consumer's iter vars in terms of the producer's store indices.
-StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vector<Expr>& load_indices,
-                               const std::vector<Expr>& store_indices, const char* primitive) {
+StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const Buffer& buffer,
+                               const std::vector<Expr>& load_indices, const std::vector<Expr>& store_indices,
+                               const char* primitive) {
   IterDomain domain;
   VarMap solved;
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
-    if (IsConstInt(iter.domain.extent, 1)) solved.emplace(iter.var.get(), iter.domain.min);
+    if (IsConstInt(iter.domain.extent, 1))
+      solved.emplace(iter.var.get(), UnitValue(iter, buffer, load_indices, store_indices));
     domain.emplace_back(iter.var, iter.domain);
   }
   StatusOr<IterMapResult> map =
@@ -263,7 +273,8 @@ StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const std::vec
   StatusOr<VarMap> inverse = InverseAffineIterMap(map->indices, {places.begin(), places.end()}, Analyzer());
   if (!inverse.ok())
     return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", inverse.status().message()));
-  for (auto& [var, value] : *inverse) solved.insert_or_assign(var, Substitute(LastPlaceFirst(value, places), values));
+  for (auto& [var, value] : *inverse)
+    if (solved.count(var) == 0) solved.emplace(var, Substitute(LastPlaceFirst(value, places), values));
   return solved;
 }
 
@@ -383,7 +394,8 @@ Status ReverseInlineBlock(Schedule& schedule, int row) {
   RETURN_IF_ERROR(CheckStaysInside(schedule, row, buffer, load_indices, kName));
   if (!RunsForAll(schedule, row, schedule.BlockOf(row).iter_vars))
     return schedule.Error(kName, row, "it is not known to run for all values of its iter vars");
-  ASSIGN_OR_RETURN(const VarMap iter_values, SolveIterVars(schedule, row, load_indices, producer_store.indices, kName));
+  ASSIGN_OR_RETURN(const VarMap iter_values,
+                   SolveIterVars(schedule, row, buffer, load_indices, producer_store.indices, kName));
 
   BlockRealize realize = schedule.RealizeOf(producer);
   realize.predicate = WhereRead(schedule, row, producer, iter_values);

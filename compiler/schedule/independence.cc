@@ -246,10 +246,10 @@ WhyNot Hides(const Schedule& schedule, int block) {
   return fmt::format("block \"{}\" touches more than it declares", schedule.BlockOf(block).name);
 }
 
-WhyNot WhyNotUsable(const Schedule& schedule, int block) {
+WhyNot WhyNotUsable(const Schedule& schedule, int block, int below = -1) {
   const BlockNode& node = schedule.BlockOf(block);
   if (schedule.IsHidingStores(block)) return Hides(schedule, block);
-  const WhyNot why = node.init ? WhyNotReduction(schedule, block) : WhyNotComplete(schedule, block);
+  const WhyNot why = node.init ? WhyNotReduction(schedule, block, below) : WhyNotComplete(schedule, block, below);
   return why.empty() ? "" : fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
 }
 
@@ -310,7 +310,7 @@ bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != For
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
   OuterFacts facts(schedule, loop);
   for (int block : schedule.ChildBlocksOf(loop)) {
-    if (const WhyNot why = WhyNotUsable(schedule, block); !why.empty()) return why;
+    if (const WhyNot why = WhyNotUsable(schedule, block, loop); !why.empty()) return why;
     const BlockRealize realize = BoundRealize(schedule, block);
     bool reduces = false;
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {

@@ -38,16 +38,16 @@ class BlockRemover : public StmtExprMutator {
         << "block " << block.name << " is not opaque";
     Stmt body = VisitStmt(block.body);
     const Expr predicate = VisitExpr(realize.predicate);
-    for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = AllocBuffer{block.alloc_buffers[i], body};
     if (!IsConstInt(predicate, 1)) body = IfThenElse{predicate, body, std::nullopt};
+    for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = AllocBuffer{block.alloc_buffers[i], body};
     return makes_attrs_ ? UnderPragmas(block.annotations, Attr(0), body) : body;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    if (!IsConstInt(loop.extent, 1) || loop.kind == ForKind::kThreadBinding || !loop.annotations.empty())
-      return makes_attrs_ ? WithAttrs(*StmtExprMutator::VisitFor(self, loop).As<For>())
-                          : StmtExprMutator::VisitFor(self, loop);
-    values_.insert_or_assign(loop.loop_var.get(), VisitExpr(loop.min));
-    return VisitStmt(loop.body);
+    const bool is_unit = IsConstInt(loop.extent, 1);
+    if (is_unit) values_.insert_or_assign(loop.loop_var.get(), VisitExpr(loop.min));
+    if (is_unit && loop.kind != ForKind::kThreadBinding && loop.annotations.empty()) return VisitStmt(loop.body);
+    return makes_attrs_ ? WithAttrs(*StmtExprMutator::VisitFor(self, loop).As<For>())
+                        : StmtExprMutator::VisitFor(self, loop);
   }
   Expr VisitVar(const Var& var) override {
     const auto found = values_.find(var.get());

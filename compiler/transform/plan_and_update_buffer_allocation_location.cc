@@ -1,8 +1,10 @@
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 
 #include <unordered_set>
+#include <utility>
 
 #include "compiler/arith/guarded_region.h"
+#include "compiler/arith/linear.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
@@ -76,7 +78,9 @@ class AccessCollector : public StmtExprVisitor {
         steps.emplace_back(value, Expand(block.iter_vars[i].domain.min));
     }
     path_.push_back({realize.block.get()});
+    const BlockNode* outer = std::exchange(block_, &block);
     VisitUnder(predicate, [&] { VisitInside(block, std::move(steps)); });
+    block_ = outer;
     path_.pop_back();
   }
   void VisitVar(const Var& var) override {  // Who has the address may read all of it.
@@ -116,8 +120,29 @@ class AccessCollector : public StmtExprVisitor {
     }
     VisitStmt(block.body);
   }
+  // What a branch says that LowerInitBlock has made of an init: if vk == 0; nothing if it says something else.
+  std::vector<std::pair<Expr, Expr>> FirstStepsOf(const IfThenElse& branch) const {
+    std::vector<std::pair<Expr, Expr>> steps;
+    if (block_ == nullptr || branch.else_case) return {};
+    for (const Expr& part : ConjunctsOf(branch.condition)) {
+      const Binary* op = part.As<Binary>();
+      if (op == nullptr || op->op != BinaryOp::kEQ) return {};
+      const auto is_first = [&](const IterVar& iter) {
+        return iter.kind == IterKind::kReduce && iter.var.same_as(op->a) && SameExpr(iter.domain.min, op->b);
+      };
+      if (std::none_of(block_->iter_vars.begin(), block_->iter_vars.end(), is_first)) return {};
+      steps.emplace_back(Expand(op->a), Expand(op->b));
+    }
+    return steps;
+  }
   void VisitIf(const IfThenElse& branch) {
     VisitExpr(branch.condition);
+    if (auto steps = FirstStepsOf(branch); !steps.empty() && first_steps_.empty()) {
+      first_steps_.swap(steps);
+      VisitStmt(branch.then_case);
+      first_steps_.swap(steps);
+      return;
+    }
     const Expr condition = Expand(branch.condition);
     VisitUnder(condition, [&] { VisitStmt(branch.then_case); });
     if (branch.else_case) VisitUnder(MakeNot(condition), [&] { VisitStmt(*branch.else_case); });
@@ -161,7 +186,8 @@ class AccessCollector : public StmtExprVisitor {
   }
 
   std::vector<Scope> path_;
-  VarMap values_;  // Of iter vars and lets.
+  VarMap values_;                     // Of iter vars and lets.
+  const BlockNode* block_ = nullptr;  // The innermost.
   Expr predicate_ = True();
   std::vector<std::pair<Expr, Expr>> first_steps_;
   int num_unknown_ = 0;  // Conditions around that nothing is known about.
@@ -208,6 +234,7 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDo
   }
   GuardedAccess access = AccessIn(write, loops, full);
   access.predicate = Substitute(access.predicate, first);
+  for (Range& range : access.region) range.min = Substitute(range.min, first);
   return TouchedForCertain(access, analyzer);
 }
 

@@ -71,7 +71,8 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
     const Expr predicate = VisitExpr(realize.predicate);
     if (IsConstInt(predicate, 0)) return Evaluate{Expr(0)};
-    const Scope inside(facts_, predicate);
+    // TVM's takes no predicate for granted.
+    const Scope inside(facts_, std::is_same_v<Facts, Simplifier> ? True() : predicate);
     for (const IterVar& iter : realize.block->iter_vars)
       facts_.Bind(iter.var, Range{VisitExpr(iter.domain.min), VisitExpr(iter.domain.extent)});
     const Stmt visited = StmtExprMutator::VisitBlockRealize(self, realize);

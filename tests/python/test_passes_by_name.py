@@ -512,3 +512,45 @@ def test_divisions_stay_under_their_conditions():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+@T.prim_func
+def tiles_of_sums(A: T.Buffer((16, 16), "float32"), D: T.Buffer((16, 16), "float32")):
+    C = T.alloc_buffer((16, 16))
+    for io in range(2):
+        for ii, j, k in T.grid(8, 16, 16):
+            with T.block("C"):
+                vi = T.axis.spatial(16, io * 8 + ii)
+                vj, vk = T.axis.remap("SR", [j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk]
+        for ii, j in T.grid(8, 16):
+            with T.block("D"):
+                vi = T.axis.spatial(16, io * 8 + ii)
+                vj = T.axis.spatial(16, j)
+                D[vi, vj] = C[vi, vj]
+
+
+def test_sums_whose_init_is_a_branch_are_allocated_where_they_are_used():
+    passes = [tir.transform.LowerInitBlock(), tir.transform.PlanAndUpdateBufferAllocationLocation(),
+              tir.transform.ConvertBlocksToOpaque(), tir.transform.CompactBufferAllocation()]
+    text = tvm.transform.Sequential(passes)(tvm.IRModule.from_expr(tiles_of_sums)).script()
+    assert "C = T.alloc_buffer((8, 16))" in text
+    assert text.index("for io in range(2)") < text.index("C = T.alloc_buffer")
+
+
+def test_a_predicate_stands_inside_of_what_its_block_allocates():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block():
+                T.where(i < 5)
+                T.writes(A[i])
+                B = T.alloc_buffer((1,))
+                B[0] = T.float32(1)
+                A[i] = B[0]
+
+    lines = tir.transform.LowerOpaqueBlock()(tvm.IRModule.from_expr(func)).script().splitlines()
+    places = {word: next(i for i, line in enumerate(lines) if word in line) for word in ("for i in", "if i < 5", "B = ")}
+    assert places["for i in"] < places["B = "] < places["if i < 5"]

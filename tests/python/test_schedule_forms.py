@@ -231,3 +231,39 @@ def test_symbolic_tiles_are_counted_as_tvm_does():
     sch = tir.Schedule(func)
     sch.split(sch.fuse(*sch.get_loops("A")), [None, 1024])
     assert "T.grid((n * 128 + 1023) // 1024, 1024)" in sch.mod.script()
+
+
+@T.prim_func
+def product(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+    for i, j, k in T.grid(16, 16, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_an_init_that_stands_apart_has_loops_of_its_own(depth):
+    sch = tir.Schedule(product)
+    loops = sch.get_loops(sch.decompose_reduction("C", sch.get_loops("C")[depth]))
+    sch.vectorize(loops[-1])
+    assert "T.vectorized(16)" in sch.mod.script()
+
+
+def test_reverse_compute_inline_keeps_a_batch_of_one():
+    @T.prim_func
+    def func(A: T.Buffer((1, 16), "float32"), C: T.Buffer((1, 16), "float32")):
+        B = T.alloc_buffer((1, 16))
+        for i, j in T.grid(1, 16):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j in T.grid(1, 16):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] * T.float32(2)
+
+    sch = tir.Schedule(func)
+    sch.reverse_compute_inline("C")
+    assert "C[vi, vj] = (A[vi, vj] + T.float32(1.0)) * T.float32(2.0)" in sch.mod.script()

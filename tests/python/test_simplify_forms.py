@@ -8,6 +8,7 @@ import pytest
 import tvm
 import tvm.testing
 from tvm import tir
+from tvm.script import tir as T
 
 VARS = {name: tir.Var(name, "int32") for name in "xyz"}
 NAMES = {**VARS, "b": tir.Var("b", "bool"), "f": tir.Var("f", "float32"), "g": tir.Var("g", "float32"),
@@ -676,3 +677,59 @@ def test_floats_fold_where_the_result_is_exact_or_rounded_as_the_type_rounds():
     assert analyzer.simplify(tir.Div(x, one)).same_as(x) and analyzer.simplify(tir.Sub(x, zero)).same_as(x)
     assert analyzer.simplify(tir.Add(tir.FloatImm("float32", 0.1), tir.FloatImm("float32", 0.2))).value == float(np.float32(np.float32(0.1) + np.float32(0.2)))
     assert isinstance(analyzer.simplify(tir.Add(x, zero)), tir.Add)  # -0.0 + 0.0 is 0.0.
+
+
+def _simplified(func, **options):
+    with tvm.transform.PassContext(config={"tir.Simplify": options}):
+        return tir.transform.Simplify()(tvm.IRModule.from_expr(func)).script()
+
+
+@T.prim_func
+def chained(A: T.Buffer((3,), "bool"), i: T.int32, j: T.int32, k: T.int32):
+    if i < j and j < k:
+        A[0] = i < k
+        A[1] = i + 1 < k
+        A[2] = i < j + 1
+
+
+def test_one_inequality_is_used_and_a_chain_of_them_on_demand():
+    plain, chain = _simplified(chained), _simplified(chained, transitively_prove_inequalities=True)
+    assert "A[0] = i < k" in plain and "A[2] = T.bool(True)" in plain
+    assert all(f"A[{n}] = T.bool(True)" in chain for n in range(3))
+
+
+@T.prim_func
+def disjunctions(A: T.Buffer((3,), "bool"), n: T.int32, i: T.int32, j: T.int32):
+    A[0] = (n == 0 or i < 5) and i < 5
+    A[1] = (i < 5 and i < 9) or (i < 5 and n == 1)
+    A[2] = (i < 5 or j < 4) and (i < 3 or j < 4)
+
+
+def test_what_a_disjunction_says_is_not_said_again():
+    text = _simplified(disjunctions, convert_boolean_to_and_of_ors=True)
+    assert "A[0] = i < 5\n" in text
+    assert "A[1] = i < 5 and (i < 9 or n == 1)" in text
+    both = _simplified(disjunctions, convert_boolean_to_and_of_ors=True, apply_constraints_to_boolean_branches=True)
+    assert "A[2] = i < 3 or j < 4" in both
+
+
+def test_a_predicate_is_not_taken_for_granted():
+    @T.prim_func
+    def func(A: T.Buffer((2,), "int32")):
+        for i in T.unroll(2):
+            with T.block():
+                T.where(1 <= i)
+                T.writes(A[0:2])
+                A[(i + 1) % 2] = 0
+
+    assert "A[(i + 1) % 2] = 0" in _simplified(func)
+
+
+def test_what_follows_from_two_bounds_stays():
+    @T.prim_func
+    def func(A: T.Buffer((8, 8), "bool")):
+        for i, j in T.grid(8, 8):
+            if i < j:
+                A[i, j] = i < 7
+
+    assert "A[i, j] = i < 7" in _simplified(func)

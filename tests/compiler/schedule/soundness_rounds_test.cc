@@ -362,5 +362,68 @@ INSTANTIATE_TEST_SUITE_P(
                       "sch.vectorize(j)\n"}),
     NameOf);
 
+// ---- What another iteration changes, and what is beside a buffer.
+
+constexpr char kReadBeforeItIsDoubled[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        for j in range(1):
+            with T.block("A"):
+                vi = T.axis.spatial(4, i)
+                A[vi] = A[vi] * 2
+        for k in range(2):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vk = T.axis.reduce(2, k)
+                with T.init():
+                    C[vi] = 100
+                C[vi] = T.min(C[vi], A[vk])
+)";
+
+constexpr char kSumOfAsManyAsMemorySays[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), N: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
+    for i in range(T.min(T.max(N[0], 0), 8)):
+        with T.block("C"):
+            vi = T.axis.reduce(8, i)
+            with T.init():
+                C[0] = 0
+            C[0] = C[0] + A[vi]
+)";
+
+constexpr char kMadeRelativeToABlock[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("outer"):
+            vo = T.axis.spatial(4, i)
+            T.reads(A[vo])
+            T.writes(C[vo])
+            L = T.alloc_buffer((1,), "int32")
+            for j in range(1):
+                with T.block("B"):
+                    vi = T.axis.spatial(4, vo + j)
+                    L[vi - vo] = A[vi] * 2
+            for j in range(1):
+                with T.block("C"):
+                    vj = T.axis.spatial(1, j)
+                    C[vo + vj] = L[vj]
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Neighbours, RoundsTest,
+    testing::Values(SoundnessCase{"ConsumerOfWhatLaterRoundsChange", kReadBeforeItIsDoubled,
+                                  "a = sch.get_block('A')\ni, j = sch.get_loops(a)\nc = sch.get_block('C')\n"
+                                  "sch.reverse_compute_at(c, j)\n",
+                                  "makes in another iteration of loop \"i\""},
+                    SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
+                                  "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n",
+                                  "is read from memory"},
+                    SoundnessCase{"TileBesideTheBuffer", kMadeRelativeToABlock,
+                                  "c = sch.get_block('C')\nj, = sch.get_loops(c)\nk, l = sch.split(j, [None, 2])\n"
+                                  "b = sch.get_block('B')\nsch.compute_at(b, l)\n"}),
+    NameOf);
+
 }  // namespace
 }  // namespace lathe
