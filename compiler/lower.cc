@@ -10,11 +10,13 @@
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/annotate_device_regions.h"
 #include "compiler/transform/arrange_register_tiles.h"
+#include "compiler/transform/combine_context_call.h"
 #include "compiler/transform/common_subexpr_elim_tir.h"
 #include "compiler/transform/compact_buffer_allocation.h"
 #include "compiler/transform/compute_legalize.h"
 #include "compiler/transform/convert_blocks_to_opaque.h"
 #include "compiler/transform/convert_for_loops_to_serial.h"
+#include "compiler/transform/extract_prim_func_constants.h"
 #include "compiler/transform/flatten_buffer.h"
 #include "compiler/transform/hoist_expression.h"
 #include "compiler/transform/hoist_if_then_else.h"
@@ -22,6 +24,7 @@
 #include "compiler/transform/inject_double_buffer.h"
 #include "compiler/transform/inject_permuted_layout.h"
 #include "compiler/transform/inject_ptx_async_copy.h"
+#include "compiler/transform/inject_ptx_ldg32.h"
 #include "compiler/transform/inject_software_pipeline.h"
 #include "compiler/transform/inject_virtual_thread.h"
 #include "compiler/transform/instrument_bound_checkers.h"
@@ -113,6 +116,7 @@ const LowerPass kOtherPasses[] = {
     {"annotate_device_regions", AnnotateDeviceRegions},
     {"bf16_compute_legalize", BF16ComputeLegalize},
     {"bf16_storage_legalize", BF16StorageLegalize},
+    {"combine_context_call", CombineContextCall},
     {"common_subexpr_elim_tir", CommonSubexprElimTIR},
     {"convert_for_loops_to_serial", ConvertForLoopsToSerial},
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
@@ -126,6 +130,7 @@ const LowerPass kOtherPasses[] = {
     {"inject_double_buffer", [](PrimFunc func) { return InjectDoubleBuffer(std::move(func)); }},
     {"inject_permuted_layout", InjectPermutedLayout},
     {"inject_ptx_async_copy", InjectPTXAsyncCopy},
+    {"inject_ptx_ldg32", InjectPTXLDG32},
     {"inject_software_pipeline", InjectSoftwarePipeline},
     {"inject_virtual_thread", InjectVirtualThread},
     {"instrument_bound_checkers", InstrumentBoundCheckers},
@@ -176,6 +181,7 @@ const LowerPass kCpuPasses[] = {
 };
 
 const ModulePass kModulePasses[] = {
+    {"extract_prim_func_constants", ExtractPrimFuncConstants},
     {"lower_device_kernel_launch", LowerDeviceKernelLaunch},
     {"make_packed_api", MakePackedAPI},
     {"make_unpacked_api", MakeUnpackedAPI},

@@ -51,7 +51,8 @@ const std::vector<AttrRow> kCpuAttrs = {{"mattr", AttrType::kStrings},
                                         {"interface-api", AttrType::kString},
                                         {"executor", AttrType::kString},
                                         {"workspace-byte-alignment", AttrType::kInt},
-                                        {"constants-byte-alignment", AttrType::kInt}};
+                                        {"constants-byte-alignment", AttrType::kInt},
+                                        {"vtcm-capacity", AttrType::kInt}};
 const std::vector<AttrRow> kGpuAttrs = {{"arch", AttrType::kString},
                                         {"mcpu", AttrType::kString},
                                         {"mtriple", AttrType::kString},

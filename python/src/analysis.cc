@@ -3,6 +3,7 @@
 #include "compiler/script/complete.h"
 #include "compiler/transform/func_analysis.h"
 #include "compiler/transform/verify.h"
+#include "compiler/transform/verify_gpu_code.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -65,6 +66,13 @@ void BindAnalysis(py::module_& module) {
   module.def("verify_memory", [](const FuncPtr& func) { return CheckMemory(*func).ok(); });
   module.def("check_memory", [](const FuncPtr& func) { Check(CheckMemory(*func)); });
   module.def("check_bounds", [](const FuncPtr& func) { Check(CheckBounds(*func), ErrorKind::kSchedule); });
+  module.def("verify_gpu_code", [](const FuncPtr& func, const AttrMap& constraints) {
+    return VerifyGpuCode(*func, Value(ReadGpuLimits(constraints))).ok();
+  });
+  module.def("check_gpu_code", [](const FuncPtr& func, const AttrMap& constraints) {
+    Check(VerifyGpuCode(*func, Value(ReadGpuLimits(constraints))));
+  });
+  module.def("check_vtcm_limit", [](const FuncPtr& func, int64_t limit) { Check(VerifyVtcmLimit(*func, limit)); });
   module.def("undefined_vars", [](const Stmt& stmt) { return MakeArray(py::cast(UndefinedVars(stmt))); });
   module.def("undefined_vars", [](const Expr& expr) { return MakeArray(py::cast(UndefinedVars(expr))); });
   module.def("buffer_access_lca", [](const FuncPtr& func) { return Lca(*func); });

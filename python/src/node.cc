@@ -123,6 +123,7 @@ void BindNode(py::module_& module) {
     if (node == nullptr) throw py::type_error("type_key: the argument is no node");
     return TypeKey(*node);
   });
+  module.def("node_field", [](py::handle object, const std::string& name) { return FieldOf(*Unwrap(object), name); });
   module.def("field_names", [](py::handle object) { return FieldNames(*Unwrap(object)); });
 }
 

@@ -6,8 +6,10 @@
 #include "compiler/transform/compute_legalize.h"
 #include "compiler/transform/default_gpu_schedule.h"
 #include "compiler/transform/inject_copy_intrin.h"
+#include "compiler/transform/lower_device_storage_access_info.h"
 #include "compiler/transform/lower_intrin.h"
 #include "compiler/transform/narrow_data_type.h"
+#include "compiler/transform/remap_thread_axis.h"
 #include "compiler/transform/thread_sync.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
@@ -68,6 +70,18 @@ void BindPasses(py::module_& module) {
                                   MakeArray(py::cast(copied.pad_after)), py::cast(copied.pad_value)));
     };
     return OnFunctions(*m, [&](PrimFunc func) { return InjectCopyIntrin(std::move(func), key, lowered); });
+  });
+  module.def("lower_device_storage_access_info", [](const ModulePtr& m, const py::function& info) {
+    const MemoryInfoOf info_of = [&](const std::string& scope) -> std::optional<MemoryInfo> {
+      const py::object found = info(scope);
+      if (found.is_none()) return std::nullopt;
+      return MemoryInfo{py::cast<int64_t>(found.attr("unit_bits")),
+                        py::cast<std::optional<Expr>>(found.attr("head_address"))};
+    };
+    return OnFunctions(*m, [&](PrimFunc func) { return LowerDeviceStorageAccessInfo(std::move(func), info_of); });
+  });
+  module.def("remap_thread_axis", [](const ModulePtr& m, const std::map<std::string, IterVar>& axes) {
+    return OnFunctions(*m, [&](PrimFunc func) { return RemapThreadAxis(std::move(func), axes); });
   });
   module.def("lower_intrin", [](const ModulePtr& m, const py::function& rule) {
     const IntrinRule of_target = [&](const std::string& kind, const Expr& call) {

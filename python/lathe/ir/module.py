@@ -1,6 +1,7 @@
 """IRModule and the names of its functions."""
 from lathe import _lib
-from lathe.ir.container import Map
+from lathe.ir.container import Array, Map
+from lathe.runtime.ndarray import NDArray
 from lathe.runtime.object import Object, register_object
 
 
@@ -93,7 +94,11 @@ class IRModule(Object):
 
     @property
     def attrs(self):
-        return _lib.module_attrs(self) or None
+        """Attributes of the module; what it says of "constants" as tensors."""
+        attrs = _lib.module_attrs(self)
+        if "constants" in attrs:
+            attrs = Map({**attrs, "constants": Array([NDArray.from_attr(each) for each in attrs["constants"]])})
+        return attrs or None
 
     def get_attr(self, attr_key):
         return (self.attrs or {}).get(attr_key)

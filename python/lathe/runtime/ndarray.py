@@ -56,6 +56,21 @@ class NDArray:
     def __init__(self, array):
         self._array = array
 
+    @staticmethod
+    def of_numbers(numbers, dtype, shape):
+        """The tensor of constants of the compiler, in row-major order."""
+        values = [getattr(number, "value", number) for number in numbers]
+        return array(numpy.array(values, str(dtype)).reshape([int(extent) for extent in shape]))
+
+    @staticmethod
+    def from_attr(attr):
+        """The tensor that an attribute of a module says."""
+        return NDArray.of_numbers(attr["data"], attr["dtype"], attr["shape"])
+
+    def as_attr(self):
+        """As an attribute of modules: plain numbers."""
+        return {"data": self.numpy().reshape(-1).tolist(), "dtype": str(self.dtype), "shape": list(self.shape)}
+
     shape = property(lambda self: self._array.shape)
     dtype = property(lambda self: self._array.dtype)
     ndim = property(lambda self: len(self._array.shape))

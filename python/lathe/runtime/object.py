@@ -17,6 +17,11 @@ def register_object(type_key):
     return register
 
 
+def register_plain(type_key):
+    """Makes the decorated class, of Python alone, known to make_node."""
+    return lambda cls: _classes.setdefault(type_key, cls)
+
+
 def make_node(type_key, **fields):
     """A node of this kind by its fields, as its class takes them."""
     cls = _classes.get(type_key) or _classes.get("tir." + type_key)

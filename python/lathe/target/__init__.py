@@ -5,6 +5,7 @@ import threading
 from lathe import _lib
 from lathe.error import TVMError
 from lathe.ir.container import Map
+from lathe.runtime.object import register_plain
 
 
 class TargetKind:
@@ -153,3 +154,12 @@ cuda, rocm, opencl, metal, vulkan = (_gpu(kind) for kind in ("cuda", "rocm", "op
 def arm_cpu(model="unknown", options=None):
     """The target of an ARM CPU."""
     return Target(" ".join(["llvm", "-device=arm_cpu", f"-model={model}", *(options or [])]))
+
+
+@register_plain("MemoryInfo")
+class MemoryInfo:
+    """What is special about a memory, from "tvm.info.mem.<scope>": bits that an address counts, where it begins."""
+
+    def __init__(self, unit_bits, max_num_bits=0, max_simd_bits=0, head_address=None):
+        self.unit_bits, self.max_num_bits, self.max_simd_bits = int(unit_bits), int(max_num_bits), int(max_simd_bits)
+        self.head_address = head_address

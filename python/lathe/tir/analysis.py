@@ -23,6 +23,12 @@ def verify_memory(func):
     return _lib.verify_memory(func)
 
 
+def verify_gpu_code(func, constraints):
+    """Whether the kernels of a lowered function fit: max_threads_per_block, max_thread_x, max_shared_memory_per_block,
+    max_local_memory_per_block, max_vthread, max_vector_bytes, max_kernels."""
+    return _lib.verify_gpu_code(func, constraints)
+
+
 def expr_deep_equal(lhs, rhs):
     """Whether both are the same expression of the same variables."""
     return _lib.structural_equal(lhs, rhs, False)

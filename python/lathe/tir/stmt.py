@@ -2,6 +2,7 @@
 import enum
 
 from lathe import _lib
+from lathe.runtime.ndarray import NDArray
 from lathe.runtime.object import Object, register_object
 
 
@@ -131,6 +132,16 @@ class AllocateConst(Stmt):
 
     def __new__(cls, buffer_var, dtype, extents, data_or_idx, body, annotations=None, span=None):
         return _lib.AllocateConst(buffer_var, dtype, extents, [*_flat(data_or_idx)], body, annotations or {})
+
+    @property
+    def data(self):
+        """What it holds, as a tensor."""
+        return NDArray.of_numbers(_lib.node_field(self, "data"), self.dtype, self.extents)
+
+    @property
+    def irmod_storage_idx(self):
+        """Where in the "constants" of its module the data are, after ExtractPrimFuncConstants."""
+        return self.annotations.get("irmod_storage_idx")
 
 
 @register_object("tir.DeclBuffer")

@@ -6,6 +6,7 @@ from lathe import _lib
 from lathe.error import TVMError
 from lathe.ir.expr import lowering_of
 from lathe.ir.transform import Pass, PassContext, PassInfo, pass_of, prim_func_pass
+from lathe.runtime.registry import get_global_func
 
 
 class HoistedConditionals(enum.IntFlag):
@@ -36,7 +37,7 @@ def _constructor(name, row):
 _SPELLED = {"bf16_compute_legalize": "BF16ComputeLegalize", "bf16_storage_legalize": "BF16StorageLegalize",
             "fp8_compute_legalize": "FP8ComputeLegalize", "fp8_storage_legalize": "FP8StorageLegalize",
             "common_subexpr_elim_tir": "CommonSubexprElimTIR", "convert_ssa": "ConvertSSA",
-            "inject_ptx_async_copy": "InjectPTXAsyncCopy",
+            "inject_ptx_async_copy": "InjectPTXAsyncCopy", "inject_ptx_ldg32": "InjectPTXLDG32",
             "lower_tvm_builtin": "LowerTVMBuiltin", "make_packed_api": "MakePackedAPI", "make_unpacked_api": "MakeUnpackedAPI"}
 
 
@@ -149,6 +150,29 @@ def InjectCopyIntrin(pragma_key, fintrin):
                 PassInfo(0, "tir.InjectCopyIntrin"))
 
 
+def InjectPTXLDG32(enable_inject_ptx_intrin=True):
+    """Reads under a condition as loads under a predicate."""
+    return Pass(lambda mod, context: _lib.run_pass("inject_ptx_ldg32", mod, {}) if enable_inject_ptx_intrin else mod,
+                PassInfo(0, "tir.InjectPTXLDG32"))
+
+
+def LowerDeviceStorageAccessInfo():
+    """Memory of kinds of their own, as the functions "tvm.info.mem.<scope>" say that it is."""
+
+    def info_of(scope):
+        known = get_global_func("tvm.info.mem." + scope, allow_missing=True)
+        return None if known is None else known()
+
+    return Pass(lambda mod, context: _lib.lower_device_storage_access_info(mod, info_of),
+                PassInfo(0, "tir.LowerDeviceStorageAccessInfo"))
+
+
+def RemapThreadAxis(axis_map):
+    """Launches of the axes with these tags as launches of the given ones."""
+    return Pass(lambda mod, context: _lib.remap_thread_axis(mod, dict(axis_map.items())),
+                PassInfo(0, "tir.RemapThreadAxis"))
+
+
 def ThreadSync(storage_scope):
     """Barriers where threads exchange values through memory of this scope."""
     return Pass(lambda mod, context: _lib.thread_sync(mod, storage_scope), PassInfo(0, "tir.ThreadSync"))
@@ -205,3 +229,16 @@ def VerifySSA():
 def VerifyMemory():
     """The module itself; TVMError where a function for a GPU touches its parameters outside of launches."""
     return _check("VerifyMemory", _lib.check_memory)
+
+
+def VerifyGPUCode(constraints):
+    """The module itself; TVMError where kernels exceed the constraints, which says by what."""
+    return _check("VerifyGPUCode", lambda func: _lib.check_gpu_code(func, constraints))
+
+
+def VerifyVTCMLimit(default_target=None):
+    """The module itself; TVMError where a function has more "global.vtcm" than its target ("vtcm-capacity"), else the
+    default one, or that number of bytes."""
+    limit = default_target if isinstance(default_target, int) else int(
+        default_target.attrs.get("vtcm-capacity", 0)) if default_target else 0
+    return _check("VerifyVTCMLimit", lambda func: _lib.check_vtcm_limit(func, limit))
