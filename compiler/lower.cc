@@ -46,6 +46,7 @@
 #include "compiler/transform/manifest_shared_memory_local_stage.h"
 #include "compiler/transform/merge_shared_memory_allocations.h"
 #include "compiler/transform/narrow_data_type.h"
+#include "compiler/transform/partition_likely_loops.h"
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 #include "compiler/transform/pointer_value_type_rewrite.h"
 #include "compiler/transform/remove_hints.h"
@@ -260,9 +261,13 @@ StatusOr<PrimFunc> UnrollAsTvm(PrimFunc func, const AttrMap& config) {
 
 StatusOr<PrimFunc> PartitionAsTvm(PrimFunc func, const AttrMap& config) {
   PassOptions options(config, "tir.LoopPartition");
-  const bool splits = options.Bool("partition_const_loop", false);
+  const LoopPartitionOptions partition{
+      .partition_const_loop = options.Bool("partition_const_loop", false),
+      .no_unroll_loop_with_extent_one = options.Bool("no_unroll_loop_with_extent_one", false),
+      .unroll_loop_with_partition_hint_no_interval =
+          options.Bool("unroll_loop_with_partition_hint_no_interval", false)};
   RETURN_IF_ERROR(options.status());
-  return splits ? LoopPartition(std::move(func)) : RemoveLikely(std::move(func));
+  return PartitionLikelyLoops(std::move(func), partition);
 }
 
 StatusOr<PrimFunc> HoistAsTvm(PrimFunc func, const AttrMap& config) {
