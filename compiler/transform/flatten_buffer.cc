@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/ir/visitor.h"
@@ -53,6 +55,20 @@ Expr NumElements(const Buffer& buffer, bool widens) {
   return last + 1;
 }
 
+// TVM's: the first extent times its stride, what lies behind the last row included; more where another stride reaches
+// further. A view, which allocates nothing, is as TVM has it where that is not known.
+Expr NumElementsAsTvm(const Buffer& buffer, bool is_view) {
+  const Expr reached = NumElements(buffer, false);
+  if (buffer->strides.empty() || buffer->shape.empty()) return reached;
+  const Expr rows = buffer->strides[0] * buffer->shape[0];
+  const int64_t *a = AsIntConst(rows), *b = AsIntConst(reached);
+  if (a == nullptr || b == nullptr) return is_view ? rows : reached;
+  return Expr(std::max(*a, *b));
+}
+
+// TVM keeps booleans as bytes.
+DataType StoredType(DataType type) { return type.is_bool() ? DataType::Int(8).shaped_as(type) : type; }
+
 bool HasAxes(const Buffer& buffer) {
   return !buffer->axis_separators.empty() && buffer->strides.empty() && IsConstInt(buffer->elem_offset, 0);
 }
@@ -64,44 +80,74 @@ class Flattener : public StmtExprMutator {
 
  protected:
   Buffer VisitBufferDef(const Buffer& buffer) override {
-    if (KeepsAxes(buffer)) return buffers_.insert_or_assign(buffer.get(), FlatView(buffer)).first->second;
-    return Flatten(buffer, NumElements(buffer, widens_));
+    if (!widens_ && buffer->dtype.is_bool()) GiveBytes(buffer);
+    if (KeepsAxes(buffer)) return Put(buffer, BufferNode(*FlatView(buffer)));
+    return Flatten(buffer, widens_ ? NumElements(buffer, true) : NumElementsAsTvm(buffer, false));
   }
   // Starts where the memory does: its indices take the offset.
   Buffer VisitBufferDecl(const Buffer& buffer) override {
-    if (KeepsAxes(buffer)) return VisitBufferDef(buffer);
+    if (KeepsAxes(buffer)) return Put(buffer, BufferNode(*FlatView(buffer)));
     offsets_.emplace(buffer.get(), buffer->elem_offset);
-    return Flatten(buffer, NumElements(buffer, widens_) + buffer->elem_offset);
+    const Expr size = widens_ ? NumElements(buffer, true) : NumElementsAsTvm(buffer, true);
+    return Flatten(buffer, size + buffer->elem_offset);
   }
   Buffer Flatten(const Buffer& buffer, Expr size) {
     BufferNode node = *buffer;
     node.shape = {std::move(size)};
     node.strides.clear();
     node.elem_offset = 0;
-    const Buffer flat(std::move(node));
+    const Buffer flat = Put(buffer, std::move(node));
     if ((flat->scope == "local" || flat->scope == "register") && AsIntConst(flat->shape[0]) == nullptr) {
       status_ = InvalidArgument(fmt::format(
           "flatten_buffer \"{}\": a buffer of scope {} needs a constant size; tile by constants or set_scope global",
           flat->name, flat->scope));
     }
-    return buffers_.insert_or_assign(buffer.get(), flat).first->second;
+    return flat;
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
     const auto found = buffers_.find(buffer.get());
     return found == buffers_.end() ? buffer : found->second;
   }
+  Expr VisitExpr(const Expr& e) override {
+    const Call* call = e.As<Call>();
+    const bool is_address = call != nullptr && call->op->name == "address_of" && call->args.size() == 1;
+    const BufferLoad* load = is_address ? call->args[0].As<BufferLoad>() : nullptr;
+    if (load == nullptr) return StmtExprMutator::VisitExpr(e);
+    return Expr::Make(e.dtype(), Call{call->op, {Element(call->args[0], *load)}});
+  }
+  Expr VisitVar(const Var& var) override {
+    const auto found = bytes_.find(var.get());
+    return found == bytes_.end() ? Expr(var) : found->second;
+  }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    const Expr visited = VisitChildren(self);
-    const BufferLoad& now = *visited.As<BufferLoad>();
-    return Expr::Make(visited.dtype(), BufferLoad{now.buffer, FlatIndexFrom(load.buffer, now.indices), now.predicate});
+    const Expr element = Element(self, load);
+    return element.dtype() == self.dtype() ? element : MakeCast(self.dtype(), element);
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt visited = VisitChildren(self);
     const BufferStore& now = *visited.As<BufferStore>();
-    return BufferStore{now.buffer, now.value, FlatIndexFrom(store.buffer, now.indices), now.predicate};
+    const bool is_byte = store.buffer->dtype != now.buffer->dtype;
+    const Expr value = is_byte ? MakeCast(StoredType(now.value.dtype()), now.value) : now.value;
+    return BufferStore{now.buffer, value, FlatIndexFrom(store.buffer, now.indices), now.predicate};
   }
 
  private:
+  Buffer Put(const Buffer& buffer, BufferNode flat) {
+    if (!widens_) flat.dtype = StoredType(flat.dtype);
+    const auto bytes = bytes_.find(buffer->data.get());
+    if (bytes != bytes_.end()) flat.data = Var(bytes->second);
+    return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(flat))).first->second;
+  }
+  void GiveBytes(const Buffer& buffer) {
+    const Var data(buffer->data.name(), MakePointerType(DataType::Int(8), buffer->scope));
+    bytes_.insert_or_assign(buffer->data.get(), data);
+  }
+  Expr Element(const Expr& self, const BufferLoad& load) {
+    const Expr visited = VisitChildren(self);
+    const BufferLoad& now = *visited.As<BufferLoad>();
+    const DataType type = load.buffer->dtype == now.buffer->dtype ? visited.dtype() : StoredType(visited.dtype());
+    return Expr::Make(type, BufferLoad{now.buffer, FlatIndexFrom(load.buffer, now.indices), now.predicate});
+  }
   // Axis separators cut memory into dimensions of the device's; the CPU's has one.
   bool KeepsAxes(const Buffer& buffer) const { return !widens_ && HasAxes(buffer); }
   std::vector<Expr> FlatIndex(const Buffer& buffer, const std::vector<Expr>& indices) const {
@@ -129,11 +175,13 @@ class Flattener : public StmtExprMutator {
 
   const bool widens_;  // Indices that may be beyond int32 are int64.
   BufferMap buffers_;
+  VarMap bytes_;  // Memory for bytes, of that which was for booleans.
   std::unordered_map<const BufferNode*, Expr> offsets_;
   Status status_;
 };
 
 bool IsFlat(const Buffer& buffer) {
+  if (buffer->dtype.is_bool()) return false;
   if (HasAxes(buffer)) return FlatView(buffer)->shape.size() == buffer->shape.size();
   return buffer->shape.size() == 1 && buffer->strides.empty() && IsConstInt(buffer->elem_offset, 0);
 }

@@ -13,7 +13,8 @@ namespace lathe {
 StatusOr<PrimFunc> FlattenBuffer(PrimFunc func);
 
 // As TVM's pass of this name: parameters, too, through a declared flat buffer each; indices are simplified and keep
-// their types; axis separators cut what stays dimensions.
+// their types; axis separators cut what stays dimensions. Booleans become bytes, as TVM 0.18 keeps them:
+//   B[i, j] = A[i, j]  -->  B_1[i*8 + j] = T.Cast("int8", T.Cast("bool", A_1[i*8 + j]))
 StatusOr<PrimFunc> FlattenBufferAndParams(PrimFunc func);
 
 }  // namespace lathe

@@ -248,6 +248,55 @@ class TestFlattenedParametersAreViews(tvm.testing.CompareBeforeAfter):
             B[i * 16 + j] = C[i * 4]
 
 
+class TestFlatBooleansAreBytes(tvm.testing.CompareBeforeAfter):
+    """As TVM 0.18 keeps them; TVM 0.27 leaves booleans."""
+
+    transform = tir.transform.FlattenBuffer()
+
+    def before(A: T.Buffer((4, 8), "bool"), B: T.Buffer((32,), "bool"), C: T.Buffer((32,), "int32")):
+        D = T.decl_buffer((4, 8), "bool")
+        for i, j in T.grid(4, 8):
+            D[i, j] = not A[i, j]
+            B[i * 8 + j] = D[i, j]
+            if A[i, j] and j < 3:
+                C[i * 8 + j] = C[i * 8 + j] + 1
+        T.evaluate(T.call_extern("int32", "use", D.data, T.address_of(A[1, 2])))
+
+    def expected(A: T.Buffer((4, 8), "bool"), B: T.Buffer((32,), "bool"), C: T.Buffer((32,), "int32")):
+        A_1 = T.Buffer((32,), "int8", data=A.data)
+        B_1 = T.Buffer((32,), "int8", data=B.data)
+        D = T.decl_buffer((32,), "int8")
+        for i, j in T.grid(4, 8):
+            D[i * 8 + j] = T.Cast("int8", not T.Cast("bool", A_1[i * 8 + j]))
+            B_1[i * 8 + j] = T.Cast("int8", T.Cast("bool", D[i * 8 + j]))
+            if T.Cast("bool", A_1[i * 8 + j]) and j < 3:
+                C[i * 8 + j] = C[i * 8 + j] + 1
+        T.evaluate(T.call_extern("int32", "use", D.data, T.address_of(A_1[10])))
+
+
+class TestFlatBuffersWithStridesReachBehindTheirLastRow(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.FlattenBuffer()
+
+    def before(a: T.handle, B: T.Buffer((4, 8), "float32"), s: T.int32, t: T.int32, c: T.handle):
+        A = T.match_buffer(a, (4, 8), "float32", strides=(16, 1))
+        C = T.match_buffer(c, (4, 8), "float32", strides=(s, t))
+        D = T.decl_buffer((4, 8), "float32", strides=(10, 1))
+        for i, j in T.grid(4, 8):
+            D[i, j] = A[i, j] + C[i, j]
+            B[i, j] = D[i, j]
+
+    def expected(a: T.handle, B: T.Buffer((4, 8), "float32"), s: T.int32, t: T.int32, c: T.handle):
+        A = T.match_buffer(a, (4, 8), "float32", strides=(16, 1))
+        C = T.match_buffer(c, (4, 8), "float32", strides=(s, t))
+        A_1 = T.Buffer((64,), "float32", data=A.data)
+        B_1 = T.Buffer((32,), "float32", data=B.data)
+        C_1 = T.Buffer((s * 4,), "float32", data=C.data)
+        D = T.decl_buffer((40,), "float32")
+        for i, j in T.grid(4, 8):
+            D[i * 10 + j] = A_1[i * 16 + j] + C_1[i * s + j * t]
+            B_1[i * 8 + j] = D[i * 10 + j]
+
+
 class TestFlatteningStopsAtAxisSeparators(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.FlattenBuffer()
 
