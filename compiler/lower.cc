@@ -49,6 +49,7 @@
 #include "compiler/transform/partition_likely_loops.h"
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 #include "compiler/transform/pointer_value_type_rewrite.h"
+#include "compiler/transform/reduce_branching_through_overcompute.h"
 #include "compiler/transform/remove_hints.h"
 #include "compiler/transform/remove_no_op.h"
 #include "compiler/transform/remove_weight_layout_rewrite_block.h"
@@ -147,6 +148,8 @@ const LowerPass kOtherPasses[] = {
      [](PrimFunc func) { return MergeSharedMemoryAllocations(std::move(func), false); }},
     {"narrow_data_type", [](PrimFunc func) { return NarrowDataType(std::move(func)); }},
     {"pointer_value_type_rewrite", [](PrimFunc func) { return PointerValueTypeRewrite(std::move(func)); }},
+    {"reduce_branching_through_overcompute",
+     [](PrimFunc func) { return ReduceBranchingThroughOvercompute(std::move(func), false); }},
     {"remove_assume", RemoveAssume},
     {"remove_store_undef", RemoveStoreUndef},
     {"remove_weight_layout_rewrite_block", RemoveWeightLayoutRewriteBlock},
@@ -343,6 +346,13 @@ StatusOr<PrimFunc> StorageRewriteAsTvm(PrimFunc func, const AttrMap& config) {
   return StorageRewrite(std::move(func), rewrite);
 }
 
+StatusOr<PrimFunc> ReduceBranchingAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config, "tir.ReduceBranchingThroughOvercompute");
+  const bool uses_dataflow = options.Bool("use_dataflow_analysis", false);
+  RETURN_IF_ERROR(options.status());
+  return ReduceBranchingThroughOvercompute(std::move(func), uses_dataflow);
+}
+
 StatusOr<PrimFunc> SimplifyWithOptions(PrimFunc func, const AttrMap& config) {
   PassOptions options(config, "tir.Simplify");
   const SimplifyExtensions extensions{
@@ -383,6 +393,7 @@ const TvmPass kTvmPasses[] = {
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },
      BlockForm::kOpaque},
     {"merge_shared_memory_allocations", MergeSharedAsTvm},
+    {"reduce_branching_through_overcompute", ReduceBranchingAsTvm},
     {"simplify", SimplifyWithOptions},
     {"storage_flatten", FlattenLegacyAsTvm},
     {"storage_rewrite", StorageRewriteAsTvm},
