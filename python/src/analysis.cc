@@ -1,6 +1,8 @@
 // tir.analysis.
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
+#include "compiler/transform/check_pure.h"
+#include "compiler/transform/estimate_flops.h"
 #include "compiler/transform/func_analysis.h"
 #include "compiler/transform/verify.h"
 #include "compiler/transform/verify_gpu_code.h"
@@ -73,6 +75,11 @@ void BindAnalysis(py::module_& module) {
     Check(VerifyGpuCode(*func, Value(ReadGpuLimits(constraints))));
   });
   module.def("check_vtcm_limit", [](const FuncPtr& func, int64_t limit) { Check(VerifyVtcmLimit(*func, limit)); });
+  module.def("is_pure_function", [](const FuncPtr& func) { return CheckPure(*func).ok(); });
+  module.def("check_pure", [](const FuncPtr& func) { Check(CheckPure(*func)); });
+  module.def("estimate_flops", [](const ModulePtr& m) { return Value(EstimateFlops(*m)); });
+  module.def("estimate_flops", [](const Stmt& stmt) { return Value(EstimateFlops(stmt)); });
+  module.def("find_anchor_block", [](const ModulePtr& m) { return Value(FindAnchorBlock(*m)); });
   module.def("undefined_vars", [](const Stmt& stmt) { return MakeArray(py::cast(UndefinedVars(stmt))); });
   module.def("undefined_vars", [](const Expr& expr) { return MakeArray(py::cast(UndefinedVars(expr))); });
   module.def("buffer_access_lca", [](const FuncPtr& func) { return Lca(*func); });

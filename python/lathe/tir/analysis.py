@@ -1,5 +1,6 @@
 """Questions about functions."""
 from lathe import _lib
+from lathe.error import TVMError
 from lathe.ir.module import IRModule
 from lathe.ir.transform import Pass, PassInfo
 
@@ -27,6 +28,30 @@ def verify_gpu_code(func, constraints):
     """Whether the kernels of a lowered function fit: max_threads_per_block, max_thread_x, max_shared_memory_per_block,
     max_local_memory_per_block, max_vthread, max_vector_bytes, max_kernels."""
     return _lib.verify_gpu_code(func, constraints)
+
+
+def is_pure_function(func):
+    """Whether the function writes nothing but what it allocates, and calls nothing that might."""
+    return _lib.is_pure_function(func)
+
+
+def assert_pure_function(func):
+    """True; AssertionError where is_pure_function says no."""
+    try:
+        _lib.check_pure(func)
+    except TVMError as error:
+        raise AssertionError(str(error)) from None
+    return True
+
+
+def estimate_tir_flops(stmt_or_mod):
+    """How many operations a statement or the functions of a module do at most."""
+    return float(_lib.estimate_flops(stmt_or_mod))
+
+
+def find_anchor_block(mod):
+    """The block with an init that computes most; None: no block has one."""
+    return _lib.find_anchor_block(mod)
 
 
 def expr_deep_equal(lhs, rhs):
