@@ -27,6 +27,7 @@
 #include "compiler/transform/inject_ptx_ldg32.h"
 #include "compiler/transform/inject_software_pipeline.h"
 #include "compiler/transform/inject_virtual_thread.h"
+#include "compiler/transform/inline_private_functions.h"
 #include "compiler/transform/instrument_bound_checkers.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
 #include "compiler/transform/lift_thread_binding.h"
@@ -186,6 +187,7 @@ const LowerPass kCpuPasses[] = {
 
 const ModulePass kModulePasses[] = {
     {"extract_prim_func_constants", ExtractPrimFuncConstants},
+    {"inline_private_functions", InlinePrivateFunctions},
     {"lower_device_kernel_launch", LowerDeviceKernelLaunch},
     {"make_packed_api", MakePackedAPI},
     {"make_unpacked_api", MakeUnpackedAPI},

@@ -1,0 +1,187 @@
+#include "compiler/transform/inline_private_functions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/transform/fact_mutator.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+struct Calls {
+  std::set<std::string> callees;
+  bool returns = false;
+};
+Calls CallsIn(const Stmt& body) {
+  Calls calls;
+  PostOrderVisit(body, std::function<void(const Expr&)>([&](const Expr& e) {
+                   if (const FuncCall* call = e.As<FuncCall>()) calls.callees.insert(call->callee);
+                   const Call* call = e.As<Call>();
+                   calls.returns |= call != nullptr && call->op->name == "ret";
+                 }));
+  return calls;
+}
+
+// The address of an element, whose place is not read from memory.
+bool IsAddress(const Expr& e) {
+  const Call* call = e.As<Call>();
+  const BufferLoad* load = call != nullptr && call->op->name == "address_of" ? call->args[0].As<BufferLoad>() : nullptr;
+  return load != nullptr && std::none_of(load->indices.begin(), load->indices.end(), HasLoad);
+}
+// The same wherever in the function it is computed.
+bool IsFixed(const Expr& e) {
+  bool is_fixed = !HasLoad(e);
+  PostOrderVisit(e, [&](const Expr& part) {
+    const Call* call = part.As<Call>();
+    is_fixed &= part.As<FuncCall>() == nullptr && (call == nullptr || call->op->is_pure);
+  });
+  return is_fixed;
+}
+
+// A body with arguments for its parameters.
+class ArgumentMaker : public StmtExprMutator {
+ public:
+  Stmt Make(const PrimFunc& callee, const FuncCall& call) {
+    std::vector<std::pair<Var, Expr>> lets;
+    for (size_t i = 0; i < callee.params.size(); ++i) {
+      const Var& param = callee.params[i];
+      const Expr& arg = call.args[i];
+      if (IsAddress(arg)) {
+        addresses_.emplace(param.get(), arg);
+      } else if (IsFixed(arg)) {
+        values_.emplace(param.get(), arg);
+      } else {
+        lets.emplace_back(param.CopyWithName(param.name()), arg);
+        values_.emplace(param.get(), lets.back().first);
+      }
+    }
+    Stmt body = VisitStmt(Clone(callee.body));
+    for (size_t i = lets.size(); i-- > 0;) body = LetStmt{lets[i].second, lets[i].first, body};
+    return body;
+  }
+
+ protected:
+  // A buffer lies over a variable: that of an address begins here.
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const DeclBuffer* view = stmt.As<DeclBuffer>();
+    const auto address = view == nullptr ? addresses_.end() : addresses_.find(view->buffer->data.get());
+    if (address == addresses_.end()) return StmtExprMutator::VisitStmt(stmt);
+    const Var data = view->buffer->data.CopyWithName(view->buffer->name + "_data");
+    values_.insert_or_assign(address->first, data);
+    const Stmt body = StmtExprMutator::VisitStmt(stmt);
+    values_.erase(address->first);
+    return LetStmt{address->second, data, body};
+  }
+  Expr VisitVar(const Var& var) override {
+    const auto value = values_.find(var.get());
+    if (value != values_.end()) return value->second;
+    const auto address = addresses_.find(var.get());
+    return address == addresses_.end() ? Expr(var) : address->second;
+  }
+  Buffer VisitBufferDef(const Buffer& buffer) override { return WithArguments(buffer); }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = buffers_.find(buffer.get());
+    return found == buffers_.end() ? buffer : found->second;
+  }
+
+ private:
+  Buffer WithArguments(const Buffer& buffer) {
+    BufferNode node = *buffer;
+    const auto data = values_.find(buffer->data.get());
+    if (data != values_.end() && IsVar(data->second)) node.data = Var(data->second);
+    for (std::vector<Expr>* parts : {&node.shape, &node.strides}) {
+      for (Expr& part : *parts) part = VisitExpr(part);
+    }
+    node.elem_offset = VisitExpr(node.elem_offset);
+    return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+
+  VarMap values_, addresses_;
+  BufferMap buffers_;
+};
+
+class Inliner : public StmtExprMutator {
+ public:
+  explicit Inliner(const IRModule& module) : module_(module) {
+    for (const PrimFunc& func : module.prim_funcs) calls_.emplace(func.name, CallsIn(func.body));
+  }
+  PrimFunc Inlined(PrimFunc func) {
+    const PrimFunc* const outer = std::exchange(caller_, &func);
+    Stmt body = VisitStmt(func.body);
+    caller_ = outer;
+    func.body = std::move(body);
+    return func;
+  }
+  bool IsInlined(const PrimFunc& func) const {
+    return func.is_private && func.buffer_map.empty() && !calls_.at(func.name).returns &&
+           !Reaches(func.name, func.name);
+  }
+
+ protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const Evaluate* evaluate = stmt.As<Evaluate>();
+    const FuncCall* call = evaluate == nullptr ? nullptr : evaluate->value.As<FuncCall>();
+    const PrimFunc* callee = call == nullptr ? nullptr : module_.Find(call->callee);
+    if (callee != nullptr && IsInlined(*callee) && IsFor(*callee) && call->args.size() == callee->params.size())
+      return ArgumentMaker().Make(Inlined(*callee), *call);
+    const Stmt visited = StmtExprMutator::VisitStmt(stmt);
+    const Seq* seq = visited.As<Seq>();
+    return seq == nullptr || visited.same_as(stmt) ? visited : MakeSeq(seq->stmts);
+  }
+
+ private:
+  // Whether it is for what its caller is for.
+  bool IsFor(const PrimFunc& callee) const {
+    const auto mine = caller_->attrs.find("target"), its = callee.attrs.find("target");
+    if (its == callee.attrs.end()) return true;
+    return mine != caller_->attrs.end() && mine->second == its->second;
+  }
+  bool Reaches(const std::string& from, const std::string& to) const {
+    std::set<std::string> seen;
+    std::vector<std::string> open = {from};
+    while (!open.empty()) {
+      const auto calls = calls_.find(open.back());
+      open.pop_back();
+      if (calls == calls_.end()) continue;
+      for (const std::string& callee : calls->second.callees) {
+        if (callee == to) return true;
+        if (seen.insert(callee).second) open.push_back(callee);
+      }
+    }
+    return false;
+  }
+
+  const IRModule& module_;
+  std::map<std::string, Calls> calls_;
+  const PrimFunc* caller_ = nullptr;
+};
+
+}  // namespace
+
+StatusOr<IRModule> InlinePrivateFunctions(IRModule module) {
+  Inliner inliner(module);
+  IRModule result = module;
+  std::set<std::string> called;
+  for (PrimFunc& func : result.prim_funcs) {
+    func = inliner.Inlined(std::move(func));
+    if (!inliner.IsInlined(func)) called.merge(CallsIn(func.body).callees);
+  }
+  // What is still called may call others, as it stands now.
+  for (bool grows = true; grows;) {
+    const size_t before = called.size();
+    for (const PrimFunc& func : result.prim_funcs) {
+      if (called.contains(func.name)) called.merge(CallsIn(func.body).callees);
+    }
+    grows = called.size() > before;
+  }
+  std::erase_if(result.prim_funcs,
+                [&](const PrimFunc& func) { return inliner.IsInlined(func) && !called.contains(func.name); });
+  return result;
+}
+
+}  // namespace lathe
