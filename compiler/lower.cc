@@ -41,6 +41,7 @@
 #include "compiler/transform/lower_realized_buffers.h"
 #include "compiler/transform/lower_thread_allreduce.h"
 #include "compiler/transform/lower_tvm_builtin.h"
+#include "compiler/transform/lower_vtcm_alloc.h"
 #include "compiler/transform/lower_warp_memory.h"
 #include "compiler/transform/make_packed_api.h"
 #include "compiler/transform/make_unpacked_api.h"
@@ -143,6 +144,7 @@ const LowerPass kOtherPasses[] = {
     {"lower_intrin", [](PrimFunc func) { return LowerIntrin(std::move(func)); }},
     {"lower_thread_allreduce", LowerThreadAllreduce},
     {"lower_tvm_builtin", LowerTVMBuiltin},
+    {"lower_vtcm_alloc", LowerVtcmAlloc},
     {"lower_warp_memory", LowerWarpMemory},
     {"manifest_shared_memory_local_stage", ManifestSharedMemoryLocalStage},
     {"merge_shared_memory_allocations",

@@ -75,6 +75,7 @@ constexpr Op kOps[] = {
     {"min_value", 0, true, OpResult::kNamed},
     {"mma_fill", -1, false, OpResult::kNamed},
     {"mma_store", -1, false, OpResult::kNamed},
+    {"nd_mem_alloc_with_scope", 3, false, OpResult::kHandle},
     {"nearbyint", 1, true},
     {"nextafter", 2, true},
     {"popcount", 1, true},

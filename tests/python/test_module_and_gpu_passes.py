@@ -343,5 +343,30 @@ def test_vtcm_of_a_function_is_limited(of_function, default, fits):
             verify(mod)
 
 
+class TestVtcmComesFromTheRuntime(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerVtcmAlloc()
+
+    def before(A: T.Buffer((4, 8), "float32")):
+        C = T.decl_buffer((4, 8), "float32", scope="global.vtcm")
+        D_data = T.allocate([16], "float32", "global.vtcm")
+        E = T.decl_buffer((4, 8), "float32", scope="local")
+        for i, j in T.grid(4, 8):
+            C[i, j] = A[i, j]
+            E[i, j] = C[i, j]
+        T.evaluate(D_data)
+
+    def expected(A: T.Buffer((4, 8), "float32")):
+        C_data: T.handle("float32", "global.vtcm") = T.nd_mem_alloc_with_scope(
+            "global.vtcm", T.int64(2), T.tvm_stack_make_shape(4, 8))
+        C = T.decl_buffer((4, 8), "float32", data=C_data, scope="global.vtcm")
+        D_data: T.handle("float32", "global.vtcm") = T.nd_mem_alloc_with_scope(
+            "global.vtcm", T.int64(1), T.tvm_stack_make_shape(16))
+        E = T.decl_buffer((4, 8), "float32", scope="local")
+        for i, j in T.grid(4, 8):
+            C[i, j] = A[i, j]
+            E[i, j] = C[i, j]
+        T.evaluate(D_data)
+
+
 if __name__ == "__main__":
     tvm.testing.main()
