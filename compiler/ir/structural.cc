@@ -382,6 +382,8 @@ template std::optional<std::string> FirstDifference(const Range&, const Range&, 
 template uint64_t StructuralHashOf(const Range&, bool);
 template std::optional<std::string> FirstDifference(const IterVar&, const IterVar&, bool);
 template uint64_t StructuralHashOf(const IterVar&, bool);
+template std::optional<std::string> FirstDifference(const CommReducer&, const CommReducer&, bool);
+template uint64_t StructuralHashOf(const CommReducer&, bool);
 template std::optional<std::string> FirstDifference(const PrimFunc&, const PrimFunc&, bool);
 template uint64_t StructuralHashOf(const PrimFunc&, bool);
 template std::optional<std::string> FirstDifference(const IRModule&, const IRModule&, bool);

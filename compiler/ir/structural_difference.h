@@ -8,8 +8,9 @@
 
 namespace lathe {
 
-// Both are for Expr, Stmt, Block, Buffer, BufferRegion, MatchBufferRegion, Range, IterVar, PrimFunc and IRModule, whose
-// functions correspond by name. With `map_free_vars` free variables and buffers correspond one to one, too.
+// Both are for Expr, Stmt, Block, Buffer, BufferRegion, MatchBufferRegion, Range, IterVar, CommReducer, PrimFunc and
+// IRModule, whose functions correspond by name. With `map_free_vars` free variables and buffers correspond one to one,
+// too.
 
 // Names of blocks are not compared, as in TVM, nor where a buffer over memory that is there is declared, nor whether
 // memory and the buffer over it are allocated at once. Where the two differ first, as ".body.block.iter_vars[0].dom";

@@ -221,10 +221,9 @@ StatusOr<Expr> ExprBuilder::BuildNamedOp(const PyExpr& e, const std::string& nam
       {"call_packed", "tvm_call_packed"},
       {"call_cpacked", "tvm_call_cpacked"},
       {"call_packed_lowered", "tvm_call_packed_lowered"},
-      {"call_cpacked_lowered", "tvm_call_cpacked_lowered"},
-      {"fabs", "abs"}};
+      {"call_cpacked_lowered", "tvm_call_cpacked_lowered"}};
   const auto other = kOtherNames.find(name);
-  if (const Op* op = FindOp(other == kOtherNames.end() ? std::string_view(name) : other->second))
+  if (const Op* op = FindOpOfTvm(other == kOtherNames.end() ? std::string_view(name) : other->second))
     return BuildOp(e, *op);
   if (const StatusOr<DataType> type = DataType::Parse(name); type.ok() && type->code != DataType::Code::kHandle)
     return BuildTyped(e, *type);
@@ -347,7 +346,9 @@ StatusOr<IterVar> ExprBuilder::BuildIterVar(const PyExpr& e) const {
 }
 
 StatusOr<Expr> ExprBuilder::BuildReduce(const PyExpr& e) const {
-  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"combiner", "src", "rdom", "condition", "value_index", "init"}, 5));
+  const bool is_printed = CalleeName(e) == "reduce";  // As TVM prints it, or as its constructor takes it.
+  const std::string_view source = is_printed ? "source" : "src", axes = is_printed ? "axis" : "rdom";
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"combiner", source, axes, "condition", "value_index", "init"}, 5));
   Reduce reduce{.condition = True()};
   ASSIGN_OR_RETURN(reduce.combiner, BuildReducer(*args[0]));
   for (const PyExpr* axis : args[2]->items) {
@@ -536,7 +537,7 @@ StatusOr<Expr> ExprBuilder::BuildCallIntrin(const PyExpr& e) const {
   for (const std::string_view prefix : {"tir.", "tirx.", "prim."}) {
     if (short_name.starts_with(prefix)) short_name.remove_prefix(prefix.size());
   }
-  const Op* op = FindOp(short_name);
+  const Op* op = FindOpOfTvm(short_name);
   if (op == nullptr) return Error(*e.items[2], fmt::format("expected an operation of TensorIR, got \"{}\"", name));
   ASSIGN_OR_RETURN(std::vector<Expr> args, BuildOpArgs(e, *op, 3));
   return Expr::Make(type, Call{op, std::move(args)});

@@ -46,6 +46,10 @@ bool TakesTypeFirst(const Op& op);  // T.reinterpret("float32", x), T.infinity("
 inline bool MatchesArgs(const Op& op) { return op.result <= OpResult::kPredicate && op.result != OpResult::kNamed; }
 size_t FirstMatchedArg(const Op& op);
 
+// TVM has an operation of floats for abs: tir.fabs.
+inline std::string_view TvmNameOf(const Op& op) { return op.name == "abs" ? "fabs" : op.name; }
+inline const Op* FindOpOfTvm(std::string_view name) { return FindOp(name == "fabs" ? "abs" : name); }
+
 // [begin, end): `end` - `begin` folded, or x where `end` is begin + x.
 Range RangeFromEnds(const Expr& begin, const Expr& end);
 // `end` such that RangeFromEnds(begin, end) is `range`, if there is one.

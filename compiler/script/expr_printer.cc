@@ -20,10 +20,10 @@ bool IsNameChar(char c) {
 
 bool IsReserved(std::string_view name) {
   static constexpr std::string_view kWords[] = {
-      "False", "I",      "None",     "R",      "T",   "True", "and",    "as",       "assert",  "async", "await",
-      "break", "class",  "continue", "def",    "del", "elif", "else",   "except",   "finally", "float", "for",
-      "from",  "global", "if",       "import", "in",  "is",   "lambda", "nonlocal", "not",     "or",    "pass",
-      "raise", "range",  "return",   "tir",    "try", "tvm",  "while",  "with",     "yield"};
+      "False",    "None",  "True",   "and",  "as",   "assert", "async",    "await", "break", "class",
+      "continue", "def",   "del",    "elif", "else", "except", "finally",  "float", "for",   "from",
+      "global",   "if",    "import", "in",   "is",   "lambda", "nonlocal", "not",   "or",    "pass",
+      "raise",    "range", "return", "tir",  "try",  "tvm",    "while",    "with",  "yield"};
   return std::binary_search(std::begin(kWords), std::end(kWords), name);
 }
 
@@ -37,9 +37,12 @@ std::string Sanitize(std::string_view hint) {
   return name;
 }
 
+// Of "\n" and the like; 0: it has none.
+char EscapeLetter(char c) { return c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : 0; }
+
 }  // namespace
 
-bool IsIdentifier(std::string_view text) { return Sanitize(text) == text; }
+bool IsIdentifier(std::string_view text) { return Sanitize(text) == text && text != "I" && text != "R" && text != "T"; }
 
 std::string QuotedString(std::string_view text) {
   std::string out = "\"";
@@ -47,8 +50,9 @@ std::string QuotedString(std::string_view text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
-    } else if (c == '\n') {
-      out += "\\n";
+    } else if (const char letter = EscapeLetter(c); letter != 0) {
+      out += '\\';
+      out += letter;
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       out += fmt::format("\\x{:02x}", c);
     } else {
@@ -183,7 +187,8 @@ std::string ExprPrinter::PrintAttrs(const AttrMap& attrs) {
   return text + "}";
 }
 std::string ExprPrinter::PrintIterVar(const IterVar& axis) {
-  const std::string domain = PrintDomain(axis.domain), name = Declare(axis.var);
+  const std::string domain = as_tvm_ ? PrintTvmDomain(axis.domain) : PrintDomain(axis.domain);
+  const std::string name = Declare(axis.var);
   return fmt::format("T.iter_var({}, {}, \"{}\", {})", name, domain, NameOfAxisType(axis.kind),
                      QuotedString(axis.thread_tag));
 }
@@ -218,6 +223,13 @@ std::string ExprPrinter::PrintDomain(const Range& range) {
   if (IsConstInt(range.min, 0) && range.min.dtype() == range.extent.dtype()) return Print(range.extent);
   if (const std::optional<Expr> end = EndOf(range)) return fmt::format("({}, {})", Print(range.min), Print(*end));
   return fmt::format("T.Range({}, extent={})", Print(range.min), Print(range.extent));
+}
+
+// T.Range(0, n); None for {0, 0}: nothing is known, as of threads whose launch says how many there are.
+std::string ExprPrinter::PrintTvmDomain(const Range& range) {
+  if (IsConstInt(range.min, 0) && IsConstInt(range.extent, 0)) return "None";
+  const std::optional<Expr> end = EndOf(range);
+  return fmt::format("T.Range({}, {}{})", Print(range.min), end ? "" : "extent=", Print(end.value_or(range.extent)));
 }
 
 std::string ExprPrinter::PrintInt(DataType type, int64_t value) {
@@ -257,13 +269,15 @@ std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
     return fmt::format("T.{}(\"{}\"{}{})", call.op->name, type.ToString(), call.args.empty() ? "" : ", ",
                        PrintList(call.args));
   }
-  if (stays) return fmt::format("T.{}({})", call.op->name, PrintList(call.args));
-  return fmt::format("T.call_intrin(\"{}\", \"{}{}\"{}{})", type.ToString(), op_prefix_, call.op->name,
+  const std::string_view name = as_tvm_ ? TvmNameOf(*call.op) : call.op->name;
+  if (stays) return fmt::format("T.{}({})", name, PrintList(call.args));
+  return fmt::format("T.call_intrin(\"{}\", \"{}{}\"{}{})", type.ToString(), op_prefix_, name,
                      call.args.empty() ? "" : ", ", PrintList(call.args));
 }
 
 std::string ExprPrinter::PrintFloatOf(DataType type, double value) {
-  return fmt::format("T.{}({})", type.ToString(), as_tvm_ ? PrintFloatAsTvm(value) : PrintFloat(value));
+  const std::string text = as_tvm_ ? PrintFloatAsTvm(value) : PrintFloat(value);
+  return type == plain_float_ && std::isfinite(value) ? text : fmt::format("T.{}({})", type.ToString(), text);
 }
 
 // The parts that recurse stand in functions of their own, so that a deep tree fits the stack.
@@ -337,10 +351,13 @@ std::string ExprPrinter::PrintReducer(const CommReducer& reducer) {
 }
 
 std::string ExprPrinter::PrintReduce(const Reduce& reduce) {
+  const std::string reducer = PrintReducer(reduce.combiner);
   std::string axes;
   for (const IterVar& axis : reduce.axis) axes += (axes.empty() ? "" : ", ") + PrintIterVar(axis);
-  return fmt::format("T.Reduce({}, [{}], [{}], {}, {}, [{}])", PrintReducer(reduce.combiner), PrintList(reduce.source),
-                     axes, Print(reduce.condition), reduce.value_index, PrintList(reduce.init));
+  const std::string source = PrintList(reduce.source), init = PrintList(reduce.init);
+  const char* form = as_tvm_ ? "T.reduce({0}, source=[{1}], init=[{5}], axis=[{2}], condition={3}, value_index={4})"
+                             : "T.Reduce({0}, [{1}], [{2}], {3}, {4}, [{5}])";
+  return fmt::format(fmt::runtime(form), reducer, source, axes, Print(reduce.condition), reduce.value_index, init);
 }
 
 }  // namespace lathe

@@ -1,6 +1,7 @@
 // Expressions as text, and the names that variables and buffers have in it. Part of the printer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,7 +38,7 @@ class NameGiver {
 
  private:
   std::unordered_map<const void*, std::string> names_;
-  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string> taken_{"I", "R", "T"};  // What the dialects are called.
   std::vector<std::pair<const void*, std::string>> defined_;
   struct Kept {
     const void* node;
@@ -50,8 +51,8 @@ class NameGiver {
 class ExprPrinter {
  public:
   explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.", DataType plain_int = kIndexType,
-                       bool as_tvm = false)
-      : names_(names), op_prefix_(op_prefix), plain_int_(plain_int), as_tvm_(as_tvm) {}
+                       bool as_tvm = false, std::optional<DataType> plain_float = std::nullopt)
+      : names_(names), op_prefix_(op_prefix), plain_int_(plain_int), plain_float_(plain_float), as_tvm_(as_tvm) {}
   std::string Print(const Expr& e) { return Print(e, 0); }
   std::string PrintList(const std::vector<Expr>& list);   // "a, b"
   std::string PrintTuple(const std::vector<Expr>& list);  // "(a, b)", "(a,)", "()"
@@ -76,6 +77,7 @@ class ExprPrinter {
 
  private:
   std::string Print(const Expr& e, int needed);  // In parentheses if it binds weaker than `needed`.
+  std::string PrintTvmDomain(const Range& range);
   std::string PrintInt(DataType type, int64_t value);
   std::string PrintFloatOf(DataType type, double value);
   std::string PrintOther(const Expr& e, int needed);
@@ -92,7 +94,8 @@ class ExprPrinter {
   NameGiver& names_;
   std::string_view op_prefix_;  // Of an operation that is named by a text.
   const DataType plain_int_;    // Of numbers without a type.
-  const bool as_tvm_;           // Floats with TVM's digits.
+  const std::optional<DataType> plain_float_;
+  const bool as_tvm_;  // Floats with TVM's digits.
   std::vector<std::string> declarations_;
   std::vector<Unnamed> unnamed_;
 };

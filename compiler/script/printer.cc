@@ -59,6 +59,14 @@ class Printer {
     names_.Close(names);
   }
 
+  // Of PrintOptions: only with verbose_expr comes what is declared before the text.
+  void PrintAlone(std::string_view text) {
+    if (!options_.verbose_expr) return RawLine(text);
+    Line(text);
+    DeclareUnnamed(0);
+  }
+  ExprPrinter& exprs() { return exprs_; }
+
   void PrintStmt(const Stmt& stmt) {
     PrintTail(stmt);
     DeclareUnnamed(0);
@@ -209,7 +217,7 @@ class Printer {
   }
   std::string BufferArgs(const Buffer& buffer, std::string_view usual_scope = "global", bool with_type = false) {
     std::string text = exprs_.PrintTuple(buffer->shape);
-    if (with_type || !options_.as_tvm || buffer->dtype != DataType::Float(32))
+    if (with_type || !options_.as_tvm || buffer->dtype != options_.buffer_dtype)
       text += fmt::format(", \"{}\"", buffer->dtype.ToString());
     if (!buffer->strides.empty()) text += fmt::format(", strides={}", Strides(buffer));
     // A factor without an offset asks for a new variable.
@@ -423,7 +431,8 @@ class Printer {
     Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) {
-    if (options_.as_tvm && evaluate.value.As<Call>() != nullptr) return Line(exprs_.Print(evaluate.value));
+    const bool is_call = evaluate.value.As<Call>() != nullptr || evaluate.value.As<FuncCall>() != nullptr;
+    if (options_.as_tvm && is_call) return Line(exprs_.Print(evaluate.value));
     Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) {
@@ -509,6 +518,7 @@ class Printer {
   }
   std::string DefineLoop(const For& loop) {
     loops_.insert_or_assign(loop.loop_var.get(), &loop);
+    if (const std::string* known = names_.Find(loop.loop_var.get())) return *known;  // Declared for a T.attr before.
     return names_.Define(loop.loop_var.get(), loop.loop_var.name());
   }
   LATHE_OWN_FRAME void PrintLoop(const For& loop) {
@@ -637,7 +647,7 @@ class Printer {
 
   NameGiver names_;
   const PrintOptions& options_;
-  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir.", options_.int_dtype, options_.as_tvm};
+  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir.", options_.int_dtype, options_.as_tvm, options_.float_dtype};
   int indent_;
   std::string out_;
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
@@ -679,6 +689,30 @@ std::string Print(const Stmt& stmt, const PrintOptions& options) {
   Printer printer(0, options);
   printer.PrintStmt(stmt);
   return Respell(printer.Finish(), options);
+}
+
+namespace {
+
+// What is not a statement: `text` gives it by an ExprPrinter.
+template <typename Text>
+std::string PrintOne(const PrintOptions& options, Text text) {
+  Printer printer(0, options);
+  printer.PrintAlone(text(printer.exprs()));
+  std::string lines = Respell(printer.Finish(), options);
+  if (lines.ends_with('\n')) lines.pop_back();
+  return lines;
+}
+
+}  // namespace
+
+std::string Print(const Expr& expr, const PrintOptions& options) {
+  return PrintOne(options, [&](ExprPrinter& exprs) { return exprs.Print(expr); });
+}
+std::string Print(const IterVar& axis, const PrintOptions& options) {
+  return PrintOne(options, [&](ExprPrinter& exprs) { return exprs.PrintIterVar(axis); });
+}
+std::string Print(const CommReducer& reducer, const PrintOptions& options) {
+  return PrintOne(options, [&](ExprPrinter& exprs) { return exprs.PrintReducer(reducer); });
 }
 
 std::string Print(const Stmt& stmt) {

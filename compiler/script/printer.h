@@ -5,6 +5,7 @@
 // the node back.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "compiler/ir/module.h"
@@ -23,11 +24,17 @@ struct PrintOptions {
   std::string name;          // Of the function or class, instead of its own.
   std::string tir_prefix = "T", ir_prefix = "I";
   int indent_spaces = 4;
-  DataType int_dtype = kIndexType;  // Of numbers that are written without a type.
+  DataType int_dtype = kIndexType;              // Of numbers that are written without a type.
+  std::optional<DataType> float_dtype;          // Likewise; none: every float has its type.
+  DataType buffer_dtype = DataType::Float(32);  // Of buffers whose type is left out, as_tvm.
+  bool verbose_expr = false;                    // An expression alone: what it needs is declared before.
 };
 std::string Print(const IRModule& module, const PrintOptions& options = {});  // A whole file, imports included.
 std::string Print(const PrimFunc& func, const PrintOptions& options = {});    // "@T.prim_func ...", no imports.
 std::string Print(const Stmt& stmt, const PrintOptions& options);
+std::string Print(const Expr& expr, const PrintOptions& options);
+std::string Print(const IterVar& axis, const PrintOptions& options);
+std::string Print(const CommReducer& reducer, const PrintOptions& options);
 // Excerpts for messages and dumps. Names of free variables and buffers stand as they are; what is printed need not
 // parse alone.
 std::string Print(const Stmt& stmt);

@@ -6,7 +6,19 @@ class TVMError(RuntimeError):
 
 
 class InternalError(TVMError):
-    """A fault of Lathe itself."""
+    """What the compiler's checks refuse: TVM's name for what its checks raise."""
+
+
+class MismatchedTypesError(InternalError, TypeError):
+    """Operands of two types where one is needed; TVM's is a TypeError."""
+
+
+class LiteralError(InternalError, ValueError):
+    """A number that its type cannot hold; TVM's is a ValueError."""
+
+
+class UnknownOperationError(InternalError, AttributeError):
+    """An operation that is not in the table; TVM's is an AttributeError."""
 
 
 class DiagnosticError(TVMError):

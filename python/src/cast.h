@@ -54,6 +54,7 @@ LATHE_NODE_CASTER(lathe::BufferRegion, "BufferRegion");
 LATHE_NODE_CASTER(lathe::MatchBufferRegion, "MatchBufferRegion");
 LATHE_NODE_CASTER(lathe::Range, "Range");
 LATHE_NODE_CASTER(lathe::IterVar, "IterVar");
+LATHE_NODE_CASTER(lathe::CommReducer, "CommReducer");
 LATHE_NODE_CASTER(lathe::python::FuncPtr, "PrimFunc");
 LATHE_NODE_CASTER(lathe::python::ModulePtr, "IRModule");
 #undef LATHE_NODE_CASTER

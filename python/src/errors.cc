@@ -15,7 +15,13 @@ std::string Text(const Status& status) {
 const char* ClassOf(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kTvm:
-      return "TVMError";
+      return "InternalError";
+    case ErrorKind::kMismatch:
+      return "MismatchedTypesError";
+    case ErrorKind::kLiteral:
+      return "LiteralError";
+    case ErrorKind::kOperation:
+      return "UnknownOperationError";
     case ErrorKind::kSchedule:
       return "ScheduleError";
     case ErrorKind::kStaleHandle:

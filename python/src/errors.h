@@ -11,6 +11,9 @@ namespace lathe::python {
 // Which exception a failure becomes: the operation knows it, not the code.
 enum class ErrorKind {
   kTvm,
+  kMismatch,
+  kLiteral,
+  kOperation,
   kSchedule,
   kStaleHandle,
   kUnknownHandle,

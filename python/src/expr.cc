@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "compiler/ir/op_table.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/operator_rules.h"
 #include "compiler/script/printer.h"
+#include "compiler/te/reduction.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -22,16 +25,16 @@ BinaryOp OpOfName(const std::string& name) {
   throw Failure(ErrorKind::kValue, fmt::format("no binary operation is named \"{}\"", name));
 }
 
-Expr Named(std::string_view what, StatusOr<Expr> result) {
-  if (!result.ok()) throw Failure(ErrorKind::kTvm, result.status().WithContext(what));
+Expr Named(std::string_view what, StatusOr<Expr> result, ErrorKind kind = ErrorKind::kTvm) {
+  if (!result.ok()) throw Failure(kind, result.status().WithContext(what));
   return *std::move(result);
 }
 
 // tir.Add(a, b): the node itself, nothing converted or folded.
 Expr MakeExact(const std::string& name, const Expr& a, const Expr& b) {
   if (a.dtype() != b.dtype())
-    throw Failure(ErrorKind::kTvm, fmt::format("{}: mismatched types. {} vs. {}; cast one of them", name,
-                                               a.dtype().ToString(), b.dtype().ToString()));
+    throw Failure(ErrorKind::kMismatch, fmt::format("{}: mismatched types. {} vs. {}; cast one of them", name,
+                                                    a.dtype().ToString(), b.dtype().ToString()));
   return Named(name, CombineExprs(OpOfName(name), a, b, false));
 }
 
@@ -48,8 +51,8 @@ Expr Divide(const Expr& a, const Expr& b) {
 }
 
 const Op& OpNamed(const std::string& name) {
-  const Op* op = FindOp(name.starts_with("tir.") ? name.substr(4) : name);
-  if (op == nullptr) throw Failure(ErrorKind::kTvm, fmt::format("Op.get: no operation is named \"{}\"", name));
+  const Op* op = FindOpOfTvm(name.starts_with("tir.") ? name.substr(4) : name);
+  if (op == nullptr) throw Failure(ErrorKind::kOperation, fmt::format("Op.get: no operation is named \"{}\"", name));
   return *op;
 }
 const Op& OpOf(const py::object& op) {
@@ -80,13 +83,25 @@ Expr CeilDiv(const Expr& a, const Expr& b) {
 
 Expr MakeInt(DataType type, const Expr& value) {
   const IntImm* number = value.As<IntImm>();
-  if (number == nullptr || !(type.is_int() || type.is_bool()))
-    throw Failure(ErrorKind::kTvm, fmt::format("IntImm: expected an integer of {}", type.ToString()));
-  return Named("IntImm", ConvertExpr(type, value));
+  if (number == nullptr) throw Failure(ErrorKind::kType, "IntImm: expected an integer, got " + Print(value));
+  if (!(type.is_int() || type.is_bool()))
+    throw Failure(ErrorKind::kLiteral, fmt::format("IntImm: expected a type of integers, got {}", type.ToString()));
+  if (type.is_bool() && (number->value < 0 || number->value > 1))
+    throw Failure(ErrorKind::kLiteral, fmt::format("IntImm: expected 0 or 1 of bool, got {}", number->value));
+  return Named("IntImm", ConvertExpr(type, value), ErrorKind::kLiteral);
+}
+
+Expr MakeFloat(DataType type, const Expr& value) {
+  if (!type.is_float()) throw Failure(ErrorKind::kLiteral, "FloatImm: expected a float type, got " + type.ToString());
+  Expr number = Named("FloatImm", ConvertExpr(type, value), ErrorKind::kLiteral);
+  const FloatImm* imm = number.As<FloatImm>();
+  if (imm != nullptr && std::isfinite(imm->value) && std::abs(imm->value) > te::MaxValue(type).As<FloatImm>()->value)
+    throw Failure(ErrorKind::kLiteral, fmt::format("FloatImm: {} leaves {}", imm->value, type.ToString()));
+  return number;
 }
 
 Expr MakeConst(const Expr& value, std::optional<DataType> type) {
-  return type ? Named("const", FoldCast(*type, value)) : value;
+  return type ? Named("const", FoldCast(*type, value), ErrorKind::kLiteral) : value;
 }
 
 DataType VectorOf(std::string_view what, DataType element, const Expr& lanes) {
@@ -112,7 +127,7 @@ Expr MakeBroadcast(const Expr& value, const Expr& lanes) {
 
 Expr MakeSelectNode(const Expr& condition, const Expr& a, const Expr& b) {
   if (!condition.dtype().is_bool() || a.dtype() != b.dtype())
-    throw Failure(ErrorKind::kTvm,
+    throw Failure(a.dtype() != b.dtype() ? ErrorKind::kMismatch : ErrorKind::kTvm,
                   fmt::format("Select: expected a boolean and two values of one type, got {}, {} and {}",
                               condition.dtype().ToString(), a.dtype().ToString(), b.dtype().ToString()));
   return Expr::Make(a.dtype(), Select{condition, a, b});
@@ -135,6 +150,14 @@ Expr MakeShuffle(const std::vector<Expr>& vectors, const std::vector<Expr>& indi
   return Expr::Make(vectors[0].dtype().with_lanes(static_cast<int>(indices.size())), Shuffle{vectors, indices});
 }
 
+Expr MakeReduceNode(const CommReducer& combiner, const std::vector<Expr>& source, const std::vector<IterVar>& axis,
+                    const Expr& condition, int64_t index, const std::vector<Expr>& init) {
+  if (index < 0 || index >= static_cast<int64_t>(source.size()) || source.size() != combiner.lhs.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("Reduce: expected {} sources and the number of one, got {} and {}",
+                                               combiner.lhs.size(), source.size(), index));
+  return Expr::Make(source[index].dtype(), Reduce{combiner, axis, source, init, condition, index});
+}
+
 Expr MakeNotNode(const Expr& a) {
   if (!a.dtype().is_bool())
     throw Failure(ErrorKind::kTvm, fmt::format("Not: expected a boolean, got {}", a.dtype().ToString()));
@@ -143,10 +166,7 @@ Expr MakeNotNode(const Expr& a) {
 
 void BindConstructors(py::module_& module) {
   module.def("IntImm", &MakeInt);
-  module.def("FloatImm", [](DataType type, const Expr& value) {
-    if (!type.is_float()) throw Failure(ErrorKind::kTvm, "FloatImm: expected a float type, got " + type.ToString());
-    return Named("FloatImm", ConvertExpr(type, value));
-  });
+  module.def("FloatImm", &MakeFloat);
   module.def("StringImm", [](const std::string& text) { return Expr::Make(DataType::Handle(), StringImm{text}); });
   module.def("Var", [](const std::string& name, DataType type) { return Var(name, type); });
   module.def("SizeVar", [](const std::string& name, DataType type) { return Var::Size(name, type); });
@@ -165,6 +185,7 @@ void BindConstructors(py::module_& module) {
     return Expr::Make(type, Cast{value});
   });
   module.def("Not", &MakeNotNode);
+  module.def("Reduce", &MakeReduceNode);
   module.def("Select", &MakeSelectNode);
   module.def("Ramp", &MakeRamp);
   module.def("Broadcast", &MakeBroadcast);

@@ -18,8 +18,8 @@ namespace py = pybind11;
 
 using FuncPtr = std::shared_ptr<const PrimFunc>;
 using ModulePtr = std::shared_ptr<IRModule>;  // Changed in place by its methods, as TVM's.
-using Node = std::variant<Expr, Stmt, Block, Buffer, BufferRegion, MatchBufferRegion, Range, IterVar, const Op*,
-                          FuncPtr, ModulePtr>;
+using Node = std::variant<Expr, Stmt, Block, Buffer, BufferRegion, MatchBufferRegion, Range, IterVar, CommReducer,
+                          const Op*, FuncPtr, ModulePtr>;
 
 // The node as an instance of the class that was registered for its kind.
 py::object Wrap(Node node);

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "compiler/ir/fields.h"
+#include "compiler/script/dialect.h"
 #include "python/src/cast.h"
 
 namespace lathe::python {
@@ -75,8 +76,8 @@ py::object Convert(const std::vector<T>& values) {
 }
 
 template <typename T>
-// An operator is its node's class; a reducer has none yet.
-constexpr bool kIsShown = !std::is_same_v<T, BinaryOp> && !std::is_same_v<T, CommReducer>;
+// An operator is its node's class.
+constexpr bool kIsShown = !std::is_same_v<T, BinaryOp>;
 
 // Calls f(field description, value) for each field of whatever the node is.
 template <typename F>
@@ -104,13 +105,17 @@ py::object ThreadBinding(const For& loop) {
       Node(IterVar{{loop.min, loop.extent}, Var("", loop.loop_var.dtype()), IterKind::kThreadIndex, loop.thread}));
 }
 
+bool HasDomain(const IterVar& axis) { return !IsConstInt(axis.domain.min, 0) || !IsConstInt(axis.domain.extent, 0); }
+
 }  // namespace
 
 py::object FieldOf(const Node& node, std::string_view name) {
   if (const Expr* e = std::get_if<Expr>(&node); e != nullptr && name == "dtype") return Convert(e->dtype());
   if (const Op* const* op = std::get_if<const Op*>(&node); op != nullptr && name == "name")
-    return py::str("tir." + std::string((*op)->name));
+    return py::str("tir." + std::string(TvmNameOf(**op)));
   if (name == "span") return py::none();
+  const IterVar* axis = std::get_if<IterVar>(&node);
+  if (axis != nullptr && name == "dom" && !HasDomain(*axis)) return py::none();
   if (const Expr* e = std::get_if<Expr>(&node);
       e != nullptr && name == "lanes" && (e->As<Ramp>() != nullptr || e->As<Broadcast>() != nullptr))
     return Wrap(LanesOf(e->dtype()));

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <random>
 
 #include "compiler/schedule/decompose_padding.h"
@@ -46,6 +47,9 @@ void CheckOptions(const py::object& debug_mask, const py::object& error_render_l
 }
 
 uint64_t SeedOf(const std::optional<int64_t>& seed) {
+  if (seed && (*seed < 1 || *seed > std::numeric_limits<int32_t>::max()))
+    throw Failure(ErrorKind::kValue,
+                  fmt::format("Schedule: seed must be in the range [1, 2147483647], but gets: {}; give None", *seed));
   return seed ? static_cast<uint64_t>(*seed) : std::random_device()();
 }
 

@@ -29,8 +29,47 @@ void Take(const py::dict& options, const char* name, T& value) {
   if (options.contains(name) && !options[name].is_none()) value = py::cast<T>(options[name]);
 }
 
+// What TVM's script() knows. Those that are not read below change nothing here.
+void CheckNames(const py::dict& given) {
+  static constexpr std::string_view kKnown[] = {"buffer_dtype",
+                                                "float_dtype",
+                                                "indent_spaces",
+                                                "int_dtype",
+                                                "ir_prefix",
+                                                "module_alias",
+                                                "name",
+                                                "num_context_lines",
+                                                "obj_to_annotate",
+                                                "obj_to_underline",
+                                                "path_to_annotate",
+                                                "path_to_underline",
+                                                "print_line_numbers",
+                                                "relax_prefix",
+                                                "s_tir",
+                                                "show_all_struct_info",
+                                                "show_meta",
+                                                "show_object_address",
+                                                "syntax_sugar",
+                                                "tir_prefix",
+                                                "verbose_expr"};
+  for (const auto& [key, value] : given) {
+    const std::string name = py::cast<std::string>(py::str(key));
+    if (!std::binary_search(std::begin(kKnown), std::end(kKnown), name))
+      throw Failure(ErrorKind::kType, fmt::format("script() got an unexpected keyword argument '{}'", name));
+  }
+}
+
+// Of floats that are written without their type; "void", as TVM's default: of none.
+std::optional<DataType> FloatTypeOf(const py::dict& given) {
+  DataType type = DataType::Void();
+  if (!given.contains("float_dtype") || py::str("void").equal(given["float_dtype"])) return std::nullopt;
+  Take(given, "float_dtype", type);
+  return type == DataType::Void() ? std::nullopt : std::optional(type);
+}
+
 // The options of TVM's script() that change what is printed.
 PrintOptions AsTvm(const py::dict& given) {
+  CheckNames(given);
   PrintOptions options{.as_tvm = true};
   bool is_today = false;
   Take(given, "s_tir", is_today);
@@ -40,7 +79,10 @@ PrintOptions AsTvm(const py::dict& given) {
   Take(given, "tir_prefix", options.tir_prefix);
   Take(given, "ir_prefix", options.ir_prefix);
   Take(given, "indent_spaces", options.indent_spaces);
+  Take(given, "buffer_dtype", options.buffer_dtype);
   Take(given, "int_dtype", options.int_dtype);
+  Take(given, "verbose_expr", options.verbose_expr);
+  options.float_dtype = FloatTypeOf(given);
   if (options.indent_spaces < 1 || options.indent_spaces > 16)
     throw Failure(ErrorKind::kValue, fmt::format("script: indent_spaces is {}; give 1 to 16", options.indent_spaces));
   return options;
@@ -59,11 +101,14 @@ std::string WithLineNumbers(const std::string& text) {
   return numbered;
 }
 
-// Of a function or module; nullopt: of anything else.
+// Of what options change the text of; nullopt: of anything else.
 std::optional<std::string> TextOf(const py::object& object, const py::dict& options) {
   if (const FuncPtr* func = UnwrapAs<FuncPtr>(object)) return Print(**func, AsTvm(options));
   if (const ModulePtr* module = UnwrapAs<ModulePtr>(object)) return Print(**module, AsTvm(options));
   if (const Stmt* stmt = UnwrapAs<Stmt>(object)) return Print(*stmt, AsTvm(options));
+  if (const Expr* e = UnwrapAs<Expr>(object)) return Print(*e, AsTvm(options));
+  if (const IterVar* axis = UnwrapAs<IterVar>(object)) return Print(*axis, AsTvm(options));
+  if (const CommReducer* reducer = UnwrapAs<CommReducer>(object)) return Print(*reducer, AsTvm(options));
   return std::nullopt;
 }
 std::optional<std::string> ScriptOf(const py::object& object, const py::dict& options) {
@@ -107,14 +152,9 @@ void BindScript(py::module_& module) {
       });
   module.def("parse_any", &ParseAny);
   module.def("script", &ScriptOf);
-  module.def("print", [](const Expr& e) { return Print(e); });
-  module.def("print", [](const Stmt& s) { return Print(s, AsTvm(py::dict())); });
   module.def("print", &PrintBlock);
   module.def("print", &PrintBuffer);
   module.def("print", &PrintRange);
-  module.def("print", [](const IterVar& iter) {
-    return fmt::format("T.iter_var({}, {})", Print(iter.var), PrintRange(iter.domain));
-  });
   module.def("print", [](const MatchBufferRegion& match) {
     return fmt::format("{} = {}", match.buffer->name, Print(match.source));
   });

@@ -38,6 +38,23 @@ IterKind IterKindOf(int number) {
   return kKinds[number];
 }
 
+// Without a domain nothing is known of the values.
+IterVar MakeIterVar(const std::optional<Range>& dom, const Var& var, int kind, const std::string& thread_tag) {
+  if (dom && dom->extent.dtype() != var.dtype())
+    throw Failure(ErrorKind::kTvm, fmt::format("IterVar: expected a variable of the domain's type {}, got {}",
+                                               dom->extent.dtype().ToString(), var.dtype().ToString()));
+  return {dom.value_or(Range{0, 0}), var, thread_tag.empty() ? IterKindOf(kind) : IterKind::kThreadIndex, thread_tag};
+}
+
+CommReducer MakeReducer(const std::vector<Var>& lhs, const std::vector<Var>& rhs, const std::vector<Expr>& result,
+                        const std::vector<Expr>& identity) {
+  if (rhs.size() != lhs.size() || result.size() != lhs.size() || identity.size() != lhs.size())
+    throw Failure(ErrorKind::kTvm, fmt::format("CommReducer: expected {} variables, results and identities, got {}, {} "
+                                               "and {}",
+                                               lhs.size(), rhs.size(), result.size(), identity.size()));
+  return {lhs, rhs, result, identity};
+}
+
 AttrMap ToAttrs(const py::dict& items) {
   AttrMap attrs;
   for (const auto& [key, value] : items) {
@@ -301,9 +318,8 @@ void BindStmt(py::module_& module) {
              [](const Buffer& buffer, const std::vector<Range>& region) { return BufferRegion{buffer, region}; });
   module.def("MatchBufferRegion",
              [](const Buffer& buffer, const BufferRegion& source) { return MatchBufferRegion{buffer, source}; });
-  module.def("IterVar", [](const Range& dom, const Var& var, int kind, const std::string& thread_tag) {
-    return IterVar{dom, var, thread_tag.empty() ? IterKindOf(kind) : IterKind::kThreadIndex, thread_tag};
-  });
+  module.def("IterVar", &MakeIterVar);
+  module.def("CommReducer", &MakeReducer);
 }
 
 }  // namespace lathe::python

@@ -87,6 +87,7 @@ struct KeyVisitor {
   std::string_view operator()(const MatchBufferRegion&) const { return "tir.MatchBufferRegion"; }
   std::string_view operator()(const Range&) const { return "Range"; }
   std::string_view operator()(const IterVar&) const { return "tir.IterVar"; }
+  std::string_view operator()(const CommReducer&) const { return "tir.CommReducer"; }
   std::string_view operator()(const Op*) const { return "Op"; }
   std::string_view operator()(const FuncPtr&) const { return "tir.PrimFunc"; }
   std::string_view operator()(const ModulePtr&) const { return "IRModule"; }
@@ -114,6 +115,14 @@ struct IdentityVisitor {
   void operator()(const IterVar& v) {
     (*this)(v.var);
     (*this)(v.domain);
+  }
+  void operator()(const CommReducer& r) {
+    for (const std::vector<Var>* side : {&r.lhs, &r.rhs}) {
+      for (const Var& var : *side) (*this)(var);
+    }
+    for (const std::vector<Expr>* values : {&r.result, &r.identity_element}) {
+      for (const Expr& value : *values) (*this)(value);
+    }
   }
   void operator()(const Op* op) { ids.push_back(op); }
   void operator()(const FuncPtr& f) { ids.push_back(f.get()); }

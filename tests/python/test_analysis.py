@@ -168,3 +168,46 @@ def test_apply_filter_and_bind_target():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+@T.prim_func
+def _product(a: T.Buffer((16, 16), "float32"), b: T.Buffer((16, 16), "float32"), c: T.Buffer((16, 16), "float32")):
+    for i, j, k in T.grid(16, 16, 16):
+        with T.block("c"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                c[vi, vj] = T.float32(0) + T.float32(0) * a[0, 0]
+            c[vi, vj] = c[vi, vj] + a[vi, vk] * b[vk, vj]
+
+
+@T.prim_func
+def _branches(a: T.Buffer((16,), "float32"), b: T.Buffer((16,), "int32")):
+    for i in range(4):
+        for j in range(i + 2):
+            if b[j + 1] + 1 > 3:
+                b[j] = b[j] * b[i] + 1
+            else:
+                a[j] = T.Select(a[i] + a[j] > T.float32(0), T.exp(a[j] - a[i]), a[j])
+
+
+@T.prim_func
+def _told(a: T.Buffer((16,), "float32")):
+    T.func_attr({"estimated_flops": 77})
+    for i in range(16):
+        a[i] = a[i] + T.float32(1)
+
+
+@T.prim_func
+def _symbolic(p: T.handle, n: T.int32):
+    a = T.match_buffer(p, (n,), "float32")
+    for i in range(n):
+        a[i] = a[i] + T.float32(1)
+
+
+def test_flops_are_counted_as_tvm_0_27_does():
+    flops = tir.analysis.estimate_tir_flops
+    assert flops(tvm.IRModule({"main": _product})) == 16**3 * 2  # init costs nothing
+    assert flops(_branches.body) == 4 * 5 * (2 + 1)  # of two branches the greater, by type; at most 5 times
+    assert flops(tvm.IRModule({"main": _told})) == 77 and flops(_told.body) == 16
+    assert flops(tvm.IRModule({"main": _told, "other": _product})) == 77 + 16**3 * 2
+    assert flops(tvm.IRModule({"main": _symbolic})) == 2**31 - 1

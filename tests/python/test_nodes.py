@@ -217,3 +217,76 @@ def test_modules_have_attributes():
     assert more.attrs["count"] == 2 and more.attrs["kind"] == "again" and bool(more.attrs["flag"])
     assert "count" not in more.without_attr("count").attrs
     assert dict(mod.attrs) == {"kind": "test"} and tvm.IRModule({}).attrs is None
+
+
+def test_an_axis_without_a_domain_says_so():
+    x = tir.Var("x", "int32")
+    axis = tir.IterVar(None, x, tir.IterVar.DataPar)
+    assert axis.dom is None and axis.var.same_as(x)
+    assert str(axis) == 'T.iter_var(x, None, "DataPar", "")'
+    thread = tvm.te.thread_axis("threadIdx.x")
+    assert thread.dom is None and thread.iter_type == tir.IterVar.ThreadIndex
+    assert str(tvm.te.thread_axis((0, 4), "threadIdx.x", "tx")) == \
+        'T.iter_var(tx, T.Range(0, 4), "ThreadIndex", "threadIdx.x")'
+    with pytest.raises(tvm.TVMError, match="of the domain's type int32, got float32"):
+        tir.IterVar(Range(0, 4), tir.Var("x", "float32"), 0)
+
+
+def test_reducers_and_reductions_are_nodes():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    reducer = tir.CommReducer([x], [y], [x + y], [tir.const(0, "int32")])
+    assert reducer.lhs[0].same_as(x) and reducer.rhs[0].same_as(y) and str(reducer.result[0]) == "x + y"
+    assert reducer.identity_element[0] == 0 and str(reducer) == "T.comm_reducer(lambda x, y: x + y, [0])"
+    assert tvm.ir.structural_equal(reducer, tir.CommReducer([y], [x], [y + x], [tir.const(0, "int32")]))
+    assert not tvm.ir.structural_equal(reducer, tir.CommReducer([x], [y], [x * y], [tir.const(0, "int32")]))
+    k = tvm.te.reduce_axis((0, 4), "k")
+    total = tir.Reduce(reducer, [k.var], [k], tir.const(True, "bool"), 0)
+    assert str(total) == ('T.reduce(T.comm_reducer(lambda x, y: x + y, [0]), source=[k], init=[], '
+                          'axis=[T.iter_var(k, T.Range(0, 4), "CommReduce", "")], condition=T.bool(True), value_index=0)')
+    assert tvm.ir.structural_equal(total, tvm.te.sum(k.var, axis=k))
+    assert isinstance(tvm.te.sum(k.var, axis=k).combiner, tir.CommReducer)
+    with pytest.raises(tvm.TVMError, match="expected 1 variables, results and identities"):
+        tir.CommReducer([x], [y], [x + y, x], [tir.const(0, "int32")])
+    with pytest.raises(tvm.TVMError, match="expected 1 sources and the number of one, got 1 and 1"):
+        tir.Reduce(reducer, [k.var], [k], tir.const(True, "bool"), 1)
+
+
+@pytest.mark.parametrize("make, errors, why", [
+    (lambda x, f: tir.Add(x, f), (TypeError, tvm.TVMError), "mismatched types. int32 vs. float32"),
+    (lambda x, f: tir.Select(x > 1, x, f), (TypeError, tvm.TVMError), "two values of one type"),
+    (lambda x, f: tir.And(x, x), (tvm.error.InternalError,), "expected booleans"),
+    (lambda x, f: tir.IntImm("int8", 300), (ValueError, tvm.TVMError), "expected a value of int8, got 300"),
+    (lambda x, f: tir.IntImm("uint8", -1), (ValueError, tvm.TVMError), "expected a value of uint8"),
+    (lambda x, f: tir.IntImm("bool", 2), (ValueError, tvm.TVMError), "expected 0 or 1"),
+    (lambda x, f: tir.IntImm("float32", 2), (ValueError, tvm.TVMError), "a type of integers"),
+    (lambda x, f: tir.IntImm("int32", 1.5), (TypeError,), "expected an integer"),
+    (lambda x, f: tir.FloatImm("float16", 1e6), (ValueError, tvm.TVMError), "leaves float16"),
+    (lambda x, f: tir.const(300, "int8"), (ValueError, tvm.TVMError), "expected a value of int8"),
+    (lambda x, f: tir.call_intrin("int32", "tir.foo", x), (AttributeError, tvm.TVMError), "no operation is named"),
+])
+def test_refusals_have_the_classes_of_tvm(make, errors, why):
+    for error in errors:
+        with pytest.raises(error, match=why):
+            make(tir.Var("x", "int32"), tir.Var("f", "float32"))
+
+
+def test_containers_are_compared_item_by_item():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    same = tvm.ir.structural_equal
+    assert same({"a": [x + 1, 2]}, {"a": [x + 1, 2]}) and not same({"a": 1}, {"b": 1}) and not same({"a": 1}, {"a": 2})
+    assert same(None, None) and not same(None, x) and not same(x, None) and not same({}, [])
+    assert not same({"a": x}, {"a": y}) and same({"a": x}, {"a": y}, map_free_vars=True)
+    code = tvm.ir.structural_hash
+    assert code({"a": 1, "b": None}) == code({"b": None, "a": 1}) != code({"a": 2, "b": None})
+    assert code([1, 2]) != code([2, 1])
+
+
+@pytest.mark.parametrize("a, b, left, right", [
+    ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 3]}, '<root>["b"][1].value', '<root>["b"][1].value'),
+    ({"a": 1}, {"b": 1}, '<root>["a"]', '<root>[<missing:"a">]'),
+    ([1, 2], [1, 2, 3], "<root>[<missing:2>]", "<root>[2]"),
+])
+def test_a_difference_of_containers_has_its_places(a, b, left, right):
+    with pytest.raises(ValueError) as error:
+        tvm.ir.assert_structural_equal(a, b)
+    assert f"caused by lhs at {left}:\n" in str(error.value) and f"and rhs at {right}:\n" in str(error.value)

@@ -182,3 +182,10 @@ def test_a_block_of_several_functions_needs_one_to_work_on():
     both = tvm.IRModule({"one": two_blocks, "two": two_blocks})
     with pytest.raises(ValueError):
         tir.Schedule(both).get_block("B")
+
+
+@pytest.mark.parametrize("seed", [-1, 0, 2**31])
+def test_a_seed_lies_in_the_range_of_tvm(seed):
+    with pytest.raises(ValueError, match=r"in the range \[1, 2147483647\]"):
+        tir.Schedule(two_blocks, seed=seed)
+    assert tir.Schedule(two_blocks, seed=2**31 - 1).mod is not None

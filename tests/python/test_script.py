@@ -325,3 +325,55 @@ def test_floats_have_the_digits_of_tvm():
     sch = tvm.tir.Schedule(scaled)
     sch.sample_categorical([1, 2], [0.2, 0.8], decision=0)
     assert "probs=[0.20000000000000001, 0.80000000000000004]" in str(sch.trace)
+
+
+def test_a_call_of_another_function_is_a_statement():
+    @tvm.script.ir_module
+    class Calls:
+        @T.prim_func
+        def fill(a: T.Buffer((4,), "float32")):
+            a[0] = T.float32(1)
+
+        @T.prim_func
+        def main(a: T.Buffer((4,), "float32")):
+            Calls.fill(a.data)
+
+    assert "\n        Module.fill(a.data)" in Calls.script()
+    tvm.ir.assert_structural_equal(tvm.script.from_source(Calls.script()), Calls)
+
+
+def test_operations_and_texts_are_spelled_as_in_tvm():
+    f = tir.Var("f", "float32")
+    assert str(tir.abs(f)) == "T.fabs(f)" and tir.abs(f).op.name == "tir.fabs"
+    assert tvm.ir.structural_equal(tir.call_intrin("float32", "tir.fabs", f), tir.abs(f))
+    func = tir.PrimFunc([], tir.Evaluate(tir.call_extern("int32", "a\tb\rc", 1)))
+    assert 'T.call_extern("int32", "a\\tb\\rc", 1)' in func.script()
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
+    assert str(tir.const(0.1, "float32")) == "T.float32(0.10000000000000001)"
+
+
+def test_names_of_the_dialects_are_taken():
+    loop, inner = tir.Var("T", "int32"), tir.Var("R", "int32")
+    buffer = tir.decl_buffer((16, 16), "float32", "I")
+    store = tir.BufferStore(buffer, tir.const(1.0, "float32"), [loop, inner])
+    text = tir.For(loop, 0, 16, 0, tir.For(inner, 0, 16, 0, store)).script()
+    assert "for T_1, R_1 in T.grid(16, 16):" in text and "I_1[T_1, R_1]" in text
+
+
+def test_an_attribute_may_name_the_variable_of_a_loop_below():
+    i = tir.Var("i", "int32")
+    func = tir.PrimFunc([], tir.AttrStmt(i, "pragma_x", 1, tir.For(i, 0, 16, 0, tir.Evaluate(i))))
+    lines = [line.strip() for line in func.script().splitlines()[4:]]
+    assert lines == ["i = T.int32()", 'T.attr(i, "pragma_x", 1)', "for i in range(16):", "T.evaluate(i)"]
+
+
+def test_options_of_script_change_expressions():
+    x, f = tir.Var("x", "int32"), tir.Var("f", "float32")
+    assert (f * 2).script(float_dtype="float32") == "f * 2.0"
+    assert tir.const(1, "int64").script(int_dtype="int64") == "1"
+    assert (x + 1).script(verbose_expr=True) == "x = T.int32()\nx + 1"
+    assert (x + 1).script() == "x + 1"
+    buffer = tir.decl_buffer((4,), "float16", "A")
+    assert 'T.Buffer((4,))' in tir.BufferStore(buffer, buffer[1], [0]).script(buffer_dtype="float16")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
+        x.script(nosuch=1)

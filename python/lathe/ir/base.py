@@ -13,8 +13,8 @@ def structural_equal(lhs, rhs, map_free_vars=False):
 
 def get_first_structural_mismatch(lhs, rhs, map_free_vars=False):
     """The paths of the first difference in both, or None."""
-    path = _lib.first_difference(lhs, rhs, map_free_vars)
-    return None if path is None else (ObjectPath.parse(path), ObjectPath.parse(path))
+    paths = _lib.first_difference(lhs, rhs, map_free_vars)
+    return None if paths is None else tuple(ObjectPath.parse(path) for path in paths)
 
 
 def assert_structural_equal(lhs, rhs, map_free_vars=False):

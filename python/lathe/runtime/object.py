@@ -40,7 +40,8 @@ class Object(_lib.Object):
 
     def script(self, **options):
         """The TVMScript of this node. Of TVM's options count name, syntax_sugar, tir_prefix, ir_prefix, indent_spaces,
-        int_dtype, print_line_numbers; s_tir: in the words of today's TVM (T.sblock)."""
+        int_dtype, float_dtype, buffer_dtype, verbose_expr, print_line_numbers; s_tir: in the words of today's TVM
+        (T.sblock)."""
         text = _lib.script(self, options)
         return _lib.print(self) if text is None else text
 

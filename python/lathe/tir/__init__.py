@@ -2,7 +2,7 @@
 from lathe.tir import analysis, buffer, expr, function, ir_builder, op, schedule, stmt, stmt_functor, transform
 from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, decl_buffer
 from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, Cast, CmpExpr,
-                            Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
+                            CommReducer, Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
                             Not, Or, PrimExpr, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var)
 from lathe.tir.function import PrimFunc, TensorIntrin
 from lathe.tir.index_map import IndexMap

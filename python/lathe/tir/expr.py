@@ -319,9 +319,22 @@ class Shuffle(PrimExpr):
 
 @register_object("tir.Reduce")
 class Reduce(PrimExpr):
-    """A reduction over axes, as an expression; read from text."""
+    """A reduction over axes, as an expression."""
 
     __slots__ = ()
+
+    def __new__(cls, combiner, src, rdom, condition, value_index, init=None, span=None):
+        return _lib.Reduce(combiner, src, rdom, condition, value_index, init or [])
+
+
+@register_object("tir.CommReducer")
+class CommReducer(Object):
+    """How two values are combined: result of lhs and rhs, and what changes nothing."""
+
+    __slots__ = ()
+
+    def __new__(cls, lhs, rhs, result, identity_element, span=None):
+        return _lib.CommReducer(lhs, rhs, result, identity_element)
 
 
 @register_object("tir.Call")
@@ -346,5 +359,5 @@ class IterVar(ExprOp, Object):
         if isinstance(dom, (list, tuple)):
             dom = _lib.range_of_ends(*dom)
         if isinstance(var, str):
-            var = Var(var, dom.extent.dtype)
+            var = Var(var, "int32" if dom is None else dom.extent.dtype)
         return _lib.IterVar(dom, var, iter_type, thread_tag)

@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         BodyCase{"ChainOfComparisons", "while 0 <= B[0] < n:\n    B[0] += 1",
                  "while 0 <= B[0] and B[0] < n:\n    B[0] = B[0] + 1"},
         BodyCase{"Asserts", "assert n > 0, \"n \\\"must\\\" be\\tpositive\"\nT.Assert(n < 9, \"small\")",
-                 "assert n > 0, \"n \\\"must\\\" be\\x09positive\"\nassert n < 9, \"small\""},
+                 "assert n > 0, \"n \\\"must\\\" be\\tpositive\"\nassert n < 9, \"small\""},
         BodyCase{"Lets", "x: T.int32 = n * 2\nwith T.LetStmt(x + 1) as y:\n    B[0] = y\nz = x + 2\nB[1] = z",
                  "x: T.int32 = n * 2\nwith T.LetStmt(x + 1) as y:\n    B[0] = y\nz: T.int32 = x + 2\nB[1] = z"},
         BodyCase{"OldLet", "x = T.int32()\nwith T.let(x, n):\n    B[0] = x", "x: T.int32 = n\nB[0] = x"},
