@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/arith/simplifier.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/operator_rules.h"
@@ -353,6 +354,16 @@ StatusOr<std::optional<bool>> ExprBuilder::BuildStaticBool(const PyExpr& e) cons
   return known == nullptr ? std::optional<bool>() : std::optional(*known != 0);
 }
 
+StatusOr<const PyExpr*> ExprBuilder::ChosenOf(const PyExpr& e) const {
+  const PyExpr* chosen = &e;
+  while (chosen->kind == PyExprKind::kConditional) {
+    ASSIGN_OR_RETURN(const std::optional<bool> known, BuildStaticBool(*chosen->items[1]));
+    if (!known) break;
+    chosen = chosen->items[*known ? 0 : 2];
+  }
+  return chosen;
+}
+
 StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e) const {
   const std::string_view text = source_->text.substr(e.begin, e.end - e.begin);
   ScriptScope scope;
@@ -499,6 +510,13 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, cons
   return indices;
 }
 
+// TVM's parser simplifies the extent; a stored text stands for the tree that it was printed from.
+StatusOr<Range> ExprBuilder::BuildRegionEnds(const PyExpr& begin, const PyExpr& end) const {
+  ASSIGN_OR_RETURN(Range range, BuildEnds(begin, end));
+  if (context_->evaluator != nullptr) range.extent = Simplifier().Simplify(range.extent);
+  return range;
+}
+
 StatusOr<Range> ExprBuilder::BuildRegionDim(const PyExpr& e, const Expr& shape) const {
   if (CalleeName(e) == "Range") return BuildRange(e);
   if (e.kind == PyExprKind::kSlice && e.items.size() > 2) return Error(*e.items[2], "expected a region without a step");
@@ -508,7 +526,7 @@ StatusOr<Range> ExprBuilder::BuildRegionDim(const PyExpr& e, const Expr& shape) 
     return Range{point, IntConst(point.dtype(), 1)};
   }
   const bool has_begin = e.items[0]->kind != PyExprKind::kNone, has_end = e.items[1]->kind != PyExprKind::kNone;
-  if (has_begin && has_end) return BuildEnds(*e.items[0], *e.items[1]);
+  if (has_begin && has_end) return BuildRegionEnds(*e.items[0], *e.items[1]);
   if (!has_begin && !has_end) return Range{IntConst(shape.dtype(), 0), shape};
   if (!has_begin) return BuildRange(*e.items[1]);
   ASSIGN_OR_RETURN(Expr begin, Build(*e.items[0]));

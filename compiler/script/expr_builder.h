@@ -78,6 +78,8 @@ class ExprBuilder {
   bool IsOfProgram(const PyExpr& e) const;
   static bool IsLiteral(const PyExpr& e);  // Numbers, True and False, and operators on them: Python computes it.
   StatusOr<std::optional<bool>> BuildStaticBool(const PyExpr& e) const;  // nullopt: it is decided when the code runs.
+  // Of `a if flag else b` with a flag of the program the branch that counts; else `e` itself.
+  StatusOr<const PyExpr*> ChosenOf(const PyExpr& e) const;
   bool IsOutside(const PyExpr& e) const;                 // Whether somebody else has to say what `e` is.
   StatusOr<ScriptValue> Foreign(const PyExpr& e) const;  // What the evaluator, which there is, says of `e`.
   StatusOr<Expr> ToExpr(const PyExpr& at, const ScriptValue& value) const;
@@ -138,6 +140,7 @@ class ExprBuilder {
   StatusOr<Expr> BuildOp(const PyExpr& e, const Op& op) const;
   StatusOr<std::vector<Expr>> BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const;
   StatusOr<std::vector<Expr>> BuildArgs(const PyExpr& e, size_t first) const;
+  StatusOr<Range> BuildRegionEnds(const PyExpr& begin, const PyExpr& end) const;
   StatusOr<Range> BuildRegionDim(const PyExpr& e, const Expr& shape) const;
   Status CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const;
 

@@ -380,7 +380,8 @@ Status FuncBuilder::BuildAssign(const PyStmt& stmt, Suite& suite) {
   if (stmt.target->kind == PyExprKind::kSubscript) return BuildStore(stmt, suite);
   if (!stmt.text.empty())
     return Error(*stmt.target, fmt::format("expected an element of a buffer before \"{}=\"", stmt.text));
-  return BuildAssignTo(*stmt.target, stmt.annotation, *stmt.value, suite);
+  ASSIGN_OR_RETURN(const PyExpr* const value, exprs_.ChosenOf(*stmt.value));
+  return BuildAssignTo(*stmt.target, stmt.annotation, *value, suite);
 }
 
 // a, b = x, y

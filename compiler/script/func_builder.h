@@ -79,7 +79,7 @@ class FuncBuilder {
   Status BuildFor(const PyStmt& stmt, Suite& suite);
   StatusOr<LoopHeader> BuildLoopHeader(const PyExpr& iterable);
   Status BuildStep(const PyExpr& step, LoopHeader& header);
-  Status BuildGrid(const PyStmt& stmt, Suite& suite);
+  Status BuildGrid(const PyStmt& stmt, const PyExpr& call, Suite& suite);
   Status BuildIf(const PyStmt& stmt, Suite& suite);
   Status BuildWhile(const PyExpr& condition, const PyStmt& stmt, Suite& suite);
   Status BuildIfScope(const PyStmt& stmt, Suite& suite);  // with T.If(c): with T.Then(): ... with T.Else(): ...
@@ -95,6 +95,8 @@ class FuncBuilder {
                                bool may_declare);
   Status BuildShape(const PyExpr& shape, BufferNode& node);
   Status BuildData(const PyExpr& data, BufferNode& node);
+  // T.int32() in place of a stride or an offset: a new variable.
+  std::optional<Var> NewVarOf(const PyExpr& e) const;
   Status BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node);
   Status BuildPromises(const BoundArgs& args, size_t shape_arg, BufferNode& node);
   StatusOr<BlockFrame*> DirectBlock(const PyExpr& at, std::string_view what);

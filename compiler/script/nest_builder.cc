@@ -1,7 +1,7 @@
 // FuncBuilder: loops, branches, blocks and other statements with a body.
 #include <fmt/core.h>
 
-#include "compiler/arith/analyzer.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/script/complete.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/func_builder_detail.h"
@@ -46,7 +46,7 @@ StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) 
   ASSIGN_OR_RETURN(header.range,
                    args[1] != nullptr ? exprs_.BuildEnds(*args[0], *args[1]) : exprs_.BuildRange(*args[0]));
   // What TVM's parser does to the extent; a stored text stands for the tree that it was printed from.
-  if (exprs_.context().evaluator != nullptr) header.range.extent = Analyzer().Simplify(header.range.extent);
+  if (exprs_.context().evaluator != nullptr) header.range.extent = Simplifier().Simplify(header.range.extent);
   header.type = header.range.extent.dtype();
   if (step != nullptr) RETURN_IF_ERROR(BuildStep(*step, header));
   if (args[2] != nullptr) {
@@ -74,8 +74,9 @@ Status FuncBuilder::BuildStep(const PyExpr& step, LoopHeader& header) {
 }
 
 Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
-  if (exprs_.CalleeName(*stmt.value) == "grid") return BuildGrid(stmt, suite);
-  ASSIGN_OR_RETURN(LoopHeader header, BuildLoopHeader(*stmt.value));
+  ASSIGN_OR_RETURN(const PyExpr* const loop, exprs_.ChosenOf(*stmt.value));
+  if (exprs_.CalleeName(*loop) == "grid") return BuildGrid(stmt, *loop, suite);
+  ASSIGN_OR_RETURN(LoopHeader header, BuildLoopHeader(*loop));
   const size_t names = names_.Open();
   ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, header.type, header.range));
   if (header.step) names_.Redefine(stmt.target->text, header.step->start + Expr(var) * header.step->step);
@@ -105,8 +106,7 @@ StatusOr<std::vector<Var>> FuncBuilder::LoopVars(const PyExpr& target, const std
   return vars;
 }
 
-Status FuncBuilder::BuildGrid(const PyStmt& stmt, Suite& suite) {
-  const PyExpr& call = *stmt.value;
+Status FuncBuilder::BuildGrid(const PyStmt& stmt, const PyExpr& call, Suite& suite) {
   if (!call.keywords.empty())
     return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
   std::vector<Range> ranges;

@@ -52,11 +52,12 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   ASSIGN_OR_RETURN(func_.body, BuildSuite(function.body));
   if (!unrealized_.empty()) return unrealized_.begin()->second;
   for (const ExprNode* var : bound_) unbound_.erase(var);
-  if (!unbound_.empty()) {
-    return unbound_.begin()->second;
-  }
   SortBufferMap();
-  return Complete(std::move(func_), std::move(root_allocs_));
+  PrimFunc complete = Complete(std::move(func_), std::move(root_allocs_));
+  for (const auto& [var, error] : unbound_) {  // One that nobody uses needs no value.
+    if (UsesVar(complete.body, var)) return error;
+  }
+  return complete;
 }
 
 // Such a name means the scalar parameter or the variable declared in the body that is called so; else a new variable.
@@ -172,7 +173,10 @@ StatusOr<Buffer> FuncBuilder::BuildBuffer(const PyExpr& at, std::string_view nam
     ASSIGN_OR_RETURN(node.scope, exprs_.BuildString(*arg(5)));
   }
   RETURN_IF_ERROR(BuildPromises(args, shape_arg, node));
-  if (arg(4) != nullptr) {
+  const std::optional<Var> new_offset = arg(4) != nullptr && may_declare ? NewVarOf(*arg(4)) : std::nullopt;
+  if (new_offset) {
+    node.elem_offset = *new_offset;
+  } else if (arg(4) != nullptr) {
     ASSIGN_OR_RETURN(node.elem_offset, exprs_.Build(*arg(4)));
   } else if (arg(7) != nullptr && may_declare) {
     ASSIGN_OR_RETURN(const int64_t factor, exprs_.BuildInt(*arg(7)));
@@ -212,6 +216,12 @@ Status FuncBuilder::BuildData(const PyExpr& data, BufferNode& node) {
   return OkStatus();
 }
 
+std::optional<Var> FuncBuilder::NewVarOf(const PyExpr& e) const {
+  const bool is_empty_call = e.kind == PyExprKind::kCall && e.items.size() == 1;
+  const StatusOr<DataType> type = is_empty_call ? DataType::Parse(exprs_.CalleeName(e)) : kIndexType;
+  return is_empty_call && type.ok() && type->is_int() ? std::optional(Var("", *type)) : std::nullopt;
+}
+
 Status FuncBuilder::BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node) {
   const bool is_list = strides.kind == PyExprKind::kList || strides.kind == PyExprKind::kTuple;
   if (!is_list) return Error(strides, "expected a list of strides");
@@ -223,6 +233,10 @@ Status FuncBuilder::BuildStrides(const PyExpr& strides, bool may_declare, Buffer
     }
     if (item->kind == PyExprKind::kString && may_declare) {
       node.strides.push_back(Var(item->string_value));
+      continue;
+    }
+    if (const std::optional<Var> stride = may_declare ? NewVarOf(*item) : std::nullopt) {
+      node.strides.push_back(*stride);
       continue;
     }
     ASSIGN_OR_RETURN(Expr stride, exprs_.Build(*item));

@@ -24,9 +24,9 @@ int Precedence(const Token& token) {  // 0: no binary operator.
     Word word;
     int precedence;
   };
-  static constexpr Row kRows[] = {{"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4},  {">", 4},  {">=", 4}, {"==", 4},
-                                  {"!=", 4}, {"|", 5},   {"^", 6},  {"&", 7},   {"<<", 8}, {">>", 8}, {"+", 9},
-                                  {"-", 9},  {"*", 10},  {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
+  static constexpr Row kRows[] = {{"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4}, {">", 4},   {">=", 4}, {"==", 4},
+                                  {"is", 4}, {"!=", 4},  {"|", 5},  {"^", 6},  {"&", 7},   {"<<", 8}, {">>", 8},
+                                  {"+", 9},  {"-", 9},   {"*", 10}, {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
   if (token.word == 0) return 0;
   for (const auto& [word, precedence] : kRows) {
     if (token.word == word.bits) return precedence;
@@ -240,8 +240,10 @@ class PythonParser {
     PyExpr* node = NewExpr(PyExprKind::kCompare, At().offset);
     node->items.push_back(left);
     while (Precedence(At()) == kComparePrecedence) {
+      if (Is("is")) node->kind = PyExprKind::kForeign;  // Only an evaluator knows what is the same.
       node->operators.push_back(At().text);
       ++next_;
+      if (node->operators.back() == "is") Take("not");
       const PyExpr* right = BinaryFrom(kComparePrecedence + 1);
       if (right == nullptr) return nullptr;
       node->items.push_back(right);

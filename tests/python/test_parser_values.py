@@ -416,3 +416,77 @@ def test_functions_of_memory_can_be_put_together():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+_reduces, _is_wide, _limit = False, True, None
+
+
+def test_a_choice_of_the_program_may_be_of_axes_buffers_and_loops():
+    @T.prim_func
+    def chosen(a: T.handle, B: T.Buffer((16,), "float32")):
+        A = T.match_buffer(a, (16,), "float32") if _is_wide else T.match_buffer(a, (16,), "float16")
+        C = T.alloc_buffer((16,), "float32", scope="shared") if _is_wide else B
+        for i in (T.parallel(16) if _is_wide else T.serial(16)):
+            with T.block("C"):
+                vi = T.axis.reduce(16, i) if _reduces else T.axis.spatial(16, i)
+                C[vi] = A[vi]
+        for i in T.serial(16 if _limit is None else _limit):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = C[vi] if _limit is not None else A[vi]
+
+    @T.prim_func
+    def plain(a: T.handle, B: T.Buffer((16,), "float32")):
+        A = T.match_buffer(a, (16,), "float32")
+        C = T.alloc_buffer((16,), "float32", scope="shared")
+        for i in T.parallel(16):
+            with T.block("C"):
+                vi = T.axis.spatial(16, i)
+                C[vi] = A[vi]
+        for i in T.serial(16):
+            with T.block("B"):
+                vi = T.axis.spatial(16, i)
+                B[vi] = A[vi]
+
+    tvm.ir.assert_structural_equal(chosen.with_attr("global_symbol", "f"), plain.with_attr("global_symbol", "f"))
+
+
+def test_strides_and_offsets_may_be_new_variables():
+    @T.prim_func
+    def inline(a: T.handle, B: T.Buffer((16, 16), "float32", strides=["s", 1], elem_offset=T.int32())):
+        A = T.match_buffer(a, (16, 16), "float32", elem_offset=T.int32(), strides=[T.int64(), 1])
+        B[0, 0] = A[0, 0]
+
+    A, B = (inline.buffer_map[param] for param in inline.params)
+    assert isinstance(A.elem_offset, tir.Var) and A.strides[0].dtype == "int64" and A.strides[1] == 1
+    assert isinstance(B.elem_offset, tir.Var) and B.strides[0].name == "s"
+    with pytest.raises(tvm.error.ParseError, match="a variable is declared by a line of its own"):
+        @T.prim_func
+        def allocated(B: T.Buffer((16,), "float32")):
+            C = T.alloc_buffer([16], elem_offset=T.int32())
+            C[0] = B[0]
+
+
+def test_the_extent_of_a_region_is_simplified():
+    @T.prim_func
+    def regions(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32"), n: T.int32):
+        for i in range(8):
+            with T.block("b"):
+                v = T.axis.spatial(8, i)
+                T.reads(A[v * 8:(v + 1) * 8, v // 4 * 2 + 1:v // 4 * 2 + 3], A[v * n:(v + 1) * n, v:v + v + 4])
+                T.writes(B[T.max(v, 0):T.max(v, 0) + 8 - 1])
+                for j in range(8):
+                    B[v + j] = A[v * 8 + j, 0]
+
+    block = regions.body.block.body.body.block
+    assert [[str(dim.extent) for dim in read.region] for read in block.reads] == [["8", "2"], ["n", "v + 4"]]
+    assert block.writes[0].region[0].extent == 7
+
+
+def test_a_symbol_that_nobody_uses_needs_no_value():
+    @T.prim_func
+    def func(A: T.Buffer((16,), "float32")):
+        m = T.int64()
+        A[0] = A[1]
+
+    assert "m = " not in func.script()

@@ -9,7 +9,7 @@ from lathe.tir import op as _op
 from lathe.tir.buffer import decl_buffer
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, ceildiv, max, min, power
-from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, BufferLoad, Call, Cast, Div, FloatImm, FloorDiv,
+from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, Broadcast, BufferLoad, Call, Cast, CommReducer, Div, FloatImm, FloorDiv,
                             FloorMod, IntImm, IterVar, Let, Max, Min, Mod, Mul, Not, Or, Ramp, Select, Shuffle, SizeVar, StringImm,
                             Sub, Var)
 
@@ -61,6 +61,7 @@ class _BufferType:
 
     def __call__(self, shape, dtype="float32", data=None, strides=None, elem_offset=None, scope="global", align=0,
                  offset_factor=0, buffer_type="", axis_separators=None):
+        strides = [Var(each) if isinstance(each, str) else each for each in strides or []]
         return decl_buffer(shape, _dtype_of(dtype), "buffer", data, strides, elem_offset, scope, align or -1,
                            offset_factor, buffer_type, axis_separators)
 
