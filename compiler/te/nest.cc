@@ -156,8 +156,12 @@ Stmt MakeNestedReduction(const OperationNode& op, const ComputeOp& compute, cons
 Stmt MakeReduction(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
                    const ExprRewrite& rewrite) {
   std::vector<IterVar> outer = compute.axis, inner;
-  for (const IterVar& axis : compute.reduce_axis)
-    (DependsOn(axis.domain, compute.axis) ? inner : outer).push_back(axis);
+  for (IterVar axis : compute.reduce_axis) {
+    const Range known{rewrite(axis.domain.min), rewrite(axis.domain.extent)};
+    const bool depends = DependsOn(axis.domain, compute.axis), stays = DependsOn(known, compute.axis);
+    if (depends && !stays) axis.domain = known;  // Windows that are as large everywhere.
+    (stays ? inner : outer).push_back(std::move(axis));
+  }
   if (!inner.empty()) return MakeNestedReduction(op, compute, results, rewrite, outer, std::move(inner));
   return WrapLoops(outer, MakeUpdateBlock(op, compute, results, rewrite, MakeBlockAxes(outer)));
 }

@@ -226,7 +226,11 @@ StatusOr<Tensor> Conv(const Tensor& data, const Tensor& kernel, const ConvOption
       (options.groups > 1 ? "group_conv" : "conv") + std::to_string(plan.dim) + "d_" + Lower(plan.data_layout);
   return te::Compute(shape,
                      [&](const Point& at) { return ConvElement(plan, padded, kernel, options.groups, axes, at); },
-                     {.name = name, .tag = name, .attrs = {}, .axis_names = LoopNames(plan), .layout_free = {}});
+                     {.name = name,
+                      .tag = name,
+                      .attrs = {},
+                      .axis_names = LoopNames(plan),
+                      .layout_free = options.is_kernel_layout_free ? std::vector{kernel} : std::vector<Tensor>{}});
 }
 
 StatusOr<Tensor> DepthwiseConv2d(const Tensor& data, const Tensor& kernel, const ConvOptions& options) {

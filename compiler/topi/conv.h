@@ -19,7 +19,8 @@ struct ConvOptions {
   int64_t groups = 1;
   // Letters N, C and of W, HW, DHW; of the kernel O, I and the same. Empty kernel layout: TVM's for the data layout.
   std::string data_layout, kernel_layout;
-  std::optional<DataType> out_dtype;  // Of the products and their sum; default: data's.
+  std::optional<DataType> out_dtype;   // Of the products and their sum; default: data's.
+  bool is_kernel_layout_free = false;  // Nobody else depends on how the kernel lies in memory.
 };
 
 // Result: as data, with as many channels as the kernel says.

@@ -54,8 +54,9 @@ Expr FlatIndex(const Reducing& plan) {
 
 StatusOr<CommReducer> ArgReducer(bool is_max, bool select_last_index, DataType index, DataType value) {
   const auto combine = [&](const Point& x, const Point& y) {
-    const Expr is_better = is_max ? Less(y[1], x[1]) : Less(x[1], y[1]);
-    const Expr is_first = select_last_index ? Less(y[0], x[0]) : Less(x[0], y[0]);
+    const BinaryOp better = is_max ? BinaryOp::kGT : BinaryOp::kLT;
+    const Expr is_better = MakeBinary(better, x[1], y[1]);
+    const Expr is_first = MakeBinary(select_last_index ? BinaryOp::kGT : BinaryOp::kLT, x[0], y[0]);
     const Expr keeps = MakeBinary(BinaryOp::kOr, is_better, And(Equal(x[1], y[1]), is_first));
     return Point{MakeSelect(keeps, x[0], y[0]), MakeSelect(is_better, x[1], y[1])};
   };

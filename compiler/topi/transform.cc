@@ -109,7 +109,8 @@ StatusOr<std::vector<Slice>> PlanSlices(const Tensor& x, const std::vector<int64
 
 StatusOr<Expr> IndexWithin(const Expr& index, const Expr& extent, const std::string& mode) {
   if (mode == "clip" || mode.empty()) return Min(Max(0, index), extent - Expr(1));
-  if (mode == "wrap") return FloorMod(index, extent);
+  const auto mod = [&](const Expr& e) { return MakeBinary(BinaryOp::kTruncMod, e, MakeCast(e.dtype(), extent)); };
+  if (mode == "wrap") return mod(mod(index) + MakeCast(index.dtype(), extent));  // As TVM spells it.
   if (mode == "fast") return index;
   return OperatorError("take", "no mode \"" + mode + "\"; choose \"clip\", \"wrap\" or \"fast\"");
 }
@@ -241,7 +242,10 @@ StatusOr<Tensor> Stack(const std::vector<Tensor>& xs, int64_t axis) {
       Ax("T_stack", kInjective, shape.size()));
 }
 
-StatusOr<std::vector<Tensor>> Split(const Tensor& x, const std::vector<int64_t>& places, int64_t axis) {
+namespace {
+
+StatusOr<std::vector<Tensor>> SplitAs(const std::string& name, const Tensor& x, const std::vector<int64_t>& places,
+                                      int64_t axis) {
   ASSIGN_OR_RETURN(const int64_t dim, NormalizeAxis("split", axis, static_cast<int64_t>(x.ndim())));
   const size_t d = static_cast<size_t>(dim);
   std::vector<Tensor> parts;
@@ -253,12 +257,18 @@ StatusOr<std::vector<Tensor>> Split(const Tensor& x, const std::vector<int64_t>&
       return OperatorError("split", "the places are not ascending within the axis");
     Shape shape = x.shape();
     shape[d] = end - IntConst(end.dtype(), begin);
-    parts.push_back(Move(x, shape, "T_split_sections", [&](Point at) {
+    parts.push_back(Move(x, shape, name, [&](Point at) {
       at[d] = at[d] + IntConst(at[d].dtype(), begin);
       return at;
     }));
   }
   return parts;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Tensor>> Split(const Tensor& x, const std::vector<int64_t>& places, int64_t axis) {
+  return SplitAs("T_split", x, places, axis);
 }
 
 StatusOr<std::vector<Tensor>> SplitSections(const Tensor& x, int64_t sections, int64_t axis) {
@@ -268,7 +278,7 @@ StatusOr<std::vector<Tensor>> SplitSections(const Tensor& x, int64_t sections, i
     return OperatorError("split", "expected an extent that " + std::to_string(sections) + " equal parts make up");
   std::vector<int64_t> places;
   for (int64_t i = 1; i < sections; ++i) places.push_back(*extent / sections * i);
-  return Split(x, places, axis);
+  return SplitAs("T_split_sections", x, places, axis);
 }
 
 StatusOr<Tensor> StridedSlice(const Tensor& x, const std::vector<int64_t>& begin, const std::vector<int64_t>& end,

@@ -3,6 +3,7 @@
 
 #include "compiler/topi/broadcast.h"
 #include "compiler/topi/elementwise.h"
+#include "compiler/topi/layout.h"
 #include "compiler/topi/reduction.h"
 #include "compiler/topi/transform.h"
 #include "python/src/bind.h"
@@ -119,6 +120,12 @@ void BindReductions(py::module_& m) {
 }
 
 void BindShapes(py::module_& m) {
+  m.def(
+      "layout_transform",
+      [](const Tensor& array, const std::string& from, const std::string& to, const std::string& rule) {
+        return Value(topi::LayoutTransform(array, from, to, rule));
+      },
+      py::arg("array"), py::arg("src_layout"), py::arg("dst_layout"), py::arg("schedule_rule") = "None");
   m.def(
       "reshape", [](const Tensor& a, const py::object& shape) { return Value(topi::Reshape(a, ShapeOf(shape))); },
       py::arg("a"), py::arg("newshape"));

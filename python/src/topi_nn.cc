@@ -3,6 +3,7 @@
 
 #include "compiler/topi/broadcast.h"
 #include "compiler/topi/conv.h"
+#include "compiler/topi/depth.h"
 #include "compiler/topi/elementwise.h"
 #include "compiler/topi/matmul.h"
 #include "compiler/topi/normalize.h"
@@ -33,7 +34,8 @@ topi::ConvOptions OptionsOf(const py::object& strides, const py::object& padding
           .groups = groups,
           .data_layout = layout,
           .kernel_layout = kernel_layout,
-          .out_dtype = TypeOrNone(dtype)};
+          .out_dtype = TypeOrNone(dtype),
+          .is_kernel_layout_free = false};
 }
 
 void BindProducts(py::module_& topi, py::module_& nn) {
@@ -64,22 +66,27 @@ void BindProducts(py::module_& topi, py::module_& nn) {
 }
 
 // conv2d_nchw and the like: the layout is in the name.
-void BindConvOf(py::module_& nn, const char* name, const std::string& layout, const std::string& kernel_layout) {
+void BindConvOf(py::module_& nn, const char* name, const std::string& layout, const std::string& kernel_layout,
+                bool is_kernel_layout_free = false) {
   nn.def(
       name,
       [=](const Tensor& data, const Tensor& kernel, const py::object& stride, const py::object& padding,
           const py::object& dilation, const py::object& dtype) {
-        return Value(topi::Conv(data, kernel, OptionsOf(stride, padding, dilation, 1, layout, kernel_layout, dtype)));
+        topi::ConvOptions options = OptionsOf(stride, padding, dilation, 1, layout, kernel_layout, dtype);
+        options.is_kernel_layout_free = is_kernel_layout_free;
+        return Value(topi::Conv(data, kernel, options));
       },
       py::arg("Input"), py::arg("Filter"), py::arg("stride") = 1, py::arg("padding") = "VALID", py::arg("dilation") = 1,
       py::arg("out_dtype") = py::none());
 }
-void BindGroupConvOf(py::module_& nn, const char* name, const std::string& layout) {
+void BindGroupConvOf(py::module_& nn, const char* name, const std::string& layout, bool is_kernel_layout_free = false) {
   nn.def(
       name,
       [=](const Tensor& data, const Tensor& kernel, const py::object& stride, const py::object& padding,
           const py::object& dilation, int64_t groups, const py::object& dtype) {
-        return Value(topi::Conv(data, kernel, OptionsOf(stride, padding, dilation, groups, layout, "", dtype)));
+        topi::ConvOptions options = OptionsOf(stride, padding, dilation, groups, layout, "", dtype);
+        options.is_kernel_layout_free = is_kernel_layout_free;
+        return Value(topi::Conv(data, kernel, options));
       },
       py::arg("Input"), py::arg("Filter"), py::arg("stride") = 1, py::arg("padding") = "VALID", py::arg("dilation") = 1,
       py::arg("groups") = 1, py::arg("out_dtype") = py::none());
@@ -130,10 +137,10 @@ void BindConvolutions(py::module_& nn) {
   BindConvOf(nn, "conv1d_ncw", "NCW", "OIW");
   BindConvOf(nn, "conv1d_nwc", "NWC", "WIO");
   BindConvOf(nn, "conv2d_nchw", "NCHW", "OIHW");
-  BindConvOf(nn, "conv2d_nhwc", "NHWC", "HWIO");
+  BindConvOf(nn, "conv2d_nhwc", "NHWC", "HWIO", /*is_kernel_layout_free=*/true);
   BindConvOf(nn, "conv2d_hwcn", "HWCN", "HWIO");
   BindGroupConvOf(nn, "conv3d_ncdhw", "NCDHW");
-  BindGroupConvOf(nn, "conv3d_ndhwc", "NDHWC");
+  BindGroupConvOf(nn, "conv3d_ndhwc", "NDHWC", /*is_kernel_layout_free=*/true);
   BindGroupConvOf(nn, "group_conv1d_ncw", "NCW");
   BindGroupConvOf(nn, "group_conv1d_nwc", "NWC");
   BindGroupConvOf(nn, "group_conv2d_nchw", "NCHW");
@@ -255,6 +262,21 @@ void BindNorms(py::module_& nn) {
       py::arg("bias") = 2.0);
 }
 
+void BindDepths(py::module_& nn) {
+  nn.def(
+      "space_to_depth",
+      [](const Tensor& data, int64_t block_size, const std::string& layout) {
+        return Value(topi::SpaceToDepth(data, block_size, layout));
+      },
+      py::arg("data"), py::arg("block_size"), py::arg("layout") = "NCHW");
+  nn.def(
+      "depth_to_space",
+      [](const Tensor& data, int64_t block_size, const std::string& layout, const std::string& mode) {
+        return Value(topi::DepthToSpace(data, block_size, layout, mode));
+      },
+      py::arg("data"), py::arg("block_size"), py::arg("layout") = "NCHW", py::arg("mode") = "DCR");
+}
+
 void BindElements(py::module_& nn) {
   nn.def("relu", [](const Tensor& x) { return Value(topi::Relu(x)); }, py::arg("x"));
   nn.def(
@@ -293,6 +315,7 @@ void BindTopiNn(py::module_& module) {
   BindConvolutions(nn);
   BindPools(nn);
   BindNorms(nn);
+  BindDepths(nn);
   BindElements(nn);
 }
 

@@ -197,3 +197,52 @@ def test_what_is_stored_keeps_its_type_where_indices_change_theirs():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_pixels_and_layouts_agree_with_numpy():
+    x = np.arange(4 * 6 * 6, dtype="float32").reshape(1, 4, 6, 6)
+    X, Y = te.placeholder(x.shape, name="X"), te.placeholder((1, 6, 6, 4), name="Y")
+    y = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    deep = x.reshape(1, 4, 3, 2, 3, 2).transpose(0, 3, 5, 1, 2, 4).reshape(1, 16, 3, 3)
+    wide = {"DCR": x.reshape(1, 2, 2, 1, 6, 6).transpose(0, 3, 4, 1, 5, 2).reshape(1, 1, 12, 12),
+            "CDR": x.reshape(1, 1, 2, 2, 6, 6).transpose(0, 1, 4, 2, 5, 3).reshape(1, 1, 12, 12)}
+    blocks = np.concatenate([x, np.zeros((1, 2, 6, 6), "float32")], 1).reshape(1, 2, 3, 6, 6).transpose(0, 1, 3, 4, 2)
+    for arg, value, result, expected in [
+            (X, x, topi.nn.space_to_depth(X, 2), deep),
+            (Y, y, topi.nn.space_to_depth(Y, 2, "NHWC"), deep.transpose(0, 2, 3, 1)),
+            (X, x, topi.nn.depth_to_space(X, 2), wide["DCR"]),
+            (X, x, topi.nn.depth_to_space(X, 2, mode="CDR"), wide["CDR"]),
+            (X, x, topi.layout_transform(X, "NCHW", "NHWC"), y),
+            (X, x, topi.layout_transform(X, "NCHW", "NCHW3c"), blocks)]:
+        tvm.testing.assert_allclose(run([arg], result, value), expected)
+    assert topi.layout_transform(X, "NCHW", "NCHW").same_as(X)
+    for refused, why in [(lambda: topi.nn.space_to_depth(X, 2, "NCWH"), "no layout"),
+                         (lambda: topi.nn.depth_to_space(X, 2, mode="RCD"), "no mode"),
+                         (lambda: topi.nn.depth_to_space(X, 0), "less than 1"),
+                         (lambda: topi.layout_transform(X, "NCHW", "NHW"), "different dimensions")]:
+        with pytest.raises(tvm.TVMError, match=why):
+            refused()
+
+
+def test_indices_outside_are_taken_round_and_round():
+    x, indices = np.arange(12, dtype="float32").reshape(3, 4), np.array([-5, 6, 3, -1, 14], "int32")
+    X, I = te.placeholder(x.shape, name="X"), te.placeholder((5,), name="I", dtype="int32")
+    for axis in (None, 1):
+        result = topi.take(X, I, axis, mode="wrap")
+        tvm.testing.assert_allclose(run([X, I], result, x, indices), np.take(x, indices, axis, mode="wrap"))
+
+
+def test_operators_are_built_as_in_tvm_0_27():
+    X, A = te.placeholder((1, 4, 6, 6), name="X"), te.placeholder((4, 8), name="A")
+    Y, W = te.placeholder((1, 6, 6, 4), name="Y"), te.placeholder((3, 3, 4, 8), name="W")
+    pool = tir.Schedule(te.create_prim_func([X, topi.nn.adaptive_pool(X, (3, 3), "avg")]))
+    assert [int(pool.get(loop).extent) for loop in pool.get_loops("adaptive_pool_sum")] == [1, 4, 3, 3, 2, 2]
+    uneven = tir.Schedule(te.create_prim_func([X, topi.nn.adaptive_pool(X, (4, 4), "max")]))
+    assert len(uneven.get_loops("adaptive_pool_max_l1")) == 4
+    conv = te.create_prim_func([Y, W, topi.nn.conv2d_nhwc(Y, W, 1, 1, 1)])
+    assert list(conv.attrs["layout_free_buffers"]) == [1]
+    plain = te.create_prim_func([Y, W, topi.nn.conv2d(Y, W, 1, 1, 1, "NHWC", "HWIO")])
+    assert "layout_free_buffers" not in plain.attrs
+    names = [part.op.name for part in topi.split(A, [2, 5], axis=1)], [part.op.name for part in topi.split(A, 2, axis=1)]
+    assert names == (["T_split"] * 3, ["T_split_sections"] * 2)
+    assert "A_red_temp_v1[v_ax0] > A[v_ax0, v_k1]" in te.create_prim_func([A, topi.argmax(A, axis=1)]).script()
