@@ -16,6 +16,28 @@ VarFacts KnownFacts(const Facts& facts, const Var& var) {
   return {known->bound, known->modular, nullptr};
 }
 
+// Knows what the variable of the let is worth.
+Analyzer Inside(const Analyzer& outer, const Let& let) {
+  Analyzer inner = Analyzer::Under(outer);
+  inner.Bind(let.var, let.value);
+  return inner;
+}
+
+// Of what is no index: vectors of indices, and casts that keep the value.
+IntBound BoundOfOther(const Analyzer& analyzer, const Expr& e) {
+  const IntBound type = TypeBound(e.dtype());
+  if (const Broadcast* broadcast = e.As<Broadcast>()) return analyzer.ConstIntBound(broadcast->value);
+  const Ramp* ramp = e.As<Ramp>();
+  if (ramp != nullptr && IsIndexType(ramp->base.dtype()) && !e.dtype().is_scalable) {
+    const IntBound last = ScaleBound(analyzer.ConstIntBound(ramp->stride), e.dtype().lanes - 1);
+    return AddBounds(analyzer.ConstIntBound(ramp->base), UnionBound({0, 0}, last));
+  }
+  const Cast* cast = e.As<Cast>();
+  if (cast == nullptr || !e.dtype().is_int() || !cast->value.dtype().is_int()) return type;
+  const IntBound value = analyzer.ConstIntBound(cast->value);
+  return value.Within(type.min, type.max) ? value : type;
+}
+
 }  // namespace
 
 void Analyzer::Bind(const Var& var, const Range& range) {
@@ -72,15 +94,17 @@ void Analyzer::Assume(const Expr& condition) { Canonicalizer(*this).Learn(condit
 
 IntBound Analyzer::ConstIntBound(const Expr& e) const {
   if (const int64_t* value = AsIntConst(e)) return {*value, *value};
-  if (!IsIndexType(e.dtype())) return TypeBound(e.dtype());
+  if (const Let* let = e.As<Let>()) return Inside(*this, *let).ConstIntBound(let->body);
+  if (!IsIndexType(e.dtype())) return BoundOfOther(*this, e);
   Canonicalizer canonical(*this);
   return canonical.Bound(canonical.Form(e));
 }
 
 ModularSet Analyzer::Modular(const Expr& e) const {
   if (const int64_t* value = AsIntConst(e)) return {0, *value};
-  if (!IsIndexType(e.dtype())) return {};
+  if (const Let* let = e.As<Let>()) return Inside(*this, *let).Modular(let->body);
   Canonicalizer canonical(*this);
+  if (!IsIndexType(e.dtype())) return canonical.ModularOfCast(e);
   return canonical.Modular(canonical.Form(e));
 }
 

@@ -28,6 +28,8 @@ class Canonicalizer : private StmtExprMutator {
   // Bounds with the help of assumed conditions.
   IntBound Bound(const LinearForm& form) const;
   bool IsNonNegative(const LinearForm& form);
+  // Of a cast from an index; what wraps keeps its remainders by powers of 2. Of anything else: nothing known.
+  ModularSet ModularOfCast(const Expr& e);
   ModularSet Modular(const LinearForm& form);
 
  private:

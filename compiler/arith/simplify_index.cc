@@ -105,6 +105,26 @@ bool Canonicalizer::IsKnownNonNegative(const LinearForm& form) const {
   return false;
 }
 
+namespace {
+
+// Of the remainder by a power of 2.
+ModularSet ModularByPower(ModularSet set, int64_t power) {
+  const int64_t coeff = set.coeff == 0 ? power : GreatestCommonDivisor(set.coeff, power);
+  return {coeff, FloorModulo(set.base, coeff)};
+}
+
+}  // namespace
+
+ModularSet Canonicalizer::ModularOfCast(const Expr& e) {
+  const Cast* cast = e.As<Cast>();
+  if (cast == nullptr || !e.dtype().is_int() || !e.dtype().is_scalar() || !IsIndexType(cast->value.dtype())) return {};
+  const LinearForm form = Form(cast->value);
+  const ModularSet set = Modular(form);
+  const IntBound type = TypeBound(e.dtype());
+  if (e.dtype().bits == 64 || Bound(form).Within(type.min, type.max)) return set;
+  return ModularByPower(set, int64_t{1} << e.dtype().bits);
+}
+
 ModularSet Canonicalizer::ModularOfSource(const Expr& source) {
   if (IsVar(source)) {
     const VarFacts* facts = facts_.Find(source.get());
@@ -121,10 +141,14 @@ ModularSet Canonicalizer::ModularOfSource(const Expr& source) {
     const LinearForm sum = Form(source);
     return sum.terms.size() == 1 && SameExpr(sum.terms[0].source, source) ? ModularSet() : Modular(sum);
   }
+  if (source.As<Cast>() != nullptr) return ModularOfCast(source);
   const Call* call = source.As<Call>();
   const int64_t* by = call == nullptr || call->args.size() != 2 ? nullptr : AsIntConst(call->args[1]);
-  if (by == nullptr || *by < 0 || *by >= 31) return {};
+  if (by == nullptr || *by < 0) return {};
   const ModularSet set = of(call->args[0]);
+  const bool is_mask = call->op->name == "bitwise_and" && (*by & (*by + 1)) == 0 && *by < IntBound::kPosInf;
+  if (is_mask) return ModularByPower(set, *by + 1);
+  if (*by >= 31) return {};
   const int64_t power = int64_t{1} << *by;
   if (call->op->name == "shift_left") return MulModular(set, {0, power});
   if (call->op->name != "shift_right" || set.coeff % power != 0) return {};

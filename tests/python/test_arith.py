@@ -198,3 +198,52 @@ def test_inverse_maps_have_variables_that_do_not_begin_at_0():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+@pytest.mark.parametrize("dtype, value, known, bound", [
+    ("int8", (0, 10), None, (0, 10)),
+    ("int8", (0, 300), None, (-128, 127)),  # TVM: (0, 127), but 200 becomes -56
+    ("uint8", (0, 255), None, (0, 255)),
+    ("uint8", (-5, 10), None, (0, 255)),
+    ("int64", (-5, 10), (4, 1), (-5, 10)),
+    ("int8", (0, 300), (4, 1), (-128, 127)),
+])
+def test_a_cast_that_keeps_the_value_keeps_its_bound(dtype, value, known, bound):
+    analyzer, x = tvm.arith.Analyzer(), tir.Var("x", "int32")
+    analyzer.update(x, tvm.arith.ConstIntBound(*value))
+    found = analyzer.const_int_bound(tir.Cast(dtype, x))
+    assert (found.min_value, found.max_value) == bound
+    if known is not None:
+        analyzer.update(x, tvm.arith.ModularSet(*known))
+        modular = analyzer.modular_set(tir.Cast(dtype, x))
+        assert (modular.coeff, modular.base) == known
+
+
+@pytest.mark.parametrize("make, known, modular", [
+    (lambda x: tir.Cast("int64", x) * 3 + 2, (4, 1), (12, 5)),
+    (lambda x: tir.Cast("uint8", x), (12, 7), (4, 3)),  # TVM: (12, 7), but 259 becomes 3
+    (lambda x: tir.Cast("uint8", x), (7, 3), (1, 0)),
+    (lambda x: x & 7, (16, 3), (8, 3)),
+    (lambda x: x & 15, (4, 1), (4, 1)),
+    (lambda x: x & 6, (4, 1), (1, 0)),
+])
+def test_remainders_go_through_casts_and_masks(make, known, modular):
+    analyzer, x = tvm.arith.Analyzer(), tir.Var("x", "int32")
+    analyzer.update(x, tvm.arith.ModularSet(*known))
+    found = analyzer.modular_set(make(x))
+    assert (found.coeff, found.base) == modular
+
+
+def test_lets_and_vectors_of_indices_have_bounds():
+    analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
+    analyzer.update(y, tvm.arith.ConstIntBound(0, 3))
+    analyzer.update(y, tvm.arith.ModularSet(4, 1))
+
+    def bound(e):
+        found = analyzer.const_int_bound(e)
+        return found.min_value, found.max_value
+
+    assert bound(tir.Let(x, y + 1, x * 2)) == (2, 8) and bound(x) == (-2**31, 2**31 - 1)
+    assert analyzer.modular_set(tir.Let(x, y + 1, x * 2)).coeff == 8
+    assert bound(tir.Ramp(y, 2, 4)) == (0, 9) and bound(tir.Ramp(y, -2, 4)) == (-6, 3)
+    assert bound(tir.Broadcast(y, 4)) == (0, 3)
