@@ -100,6 +100,8 @@ class FuncBuilder {
   Status BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node);
   Status BuildPromises(const BoundArgs& args, size_t shape_arg, BufferNode& node);
   StatusOr<BlockFrame*> DirectBlock(const PyExpr& at, std::string_view what);
+  // Where a T.attr has named the loop's variable before, declared by i = T.int32(): that one.
+  Var DeclaredOrNew(std::string_view name, DataType type);
   StatusOr<Var> LoopVar(const PyExpr& target, DataType type, const Range& range);
   Status Define(const PyExpr& target, NamedValue value);
   Status DefineBuffer(const PyExpr& target, const Buffer& buffer);

@@ -9,9 +9,16 @@
 
 namespace lathe {
 
+Var FuncBuilder::DeclaredOrNew(std::string_view name, DataType type) {
+  const NamedValue* known = names_.Find(name);
+  const Expr* e = known == nullptr ? nullptr : std::get_if<Expr>(known);
+  const bool is_declared = e != nullptr && e->dtype() == type && unbound_.erase(e->get()) != 0;
+  return is_declared ? Var(*e) : Var(std::string(name), type);
+}
+
 StatusOr<Var> FuncBuilder::LoopVar(const PyExpr& target, DataType type, const Range& range) {
   if (target.kind != PyExprKind::kName) return Error(target, "expected a name for the loop variable");
-  const Var var(std::string(target.text), type);
+  const Var var = DeclaredOrNew(target.text, type);
   RETURN_IF_ERROR(Define(target, Expr(var)));
   loop_ranges_.emplace(var.get(), range);
   return var;

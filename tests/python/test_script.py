@@ -365,6 +365,9 @@ def test_an_attribute_may_name_the_variable_of_a_loop_below():
     func = tir.PrimFunc([], tir.AttrStmt(i, "pragma_x", 1, tir.For(i, 0, 16, 0, tir.Evaluate(i))))
     lines = [line.strip() for line in func.script().splitlines()[4:]]
     assert lines == ["i = T.int32()", 'T.attr(i, "pragma_x", 1)', "for i in range(16):", "T.evaluate(i)"]
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func, map_free_vars=True)
+    attr = tvm.script.from_source(func.script()).body
+    assert attr.node.same_as(attr.body.loop_var)
 
 
 def test_options_of_script_change_expressions():
