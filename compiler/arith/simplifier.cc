@@ -37,8 +37,7 @@ void Simplifier::Bind(const Var& var, const Range& range) {
   if (IsConstInt(range.extent, 1)) return Bind(var, range.min);
   analyzer_.Bind(var, range);
   if (!extensions_.transitively_prove_inequalities) return;
-  ranges_.push_back(LessEqual(range.min, var));
-  ranges_.push_back(Less(var, RewriteSimplify(range.min + range.extent)));
+  ranges_.insert(ranges_.end(), {LessEqual(range.min, var), Less(var, RewriteSimplify(range.min + range.extent))});
 }
 
 void Simplifier::Bind(const Var& var, const Expr& value) {

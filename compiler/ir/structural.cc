@@ -107,16 +107,16 @@ class Comparer {
     return true;
   }
   bool Same(const ParamBuffer& a, const ParamBuffer& b, FieldRole role) {
-    if (!Same(a.param, b.param, role)) return false;
-    defining_ = true;  // Symbolic extents are introduced by the buffers that have them.
-    const bool same = Same(a.buffer, b.buffer, FieldRole::kDef);
-    defining_ = map_free_vars_;
-    return same;
+    // Symbolic extents are introduced by the buffers that have them.
+    return Same(a.param, b.param, role) && SameDefinitions(a.buffer, b.buffer);
   }
   bool Same(const MatchBufferRegion& a, const MatchBufferRegion& b, FieldRole role) {
-    if (!Same(a.source, b.source, role)) return false;
-    defining_ = true;  // Strides and offset of a view may be introduced by it.
-    const bool same = Same(a.buffer, b.buffer, FieldRole::kDef);
+    // Strides and offset of a view may be introduced by it.
+    return Same(a.source, b.source, role) && SameDefinitions(a.buffer, b.buffer);
+  }
+  bool SameDefinitions(const Buffer& a, const Buffer& b) {
+    defining_ = true;
+    const bool same = Same(a, b, FieldRole::kDef);
     defining_ = map_free_vars_;
     return same;
   }

@@ -102,9 +102,8 @@ class AccessLowerer : public StmtExprMutator {
 
 StatusOr<PrimFunc> LowerDeviceStorageAccessInfo(PrimFunc func, const MemoryInfoOf& info_of) {
   AccessLowerer lowerer(info_of);
-  Stmt body = lowerer(func.body);
+  func.body = lowerer(func.body);
   RETURN_IF_ERROR(lowerer.status);
-  func.body = std::move(body);
   return func;
 }
 

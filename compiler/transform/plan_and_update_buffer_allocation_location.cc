@@ -149,8 +149,7 @@ class AccessCollector : public StmtExprVisitor {
   }
   template <typename F>
   void VisitUnder(const Expr& condition, F visit) {
-    const Expr outer = predicate_;
-    predicate_ = And(predicate_, condition);
+    const Expr outer = std::exchange(predicate_, And(predicate_, condition));
     visit();
     predicate_ = outer;
   }

@@ -207,9 +207,8 @@ class OvercomputeReducer : public FactMutator {
 
 StatusOr<PrimFunc> ReduceBranchingThroughOvercompute(PrimFunc func, bool uses_dataflow) {
   OvercomputeReducer reducer(uses_dataflow);
-  Stmt body = reducer(func.body);
+  func.body = reducer(func.body);
   RETURN_IF_ERROR(reducer.status);
-  func.body = std::move(body);
   return func;
 }
 

@@ -14,7 +14,7 @@ def main(A: T.Buffer((100,), "float32"), B: T.Buffer((100,), "float32")):
 @T.prim_func
 def main(A: T.Buffer((100,), "float32"), B: T.Buffer((100,), "float32")):
     for i, j in T.grid(7, 16):
+        t = T.decl_buffer((1,), "float32")
         if T.Add(i * 16 + j, 0) < 100:
-            t = T.decl_buffer((1,), "float32")
             t[0] = A[T.Add(i * 16 + j, 0)]
             B[T.Add(i * 16 + j, 0)] = t[0]
