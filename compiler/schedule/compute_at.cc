@@ -144,8 +144,9 @@ Stmt ToStmt(Nest nest) {
   return stmt;
 }
 
-// What keeps the elements that a block writes inside of its buffers, where only its bindings did.
-Expr WhereItsWritesAre(const BlockNode& block, const VarMap& values, const Analyzer& analyzer) {
+// What keeps the element that a block writes inside of its buffer, where only its bindings did. Blocks of several
+// elements may declare more than there is.
+Expr WhereItsWriteIs(const BlockNode& block, const VarMap& values, const Analyzer& analyzer) {
   Analyzer own = Analyzer::Under(analyzer);
   for (const IterVar& iter : block.iter_vars) own.Bind(iter.var, iter.domain);
   Expr where = True();
@@ -154,12 +155,10 @@ Expr WhereItsWritesAre(const BlockNode& block, const VarMap& values, const Analy
     const Expr bound = analyzer.Simplify(Substitute(condition, values));
     if (!IsConstInt(bound, 1)) where = And(where, bound);
   };
-  for (const BufferRegion& write : block.writes) {
-    for (size_t d = 0; d < write.region.size(); ++d) {
-      const Range& range = write.region[d];
-      note(LessEqual(IntConst(range.min.dtype(), 0), range.min));
-      note(LessEqual(range.min + range.extent, write.buffer->shape[d]));
-    }
+  const BufferStore* store = block.body.As<BufferStore>();
+  for (size_t d = 0; store != nullptr && d < store->indices.size(); ++d) {
+    note(LessEqual(IntConst(store->indices[d].dtype(), 0), store->indices[d]));
+    note(Less(store->indices[d], store->buffer->shape[d]));
   }
   return where;
 }
@@ -188,7 +187,7 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
   }
   nest.realize.predicate = And(nest.realize.predicate, analyzer.Simplify(Substitute(predicate, values)));
   if (!move.is_reverse)
-    nest.realize.predicate = And(nest.realize.predicate, WhereItsWritesAre(*nest.realize.block, values, analyzer));
+    nest.realize.predicate = And(nest.realize.predicate, WhereItsWriteIs(*nest.realize.block, values, analyzer));
   return nest;
 }
 

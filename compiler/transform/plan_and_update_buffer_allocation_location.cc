@@ -77,11 +77,13 @@ class AccessCollector : public StmtExprVisitor {
       if (block.iter_vars[i].kind == IterKind::kReduce)
         steps.emplace_back(value, Expand(block.iter_vars[i].domain.min));
     }
+    const std::vector<size_t> before = AccessesOf(block);
     path_.push_back({realize.block.get()});
     const BlockNode* outer = std::exchange(block_, &block);
     VisitUnder(predicate, [&] { VisitInside(block, std::move(steps)); });
     block_ = outer;
     path_.pop_back();
+    NoteMentions(block, before);
   }
   void VisitVar(const Var& var) override {  // Who has the address may read all of it.
     const auto position = by_data_.find(var.get());
@@ -106,6 +108,28 @@ class AccessCollector : public StmtExprVisitor {
 
   Expr Expand(const Expr& e) const { return Substitute(e, values_); }
 
+  template <typename F>
+  void ForEachMention(const BlockNode& block, F f) {
+    for (const auto* regions : {&block.reads, &block.writes}) {
+      for (const BufferRegion& region : *regions)
+        if (const auto found = positions_.find(region.buffer.get()); found != positions_.end()) f(found->second);
+    }
+  }
+  // How often what a block declares has been touched so far.
+  std::vector<size_t> AccessesOf(const BlockNode& block) {
+    std::vector<size_t> counts;
+    ForEachMention(block, [&](size_t place) { counts.push_back(allocations[place].accesses.size()); });
+    return counts;
+  }
+  // What a block declares and does not touch is there nevertheless.
+  void NoteMentions(const BlockNode& block, const std::vector<size_t>& before) {
+    size_t i = 0;
+    ForEachMention(block, [&](size_t place) {
+      if (i < before.size() && allocations[place].accesses.size() == before[i])
+        allocations[place].view_paths.push_back(path_);
+      ++i;
+    });
+  }
   void VisitInside(const BlockNode& block, std::vector<std::pair<Expr, Expr>> steps) {
     for (const Buffer& buffer : block.alloc_buffers) {
       positions_[buffer.get()] = allocations.size();
