@@ -71,23 +71,79 @@ Status CheckHasNoPredicate(const Schedule& schedule, int row, const char* primit
   return schedule.Error(primitive, row, "it has a predicate");
 }
 
-// Iter vars by the position at which they index `indices`; an error if one is no distinct iter var.
-StatusOr<std::vector<const ExprNode*>> IndexVars(const Schedule& schedule, int row, const std::vector<Expr>& indices,
-                                                 const char* primitive) {
-  std::vector<const ExprNode*> vars;
-  for (const Expr& index : indices) {
-    const bool is_constant_zero = IsConstInt(index, 0);
-    if (!is_constant_zero && (!IsVar(index) || std::find(vars.begin(), vars.end(), index.get()) != vars.end())) {
-      return schedule.Error(primitive, row, "its store is not indexed by distinct iter vars");
-    }
-    vars.push_back(is_constant_zero ? nullptr : index.get());
+void ListTerms(const Expr& e, std::vector<Expr>& terms) {
+  const Binary* sum = e.As<Binary>();
+  if (sum == nullptr || sum->op != BinaryOp::kAdd) return terms.push_back(e);
+  ListTerms(sum->a, terms);
+  ListTerms(sum->b, terms);
+}
+
+// A sum over `places` as TVM's inverse maps have it: the term of the last place comes first.
+Expr LastPlaceFirst(const Expr& sum, const std::vector<Var>& places) {
+  std::vector<Expr> terms;
+  ListTerms(sum, terms);
+  const auto place_of = [&](const Expr& term) {
+    size_t last = 0;
+    for (size_t i = 0; i < places.size(); ++i)
+      if (UsesVar(term, places[i].get())) last = i + 1;
+    return last;
+  };
+  std::stable_sort(terms.begin(), terms.end(), [&](const Expr& a, const Expr& b) { return place_of(a) > place_of(b); });
+  Expr result = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) result = result + terms[i];
+  return result;
+}
+
+// The iter vars of a block in terms of `places`, the indices at which it stores.
+struct StorePlaces {
+  std::vector<Var> places;
+  VarMap iter_values;
+};
+
+// Where each index is an iter var of its own, or 0; whether they are.
+bool TakePlainPlaces(const std::vector<Expr>& indices, StorePlaces& stored) {
+  std::vector<const ExprNode*> seen;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (IsConstInt(indices[d], 0)) continue;
+    if (!IsVar(indices[d]) || std::find(seen.begin(), seen.end(), indices[d].get()) != seen.end()) return false;
+    seen.push_back(indices[d].get());
+    stored.iter_values.insert_or_assign(indices[d].get(), stored.places[d]);
   }
-  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
-    if (std::find(vars.begin(), vars.end(), iter.var.get()) == vars.end() && !IsConstInt(iter.domain.extent, 1)) {
+  return true;
+}
+
+// By the inverse of an affine map: B[vi * 8 + vj].
+Status TakeInversePlaces(const std::vector<IterVar>& iters, const std::vector<Expr>& indices, StorePlaces& stored) {
+  IterDomain domain;
+  for (const IterVar& iter : iters) domain.emplace_back(iter.var, iter.domain);
+  ASSIGN_OR_RETURN(const IterMapResult map,
+                   DetectIterMap(indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer()));
+  ASSIGN_OR_RETURN(VarMap inverse,
+                   InverseAffineIterMap(map.indices, {stored.places.begin(), stored.places.end()}, Analyzer()));
+  for (const auto& [var, value] : inverse)
+    stored.iter_values.insert_or_assign(var, LastPlaceFirst(value, stored.places));
+  return OkStatus();
+}
+
+StatusOr<StorePlaces> PlacesOf(const Schedule& schedule, int row, const std::vector<Expr>& indices,
+                               const char* primitive) {
+  const std::vector<IterVar>& iters = schedule.BlockOf(row).iter_vars;
+  StorePlaces stored;
+  for (const Expr& index : indices) stored.places.emplace_back("at", index.dtype());
+  for (const IterVar& iter : iters)
+    if (IsConstInt(iter.domain.extent, 1)) stored.iter_values.emplace(iter.var.get(), iter.domain.min);
+  if (!TakePlainPlaces(indices, stored)) {
+    if (const Status inverse = TakeInversePlaces(iters, indices, stored); !inverse.ok())
+      return schedule.Error(
+          primitive, row,
+          fmt::format("its store is not indexed by distinct iter vars, nor can its indices be inverted: {}",
+                      inverse.message()));
+  }
+  for (const IterVar& iter : iters) {
+    if (stored.iter_values.count(iter.var.get()) == 0)
       return schedule.Error(primitive, row, fmt::format("iter var \"{}\" does not index its store", iter.var.name()));
-    }
   }
-  return vars;
+  return stored;
 }
 
 // Whether somebody looks at the buffer's memory in another way than by its elements: A.data, another buffer over it, a
@@ -163,21 +219,16 @@ Status ReplaceInScope(Schedule& schedule, int scope, const char* primitive,
 Status InlineBlock(Schedule& schedule, int row) {
   constexpr const char* kName = "compute_inline";
   ASSIGN_OR_RETURN(const BufferStore store, InlinableStore(schedule, row, kName));
-  ASSIGN_OR_RETURN(const std::vector<const ExprNode*> vars, IndexVars(schedule, row, store.indices, kName));
+  ASSIGN_OR_RETURN(const StorePlaces stored, PlacesOf(schedule, row, store.indices, kName));
   if (IsOutputBlock(schedule, row)) return schedule.Error(kName, row, "it writes an output of the scope");
   const std::vector<int> consumers = ConsumersOf(schedule, row);
   if (consumers.empty()) return schedule.Error(kName, row, "nobody reads its result");
   RETURN_IF_ERROR(CheckIsNotViewed(schedule, row, store.buffer, kName));
 
-  VarMap unit_iters;  // Iter vars of one iteration that index nothing.
-  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
-    if (std::find(vars.begin(), vars.end(), iter.var.get()) == vars.end())
-      unit_iters.emplace(iter.var.get(), iter.domain.min);
-  }
   const auto value_at = [&](const BufferLoad& load) {
-    VarMap values = unit_iters;
-    for (size_t i = 0; i < vars.size(); ++i)
-      if (vars[i] != nullptr) values.emplace(vars[i], load.indices[i]);
+    VarMap at, values;
+    for (size_t d = 0; d < load.indices.size(); ++d) at.emplace(stored.places[d].get(), load.indices[d]);
+    for (const auto& [var, value] : stored.iter_values) values.emplace(var, Substitute(value, at));
     return Substitute(store.value, values);
   };
   std::vector<std::pair<int, std::optional<BlockRealize>>> edits{{row, std::nullopt}};
@@ -216,29 +267,6 @@ StatusOr<std::vector<Expr>> SoleLoadIndices(const Schedule& schedule, int row, c
   if (!indices || differs)
     return schedule.Error(primitive, row, fmt::format("it does not read \"{}\" at exactly one place", buffer->name));
   return *std::move(indices);
-}
-
-void ListTerms(const Expr& e, std::vector<Expr>& terms) {
-  const Binary* sum = e.As<Binary>();
-  if (sum == nullptr || sum->op != BinaryOp::kAdd) return terms.push_back(e);
-  ListTerms(sum->a, terms);
-  ListTerms(sum->b, terms);
-}
-
-// A sum over `places` as TVM's inverse maps have it: the term of the last place comes first.
-Expr LastPlaceFirst(const Expr& sum, const std::vector<Var>& places) {
-  std::vector<Expr> terms;
-  ListTerms(sum, terms);
-  const auto place_of = [&](const Expr& term) {
-    size_t last = 0;
-    for (size_t i = 0; i < places.size(); ++i)
-      if (UsesVar(term, places[i].get())) last = i + 1;
-    return last;
-  };
-  std::stable_sort(terms.begin(), terms.end(), [&](const Expr& a, const Expr& b) { return place_of(a) > place_of(b); });
-  Expr result = terms[0];
-  for (size_t i = 1; i < terms.size(); ++i) result = result + terms[i];
-  return result;
 }
 
 // Of one value only: as the producer names it, where it has a place of its own.

@@ -430,7 +430,15 @@ bool IsFinal(const Schedule& schedule, int producer, int block, const Buffer& bu
   return true;
 }
 
-WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
+// Whether `other`, in a loop below `above` with `block`, may read what a later iteration of it makes of the buffer: out
+// of that loop, the block makes it before.
+bool MayReadWhatComesLater(const Schedule& schedule, int above, int block, int other, const Buffer& buffer) {
+  const int shared = CommonAncestor(schedule, block, other);
+  return shared != above && schedule.IsLoop(shared) && schedule.IsAncestor(above, shared) &&
+         !IsCovered(schedule, block, other, buffer);
+}
+
+WhyNot WhyNotAcross(const Schedule& schedule, int above, int block, int other, Way way) {
   const BlockNode &node = schedule.BlockOf(block), &crossed = schedule.BlockOf(other);
   if (schedule.IsHiding(other)) return Hides(schedule, other);
   const bool comes_first = IsBefore(schedule, other, block);
@@ -442,7 +450,8 @@ WhyNot WhyNotAcross(const Schedule& schedule, int block, int other, Way way) {
   for (const BufferRegion& write : node.writes) {
     if (Writes(crossed, write.buffer)) return Conflict(schedule, other, "writes", write.buffer, "writes");
     if (!Reads(crossed, write.buffer) || way == Way::kDown) continue;
-    if (comes_first || !WritesOneValuePerElement(node))
+    if (comes_first || !WritesOneValuePerElement(node) ||
+        MayReadWhatComesLater(schedule, above, block, other, write.buffer))
       return Conflict(schedule, other, "reads", write.buffer, "writes");
   }
   return "";
@@ -505,7 +514,7 @@ WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
     return "its predicate or binding reads memory";
   const int above = CommonAncestor(schedule, block, target);
   for (int other : BlocksCrossed(schedule, above, block, target, way)) {
-    if (const WhyNot why = WhyNotAcross(schedule, block, other, way); !why.empty()) return why;
+    if (const WhyNot why = WhyNotAcross(schedule, above, block, other, way); !why.empty()) return why;
   }
   for (const BufferRegion& write : realize.block->writes) {
     if (!schedule.Scope(schedule.ScopeOf(block)).RowsThatReadOutside(write.buffer).empty())

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/script/printer.h"
 
 namespace lathe {
 namespace {
@@ -21,10 +25,18 @@ class MatchLowerer : public StmtExprMutator {
 
  protected:
   Block VisitBlock(const Block& self) override {
+    bound_.clear();
     for (const MatchBufferRegion& match : self->match_buffers) AddView(match);
     Block block = self;
     if (!block->match_buffers.empty()) block.Mutable().match_buffers.clear();
-    return StmtExprMutator::VisitBlock(block);
+    block = StmtExprMutator::VisitBlock(block);
+    const auto is_view = [&](const BufferRegion& region) { return FindView(region.buffer) != nullptr; };
+    if (std::any_of(block->reads.begin(), block->reads.end(), is_view) ||
+        std::any_of(block->writes.begin(), block->writes.end(), is_view)) {
+      for (BufferRegion& read : block.Mutable().reads) read = MovedRegion(read);
+      for (BufferRegion& write : block.Mutable().writes) write = MovedRegion(write);
+    }
+    return block;
   }
   Expr VisitVar(const Var& var) override {
     const auto found = values_.find(var.get());
@@ -73,6 +85,20 @@ class MatchLowerer : public StmtExprMutator {
     return moved;
   }
 
+  // Of a view, the part of its source.
+  BufferRegion MovedRegion(const BufferRegion& region) const {
+    const View* view = FindView(region.buffer);
+    if (view == nullptr) return region;
+    BufferRegion moved{view->source, {}};
+    for (const Expr& min : view->mins) moved.region.push_back({min, IntConst(min.dtype(), 1)});
+    const size_t dropped = moved.region.size() - region.region.size();
+    for (size_t d = 0; d < region.region.size(); ++d) {
+      Range& range = moved.region[dropped + d];
+      range = {Analyzer().Simplify(range.min + region.region[d].min), region.region[d].extent};
+    }
+    return moved;
+  }
+
   // Regions are rewritten first: the source may be a view itself.
   void AddView(const MatchBufferRegion& match) {
     std::vector<Expr> mins, extents;
@@ -90,23 +116,43 @@ class MatchLowerer : public StmtExprMutator {
     View view{match.source.buffer, mins};
     if (const View* outer = FindView(view.source)) view = {outer->source, MoveIndices(*outer, mins)};
     const size_t dropped = mins.size() - rank;
-    for (size_t d = 0; d < rank; ++d) Bind(match.buffer->shape[d], extents[dropped + d]);
-    const std::vector<Expr> source_strides = StridesOfSource(view.source);
-    const size_t dropped_strides = source_strides.size() - rank;
-    for (size_t d = 0; d < match.buffer->strides.size(); ++d)
-      Bind(match.buffer->strides[d], source_strides[dropped_strides + d]);
-    Expr offset = view.source->elem_offset;
-    for (size_t d = 0; d < source_strides.size(); ++d) offset = offset + view.mins[d] * source_strides[d];
-    Bind(match.buffer->elem_offset, Analyzer().Simplify(offset));
+    for (size_t d = 0; d < rank; ++d)
+      Bind(*match.buffer, fmt::format("extent {}", d), match.buffer->shape[d], extents[dropped + d]);
+    BindPlaces(*match.buffer, view);
     values_.insert_or_assign(match.buffer->data.get(), view.source->data);
     views_.insert_or_assign(match.buffer.get(), std::move(view));
   }
-  void Bind(const Expr& pattern, const Expr& value) {
-    if (IsVar(pattern)) values_.emplace(pattern.get(), MakeCast(pattern.dtype(), value));
+  // Strides and offset.
+  void BindPlaces(const BufferNode& buffer, const View& view) {
+    const std::vector<Expr> strides = StridesOfSource(view.source);
+    const size_t dropped = strides.size() - buffer.shape.size();
+    for (size_t d = 0; d < buffer.strides.size(); ++d)
+      Bind(buffer, fmt::format("stride {}", d), buffer.strides[d], strides[dropped + d]);
+    Expr offset = view.source->elem_offset;
+    for (size_t d = 0; d < strides.size(); ++d) offset = offset + view.mins[d] * strides[d];
+    offset = Analyzer().Simplify(offset);
+    if (IsVar(buffer.elem_offset)) Bind(buffer, "offset", buffer.elem_offset, offset);
+    const Expr factor = IntConst(offset.dtype(), std::max<int64_t>(buffer.offset_factor, 1));
+    if (!Analyzer().CanProveEqual(FloorMod(offset, factor), IntConst(offset.dtype(), 0)))
+      Fail(buffer, fmt::format("offset {} is not known to be a multiple of {}", Print(offset), Print(factor)));
+  }
+  void Fail(const BufferNode& buffer, const std::string& why) {
+    if (status_.ok()) status_ = InvalidArgument(fmt::format("lower_match_buffer \"{}\": {}", buffer.name, why));
+  }
+  // A variable is bound; what is known already has to be what the source has.
+  void Bind(const BufferNode& buffer, const std::string& what, const Expr& pattern, const Expr& value) {
+    if (IsVar(pattern) && bound_.insert(pattern.get()).second) {
+      values_.insert_or_assign(pattern.get(), MakeCast(pattern.dtype(), value));
+      return;
+    }
+    const Expr known = VisitExpr(pattern);
+    if (!Analyzer().CanProveEqual(known, value))
+      Fail(buffer, fmt::format("{} is {}, of the source {}", what, Print(known), Print(value)));
   }
 
   std::unordered_map<const BufferNode*, View> views_;
   VarMap values_;
+  std::unordered_set<const ExprNode*> bound_;  // By views of this block: parts of a loop have the same symbols.
   BufferMap declared_;
   Status status_;
 };

@@ -603,3 +603,41 @@ def test_a_predicate_stands_inside_of_what_its_block_allocates():
     lines = tir.transform.LowerOpaqueBlock()(tvm.IRModule.from_expr(func)).script().splitlines()
     places = {word: next(i for i, line in enumerate(lines) if word in line) for word in ("for i in", "if i < 5", "B = ")}
     assert places["for i in"] < places["B = "] < places["if i < 5"]
+
+MATCHES = [
+    ("[8, 1]", "i * 8:i * 8 + 8", 1, "stride 0 is 8, of the source 64"),
+    ("[64, 1]", "i * 8 + 1:i * 8 + 9", 128, "is not known to be a multiple of 128"),
+]
+
+
+@pytest.mark.parametrize("strides,rows,factor,text", MATCHES, ids=["strides", "offset"])
+def test_a_view_that_does_not_fit_its_source_is_refused(strides, rows, factor, text):
+    source = f"""from tvm.script import tir as T
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32")):
+    for i, j in T.grid(7, 8):
+        with T.block():
+            T.reads(A[{rows}, j * 8:j * 8 + 8])
+            V = T.match_buffer(A[{rows}, j * 8:j * 8 + 8], (8, 8), strides={strides}, offset_factor={factor})
+            T.evaluate(V[0, 0])
+"""
+    with pytest.raises(tvm.TVMError, match=text):
+        tir.transform.LowerMatchBuffer()(tvm.IRModule.from_expr(tvm.script.from_source(source)))
+
+
+@T.prim_func
+def views_of_views(A: T.Buffer((64, 64), "float32")):
+    for i, j in T.grid(8, 8):
+        with T.block():
+            T.reads(A[i * 8:i * 8 + 8, j * 8:j * 8 + 8])
+            V = T.match_buffer(A[i * 8:i * 8 + 8, j * 8:j * 8 + 8], (8, 8), strides=[64, 1], offset_factor=8)
+            for k in range(4):
+                with T.block():
+                    T.reads(V[k:k + 2, 0:8])
+                    T.writes()
+                    T.evaluate(V[k, 0])
+
+
+def test_regions_of_views_are_regions_of_what_they_show():
+    text = tir.transform.LowerMatchBuffer()(tvm.IRModule.from_expr(views_of_views)).script()
+    assert "T.reads(A[i * 8 + k:i * 8 + k + 2, j * 8:j * 8 + 8])" in text

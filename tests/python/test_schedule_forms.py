@@ -1,5 +1,6 @@
 """Forms of what primitives make: sums, conditions, annotations, shapes; facts that TVM confirmed."""
 import pytest
+import tvm
 
 from tvm import tir
 from tvm.script import tir as T
@@ -267,3 +268,35 @@ def test_reverse_compute_inline_keeps_a_batch_of_one():
     sch = tir.Schedule(func)
     sch.reverse_compute_inline("C")
     assert "C[vi, vj] = (A[vi, vj] + T.float32(1.0)) * T.float32(2.0)" in sch.mod.script()
+
+
+def _inlined(at, store, load, shape, loops):
+    """What a consumer over 16x8 (or 128) reads of A after B, stored at `store`, is inlined."""
+    source = f"""from tvm.script import tir as T
+@T.prim_func
+def main(A: T.Buffer({at}, "float32"), C: T.Buffer({loops}, "float32")):
+    B = T.alloc_buffer({shape})
+    for i, j in T.grid(16, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[{store}] = A[vi, vj]
+    for i, j in T.grid(16, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[{load}]
+"""
+    sch = tir.Schedule(tvm.script.from_source(source))
+    sch.compute_inline("B")
+    return sch.mod.script()
+
+
+INLINED = [
+    ("vi * 8 + vj", "vi * 8 + vj", "(128,)", "C[vi, vj] = A[(vi * 8 + vj) // 8, (vi * 8 + vj) % 8]"),
+    ("vi, vj + 1", "vi, vj + 1", "(16, 9)", "C[vi, vj] = A[vi, vj + 1 - 1]"),
+    ("vj, vi // 8, vi % 8", "vj, vi // 8, vi % 8", "(8, 2, 8)", "C[vi, vj] = A[vi % 8 + vi // 8 * 8, vj]"),
+]
+
+
+@pytest.mark.parametrize("store,load,shape,text", INLINED, ids=[case[0] for case in INLINED])
+def test_stores_at_affine_places_are_inlined(store, load, shape, text):
+    assert text in _inlined("(16, 8)", store, load, shape, "(16, 8)")

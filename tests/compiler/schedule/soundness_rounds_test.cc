@@ -381,6 +381,23 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
                 C[vi] = T.min(C[vi], A[vk])
 )";
 
+constexpr char kReadsTheRowAfter[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((5,), "int32"), C: T.Buffer((4,), "int32")):
+    D = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = A[vi]
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = D[vi]
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi + 1]
+)";
+
 constexpr char kSumOfAsManyAsMemorySays[] = R"(
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), N: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
@@ -417,6 +434,10 @@ INSTANTIATE_TEST_SUITE_P(
                                   "a = sch.get_block('A')\ni, j = sch.get_loops(a)\nc = sch.get_block('C')\n"
                                   "sch.reverse_compute_at(c, j)\n",
                                   "makes in another iteration of loop \"i\""},
+                    SoundnessCase{"ConsumerTakenFromWhoReadsTheRowAfter", kReadsTheRowAfter,
+                                  "d = sch.get_block('D')\ni, = sch.get_loops(d)\nb = sch.get_block('B')\n"
+                                  "sch.reverse_compute_at(b, i)\n",
+                                  "reads buffer \"B\", which it writes"},
                     SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
                                   "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n",
                                   "is read from memory"},
