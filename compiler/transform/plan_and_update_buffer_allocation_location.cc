@@ -23,9 +23,10 @@ struct Scope {
 // One use of an element of an allocated buffer, in order of the text. Everything is in terms of loop variables.
 struct Access {
   bool is_write = false;
-  bool is_known = true;       // False: where it happens, or whether at all, cannot be said.
-  std::vector<Expr> indices;  // None where the whole buffer is at hand.
-  Expr predicate = True();    // Of the blocks and branches around it.
+  bool is_known = true;              // False: where it happens, or whether at all, cannot be said.
+  std::vector<Expr> indices;         // None where the whole buffer is at hand.
+  std::vector<Range> declared = {};  // What its block says where an index is loaded; none: nothing.
+  Expr predicate = True();           // Of the blocks and branches around it.
   // A write of an init happens where the first are equal to the second.
   std::vector<std::pair<Expr, Expr>> first_steps;
   std::vector<Scope> path;  // Outermost first.
@@ -88,7 +89,7 @@ class AccessCollector : public StmtExprVisitor {
   void VisitVar(const Var& var) override {  // Who has the address may read all of it.
     const auto position = by_data_.find(var.get());
     if (position != by_data_.end())
-      allocations[position->second].accesses.push_back({false, false, {}, predicate_, first_steps_, path_});
+      allocations[position->second].accesses.push_back({false, false, {}, {}, predicate_, first_steps_, path_});
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     StmtExprVisitor::VisitBufferStore(self, store);
@@ -204,8 +205,22 @@ class AccessCollector : public StmtExprVisitor {
     if (found == positions_.end()) return;
     bool is_known = num_unknown_ == 0 || !is_write;
     for (const Expr& index : indices) is_known &= index.dtype().is_scalar() && !IsLoaded(index);
+    const bool is_loaded = std::any_of(indices.begin(), indices.end(), IsLoaded);
+    std::vector<Range> declared = is_loaded && !is_write ? DeclaredRead(buffer) : std::vector<Range>{};
     allocations[found->second].accesses.push_back(
-        {is_write, is_known, std::move(indices), predicate_, first_steps_, path_});
+        {is_write, is_known, std::move(indices), std::move(declared), predicate_, first_steps_, path_});
+  }
+  // What the innermost block says that it reads of the buffer, if it says so once and without memory.
+  std::vector<Range> DeclaredRead(const Buffer& buffer) const {
+    std::vector<Range> declared;
+    if (block_ == nullptr) return declared;
+    for (const BufferRegion& read : block_->reads) {
+      if (!read.buffer.same_as(buffer)) continue;
+      if (!declared.empty()) return {};
+      for (const Range& range : read.region) declared.push_back({Expand(range.min), Expand(range.extent)});
+    }
+    const auto is_loaded = [](const Range& range) { return IsLoaded(range.min) || IsLoaded(range.extent); };
+    return std::any_of(declared.begin(), declared.end(), is_loaded) ? std::vector<Range>{} : declared;
   }
 
   std::vector<Scope> path_;
@@ -238,7 +253,8 @@ GuardedAccess AccessIn(const Access& access, const IterDomain& loops, const std:
   for (size_t d = 0; d < access.indices.size(); ++d) {
     const Expr& index = access.indices[d];
     const bool is_known = index.dtype().is_scalar() && !IsLoaded(index);
-    inside.region.push_back(is_known ? Range{index, IntConst(index.dtype(), 1)} : full[d]);
+    const Range& box = access.declared.empty() ? full[d] : access.declared[d];
+    inside.region.push_back(is_known ? Range{index, IntConst(index.dtype(), 1)} : box);
   }
   return inside;
 }

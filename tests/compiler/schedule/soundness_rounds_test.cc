@@ -398,6 +398,29 @@ def main(A: T.Buffer((4,), "int32"), B: T.Buffer((5,), "int32"), C: T.Buffer((4,
             C[vi] = B[vi + 1]
 )";
 
+// Each lane makes the one element that it reads, at a place that memory names and the block declares.
+constexpr char kOneElementAtALoadedPlace[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), N: T.Buffer((4,), "int32"), C: T.Buffer((4, 4), "int32")):
+    B = T.alloc_buffer((4, 8), "int32")
+    M = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("M"):
+            vi = T.axis.spatial(4, i)
+            M[vi] = vi + vi
+    for i, j in T.grid(4, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            T.reads(A[vi, vi * 2])
+            T.writes(B[vi, vi * 2])
+            B[vi, vi * 2] = A[vi, vi * 2]
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi, vi * 2], M[vi])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, M[vi]] + vj
+)";
+
 constexpr char kSumOfAsManyAsMemorySays[] = R"(
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), N: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
@@ -438,6 +461,8 @@ INSTANTIATE_TEST_SUITE_P(
                                   "d = sch.get_block('D')\ni, = sch.get_loops(d)\nb = sch.get_block('B')\n"
                                   "sch.reverse_compute_at(b, i)\n",
                                   "reads buffer \"B\", which it writes"},
+                    SoundnessCase{"LanesThatReadAtALoadedPlace", kOneElementAtALoadedPlace,
+                                  "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.vectorize(j)\n"},
                     SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
                                   "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n",
                                   "is read from memory"},
