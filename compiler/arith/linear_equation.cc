@@ -91,7 +91,8 @@ bool AddConjunction(const Expr& condition, const std::vector<Var>& vars, std::ve
 std::vector<Expr> DetectLinearEquation(const Expr& e, const std::vector<Var>& vars) {
   std::optional<Row> row = RowBuilder(vars).Build(e);
   if (!row) return {};
-  for (Expr& part : *row) part = Analyzer().Simplify(part);
+  const Analyzer analyzer;
+  for (Expr& part : *row) part = analyzer.Simplify(part);
   return *std::move(row);
 }
 

@@ -154,10 +154,10 @@ uint8_t RuleSimplifier::Compare(const Expr& a, const Expr& b) {
 
 uint8_t RuleSimplifier::CompareByLiterals(const Expr& a, const Expr& b) const {
   const bool is_chain = owner_.extensions().transitively_prove_inequalities;
-  const std::vector<Expr> known = is_chain ? owner_.KnownComparisons() : owner_.literals();
+  const InequalityChains known(owner_.literals(), owner_.ranges());
   if (known.empty()) return kAnyOrder;
   const auto beyond = [&](const Expr& x, const Expr& y, uint8_t greater) -> uint8_t {
-    const std::optional<int64_t> most = LargestDifference(known, x, y, is_chain);
+    const std::optional<int64_t> most = known.LargestDifference(x, y, is_chain);
     if (!most || *most > 0) return kAnyOrder;
     return static_cast<uint8_t>(kAnyOrder & ~(*most < 0 ? greater | kSame : greater));
   };

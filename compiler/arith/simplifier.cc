@@ -56,12 +56,6 @@ void Simplifier::Assume(const Expr& condition) {
   }
 }
 
-std::vector<Expr> Simplifier::KnownComparisons() const {
-  std::vector<Expr> known = literals_;
-  known.insert(known.end(), ranges_.begin(), ranges_.end());
-  return known;
-}
-
 const Expr* Simplifier::ValueOf(const ExprNode* var) const {
   for (size_t i = values_.size(); i-- > 0;)
     if (values_[i].first.get() == var) return &values_[i].second;

@@ -40,8 +40,8 @@ class Simplifier {
   void set_extensions(SimplifyExtensions extensions) { extensions_ = extensions; }
   // Conditions that hold, each simplified, and, negated, what does not hold.
   const std::vector<Expr>& literals() const { return literals_; }
-  // Those, and where variables lie.
-  std::vector<Expr> KnownComparisons() const;
+  // Comparisons of bound variables with the ends of their ranges; none where inequalities are not chained.
+  const std::vector<Expr>& ranges() const { return ranges_; }
   const Expr* ValueOf(const ExprNode* var) const;  // nullptr: none.
 
   // Its end forgets what was learnt since its beginning.
@@ -71,7 +71,7 @@ class Simplifier {
   Analyzer analyzer_;
   SimplifyExtensions extensions_;
   std::vector<Expr> literals_;
-  std::vector<Expr> ranges_;  // Comparisons of bound variables with the ends of their ranges.
+  std::vector<Expr> ranges_;
   std::vector<std::pair<Var, Expr>> values_;
 };
 

@@ -94,6 +94,18 @@ Expr LastPlaceFirst(const Expr& sum, const std::vector<Var>& places) {
   return result;
 }
 
+// Iter vars in terms of `places`, which stand for `indices`: the inverse of an affine map.
+StatusOr<VarMap> InverseOf(const std::vector<IterVar>& iters, const std::vector<Expr>& indices,
+                           const std::vector<Var>& places) {
+  IterDomain domain;
+  for (const IterVar& iter : iters) domain.emplace_back(iter.var, iter.domain);
+  ASSIGN_OR_RETURN(const IterMapResult map,
+                   DetectIterMap(indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer()));
+  ASSIGN_OR_RETURN(VarMap inverse, InverseAffineIterMap(map.indices, {places.begin(), places.end()}, Analyzer()));
+  for (auto& [var, value] : inverse) value = LastPlaceFirst(value, places);
+  return inverse;
+}
+
 // The iter vars of a block in terms of `places`, the indices at which it stores.
 struct StorePlaces {
   std::vector<Var> places;
@@ -112,19 +124,6 @@ bool TakePlainPlaces(const std::vector<Expr>& indices, StorePlaces& stored) {
   return true;
 }
 
-// By the inverse of an affine map: B[vi * 8 + vj].
-Status TakeInversePlaces(const std::vector<IterVar>& iters, const std::vector<Expr>& indices, StorePlaces& stored) {
-  IterDomain domain;
-  for (const IterVar& iter : iters) domain.emplace_back(iter.var, iter.domain);
-  ASSIGN_OR_RETURN(const IterMapResult map,
-                   DetectIterMap(indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer()));
-  ASSIGN_OR_RETURN(VarMap inverse,
-                   InverseAffineIterMap(map.indices, {stored.places.begin(), stored.places.end()}, Analyzer()));
-  for (const auto& [var, value] : inverse)
-    stored.iter_values.insert_or_assign(var, LastPlaceFirst(value, stored.places));
-  return OkStatus();
-}
-
 StatusOr<StorePlaces> PlacesOf(const Schedule& schedule, int row, const std::vector<Expr>& indices,
                                const char* primitive) {
   const std::vector<IterVar>& iters = schedule.BlockOf(row).iter_vars;
@@ -133,11 +132,13 @@ StatusOr<StorePlaces> PlacesOf(const Schedule& schedule, int row, const std::vec
   for (const IterVar& iter : iters)
     if (IsConstInt(iter.domain.extent, 1)) stored.iter_values.emplace(iter.var.get(), iter.domain.min);
   if (!TakePlainPlaces(indices, stored)) {
-    if (const Status inverse = TakeInversePlaces(iters, indices, stored); !inverse.ok())
+    const StatusOr<VarMap> inverse = InverseOf(iters, indices, stored.places);  // B[vi * 8 + vj]
+    if (!inverse.ok())
       return schedule.Error(
           primitive, row,
           fmt::format("its store is not indexed by distinct iter vars, nor can its indices be inverted: {}",
-                      inverse.message()));
+                      inverse.status().message()));
+    for (const auto& [var, value] : *inverse) stored.iter_values.insert_or_assign(var, value);
   }
   for (const IterVar& iter : iters) {
     if (stored.iter_values.count(iter.var.get()) == 0)
@@ -281,28 +282,20 @@ Expr UnitValue(const IterVar& iter, const Buffer& buffer, const std::vector<Expr
 StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const Buffer& buffer,
                                const std::vector<Expr>& load_indices, const std::vector<Expr>& store_indices,
                                const char* primitive) {
-  IterDomain domain;
-  VarMap solved;
-  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
+  const std::vector<IterVar>& iters = schedule.BlockOf(row).iter_vars;
+  std::vector<Var> places;
+  VarMap solved, values;
+  for (const IterVar& iter : iters)
     if (IsConstInt(iter.domain.extent, 1))
       solved.emplace(iter.var.get(), UnitValue(iter, buffer, load_indices, store_indices));
-    domain.emplace_back(iter.var, iter.domain);
-  }
-  StatusOr<IterMapResult> map =
-      DetectIterMap(load_indices, domain, True(), {.level = IterMapLevel::kBijective}, Analyzer());
-  if (!map.ok())
-    return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", map.status().message()));
-  std::vector<Var> places;
-  VarMap values;
   for (const Expr& index : store_indices) {
     places.emplace_back("at", index.dtype());
     values.emplace(places.back().get(), index);
   }
-  StatusOr<VarMap> inverse = InverseAffineIterMap(map->indices, {places.begin(), places.end()}, Analyzer());
+  const StatusOr<VarMap> inverse = InverseOf(iters, load_indices, places);
   if (!inverse.ok())
     return schedule.Error(primitive, row, fmt::format("its read cannot be inverted: {}", inverse.status().message()));
-  for (auto& [var, value] : *inverse)
-    if (solved.count(var) == 0) solved.emplace(var, Substitute(LastPlaceFirst(value, places), values));
+  for (const auto& [var, value] : *inverse) solved.emplace(var, Substitute(value, values));
   return solved;
 }
 

@@ -270,11 +270,11 @@ def test_reverse_compute_inline_keeps_a_batch_of_one():
     assert "C[vi, vj] = (A[vi, vj] + T.float32(1.0)) * T.float32(2.0)" in sch.mod.script()
 
 
-def _inlined(at, store, load, shape, loops):
-    """What a consumer over 16x8 (or 128) reads of A after B, stored at `store`, is inlined."""
+def _inlined(store, load, shape):
+    """A module whose consumer of B, which is stored at `store` and read at `load`, has B's value inlined."""
     source = f"""from tvm.script import tir as T
 @T.prim_func
-def main(A: T.Buffer({at}, "float32"), C: T.Buffer({loops}, "float32")):
+def main(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
     B = T.alloc_buffer({shape})
     for i, j in T.grid(16, 8):
         with T.block("B"):
@@ -299,4 +299,4 @@ INLINED = [
 
 @pytest.mark.parametrize("store,load,shape,text", INLINED, ids=[case[0] for case in INLINED])
 def test_stores_at_affine_places_are_inlined(store, load, shape, text):
-    assert text in _inlined("(16, 8)", store, load, shape, "(16, 8)")
+    assert text in _inlined(store, load, shape)
