@@ -1,11 +1,11 @@
 """Lathe for Python: TVM's names over Lathe's compiler. docs/python.md says what exists and what is left out."""
 from lathe import error, ir, runtime, tir
 from lathe import nd, script, target, transform
-from lathe import arith, contrib, driver, te, topi
+from lathe import arith, contrib, driver, instrument, te, topi
 from lathe.driver import build, compile, lower
 from lathe.error import DiagnosticError, InternalError, TVMError
 from lathe.ir import IRModule
 from lathe.ir import container
-from lathe.runtime import (DataType, Object, cpu, cuda, device, get_global_func, register_func,
-                           register_global_func)
+from lathe.runtime import (DataType, Object, cpu, cuda, device, ext_dev, get_global_func, hexagon, metal, opencl,
+                           register_func, register_global_func, rocm, vpi, vulkan, webgpu)
 from lathe.runtime.object import register_object

@@ -3,7 +3,7 @@ import pathlib
 
 from lathe import _lib, te
 from lathe.ir.module import IRModule
-from lathe.ir.transform import PassContext
+from lathe.ir.transform import PassContext, Sequential
 from lathe.runtime.module import Module
 from lathe.target import Target
 from lathe.tir import transform
@@ -63,9 +63,8 @@ def lower(inp, args=None, name="main", binds=None, simple_mode=False):
     target = Target.current(allow_none=True)
     options = {**({} if target is None else {"target": target.as_attr()}), **context.config}
     added = [(int(phase), each) for phase, each in context.config.get("tir.add_lower_pass", [])]
+    passes = []
     for phase in range(_lib.num_lower_phases):
-        for row in _lib.lower_phase(phase, simple_mode):
-            mod = _lib.run_pass(row, mod, options)
-        for at, each in added:
-            mod = each(mod) if min(at, _lib.num_lower_phases - 1) == phase else mod
-    return mod
+        passes += [transform.pass_of_row(row, options) for row in _lib.lower_phase(phase, simple_mode)]
+        passes += [each for at, each in added if min(at, _lib.num_lower_phases - 1) == phase]
+    return Sequential(passes)(mod)

@@ -1,2 +1,2 @@
 """lathe.transform: what runs passes."""
-from lathe.ir.transform import Pass, PassContext, PassInfo, PrintIR, Sequential, module_pass
+from lathe.ir.transform import ModulePass, Pass, PassContext, PassInfo, PrintIR, Sequential, module_pass

@@ -1,5 +1,5 @@
 """What all dialects share: modules, ranges, containers, comparison."""
-from lathe.ir import base, container
+from lathe.ir import base, container, instrument, transform
 from lathe.ir.base import (Node, assert_structural_equal, get_first_structural_mismatch, structural_equal,
                            structural_hash)
 from lathe.ir.container import Array, Map

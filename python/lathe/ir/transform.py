@@ -2,12 +2,12 @@
 import functools
 import threading
 
-from lathe import _lib
 from lathe.ir.module import IRModule
 
 
 class PassContext:
-    """Options of the passes that run inside `with`: opt_level, required_pass, disabled_pass, config."""
+    """Options of the passes that run inside `with`: opt_level, required_pass, disabled_pass, config; instruments
+    (lathe.instrument) see each of them."""
 
     _active = threading.local()
 
@@ -21,10 +21,53 @@ class PassContext:
 
     def __enter__(self):
         self._stack().append(self)
+        try:
+            self._enter_instruments()
+        except BaseException:
+            self._stack().pop()
+            raise
         return self
 
     def __exit__(self, *exception):
         self._stack().pop()
+        self._exit_instruments()
+
+    def override_instruments(self, instruments):
+        """Other instruments from now on: the old ones exit, the new ones enter."""
+        self._exit_instruments()
+        self.instruments = list(instruments or [])
+        self._enter_instruments()
+
+    def _enter_instruments(self):
+        """All or none: where one fails those that entered exit, and none is left."""
+        entered = []
+        try:
+            for each in self.instruments:
+                each.enter_pass_ctx()
+                entered.append(each)
+        except BaseException:
+            self.instruments = []
+            for each in entered:
+                each.exit_pass_ctx()
+            raise
+
+    def _exit_instruments(self):
+        try:
+            for each in self.instruments:
+                each.exit_pass_ctx()
+        except BaseException:
+            self.instruments = []
+            raise
+
+    def is_enabled(self, info):
+        """Whether a sequence runs the pass."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or info.opt_level <= self.opt_level
+
+    def is_wanted(self, mod, info):
+        """Whether no instrument is against the pass; all are asked, but for passes that are required."""
+        return info.name in self.required_pass or all([each.should_run(mod, info) for each in self.instruments])
 
     @classmethod
     def _stack(cls):
@@ -43,6 +86,10 @@ class PassInfo:
     def __init__(self, opt_level=0, name="", required=None, traceable=False):
         self.opt_level, self.name, self.required, self.traceable = opt_level, name, required or [], traceable
 
+    def __repr__(self):
+        return (f"The meta data of the pass - pass name: {self.name}, opt_level: {self.opt_level}, "
+                f"required passes: [{', '.join(self.required)}]")
+
 
 class Pass:
     """From a module to a module."""
@@ -52,16 +99,29 @@ class Pass:
 
     def __call__(self, mod):
         context = PassContext.current()
-        if self.info.name in context.disabled_pass:
+        if not context.is_wanted(mod, self.info):
             return mod
-        return self._run(mod, context)
+        for each in context.instruments:
+            each.run_before_pass(mod, self.info)
+        mod = self._run(mod, context)
+        for each in context.instruments:
+            each.run_after_pass(mod, self.info)
+        return mod
 
     def __repr__(self):
         return f"Pass({self.info.name})"
 
 
+class ModulePass(Pass):
+    """Made by module_pass."""
+
+
+class PrimFuncPass(Pass):
+    """Made by prim_func_pass: from a function to a function."""
+
+
 class Sequential(Pass):
-    """Passes one after the other. Those above the context's opt_level are left out."""
+    """Passes one after the other, without those that the context disables or that are above its opt_level."""
 
     def __init__(self, passes=None, opt_level=0, name="sequential", required=None, traceable=None):
         self.passes = list(passes or [])
@@ -69,26 +129,25 @@ class Sequential(Pass):
 
     def _run_all(self, mod, context):
         for each in self.passes:
-            info = getattr(each, "info", PassInfo())
-            if info.opt_level <= context.opt_level or info.name in context.required_pass:
+            if context.is_enabled(getattr(each, "info", PassInfo())):
                 mod = each(mod)
         return mod
 
 
-def _decorator(run_of):
+def _decorator(kind, run_of):
     """A decorator with options, for functions and for classes with transform_module or transform_function."""
 
     def pass_decorator(function=None, opt_level=0, name=None, required=None, traceable=False):
         def make(target):
             info = PassInfo(opt_level, name or target.__name__, required)
             if not isinstance(target, type):
-                return Pass(run_of(target), info)
+                return kind(run_of(target), info)
 
             @functools.wraps(target, updated=())
             def construct(*args, **options):
                 instance = target(*args, **options)
                 method = getattr(instance, "transform_module", None) or instance.transform_function
-                return Pass(run_of(method), info)
+                return kind(run_of(method), info)
 
             return construct
 
@@ -109,8 +168,8 @@ def _on_functions(transform):
     return run
 
 
-module_pass = _decorator(lambda transform: transform)
-prim_func_pass = _decorator(_on_functions)
+module_pass = _decorator(ModulePass, lambda transform: transform)
+prim_func_pass = _decorator(PrimFuncPass, _on_functions)
 
 
 def PrintIR(header=""):
@@ -122,8 +181,3 @@ def PrintIR(header=""):
         return mod
 
     return Pass(run, PassInfo(0, "PrintIR"))
-
-
-def pass_of(name, row):
-    """The compiler's pass `row` as TVM's pass `name`."""
-    return Pass(lambda mod, context: _lib.run_pass(row, mod, context.config), PassInfo(0, name))

@@ -1,11 +1,22 @@
 """Objects and values that programs hold."""
 from lathe.runtime import ndarray
 from lathe.runtime.data_type import DataType, DataTypeCode
-from lathe.runtime.module import Module, load_module
-from lathe.runtime.ndarray import NDArray, Tensor, array, cpu, cuda, device, empty, from_dlpack, tensor
+from lathe.runtime.module import Module, PackedFunc, enabled, load_module, num_threads
+from lathe.runtime.ndarray import (Device, NDArray, Tensor, array, cpu, cuda, device, empty, ext_dev, from_dlpack, hexagon,
+                                   metal, opencl, rocm, tensor, vpi, vulkan, webgpu)
 from lathe.runtime.object_path import ObjectPath
 from lathe.runtime.registry import get_global_func, register_func, register_global_func
 from lathe.runtime.object import Object, register_object
+
+
+class ShapeTuple(tuple):
+    """Extents."""
+
+
+def const(value, dtype=None, span=None):
+    """tir.const: the number as an expression."""
+    from lathe import _lib
+    return _lib.const(value, dtype)
 
 
 def convert(value, span=None):

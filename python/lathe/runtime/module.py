@@ -1,4 +1,5 @@
 """What was built, and how to call it."""
+import os
 import shutil
 import time
 
@@ -75,6 +76,16 @@ class BenchmarkResult:
         self.mean = sum(results) / len(results)
         self.min, self.max = min(results), max(results)
         self.median = sorted(results)[len(results) // 2]
+
+
+def enabled(target):
+    """Whether kernels for the target are built and run here."""
+    return str(getattr(target, "kind", target)).split()[0] in ("llvm", "cpu", "auto")
+
+
+def num_threads():
+    """How many threads kernels may use: the processors of this process."""
+    return len(os.sched_getaffinity(0))
 
 
 def load_module(path, fmt=""):

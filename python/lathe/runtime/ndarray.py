@@ -8,7 +8,8 @@ class Device:
     """Where a tensor lies. Kernels run on the CPU."""
 
     kDLCPU, kDLCUDA = 1, 2
-    _NAMES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm"}
+    _NAMES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 9: "vpi", 10: "rocm", 12: "ext_dev",
+              14: "hexagon", 15: "webgpu"}
 
     def __init__(self, device_type, device_id=0):
         self.device_type, self.device_id = device_type, device_id
@@ -39,14 +40,16 @@ def device(dev_type, dev_id=0):
     return Device(dev_type, dev_id)
 
 
-def cpu(dev_id=0):
-    return Device(1, dev_id)
+def _maker(kind):
+    def make(dev_id=0):
+        return device(kind, dev_id)
+
+    make.__name__ = make.__qualname__ = kind
+    make.__doc__ = f"A device of the kind \"{kind}\"."
+    return make
 
 
-def cuda(dev_id=0):
-    return Device(2, dev_id)
-
-
+cpu, cuda, opencl, vulkan, metal, vpi, rocm, ext_dev, hexagon, webgpu = map(_maker, Device._NAMES.values())
 gpu = cuda
 
 

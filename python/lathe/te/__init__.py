@@ -2,7 +2,7 @@
 from lathe.tir.op import *  # noqa: F401,F403
 from lathe.tir.op import all, any, const, div, floordiv, floormod, indexdiv, indexmod, truncdiv, truncmod
 from lathe.tir.expr import SizeVar, Var
-from lathe.te.operation import (compute, create_prim_func, extern, placeholder, reduce_axis, scan, size_var,
+from lathe.te.operation import (compute, create_prim_func, extern, extern_primfunc, placeholder, reduce_axis, scan, size_var,
                                 thread_axis, var)
 from lathe.te.reduction import comm_reducer, max, max_value, min, min_value, sum
 from lathe.te.tag import tag_scope

@@ -6,8 +6,9 @@ from lathe.ir import Range
 from lathe.te.tag import tag_or_scope
 from lathe.te.tensor import Tensor, TensorSlice
 from lathe.tir.buffer import decl_buffer
-from lathe.tir.expr import SizeVar, Var
-from lathe.tir.stmt import Evaluate, Stmt, stmt_seq
+from lathe.tir.expr import BufferLoad, SizeVar, Var
+from lathe.tir.stmt import BufferStore, Evaluate, Stmt, stmt_seq
+from lathe.tir.stmt_functor import post_order_visit
 
 
 def var(name="tindex", dtype="int32", span=None):
@@ -119,6 +120,30 @@ def extern(shape, inputs, fcompute, name="extern", dtype=None, in_buffers=None, 
         decl_buffer(each, kind, name) for each, kind in zip(shapes, dtypes)]
     outputs = _lib.te.extern(inputs, ins, outs, _body(fcompute(ins, outs)), name, tag_or_scope(tag), attrs)
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _accessed_parameters(primfunc):
+    """The buffers that it only reads, and those that it writes, as they stand among its parameters."""
+    nodes = []
+    post_order_visit(primfunc.body, nodes.append)
+    buffers = [primfunc.buffer_map[param] for param in primfunc.params if param in primfunc.buffer_map]
+    written = [buffer for buffer in buffers if _touches(nodes, BufferStore, buffer)]
+    read = [buffer for buffer in buffers if _touches(nodes, BufferLoad, buffer)]
+    return [buffer for buffer in read if not any(buffer.same_as(each) for each in written)], written
+
+
+def _touches(nodes, kind, buffer):
+    return any(isinstance(node, kind) and node.buffer.same_as(buffer) for node in nodes)
+
+
+def extern_primfunc(input_tensors, primfunc, **kwargs):
+    """The tensor, or the tensors, that a function over buffers computes: what it reads and does not write is input."""
+    read, written = _accessed_parameters(primfunc)
+    if len(read) != len(input_tensors):
+        raise ValueError(f"extern_primfunc: the function reads {len(read)} buffers, {len(input_tensors)} tensors are given")
+    return extern([list(buffer.shape) for buffer in written], list(input_tensors), lambda ins, outs: primfunc.body,
+                  name=primfunc.attrs.get("global_symbol", "main"), dtype=[buffer.dtype for buffer in written],
+                  in_buffers=read, out_buffers=written, **kwargs)
 
 
 def create_prim_func(ops, index_dtype_override=None):

@@ -30,6 +30,34 @@ def assert_prim_expr_equal(lhs, rhs):
     assert _lib.can_prove_equal(lhs, rhs), f"{lhs} and {rhs} are not equal"
 
 
+def check_numerical_grads(function, input_values, grad_values, function_value=None, delta=1e-3, atol=1e-2, rtol=0.1):
+    """Asserts that grad_values, one per input, are the derivatives of function (of arrays, to a number), as differences over
+    2 * delta around each element tell: within atol + rtol * the larger of both, on the average of the elements."""
+    del function_value
+    names = list(input_values) if isinstance(input_values, dict) else range(len(input_values))
+    values = {name: numpy.array(input_values[name], dtype="float64") for name in names}
+    of_values = (lambda: function(**values)) if isinstance(input_values, dict) else lambda: function(*values.values())
+    for name in names:
+        expected = _differences(of_values, values[name], delta)
+        given = numpy.asarray(_array(grad_values[name]))
+        distance = numpy.sqrt(numpy.mean((expected - given)**2))
+        allowed = atol + rtol * numpy.sqrt(max(numpy.mean(expected**2), numpy.mean(given**2)))
+        assert distance <= allowed, f"check_numerical_grads: of {name!r} {given} was given, differences say {expected}"
+
+
+def _differences(of_values, value, delta):
+    """The derivatives by each element of `value`, which of_values reads."""
+    slopes = numpy.zeros(value.shape)
+    for index in numpy.ndindex(*value.shape):
+        at = value[index]
+        value[index] = at + delta
+        above = of_values()
+        value[index] = at - delta
+        slopes[index] = (above - of_values()) / (2 * delta)
+        value[index] = at
+    return slopes
+
+
 class CompareBeforeAfter:
     """A test class: `transform` of `before` is `expected`. The two are functions, modules, methods that return one, or
     functions written without decorator; `expected` may be an exception's class; `transform` is a pass or a method that

@@ -1,18 +1,44 @@
 """What a test needs of the machine. This build runs kernels on the CPU by LLVM; what needs more is skipped, with its
 name."""
+import functools
 import importlib.util
+import platform
+import sys
 
 import pytest
 
+from lathe.runtime.module import enabled
 
-def device_enabled(target):
-    """Whether kernels for the target run here."""
-    return str(getattr(target, "kind", target)).split()[0] in ("llvm", "cpu", "auto")
+device_enabled = enabled
 
 
 def enabled_targets():
     from lathe.runtime.ndarray import cpu
     return [("llvm", cpu(0))]
+
+
+def exclude_targets(*targets):
+    """For tests that take target and dev: those targets are left out."""
+    return _skip_where_target(targets, "the test excludes it")
+
+
+def known_failing_targets(*targets):
+    """As exclude_targets, for targets that the test is known to fail for."""
+    return _skip_where_target(targets, "the test is known to fail for it")
+
+
+def _skip_where_target(targets, why):
+    def decorate(func):
+        @functools.wraps(func)
+        def checked(*args, **options):
+            target = str(options.get("target", ""))
+            if target.split()[:1] and target.split()[0] in targets:
+                pytest.skip(f"{target}: {why}")
+            return func(*args, **options)
+
+        return checked
+
+    return decorate
 
 
 class _Feature:
@@ -43,6 +69,9 @@ requires_opencl = _Feature("OpenCL", False)
 requires_hexagon = _Feature("Hexagon", False)
 requires_tensorcore = _Feature("tensor cores", False)
 requires_matrixcore = _Feature("matrix cores", False)
+requires_rpc = _Feature("TVM's RPC", False)
+requires_x86 = _Feature("x86-64", platform.machine() == "x86_64")
+requires_aarch64 = requires_arm_dot = _Feature("AArch64", platform.machine() == "aarch64")
 
 
 def requires_cuda_compute_version(major_version, minor_version=0, *args):
@@ -64,4 +93,13 @@ def is_ampere_or_newer():
 
 
 def skip_if_wheel_test(func):
+    return func
+
+
+def skip_if_32bit(reason):
+    """A mark for what needs pointers of 64 bits."""
+    return pytest.mark.skipif(sys.maxsize < 2**32, reason=reason)
+
+
+def slow(func):
     return func

@@ -1,4 +1,5 @@
 """TensorIR."""
+from lathe.runtime import convert
 from lathe.tir import analysis, buffer, expr, function, ir_builder, op, schedule, stmt, stmt_functor, transform
 from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, decl_buffer
 from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, Cast, CmpExpr,

@@ -2,8 +2,11 @@
 import enum
 
 from lathe import _lib
+from lathe.ir.expr import Range
 from lathe.runtime.ndarray import NDArray
 from lathe.runtime.object import Object, register_object
+from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion
+from lathe.tir.expr import IterVar
 
 
 class ForKind(enum.IntEnum):

@@ -5,7 +5,7 @@ import enum
 from lathe import _lib
 from lathe.error import TVMError
 from lathe.ir.expr import lowering_of
-from lathe.ir.transform import Pass, PassContext, PassInfo, pass_of, prim_func_pass
+from lathe.ir.transform import Pass, PassContext, PassInfo, PrimFuncPass, prim_func_pass
 from lathe.runtime.registry import get_global_func
 
 
@@ -25,9 +25,15 @@ class HoistedLetBindings(enum.IntFlag):
     All = RequiredByConditional | LetStmt | LetExpr
 
 
+def pass_of_row(row, config=None):
+    """The compiler's pass by the name of its row, with options other than the context's."""
+    return Pass(lambda mod, context: _lib.run_pass(row, mod, context.config if config is None else config),
+                PassInfo(0, "tir." + _camel_case(row)))
+
+
 def _constructor(name, row):
     def construct(*args, **options):
-        return pass_of("tir." + name, row)
+        return pass_of_row(row)
 
     construct.__name__ = construct.__qualname__ = name
     construct.__doc__ = f"The pass {name}."

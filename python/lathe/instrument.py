@@ -1,0 +1,3 @@
+"""lathe.instrument: what watches passes."""
+from lathe.ir.instrument import (DumpIR, PassInstrument, PassPrintingInstrument, PassTimingInstrument, PrintAfterAll,
+                                 PrintBeforeAll, pass_instrument)
