@@ -35,7 +35,7 @@ constexpr Op kOps[] = {
     {"call_pure_extern", -1, false, OpResult::kNamed},
     {"call_spirv_pure_glsl450", -1, false, OpResult::kNamed},
     {"ceil", 1, true},
-    {"clz", 1, true},
+    {"clz", 1, true, OpResult::kInt32},
     {"copysign", 2, true},
     {"cos", 1, true, OpResult::kFirst, true},
     {"cosh", 1, true, OpResult::kFirst, true},

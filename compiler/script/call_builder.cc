@@ -49,6 +49,12 @@ StatusOr<Expr> ExprBuilder::BuildCall(const PyExpr& e) const {
   const PyExpr& callee = *e.items[0];
   if (callee.kind == PyExprKind::kName && callee.text == "float") return BuildTyped(e, DataType::Float(32));
   const std::string name = TirName(callee);
+  const bool has_star =
+      std::any_of(e.items.begin(), e.items.end(), [](const PyExpr* item) { return item->kind == PyExprKind::kStar; });
+  if (has_star && context_->evaluator != nullptr) {  // T.max(*values)
+    ASSIGN_OR_RETURN(const ScriptValue value, Foreign(e));
+    return ToExpr(e, value);
+  }
   if (!name.empty()) return BuildNamedCall(e, name);
   if (const std::string_view func = FuncName(callee); !func.empty()) return BuildFuncCall(e, func);
   if (callee.kind == PyExprKind::kAttribute) return BuildMethod(e);
@@ -232,6 +238,10 @@ StatusOr<Expr> ExprBuilder::BuildNamedOp(const PyExpr& e, const std::string& nam
     ASSIGN_OR_RETURN(const Expr value, Build(*args[0]));
     if (const int64_t* number = AsIntConst(value)) return IntConst(DataType::Handle(), *number);
     return MakeCast(DataType::Handle(), value);
+  }
+  if (context_->evaluator != nullptr) {  // tir.all
+    const StatusOr<ScriptValue> value = Foreign(e);
+    if (value.ok()) return ToExpr(e, *value);
   }
   return Error(e, fmt::format("expected an operation of TensorIR, got \"T.{}\"", name));
 }

@@ -48,8 +48,8 @@ std::string ExprBuilder::TirName(const PyExpr& e) const {
   return fmt::format("{}.{}", object.text, e.text);
 }
 
-StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::string_view> params,
-                                      size_t required) const {
+StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::string_view> params, size_t required,
+                                      bool is_none_value) const {
   const std::string name = TirName(*call.items[0]);
   const std::string callee = name.empty() ? std::string(call.items[0]->text) : "T." + name;
   BoundArgs args(params.size(), nullptr);
@@ -67,7 +67,7 @@ StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::s
       if (args[slot] != nullptr)
         return Error(*call.items[i], fmt::format("expected one value of \"{}\", got a second", keyword));
     }
-    if (call.items[i]->kind != PyExprKind::kNone) args[slot] = call.items[i];
+    if (is_none_value || call.items[i]->kind != PyExprKind::kNone) args[slot] = call.items[i];
   }
   for (size_t i = 0; i < required; ++i) {
     if (args[i] == nullptr)
@@ -419,6 +419,7 @@ StatusOr<ScriptValue> ExprBuilder::BuildValue(const PyExpr& e) const {
       return ScriptValue(std::vector<ScriptValue>(list.begin(), list.end()));
     }
   }
+  if (e.kind == PyExprKind::kSubscript && IsTuple(*e.items[0])) return BuildItem(e);
   ASSIGN_OR_RETURN(Expr built, Build(e));
   return ScriptValue(std::move(built));
 }
@@ -497,7 +498,7 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildIndices(const Buffer& buffer, cons
     }
     places.resize(indices.size(), item);
   }
-  const bool is_flat = indices.size() == 1 && block_depth_ == 0;
+  const bool is_flat = indices.size() == 1 && block_depth_ == 0 && context_->evaluator == nullptr;
   if (indices.size() != buffer->shape.size() && !is_flat) {
     return Error(subscript, fmt::format("expected {} indices of buffer \"{}\", got {}", buffer->shape.size(),
                                         buffer->name, indices.size()));
@@ -751,24 +752,24 @@ StatusOr<Expr> ExprBuilder::BuildLogical(const PyExpr& e) const {
 }
 
 StatusOr<Expr> ExprBuilder::BuildLoad(const PyExpr& e) const {
-  const PyExpr& object = *e.items[0];
-  if (object.kind != PyExprKind::kName || names_.Find(object.text) == nullptr ||
-      std::holds_alternative<std::vector<ScriptValue>>(*names_.Find(object.text))) {
-    if (object.kind != PyExprKind::kName && object.kind != PyExprKind::kAttribute)
-      return Error(object, "expected a buffer");
-    const bool is_known = object.kind == PyExprKind::kName ? names_.Find(object.text) != nullptr
-                                                           : object.text == "shape" || object.text == "strides";
-    if (!is_known) return Error(object, fmt::format("expected a defined name, got \"{}\"", object.text));
-    ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(object));
-    return BuildItem(e, value);
+  if (IsTuple(*e.items[0])) {
+    ASSIGN_OR_RETURN(const ScriptValue item, BuildItem(e));
+    return ToExpr(e, item);
   }
-  ASSIGN_OR_RETURN(const Buffer buffer, BuildBufferUse(object));
+  ASSIGN_OR_RETURN(const Buffer buffer, BuildBufferUse(*e.items[0]));
   ASSIGN_OR_RETURN(std::vector<Expr> indices, BuildIndices(buffer, e));
   return Load(buffer, std::move(indices));
 }
 
+bool ExprBuilder::IsTuple(const PyExpr& e) const {
+  if (e.kind == PyExprKind::kAttribute) return e.text == "shape" || e.text == "strides";
+  const NamedValue* value = e.kind == PyExprKind::kName ? names_.Find(e.text) : nullptr;
+  return value != nullptr && std::holds_alternative<std::vector<ScriptValue>>(*value);
+}
+
 // A.shape[0]: an element of a tuple.
-StatusOr<Expr> ExprBuilder::BuildItem(const PyExpr& e, const ScriptValue& value) const {
+StatusOr<ScriptValue> ExprBuilder::BuildItem(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(*e.items[0]));
   const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
   if (items == nullptr || e.items.size() != 2) return Error(e, "expected one index of a tuple");
   ASSIGN_OR_RETURN(int64_t index, BuildInt(*e.items[1]));
@@ -776,7 +777,7 @@ StatusOr<Expr> ExprBuilder::BuildItem(const PyExpr& e, const ScriptValue& value)
   if (index < 0) index += size;
   if (index < 0 || index >= size)
     return Error(*e.items[1], fmt::format("expected an index below {}, got {}", size, index));
-  return ToExpr(e, (*items)[static_cast<size_t>(index)]);
+  return (*items)[static_cast<size_t>(index)];
 }
 
 StatusOr<Expr> ExprBuilder::BuildNot(const PyExpr& at, const PyExpr& operand, bool fold) const {

@@ -59,8 +59,9 @@ class ExprBuilder {
   std::string CalleeName(const PyExpr& e) const {
     return e.kind == PyExprKind::kCall ? TirName(*e.items[0]) : std::string();
   }
-  // `call`'s arguments by parameter name; the first `required` must be given. `what` names the callee in errors.
-  StatusOr<BoundArgs> Bind(const PyExpr& call, std::span<const std::string_view> params, size_t required) const;
+  // `call`'s arguments by parameter name; the first `required` must be given. None is not given, or a value as others.
+  StatusOr<BoundArgs> Bind(const PyExpr& call, std::span<const std::string_view> params, size_t required,
+                           bool is_none_value = false) const;
   StatusOr<BoundArgs> Bind(const PyExpr& call, std::initializer_list<std::string_view> params, size_t required) const {
     return Bind(call, std::span(params.begin(), params.size()), required);
   }
@@ -117,7 +118,8 @@ class ExprBuilder {
   bool IsOutsideCall(const PyExpr& e) const;
   bool CollectNames(const PyExpr& e, bool& has_name) const;
   Status Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const;
-  StatusOr<Expr> BuildItem(const PyExpr& e, const ScriptValue& value) const;
+  bool IsTuple(const PyExpr& e) const;  // A.shape, or the name of several values.
+  StatusOr<ScriptValue> BuildItem(const PyExpr& e) const;
   static bool MayBeForeign(const PyExpr& e);
   StatusOr<Expr> BuildUnary(const PyExpr& e) const;
   StatusOr<Expr> BuildBinary(const PyExpr& e) const;

@@ -386,19 +386,24 @@ Status FuncBuilder::BuildAssign(const PyStmt& stmt, Suite& suite) {
 
 // a, b = x, y
 Status FuncBuilder::Unpack(const PyExpr& target, const PyExpr& value, Suite& suite) {
+  if (exprs_.CalleeName(value) == "meta_var") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(value, {"value"}, 1));
+    return DefineEach(target, *args[0]);
+  }
   const bool is_tuple = value.kind == PyExprKind::kTuple || value.kind == PyExprKind::kList;
   if (is_tuple && value.items.size() == target.items.size()) {
     for (size_t i = 0; i < target.items.size(); ++i)
       RETURN_IF_ERROR(BuildAssignTo(*target.items[i], nullptr, *value.items[i], suite));
     return OkStatus();
   }
-  if (value.kind == PyExprKind::kCall && exprs_.CalleeName(value) == "meta_var") {
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(value, {"value"}, 1));
-    return Unpack(target, *args[0], suite);
-  }
   const bool may_be_known =
       value.kind == PyExprKind::kName || value.kind == PyExprKind::kAttribute || exprs_.context().evaluator != nullptr;
   if (is_tuple || !may_be_known) return Error(value, fmt::format("expected {} values", target.items.size()));
+  return DefineEach(target, value);
+}
+
+// Names for the values, which are not computed anew.
+Status FuncBuilder::DefineEach(const PyExpr& target, const PyExpr& value) {
   ASSIGN_OR_RETURN(const ScriptValue known, exprs_.BuildValue(value));
   const auto* items = std::get_if<std::vector<ScriptValue>>(&known);
   if (items == nullptr || items->size() != target.items.size())
@@ -485,7 +490,8 @@ Status FuncBuilder::BuildLet(const PyExpr& target, const PyExpr* annotation, con
   if (annotation != nullptr && exprs_.TirName(*annotation) != "let") {
     const bool is_let = annotation->kind == PyExprKind::kSubscript && exprs_.TirName(*annotation->items[0]) == "let";
     const PyExpr& written = is_let ? *annotation->items[1] : *annotation;
-    const bool is_handle = exprs_.CalleeName(written) == "handle";
+    const std::string kind = exprs_.CalleeName(written);
+    const bool is_handle = kind == "handle" || kind == "Ptr";
     if (is_handle) {
       ASSIGN_OR_RETURN(pointer, exprs_.BuildPointer(written));
     }

@@ -40,6 +40,7 @@ class FuncBuilder {
   Status BuildAllocateConst(const PyExpr& target, const PyExpr& call, Suite& suite);
   Status BuildEnvThread(const PyExpr& target, const PyExpr& call);
   Status BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name);
+  StatusOr<NamedValue> BuildMacroArg(const PyExpr& e);
   Status BuildMacroCall(const MacroUse& macro, const PyExpr& call, Suite& suite);
   Status Expand(const MacroUse& macro, std::vector<std::optional<NamedValue>> args, Suite& suite);
   StatusOr<MacroUse> FindMacro(const PyExpr& e);
@@ -62,6 +63,7 @@ class FuncBuilder {
   StatusOr<std::vector<TargetPart>> PartsOf(const PyExpr& target, size_t count) const;
   Status DefineLists(const std::vector<TargetPart>& parts, const std::vector<Expr>& values);
   StatusOr<std::vector<Var>> LoopVars(const PyExpr& target, const std::vector<Range>& ranges);
+  Status DefineEach(const PyExpr& target, const PyExpr& value);
   Status Unpack(const PyExpr& target, const PyExpr& value, Suite& suite);
   Status BuildAssign(const PyStmt& stmt, Suite& suite);
   Status BuildStore(const PyStmt& stmt, Suite& suite);

@@ -73,6 +73,14 @@ StatusOr<FuncBuilder::MacroUse> FuncBuilder::Parsed(const PyExpr& at, std::share
   return MacroUse{parsed_.back()->definition, parsed_.back().get()};
 }
 
+// Literals stay Python's, so that a macro can decide by them.
+StatusOr<NamedValue> FuncBuilder::BuildMacroArg(const PyExpr& e) {
+  const bool is_literal = ExprBuilder::IsLiteral(e) || e.kind == PyExprKind::kString || e.kind == PyExprKind::kNone;
+  if (!is_literal) return exprs_.BuildValue(e);
+  ASSIGN_OR_RETURN(Attr value, exprs_.BuildAttr(e));
+  return NamedValue(std::move(value));
+}
+
 // The macro's lines, where it is called.
 Status FuncBuilder::BuildMacroCall(const MacroUse& macro, const PyExpr& call, Suite& suite) {
   const PyStmt& definition = *macro.definition;
@@ -87,14 +95,14 @@ Status FuncBuilder::BuildMacroCall(const MacroUse& macro, const PyExpr& call, Su
   for (const PyParam& param : definition.params) params.push_back(param.name);
   if (values.size() > params.size())
     return Error(call, fmt::format("expected a parameter of \"{}\" for the object", definition.text));
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, std::span(params).subspan(values.size()), 0));
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, std::span(params).subspan(values.size()), 0, true));
   for (const PyExpr* arg : args) {
     values.emplace_back();
     if (arg == nullptr && definition.params[values.size() - 1].otherwise == nullptr)
       return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params[values.size() - 1],
                                      definition.text));
     if (arg == nullptr) continue;
-    ASSIGN_OR_RETURN(values.back(), exprs_.BuildValue(*arg));
+    ASSIGN_OR_RETURN(values.back(), BuildMacroArg(*arg));
   }
   return Expand(macro, std::move(values), suite);
 }

@@ -178,6 +178,15 @@ std::optional<Expr> IntLimit(bool is_max, DataType type) {
   return IntConst(type, is_max ? max : -max - 1);
 }
 
+// Operands that go together are brought to one type; the second round brings all to the widest of the first.
+std::vector<Expr> MatchedArgs(const Op& op, std::vector<Expr> args) {
+  if (op.name == "ldexp" || !MatchesArgs(op)) return args;
+  const size_t first = FirstMatchedArg(op);
+  for (int round = 0; round < 2; ++round)
+    for (size_t i = first + 1; i < args.size(); ++i) MatchAsTvm(args[first], args[i]);
+  return args;
+}
+
 }  // namespace
 
 void MatchAsTvm(Expr& a, Expr& b) {
@@ -206,7 +215,7 @@ StatusOr<Expr> FoldOperator(BinaryOp op, const Expr& a, const Expr& b) {
 }
 
 StatusOr<Expr> FoldCall(const Op& op, const std::vector<Expr>& args) {
-  ASSIGN_OR_RETURN(Expr call, CallExpr(op, args));
+  ASSIGN_OR_RETURN(Expr call, CallExpr(op, MatchedArgs(op, args)));
   const std::vector<Expr>& used = call.As<Call>()->args;
   if (op.num_args == 2 && (op.name.starts_with("bitwise_") || op.name.starts_with("shift_"))) return FoldBits(op, call);
   if (op.name == "abs") return FoldAbs(used[0], call);

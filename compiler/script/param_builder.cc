@@ -110,7 +110,7 @@ Status FuncBuilder::BuildParam(const PyParam& param) {
   const bool is_call = type.kind == PyExprKind::kCall, is_subscript = type.kind == PyExprKind::kSubscript;
   const std::string tir_name = exprs_.TirName(is_call || is_subscript ? *type.items[0] : type);
   if (tir_name == "Buffer") return BuildBufferParam(name, type);
-  if (tir_name == "handle") {
+  if (tir_name == "handle" || tir_name == "Ptr") {
     ASSIGN_OR_RETURN(const PointerType* const pointer, exprs_.BuildPointer(type));
     func_.params.emplace_back(std::string(param.name), pointer);
     return Define(name, Expr(func_.params.back()));

@@ -24,9 +24,10 @@ int Precedence(const Token& token) {  // 0: no binary operator.
     Word word;
     int precedence;
   };
-  static constexpr Row kRows[] = {{"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4}, {">", 4},   {">=", 4}, {"==", 4},
-                                  {"is", 4}, {"!=", 4},  {"|", 5},  {"^", 6},  {"&", 7},   {"<<", 8}, {">>", 8},
-                                  {"+", 9},  {"-", 9},   {"*", 10}, {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
+  static constexpr Row kRows[] = {{"or", 1}, {"and", 2}, {"<", 4},  {"<=", 4}, {">", 4}, {">=", 4},
+                                  {"==", 4}, {"is", 4},  {"!=", 4}, {"in", 4}, {"|", 5}, {"^", 6},
+                                  {"&", 7},  {"<<", 8},  {">>", 8}, {"+", 9},  {"-", 9}, {"*", 10},
+                                  {"/", 10}, {"//", 10}, {"%", 10}, {"**", 12}};
   if (token.word == 0) return 0;
   for (const auto& [word, precedence] : kRows) {
     if (token.word == word.bits) return precedence;
@@ -186,6 +187,13 @@ class PythonParser {
     ++next_;
     return Finish(node);
   }
+  // What a loop runs over ends before its "in".
+  const PyExpr* Target() {
+    const bool was_target = std::exchange(is_target_, true);
+    const PyExpr* target = ExpressionList();
+    is_target_ = was_target;
+    return target;
+  }
   // expression, or a tuple without parentheses
   const PyExpr* ExpressionList() {
     const uint32_t offset = At().offset;
@@ -204,8 +212,8 @@ class PythonParser {
   LATHE_OWN_FRAME const PyExpr* BinaryFrom(int lowest) {
     const PyExpr* left = Unary();
     while (left != nullptr) {
-      const int precedence = Precedence(At());
-      if (precedence == 0 || precedence < lowest) break;
+      const int precedence = IsNotIn() ? kComparePrecedence : Precedence(At());
+      if (precedence == 0 || precedence < lowest || (is_target_ && Is("in"))) break;
       left = precedence == kComparePrecedence ? Compare(left)
              : precedence <= 2                ? Logical(left, precedence)
                                               : Binary(left, precedence);
@@ -236,11 +244,14 @@ class PythonParser {
     }
     return Finish(node);
   }
+  bool IsNotIn() const { return Is("not") && tokens_[next_ + 1].word == Word("in").bits; }
   LATHE_OWN_FRAME const PyExpr* Compare(const PyExpr* left) {
     PyExpr* node = NewExpr(PyExprKind::kCompare, At().offset);
     node->items.push_back(left);
-    while (Precedence(At()) == kComparePrecedence) {
-      if (Is("is")) node->kind = PyExprKind::kForeign;  // Only an evaluator knows what is the same.
+    while (IsNotIn() || Precedence(At()) == kComparePrecedence) {
+      // Only an evaluator knows what is the same, and what is in a list.
+      if (Is("is") || Is("in") || Is("not")) node->kind = PyExprKind::kForeign;
+      if (IsNotIn()) ++next_;
       node->operators.push_back(At().text);
       ++next_;
       if (node->operators.back() == "is") Take("not");
@@ -288,9 +299,10 @@ class PythonParser {
       if (At().kind == TokenKind::kName && tokens_[next_ + 1].word == Word("=").bits) {
         node->keywords.push_back(At().text);
         next_ += 2;
-      } else if (!node->keywords.empty()) {
+      } else if (!node->keywords.empty() && !Is("**")) {
         return FailExpected("a keyword argument");
       }
+      if (Take("**")) node->kind = PyExprKind::kForeign;  // f(**options)
       const uint32_t begin = At().offset;
       const PyExpr* argument = Expression();
       if (argument == nullptr) return nullptr;
@@ -488,7 +500,7 @@ class PythonParser {
   bool For(uint32_t offset, std::vector<const PyStmt*>& out) {
     PyStmt* stmt = NewStmt(PyStmtKind::kFor, offset);
     out.push_back(stmt);
-    return (stmt->target = ExpressionList()) && Expect("in") && (stmt->value = ExpressionList()) && Suite(stmt->body);
+    return (stmt->target = Target()) && Expect("in") && (stmt->value = ExpressionList()) && Suite(stmt->body);
   }
   bool While(uint32_t offset, std::vector<const PyStmt*>& out) {
     PyStmt* stmt = NewStmt(PyStmtKind::kWhile, offset);
@@ -613,6 +625,7 @@ class PythonParser {
   std::vector<Token> tokens_;
   size_t next_ = 0;
   int depth_ = 0, stmt_depth_ = 0;
+  bool is_target_ = false;
   PyFile file_;
   Status error_;
 };

@@ -152,27 +152,57 @@ Expr VectorAt(const Buffer& buffer, std::vector<Expr> indices, DataType vector) 
   return MakeLoad(buffer, indices);
 }
 
-// Python's A[i, 0:4]: a load, or a region where a slice is among the indices.
+// One index of Python: a place, or what a slice covers.
+struct Part {
+  Range range;
+  bool is_slice = false;
+  int64_t step = 1;
+};
+Part PartOf(const py::object& index, const Expr& extent) {
+  if (!PySlice_Check(index.ptr())) return {{py::cast<Expr>(index), Expr(1)}};
+  const py::object start = index.attr("start"), stop = index.attr("stop"), step = index.attr("step");
+  Part part{
+      RangeOfEnds(start.is_none() ? Expr(0) : py::cast<Expr>(start), stop.is_none() ? extent : py::cast<Expr>(stop)),
+      true};
+  if (!step.is_none()) part.step = py::cast<int64_t>(step);
+  return part;
+}
+
+// The places of a slice with a step.
+Expr LanesOf(const Part& part) {
+  if (!part.is_slice) return part.range.min;
+  const int64_t* extent = AsIntConst(part.range.extent);
+  if (extent == nullptr || part.step < 1)
+    throw Failure(ErrorKind::kValue, "a slice with a step has a constant length and a step from 1 on");
+  const int64_t lanes = (*extent + part.step - 1) / part.step;
+  if (lanes < 1 || lanes > kMaxLanes)
+    throw Failure(ErrorKind::kValue, fmt::format("a slice has 1 to {} places, got {}", kMaxLanes, lanes));
+  if (lanes == 1) return part.range.min;
+  DataType type = part.range.min.dtype();
+  type.lanes = static_cast<uint16_t>(lanes);
+  return Expr::Make(type, Ramp{part.range.min, IntConst(part.range.min.dtype(), part.step), type.lanes});
+}
+
+// Python's A[i, 0:4]: a region where slices, or dimensions that are not named, are among the indices; else, and where a
+// slice has a step, a load.
 py::object GetItem(const Buffer& buffer, const py::tuple& indices) {
-  std::vector<Expr> points;
-  std::vector<Range> region;
-  bool has_slice = false;
-  if (indices.size() != buffer->shape.size())
+  const std::vector<Expr>& shape = buffer->shape;
+  if (indices.size() > shape.size())
     throw Failure(ErrorKind::kTvm, fmt::format("buffer {} has {} dimensions, got {} indices", buffer->name,
-                                               buffer->shape.size(), indices.size()));
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const py::object index = indices[i];
-    if (PySlice_Check(index.ptr())) {
-      has_slice = true;
-      const py::object start = index.attr("start"), stop = index.attr("stop");
-      region.push_back(RangeOfEnds(start.is_none() ? Expr(0) : py::cast<Expr>(start),
-                                   stop.is_none() ? buffer->shape[i] : py::cast<Expr>(stop)));
-    } else {
-      points.push_back(py::cast<Expr>(index));
-      region.push_back({points.back(), Expr(1)});
-    }
+                                               shape.size(), indices.size()));
+  std::vector<Part> parts;
+  for (size_t i = 0; i < indices.size(); ++i) parts.push_back(PartOf(indices[i], shape[i]));
+  for (size_t i = parts.size(); i < shape.size(); ++i) parts.push_back({{Expr(0), shape[i]}, true});
+  const bool has_step = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.step != 1; });
+  const bool has_slice = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.is_slice; });
+  if (has_slice && !has_step) {
+    BufferRegion region{buffer, {}};
+    for (const Part& part : parts) region.region.push_back(part.range);
+    return Wrap(std::move(region));
   }
-  return has_slice ? Wrap(BufferRegion{buffer, region}) : Wrap(MakeLoad(buffer, points));
+  std::vector<Expr> points;
+  for (const Part& part : parts) points.push_back(LanesOf(part));
+  return Wrap(MakeLoad(buffer, points));
 }
 
 // scope "", buffer_type "" and promises below 1 mean TVM's defaults; an offset factor asks for an offset.

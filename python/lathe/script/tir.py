@@ -50,6 +50,7 @@ def handle(dtype=None, storage_scope="global", *, is_size_var=False):
 
 
 handle.dtype = "handle"
+Ptr = handle
 
 
 def _dtype_of(dtype):
