@@ -357,3 +357,12 @@ INLINED = [
 @pytest.mark.parametrize("store,load,shape,text", INLINED, ids=[case[0] for case in INLINED])
 def test_stores_at_affine_places_are_inlined(store, load, shape, text):
     assert text in _inlined(store, load, shape)
+
+
+def test_blockize_simplifies_by_what_the_inner_iter_vars_are():
+    sch = tir.Schedule(flattened)
+    sch.compute_inline("C")
+    _, inner = sch.split(sch.get_loops("D")[0], [None, 8])
+    sch.blockize(inner)
+    assert "T.reads(A[vi_o // 4, vi_o % 4 * 8 + vi_i])" in sch.mod.script()
+    assert "T.reads(A[vi_o // 4, vi_o % 4 * 8:vi_o % 4 * 8 + 8])" in sch.mod.script()
