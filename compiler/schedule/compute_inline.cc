@@ -75,8 +75,7 @@ StatusOr<GuardedStore> InlinableStore(const Schedule& schedule, int row, const c
   if (!realize.block->alloc_buffers.empty() || !realize.block->match_buffers.empty())
     return schedule.Error(primitive, row, "it has buffers or views of its own");
   std::optional<GuardedStore> store = AsGuardedStore(realize.block->body);
-  if (!store || realize.block->writes.size() != 1)
-    return schedule.Error(primitive, row, "its body is not one store");
+  if (!store || realize.block->writes.size() != 1) return schedule.Error(primitive, row, "its body is not one store");
   return *std::move(store);
 }
 // The same where nothing guards the store.
@@ -327,8 +326,7 @@ struct SoleRead {
 
 StatusOr<SoleRead> SoleReadOf(const Schedule& schedule, int row, const BufferStore& stored, const char* primitive) {
   ASSIGN_OR_RETURN(std::vector<Expr> indices, SoleLoadIndices(schedule, row, stored.buffer, primitive));
-  ASSIGN_OR_RETURN(VarMap iter_values,
-                   SolveIterVars(schedule, row, stored.buffer, indices, stored.indices, primitive));
+  ASSIGN_OR_RETURN(VarMap iter_values, SolveIterVars(schedule, row, stored.buffer, indices, stored.indices, primitive));
   return SoleRead{std::move(indices), std::move(iter_values)};
 }
 

@@ -194,7 +194,7 @@ class BoxFinder : public StmtExprVisitor {
   const Analyzer& analyzer_;
   IterDomain loops_;  // Around the place that is visited, outermost first.
   std::vector<Expr> conditions_;
-  VarMap values_;                                 // Of what is defined inside.
+  VarMap values_;                                // Of what is defined inside.
   std::unordered_set<const ExprNode*> unknown_;  // Defined inside by memory.
   std::unordered_map<const BufferNode*, std::vector<Range>> full_, boxes_;
   std::unordered_map<const ExprNode*, Buffer> by_data_;
