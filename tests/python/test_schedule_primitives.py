@@ -177,3 +177,48 @@ def test_places_of_copies_are_sums_in_the_order_of_tvm():
     copy = sch.cache_read("B", 0, "shared")
     sch.compute_at(copy, fused)
     assert "v1 = T.axis.spatial(9, n_h_fused % 7 + ax0)" in sch.mod.script()
+
+
+@T.prim_func
+def reduced(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):
+    P = T.alloc_buffer((64, 64))
+    D = T.alloc_buffer((64, 64))
+    for i, j in T.grid(64, 64):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = X[vi, vj] * 2.0
+    for i, j, k in T.grid(64, 64, 64):
+        with T.block("D"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                D[vi, vj] = 0.0
+            D[vi, vj] += P[vi, vk]
+    for i, j in T.grid(64, 64):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = T.max(D[vi, vj], 0.0)
+
+
+@pytest.mark.parametrize("act", [
+    lambda sch: sch.compute_inline("P"), lambda sch: sch.compute_at("P", sch.get_loops("Y")[0]),
+    lambda sch: sch.cache_write("Y", 0, "local")], ids=["compute_inline", "compute_at", "cache_write"])
+def test_a_parallel_loop_holds_a_reduction_that_is_decomposed(act):
+    sch = tir.Schedule(reduced)
+    loop = sch.get_loops("Y")[0]
+    sch.compute_at("D", loop)
+    sch.parallel(loop)
+    sch.decompose_reduction("D", sch.get_loops("D")[1])
+    act(sch)
+    assert "in T.parallel(64):" in sch.mod.script()
+
+
+@pytest.mark.parametrize("mark,text", [
+    (lambda sch, loop: sch.parallel(loop), "for i_init in T.parallel(64):"),
+    (lambda sch, loop: sch.bind(loop, "blockIdx.x"), 'for i_init in T.thread_binding(64, thread="blockIdx.x"):')],
+    ids=["parallel", "bind"])
+def test_the_loops_of_an_init_are_of_the_kind_of_those_of_its_reduction(mark, text):
+    sch = tir.Schedule(reduced)
+    loop = sch.get_loops("D")[0]
+    mark(sch, loop)
+    sch.decompose_reduction("D", loop)
+    assert text in sch.mod.script()
