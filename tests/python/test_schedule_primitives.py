@@ -222,3 +222,16 @@ def test_the_loops_of_an_init_are_of_the_kind_of_those_of_its_reduction(mark, te
     mark(sch, loop)
     sch.decompose_reduction("D", loop)
     assert text in sch.mod.script()
+
+
+@pytest.mark.parametrize("decision,tile", [([1, 64], [1, 64]), ([3, 7], [1, 64]), ([4, 3], [1, 64]), ([1, 2, 32], [1, 2, 32])])
+def test_sample_perfect_tile_takes_a_decision_as_it_is(decision, tile):
+    sch = tir.Schedule(reduced)
+    factors = sch.sample_perfect_tile(sch.get_loops("D")[0], len(decision), 4, decision=decision)
+    assert [int(sch.get(factor)) for factor in factors] == tile
+
+
+def test_sample_perfect_tile_without_a_limit():
+    sch = tir.Schedule(reduced)
+    factors = [int(sch.get(v)) for v in sch.sample_perfect_tile(sch.get_loops("D")[0], 2, -1)]
+    assert factors[0] * factors[1] == 64
