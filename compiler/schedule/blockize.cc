@@ -157,9 +157,7 @@ std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const D
   IterDivider divide(divided);
   IterDomain inner;
   for (const IterVar& iter : divided.inner) inner.emplace_back(iter.var, iter.domain);
-  Analyzer analyzer;
-  for (const IterVar& iter : divided.outer)  // Those of one step stay in the regions by name, as in TVM.
-    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
+  const Analyzer analyzer = KnowingLongIters(divided.outer);
   for (BufferRegion& region : regions) {
     const std::vector<Range> full = FullRegion(region.buffer).region;
     for (Range& range : region.region) range = {divide(range.min), divide(range.extent)};
@@ -171,8 +169,7 @@ std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const D
 // The init over the loops that feed its data-parallel iter vars, all variables new.
 StatusOr<Stmt> InitNest(const Schedule& schedule, int loop, int block, const DividedBlock& divided) {
   const BlockNode& node = schedule.BlockOf(block);
-  BlockNode init{.name = schedule.FreshBlockName(block, node.name + "_init"),
-                 .body = IterDivider(divided)(*node.init)};
+  BlockNode init{.name = schedule.FreshBlockName(block, node.name + "_init"), .body = IterDivider(divided)(*node.init)};
   std::vector<Expr> values;
   for (size_t i = 0; i < divided.inner.size(); ++i) {
     if (divided.inner[i].kind == IterKind::kReduce) continue;
@@ -376,9 +373,7 @@ Status AddMember(const Schedule& schedule, int block, const Stmt& nest, size_t n
     return std::vector<Stmt>{inner};
   }));
   group.inner.push_back({block, inner.block});
-  Analyzer analyzer;
-  for (const IterVar& iter : divided.outer)
-    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
+  const Analyzer analyzer = KnowingLongIters(divided.outer);
   const BlockNode& node = schedule.BlockOf(block);
   AddRegions(RegionsOver(node.reads, divided), analyzer, group.outer.reads);
   AddRegions(RegionsOver(node.writes, divided), analyzer, group.outer.writes);

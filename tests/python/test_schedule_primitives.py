@@ -235,3 +235,33 @@ def test_sample_perfect_tile_without_a_limit():
     sch = tir.Schedule(reduced)
     factors = [int(sch.get(v)) for v in sch.sample_perfect_tile(sch.get_loops("D")[0], 2, -1)]
     assert factors[0] * factors[1] == 64
+
+
+@T.prim_func
+def one_image(X: T.Buffer((1, 8, 10, 10), "float32"), Y: T.Buffer((1, 8, 8, 8), "float32")):
+    for n, c, h, w, r, q in T.grid(1, 8, 8, 8, 3, 3):
+        with T.block("Y"):
+            vn, vc, vh, vw, vr, vq = T.axis.remap("SSSSRR", [n, c, h, w, r, q])
+            with T.init():
+                Y[vn, vc, vh, vw] = 0.0
+            Y[vn, vc, vh, vw] += X[vn, vc, vh + vr, vw + vq]
+
+
+UNIT_ITERS_BY_NAME = [
+    ("reindex_cache_read", lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h, r, w, q, c)),
+     "X_shared[vn, vh, vr, vw, vq, vc]"),
+    ("a_place_for_each_element",
+     lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h + r, w + q, c)),
+     "X_shared[vn, vh + vr, vw + vq, vc]"),
+    ("reindex_cache_write", lambda sch: sch.reindex_cache_write("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h, w, c)),
+     "Y[v0, v1, v2, v3]"),
+    ("transform_block_layout", lambda sch: sch.transform_block_layout("Y", lambda n, c, h, w, r, q: (n, h, w, c, r, q)),
+     "T.reads(X[v0, v3, v1 + v4, v2 + v5])"),
+]
+
+
+@pytest.mark.parametrize("act,text", [case[1:] for case in UNIT_ITERS_BY_NAME], ids=[case[0] for case in UNIT_ITERS_BY_NAME])
+def test_iter_vars_of_one_value_are_kept_by_name(act, text):
+    sch = tir.Schedule(one_image)
+    act(sch)
+    assert text in sch.mod.script()
