@@ -5,6 +5,7 @@
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/simplifier.h"
 
 namespace lathe {
 namespace {
@@ -248,6 +249,21 @@ std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, cons
 GuardedRegion WholeBox(std::vector<Range> box) {
   const size_t dims = box.size();
   return {std::move(box), std::vector<std::vector<Expr>>(dims), std::vector<std::vector<Expr>>(dims), {}};
+}
+
+std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer) {
+  std::vector<Range> box;
+  for (size_t d = 0; d < region.box.size(); ++d) {
+    const Range& whole = region.box[d];
+    Expr start = whole.min, extent = whole.extent;
+    for (const Expr& from : region.from[d]) start = Max(start, from);
+    start = analyzer.Simplify(start);
+    if (!region.from[d].empty()) extent = analyzer.Simplify(whole.min + whole.extent - start);
+    for (const Expr& below : region.below[d]) extent = Min(analyzer.Simplify(below - start), extent);
+    extent = analyzer.Simplify(extent);
+    box.push_back({start, region.below[d].empty() ? extent : Simplifier().Simplify(extent)});
+  }
+  return box;
 }
 
 bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,

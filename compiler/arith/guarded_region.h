@@ -33,6 +33,8 @@ GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range
 std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer);
 // `box` uncut: all of it, whatever the variables are.
 GuardedRegion WholeBox(std::vector<Range> box);
+// `region`'s box without what its guards cut off. What is left of a length is in TVM's form: 64 - max(i * 10, 54).
+std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer);
 // All that `inner` touches inside the buffer lies in `outer`.
 bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
             const Analyzer& analyzer);

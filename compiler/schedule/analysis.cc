@@ -230,6 +230,12 @@ std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
   return kept;
 }
 
+Analyzer KnowingLongIters(const std::vector<IterVar>& iters) {
+  Analyzer analyzer;
+  for (const IterVar& iter : iters)
+    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
+  return analyzer;
+}
 std::vector<DataType> TypesOf(const std::vector<IterVar>& iters) {
   std::vector<DataType> types;
   for (const IterVar& iter : iters) types.push_back(iter.var.dtype());

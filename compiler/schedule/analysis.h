@@ -65,6 +65,8 @@ WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block);
 WhyNot WhyNotWholeDomain(const Schedule& schedule, int block);
 
 void BindIterVars(const BlockNode& block, Analyzer& analyzer);  // To their domains.
+// Knows the domains of those that have several values; the others stay in an index by name, as in TVM.
+Analyzer KnowingLongIters(const std::vector<IterVar>& iters);
 std::vector<DataType> TypesOf(const std::vector<IterVar>& iters);
 // Binds the iter vars of the scope around `row` to their domains and the loops between to their ranges; `itself`
 // includes row's own loop.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/independence.h"
@@ -123,16 +124,44 @@ StatusOr<DividedBlock> Divide(const Schedule& schedule, int place, size_t num_ou
   return divided;
 }
 
+// Puts the new iter vars in the place of the old ones; what changes is simplified, for all values of the inner ones.
+class IterDivider : public StmtExprMutator {
+ public:
+  explicit IterDivider(const DividedBlock& divided) : vars_(divided.vars) {
+    for (const IterVar& iter : divided.inner) simplifier_.Bind(iter.var, iter.domain);
+  }
+  Block operator()(const Block& block) { return VisitBlock(block); }
+  using StmtExprMutator::operator();
+
+ protected:
+  Expr VisitExpr(const Expr& expr) override {
+    if (is_inside_) return StmtExprMutator::VisitExpr(expr);
+    is_inside_ = true;
+    const Expr visited = StmtExprMutator::VisitExpr(expr);
+    is_inside_ = false;
+    return visited.same_as(expr) ? expr : simplifier_.Simplify(visited);
+  }
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+
+ private:
+  const VarMap& vars_;
+  Simplifier simplifier_;
+  bool is_inside_ = false;  // Of an expression.
+};
+
 // What `regions` of the inner block are to the outer one.
 std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const DividedBlock& divided) {
+  IterDivider divide(divided);
   IterDomain inner;
   for (const IterVar& iter : divided.inner) inner.emplace_back(iter.var, iter.domain);
-  Analyzer analyzer;
-  for (const IterVar& iter : divided.outer)  // Those of one step stay in the regions by name, as in TVM.
-    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
+  const Analyzer analyzer = KnowingLongIters(divided.outer);
   for (BufferRegion& region : regions) {
     const std::vector<Range> full = FullRegion(region.buffer).region;
-    region.region = RelaxRegion(RegionWith(region.region, divided.vars), inner, analyzer, &full);
+    for (Range& range : region.region) range = {divide(range.min), divide(range.extent)};
+    region.region = RelaxRegion(region.region, inner, analyzer, &full);
   }
   return regions;
 }
@@ -140,8 +169,7 @@ std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const D
 // The init over the loops that feed its data-parallel iter vars, all variables new.
 StatusOr<Stmt> InitNest(const Schedule& schedule, int loop, int block, const DividedBlock& divided) {
   const BlockNode& node = schedule.BlockOf(block);
-  BlockNode init{.name = schedule.FreshBlockName(block, node.name + "_init"),
-                 .body = Substitute(*node.init, divided.vars)};
+  BlockNode init{.name = schedule.FreshBlockName(block, node.name + "_init"), .body = IterDivider(divided)(*node.init)};
   std::vector<Expr> values;
   for (size_t i = 0; i < divided.inner.size(); ++i) {
     if (divided.inner[i].kind == IterKind::kReduce) continue;
@@ -169,7 +197,7 @@ StatusOr<Stmt> InitNest(const Schedule& schedule, int loop, int block, const Div
 }
 
 BlockRealize InnerBlock(const Schedule& schedule, int block, const DividedBlock& divided) {
-  BlockNode node = *Substitute(schedule.RealizeOf(block).block, divided.vars);
+  BlockNode node = *IterDivider(divided)(schedule.RealizeOf(block).block);
   node.iter_vars = divided.inner;
   if (node.init) {  // What it adds to has been set by the outer block.
     node.init.reset();
@@ -345,9 +373,7 @@ Status AddMember(const Schedule& schedule, int block, const Stmt& nest, size_t n
     return std::vector<Stmt>{inner};
   }));
   group.inner.push_back({block, inner.block});
-  Analyzer analyzer;
-  for (const IterVar& iter : divided.outer)
-    if (!IsConstInt(iter.domain.extent, 1)) analyzer.Bind(iter.var, iter.domain);
+  const Analyzer analyzer = KnowingLongIters(divided.outer);
   const BlockNode& node = schedule.BlockOf(block);
   AddRegions(RegionsOver(node.reads, divided), analyzer, group.outer.reads);
   AddRegions(RegionsOver(node.writes, divided), analyzer, group.outer.writes);

@@ -126,22 +126,6 @@ Block UsingCache(const Block& block, const CachedPart& part) {
   return part.is_cut ? CacheUser(part)(block) : Substitute(block, {}, BufferMap{{part.original.get(), part.cache}});
 }
 
-// `region`'s box without what its guards cut off. What is left of a length is in TVM's form: 64 - max(i * 10, 54).
-std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer) {
-  std::vector<Range> box;
-  for (size_t d = 0; d < region.box.size(); ++d) {
-    const Range& whole = region.box[d];
-    Expr start = whole.min, extent = whole.extent;
-    for (const Expr& from : region.from[d]) start = Max(start, from);
-    start = analyzer.Simplify(start);
-    if (!region.from[d].empty()) extent = analyzer.Simplify(whole.min + whole.extent - start);
-    for (const Expr& below : region.below[d]) extent = Min(analyzer.Simplify(below - start), extent);
-    extent = analyzer.Simplify(extent);
-    box.push_back({start, region.below[d].empty() ? extent : Simplifier().Simplify(extent)});
-  }
-  return box;
-}
-
 // Knows what stays in one iteration of `above`, a loop or a block.
 Analyzer KnowingLoops(const Schedule& schedule, int above) {
   Analyzer analyzer;

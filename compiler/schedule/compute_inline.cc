@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -49,8 +51,20 @@ void PutIndicesFirst(std::vector<BufferRegion>& reads, const std::vector<BufferR
   });
 }
 
+// What is stored is stored under `condition`.
+struct GuardedStore {
+  std::optional<Expr> condition;
+  BufferStore store;
+};
+std::optional<GuardedStore> AsGuardedStore(const Stmt& body) {
+  if (const BufferStore* store = body.As<BufferStore>()) return GuardedStore{std::nullopt, *store};
+  const IfThenElse* branch = body.As<IfThenElse>();
+  const BufferStore* store = branch != nullptr && !branch->else_case ? branch->then_case.As<BufferStore>() : nullptr;
+  return store != nullptr ? std::optional(GuardedStore{branch->condition, *store}) : std::nullopt;
+}
+
 // The single store that is the body of a block that can be inlined; the reason why it cannot.
-StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const char* primitive) {
+StatusOr<GuardedStore> InlinableStore(const Schedule& schedule, int row, const char* primitive) {
   if (const WhyNot why = WhyNotComplete(schedule, row); !why.empty())
     return schedule.Error(primitive, row, fmt::format("it is no complete block: {}", why));
   RETURN_IF_ERROR(CheckIsolated(schedule, row, primitive));
@@ -60,10 +74,15 @@ StatusOr<BufferStore> InlinableStore(const Schedule& schedule, int row, const ch
   if (realize.block->init) return schedule.Error(primitive, row, "it has an init");
   if (!realize.block->alloc_buffers.empty() || !realize.block->match_buffers.empty())
     return schedule.Error(primitive, row, "it has buffers or views of its own");
-  const BufferStore* store = realize.block->body.As<BufferStore>();
-  if (store == nullptr || realize.block->writes.size() != 1)
-    return schedule.Error(primitive, row, "its body is not one store");
-  return *store;
+  std::optional<GuardedStore> store = AsGuardedStore(realize.block->body);
+  if (!store || realize.block->writes.size() != 1) return schedule.Error(primitive, row, "its body is not one store");
+  return *std::move(store);
+}
+// The same where nothing guards the store.
+StatusOr<BufferStore> PlainStore(const Schedule& schedule, int row, const char* primitive) {
+  ASSIGN_OR_RETURN(GuardedStore guarded, InlinableStore(schedule, row, primitive));
+  if (guarded.condition) return schedule.Error(primitive, row, "its body is not one store");
+  return std::move(guarded.store);
 }
 
 Status CheckHasNoPredicate(const Schedule& schedule, int row, const char* primitive) {
@@ -219,7 +238,7 @@ Status ReplaceInScope(Schedule& schedule, int scope, const char* primitive,
 
 Status InlineBlock(Schedule& schedule, int row) {
   constexpr const char* kName = "compute_inline";
-  ASSIGN_OR_RETURN(const BufferStore store, InlinableStore(schedule, row, kName));
+  ASSIGN_OR_RETURN(const BufferStore store, PlainStore(schedule, row, kName));
   ASSIGN_OR_RETURN(const StorePlaces stored, PlacesOf(schedule, row, store.indices, kName));
   if (IsOutputBlock(schedule, row)) return schedule.Error(kName, row, "it writes an output of the scope");
   const std::vector<int> consumers = ConsumersOf(schedule, row);
@@ -299,6 +318,18 @@ StatusOr<VarMap> SolveIterVars(const Schedule& schedule, int row, const Buffer& 
   return solved;
 }
 
+// The indices at which a consumer reads, and its iter vars in terms of what the producer stores.
+struct SoleRead {
+  std::vector<Expr> indices;
+  VarMap iter_values;
+};
+
+StatusOr<SoleRead> SoleReadOf(const Schedule& schedule, int row, const BufferStore& stored, const char* primitive) {
+  ASSIGN_OR_RETURN(std::vector<Expr> indices, SoleLoadIndices(schedule, row, stored.buffer, primitive));
+  ASSIGN_OR_RETURN(VarMap iter_values, SolveIterVars(schedule, row, stored.buffer, indices, stored.indices, primitive));
+  return SoleRead{std::move(indices), std::move(iter_values)};
+}
+
 // Whether two boxes hold equally many points: symbolic extents pair off, the constant ones have one product.
 bool HoldEquallyMany(const std::vector<Expr>& a, std::vector<Expr> b) {
   int64_t constants_a = 1, constants_b = 1;
@@ -327,43 +358,46 @@ Status CheckCoversBuffer(const Schedule& schedule, int row, const Buffer& buffer
   return schedule.Error(primitive, row, fmt::format("it does not cover all of buffer \"{}\"", buffer->name));
 }
 
-// Whether each iter var of more than one value, moved by a constant, is one of `indices` into `buffer`, whose other
-// dimensions have one place: a box is read, each element of it once.
-bool IsShift(const BlockNode& block, const Buffer& buffer, const std::vector<Expr>& indices) {
-  std::vector<bool> is_used(block.iter_vars.size());
-  for (size_t d = 0; d < indices.size(); ++d) {
-    if (IsConstInt(buffer->shape[d], 1)) continue;
-    bool is_moved = false;
-    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
-      if (is_used[i] || Analyzer().Simplify(indices[d] - block.iter_vars[i].var).As<IntImm>() == nullptr) continue;
-      is_used[i] = is_moved = !IsConstInt(block.iter_vars[i].domain.extent, 1);
-    }
-    if (!is_moved) return false;
-  }
-  for (size_t i = 0; i < is_used.size(); ++i)
-    if (!is_used[i] && !IsConstInt(block.iter_vars[i].domain.extent, 1)) return false;
+// Whether the consumer reads where `iter_values` are in their domains, and nowhere else: they lead back to the place
+// that the producer stores at.
+bool IsExact(const BlockNode& producer, const SoleRead& read, const std::vector<Expr>& stored) {
+  Analyzer analyzer;
+  BindIterVars(producer, analyzer);
+  for (size_t d = 0; d < stored.size(); ++d)
+    if (!analyzer.CanProveEqual(Substitute(read.indices[d], read.iter_values), stored[d])) return false;
   return true;
+}
+
+// `where`, and what the block's predicate says besides.
+Expr WithRest(const Schedule& schedule, int row, const Expr& where) {
+  Analyzer analyzer;
+  BindOuterLoops(schedule, row, false, analyzer);
+  analyzer.Assume(where);
+  Expr all = where;
+  for (const Expr& condition : ConjunctsOf(schedule.RealizeOf(row).predicate))
+    if (!analyzer.CanProve(condition)) all = And(all, condition);
+  return all;
 }
 
 // Where the producer makes what the consumer reads, in terms of the producer's loops.
 Expr WhereRead(const Schedule& schedule, int row, int producer, const VarMap& iter_values) {
   const BlockRealize& realize = schedule.RealizeOf(producer);
-  Analyzer analyzer;
-  BindIterVars(*realize.block, analyzer);
+  Simplifier simplifier;
   VarMap bound;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i)
-    bound.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-  Expr where = realize.predicate;
-  const auto note = [&](const Expr& condition) {
-    if (!analyzer.CanProve(condition)) where = And(where, Substitute(condition, bound));
-  };
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
+    const IterVar& iter = realize.block->iter_vars[i];
+    simplifier.Bind(iter.var, iter.domain);
+    bound.emplace(iter.var.get(), realize.iter_values[i]);
+  }
+  Expr where = True();
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) {
     if (IsConstInt(iter.domain.extent, 1)) continue;
-    const Expr at = analyzer.Simplify(iter_values.at(iter.var.get()));
-    note(LessEqual(iter.domain.min, at));
-    note(Less(at, analyzer.Simplify(iter.domain.min + iter.domain.extent)));
+    const Expr& at = iter_values.at(iter.var.get());
+    where = And(where, And(LessEqual(iter.domain.min, at), Less(at, iter.domain.min + iter.domain.extent)));
   }
-  return where;
+  where = simplifier.Simplify(where);
+  if (IsConstInt(where, 1)) return realize.predicate;
+  return WithRest(schedule, producer, Simplifier().Simplify(Substitute(where, bound)));
 }
 
 // What is beside the buffer nobody would compute.
@@ -389,43 +423,73 @@ Status CheckStaysInside(const Schedule& schedule, int row, const Buffer& buffer,
   return OkStatus();
 }
 
+// Visits what is evaluated whatever the conditions inside are.
+class AlwaysReads : public StmtExprVisitor {
+ public:
+  explicit AlwaysReads(const Buffer& buffer) : buffer_(buffer) {}
+  bool found = false;
+
+ protected:
+  void VisitExpr(const Expr& expr) override {
+    const std::optional<Choice> choice = AsChoice(expr);
+    choice ? VisitExpr(choice->condition) : StmtExprVisitor::VisitExpr(expr);
+  }
+  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
+    found = found || load.buffer.same_as(buffer_);
+    StmtExprVisitor::VisitBufferLoad(self, load);
+  }
+
+ private:
+  const Buffer& buffer_;
+};
+
+// Where a producer stores only under conditions, nothing is made of what it leaves out.
+Status CheckReadsWhatIsStored(const Schedule& schedule, int row, int producer, const GuardedStore& stored,
+                              const char* primitive) {
+  if (!IsConstInt(schedule.RealizeOf(producer).predicate, 1) &&
+      !IsCovered(schedule, producer, row, stored.store.buffer))
+    return schedule.Error(primitive, producer, "it has a predicate, and not all that is read is known to be written");
+  AlwaysReads reads(stored.store.buffer);
+  reads(schedule.BlockOf(row).body);
+  if (!stored.condition || reads.found) return OkStatus();
+  return schedule.Error(primitive, row, "it does not need what its producer stores under a condition");
+}
+
 }  // namespace
 
 Status ReverseInlineBlock(Schedule& schedule, int row) {
   constexpr const char* kName = "reverse_compute_inline";
-  ASSIGN_OR_RETURN(const BufferStore consumer_store, InlinableStore(schedule, row, kName));
+  ASSIGN_OR_RETURN(const BufferStore consumer_store, PlainStore(schedule, row, kName));
   RETURN_IF_ERROR(CheckHasNoPredicate(schedule, row, kName));
   const std::vector<int> producers = ProducersOf(schedule, row);
   if (producers.size() != 1)
     return schedule.Error(kName, row,
                           fmt::format("it has {} producers in this scope, exactly 1 is required", producers.size()));
   const int producer = producers[0];
-  ASSIGN_OR_RETURN(const BufferStore producer_store, InlinableStore(schedule, producer, kName));
-  RETURN_IF_ERROR(CheckHasNoPredicate(schedule, producer, kName));
-  const Buffer& buffer = producer_store.buffer;
+  ASSIGN_OR_RETURN(const GuardedStore stored, InlinableStore(schedule, producer, kName));
+  const Buffer& buffer = stored.store.buffer;
+  RETURN_IF_ERROR(CheckReadsWhatIsStored(schedule, row, producer, stored, kName));
   if (IsOutputBlock(schedule, producer)) return schedule.Error(kName, producer, "it writes an output of the scope");
   if (ConsumersOf(schedule, producer).size() != 1) return schedule.Error(kName, producer, "it has other consumers");
   RETURN_IF_ERROR(CheckIsNotViewed(schedule, row, buffer, kName));
   if (const WhyNot why = WhyNotMovable(schedule, row, producer, Way::kUp); !why.empty())
     return schedule.Error(kName, row, why);
-  ASSIGN_OR_RETURN(const std::vector<Expr> load_indices, SoleLoadIndices(schedule, row, buffer, kName));
-  const bool is_shift = IsShift(schedule.BlockOf(row), buffer, load_indices);
-  if (!is_shift || !IsCovered(schedule, producer, row, buffer))
+  ASSIGN_OR_RETURN(const SoleRead read, SoleReadOf(schedule, row, stored.store, kName));
+  if (!IsExact(schedule.BlockOf(producer), read, stored.store.indices) || !IsCovered(schedule, producer, row, buffer))
     RETURN_IF_ERROR(CheckCoversBuffer(schedule, row, buffer, kName));
-  RETURN_IF_ERROR(CheckStaysInside(schedule, row, buffer, load_indices, kName));
+  RETURN_IF_ERROR(CheckStaysInside(schedule, row, buffer, read.indices, kName));
   if (!RunsForAll(schedule, row, schedule.BlockOf(row).iter_vars))
     return schedule.Error(kName, row, "it is not known to run for all values of its iter vars");
-  ASSIGN_OR_RETURN(const VarMap iter_values,
-                   SolveIterVars(schedule, row, buffer, load_indices, producer_store.indices, kName));
 
   BlockRealize realize = schedule.RealizeOf(producer);
-  realize.predicate = WhereRead(schedule, row, producer, iter_values);
+  realize.predicate = WhereRead(schedule, row, producer, read.iter_values);
   BlockNode& node = realize.block.Mutable();
   BufferStore merged{consumer_store.buffer, consumer_store.value, {}};
-  LoadReplacer replace(schedule, buffer, [&](const BufferLoad&) { return producer_store.value; });
-  merged.value = replace(Substitute(consumer_store.value, iter_values));
-  for (const Expr& index : consumer_store.indices) merged.indices.push_back(replace(Substitute(index, iter_values)));
-  node.body = std::move(merged);
+  LoadReplacer replace(schedule, buffer, [&](const BufferLoad&) { return stored.store.value; });
+  merged.value = replace(Substitute(consumer_store.value, read.iter_values));
+  for (const Expr& index : consumer_store.indices)
+    merged.indices.push_back(replace(Substitute(index, read.iter_values)));
+  node.body = stored.condition ? Stmt(IfThenElse{*stored.condition, std::move(merged), {}}) : Stmt(std::move(merged));
   const std::vector<BufferRegion> old = node.reads;
   RecomputeRegions(node);
   PutIndicesFirst(node.reads, old);

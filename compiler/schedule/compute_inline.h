@@ -15,7 +15,8 @@ Status ComputeInline(Schedule& schedule, BlockRV block);
 // Puts consumer `block` into its one producer.
 //   reverse_compute_inline(C):  B[i] = A[i] + 1;  C[i] = B[i] * 2  -->  C[i] = (A[i] + 1) * 2
 // The producer is complete and has no other consumer; the block reads B once, at indices from which its iter vars can
-// be computed, and covers all of B. Neither is under a condition; nothing between them reads what the block writes.
+// be computed, and for certain what the producer writes: a predicate leaves out what nobody reads. The producer may
+// store under an `if` of its body what the block needs in any case. Nothing between them reads what the block writes.
 Status ReverseComputeInline(Schedule& schedule, BlockRV block);
 
 // The same for the block in a row, unrecorded: parts of other primitives.

@@ -200,7 +200,6 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
     copy.loop_var = Var(copy.loop_var.name() + "_init", copy.loop_var.dtype());
     copy.min = Substitute(Substitute(copy.min, first), vars);
     copy.extent = Substitute(Substitute(copy.extent, first), vars);
-    if (copy.kind != ForKind::kVectorized && copy.kind != ForKind::kUnrolled) copy.kind = ForKind::kSerial;
     vars.emplace(schedule.LoopOf(row).loop_var.get(), copy.loop_var);
     const bool depends = UsesVar(schedule.LoopOf(row).extent, [&](const ExprNode* v) { return first.count(v) != 0; }) ||
                          UsesVar(schedule.LoopOf(row).min, [&](const ExprNode* v) { return first.count(v) != 0; });

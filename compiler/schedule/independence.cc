@@ -246,11 +246,52 @@ WhyNot Hides(const Schedule& schedule, int block) {
   return fmt::format("block \"{}\" touches more than it declares", schedule.BlockOf(block).name);
 }
 
+bool IsSameBox(const std::vector<Range>& a, const std::vector<Range>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Range& x, const Range& y) {
+    return SameExpr(x.min, y.min) && SameExpr(x.extent, y.extent);
+  });
+}
+
+// Whether a block reads all of `buffer` that it writes.
+bool ReadsWhatItWrites(const BlockNode& block, const Buffer& buffer) {
+  const auto is_read = [&](const BufferRegion& write) {
+    return !write.buffer.same_as(buffer) ||
+           std::any_of(block.reads.begin(), block.reads.end(), [&](const BufferRegion& read) {
+             return read.buffer.same_as(buffer) && IsSameBox(read.region, write.region);
+           });
+  };
+  return std::all_of(block.writes.begin(), block.writes.end(), is_read);
+}
+
+// Whether several blocks below `loop` write `buffer`, and those after the first add to what that has made in the same
+// iteration, as the update of a reduction does.
+bool IsOneResult(const Schedule& schedule, int loop, const Buffer& buffer, OuterFacts& facts) {
+  std::vector<int> writers;
+  for (int block : schedule.ChildBlocksOf(loop))
+    if (Writes(schedule.BlockOf(block), buffer)) writers.push_back(block);
+  if (writers.size() < 2 || Reads(schedule.BlockOf(writers[0]), buffer)) return false;
+  return std::all_of(writers.begin() + 1, writers.end(), [&](int writer) {
+    return ReadsWhatItWrites(schedule.BlockOf(writer), buffer) &&
+           (AreNumbersCovered(schedule, loop, writers[0], writer, buffer) ||
+            IsCoveredWithin(schedule, loop, writers[0], writer, buffer, facts()));
+  });
+}
+
 WhyNot WhyNotUsable(const Schedule& schedule, int block, int below = -1) {
   const BlockNode& node = schedule.BlockOf(block);
   if (schedule.IsHidingStores(block)) return Hides(schedule, block);
   const WhyNot why = node.init ? WhyNotReduction(schedule, block, below) : WhyNotComplete(schedule, block, below);
   return why.empty() ? "" : fmt::format("block \"{}\" is neither complete nor a reduction: {}", node.name, why);
+}
+// As a part of what one iteration of `loop` makes.
+WhyNot WhyNotUsableBelow(const Schedule& schedule, int loop, int block, OuterFacts& facts) {
+  const WhyNot why = WhyNotUsable(schedule, block, loop);
+  if (why.empty() || schedule.IsHidingStores(block)) return why;
+  const std::vector<BufferRegion>& writes = schedule.BlockOf(block).writes;
+  const bool is_part = std::all_of(writes.begin(), writes.end(), [&](const BufferRegion& write) {
+    return IsOneResult(schedule, loop, write.buffer, facts);
+  });
+  return is_part ? "" : why;
 }
 
 bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
@@ -310,7 +351,7 @@ bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != For
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
   OuterFacts facts(schedule, loop);
   for (int block : schedule.ChildBlocksOf(loop)) {
-    if (const WhyNot why = WhyNotUsable(schedule, block, loop); !why.empty()) return why;
+    if (const WhyNot why = WhyNotUsableBelow(schedule, loop, block, facts); !why.empty()) return why;
     const BlockRealize realize = BoundRealize(schedule, block);
     bool reduces = false;
     for (size_t i = 0; i < realize.iter_values.size(); ++i) {

@@ -153,7 +153,7 @@ Outputs ApplySamplePerfectTile(Schedule& s, Inputs in, Attrs attrs, const Decisi
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   ASSIGN_OR_RETURN(const int64_t n, IntAttr(attrs, 0));
   ASSIGN_OR_RETURN(const int64_t max_innermost, IntAttr(attrs, 1));
-  if (n < 1 || n > 16 || max_innermost < 1 || max_innermost > INT32_MAX)
+  if (n < 1 || n > 16 || max_innermost < -1 || max_innermost > INT32_MAX)
     return Status(StatusCode::kOutOfRange, "sample_perfect_tile: a tile count or limit is out of range");
   return Handles(SamplePerfectTile(s, loop, static_cast<int>(n), static_cast<int>(max_innermost), decision));
 }

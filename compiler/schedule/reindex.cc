@@ -293,9 +293,16 @@ Status CheckSameIters(const Schedule& schedule, int row, const std::vector<Expr>
   return OkStatus();
 }
 
-// The copy by an index map of the block's iter vars, one place for each of their values.
+// Whether each of `indices` is one of `points`, so that a point is of one element: X[h + r] at (h + r, c).
+bool AreAmong(const std::vector<Expr>& indices, const std::vector<Expr>& points) {
+  return std::all_of(indices.begin(), indices.end(), [&](const Expr& index) {
+    return std::any_of(points.begin(), points.end(), [&](const Expr& point) { return SameExpr(index, point); });
+  });
+}
+
+// The copy by an index map of the block's iter vars, one place for each of their values or for each element.
 StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices,
-                          const std::string& storage_scope, const IndexMap& index_map) {
+                          const std::string& storage_scope, const IndexMap& index_map, BufferSide side) {
   const BlockNode& block = schedule.BlockOf(row);
   if (block.iter_vars.empty() || index_map.initial_indices.size() != block.iter_vars.size())
     return schedule.Error(kReIndex, row,
@@ -310,12 +317,13 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
     extents.push_back(iter.domain.extent);
   }
   Copy copy = MakeCopy(block, buffer, indices);
-  ASSIGN_OR_RETURN(copy.points, map.MapIndices(vars, analyzer));
+  ASSIGN_OR_RETURN(copy.points, map.MapIndices(vars, KnowingLongIters(block.iter_vars)));
   RETURN_IF_ERROR(CheckSameIters(schedule, row, indices, copy.points));
   IterDomain axes;
   for (const IterVar& iter : copy.axes) axes.emplace_back(iter.var, iter.domain);
   const StatusOr<std::vector<Expr>> shape = map.MapShape(extents, Analyzer());
-  if (!shape.ok() || !HasIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer()))
+  const bool has_one_source = side == BufferSide::kRead && AreAmong(indices, copy.points);
+  if (!shape.ok() || !(has_one_source || HasIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer())))
     return schedule.Error(kReIndex, row,
                           fmt::format("the index map {} is not bijective on the iter vars' domains", Print(map)));
   if (!AreIn(copy.points, *shape, analyzer))
@@ -338,7 +346,7 @@ StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_
   const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
   ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
   RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
-  ASSIGN_OR_RETURN(const Copy copy, MappedCopy(schedule, row, buffer, indices, storage_scope, index_map));
+  ASSIGN_OR_RETURN(const Copy copy, MappedCopy(schedule, row, buffer, indices, storage_scope, index_map, side));
   ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, copy.cache->name, is_read));
   schedule.Record(is_read ? "ReindexCacheRead" : "ReindexCacheWrite",
                   {block_rv, std::make_shared<const IndexMap>(index_map)}, {int64_t{buffer_index}, storage_scope},

@@ -60,6 +60,14 @@ std::vector<int64_t> RepairTile(int64_t extent, std::vector<int64_t> tile, int64
   return tile;
 }
 
+// As TVM takes a decision: from the innermost factor on, one that does not divide what is left becomes all of it.
+std::vector<int64_t> TileOf(int64_t extent, std::vector<int64_t> tile) {
+  for (size_t i = tile.size(); i-- > 1; extent /= tile[i])
+    if (tile[i] < 1 || extent % tile[i] != 0) tile[i] = extent;
+  tile[0] = extent;
+  return tile;
+}
+
 }  // namespace
 
 std::vector<int64_t> DrawPerfectTile(int64_t extent, int n, int64_t max_innermost, Random& random) {
@@ -83,20 +91,21 @@ StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop_r
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
   if (n < 1)
     return schedule.Error("sample_perfect_tile", row, fmt::format("{} tiles asked, at least 1 is required", n));
-  if (max_innermost_factor < 1)
+  if (max_innermost_factor < 1 && max_innermost_factor != -1)
     return schedule.Error("sample_perfect_tile", row,
                           fmt::format("max_innermost_factor {} is not positive", max_innermost_factor));
   const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
   std::vector<int64_t> tile(n, 1);
   if (extent != nullptr && *extent > 0) {
     if (decision == nullptr) {
-      tile = DrawPerfectTile(*extent, n, max_innermost_factor, schedule.random());
+      tile =
+          DrawPerfectTile(*extent, n, max_innermost_factor == -1 ? *extent : max_innermost_factor, schedule.random());
     } else {
       const auto* chosen = std::get_if<std::vector<int64_t>>(decision);
       if (chosen == nullptr || chosen->size() != static_cast<size_t>(n)) {
         return schedule.Error("sample_perfect_tile", row, fmt::format("the decision is not a list of {} factors", n));
       }
-      tile = RepairTile(*extent, *chosen, n == 1 ? *extent : max_innermost_factor);
+      tile = TileOf(*extent, *chosen);
     }
   }
   std::vector<VarRV> vars;

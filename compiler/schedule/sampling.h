@@ -7,9 +7,9 @@
 
 namespace lathe {
 
-// `n` numbers whose product is the loop's extent, the last at most `max_innermost_factor`; all ordered factorisations
-// are equally likely. A decision that no longer multiplies to the extent is repaired from the innermost outwards. A
-// symbolic extent: all but the outermost 1.
+// `n` numbers whose product is the loop's extent, the last at most `max_innermost_factor` (-1: no limit); all ordered
+// factorisations are equally likely. A decision is taken from the innermost factor on, as TVM takes it: one that does
+// not divide what is left becomes all of it. A symbolic extent: all but the outermost 1.
 StatusOr<std::vector<VarRV>> SamplePerfectTile(Schedule& schedule, LoopRV loop, int n, int max_innermost_factor,
                                                const Decision* decision = nullptr);
 // Likewise, and the product of the factors from `partition_pos` on is a multiple of `innerpart_factor`. An extent that

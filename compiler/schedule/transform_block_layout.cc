@@ -62,9 +62,7 @@ struct NewIters {
 // Indices and regions in a shorter form where there is one; values stay as they are.
 class IndexSimplifier : public StmtExprMutator {
  public:
-  explicit IndexSimplifier(const std::vector<IterVar>& iters) {
-    for (const IterVar& iter : iters) analyzer_.Bind(iter.var, iter.domain);
-  }
+  explicit IndexSimplifier(const std::vector<IterVar>& iters) : analyzer_(KnowingLongIters(iters)) {}
   void SimplifyRegions(BlockNode& block) const {
     for (auto* regions : {&block.reads, &block.writes})
       for (BufferRegion& one : *regions)
@@ -103,26 +101,24 @@ class IndexSimplifier : public StmtExprMutator {
     for (Expr& index : indices) index = Shorter(index);
     return indices;
   }
-  Analyzer analyzer_;
+  const Analyzer analyzer_;
 };
 
 StatusOr<NewIters> MakeIters(const Schedule& schedule, int row, const IndexMap& map) {
   const std::vector<IterVar>& old = schedule.BlockOf(row).iter_vars;
   std::vector<Expr> vars, shape;
   std::vector<Range> ranges;
-  Analyzer analyzer;
   for (const IterVar& iter : old) {
     vars.push_back(iter.var);
     shape.push_back(iter.domain.extent);
     ranges.push_back(iter.domain);
-    analyzer.Bind(iter.var, iter.domain);
   }
   const StatusOr<IndexMap> inverse = map.Inverse(ranges, Analyzer());
   const StatusOr<std::vector<Expr>> extents = map.MapShape(shape, Analyzer());
   if (!inverse.ok() || !extents.ok())
     return schedule.Error(kTransformBlockLayout, row,
                           fmt::format("the index map {} is not bijective affine on its domain", Print(map)));
-  ASSIGN_OR_RETURN(const std::vector<Expr> indices, map.MapIndices(vars, analyzer));
+  ASSIGN_OR_RETURN(const std::vector<Expr> indices, map.MapIndices(vars, KnowingLongIters(old)));
   NewIters made;
   std::vector<Expr> points;
   Analyzer inside;
@@ -138,6 +134,8 @@ StatusOr<NewIters> MakeIters(const Schedule& schedule, int row, const IndexMap& 
     inside.Bind(made.iters.back().var, made.iters.back().domain);
   }
   ASSIGN_OR_RETURN(const std::vector<Expr> back, inverse->MapIndices(points, inside));
+  for (size_t k = 0; k < indices.size(); ++k)  // What has one value has it by name, too.
+    if (IsVar(indices[k])) made.old.emplace(indices[k].get(), points[k]);
   for (size_t i = 0; i < old.size(); ++i) made.old.emplace(old[i].var.get(), back[i]);
   return made;
 }

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <unordered_set>
 
+#include "compiler/arith/guarded_region.h"
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/linear.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
@@ -28,14 +31,25 @@ bool AreTogether(const Buffer& buffer, const ThreadLoop& thread) {
   return scope->rank == StorageRank::kShared && !thread.tag.starts_with("blockIdx");
 }
 
+// Whether another look gives the same answer.
+bool IsRepeatable(const Expr& e) {
+  bool is_repeatable = true;
+  PostOrderVisit(e, [&](const Expr& part) {
+    const Call* call = part.As<Call>();
+    is_repeatable &= part.As<BufferLoad>() == nullptr && part.As<FuncCall>() == nullptr;
+    is_repeatable &= call == nullptr || call->op->is_pure;
+  });
+  return is_repeatable;
+}
+
 // The box around all that a statement touches of each of some buffers; variables defined inside the statement are
-// relaxed.
+// relaxed, as far as the conditions around an access let them run.
 class BoxFinder : public StmtExprVisitor {
  public:
   // `threads` are around, and all of them touch the buffers.
   BoxFinder(const std::vector<Buffer>& buffers, const std::vector<ThreadLoop>& threads, const Analyzer& analyzer)
       : analyzer_(analyzer) {
-    for (const ThreadLoop& thread : threads) inside_.Add(thread.var, thread.range);
+    for (const ThreadLoop& thread : threads) loops_.emplace_back(thread.var, thread.range);
     for (const Buffer& buffer : buffers) {
       full_.emplace(buffer.get(), FullRegion(buffer).region);
       by_data_.emplace(buffer->data.get(), buffer);
@@ -49,16 +63,28 @@ class BoxFinder : public StmtExprVisitor {
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
-    const auto is_relaxed = [this](const ExprNode* var) { return inside_.Find(var) != nullptr; };
-    if (UsesVar(loop.min, is_relaxed) || UsesVar(loop.extent, is_relaxed))
-      inside_.Add(loop.loop_var, IntSet::Everything());
-    else
-      inside_.Add(loop.loop_var, Range{loop.min, loop.extent});
+    const bool is_known = IsKnown(loop.min) && IsKnown(loop.extent);
+    if (!is_known) return VisitWithUnknown(self, loop);
+    loops_.emplace_back(loop.loop_var, Range{Expand(loop.min), Expand(loop.extent)});
     StmtExprVisitor::VisitFor(self, loop);
+    loops_.pop_back();
   }
   void VisitStmt(const Stmt& stmt) override {
-    if (const LetStmt* let = stmt.As<LetStmt>()) inside_.Add(let->var, IntSet::Everything());
+    if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitBranches(*branch);
+    if (const LetStmt* let = stmt.As<LetStmt>()) Define(let->var, let->value);
     StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitExpr(const Expr& expr) override {
+    static const Op* const if_then_else = FindOp("if_then_else");
+    const Call* call = expr.As<Call>();
+    if (call != nullptr && call->op == if_then_else) return VisitChoice(*call);
+    if (const Let* let = expr.As<Let>()) Define(let->var, let->value);
+    StmtExprVisitor::VisitExpr(expr);
+  }
+  void VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override {
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      Define(realize.block->iter_vars[i].var, realize.iter_values[i]);
+    Under(realize.predicate, [&] { StmtExprVisitor::VisitBlockRealize(self, realize); });
   }
   void VisitBlock(const Block& block) override {  // Declared regions are hulls; accesses and views say what is touched.
     for (const MatchBufferRegion& match : block->match_buffers) Touch(match.source.buffer, match.source.region);
@@ -66,7 +92,7 @@ class BoxFinder : public StmtExprVisitor {
   }
   void VisitVar(const Var& var) override {  // Who has the address may touch all of it.
     const auto buffer = by_data_.find(var.get());
-    if (buffer != by_data_.end()) Touch(buffer->second, full_.at(buffer->second.get()));
+    if (buffer != by_data_.end()) Join(buffer->second, full_.at(buffer->second.get()));
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     TouchElement(store.buffer, store.indices);
@@ -78,32 +104,98 @@ class BoxFinder : public StmtExprVisitor {
   }
 
  private:
+  void VisitWithUnknown(const Stmt& self, const For& loop) {
+    unknown_.insert(loop.loop_var.get());
+    StmtExprVisitor::VisitFor(self, loop);
+  }
+  void VisitBranches(const IfThenElse& branch) {
+    VisitExpr(branch.condition);
+    Under(branch.condition, [&] { VisitStmt(branch.then_case); });
+    if (branch.else_case) Under(MakeNot(branch.condition), [&] { VisitStmt(*branch.else_case); });
+  }
+  void VisitChoice(const Call& choice) {
+    VisitExpr(choice.args[0]);
+    Under(choice.args[0], [&] { VisitExpr(choice.args[1]); });
+    Under(MakeNot(choice.args[0]), [&] { VisitExpr(choice.args[2]); });
+  }
+  // Visits what happens only where `condition` holds.
+  template <typename F>
+  void Under(const Expr& condition, F visit) {
+    const size_t count = conditions_.size();
+    for (const Expr& part : ConjunctsOf(analyzer_.Simplify(condition)))
+      if (IsKnown(part) && !IsConstInt(part, 1)) conditions_.push_back(Expand(part));
+    visit();
+    conditions_.resize(count, True());
+  }
+  void Define(const Var& var, const Expr& value) {
+    if (IsKnown(value))
+      values_.insert_or_assign(var.get(), Expand(value));
+    else
+      unknown_.insert(var.get());
+  }
+  Expr Expand(const Expr& e) const { return Substitute(e, values_); }
+  // Made of loops and of what is known outside of the statement.
+  bool IsKnown(const Expr& e) const {
+    return e.dtype().is_scalar() && IsRepeatable(e) &&
+           !UsesVar(e, [this](const ExprNode* var) { return unknown_.count(var) != 0; });
+  }
   void TouchElement(const Buffer& buffer, const std::vector<Expr>& indices) {
     const auto full = full_.find(buffer.get());
     if (full == full_.end()) return;
     std::vector<Range> region;
     for (size_t d = 0; d < indices.size(); ++d) {
-      const bool is_plain = indices[d].dtype().is_scalar() && indices[d].dtype() == full->second[d].extent.dtype() &&
-                            !HasLoad(indices[d]);
+      const bool is_plain = indices[d].dtype() == full->second[d].extent.dtype() && IsKnown(indices[d]);
       region.push_back(is_plain ? Range{indices[d], IntConst(indices[d].dtype(), 1)} : full->second[d]);
     }
-    Touch(buffer, region);
+    Touch(buffer, std::move(region));
   }
-  static bool HasLoad(const Expr& e) {
-    bool has_load = false;
-    PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
-    return has_load;
-  }
-  void Touch(const Buffer& buffer, const std::vector<Range>& region) {
+  void Touch(const Buffer& buffer, std::vector<Range> region) {
     const auto full = full_.find(buffer.get());
     if (full == full_.end()) return;
-    std::vector<Range> box = RelaxRegion(region, inside_, analyzer_, &full->second);
+    for (size_t d = 0; d < region.size(); ++d) {
+      const bool is_known = IsKnown(region[d].min) && IsKnown(region[d].extent);
+      region[d] = is_known ? Range{Expand(region[d].min), Expand(region[d].extent)} : full->second[d];
+    }
+    Join(buffer, BoxOf(region, full->second));
+  }
+  void Join(const Buffer& buffer, const std::vector<Range>& box) {
     const auto [found, is_first] = boxes_.emplace(buffer.get(), box);
     if (!is_first) found->second = UnionRegion(found->second, box, analyzer_);
   }
+  // Cut where the conditions make it shorter.
+  std::vector<Range> BoxOf(const std::vector<Range>& region, const std::vector<Range>& full) const {
+    if (conditions_.empty()) return RelaxRegion(region, loops_, analyzer_, &full);
+    GuardedAccess access{region, NarrowLoops()};
+    for (const Expr& condition : conditions_) access.predicate = And(access.predicate, condition);
+    const GuardedRegion touched = TouchedAtMost(access, full, analyzer_);
+    std::vector<Range> box = touched.box, cut = CutBox(touched, analyzer_);
+    for (size_t d = 0; d < box.size(); ++d)
+      if (LongestOf(cut[d]) < LongestOf(box[d])) box[d] = cut[d];
+    return box;
+  }
+  int64_t LongestOf(const Range& range) const { return analyzer_.ConstIntBound(range.extent).max; }
+  // The iterations in which the conditions may hold.
+  IterDomain NarrowLoops() const {
+    Analyzer inside = Analyzer::Under(analyzer_);
+    for (const auto& [var, range] : loops_) inside.Bind(var, range);
+    for (const Expr& condition : conditions_) inside.Assume(condition);
+    IterDomain narrow = loops_;
+    for (auto& [var, range] : narrow) range = Narrowed(range, inside.ConstIntBound(var));
+    return narrow;
+  }
+  static Range Narrowed(const Range& range, const IntBound& bound) {
+    const int64_t *min = AsIntConst(range.min), *extent = AsIntConst(range.extent);
+    if (min == nullptr || extent == nullptr || bound.min > bound.max) return range;
+    const int64_t first = std::max(*min, bound.min), last = std::min(*min + *extent - 1, bound.max);
+    if (first > last) return range;
+    return {IntConst(range.min.dtype(), first), IntConst(range.extent.dtype(), last - first + 1)};
+  }
 
   const Analyzer& analyzer_;
-  DomMap inside_;
+  IterDomain loops_;  // Around the place that is visited, outermost first.
+  std::vector<Expr> conditions_;
+  VarMap values_;                                // Of what is defined inside.
+  std::unordered_set<const ExprNode*> unknown_;  // Defined inside by memory.
   std::unordered_map<const BufferNode*, std::vector<Range>> full_, boxes_;
   std::unordered_map<const ExprNode*, Buffer> by_data_;
 };
@@ -175,6 +267,7 @@ class Compactor : public StmtExprMutator {
     return visited;
   }
   Stmt VisitStmt(const Stmt& stmt) override {
+    if (const LetStmt* let = stmt.As<LetStmt>()) return VisitLet(stmt, *let);
     const AttrStmt* attr = stmt.As<AttrStmt>();
     const IterVar* axis = attr == nullptr ? nullptr : std::get_if<IterVar>(&attr->node);
     if (axis == nullptr) return StmtExprMutator::VisitStmt(stmt);
@@ -219,6 +312,11 @@ class Compactor : public StmtExprMutator {
     std::vector<Expr> mins;
   };
 
+  Stmt VisitLet(const Stmt& self, const LetStmt& let) {
+    const FactScope inside(analyzer_);
+    if (let.value.dtype().is_int() && IsRepeatable(let.value)) analyzer_.Bind(let.var, let.value);
+    return StmtExprMutator::VisitStmt(self);
+  }
   void ShrinkAll(const Block& block, const std::vector<bool>& together, const std::vector<Buffer>& buffers) {
     std::vector<ThreadLoop> threads;
     for (size_t i = 0; i < threads_.size(); ++i)

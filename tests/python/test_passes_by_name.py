@@ -641,3 +641,92 @@ def views_of_views(A: T.Buffer((64, 64), "float32")):
 def test_regions_of_views_are_regions_of_what_they_show():
     text = tir.transform.LowerMatchBuffer()(tvm.IRModule.from_expr(views_of_views)).script()
     assert "T.reads(A[i * 8 + k:i * 8 + k + 2, j * 8:j * 8 + 8])" in text
+
+
+@T.prim_func
+def padded(A: T.Buffer((20,), "float32"), C: T.Buffer((20,), "float32")):
+    with T.block():
+        B = T.alloc_buffer((20,))
+        for i in range(16):
+            B[i] = A[i]
+        for i in range(20):
+            C[i] = T.if_then_else(2 <= i and i < 18, B[i - 2], T.float32(0))
+
+
+@T.prim_func
+def tail(A: T.Buffer((60,), "float32"), C: T.Buffer((60,), "float32")):
+    with T.block():
+        B = T.alloc_buffer((64,))
+        for i, j in T.grid(8, 8):
+            with T.block():
+                T.where(i * 8 + j < 60)
+                B[i * 8 + j] = A[i * 8 + j]
+        for i, j in T.grid(8, 8):
+            if i * 8 + j < 60:
+                C[i * 8 + j] = B[i * 8 + j]
+
+
+@T.prim_func
+def else_branch(A: T.Buffer((20, 20), "float32"), C: T.Buffer((20, 20), "float32")):
+    with T.block():
+        B = T.alloc_buffer((20, 20))
+        for i, j in T.grid(20, 20):
+            if i < 6:
+                C[i, j] = T.float32(0)
+            else:
+                B[i, j] = A[i, j]
+        for i, j in T.grid(20, 20):
+            C[i, j] = C[i, j] + T.if_then_else(i < 7, T.float32(0), B[i, j])
+
+
+@T.prim_func
+def by_let(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for i in range(16):
+        with T.block():
+            B = T.alloc_buffer((64,))
+            for j in range(4):
+                x: T.int32 = i * 4 + j
+                B[x] = A[x]
+            for j in range(4):
+                C[i * 4 + j] = B[i * 4 + j]
+
+
+@T.prim_func
+def triangle(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    with T.block():
+        B = T.alloc_buffer((64,))
+        for i in range(8):
+            for j in range(i):
+                B[i * 2 + j] = A[i + j]
+        C[0] = B[2]
+
+
+@T.prim_func
+def loaded(A: T.Buffer((64,), "int32"), C: T.Buffer((64,), "int32")):
+    for i in range(16):
+        with T.block():
+            B = T.alloc_buffer((64,), "int32")
+            for j in range(4):
+                if A[0] <= j:
+                    B[j] = A[j]
+            C[i] = B[A[i]]
+
+
+COMPACTED = [
+    ("what_an_if_then_else_lets_through", padded, (16,)),
+    ("a_predicate_about_the_index", tail, (60,)),
+    ("both_branches", else_branch, (14, 20)),
+    ("lets", by_let, (4,)),
+    ("loops_that_depend_on_loops", triangle, (21,)),
+    ("nothing_by_what_memory_says", loaded, (64,)),
+]
+
+
+@pytest.mark.parametrize("func,shape", [case[1:] for case in COMPACTED], ids=[case[0] for case in COMPACTED])
+def test_compact_buffer_allocation_keeps(func, shape):
+    compact = tir.transform.CompactBufferAllocation()(tvm.IRModule({"main": func}))["main"]
+    sizes = []
+    tir.stmt_functor.post_order_visit(
+        compact.body, lambda node: sizes.extend(tuple(int(n) for n in buffer.shape) for buffer in node.alloc_buffers)
+        if isinstance(node, tir.Block) else None)
+    assert sizes == [shape]

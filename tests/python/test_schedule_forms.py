@@ -45,9 +45,38 @@ def moved(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
             D[vi] = C[vi + 3]
 
 
+@T.prim_func
+def flat(A: T.Buffer((128,), "float32"), D: T.Buffer((15, 7), "float32")):
+    C = T.alloc_buffer((128,))
+    for i in range(128):
+        with T.block("C"):
+            vi = T.axis.spatial(128, i)
+            C[vi] = A[vi] * T.float32(2)
+    for i, j in T.grid(15, 7):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi * 7 + vj]
+
+
+@T.prim_func
+def under_a_condition(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
+    C = T.alloc_buffer((32,))
+    for i in range(32):
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            if vi < 20:
+                C[vi] = A[vi] * T.float32(2)
+    for i in range(32):
+        with T.block("D"):
+            vi = T.axis.spatial(32, i)
+            D[vi] = C[vi] + T.float32(1)
+
+
 REVERSE_INLINED = [
     ("sums_are_as_the_inverse_map_has_them", flattened, "D[vj + vi * 32] = A[vi, vj]"),
     ("what_nobody_reads_is_left_out", cut, "T.where(i < 30)"),
+    ("a_part_of_a_flat_buffer", flat, "T.where(i < 105)"),
+    ("where_the_producer_stores", under_a_condition, "D[vi] = A[vi] * T.float32(2.0) + T.float32(1.0)"),
     ("what_is_moved_comes_back", moved, "D[vi + 3 - 3] = A[vi]"),
 ]
 
@@ -57,6 +86,34 @@ def test_reverse_compute_inline(func, text):
     sch = tir.Schedule(func)
     sch.reverse_compute_inline("D")
     assert text in sch.mod.script()
+
+
+@pytest.mark.parametrize("func,factor,text", [
+    (cut, 5, "T.where(i_0 * 5 + i_1 < 30)"), (flat, 10, "T.where(i_0 * 10 + i_1 < 105)"),
+    (moved, 5, "T.where(i_0 * 5 + i_1 < 32)")], ids=["cut", "flat", "whole"])
+def test_reverse_compute_inline_into_a_split_nest(func, factor, text):
+    sch = tir.Schedule(func)
+    sch.split(sch.get_loops("C")[0], [None, factor])
+    sch.reverse_compute_inline("D")
+    assert text in sch.mod.script()
+
+
+def test_reverse_compute_inline_leaves_a_consumer_that_has_a_value_of_its_own():
+    @T.prim_func
+    def chosen(A: T.Buffer((32,), "float32"), D: T.Buffer((32,), "float32")):
+        C = T.alloc_buffer((32,))
+        for i in range(32):
+            with T.block("C"):
+                vi = T.axis.spatial(32, i)
+                if vi < 20:
+                    C[vi] = A[vi]
+        for i in range(32):
+            with T.block("D"):
+                vi = T.axis.spatial(32, i)
+                D[vi] = T.if_then_else(vi < 20, C[vi], T.float32(0))
+
+    with pytest.raises(tir.ScheduleError, match="stores under a condition"):
+        tir.Schedule(chosen).reverse_compute_inline("D")
 
 
 @T.prim_func
@@ -300,3 +357,12 @@ INLINED = [
 @pytest.mark.parametrize("store,load,shape,text", INLINED, ids=[case[0] for case in INLINED])
 def test_stores_at_affine_places_are_inlined(store, load, shape, text):
     assert text in _inlined(store, load, shape)
+
+
+def test_blockize_simplifies_by_what_the_inner_iter_vars_are():
+    sch = tir.Schedule(flattened)
+    sch.compute_inline("C")
+    _, inner = sch.split(sch.get_loops("D")[0], [None, 8])
+    sch.blockize(inner)
+    assert "T.reads(A[vi_o // 4, vi_o % 4 * 8 + vi_i])" in sch.mod.script()
+    assert "T.reads(A[vi_o // 4, vi_o % 4 * 8:vi_o % 4 * 8 + 8])" in sch.mod.script()

@@ -177,3 +177,91 @@ def test_places_of_copies_are_sums_in_the_order_of_tvm():
     copy = sch.cache_read("B", 0, "shared")
     sch.compute_at(copy, fused)
     assert "v1 = T.axis.spatial(9, n_h_fused % 7 + ax0)" in sch.mod.script()
+
+
+@T.prim_func
+def reduced(X: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):
+    P = T.alloc_buffer((64, 64))
+    D = T.alloc_buffer((64, 64))
+    for i, j in T.grid(64, 64):
+        with T.block("P"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            P[vi, vj] = X[vi, vj] * 2.0
+    for i, j, k in T.grid(64, 64, 64):
+        with T.block("D"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                D[vi, vj] = 0.0
+            D[vi, vj] += P[vi, vk]
+    for i, j in T.grid(64, 64):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = T.max(D[vi, vj], 0.0)
+
+
+@pytest.mark.parametrize("act", [
+    lambda sch: sch.compute_inline("P"), lambda sch: sch.compute_at("P", sch.get_loops("Y")[0]),
+    lambda sch: sch.cache_write("Y", 0, "local")], ids=["compute_inline", "compute_at", "cache_write"])
+def test_a_parallel_loop_holds_a_reduction_that_is_decomposed(act):
+    sch = tir.Schedule(reduced)
+    loop = sch.get_loops("Y")[0]
+    sch.compute_at("D", loop)
+    sch.parallel(loop)
+    sch.decompose_reduction("D", sch.get_loops("D")[1])
+    act(sch)
+    assert "in T.parallel(64):" in sch.mod.script()
+
+
+@pytest.mark.parametrize("mark,text", [
+    (lambda sch, loop: sch.parallel(loop), "for i_init in T.parallel(64):"),
+    (lambda sch, loop: sch.bind(loop, "blockIdx.x"), 'for i_init in T.thread_binding(64, thread="blockIdx.x"):')],
+    ids=["parallel", "bind"])
+def test_the_loops_of_an_init_are_of_the_kind_of_those_of_its_reduction(mark, text):
+    sch = tir.Schedule(reduced)
+    loop = sch.get_loops("D")[0]
+    mark(sch, loop)
+    sch.decompose_reduction("D", loop)
+    assert text in sch.mod.script()
+
+
+@pytest.mark.parametrize("decision,tile", [([1, 64], [1, 64]), ([3, 7], [1, 64]), ([4, 3], [1, 64]), ([1, 2, 32], [1, 2, 32])])
+def test_sample_perfect_tile_takes_a_decision_as_it_is(decision, tile):
+    sch = tir.Schedule(reduced)
+    factors = sch.sample_perfect_tile(sch.get_loops("D")[0], len(decision), 4, decision=decision)
+    assert [int(sch.get(factor)) for factor in factors] == tile
+
+
+def test_sample_perfect_tile_without_a_limit():
+    sch = tir.Schedule(reduced)
+    factors = [int(sch.get(v)) for v in sch.sample_perfect_tile(sch.get_loops("D")[0], 2, -1)]
+    assert factors[0] * factors[1] == 64
+
+
+@T.prim_func
+def one_image(X: T.Buffer((1, 8, 10, 10), "float32"), Y: T.Buffer((1, 8, 8, 8), "float32")):
+    for n, c, h, w, r, q in T.grid(1, 8, 8, 8, 3, 3):
+        with T.block("Y"):
+            vn, vc, vh, vw, vr, vq = T.axis.remap("SSSSRR", [n, c, h, w, r, q])
+            with T.init():
+                Y[vn, vc, vh, vw] = 0.0
+            Y[vn, vc, vh, vw] += X[vn, vc, vh + vr, vw + vq]
+
+
+UNIT_ITERS_BY_NAME = [
+    ("reindex_cache_read", lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h, r, w, q, c)),
+     "X_shared[vn, vh, vr, vw, vq, vc]"),
+    ("a_place_for_each_element",
+     lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h + r, w + q, c)),
+     "X_shared[vn, vh + vr, vw + vq, vc]"),
+    ("reindex_cache_write", lambda sch: sch.reindex_cache_write("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h, w, c)),
+     "Y[v0, v1, v2, v3]"),
+    ("transform_block_layout", lambda sch: sch.transform_block_layout("Y", lambda n, c, h, w, r, q: (n, h, w, c, r, q)),
+     "T.reads(X[v0, v3, v1 + v4, v2 + v5])"),
+]
+
+
+@pytest.mark.parametrize("act,text", [case[1:] for case in UNIT_ITERS_BY_NAME], ids=[case[0] for case in UNIT_ITERS_BY_NAME])
+def test_iter_vars_of_one_value_are_kept_by_name(act, text):
+    sch = tir.Schedule(one_image)
+    act(sch)
+    assert text in sch.mod.script()

@@ -11,7 +11,7 @@ using Tile = std::vector<int64_t>;
 
 int64_t InnermostLimit(const Instruction& instruction) {
   const int64_t* limit = instruction.attrs.size() > 1 ? std::get_if<int64_t>(&instruction.attrs[1]) : nullptr;
-  return limit == nullptr ? INT64_MAX : *limit;
+  return limit == nullptr || *limit == -1 ? INT64_MAX : *limit;
 }
 int64_t CategoryCount(const Instruction& instruction) {
   const auto* candidates = instruction.attrs.empty() ? nullptr : std::get_if<std::vector<Attr>>(&instruction.attrs[0]);

@@ -43,12 +43,12 @@ TEST(Trace, AChangedDecisionReachesWhatDependsOnIt) {
   EXPECT_EQ(*AsIntConst(schedule->Get(LoopRV{schedule->trace().instruction(3).outputs[1]}).value()->extent), 4);
 }
 
-TEST(Trace, ADecisionThatNoLongerDividesIsRepaired) {
+TEST(Trace, AFactorThatNoLongerDividesBecomesAllThatIsLeft) {
   const StatusOr<ScheduleTrace> trace =
       ScheduleTrace::FromJson(kTileTrace);  // [8, 16] for 128; the extent here is 100.
   StatusOr<Schedule> schedule = Schedule::Create(Copy(100));
   ASSERT_TRUE(trace->Replay(*schedule).ok());
-  EXPECT_EQ(std::get<std::vector<int64_t>>(*schedule->trace().decision(2)), (std::vector<int64_t>{10, 10}));
+  EXPECT_EQ(std::get<std::vector<int64_t>>(*schedule->trace().decision(2)), (std::vector<int64_t>{1, 100}));
 }
 
 TEST(Trace, SimplifiedDropsWhatNobodyUses) {
