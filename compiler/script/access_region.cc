@@ -57,13 +57,10 @@ bool SameTerms(const Linear& a, const Linear& b) {
 }
 
 Expr ToExpr(const Linear& linear, int64_t constant, DataType type) {
-  std::optional<Expr> sum;
-  for (const Term& term : linear.terms) {
-    const Expr product = term.expr * IntConst(type, term.factor);
-    sum = sum ? *sum + product : product;
-  }
-  if (!sum) return IntConst(type, constant);
-  return constant < 0 ? *sum - IntConst(type, -constant) : *sum + IntConst(type, constant);
+  LinearForm form;
+  form.constant = constant;
+  for (const Term& term : linear.terms) form.terms.push_back({term.expr, term.factor});
+  return FormToExpr(form, type);
 }
 
 // One dimension of a region: the index as written, where it is a single point; else what is known of it, first
