@@ -58,17 +58,21 @@ IntSet IntervalOf(const Expr& min, const Expr& max) {
 }
 py::object EndOrNone(const std::optional<Expr>& end) { return end ? Wrap(*end) : py::none(); }
 
+// TVM's lower infinity is the negative of the upper one.
+constexpr int64_t kNegInf = -IntBound::kPosInf;
+int64_t LeastOf(const IntBound& bound) { return std::max(bound.min, kNegInf); }
+int64_t MostOf(const IntBound& bound) { return std::max(bound.max, kNegInf); }
+IntBound BoundOf(int64_t min, int64_t max) { return {min <= kNegInf ? IntBound::kNegInf : min, max}; }
+
 void BindFacts(py::module_& module) {
   py::class_<IntBound> bound(module, "ConstIntBound");
-  bound
-      .def(py::init([](int64_t min, int64_t max) { return IntBound{min, max}; }), py::arg("min_value"),
-           py::arg("max_value"))
-      .def_readonly("min_value", &IntBound::min)
-      .def_readonly("max_value", &IntBound::max)
+  bound.def(py::init(&BoundOf), py::arg("min_value"), py::arg("max_value"))
+      .def_property_readonly("min_value", [](const IntBound& b) { return LeastOf(b); })
+      .def_property_readonly("max_value", [](const IntBound& b) { return MostOf(b); })
       .def("__eq__", [](const IntBound& a, const IntBound& b) { return a == b; })
       .def("__hash__", [](const IntBound& a) { return std::hash<int64_t>()(a.min ^ (a.max << 1)); })
-      .def("__repr__", [](const IntBound& b) { return fmt::format("ConstIntBound[{}, {}]", b.min, b.max); });
-  bound.attr("NEG_INF") = IntBound::kNegInf;
+      .def("__repr__", [](const IntBound& b) { return fmt::format("ConstIntBound[{}, {}]", LeastOf(b), MostOf(b)); });
+  bound.attr("NEG_INF") = kNegInf;
   bound.attr("POS_INF") = IntBound::kPosInf;
   py::class_<ModularSet>(module, "ModularSet")
       .def(py::init([](int64_t coeff, int64_t base) { return ModularSet{coeff, base}; }), py::arg("coeff"),
