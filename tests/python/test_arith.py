@@ -232,6 +232,40 @@ def test_int_sets_of_what_no_sum_takes_apart(text, least, most):
     assert (str(found.min_value), str(found.max_value)) == (least, most)
 
 
+def test_equal_forms_are_equal():
+    x, y, analyzer = tir.Var("x", "int32"), tir.Var("y", "int32"), tvm.arith.Analyzer()
+    assert analyzer.can_prove_equal(tir.max(x, y) + tir.min(x, y), x + y)
+    assert not analyzer.can_prove_equal(tir.max(x, y) + tir.min(x, y), x)
+
+
+def test_extensions_are_on_by_analyzer():
+    Extension, analyzer = tvm.arith.Extension, tvm.arith.Analyzer()
+    assert analyzer.enabled_extensions == Extension.NoExtensions
+    x, y, z = (tir.Var(name, "int32") for name in "xyz")
+    for extensions, is_known in ((Extension.NoExtensions, False), (Extension.TransitivelyProveInequalities, True)):
+        analyzer.enabled_extensions = extensions
+        assert analyzer.enabled_extensions == extensions
+        with analyzer.constraint_scope(tir.all(x < y, y < z)):
+            assert analyzer.can_prove(x < z, tvm.arith.ProofStrength.SYMBOLIC_BOUND) == is_known
+
+
+def test_facts_have_texts():
+    assert str(tvm.arith.ConstIntBound(0, 4)) == "ConstIntBound[0,4]"
+    assert str(tvm.arith.ConstIntBound(NEG_INF, POS_INF)) == "ConstIntBound[neg_inf,pos_inf]"
+    x, analyzer = tir.Var("x", "int32"), tvm.arith.Analyzer()
+    assert not analyzer.const_int_bound_is_bound(x)
+    analyzer.bind(x, tvm.ir.Range(0, 4))
+    assert analyzer.const_int_bound_is_bound(x)
+
+
+def test_a_map_that_is_none_has_no_padding():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    domain = {x: tvm.ir.Range(0, 12), y: tvm.ir.Range(0, 8)}
+    found = tvm.arith.detect_iter_map([x * y], domain)
+    assert len(found.indices) == 0 and found.errors and found.padding_predicate is None
+    assert tvm.arith.detect_iter_map([x, y], domain).padding_predicate == tir.const(False)
+
+
 def test_a_known_truncated_remainder_is_one():
     x, analyzer = tir.Var("x", "int32"), tvm.arith.Analyzer()
     for remainder, base in ((1, 1), (-2, 3)):
