@@ -32,6 +32,7 @@ class Analyzer {
   // From now on `condition` holds.
   void Assume(const Expr& condition);
 
+  bool Knows(const Var& var) const { return facts_.Find(var.get()) != nullptr; }
   IntBound ConstIntBound(const Expr& e) const;
   ModularSet Modular(const Expr& e) const;
 

@@ -12,17 +12,26 @@ VarFacts FactsOf(const Facts& facts, const Var& var) {
   return known != nullptr ? *known : VarFacts{TypeBound(var.dtype()), {}, nullptr};
 }
 
-// x % c == k, as forms; then the remainder of x is known.
+void LearnModular(Facts& facts, const Var& var, ModularSet modular) {
+  VarFacts known = FactsOf(facts, var);
+  if (known.modular.coeff == 0 || known.modular.coeff % modular.coeff == 0) return;
+  known.modular = modular;
+  facts.Set(var, std::move(known));
+}
+
+// x % c == k or truncmod(x, c) == k, as forms; then the remainder of x is known.
 void LearnRemainder(Facts& facts, const LinearForm& a, const LinearForm& b) {
   if (a.terms.size() != 1 || a.constant != 0 || !b.is_const()) return;
   const Term& term = a.terms[0];
-  if (term.scale != 1 || term.lower != 1 || term.upper == kNoUpper || !IsVar(term.source)) return;
-  if (b.constant < 0 || b.constant >= term.upper) return;
-  const Var var(term.source);
-  VarFacts known = FactsOf(facts, var);
-  if (known.modular.coeff == 0 || known.modular.coeff % term.upper == 0) return;
-  known.modular = {term.upper, b.constant};
-  facts.Set(var, std::move(known));
+  if (term.scale != 1 || term.lower != 1) return;
+  const Binary* op = term.source.As<Binary>();
+  if (op != nullptr && op->op == BinaryOp::kTruncMod && IsVar(op->a) && term.is_whole()) {
+    const int64_t* divisor = AsIntConst(op->b);
+    if (divisor == nullptr || *divisor <= 0 || std::abs(b.constant) >= *divisor) return;
+    return LearnModular(facts, Var(op->a), {*divisor, FloorModulo(b.constant, *divisor)});
+  }
+  if (term.upper == kNoUpper || !IsVar(term.source) || b.constant < 0 || b.constant >= term.upper) return;
+  LearnModular(facts, Var(term.source), {term.upper, b.constant});
 }
 
 }  // namespace

@@ -16,19 +16,18 @@ int64_t AddSaturated(int64_t a, int64_t b, int64_t unbounded) {
   return a < 0 ? kNegInf : kPosInf;
 }
 
+bool IsInfinite(int64_t end) { return end == kNegInf || end == kPosInf; }
+// The infinity that a product or a quotient of the two is.
+int64_t Towards(int64_t a, int64_t b) { return (a < 0) != (b < 0) ? kNegInf : kPosInf; }
+
 int64_t MulSaturated(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
-  const bool is_negative = (a < 0) != (b < 0);
-  const auto is_infinite = [](int64_t x) { return x == kNegInf || x == kPosInf; };
   int64_t product;
-  if (is_infinite(a) || is_infinite(b) || __builtin_mul_overflow(a, b, &product))
-    return is_negative ? kNegInf : kPosInf;
-  return product;
+  const bool is_known = !IsInfinite(a) && !IsInfinite(b) && !__builtin_mul_overflow(a, b, &product);
+  return is_known ? product : Towards(a, b);
 }
 
-int64_t FloorDivSaturated(int64_t a, int64_t divisor) {
-  return a == kNegInf || a == kPosInf ? a : FloorDivide(a, divisor);
-}
+int64_t FloorDivSaturated(int64_t a, int64_t divisor) { return IsInfinite(a) ? a : FloorDivide(a, divisor); }
 
 // An end that saturated on the wrong side may stand for the last value of int64 as well as for more: one step back.
 IntBound Loosened(IntBound a) { return {std::min(a.min, kPosInf - 1), std::max(a.max, kNegInf + 1)}; }
@@ -68,10 +67,10 @@ IntBound FloorModBound(IntBound a, int64_t divisor) {
 
 namespace {
 
-// What `divide` makes of the ends, for a dividend with both ends and each sign of the divisor; {} for others.
+// What `divide` makes of the ends, for each sign of the divisor.
 template <typename F>
 IntBound QuotientBound(IntBound a, IntBound divisor, const F& divide) {
-  if (a.min == kNegInf || a.max == kPosInf || divisor.min > divisor.max) return {};  // No divisor: nobody divides.
+  if (divisor.min > divisor.max) return {};  // No divisor: nobody divides.
   std::optional<IntBound> bound;
   for (const IntBound part : {IntBound{divisor.min, std::min<int64_t>(divisor.max, -1)},
                               IntBound{std::max<int64_t>(divisor.min, 1), divisor.max}}) {
@@ -87,13 +86,16 @@ IntBound QuotientBound(IntBound a, IntBound divisor, const F& divide) {
 }  // namespace
 
 IntBound TruncDivBound(IntBound a, IntBound divisor) {
-  return QuotientBound(a, divisor, [](int64_t x, int64_t y) { return y == kNegInf || y == kPosInf ? 0 : x / y; });
+  return QuotientBound(a, divisor, [](int64_t x, int64_t y) {
+    if (IsInfinite(y)) return int64_t{0};
+    return IsInfinite(x) ? Towards(x, y) : x / y;
+  });
 }
 
 IntBound FloorDivBounds(IntBound a, IntBound divisor) {
   return QuotientBound(a, divisor, [](int64_t x, int64_t y) {
-    if (y == kPosInf || y == kNegInf) return x == 0 || (x < 0) == (y < 0) ? int64_t{0} : int64_t{-1};
-    return FloorDivide(x, y);
+    if (IsInfinite(y)) return x == 0 || (x < 0) == (y < 0) ? int64_t{0} : int64_t{-1};
+    return IsInfinite(x) ? Towards(x, y) : FloorDivide(x, y);
   });
 }
 

@@ -50,6 +50,8 @@ class Canonicalizer : private StmtExprMutator {
   Quotient DivideSymbolic(const LinearForm& a, const LinearForm& divisor, DataType type);
   void JoinSymbolic(LinearForm& sum);  // x // n * n + x % n = x
   LinearForm FormOfFloorMod(const Expr& e, const Binary& op);
+  LinearForm FormOfCast(const Expr& e, const Cast& cast);
+  IntBound BoundOfInteger(const Expr& value);
   IntBound BoundOfCall(const Call& call, DataType type);
   LinearForm FormOfMul(const Expr& e, const Binary& op);
   LinearForm FormOfTruncated(const Expr& e, const Binary& op);

@@ -65,6 +65,15 @@ Expr ConditionInTvmForm(const Expr& e) {
   return Less(Missing(rest->a, *factor), IntConst(rest->a.dtype(), 0));
 }
 
+// Between the steps of an index there is nothing to go back to.
+Status CheckSteps(const std::vector<IterSumExpr>& indices) {
+  for (size_t i = 0; i < indices.size(); ++i)
+    for (const IterSplitExpr& part : indices[i].args)
+      if (!IsConstInt(part.scale, 1) && !IsConstInt(part.scale, -1))
+        return FailedPrecondition(fmt::format("index map: no inverse: index {} goes in steps that leave gaps", i));
+  return OkStatus();
+}
+
 StatusOr<PaddedIndexMap> Invert(const IndexMap& map, const std::vector<Range>& ranges, IterMapLevel level,
                                 const Analyzer& analyzer) {
   RETURN_IF_ERROR(CheckRank(map, ranges.size()));
@@ -73,6 +82,7 @@ StatusOr<PaddedIndexMap> Invert(const IndexMap& map, const std::vector<Range>& r
   StatusOr<IterMapResult> iters = DetectIterMap(map.final_indices, DomainOf(map, ranges), True(),
                                                 {.level = level, .simplify_trivial_iterators = false}, analyzer);
   if (!iters.ok()) return iters.status().WithContext("index map: no inverse");
+  RETURN_IF_ERROR(CheckSteps(iters->indices));
   const std::vector<Var> outputs = OutputVars(map);
   ASSIGN_OR_RETURN(const std::vector<Range> output_ranges, map.MapRanges(ranges, analyzer));
   Analyzer known = Analyzer::Under(analyzer);

@@ -71,6 +71,10 @@ class SetEvaluator {
   IntSet EvalRemainder(const IntSet& set, int64_t period, DataType type) const;
   IntSet EvalSource(const Expr& source);
   IntSet EvalMul(const Expr& source, const Expr& a, const Expr& b);
+  IntSet EvalQuotient(const Expr& source, const Binary& op);
+  IntSet EvalRemainderBy(const Expr& source, const Binary& op);
+  IntSet EvalMinMax(const Binary& op);
+  IntSet EvalCast(const Expr& source, const Cast& cast);
   IntSet ConstantSet(const Expr& e) const;
 
   const DomMap& vars_;
@@ -152,11 +156,21 @@ IntSet SetEvaluator::EvalTerm(const Term& term, DataType type) {
   return IntSet::Interval(divided(set.min()), divided(set.max()));
 }
 
+namespace {
+
+bool IsPositiveConst(const Expr& e) {
+  const int64_t* value = AsIntConst(e);
+  return value != nullptr && *value > 0;
+}
+
+}  // namespace
+
 // A variable, or what a linear form cannot take apart.
 IntSet SetEvaluator::EvalSource(const Expr& source) {
   if (const IntSet* set = vars_.Find(source.get())) return *set;
   if (const auto choice = AsChoice(source))
     return Union(Eval(choice->true_value), Eval(choice->false_value), analyzer_);
+  if (const Cast* cast = source.As<Cast>()) return EvalCast(source, *cast);
   const Binary* op = source.As<Binary>();
   if (op == nullptr) return ConstantSet(source);
   switch (op->op) {
@@ -166,24 +180,65 @@ IntSet SetEvaluator::EvalSource(const Expr& source) {
     case BinaryOp::kMul:
       return EvalMul(source, op->a, op->b);
     case BinaryOp::kFloorDiv:
+      return IsPositiveConst(op->b) ? Eval(source) : EvalQuotient(source, *op);
     case BinaryOp::kFloorMod:
-      if (AsIntConst(op->b) != nullptr && *AsIntConst(op->b) > 0) return Eval(source);
-      return ConstantSet(source);
+      return IsPositiveConst(op->b) ? Eval(source) : EvalRemainderBy(source, *op);
+    case BinaryOp::kDiv:
+      return EvalQuotient(source, *op);
+    case BinaryOp::kTruncMod:
+      return EvalRemainderBy(source, *op);
     case BinaryOp::kMin:
-    case BinaryOp::kMax: {
-      const IntSet a = Eval(op->a), b = Eval(op->b);
-      const auto end = [&](const std::optional<Expr>& x, const std::optional<Expr>& y,
-                           bool either_is_enough) -> std::optional<Expr> {
-        if (x && y) return analyzer_.Simplify(FoldBinary(op->op, *x, *y));
-        if (!either_is_enough) return std::nullopt;
-        return x ? x : y;
-      };
-      return IntSet::Interval(end(a.min(), b.min(), op->op == BinaryOp::kMax),
-                              end(a.max(), b.max(), op->op == BinaryOp::kMin));
-    }
+    case BinaryOp::kMax:
+      return EvalMinMax(*op);
     default:
       return ConstantSet(source);
   }
+}
+
+IntSet SetEvaluator::EvalMinMax(const Binary& op) {
+  const IntSet a = Eval(op.a), b = Eval(op.b);
+  const auto end = [&](const std::optional<Expr>& x, const std::optional<Expr>& y,
+                       bool either_is_enough) -> std::optional<Expr> {
+    if (x && y) return analyzer_.Simplify(FoldBinary(op.op, *x, *y));
+    if (!either_is_enough) return std::nullopt;
+    return x ? x : y;
+  };
+  return IntSet::Interval(end(a.min(), b.min(), op.op == BinaryOp::kMax),
+                          end(a.max(), b.max(), op.op == BinaryOp::kMin));
+}
+
+// By what stays as it is a quotient rises or falls with its dividend.
+IntSet SetEvaluator::EvalQuotient(const Expr& source, const Binary& op) {
+  const bool rises = !IsRelaxed(op.b) && analyzer_.CanProveGreaterEqual(op.b, 1);
+  if (!rises && (IsRelaxed(op.b) || !analyzer_.CanProveLess(op.b, 0))) return ConstantSet(source);
+  const IntSet set = Eval(op.a);
+  const auto divided = [&](const std::optional<Expr>& end) {
+    return end ? std::optional(FoldBinary(op.op, *end, op.b)) : std::nullopt;
+  };
+  return rises ? IntSet::Interval(divided(set.min()), divided(set.max()))
+               : IntSet::Interval(divided(set.max()), divided(set.min()));
+}
+
+// Of a divisor without constant bounds: from 0 to less than it.
+IntSet SetEvaluator::EvalRemainderBy(const Expr& source, const Binary& op) {
+  const IntSet constant = ConstantSet(source);
+  if (constant.is_bounded() || IsRelaxed(op.b) || !analyzer_.CanProveGreaterEqual(op.b, 1)) return constant;
+  if (op.op == BinaryOp::kTruncMod) {
+    const IntSet set = Eval(op.a);
+    if (!set.min() || !analyzer_.CanProveGreaterEqual(*set.min(), 0)) return constant;
+  }
+  return IntSet::Interval(IntConst(source.dtype(), 0), op.b - 1);
+}
+
+// To a type that holds as much.
+IntSet SetEvaluator::EvalCast(const Expr& source, const Cast& cast) {
+  const DataType type = source.dtype(), from = cast.value.dtype();
+  if (!IsIndexType(from) || from.bits > type.bits) return ConstantSet(source);
+  const IntSet set = Eval(cast.value);
+  const auto widened = [&](const std::optional<Expr>& end) {
+    return end ? std::optional(MakeCast(type, *end)) : std::nullopt;
+  };
+  return IntSet::Interval(widened(set.min()), widened(set.max()));
 }
 
 IntSet SetEvaluator::EvalMul(const Expr& source, const Expr& a, const Expr& b) {
@@ -214,8 +269,9 @@ IntSet SetEvaluator::ConstantSet(const Expr& e) const {
   if (!e.dtype().is_scalar() || !(e.dtype().is_int() || e.dtype().is_bool())) return IntSet::Everything();
   std::optional<Expr> min, max;
   // What comes from the ends of the type alone says nothing, and sums with it overflow.
-  if (bound.min != IntBound::kNegInf && bound.min > type.min / 2) min = IntConst(e.dtype(), bound.min);
-  if (bound.max != IntBound::kPosInf && bound.max < type.max / 2) max = IntConst(e.dtype(), bound.max);
+  const bool is_bool = e.dtype().is_bool();
+  if (bound.min != IntBound::kNegInf && (is_bool || bound.min > type.min / 2)) min = IntConst(e.dtype(), bound.min);
+  if (bound.max != IntBound::kPosInf && (is_bool || bound.max < type.max / 2)) max = IntConst(e.dtype(), bound.max);
   return IntSet::Interval(std::move(min), std::move(max));
 }
 

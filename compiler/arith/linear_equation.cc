@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/visitor.h"
 
@@ -80,6 +81,10 @@ bool AddBounds(const Binary& op, const std::vector<Var>& vars, std::vector<ClipB
 }
 
 bool AddConjunction(const Expr& condition, const std::vector<Var>& vars, std::vector<ClipBound>& bounds) {
+  if (const Not* opposite = condition.As<Not>()) {
+    const Expr negated = Negated(opposite->a);
+    return negated.As<Not>() == nullptr && AddConjunction(negated, vars, bounds);
+  }
   const Binary* op = condition.As<Binary>();
   if (op == nullptr) return false;
   if (op->op == BinaryOp::kAnd) return AddConjunction(op->a, vars, bounds) && AddConjunction(op->b, vars, bounds);

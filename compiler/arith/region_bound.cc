@@ -3,17 +3,24 @@
 namespace lathe {
 namespace {
 
-// [base, base + (extent - 1) * scale + length): each step begins before the last one ends.
+// From the first of the steps to the end of the last, where each begins before the one next to it ends.
 std::optional<IntSet> CoveredBy(const IterSumExpr& first, const Expr& length, const Analyzer& analyzer) {
-  Expr last = first.base + length - 1;
+  Expr low = first.base, last = first.base;
   if (!first.args.empty()) {
     const IterSplitExpr& split = first.args[0];
-    const bool has_no_gaps =
-        analyzer.CanProveGreaterEqual(split.scale, 1) && analyzer.CanProve(LessEqual(split.scale, length));
-    if (!has_no_gaps) return std::nullopt;
-    last = last + (split.extent - 1) * split.scale;
+    const bool rises = analyzer.CanProveGreaterEqual(split.scale, 1);
+    if (!rises && !analyzer.CanProveLess(split.scale, 0)) return std::nullopt;
+    if (!analyzer.CanProve(LessEqual(rises ? split.scale : split.scale * -1, length))) return std::nullopt;
+    Expr& end = rises ? last : low;
+    end = end + (split.extent - 1) * split.scale;
   }
-  return IntSet::Interval(analyzer.Simplify(first.base), analyzer.Simplify(last));
+  return IntSet::Interval(analyzer.Simplify(low), analyzer.Simplify(last + length - 1));
+}
+
+IntSet BoxOf(const Range& range, const DomMap& domains, const Analyzer& analyzer) {
+  const IntSet first = EvalSet(range.min, domains, analyzer);
+  const IntSet last = EvalSet(range.min + range.extent - 1, domains, analyzer);
+  return IntSet::Interval(first.min(), last.max());
 }
 
 }  // namespace
@@ -40,10 +47,9 @@ std::vector<IntSet> EstimateRegionUpperBound(const std::vector<Range>& region, c
   DomMap domains;
   for (const auto& [var, range] : loops) domains.Add(var, range);
   std::vector<IntSet> sets;
-  for (const Range& range : region) {
-    const IntSet first = EvalSet(range.min, domains, analyzer);
-    const IntSet last = EvalSet(range.min + range.extent - 1, domains, analyzer);
-    sets.push_back(IntSet::Interval(first.min(), last.max()));
+  for (const Range& range : region) {  // The predicate may say something of one dimension alone.
+    const auto alone = EstimateRegionStrictBound({range}, loops, predicate, analyzer);
+    sets.push_back(alone ? alone->front() : BoxOf(range, domains, analyzer));
   }
   return sets;
 }

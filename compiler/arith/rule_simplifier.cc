@@ -77,6 +77,45 @@ std::optional<ScaledPart> AsScaledPart(const Expr& e) {
   return std::nullopt;
 }
 
+// As machines cast: what comes before the point, where the type holds it.
+std::optional<Expr> CastOfFloat(DataType to, const FloatImm& imm, DataType from) {
+  if (from != DataType::Float(32) && from != DataType::Float(64)) return std::nullopt;
+  const double value = from.bits == 32 ? static_cast<double>(static_cast<float>(imm.value)) : imm.value;
+  if (to.is_float()) return FloatConst(to, value);
+  constexpr double kExact = int64_t{1} << 53;
+  const IntBound type = TypeBound(to);
+  const bool fits = to.is_int() && std::abs(value) < kExact && type.Contains(static_cast<int64_t>(value));
+  return fits ? std::optional(IntConst(to, static_cast<int64_t>(value))) : std::nullopt;
+}
+
+std::optional<Expr> CastOfInteger(DataType to, int64_t value, DataType from) {
+  if (to.is_bool()) return IntConst(to, value != 0);
+  if (to.is_int()) return IntConst(to, WrapToWidth(value, to.bits, to.is_signed_int()));
+  if (to.is_float() && from.is_signed_int()) return FloatConst(to, static_cast<double>(value));
+  return std::nullopt;
+}
+
+Expr FoldedCast(DataType to, const Expr& value);
+
+// Lanes are cast one by one.
+std::optional<Expr> CastOfLanes(DataType to, const Expr& value) {
+  const auto cast = [&](const Expr& part) { return FoldedCast(to.element(), part); };
+  if (const Broadcast* broadcast = value.As<Broadcast>())
+    return Expr::Make(to, Broadcast{cast(broadcast->value), broadcast->lanes});
+  const Ramp* ramp = value.As<Ramp>();
+  if (ramp == nullptr || !IsIndexType(to.element()) || !IsIndexType(ramp->base.dtype())) return std::nullopt;
+  return Expr::Make(to, Ramp{cast(ramp->base), cast(ramp->stride), ramp->lanes});
+}
+
+// The cast, without one where it can be done now.
+Expr FoldedCast(DataType to, const Expr& value) {
+  std::optional<Expr> folded;
+  if (!to.is_scalar()) folded = CastOfLanes(to, value);
+  if (const int64_t* constant = AsIntConst(value)) folded = CastOfInteger(to, *constant, value.dtype());
+  if (const FloatImm* imm = value.As<FloatImm>()) folded = CastOfFloat(to, *imm, value.dtype());
+  return folded.value_or(MakeCast(to, value));
+}
+
 }  // namespace
 
 Expr RuleSimplifier::VisitExpr(const Expr& e) { return RewriteNode(e); }
@@ -95,12 +134,9 @@ Expr RuleSimplifier::RewriteNode(const Expr& e) {
   if (const Reduce* reduce = e.As<Reduce>()) return RewriteReduce(e, *reduce);
   const Expr visited = VisitChildren(e);
   const Cast* cast = visited.As<Cast>();
-  if (cast == nullptr) return visited;
-  const int64_t* value = AsIntConst(cast->value);
-  if (value == nullptr || !e.dtype().is_scalar()) return MakeCast(e.dtype(), cast->value);
-  if (e.dtype().is_bool()) return IntConst(e.dtype(), *value != 0);
-  if (e.dtype().is_int()) return IntConst(e.dtype(), WrapToWidth(*value, e.dtype().bits, e.dtype().is_signed_int()));
-  return e.dtype().is_float() && cast->value.dtype().is_signed_int() ? FloatConst(e.dtype(), double(*value)) : visited;
+  if (cast == nullptr || cast->value.dtype() == e.dtype()) return cast == nullptr ? visited : cast->value;
+  const Expr folded = FoldedCast(e.dtype(), cast->value);
+  return folded.As<Cast>() != nullptr ? visited : folded;
 }
 
 Expr RuleSimplifier::Again(const Expr& e) {

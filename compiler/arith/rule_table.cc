@@ -61,6 +61,9 @@ bcast(x, n) - bcast(y, n) => bcast(x - y, n)
 select(x, b, d) - select(x, s, t) => select(x, b - s, d - t)
 )"},
     {"sub integer", R"(
+(x + y) - y or (y + x) - y => x
+x - (y + x) or x - (x + y) => 0 - y
+x - x => 0
 select(x, y, z) - z => select(x, y - z, 0)
 select(x, y, z) - y => select(x, 0, z - y)
 )"},

@@ -85,6 +85,11 @@ Expr Simplifier::Simplify(const Expr& e, int steps) {
   return SameExpr(result, e) ? e : result;
 }
 
+bool Simplifier::CanProveEqual(const Expr& a, const Expr& b) {
+  if (analyzer_.CanProveEqual(a, b)) return true;
+  return IsIndexType(a.dtype()) && a.dtype() == b.dtype() && IsConstInt(Simplify(a - b), 0);
+}
+
 bool Simplifier::CanProve(const Expr& condition) {
   if (analyzer_.CanProve(condition)) return true;
   const Expr simple = Simplify(condition);

@@ -34,6 +34,7 @@ class Simplifier {
   Expr Simplify(const Expr& e, int steps = 2);  // Canonical once, then rewrite and canonical in turn.
 
   bool CanProve(const Expr& condition);
+  bool CanProveEqual(const Expr& a, const Expr& b);
 
   Analyzer& analyzer() { return analyzer_; }
   const SimplifyExtensions& extensions() const { return extensions_; }

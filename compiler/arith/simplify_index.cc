@@ -288,20 +288,7 @@ LinearForm Canonicalizer::Form(const Expr& e) {
     return FormOfBinary(e, *op);
   }
   if (AsChoice(e)) return FormOfChoice(e);
-  if (const Cast* cast = e.As<Cast>()) {
-    Expr value = Rewrite(cast->value);
-    IntBound bound = TypeBound(e.dtype());
-    if (IsIndexType(value.dtype())) {
-      const LinearForm inner = Form(value);
-      const IntBound range = BoundOf(inner);
-      if (range.Within(bound.min, bound.max)) bound = range;
-      if (inner.is_const() && bound.Contains(inner.constant)) return Constant(inner.constant);
-    } else if (value.dtype().is_bool() || (value.dtype().is_int() && value.dtype().bits < e.dtype().bits)) {
-      bound = TypeBound(value.dtype());
-      if (const int64_t* constant = AsIntConst(value)) return Constant(*constant);
-    }
-    return Opaque(value.same_as(cast->value) ? e : MakeCast(e.dtype(), value), bound);
-  }
+  if (const Cast* cast = e.As<Cast>()) return FormOfCast(e, *cast);
   const Expr visited = VisitChildren(e);
   const Call* call = visited.As<Call>();
   if (const auto folded = call != nullptr ? FoldBits(*call, e.dtype()) : std::nullopt)
@@ -309,7 +296,46 @@ LinearForm Canonicalizer::Form(const Expr& e) {
   return Opaque(visited, call != nullptr ? BoundOfCall(*call, e.dtype()) : TypeBound(e.dtype()));
 }
 
-// Of operations on bits: x >> y and x << y for y from 0, and x & y where one of them is not negative.
+namespace {
+
+// Up to where a float type has all integers.
+int64_t ExactUpTo(DataType type) {
+  if (type == DataType::Float(64)) return int64_t{1} << 53;
+  return type == DataType::Float(32) ? int64_t{1} << 24 : 0;
+}
+
+}  // namespace
+
+// Of the integer that `value` is or, as a float, keeps.
+IntBound Canonicalizer::BoundOfInteger(const Expr& value) {
+  if (IsIndexType(value.dtype())) return BoundOf(Form(value));
+  if (value.dtype().is_int() || value.dtype().is_bool()) return TypeBound(value.dtype());
+  const Cast* cast = value.As<Cast>();
+  if (cast == nullptr || !IsIndexType(cast->value.dtype())) return {};
+  const IntBound bound = BoundOf(Form(cast->value));
+  const int64_t limit = ExactUpTo(value.dtype());
+  return bound.Within(-limit, limit) ? bound : IntBound();
+}
+
+LinearForm Canonicalizer::FormOfCast(const Expr& e, const Cast& cast) {
+  const Expr value = Rewrite(cast.value);
+  const IntBound type = TypeBound(e.dtype()), bound = BoundOfInteger(value);
+  const bool is_kept = bound.Within(type.min, type.max);
+  if (const int64_t* constant = AsIntConst(value); constant != nullptr && is_kept) return Constant(*constant);
+  return Opaque(value.same_as(cast.value) ? e : MakeCast(e.dtype(), value), is_kept ? bound : type);
+}
+
+namespace {
+
+// 2 ** y for the y from 0 of a shift.
+IntBound PowersOf(IntBound y) {
+  const auto power = [](int64_t exponent) { return exponent < 63 ? int64_t{1} << exponent : IntBound::kPosInf; };
+  return {power(y.min), power(y.max)};
+}
+
+}  // namespace
+
+// Of operations on bits: x >> y for y from 0, x << y where neither is negative, and x & y where one of them is not.
 IntBound Canonicalizer::BoundOfCall(const Call& call, DataType type) {
   const IntBound whole = TypeBound(type);
   const std::string_view name = call.op->name;
@@ -320,11 +346,9 @@ IntBound Canonicalizer::BoundOfCall(const Call& call, DataType type) {
     if (a.min < 0 && b.min < 0) return whole;
     return {0, a.min < 0 ? b.max : b.min < 0 ? a.max : std::min(a.max, b.max)};
   }
-  if (b.min < 0 || b.max >= 63 || a.min == IntBound::kNegInf || a.max == IntBound::kPosInf) return whole;
-  if (name == "shift_right")
-    return {std::min(a.min >> b.min, a.min >> b.max), std::max(a.max >> b.min, a.max >> b.max)};
-  const IntBound shifted = MulBounds(a, {int64_t{1} << b.min, int64_t{1} << b.max});
-  return shifted.min >= whole.min && shifted.max <= whole.max ? shifted : whole;
+  if (b.min < 0) return whole;
+  if (name == "shift_right") return FloorDivBounds(a, PowersOf(b));
+  return a.min < 0 ? whole : MulBounds(a, PowersOf(b));
 }
 
 LinearForm Canonicalizer::FormOfBinary(const Expr& e, const Binary& op) {
@@ -502,9 +526,7 @@ LinearForm Canonicalizer::FormOfFloorDiv(const Expr& e, const Binary& op) {
   LinearForm above = Combine(b, split.rest, -1);  // b - rest - 1
   above.AddConstant(-1);
   if (split.rest.IsZero() || (IsNonNegative(split.rest) && IsNonNegative(above))) return std::move(split.quotient);
-  const IntBound dividend = Bound(split.rest);
-  const IntBound bound = IntersectBound(FloorDivBounds(dividend, Bound(b)), TypeBound(e.dtype()));
-  AddForm(split.quotient, Rebuild(e, op, split.rest, b, bound), 1);
+  AddForm(split.quotient, Rebuild(e, op, split.rest, b, FloorDivBounds(Bound(split.rest), Bound(b))), 1);
   return std::move(split.quotient);
 }
 
@@ -541,8 +563,7 @@ LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
   LinearForm above = Combine(b, rest, -1);
   above.AddConstant(-1);
   if (rest.IsZero() || (IsNonNegative(rest) && IsNonNegative(above))) return rest;
-  const IntBound bound = FloorModBounds(Bound(rest), Bound(b));
-  return Rebuild(e, op, rest, b, IntersectBound(bound, TypeBound(e.dtype())));
+  return Rebuild(e, op, rest, b, FloorModBounds(Bound(rest), Bound(b)));
 }
 
 namespace {
@@ -564,11 +585,10 @@ LinearForm Canonicalizer::FormOfTruncated(const Expr& e, const Binary& op) {
   if (a.is_const() && b.is_const() && b.constant != 0 && b.constant != -1) {
     return Constant(is_div ? a.constant / b.constant : a.constant % b.constant);
   }
+  if (a.IsZero() && Bound(b).min > 0) return a;
   if (b.is_const() && b.constant > 0 && IsMultiple(a, b.constant) && FitsIn(a, e.dtype()))
     return is_div ? DivConst(a, b.constant, e.dtype()) : Constant(0);  // Nothing is rounded.
-  const IntBound bound = is_div ? TruncDivBound(Bound(a), Bound(b)) : TruncModBound(Bound(a), Bound(b));
-  const IntBound type = TypeBound(e.dtype());
-  return Rebuild(e, op, a, b, {std::max(bound.min, type.min), std::min(bound.max, type.max)});
+  return Rebuild(e, op, a, b, is_div ? TruncDivBound(Bound(a), Bound(b)) : TruncModBound(Bound(a), Bound(b)));
 }
 
 // ---- Choices ------------------------------------------------------------------------------------------------------

@@ -57,13 +57,10 @@ bool SameTerms(const Linear& a, const Linear& b) {
 }
 
 Expr ToExpr(const Linear& linear, int64_t constant, DataType type) {
-  std::optional<Expr> sum;
-  for (const Term& term : linear.terms) {
-    const Expr product = term.expr * IntConst(type, term.factor);
-    sum = sum ? *sum + product : product;
-  }
-  if (!sum) return IntConst(type, constant);
-  return constant < 0 ? *sum - IntConst(type, -constant) : *sum + IntConst(type, constant);
+  LinearForm form;
+  form.constant = constant;
+  for (const Term& term : linear.terms) form.terms.push_back({term.expr, term.factor});
+  return FormToExpr(form, type);
 }
 
 // One dimension of a region: the index as written, where it is a single point; else what is known of it, first
@@ -119,7 +116,7 @@ class Detector : public StmtExprVisitor {
       AddDeclared(declaration->buffer);
       return VisitStmt(declaration->body);  // Looking is no access yet.
     }
-    if (const LetStmt* let = stmt.As<LetStmt>()) unknown_.insert(let->var.get());
+    if (const LetStmt* let = stmt.As<LetStmt>()) return VisitLet(*let, [this](const Stmt& body) { VisitStmt(body); });
     if (const Allocate* allocate = stmt.As<Allocate>()) inner_data_.insert(allocate->buffer_var.get());
     if (const AllocateConst* allocate = stmt.As<AllocateConst>()) inner_data_.insert(allocate->buffer_var.get());
     if (const AttrStmt* attr = stmt.As<AttrStmt>()) {
@@ -129,7 +126,7 @@ class Detector : public StmtExprVisitor {
     StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitExpr(const Expr& e) override {
-    if (const Let* let = e.As<Let>()) unknown_.insert(let->var.get());
+    if (const Let* let = e.As<Let>()) return VisitLet(*let, [this](const Expr& body) { VisitExpr(body); });
     const Call* call = e.As<Call>();
     if (call != nullptr && call->op->name == "if_then_else" && call->args.size() == 3) return VisitChoice(*call);
     if (call != nullptr && call->op->name == "tvm_access_ptr" && TouchPointer(*call)) return;
@@ -177,6 +174,21 @@ class Detector : public StmtExprVisitor {
   }
 
  private:
+  // Where a variable stands for an index, what is touched is what its value says.
+  template <typename L, typename F>
+  void VisitLet(const L& let, const F& visit) {
+    VisitExpr(let.value);
+    const bool is_index = IsIndexType(let.value.dtype()) && IsShort(let.value);
+    if (is_index) return visit(Substitute(let.body, {{let.var.get(), let.value}}));
+    unknown_.insert(let.var.get());
+    visit(let.body);
+  }
+  // Values of values would grow beyond all bounds.
+  static bool IsShort(const Expr& e) {
+    int num_parts = 0;
+    PostOrderVisit(e, [&](const Expr&) { ++num_parts; });
+    return num_parts <= 64;
+  }
   // Inner loops that a condition cuts run over what is left of them while `visit` does.
   void Where(const Expr& condition, const std::function<void()>& visit) {
     const auto ranges = ranges_;

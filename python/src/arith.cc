@@ -58,17 +58,27 @@ IntSet IntervalOf(const Expr& min, const Expr& max) {
 }
 py::object EndOrNone(const std::optional<Expr>& end) { return end ? Wrap(*end) : py::none(); }
 
+// TVM's lower infinity is the negative of the upper one.
+constexpr int64_t kNegInf = -IntBound::kPosInf;
+int64_t LeastOf(const IntBound& bound) { return std::max(bound.min, kNegInf); }
+int64_t MostOf(const IntBound& bound) { return std::max(bound.max, kNegInf); }
+std::string ToText(int64_t end) {
+  if (end == IntBound::kPosInf) return "pos_inf";
+  return end == kNegInf ? "neg_inf" : std::to_string(end);
+}
+IntBound BoundOf(int64_t min, int64_t max) { return {min <= kNegInf ? IntBound::kNegInf : min, max}; }
+
 void BindFacts(py::module_& module) {
   py::class_<IntBound> bound(module, "ConstIntBound");
-  bound
-      .def(py::init([](int64_t min, int64_t max) { return IntBound{min, max}; }), py::arg("min_value"),
-           py::arg("max_value"))
-      .def_readonly("min_value", &IntBound::min)
-      .def_readonly("max_value", &IntBound::max)
+  bound.def(py::init(&BoundOf), py::arg("min_value"), py::arg("max_value"))
+      .def_property_readonly("min_value", [](const IntBound& b) { return LeastOf(b); })
+      .def_property_readonly("max_value", [](const IntBound& b) { return MostOf(b); })
       .def("__eq__", [](const IntBound& a, const IntBound& b) { return a == b; })
       .def("__hash__", [](const IntBound& a) { return std::hash<int64_t>()(a.min ^ (a.max << 1)); })
-      .def("__repr__", [](const IntBound& b) { return fmt::format("ConstIntBound[{}, {}]", b.min, b.max); });
-  bound.attr("NEG_INF") = IntBound::kNegInf;
+      .def("__repr__", [](const IntBound& b) {
+        return fmt::format("ConstIntBound[{},{}]", ToText(LeastOf(b)), ToText(MostOf(b)));
+      });
+  bound.attr("NEG_INF") = kNegInf;
   bound.attr("POS_INF") = IntBound::kPosInf;
   py::class_<ModularSet>(module, "ModularSet")
       .def(py::init([](int64_t coeff, int64_t base) { return ModularSet{coeff, base}; }), py::arg("coeff"),
@@ -123,6 +133,16 @@ bool HasScalableTarget() {
   return described && HasScalableVectors(*described);
 }
 
+// As TVM numbers extensions.
+int BitsOf(const Simplifier& analyzer) {
+  const SimplifyExtensions& on = analyzer.extensions();
+  return on.transitively_prove_inequalities + on.convert_boolean_to_and_of_ors * 2 +
+         on.apply_constraints_to_boolean_branches * 4;
+}
+void SetBits(Simplifier& analyzer, int bits) {
+  analyzer.set_extensions({(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0});
+}
+
 }  // namespace
 
 void BindArith(py::module_& module) {
@@ -153,8 +173,9 @@ void BindArith(py::module_& module) {
             return a.CanProve(e) || (HasScalableTarget() && CanProveForEachVscale(a.analyzer(), e));
           },
           py::arg("expr"), py::arg("strength") = 0)
-      .def("can_prove_equal",
-           [](Simplifier& a, const Expr& x, const Expr& y) { return a.analyzer().CanProveEqual(x, y); })
+      .def("can_prove_equal", &Simplifier::CanProveEqual)
+      .def_property("extension_bits", &BitsOf, &SetBits)
+      .def("const_int_bound_is_bound", [](Simplifier& a, const Var& var) { return a.analyzer().Knows(var); })
       .def("can_prove_less",
            [](Simplifier& a, const Expr& e, int64_t bound) { return a.analyzer().CanProveLess(e, bound); })
       .def("can_prove_greater_equal",
@@ -171,7 +192,7 @@ void BindArith(py::module_& module) {
       .def("constraint_scope", [](const std::shared_ptr<Simplifier>& a, const Expr& condition) {
         return std::make_shared<ConstraintScope>(a, condition);
       });
-  module.def("can_prove_equal", [](const Expr& a, const Expr& b) { return Analyzer().CanProveEqual(a, b); });
+  module.def("can_prove_equal", [](const Expr& a, const Expr& b) { return Simplifier().CanProveEqual(a, b); });
 }
 
 }  // namespace lathe::python

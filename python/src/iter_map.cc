@@ -30,7 +30,8 @@ IterDomain ToDomain(const py::dict& iters) {
 
 // An iter map as TVM returns it: without indices, and with the reason, where there is none.
 struct DetectResult {
-  IterMapResult map;
+  std::vector<IterSumExpr> indices;
+  std::optional<Expr> padding_predicate;
   std::vector<std::string> errors;
 };
 
@@ -38,8 +39,8 @@ DetectResult Detect(const std::vector<Expr>& indices, const py::dict& iters, con
                     const py::object& level, bool simplify_trivial) {
   StatusOr<IterMapResult> map =
       DetectIterMap(indices, ToDomain(iters), predicate, {LevelOf(level), simplify_trivial}, Analyzer());
-  if (!map.ok()) return {{}, {map.status().message()}};
-  return {*std::move(map), {}};
+  if (!map.ok()) return {{}, std::nullopt, {map.status().message()}};
+  return {map->indices, map->padding_predicate, {}};
 }
 
 // Pairs of marks, and a last pair with the predicates as extents; empty where the space cannot be divided.
@@ -117,9 +118,11 @@ void BindIterNodes(py::module_& module) {
       .def_property_readonly("dtype", &IterSumExpr::dtype)
       .def("__repr__", [](const IterSumExpr& sum) { return py::str(Wrap(ToExpr(sum, Analyzer()))); });
   py::class_<DetectResult>(module, "IterMapResult")
-      .def_property_readonly("indices", [](const DetectResult& r) { return MakeArray(py::cast(r.map.indices)); })
+      .def_property_readonly("indices", [](const DetectResult& r) { return MakeArray(py::cast(r.indices)); })
       .def_readonly("errors", &DetectResult::errors)
-      .def_property_readonly("padding_predicate", [](const DetectResult& r) { return r.map.padding_predicate; });
+      .def_property_readonly("padding_predicate", [](const DetectResult& r) {
+        return r.padding_predicate ? Wrap(*r.padding_predicate) : py::none();
+      });
 }
 
 // None: the region is no box, or not known to be one.

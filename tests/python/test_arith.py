@@ -90,6 +90,8 @@ def test_conditions_bound_variables():
     assert len(tvm.arith.detect_linear_equation(a // 2, [a])) == 0
     low, high = tvm.arith.detect_clip_bound(tir.all(a >= 3, a < 9), [a])
     assert low == 3 and high == 8
+    low, high = tvm.arith.detect_clip_bound(tir.Not(a < 5), [a])
+    assert low == 5 and high is None
 
 
 def test_update_replaces_what_was_known():
@@ -128,9 +130,10 @@ def test_bounds_of_operations_on_bits():
     analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
     analyzer.update(x, tvm.arith.ConstIntBound(-9, 11))
     analyzer.update(y, tvm.arith.ConstIntBound(2, 3))
-    for value, least, most in ((x >> y, -3, 2), (x << y, -72, 88), (x & y, 0, 3)):
+    int32 = (-2**31, 2**31 - 1)
+    for value, ends in ((x >> y, (-3, 2)), (x << y, int32), (y << y, (8, 24)), (x & y, (0, 3)), (y >> x, int32)):
         bound = analyzer.const_int_bound(value)
-        assert (bound.min_value, bound.max_value) == (least, most)
+        assert (bound.min_value, bound.max_value) == ends
 
 
 def test_regions_are_estimated():
@@ -142,6 +145,133 @@ def test_regions_are_estimated():
     assert tvm.arith.estimate_region_strict_bound(gaps, loops) is None
     assert int(tvm.arith.estimate_region_upper_bound(gaps, loops)[0].max_value) == 30
     assert isinstance(tvm.arith.detect_iter_map([x * 8 + y], loops).indices[0], tvm.arith.IterMapExpr)
+
+
+def test_regions_of_falling_indices_are_estimated():
+    x, loops = tir.Var("x", "int32"), {}
+    loops[x] = tvm.ir.Range(0, 4)
+    ends = lambda sets: sets and [(int(box.min_value), int(box.max_value)) for box in sets]
+    region = lambda first, extent: [tvm.ir.Range.from_min_extent(first, extent)]
+    assert ends(tvm.arith.estimate_region_lower_bound(region(9 - x, 1), loops, True)) == [(6, 9)]
+    assert ends(tvm.arith.estimate_region_strict_bound(region(9 - x * 2, 2), loops)) == [(3, 10)]
+    assert ends(tvm.arith.estimate_region_strict_bound(region(9 - x * 2, 1), loops)) is None  # TVM: 3 to 9, with gaps.
+    assert ends(tvm.arith.estimate_region_upper_bound(region(9 - x * 2, 1), loops)) == [(3, 9)]
+
+
+def test_a_predicate_counts_in_each_dimension_of_an_estimate():
+    x, pieces = tir.Var("x", "int32"), []
+    for first in (x // 4, x % 4, x):
+        pieces.append(tvm.ir.Range.from_min_extent(first, 1))
+    boxes = tvm.arith.estimate_region_upper_bound(pieces, {x: tvm.ir.Range(0, 16)}, x < 10)
+    assert [(int(box.min_value), int(box.max_value)) for box in boxes] == [(0, 2), (0, 3), (0, 9)]
+
+
+POS_INF, NEG_INF = tvm.arith.ConstIntBound.POS_INF, tvm.arith.ConstIntBound.NEG_INF
+
+
+@pytest.mark.parametrize("x_ends, y_ends, text, least, most", [
+    ((-9, POS_INF), (2, 4), "x // y", -5, POS_INF),
+    ((NEG_INF, 7), (1, 9), "x // y", NEG_INF, 7),
+    ((NEG_INF, 4), (-2, 1), "x // y", NEG_INF, POS_INF),
+    ((5, POS_INF), (4, POS_INF), "x // y", 0, POS_INF),
+    ((5, POS_INF), (4, POS_INF), "x % y", 0, POS_INF),
+    ((-9, POS_INF), (2, 4), "tir.truncdiv(x, y)", -4, POS_INF),
+    ((NEG_INF, 4), (0, 0), "tir.truncdiv(x, 3)", NEG_INF, 1),
+    ((5, POS_INF), (4, POS_INF), "tir.truncmod(x, y)", 0, POS_INF),
+    ((NEG_INF, 7), (1, 9), "x >> y", NEG_INF, 3),
+    ((3, POS_INF), (0, 0), "x >> 2", 0, POS_INF),
+    ((0, POS_INF), (0, 4), "x << y", 0, POS_INF),
+])
+def test_what_is_unbounded_stays_so(x_ends, y_ends, text, least, most):
+    analyzer, x, y = tvm.arith.Analyzer(), tir.Var("x", "int32"), tir.Var("y", "int32")
+    analyzer.update(x, tvm.arith.ConstIntBound(*x_ends))
+    analyzer.update(y, tvm.arith.ConstIntBound(*y_ends))
+    bound = analyzer.const_int_bound(eval(text, {"x": x, "y": y, "tir": tir}))
+    assert (bound.min_value, bound.max_value) == (least, most)
+
+
+def test_the_infinities_are_each_other_s_negative():
+    assert NEG_INF == -POS_INF
+    x = tir.Var("x", "int32")
+    analyzer = tvm.arith.Analyzer()
+    analyzer.update(x, tvm.arith.ConstIntBound(NEG_INF, 3))
+    assert analyzer.const_int_bound(x + 1).min_value == NEG_INF
+    assert analyzer.const_int_bound(x * -1).max_value == POS_INF
+
+
+@pytest.mark.parametrize("dtype, ends, least, most", [
+    ("float32", (-2, 2), -2, 2),
+    ("float64", (0, 2**31 - 1), 0, 2**31 - 1),
+    ("float32", (0, 2**31 - 1), -2**31, 2**31 - 1),  # Rounded up, it may be more.
+    ("float16", (-2, 2), -2**31, 2**31 - 1),
+])
+def test_bounds_go_through_floats_that_hold_the_integers(dtype, ends, least, most):
+    x, analyzer = tir.Var("x", "int32"), tvm.arith.Analyzer()
+    analyzer.update(x, tvm.arith.ConstIntBound(*ends))
+    bound = analyzer.const_int_bound(x.astype(dtype).astype("int32"))
+    assert (bound.min_value, bound.max_value) == (least, most)
+
+
+@pytest.mark.parametrize("text, least, most", [
+    ("tir.truncdiv(x, 3)", "T.Div(z, 3)", "T.Div(z + 3, 3)"),
+    ("tir.truncdiv(x, -3)", "T.Div(z + 3, -3)", "T.Div(z, -3)"),
+    ("tir.floordiv(y, n)", "0", "10 // n"),
+    ("tir.truncdiv(y, n)", "0", "T.Div(10, n)"),
+    ("tir.floormod(x, n)", "0", "n - 1"),
+    ("tir.truncmod(y, n)", "0", "10"),
+    ("tir.Cast('int64', x)", 'T.Cast("int64", z)', 'T.Cast("int64", z + 3)'),
+    ("x < 5", "T.bool(False)", "T.bool(True)"),
+    ("tir.all(x < 5, x > 2)", "T.bool(False)", "T.bool(True)"),
+])
+def test_int_sets_of_what_no_sum_takes_apart(text, least, most):
+    names = {name: tir.Var(name, "int32") for name in "xyz"} | {"n": tir.Var("n", "int32"), "tir": tir}
+    analyzer = tvm.arith.Analyzer()
+    analyzer.update(names["n"], tvm.arith.ConstIntBound(1, POS_INF))
+    domains = {names["x"]: tvm.arith.IntervalSet(names["z"], names["z"] + 3), names["y"]: tvm.arith.IntervalSet(0, 10)}
+    found = analyzer.int_set(eval(text, names), domains)
+    assert (str(found.min_value), str(found.max_value)) == (least, most)
+
+
+def test_equal_forms_are_equal():
+    x, y, analyzer = tir.Var("x", "int32"), tir.Var("y", "int32"), tvm.arith.Analyzer()
+    assert analyzer.can_prove_equal(tir.max(x, y) + tir.min(x, y), x + y)
+    assert not analyzer.can_prove_equal(tir.max(x, y) + tir.min(x, y), x)
+
+
+def test_extensions_are_on_by_analyzer():
+    Extension, analyzer = tvm.arith.Extension, tvm.arith.Analyzer()
+    assert analyzer.enabled_extensions == Extension.NoExtensions
+    x, y, z = (tir.Var(name, "int32") for name in "xyz")
+    for extensions, is_known in ((Extension.NoExtensions, False), (Extension.TransitivelyProveInequalities, True)):
+        analyzer.enabled_extensions = extensions
+        assert analyzer.enabled_extensions == extensions
+        with analyzer.constraint_scope(tir.all(x < y, y < z)):
+            assert analyzer.can_prove(x < z, tvm.arith.ProofStrength.SYMBOLIC_BOUND) == is_known
+
+
+def test_facts_have_texts():
+    assert str(tvm.arith.ConstIntBound(0, 4)) == "ConstIntBound[0,4]"
+    assert str(tvm.arith.ConstIntBound(NEG_INF, POS_INF)) == "ConstIntBound[neg_inf,pos_inf]"
+    x, analyzer = tir.Var("x", "int32"), tvm.arith.Analyzer()
+    assert not analyzer.const_int_bound_is_bound(x)
+    analyzer.bind(x, tvm.ir.Range(0, 4))
+    assert analyzer.const_int_bound_is_bound(x)
+
+
+def test_a_map_that_is_none_has_no_padding():
+    x, y = tir.Var("x", "int32"), tir.Var("y", "int32")
+    domain = {x: tvm.ir.Range(0, 12), y: tvm.ir.Range(0, 8)}
+    found = tvm.arith.detect_iter_map([x * y], domain)
+    assert len(found.indices) == 0 and found.errors and found.padding_predicate is None
+    assert tvm.arith.detect_iter_map([x, y], domain).padding_predicate == tir.const(False)
+
+
+def test_a_known_truncated_remainder_is_one():
+    x, analyzer = tir.Var("x", "int32"), tvm.arith.Analyzer()
+    for remainder, base in ((1, 1), (-2, 3)):
+        with analyzer.constraint_scope(tir.truncmod(x, 5) == remainder):
+            assert (analyzer.modular_set(x).coeff, analyzer.modular_set(x).base) == (5, base)
+    assert analyzer.modular_set(x).coeff == 1
 
 
 @pytest.mark.parametrize("x_ends, y_ends, text, least, most", [

@@ -1,4 +1,5 @@
 """Index maps and pad values as TVM takes and shows them."""
+import pytest
 import tvm
 from tvm import tir
 from tvm.script import tir as T
@@ -36,3 +37,25 @@ def padded(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32")):
         with T.block("B"):
             vi = T.axis.spatial(14, i)
             B[vi] = A[vi]
+
+
+@T.prim_func
+def total(A: T.Buffer((5,), "int32"), C: T.Buffer((1,), "int32")):
+    for i in range(5):
+        with T.block("C"):
+            vi = T.axis.reduce(5, i)
+            with T.init():
+                C[0] = 0
+            C[0] = C[0] + A[vi]
+
+
+def test_a_map_that_leaves_gaps_has_no_inverse():
+    """It would run the block twice for each element, and fill no gap with the pad value."""
+    every_other = tir.IndexMap.from_func(lambda i: [i * 2])
+    for inverse in (every_other.inverse, every_other.non_surjective_inverse):
+        with pytest.raises(tvm.TVMError, match="leave gaps"):
+            inverse([5])
+    with pytest.raises(tir.ScheduleError, match="not bijective"):
+        tir.Schedule(total).transform_block_layout("C", lambda i: [i * 2])
+    with pytest.raises(tir.ScheduleError, match="leave gaps"):
+        tir.Schedule(padded).transform_layout("B", ("write", 0), lambda i: [i * 2], pad_value=0)

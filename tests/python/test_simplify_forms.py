@@ -12,7 +12,8 @@ from tvm.script import tir as T
 
 VARS = {name: tir.Var(name, "int32") for name in "xyz"}
 NAMES = {**VARS, "b": tir.Var("b", "bool"), "f": tir.Var("f", "float32"), "g": tir.Var("g", "float32"),
-         "X": tir.Var("X", "int64"), "Y": tir.Var("Y", "int64"), "ramp": tir.Ramp,
+         "u": tir.Var("u", "uint32"), "v": tir.Var("v", "uint32"), "h": tir.Var("h", "int8"),
+         "tir": tir, "X": tir.Var("X", "int64"), "Y": tir.Var("Y", "int64"), "ramp": tir.Ramp,
          "broadcast": lambda value, lanes: tir.Broadcast(tir.const(value, "int32") if isinstance(value, int) else value, lanes),
          **{name: getattr(tir, name) for name in
             ("floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "Select", "And", "Or", "Not", "Cast", "all", "any", "const",
@@ -44,6 +45,22 @@ floormod(ramp(x*8+1,2,4),broadcast(16,4))  ->  ramp((((x % 2) * 8) + 1), 2, 4)
     ("vector", UP_TO_1000, [], """
 truncdiv(ramp(x,8,4),broadcast(4,4))  ->  ramp(truncdiv(x, 4), 2, 4)
 truncmod(ramp(x*8+1,1,4),broadcast(8,4))  ->  ramp(1, 1, 4)
+"""),
+    ("integers that wrap", {}, [], """
+u-u  ->  const(0, 'uint32')
+(u+v)-v  ->  u
+u-(v+u)  ->  const(0, 'uint32') - v
+h+h-h  ->  h
+u*const(2, 'uint32')-u  ->  u * const(2, 'uint32') - u
+"""),
+    ("casts of lanes and of floats", {}, [], """
+Cast('float32x4',broadcast(x,4))  ->  tir.Broadcast(Cast('float32', x), 4)
+Cast('int64x4',ramp(x,2,4))  ->  ramp(Cast('int64', x), const(2, 'int64'), 4)
+Cast('float32x4',ramp(x,2,4))  ->  Cast('float32x4', ramp(x, 2, 4))
+Cast('int32',const(3.7, 'float32'))  ->  3
+Cast('int32',const(-3.7, 'float64'))  ->  -3
+Cast('int8',const(300.5, 'float32'))  ->  Cast('int8', const(300.5, 'float32'))
+Cast('float16',const(1.5, 'float32'))  ->  const(1.5, 'float16')
 """),
     ("select", {}, [], """
 Select(x<0,y,0)+Select(x<0,1,z)  ->  Select((x < 0), (y + 1), z)

@@ -1,7 +1,7 @@
 """Facts about integer expressions, and what follows from them."""
-from lathe._lib import (Analyzer, ConstIntBound, IntConstraints, IntConstraintsTransform, IntGroupBounds, ModularSet,
-                        solve_linear_equations, solve_linear_inequalities)
+from lathe._lib import IntConstraints, IntConstraintsTransform, IntGroupBounds, solve_linear_equations, solve_linear_inequalities
 from lathe.arith import int_set
+from lathe.arith.analyzer import Analyzer, ConstIntBound, Extension, ModularSet, ProofStrength
 from lathe.arith.bound import deduce_bound, detect_clip_bound, detect_linear_equation
 from lathe.arith.int_set import (IntervalSet, IntSet, estimate_region_lower_bound, estimate_region_strict_bound,
                                  estimate_region_upper_bound, neg_inf, pos_inf)
