@@ -183,6 +183,18 @@ std::vector<Range> ReadRegion(const Schedule& schedule, int above, const std::ve
   return touched ? Inside(*std::move(touched), full, analyzer) : full;
 }
 
+// Whether what `e` loads is inside of its buffers, wherever it is computed.
+bool LoadsAreInside(const Expr& e, const Analyzer& analyzer) {
+  bool are_inside = true;
+  PostOrderVisit(e, [&](const Expr& part) {
+    const BufferLoad* load = part.As<BufferLoad>();
+    for (size_t d = 0; load != nullptr && d < load->indices.size(); ++d)
+      are_inside = are_inside && analyzer.CanProveGreaterEqual(load->indices[d], 0) &&
+                   analyzer.CanProve(Less(load->indices[d], load->buffer->shape[d]));
+  });
+  return are_inside;
+}
+
 // What the scope declares that it reads of `buffer`; all where it declares nothing, as the root block, or not all.
 std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer) {
   const std::vector<Range> full = FullRegion(buffer).region;
@@ -191,7 +203,12 @@ std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffe
   std::optional<std::vector<Range>> declared;
   for (const BufferRegion& read : schedule.BlockOf(scope).reads)
     if (read.buffer.same_as(buffer)) declared = declared ? UnionRegion(*declared, read.region, analyzer) : read.region;
-  return declared ? Inside(*std::move(declared), full, analyzer) : full;
+  if (!declared) return full;
+  // A copy has none of the conditions under which the block's readers look into memory.
+  for (size_t d = 0; d < full.size(); ++d)
+    if (!LoadsAreInside((*declared)[d].min, analyzer) || !LoadsAreInside((*declared)[d].extent, analyzer))
+      (*declared)[d] = full[d];
+  return Inside(*std::move(declared), full, analyzer);
 }
 
 // The box of `buffer` that the block writes in one iteration of `above`: every element of it, and none outside;

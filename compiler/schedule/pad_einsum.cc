@@ -186,13 +186,20 @@ Status CheckEinsumBody(const Schedule& schedule, int block) {
       !node.alloc_buffers.empty())
     return schedule.Error(kPadEinsum, block, "its body is no single store");
   bool is_plain = true;
+  std::optional<Buffer> hidden;
   const auto check = [&](const Expr& e) {
+    const BufferLoad* load = e.As<BufferLoad>();
+    if (load != nullptr && !Reads(node, load->buffer) && !load->buffer.same_as(node.writes[0].buffer))
+      hidden = load->buffer;
     const Binary* op = e.As<Binary>();
     const bool divides = op != nullptr && (op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv ||
                                            op->op == BinaryOp::kFloorMod || op->op == BinaryOp::kTruncMod);
     is_plain = is_plain && e.As<Call>() == nullptr && !divides;
   };
   PostOrderVisit(node.body, std::function<void(const Expr&)>(check));
+  if (hidden)
+    return schedule.Error(kPadEinsum, block,
+                          fmt::format("its reads do not name buffer \"{}\", which it loads", (*hidden)->name));
   return is_plain ? OkStatus()
                   : schedule.Error(kPadEinsum, block, "it divides or calls, which zeros may not be good for");
 }

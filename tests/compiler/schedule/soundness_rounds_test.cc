@@ -451,6 +451,33 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
                     C[vo + vj] = L[vj]
 )";
 
+constexpr char kGatherUnderACondition[] = R"(
+@T.prim_func
+def main(B: T.Buffer((8,), "int32"), I: T.Buffer((9,), "int32"), C: T.Buffer((9,), "int32")):
+    for i, j in T.grid(3, 4):
+        with T.block("outer"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[T.min(T.max(I[vi * 4 + vj], 0), 7)], I[vi * 4 + vj])
+            T.writes(C[vi * 4 + vj])
+            with T.block("C"):
+                v = T.axis.spatial(9, vi * 4 + vj)
+                T.where(vi * 4 + vj < 9)
+                T.reads(B[T.min(T.max(I[v], 0), 7)], I[v])
+                T.writes(C[v])
+                C[v] = B[T.min(T.max(I[v], 0), 7)] + v
+)";
+
+constexpr char kMatmul[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 2), "int32"), B: T.Buffer((4, 2), "int32"), C: T.Buffer((3, 4), "int32")):
+    for i, j, k in T.grid(3, 4, 2):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj, vk]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Neighbours, RoundsTest,
     testing::Values(SoundnessCase{"ConsumerOfWhatLaterRoundsChange", kReadBeforeItIsDoubled,
@@ -463,6 +490,12 @@ INSTANTIATE_TEST_SUITE_P(
                                   "reads buffer \"B\", which it writes"},
                     SoundnessCase{"LanesThatReadAtALoadedPlace", kOneElementAtALoadedPlace,
                                   "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.vectorize(j)\n"},
+                    SoundnessCase{"CopyOfWhatConditionsGuard", kGatherUnderACondition,
+                                  "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'local')\n"},
+                    SoundnessCase{"PaddingOfAHiddenAccess", kMatmul,
+                                  "c = sch.get_block('C')\nsch.unsafe_hide_buffer_access(c, 'read', [0])\n"
+                                  "sch.pad_einsum(c, [2, 1, 4])\n",
+                                  "its reads do not name buffer \"A\""},
                     SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
                                   "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n",
                                   "is read from memory"},
