@@ -97,10 +97,11 @@ class Flattener : public StmtExprMutator {
     node.strides.clear();
     node.elem_offset = 0;
     const Buffer flat = Put(buffer, std::move(node));
-    if ((flat->scope == "local" || flat->scope == "register") && AsIntConst(flat->shape[0]) == nullptr) {
-      status_ = InvalidArgument(fmt::format(
-          "flatten_buffer \"{}\": a buffer of scope {} needs a constant size; tile by constants or set_scope global",
-          flat->name, flat->scope));
+    if (flat->scope == "register" && AsIntConst(flat->shape[0]) == nullptr) {
+      status_ =
+          InvalidArgument(fmt::format("flatten_buffer \"{}\": a buffer of scope register needs a constant size; tile "
+                                      "by constants or set_scope global",
+                                      flat->name));
     }
     return flat;
   }

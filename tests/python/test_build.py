@@ -130,3 +130,25 @@ def test_kernels_compute_inverse_and_hyperbolic_functions(name):
     expected = {"acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
                 "atanh": np.arctanh, "exp10": lambda x: np.power(10, x)}.get(name, getattr(np, name, None))
     np.testing.assert_allclose(b.numpy(), expected(a.astype("float64")), rtol=2e-7)
+
+
+def test_memory_of_any_scope_is_memory_on_a_cpu():
+    """As in TVM: what a schedule stages for another device computes here, also where its size is a parameter's."""
+    @T.prim_func
+    def rows(a: T.handle, c: T.handle):
+        n, m = T.int32(), T.int32()
+        A = T.match_buffer(a, (n, m))
+        C = T.match_buffer(c, (n, m))
+        for i, j in T.grid(n, m):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] * 2.0
+
+    a = np.arange(15, dtype="float32").reshape(3, 5)
+    for scope in ("shared", "shared.dyn", "local", "warp", "wmma.matrix_a"):
+        sch = tir.Schedule(rows)
+        copy = sch.cache_read("C", 0, scope)
+        sch.compute_at(copy, sch.get_loops("C")[0])
+        c = tvm.nd.empty((3, 5))
+        tvm.build(sch.mod, target="llvm")(tvm.nd.array(a), c)
+        tvm.testing.assert_allclose(c.numpy(), a * 2)

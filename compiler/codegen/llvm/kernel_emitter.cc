@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/llvm/uses.h"
 #include "compiler/ir/memory.h"
+#include "compiler/ir/storage_scope.h"
 #include "llvm/IR/InlineAsm.h"
 #include "runtime/kernel_abi.h"
 
@@ -402,10 +403,9 @@ void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
   const Buffer& buffer = allocate.buffer;
   if (!CheckType(buffer->dtype)) return;
   const bool is_register = buffer->scope == "register";
-  if (!is_register && buffer->scope != "global" && buffer->scope != "local") {
-    return Fail(fmt::format("buffer \"{}\" has scope \"{}\"; a CPU kernel knows global, local and register",
-                            buffer->name, buffer->scope));
-  }
+  if (!is_register && !ParseStorageScope(buffer->scope).ok())  // A CPU has one kind of memory for all the others.
+    return Fail(fmt::format("buffer \"{}\" has the unknown scope \"{}\"; use global, local or register", buffer->name,
+                            buffer->scope));
   const std::optional<int64_t> bytes = AllocationBytes(buffer);
   if (is_register && !bytes)
     return Fail(fmt::format("register tile \"{}\" has no constant size; fix its extents", buffer->name));

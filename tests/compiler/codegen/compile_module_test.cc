@@ -519,8 +519,8 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 "bound to threadIdx.x"},
         BadFunc{"Scope",
-                [] { return Func({}, AllocBuffer{MakeBuffer("S", {1}, DataType::Float(32), "shared"), Evaluate{0}}); },
-                "scope \"shared\""},
+                [] { return Func({}, AllocBuffer{MakeBuffer("S", {1}, DataType::Float(32), "attic"), Evaluate{0}}); },
+                "unknown scope \"attic\""},
         BadFunc{"OddType",
                 [] {
                   Buffer b = MakeBuffer("B", {1}, DataType::Int(4));
