@@ -11,8 +11,12 @@
 namespace lathe {
 
 void ScheduleTrace::Append(Instruction instruction, std::optional<Decision> decision) {
+  Append(std::make_shared<const Instruction>(std::move(instruction)), std::move(decision));
+}
+
+void ScheduleTrace::Append(std::shared_ptr<const Instruction> instruction, std::optional<Decision> decision) {
   if (decision) decisions_.insert_or_assign(instructions_.size(), *std::move(decision));
-  instructions_.push_back(std::make_shared<const Instruction>(std::move(instruction)));
+  instructions_.push_back(std::move(instruction));
 }
 
 const Decision* ScheduleTrace::decision(size_t i) const {

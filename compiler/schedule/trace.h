@@ -81,8 +81,10 @@ struct Instruction {
 class ScheduleTrace {
  public:
   void Append(Instruction instruction, std::optional<Decision> decision = std::nullopt);
+  void Append(std::shared_ptr<const Instruction> instruction, std::optional<Decision> decision);
   size_t size() const { return instructions_.size(); }
   const Instruction& instruction(size_t i) const { return *instructions_[i]; }
+  const std::shared_ptr<const Instruction>& shared_instruction(size_t i) const { return instructions_[i]; }
   const std::map<size_t, Decision>& decisions() const { return decisions_; }
   const Decision* decision(size_t i) const;
   // Instruction `i` samples. Everything computed from it follows at the next replay, since instructions keep variables,
@@ -112,5 +114,9 @@ class ScheduleTrace {
   std::vector<std::shared_ptr<const Instruction>> instructions_;  // Shared between copies, never changed.
   std::map<size_t, Decision> decisions_;
 };
+
+// One call by itself, as TVM prints an instruction: `_ = sch.get_block(name=C, func_name=main)`. Its handles have no
+// names, its decision is not its own.
+std::string ToPythonAlone(Instruction instruction);
 
 }  // namespace lathe

@@ -48,12 +48,15 @@ std::string Write(const Attr& attr) {
   return text == nullptr ? "None" : Quote(*text);
 }
 
+// Below 0: a handle without a name.
+std::string HandleText(char kind, int id) { return id < 0 ? "_" : fmt::format("{}{}", kind, id); }
+
 std::string Write(std::span<const TraceInput> inputs);
 
 std::string Write(const TraceInput& input) {
-  if (const auto* block = std::get_if<BlockRV>(&input)) return fmt::format("b{}", block->id);
-  if (const auto* loop = std::get_if<LoopRV>(&input)) return fmt::format("l{}", loop->id);
-  if (const auto* var = std::get_if<VarRV>(&input)) return fmt::format("v{}", var->id);
+  if (const auto* block = std::get_if<BlockRV>(&input)) return HandleText('b', block->id);
+  if (const auto* loop = std::get_if<LoopRV>(&input)) return HandleText('l', loop->id);
+  if (const auto* var = std::get_if<VarRV>(&input)) return HandleText('v', var->id);
   if (const int64_t* number = std::get_if<int64_t>(&input)) return fmt::format("{}", *number);
   if (const std::string* text = std::get_if<std::string>(&input)) return Quote(*text);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return fmt::format("[{}]", fmt::join(*list, ", "));
@@ -83,7 +86,9 @@ std::string TextOf(std::span<const Attr> attrs, size_t i) {
   return text == nullptr ? "None" : *text;
 }
 
-std::string WriteArguments(const Signature& signature, const Instruction& instruction, const Decision* decision) {
+// `quotes`: around text of attributes.
+std::string WriteArguments(const Signature& signature, const Instruction& instruction, const Decision* decision,
+                           bool quotes) {
   std::span<const TraceInput> inputs(instruction.inputs);
   size_t attr = 0;
   std::vector<std::string> parts;
@@ -113,7 +118,9 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
         if (attr >= instruction.attrs.size()) {
           text = argument.fallback;
         } else {
-          text = Write(instruction.attrs[attr++]);
+          const Attr& given = instruction.attrs[attr++];
+          const std::string* plain = quotes ? nullptr : std::get_if<std::string>(&given);
+          text = plain != nullptr ? *plain : Write(given);
           if (argument.keep == Keep::kFlag) text = text == "0" || text == "False" ? "False" : "True";
         }
         break;
@@ -126,19 +133,29 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
         attr += 2;
         break;
       case Keep::kDecision:
-        text = "None";
-        if (decision != nullptr) {
-          if (const int64_t* number = std::get_if<int64_t>(decision))
-            text = fmt::format("{}", *number);
-          else
-            text = fmt::format("[{}]", fmt::join(std::get<std::vector<int64_t>>(*decision), ", "));
-        }
+        if (decision == nullptr) continue;
+        if (const int64_t* number = std::get_if<int64_t>(decision))
+          text = fmt::format("{}", *number);
+        else
+          text = fmt::format("[{}]", fmt::join(std::get<std::vector<int64_t>>(*decision), ", "));
         break;
     }
     if (argument.keep == Keep::kInputs && text == argument.fallback) continue;
     parts.push_back(argument.is_bare ? text : fmt::format("{}={}", argument.name, text));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// b0 = sch.get_block(name="C", func_name="main")
+std::string WriteCall(const Instruction& instruction, const Decision* decision, bool quotes) {
+  const Signature* signature = FindSignature(instruction.kind->name);
+  CHECK(signature != nullptr) << "no Python signature for " << instruction.kind->name;
+  std::vector<std::string> outputs;
+  for (int id : instruction.outputs) outputs.push_back(HandleText(instruction.kind->output, id));
+  const bool is_list = signature->returns_list && outputs.size() == 1;
+  const std::string made = outputs.empty() ? "" : fmt::format("{}{} = ", fmt::join(outputs, ", "), is_list ? "," : "");
+  return fmt::format("{}sch.{}({})", made, SnakeCase(instruction.kind->name),
+                     WriteArguments(*signature, instruction, decision, quotes));
 }
 
 // ---- Reading ----------------------------------------------------------------------------------------------------
@@ -411,19 +428,15 @@ class PythonReader {
 
 std::string ScheduleTrace::ToPython() const {
   std::string text;
-  for (size_t i = 0; i < size(); ++i) {
-    const Instruction& instruction = *instructions_[i];
-    const Signature* signature = FindSignature(instruction.kind->name);
-    CHECK(signature != nullptr) << "no Python signature for " << instruction.kind->name;
-    std::vector<std::string> outputs;
-    for (int id : instruction.outputs) outputs.push_back(fmt::format("{}{}", instruction.kind->output, id));
-    if (!outputs.empty())
-      text +=
-          fmt::format("{}{} = ", fmt::join(outputs, ", "), signature->returns_list && outputs.size() == 1 ? "," : "");
-    text += fmt::format("sch.{}({})\n", SnakeCase(instruction.kind->name),
-                        WriteArguments(*signature, instruction, decision(i)));
-  }
+  for (size_t i = 0; i < size(); ++i) text += WriteCall(*instructions_[i], decision(i), true) + "\n";
   return text;
+}
+
+std::string ToPythonAlone(Instruction instruction) {
+  const auto forget = [](int& id) { id = -1; };
+  for (TraceInput& input : instruction.inputs) ForEachHandle(input, forget);
+  for (int& id : instruction.outputs) forget(id);
+  return WriteCall(instruction, nullptr, false);
 }
 
 StatusOr<ScheduleTrace> ScheduleTrace::FromPython(std::string_view text) {

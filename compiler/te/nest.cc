@@ -173,6 +173,10 @@ Stmt MakeElements(const OperationNode& op, const ComputeOp& compute, const std::
     BlockAxes axes = MakeBlockAxes(compute.axis);
     const Expr value = rewrite(Substitute(compute.body[i], axes.iter_of));
     const Stmt store = MakeStore(results[i], value, PointOf(compute.axis, axes));
+    if (compute.axis.empty()) {  // A number still has one iteration that is named.
+      axes.iters.push_back({{0, 1}, Var("vi", kIndexType), IterKind::kSpatial, ""});
+      axes.values.emplace_back(0);
+    }
     blocks.push_back(MakeBlockRealize(results[i]->name, std::move(axes), op.attrs(), std::nullopt, store));
   }
   return WrapLoops(compute.axis, MakeSeq(std::move(blocks)));

@@ -13,13 +13,20 @@
 #include "python/src/primitive_call.h"
 
 namespace lathe::python {
+
+int FreshHandleId() {
+  static int last = 1 << 24;
+  return ++last;
+}
+
 namespace {
 
 template <typename RV>
 py::class_<RV> BindHandle(py::module_& module, const char* name, const char* letter) {
   py::class_<RV> cls(module, name);
-  cls.def(
-         "__eq__", [](const RV& a, const RV& b) { return a == b; }, py::is_operator())
+  cls.def(py::init([] { return RV{FreshHandleId()}; }))
+      .def(
+          "__eq__", [](const RV& a, const RV& b) { return a == b; }, py::is_operator())
       .def("__hash__", [](const RV& rv) { return std::hash<int>()(rv.id); })
       .def("same_as", [](const RV& a, const RV& b) { return a == b; })
       .def("__repr__", [letter](const RV& rv) { return fmt::format("{}{}", letter, rv.id); });

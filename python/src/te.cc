@@ -92,6 +92,14 @@ Expr ElementOf(const te::Tensor& tensor, const py::args& indices) {
   return tensor(std::move(point));
 }
 
+const std::vector<Expr>& CheckedShape(const char* what, const std::vector<Expr>& shape) {
+  for (const Expr& extent : shape)
+    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
+      throw Failure(ErrorKind::kTvm,
+                    fmt::format("{}: an extent is of {}, an integer is required", what, extent.dtype().ToString()));
+  return shape;
+}
+
 std::vector<te::Tensor> ComputeOf(const std::vector<IterVar>& axis, const std::vector<Expr>& body,
                                   const std::string& name, const std::string& tag, py::object attrs) {
   te::ComputeOptions options{.name = name, .tag = tag, .attrs = {}, .axis_names = {}, .layout_free = {}};
@@ -103,7 +111,7 @@ std::vector<te::Tensor> ComputeOf(const std::vector<IterVar>& axis, const std::v
 std::vector<IterVar> AxesOf(const std::vector<Expr>& shape, const std::vector<std::string>& names) {
   te::ComputeOptions options;
   options.axis_names = names;
-  return te::MakeAxes(shape, options);
+  return te::MakeAxes(CheckedShape("compute", shape), options);
 }
 
 // One component is passed as itself, several as a list.
@@ -229,7 +237,9 @@ void BindTe(py::module_& parent) {
   py::module_ module = parent.def_submodule("te");
   BindTensor(module);
   BindOperations(module);
-  module.def("placeholder", &te::Placeholder);
+  module.def("placeholder", [](const std::vector<Expr>& shape, DataType type, const std::string& name) {
+    return te::Placeholder(CheckedShape("placeholder", shape), type, name);
+  });
   module.def("axes", &AxesOf);
   module.def("compute", &ComputeOf);
   module.def("reduce_axis", &te::ReduceAxis);

@@ -14,11 +14,10 @@
 namespace lathe::python {
 namespace {
 
-// One instruction of a trace, which it keeps alive.
+// One instruction, of traces or of none; known by its identity.
 struct InstructionOf {
-  std::shared_ptr<const ScheduleTrace> trace;
-  size_t index;
-  const Instruction& get() const { return trace->instruction(index); }
+  std::shared_ptr<const Instruction> shared;
+  const Instruction& get() const { return *shared; }
 };
 
 py::object InputToPython(const TraceInput& input) {
@@ -49,9 +48,8 @@ py::list Outputs(const Instruction& instruction) {
 }
 
 py::list Instructions(const ScheduleTrace& trace) {
-  const auto shared = std::make_shared<const ScheduleTrace>(trace);
   py::list items;
-  for (size_t i = 0; i < trace.size(); ++i) items.append(InstructionOf{shared, i});
+  for (size_t i = 0; i < trace.size(); ++i) items.append(InstructionOf{trace.shared_instruction(i)});
   return items;
 }
 
@@ -59,9 +57,24 @@ py::object DecisionToPython(const Decision& decision) {
   return std::visit([](const auto& value) -> py::object { return py::cast(value); }, decision);
 }
 
+// Handles are counted from 0 again, as TVM names them when it writes a trace.
+ScheduleTrace Renumbered(const ScheduleTrace& trace) {
+  ScheduleTrace result;
+  std::map<int, int> numbers;
+  for (size_t i = 0; i < trace.size(); ++i) {
+    Instruction changed = trace.instruction(i);
+    const auto renumber = [&](int& id) { id = numbers.try_emplace(id, int(numbers.size())).first->second; };
+    for (TraceInput& input : changed.inputs) ForEachHandle(input, renumber);
+    for (int& id : changed.outputs) renumber(id);
+    const Decision* decision = trace.decision(i);
+    result.Append(std::move(changed), decision != nullptr ? std::optional(*decision) : std::nullopt);
+  }
+  return result;
+}
+
 std::vector<std::string> Lines(const ScheduleTrace& trace) {
   std::vector<std::string> lines;
-  const std::string text = trace.ToPython();
+  const std::string text = Renumbered(trace).ToPython();
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
     lines.push_back(text.substr(begin, end - begin));
@@ -82,7 +95,7 @@ ScheduleTrace WithoutPostproc(const ScheduleTrace& trace, bool remove) {
   ScheduleTrace kept;
   for (size_t i = 0; i < trace.size() && trace.instruction(i).kind->name != "EnterPostproc"; ++i) {
     const Decision* decision = trace.decision(i);
-    kept.Append(trace.instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
+    kept.Append(trace.shared_instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
   }
   return kept;
 }
@@ -100,24 +113,10 @@ ScheduleTrace WithDecision(const ScheduleTrace& trace, const InstructionOf& inst
   return WithoutPostproc(changed, remove_postproc);
 }
 
-// Handles are counted from 0 again, as TVM names them when it writes a trace.
-ScheduleTrace Renumbered(const ScheduleTrace& trace) {
-  ScheduleTrace result;
-  std::map<int, int> numbers;
-  for (size_t i = 0; i < trace.size(); ++i) {
-    Instruction changed = trace.instruction(i);
-    const auto renumber = [&](int& id) { id = numbers.try_emplace(id, int(numbers.size())).first->second; };
-    for (TraceInput& input : changed.inputs) ForEachHandle(input, renumber);
-    for (int& id : changed.outputs) renumber(id);
-    const Decision* decision = trace.decision(i);
-    result.Append(std::move(changed), decision != nullptr ? std::optional(*decision) : std::nullopt);
-  }
-  return result;
-}
-
 // As TVM v0.18 has it in records: "None" for a factor to infer, lists of consumers.
 py::object AsJson(const ScheduleTrace& trace, bool remove_postproc) {
-  const std::string text = ToTvmText(WriteTvmTrace(WithoutPostproc(trace, remove_postproc), TvmRelease::k0_18));
+  const std::string text =
+      ToTvmText(WriteTvmTrace(Renumbered(WithoutPostproc(trace, remove_postproc)), TvmRelease::k0_18));
   return py::module_::import("json").attr("loads")(text);
 }
 
@@ -132,9 +131,67 @@ ScheduleTrace MakeTrace(const std::vector<InstructionOf>& instructions, const py
     const py::object key = py::cast(instruction);
     std::optional<Decision> decision;
     if (decisions.contains(key)) decision = py::cast<Decision>(decisions[key]);
-    trace.Append(instruction.get(), std::move(decision));
+    trace.Append(instruction.shared, std::move(decision));
   }
   return trace;
+}
+
+// Sampled numbers are variables in TVM: those that programs make are known by their identity.
+int IdOf(const Var& var) {
+  static auto& known = *new std::unordered_map<const ExprNode*, std::pair<Var, int>>();  // Keeps them alive.
+  const auto found = known.find(var.get());
+  return found != known.end() ? found->second.second
+                              : known.emplace(var.get(), std::pair(var, FreshHandleId())).first->second.second;
+}
+
+std::optional<VarRV> SampledOf(py::handle object) {
+  if (py::isinstance<VarRV>(object)) return py::cast<VarRV>(object);
+  const Expr* e = UnwrapAs<Expr>(object);
+  return e == nullptr || !IsVar(*e) ? std::nullopt : std::optional(VarRV{IdOf(Var(*e))});
+}
+
+bool AllAre(py::handle list, bool (*is)(py::handle)) {
+  return std::all_of(list.begin(), list.end(), [&](py::handle item) { return is(item); });
+}
+
+TraceInput InputOf(py::handle given) {
+  if (given.is_none()) return std::monostate();
+  if (py::isinstance<BlockRV>(given)) return py::cast<BlockRV>(given);
+  if (py::isinstance<LoopRV>(given)) return py::cast<LoopRV>(given);
+  if (const std::optional<VarRV> var = SampledOf(given)) return *var;
+  if (py::isinstance<IndexMap>(given))
+    return std::const_pointer_cast<const IndexMap>(py::cast<std::shared_ptr<IndexMap>>(given));
+  if (py::isinstance<py::list>(given) && AllAre(given, &py::isinstance<BlockRV>))
+    return py::cast<std::vector<BlockRV>>(given);
+  const std::optional<Attr> attr = ToAttr(given);
+  if (!attr) throw Failure(ErrorKind::kType, "Instruction: an input is no handle and no value");
+  if (const int64_t* number = std::get_if<int64_t>(&*attr)) return *number;
+  if (const std::string* text = std::get_if<std::string>(&*attr)) return *text;
+  return *attr;
+}
+
+Attr AttrOf(py::handle given) {
+  const std::optional<Attr> attr = ToAttr(given);
+  if (!attr) throw Failure(ErrorKind::kType, "Instruction: an attribute is no value");
+  const bool* flag = std::get_if<bool>(&*attr);
+  return flag == nullptr ? *attr : Attr(int64_t{*flag});
+}
+
+int OutputOf(py::handle given) {
+  if (py::isinstance<BlockRV>(given)) return py::cast<BlockRV>(given).id;
+  if (py::isinstance<LoopRV>(given)) return py::cast<LoopRV>(given).id;
+  const std::optional<VarRV> var = SampledOf(given);
+  if (!var) throw Failure(ErrorKind::kType, "Instruction: an output is no handle of a block, a loop or a number");
+  return var->id;
+}
+
+InstructionOf MakeInstruction(const InstructionKind& kind, const py::list& inputs, const py::list& attrs,
+                              const py::list& outputs) {
+  Instruction made{&kind, {}, {}, {}};
+  for (const py::handle input : inputs) made.inputs.push_back(InputOf(input));
+  for (const py::handle attr : attrs) made.attrs.push_back(AttrOf(attr));
+  for (const py::handle output : outputs) made.outputs.push_back(OutputOf(output));
+  return {std::make_shared<const Instruction>(std::move(made))};
 }
 
 // Takes the last instruction off; None if there is none.
@@ -144,7 +201,7 @@ py::object Pop(ScheduleTrace& trace) {
   ScheduleTrace kept;
   for (size_t i = 0; i + 1 < trace.size(); ++i) {
     const Decision* decision = trace.decision(i);
-    kept.Append(trace.instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
+    kept.Append(trace.shared_instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
   }
   trace = std::move(kept);
   return all[all.size() - 1];
@@ -159,10 +216,12 @@ void BindInstruction(py::module_& module) {
       .def("same_as", [](const InstructionKind& a, const InstructionKind& b) { return &a == &b; })
       .def_static("get", [](const std::string& name) {
         const InstructionKind* kind = FindInstructionKind(name);
-        if (kind == nullptr) throw Failure(ErrorKind::kTvm, fmt::format("no instruction kind is named \"{}\"", name));
+        if (kind == nullptr)
+          throw Failure(ErrorKind::kOperation, fmt::format("no instruction kind is named \"{}\"", name));
         return std::unique_ptr<InstructionKind, py::nodelete>(const_cast<InstructionKind*>(kind));
       });
   py::class_<InstructionOf>(module, "Instruction")
+      .def(py::init(&MakeInstruction), py::arg("kind"), py::arg("inputs"), py::arg("attrs"), py::arg("outputs"))
       .def_property_readonly(
           "kind",
           [](const InstructionOf& i) {
@@ -179,12 +238,8 @@ void BindInstruction(py::module_& module) {
       .def("__eq__", [](const InstructionOf& a, const InstructionOf& b) { return &a.get() == &b.get(); })
       .def("same_as", [](const InstructionOf& a, const InstructionOf& b) { return &a.get() == &b.get(); })
       .def("__hash__", [](const InstructionOf& i) { return std::hash<const void*>()(&i.get()); })
-      .def("__str__", [](const InstructionOf& i) {
-        ScheduleTrace one;
-        const Decision* decision = i.trace->decision(i.index);
-        one.Append(i.get(), decision != nullptr ? std::optional(*decision) : std::nullopt);
-        return Lines(one).at(0);
-      });
+      .def("__str__", [](const InstructionOf& i) { return ToPythonAlone(i.get()); })
+      .def("__repr__", [](const InstructionOf& i) { return ToPythonAlone(i.get()); });
 }
 
 }  // namespace
@@ -196,7 +251,7 @@ void BindTrace(py::module_& module) {
       .def(
           "append",
           [](ScheduleTrace& trace, const InstructionOf& instruction, std::optional<Decision> decision) {
-            trace.Append(instruction.get(), std::move(decision));
+            trace.Append(instruction.shared, std::move(decision));
           },
           py::arg("inst"), py::arg("decision") = py::none())
       .def("pop", &Pop)

@@ -246,3 +246,15 @@ def test_operators_are_built_as_in_tvm_0_27():
     names = [part.op.name for part in topi.split(A, [2, 5], axis=1)], [part.op.name for part in topi.split(A, 2, axis=1)]
     assert names == (["T_split"] * 3, ["T_split_sections"] * 2)
     assert "A_red_temp_v1[v_ax0] > A[v_ax0, v_k1]" in te.create_prim_func([A, topi.argmax(A, axis=1)]).script()
+
+
+def test_a_compute_without_axes_has_one_iter_var():
+    A = te.placeholder((), name="A")
+    func = te.create_prim_func([A, te.compute((), lambda: A() + 1.0, name="B")])
+    assert "vi = T.axis.spatial(1, 0)" in func.script()
+
+
+def test_shapes_of_floats_are_type_errors():
+    for refused in (lambda: te.placeholder((4.5,), name="A"), lambda: te.compute((2.0,), lambda i: i, name="B")):
+        with pytest.raises((TypeError, tvm.TVMError), match="float"):
+            refused()

@@ -1,4 +1,5 @@
 """Traces as TVM's: built call by call, in JSON as v0.18 writes it, with handles counted from 0; facts that TVM confirmed."""
+import pytest
 import tvm
 from tvm import tir
 from tvm.script import tir as T
@@ -77,3 +78,61 @@ def test_a_simplified_trace_counts_from_0():
     sch.unroll(loops[2])
     text = str(sch.trace.simplified(remove_postproc=True))
     assert "b0 = sch.get_block(name=\"gemm\"" in text and "sch.unroll(loop=l3)" in text
+
+
+def by_hand():
+    """Instructions of nobody's schedule: handles and sampled numbers are made by the program."""
+    kind = tir.schedule.InstructionKind.get
+    block, loop, other, third = tir.schedule.BlockRV(), *(tir.schedule.LoopRV() for _ in range(3))
+    outer, inner = tir.Var("v0", "int32"), tir.Var("v1", "int32")
+    instruction = tir.schedule.Instruction
+    get_block = instruction(kind("GetBlock"), [], ["gemm", "main"], [block])
+    get_loops = instruction(kind("GetLoops"), [block], [], [loop, other, third])
+    sample = instruction(kind("SamplePerfectTile"), [loop], [2, 16], [outer, inner])
+    split = instruction(kind("Split"), [loop, None, inner], [True, False],
+                        [tir.schedule.LoopRV(), tir.schedule.LoopRV()])
+    return [get_block, get_loops, sample, split]
+
+
+def test_instructions_by_hand_print_without_names():
+    assert [str(inst) for inst in by_hand()] == [
+        "_ = sch.get_block(name=gemm, func_name=main)",
+        "_, _, _ = sch.get_loops(block=_)",
+        "_, _ = sch.sample_perfect_tile(loop=_, n=2, max_innermost_factor=16)",
+        "_, _ = sch.split(loop=_, factors=[None, _], preserve_unit_iters=True, disable_predication=False)",
+    ]
+
+
+def test_a_trace_by_hand_is_written_and_applied():
+    instructions = by_hand()
+    trace = tir.schedule.Trace(instructions, {instructions[2]: [16, 4]})
+    assert str(trace).splitlines()[2:] == [
+        '  b0 = sch.get_block(name="gemm", func_name="main")',
+        "  l1, l2, l3 = sch.get_loops(block=b0)",
+        "  v4, v5 = sch.sample_perfect_tile(loop=l1, n=2, max_innermost_factor=16, decision=[16, 4])",
+        "  l6, l7 = sch.split(loop=l1, factors=[None, v5], preserve_unit_iters=True, disable_predication=False)",
+    ]
+    sch = tir.Schedule(gemm)
+    trace.apply_to_schedule(sch, remove_postproc=False)
+    assert [int(sch.get(loop).extent) for loop in sch.get_loops("gemm")] == [16, 4, 64, 64]
+
+
+def test_the_decision_of_a_trace_by_hand_changes():
+    instructions = by_hand()
+    sample = instructions[2]
+    before = tir.schedule.Trace(instructions, {sample: [16, 4]})
+    after = before.with_decision(sample, [8, 8], remove_postproc=False)
+    assert list(before.get_decision(sample)) == [16, 4] and before.get_decision(instructions[0]) is None
+    assert after.as_json()[1] == [[2, [8, 8]]]
+    sch = tir.Schedule(gemm)
+    after.apply_to_schedule(sch, remove_postproc=False)
+    assert [int(sch.get(loop).extent) for loop in sch.get_loops("gemm")] == [8, 8, 64, 64]
+
+
+def test_a_call_without_a_decision_names_none():
+    assert str(tir.schedule.Trace(by_hand(), {})).splitlines()[4].endswith("max_innermost_factor=16)")
+
+
+def test_an_instruction_of_unknown_kind_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="Foo"):
+        tir.schedule.InstructionKind.get("Foo")
