@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <unordered_set>
+
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/structural.h"
 #include "compiler/schedule/analysis.h"
@@ -63,9 +65,10 @@ StatusOr<std::vector<Expr>> IndicesOf(const Schedule& schedule, int row, const B
   return *std::move(finder.indices);
 }
 
-bool Uses(const std::vector<Expr>& indices, const IterVar& iter) {
-  return std::any_of(indices.begin(), indices.end(), [&](const Expr& index) { return UsesVar(index, iter.var.get()); });
+bool UsesAnyOf(const std::vector<Expr>& indices, const Var& var) {
+  return std::any_of(indices.begin(), indices.end(), [&](const Expr& index) { return UsesVar(index, var.get()); });
 }
+bool Uses(const std::vector<Expr>& indices, const IterVar& iter) { return UsesAnyOf(indices, iter.var); }
 
 bool AreIn(const std::vector<Expr>& indices, const std::vector<Expr>& shape, const Analyzer& analyzer) {
   return std::equal(indices.begin(), indices.end(), shape.begin(), shape.end(),
@@ -137,19 +140,79 @@ Copy MakeCopy(const BlockNode& block, const Buffer& buffer, const std::vector<Ex
   return {axes, MakeBuffer(buffer->name + "_reindex", shape, buffer->dtype, buffer->scope), indices, points};
 }
 
-// for ax... { block name: to = from } and that block; `is_read`: to the cache.
-std::pair<Stmt, Block> CopyNest(const Copy& copy, const Buffer& buffer, const std::string& name, bool is_read) {
+// What runs the copy: loops, from the outermost, and what they bind the axes to.
+struct CopyLoops {
+  std::vector<For> loops;
+  std::vector<Expr> values;
+  Expr predicate = True();
+  bool are_own = false;  // Made for the copy, one for an axis.
+};
+
+CopyLoops OwnLoops(const Copy& copy) {
+  CopyLoops own{.are_own = true};
+  for (size_t i = 0; i < copy.axes.size(); ++i) {
+    const Var loop(fmt::format("ax{}", i), copy.axes[i].var.dtype());
+    own.loops.push_back(*MakeFor(loop, copy.axes[i].domain.extent, Evaluate{0}).As<For>());
+    own.values.push_back(loop);
+  }
+  return own;
+}
+
+// Serial, from 0, over a loop that stands for itself.
+For FreshLoop(const For& loop, VarMap& vars) {
+  const Var fresh(loop.loop_var.name(), loop.loop_var.dtype());
+  vars.emplace(loop.loop_var.get(), fresh);
+  return *MakeFor(fresh, loop.extent, Evaluate{0}).As<For>();
+}
+
+// What the block binds the axes to.
+std::vector<Expr> AxisValues(const BlockRealize& realize, const Copy& copy) {
+  std::vector<Expr> values;
+  for (size_t i = 0; i < realize.iter_values.size(); ++i)
+    for (const IterVar& axis : copy.axes)
+      if (axis.var.same_as(realize.block->iter_vars[i].var)) values.push_back(realize.iter_values[i]);
+  return values;
+}
+
+// The loops of the block that bind the axes, as TVM has them; loops of their own where those mean nothing by
+// themselves: what they run over, or when, is said by another loop, a let, a branch or memory.
+CopyLoops LoopsLikeThoseOf(const Schedule& schedule, int row, const Copy& copy) {
+  const BlockRealize& realize = schedule.RealizeOf(row);
+  const std::vector<int> loops = schedule.LoopsOf(row);
+  if (loops.empty() || IsConditional(schedule, loops[0], row)) return OwnLoops(copy);
+  CopyLoops like{.values = AxisValues(realize, copy), .predicate = realize.predicate};
+  std::unordered_set<const ExprNode*> unknown;
+  const auto is_unknown = [&](const Expr& e) {
+    return ReadsMemory(e) || UsesVar(e, [&](const ExprNode* var) { return unknown.contains(var); });
+  };
   VarMap vars;
-  std::vector<Var> loops;
-  std::vector<Expr> values, at_cache, at_buffer;
+  bool are_known = true;
+  for (int above : loops) {
+    const For& loop = schedule.LoopOf(above);
+    const bool is_used = UsesAnyOf(like.values, loop.loop_var);
+    if (is_used) like.loops.push_back(FreshLoop(loop, vars));
+    if (!is_used) unknown.insert(loop.loop_var.get());
+    are_known = are_known && (!is_used || (IsConstInt(loop.min, 0) && !is_unknown(loop.extent)));
+  }
+  are_known =
+      are_known && !is_unknown(like.predicate) && std::none_of(like.values.begin(), like.values.end(), is_unknown);
+  if (!are_known) return OwnLoops(copy);
+  for (Expr& value : like.values) value = Substitute(value, vars);
+  like.predicate = Substitute(like.predicate, vars);
+  return like;
+}
+
+// loops { block name: to = from } and that block; `is_read`: to the cache.
+std::pair<Stmt, Block> CopyNest(const Copy& copy, const CopyLoops& around, const Buffer& buffer,
+                                const std::string& name, bool is_read) {
+  VarMap vars;
+  std::vector<Expr> at_cache, at_buffer;
   BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
   for (size_t i = 0; i < copy.axes.size(); ++i) {
-    const DataType type = copy.axes[i].var.dtype();
-    const Var iter(fmt::format("v{}", i), type);
-    loops.emplace_back(fmt::format("ax{}", i), type);
+    const Var& axis = copy.axes[i].var;
+    const Var iter(around.are_own ? fmt::format("v{}", i) : axis.name(), axis.dtype());
     block.iter_vars.push_back({copy.axes[i].domain, iter, IterKind::kSpatial});
-    vars.emplace(copy.axes[i].var.get(), iter);
-    values.push_back(loops.back());
+    vars.emplace(axis.get(), iter);
   }
   for (const Expr& point : copy.points) at_cache.push_back(Substitute(point, vars));
   for (const Expr& index : copy.indices) at_buffer.push_back(Substitute(index, vars));
@@ -157,8 +220,8 @@ std::pair<Stmt, Block> CopyNest(const Copy& copy, const Buffer& buffer, const st
                        : MakeStore(buffer, Load(copy.cache, at_cache), at_buffer);
   RecomputeRegions(block);
   const Block made(std::move(block));
-  Stmt nest = BlockRealize{std::move(values), True(), made};
-  for (size_t i = copy.axes.size(); i-- > 0;) nest = MakeFor(loops[i], copy.axes[i].domain.extent, nest);
+  Stmt nest = BlockRealize{around.values, around.predicate, made};
+  for (size_t i = around.loops.size(); i-- > 0;) nest = MakeFor(around.loops[i].loop_var, around.loops[i].extent, nest);
   return {nest, made};
 }
 
@@ -256,9 +319,13 @@ Status CheckRunsForAll(const Schedule& schedule, int row, const Copy& copy) {
   return schedule.Error(kReIndex, row, "it is not known to run for all values of its iter vars");
 }
 
-// The checks, and the copy itself beside the block.
-StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, const Copy& copy, const std::string& name,
-                          bool is_read) {
+bool IsNeverWritten(const Schedule& schedule, int scope, const Buffer& buffer) {
+  return schedule.Scope(scope).WritersOf(buffer).empty() && !schedule.Scope(scope).IsWrittenOutside(buffer);
+}
+
+// The checks, and the copy itself: beside the block; of what comes from elsewhere before everything, as TVM has it.
+StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, const Copy& copy, const CopyLoops& loops,
+                          const std::string& name, bool is_read) {
   for (const IterVar& iter : copy.axes)
     if (!IsConstInt(iter.domain.min, 0))
       return schedule.Error(kReIndex, row, fmt::format("iter var \"{}\" does not start at 0", iter.var.name()));
@@ -271,10 +338,11 @@ StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, con
     RETURN_IF_ERROR(CheckWrites(schedule, row, buffer, copy.indices));
     RETURN_IF_ERROR(CheckRunsForAll(schedule, row, copy));
   }
-  auto [nest, made] = CopyNest(copy, buffer, schedule.FreshBlockName(row, name), is_read);
+  auto [nest, made] = CopyNest(copy, loops, buffer, schedule.FreshBlockName(row, name), is_read);
   const auto redirect = [&](const Block& old) { return Redirected(old, buffer, copy); };
   const int scope = schedule.ScopeOf(row);
-  const CopyPlace place{scope, ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1)};
+  const bool is_first = is_read && !loops.are_own && IsNeverWritten(schedule, scope, buffer);
+  const CopyPlace place{scope, is_first ? 0 : ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1)};
   RETURN_IF_ERROR(InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache, kReIndex));
   return schedule.NewBlockRV(made);
 }
@@ -347,7 +415,8 @@ StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_
   ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
   RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
   ASSIGN_OR_RETURN(const Copy copy, MappedCopy(schedule, row, buffer, indices, storage_scope, index_map, side));
-  ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, copy.cache->name, is_read));
+  ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, LoopsLikeThoseOf(schedule, row, copy),
+                                                 copy.cache->name, is_read));
   schedule.Record(is_read ? "ReindexCacheRead" : "ReindexCacheWrite",
                   {block_rv, std::make_shared<const IndexMap>(index_map)}, {int64_t{buffer_index}, storage_scope},
                   {result.id});
@@ -367,7 +436,7 @@ StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index
   RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
   const Copy copy = MakeCopy(block, buffer, indices);
   const std::string name = (is_read ? copy.cache->name : buffer->name) + "_reindex";
-  ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, name, is_read));
+  ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, OwnLoops(copy), name, is_read));
   schedule.Record("ReIndex", {block_rv}, {int64_t{buffer_index}, int64_t{is_read ? 0 : 1}}, {result.id});
   return result;
 }

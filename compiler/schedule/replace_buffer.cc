@@ -17,6 +17,7 @@ class BufferReplacer : public StmtExprMutator {
  protected:
   Buffer VisitBufferDef(const Buffer& buffer) override { return buffer.same_as(from_) ? to_ : buffer; }
   Buffer VisitBufferUse(const Buffer& buffer) override { return buffer.same_as(from_) ? to_ : buffer; }
+  Expr VisitVar(const Var& var) override { return var.same_as(from_->data) ? to_->data : var; }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
     if (!load.buffer.same_as(from_) || from_->dtype == to_->dtype) return visited;

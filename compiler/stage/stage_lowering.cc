@@ -1,5 +1,7 @@
 #include "compiler/stage/stage_lowering.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -190,8 +192,8 @@ class StageLowering {
     return OkStatus();
   }
 
-  // With a reset, the start of a reduction is taken out before its first loop, or before the intrinsic where that holds
-  // the whole reduction, and tensorized, too.
+  // The start of a reduction is taken out before its first loop, or before the intrinsic where that holds the whole
+  // reduction, and tensorized, too: an intrinsic without a reset starts what it makes.
   Status RunIntrin(const Stage& stage, const Stage::Step& step, BlockRV block) {
     ASSIGN_OR_RETURN(const IntrinNames names, RegisterIntrin(*step.intrin));
     const LoopRV loop = LoopsOf(step.from)[0];
@@ -206,6 +208,11 @@ class StageLowering {
         is_found |= is_reduced;
         inside += is_inside && !is_reduced ? 1 : 0;
       }
+      if (!step.intrin->reset && !(first == loop))
+        return InvalidArgument(
+            fmt::format("tensorize: \"{}\" has no reset and no update, but a reduction axis of it is "
+                        "outside of \"{}\"; return (body, reset, update)",
+                        step.intrin->name, step.from[0].var.name()));
       ASSIGN_OR_RETURN(const BlockRV start, DecomposeReduction(schedule_, block, first));
       ASSIGN_OR_RETURN(const std::vector<LoopRV> around, GetLoops(schedule_, start));
       RETURN_IF_ERROR(inside == 0 ? lathe::Tensorize(schedule_, start, *names.reset)

@@ -80,10 +80,10 @@ StatusOr<IntrinNames> RegisterIntrin(const DeclaredIntrin& intrin) {
   ASSIGN_OR_RETURN(names.update,
                    Register(intrin.name, WithRoot(intrin.buffers, reads, result, described),
                             WithRoot(intrin.buffers, reads, result, intrin.update.value_or(intrin.body))));
-  if (!is_reduction || !intrin.reset) return names;
+  if (!is_reduction) return names;
   ASSIGN_OR_RETURN(names.reset,
                    Register(intrin.name + ".reset", WithRoot({result}, {}, result, StartOf(*intrin.op, result)),
-                            WithRoot({result}, {}, result, *intrin.reset)));
+                            WithRoot({result}, {}, result, intrin.reset.value_or(Evaluate{0}))));
   return names;
 }
 

@@ -131,3 +131,52 @@ def test_the_copy_of_a_partial_tile_has_its_length(primitive, block):
     sch.compute_at("B", outer)
     getattr(sch, primitive)(block, 0, "local")
     assert "for ax0, ax1 in T.grid(64 - T.max(i_0 * 10, 54), 64):" in sch.mod.script()
+
+
+@T.prim_func
+def two_readers(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32"), D: T.Buffer((16, 8), "float32")):
+    for i, j in T.grid(16, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(16, 8):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = A[vi, vj] * C[vi, vj]
+
+
+def test_a_reindexed_input_is_copied_first_by_the_loops_of_its_reader():
+    @T.prim_func
+    def after(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32"), D: T.Buffer((16, 8), "float32")):
+        A_shared = T.alloc_buffer((8, 16), scope="shared")
+        for i, j_0, j_1 in T.grid(16, 3, 3):
+            with T.block("A_shared"):
+                vi = T.axis.spatial(16, i)
+                vj = T.axis.spatial(8, j_0 * 3 + j_1)
+                T.where(j_0 * 3 + j_1 < 8)
+                A_shared[vj, vi] = A[vi, vj]
+        for i, j in T.grid(16, 8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] + 1.0
+        for i, j_0, j_1 in T.grid(16, 3, 3):
+            with T.block("D"):
+                vi = T.axis.spatial(16, i)
+                vj = T.axis.spatial(8, j_0 * 3 + j_1)
+                T.where(j_0 * 3 + j_1 < 8)
+                D[vi, vj] = A_shared[vj, vi] * C[vi, vj]
+
+    sch = tir.Schedule(two_readers)
+    sch.split(sch.get_loops("D")[1], [None, 3])
+    sch.reindex_cache_read("D", 0, "shared", lambda i, j: (j, i))
+    tvm.ir.assert_structural_equal(sch.mod["main"], after.with_attr("global_symbol", "two_readers"))
+
+
+def test_a_reindexed_copy_has_the_loops_that_its_places_need():
+    sch = tir.Schedule(two_readers)
+    i, _ = sch.get_loops("C")
+    sch.parallel(i)
+    copy = sch.reindex_cache_write("C", 0, "local", lambda i, j: (j, i))
+    loops = [sch.get(loop) for loop in sch.get_loops(copy)]
+    assert [(loop.loop_var.name, int(loop.extent), loop.kind) for loop in loops] == [
+        ("i", 16, tir.ForKind.SERIAL), ("j", 8, tir.ForKind.SERIAL)]

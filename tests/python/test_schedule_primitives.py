@@ -254,7 +254,7 @@ UNIT_ITERS_BY_NAME = [
      lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h + r, w + q, c)),
      "X_shared[vn, vh + vr, vw + vq, vc]"),
     ("reindex_cache_write", lambda sch: sch.reindex_cache_write("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h, w, c)),
-     "Y[v0, v1, v2, v3]"),
+     "Y[vn, vc, vh, vw] = Y_shared[vn, vh, vw, vc]"),
     ("transform_block_layout", lambda sch: sch.transform_block_layout("Y", lambda n, c, h, w, r, q: (n, h, w, c, r, q)),
      "T.reads(X[v0, v3, v1 + v4, v2 + v5])"),
 ]
@@ -265,3 +265,28 @@ def test_iter_vars_of_one_value_are_kept_by_name(act, text):
     sch = tir.Schedule(one_image)
     act(sch)
     assert text in sch.mod.script()
+
+
+@T.prim_func
+def opaque_writer(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    B = T.alloc_buffer((16,))
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            T.reads(A[vi])
+            T.writes(B[vi])
+            T.evaluate(T.call_extern("int32", "f", T.address_of(A[vi]),
+                                     T.tvm_access_ptr(T.type_annotation("float32"), B.data, vi, 1, 2)))
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = B[vi] + 1.0
+
+
+@pytest.mark.parametrize("act,name", [(lambda sch: sch.set_scope("B", 0, "shared"), "B_shared"),
+                                      (lambda sch: sch.unsafe_set_dtype("B", 0, "float16"), "B")])
+def test_pointers_move_with_the_buffer(act, name):
+    sch = tir.Schedule(opaque_writer)
+    act(sch)
+    text = sch.mod.script()
+    assert f" {name}.data, vi" in text and "T.handle" not in text  # A pointer that nothing owns would be declared.

@@ -468,3 +468,27 @@ def test_a_store_predicate_is_about_threads():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_an_intrinsic_of_one_body_makes_the_whole_sum():
+    """As the tutorial's gemv: what it returns alone starts the sum, too."""
+    a, b = te.placeholder((16,), name="a"), te.placeholder((16, 16), name="b")
+    k = te.reduce_axis((0, 16), "k")
+    c = te.compute((16,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
+    binds = {a: tir.decl_buffer(a.shape, a.dtype, name="A", offset_factor=1, strides=[1]),
+             b: tir.decl_buffer(b.shape, b.dtype, name="B", offset_factor=1, strides=[te.var("s1"), 1]),
+             c: tir.decl_buffer(c.shape, c.dtype, name="C", offset_factor=1, strides=[1])}
+
+    def body(ins, outs):
+        return tir.call_extern("int32", "gemv", outs[0].access_ptr("w"), ins[0].access_ptr("r"), ins[1].access_ptr("r"))
+
+    A, B = te.placeholder((32, 16), name="A"), te.placeholder((32, 16), name="B")
+    z = te.reduce_axis((0, 16), "z")
+    C = te.compute((32, 32), lambda i, j: te.sum(A[i, z] * B[j, z], axis=z), name="C")
+    schedule = te.create_schedule(C.op)
+    x, y = C.op.axis
+    y_0, y_1 = schedule[C].split(y, 16)
+    schedule[C].reorder(x, y_0, y_1, z)
+    schedule[C].tensorize(y_1, te.decl_tensor_intrin(c.op, body, binds=binds))
+    text = str(tvm.lower(schedule, [A, B, C]))
+    assert '"gemv"' in text and "T.float32(0" not in text and "in T.grid(32, 2)" in text
