@@ -5,9 +5,44 @@
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/linear_equation.h"
 #include "compiler/arith/simplifier.h"
 
 namespace lathe {
+namespace {
+
+// a < b or a <= b as difference < 0; nullopt: no such condition of integers.
+std::optional<Expr> NegativeDifference(const Expr& condition) {
+  const Binary* op = condition.As<Binary>();
+  if (op == nullptr || !op->a.dtype().is_int()) return std::nullopt;
+  if (op->op == BinaryOp::kLT) return op->a - op->b;
+  return op->op == BinaryOp::kLE ? std::optional(op->a - op->b - 1) : std::nullopt;
+}
+
+// How often the loop counts in `whole` for once in `part`; 0: not at all, or not known.
+int64_t RatioOfSteps(const Expr& whole, const Expr& part, const Var& loop) {
+  const std::vector<Expr> large = DetectLinearEquation(whole, {loop}), small = DetectLinearEquation(part, {loop});
+  const int64_t* of_whole = large.empty() ? nullptr : AsIntConst(large[0]);
+  const int64_t* of_part = small.empty() ? nullptr : AsIntConst(small[0]);
+  return of_whole == nullptr || of_part == nullptr || *of_part == 0 ? 0 : *of_whole / *of_part;
+}
+
+}  // namespace
+
+bool FollowsFrom(const Expr& goal, const Expr& fact, const IterDomain& loops, const Analyzer& around) {
+  std::optional<Expr> wanted = NegativeDifference(goal), known = NegativeDifference(fact);
+  if (!wanted || !known || wanted->dtype() != known->dtype()) return false;
+  Analyzer analyzer = Analyzer::Under(around);
+  wanted = analyzer.Simplify(*wanted);
+  known = analyzer.Simplify(*known);
+  int64_t factor = 0;
+  for (const auto& [var, domain] : loops) {
+    analyzer.Bind(var, domain);
+    factor = std::max(factor, RatioOfSteps(*known, *wanted, var));
+  }
+  return factor > 0 && analyzer.CanProveGreaterEqual(*known - *wanted * IntConst(wanted->dtype(), factor), 0);
+}
+
 namespace {
 
 // Another look at the same memory may give another answer.
@@ -30,9 +65,13 @@ class Guards {
   bool Sort(GuardedRegion& region) {
     region.from.resize(access_.region.size());
     region.below.resize(access_.region.size());
-    bool all = true;
-    for (const Expr& conjunct : ConjunctsOf(access_.predicate)) all = SortConjunct(conjunct, region) && all;
-    return all;
+    std::vector<Expr> sorted, left;
+    for (const Expr& conjunct : ConjunctsOf(access_.predicate))
+      (SortConjunct(conjunct, region) ? sorted : left).push_back(conjunct);
+    return std::all_of(left.begin(), left.end(), [&](const Expr& goal) {
+      return std::any_of(sorted.begin(), sorted.end(),
+                         [&](const Expr& fact) { return FollowsFrom(goal, fact, access_.loops, inner_); });
+    });
   }
 
   bool IsLoop(const ExprNode* var) const {

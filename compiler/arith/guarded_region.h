@@ -31,6 +31,9 @@ struct GuardedAccess {
 GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range>& full, const Analyzer& analyzer);
 // Every element inside is touched; nullopt where there may be gaps, or where the predicate is no bound on an index.
 std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer);
+// Whether `goal` holds where `fact` does, both comparisons of integers: a constant times what has to be negative is at
+// most what is. So of loops that were split twice, i_0 * 3 + i_1 < 11 where (i_0 * 3 + i_1) * 3 + i_2 < 32.
+bool FollowsFrom(const Expr& goal, const Expr& fact, const IterDomain& loops, const Analyzer& analyzer);
 // `box` uncut: all of it, whatever the variables are.
 GuardedRegion WholeBox(std::vector<Range> box);
 // `region`'s box without what its guards cut off. What is left of a length is in TVM's form: 64 - max(i * 10, 54).

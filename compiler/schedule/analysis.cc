@@ -4,6 +4,7 @@
 
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/iter_map.h"
+#include "compiler/arith/linear.h"
 #include "compiler/ir/child_stmts.h"
 #include "compiler/ir/visitor.h"
 
@@ -183,6 +184,9 @@ class IterVarTeller {
     }
     return std::nullopt;
   }
+  bool FollowsFrom(const Expr& goal, const Expr& fact) const {
+    return lathe::FollowsFrom(goal, fact, loops_, Analyzer());
+  }
 
  private:
   // difference = rest + value or rest - value, where the rest names no loop.
@@ -213,20 +217,15 @@ std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
   Analyzer domains;
   for (const IterVar& iter : schedule.BlockOf(block).iter_vars) domains.Bind(iter.var, iter.domain);
   Expr kept = True();
-  std::vector<Expr> open{BoundRealize(schedule, block).predicate};
-  while (!open.empty()) {
-    const Expr condition = open.back();
-    open.pop_back();
-    const Binary* both = condition.As<Binary>();
-    if (both != nullptr && both->op == BinaryOp::kAnd) {
-      open.push_back(both->b);
-      open.push_back(both->a);
-      continue;
-    }
+  std::vector<Expr> told, untold;
+  for (const Expr& condition : ConjunctsOf(BoundRealize(schedule, block).predicate)) {
     const std::optional<Expr> on_iters = teller.Tell(condition);
-    if (!on_iters) return std::nullopt;
-    if (!domains.CanProve(*on_iters)) kept = And(kept, *on_iters);
+    (on_iters ? told : untold).push_back(condition);
+    if (on_iters && !domains.CanProve(*on_iters)) kept = And(kept, *on_iters);
   }
+  for (const Expr& condition : untold)
+    if (std::none_of(told.begin(), told.end(), [&](const Expr& fact) { return teller.FollowsFrom(condition, fact); }))
+      return std::nullopt;
   return kept;
 }
 
@@ -389,8 +388,10 @@ class StoreCollector {
       bindings_.insert_or_assign(block.iter_vars[i].var.get(), std::move(values[i]));
     const bool is_viewed = std::any_of(block.match_buffers.begin(), block.match_buffers.end(),
                                        [&](const auto& match) { return match.source.buffer.same_as(buffer_); });
+    // What a call is given a pointer to write is what its block declares.
+    const bool is_called = block.body.As<Evaluate>() != nullptr && UsesVar(block.body, buffer_->data.get());
     for (const BufferRegion& write : block.writes)
-      if (is_viewed && write.buffer.same_as(buffer_)) Note(write.region);
+      if ((is_viewed || is_called) && write.buffer.same_as(buffer_)) Note(write.region);
     Collect(block.body);
     at_.predicate = outer;
   }

@@ -82,10 +82,22 @@ StatusOr<std::vector<BlockRV>> GetLoopChildBlocks(Schedule& schedule, LoopRV loo
   return HandlesOf(schedule, schedule.ChildBlocksOf(row), "GetChildBlocks", loop);
 }
 
+namespace {
+
+// Each in its own scope, those within others, too.
+void AddOutputBlocks(const Schedule& schedule, int scope, std::vector<int>& outputs) {
+  for (int block : schedule.ChildBlocksOf(scope)) {
+    if (IsOutputBlock(schedule, block)) outputs.push_back(block);
+    AddOutputBlocks(schedule, block, outputs);
+  }
+}
+
+}  // namespace
+
 StatusOr<std::vector<BlockRV>> GetOutputBlocks(Schedule& schedule, BlockRV scope_block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(scope_block));
-  std::vector<int> rows = schedule.ChildBlocksOf(row);
-  std::erase_if(rows, [&](int block) { return !IsOutputBlock(schedule, block); });
+  std::vector<int> rows;
+  AddOutputBlocks(schedule, row, rows);
   return HandlesOf(schedule, rows, "GetOutputBlocks", scope_block);
 }
 

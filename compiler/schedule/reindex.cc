@@ -77,17 +77,23 @@ bool AreIn(const std::vector<Expr>& indices, const std::vector<Expr>& shape, con
                     });
 }
 
+// Whether `var` is an iter var of the block or of one around it: what such are while the block's scope runs, they stay.
+bool IsIterVarAround(const Schedule& schedule, int row, const Expr& var) {
+  for (int block = row; block >= 0; block = schedule.ScopeOf(block))
+    for (const IterVar& iter : schedule.BlockOf(block).iter_vars)
+      if (iter.var.same_as(var)) return true;
+  return false;
+}
+
 // Indices are functions of iter vars, inside the buffer for all of their values.
 Status CheckIndices(const Schedule& schedule, int row, const Buffer& buffer, const std::vector<Expr>& indices) {
-  const BlockNode& block = schedule.BlockOf(row);
   Analyzer analyzer;
-  BindIterVars(block, analyzer);
+  for (int block = row; block >= 0; block = schedule.ScopeOf(block)) BindIterVars(schedule.BlockOf(block), analyzer);
   for (size_t d = 0; d < indices.size(); ++d) {
     bool is_of_iters = true;
     PostOrderVisit(indices[d], [&](const Expr& part) {
-      const bool is_iter = std::any_of(block.iter_vars.begin(), block.iter_vars.end(),
-                                       [&](const IterVar& iter) { return iter.var.same_as(part); });
-      is_of_iters = is_of_iters && part.As<BufferLoad>() == nullptr && (!IsVar(part) || is_iter);
+      is_of_iters =
+          is_of_iters && part.As<BufferLoad>() == nullptr && (!IsVar(part) || IsIterVarAround(schedule, row, part));
     });
     if (!is_of_iters)
       return schedule.Error(kReIndex, row,

@@ -180,3 +180,76 @@ def test_a_reindexed_copy_has_the_loops_that_its_places_need():
     loops = [sch.get(loop) for loop in sch.get_loops(copy)]
     assert [(loop.loop_var.name, int(loop.extent), loop.kind) for loop in loops] == [
         ("i", 16, tir.ForKind.SERIAL), ("j", 8, tir.ForKind.SERIAL)]
+
+
+@T.prim_func
+def rows_in_blocks(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+    for i in range(4):
+        with T.block("outer"):
+            vo = T.axis.spatial(4, i)
+            T.reads(A[vo * 4:vo * 4 + 4, 0:16])
+            T.writes(C[vo * 4:vo * 4 + 4, 0:16])
+            for a, b in T.grid(4, 16):
+                with T.block("C"):
+                    va, vb = T.axis.remap("SS", [a, b])
+                    C[vo * 4 + va, vb] = A[vo * 4 + va, vb] * 2.0
+
+
+def test_a_reindexed_copy_stays_in_its_block():
+    sch = tir.Schedule(rows_in_blocks)
+    copy = sch.reindex("C", ("read", 0))
+    assert sch.get(sch.get_loops(copy)[0]).loop_var.name == "ax0"
+    text = sch.mod.script()
+    assert "A_reindex = T.alloc_buffer((4, 16))" in text and "A_reindex[v0, v1] = A[vo * 4 + v0, v1]" in text
+
+
+def test_blocks_within_blocks_write_outputs():
+    sch = tir.Schedule(rows_in_blocks)
+    assert [sch.get(block).name_hint for block in sch.get_output_blocks("root")] == ["outer", "C"]
+
+
+@T.prim_func
+def doubled_after(A: T.Buffer((32, 8), "float32"), C: T.Buffer((32, 8), "float32")):
+    B = T.alloc_buffer((32, 8))
+    for i, j in T.grid(32, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(32, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * 2.0
+
+
+def test_loops_split_twice_that_do_not_divide():
+    """The condition of the outer split follows from that of the inner one."""
+    sch = tir.Schedule(doubled_after)
+    outer, _ = sch.split(sch.get_loops("B")[0], [None, 3])
+    sch.split(outer, [None, 3])
+    moved = sch.copy()
+    moved.compute_at("B", moved.get_loops("C")[0])
+    assert [int(moved.get(loop).extent) for loop in moved.get_loops("B")] == [32, 8]
+    sch.reverse_compute_at("C", sch.get_loops("B")[0])
+    assert "T.where(i_0_0 * 9 + ax0 < 32)" in sch.mod.script()
+
+
+@T.prim_func
+def called_for_each(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+    B = T.alloc_buffer((16, 16))
+    for i, j in T.grid(16, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            T.evaluate(T.call_extern("int32", "f", T.address_of(A[vi, vj]),
+                                     T.tvm_access_ptr(T.type_annotation("float32"), B.data, vi * 16 + vj, 1, 2)))
+    for i, j in T.grid(16, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+
+
+def test_a_call_writes_what_its_block_declares():
+    sch = tir.Schedule(called_for_each)
+    sch.reverse_compute_at("C", sch.get_loops("B")[0])
+    assert [int(sch.get(loop).extent) for loop in sch.get_loops("C")] == [16, 16]
