@@ -145,9 +145,30 @@ class IterDivider : public StmtExprMutator {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }
+  // A buffer of the block may be as long as an iter var says.
+  Buffer VisitBufferDef(const Buffer& buffer) override {
+    BufferNode node = *buffer;
+    const auto visit = [&](Expr& part) { part = VisitExpr(part); };
+    std::for_each(node.shape.begin(), node.shape.end(), visit);
+    std::for_each(node.strides.begin(), node.strides.end(), visit);
+    visit(node.elem_offset);
+    const bool is_same = node.elem_offset.same_as(buffer->elem_offset) && AreSame(node.shape, buffer->shape) &&
+                         AreSame(node.strides, buffer->strides);
+    return is_same ? buffer : redefined_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+  }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const auto found = redefined_.find(buffer.get());
+    return found == redefined_.end() ? buffer : found->second;
+  }
 
  private:
+  static bool AreSame(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Expr& x, const Expr& y) { return x.same_as(y); });
+  }
+
   const VarMap& vars_;
+  BufferMap redefined_;
   Simplifier simplifier_;
   bool is_inside_ = false;  // Of an expression.
 };

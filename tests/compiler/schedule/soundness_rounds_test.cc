@@ -467,6 +467,23 @@ def main(B: T.Buffer((8,), "int32"), I: T.Buffer((9,), "int32"), C: T.Buffer((9,
                 C[v] = B[T.min(T.max(I[v], 0), 7)] + v
 )";
 
+constexpr char kSumOfAsManyAsTheBlockSays[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("outer"):
+            vo = T.axis.spatial(4, i)
+            T.reads(A[vo, 0:4])
+            T.writes(C[vo])
+            for j in range(vo + 1):
+                with T.block("C"):
+                    vi = T.axis.spatial(4, vo)
+                    vj = T.axis.reduce(4, j)
+                    with T.init():
+                        C[vi] = 0
+                    C[vi] = C[vi] + A[vi, vj]
+)";
+
 constexpr char kMatmul[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 2), "int32"), B: T.Buffer((4, 2), "int32"), C: T.Buffer((3, 4), "int32")):
@@ -496,6 +513,9 @@ INSTANTIATE_TEST_SUITE_P(
                                   "c = sch.get_block('C')\nsch.unsafe_hide_buffer_access(c, 'read', [0])\n"
                                   "sch.pad_einsum(c, [2, 1, 4])\n",
                                   "its reads do not name buffer \"A\""},
+                    SoundnessCase{"BlockOfBuffersAsLongAsItSays", kSumOfAsManyAsTheBlockSays,
+                                  "c = sch.get_block('C')\nj, = sch.get_loops(c)\nd = sch.rfactor(j, 0)\n"
+                                  "o = sch.get_block('outer')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},
                     SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
                                   "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n",
                                   "is read from memory"},
