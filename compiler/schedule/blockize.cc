@@ -55,13 +55,15 @@ Status CheckBlockizedNest(const Schedule& schedule, int loop, int block) {
 
 Var Suffixed(const Var& var, const char* suffix) { return Var(var.name() + suffix, var.dtype()); }
 
-void AddIter(const IterVar& iter, const DividedIter& division, const Analyzer& analyzer, DividedBlock& divided) {
+void AddIter(const IterVar& iter, const DividedIter& division, bool preserve_unit_iters, const Analyzer& analyzer,
+             DividedBlock& divided) {
   const DataType type = iter.var.dtype();
   const Var outer = Suffixed(iter.var, "_o");
   divided.outer_values.push_back(ToExpr(division.outer, analyzer));
   if (IsConstInt(division.inner.extent, 1)) {
     divided.outer.push_back({iter.domain, outer, iter.kind});
-    divided.vars.emplace(iter.var.get(), outer);
+    const bool is_known = !preserve_unit_iters && IsConstInt(iter.domain.extent, 1);
+    divided.vars.emplace(iter.var.get(), is_known ? iter.domain.min : Expr(outer));
     return;
   }
   const Var inner = Suffixed(iter.var, "_i");
@@ -119,7 +121,7 @@ StatusOr<DividedBlock> Divide(const Schedule& schedule, int place, size_t num_ou
   BindOuterLoops(schedule, block, false, analyzer);
   DividedBlock divided{.outer_predicate = division->outer_predicate, .inner_predicate = division->inner_predicate};
   for (size_t i = 0; i < realize.iter_values.size(); ++i)
-    AddIter(realize.block->iter_vars[i], division->bindings[i], analyzer, divided);
+    AddIter(realize.block->iter_vars[i], division->bindings[i], preserve_unit_iters, analyzer, divided);
   RETURN_IF_ERROR(CheckDivision(schedule, block, divided, analyzer));
   return divided;
 }

@@ -367,10 +367,14 @@ Status CheckSameIters(const Schedule& schedule, int row, const std::vector<Expr>
   return OkStatus();
 }
 
-// Whether each of `indices` is one of `points`, so that a point is of one element: X[h + r] at (h + r, c).
-bool AreAmong(const std::vector<Expr>& indices, const std::vector<Expr>& points) {
+// Whether each of `indices` is one of `points` or known, so that a point is of one element: X[n, h + r] at (h + r, c)
+// for one n.
+bool AreAmong(const std::vector<Expr>& indices, const std::vector<Expr>& points, const Analyzer& analyzer) {
   return std::all_of(indices.begin(), indices.end(), [&](const Expr& index) {
-    return std::any_of(points.begin(), points.end(), [&](const Expr& point) { return SameExpr(index, point); });
+    return AsIntConst(analyzer.Simplify(index)) != nullptr ||
+           std::any_of(points.begin(), points.end(), [&](const Expr& point) {
+             return SameExpr(index, point) || analyzer.CanProveEqual(index, point);
+           });
   });
 }
 
@@ -396,7 +400,7 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
   IterDomain axes;
   for (const IterVar& iter : copy.axes) axes.emplace_back(iter.var, iter.domain);
   const StatusOr<std::vector<Expr>> shape = map.MapShape(extents, Analyzer());
-  const bool has_one_source = side == BufferSide::kRead && AreAmong(indices, copy.points);
+  const bool has_one_source = side == BufferSide::kRead && AreAmong(indices, copy.points, analyzer);
   if (!shape.ok() || !(has_one_source || HasIterMap(copy.points, axes, True(), {IterMapLevel::kBijective}, Analyzer())))
     return schedule.Error(kReIndex, row,
                           fmt::format("the index map {} is not bijective on the iter vars' domains", Print(map)));

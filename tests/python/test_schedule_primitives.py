@@ -253,8 +253,13 @@ UNIT_ITERS_BY_NAME = [
     ("a_place_for_each_element",
      lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h + r, w + q, c)),
      "X_shared[vn, vh + vr, vw + vq, vc]"),
+    ("a_place_for_each_element_of_one_image",
+     lambda sch: sch.reindex_cache_read("Y", 0, "shared", lambda n, c, h, w, r, q: (n * 8 + c, h + r, w + q)),
+     "X_shared[vn * 8 + vc, vh + vr, vw + vq]"),
     ("reindex_cache_write", lambda sch: sch.reindex_cache_write("Y", 0, "shared", lambda n, c, h, w, r, q: (n, h, w, c)),
      "Y[vn, vc, vh, vw] = Y_shared[vn, vh, vw, vc]"),
+    ("blockize_of_unit_iters", lambda sch: sch.blockize(sch.get_loops("Y")[2], preserve_unit_iters=False),
+     "X[0, vc_o, vh_i + vr_i, vw_i + vq_i]"),
     ("transform_block_layout", lambda sch: sch.transform_block_layout("Y", lambda n, c, h, w, r, q: (n, h, w, c, r, q)),
      "T.reads(X[v0, v3, v1 + v4, v2 + v5])"),
 ]
