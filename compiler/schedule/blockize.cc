@@ -62,7 +62,8 @@ void AddIter(const IterVar& iter, const DividedIter& division, bool preserve_uni
   divided.outer_values.push_back(ToExpr(division.outer, analyzer));
   if (IsConstInt(division.inner.extent, 1)) {
     divided.outer.push_back({iter.domain, outer, iter.kind});
-    const bool is_known = !preserve_unit_iters && IsConstInt(iter.domain.extent, 1);
+    const bool is_known = !preserve_unit_iters && IsConstInt(iter.domain.extent, 1) &&
+                          SameExpr(divided.outer_values.back(), iter.domain.min);
     divided.vars.emplace(iter.var.get(), is_known ? iter.domain.min : Expr(outer));
     return;
   }

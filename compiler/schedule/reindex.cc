@@ -167,8 +167,9 @@ CopyLoops OwnLoops(const Copy& copy) {
 // Serial, from 0, over a loop that stands for itself.
 For FreshLoop(const For& loop, VarMap& vars) {
   const Var fresh(loop.loop_var.name(), loop.loop_var.dtype());
+  For made = *MakeFor(fresh, Substitute(loop.extent, vars), Evaluate{0}).As<For>();
   vars.emplace(loop.loop_var.get(), fresh);
-  return *MakeFor(fresh, loop.extent, Evaluate{0}).As<For>();
+  return made;
 }
 
 // What the block binds the axes to.
@@ -371,8 +372,8 @@ Status CheckSameIters(const Schedule& schedule, int row, const std::vector<Expr>
 // for one n.
 bool AreAmong(const std::vector<Expr>& indices, const std::vector<Expr>& points, const Analyzer& analyzer) {
   return std::all_of(indices.begin(), indices.end(), [&](const Expr& index) {
-    return AsIntConst(analyzer.Simplify(index)) != nullptr ||
-           std::any_of(points.begin(), points.end(), [&](const Expr& point) {
+    const Expr value = analyzer.Simplify(index);
+    return AsIntConst(value) != nullptr || std::any_of(points.begin(), points.end(), [&](const Expr& point) {
              return SameExpr(index, point) || analyzer.CanProveEqual(index, point);
            });
   });

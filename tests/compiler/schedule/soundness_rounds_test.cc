@@ -236,7 +236,7 @@ def main(A: T.Buffer((4, 5), "int32"), B: T.Buffer((4, 5), "int32")):
                     B[vo, v] = A[vo, v] + A[vo, 3]
 )";
 
-constexpr char kTriangleInBlocks[] = R"(
+constexpr char kTriangleSumInBlocks[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
     for i in range(4):
@@ -348,7 +348,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "r = sch.cache_read(c, 0, 'global')\n"},
         SoundnessCase{"CacheReadInABlockThatDeclaresTwoParts", kTwoPartsInABlock,
                       "b = sch.get_block('S')\nr = sch.cache_read(b, 0, 'global')\n"},
-        SoundnessCase{"LayoutOfABlockWithMemoryOfItsOwnLength", kTriangleInBlocks,
+        SoundnessCase{"LayoutOfABlockWithMemoryOfItsOwnLength", kTriangleSumInBlocks,
                       "b = sch.get_block('S')\nk, = sch.get_loops(b)\nr = sch.rfactor(k, 0)\n"
                       "o = sch.get_block('O')\nsch.transform_block_layout(o, lambda i: (i // 2, i % 2))\n"},
         SoundnessCase{"VectorizeOfPartsOfParts", kProduct,
@@ -467,6 +467,19 @@ def main(B: T.Buffer((8,), "int32"), I: T.Buffer((9,), "int32"), C: T.Buffer((9,
                 C[v] = B[T.min(T.max(I[v], 0), 7)] + v
 )";
 
+constexpr char kTriangleSum[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.reduce(4, j)
+                with T.init():
+                    C[vi] = 0
+                C[vi] = C[vi] + A[vi, vj]
+)";
+
 constexpr char kSumOfAsManyAsTheBlockSays[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4,), "int32")):
@@ -513,6 +526,9 @@ INSTANTIATE_TEST_SUITE_P(
                                   "c = sch.get_block('C')\nsch.unsafe_hide_buffer_access(c, 'read', [0])\n"
                                   "sch.pad_einsum(c, [2, 1, 4])\n",
                                   "its reads do not name buffer \"A\""},
+                    SoundnessCase{"CopyByLoopsThatDependOnEachOther", kTriangleSum,
+                                  "c = sch.get_block('C')\n"
+                                  "l = sch.reindex_cache_read(c, 0, 'local', lambda i, j: (j, i))\n"},
                     SoundnessCase{"BlockOfBuffersAsLongAsItSays", kSumOfAsManyAsTheBlockSays,
                                   "c = sch.get_block('C')\nj, = sch.get_loops(c)\nd = sch.rfactor(j, 0)\n"
                                   "o = sch.get_block('outer')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},
