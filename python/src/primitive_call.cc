@@ -159,7 +159,10 @@ class ArgumentBinder {
   static TraceInput ToMapInput(IndexMap map) { return std::make_shared<const IndexMap>(std::move(map)); }
 
   void BindList(const Argument& argument, const py::object& given) {
-    if (!given || given.is_none()) return;
+    if (!given || given.is_none()) {
+      if (argument.fallback.empty()) FailFor(argument, given, "a list");
+      return;
+    }
     const bool is_list = py::isinstance<py::sequence>(given) && !py::isinstance<py::str>(given);
     if (!is_list) {  // One alone, as TVM takes it for consumer_blocks.
       inputs.push_back(ToBlock(argument, given));

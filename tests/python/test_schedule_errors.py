@@ -198,6 +198,8 @@ def test_handles_indices_and_numbers_of_the_wrong_kind(sch):
         sch.get_sref(stale)
     with pytest.raises(TypeError):
         sch.cache_read("B", None, "local")
+    with pytest.raises(TypeError):
+        sch.split(sch.get_loops("B")[0], None)
     for buffer in (("read", -1), ("read", 5)):
         with pytest.raises(AssertionError, match="read regions"):
             sch.reindex("B", buffer)
