@@ -205,6 +205,10 @@ def test_handles_indices_and_numbers_of_the_wrong_kind(sch):
             sch.reindex("B", buffer)
     with pytest.raises(ValueError):
         sch.seed(-2)
+    with pytest.raises(ValueError, match="is not registered"):
+        sch.tensorize(sch.get_loops("B")[0], "nothing")
+    with pytest.raises(ValueError, match="not an index below 2"):
+        sch.sample_categorical([1, 2], [0.5, 0.5], decision=7)
 
 
 @pytest.mark.parametrize("json", [{"a": 1}, [1, 2], [[["Foo", [], [], []]], []]])
