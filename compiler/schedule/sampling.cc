@@ -201,8 +201,8 @@ StatusOr<VarRV> SampleCategorical(Schedule& schedule, std::span<const int64_t> c
   } else {
     const int64_t* chosen = std::get_if<int64_t>(decision);
     if (chosen == nullptr || *chosen < 0 || *chosen >= static_cast<int64_t>(candidates.size())) {
-      return schedule.Error("sample_categorical", -1,
-                            fmt::format("the decision is not an index below {}", candidates.size()));
+      return Status(StatusCode::kOutOfRange,
+                    fmt::format("sample_categorical: the decision is not an index below {}", candidates.size()));
     }
     index = *chosen;
   }

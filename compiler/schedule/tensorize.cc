@@ -71,8 +71,11 @@ StatusOr<BlockRealize> Tensorized(const BlockRealize& realize, const std::string
 
 Status ReplaceBy(Schedule& schedule, int row, const BlockRealize& realize, const std::string& name) {
   StatusOr<BlockRealize> made = Tensorized(realize, name);
-  if (!made.ok())
-    return schedule.Error(kTensorize, row, fmt::format("intrinsic \"{}\": {}", name, made.status().message()));
+  if (!made.ok()) {
+    const Status error =
+        schedule.Error(kTensorize, row, fmt::format("intrinsic \"{}\": {}", name, made.status().message()));
+    return made.status().code() == StatusCode::kNotFound ? NotFound(error.message()) : error;
+  }
   std::vector<BlockReuse> reuse;
   if (!schedule.IsLoop(row)) reuse.push_back({row, made->block});
   schedule.Replace(row, *std::move(made), reuse);

@@ -65,6 +65,8 @@ StatusOr<Expr> ExprBuilder::BuildCall(const PyExpr& e) const {
 StatusOr<Expr> ExprBuilder::BuildFuncCall(const PyExpr& e, std::string_view callee) const {
   DataType type = DataType::Void();
   const auto known = context_->functions.find(callee);
+  if (known == context_->functions.end() && context_->is_module && context_->evaluator != nullptr)
+    return Error(e, fmt::format("expected a function of this module, got \"{}\"", callee));
   const PyExpr* returns = known == context_->functions.end() ? nullptr : known->second->annotation;
   if (returns != nullptr && returns->kind != PyExprKind::kNone) {
     ASSIGN_OR_RETURN(type, BuildType(*returns));
@@ -250,9 +252,7 @@ StatusOr<Expr> ExprBuilder::BuildRounded(const PyExpr& e) const {  // T.ceildiv
   ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"a", "b"}, 2));
   ASSIGN_OR_RETURN(const Expr a, Build(*args[0]));
   ASSIGN_OR_RETURN(const Expr b, Build(*args[1]));
-  ASSIGN_OR_RETURN(const Expr sum, Combine(e, BinaryOp::kAdd, a, b));
-  ASSIGN_OR_RETURN(const Expr rounded, Combine(e, BinaryOp::kSub, sum, Expr(1)));
-  return Combine(e, BinaryOp::kFloorDiv, rounded, b);
+  return At(e, FoldCeilDiv(a, b));
 }
 
 // T.undef() is int32.
@@ -517,9 +517,24 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildArgs(const PyExpr& e, size_t first
   return BuildList(list);
 }
 
-StatusOr<std::vector<Expr>> ExprBuilder::BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const {
-  if (!e.keywords.empty())
+// T.exp(x=a) as T.exp(a).
+StatusOr<PyExpr> ExprBuilder::InOrder(const PyExpr& e, const Op& op, size_t first) const {
+  const std::span<const std::string_view> params = ParamsOf(op);
+  if (params.empty() || first != 1)
     return Error(e, fmt::format("expected no keyword for T.{}, got \"{}\"", op.name, e.keywords[0]));
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, params, params.size()));
+  PyExpr in_order = e;
+  in_order.keywords.clear();
+  in_order.items.resize(1);
+  in_order.items.insert(in_order.items.end(), args.begin(), args.end());
+  return in_order;
+}
+
+StatusOr<std::vector<Expr>> ExprBuilder::BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const {
+  if (!e.keywords.empty()) {
+    ASSIGN_OR_RETURN(const PyExpr in_order, InOrder(e, op, first));
+    return BuildOpArgs(in_order, op, first);
+  }
   ASSIGN_OR_RETURN(std::vector<Expr> args, BuildArgs(e, first));
   if (op.num_args >= 0 && args.size() != size_t(op.num_args))
     return Error(e, fmt::format("expected {} arguments of T.{}, got {}", op.num_args, op.name, args.size()));

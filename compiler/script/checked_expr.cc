@@ -40,6 +40,11 @@ StatusOr<Expr> CombineExprs(BinaryOp op, Expr a, Expr b, bool fold) {
   return MakeBinary(op, std::move(a), std::move(b));
 }
 
+Expr TruthOf(const Expr& e) {
+  const DataType type = e.dtype();
+  return type.is_int() && type.is_scalar() ? FoldBinary(BinaryOp::kNE, e, IntConst(type, 0)) : e;
+}
+
 StatusOr<Expr> ConvertExpr(DataType type, const Expr& value) {
   if (value.dtype() == type) return value;
   if (!IsNumber(value.dtype()) || !IsNumber(type))

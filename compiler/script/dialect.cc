@@ -70,6 +70,16 @@ std::string_view NameOfAxisType(IterKind kind) { return kAxisTypes[static_cast<s
 std::optional<IterKind> AxisTypeOf(std::string_view name) { return IndexIn<IterKind>(kAxisTypes, name); }
 char RemapLetter(IterKind kind) { return kIterLetters[static_cast<size_t>(kind)]; }
 
+std::span<const std::string_view> ParamsOf(const Op& op) {
+  static constexpr std::string_view kChoice[] = {"cond", "t", "f"}, kPair[] = {"x1", "x2"};
+  static constexpr std::string_view kValues[] = {"x", "y", "z"}, kScaled[] = {"x", "y", "q", "s"};
+  static constexpr std::string_view kPairOps[] = {"atan2", "copysign", "fmod", "hypot", "ldexp", "nextafter"};
+  if (op.name == "if_then_else") return kChoice;
+  if (op.name == "q_multiply_shift") return kScaled;
+  if (std::find(std::begin(kPairOps), std::end(kPairOps), op.name) != std::end(kPairOps)) return kPair;
+  const size_t count = op.num_args < 0 || op.num_args > 3 ? 0 : static_cast<size_t>(op.num_args);
+  return std::span(kValues).first(count);
+}
 bool TakesTypeFirst(const Op& op) { return op.result == OpResult::kNamed; }
 size_t FirstMatchedArg(const Op& op) { return op.name == "if_then_else" ? 1 : 0; }
 

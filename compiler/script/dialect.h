@@ -42,6 +42,8 @@ inline std::string_view LaunchKey(std::string_view thread_tag) {
 // The type of T.name(args), where nothing else is said. nullopt: the call must be written with its type
 // (T.call_intrin).
 std::optional<DataType> InferCallType(const Op& op, std::span<const Expr> args);
+// What the parameters of an operation are called; none of those that take any number of arguments.
+std::span<const std::string_view> ParamsOf(const Op& op);
 bool TakesTypeFirst(const Op& op);  // T.reinterpret("float32", x), T.infinity("float32").
 inline bool MatchesArgs(const Op& op) { return op.result <= OpResult::kPredicate && op.result != OpResult::kNamed; }
 size_t FirstMatchedArg(const Op& op);

@@ -317,9 +317,20 @@ bool ExprBuilder::CollectNames(const PyExpr& e, bool& has_name) const {
   return std::all_of(e.items.begin(), e.items.end(), [&](const PyExpr* item) { return CollectNames(*item, has_name); });
 }
 
+namespace {
+
+// "b_%d" % 2, "a" == "b": Python's.
+bool IsTextOperation(const PyExpr& e) {
+  if (e.kind != PyExprKind::kBinary && e.kind != PyExprKind::kCompare) return false;
+  return e.items[0]->kind == PyExprKind::kString || IsTextOperation(*e.items[0]);
+}
+
+}  // namespace
+
 bool ExprBuilder::IsOfProgram(const PyExpr& e) const {
   bool has_name = false;
   if (e.kind == PyExprKind::kBinary && IsLiteral(e)) return true;
+  if (IsTextOperation(e)) return true;
   return IsOperator(e.kind) && CollectNames(e, has_name) && has_name;
 }
 
@@ -401,7 +412,8 @@ StatusOr<ScriptValue> ExprBuilder::BuildValue(const PyExpr& e) const {
     if (context_->evaluator != nullptr) return Foreign(e);
     return Error(e, fmt::format("expected a defined name, got \"{}\"", e.text));
   }
-  if (context_->evaluator != nullptr && (IsOutside(e) || IsOfProgram(e))) return Foreign(e);
+  const bool is_foreign = IsOutside(e) || IsOfProgram(e) || e.kind == PyExprKind::kDict;
+  if (context_->evaluator != nullptr && is_foreign) return Foreign(e);
   if (e.kind == PyExprKind::kNone) return ScriptValue(Attr(std::monostate()));
   if (e.kind == PyExprKind::kTuple || e.kind == PyExprKind::kList) {
     std::vector<ScriptValue> items;
@@ -699,7 +711,7 @@ StatusOr<Expr> ExprBuilder::BuildBinary(const PyExpr& e) const {
 
 StatusOr<Expr> ExprBuilder::Infix(const PyExpr& at, std::string_view text, const Expr& a, const Expr& b) const {
   if (const std::optional<BinaryOp> op = InfixOp(text)) {
-    if (*op == BinaryOp::kDiv && !a.dtype().is_float() && !b.dtype().is_float()) {
+    if (*op == BinaryOp::kDiv && a.dtype().is_signed_int() && b.dtype().is_signed_int()) {
       return Error(at, fmt::format("expected floats around \"/\", got {} and {}; write \"//\" or T.truncdiv",
                                    a.dtype().ToString(), b.dtype().ToString()));
     }

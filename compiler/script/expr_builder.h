@@ -20,6 +20,7 @@ struct ScriptContext {
   std::unordered_map<std::string_view, const PyStmt*> macros;
   std::unordered_map<std::string_view, const PyStmt*> functions;  // Of the file, also those that come later.
   std::set<std::string_view> modules = {"Module", "cls"};         // Classes of the file.
+  bool is_module = false;                                         // Whether the functions are those of a class.
   ScriptEvaluator* evaluator = nullptr;
   std::set<std::string_view> around;  // Constants that the evaluator knows, too.
 };
@@ -140,6 +141,7 @@ class ExprBuilder {
   StatusOr<Expr> BuildNot(const PyExpr& at, const PyExpr& operand, bool fold) const;
   StatusOr<Expr> BuildCallIntrin(const PyExpr& e) const;
   StatusOr<Expr> BuildOp(const PyExpr& e, const Op& op) const;
+  StatusOr<PyExpr> InOrder(const PyExpr& e, const Op& op, size_t first) const;
   StatusOr<std::vector<Expr>> BuildOpArgs(const PyExpr& e, const Op& op, size_t first) const;
   StatusOr<std::vector<Expr>> BuildArgs(const PyExpr& e, size_t first) const;
   StatusOr<Range> BuildRegionEnds(const PyExpr& begin, const PyExpr& end) const;

@@ -82,8 +82,18 @@ Status FuncBuilder::BuildLine(const PyStmt& stmt, Suite& suite) {
   }
 }
 
-StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e, bool may_be_vector) {
+StatusOr<Expr> FuncBuilder::BuildCondition(const PyExpr& e) {
   ASSIGN_OR_RETURN(const Expr condition, exprs_.Build(e));
+  return CheckCondition(e, condition, false);
+}
+
+// Of an if or a while, which take numbers as well.
+StatusOr<Expr> FuncBuilder::BuildTest(const PyExpr& e, bool may_be_vector) {
+  ASSIGN_OR_RETURN(const Expr test, exprs_.Build(e));
+  return CheckCondition(e, TruthOf(test), may_be_vector);
+}
+
+StatusOr<Expr> FuncBuilder::CheckCondition(const PyExpr& e, const Expr& condition, bool may_be_vector) const {
   const bool fits = may_be_vector ? condition.dtype().is_bool() : condition.dtype() == DataType::Bool();
   if (!fits) return Error(e, fmt::format("expected a boolean, got {}", condition.dtype().ToString()));
   return condition;

@@ -41,6 +41,8 @@ class FuncBuilder {
   Status BuildEnvThread(const PyExpr& target, const PyExpr& call);
   Status BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name);
   StatusOr<NamedValue> BuildMacroArg(const PyExpr& e);
+  StatusOr<std::vector<NamedValue>> TakeRest(const PyParam& rest, size_t num_plain, PyExpr& call);
+  StatusOr<std::vector<std::optional<NamedValue>>> BindMacro(const PyStmt& definition, size_t num_given, PyExpr call);
   Status BuildMacroCall(const MacroUse& macro, const PyExpr& call, Suite& suite);
   Status Expand(const MacroUse& macro, std::vector<std::optional<NamedValue>> args, Suite& suite);
   StatusOr<MacroUse> FindMacro(const PyExpr& e);
@@ -92,7 +94,9 @@ class FuncBuilder {
   Status OpenScope(const PyStmt& stmt, Suite& inner);
   Status BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite);
   Status BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions);
-  StatusOr<Expr> BuildCondition(const PyExpr& e, bool may_be_vector = false);  // Lowered code has vectors in an if.
+  StatusOr<Expr> BuildCondition(const PyExpr& e);
+  StatusOr<Expr> BuildTest(const PyExpr& e, bool may_be_vector = false);  // Lowered code has vectors in an if.
+  StatusOr<Expr> CheckCondition(const PyExpr& e, const Expr& condition, bool may_be_vector) const;
   StatusOr<Buffer> BuildBuffer(const PyExpr& at, std::string_view name, const BoundArgs& args, size_t shape_arg,
                                bool may_declare);
   Status BuildShape(const PyExpr& shape, BufferNode& node);

@@ -81,6 +81,50 @@ StatusOr<NamedValue> FuncBuilder::BuildMacroArg(const PyExpr& e) {
   return NamedValue(std::move(value));
 }
 
+// What `*rest` takes out of `call`, whose first `num_plain` arguments are others'.
+StatusOr<std::vector<NamedValue>> FuncBuilder::TakeRest(const PyParam& rest, size_t num_plain, PyExpr& call) {
+  const auto end = call.items.end() - std::ptrdiff_t(call.keywords.size());
+  const auto begin = call.items.begin() + std::ptrdiff_t(std::min<size_t>(1 + num_plain, end - call.items.begin()));
+  if (begin != end && rest.name.empty()) return Error(**begin, "expected the name of the argument before its value");
+  std::vector<NamedValue> values;
+  for (auto item = begin; item != end; ++item) {
+    ASSIGN_OR_RETURN(NamedValue value, BuildMacroArg(**item));
+    values.push_back(std::move(value));
+  }
+  call.items.erase(begin, end);
+  return values;
+}
+
+// The value of each parameter after the object; none where the default counts.
+StatusOr<std::vector<std::optional<NamedValue>>> FuncBuilder::BindMacro(const PyStmt& definition, size_t num_given,
+                                                                        PyExpr call) {
+  const std::span<const PyParam> params = std::span(definition.params).subspan(num_given);
+  std::vector<std::string_view> names;
+  std::vector<NamedValue> rest;
+  for (const PyParam& param : params) {
+    if (param.kind != PyParamKind::kRest) {
+      names.push_back(param.name);
+      continue;
+    }
+    ASSIGN_OR_RETURN(rest, TakeRest(param, names.size(), call));
+  }
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, names, 0, true));
+  std::vector<std::optional<NamedValue>> values;
+  for (size_t next = 0; const PyParam& param : params) {
+    if (param.kind == PyParamKind::kRest) {
+      values.emplace_back(NamedValue(rest));
+      continue;
+    }
+    const PyExpr* arg = args[next++];
+    if (arg == nullptr && param.otherwise == nullptr)
+      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", param.name, definition.text));
+    values.emplace_back();
+    if (arg == nullptr) continue;
+    ASSIGN_OR_RETURN(values.back(), BuildMacroArg(*arg));
+  }
+  return values;
+}
+
 // The macro's lines, where it is called.
 Status FuncBuilder::BuildMacroCall(const MacroUse& macro, const PyExpr& call, Suite& suite) {
   const PyStmt& definition = *macro.definition;
@@ -91,19 +135,10 @@ Status FuncBuilder::BuildMacroCall(const MacroUse& macro, const PyExpr& call, Su
     const std::vector<ScriptValue>& first = macro.elsewhere->macro->first_args;
     values.assign(first.begin(), first.end());
   }
-  std::vector<std::string_view> params;
-  for (const PyParam& param : definition.params) params.push_back(param.name);
-  if (values.size() > params.size())
+  if (values.size() > definition.params.size())
     return Error(call, fmt::format("expected a parameter of \"{}\" for the object", definition.text));
-  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, std::span(params).subspan(values.size()), 0, true));
-  for (const PyExpr* arg : args) {
-    values.emplace_back();
-    if (arg == nullptr && definition.params[values.size() - 1].otherwise == nullptr)
-      return Error(call, fmt::format("expected the argument \"{}\" of {}, got none", params[values.size() - 1],
-                                     definition.text));
-    if (arg == nullptr) continue;
-    ASSIGN_OR_RETURN(values.back(), BuildMacroArg(*arg));
-  }
+  ASSIGN_OR_RETURN(auto given, BindMacro(definition, values.size(), call));
+  std::move(given.begin(), given.end(), std::back_inserter(values));
   return Expand(macro, std::move(values), suite);
 }
 

@@ -147,7 +147,7 @@ Status FuncBuilder::BuildIf(const PyStmt& stmt, Suite& suite) {
     names_.Close(names);
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const Expr condition, BuildCondition(*stmt.value, /*may_be_vector=*/true));
+  ASSIGN_OR_RETURN(const Expr condition, BuildTest(*stmt.value, /*may_be_vector=*/true));
   ASSIGN_OR_RETURN(Stmt then_case, BuildSuite(stmt.body));
   std::optional<Stmt> else_case;
   if (!stmt.orelse.empty()) {
@@ -158,7 +158,7 @@ Status FuncBuilder::BuildIf(const PyStmt& stmt, Suite& suite) {
 }
 
 Status FuncBuilder::BuildWhile(const PyExpr& condition, const PyStmt& stmt, Suite& suite) {
-  ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
+  ASSIGN_OR_RETURN(const Expr test, BuildTest(condition));
   ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
   suite.stmts.push_back(While{test, std::move(body)});
   return OkStatus();

@@ -214,6 +214,13 @@ StatusOr<Expr> FoldOperator(BinaryOp op, const Expr& a, const Expr& b) {
   return is_choice && x.same_as(y) ? x : plain;
 }
 
+StatusOr<Expr> FoldCeilDiv(const Expr& a, const Expr& b) {
+  ASSIGN_OR_RETURN(const Expr sum, FoldOperator(BinaryOp::kAdd, a, b));
+  ASSIGN_OR_RETURN(const Expr one, ConvertExpr(sum.dtype().element(), Expr(1)));
+  ASSIGN_OR_RETURN(const Expr rounded, FoldOperator(BinaryOp::kSub, sum, one));
+  return FoldOperator(BinaryOp::kFloorDiv, rounded, b);
+}
+
 StatusOr<Expr> FoldCall(const Op& op, const std::vector<Expr>& args) {
   ASSIGN_OR_RETURN(Expr call, CallExpr(op, MatchedArgs(op, args)));
   const std::vector<Expr>& used = call.As<Call>()->args;

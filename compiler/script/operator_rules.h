@@ -15,6 +15,7 @@ namespace lathe {
 void MatchAsTvm(Expr& a, Expr& b);
 // a op b after MatchAsTvm. InvalidArgument for operands that cannot be combined, messages as of CombineExprs.
 StatusOr<Expr> FoldOperator(BinaryOp op, const Expr& a, const Expr& b);
+StatusOr<Expr> FoldCeilDiv(const Expr& a, const Expr& b);  // (a + b - 1) // b
 // T.op(args) of an operation whose type follows from its arguments.
 StatusOr<Expr> FoldCall(const Op& op, const std::vector<Expr>& args);
 // Whether FoldOperator or FoldCall of the node's operands gives the node back.

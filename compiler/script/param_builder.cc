@@ -103,6 +103,7 @@ Status FuncBuilder::BuildParam(const PyParam& param) {
   PyExpr name;  // Where a second definition is reported.
   name.offset = param.offset;
   name.text = param.name;
+  if (param.kind != PyParamKind::kPlain) return Error(name, "expected no \"*\" among the parameters of a function");
   if (param.annotation == nullptr)
     return Error(name,
                  fmt::format("expected a type of parameter \"{}\", such as T.Buffer((128,), \"float32\")", param.name));

@@ -49,9 +49,9 @@ class ModuleBuilder {
         return OkStatus();
       case PyStmtKind::kClass:
         context_.modules.insert(line.text);
-        in_module_ = true;
+        context_.is_module = true;
         RETURN_IF_ERROR(Build(line.body));
-        in_module_ = false;
+        context_.is_module = false;
         return OkStatus();
       case PyStmtKind::kFunction:
         return BuildFunction(line);
@@ -120,7 +120,7 @@ class ModuleBuilder {
     RETURN_IF_ERROR(CheckDecorator(function));
     ASSIGN_OR_RETURN(PrimFunc func, FuncBuilder(source_, constants_, context_).Build(function));
     func.is_private = IsPrivate(function);
-    if (in_module_) CallByItsName(function, func);
+    if (context_.is_module) CallByItsName(function, func);
     if (module_.Find(func.name) != nullptr)
       return Error(function.offset, fmt::format("expected one function \"{}\", got a second", func.name));
     module_.prim_funcs.push_back(std::move(func));
@@ -159,7 +159,6 @@ class ModuleBuilder {
   ConstantTable constants_;
   ScriptContext context_;
   IRModule module_;
-  bool in_module_ = false;
 };
 
 }  // namespace

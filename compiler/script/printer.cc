@@ -68,7 +68,18 @@ class Printer {
   ExprPrinter& exprs() { return exprs_; }
 
   void PrintStmt(const Stmt& stmt) {
-    PrintTail(stmt);
+    if (options_.as_tvm && stmt.As<Seq>() == nullptr)
+      PrintInner(stmt);  // What begins a scope is a "with" where nothing is around it.
+    else
+      PrintTail(stmt);
+    DeclareUnnamed(0);
+  }
+  void PrintBlock(const BlockNode& block) {
+    Line(fmt::format("with T.{}({}, no_realize=True):", BlockWord(), QuotedString(block.name)));
+    ++indent_;
+    for (const IterVar& iter : block.iter_vars) PrintAxis(iter, std::nullopt);
+    PrintBlockBody(block);
+    Dedent();
     DeclareUnnamed(0);
   }
 
@@ -551,18 +562,20 @@ class Printer {
     const BlockNode& block = *realize.block;
     Line(fmt::format("with T.{}({}):", BlockWord(), QuotedString(block.name)));
     ++indent_;
-    PrintBlockHeader(realize);
+    PrintAxes(realize);
+    if (!IsTrue(realize.predicate)) Line(fmt::format("T.where({})", exprs_.Print(realize.predicate)));
+    PrintBlockBody(block);
+    Dedent();
+  }
+  LATHE_OWN_FRAME void PrintBlockBody(const BlockNode& block) {
+    PrintBlockHeader(block);
     if (block.init) {
       Line("with T.init():");
       PrintSuite(*block.init);
     }
     PrintTail(block.body);
-    Dedent();
   }
-  LATHE_OWN_FRAME void PrintBlockHeader(const BlockRealize& realize) {
-    const BlockNode& block = *realize.block;
-    PrintAxes(realize);
-    if (!IsTrue(realize.predicate)) Line(fmt::format("T.where({})", exprs_.Print(realize.predicate)));
+  LATHE_OWN_FRAME void PrintBlockHeader(const BlockNode& block) {
     const bool allocates_first = !options_.as_tvm || NamesItsOwn(block);
     for (const Buffer& buffer : block.alloc_buffers) {
       if (allocates_first) Alloc(buffer);
@@ -637,8 +650,9 @@ class Printer {
     }
     Line(fmt::format("{} = T.axis.remap(\"{}\", [{}])", vars, kinds, values));
   }
-  void PrintAxis(const IterVar& iter, const Expr& value) {
-    std::string args = fmt::format("{}, {}", exprs_.PrintDomain(iter.domain), exprs_.Print(value));
+  void PrintAxis(const IterVar& iter, const std::optional<Expr>& value) {
+    std::string args = exprs_.PrintDomain(iter.domain);
+    if (value) args += fmt::format(", {}", exprs_.Print(*value));
     if (iter.var.dtype() != iter.domain.extent.dtype())
       args += fmt::format(", dtype=\"{}\"", iter.var.dtype().ToString());
     Line(
@@ -688,6 +702,12 @@ std::string Print(const IRModule& module, const PrintOptions& options) {
 std::string Print(const Stmt& stmt, const PrintOptions& options) {
   Printer printer(0, options);
   printer.PrintStmt(stmt);
+  return Respell(printer.Finish(), options);
+}
+
+std::string Print(const Block& block, const PrintOptions& options) {
+  Printer printer(0, options);
+  printer.PrintBlock(*block);
   return Respell(printer.Finish(), options);
 }
 

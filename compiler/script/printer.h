@@ -32,6 +32,7 @@ struct PrintOptions {
 std::string Print(const IRModule& module, const PrintOptions& options = {});  // A whole file, imports included.
 std::string Print(const PrimFunc& func, const PrintOptions& options = {});    // "@T.prim_func ...", no imports.
 std::string Print(const Stmt& stmt, const PrintOptions& options);
+std::string Print(const Block& block, const PrintOptions& options);  // Bound to nothing.
 std::string Print(const Expr& expr, const PrintOptions& options);
 std::string Print(const IterVar& axis, const PrintOptions& options);
 std::string Print(const CommReducer& reducer, const PrintOptions& options);

@@ -65,11 +65,13 @@ enum class PyStmtKind : uint8_t {
   kImport,    // names: (name as written, alias)
 };
 
+enum class PyParamKind { kPlain, kKeyword, kRest };  // kKeyword: after `*`; kRest: *args, without a name a bare `*`.
 struct PyParam {
   std::string_view name;
-  uint32_t offset;
-  const PyExpr* annotation;           // May be null.
+  uint32_t offset = 0;
+  const PyExpr* annotation = nullptr;
   const PyExpr* otherwise = nullptr;  // The default.
+  PyParamKind kind = PyParamKind::kPlain;
 };
 
 struct PyStmt {

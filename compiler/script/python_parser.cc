@@ -555,8 +555,11 @@ class PythonParser {
   bool Params(std::vector<PyParam>& params) {
     if (!Expect("(")) return false;
     while (!Take(")")) {
-      PyParam param{{}, At().offset, nullptr, nullptr};
-      if (!ExpectName("the name of a parameter", param.name)) return false;
+      const bool is_after_rest = !params.empty() && params.back().kind != PyParamKind::kPlain;
+      PyParam param{.offset = At().offset, .kind = is_after_rest ? PyParamKind::kKeyword : PyParamKind::kPlain};
+      if (!is_after_rest && Take("*")) param.kind = PyParamKind::kRest;
+      const bool is_bare = param.kind == PyParamKind::kRest && Is(",");
+      if (!is_bare && !ExpectName("the name of a parameter", param.name)) return false;
       if (Take(":") && !(param.annotation = Expression())) return false;
       if (Take("=") && !(param.otherwise = Expression())) return false;
       params.push_back(param);

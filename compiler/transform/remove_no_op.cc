@@ -51,6 +51,7 @@ class NoOpRemover : public StmtExprMutator {
       const bool is_used = !IsPure(let->value) || UsesVar(let->body, var);
       return is_used ? visited : let->body;
     }
+    if (const AttrStmt* attr = visited.As<AttrStmt>()) return IsOfNothing(*attr) ? ValueOnly(*attr) : visited;
     if (const DeclBuffer* declaration = visited.As<DeclBuffer>())
       return Accesses(declaration->body, declaration->buffer) ? visited : declaration->body;
     if (const AllocBuffer* allocate = visited.As<AllocBuffer>()) {
@@ -75,6 +76,9 @@ class NoOpRemover : public StmtExprMutator {
     }
     return kept.empty() ? NoOp() : MakeSeq(std::move(kept));
   }
+  // To wait is an effect of its own.
+  static bool IsOfNothing(const AttrStmt& attr) { return IsNoOp(attr.body) && !attr.attr_key.starts_with("async_"); }
+  static Stmt ValueOnly(const AttrStmt& attr) { return IsPure(attr.value) ? NoOp() : Stmt(Evaluate{attr.value}); }
   static Stmt SimplifyIf(const Stmt& self, const IfThenElse& branch) {
     if (!IsPure(branch.condition)) return self;
     const bool has_else = branch.else_case && !IsNoOp(*branch.else_case);

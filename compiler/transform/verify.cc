@@ -229,8 +229,13 @@ class Verifier : public StmtExprVisitor {
     VisitChildren(self);
     vars_.erase(data.get());
   }
+  void VisitUnder(const AttrStmt& attr) {
+    VisitExpr(attr.value);
+    VisitStmt(attr.body);
+  }
   void VisitAttr(const Stmt& self, const AttrStmt& attr) {
     const IterVar* axis = std::get_if<IterVar>(&attr.node);
+    if (std::holds_alternative<Attr>(attr.node)) return VisitUnder(attr);  // A name for what it says something of.
     if (axis == nullptr) return VisitChildren(self);
     seen_.insert(axis->var.get());  // Launched again, it is the same variable.
     vars_.insert(axis->var.get());

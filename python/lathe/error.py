@@ -14,7 +14,7 @@ class MismatchedTypesError(InternalError, TypeError):
 
 
 class LiteralError(InternalError, ValueError):
-    """A number that its type cannot hold; TVM's is a ValueError."""
+    """A number that its type cannot hold, or a type that there is not; TVM's is a ValueError."""
 
 
 class UnknownOperationError(InternalError, AttributeError):

@@ -20,7 +20,6 @@ void BindTe(pybind11::module_& module);      // Tensors and what computes them
 void BindStages(pybind11::module_& module);  // Their classic schedules; after BindTe
 void BindTopi(pybind11::module_& module);    // The operator library
 void BindTrace(pybind11::module_& module);
-int FreshHandleId();  // Of a handle that a program makes itself; no schedule has it.
 void BindTensorIntrin(pybind11::module_& module);
 void BindExpr(pybind11::module_& module);
 void BindStmt(pybind11::module_& module);

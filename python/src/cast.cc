@@ -1,6 +1,10 @@
 #include "python/src/cast.h"
 
+#include <fmt/format.h>
+
 #include <limits>
+
+#include "python/src/errors.h"
 
 namespace lathe::python {
 namespace {
@@ -114,6 +118,10 @@ std::optional<Attr> ToAttr(py::handle object) {
   if (PyDict_Check(object.ptr())) return DictToAttr(object);
   if (py::hasattr(object, "as_attr")) return ToAttr(object.attr("as_attr")());
   return object.is_none() ? std::optional<Attr>(std::monostate()) : std::nullopt;
+}
+
+void FailForType(py::handle name) {
+  throw Failure(ErrorKind::kLiteral, fmt::format("no type is named \"{}\"", py::cast<std::string>(name)));
 }
 
 std::optional<DataType> ToDataType(py::handle object) {

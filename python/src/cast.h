@@ -20,6 +20,7 @@ py::object MakeEnum(const char* module, const char* name, int value);
 std::optional<Expr> ToExpr(py::handle object);
 std::optional<Attr> ToAttr(py::handle object);
 std::optional<DataType> ToDataType(py::handle object);
+[[noreturn]] void FailForType(py::handle name);  // For a text that names none.
 
 }  // namespace lathe::python
 
@@ -97,6 +98,7 @@ struct type_caster<lathe::DataType> {
   bool load(handle object, bool) {
     const std::optional<lathe::DataType> type = lathe::python::ToDataType(object);
     if (type) value = *type;
+    if (!type && PyUnicode_Check(object.ptr())) lathe::python::FailForType(object);
     return type.has_value();
   }
 };

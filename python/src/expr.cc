@@ -43,9 +43,9 @@ Expr MakeFolded(const std::string& name, const Expr& a, const Expr& b) {
   return Named(name, FoldOperator(OpOfName(name), a, b));
 }
 
-// a / b: integers have several quotients, so the program must say which.
+// a / b: signed integers have several quotients, so the program must say which.
 Expr Divide(const Expr& a, const Expr& b) {
-  if (!a.dtype().is_float() && !b.dtype().is_float())
+  if (a.dtype().is_signed_int() && b.dtype().is_signed_int())
     throw Failure(ErrorKind::kTvm, "divide: expected floats around \"/\"; write //, tir.truncdiv or tir.indexdiv");
   return MakeFolded("Div", a, b);
 }
@@ -75,10 +75,6 @@ Expr CallNamed(const std::string& name, const py::sequence& args) {
   std::vector<Expr> rest;
   for (size_t i = 1; i < args.size(); ++i) rest.push_back(py::cast<Expr>(args[i]));
   return Named(name, IsLimit(op) ? LimitOf(op, type) : FoldTypedCall(op, type, rest));
-}
-
-Expr CeilDiv(const Expr& a, const Expr& b) {
-  return MakeFolded("FloorDiv", MakeFolded("Sub", MakeFolded("Add", a, b), Expr(1)), b);
 }
 
 Expr MakeInt(DataType type, const Expr& value) {
@@ -215,7 +211,12 @@ void BindExpr(py::module_& module) {
     for (const Op& op : AllOps()) names.push_back(op.name);
     return names;
   });
-  module.def("ceildiv", &CeilDiv);
+  module.def("op_params", [](const std::string& name) {
+    const std::span<const std::string_view> params = ParamsOf(OpNamed(name));
+    return std::vector<std::string_view>(params.begin(), params.end());
+  });
+  module.def("is_pure_op", [](py::handle op) { return std::get<const Op*>(*Unwrap(op))->is_pure; });
+  module.def("ceildiv", [](const Expr& a, const Expr& b) { return Value(FoldCeilDiv(a, b), ErrorKind::kMismatch); });
 }
 
 }  // namespace lathe::python

@@ -6,6 +6,7 @@
 #include "compiler/arith/array_places.h"
 #include "compiler/arith/index_map.h"
 #include "compiler/arith/region_bound.h"
+#include "compiler/script/index_map_text.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -160,14 +161,34 @@ std::vector<Range> RangesOf(const py::sequence& shape) {
   return ranges;
 }
 
-std::string TextOfMap(const IndexMap& map) {
+std::string LambdaOf(const IndexMap& map) {
   const auto list = [](const auto& exprs) {
     std::vector<std::string> texts;
     for (const Expr& e : exprs) texts.push_back(py::cast<std::string>(py::str(Wrap(e))));
     return fmt::format("{}", fmt::join(texts, ", "));
   };
-  return fmt::format("T.index_map(lambda {}: ({}{}))", list(map.initial_indices), list(map.final_indices),
+  return fmt::format("lambda {}: ({}{})", list(map.initial_indices), list(map.final_indices),
                      map.final_indices.size() == 1 ? "," : "");
+}
+
+std::string TextOfMap(const IndexMap& map) {
+  const auto& inverse = map.inverse_index_map;
+  return fmt::format("T.index_map({}{})", LambdaOf(map),
+                     inverse == nullptr ? "" : ", inverse_index_map=" + LambdaOf(*inverse));
+}
+
+// A map as a text and its type of indices, and so its inverse.
+py::tuple StateOf(const IndexMap& map) {
+  const DataType type = map.initial_indices.empty() ? kIndexType : map.initial_indices[0].dtype();
+  const auto& inverse = map.inverse_index_map;
+  return py::make_tuple(Print(map), type.ToString(), inverse == nullptr ? py::none() : py::object(StateOf(*inverse)));
+}
+std::shared_ptr<IndexMap> MapOfState(const py::tuple& state) {
+  const DataType type = py::cast<DataType>(state[1]);
+  const IndexMap map = Value(ParseIndexMap(py::cast<std::string>(state[0]), type));
+  auto made = std::make_shared<IndexMap>(WithIndexTypes(map, std::vector(map.initial_indices.size(), type)));
+  if (!state[2].is_none()) made->inverse_index_map = MapOfState(state[2]);
+  return made;
 }
 
 void BindIndexMap(py::module_& module) {
@@ -203,6 +224,7 @@ void BindIndexMap(py::module_& module) {
              return py::make_tuple(padded.map, padded.padding_predicate);
            })
       .def("is_equivalent_to", &IndexMap::IsEquivalentTo)
+      .def(py::pickle(&StateOf, &MapOfState))
       .def("__repr__", &TextOfMap);
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/script/index_map_text.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
+#include "python/src/sampled.h"
 
 namespace lathe::python {
 namespace {
@@ -50,10 +51,12 @@ class ArgumentBinder {
   // TVM looks for it among the buffers that there are, and asserts.
   void CheckBufferNumber() const {
     const int64_t* index = attrs.size() < 2 ? nullptr : std::get_if<int64_t>(&attrs[attrs.size() - 2]);
-    const auto& regions = attrs.back() == Attr(int64_t{0}) ? LastBlock().reads : LastBlock().writes;
+    const bool is_read = attrs.back() == Attr(int64_t{0});
+    const auto& regions = is_read ? LastBlock().reads : LastBlock().writes;
     if (index == nullptr || (*index >= 0 && size_t(*index) < regions.size())) return;
-    throw Failure(ErrorKind::kBuffer, fmt::format("{}: block \"{}\" has {} such regions, index {} is not among them",
-                                                  SnakeCase(row_.kind), LastBlock().name, regions.size(), *index));
+    throw Failure(ErrorKind::kBuffer, fmt::format("{}: block \"{}\": it has {} {} regions, index {} is not among them",
+                                                  SnakeCase(row_.kind), LastBlock().name, regions.size(),
+                                                  is_read ? "read" : "write", *index));
   }
   [[noreturn]] void FailForUnknownName() const {
     std::vector<std::string_view> known;
@@ -156,7 +159,10 @@ class ArgumentBinder {
   static TraceInput ToMapInput(IndexMap map) { return std::make_shared<const IndexMap>(std::move(map)); }
 
   void BindList(const Argument& argument, const py::object& given) {
-    if (!given || given.is_none()) return;
+    if (!given || given.is_none()) {
+      if (argument.fallback.empty()) FailFor(argument, given, "a list");
+      return;
+    }
     const bool is_list = py::isinstance<py::sequence>(given) && !py::isinstance<py::str>(given);
     if (!is_list) {  // One alone, as TVM takes it for consumer_blocks.
       inputs.push_back(ToBlock(argument, given));
@@ -187,9 +193,9 @@ class ArgumentBinder {
   TraceInput ToInput(py::handle object) const {
     if (py::isinstance<BlockRV>(object)) return py::cast<BlockRV>(object);
     if (py::isinstance<LoopRV>(object)) return py::cast<LoopRV>(object);
-    if (py::isinstance<VarRV>(object)) return py::cast<VarRV>(object);
+    if (const std::optional<VarRV> var = KnownSampled(object)) return *var;
     if (object.is_none()) return TraceInput();
-    const std::optional<Attr> attr = ToAttr(object);
+    const std::optional<Attr> attr = ToAttr(WithNumbers(schedule_, object));
     if (attr) {
       if (const int64_t* value = std::get_if<int64_t>(&*attr)) return *value;
       if (const std::string* value = std::get_if<std::string>(&*attr)) return *value;
@@ -205,7 +211,9 @@ class ArgumentBinder {
   }
 
   Attr ToAttribute(const Argument& argument, const py::object& given) const {
-    std::optional<Attr> attr = given && !given.is_none() ? ToAttr(given) : std::optional<Attr>(DefaultOf(argument));
+    const bool is_given = given && !given.is_none();
+    if (!is_given && argument.fallback.empty()) FailFor(argument, given, "a number, a string or a list of them");
+    std::optional<Attr> attr = is_given ? ToAttr(given) : std::optional<Attr>(DefaultOf(argument));
     if (!attr) FailFor(argument, given, "a number, a string or a list of them");
     if (const bool* flag = std::get_if<bool>(&*attr)) return int64_t{*flag};
     return *std::move(attr);
@@ -260,7 +268,7 @@ class ArgumentBinder {
                                                     py::cast<std::string>(py::str(side)), known));
     attrs.push_back(ToAttribute(argument, given[py::int_(1)]));
     attrs.push_back(int64_t{!is_read});
-    if (row_.kind == "TransformLayout") CheckBufferNumber();
+    CheckBufferNumber();
   }
 
   const BlockNode& LastBlock() const { return *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule)->block; }
@@ -373,7 +381,7 @@ void CheckHandles(const Schedule& schedule, const std::vector<TraceInput>& input
 py::object HandleOf(char kind, int id) {
   if (kind == 'b') return py::cast(BlockRV{id});
   if (kind == 'l') return py::cast(LoopRV{id});
-  return py::cast(VarRV{id});
+  return VarOfSampled(id);
 }
 
 // The class that TVM raises.

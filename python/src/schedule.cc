@@ -11,13 +11,9 @@
 #include "python/src/cast.h"
 #include "python/src/errors.h"
 #include "python/src/primitive_call.h"
+#include "python/src/sampled.h"
 
 namespace lathe::python {
-
-int FreshHandleId() {
-  static int last = 1 << 24;
-  return ++last;
-}
 
 namespace {
 
@@ -76,7 +72,6 @@ void BindPrimitives(py::class_<Schedule, std::shared_ptr<Schedule>>& cls) {
 void BindSchedule(py::module_& module) {
   BindHandle<BlockRV>(module, "BlockRV", "b");
   BindHandle<LoopRV>(module, "LoopRV", "l");
-  BindHandle<VarRV>(module, "ExprRV", "v");
   py::class_<Schedule, std::shared_ptr<Schedule>> cls(module, "Schedule", py::dynamic_attr());
   cls.def(py::init([](const FuncPtr& func, std::optional<int64_t> seed, const py::object& mask, const py::object& level,
                       bool) {
@@ -96,7 +91,7 @@ void BindSchedule(py::module_& module) {
       .def_property_readonly("trace", [](const Schedule& s) { return s.trace(); })
       .def("copy", [](const Schedule& s) { return s; })
       .def(
-          "seed", [](Schedule& s, int64_t seed) { s.Seed(static_cast<uint64_t>(seed)); }, py::arg("seed"))
+          "seed", [](Schedule& s, int64_t seed) { s.Seed(SeedOf(seed)); }, py::arg("seed"))
       .def(
           "work_on", [](Schedule& s, const std::string& name) { Check(s.WorkOn(name), ErrorKind::kFunction); },
           py::arg("func_name"))
@@ -118,7 +113,7 @@ void BindSchedule(py::module_& module) {
       .def("fork_seed", [](Schedule& s) { return static_cast<int64_t>(s.random().Next() >> 33); })
       .def("get", [](const Schedule& s, BlockRV block) { return Held(s.Get(block))->block; })
       .def("get", [](const Schedule& s, LoopRV loop) { return s.StmtOf(Held(s.RowOf(loop))); })
-      .def("get", [](const Schedule& s, VarRV var) { return Held(s.Get(ExprRV(var))); })
+      .def("get", [](const Schedule& s, const Expr& value) { return ValueOfSampled(s, value); })
       .def(
           "remove_rv", [](Schedule& s, BlockRV rv) { Check(s.RemoveRV(rv), ErrorKind::kUnknownHandle); },
           py::arg("rand_var"))
@@ -126,7 +121,8 @@ void BindSchedule(py::module_& module) {
           "remove_rv", [](Schedule& s, LoopRV rv) { Check(s.RemoveRV(rv), ErrorKind::kUnknownHandle); },
           py::arg("rand_var"))
       .def(
-          "remove_rv", [](Schedule& s, VarRV rv) { Check(s.RemoveRV(rv), ErrorKind::kUnknownHandle); },
+          "remove_rv",
+          [](Schedule& s, const Var& rv) { Check(s.RemoveRV(*SampledOf(Wrap(Expr(rv)))), ErrorKind::kUnknownHandle); },
           py::arg("rand_var"));
   BindPrimitives(cls);
   BindState(module, cls);

@@ -106,6 +106,7 @@ std::optional<std::string> TextOf(const py::object& object, const py::dict& opti
   if (const FuncPtr* func = UnwrapAs<FuncPtr>(object)) return Print(**func, AsTvm(options));
   if (const ModulePtr* module = UnwrapAs<ModulePtr>(object)) return Print(**module, AsTvm(options));
   if (const Stmt* stmt = UnwrapAs<Stmt>(object)) return Print(*stmt, AsTvm(options));
+  if (const Block* block = UnwrapAs<Block>(object)) return Print(*block, AsTvm(options));
   if (const Expr* e = UnwrapAs<Expr>(object)) return Print(*e, AsTvm(options));
   if (const IterVar* axis = UnwrapAs<IterVar>(object)) return Print(*axis, AsTvm(options));
   if (const CommReducer* reducer = UnwrapAs<CommReducer>(object)) return Print(*reducer, AsTvm(options));
@@ -119,11 +120,6 @@ std::optional<std::string> ScriptOf(const py::object& object, const py::dict& op
   return text;
 }
 
-std::string PrintBlock(const Block& block) {
-  std::vector<Expr> values;
-  for (const IterVar& iter : block->iter_vars) values.push_back(iter.var);
-  return Print(Stmt(BlockRealize{values, True(), block}));
-}
 std::string PrintRange(const Range& range) {
   return fmt::format("I.Range({}, {})", Print(range.min), Print(range.min + range.extent));
 }
@@ -152,7 +148,6 @@ void BindScript(py::module_& module) {
       });
   module.def("parse_any", &ParseAny);
   module.def("script", &ScriptOf);
-  module.def("print", &PrintBlock);
   module.def("print", &PrintBuffer);
   module.def("print", &PrintRange);
   module.def("print", [](const MatchBufferRegion& match) {

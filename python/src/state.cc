@@ -5,6 +5,7 @@
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
+#include "python/src/primitive_call.h"
 
 namespace lathe::python {
 namespace {
@@ -55,10 +56,8 @@ StmtSRef SRefOfNode(const std::shared_ptr<Schedule>& schedule, const Node& node)
 }
 
 StmtSRef SRefOf(const std::shared_ptr<Schedule>& schedule, const py::object& what) {
-  if (py::isinstance<BlockRV>(what))
-    return {schedule, Value(schedule->RowOf(py::cast<BlockRV>(what)), ErrorKind::kSchedule)};
-  if (py::isinstance<LoopRV>(what))
-    return {schedule, Value(schedule->RowOf(py::cast<LoopRV>(what)), ErrorKind::kSchedule)};
+  if (py::isinstance<BlockRV>(what)) return {schedule, Held(schedule->RowOf(py::cast<BlockRV>(what)))};
+  if (py::isinstance<LoopRV>(what)) return {schedule, Held(schedule->RowOf(py::cast<LoopRV>(what)))};
   const Node* node = Unwrap(what);
   if (node == nullptr)
     throw Failure(ErrorKind::kType, "get_sref: expected a handle of this schedule, a loop or a block");

@@ -19,7 +19,7 @@ Expr Integer(const char* what, const Expr& e) {
   return e;
 }
 Expr Condition(const char* what, const Expr& e) {
-  StatusOr<Expr> condition = ConvertExpr(DataType::Bool(), e);
+  StatusOr<Expr> condition = ConvertExpr(DataType::Bool(), TruthOf(e));
   if (!condition.ok()) throw Failure(ErrorKind::kTvm, condition.status().WithContext(what));
   return *condition;
 }
@@ -298,8 +298,12 @@ void BindStatements(py::module_& module) {
   module.def("While", [](const Expr& condition, const Stmt& body) -> Stmt {
     return While{Condition("While", condition), body};
   });
-  module.def("LetStmt",
-             [](const Var& var, const Expr& value, const Stmt& body) -> Stmt { return LetStmt{value, var, body}; });
+  module.def("LetStmt", [](const Var& var, const Expr& value, const Stmt& body) -> Stmt {
+    if (value.dtype() != var.dtype())
+      throw Failure(ErrorKind::kMismatch, fmt::format("LetStmt: \"{}\" is of type {}, its value of {}; cast the value",
+                                                      var.name(), var.dtype().ToString(), value.dtype().ToString()));
+    return LetStmt{value, var, body};
+  });
   module.def("BufferStore", &MakeStoreNode);
   module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) {
     const StringImm* text = message.As<StringImm>();

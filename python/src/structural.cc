@@ -85,8 +85,13 @@ Difference DifferenceOfDicts(const py::dict& a, const py::dict& b, bool map_free
   return std::nullopt;
 }
 
+// Of index maps and the like, which are no nodes, what stands for them.
+bool IsStandIn(const py::object& o) { return Unwrap(o) == nullptr && py::hasattr(o, "comparable"); }
+py::object Compared(const py::object& o) { return IsStandIn(o) ? py::object(o.attr("comparable")()) : o; }
+
 // Lists and dicts are compared item by item.
 Difference DifferenceOf(const py::object& a, const py::object& b, bool map_free_vars) {
+  if (IsStandIn(a) || IsStandIn(b)) return DifferenceOf(Compared(a), Compared(b), map_free_vars);
   if (IsList(a) && IsList(b)) return DifferenceOfLists(a, b, map_free_vars);
   if (IsDict(a) && IsDict(b)) return DifferenceOfDicts(a, b, map_free_vars);
   if (a.is_none() && b.is_none()) return std::nullopt;
@@ -117,6 +122,7 @@ uint64_t HashOf(const Node& node, bool map_free_vars) {
 uint64_t HashOf(const py::object& object, bool map_free_vars) {
   constexpr uint64_t kPrime = 0x100000001b3;
   uint64_t hash = 0xcbf29ce484222325;
+  if (IsStandIn(object)) return HashOf(Compared(object), map_free_vars);
   if (IsList(object)) {
     for (const py::handle item : object)
       hash = (hash ^ HashOf(py::reinterpret_borrow<py::object>(item), map_free_vars)) * kPrime;

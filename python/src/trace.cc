@@ -10,6 +10,7 @@
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
+#include "python/src/sampled.h"
 
 namespace lathe::python {
 namespace {
@@ -26,6 +27,8 @@ py::object InputToPython(const TraceInput& input) {
       [](const auto& value) -> py::object {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
           return py::none();
+        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, VarRV>)
+          return VarOfSampled(value.id);
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::shared_ptr<const IndexMap>>)
           return py::cast(std::const_pointer_cast<IndexMap>(value));
         else
@@ -42,7 +45,7 @@ py::list Outputs(const Instruction& instruction) {
     else if (instruction.kind->output == 'l')
       handles.append(LoopRV{id});
     else
-      handles.append(VarRV{id});
+      handles.append(VarOfSampled(id));
   }
   return handles;
 }
@@ -122,7 +125,7 @@ py::object AsJson(const ScheduleTrace& trace, bool remove_postproc) {
 
 ScheduleTrace FromJson(const py::object& json) {
   const py::object text = py::isinstance<py::str>(json) ? json : py::module_::import("json").attr("dumps")(json);
-  return Value(ReadTvmTrace(Value(ParseTvmJson(py::cast<std::string>(text)))));
+  return Value(ReadTvmTrace(Value(ParseTvmJson(py::cast<std::string>(text)), ErrorKind::kValue)), ErrorKind::kValue);
 }
 
 ScheduleTrace MakeTrace(const std::vector<InstructionOf>& instructions, const py::dict& decisions) {
@@ -134,20 +137,6 @@ ScheduleTrace MakeTrace(const std::vector<InstructionOf>& instructions, const py
     trace.Append(instruction.shared, std::move(decision));
   }
   return trace;
-}
-
-// Sampled numbers are variables in TVM: those that programs make are known by their identity.
-int IdOf(const Var& var) {
-  static auto& known = *new std::unordered_map<const ExprNode*, std::pair<Var, int>>();  // Keeps them alive.
-  const auto found = known.find(var.get());
-  return found != known.end() ? found->second.second
-                              : known.emplace(var.get(), std::pair(var, FreshHandleId())).first->second.second;
-}
-
-std::optional<VarRV> SampledOf(py::handle object) {
-  if (py::isinstance<VarRV>(object)) return py::cast<VarRV>(object);
-  const Expr* e = UnwrapAs<Expr>(object);
-  return e == nullptr || !IsVar(*e) ? std::nullopt : std::optional(VarRV{IdOf(Var(*e))});
 }
 
 bool AllAre(py::handle list, bool (*is)(py::handle)) {

@@ -59,3 +59,18 @@ def test_a_map_that_leaves_gaps_has_no_inverse():
         tir.Schedule(total).transform_block_layout("C", lambda i: [i * 2])
     with pytest.raises(tir.ScheduleError, match="leave gaps"):
         tir.Schedule(padded).transform_layout("B", ("write", 0), lambda i: [i * 2], pad_value=0)
+
+
+def test_maps_and_names_of_functions_are_compared_by_what_they_say():
+    def halves(size, inverse=None):
+        return tir.IndexMap.from_func(lambda i, j: [j, i // size, i % size], inverse_index_map=inverse)
+
+    equal, hash_of = tvm.ir.structural_equal, tvm.ir.structural_hash
+    assert equal(halves(4), halves(4)) and hash_of(halves(4)) == hash_of(halves(4))
+    assert not equal(halves(4), halves(2)) and not equal(halves(4), halves(4, lambda j, a, b: [a * 4 + b, j]))
+    assert not equal(halves(4), tir.IndexMap.from_func(lambda i: [i])) and not equal(halves(4), tir.Var("x", "int32"))
+    with pytest.raises(ValueError):
+        tvm.ir.assert_structural_equal([halves(4)], [halves(2)])
+    name = tvm.ir.GlobalVar
+    assert equal(name("f"), name("f")) and not equal(name("f"), name("g")) and not equal(name("f"), "f")
+    assert hash_of(name("f")) == hash_of(name("f"))

@@ -82,3 +82,13 @@ def test_a_packed_call_takes_buffers_as_arrays():
     call = tir.call_packed("my.function", A, 3)
     array = call.args[1]
     assert str(array.op) == "Op(tir.tvm_stack_make_array)" and int(array.args[3]) == 2
+
+
+def test_what_a_new_scope_opens_ends_with_it():
+    builder = tvm.tir.ir_builder.create()
+    with builder.new_scope():
+        builder.scope_attr("a", "key", 1)
+        builder.emit(tvm.tir.Evaluate(1))
+    builder.emit(tvm.tir.Evaluate(2))
+    first, second = builder.get()
+    assert isinstance(first, tvm.tir.AttrStmt) and second.value == 2

@@ -1,4 +1,7 @@
 """Nodes built and taken apart in Python."""
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import tvm
@@ -290,3 +293,89 @@ def test_a_difference_of_containers_has_its_places(a, b, left, right):
     with pytest.raises(ValueError) as error:
         tvm.ir.assert_structural_equal(a, b)
     assert f"caused by lhs at {left}:\n" in str(error.value) and f"and rhs at {right}:\n" in str(error.value)
+
+
+def _loop_body(func):
+    return func.body.block.body
+
+
+PARTS = [lambda: tir.Var("x", "int64"), lambda: tir.Var("x", "int32") * 3 + 1, lambda: tir.const(1.5, "float16"),
+         lambda: elementwise.body, lambda: _loop_body(elementwise), lambda: Range(1, 5), lambda: tvm.ir.Op.get("tir.exp"),
+         lambda: tir.decl_buffer((4, 8), "float32", "Q"), lambda: _loop_body(matmul).body.body.body.block,
+         lambda: _loop_body(matmul).body.body.body.block.reads[0], lambda: elementwise,
+         lambda: tir.IterVar((0, 8), "v", tir.IterVar.CommReduce), lambda: tvm.IRModule({"f": elementwise})]
+
+
+@pytest.mark.parametrize("make", PARTS)
+def test_nodes_are_pickled(make):
+    node = make()
+    again = pickle.loads(pickle.dumps(node))
+    assert type(again) is type(node)
+    tvm.ir.assert_structural_equal(again, node, map_free_vars=True)
+
+
+def test_variables_that_pickled_nodes_share_stay_one():
+    x = tir.Var("x", "int32")
+    total = pickle.loads(pickle.dumps(x + x * 2))
+    assert total.a.same_as(total.b.a) and not total.a.same_as(x)
+
+
+def test_nodes_are_their_own_copies_and_modules_have_others():
+    total = tir.Var("x", "int32") + 1
+    assert copy.copy(total).same_as(total) and copy.deepcopy([total])[0].same_as(total)
+    module = tvm.IRModule({"f": elementwise})
+    other = copy.deepcopy(module)
+    other["g"] = matmul
+    assert len(module) == 1 and len(other) == 2
+
+
+def test_index_maps_are_pickled_with_their_inverse():
+    index_map = tir.IndexMap.from_func(lambda i, j: [j, i // 4, i % 4], inverse_index_map=lambda j, a, b: [a * 4 + b, j])
+    again = pickle.loads(pickle.dumps(index_map))
+    assert again.is_equivalent_to(index_map) and str(again) == str(index_map)
+    assert str(index_map).endswith(", inverse_index_map=lambda j, a, b: (a * T.int64(4) + b, j))")
+    narrow = tir.IndexMap.from_func(lambda i, j: [j, i], index_dtype="int32")
+    assert pickle.loads(pickle.dumps(narrow)).initial_indices[0].dtype == "int32"
+
+
+X = tir.Var("x", "int32")
+
+
+@pytest.mark.parametrize("make, text", [
+    (lambda: tir.AttrStmt(X, "key", 1, tir.Evaluate(X)), 'x = T.int32()\nwith T.attr(x, "key", 1):\n    T.evaluate(x)'),
+    (lambda: tir.LetStmt(X, tir.const(1), tir.Evaluate(X + 1)), "with T.LetStmt(1) as x:\n    T.evaluate(x + 1)"),
+    (lambda: tir.SeqStmt([tir.Evaluate(1), tir.LetStmt(X, tir.const(1), tir.Evaluate(X))]),
+     "T.evaluate(1)\nx: T.int32 = 1\nT.evaluate(x)"),
+    (lambda: _loop_body(elementwise)[0].body.body.block,
+     'with T.block("B", no_realize=True):\n    vi = T.axis.spatial(128)\n    vj = T.axis.spatial(128)\n'
+     "    T.reads(A[vi, vj])\n    T.writes(B[vi, vj])\n    B[vi, vj] = A[vi, vj] * T.float32(2.0)"),
+])
+def test_parts_are_shown_as_they_stand_alone(make, text):
+    shown = str(make())
+    assert [line for line in shown.strip().split("\n") if "= T.Buffer" not in line] == text.split("\n")
+
+
+@pytest.mark.parametrize("make, kind", [
+    (lambda: tir.Var("x", "nothing"), ValueError), (lambda: tir.Cast("nothing", X), ValueError),
+    (lambda: tir.LetStmt(X, tir.const(1.5), tir.Evaluate(0)), TypeError),
+    (lambda: tir.IndexMap.from_func(lambda i: [i, "a"]), TypeError),
+    (lambda: tir.IndexMap.from_func(lambda *i: [*i]), AssertionError),
+    (lambda: tvm.device("nothing"), ValueError), (lambda: tvm.target.Target(3), ValueError),
+])
+def test_wrong_words_and_types_are_errors_of_tvms_classes(make, kind):
+    with pytest.raises(kind):
+        make()
+
+
+def test_names_of_what_all_dialects_share():
+    assert isinstance(elementwise, tvm.ir.BaseFunc) and isinstance(X + 1, tvm.ir.PrimExpr)
+    place = tvm.ir.Span(tvm.ir.SourceName("a.py"), 1, 1, 2, 3)
+    assert place.source_name.name == "a.py" and tir.Var("x", "int32", place).name == "x"
+    target = tvm.target.Target("llvm")
+    assert target.same_as(target) and not target.same_as(tvm.target.Target("llvm"))
+
+
+def test_containers_and_types_are_shown_as_tvm_shows_them():
+    assert str(tvm.runtime.convert({"a": [1, "b"]})) == '{"a": [1, "b"]}'
+    assert repr(tvm.ir.PrimType("int8")) == "T.int8"
+    assert repr(tvm.ir.PointerType(tvm.ir.PrimType("int8"), "shared")) == 'T.handle("int8", "shared")'

@@ -162,3 +162,21 @@ def test_rules_of_programs_lower_operations():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_the_one_of_ceildiv_has_the_type_of_its_operands():
+    x, y = var("x", "int8"), var("y", "int8")
+    assert str(tir.ceildiv(x, y)) == "(x + y - T.int8(1)) // y" and tir.ceildiv(x, y).dtype == "int8"
+
+
+def test_unsigned_integers_have_one_quotient():
+    x, y = var("x", "uint8"), var("y", "int8")
+    assert isinstance(x / x, tir.Div) and (x / y).dtype == "uint8"
+    with pytest.raises(tvm.TVMError, match="truncdiv"):
+        y / y
+
+
+def test_operations_say_what_calls_of_them_do():
+    effect = lambda name: tvm.ir.Op.get(name).get_attr("TCallEffectKind")
+    assert effect("tir.exp") == 1 and effect("tir.call_extern") == 3 and tvm.ir.Op.get("tir.exp").get_attr("none") is None
+    assert "tir.exp" in tvm.ir.Op.list_op_names()

@@ -730,3 +730,31 @@ def test_compact_buffer_allocation_keeps(func, shape):
         compact.body, lambda node: sizes.extend(tuple(int(n) for n in buffer.shape) for buffer in node.alloc_buffers)
         if isinstance(node, tir.Block) else None)
     assert sizes == [shape]
+
+
+class TestRemoveNoOpTakesAttributesOfNothing(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.RemoveNoOp()
+
+    def before(A: T.Buffer((4,), "int32")):
+        for i in range(4):
+            with T.attr(0, "key", 1):
+                T.evaluate(0)
+        with T.attr(0, "key", T.call_extern("int32", "effect")):
+            T.evaluate(0)
+        A[0] = 1
+
+    def expected(A: T.Buffer((4,), "int32")):
+        T.call_extern("int32", "effect")
+        A[0] = 1
+
+
+def test_vectorize_loop_by_name_does_not_ask_the_context():
+    @T.prim_func
+    def main(A: T.Buffer((4,), "int32")):
+        for i in T.vectorized(4):
+            A[i] = 1
+
+    with tvm.transform.PassContext(config={"tir.disable_vectorize": True}):
+        vectorized = tir.transform.VectorizeLoop()(tvm.IRModule({"main": main}))
+        serial = tir.transform.VectorizeLoop(False)(tvm.IRModule({"main": main}))
+    assert "for" not in str(vectorized["main"].body) and "for" in str(serial["main"].body)

@@ -2,6 +2,7 @@
 import pytest
 import tvm
 from tvm import tir
+from tvm.script import ir as I
 from tvm.script import tir as T
 
 
@@ -120,3 +121,114 @@ def test_slices_of_a_buffer_outside_of_a_script():
     assert str(lanes.indices[1]) == "T.Ramp(0, 2, 9)" and lanes.dtype == "float32x9"
     with pytest.raises(ValueError, match="constant length and a step from 1 on"):
         A[0, I32:U32:2]
+
+
+@T.macro
+def _set(A, i, *rest, value=3, named=None):
+    A[i] = value
+    if len(rest) > 0:
+        A[rest[0]] = rest[1]
+    if named is not None:
+        A[0] = named["k"]
+
+
+@T.macro
+def _only_named(A, *, at):
+    A[at] = 1
+
+
+def test_macros_take_the_rest_names_alone_and_dicts():
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32")):
+        _set(A, 1)
+        _set(A, 2, 5, 6, value=7)
+        _set(A, 3, named={"k": 4})
+        _only_named(A, at=5)
+
+    assert _body(main) == ["A[1] = 3", "A[2] = 7", "A[5] = 6", "A[3] = 3", "A[0] = 4", "A[5] = 1"]
+
+
+def test_an_argument_after_a_bare_star_needs_its_name():
+    with pytest.raises(tvm.error.DiagnosticError, match="the name of the argument"):
+        @T.prim_func
+        def main(A: T.Buffer((8,), "int32")):
+            _only_named(A, 5)
+
+
+def test_operators_on_texts_are_pythons():
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32")):
+        for i in range(8):
+            with T.block("b_%d_%s" % (2, "x") + "y"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = "a" == "a"
+
+    text = main.script()
+    assert 'T.block("b_2_xy")' in text and "A[vi] = 1" in text
+
+
+def test_operations_take_their_arguments_by_name():
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "int32"), n: T.int32):
+        A[0] = T.if_then_else(cond=n > 1, t=A[1], f=T.exp(x=A[2]))
+        A[1] = T.pow(A[1], y=A[2]) + T.fma(x=A[0], y=A[1], z=A[2])
+        A[2] = T.fmod(x1=A[1], x2=A[2])
+        B[0] = T.bitwise_and(n, y=3) + T.q_multiply_shift(x=n, y=n, q=31, s=2)
+
+    assert _body(main) == [
+        "A[0] = T.if_then_else(n > 1, A[1], T.exp(A[2]))", "A[1] = T.pow(A[1], A[2]) + T.fma(A[0], A[1], A[2])",
+        "A[2] = T.fmod(A[1], A[2])", "B[0] = T.bitwise_and(n, 3) + T.q_multiply_shift(n, n, 31, 2)"]
+    x = tir.Var("x", "float32")
+    assert str(tir.exp(x=x)) == "T.exp(x)" and str(tir.if_then_else(x > 1.0, t=x, f=2.0)) == str(tir.if_then_else(x > 1.0, x, 2.0))
+    with pytest.raises(TypeError, match="no argument is named y"):
+        tir.exp(x, y=x)
+
+
+def test_a_number_is_a_condition():
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32"), n: T.int32):
+        if n:
+            A[0] = 1
+        for i in range(8):
+            if i & 1:
+                A[i] = 1
+        while A[1]:
+            A[1] = A[1] - 1
+
+    assert _body(main) == ["if n != 0:", "A[0] = 1", "for i in range(8):", "if T.bitwise_and(i, 1) != 0:", "A[i] = 1",
+                           "while A[1] != 0:", "A[1] = A[1] - 1"]
+    x = tir.Var("x", "int32")
+    assert str(tir.IfThenElse(x, tir.Evaluate(x), None).condition) == "x != 0"
+
+
+FREE = tir.Var("free", "int32")
+
+
+def test_a_program_defines_what_it_names():
+    with pytest.raises(tvm.error.DiagnosticError, match="not well-formed.*free"):
+        @T.prim_func
+        def main(A: T.Buffer((8,), "int32")):
+            A[FREE] = 1
+
+    @T.prim_func(check_well_formed=False)
+    def unchecked(A: T.Buffer((8,), "int32")):
+        A[FREE] = 1
+
+    @T.prim_func
+    def of_its_shape(A: T.Buffer((FREE,), "int32")):
+        A[FREE - 1] = 1
+
+    assert unchecked.body.indices[0].same_as(FREE)
+
+
+def test_a_module_calls_functions_that_it_has():
+    with pytest.raises(tvm.error.DiagnosticError, match='a function of this module, got "g"'):
+        @I.ir_module
+        class M:
+            @T.prim_func
+            def main(A: T.Buffer((8,), "int32")):
+                M.g(A.data)

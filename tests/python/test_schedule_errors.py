@@ -189,3 +189,29 @@ def test_a_seed_lies_in_the_range_of_tvm(seed):
     with pytest.raises(ValueError, match=r"in the range \[1, 2147483647\]"):
         tir.Schedule(two_blocks, seed=seed)
     assert tir.Schedule(two_blocks, seed=2**31 - 1).mod is not None
+
+
+def test_handles_indices_and_numbers_of_the_wrong_kind(sch):
+    stale = sch.get_loops("B")[0]
+    sch.split(stale, [None, 4])
+    with pytest.raises(ValueError):
+        sch.get_sref(stale)
+    with pytest.raises(TypeError):
+        sch.cache_read("B", None, "local")
+    with pytest.raises(TypeError):
+        sch.split(sch.get_loops("B")[0], None)
+    for buffer in (("read", -1), ("read", 5)):
+        with pytest.raises(AssertionError, match="read regions"):
+            sch.reindex("B", buffer)
+    with pytest.raises(ValueError):
+        sch.seed(-2)
+    with pytest.raises(ValueError, match="is not registered"):
+        sch.tensorize(sch.get_loops("B")[0], "nothing")
+    with pytest.raises(ValueError, match="not an index below 2"):
+        sch.sample_categorical([1, 2], [0.5, 0.5], decision=7)
+
+
+@pytest.mark.parametrize("json", [{"a": 1}, [1, 2], [[["Foo", [], [], []]], []]])
+def test_json_that_is_no_trace_is_a_value_error(sch, json):
+    with pytest.raises(ValueError):
+        tir.schedule.Trace.apply_json_to_schedule(json, sch)

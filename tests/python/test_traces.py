@@ -136,3 +136,25 @@ def test_a_call_without_a_decision_names_none():
 def test_an_instruction_of_unknown_kind_is_an_attribute_error():
     with pytest.raises(AttributeError, match="Foo"):
         tir.schedule.InstructionKind.get("Foo")
+
+
+def test_sampled_numbers_are_expressions():
+    sch = tir.Schedule(gemm, seed=1)
+    i, j, _ = sch.get_loops("gemm")
+    one, two = (sch.sample_categorical([2, 4], [0.5, 0.5], decision=each) for each in (0, 1))
+    assert isinstance(one, tir.Var) and isinstance(one, tir.schedule.ExprRV)
+    assert sch.get(one) == 2 and sch.get(one * two + 1) == 9 and sch.get(tir.max(one, two)) == 4
+    sch.split(i, [None, one * 2])
+    sch.split(j, [None, tir.floordiv(two, one)])
+    assert [sch.get(loop).extent for loop in sch.get_loops("gemm")[1:4:2]] == [4, 2]
+    sch.annotate(i_block := sch.get_block("gemm"), "tiles", [one, two * 2])
+    assert list(sch.get(i_block).annotations["tiles"]) == [2, 8]
+    again = tir.Schedule(gemm)
+    sch.trace.apply_to_schedule(again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+
+
+def test_variables_of_the_program_are_no_sampled_numbers():
+    sch = tir.Schedule(gemm)
+    with pytest.raises(IndexError):
+        sch.get(tir.Var("n", "int32") + 1)

@@ -1,6 +1,6 @@
 """Comparing and hashing nodes."""
 from lathe import _lib
-from lathe.runtime.object import Object
+from lathe.runtime.object import Object, register_plain
 from lathe.runtime.object_path import ObjectPath
 
 Node = Object
@@ -25,3 +25,20 @@ def assert_structural_equal(lhs, rhs, map_free_vars=False):
 def structural_hash(node, map_free_vars=False):
     """Equal for nodes that are structurally equal."""
     return _lib.structural_hash(node, map_free_vars)
+
+
+@register_plain("SourceName")
+class SourceName:
+    """The name of a text."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+@register_plain("Span")
+class Span:
+    """A place in a text. Constructors of nodes take one and keep none."""
+
+    def __init__(self, source_name, line, end_line, column, end_column):
+        self.source_name, self.line, self.end_line = source_name, line, end_line
+        self.column, self.end_column = column, end_column

@@ -1,4 +1,9 @@
 """Lists and maps of nodes: they cannot be changed."""
+import json
+
+
+def _text(item):
+    return json.dumps(item) if isinstance(item, str) else str(item)
 
 
 class Array(tuple):
@@ -17,7 +22,7 @@ class Array(tuple):
         return list(item) if isinstance(index, slice) else item
 
     def __repr__(self):
-        return "[" + ", ".join(str(item) for item in self) + "]"
+        return "[" + ", ".join(map(_text, self)) + "]"
 
     __str__ = __repr__
 
@@ -35,7 +40,7 @@ class Map(dict):
         raise TypeError("a Map cannot be changed")
 
     def __repr__(self):
-        return "{" + ", ".join(f"{key!r}: {value}" for key, value in dict.items(self)) + "}"
+        return "{" + ", ".join(f"{_text(key)}: {_text(value)}" for key, value in dict.items(self)) + "}"
 
     def same_as(self, other):
         return self.keys() == other.keys() and all(_same(value, other[key]) for key, value in dict.items(self))

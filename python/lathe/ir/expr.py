@@ -28,6 +28,10 @@ class Op(Object):
     def get(op_name):
         return _lib.op_get(op_name)
 
+    @staticmethod
+    def list_op_names():
+        return ["tir." + name for name in _lib.op_names()]
+
     def __repr__(self):
         return f'Op({self.name})'
 
@@ -35,10 +39,13 @@ class Op(Object):
         return self.name
 
     def get_attr(self, attr_name):
-        return _attributes.get((self.name, attr_name), (None, 0))[0]
+        known = _attributes.get((self.name, attr_name))
+        if known is None and attr_name == "TCallEffectKind":
+            return _lib.IntImm("int32", 1 if _lib.is_pure_op(self) else 3)
+        return None if known is None else known[0]
 
     def has_attr(self, attr_name):
-        return (self.name, attr_name) in _attributes
+        return self.get_attr(attr_name) is not None
 
     def set_attr(self, attr_name, value, plevel=10):
         """Of two values the one of the higher plevel counts."""

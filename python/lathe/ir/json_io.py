@@ -25,26 +25,96 @@ def _encode(node):
     kind = _lib.type_key(node)
     if kind in ("IRModule", "tir.PrimFunc"):
         return {kind: node.script()}
-    return _encode_part(node)
+    return _encode_by_fields(kind, node) if kind in _FIELDS else _encode_part(kind, node)
 
 
-def _encode_part(node):
-    """An expression or a statement, as the body of a function of what is free in it."""
+_FIELDS = {"Range": ("min", "extent"), "tir.IterVar": ("dom", "var", "iter_type", "thread_tag"),
+           "tir.BufferRegion": ("buffer", "region"), "tir.MatchBufferRegion": ("buffer", "source"), "Op": ("name",)}
+
+
+def _encode_by_fields(kind, node):
+    return {kind: [_encode(getattr(node, name)) for name in _FIELDS[kind]]}
+
+
+def _encode_part(kind, node):
+    """A buffer, an expression or a statement, as a part of a function of what is free in it."""
     from lathe import tir
-    is_stmt = isinstance(node, tir.Stmt)
-    body = node if is_stmt else tir.Evaluate(node)
-    return {"stmt" if is_stmt else "expr": tir.PrimFunc(tir.analysis.undefined_vars(body), body).script()}
+    if kind == "tir.CommReducer":
+        raise TypeError("save_json: a reducer alone has no text; save the expression that it is in")
+    if kind == "tir.Buffer":
+        return {kind: _function(tir.Evaluate(0), [node]).script()}
+    if kind == "tir.Block":
+        return {kind: _encode(tir.BlockRealize([var.dom.min for var in node.iter_vars], True, node))}
+    body = node if isinstance(node, tir.Stmt) else tir.Evaluate(node)
+    text = _function(body, _free_buffers(body)).script()
+    if body is not node:
+        return {"expr": text}
+    is_added = _is_root(_function_of(text).body) and not _is_root(node)
+    return {"stmt in a root block" if is_added else "stmt": text}
+
+
+def _is_root(stmt):
+    from lathe import tir
+    return isinstance(stmt, tir.BlockRealize) and stmt.block.name_hint == "root"
+
+
+def _function(body, buffers):
+    from lathe import tir
+    handles = [tir.Var(buffer.name, "handle") for buffer in buffers]
+    matched = [buffer.data for buffer in buffers] + [extent for buffer in buffers for extent in buffer.shape]
+    free = [var for var in tir.analysis.undefined_vars(body) if not any(var.same_as(each) for each in matched)]
+    return tir.PrimFunc([*handles, *free], body, buffer_map=dict(zip(handles, buffers)))
+
+
+def _free_buffers(body):
+    """The buffers that a statement touches and does not make."""
+    from lathe import tir
+    touched = {}
+
+    def visit(node):
+        if isinstance(node, (tir.BufferLoad, tir.BufferStore)):
+            touched[node.buffer] = None
+        if isinstance(node, tir.Block):
+            touched.update((region.buffer, None) for region in (*node.reads, *node.writes))
+
+    tir.stmt_functor.post_order_visit(body, visit)
+    free = tir.analysis.undefined_vars(body)
+    return [buffer for buffer in touched if any(buffer.data.same_as(var) for var in free)]
+
+
+def _function_of(text):
+    return _lib.parse_func(text, "<json>", 1, None)
 
 
 def _decode(value):
     if not isinstance(value, dict):
         return value
     (kind, content), = value.items()
-    if kind == "Array":
-        return Array(_decode(item) for item in content)
-    if kind == "Map":
-        return Map({_decode(key): _decode(item) for key, item in content})
-    if kind == "IRModule":
-        return _lib.parse_module(content, "<json>", 1, None)
-    func = _lib.parse_func(content, "<json>", 1, None)
-    return {"tir.PrimFunc": lambda: func, "stmt": lambda: func.body, "expr": lambda: func.body.value}[kind]()
+    return _READERS[kind](content)
+
+
+def _of_fields(make):
+    return lambda content: make(*map(_decode, content))
+
+
+def _buffer_of(text):
+    func = _function_of(text)
+    return func.buffer_map[func.params[0]]
+
+
+_READERS = {
+    "Array": lambda content: Array(_decode(item) for item in content),
+    "Map": lambda content: Map({_decode(key): _decode(item) for key, item in content}),
+    "IRModule": lambda content: _lib.parse_module(content, "<json>", 1, None),
+    "tir.PrimFunc": _function_of,
+    "tir.Buffer": _buffer_of,
+    "tir.Block": lambda content: _decode(content).block,
+    "tir.IterVar": _of_fields(lambda *fields: _lib.IterVar(*fields)),
+    "tir.BufferRegion": _of_fields(lambda *fields: _lib.BufferRegion(*fields)),
+    "tir.MatchBufferRegion": _of_fields(lambda *fields: _lib.MatchBufferRegion(*fields)),
+    "Range": _of_fields(lambda *fields: _lib.Range(*fields)),
+    "Op": _of_fields(lambda *fields: _lib.op_get("tir." + fields[0].removeprefix("tir."))),
+    "stmt": lambda content: _function_of(content).body,
+    "stmt in a root block": lambda content: _function_of(content).body.block.body,
+    "expr": lambda content: _function_of(content).body.value,
+}

@@ -20,6 +20,10 @@ class GlobalVar:
     def same_as(self, other):
         return self == other
 
+    def comparable(self):
+        """What structural_equal compares."""
+        return ["GlobalVar", self.name_hint]
+
     def __repr__(self):
         return f'I.GlobalVar("{self.name_hint}")'
 
@@ -48,6 +52,12 @@ class IRModule(Object):
         """The module with this function: under its global symbol, else "main"."""
         name = expr.attrs.get("global_symbol", "main") if expr.attrs else "main"
         return IRModule({**(functions or {}), name: expr})
+
+    def __copy__(self):
+        return self.clone()
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
 
     def __getitem__(self, var):
         return _lib.module_get(self, _name(var))

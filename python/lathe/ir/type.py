@@ -27,6 +27,9 @@ class PrimType(Type):
     def __init__(self, dtype):
         self.dtype = str(dtype)
 
+    def __repr__(self):
+        return f"T.{self.dtype}"
+
 
 class PointerType(Type):
     """Elements of one type in memory of one scope."""
@@ -35,6 +38,10 @@ class PointerType(Type):
 
     def __init__(self, element_type, storage_scope=""):
         self.element_type, self.storage_scope = element_type, storage_scope
+
+    def __repr__(self):
+        scope = f', "{self.storage_scope}"' if self.storage_scope else ""
+        return f'T.handle("{self.element_type.dtype}"{scope})'
 
 
 class TupleType(Type):

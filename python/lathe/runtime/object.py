@@ -57,11 +57,12 @@ class Object(_lib.Object):
     def __dir__(self):
         return sorted(set(super().__dir__()) | set(_lib.field_names(self)))
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __reduce__(self):
-        return _from_script, (_lib.type_key(self), self.script())
-
-
-def _from_script(type_key, text):
-    if type_key == "IRModule":
-        return _lib.parse_module(text, "<pickle>", 1, None)
-    return _lib.parse_func(text, "<pickle>", 1, None)
+        from lathe.ir.json_io import load_json, save_json
+        return load_json, (save_json(self),)

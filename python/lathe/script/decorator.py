@@ -5,7 +5,7 @@ import linecache
 import re
 
 from lathe import _lib
-from lathe.error import TVMError
+from lathe.error import DiagnosticError, TVMError
 
 
 def _source(what):
@@ -51,6 +51,19 @@ def _is_in_module_class(frame):
     return False
 
 
+def _checked(program, check_well_formed):
+    """`program`, a function or a module, which names nothing that it does not define."""
+    if not check_well_formed:
+        return program
+    for func in [program[var] for var in program] if _lib.type_key(program) == "IRModule" else [program]:
+        try:
+            _lib.verify_well_formed(func, True)
+        except ValueError as error:
+            raise DiagnosticError(f"the program is not well-formed: {error}; pass check_well_formed=False if it is "
+                                  "meant so") from error
+    return program
+
+
 def prim_func(func=None, private=False, check_well_formed=True, s_tir=False):
     """Reads the decorated function as TVMScript. private: it has no global symbol. s_tir: as all functions here are."""
     frame = inspect.currentframe().f_back
@@ -59,7 +72,8 @@ def prim_func(func=None, private=False, check_well_formed=True, s_tir=False):
         if _is_in_module_class(frame):
             return func
         file_name, first_line, text = _source(func)
-        return _lib.parse_func(text, file_name, first_line, _surroundings(frame, text, func))
+        known = _surroundings(frame, text, func)
+        return _checked(_lib.parse_func(text, file_name, first_line, known), check_well_formed)
 
     return read if func is None else read(func)
 
@@ -104,7 +118,8 @@ def ir_module(mod=None, check_well_formed=True):
 
     def read(cls):
         file_name, first_line, text = _source(cls)
-        return _lib.parse_module(text, file_name, first_line, _surroundings(frame, text))
+        known = _surroundings(frame, text)
+        return _checked(_lib.parse_module(text, file_name, first_line, known), check_well_formed)
 
     return read if mod is None else read(mod)
 
@@ -112,4 +127,4 @@ def ir_module(mod=None, check_well_formed=True):
 def from_source(code, extra_vars=None, check_well_formed=True):
     """Reads TVMScript: a function, a class with functions, or a text with one of them."""
     file_name, first_line, text = ("<str>", 1, code) if isinstance(code, str) else _source(code)
-    return _lib.parse_any(text, file_name, first_line, extra_vars or {})
+    return _checked(_lib.parse_any(text, file_name, first_line, extra_vars or {}), check_well_formed)

@@ -124,6 +124,10 @@ class Target:
     def __hash__(self):
         return hash(str(self))
 
+    def same_as(self, other):
+        """Whether both are one object."""
+        return self is other
+
     def __str__(self):
         return str(self._description)
 
@@ -135,6 +139,8 @@ def _describe(target):
         return target._description
     if isinstance(target, dict):
         return _lib.TargetDescription({key: value for key, value in target.items() if key != "host"})
+    if not isinstance(target, str):
+        raise ValueError(f"Target: {target!r} is none; give a string, a dict or a Target")
     is_of_cpu = target.split()[:1] == ["auto"] or target.split()[0] in _lib.cpu_target_tags()
     return _lib.TargetDescription(str(_lib.Target(target)) if is_of_cpu else target)
 

@@ -15,7 +15,7 @@ def _from_func_with_separators(mapping_function, ndim=None, inverse_index_map=No
     for name, param in params.items():
         if param.kind == param.VAR_POSITIONAL:
             if ndim is None:
-                raise ValueError("from_func: the function takes any number of indices; say ndim")
+                raise AssertionError("from_func: the function takes any number of indices; say ndim")
             names += [f"{name}_{i}" for i in range(ndim - len(names) - len(named))]
         elif name not in named:
             names.append(name)
@@ -26,6 +26,8 @@ def _from_func_with_separators(mapping_function, ndim=None, inverse_index_map=No
     for item in result:
         if isinstance(item, str) and item == IndexMap.AXIS_SEPARATOR:
             separators.append(len(final))
+        elif isinstance(item, (str, float)):
+            raise TypeError(f"from_func: the function gives {item!r}; give expressions or IndexMap.AXIS_SEPARATOR")
         else:
             final.append(item)
     if inverse_index_map is not None and not isinstance(inverse_index_map, IndexMap):
@@ -49,6 +51,15 @@ def _map_ndarray(self, arr_src):
     return array(result.reshape(shape))
 
 
+def _comparable(self):
+    """What structural_equal compares: the map as a function of its indices."""
+    from lathe.tir import Evaluate, PrimFunc, stmt_seq
+
+    body = stmt_seq(*map(Evaluate, self.final_indices)) if self.final_indices else Evaluate(0)
+    return ["IndexMap", PrimFunc(self.initial_indices, body), self.inverse_index_map]
+
+
 IndexMap.map_ndarray = _map_ndarray
+IndexMap.comparable = _comparable
 IndexMap.from_func = staticmethod(_from_func)
 IndexMap.from_func_with_separators = staticmethod(_from_func_with_separators)

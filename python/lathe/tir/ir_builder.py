@@ -73,6 +73,10 @@ class IRBuilder:
         self._suites.append([])
         return WithScope(value, lambda: self.emit(make(self._pop())))
 
+    def new_scope(self):
+        """A scope where attributes and allocations end."""
+        return self._scope(None, lambda body: body)
+
     def emit(self, line):
         """Adds a statement, an expression that is evaluated, or a function from the rest of the scope to a statement."""
         is_value = isinstance(line, Object) and not isinstance(line, stmt.Stmt)

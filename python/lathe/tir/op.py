@@ -86,9 +86,18 @@ def _packed(arg):
                      [arg.data, shape, strides, len(arg.shape), const(0, arg.dtype), arg.elem_offset])
 
 
+def _in_order(name, params, named):
+    """The values of these parameters, which all are given by name or not at all."""
+    if named.keys() - set(params):
+        raise TypeError(f"{name}: no argument is named {', '.join(sorted(named.keys() - set(params)))}")
+    return [named[each] for each in params if each in named]
+
+
 def _operation(name):
-    def call(*args, span=None):
-        return _lib.call_op(name, args)
+    params = _lib.op_params(name)
+
+    def call(*args, span=None, **named):
+        return _lib.call_op(name, [*args, *_in_order(name, params[len(args):], named)])
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"A call of tir.{name}."

@@ -57,7 +57,7 @@ for _row in _lib.pass_names():
 
 def VectorizeLoop(enable_vectorize=True):
     """Vectorized loops as vector statements, or as serial loops."""
-    options = {} if enable_vectorize else {"tir.disable_vectorize": True}
+    options = {"tir.disable_vectorize": not enable_vectorize}  # Only lower and build ask the context.
     return Pass(lambda mod, context: _lib.run_pass("vectorize_loop", mod,
                                                    {**_current_target(), **context.config, **options}),
                 PassInfo(0, "tir.VectorizeLoop"))

@@ -351,7 +351,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"ReadsTwice", "with T.block(\"b\"):\n    T.reads(A[0, 0])\n    T.reads(A[0, 1])\n    A[0, 0] = 1.0",
                   "f.py:5:9: expected one T.reads in a block"},
         ErrorCase{"FloatIndex", "A[0, 1.5] = 1.0", "f.py:3:10: expected an integer, got float32"},
-        ErrorCase{"Condition", "if n:\n    A[0, 0] = 1", "f.py:3:8: expected a boolean, got int32"},
+        ErrorCase{"Condition", "if A[0, 0]:\n    A[0, 0] = 1", "f.py:3:8: expected a boolean, got float32"},
         ErrorCase{"IntegerDivision", "A[0, n / 2] = 1",
                   "f.py:3:12: expected floats around \"/\", got int32 and int32; write \"//\" or T.truncdiv"},
         ErrorCase{"UnknownOperation", "A[0, 0] = T.frobnicate(1)",
