@@ -13,7 +13,7 @@ class PackedFunc:
         self._module, self.name = module, name
 
     def __call__(self, *args):
-        self._module._lib.call(self.name, *(getattr(arg, "_array", arg) for arg in args))
+        return self._module._lib.call(self.name, *(getattr(arg, "_array", arg) for arg in args))
 
 
 class Module:
