@@ -7,4 +7,13 @@ from lathe.ir.expr import Op, Range, register_intrin_lowering, register_op_attr
 from lathe.ir.json_io import load_json, save_json
 from lathe.ir.module import GlobalVar, IRModule
 from lathe.runtime.object import make_node
+from lathe.ir.span import SourceName, Span
 from lathe.ir.type import PointerType, PrimType, TupleType, Type
+
+
+def __getattr__(name):
+    """What tir defines and ir names, too."""
+    if name in ("PrimExpr", "BaseFunc"):
+        from lathe import tir
+        return tir.PrimExpr if name == "PrimExpr" else tir.PrimFunc
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

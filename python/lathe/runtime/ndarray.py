@@ -36,7 +36,10 @@ def device(dev_type, dev_id=0):
     if isinstance(dev_type, str):
         kind = dev_type.split()[0]
         kind = {"llvm": "cpu", "c": "cpu", "nvptx": "cuda"}.get(kind, kind)
-        dev_type = {name: number for number, name in Device._NAMES.items()}[kind]
+        numbers = {name: number for number, name in Device._NAMES.items()}
+        if kind not in numbers:
+            raise ValueError(f'device: there is no kind "{kind}"; known: {", ".join(numbers)}')
+        dev_type = numbers[kind]
     return Device(dev_type, dev_id)
 
 
