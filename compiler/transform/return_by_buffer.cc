@@ -16,7 +16,7 @@ Buffer MemoryFor(DataType type) {
   return Buffer(std::move(node));
 }
 
-class ReturnRewriter : public StmtExprMutator {
+class ReturnStorer : public StmtExprMutator {
  public:
   std::optional<Buffer> memory;
   Status status;
@@ -69,7 +69,7 @@ const Expr* ReturnedBy(const Stmt& stmt) {
 
 StatusOr<PrimFunc> ReturnByBuffer(PrimFunc func) {
   if (HasReturnParam(func)) return func;
-  ReturnRewriter rewriter;
+  ReturnStorer rewriter;
   Stmt body = rewriter(func.body);
   if (!rewriter.status.ok()) return rewriter.status.WithContext(fmt::format("return_by_buffer @{}", func.name));
   if (!rewriter.memory) return func;

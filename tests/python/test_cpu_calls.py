@@ -212,3 +212,42 @@ def test_what_is_called_by_name_is_vectorized():
     a, b = np.arange(16, dtype="float32"), tvm.nd.empty((16,))
     tvm.build(f, target="llvm")(tvm.nd.array(a), b)
     np.testing.assert_allclose(b.numpy(), np.sqrt(a))
+
+
+def test_a_function_that_returns_before_its_end_is_not_scheduled():
+    @T.prim_func
+    def find(A: T.Buffer((4, 4), "int32"), x: T.int32) -> T.int32:
+        for i, j in T.grid(4, 4):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes()
+                if A[vi, vj] == x:
+                    T.ret(vi * 10 + vj)
+        T.ret(-1)
+
+    with pytest.raises(tvm.TVMError, match="returns before its end"):  # The first one of another order is another one.
+        tir.Schedule(find).get_block("b")
+
+
+def test_what_a_return_reads_is_not_inlined():
+    @T.prim_func
+    def f(A: T.Buffer((16,), "int32"), D: T.Buffer((16,), "int32")) -> T.int32:
+        C = T.alloc_buffer((16,), "int32")
+        for i in range(16):
+            with T.block("c"):
+                vi = T.axis.spatial(16, i)
+                C[vi] = A[vi] * 2
+        for i in range(16):
+            with T.block("d"):
+                vi = T.axis.spatial(16, i)
+                D[vi] = C[vi] * 2
+        T.ret(C[3] + 1)
+
+    sch = tir.Schedule(f)
+    for inline, block in ((sch.compute_inline, "c"), (sch.reverse_compute_inline, "d")):
+        with pytest.raises(tir.ScheduleError, match='reads buffer "C"'):
+            inline(block)
+    sch.parallel(sch.get_loops("d")[0])
+    a, d = tvm.nd.array(np.arange(16, dtype="int32")), tvm.nd.empty((16,), "int32")
+    assert tvm.build(sch.mod, target="llvm")(a, d) == 7 and d.numpy().tolist() == [4 * x for x in range(16)]
