@@ -251,3 +251,16 @@ def test_what_a_return_reads_is_not_inlined():
     sch.parallel(sch.get_loops("d")[0])
     a, d = tvm.nd.array(np.arange(16, dtype="int32")), tvm.nd.empty((16,), "int32")
     assert tvm.build(sch.mod, target="llvm")(a, d) == 7 and d.numpy().tolist() == [4 * x for x in range(16)]
+
+
+def test_memory_that_a_program_makes_by_hand_is_declared():
+    builder = tir.ir_builder.create()
+    target = tir.decl_buffer((4,), "int32", "A")
+    out = builder.buffer_ptr(target)
+    with builder.for_range(0, 4, "i") as i:
+        memory = builder.allocate("int32", (4,), name="m", scope="global")
+        memory[i] = i * i
+        out[i] = memory[i]
+    a = tvm.nd.empty((4,), "int32")
+    tvm.build(tir.PrimFunc([target], builder.get()), target="llvm")(a)
+    assert a.numpy().tolist() == [0, 1, 4, 9]
