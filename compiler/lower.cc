@@ -56,9 +56,11 @@
 #include "compiler/transform/remove_no_op.h"
 #include "compiler/transform/remove_weight_layout_rewrite_block.h"
 #include "compiler/transform/renormalize_split_pattern.h"
+#include "compiler/transform/return_by_buffer.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
 #include "compiler/transform/skip_assert.h"
+#include "compiler/transform/spell_out_calls.h"
 #include "compiler/transform/split_host_device.h"
 #include "compiler/transform/storage_legalize.h"
 #include "compiler/transform/storage_rewrite.h"
@@ -169,6 +171,8 @@ const LowerPass kOtherPasses[] = {
 
 const LowerPass kCpuPasses[] = {
     {"plan_and_update_buffer_allocation_location", PlanAndUpdateBufferAllocationLocation},
+    {"return_by_buffer", ReturnByBuffer},
+    {"spell_out_calls", SpellOutCalls},
     {"lower_init_block", LowerInitBlock},
     {"convert_blocks_to_opaque", ConvertBlocksToOpaque, BlockForm::kNoInit},
     {"compact_buffer_allocation", CompactBufferAllocation},

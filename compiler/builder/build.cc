@@ -14,6 +14,7 @@
 #include "compiler/lower.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/parser.h"
+#include "compiler/transform/inline_private_functions.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -97,6 +98,7 @@ Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& 
     return InvalidArgument(fmt::format("kernel {}: the text has {} functions, a trace or a name needs exactly one",
                                        position, module.prim_funcs.size()));
   }
+  module = InlineCalls(std::move(module));
   for (PrimFunc& func : module.prim_funcs) {
     if (!source.trace_json.empty()) {
       ASSIGN_OR_RETURN(const ScheduleTrace trace, ScheduleTrace::FromJson(source.trace_json));

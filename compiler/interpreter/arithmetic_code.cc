@@ -476,6 +476,12 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
       return FromBits(type, ToBits(arg_type, a->Eval(machine, lane)));
     });
   }
+  if (name == "ret") {
+    return MakeLambda([site](Machine& machine, int) {
+      machine.Return(*site);
+      return Value{.i = 0};
+    });
+  }
   if (name == "assume") {
     return MakeLambda([site, a = shared[0]](Machine& machine, int lane) {
       const Value value = a->Eval(machine, lane);

@@ -3,6 +3,7 @@
 
 #include "compiler/interpreter/code.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/plain_call.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -347,6 +348,7 @@ StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope) {
     ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(broadcast->value, scope));
     return ExprCodePtr(new BroadcastCode(broadcast->value.dtype().lanes, std::move(value)));
   }
+  if (const std::optional<Expr> plain = PlainCall(expr)) return CompileExpr(*plain, scope);
   if (const Call* call = expr.As<Call>()) return CompileCall(expr, *call, scope);
   if (const Let* let = expr.As<Let>()) return CompileLetValue(*let, scope);
   if (const Shuffle* shuffle = expr.As<Shuffle>()) return CompileShuffle(*shuffle, scope);

@@ -118,7 +118,7 @@ Status InterpretedFunc::Run(std::span<Tensor> args, const InterpreterOptions& op
   if (!machine.copies.empty())
     machine.Fail(StatusCode::kFailedPrecondition, *func.top_site,
                  "a copy is still in flight at the end; wait for its group");
-  if (machine.has_failed) return machine.status();
+  if (!machine.status().ok()) return machine.status();
   for (size_t i = 0; i < args.size(); ++i) {
     if (storages[i] == nullptr) continue;
     const DataType element = args[i].dtype.element();

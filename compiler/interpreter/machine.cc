@@ -17,6 +17,11 @@ void Machine::Fail(StatusCode code, const Site& site, const std::string& what) {
   status_ = Status(code, place + ": " + what);
 }
 
+void Machine::Return(const Site& site) {
+  if (kernel != nullptr) Fail(StatusCode::kUnimplemented, site, "T.ret inside of a kernel");
+  has_failed = true;
+}
+
 bool Machine::CountStep(const Site& site) {
   if (++steps_ <= options.max_steps) return true;
   Fail(StatusCode::kDeadlineExceeded, site,

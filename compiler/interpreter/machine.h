@@ -66,16 +66,17 @@ class Machine {
   std::vector<Value> vector_values;  // Lanes of the store being executed.
   std::vector<int64_t> vector_cells;
   const std::vector<bool>* mask = nullptr;  // Lanes that run, inside a vector condition; null: all.
-  bool has_failed = false;
-  Kernel* kernel = nullptr;      // The one that runs.
-  uint32_t num_blocks_run = 0;   // Of all kernels.
-  AsyncCopies copies;            // Of the thread that runs.
+  bool has_failed = false;                  // Or returned: nothing more runs.
+  Kernel* kernel = nullptr;                 // The one that runs.
+  uint32_t num_blocks_run = 0;              // Of all kernels.
+  AsyncCopies copies;                       // Of the thread that runs.
   bool* is_unwritten = nullptr;  // Set: where a read of what nobody wrote is noted. Else such a read is a fault.
 
   const Status& status() const { return status_; }
   bool CountStep(const Site& site);  // False: out of steps.
   // Keeps the first fault. "interpret @f block "C" at i = 3: `what`".
   void Fail(StatusCode code, const Site& site, const std::string& what);
+  void Return(const Site& site);  // The function is done. A fault inside of a kernel.
 
   // Storage that lives until ReleaseStorage. nullptr: failed, out of memory.
   std::unique_ptr<Storage> NewStorage(int64_t num_elements, int lanes, bool is_initialized, const Site& site);

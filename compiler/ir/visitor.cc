@@ -406,7 +406,11 @@ class Cloner : public StmtExprMutator {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }
-  Buffer VisitBufferUse(const Buffer& buffer) override { return Mapped(buffers_, buffer); }
+  // One that nothing declares is over the new memory, too.
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    const bool is_undeclared = !buffers_.contains(buffer.get()) && IsDefined(buffer->data);
+    return is_undeclared ? DefineBuffer(buffer, true) : Mapped(buffers_, buffer);
+  }
 
  private:
   VarMap vars_;

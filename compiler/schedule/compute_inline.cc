@@ -472,6 +472,10 @@ Status ReverseInlineBlock(Schedule& schedule, int row) {
   if (IsOutputBlock(schedule, producer)) return schedule.Error(kName, producer, "it writes an output of the scope");
   if (ConsumersOf(schedule, producer).size() != 1) return schedule.Error(kName, producer, "it has other consumers");
   RETURN_IF_ERROR(CheckIsNotViewed(schedule, row, buffer, kName));
+  if (!schedule.Scope(schedule.ScopeOf(row)).RowsThatReadOutside(buffer).empty())
+    return schedule.Error(
+        kName, row,
+        fmt::format("a condition, bound or binding reads buffer \"{}\", which would be gone", buffer->name));
   if (const WhyNot why = WhyNotMovable(schedule, row, producer, Way::kUp); !why.empty())
     return schedule.Error(kName, row, why);
   ASSIGN_OR_RETURN(const SoleRead read, SoleReadOf(schedule, row, stored.store, kName));

@@ -23,10 +23,24 @@ class FunctionExcerpt : public StatusDetail {
   PrimFunc func_;
 };
 
-// Whether a block uses a variable of a loop around it other than in its bindings and its predicate.
+bool IsReturn(const Expr& e) {
+  const Call* call = e.As<Call>();
+  return call != nullptr && call->op->name == "ret";
+}
+// Whether the root block ends with a return.
+bool EndsWithReturn(const Stmt& root) {
+  const Stmt& body = root.As<BlockRealize>()->block->body;
+  const Seq* seq = body.As<Seq>();
+  const Evaluate* last = (seq == nullptr ? body : seq->stmts.back()).As<Evaluate>();
+  return last != nullptr && IsReturn(last->value);
+}
+
+// Whether a block uses a variable of a loop around it other than in its bindings and its predicate; and how often the
+// function returns.
 class DirectUseFinder : public StmtExprVisitor {
  public:
   bool found = false;
+  int num_returns = 0;
 
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
@@ -42,6 +56,7 @@ class DirectUseFinder : public StmtExprVisitor {
   }
   void VisitExpr(const Expr& expr) override {
     if (expr.As<IntImm>() != nullptr) return;
+    num_returns += IsReturn(expr);
     if (!IsVar(expr)) return StmtExprVisitor::VisitExpr(expr);
     for (size_t i = 0; i < num_hidden_; ++i) found = found || open_loops_[i] == expr.get();
   }
@@ -116,6 +131,11 @@ Status Schedule::AddRows() {
     if (func.body.As<BlockRealize>() == nullptr) continue;
     DirectUseFinder direct;
     direct(func.body);
+    if (direct.num_returns > (EndsWithReturn(func.body) ? 1 : 0)) {  // What follows may not run.
+      if (mod().prim_funcs.size() > 1) continue;
+      return InvalidArgument(
+          fmt::format("schedule @{}: it returns before its end; return once, as the last statement", func.name));
+    }
     any_uses_loops_directly_ = any_uses_loops_directly_ || direct.found;
     roots_.back() = rows_.Add(func.body);
     if (roots_.back() >= 0) continue;

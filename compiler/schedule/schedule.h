@@ -26,10 +26,10 @@ enum class LoopMark : uint8_t { kRoot, kInline };
 
 class Schedule {
  public:
-  // Functions whose body is a root block can be scheduled. A block that uses variables of loops around it directly, not
-  // through iter vars, stays where it is (UsesLoopsDirectly).
-  // Block names need not be unique. Works on the function marked "tir.is_entry_func", else on "main", else on the only
-  // one, else on none until WorkOn.
+  // Functions whose body is a root block can be scheduled, unless they return before their end. A block that uses
+  // variables of loops around it directly, not through iter vars, stays where it is (UsesLoopsDirectly). Block names
+  // need not be unique. Works on the function marked "tir.is_entry_func", else on "main", else on the only one, else on
+  // none until WorkOn.
   static StatusOr<Schedule> Create(IRModule mod, uint64_t seed = 0);
   // One function, which can be called by any name (in TVM it is "main", in a trace whatever its workload was called).
   static StatusOr<Schedule> Create(PrimFunc func, uint64_t seed = 0);

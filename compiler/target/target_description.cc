@@ -237,6 +237,12 @@ std::string TextOf(const TargetAttr& value) {
   return fmt::format("{}", fmt::join(std::get<std::vector<std::string>>(value), ","));
 }
 
+bool IsOfArm(const TargetAttrs& attrs) {
+  const auto triple = attrs.find("mtriple");
+  const std::string text = triple == attrs.end() ? "" : TextOf(triple->second);
+  return text.starts_with("aarch64") || text.starts_with("arm");
+}
+
 // device first: "llvm -device=arm_cpu" has the keys arm_cpu, cpu.
 std::vector<std::string> KeysOf(const KindRow& kind, TargetAttrs& attrs) {
   std::vector<std::string> keys;
@@ -249,6 +255,7 @@ std::vector<std::string> KeysOf(const KindRow& kind, TargetAttrs& attrs) {
     attrs.erase(given);
   }
   if (const auto device = attrs.find("device"); device != attrs.end()) add(TextOf(device->second));
+  if (kind.name == "llvm" && IsOfArm(attrs)) add("arm_cpu");
   for (const std::string& key : kind.keys) add(key);
   return keys;
 }

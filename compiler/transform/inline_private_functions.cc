@@ -8,6 +8,7 @@
 
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/fact_mutator.h"
+#include "compiler/transform/return_by_buffer.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -47,21 +48,17 @@ bool IsFixed(const Expr& e) {
 class ArgumentMaker : public StmtExprMutator {
  public:
   Stmt Make(const PrimFunc& callee, const FuncCall& call) {
-    std::vector<std::pair<Var, Expr>> lets;
-    for (size_t i = 0; i < callee.params.size(); ++i) {
-      const Var& param = callee.params[i];
-      const Expr& arg = call.args[i];
-      if (IsAddress(arg)) {
-        addresses_.emplace(param.get(), arg);
-      } else if (IsFixed(arg)) {
-        values_.emplace(param.get(), arg);
-      } else {
-        lets.emplace_back(param.CopyWithName(param.name()), arg);
-        values_.emplace(param.get(), lets.back().first);
-      }
-    }
+    const std::vector<std::pair<Var, Expr>> lets = TakeArguments(callee, call);
     Stmt body = VisitStmt(Clone(callee.body));
     for (size_t i = lets.size(); i-- > 0;) body = LetStmt{lets[i].second, lets[i].first, body};
+    return body;
+  }
+  // Of a function whose body is one return.
+  Expr MakeValue(const PrimFunc& callee, const FuncCall& call) {
+    const std::vector<std::pair<Var, Expr>> lets = TakeArguments(callee, call);
+    const Stmt returned = Clone(callee.body);
+    Expr body = VisitExpr(*ReturnedBy(returned));
+    for (size_t i = lets.size(); i-- > 0;) body = Expr::Make(body.dtype(), Let{lets[i].second, lets[i].first, body});
     return body;
   }
 
@@ -90,6 +87,23 @@ class ArgumentMaker : public StmtExprMutator {
   }
 
  private:
+  // The variables that have to be bound around.
+  std::vector<std::pair<Var, Expr>> TakeArguments(const PrimFunc& callee, const FuncCall& call) {
+    std::vector<std::pair<Var, Expr>> lets;
+    for (size_t i = 0; i < callee.params.size(); ++i) {
+      const Var& param = callee.params[i];
+      const Expr& arg = call.args[i];
+      if (IsAddress(arg)) {
+        addresses_.emplace(param.get(), arg);
+      } else if (IsFixed(arg)) {
+        values_.emplace(param.get(), arg);
+      } else {
+        lets.emplace_back(param.CopyWithName(param.name()), arg);
+        values_.emplace(param.get(), lets.back().first);
+      }
+    }
+    return lets;
+  }
   Buffer WithArguments(const Buffer& buffer) {
     BufferNode node = *buffer;
     const auto data = values_.find(buffer->data.get());
@@ -107,7 +121,8 @@ class ArgumentMaker : public StmtExprMutator {
 
 class Inliner : public StmtExprMutator {
  public:
-  explicit Inliner(const IRModule& module) : module_(module) {
+  // `takes_all`: not only private functions, and in expressions.
+  Inliner(const IRModule& module, bool takes_all) : module_(module), takes_all_(takes_all) {
     for (const PrimFunc& func : module.prim_funcs) calls_.emplace(func.name, CallsIn(func.body));
   }
   PrimFunc Inlined(PrimFunc func) {
@@ -118,8 +133,12 @@ class Inliner : public StmtExprMutator {
     return func;
   }
   bool IsInlined(const PrimFunc& func) const {
-    return func.is_private && func.buffer_map.empty() && !calls_.at(func.name).returns &&
+    return (takes_all_ || func.is_private) && func.buffer_map.empty() && !calls_.at(func.name).returns &&
            !Reaches(func.name, func.name);
+  }
+  bool IsCalled(const PrimFunc& func) const {
+    return std::any_of(calls_.begin(), calls_.end(),
+                       [&](const auto& each) { return each.second.callees.contains(func.name); });
   }
 
  protected:
@@ -127,14 +146,27 @@ class Inliner : public StmtExprMutator {
     const Evaluate* evaluate = stmt.As<Evaluate>();
     const FuncCall* call = evaluate == nullptr ? nullptr : evaluate->value.As<FuncCall>();
     const PrimFunc* callee = call == nullptr ? nullptr : module_.Find(call->callee);
-    if (callee != nullptr && IsInlined(*callee) && IsFor(*callee) && call->args.size() == callee->params.size())
+    if (callee != nullptr && IsInlined(*callee) && Fits(*callee, *call))
       return ArgumentMaker().Make(Inlined(*callee), *call);
     const Stmt visited = StmtExprMutator::VisitStmt(stmt);
     const Seq* seq = visited.As<Seq>();
     return seq == nullptr || visited.same_as(stmt) ? visited : MakeSeq(seq->stmts);
   }
+  Expr VisitExpr(const Expr& e) override {
+    const Expr visited = StmtExprMutator::VisitExpr(e);
+    const FuncCall* call = visited.As<FuncCall>();
+    const PrimFunc* callee = call == nullptr || !takes_all_ ? nullptr : module_.Find(call->callee);
+    if (callee == nullptr || !IsValue(*callee) || !Fits(*callee, *call)) return visited;
+    return MakeCast(e.dtype(), ArgumentMaker().MakeValue(Inlined(*callee), *call));
+  }
 
  private:
+  bool IsValue(const PrimFunc& func) const {
+    return ReturnedBy(func.body) != nullptr && func.buffer_map.empty() && !Reaches(func.name, func.name);
+  }
+  bool Fits(const PrimFunc& callee, const FuncCall& call) const {
+    return IsFor(callee) && call.args.size() == callee.params.size();
+  }
   // Whether it is for what its caller is for.
   bool IsFor(const PrimFunc& callee) const {
     const auto mine = caller_->attrs.find("target"), its = callee.attrs.find("target");
@@ -157,31 +189,46 @@ class Inliner : public StmtExprMutator {
   }
 
   const IRModule& module_;
+  const bool takes_all_;
   std::map<std::string, Calls> calls_;
   const PrimFunc* caller_ = nullptr;
 };
 
-}  // namespace
-
-StatusOr<IRModule> InlinePrivateFunctions(IRModule module) {
-  Inliner inliner(module);
-  IRModule result = module;
+// Those that functions call for which `is_kept`, and that those call in turn.
+std::set<std::string> Reached(const IRModule& module, const std::function<bool(const PrimFunc&)>& is_kept) {
   std::set<std::string> called;
-  for (PrimFunc& func : result.prim_funcs) {
-    func = inliner.Inlined(std::move(func));
-    if (!inliner.IsInlined(func)) called.merge(CallsIn(func.body).callees);
+  for (const PrimFunc& func : module.prim_funcs) {
+    if (is_kept(func)) called.merge(CallsIn(func.body).callees);
   }
-  // What is still called may call others, as it stands now.
   for (bool grows = true; grows;) {
     const size_t before = called.size();
-    for (const PrimFunc& func : result.prim_funcs) {
+    for (const PrimFunc& func : module.prim_funcs) {
       if (called.contains(func.name)) called.merge(CallsIn(func.body).callees);
     }
     grows = called.size() > before;
   }
-  std::erase_if(result.prim_funcs,
-                [&](const PrimFunc& func) { return inliner.IsInlined(func) && !called.contains(func.name); });
-  return result;
+  return called;
+}
+
+// Inlines, and drops the functions for which `may_go` that nothing calls any longer.
+IRModule InlineAndDrop(Inliner& inliner, IRModule module, const std::function<bool(const PrimFunc&)>& may_go) {
+  for (PrimFunc& func : module.prim_funcs) func = inliner.Inlined(std::move(func));
+  const std::set<std::string> called = Reached(module, [&](const PrimFunc& func) { return !may_go(func); });
+  std::erase_if(module.prim_funcs, [&](const PrimFunc& func) { return may_go(func) && !called.contains(func.name); });
+  return module;
+}
+
+}  // namespace
+
+StatusOr<IRModule> InlinePrivateFunctions(IRModule module) {
+  Inliner inliner(module, false);
+  return InlineAndDrop(inliner, module, [&](const PrimFunc& func) { return inliner.IsInlined(func); });
+}
+
+IRModule InlineCalls(IRModule module) {
+  Inliner inliner(module, true);
+  return InlineAndDrop(inliner, module,
+                       [&](const PrimFunc& func) { return func.is_private && inliner.IsCalled(func); });
 }
 
 }  // namespace lathe

@@ -12,4 +12,8 @@ namespace lathe {
 // calls in expressions.
 StatusOr<IRModule> InlinePrivateFunctions(IRModule module);
 
+// For code that may call nothing: calls of public functions, too, and those in expressions of functions whose body is
+// one T.ret(e). Private functions go whose callers have become free of them.
+IRModule InlineCalls(IRModule module);
+
 }  // namespace lathe

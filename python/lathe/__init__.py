@@ -9,3 +9,5 @@ from lathe.ir import container
 from lathe.runtime import (DataType, Object, cpu, cuda, device, ext_dev, get_global_func, hexagon, metal, opencl,
                            register_func, register_global_func, rocm, vpi, vulkan, webgpu)
 from lathe.runtime.object import register_object
+
+__version__ = "0.18.0"  # Of TVM: whose names these are. Programs choose between names by it.

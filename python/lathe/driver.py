@@ -2,11 +2,13 @@
 import pathlib
 
 from lathe import _lib, te
+from lathe.error import TVMError
 from lathe.ir.module import IRModule
 from lathe.ir.transform import PassContext, Sequential
 from lathe.runtime.module import Module
 from lathe.target import Target
 from lathe.tir import transform
+from lathe.tir.function import PrimFunc
 from lathe.tir.schedule import Schedule
 
 
@@ -46,11 +48,32 @@ def _builder():
     raise FileNotFoundError(f"build: no lathe-builder beside {package}; build the target lathe-builder")
 
 
+def _merged(modules):
+    """One module of a dict of targets, which all are for the same."""
+    targets = [Target(each) for each in modules]
+    if any(each != targets[0] for each in targets):
+        raise TVMError("build: modules for several targets; build each alone, kernels run on the CPU")
+    merged = IRModule({})
+    for module in modules.values():
+        merged.update(_module_of(module, None, "main"))
+    return merged, targets[0]
+
+
+def _other_names(inputs):
+    """Of a function that is built alone: what TVM calls it, and what it is called."""
+    symbol = inputs.attrs.get("global_symbol") if isinstance(inputs, PrimFunc) else None
+    return {"default_function", "main", str(symbol)} if isinstance(inputs, PrimFunc) else ()
+
+
 def build(inputs, args=None, target=None, target_host=None, runtime=None, name=None):
-    """Compiles for `target`, by default this machine: a PrimFunc, a module, a schedule's module, what stages make of args."""
+    """Compiles for `target`, by default this machine: a PrimFunc, a module, a schedule's module, what stages make of args;
+    or a dict of targets to modules."""
+    if isinstance(inputs, dict):
+        inputs, target = _merged(inputs)
     target = Target(target or Target.current() or "auto")
-    name = name or ("default_function" if isinstance(inputs, te.Schedule) else "main")
-    return Module(_lib.build(_module_of(inputs, args, name), target.build_text(), _builder()))
+    default = "default_function" if isinstance(inputs, te.Schedule) else "main"
+    lib = _lib.build(_module_of(inputs, args, name or default), target.build_text(), _builder())
+    return Module(lib, also_called=() if name else _other_names(inputs))
 
 
 compile = build

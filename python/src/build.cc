@@ -9,6 +9,7 @@
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
 #include "compiler/target/target_description.h"
+#include "compiler/transform/declare_buffers.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -42,10 +43,16 @@ void RunBuilder(const std::string& builder, BuildSpec spec) {
   if (error != nullptr) throw Failure(ErrorKind::kTvm, fmt::format("build: {}", error->message));
 }
 
+// As the builder reads it.
+std::string TextOf(IRModule module) {
+  for (PrimFunc& func : module.prim_funcs) func = DeclareBuffers(std::move(func));
+  return Print(module);
+}
+
 std::shared_ptr<RuntimeModule> Build(const IRModule& module, const std::string& target, const std::string& builder) {
   const auto folder = std::make_shared<TemporaryFolder>();
   BuildSpec spec{.target = target, .output_path = *folder / "module.so"};
-  spec.kernels.push_back({.text = Print(module)});
+  spec.kernels.push_back({.text = TextOf(module)});
   {
     const py::gil_scoped_release others_may_run;
     RunBuilder(builder, std::move(spec));

@@ -83,10 +83,14 @@ struct CallArguments {
   std::vector<int64_t> scalars;
 };
 
+// The memory for what it returns is no argument of callers.
+bool Returns(const KernelMeta& kernel) { return !kernel.params.empty() && kernel.params.back().name == "return"; }
+
 CallArguments SortArguments(const KernelMeta& kernel, const py::args& args) {
-  if (args.size() != kernel.params.size())
-    throw Failure(ErrorKind::kTvm, fmt::format("call {}: {} arguments are expected, {} given", kernel.name,
-                                               kernel.params.size(), args.size()));
+  const size_t num_args = kernel.params.size() - (Returns(kernel) ? 1 : 0);
+  if (args.size() != num_args)
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("call {}: {} arguments are expected, {} given", kernel.name, num_args, args.size()));
   CallArguments sorted;
   for (size_t i = 0; i < args.size(); ++i) {
     const ParamMeta& param = kernel.params[i];
@@ -99,8 +103,15 @@ CallArguments SortArguments(const KernelMeta& kernel, const py::args& args) {
       sorted.keep.push_back(py::cast<NDArray>(args[i]));
     }
   }
+  if (Returns(kernel)) sorted.keep.push_back(ValueOrRaise(NDArray::Create(kernel.params.back().dtype, {1})));
   for (const NDArray& array : sorted.keep) sorted.buffers.push_back(array.view());
   return sorted;
+}
+
+void RunWithoutPython(const Artifact::Kernel& kernel, const KernelArguments& bound) {
+  const py::gil_scoped_release others_may_run;
+  KernelContext context(Pool(), kWorkspaceLimit);
+  CheckRuntime(CallKernel(kernel, bound, context));
 }
 
 void BindArray(py::module_& module) {
@@ -135,13 +146,12 @@ std::vector<std::string> RuntimeModule::Names() const {
   return names;
 }
 
-void RuntimeModule::Call(const std::string& name, const py::args& args) const {
+py::object RuntimeModule::Call(const std::string& name, const py::args& args) const {
   const Artifact::Kernel kernel = ValueOrRaise(artifact_.Find(name));
   const CallArguments sorted = SortArguments(*kernel.meta, args);
   const KernelArguments bound = ValueOrRaise(BindArguments(*kernel.meta, sorted.buffers, sorted.scalars));
-  const py::gil_scoped_release others_may_run;
-  KernelContext context(Pool(), kWorkspaceLimit);
-  CheckRuntime(CallKernel(kernel, bound, context));
+  RunWithoutPython(kernel, bound);
+  return Returns(*kernel.meta) ? AsNumpy(sorted.keep.back()).attr("item")() : py::none();
 }
 
 void BindRuntime(py::module_& module) {

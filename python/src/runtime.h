@@ -19,8 +19,9 @@ class RuntimeModule {
   static std::shared_ptr<RuntimeModule> Load(const std::string& path, std::shared_ptr<const void> keeps = nullptr);
   std::vector<std::string> Names() const;
   const std::string& path() const { return path_; }  // The shared object.
-  // Runs kernel `name` (empty: the only one): buffers are NDArrays, scalars numbers, in parameter order.
-  void Call(const std::string& name, const pybind11::args& args) const;
+  // Runs kernel `name` (empty: the only one): buffers are NDArrays, scalars numbers, in parameter order. What it
+  // returns, or None.
+  pybind11::object Call(const std::string& name, const pybind11::args& args) const;
 
  private:
   RuntimeModule(Artifact artifact, std::string path, std::shared_ptr<const void> keeps)

@@ -76,7 +76,7 @@ def test_sequential_leaves_out_what_the_context_forbids():
 
     @tvm.tir.transform.prim_func_pass(opt_level=0, name="always")
     def always(func, mod, ctx):
-        seen.append(("always", ctx.opt_level, ctx.config.get("tir.note")))
+        seen.append(("always", ctx.opt_level, ctx.config.get("tir.vtcm_capacity")))
         return func
 
     @tvm.transform.module_pass(opt_level=3, name="late")
@@ -86,7 +86,7 @@ def test_sequential_leaves_out_what_the_context_forbids():
 
     passes = tvm.transform.Sequential([always, late])
     mod = tvm.IRModule.from_expr(elementwise)
-    with tvm.transform.PassContext(opt_level=1, config={"tir.note": 7}):
+    with tvm.transform.PassContext(opt_level=1, config={"tir.vtcm_capacity": 7}):
         passes(mod)
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["always"]):
         passes(mod)

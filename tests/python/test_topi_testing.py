@@ -34,6 +34,34 @@ def test_convolutions(stride, padding, groups):
         np.testing.assert_array_equal(hwcn, ours.transpose(2, 3, 1, 0))
 
 
+@pytest.mark.parametrize("stride, padding, dilation", [(1, 0, 1), (2, 1, 1), (1, "SAME", 2), (2, (1, 2), 2)])
+def test_convolutions_of_one_dimension(stride, padding, dilation):
+    data, weight = numbers(2, 4, 11), numbers(6, 4, 3)
+    ours = topi.testing.conv1d_ncw_python(data, weight, stride, padding, dilation)
+    make = lambda a, w: topi.nn.conv1d_ncw(a, w, stride, padding, dilation)
+    np.testing.assert_array_equal(ours, computed(make, data, weight))
+
+
+@pytest.mark.parametrize("stride, padding", [(1, 0), ((2, 1, 2), (0, 1, 2)), (2, "SAME")])
+def test_convolutions_of_three_dimensions(stride, padding):
+    data, weight = numbers(1, 2, 5, 6, 7), numbers(3, 2, 3, 3, 3)
+    ours = topi.testing.conv3d_ncdhw_python(data, weight, stride, padding)
+    np.testing.assert_array_equal(ours, computed(lambda a, w: topi.nn.conv3d_ncdhw(a, w, stride, padding, 1, 1), data, weight))
+    last = topi.testing.conv3d_ndhwc_python(data.transpose(0, 2, 3, 4, 1), weight.transpose(2, 3, 4, 1, 0), stride, padding)
+    np.testing.assert_array_equal(last, ours.transpose(0, 2, 3, 4, 1))
+
+
+@pytest.mark.parametrize("numpy_of, op, rank", [
+    (topi.testing.conv1d_transpose_ncw_python, topi.nn.conv1d_transpose_ncw, 1),
+    (topi.testing.conv2d_transpose_nchw_python, topi.nn.conv2d_transpose_nchw, 2),
+    (topi.testing.conv3d_transpose_ncdhw_python, topi.nn.conv3d_transpose_ncdhw, 3)])
+def test_transposed_convolutions(numpy_of, op, rank):
+    data, weight = numbers(1, 4, *range(5, 5 + rank)), numbers(4, 3, *[3] * rank)
+    stride, padding, more = [2] * rank, [1] * rank, [1] * rank
+    ours = numpy_of(data, weight, stride, padding, more)
+    np.testing.assert_array_equal(ours, computed(lambda a, w: op(a, w, stride, padding, "float32", more), data, weight))
+
+
 def test_convolutions_of_each_channel():
     data, weight = numbers(2, 4, 9, 8), numbers(4, 2, 3, 3)
     ours = topi.testing.depthwise_conv2d_python_nchw(data, weight, 2, 1)

@@ -136,6 +136,8 @@ void KernelEmitter::EmitKernelEntry(const PrimFunc& func) {
         data->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(*bytes));
       }
       buffers_[param.buffer->get()] = MakeBufferValue(*param.buffer, data);
+    } else if (param.address) {
+      BindAddress(param, b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, buffers, num_buffers++), param.name));
     } else {
       BindScalar(*param.scalar, load_scalar());
     }
@@ -144,6 +146,16 @@ void KernelEmitter::EmitKernelEntry(const PrimFunc& func) {
     Value* bits = load_scalar();
     BindScalar(symbol, bits);
   }
+}
+
+// As bytes, which others are declared over.
+void KernelEmitter::BindAddress(const SignatureParam& param, Value* data) {
+  BufferNode node;
+  node.name = param.name;
+  node.dtype = DataType::UInt(8);
+  node.data = *param.address;
+  const Buffer bytes(std::move(node));
+  buffers_[bytes.get()] = MakeBufferValue(bytes, data);
 }
 
 void KernelEmitter::BindScalar(const Var& var, Value* bits) {

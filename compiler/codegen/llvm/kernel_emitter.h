@@ -68,6 +68,7 @@ class KernelEmitter {
 
   // kernel_emitter.cc: functions, statements.
   void EmitKernelEntry(const PrimFunc& func);
+  void BindAddress(const SignatureParam& param, llvm::Value* data);
   void BindScalar(const Var& var, llvm::Value* bits);
   void BindVar(const Var& var, llvm::Value* value);
   void BindLoopVar(const Var& var, const IndexValue& index);
@@ -126,6 +127,7 @@ class KernelEmitter {
   llvm::Value* EmitCall(const Call& call, DataType dtype);
   llvm::Value* EmitFloatCall(std::string_view name, const Call& call, DataType dtype);
   llvm::Value* EmitIntCall(std::string_view name, const Call& call, DataType dtype);
+  llvm::Value* EmitReturn(const Call& call);
   llvm::Value* EmitIfThenElseCall(const Call& call, DataType dtype);
   llvm::Value* EmitCondition(const Expr& condition);
   // float16 and bfloat16 are computed in float32 and rounded after each operation.

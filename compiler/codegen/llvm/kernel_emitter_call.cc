@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
+#include "runtime/kernel_abi.h"
 
 namespace lathe {
 
@@ -26,6 +27,7 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
     return Poison(dtype);
   }
   if (name == "if_then_else") return EmitIfThenElseCall(call, dtype);
+  if (name == "ret") return EmitReturn(call);
   if (name == "assume" || name == "tvm_storage_sync")
     return Poison(DataType::Int(32));  // One thread at a time needs neither.
   if (name == "reinterpret") {
@@ -58,6 +60,15 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
   }
   return (call.args.empty() ? dtype : call.args[0].dtype()).is_float() ? EmitFloatCall(name, call, dtype)
                                                                        : EmitIntCall(name, call, dtype);
+}
+
+// Ends the kernel; what a program returns was stored before (return_by_buffer.h).
+Value* KernelEmitter::EmitReturn(const Call& call) {
+  if (in_parallel_ || mask_ != nullptr) Fail("T.ret inside of a loop whose iterations run side by side");
+  if (!IsConstInt(call.args[0], 0)) Fail("T.ret of a value; run return_by_buffer before");
+  ReturnFromHere(b_.getInt32(LATHE_KERNEL_OK));
+  b_.SetInsertPoint(NewBlock("after.return"));
+  return b_.getInt32(0);
 }
 
 static std::string WhyNotCallable(std::string_view name, const std::vector<Expr>& args) {
@@ -102,6 +113,7 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
   for (const auto& [known, method] : kBinary) {
     if (known == name) return RoundTo16Bits((math_.*method)(args[0], args[1]), dtype);
   }
+  if (name == "fmod") return RoundTo16Bits(b_.CreateFRem(args[0], args[1]), dtype);
   if (name == "nextafter" && dtype.bits >= 32) return math_.NextAfter(args[0], args[1]);
   if (name == "ldexp") return RoundTo16Bits(math_.Ldexp(args[0], args[1]), dtype);
   if (name == "isnan") return b_.CreateFCmpUNO(args[0], args[0]);

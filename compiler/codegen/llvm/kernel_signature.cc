@@ -56,6 +56,17 @@ void AddSymbols(const BufferNode& buffer, const std::unordered_set<const ExprNod
   }
 }
 
+SignatureParam AddressParam(const Var& var, const AccessCollector& access) {
+  SignatureParam param{.name = var.name(),
+                       .address = var,
+                       .is_read = access.read.contains(var.get()),
+                       .is_written = access.written.contains(var.get())};
+  const PointerType* pointer = var.pointer();
+  if (pointer != nullptr && pointer->element.code != DataType::Code::kHandle)
+    param.pointee = pointer->element.element();
+  return param;
+}
+
 // Positions of the parameters that are weights: the same in every call (written by FuseTIR).
 std::unordered_set<int64_t> ConstantPositions(const PrimFunc& func) {
   std::unordered_set<int64_t> positions;
@@ -93,9 +104,10 @@ StatusOr<KernelSignature> MakeSignature(const PrimFunc& func, size_t position) {
                .is_written = access.written.contains((*buffer)->data.get()),
                .is_constant = constants.contains(static_cast<int64_t>(i))};
       AddSymbols(**buffer, scalars, signature.symbols);
+    } else if (const Var& var = std::get<Var>(params[i]); var.dtype().code == DataType::Code::kHandle) {
+      param = AddressParam(var, access);
     } else {
-      const Var& var = std::get<Var>(params[i]);
-      if (var.dtype().lanes != 1 || var.dtype().code == DataType::Code::kHandle) {
+      if (var.dtype().lanes != 1) {
         return InvalidArgument(fmt::format("codegen @{} parameter \"{}\": type {} is not a scalar number", func.name,
                                            var.name(), var.dtype().ToString()));
       }

@@ -12,7 +12,8 @@ namespace lathe {
 struct SignatureParam {
   std::string name;
   std::optional<Buffer> buffer;          // Either a buffer ...
-  std::optional<Var> scalar;             // ... or a scalar; neither: an address,
+  std::optional<Var> scalar;             // ... or a scalar ...
+  std::optional<Var> address;            // ... or memory that the function declares buffers over,
   DataType pointee = DataType::UInt(8);  // of elements of this type.
   bool is_read = false, is_written = false;
   bool is_constant = false;  // A weight (attribute "constant_params" holds its position).

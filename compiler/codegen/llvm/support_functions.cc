@@ -131,6 +131,108 @@ void DefineMaximum(llvm::Module& module, const Target& target) {
   DefineExtremum(module, target, "fmaxf", llvm::CmpInst::FCMP_OGT);
 }
 
+// The bits of a float, taken apart: |number| = mantissa * 2^(exponent - exponent of the smallest number), exponent
+// >= 1.
+struct FloatParts {
+  Value* magnitude;  // All bits but the sign.
+  Value* exponent;
+  Value* mantissa;
+};
+class Remainder {
+ public:
+  Remainder(Builder& b, llvm::Function* f)
+      : b_(b),
+        f_(f),
+        float_(f->getReturnType()),
+        is_double_(float_->isDoubleTy()),
+        bits_(b.getIntNTy(is_double_ ? 64 : 32)) {}
+
+  // fmod, exactly: the rest of a long division, bit by bit.
+  void Emit() {
+    const FloatParts x = Take(f_->getArg(0)), y = Take(f_->getArg(1));
+    llvm::BasicBlock *odd = Block("no.number"), *small = Block("small"), *divide = Block("divide");
+    b_.CreateCondBr(HasNoRemainder(x, y), odd, small);
+    b_.SetInsertPoint(odd);
+    Value* invalid = b_.CreateFMul(f_->getArg(0), f_->getArg(1));
+    b_.CreateRet(b_.CreateFDiv(invalid, invalid));
+    b_.SetInsertPoint(small);
+    llvm::BasicBlock* same = Block("same");
+    b_.CreateCondBr(b_.CreateICmpULT(x.magnitude, y.magnitude), same, divide);
+    b_.SetInsertPoint(same);
+    b_.CreateRet(f_->getArg(0));
+    b_.SetInsertPoint(divide);
+    Value* rest = Divide(x, y);
+    b_.CreateRet(WithSign(b_.CreateFMul(b_.CreateUIToFP(rest, float_), Unit(y.exponent))));
+  }
+
+ private:
+  Value* Int(uint64_t value) { return llvm::ConstantInt::get(bits_, value); }
+  llvm::BasicBlock* Block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, f_); }
+  unsigned mantissa_bits() const { return is_double_ ? 52 : 23; }
+  uint64_t implicit_bit() const { return uint64_t{1} << mantissa_bits(); }
+  uint64_t infinity() const { return is_double_ ? 0x7ff0000000000000 : 0x7f800000; }
+
+  FloatParts Take(Value* number) {
+    Value* magnitude = b_.CreateAnd(b_.CreateBitCast(number, bits_), Int(is_double_ ? ~uint64_t{0} >> 1 : 0x7fffffff));
+    Value* stored = b_.CreateLShr(magnitude, Int(mantissa_bits()));
+    Value* is_tiny = b_.CreateICmpEQ(stored, Int(0));
+    Value* low = b_.CreateAnd(magnitude, Int(implicit_bit() - 1));
+    return {magnitude, b_.CreateSelect(is_tiny, Int(1), stored),
+            b_.CreateSelect(is_tiny, low, b_.CreateOr(low, Int(implicit_bit())))};
+  }
+  Value* HasNoRemainder(const FloatParts& x, const FloatParts& y) {
+    Value* is_bad =
+        b_.CreateOr(b_.CreateICmpUGE(x.magnitude, Int(infinity())), b_.CreateICmpUGT(y.magnitude, Int(infinity())));
+    return b_.CreateOr(is_bad, b_.CreateICmpEQ(y.magnitude, Int(0)));
+  }
+  Value* Divide(const FloatParts& x, const FloatParts& y) {
+    llvm::BasicBlock *before = b_.GetInsertBlock(), *loop = Block("loop"), *end = Block("end");
+    Value *first = b_.CreateURem(x.mantissa, y.mantissa), *steps = b_.CreateSub(x.exponent, y.exponent);
+    b_.CreateCondBr(b_.CreateICmpEQ(steps, Int(0)), end, loop);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode *rest = b_.CreatePHI(bits_, 2), *left = b_.CreatePHI(bits_, 2);
+    Value *twice = b_.CreateShl(rest, Int(1)), *fewer = b_.CreateSub(left, Int(1));
+    Value* next = b_.CreateSelect(b_.CreateICmpUGE(twice, y.mantissa), b_.CreateSub(twice, y.mantissa), twice);
+    rest->addIncoming(first, before), rest->addIncoming(next, loop);
+    left->addIncoming(steps, before), left->addIncoming(fewer, loop);
+    b_.CreateCondBr(b_.CreateICmpEQ(fewer, Int(0)), end, loop);
+    b_.SetInsertPoint(end);
+    llvm::PHINode* result = b_.CreatePHI(bits_, 2);
+    result->addIncoming(first, before), result->addIncoming(next, loop);
+    return result;
+  }
+  // The value of a mantissa's lowest bit.
+  Value* Unit(Value* exponent) {
+    Value* is_tiny = b_.CreateICmpULE(exponent, Int(mantissa_bits()));
+    Value* tiny = b_.CreateShl(Int(1), b_.CreateSelect(is_tiny, b_.CreateSub(exponent, Int(1)), Int(0)));
+    Value* normal = b_.CreateShl(b_.CreateSub(exponent, Int(mantissa_bits())), Int(mantissa_bits()));
+    return b_.CreateBitCast(b_.CreateSelect(is_tiny, tiny, normal), float_);
+  }
+  Value* WithSign(Value* magnitude) {
+    Value* sign = b_.CreateAnd(b_.CreateBitCast(f_->getArg(0), bits_), Int(uint64_t{1} << (is_double_ ? 63 : 31)));
+    return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(magnitude, bits_), sign), float_);
+  }
+
+  Builder& b_;
+  llvm::Function* f_;
+  llvm::Type* float_;
+  const bool is_double_;
+  llvm::IntegerType* bits_;
+};
+
+void DefineRemainder(llvm::Module& module, const Target& target, const char* name, llvm::Type* type) {
+  Builder b(module.getContext());
+  llvm::Function* f = Define(module, target, name, type, {type, type});
+  b.SetInsertPoint(&f->getEntryBlock());
+  Remainder(b, f).Emit();
+}
+void DefineFmodf(llvm::Module& module, const Target& target) {
+  DefineRemainder(module, target, "fmodf", llvm::Type::getFloatTy(module.getContext()));
+}
+void DefineFmod(llvm::Module& module, const Target& target) {
+  DefineRemainder(module, target, "fmod", llvm::Type::getDoubleTy(module.getContext()));
+}
+
 struct SupportRow {
   const char* name;
   void (*define)(llvm::Module&, const Target&);
@@ -143,6 +245,8 @@ constexpr SupportRow kRows[] = {
     {"__truncsfhf2", DefineTruncateToHalf},
     {"fminf", DefineMinimum},
     {"fmaxf", DefineMaximum},
+    {"fmodf", DefineFmodf},
+    {"fmod", DefineFmod},
 };
 
 }  // namespace

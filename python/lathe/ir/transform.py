@@ -2,6 +2,7 @@
 import functools
 import threading
 
+from lathe.ir import pass_config
 from lathe.ir.module import IRModule
 
 
@@ -17,7 +18,7 @@ class PassContext:
         self.required_pass = list(required_pass or [])
         self.disabled_pass = list(disabled_pass or [])
         self.instruments = list(instruments or [])
-        self.config = dict(config or {})
+        self.config = pass_config.checked(config or {})
 
     def __enter__(self):
         self._stack().append(self)
@@ -78,6 +79,11 @@ class PassContext:
     @classmethod
     def current(cls):
         return cls._stack()[-1] if cls._stack() else cls()
+
+    @staticmethod
+    def list_configs():
+        """Every option's name, with what it holds."""
+        return pass_config.list_configs()
 
 
 class PassInfo:

@@ -1,9 +1,11 @@
 """What was built, and how to call it."""
 import os
 import shutil
+import statistics
 import time
 
 from lathe import _lib
+from lathe.error import TVMError
 
 
 class PackedFunc:
@@ -13,18 +15,31 @@ class PackedFunc:
         self._module, self.name = module, name
 
     def __call__(self, *args):
-        self._module._lib.call(self.name, *(getattr(arg, "_array", arg) for arg in args))
+        return self._module._lib.call(self.name, *(getattr(arg, "_array", arg) for arg in args))
 
 
 class Module:
     """A built module: its kernels by name. Called itself, it runs the only one, or "main"."""
 
-    def __init__(self, lib):
-        self._lib = lib
-
-    type_key = "lathe"
-    imported_modules = ()
     is_runnable = True
+
+    def __init__(self, lib, type_key="llvm", also_called=()):
+        self._lib, self.type_key = lib, type_key
+        self._also_called = also_called  # Other names of the only kernel.
+        self.imported_modules = []
+
+    format = "so"
+
+    def save(self, file_name, fmt=""):
+        """export_library; an object file alone is not there."""
+        kind = fmt or os.path.splitext(file_name)[1].lstrip(".")
+        if kind != self.format:
+            raise TVMError(f'save {file_name}: a module is saved as "so" only, not as "{kind}"')
+        self.export_library(file_name)
+
+    def get_source(self, fmt=""):
+        """The text that the module was made from, where there is one."""
+        raise TVMError("get_source: a module of machine code has no text; lower() shows the program")
 
     def export_library(self, file_name, *, fcompile=None, addons=None, workspace_dir=None, **kwargs):
         """Writes the shared object, which load_module and the runtime's other users open."""
@@ -40,9 +55,13 @@ class Module:
         return self[name]
 
     def implements_function(self, name, query_imports=False):
-        return name in self._lib.names()
+        return self._name_of(name) in self._lib.names()
+
+    def _name_of(self, name):
+        return self._lib.names()[0] if name in self._also_called else name
 
     def __getitem__(self, name):
+        name = self._name_of(name)
         if name not in self._lib.names():
             raise AttributeError(f"module has no function '{name}'; there are: {', '.join(self._lib.names())}")
         return PackedFunc(self, name)
@@ -73,9 +92,12 @@ class BenchmarkResult:
 
     def __init__(self, results):
         self.results = tuple(results)
-        self.mean = sum(results) / len(results)
-        self.min, self.max = min(results), max(results)
-        self.median = sorted(results)[len(results) // 2]
+        self.mean, self.std = statistics.fmean(self.results), statistics.pstdev(self.results)
+        self.median, self.min, self.max = statistics.median(self.results), min(self.results), max(self.results)
+
+    def __repr__(self):
+        values = (f"{name}={getattr(self, name):.6g}" for name in ("mean", "median", "min", "max", "std"))
+        return f"BenchmarkResult({', '.join(values)})"
 
 
 def enabled(target):
@@ -90,4 +112,4 @@ def num_threads():
 
 def load_module(path, fmt=""):
     """Loads an artifact that was built before."""
-    return Module(_lib.load_module(path))
+    return Module(_lib.load_module(path), "library")

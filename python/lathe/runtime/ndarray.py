@@ -36,9 +36,10 @@ def device(dev_type, dev_id=0):
     if isinstance(dev_type, str):
         kind = dev_type.split()[0]
         kind = {"llvm": "cpu", "c": "cpu", "nvptx": "cuda"}.get(kind, kind)
-        if kind not in Device._NAMES.values():
-            raise ValueError(f'device: no kind is named "{kind}"; known: {", ".join(Device._NAMES.values())}')
-        dev_type = {name: number for number, name in Device._NAMES.items()}[kind]
+        numbers = {name: number for number, name in Device._NAMES.items()}
+        if kind not in numbers:
+            raise ValueError(f'device: there is no kind "{kind}"; known: {", ".join(numbers)}')
+        dev_type = numbers[kind]
     return Device(dev_type, dev_id)
 
 

@@ -5,6 +5,7 @@ import threading
 from lathe import _lib
 from lathe.error import TVMError
 from lathe.ir.container import Map
+from lathe.runtime.ndarray import device
 from lathe.runtime.object import register_plain
 
 
@@ -16,6 +17,24 @@ class TargetKind:
 
     def __repr__(self):
         return self.name
+
+
+class TargetFeatures:
+    """What the processor of a target can, by TVM's names: features.has_sve; None where that says nothing of it."""
+
+    _ARM = {"has_asimd": "neon", "has_dotprod": "dotprod", "has_matmul_i8": "i8mm", "has_fp16_simd": "fullfp16",
+            "has_sve": "sve", "has_sme": "sme"}
+
+    def __init__(self, target):
+        self._target = target
+
+    def __getattr__(self, name):
+        if name == "is_aarch64":
+            return self._target._is_aarch64()
+        if name not in self._ARM or not self._target._is_aarch64():
+            return None
+        feature, said = self._ARM[name], self._target.mattr
+        return "+" + feature in said or (feature == "neon" and "-neon" not in said)
 
 
 class Target:
@@ -54,6 +73,11 @@ class Target:
     max_shared_memory_per_block = property(lambda self: self._number("max_shared_memory_per_block"))
     max_function_args = property(lambda self: self._number("max_function_args", -1))
 
+    features = property(TargetFeatures)
+
+    def _is_aarch64(self):
+        return str(self.attrs.get("mtriple", "")).startswith(("aarch64", "arm64"))
+
     def _number(self, name, default=None):
         value = self.attrs.get(name, default)
         if value is None:
@@ -78,6 +102,24 @@ class Target:
 
     def with_host(self, host):
         return Target(self, host)
+
+    def get_target_device_type(self):
+        """The number of the devices that it runs on."""
+        kind = self.kind.name
+        return device({"composite": "cpu", "stackvm": "cpu", "test": "cpu"}.get(kind, kind)).device_type
+
+    @staticmethod
+    def canon_target(target):
+        """As a Target; None stays."""
+        return None if target is None else Target(target)
+
+    @staticmethod
+    def canon_target_and_host(target, target_host=None):
+        """The target with its host, and the host: the one that is given, or its own."""
+        if target is None:
+            return None, Target.canon_target(target_host)
+        target = Target(target, target_host) if target_host else Target(target)
+        return target, target.host
 
     @staticmethod
     def list_kinds():

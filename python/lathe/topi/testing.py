@@ -4,34 +4,82 @@ import itertools
 import numpy as np
 
 
-def _pair(value):
-    return (value, value) if isinstance(value, int) else tuple(value)
+def _each(value, count=2):
+    return (value,) * count if isinstance(value, int) else tuple(value)
 
 
 def _sides(padding, kernel):
-    """(before, after) of each of the two dimensions: one number, one for each, all four, "SAME" (as without stride) or
-    "VALID"."""
+    """(before, after) of each dimension: one number, one for each, all of them, "SAME" (as without stride) or "VALID"."""
     if isinstance(padding, str):
-        if padding.upper() == "VALID":
-            return [(0, 0), (0, 0)]
-        return [(k // 2, k - 1 - k // 2) for k in kernel]
-    if not isinstance(padding, int) and len(padding) == 4:
-        return [(padding[0], padding[2]), (padding[1], padding[3])]
-    return [(side, side) for side in _pair(padding)]
+        return [(0, 0) if padding.upper() == "VALID" else (k // 2, k - 1 - k // 2) for k in kernel]
+    values = _each(padding, len(kernel))
+    if len(values) == 2 * len(kernel):
+        return list(zip(values[:len(kernel)], values[len(kernel):]))
+    return [(side, side) for side in values]
+
+
+def _convolved(a_np, w_np, strides, pads, dilations, groups=1):
+    """Of (batch, channel, places) by weights of (out channel, in channel of a group, taps), in any number of dimensions."""
+    padded = np.pad(a_np, [(0, 0), (0, 0), *pads])
+    kernel = w_np.shape[2:]
+    counts = [(n - (k - 1) * d - 1) // s + 1 for n, k, d, s in zip(padded.shape[2:], kernel, dilations, strides)]
+    inputs, outputs = a_np.shape[1] // groups, w_np.shape[0] // groups
+    result = np.zeros((a_np.shape[0], w_np.shape[0], *counts), dtype=np.result_type(a_np, w_np))
+    for group, tap in itertools.product(range(groups), np.ndindex(*kernel)):
+        window = tuple(slice(t * d, t * d + n * s, s) for t, d, n, s in zip(tap, dilations, counts, strides))
+        part = padded[(slice(None), slice(group * inputs, (group + 1) * inputs), *window)]
+        own = slice(group * outputs, (group + 1) * outputs)
+        result[:, own] += np.einsum("nc...,oc->no...", part, w_np[(own, slice(None), *tap)])
+    return result
+
+
+def _spread(a_np, w_np, strides, pads, output_padding):
+    """The transpose of a convolution, by weights of (in channel, out channel, taps)."""
+    spread = dilate_python(a_np, (1, 1, *strides))
+    sides = [(k - 1 - before, k - 1 - after + more)
+             for k, (before, after), more in zip(w_np.shape[2:], pads, output_padding)]
+    flipped = np.flip(w_np, range(2, w_np.ndim)).swapaxes(0, 1)
+    ones = [1] * len(strides)
+    return _convolved(spread, flipped, ones, sides, ones)
+
+
+def conv1d_ncw_python(a_np, w_np, stride, padding, dilation, groups=1):
+    """Convolution of (batch, channel, place) by weights of (out channel, in channel of a group, tap)."""
+    spans = [(w_np.shape[2] - 1) * _each(dilation, 1)[0] + 1]
+    return _convolved(a_np, w_np, _each(stride, 1), _sides(padding, spans), _each(dilation, 1), groups)
+
+
+def conv1d_transpose_ncw_python(a_np, w_np, stride, padding, output_padding):
+    """Its transpose, by weights of (in channel, out channel, tap)."""
+    return _spread(a_np, w_np, _each(stride, 1), _sides(padding, w_np.shape[2:]), _each(output_padding, 1))
+
+
+def conv2d_transpose_nchw_python(a_np, w_np, stride, padding, output_padding, groups=1):
+    """The transpose of conv2d_nchw_python, by weights of (in channel, out channel of a group, row, column)."""
+    parts = zip(np.split(a_np, groups, 1), np.split(w_np, groups, 0))
+    pads = _sides(padding, w_np.shape[2:])
+    return np.concatenate([_spread(a, w, _each(stride), pads, _each(output_padding)) for a, w in parts], axis=1)
+
+
+def conv3d_ncdhw_python(a_np, w_np, stride, padding, groups=1):
+    """Convolution of (batch, channel, depth, row, column) by weights of (out channel, in channel of a group, ...)."""
+    return _convolved(a_np, w_np, _each(stride, 3), _sides(padding, w_np.shape[2:]), (1, 1, 1), groups)
+
+
+def conv3d_ndhwc_python(a_np, w_np, stride, padding, groups=1):
+    """The same of (batch, depth, row, column, channel) by weights of (depth, row, column, in channel, out channel)."""
+    result = conv3d_ncdhw_python(np.moveaxis(a_np, 4, 1), w_np.transpose(4, 3, 0, 1, 2), stride, padding, groups)
+    return np.moveaxis(result, 1, 4)
+
+
+def conv3d_transpose_ncdhw_python(a_np, w_np, stride, padding, output_padding):
+    """The transpose of conv3d_ncdhw_python, by weights of (in channel, out channel, depth, row, column)."""
+    return _spread(a_np, w_np, _each(stride, 3), _sides(padding, w_np.shape[2:]), _each(output_padding, 3))
 
 
 def conv2d_nchw_python(a_np, w_np, stride, padding, groups=1):
     """Convolution of (batch, channel, row, column) by weights of (out channel, in channel of a group, row, column)."""
-    stride, kernel = _pair(stride), w_np.shape[2:]
-    padded = np.pad(a_np, [(0, 0), (0, 0), *_sides(padding, kernel)])
-    rows, columns = ((padded.shape[2 + d] - kernel[d]) // stride[d] + 1 for d in range(2))
-    inputs, outputs = a_np.shape[1] // groups, w_np.shape[0] // groups
-    result = np.zeros((a_np.shape[0], w_np.shape[0], rows, columns), dtype=np.result_type(a_np, w_np))
-    for group, y, x in itertools.product(range(groups), range(kernel[0]), range(kernel[1])):
-        part = padded[:, group * inputs:(group + 1) * inputs, y:y + rows * stride[0]:stride[0], x:x + columns * stride[1]:stride[1]]
-        taps = w_np[group * outputs:(group + 1) * outputs, :, y, x]
-        result[:, group * outputs:(group + 1) * outputs] += np.einsum("nchw,oc->nohw", part, taps)
-    return result
+    return _convolved(a_np, w_np, _each(stride), _sides(padding, w_np.shape[2:]), (1, 1), groups)
 
 
 def conv2d_nhwc_python(a_np, w_np, stride, padding, groups=1):

@@ -21,9 +21,9 @@ namespace {
 // Functions that are not correctly rounded: results differ in their last digits, and anything may follow from that.
 bool HasApproximateCalls(const Stmt& body) {
   static constexpr std::string_view kExact[] = {
-      "abs",          "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil",     "floor",
-      "if_then_else", "isnan",       "max_value",   "min_value",  "nearbyint",   "popcount", "round",
-      "shift_left",   "shift_right", "sqrt",        "trunc",      "reinterpret", "assume",   "infinity"};
+      "abs",          "fmod",  "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil",  "floor",
+      "if_then_else", "isnan", "max_value",   "min_value",   "nearbyint",  "popcount",    "round", "shift_left",
+      "shift_right",  "sqrt",  "trunc",       "reinterpret", "assume",     "infinity"};
   bool found = false;
   PostOrderVisit(body, std::function<void(const Expr&)>([&](const Expr& e) {
                    const auto* call = e.As<Call>();

@@ -116,6 +116,33 @@ INSTANTIATE_TEST_SUITE_P(
         ValueCase{"MaxValue", MakeCall(kF32, "max_value", {}), 3.4028234663852886e38}),
     kCaseName);
 
+TEST(ReturnTest, NothingRunsAfterIt) {
+  const Buffer out = MakeBuffer("out", {2}, kI32);
+  const auto store = [&](int64_t place, int64_t value) { return MakeStore(out, I(value), {I(place)}); };
+  const Stmt body = MakeSeq({store(0, 1), Evaluate{MakeCall(kI32, "ret", {I(0)})}, store(0, 2), store(1, 2)});
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {2}, {7, 7})};
+  ASSERT_TRUE(Interpret(MakePrimFunc("f", {out}, body), args).ok());
+  EXPECT_THAT(args[0].ToDoubles(), ElementsAre(1, 7));
+}
+
+Expr Named(std::string_view op, DataType type, const char* name, std::vector<Expr> args) {
+  args.insert(args.begin(), Expr::Make(DataType::Handle(), StringImm{name}));
+  return MakeCall(type, op, std::move(args));
+}
+INSTANTIATE_TEST_SUITE_P(
+    NamedCalls, ValueTest,
+    testing::Values(
+        ValueCase{"CSqrt", Named("call_pure_extern", kF32, "sqrtf", {F(9)}), 3},
+        ValueCase{"CFmaxPassesNanOver", Named("call_extern", kF32, "fmaxf", {F(2), F(NAN)}), 2},
+        ValueCase{"LlvmFabs", Named("call_llvm_pure_intrin", kF32, "llvm.fabs", {I(1, DataType::UInt(32)), F(-2)}), 2},
+        ValueCase{"LlvmCtlzKeepsTheType",
+                  Named("call_llvm_intrin", kI8, "llvm.ctlz", {I(1, kI8), IntConst(DataType::Bool(), 0)}), 7},
+        ValueCase{"LlvmSaturates", Named("call_llvm_pure_intrin", kI8, "llvm.sadd.sat", {I(100, kI8), I(100, kI8)}),
+                  127},
+        ValueCase{"LdexpOfFloats", MakeCall(kF32, "ldexp", {F(3), F(2.5)}), 3 * std::exp2(2.5f)},
+        ValueCase{"QMultiplyShift", MakeCall(kI32, "q_multiply_shift", {I(1000), I(1395864320), I(31), I(1)}), 1300}),
+    kCaseName);
+
 INSTANTIATE_TEST_SUITE_P(
     Casts, ValueTest,
     testing::Values(ValueCase{"FloatToIntTruncates", MakeCast(kI32, F(-1.9)), -1},

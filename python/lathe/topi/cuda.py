@@ -1,0 +1,4 @@
+"""The schedules of GPUs."""
+from lathe.topi import schedules as _schedules
+
+globals().update(_schedules.all_by_name(_schedules.for_gpu))
