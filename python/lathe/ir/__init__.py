@@ -7,7 +7,6 @@ from lathe.ir.expr import Op, Range, register_intrin_lowering, register_op_attr
 from lathe.ir.json_io import load_json, save_json
 from lathe.ir.module import GlobalVar, IRModule
 from lathe.runtime.object import make_node
-from lathe.ir.span import SourceName, Span
 from lathe.ir.type import PointerType, PrimType, TupleType, Type
 
 
