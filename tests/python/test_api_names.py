@@ -82,6 +82,16 @@ def test_a_boolean_has_one_bit():
     assert tvm.DataType("int8") != boolean and tvm.DataType("int8").bits == 8
 
 
+def test_a_type_of_no_kind_is_a_value_error():
+    with pytest.raises(ValueError, match="foo32"):
+        tvm.DataType("foo32")
+
+
+def test_the_current_target_is_the_one_that_was_entered():
+    with tvm.target.Target("llvm") as target:
+        assert tvm.target.Target.current().same_as(target) and not target.same_as(tvm.target.Target("llvm"))
+
+
 @pytest.mark.parametrize("target, number", [("llvm", 1), ("c", 1), ("cuda", 2), ("opencl", 4), ("vulkan", 7), ("hexagon", 14)])
 def test_a_target_knows_its_devices(target, number):
     assert tvm.target.Target(target).get_target_device_type() == number

@@ -10,7 +10,7 @@ class DataType(str):
     """A type's name that knows its parts: bits, lanes, type_code, itemsize."""
 
     def __new__(cls, name):
-        self = super().__new__(cls, _lib.dtype_name(_plain(name)))
+        self = super().__new__(cls, _known(_plain(name)))
         self.type_code, self.bits, self.lanes = _lib.dtype_parts(self)
         if self.startswith("bool"):  # As DLPack says it: a number of one bit.
             self.type_code, self.bits = DataTypeCode.UINT, 1
@@ -36,3 +36,10 @@ def _plain(name):
     """TVM's other name for bool is uint1."""
     is_one_bit = isinstance(name, str) and (name == "uint1" or name.startswith("uint1x"))
     return "bool" + name[len("uint1"):] if is_one_bit else name
+
+
+def _known(name):
+    try:
+        return _lib.dtype_name(name)
+    except TypeError as error:
+        raise ValueError(f'DataType: there is no type "{name}"') from error
