@@ -53,12 +53,6 @@ class IRModule(Object):
         name = expr.attrs.get("global_symbol", "main") if expr.attrs else "main"
         return IRModule({**(functions or {}), name: expr})
 
-    def __copy__(self):
-        return self.clone()
-
-    def __deepcopy__(self, memo):
-        return self.__copy__()
-
     def __getitem__(self, var):
         return _lib.module_get(self, _name(var))
 
