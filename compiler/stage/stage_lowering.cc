@@ -34,10 +34,16 @@ class StageLowering {
  public:
   explicit StageLowering(lathe::Schedule& schedule) : schedule_(schedule) {}
 
+  // Whether the results of the stage, several, are computed in a nest each: what moves to its reader moves by itself.
+  static bool ComesApart(const Stage& stage) {
+    return HasSeveralBlocks(*stage.op_) && (stage.attached_ || stage.is_inlined_);
+  }
+
   Status Run(const std::vector<const Stage*>& stages) {
     RETURN_IF_ERROR(FindBlocks(WithoutBodies(stages), schedule_.NewBlockRV(schedule_.RootRow())));
     for (const Stage* stage : stages) {
-      if (stage->is_inlined_) RETURN_IF_ERROR(Of(*stage, lathe::ComputeInline(schedule_, block_of_.at(stage))));
+      if (!stage->is_inlined_) continue;
+      for (BlockRV block : blocks_of_.at(stage)) RETURN_IF_ERROR(Of(*stage, lathe::ComputeInline(schedule_, block)));
     }
     for (size_t i = stages.size(); i-- > 0;) {
       if (!stages[i]->is_inlined_) RETURN_IF_ERROR(Of(*stages[i], Apply(*stages[i])));
@@ -46,6 +52,10 @@ class StageLowering {
   }
 
  private:
+  static bool HasSeveralBlocks(const OperationNode& op) {
+    const ComputeOp* compute = op.As<ComputeOp>();
+    return compute != nullptr && compute->reduce_axis.empty() && compute->body.size() > 1;
+  }
   static Status Of(const Stage& stage, const Status& status) {
     return status.WithContext("stage \"" + stage.op()->name() + "\"");
   }
@@ -56,16 +66,14 @@ class StageLowering {
     ASSIGN_OR_RETURN(const std::vector<BlockRV> blocks, GetChildBlocks(schedule_, parent));
     size_t next = 0;
     for (const Stage* stage : stages) {
-      const ComputeOp* compute = stage->op_->As<ComputeOp>();
-      const bool is_several = compute != nullptr && compute->reduce_axis.empty() && compute->body.size() > 1;
-      if (is_several && (stage->attached_ || stage->is_inlined_))
-        return Unimplemented("schedule, stage \"" + stage->op_->name() + "\": it has several results");
+      const size_t count = HasSeveralBlocks(*stage->op_) ? stage->op_->num_outputs() : 1;
       const bool is_scan = stage->op_->As<ScanOp>() != nullptr;
       if (is_scan) next += stage->op_->num_outputs();
-      CHECK(next < blocks.size()) << "stage " << stage->op_->name() << " has no block";
-      block_of_.emplace(stage, blocks[next]);
+      CHECK(next + count <= blocks.size()) << "stage " << stage->op_->name() << " has no block";
+      const size_t apart = ComesApart(*stage) ? count : 1;
+      blocks_of_.emplace(stage, std::vector<BlockRV>(blocks.begin() + next, blocks.begin() + next + apart));
       if (is_scan) RETURN_IF_ERROR(FindBlocks(body_of_.at(stage), blocks[next]));
-      next += is_several ? compute->body.size() : 1;
+      next += count;
     }
     return OkStatus();
   }
@@ -91,8 +99,13 @@ class StageLowering {
     return scan == scan_of_.end() ? nullptr : scan->second;
   }
 
+  // Where there are several blocks, the loops of the first are what others are computed at.
   Status Apply(const Stage& stage) {
-    const BlockRV block = block_of_.at(&stage);
+    const std::vector<BlockRV>& blocks = blocks_of_.at(&stage);
+    for (size_t i = blocks.size(); i-- > 0;) RETURN_IF_ERROR(Apply(stage, blocks[i]));
+    return OkStatus();
+  }
+  Status Apply(const Stage& stage, BlockRV block) {
     for (const auto& [key, value] : stage.annotations_) RETURN_IF_ERROR(Annotate(schedule_, block, key, value));
     if (stage.attached_) RETURN_IF_ERROR(Attach(stage, block));
     const ComputeOp* compute = stage.op_->As<ComputeOp>();
@@ -235,7 +248,7 @@ class StageLowering {
   }
 
   lathe::Schedule& schedule_;
-  std::unordered_map<const Stage*, BlockRV> block_of_;
+  std::unordered_map<const Stage*, std::vector<BlockRV>> blocks_of_;
   std::unordered_map<const Stage*, std::vector<const Stage*>> body_of_;  // Of scans.
   std::unordered_map<const Stage*, const Stage*> scan_of_;
   using LoopMap = std::unordered_map<const ExprNode*, LoopRV>;  // By the variable of an axis.
@@ -295,7 +308,11 @@ StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::ve
   std::vector<const Stage*> stages = InOrder(known, OrderedOperations(tensors));
   std::unordered_map<std::string, std::string> scopes;
   for (const Stage* stage : stages) scopes.insert_or_assign(stage->op()->name(), stage->scope());
-  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name, /*with_scans=*/true));
+  const auto is_apart = [&](const Operation& op) {
+    return std::any_of(stages.begin(), stages.end(),
+                       [&](const Stage* stage) { return stage->op() == op && StageLowering::ComesApart(*stage); });
+  };
+  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name, {.with_scans = true, .is_apart = is_apart}));
   func.body = ScopeSetter(std::move(scopes))(func.body);
   ASSIGN_OR_RETURN(lathe::Schedule schedule, lathe::Schedule::Create(std::move(func)));
   return Prepared{std::move(schedule), std::move(stages)};

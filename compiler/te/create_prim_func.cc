@@ -157,7 +157,7 @@ std::vector<Buffer> BuffersOf(const std::vector<Tensor>& tensors) {
 }
 
 // The nests of all operations. What the steps of a scan compute stands inside of its loop.
-StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations) {
+StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, const NestForm& form) {
   Simplifier simplifier;
   const ExprRewrite simplify = [&](const Expr& e) { return simplifier.Simplify(e); };
   std::unordered_set<const OperationNode*> is_inside;
@@ -168,6 +168,11 @@ StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations) 
   std::vector<Stmt> nests;
   for (const Operation& op : operations) {
     if (is_inside.contains(op.get())) continue;
+    if (form.is_apart && form.is_apart(op)) {
+      const std::vector<Stmt> apart = MakeNestsApart(*op, BuffersOf(op->outputs()), simplify);
+      nests.insert(nests.end(), apart.begin(), apart.end());
+      continue;
+    }
     if (op->As<ScanOp>() == nullptr) {
       nests.push_back(MakeNest(*op, BuffersOf(op->outputs()), simplify));
       continue;
@@ -188,7 +193,7 @@ std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args) {
   return operations;
 }
 
-StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name, bool with_scans) {
+StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name, const NestForm& form) {
   std::vector<Tensor> tensors;
   std::vector<Param> params;
   for (const Argument& arg : args) {
@@ -197,9 +202,9 @@ StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string
     params.push_back(tensor != nullptr ? Param(tensor->buffer()) : Param(std::get<Var>(arg)));
   }
   const std::vector<Operation> operations = OrderedOperations(tensors);
-  RETURN_IF_ERROR(CheckArguments(name, args, operations, with_scans));
+  RETURN_IF_ERROR(CheckArguments(name, args, operations, form.with_scans));
   RETURN_IF_ERROR(CheckVariables(name, params, operations));
-  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations));
+  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, form));
   std::vector<Buffer> computed;
   for (const Operation& op : operations) {
     const std::vector<Buffer> results = BuffersOf(op->outputs());

@@ -166,8 +166,9 @@ Stmt MakeReduction(const OperationNode& op, const ComputeOp& compute, const std:
   return WrapLoops(outer, MakeUpdateBlock(op, compute, results, rewrite, MakeBlockAxes(outer)));
 }
 
-Stmt MakeElements(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
-                  const ExprRewrite& rewrite) {
+// The blocks of the elements, one per result.
+std::vector<Stmt> MakeElements(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
+                               const ExprRewrite& rewrite) {
   std::vector<Stmt> blocks;
   for (size_t i = 0; i < results.size(); ++i) {
     BlockAxes axes = MakeBlockAxes(compute.axis);
@@ -179,7 +180,7 @@ Stmt MakeElements(const OperationNode& op, const ComputeOp& compute, const std::
     }
     blocks.push_back(MakeBlockRealize(results[i]->name, std::move(axes), op.attrs(), std::nullopt, store));
   }
-  return WrapLoops(compute.axis, MakeSeq(std::move(blocks)));
+  return blocks;
 }
 
 // What the statement's buffers point to is the tensors' memory.
@@ -212,8 +213,16 @@ Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const
   if (const ExternOp* external = op.As<ExternOp>()) return MakeExternBlock(op, *external, results);
   const ComputeOp* compute = op.As<ComputeOp>();
   CHECK(compute != nullptr) << op.name() << " is neither a compute nor an extern";
-  const bool is_reduction = compute->body.front().As<Reduce>() != nullptr;
-  return is_reduction ? MakeReduction(op, *compute, results, rewrite) : MakeElements(op, *compute, results, rewrite);
+  if (compute->body.front().As<Reduce>() != nullptr) return MakeReduction(op, *compute, results, rewrite);
+  return WrapLoops(compute->axis, MakeSeq(MakeElements(op, *compute, results, rewrite)));
+}
+
+std::vector<Stmt> MakeNestsApart(const OperationNode& op, const std::vector<Buffer>& results,
+                                 const ExprRewrite& rewrite) {
+  const ComputeOp& compute = *op.As<ComputeOp>();
+  std::vector<Stmt> nests = MakeElements(op, compute, results, rewrite);
+  for (Stmt& nest : nests) nest = WrapLoops(compute.axis, std::move(nest));
+  return nests;
 }
 
 PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const std::vector<Stmt>& nests,

@@ -15,6 +15,9 @@ using ExprRewrite = std::function<Expr(const Expr&)>;
 // The nest that stores to `results`, a buffer per result of `op`, which is a compute or an extern. `rewrite` is applied
 // to what is stored.
 Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const ExprRewrite& rewrite);
+// Those of a compute of several results that is no reduction, each with loops of its own.
+std::vector<Stmt> MakeNestsApart(const OperationNode& op, const std::vector<Buffer>& results,
+                                 const ExprRewrite& rewrite);
 // A function of `nests` whose blocks have names of their own; `computed` buffers that are no parameters are allocated
 // at its root.
 PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const std::vector<Stmt>& nests,

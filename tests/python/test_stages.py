@@ -492,3 +492,15 @@ def test_an_intrinsic_of_one_body_makes_the_whole_sum():
     schedule[C].tensorize(y_1, te.decl_tensor_intrin(c.op, body, binds=binds))
     text = str(tvm.lower(schedule, [A, B, C]))
     assert '"gemv"' in text and "T.float32(0" not in text and "in T.grid(32, 2)" in text
+
+
+@pytest.mark.parametrize("act", [lambda s, B, C: s[B].compute_at(s[C], C.op.axis[0]), lambda s, B, C: s[B].compute_inline(),
+                                 lambda s, B, C: s[B].parallel(B.op.axis[0])], ids=["at", "inline", "alone"])
+def test_a_stage_of_several_results_moves_as_one(act):
+    A0, A1 = te.placeholder((8, 8), name="A0"), te.placeholder((8, 8), name="A1")
+    B0, B1 = te.compute((8, 8), lambda i, j: (A0[i, j] + 2, A1[i, j] * 3), name="B")
+    C = te.compute((8, 8), lambda i, j: B0[i, j] + B1[i, j], name="C")
+    schedule = te.create_schedule(C.op)
+    act(schedule, B0, C)
+    a, b = (np.random.RandomState(seed).rand(8, 8).astype("float32") for seed in (0, 1))
+    run_stages(schedule, [A0, A1, C], [a, b], [a + 2 + b * 3])
