@@ -63,6 +63,12 @@ struct PaddedBuffer {
   }
 };
 
+bool Divides(const Expr& e) {
+  const Binary* op = e.As<Binary>();
+  return op != nullptr && (op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod ||
+                           op->op == BinaryOp::kTruncMod);
+}
+
 class Padder {
  public:
   Padder(const Schedule& schedule, int block, std::span<const int64_t> padding)
@@ -123,7 +129,7 @@ class Padder {
     for (size_t i = 0; i < extents_.size(); ++i) {
       if (block_.iter_vars[i].kind == IterKind::kSpatial || !IsPadded(i)) continue;
       const StatusOr<MatchedReduction> reduction = MatchReduction(block_);
-      const bool is_sum = reduction.ok() && reduction->reducer->name == "add";
+      const bool is_sum = reduction.ok() && reduction->reducer->name == "add" && IsFiniteOfZeros(reduction->terms[0]);
       if (!is_sum || !VanishesWith(reduction->terms[0], block_.iter_vars[i].var))
         return schedule_.Error(
             kPadEinsum, row_,
@@ -164,6 +170,12 @@ class Padder {
       if (block_.iter_vars[i].var.same_as(index)) return i;
     return std::nullopt;
   }
+  // 0 * (0 / 0) would not vanish.
+  static bool IsFiniteOfZeros(const Expr& term) {
+    bool is_finite = true;
+    PostOrderVisit(term, [&](const Expr& e) { is_finite = is_finite && e.As<Call>() == nullptr && !Divides(e); });
+    return is_finite;
+  }
   static bool VanishesWith(const Expr& term, const Var& iter) {
     if (const Cast* cast = term.As<Cast>()) return VanishesWith(cast->value, iter);
     if (const Binary* op = term.As<Binary>())
@@ -179,7 +191,8 @@ class Padder {
   const std::vector<Expr> extents_;
 };
 
-// Zeros are computed with, too: nothing may divide by them, or go elsewhere.
+// Zeros are computed with, too: no integers may be divided by them, nothing may go elsewhere. What floats become of
+// them is not copied back.
 Status CheckEinsumBody(const Schedule& schedule, int block) {
   const BlockNode& node = schedule.BlockOf(block);
   if (node.writes.size() != 1 || node.body.As<BufferStore>() == nullptr || !node.match_buffers.empty() ||
@@ -191,17 +204,17 @@ Status CheckEinsumBody(const Schedule& schedule, int block) {
     const BufferLoad* load = e.As<BufferLoad>();
     if (load != nullptr && !Reads(node, load->buffer) && !load->buffer.same_as(node.writes[0].buffer))
       hidden = load->buffer;
-    const Binary* op = e.As<Binary>();
-    const bool divides = op != nullptr && (op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv ||
-                                           op->op == BinaryOp::kFloorMod || op->op == BinaryOp::kTruncMod);
-    is_plain = is_plain && e.As<Call>() == nullptr && !divides;
+    const Call* call = e.As<Call>();
+    is_plain = is_plain && (call == nullptr || call->op->is_pure) && !(Divides(e) && !e.dtype().is_float());
   };
   PostOrderVisit(node.body, std::function<void(const Expr&)>(check));
   if (hidden)
     return schedule.Error(kPadEinsum, block,
                           fmt::format("its reads do not name buffer \"{}\", which it loads", (*hidden)->name));
   return is_plain ? OkStatus()
-                  : schedule.Error(kPadEinsum, block, "it divides or calls, which zeros may not be good for");
+                  : schedule.Error(
+                        kPadEinsum, block,
+                        "it divides integers or calls what may do more than compute, which zeros may not be good for");
 }
 
 // for i... { block <to>_pad: to[v...] = value } over `shape`.

@@ -38,7 +38,6 @@ Status StorageAlign(Schedule& schedule, BlockRV block_rv, int buffer_index, int 
                                       found.buffer->name, rank, axis, rank, rank));
   if (factor <= 0) return schedule.Error(kName, row, fmt::format("factor {} is not positive", factor));
   if (offset < 0) return schedule.Error(kName, row, fmt::format("offset {} is negative", offset));
-  if (const WhyNot why = WhyNotSoleWriter(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
 
   BlockRealize realize = schedule.RealizeOf(row);
   Attr& annotation = realize.block.Mutable().annotations[kKey];

@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-// Annotates `block`, the only writer of its buffer_index-th written buffer, an intermediate: the stride of dimension
-// `axis` (from the end if negative) is to be factor * k + offset for some k. factor > 0, offset >= 0. In the block's
+// Annotates `block`, a writer of its buffer_index-th written buffer, an intermediate: the stride of dimension `axis`
+// (from the end if negative) is to be factor * k + offset for some k. factor > 0, offset >= 0. In the block's
 // annotation "buffer_dim_align", a list of [buffer_index, axis, factor, offset]; a second request for one axis replaces
 // the first.
 Status StorageAlign(Schedule& schedule, BlockRV block, int buffer_index, int axis, int factor, int offset);

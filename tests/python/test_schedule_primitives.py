@@ -295,3 +295,39 @@ def test_pointers_move_with_the_buffer(act, name):
     act(sch)
     text = sch.mod.script()
     assert f" {name}.data, vi" in text and "T.handle" not in text  # A pointer that nothing owns would be declared.
+
+
+def test_storage_is_aligned_by_one_of_its_writers():
+    """Also after decompose_reduction, when two blocks write the buffer."""
+    @T.prim_func
+    def summed(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16,), "float32")):
+        B = T.alloc_buffer((16,))
+        for i, k in T.grid(16, 8):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] = B[vi] + A[vi, vk]
+        for i in range(16):
+            with T.block("C"):
+                vi = T.axis.spatial(16, i)
+                C[vi] = B[vi]
+
+    sch = tir.Schedule(summed)
+    sch.decompose_reduction("B", sch.get_loops("B")[1])
+    sch.storage_align("B_update", 0, axis=0, factor=16, offset=4)
+    assert '"buffer_dim_align": [[0, 0, 16, 4]]' in sch.mod.script()
+
+
+def test_einsums_are_padded_around_what_only_computes():
+    @T.prim_func
+    def scaled(A: T.Buffer((5, 3), "float32"), V: T.Buffer((5,), "float32"), C: T.Buffer((5, 3), "float32")):
+        for i, j in T.grid(5, 3):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] * T.rsqrt(V[vi]) / V[vi]
+
+    sch = tir.Schedule(scaled)
+    sch.pad_einsum("C", [4, 4])
+    assert [int(sch.get(loop).extent) for loop in sch.get_loops("C")] == [8, 4]
+    assert "C_pad[vi, vj] = A_pad[vi, vj] * T.rsqrt(V_pad[vi]) / V_pad[vi]" in sch.mod.script()

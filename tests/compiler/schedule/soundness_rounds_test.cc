@@ -508,36 +508,50 @@ def main(A: T.Buffer((3, 2), "int32"), B: T.Buffer((4, 2), "int32"), C: T.Buffer
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj, vk]
 )";
 
+constexpr char kSumOfQuotients[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 2), "float32"), B: T.Buffer((3, 2), "float32"), C: T.Buffer((3,), "float32")):
+    for i, k in T.grid(3, 2):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk] * T.rsqrt(B[vi, vk])
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Neighbours, RoundsTest,
-    testing::Values(SoundnessCase{"ConsumerOfWhatLaterRoundsChange", kReadBeforeItIsDoubled,
-                                  "a = sch.get_block('A')\ni, j = sch.get_loops(a)\nc = sch.get_block('C')\n"
-                                  "sch.reverse_compute_at(c, j)\n",
-                                  "makes in another iteration of loop \"i\""},
-                    SoundnessCase{"ConsumerTakenFromWhoReadsTheRowAfter", kReadsTheRowAfter,
-                                  "d = sch.get_block('D')\ni, = sch.get_loops(d)\nb = sch.get_block('B')\n"
-                                  "sch.reverse_compute_at(b, i)\n",
-                                  "reads buffer \"B\", which it writes"},
-                    SoundnessCase{"LanesThatReadAtALoadedPlace", kOneElementAtALoadedPlace,
-                                  "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.vectorize(j)\n"},
-                    SoundnessCase{"CopyOfWhatConditionsGuard", kGatherUnderACondition,
-                                  "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'local')\n"},
-                    SoundnessCase{"PaddingOfAHiddenAccess", kMatmul,
-                                  "c = sch.get_block('C')\nsch.unsafe_hide_buffer_access(c, 'read', [0])\n"
-                                  "sch.pad_einsum(c, [2, 1, 4])\n",
-                                  "its reads do not name buffer \"A\""},
-                    SoundnessCase{"CopyByLoopsThatDependOnEachOther", kTriangleSum,
-                                  "c = sch.get_block('C')\n"
-                                  "l = sch.reindex_cache_read(c, 0, 'local', lambda i, j: (j, i))\n"},
-                    SoundnessCase{"BlockOfBuffersAsLongAsItSays", kSumOfAsManyAsTheBlockSays,
-                                  "c = sch.get_block('C')\nj, = sch.get_loops(c)\nd = sch.rfactor(j, 0)\n"
-                                  "o = sch.get_block('outer')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},
-                    SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
-                                  "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n",
-                                  "is read from memory"},
-                    SoundnessCase{"TileBesideTheBuffer", kMadeRelativeToABlock,
-                                  "c = sch.get_block('C')\nj, = sch.get_loops(c)\nk, l = sch.split(j, [None, 2])\n"
-                                  "b = sch.get_block('B')\nsch.compute_at(b, l)\n"}),
+    testing::Values(
+        SoundnessCase{"ConsumerOfWhatLaterRoundsChange", kReadBeforeItIsDoubled,
+                      "a = sch.get_block('A')\ni, j = sch.get_loops(a)\nc = sch.get_block('C')\n"
+                      "sch.reverse_compute_at(c, j)\n",
+                      "makes in another iteration of loop \"i\""},
+        SoundnessCase{"ConsumerTakenFromWhoReadsTheRowAfter", kReadsTheRowAfter,
+                      "d = sch.get_block('D')\ni, = sch.get_loops(d)\nb = sch.get_block('B')\n"
+                      "sch.reverse_compute_at(b, i)\n",
+                      "reads buffer \"B\", which it writes"},
+        SoundnessCase{"LanesThatReadAtALoadedPlace", kOneElementAtALoadedPlace,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.vectorize(j)\n"},
+        SoundnessCase{"CopyOfWhatConditionsGuard", kGatherUnderACondition,
+                      "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'local')\n"},
+        SoundnessCase{"PaddingOfAHiddenAccess", kMatmul,
+                      "c = sch.get_block('C')\nsch.unsafe_hide_buffer_access(c, 'read', [0])\n"
+                      "sch.pad_einsum(c, [2, 1, 4])\n",
+                      "its reads do not name buffer \"A\""},
+        SoundnessCase{"CopyByLoopsThatDependOnEachOther", kTriangleSum,
+                      "c = sch.get_block('C')\n"
+                      "l = sch.reindex_cache_read(c, 0, 'local', lambda i, j: (j, i))\n"},
+        SoundnessCase{"BlockOfBuffersAsLongAsItSays", kSumOfAsManyAsTheBlockSays,
+                      "c = sch.get_block('C')\nj, = sch.get_loops(c)\nd = sch.rfactor(j, 0)\n"
+                      "o = sch.get_block('outer')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},
+        SoundnessCase{"PaddingOfQuotientsThatAreSummed", kSumOfQuotients,
+                      "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 4])\n", "is no sum of products that zeros leave"},
+        SoundnessCase{"PaddingOfQuotients", kSumOfQuotients, "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 1])\n"},
+        SoundnessCase{"FactorOfAsManyAsMemorySays", kSumOfAsManyAsMemorySays,
+                      "c = sch.get_block('C')\ni, = sch.get_loops(c)\nd = sch.rfactor(i, 0)\n", "is read from memory"},
+        SoundnessCase{"TileBesideTheBuffer", kMadeRelativeToABlock,
+                      "c = sch.get_block('C')\nj, = sch.get_loops(c)\nk, l = sch.split(j, [None, 2])\n"
+                      "b = sch.get_block('B')\nsch.compute_at(b, l)\n"}),
     NameOf);
 
 }  // namespace
