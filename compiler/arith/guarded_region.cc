@@ -285,6 +285,12 @@ std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, cons
   return is_known ? std::optional(std::move(region)) : std::nullopt;
 }
 
+void AssumeShapes(const PrimFunc& func, Analyzer& analyzer) {
+  for (const ParamBuffer& param : func.buffer_map)
+    for (const Expr& extent : param.buffer->shape)
+      if (IsVar(extent)) analyzer.Assume(LessEqual(IntConst(extent.dtype(), 1), extent));
+}
+
 GuardedRegion WholeBox(std::vector<Range> box) {
   const size_t dims = box.size();
   return {std::move(box), std::vector<std::vector<Expr>>(dims), std::vector<std::vector<Expr>>(dims), {}};

@@ -34,6 +34,9 @@ std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, cons
 // Whether `goal` holds where `fact` does, both comparisons of integers: a constant times what has to be negative is at
 // most what is. So of loops that were split twice, i_0 * 3 + i_1 < 11 where (i_0 * 3 + i_1) * 3 + i_2 < 32.
 bool FollowsFrom(const Expr& goal, const Expr& fact, const IterDomain& loops, const Analyzer& analyzer);
+// Assumes that extents of parameters that are variables are at least 1. As in TVM, a reduction over such a dimension
+// counts as one that runs: of nothing, it makes nothing, before and after.
+void AssumeShapes(const PrimFunc& func, Analyzer& analyzer);
 // `box` uncut: all of it, whatever the variables are.
 GuardedRegion WholeBox(std::vector<Range> box);
 // `region`'s box without what its guards cut off. What is left of a length is in TVM's form: 64 - max(i * 10, 54).

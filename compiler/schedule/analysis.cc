@@ -437,7 +437,9 @@ GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const Buff
 }
 
 std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
-                                             const Analyzer& analyzer) {
+                                             const Analyzer& around) {
+  Analyzer analyzer = Analyzer::Under(around);
+  AssumeShapes(schedule.FuncOf(row), analyzer);
   std::vector<GuardedRegion> regions;
   if (IsConditional(schedule, above, row)) return regions;
   StoreCollector stores(buffer, LoopsBetween(schedule, above, row), LetsAround(schedule, row));
@@ -480,7 +482,8 @@ bool RunsForAll(const Schedule& schedule, int block, const std::vector<IterVar>&
     access.region.push_back({bound.at(iter.var.get()), IntConst(iter.var.dtype(), 1)});
     all.push_back(iter.domain);
   }
-  const Analyzer analyzer;
+  Analyzer analyzer;
+  AssumeShapes(schedule.FuncOf(block), analyzer);
   const std::optional<GuardedRegion> certain = TouchedForCertain(access, analyzer);
   return !IsConditional(schedule, scope, block) && certain && certain->conditions.empty() &&
          Covers(*certain, WholeBox(all), all, analyzer);

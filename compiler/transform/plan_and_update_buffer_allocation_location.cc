@@ -330,15 +330,19 @@ bool IsSharedBy(const For& loop, const Buffer& buffer) {
          buffer->scope.starts_with("shared");
 }
 
-// Iterations that run beside each other hand nothing to each other: who reads there wrote there.
-bool HandsNothingOn(const For& loop) {
-  return loop.kind == ForKind::kParallel || loop.kind == ForKind::kVectorized || IsConstInt(loop.extent, 1);
+// Iterations that run beside each other hand nothing to each other: who reads there wrote there. Threads of a block
+// may, but not by memory that is a thread's or, as fragments are, a warp's own.
+bool HandsNothingOn(const For& loop, const Buffer& buffer) {
+  const bool is_own = buffer->scope == "local" || buffer->scope.starts_with("wmma.");
+  const bool is_apart = loop.kind == ForKind::kThreadBinding && (is_own || loop.thread.starts_with("blockIdx"));
+  return is_apart || loop.kind == ForKind::kParallel || loop.kind == ForKind::kVectorized || IsConstInt(loop.extent, 1);
 }
 
 // How many scopes of the common path the allocation may enter.
-size_t FindDepth(const Allocation& allocation) {
+size_t FindDepth(const Allocation& allocation, const PrimFunc& func) {
   const size_t home = allocation.path.size();
   Analyzer analyzer;  // Knows the loops that all accesses are in.
+  AssumeShapes(func, analyzer);
   const auto enter = [&](const Scope& scope) {
     if (scope.loop != nullptr) analyzer.Bind(scope.loop->loop_var, *scope.range);
   };
@@ -358,7 +362,7 @@ size_t FindDepth(const Allocation& allocation) {
   for (size_t d = home; d < common; ++d) {
     enter(path[d]);
     if (const For* loop = path[d].loop; loop != nullptr) {
-      const bool is_open = HandsNothingOn(*loop) || IsSharedBy(*loop, allocation.buffer);
+      const bool is_open = HandsNothingOn(*loop, allocation.buffer) || IsSharedBy(*loop, allocation.buffer);
       is_private = (is_private && is_open) || IsPrivate(allocation, d + 1, analyzer);
     }
     if (is_private) depth = d + 1;
@@ -416,7 +420,7 @@ PrimFunc PlanAndUpdateBufferAllocationLocation(PrimFunc func) {
   collector(func.body);
   Places places;
   for (const Allocation& allocation : collector.allocations) {
-    const size_t depth = FindDepth(allocation);
+    const size_t depth = FindDepth(allocation, func);
     const std::vector<Scope>& path =
         depth == allocation.path.size() ? allocation.path : allocation.accesses.front().path;
     places[path[depth - 1].id].push_back(allocation.buffer);

@@ -57,6 +57,7 @@ class StmtSimplifier : public StmtExprMutator {
   Stmt VisitStmt(const Stmt& stmt) override {
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(stmt, *branch);
     if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(stmt, *seq);
+    if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
     const LetStmt* let = stmt.As<LetStmt>();
     if (let != nullptr && removes_ == Removes::kLets && IsInlined(let->value))
       return VisitStmt(Substitute(let->body, {{let->var.get(), VisitExpr(let->value)}}));
@@ -96,6 +97,13 @@ class StmtSimplifier : public StmtExprMutator {
     return is_changed ? MakeSeq(std::move(stmts)) : self;
   }
 
+  // Threads that are launched are known by their number.
+  Stmt VisitAttr(const Stmt& self, const AttrStmt& attr) {
+    const IterVar* axis = std::get_if<IterVar>(&attr.node);
+    if (axis == nullptr) return StmtExprMutator::VisitStmt(self);
+    const Scope inside(facts_, axis->var, Range{IntConst(attr.value.dtype(), 0), attr.value});
+    return StmtExprMutator::VisitStmt(self);
+  }
   Stmt VisitIf(const Stmt& self, const IfThenElse& branch) {
     if (!branch.condition.dtype().is_scalar()) return VisitChildren(self);
     const Expr condition = VisitExpr(branch.condition);

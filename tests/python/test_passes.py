@@ -128,3 +128,40 @@ def test_what_needs_a_gpu_is_skipped():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+def test_simplify_knows_launched_threads():
+    @T.prim_func
+    def before(B: T.Buffer((64,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 16)
+        if tx < 16:
+            B[tx // 16 * 32 + tx] = T.float32(0)
+
+    @T.prim_func
+    def after(B: T.Buffer((64,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 16)
+        B[tx] = T.float32(0)
+
+    simplified = tvm.tir.transform.Simplify()(tvm.IRModule({"main": before}))["main"]
+    tvm.ir.assert_structural_equal(simplified, after.with_attr("global_symbol", "before"))
+
+
+def test_memory_of_a_thread_moves_into_its_loop():
+    @T.prim_func
+    def before(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
+        B = T.alloc_buffer((4, 8), scope="local")
+        for i in T.thread_binding(4, thread="blockIdx.x"):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    T.reads(A[vi, vj])
+                    T.writes(B[vi, vj])
+                    T.evaluate(T.call_extern("int32", "load", T.address_of(B[vi, vj]), T.address_of(A[vi, vj])))
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = B[vi, vj]
+
+    module = tvm.tir.transform.PlanAndUpdateBufferAllocationLocation()(tvm.IRModule({"main": before}))
+    lines = [line.strip() for line in module.script().splitlines()]
+    assert lines.index('B = T.alloc_buffer((4, 8), scope="local")') > lines.index(
+        'for j in T.thread_binding(8, thread="threadIdx.x"):')

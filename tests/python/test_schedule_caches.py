@@ -253,3 +253,36 @@ def test_a_call_writes_what_its_block_declares():
     sch = tir.Schedule(called_for_each)
     sch.reverse_compute_at("C", sch.get_loops("B")[0])
     assert [int(sch.get(loop).extent) for loop in sch.get_loops("C")] == [16, 16]
+
+
+@T.prim_func
+def summed_rows(x: T.handle, o: T.handle):
+    m = T.int32()
+    X = T.match_buffer(x, (32, m))
+    O = T.match_buffer(o, (32,))
+    S = T.alloc_buffer((32,))
+    for i, k in T.grid(32, m):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + X[vi, vk]
+    for i in range(32):
+        with T.block("O"):
+            vi = T.axis.spatial(32, i)
+            O[vi] = S[vi] * T.float32(2)
+
+
+SUMS_OF_SYMBOLIC_LENGTH = {
+    "cache_write": lambda sch: sch.cache_write("S", 0, "local"),
+    "compute_at a parallel loop": lambda sch: (sch.parallel(sch.get_loops("O")[0]), sch.compute_at("S", sch.get_loops("O")[0])),
+    "bind after compute_at": lambda sch: (sch.compute_at("S", sch.get_loops("O")[0]), sch.bind(sch.get_loops("O")[0], "blockIdx.x")),
+    "reverse_compute_at": lambda sch: sch.reverse_compute_at("O", sch.get_loops("S")[0]),
+    "reindex": lambda sch: sch.reindex("S", ("write", 0)),
+}
+
+
+@pytest.mark.parametrize("act", SUMS_OF_SYMBOLIC_LENGTH.values(), ids=SUMS_OF_SYMBOLIC_LENGTH.keys())
+def test_a_dimension_of_a_parameter_is_not_empty(act):
+    """As in TVM: a sum over it counts as one that is made."""
+    act(tir.Schedule(summed_rows))
