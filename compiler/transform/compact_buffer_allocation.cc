@@ -345,7 +345,8 @@ class Compactor : public StmtExprMutator {
       node.shape[d] = IntConst(node.shape[d].dtype(), bound);
     }
     const auto aligned = alignments_.find(buffer.get());
-    if (aligned != alignments_.end()) node.strides = AlignedStrides(node.shape, aligned->second, analyzer_);
+    if (aligned != alignments_.end() && !node.shape.empty())
+      node.strides = AlignedStrides(node.shape, aligned->second, analyzer_);
     if (is_smaller || !node.strides.empty())
       compact_.insert_or_assign(buffer.get(), Compact{Buffer(std::move(node)), std::move(mins)});
   }

@@ -165,3 +165,21 @@ def test_memory_of_a_thread_moves_into_its_loop():
     lines = [line.strip() for line in module.script().splitlines()]
     assert lines.index('B = T.alloc_buffer((4, 8), scope="local")') > lines.index(
         'for j in T.thread_binding(8, thread="threadIdx.x"):')
+
+
+def test_a_number_has_no_strides_to_align():
+    @T.prim_func
+    def before(C: T.Buffer((4,), "float32")):
+        B = T.alloc_buffer(())
+        with T.block("B"):
+            T.reads()
+            T.writes(B[()])
+            T.block_attr({"buffer_dim_align": [[0, 0, 16, 4]]})
+            B[()] = T.float32(1)
+        for i in range(4):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                C[vi] = B[()]
+
+    compacted = tvm.tir.transform.CompactBufferAllocation()(tvm.IRModule({"main": before}))
+    assert "B = T.alloc_buffer(())" in compacted.script()
