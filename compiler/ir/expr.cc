@@ -298,6 +298,10 @@ Expr MakeCall(DataType dtype, std::string_view op_name, std::vector<Expr> args) 
   CHECK(op != nullptr) << "no operation named " << op_name;
   return Expr::Make(dtype, Call{op, std::move(args)});
 }
+const Call* AsCall(const Expr& e, std::string_view op_name) {
+  const Call* call = e.As<Call>();
+  return call != nullptr && call->op->name == op_name ? call : nullptr;
+}
 
 namespace {
 
@@ -369,10 +373,7 @@ DataType AccessType(const Buffer& buffer, const std::vector<Expr>& indices) {
 }
 
 std::optional<DataType> TypeOfLanes(DataType element, const Expr& lanes) {
-  const auto is_vscale = [](const Expr& x) {
-    const Call* call = x.As<Call>();
-    return call != nullptr && call->op->name == "vscale";
-  };
+  const auto is_vscale = [](const Expr& x) { return AsCall(x, "vscale") != nullptr; };
   const Binary* product = lanes.As<Binary>();
   const bool is_product =
       product != nullptr && product->op == BinaryOp::kMul && (is_vscale(product->a) || is_vscale(product->b));

@@ -360,6 +360,7 @@ Expr MakeNot(const Expr& a);
 Expr MakeCast(DataType dtype, const Expr& value);
 Expr MakeSelect(const Expr& condition, const Expr& true_value, const Expr& false_value);
 Expr MakeCall(DataType dtype, std::string_view op_name, std::vector<Expr> args);  // CHECKs that the op exists.
+const Call* AsCall(const Expr& e, std::string_view op_name);                      // nullptr: something else.
 Expr IntConst(DataType dtype, int64_t value);  // Any int or bool dtype; vectors broadcast.
 Expr FloatConst(DataType dtype, double value);
 Expr Load(const Buffer& buffer, std::vector<Expr> indices);

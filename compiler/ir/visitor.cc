@@ -358,17 +358,9 @@ class Substituter : public StmtExprMutator {
     return data;
   }
   Buffer Redefined(const Buffer& buffer, const Var& data) {
-    BufferNode node = *buffer;
-    bool is_changed = !data.same_as(buffer->data);
-    const auto visit = [&](Expr& part) {
-      Expr after = VisitExpr(part);
-      is_changed = is_changed || !after.same_as(part);
-      part = std::move(after);
-    };
-    std::for_each(node.shape.begin(), node.shape.end(), visit);
-    std::for_each(node.strides.begin(), node.strides.end(), visit);
-    visit(node.elem_offset);
-    if (!is_changed) return buffer;
+    const std::optional<BufferNode> mapped = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); });
+    if (!mapped && data.same_as(buffer->data)) return buffer;
+    BufferNode node = mapped ? *mapped : *buffer;
     node.data = data;
     return redefined_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
   }
@@ -441,6 +433,19 @@ class UseFinder : public StmtExprVisitor {
 
 }  // namespace
 
+std::optional<BufferNode> MapDims(const Buffer& buffer, const std::function<Expr(const Expr&)>& f) {
+  BufferNode node = *buffer;
+  bool is_changed = false;
+  const auto map = [&](Expr& part) {
+    Expr after = f(part);
+    is_changed |= !after.same_as(part);
+    part = std::move(after);
+  };
+  std::for_each(node.shape.begin(), node.shape.end(), map);
+  std::for_each(node.strides.begin(), node.strides.end(), map);
+  map(node.elem_offset);
+  return is_changed ? std::optional(std::move(node)) : std::nullopt;
+}
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Stmt&)>& f) { StmtLister{f}(stmt); }
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Expr&)>& f) { ExprLister{f}(stmt); }
 void PostOrderVisit(const Expr& expr, const std::function<void(const Expr&)>& f) { ExprLister{f}(expr); }

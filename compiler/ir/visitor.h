@@ -57,6 +57,8 @@ class StmtExprMutator {
 using VarMap = std::unordered_map<const ExprNode*, Expr>;         // Keyed by Var::get().
 using BufferMap = std::unordered_map<const BufferNode*, Buffer>;  // Keyed by Buffer::get().
 
+// `buffer` with its shape, strides and offset mapped; nullopt where nothing changes.
+std::optional<BufferNode> MapDims(const Buffer& buffer, const std::function<Expr(const Expr&)>& f);
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Stmt&)>& f);
 void PostOrderVisit(const Stmt& stmt, const std::function<void(const Expr&)>& f);
 void PostOrderVisit(const Expr& expr, const std::function<void(const Expr&)>& f);

@@ -48,6 +48,9 @@ bool ReadsMemory(const Expr& e) {
   return reads;
 }
 
+namespace {
+
+// No other block of the scope, or below a row of it, writes what it writes.
 WhyNot WhyNotSoleWriter(const Schedule& schedule, int block, int below) {
   const BlockScope& scope = schedule.Scope(schedule.ScopeOf(block));
   for (const BufferRegion& write : schedule.BlockOf(block).writes) {
@@ -59,6 +62,8 @@ WhyNot WhyNotSoleWriter(const Schedule& schedule, int block, int below) {
   }
   return "";
 }
+
+}  // namespace
 
 WhyNot WhyNotComplete(const Schedule& schedule, int block, int below) {
   const BlockNode& node = schedule.BlockOf(block);
@@ -438,10 +443,10 @@ GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const Buff
 
 std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
                                              const Analyzer& around) {
-  Analyzer analyzer = Analyzer::Under(around);
-  AssumeShapes(schedule.FuncOf(row), analyzer);
   std::vector<GuardedRegion> regions;
   if (IsConditional(schedule, above, row)) return regions;
+  Analyzer analyzer = Analyzer::Under(around);
+  AssumeShapes(schedule.FuncOf(row), analyzer);
   StoreCollector stores(buffer, LoopsBetween(schedule, above, row), LetsAround(schedule, row));
   stores.Collect(schedule.StmtOf(row));
   for (const GuardedAccess& access : stores.accesses()) {

@@ -17,9 +17,6 @@ namespace lathe {
 // Why a block is not what is asked; empty if it is.
 using WhyNot = std::string;
 
-// No other block of the scope, or below a row of it, writes what it writes.
-WhyNot WhyNotSoleWriter(const Schedule& schedule, int block, int below = -1);
-
 // All iters data-parallel, sole writer of its outputs in its scope, reads nothing that it writes.
 WhyNot WhyNotComplete(const Schedule& schedule, int block, int below = -1);
 // Has init, iters data-parallel or reduce, sole writer, outputs indexed by data-parallel iters only.

@@ -150,14 +150,8 @@ class IterDivider : public StmtExprMutator {
   }
   // A buffer of the block may be as long as an iter var says.
   Buffer VisitBufferDef(const Buffer& buffer) override {
-    BufferNode node = *buffer;
-    const auto visit = [&](Expr& part) { part = VisitExpr(part); };
-    std::for_each(node.shape.begin(), node.shape.end(), visit);
-    std::for_each(node.strides.begin(), node.strides.end(), visit);
-    visit(node.elem_offset);
-    const bool is_same = node.elem_offset.same_as(buffer->elem_offset) && AreSame(node.shape, buffer->shape) &&
-                         AreSame(node.strides, buffer->strides);
-    return is_same ? buffer : redefined_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+    std::optional<BufferNode> mapped = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); });
+    return mapped ? redefined_.insert_or_assign(buffer.get(), Buffer(*std::move(mapped))).first->second : buffer;
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
     const auto found = redefined_.find(buffer.get());
@@ -165,11 +159,6 @@ class IterDivider : public StmtExprMutator {
   }
 
  private:
-  static bool AreSame(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const Expr& x, const Expr& y) { return x.same_as(y); });
-  }
-
   const VarMap& vars_;
   BufferMap redefined_;
   Simplifier simplifier_;

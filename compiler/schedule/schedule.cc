@@ -23,10 +23,7 @@ class FunctionExcerpt : public StatusDetail {
   PrimFunc func_;
 };
 
-bool IsReturn(const Expr& e) {
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op->name == "ret";
-}
+bool IsReturn(const Expr& e) { return AsCall(e, "ret") != nullptr; }
 // Whether the root block ends with a return.
 bool EndsWithReturn(const Stmt& root) {
   const Stmt& body = root.As<BlockRealize>()->block->body;

@@ -10,11 +10,6 @@
 namespace lathe {
 namespace {
 
-const Call* AssumeCallOf(const Expr& e, std::string_view op) {
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op->name == op ? call : nullptr;
-}
-
 void Disjuncts(const Expr& e, std::vector<Expr>& parts) {
   const Binary* op = e.As<Binary>();
   if (op == nullptr || op->op != BinaryOp::kOr) {
@@ -142,7 +137,7 @@ void AssumptionFinder::VisitStmt(const Stmt& stmt) {
   const bool covers = covers_;
   if (stmt.As<AttrStmt>() != nullptr || stmt.As<LetStmt>() != nullptr || stmt.As<While>() != nullptr) covers_ = false;
   const Evaluate* evaluate = stmt.As<Evaluate>();
-  const Call* assume = evaluate == nullptr ? nullptr : AssumeCallOf(evaluate->value, "assume");
+  const Call* assume = evaluate == nullptr ? nullptr : AsCall(evaluate->value, "assume");
   const size_t num_conditions = conditions_.size();
   if (assume != nullptr) {
     Add(assume->args[0]);  // What it says is not read.

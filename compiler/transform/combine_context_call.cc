@@ -26,8 +26,8 @@ class ContextCombiner : public StmtExprMutator {
   }
   Expr VisitExpr(const Expr& e) override {
     const Expr visited = StmtExprMutator::VisitExpr(e);
-    const Call* call = visited.As<Call>();
-    return call != nullptr && call->op->name == "tvm_thread_context" ? CacheOf(call->args[0]) : visited;
+    const Call* call = AsCall(visited, "tvm_thread_context");
+    return call != nullptr ? CacheOf(call->args[0]) : visited;
   }
   Var VisitVarDef(const Var& var) override {
     inner_.insert(var.get());

@@ -210,10 +210,7 @@ class SubexprEliminator {
     if (!form.may_trap) return true;
     bool has_condition = false;
     const Stmt stmt = Stmt::Of(around);
-    PostOrderVisit(stmt, [&](const Expr& e) {
-      const Call* call = e.As<Call>();
-      has_condition |= call != nullptr && call->op->name == "if_then_else";
-    });
+    PostOrderVisit(stmt, [&](const Expr& e) { has_condition |= AsCall(e, "if_then_else") != nullptr; });
     return !has_condition && !AnyChildStmt(stmt, [](const Stmt&) { return true; });
   }
   // Before the variables made of larger expressions that begin there.

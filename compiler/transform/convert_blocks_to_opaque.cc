@@ -28,18 +28,8 @@ class IterVarReplacer : public StmtExprMutator {
   }
   // Extents of allocations and views may name iter vars.
   Buffer VisitBufferDef(const Buffer& buffer) override {
-    BufferNode node = *buffer;
-    bool is_changed = false;
-    const auto rewrite = [&](Expr& e) {
-      const Expr after = VisitExpr(e);
-      is_changed |= !after.same_as(e);
-      e = after;
-    };
-    for (Expr& extent : node.shape) rewrite(extent);
-    for (Expr& stride : node.strides) rewrite(stride);
-    rewrite(node.elem_offset);
-    if (!is_changed) return buffer;
-    return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
+    std::optional<BufferNode> mapped = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); });
+    return mapped ? buffers_.insert_or_assign(buffer.get(), Buffer(*std::move(mapped))).first->second : buffer;
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
     const auto found = buffers_.find(buffer.get());

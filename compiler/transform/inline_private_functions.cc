@@ -22,8 +22,7 @@ Calls CallsIn(const Stmt& body) {
   Calls calls;
   PostOrderVisit(body, std::function<void(const Expr&)>([&](const Expr& e) {
                    if (const FuncCall* call = e.As<FuncCall>()) calls.callees.insert(call->callee);
-                   const Call* call = e.As<Call>();
-                   calls.returns |= call != nullptr && call->op->name == "ret";
+                   calls.returns |= AsCall(e, "ret") != nullptr;
                  }));
   return calls;
 }

@@ -49,11 +49,6 @@ Stmt StructSet(const Expr& memory, const Expr& index, int what, const Expr& valu
   const Expr args[] = {memory, index, HostInt(what), value};
   return Run(MakeCall(DataType::Int(32), "tvm_struct_set", {std::begin(args), std::end(args)}));
 }
-const Call* AsBuiltin(const Expr& e, std::string_view name) {
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op->name == name ? call : nullptr;
-}
-
 struct StackSizes {
   int64_t shape = 0, array = 0, arg = 0;
 };
@@ -131,10 +126,10 @@ class BuiltinLowerer : public StmtExprMutator {
     return copy;
   }
   Expr VisitExpr(const Expr& e) override {
-    if (const Call* call = AsBuiltin(e, "tvm_call_packed")) return PackedCall(*call, "tvm_call_packed_lowered");
-    if (const Call* call = AsBuiltin(e, "tvm_call_cpacked")) return PackedCall(*call, "tvm_call_cpacked_lowered");
-    if (const Call* call = AsBuiltin(e, "tvm_stack_make_shape")) return Shape(*call);
-    if (const Call* call = AsBuiltin(e, "tvm_stack_make_array")) return Array(*call);
+    if (const Call* call = AsCall(e, "tvm_call_packed")) return PackedCall(*call, "tvm_call_packed_lowered");
+    if (const Call* call = AsCall(e, "tvm_call_cpacked")) return PackedCall(*call, "tvm_call_cpacked_lowered");
+    if (const Call* call = AsCall(e, "tvm_stack_make_shape")) return Shape(*call);
+    if (const Call* call = AsCall(e, "tvm_stack_make_array")) return Array(*call);
     return StmtExprMutator::VisitExpr(e);
   }
 
@@ -211,7 +206,7 @@ class BuiltinLowerer : public StmtExprMutator {
   }
   static int CodeOf(const Expr& arg) {
     if (arg.As<StringImm>() != nullptr) return arg_code::kText;
-    const Call* get = AsBuiltin(arg, "tvm_struct_get");
+    const Call* get = AsCall(arg, "tvm_struct_get");
     if (get != nullptr && IsConstInt(get->args[2], stack_field::kAddress)) return arg_code::kTensor;
     if (arg.dtype().is_float() || arg.dtype().is_int()) return static_cast<int>(arg.dtype().code);
     return arg_code::kOpaqueHandle;

@@ -13,10 +13,6 @@ namespace {
 constexpr char kHint[] = "pragma_loop_partition_hint";
 using NodeSet = std::unordered_set<const ExprNode*>;
 
-const Call* CallNamed(const Expr& e, std::string_view op) {
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op->name == op ? call : nullptr;
-}
 const IterVar* AsLaunch(const AttrStmt& attr) {
   return attr.attr_key == "thread_extent" ? std::get_if<IterVar>(&attr.node) : nullptr;
 }
@@ -52,8 +48,8 @@ class CandidateSelector : public StmtExprVisitor {
     if (is_hinted && !is_whole_) candidates_.insert(self.get());
   }
   void VisitExpr(const Expr& e) override {
-    is_whole_ |= CallNamed(e, "tvm_thread_allreduce") != nullptr;
-    if (CallNamed(e, "likely") != nullptr)
+    is_whole_ |= AsCall(e, "tvm_thread_allreduce") != nullptr;
+    if (AsCall(e, "likely") != nullptr)
       PostOrderVisit(e, [&](const Expr& part) { likely_.insert(part.get()); });
     else
       StmtExprVisitor::VisitExpr(e);
@@ -128,8 +124,8 @@ class GuardFinder : public StmtExprVisitor {
   }
   void VisitExpr(const Expr& e) override {
     if (const Let* let = e.As<Let>()) unknown_.insert(let->var.get());
-    if (const Call* likely = CallNamed(e, "likely")) Add(likely->args[0]);
-    if (const Call* choice = CallNamed(e, "if_then_else")) AddHinted(choice->args[0]);
+    if (const Call* likely = AsCall(e, "likely")) Add(likely->args[0]);
+    if (const Call* choice = AsCall(e, "if_then_else")) AddHinted(choice->args[0]);
     if (const Select* choice = e.As<Select>()) AddHinted(choice->condition);
     StmtExprVisitor::VisitExpr(e);
   }
@@ -155,7 +151,7 @@ class GuardFinder : public StmtExprVisitor {
   void AddHinted(const Expr& condition) {
     if (!is_hinted_) return;
     const Binary* op = condition.As<Binary>();
-    const Call* likely = CallNamed(condition, "likely");
+    const Call* likely = AsCall(condition, "likely");
     if (likely != nullptr) return Add(likely->args[0]);
     if (op == nullptr || (op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr)) return Add(condition);
     AddHinted(op->a);

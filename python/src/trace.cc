@@ -93,14 +93,21 @@ std::string AsFunction(const ScheduleTrace& trace) {
   return trace.size() == 0 ? text + "  pass" : text.substr(0, text.size() - 1);
 }
 
-ScheduleTrace WithoutPostproc(const ScheduleTrace& trace, bool remove) {
-  if (!remove) return trace;
+// The first `count` instructions with their decisions.
+ScheduleTrace Prefix(const ScheduleTrace& trace, size_t count) {
   ScheduleTrace kept;
-  for (size_t i = 0; i < trace.size() && trace.instruction(i).kind->name != "EnterPostproc"; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Decision* decision = trace.decision(i);
     kept.Append(trace.shared_instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
   }
   return kept;
+}
+
+ScheduleTrace WithoutPostproc(const ScheduleTrace& trace, bool remove) {
+  if (!remove) return trace;
+  size_t count = 0;
+  while (count < trace.size() && trace.instruction(count).kind->name != "EnterPostproc") ++count;
+  return Prefix(trace, count);
 }
 
 // `trace` with `decision` in the place of what `instruction`, one of its own, has drawn.
@@ -187,12 +194,7 @@ InstructionOf MakeInstruction(const InstructionKind& kind, const py::list& input
 py::object Pop(ScheduleTrace& trace) {
   if (trace.size() == 0) return py::none();
   const py::list all = Instructions(trace);
-  ScheduleTrace kept;
-  for (size_t i = 0; i + 1 < trace.size(); ++i) {
-    const Decision* decision = trace.decision(i);
-    kept.Append(trace.shared_instruction(i), decision != nullptr ? std::optional(*decision) : std::nullopt);
-  }
-  trace = std::move(kept);
+  trace = Prefix(trace, trace.size() - 1);
   return all[all.size() - 1];
 }
 
