@@ -104,6 +104,15 @@ Expr PredicateOfOutputs(const Schedule& schedule, const FactorPlan& plan) {
   return kept;
 }
 
+// Of a loop below ceildiv(n, c), each iteration times c is below n.
+void AssumeStarts(const For& loop, Analyzer& analyzer) {
+  const Binary* quotient = loop.extent.As<Binary>();
+  const int64_t* divisor = quotient == nullptr ? nullptr : AsIntConst(quotient->b);
+  if (divisor == nullptr || quotient->op != BinaryOp::kFloorDiv || *divisor <= 0 || !IsConstInt(loop.min, 0)) return;
+  const Expr end = (loop.loop_var + IntConst(loop.extent.dtype(), 1)) * quotient->b;
+  analyzer.Assume(LessEqual(end, quotient->a));
+}
+
 // Each partial result, like the whole one, starts with its init: in the first iteration of the other loops that reduce
 // all reduction iter vars are at their minimum and the predicate holds.
 Status CheckInits(const Schedule& schedule, const FactorPlan& plan) {
@@ -116,6 +125,7 @@ Status CheckInits(const Schedule& schedule, const FactorPlan& plan) {
     const For& loop = schedule.LoopOf(row);
     all.emplace(loop.loop_var.get(), loop.min);
     if (row != plan.loop) others.emplace(loop.loop_var.get(), loop.min);
+    AssumeStarts(loop, analyzer);
   }
   for (size_t i = 0; i < realize.iter_values.size(); ++i) {
     const IterVar& iter = realize.block->iter_vars[i];

@@ -44,6 +44,26 @@ def test_rfactor():
     verify_trace_roundtrip(sch=sch, mod=row_sums)
 
 
+def test_rfactor_of_parts_of_a_length_that_is_not_known():
+    @T.prim_func
+    def before(a: T.handle, B: T.Buffer((4,), "float32")):
+        n = T.int32()
+        A = T.match_buffer(a, (4, n))
+        for i, k in T.grid(4, n):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] += A[vi, vk]
+
+    sch = tir.Schedule(before, debug_mask="all")
+    k_0, k_1 = sch.split(sch.get_loops("B")[1], [None, 32])
+    with pytest.raises(tir.ScheduleError, match="leaves some iterations of the loop without an init"):
+        sch.rfactor(k_1, 0)  # Of 20 elements, the last 12 have none.
+    sch.rfactor(k_0, 0)
+    assert "B_rf = T.alloc_buffer(((n + 31) // 32, 4))" in sch.mod.script()
+
+
 def test_rfactor_refuses_a_dimension_that_there_is_not():
     sch = tir.Schedule(row_sums)
     with pytest.raises(tir.ScheduleError, match="factor_axis 2 is not in"):
