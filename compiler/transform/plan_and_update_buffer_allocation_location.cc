@@ -20,13 +20,12 @@ struct Scope {
   bool operator==(const Scope& other) const { return id == other.id; }
 };
 
-// One use of an element of an allocated buffer, in order of the text. Everything is in terms of loop variables.
+// One use of an allocated buffer, in order of the text. Everything is in terms of loop variables.
 struct Access {
   bool is_write = false;
-  bool is_known = true;              // False: where it happens, or whether at all, cannot be said.
-  std::vector<Expr> indices;         // None where the whole buffer is at hand.
-  std::vector<Range> declared = {};  // What its block says where an index is loaded; none: nothing.
-  Expr predicate = True();           // Of the blocks and branches around it.
+  bool is_known = true;       // False: where it happens, or whether at all, cannot be said.
+  std::vector<Range> region;  // An element, or what the block declares of an access by address.
+  Expr predicate = True();    // Of the blocks and branches around it.
   // A write of an init happens where the first are equal to the second.
   std::vector<std::pair<Expr, Expr>> first_steps;
   std::vector<Scope> path;  // Outermost first.
@@ -60,7 +59,13 @@ class AccessCollector : public StmtExprVisitor {
   }
   void VisitStmt(const Stmt& stmt) override {
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(*branch);
-    if (const LetStmt* let = stmt.As<LetStmt>()) values_.insert_or_assign(let->var.get(), Expand(let->value));
+    if (const LetStmt* let = stmt.As<LetStmt>()) {
+      values_.insert_or_assign(let->var.get(), Expand(let->value));
+      PostOrderVisit(let->value, [this](const Expr& e) {
+        if (IsVar(e)) NoteEscape(Var(e));
+      });
+    }
+    if (const DeclBuffer* other = stmt.As<DeclBuffer>()) NoteEscape(other->buffer->data);
     const While* repeat = stmt.As<While>();
     num_unknown_ += repeat != nullptr;
     StmtExprVisitor::VisitStmt(stmt);
@@ -86,10 +91,15 @@ class AccessCollector : public StmtExprVisitor {
     path_.pop_back();
     NoteMentions(block, before);
   }
-  void VisitVar(const Var& var) override {  // Who has the address may read all of it.
-    const auto position = by_data_.find(var.get());
-    if (position != by_data_.end())
-      allocations[position->second].accesses.push_back({false, false, {}, {}, predicate_, first_steps_, path_});
+  void VisitVar(const Var& var) override {
+    if (const auto found = by_data_.find(var.get()); found != by_data_.end() && !NoteByAddress(found->second))
+      NoteRegion(FullRegion(found->second), /*is_write=*/false);  // Who has the address may read all of it.
+  }
+  void VisitExpr(const Expr& expr) override {
+    if (const Call* call = AsCall(expr, "address_of")) return VisitAddress(call->args[0]);
+    if (const Call* call = AsCall(expr, "if_then_else")) return VisitChoice(*call);
+    if (const Call* call = AsCall(expr, "tvm_thread_allreduce")) return VisitAllReduce(*call);
+    StmtExprVisitor::VisitExpr(expr);
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     StmtExprVisitor::VisitBufferStore(self, store);
@@ -134,7 +144,7 @@ class AccessCollector : public StmtExprVisitor {
   void VisitInside(const BlockNode& block, std::vector<std::pair<Expr, Expr>> steps) {
     for (const Buffer& buffer : block.alloc_buffers) {
       positions_[buffer.get()] = allocations.size();
-      by_data_[buffer->data.get()] = allocations.size();
+      by_data_.insert_or_assign(buffer->data.get(), buffer);
       allocations.push_back({buffer, path_, {}});
     }
     for (const MatchBufferRegion& match : block.match_buffers) AddView(match);
@@ -188,27 +198,94 @@ class AccessCollector : public StmtExprVisitor {
     if (const auto found = positions_.find(match.source.buffer.get()); found != positions_.end())
       allocations[found->second].view_paths.emplace_back(path_.begin(), path_.end() - 1);
     views_.insert_or_assign(match.buffer.get(), std::move(view));
+    by_data_.insert_or_assign(match.buffer->data.get(), match.buffer);
   }
   void Note(const Buffer& buffer, const std::vector<Expr>& indices, bool is_write) {
-    std::vector<Expr> expanded;
-    for (const Expr& index : indices) expanded.push_back(Expand(index));
-    NoteElement(buffer, std::move(expanded), is_write);
+    std::vector<Range> element;
+    for (const Expr& index : indices) element.push_back({Expand(index), IntConst(index.dtype().element(), 1)});
+    NoteRegion({buffer, std::move(element)}, is_write);
   }
-  void NoteElement(const Buffer& buffer, std::vector<Expr> indices, bool is_write) {
-    if (const auto view = views_.find(buffer.get()); view != views_.end()) {
-      std::vector<Expr> shown = view->second.mins;  // The view may lack leading dimensions.
-      const size_t missing = shown.size() - indices.size();
-      for (size_t d = 0; d < indices.size(); ++d) shown[missing + d] = shown[missing + d] + indices[d];
-      return NoteElement(view->second.source, std::move(shown), is_write);
+  void VisitChoice(const Call& choice) {
+    VisitExpr(choice.args[0]);
+    const Expr condition = Expand(choice.args[0]);
+    VisitUnder(condition, [&] { VisitExpr(choice.args[1]); });
+    VisitUnder(MakeNot(condition), [&] { VisitExpr(choice.args[2]); });
+  }
+  // How many values, these, a condition, as many results by address, the threads.
+  void VisitAllReduce(const Call& reduce) {
+    const int64_t* num_values = AsIntConst(reduce.args[0]);
+    const size_t results = num_values == nullptr ? reduce.args.size() : static_cast<size_t>(*num_values) + 2;
+    for (size_t i = 0; i < reduce.args.size(); ++i)
+      i < results ? VisitExpr(reduce.args[i]) : VisitAddress(reduce.args[i]);
+  }
+  // Of `address`, a load, nothing is read here but its indices.
+  void VisitAddress(const Expr& address) {
+    const BufferLoad* load = address.As<BufferLoad>();
+    if (load == nullptr) return VisitExpr(address);
+    for (const Expr& index : load->indices) VisitExpr(index);
+    if (!NoteByAddress(load->buffer)) Note(load->buffer, load->indices, /*is_write=*/false);
+  }
+  // A name for the memory, used wherever it is known.
+  void NoteEscape(const Var& data) {
+    if (const auto found = by_data_.find(data.get()); found != by_data_.end())
+      NoteRegion(FullRegion(found->second), /*is_write=*/false);
+  }
+  // The innermost block takes the buffer's address: it reads and writes what it declares, a reduction what it updates,
+  // too. False: it declares nothing.
+  bool NoteByAddress(const Buffer& buffer) {
+    if (block_ == nullptr) return false;
+    const Buffer memory = Shown({buffer, {}}).buffer;
+    const auto is_reduce = [](const IterVar& iter) { return iter.kind == IterKind::kReduce; };
+    const bool updates = std::any_of(block_->iter_vars.begin(), block_->iter_vars.end(), is_reduce);
+    bool is_declared = false;
+    const auto note = [&](const std::vector<BufferRegion>& regions, bool is_write) {
+      for (const BufferRegion& region : regions) {
+        BufferRegion shown = Shown(Expanded(region));
+        if (!shown.buffer.same_as(memory)) continue;
+        is_declared = true;
+        NoteRegion(std::move(shown), is_write);
+      }
+    };
+    note(block_->reads, false);
+    if (updates) note(block_->writes, false);
+    note(block_->writes, true);
+    return is_declared;
+  }
+  BufferRegion Expanded(BufferRegion region) const {
+    for (Range& range : region.region) range = {Expand(range.min), Expand(range.extent)};
+    return region;
+  }
+  // The memory behind views. A view may lack leading dimensions.
+  BufferRegion Shown(BufferRegion region) const {
+    for (auto view = views_.find(region.buffer.get()); view != views_.end(); view = views_.find(region.buffer.get())) {
+      const std::vector<Expr>& mins = view->second.mins;
+      std::vector<Range> shown;
+      const size_t missing = mins.size() - std::min(mins.size(), region.region.size());
+      for (size_t d = 0; d < missing; ++d) shown.push_back({mins[d], IntConst(mins[d].dtype(), 1)});
+      for (size_t d = missing; d < mins.size(); ++d) {
+        const Range& part = region.region[d - missing];
+        shown.push_back({mins[d] + part.min, part.extent});
+      }
+      region = {view->second.source, std::move(shown)};
     }
-    const auto found = positions_.find(buffer.get());
+    return region;
+  }
+  // What `region`, in terms of loop variables, takes of an allocation.
+  void NoteRegion(BufferRegion region, bool is_write) {
+    region = Shown(std::move(region));
+    const auto found = positions_.find(region.buffer.get());
     if (found == positions_.end()) return;
+    const std::vector<Range> declared = is_write ? std::vector<Range>{} : DeclaredRead(region.buffer);
+    const std::vector<Range> full = FullRegion(region.buffer).region;
     bool is_known = num_unknown_ == 0 || !is_write;
-    for (const Expr& index : indices) is_known &= index.dtype().is_scalar() && !IsLoaded(index);
-    const bool is_loaded = std::any_of(indices.begin(), indices.end(), IsLoaded);
-    std::vector<Range> declared = is_loaded && !is_write ? DeclaredRead(buffer) : std::vector<Range>{};
+    for (size_t d = 0; d < full.size(); ++d) {
+      Range& range = region.region[d];
+      if (range.min.dtype().is_scalar() && !IsLoaded(range.min) && !IsLoaded(range.extent)) continue;
+      is_known = false;
+      range = d < declared.size() ? declared[d] : full[d];
+    }
     allocations[found->second].accesses.push_back(
-        {is_write, is_known, std::move(indices), std::move(declared), predicate_, first_steps_, path_});
+        {is_write, is_known, std::move(region.region), predicate_, first_steps_, path_});
   }
   // What the innermost block says that it reads of the buffer, if it says so once and without memory.
   std::vector<Range> DeclaredRead(const Buffer& buffer) const {
@@ -230,7 +307,7 @@ class AccessCollector : public StmtExprVisitor {
   std::vector<std::pair<Expr, Expr>> first_steps_;
   int num_unknown_ = 0;  // Conditions around that nothing is known about.
   std::unordered_map<const BufferNode*, size_t> positions_;
-  std::unordered_map<const ExprNode*, size_t> by_data_;
+  std::unordered_map<const ExprNode*, Buffer> by_data_;  // Allocations and views.
   std::unordered_map<const BufferNode*, View> views_;
 };
 
@@ -248,21 +325,9 @@ bool Feeds(const Var& loop_var, const Access& write) {
                      [&](const auto& step) { return UsesVar(step.first, loop_var.get()); });
 }
 
-GuardedAccess AccessIn(const Access& access, const IterDomain& loops, const std::vector<Range>& full) {
-  GuardedAccess inside{{}, loops, access.predicate};
-  for (size_t d = 0; d < access.indices.size(); ++d) {
-    const Expr& index = access.indices[d];
-    const bool is_known = index.dtype().is_scalar() && !IsLoaded(index);
-    const Range& box = access.declared.empty() ? full[d] : access.declared[d];
-    inside.region.push_back(is_known ? Range{index, IntConst(index.dtype(), 1)} : box);
-  }
-  return inside;
-}
-
 // What a write touches for certain in one iteration of the scope around `loops`. An init counts only where the first
 // step of its reduction is the first iteration of loops inside.
-std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDomain& loops,
-                                               const std::vector<Range>& full, const Analyzer& analyzer) {
+std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDomain& loops, const Analyzer& analyzer) {
   if (!write.is_known) return std::nullopt;
   VarMap first;
   for (const auto& [var, range] : loops) {
@@ -271,16 +336,17 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDo
   for (const auto& [value, min] : write.first_steps) {
     if (!analyzer.CanProveEqual(Substitute(value, first), min)) return std::nullopt;
   }
-  GuardedAccess access = AccessIn(write, loops, full);
-  access.predicate = Substitute(access.predicate, first);
-  for (Range& range : access.region) range.min = Substitute(range.min, first);
+  GuardedAccess access{write.region, loops, Substitute(write.predicate, first)};
+  for (Range& range : access.region) range = {Substitute(range.min, first), Substitute(range.extent, first)};
   return TouchedForCertain(access, analyzer);
 }
 
 bool IsSameElement(const Access& write, const Access& read) {
+  const auto is_same = [](const Range& a, const Range& b) {
+    return IsConstInt(a.extent, 1) && IsConstInt(b.extent, 1) && StructuralEqual(a.min, b.min);
+  };
   return write.path == read.path &&
-         std::equal(write.indices.begin(), write.indices.end(), read.indices.begin(), read.indices.end(),
-                    [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
+         std::equal(write.region.begin(), write.region.end(), read.region.begin(), read.region.end(), is_same);
 }
 
 // The scopes, at least `depth`, that count as one iteration for both: a write in a later iteration of a loop around
@@ -306,10 +372,10 @@ bool Provides(const Access& write, const Access& read, size_t depth, const std::
   for (size_t d = depth; d < *common; ++d) {
     if (write.path[d].loop != nullptr) analyzer.Bind(write.path[d].loop->loop_var, *write.path[d].range);
   }
-  const std::optional<GuardedRegion> written =
-      WrittenForCertain(write, InnerLoops(write.path, *common), full, analyzer);
+  const std::optional<GuardedRegion> written = WrittenForCertain(write, InnerLoops(write.path, *common), analyzer);
   if (!written) return false;
-  const GuardedRegion wanted = TouchedAtMost(AccessIn(read, InnerLoops(read.path, *common), full), full, analyzer);
+  const GuardedAccess inside{read.region, InnerLoops(read.path, *common), read.predicate};
+  const GuardedRegion wanted = TouchedAtMost(inside, full, analyzer);
   return Covers(*written, wanted, full, analyzer);
 }
 

@@ -167,6 +167,111 @@ def test_memory_of_a_thread_moves_into_its_loop():
         'for j in T.thread_binding(8, thread="threadIdx.x"):')
 
 
+def place_of(module, allocation):
+    """The loop in which the line `allocation` stands after planning, or "the function"."""
+    passes = [tvm.tir.transform.LowerInitBlock(), tvm.tir.transform.PlanAndUpdateBufferAllocationLocation()]
+    lines = tvm.transform.Sequential(passes)(module).script().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith(allocation))
+    depth = len(lines[at]) - len(lines[at].lstrip())
+    for line in reversed(lines[:at]):
+        if len(line) - len(line.lstrip()) < depth and not line.strip().startswith(("with", "#")):
+            return "the function" if line.strip().startswith("def ") else line.strip()
+
+
+def test_blocks_that_take_addresses_touch_what_they_declare():
+    @T.prim_func
+    def before(A: T.Buffer((64, 8), "float32"), C: T.Buffer((64,), "float32")):
+        B = T.alloc_buffer((64,), scope="local")
+        for i in range(64):
+            with T.block("fill"):
+                vi = T.axis.S(64, i)
+                T.reads()
+                T.writes(B[vi])
+                T.evaluate(T.call_extern("int32", "fill", T.address_of(B[vi])))
+            for k in range(8):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    T.reads(B[vi], A[vi, vk])
+                    T.writes(B[vi])
+                    T.evaluate(T.call_extern("int32", "add", T.address_of(B[vi]), T.address_of(A[vi, vk])))
+            with T.block("C"):
+                vi = T.axis.S(64, i)
+                C[vi] = B[vi]
+
+    assert place_of(tvm.IRModule({"main": before}), "B = ") == "for i in range(64):"
+
+
+@pytest.mark.parametrize("reads, place", [("", "for i in range(4):"), ("b[vi * 16:vi * 16 + 16]", "the function")])
+def test_memory_that_a_call_fills_through_a_view_moves_into_the_loop_unless_it_reads_it(reads, place):
+    func = tvm.script.from_source(f'''
+@T.prim_func
+def main(C: T.Buffer((64,), "float32")):
+    with T.block("root"):
+        b = T.alloc_buffer((64,), scope="local")
+        for i in range(4):
+            with T.block("X"):
+                vi = T.axis.S(4, i)
+                T.reads({reads})
+                T.writes(b[vi * 16:vi * 16 + 16])
+                view = T.match_buffer(b[vi * 16:vi * 16 + 16], (16,), offset_factor=1, scope="local")
+                T.evaluate(T.call_extern("int32", "fill", view.access_ptr("w")))
+            for j in range(16):
+                with T.block("C"):
+                    v = T.axis.S(64, i * 16 + j)
+                    C[v] = b[v]
+''')
+    assert place_of(tvm.IRModule({"main": func}), "b = ") == place
+
+
+def test_threads_that_reduce_write_their_result():
+    @T.prim_func
+    def before(A: T.Buffer((64, 32), "float32"), C: T.Buffer((64,), "float32")):
+        for i in T.thread_binding(64, thread="blockIdx.x"):
+            for k in T.thread_binding(32, thread="threadIdx.x"):
+                with T.block("C"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] += A[vi, vk]
+
+    lowered = tvm.tir.transform.LowerCrossThreadReduction()(tvm.IRModule({"main": before}))
+    assert place_of(lowered, "cross_thread_C = ") == 'for k in T.thread_binding(32, thread="threadIdx.x"):'
+
+
+def test_memory_read_under_the_condition_that_wrote_it_moves_into_the_loop():
+    @T.prim_func
+    def before(A: T.Buffer((64, 8), "float32"), C: T.Buffer((64, 8), "float32")):
+        B = T.alloc_buffer((64, 8), scope="local")
+        for i in range(64):
+            for j in range(8):
+                with T.block("B"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    T.where(j < 5)
+                    B[vi, vj] = A[vi, vj]
+            for j in range(8):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = T.if_then_else(vj < 5, B[vi, vj], T.float32(0))
+
+    assert place_of(tvm.IRModule({"main": before}), "B = ") == "for i in range(64):"
+
+
+def test_memory_with_another_name_stays():
+    @T.prim_func
+    def before(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+        B = T.alloc_buffer((1,), "int32")
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.S(4, i)
+                T.reads(A[vi])
+                T.writes(B[0], C[vi])
+                other = T.decl_buffer((1,), "int32", data=B.data)
+                C[vi] = other[0]
+                B[0] = A[vi]
+
+    assert place_of(tvm.IRModule({"main": before}), "B = ") == "the function"
+
+
 def test_a_number_has_no_strides_to_align():
     @T.prim_func
     def before(C: T.Buffer((4,), "float32")):
