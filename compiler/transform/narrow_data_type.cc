@@ -41,6 +41,14 @@ class NeedFinder : public StmtExprVisitor {
     VisitExpr(loop.loop_var);
     VisitStmt(loop.body);
   }
+  void VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    const IterVar* axis = attr == nullptr ? nullptr : std::get_if<IterVar>(&attr->node);
+    if (axis == nullptr) return StmtExprVisitor::VisitStmt(stmt);
+    const FactScope inside(analyzer_, axis->var, Range{IntConst(attr->value.dtype(), 0), attr->value});
+    VisitExpr(axis->var);
+    StmtExprVisitor::VisitStmt(stmt);
+  }
   void VisitBlock(const Block& block) override {
     const FactScope inside(analyzer_);
     for (const IterVar& iter : block->iter_vars) {
@@ -103,6 +111,8 @@ class TypeNarrower : public StmtExprMutator {
     return copy;
   }
   Stmt VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    if (attr != nullptr && std::holds_alternative<IterVar>(attr->node)) return VisitThread(*attr);
     const IfThenElse* branch = stmt.As<IfThenElse>();
     if (branch == nullptr) return StmtExprMutator::VisitStmt(stmt);
     IfThenElse copy = *branch;
@@ -137,6 +147,17 @@ class TypeNarrower : public StmtExprMutator {
   }
 
  private:
+  // A launched thread and how many there are.
+  Stmt VisitThread(AttrStmt attr) {
+    IterVar axis = std::get<IterVar>(attr.node);
+    axis.var = VisitVarDef(axis.var);
+    for (Expr* end : {&axis.domain.min, &axis.domain.extent})
+      *end = AsType(axis.var.dtype(), AsIndex([&] { return VisitExpr(*end); }));
+    attr.value = AsType(axis.var.dtype(), AsIndex([&] { return VisitExpr(attr.value); }));
+    attr.node = std::move(axis);
+    attr.body = VisitStmt(attr.body);
+    return attr;
+  }
   bool MayNarrow(const Expr& e) const {
     const auto found = needs_.find(e.get());
     return e.dtype() == kWideIndex && found != needs_.end() && !found->second;

@@ -288,3 +288,13 @@ def test_a_number_has_no_strides_to_align():
 
     compacted = tvm.tir.transform.CompactBufferAllocation()(tvm.IRModule({"main": before}))
     assert "B = T.alloc_buffer(())" in compacted.script()
+
+
+def test_launched_threads_become_narrow():
+    @T.prim_func
+    def before(B: T.Buffer((T.int64(128),), "float32")):
+        tx = T.launch_thread("threadIdx.x", T.int64(128))
+        B[tx] = T.float32(1)
+
+    narrow = tvm.tir.transform.NarrowDataType(32)(tvm.IRModule({"main": before}))["main"]
+    assert 'tx = T.launch_thread("threadIdx.x", 128)' in narrow.script()
