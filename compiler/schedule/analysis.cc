@@ -566,15 +566,23 @@ bool IsIndexOfAllWrites(const BlockNode& block, const IterVar& iter) {
 
 namespace {
 
-// Whether the elements that `write` names tell apart the values of the data-parallel iter vars, as those of tiles do.
+// Whether the elements that `write` names tell apart the values of the data-parallel iter vars, as those of tiles do,
+// and as tiles do that begin at multiples of their lengths.
 bool IsInjective(const BlockNode& block, const BufferRegion& write) {
   IterDomain spatial;
-  for (const IterVar& iter : block.iter_vars)
-    if (iter.kind != IterKind::kReduce) spatial.emplace_back(iter.var, iter.domain);
+  Analyzer analyzer;
+  for (const IterVar& iter : block.iter_vars) {
+    if (iter.kind == IterKind::kReduce) continue;
+    spatial.emplace_back(iter.var, iter.domain);
+    analyzer.Bind(iter.var, iter.domain);
+  }
   std::vector<Expr> indices;
   for (const Range& range : write.region) {
-    if (!IsConstInt(range.extent, 1)) return false;
-    indices.push_back(range.min);
+    const int64_t* length = AsIntConst(range.extent);
+    if (length == nullptr || *length < 1) return false;
+    if (*length > 1 && !analyzer.CanProveEqual(FloorMod(range.min, range.extent), IntConst(range.min.dtype(), 0)))
+      return false;
+    indices.push_back(*length == 1 ? range.min : analyzer.Simplify(FloorDiv(range.min, range.extent)));
   }
   return HasIterMap(indices, spatial, True(), {.level = IterMapLevel::kBijective}, Analyzer());
 }

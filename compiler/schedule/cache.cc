@@ -265,6 +265,23 @@ StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const Bloc
   return rows;
 }
 
+// The place of the first of `rows` in the scope, where there are any.
+size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>& rows, size_t otherwise) {
+  std::optional<size_t> first;
+  for (int row : rows) first = std::min(first.value_or(SIZE_MAX), ChildIndexTowards(schedule, scope, row));
+  return first.value_or(otherwise);
+}
+
+// Whether all of `readers` are done with what the scope was given before the nest of the first who writes the buffer.
+bool AreBeforeWriters(const Schedule& schedule, const std::vector<int>& readers, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(readers.front());
+  const std::vector<int> writers = schedule.Scope(scope).WritersOf(buffer);
+  const size_t first = PlaceOfFirst(schedule, scope, writers, 0);
+  return !Allocates(schedule.BlockOf(scope), buffer) && std::all_of(readers.begin(), readers.end(), [&](int reader) {
+    return ChildIndexTowards(schedule, scope, reader) < first;
+  });
+}
+
 // Behind the last of `rows`, the writer among them, which use the cache; but nobody who reads the buffer itself may
 // come before that.
 size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
@@ -276,13 +293,6 @@ size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vect
     if (Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end())
       return first;
   return last;
-}
-
-// The place of the first of `rows` in the scope, where there are any.
-size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>& rows, size_t otherwise) {
-  std::optional<size_t> first;
-  for (int row : rows) first = std::min(first.value_or(SIZE_MAX), ChildIndexTowards(schedule, scope, row));
-  return first.value_or(otherwise);
 }
 
 // Behind the nest of `rows`, which use the cache, right before the first other reader; at the end of the scope where
@@ -354,8 +364,7 @@ StatusOr<CopyPlace> PlaceOfCopyBack(const Schedule& schedule, int row, std::vect
   const bool all_behind = std::none_of(others.begin(), others.end(), [&](int o) { return IsBefore(schedule, o, row); });
   if (first >= 0 && all_behind && IsCovered(schedule, row, first, buffer)) {
     const std::optional<CopyPlace> place = PlaceBetween(schedule, row, first);
-    const bool is_late = std::any_of(rows.begin(), rows.end(), [&](int r) { return IsBefore(schedule, first, r); });
-    if (place && !is_late && LoopThatReduces(schedule, row, place->above) < 0) return *place;
+    if (place && LoopThatReduces(schedule, row, place->above) < 0) return *place;
   }
   for (int other : others) {
     if (schedule.IsHiding(other)) return schedule.Error("cache_write", other, "it reads more than it declares");
@@ -387,14 +396,18 @@ StatusOr<CopyPlace> PlaceOfCopy(const Schedule& schedule, int scope, int writer,
                   schedule.BlockOf(writer).name));
 }
 
-// Below a loop, the copy has only what `writer` has made in the same iteration.
+// Below a loop, the copy has only what `writer` has made in the same iteration. Behind the loop, it has what all of
+// them made, where each copied that and nothing else.
 Status CheckReadsWhatIsMade(const Schedule& schedule, int above, int writer, const std::vector<int>& readers,
                             const Buffer& buffer) {
   if (writer < 0 || above == schedule.ScopeOf(writer)) return OkStatus();
   if (const int loop = LoopThatReduces(schedule, writer, above); loop >= 0)
     return schedule.Error("cache_read", writer, "a loop around the copy still reduces it");
+  const bool copies_all = WrittenRegion(schedule, above, writer, buffer, KnowingLoops(schedule, above)).has_value();
+  const auto has_all = [&](int reader) { return IsCovered(schedule, writer, reader, buffer); };
+  const bool have_all = std::all_of(readers.begin(), readers.end(), has_all);
   for (int reader : readers) {
-    if (schedule.IsAncestor(above, reader) && IsCovered(schedule, writer, reader, buffer)) continue;
+    if (schedule.IsAncestor(above, reader) ? has_all(reader) : have_all && copies_all) continue;
     return schedule.Error(
         "cache_read", reader,
         fmt::format("it reads elements of \"{}\" that block \"{}\" is not known to have written before", buffer->name,
@@ -413,8 +426,11 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kName, read_index, BufferSide::kRead));
   const int scope = schedule.ScopeOf(row);
   const Buffer buffer = schedule.BlockOf(row).reads[read_index].buffer;
-  ASSIGN_OR_RETURN(const int writer, WriterBefore(schedule, row, buffer, kName));
   ASSIGN_OR_RETURN(std::vector<int> readers, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
+  readers.push_back(row);  // As one of them.
+  const bool is_before = !consumer_blocks.empty() && AreBeforeWriters(schedule, readers, buffer);
+  readers.pop_back();
+  ASSIGN_OR_RETURN(const int writer, is_before ? -1 : WriterBefore(schedule, row, buffer, kName));
   if (readers.empty()) {
     for (int other : schedule.ChildBlocksOf(scope))
       if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
@@ -466,10 +482,16 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
     return schedule.Error(kName, row,
                           fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
   // A block that computes elements more than once may do so in parallel; nobody outside its nest may then read them.
-  if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
+  if (!MakesWhatItReads(schedule, row, buffer) || !schedule.IsAffineBinding(row))
+    if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
   if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
     return schedule.Error(kName, row, fmt::format("its loops are no whole reduction: {}", why));
-  ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumer_blocks, scope, buffer, kName));
+  std::vector<BlockRV> consumers;  // The block itself writes to the cache anyway.
+  for (BlockRV consumer : consumer_blocks) {
+    ASSIGN_OR_RETURN(const int other, schedule.RowOf(consumer));
+    if (other != row) consumers.push_back(consumer);
+  }
+  ASSIGN_OR_RETURN(std::vector<int> rows, RowsOf(schedule, consumers, scope, buffer, kName));
   rows.push_back(row);
   if (!schedule.Scope(scope).RowsThatReadOutside(buffer).empty())
     return schedule.Error(
@@ -505,6 +527,7 @@ namespace {
 // More than the block touches would be copied before it is made.
 Status CheckDeclaresWhatItTouches(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
   const BlockNode& declared = schedule.BlockOf(row);
+  if (UsesVar(declared.body, buffer->data.get())) return OkStatus();  // Who has the address touches what it declares.
   BlockNode touched = declared;
   RecomputeRegions(touched);
   const auto region_in = [&](const std::vector<BufferRegion>& regions) { return RegionOfBuffer(regions, buffer); };

@@ -28,12 +28,28 @@ StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buff
   if (writers[0] == row)
     return schedule.Error(primitive, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
   // Tiles that overlap have no affine binding, but write the same twice.
-  if (const WhyNot why = WhyNotCompleteOrReduction(schedule, writers[0]); !why.empty())
-    return schedule.Error(primitive, row, why);
+  if (!MakesWhatItReads(schedule, writers[0], buffer))
+    if (const WhyNot why = WhyNotCompleteOrReduction(schedule, writers[0]); !why.empty())
+      return schedule.Error(primitive, row, why);
   if (IsBefore(schedule, writers[0], row)) return writers[0];
   return schedule.Error(
       primitive, row,
       fmt::format("it is before the block that makes buffer \"{}\", so no copy can be made before it", buffer->name));
+}
+
+bool MakesWhatItReads(const Schedule& schedule, int row, const Buffer& buffer) {
+  const BlockNode& node = schedule.BlockOf(row);
+  const BlockScope& inside = schedule.Scope(row);
+  const std::vector<int> writers = inside.WritersOf(buffer);
+  if (!IsSpatial(node) || node.init || writers.size() != 1 || !inside.RowsThatReadOutside(buffer).empty()) return false;
+  const auto is_other = [&](const BufferRegion& region) {
+    return MayAlias(region.buffer, buffer) && !region.buffer.same_as(buffer);
+  };
+  if (std::any_of(node.reads.begin(), node.reads.end(), is_other)) return false;
+  const std::vector<int> readers = inside.ReadersOf(buffer);
+  return std::all_of(readers.begin(), readers.end(), [&](int reader) {
+    return reader != writers[0] && IsCovered(schedule, writers[0], reader, buffer);
+  });
 }
 
 namespace {

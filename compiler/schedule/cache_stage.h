@@ -14,6 +14,9 @@ enum class BufferSide : uint8_t { kRead, kWrite };
 // An error of `primitive` unless block `row` is in a scope and touches an index-th buffer on that side.
 Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive, int index, BufferSide side);
 
+// Whether block `row`, without reductions, reads of `buffer` only what blocks in it have made in the same run.
+bool MakesWhatItReads(const Schedule& schedule, int row, const Buffer& buffer);
+
 // The one block of the scope that writes `buffer`, which block `row` reads; -1: nobody does. An error of `primitive` if
 // there are several, or if it is not before `row`.
 StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive);

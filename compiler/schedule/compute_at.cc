@@ -183,7 +183,8 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
     }
     nest.realize.iter_values[i] = value;
     values.emplace(iter.var.get(), value);
-    nest.realize.predicate = And(nest.realize.predicate, GuardPredicate(domains[i], iter.domain, value, analyzer));
+    for (const Expr& part : ConjunctsOf(GuardPredicate(domains[i], iter.domain, value, analyzer)))
+      nest.realize.predicate = And(nest.realize.predicate, part);
   }
   nest.realize.predicate = And(nest.realize.predicate, analyzer.Simplify(Substitute(predicate, values)));
   if (!move.is_reverse)

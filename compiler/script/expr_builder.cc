@@ -102,7 +102,7 @@ StatusOr<DataType> ExprBuilder::BuildType(const PyExpr& e) const {
     if (!name.ok()) return Error(e, "expected a dtype such as \"float32\" or T.float32");
     text = *std::move(name);
   }
-  StatusOr<DataType> type = DataType::Parse(text);
+  StatusOr<DataType> type = DataType::Parse(text.empty() ? "void" : text);  // TVM takes "" for it.
   if (!type.ok()) return Error(e, fmt::format("expected a dtype such as \"float32\", got \"{}\"", text.substr(0, 40)));
   return *type;
 }

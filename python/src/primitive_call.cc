@@ -255,7 +255,9 @@ class ArgumentBinder {
     if (IsBuffer(given)) {
       const std::optional<int64_t> read = FindBuffer(given, true), written = FindBuffer(given, false);
       if (!read && !written) FailForBuffer(given, "reads and writes");
-      attrs.insert(attrs.end(), {read ? *read : *written, int64_t{!read}});
+      // As in TVM: by its name what is written, itself what is read.
+      const bool is_read = read && (!written || !py::isinstance<py::str>(given));
+      attrs.insert(attrs.end(), {is_read ? *read : *written, int64_t{!is_read}});
       return;
     }
     const bool is_pair = py::isinstance<py::sequence>(given) && py::len(given) == 2;

@@ -95,9 +95,11 @@ void BindSchedule(py::module_& module) {
       .def(
           "work_on", [](Schedule& s, const std::string& name) { Check(s.WorkOn(name), ErrorKind::kFunction); },
           py::arg("func_name"))
-      .def_property_readonly(
-          "func_working_on",
-          [](const Schedule& s) { return s.IsWorkingOnAny() ? py::cast(s.func().name) : py::none(); })
+      .def_property_readonly("func_working_on",
+                             [](const Schedule& s) -> py::object {
+                               if (!s.IsWorkingOnAny()) return py::none();
+                               return py::module_::import("lathe.ir.module").attr("GlobalVar")(s.func().name);
+                             })
       .def("show",
            [](const Schedule& s, const py::args&, const py::kwargs&) {
              py::print(py::str(py::cast(std::make_shared<IRModule>(s.mod()))));

@@ -1,4 +1,5 @@
 """Primitives as programs for TVM call them: buffers by name, node or side, results as handles, traces that come back."""
+import numpy as np
 import pytest
 import tvm
 from programs import elementwise, matmul
@@ -39,7 +40,7 @@ def test_rfactor():
     _, k = sch.get_loops(sch.get_block("B"))
     k_0, _ = sch.split(k, factors=[4, None])
     partial = sch.rfactor(k_0, 0)
-    assert sch.get(partial).name_hint == "B_rf"
+    assert sch.get(partial).name_hint == "B_rf" and sch.func_working_on.name_hint == "main"
     assert_structural_equal_ignore_global_symbol(row_sums_in_parts, sch.mod["main"])
     verify_trace_roundtrip(sch=sch, mod=row_sums)
 
@@ -68,6 +69,178 @@ def test_rfactor_refuses_a_dimension_that_there_is_not():
     sch = tir.Schedule(row_sums)
     with pytest.raises(tir.ScheduleError, match="factor_axis 2 is not in"):
         sch.rfactor(sch.get_loops("B")[1], 2)
+
+
+@T.prim_func
+def read_within_and_behind_a_loop(B: T.Buffer((128,), "float32"), C: T.Buffer((128,), "float32")):
+    A = T.alloc_buffer((128,))
+    for i in range(8):
+        for j in range(16):
+            with T.block("A"):
+                vi = T.axis.S(128, i * 16 + j)
+                A[vi] = 1.0
+        for j in range(16):
+            with T.block("B"):
+                vi = T.axis.S(128, i * 16 + j)
+                B[vi] = A[vi] + 1.0
+    for i in range(128):
+        with T.block("C"):
+            vi = T.axis.S(128, i)
+            C[vi] = A[vi]
+
+
+def test_a_copy_in_a_loop_serves_readers_behind_it():
+    sch = tir.Schedule(read_within_and_behind_a_loop, debug_mask="all")
+    copy = sch.cache_read("B", 0, "global")
+    assert len(sch.get_loops(copy)) == 2 and sch.get(sch.get_loops(copy)[0]).loop_var.name == "i"
+    text = sch.mod.script()
+    assert "B[vi] = A_global[vi] + T.float32(1.0)" in text and "C[vi] = A_global[vi]" in text
+
+
+def test_a_result_is_copied_back_before_the_first_who_reads_it():
+    sch = tir.Schedule(read_within_and_behind_a_loop, debug_mask="all")
+    copy = sch.cache_write("A", 0, "global", consumer_blocks=["C"])
+    assert len(sch.get_loops(copy)) == 2
+    text = sch.mod.script()
+    assert "B[vi] = A[vi] + T.float32(1.0)" in text and "C[vi] = A_global[vi]" in text
+
+
+@T.prim_func
+def made_and_used_within_tiles(D: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    A = T.alloc_buffer((16,))
+    for i in range(4):
+        with T.block("tile"):
+            vt = T.axis.S(4, i)
+            for j in range(4):
+                with T.block("A"):
+                    vi = T.axis.S(16, vt * 4 + j)
+                    A[vi] = 1.0
+            for j in range(4):
+                with T.block("D"):
+                    vi = T.axis.S(16, vt * 4 + j)
+                    D[vi] = A[vi] + 1.0
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.S(16, i)
+            C[vi] = A[vi]
+
+
+def test_what_a_block_of_blocks_makes_and_uses_is_cached():
+    sch = tir.Schedule(made_and_used_within_tiles, debug_mask="all")
+    sch.cache_read("C", 0, "global")
+    assert "C[vi] = A_global[vi]" in sch.mod.script()
+    sch = tir.Schedule(made_and_used_within_tiles, debug_mask="all")
+    written = [region.buffer.name for region in sch.get(sch.get_block("tile")).writes]
+    sch.cache_write("tile", written.index("A"), "local")
+    assert "D[vi] = A_local[vi] + T.float32(1.0)" in sch.mod.script() and "C[vi] = A[vi]" in sch.mod.script()
+
+
+@T.prim_func
+def called_in_place(data: T.Buffer((64,), "int32")):
+    flat = T.alloc_buffer([64], dtype="int32")
+    for i in range(64):
+        with T.block("copy_in"):
+            v = T.axis.remap("S", [i])
+            flat[v] = data[v]
+    for i in range(1):
+        with T.block("call"):
+            T.reads(flat[:64])
+            T.writes(flat[:64])
+            T.evaluate(T.call_extern("call_impl", flat.data, dtype=""))
+    for i in range(64):
+        with T.block("copy_out"):
+            v = T.axis.remap("S", [i])
+            data[v] = flat[v]
+
+
+def test_what_is_changed_in_place_is_copied_for_one_of_its_blocks():
+    sch = tir.Schedule(called_in_place, debug_mask="all")
+    sch.cache_read("copy_in", 0, "local", [sch.get_block("copy_in")])
+    assert "flat[v] = data_local[v]" in sch.mod.script() and "data[v] = flat[v]" in sch.mod.script()
+    sch = tir.Schedule(called_in_place, debug_mask="all")
+    sch.cache_write("copy_out", 0, "local", [sch.get_block("copy_out")])
+    assert "flat[v] = data[v]" in sch.mod.script() and "data_local[v] = flat[v]" in sch.mod.script()
+    sch = tir.Schedule(called_in_place, debug_mask="all")
+    read, write = sch.cache_inplace("call", 0, "local")
+    assert [sch.get(block).name_hint for block in (read, write)] == ["flat_local"] * 2
+    assert 'T.call_extern("void", "call_impl", flat_local.data)' in sch.mod.script()
+
+
+def test_a_name_means_what_is_written_and_a_buffer_what_is_read():
+    @T.prim_func
+    def doubled(A: T.Buffer((16,), "int32")):
+        for i in range(16):
+            with T.block("A"):
+                vi = T.axis.S(16, i)
+                A[vi] = A[vi] * 2
+
+    sch = tir.Schedule(doubled)
+    sch.transform_layout("A", sch.get(sch.get_block("A")).reads[0].buffer, lambda i: (i // 4, i % 4))
+    assert 'buffer=("read", 0)' in str(sch.trace)
+    sch = tir.Schedule(doubled)
+    sch.transform_layout("A", "A", lambda i: (i // 4, i % 4))
+    assert 'buffer=("write", 0)' in str(sch.trace)
+
+
+@T.prim_func
+def seen_through_views(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    B = T.alloc_buffer((8, 8))
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            view = T.match_buffer(B[vi, vj], (1, 1), offset_factor=1)
+            view[0, 0] = A[vi, vj] * 2.0
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            view = T.match_buffer(B[vi, vj], (1, 1), offset_factor=1)
+            C[vi, vj] = view[0, 0] + 1.0
+
+
+def test_views_follow_the_scope_and_the_type_of_what_they_show():
+    sch = tir.Schedule(seen_through_views, debug_mask="all")
+    sch.set_scope("B", 0, "shared")
+    text = sch.mod.script()
+    assert text.count('view_shared = T.match_buffer(B_shared[vi, vj], (1, 1), scope="shared", offset_factor=1)') == 2
+    sch = tir.Schedule(seen_through_views, debug_mask="all")
+    sch.unsafe_set_dtype("B", 0, "float16")
+    text = sch.mod.script()
+    assert text.count('view = T.match_buffer(B[vi, vj], (1, 1), "float16", offset_factor=1)') == 2
+    assert 'view[0, 0] = T.Cast("float16", A[vi, vj] * T.float32(2.0))' in text
+    assert 'C[vi, vj] = T.Cast("float32", view[0, 0]) + T.float32(1.0)' in text
+
+
+def test_reductions_of_tiles_are_decomposed_above_loops_over_tiles():
+    @T.prim_func
+    def matmul(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
+        for i, j, k in T.grid(64, 64, 64):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] += A[vi, vk] * B[vk, vj]
+
+    sch = tir.Schedule(matmul, debug_mask="all")
+    i, j, k = sch.get_loops("C")
+    i, i_1 = sch.split(i, [None, 16])
+    j, j_1 = sch.split(j, [None, 16])
+    k, k_1 = sch.split(k, [None, 16])
+    sch.reorder(i, j, k, i_1, j_1, k_1)
+    tile = sch.blockize(i_1)
+    i_0, i_1 = sch.split(i, [2, 2])
+    k_0, k_1 = sch.split(k, [2, 2])
+    sch.reorder(i_0, j, k_0, i_1, k_1)
+    sch.decompose_reduction(tile, k_0)
+    loops = [sch.get(loop).loop_var.name for loop in sch.get_loops("C_o_init")]
+    assert loops[:2] == ["i_0_0", "j_0"] and loops[2].startswith("i_0_1")
+    a, b = np.random.default_rng(3).integers(-4, 4, (2, 64, 64)).astype("float32")
+    c = tvm.nd.empty((64, 64))
+    tvm.build(sch.mod, target="llvm")(tvm.nd.array(a), tvm.nd.array(b), c)
+    np.testing.assert_array_equal(c.numpy(), a @ b)
 
 
 def test_blockize_gives_a_block_that_can_be_bound_and_cached():
