@@ -379,10 +379,7 @@ class Cloner : public StmtExprMutator {
     return fresh;
   }
   Buffer DefineBuffer(const Buffer& buffer, bool is_over_known_data = false) {
-    BufferNode node = *buffer;
-    for (Expr& extent : node.shape) extent = VisitExpr(extent);
-    for (Expr& stride : node.strides) stride = VisitExpr(stride);
-    node.elem_offset = VisitExpr(node.elem_offset);
+    BufferNode node = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); }).value_or(*buffer);
     node.data = is_over_known_data ? Var(VisitVar(buffer->data)) : DefineVar(buffer->data);
     Buffer fresh(std::move(node));
     buffers_.insert_or_assign(buffer.get(), fresh);

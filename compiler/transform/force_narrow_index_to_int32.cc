@@ -23,10 +23,7 @@ class Narrower : public StmtExprMutator {
     if (IsWide(buffer->dtype))
       status_ = InvalidArgument(fmt::format(
           "force_narrow_index_to_int32: buffer {} holds int64, which cannot be told from indices", buffer->name));
-    BufferNode node = *buffer;
-    for (Expr& extent : node.shape) extent = VisitExpr(extent);
-    for (Expr& stride : node.strides) stride = VisitExpr(stride);
-    node.elem_offset = VisitExpr(node.elem_offset);
+    BufferNode node = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); }).value_or(*buffer);
     return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
   }
 

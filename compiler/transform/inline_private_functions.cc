@@ -29,8 +29,8 @@ Calls CallsIn(const Stmt& body) {
 
 // The address of an element, whose place is not read from memory.
 bool IsAddress(const Expr& e) {
-  const Call* call = e.As<Call>();
-  const BufferLoad* load = call != nullptr && call->op->name == "address_of" ? call->args[0].As<BufferLoad>() : nullptr;
+  const Call* call = AsCall(e, "address_of");
+  const BufferLoad* load = call != nullptr ? call->args[0].As<BufferLoad>() : nullptr;
   return load != nullptr && std::none_of(load->indices.begin(), load->indices.end(), HasLoad);
 }
 // The same wherever in the function it is computed.
@@ -104,13 +104,9 @@ class ArgumentMaker : public StmtExprMutator {
     return lets;
   }
   Buffer WithArguments(const Buffer& buffer) {
-    BufferNode node = *buffer;
+    BufferNode node = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); }).value_or(*buffer);
     const auto data = values_.find(buffer->data.get());
     if (data != values_.end() && IsVar(data->second)) node.data = Var(data->second);
-    for (std::vector<Expr>* parts : {&node.shape, &node.strides}) {
-      for (Expr& part : *parts) part = VisitExpr(part);
-    }
-    node.elem_offset = VisitExpr(node.elem_offset);
     return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
   }
 

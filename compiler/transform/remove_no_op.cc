@@ -48,10 +48,11 @@ class NoOpRemover : public StmtExprMutator {
     if (const IfThenElse* branch = visited.As<IfThenElse>()) return SimplifyIf(visited, *branch);
     if (const LetStmt* let = visited.As<LetStmt>()) {
       const ExprNode* var = let->var.get();
+      if (IsNoOp(let->body)) return EffectsOf({let->value});
       const bool is_used = !IsPure(let->value) || UsesVar(let->body, var);
       return is_used ? visited : let->body;
     }
-    if (const AttrStmt* attr = visited.As<AttrStmt>()) return IsOfNothing(*attr) ? ValueOnly(*attr) : visited;
+    if (const AttrStmt* attr = visited.As<AttrStmt>()) return IsOfNothing(*attr) ? EffectsOf({attr->value}) : visited;
     if (const DeclBuffer* declaration = visited.As<DeclBuffer>())
       return Accesses(declaration->body, declaration->buffer) ? visited : declaration->body;
     if (const AllocBuffer* allocate = visited.As<AllocBuffer>()) {
@@ -64,7 +65,7 @@ class NoOpRemover : public StmtExprMutator {
     const int64_t* extent = AsIntConst(loop.extent);
     if (extent != nullptr && *extent <= 0) return NoOp();
     const Stmt visited = StmtExprMutator::VisitFor(self, loop);
-    return IsNoOp(visited.As<For>()->body) ? NoOp() : visited;
+    return IsNoOp(visited.As<For>()->body) ? EffectsOf({loop.min, loop.extent}) : visited;
   }
 
  private:
@@ -78,9 +79,20 @@ class NoOpRemover : public StmtExprMutator {
   }
   // To wait is an effect of its own.
   static bool IsOfNothing(const AttrStmt& attr) { return IsNoOp(attr.body) && !attr.attr_key.starts_with("async_"); }
-  static Stmt ValueOnly(const AttrStmt& attr) { return IsPure(attr.value) ? NoOp() : Stmt(Evaluate{attr.value}); }
+  // What is left of values that nobody uses.
+  static Stmt EffectsOf(const std::vector<Expr>& values) {
+    std::vector<Stmt> kept;
+    for (const Expr& value : values)
+      if (!IsPure(value)) kept.push_back(Evaluate{value});
+    return kept.empty() ? NoOp() : MakeSeq(std::move(kept));
+  }
   static Stmt SimplifyIf(const Stmt& self, const IfThenElse& branch) {
-    if (!IsPure(branch.condition)) return self;
+    if (const int64_t* known = AsIntConst(branch.condition))
+      return *known != 0 ? branch.then_case : branch.else_case.value_or(NoOp());
+    if (!IsPure(branch.condition)) {
+      const bool is_empty = IsNoOp(branch.then_case) && (!branch.else_case || IsNoOp(*branch.else_case));
+      return is_empty ? Stmt(Evaluate{branch.condition}) : self;
+    }
     const bool has_else = branch.else_case && !IsNoOp(*branch.else_case);
     if (!IsNoOp(branch.then_case))
       return has_else || !branch.else_case ? self : Stmt(IfThenElse{branch.condition, branch.then_case, std::nullopt});
@@ -90,11 +102,16 @@ class NoOpRemover : public StmtExprMutator {
 
 }  // namespace
 
+bool IsNothing(const Stmt& stmt) {
+  const Evaluate* evaluate = stmt.As<Evaluate>();
+  return evaluate != nullptr && evaluate->value.As<IntImm>() != nullptr;
+}
+
 bool StoresWhatIsThere(const BufferStore& store) {
   const BufferLoad* load = store.value.As<BufferLoad>();
   if (load == nullptr || store.predicate || load->predicate || !load->buffer.same_as(store.buffer)) return false;
   return std::equal(load->indices.begin(), load->indices.end(), store.indices.begin(), store.indices.end(),
-                    [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); });
+                    [](const Expr& a, const Expr& b) { return IsPure(a) && StructuralEqual(a, b); });
 }
 
 PrimFunc RemoveNoOp(PrimFunc func) {

@@ -20,11 +20,6 @@ bool IsInlined(const Expr& value) {
   return is_pure;
 }
 
-bool IsNothing(const Stmt& stmt) {
-  const Evaluate* evaluate = stmt.As<Evaluate>();
-  return evaluate != nullptr && evaluate->value.As<IntImm>() != nullptr;
-}
-
 enum class Removes : uint8_t { kNothing, kLoops, kLets };
 
 // `Facts` is an Analyzer or a Simplifier: what is learnt, and what makes expressions simple.
@@ -87,14 +82,24 @@ class StmtSimplifier : public StmtExprMutator {
  private:
   Stmt VisitSeq(const Stmt& self, const Seq& seq) {
     std::vector<Stmt> stmts;
+    const bool is_changed = VisitFrom(seq, 0, stmts);
+    if (stmts.empty()) return Evaluate{Expr(0)};
+    return is_changed ? MakeSeq(std::move(stmts)) : self;
+  }
+  // The statements from `first` on, behind `stmts`; whether one has changed. What is asserted holds in those after.
+  bool VisitFrom(const Seq& seq, size_t first, std::vector<Stmt>& stmts) {
     bool is_changed = false;
-    for (const Stmt& stmt : seq.stmts) {
+    for (size_t i = first; i < seq.stmts.size(); ++i) {
+      const Stmt& stmt = seq.stmts[i];
       Stmt visited = VisitStmt(stmt);
       is_changed |= !visited.same_as(stmt);
       if (visited.same_as(stmt) || !IsNothing(visited)) stmts.push_back(std::move(visited));
+      const AssertStmt* assertion = stmt.As<AssertStmt>();
+      if (assertion == nullptr || HasLoad(assertion->condition)) continue;
+      const Scope after(facts_, assertion->condition);
+      return VisitFrom(seq, i + 1, stmts) || is_changed;
     }
-    if (stmts.empty()) return Evaluate{Expr(0)};
-    return is_changed ? MakeSeq(std::move(stmts)) : self;
+    return is_changed;
   }
 
   // Threads that are launched are known by their number.

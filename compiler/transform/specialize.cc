@@ -95,17 +95,8 @@ class Specializer : public StmtExprMutator {
 
  private:
   Buffer With(const Buffer& buffer) {
-    BufferNode node = *buffer;
-    bool is_changed = false;
-    const auto put_in = [&](Expr& e) {
-      Expr now = Substitute(e, values_);
-      is_changed |= !now.same_as(e);
-      e = std::move(now);
-    };
-    for (Expr& extent : node.shape) put_in(extent);
-    for (Expr& stride : node.strides) put_in(stride);
-    put_in(node.elem_offset);
-    return is_changed ? Buffer(std::move(node)) : buffer;
+    std::optional<BufferNode> mapped = MapDims(buffer, [this](const Expr& e) { return Substitute(e, values_); });
+    return mapped ? Buffer(*std::move(mapped)) : buffer;
   }
 
   const VarMap& values_;

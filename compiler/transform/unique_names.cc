@@ -32,11 +32,8 @@ class Renamer : public StmtExprMutator {
     return found == vars_.end() ? Expr(var) : found->second;
   }
   Buffer VisitBufferDef(const Buffer& buffer) override {
-    BufferNode node = *buffer;
+    BufferNode node = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); }).value_or(*buffer);
     node.name = Take(buffer->name);
-    for (Expr& extent : node.shape) extent = VisitExpr(extent);
-    for (Expr& stride : node.strides) stride = VisitExpr(stride);
-    node.elem_offset = VisitExpr(node.elem_offset);
     return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(node))).first->second;
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {

@@ -1,6 +1,7 @@
 #include "compiler/transform/unroll_loop.h"
 
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/remove_no_op.h"
 
 namespace lathe {
 namespace {
@@ -91,13 +92,14 @@ class Unroller : public StmtExprMutator {
     std::vector<Stmt> stmts;
     for (const Stmt& child : seq.stmts) {
       steps_ = 0, normal_depth_ = 0, unrolled_depth_ = 0;
-      stmts.push_back(VisitStmt(child));
+      Stmt visited = VisitStmt(child);
+      if (visited.same_as(child) || !IsNothing(visited)) stmts.push_back(std::move(visited));
       steps += steps_;
       normal_depth = std::max(normal_depth, normal_depth_);
       unrolled_depth = std::max(unrolled_depth, unrolled_depth_);
     }
     steps_ = steps, normal_depth_ = normal_depth, unrolled_depth_ = unrolled_depth;
-    return MakeSeq(std::move(stmts));
+    return stmts.empty() ? Stmt(Evaluate{Expr(0)}) : MakeSeq(std::move(stmts));
   }
 
   Stmt VisitAttr(const Stmt& self, const AttrStmt& attr) {
@@ -117,6 +119,7 @@ class Unroller : public StmtExprMutator {
   // steps_ and the depths describe the loop's body so far.
   Stmt Decide(For loop) {
     const int64_t* extent = AsIntConst(loop.extent);
+    if (extent != nullptr && *extent < 1) return Evaluate{Expr(0)};
     const bool is_asked =
         loop.kind == ForKind::kUnrolled || (options_.for_codegen && loop.kind == ForKind::kSerial &&
                                             extent != nullptr && *extent <= kMaxRegisters && IndexesRegister(loop));
@@ -125,7 +128,7 @@ class Unroller : public StmtExprMutator {
                                 "\" is no constant; unroll loops of constant extent");
     const ForKind kind = loop.kind;
     if (is_asked) loop.kind = ForKind::kSerial;
-    if (extent == nullptr || *extent < 1 || *extent > kMaxCopies || !(is_asked || IsSmall(loop, *extent))) {
+    if (extent == nullptr || *extent > kMaxCopies || !(is_asked || IsSmall(loop, *extent))) {
       ++normal_depth_;
       return loop;
     }

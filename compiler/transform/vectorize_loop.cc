@@ -141,7 +141,8 @@ class LaneRewriter {
   }
 
   std::optional<Stmt> VectorStore(const BufferStore& store) {
-    if (store.buffer->dtype.lanes != 1 || store.predicate) return std::nullopt;
+    if (store.predicate) return std::nullopt;
+    if (!store.value.dtype().is_scalar()) return WideStore(store);
     const std::optional<Expr> value = VectorExpr(store.value);
     const std::optional<std::vector<Expr>> indices = VectorIndices(store.indices);
     if (!value || !indices) return std::nullopt;
@@ -151,6 +152,13 @@ class LaneRewriter {
       return BufferStore{store.buffer, *value, *indices, std::nullopt};
     }
     return BufferStore{store.buffer, Splat(*value, lanes_), *indices, std::nullopt};
+  }
+
+  std::optional<Stmt> WideStore(const BufferStore& store) {
+    const std::optional<Expr> value = WideExpr(store.value);
+    const std::optional<std::vector<Expr>> indices = WideIndices(store.indices);
+    if (!value || !indices || indices->back().dtype().is_scalar()) return std::nullopt;
+    return BufferStore{store.buffer, *value, *indices, std::nullopt};
   }
 
   std::optional<Stmt> VectorIf(const IfThenElse& branch) {
@@ -202,6 +210,51 @@ class LaneRewriter {
       result.push_back(*index);
     }
     return result;
+  }
+
+  // The last index is a vector of the program's own, or one of elements that are vectors.
+  std::optional<std::vector<Expr>> WideIndices(const std::vector<Expr>& indices) {
+    if (indices.empty() || indices.back().dtype().is_scalar()) return VectorIndices(indices);
+    std::vector<Expr> result = indices;
+    const std::optional<Expr> last = WideExpr(result.back());
+    result.pop_back();
+    if (!last || !std::all_of(result.begin(), result.end(), [this](const Expr& e) { return IsInvariant(e); }))
+      return std::nullopt;
+    result.push_back(*last);
+    return result;
+  }
+
+  // Of a vector of the program's own: what the steps make of it, one after the other. nullopt: no one vector says so.
+  std::optional<Expr> WideExpr(const Expr& e) {
+    const DataType type = e.dtype();
+    const int64_t lanes = int64_t{type.lanes} * lanes_.lanes;
+    if (type.is_scalar() || type.is_scalable || lanes_.is_scalable || lanes > kMaxLanes) return std::nullopt;
+    const DataType wide = type.with_lanes(static_cast<int>(lanes));
+    if (const Broadcast* same = e.As<Broadcast>()) {
+      if (!IsInvariant(same->value)) return std::nullopt;
+      return Expr::Make(wide, Broadcast{same->value, wide.lanes});
+    }
+    if (const Ramp* ramp = e.As<Ramp>()) {
+      const std::optional<Expr> base = IsInvariant(ramp->stride) ? VectorExpr(ramp->base) : std::nullopt;
+      const std::optional<Ramp> steps = base ? AsRamp(*base) : std::nullopt;
+      const Expr step = ramp->stride * IntConst(ramp->stride.dtype(), type.lanes);
+      if (!steps || !analyzer_.CanProveEqual(steps->stride, step)) return std::nullopt;
+      return Expr::Make(wide, Ramp{steps->base, ramp->stride, wide.lanes});
+    }
+    if (const BufferLoad* load = e.As<BufferLoad>()) {
+      const std::optional<std::vector<Expr>> indices = WideIndices(load->indices);
+      if (!indices || load->predicate || indices->back().dtype().is_scalar()) return std::nullopt;
+      return Expr::Make(wide, BufferLoad{load->buffer, *indices, std::nullopt});
+    }
+    if (const Binary* binary = e.As<Binary>()) {
+      const std::optional<Expr> a = WideExpr(binary->a), b = WideExpr(binary->b);
+      return a && b ? std::optional(MakeBinary(binary->op, *a, *b)) : std::nullopt;
+    }
+    if (const Cast* cast = e.As<Cast>()) {
+      const std::optional<Expr> value = WideExpr(cast->value);
+      return value ? std::optional(MakeCast(wide, *value)) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   std::optional<Expr> VectorExpr(const Expr& e) {

@@ -298,3 +298,62 @@ def test_launched_threads_become_narrow():
 
     narrow = tvm.tir.transform.NarrowDataType(32)(tvm.IRModule({"main": before}))["main"]
     assert 'tx = T.launch_thread("threadIdx.x", 128)' in narrow.script()
+
+
+def test_vectors_of_the_program_become_wider():
+    @T.prim_func
+    def before(A: T.Buffer((16,), "float32"), B: T.Buffer((4,), "float32x4"), C: T.Buffer((16,), "float32")):
+        for v in T.vectorized(4):
+            C[T.Ramp(v * 4, 1, 4)] = A[T.Ramp(v * 4, 1, 4)] * T.Broadcast(T.float32(2), 4)
+        for v in T.vectorized(4):
+            B[v] = T.Broadcast(T.float32(1), 4)
+        for v in T.vectorized(4):  # Every fourth element of one step, the next of the next.
+            C[T.Ramp(v, 4, 4)] = A[T.Ramp(v * 4, 1, 4)]
+
+    wide = tir.transform.VectorizeLoop()(tvm.IRModule({"main": before}))["main"].script()
+    assert "C[T.Ramp(0, 1, 16)] = A[T.Ramp(0, 1, 16)] * T.Broadcast(T.float32(2.0), 16)" in wide
+    assert "B[T.Ramp(0, 1, 4)] = T.Broadcast(T.float32(1.0), 16)" in wide
+    assert "for v in range(4):" in wide and "C[T.Ramp(v, 4, 4)] = A[T.Ramp(v * 4, 1, 4)]" in wide
+
+
+def test_what_does_nothing_goes_and_calls_stay():
+    @T.prim_func
+    def before(A: T.Buffer((16,), "int32"), n: T.int32):
+        for i in range(T.call_extern("int32", "count")):
+            T.evaluate(0)
+        A[T.call_extern("int32", "place")] = A[T.call_extern("int32", "place")]
+        if T.call_extern("bool", "asks"):
+            T.evaluate(0)
+        with T.LetStmt(n + 1) as x:
+            T.evaluate(x)
+        A[n] = A[n]
+
+    left = tir.transform.RemoveNoOp()(tvm.IRModule({"main": before}))["main"].script()
+    body = [line.strip() for line in left.splitlines() if line.startswith("    ")]
+    place = 'T.call_extern("int32", "place")'
+    assert body == ['T.call_extern("int32", "count")', f"A[{place}] = A[{place}]", 'T.call_extern("bool", "asks")']
+
+
+def test_what_is_asserted_holds_after_it():
+    @T.prim_func
+    def before(A: T.Buffer((16,), "int32"), n: T.int32):
+        if n < 8:
+            A[0] = 1
+        assert n < 8, "few"
+        if n < 8:
+            A[n // 8] = 2
+
+    simple = tir.transform.Simplify()(tvm.IRModule({"main": before}))["main"].script()
+    assert simple.count("if n < 8:") == 1 and "A[n // 8]" in simple  # n may be negative
+    assert simple.index("assert") < simple.index("A[n // 8] = 2")
+
+
+def test_unrolled_loops_of_no_iterations_are_gone():
+    @T.prim_func
+    def before(A: T.Buffer((16,), "int32")):
+        for i in T.unroll(0):
+            A[i] = 1
+        A[1] = 2
+
+    unrolled = tir.transform.UnrollLoop()(tvm.IRModule({"main": before}))["main"].script()
+    assert "for i in" not in unrolled and "evaluate" not in unrolled and "A[1] = 2" in unrolled
