@@ -40,8 +40,10 @@ class BlockRenamer : public StmtExprMutator {
 
 }  // namespace
 
-PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs) {
-  if (!root_allocs.empty() || NeedsRootBlock(func.body)) {
+PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs, LoneBlock lone) {
+  const BlockRealize* realize = func.body.As<BlockRealize>();
+  const bool is_child = lone == LoneBlock::kIsChild && realize != nullptr && realize->block->name != kRootBlockName;
+  if (!root_allocs.empty() || is_child || NeedsRootBlock(func.body)) {
     func.body = BlockRealize{
         {},
         True(),

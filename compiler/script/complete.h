@@ -24,9 +24,12 @@ AccessRegions DetectAccessRegions(const BlockNode& block, const DataOwners& owne
 // Makes what it reads and writes from that.
 void RecomputeRegions(BlockNode& block);
 
+// What a block without iter vars is that is all of a body: below the root, or, in what programs write, as in TVM, the
+// root itself.
+enum class LoneBlock : uint8_t { kIsChild, kIsRoot };
 // The function with a root block, if it has blocks or `root_allocs`. A function without blocks (lowered form) stays as
 // it is.
-PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs = {});
+PrimFunc Complete(PrimFunc func, std::vector<Buffer> root_allocs = {}, LoneBlock lone = LoneBlock::kIsChild);
 // For functions that are put together, whose blocks a space is to find by name: the second "C" becomes "C_1".
 PrimFunc WithUniqueBlockNames(PrimFunc func);
 

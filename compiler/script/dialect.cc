@@ -146,9 +146,7 @@ bool SameRange(const Range& a, const Range& b) {
 }
 
 bool NeedsRootBlock(const Stmt& body) {
-  if (const BlockRealize* realize = body.As<BlockRealize>()) {
-    return !realize->block->iter_vars.empty() || realize->block->name != kRootBlockName;
-  }
+  if (const BlockRealize* realize = body.As<BlockRealize>()) return !realize->block->iter_vars.empty();
   bool has_block = false;
   const std::function<void(const Stmt&)> look = [&](const Stmt& stmt) {
     has_block = has_block || stmt.As<BlockRealize>() != nullptr;

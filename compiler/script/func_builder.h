@@ -26,6 +26,7 @@ class FuncBuilder {
   Status BuildParam(const PyParam& param);
   Status BuildBufferParam(const PyExpr& name, const PyExpr& type);
   void SortBufferMap();
+  void DropRegionsOfRoot();
   StatusOr<Stmt> BuildSuite(const std::vector<const PyStmt*>& lines);
   Status BuildStmt(const PyStmt& stmt, Suite& suite);
   Status BuildExprStmt(const PyStmt& stmt, Suite& suite);
@@ -121,6 +122,7 @@ class FuncBuilder {
   DataOwners owners_;  // Of the buffers read so far.
   std::vector<Buffer> root_allocs_;
   std::vector<BlockFrame*> blocks_;                         // Innermost last.
+  bool last_has_reads_ = false, last_has_writes_ = false;   // Of the block that ended last: whether it says them.
   std::unordered_map<const ExprNode*, Range> loop_ranges_;  // For T.axis.remap.
   std::map<const ExprNode*, Status>
       unbound_;                      // Symbolic variables declared, not yet in a buffer's shape: what is wrong.

@@ -224,6 +224,8 @@ Status FuncBuilder::BuildBlock(const PyStmt& stmt, Suite& suite) {
   if (!body.ok()) return body.status();
   frame.node.body = *std::move(body);
   const bool is_root = frame.node.name == kRootBlockName && frame.node.iter_vars.empty();
+  last_has_reads_ = frame.has_reads;
+  last_has_writes_ = frame.has_writes;
   if (!is_root && (!frame.has_reads || !frame.has_writes)) {
     AccessRegions regions = DetectAccessRegions(frame.node, owners_);
     if (!frame.has_reads) frame.node.reads = std::move(regions.reads);

@@ -53,11 +53,22 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   if (!unrealized_.empty()) return unrealized_.begin()->second;
   for (const ExprNode* var : bound_) unbound_.erase(var);
   SortBufferMap();
-  PrimFunc complete = Complete(std::move(func_), std::move(root_allocs_));
+  DropRegionsOfRoot();
+  PrimFunc complete = Complete(std::move(func_), std::move(root_allocs_), LoneBlock::kIsRoot);
   for (const auto& [var, error] : unbound_) {  // One that nobody uses needs no value.
     if (UsesVar(complete.body, var)) return error;
   }
   return complete;
+}
+
+// A body that is one block without iter vars is the root, of which nothing is found out, as in TVM.
+void FuncBuilder::DropRegionsOfRoot() {
+  const BlockRealize* realize = func_.body.As<BlockRealize>();
+  if (realize == nullptr || !root_allocs_.empty() || NeedsRootBlock(func_.body)) return;
+  BlockRealize root = *realize;
+  if (!last_has_reads_) root.block.Mutable().reads.clear();
+  if (!last_has_writes_) root.block.Mutable().writes.clear();
+  func_.body = std::move(root);
 }
 
 // Such a name means the scalar parameter or the variable declared in the body that is called so; else a new variable.

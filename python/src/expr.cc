@@ -70,10 +70,15 @@ Expr CallTyped(DataType type, const py::object& op, const std::vector<Expr>& arg
 Expr CallNamed(const std::string& name, const py::sequence& args) {
   const Op& op = OpNamed(name);
   if (!TakesTypeFirst(op)) return Named(name, FoldCall(op, py::cast<std::vector<Expr>>(args)));
-  if (args.size() == 0) throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a dtype as first argument", name));
-  const DataType type = py::cast<DataType>(args[0]);
+  const bool is_last = name == "tvm_struct_get";  // (array, index, field, dtype)
+  if (args.size() == 0)
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("{}: expected a dtype as {} argument", name, is_last ? "last" : "first"));
+  const size_t type_at = is_last ? args.size() - 1 : 0;
+  const DataType type = py::cast<DataType>(args[type_at]);
   std::vector<Expr> rest;
-  for (size_t i = 1; i < args.size(); ++i) rest.push_back(py::cast<Expr>(args[i]));
+  for (size_t i = 0; i < args.size(); ++i)
+    if (i != type_at) rest.push_back(py::cast<Expr>(args[i]));
   return Named(name, IsLimit(op) ? LimitOf(op, type) : FoldTypedCall(op, type, rest));
 }
 
@@ -110,11 +115,8 @@ DataType VectorOf(std::string_view what, DataType element, const Expr& lanes) {
   return *type;
 }
 Expr MakeRamp(const Expr& base, const Expr& stride, const Expr& lanes) {
-  if (base.dtype() != stride.dtype())
-    throw Failure(ErrorKind::kTvm, fmt::format("Ramp: expected a base and a stride of one type, got {} and {}",
-                                               base.dtype().ToString(), stride.dtype().ToString()));
   const DataType type = VectorOf("Ramp", base.dtype(), lanes);
-  return Expr::Make(type, Ramp{base, stride, type.lanes});
+  return Expr::Make(type, Ramp{base, Named("Ramp", ConvertExpr(base.dtype(), stride)), type.lanes});
 }
 Expr MakeBroadcast(const Expr& value, const Expr& lanes) {
   const DataType type = VectorOf("Broadcast", value.dtype(), lanes);

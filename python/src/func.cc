@@ -82,7 +82,7 @@ PrimFunc CalledInModule(PrimFunc func, const std::string& name) {
 void BindFunc(py::module_& module) {
   module.def("PrimFunc", &MakeFunc);
   module.def("func_complete", [](const FuncPtr& func, const std::vector<Buffer>& root_allocs) -> FuncPtr {
-    return std::make_shared<PrimFunc>(Complete(*func, root_allocs));
+    return std::make_shared<PrimFunc>(Complete(*func, root_allocs, LoneBlock::kIsRoot));
   });
   module.def("block_regions", [](const Block& block) {
     AccessRegions regions = DetectAccessRegions(*block);

@@ -379,3 +379,14 @@ def test_containers_and_types_are_shown_as_tvm_shows_them():
     assert str(tvm.runtime.convert({"a": [1, "b"]})) == '{"a": [1, "b"]}'
     assert repr(tvm.ir.PrimType("int8")) == "T.int8"
     assert repr(tvm.ir.PointerType(tvm.ir.PrimType("int8"), "shared")) == 'T.handle("int8", "shared")'
+
+
+def test_a_ramp_takes_its_stride_as_its_base_is():
+    wide = tir.Ramp(tir.Var("x", "int64"), 1, 4)
+    assert wide.dtype == "int64x4" and wide.stride.dtype == "int64"
+
+
+def test_a_part_of_an_array_has_its_type_last():
+    handle = tir.Var("h", "handle")
+    part = tir.tvm_struct_get(handle, 0, 1, "int32")
+    assert part.dtype == "int32" and part.args[0].same_as(handle) and len(part.args) == 3

@@ -380,3 +380,24 @@ def test_options_of_script_change_expressions():
     assert 'T.Buffer((4,))' in tir.BufferStore(buffer, buffer[1], [0]).script(buffer_dtype="float16")
     with pytest.raises(TypeError, match="unexpected keyword argument 'nosuch'"):
         x.script(nosuch=1)
+
+
+def test_a_body_that_is_one_block_without_iter_vars_is_the_root():
+    @T.prim_func
+    def func(A: T.Buffer((16,), "float32")):
+        with T.block("b"):
+            A[0] = T.float32(1)
+
+    block = func.body.block
+    assert block.name_hint == "b" and len(block.reads) == 0 and len(block.writes) == 0
+    assert tvm.script.from_source(func.script()).body.block.name_hint == "b"
+    assert tir.Schedule(func).get_sref(block).parent is None
+
+    @T.prim_func
+    def two(A: T.Buffer((16,), "float32")):
+        with T.block("b"):
+            A[0] = T.float32(1)
+        with T.block("c"):
+            A[1] = T.float32(1)
+
+    assert two.body.block.name_hint == "root" and len(two.body.block.body[0].block.writes) == 1

@@ -72,58 +72,59 @@ class TestStagesInAnotherOrder(tvm.testing.CompareBeforeAfter):
                 D[i] = C[0] + T.float32(1)
 
     def expected(A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")):
-        with T.block(""):
-            T.reads(A[2:16])
-            T.writes(D[2:16])
-            B = T.alloc_buffer((2, 1), scope="shared")
-            C = T.alloc_buffer((1,), scope="shared")
+        with T.block("root"):
             with T.block(""):
-                T.reads(A[2:4], B[0:2, 0])
-                T.writes(B[0:2, 0], C[0])
-                for i in T.unroll(2, 4):
-                    with T.block(""):
-                        T.where(i < 16)
-                        T.reads(A[i])
-                        T.writes(B[0:2, 0])
-                        B[(i - 2) % 2, 0] = A[i] * T.float32(2)
-                    with T.block(""):
-                        T.where(i == 3 and i - 1 < 16)
-                        T.reads(B[0:2, 0])
-                        T.writes(C[0])
-                        C[0] = B[(i - 1 - 2) % 2, 0] + T.float32(1)
-            with T.block(""):
-                T.reads(A[4:16], C[0], B[0:2, 0])
-                T.writes(B[0:2, 0], D[2:14], C[0])
-                for i in range(2, 14):
-                    with T.block(""):
-                        T.where(i + 2 < 16)
-                        T.reads(A[i + 2])
-                        T.writes(B[0:2, 0])
-                        B[(i + 2 - 2) % 2, 0] = A[i + 2] * T.float32(2)
-                    with T.block(""):
-                        T.where(i + 2 - 2 < 16)
-                        T.reads(C[0])
-                        T.writes(D[i - 2 + 2])
-                        D[i - 2 + 2] = C[0] + T.float32(1)
-                    with T.block(""):
-                        T.where(i + 2 - 1 < 16)
-                        T.reads(B[0:2, 0])
-                        T.writes(C[0])
-                        C[0] = B[(i - 1 + 2 - 2) % 2, 0] + T.float32(1)
-            with T.block(""):
-                T.reads(C[0], B[0:2, 0])
-                T.writes(D[14:16], C[0])
-                for i in T.unroll(2, 4):
-                    with T.block(""):
-                        T.where(i + 14 - 2 < 16)
-                        T.reads(C[0])
-                        T.writes(D[i - 2 + 14])
-                        D[i - 2 + 14] = C[0] + T.float32(1)
-                    with T.block(""):
-                        T.where(i + 14 - 1 < 16)
-                        T.reads(B[0:2, 0])
-                        T.writes(C[0])
-                        C[0] = B[(i - 1 + 14 - 2) % 2, 0] + T.float32(1)
+                T.reads(A[2:16])
+                T.writes(D[2:16])
+                B = T.alloc_buffer((2, 1), scope="shared")
+                C = T.alloc_buffer((1,), scope="shared")
+                with T.block(""):
+                    T.reads(A[2:4], B[0:2, 0])
+                    T.writes(B[0:2, 0], C[0])
+                    for i in T.unroll(2, 4):
+                        with T.block(""):
+                            T.where(i < 16)
+                            T.reads(A[i])
+                            T.writes(B[0:2, 0])
+                            B[(i - 2) % 2, 0] = A[i] * T.float32(2)
+                        with T.block(""):
+                            T.where(i == 3 and i - 1 < 16)
+                            T.reads(B[0:2, 0])
+                            T.writes(C[0])
+                            C[0] = B[(i - 1 - 2) % 2, 0] + T.float32(1)
+                with T.block(""):
+                    T.reads(A[4:16], C[0], B[0:2, 0])
+                    T.writes(B[0:2, 0], D[2:14], C[0])
+                    for i in range(2, 14):
+                        with T.block(""):
+                            T.where(i + 2 < 16)
+                            T.reads(A[i + 2])
+                            T.writes(B[0:2, 0])
+                            B[(i + 2 - 2) % 2, 0] = A[i + 2] * T.float32(2)
+                        with T.block(""):
+                            T.where(i + 2 - 2 < 16)
+                            T.reads(C[0])
+                            T.writes(D[i - 2 + 2])
+                            D[i - 2 + 2] = C[0] + T.float32(1)
+                        with T.block(""):
+                            T.where(i + 2 - 1 < 16)
+                            T.reads(B[0:2, 0])
+                            T.writes(C[0])
+                            C[0] = B[(i - 1 + 2 - 2) % 2, 0] + T.float32(1)
+                with T.block(""):
+                    T.reads(C[0], B[0:2, 0])
+                    T.writes(D[14:16], C[0])
+                    for i in T.unroll(2, 4):
+                        with T.block(""):
+                            T.where(i + 14 - 2 < 16)
+                            T.reads(C[0])
+                            T.writes(D[i - 2 + 14])
+                            D[i - 2 + 14] = C[0] + T.float32(1)
+                        with T.block(""):
+                            T.where(i + 14 - 1 < 16)
+                            T.reads(B[0:2, 0])
+                            T.writes(C[0])
+                            C[0] = B[(i - 1 + 14 - 2) % 2, 0] + T.float32(1)
 
 
 class TestOneStageIsTheLoopAlone(tvm.testing.CompareBeforeAfter):

@@ -80,11 +80,12 @@ TEST(Complete, KeepsARootBlockThatIsThere) {
   EXPECT_TRUE(Complete(MakePrimFunc("f", {}, body)).body.same_as(body));
 }
 
-TEST(Complete, WrapsASingleBlockWithoutAxes) {
+TEST(Complete, WrapsASingleBlockWithoutAxesUnlessItIsTheRoot) {
   const Stmt body = BlockRealize{{}, True(), Block(BlockNode{.name = "scalar", .body = Evaluate{0}})};
   const PrimFunc func = Complete(MakePrimFunc("f", {}, body));
   EXPECT_EQ(func.body.As<BlockRealize>()->block->name, "root");
   EXPECT_TRUE(func.body.As<BlockRealize>()->block->body.same_as(body));
+  EXPECT_TRUE(Complete(MakePrimFunc("f", {}, body), {}, LoneBlock::kIsRoot).body.same_as(body));
 }
 
 TEST(WithUniqueBlockNames, NeverGivesANameThatTheTextHas) {

@@ -318,10 +318,11 @@ TEST(Parser, TakesTheTypeThatAnOperationHasAnyhow) {
 }
 
 TEST(Parser, WidensTheRegionsOfABlockThatDeclaresABuffer) {
-  const std::string text = PrintedBody("A: T.Buffer((8, 8), \"float32\")", R"(with T.block("b"):
-    B = T.decl_buffer((64,), "float32", data=A.data)
-    B[3] = A[0, 0])");
-  EXPECT_THAT(text, HasSubstr("T.reads(A[0, 0])\n        T.writes(A[0:8, 0:8])"));
+  const std::string text = PrintedBody("A: T.Buffer((8, 8), \"float32\")", R"(for i in range(1):
+    with T.block("b"):
+        B = T.decl_buffer((64,), "float32", data=A.data)
+        B[3] = A[0, 0])");
+  EXPECT_THAT(text, HasSubstr("T.reads(A[0, 0])\n            T.writes(A[0:8, 0:8])"));
 }
 
 // ---- Errors --------------------------------------------------------------------------------------------------------
