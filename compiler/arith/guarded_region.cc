@@ -74,6 +74,12 @@ class Guards {
     });
   }
 
+  // Whether the condition is a bound on an index, which goes into `region`.
+  bool SortIndexBound(const Expr& condition, GuardedRegion& region) {
+    const std::optional<Expr> negative = NegativeDifference(condition);
+    return negative && IsIndexType(negative->dtype()) && SortBound(*negative + 1, region);
+  }
+
   bool IsLoop(const ExprNode* var) const {
     return std::any_of(access_.loops.begin(), access_.loops.end(),
                        [&](const auto& loop) { return loop.first.get() == var; });
@@ -92,16 +98,12 @@ class Guards {
 
  private:
   bool SortConjunct(const Expr& condition, GuardedRegion& region) {
-    const Binary* op = condition.As<Binary>();
     if (inner_.CanProve(condition)) return true;
     if (IsFixed(condition)) {
       region.conditions.push_back(condition);
       return !ReadsMemory(condition);
     }
-    if (HoldsInAFirstStep(condition)) return true;
-    if (op == nullptr || !IsIndexType(op->a.dtype()) || (op->op != BinaryOp::kLT && op->op != BinaryOp::kLE))
-      return false;
-    return SortBound(op->op == BinaryOp::kLT ? op->a - op->b + 1 : op->a - op->b, region);
+    return HoldsInAFirstStep(condition) || SortIndexBound(condition, region);
   }
   // It is about loops that reach no index, and lets their first iterations pass: each index has its turn then.
   bool HoldsInAFirstStep(const Expr& condition) const {
@@ -240,22 +242,24 @@ GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range
 namespace {
 
 // The box of points whose indices are, under the predicate, independent parts of what the loops count: a fused nest cut
-// off at its end.
+// off at its end, and at bounds of the indices.
 std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analyzer& analyzer) {
   std::vector<Expr> indices;
   for (const Range& range : access.region) {
     if (!IsConstInt(range.extent, 1)) return std::nullopt;
     indices.push_back(range.min);
   }
-  const Guards guards(access, analyzer);
+  Guards guards(access, analyzer);
   GuardedRegion region{
       {}, std::vector<std::vector<Expr>>(indices.size()), std::vector<std::vector<Expr>>(indices.size()), {}};
   Expr of_loops = True();
-  for (const Expr& condition : ConjunctsOf(guards.WithoutUnitLoops(access.predicate))) {
-    if (!guards.IsFixed(condition))
+  for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
+    const Expr condition = guards.WithoutUnitLoops(conjunct);
+    if (guards.IsFixed(condition)) {
+      if (!guards.inner().CanProve(condition)) region.conditions.push_back(condition);
+    } else if (!guards.SortIndexBound(conjunct, region)) {
       of_loops = And(of_loops, condition);
-    else if (!guards.inner().CanProve(condition))
-      region.conditions.push_back(condition);
+    }
   }
   if (std::any_of(region.conditions.begin(), region.conditions.end(), ReadsMemory)) return std::nullopt;
   const StatusOr<IterMapResult> map =

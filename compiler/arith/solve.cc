@@ -40,6 +40,7 @@ class Solver {
                          [&](const IterVar& iter) { return iter.var.get() == var; });
     });
   }
+  void SolveDigits(const LinearForm& form, const Expr& element, std::vector<IntSet>& sets) const;
   Status SolveDimension(const Range& touched, const Range& required, std::vector<IntSet>& sets) const;
 
   const std::vector<IterVar>& iter_vars_;
@@ -88,7 +89,30 @@ Status Solver::SolveDimension(const Range& touched, const Range& required, std::
   }
   IntSet& set = sets[*IndexOf(leader->source)];
   set = Intersect(set, IntSet::Interval(analyzer_.Simplify(low), analyzer_.Simplify(high)), analyzer_);
+  if (IsConstInt(touched.extent, 1) && IsConstInt(required.extent, 1)) SolveDigits(form, required.min - offset, sets);
   return OkStatus();
+}
+
+// Of vi * 12 + vj * 4 + vk, where vj < 3 and vk < 4, one element says all: vk is element % 4, vj element // 4 % 3.
+void Solver::SolveDigits(const LinearForm& form, const Expr& element, std::vector<IntSet>& sets) const {
+  std::vector<Term> digits;
+  for (const Term& term : form.terms)
+    if (UsesIterVars(term.source)) digits.push_back(term);
+  std::sort(digits.begin(), digits.end(), [](const Term& a, const Term& b) { return a.scale < b.scale; });
+  int64_t step = 1;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const Range& domain = iter_vars_[*IndexOf(digits[i].source)].domain;
+    const int64_t* extent = AsIntConst(domain.extent);
+    const bool is_digit = digits[i].scale == step && digits[i].lower == 1 && digits[i].upper == kNoUpper &&
+                          IsConstInt(domain.min, 0) && extent != nullptr && *extent > 0 && step < INT32_MAX / *extent;
+    if (!is_digit) return;
+    step *= *extent;
+  }
+  for (size_t i = 0; i + 1 < digits.size(); ++i) {  // The leader is restricted.
+    const size_t iter = *IndexOf(digits[i].source);
+    const Expr value = analyzer_.Simplify(FloorMod(FloorDiv(element, digits[i].scale), iter_vars_[iter].domain.extent));
+    sets[iter] = Intersect(sets[iter], IntSet::Interval(value, value), analyzer_);
+  }
 }
 
 StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {

@@ -179,6 +179,10 @@ std::vector<BufferRegion> RegionsOver(std::vector<BufferRegion> regions, const D
   return regions;
 }
 
+bool UsesAnyOf(const std::vector<Expr>& values, const IterDomain& loops) {
+  return std::any_of(values.begin(), values.end(), [&](const Expr& value) { return UsesAny(value, loops); });
+}
+
 // The init over the loops that feed its data-parallel iter vars, all variables new.
 StatusOr<Stmt> InitNest(const Schedule& schedule, int loop, int block, const DividedBlock& divided) {
   const BlockNode& node = schedule.BlockOf(block);
@@ -197,11 +201,11 @@ StatusOr<Stmt> InitNest(const Schedule& schedule, int loop, int block, const Div
   for (int row = schedule.ParentOf(block);; row = schedule.ParentOf(row)) {
     For copy = schedule.LoopOf(row);
     const IterDomain itself{{copy.loop_var, Range{copy.min, copy.extent}}};
-    const bool feeds =
-        std::any_of(values.begin(), values.end(), [&](const Expr& value) { return UsesAny(value, itself); });
-    if (feeds) {
+    if (UsesAnyOf(values, itself)) {
       copy.body = std::move(nest);
       nest = std::move(copy);
+    } else if (!IsConstInt(copy.extent, 1) && !UsesAnyOf(divided.inner_values, itself)) {
+      return schedule.Error(kBlockize, row, "it repeats the reduction below it, which would begin only once");
     } else if (UsesAny(divided.inner_predicate, itself)) {
       return schedule.Error(kBlockize, block, "its predicate concerns a loop that reduces, which its init would lose");
     }

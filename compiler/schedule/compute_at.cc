@@ -209,6 +209,7 @@ bool IsMade(const Schedule& schedule, const Move& move, const BufferRegion& read
             const DomMap& own, const Analyzer& analyzer) {
   const std::vector<Range> full = FullRegion(read.buffer).region;
   GuardedRegion used{RelaxRegion(read.region, domains, analyzer, &full), {}, {}, {}};
+  for (Range& part : used.box) part.min = analyzer.Simplify(part.min);        // f // 4 * 4 + f % 4 is f.
   for (const Range& most : RelaxRegion(read.region, own, analyzer, &full)) {  // Guards keep it in its own domain.
     used.from.push_back({most.min});
     used.below.push_back({most.min + most.extent});

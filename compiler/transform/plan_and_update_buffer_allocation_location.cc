@@ -362,21 +362,69 @@ std::optional<size_t> CommonIteration(const Access& write, const Access& read, s
   return common;
 }
 
+// Knows the loops around `access` from scope `depth` to scope `end`.
+Analyzer KnowingLoops(const Access& access, size_t depth, size_t end, const Analyzer& outer) {
+  Analyzer analyzer = Analyzer::Under(outer);
+  for (size_t d = depth; d < end; ++d)
+    if (access.path[d].loop != nullptr) analyzer.Bind(access.path[d].loop->loop_var, *access.path[d].range);
+  return analyzer;
+}
+
 // Whether the read finds its value written by `write`, which stands before it, in the same iteration of the loop that
 // is scope `depth` - 1 of both paths.
 bool Provides(const Access& write, const Access& read, size_t depth, const std::vector<Range>& full,
               const Analyzer& outer) {
   const std::optional<size_t> common = CommonIteration(write, read, depth);
   if (!write.is_write || !common) return false;
-  Analyzer analyzer = Analyzer::Under(outer);
-  for (size_t d = depth; d < *common; ++d) {
-    if (write.path[d].loop != nullptr) analyzer.Bind(write.path[d].loop->loop_var, *write.path[d].range);
-  }
+  const Analyzer analyzer = KnowingLoops(write, depth, *common, outer);
   const std::optional<GuardedRegion> written = WrittenForCertain(write, InnerLoops(write.path, *common), analyzer);
   if (!written) return false;
   const GuardedAccess inside{read.region, InnerLoops(read.path, *common), read.predicate};
   const GuardedRegion wanted = TouchedAtMost(inside, full, analyzer);
   return Covers(*written, wanted, full, analyzer);
+}
+
+// Puts the box `b` to `a`, which it lies beside in one dimension; whether it does.
+bool JoinBox(std::vector<Range>& a, const std::vector<Range>& b, const Analyzer& analyzer) {
+  std::optional<size_t> beside;
+  for (size_t d = 0; d < a.size(); ++d) {
+    const bool is_same = analyzer.CanProveEqual(a[d].min, b[d].min) && analyzer.CanProveEqual(a[d].extent, b[d].extent);
+    if (!is_same && std::exchange(beside, d)) return false;
+  }
+  if (!beside) return true;
+  Range& range = a[*beside];
+  const Range& other = b[*beside];
+  const bool is_before = analyzer.CanProveEqual(other.min + other.extent, range.min);
+  if (!is_before && !analyzer.CanProveEqual(range.min + range.extent, other.min)) return false;
+  if (is_before) range.min = other.min;
+  range.extent = analyzer.Simplify(range.extent + other.extent);
+  return true;
+}
+
+// Whether several writes, none of them alone, provide the read: the parts of a nest that was partitioned.
+bool ProvideTogether(std::vector<Access>::const_iterator first, std::vector<Access>::const_iterator read, size_t depth,
+                     const std::vector<Range>& full, const Analyzer& outer) {
+  std::optional<size_t> common;
+  std::vector<std::vector<Range>> boxes;
+  const auto is_uncut = [](const GuardedRegion& region) {
+    const auto is_none = [](const std::vector<Expr>& guards) { return guards.empty(); };
+    return region.conditions.empty() && std::all_of(region.from.begin(), region.from.end(), is_none) &&
+           std::all_of(region.below.begin(), region.below.end(), is_none);
+  };
+  for (auto write = first; write != read; ++write) {
+    const std::optional<size_t> here = write->is_write ? CommonIteration(*write, *read, depth) : std::nullopt;
+    if (!here || here != common.value_or(*here)) continue;
+    const auto written =
+        WrittenForCertain(*write, InnerLoops(write->path, *here), KnowingLoops(*write, depth, *here, outer));
+    if (!written || !is_uncut(*written)) continue;
+    common = here;
+    boxes.push_back(written->box);
+  }
+  if (boxes.size() < 2) return false;
+  const Analyzer analyzer = KnowingLoops(*read, depth, *common, outer);
+  for (size_t i = 1; i < boxes.size(); ++i) JoinBox(boxes[0], boxes[i], analyzer);
+  const GuardedAccess inside{read->region, InnerLoops(read->path, *common), read->predicate};
+  return Covers(WholeBox(boxes[0]), TouchedAtMost(inside, full, analyzer), full, analyzer);
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.
@@ -385,7 +433,8 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
   const std::vector<Access>& accesses = allocation.accesses;
   for (auto read = accesses.begin(); read != accesses.end(); ++read) {
     const auto provides = [&](const Access& write) { return Provides(write, *read, depth, full, analyzer); };
-    if (!read->is_write && std::none_of(accesses.begin(), read, provides)) return false;
+    if (read->is_write || std::any_of(accesses.begin(), read, provides)) continue;
+    if (!ProvideTogether(accesses.begin(), read, depth, full, analyzer)) return false;
   }
   return true;
 }

@@ -135,6 +135,52 @@ def test_what_a_block_of_blocks_makes_and_uses_is_cached():
     assert "D[vi] = A_local[vi] + T.float32(1.0)" in sch.mod.script() and "C[vi] = A[vi]" in sch.mod.script()
 
 
+def test_a_reader_that_packs_moves_to_what_it_packs():
+    @T.prim_func
+    def packed(A: T.Buffer((8, 8), "float32"), P: T.Buffer((2, 8, 4), "float32")):
+        C = T.alloc_buffer((8, 8))
+        for f, h in T.grid(8, 8):
+            with T.block("C"):
+                vf, vh = T.axis.remap("SS", [f, h])
+                C[vf, vh] = A[vf, vh] * 2.0
+        for fo, h, fi in T.grid(2, 8, 4):
+            with T.block("P"):
+                b, d, e = T.axis.remap("SSS", [fo, h, fi])
+                P[b, d, e] = C[b * 4 + e, d]
+
+    sch = tir.Schedule(packed, debug_mask="all")
+    sch.reverse_compute_at("P", sch.get_loops("C")[0])
+    assert "b = T.axis.spatial(2, f // 4)" in sch.mod.script() and "e = T.axis.spatial(4, f % 4)" in sch.mod.script()
+    sch = tir.Schedule(packed, debug_mask="all")
+    sch.reverse_compute_at("P", sch.split(sch.get_loops("C")[0], [2, 4])[1])
+    assert 'b, d, e = T.axis.remap("SSS", [f_0, ax0, f_1])' in sch.mod.script()
+
+
+def test_a_clipped_copy_is_split_with_a_tail():
+    @T.prim_func
+    def conv(A: T.Buffer((28, 28), "float32"), C: T.Buffer((28, 28), "float32")):
+        for i0, j0 in T.grid(2, 4):
+            for r in range(3):
+                for i1, j1, s in T.grid(14, 7, 3):
+                    with T.block("C"):
+                        vi = T.axis.S(28, i0 * 14 + i1)
+                        vj = T.axis.S(28, j0 * 7 + j1)
+                        vr, vs = T.axis.remap("RR", [r, s])
+                        with T.init():
+                            C[vi, vj] = T.float32(0)
+                        C[vi, vj] += T.if_then_else(1 <= vi + vr and vi + vr < 29 and 1 <= vj + vs and vj + vs < 29,
+                                                    A[vi + vr - 1, vj + vs - 1], T.float32(0))
+
+    sch = tir.Schedule(conv, debug_mask="all")
+    i_0, j_0, r, _, _, _ = sch.get_loops("C")
+    sch.bind(sch.fuse(i_0, j_0), "blockIdx.x")
+    copy = sch.cache_read("C", 0, "shared")
+    sch.compute_at(copy, r)
+    _, thread = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), [None, 32])  # 144 elements
+    sch.bind(thread, "threadIdx.x")
+    sch.cache_write("C", 0, "local")
+
+
 @T.prim_func
 def called_in_place(data: T.Buffer((64,), "int32")):
     flat = T.alloc_buffer([64], dtype="int32")

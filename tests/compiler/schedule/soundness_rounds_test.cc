@@ -480,6 +480,32 @@ def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4,), "int32")):
                 C[vi] = C[vi] + A[vi, vj]
 )";
 
+constexpr char kSumMadeFourTimes[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((1,), "int32")):
+    for r, k in T.grid(4, 8):
+        with T.block("S"):
+            v = T.axis.spatial(1, 0)
+            vk = T.axis.reduce(8, k)
+            with T.init():
+                B[v] = 0
+            B[v] = B[v] + A[vk]
+)";
+
+constexpr char kOuterProduct[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 4), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * 2
+    for i, j in T.grid(4, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi] * B[vj]
+)";
+
 constexpr char kMatmul[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 2), "int32"), B: T.Buffer((4, 2), "int32"), C: T.Buffer((3, 4), "int32")):
@@ -524,6 +550,13 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"CopyByLoopsThatDependOnEachOther", kTriangleSum,
                       "c = sch.get_block('C')\n"
                       "l = sch.reindex_cache_read(c, 0, 'local', lambda i, j: (j, i))\n"},
+        SoundnessCase{"BlockOfASumThatIsRepeated", kSumMadeFourTimes,
+                      "s = sch.get_block('S')\nr, k = sch.get_loops(s)\nb = sch.blockize(r)\n",
+                      "it repeats the reduction below it"},
+        SoundnessCase{
+            "PartsOfWhatEachLaneMakes", kOuterProduct,
+            "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\nb = sch.get_block('B')\n"
+            "sch.compute_at(b, j, True)\ni, j, k = sch.get_loops(b)\nk0, k1 = sch.loop_partition(k, [1, None])\n"},
         SoundnessCase{"BlockOfBuffersAsLongAsItSays", kTriangleSumInBlocks,
                       "c = sch.get_block('S')\nk, = sch.get_loops(c)\nd = sch.rfactor(k, 0)\n"
                       "o = sch.get_block('O')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},

@@ -158,6 +158,46 @@ def main(A: T.Buffer((16,), "int32"), C: T.Buffer((12, 4), "int32")):
                 vi = T.axis.spatial(12, i)
                 vk = T.axis.spatial(16, k)
                 C[vi, vk - vi] = B[vk]
+)"},
+                                         LocationCase{"EntersWhereTwoWritesTogetherCover", true, R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((4, 8), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(4):
+        for j in range(3):
+            with T.block("low"):
+                vj = T.axis.spatial(8, j)
+                B[vj] = A[vj] * 2
+        for j in range(3, 8):
+            with T.block("high"):
+                vj = T.axis.spatial(8, j)
+                B[vj] = A[vj] * 2
+        for j in range(8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vj] + B[7 - vj]
+)"},
+                                         LocationCase{"StaysOutWhereTwoWritesLeaveAGap", false, R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((4, 8), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(4):
+        for j in range(3):
+            with T.block("low"):
+                vj = T.axis.spatial(8, j)
+                B[vj] = A[vj] * 2
+        for j in range(4, 8):
+            with T.block("high"):
+                vj = T.axis.spatial(8, j)
+                B[vj] = A[vj] * 2
+        with T.block("once"):
+            vi = T.axis.spatial(4, i)
+            T.where(i < 1)
+            B[3] = A[3]
+        for j in range(8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vj]
 )"}),
                          [](const auto& info) { return info.param.name; });
 
