@@ -45,6 +45,34 @@ Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& 
   return OkStatus();
 }
 
+// Where a loop counts elements and steps of a reduction at once, as fused ones do, the first step of an element is the
+// first iteration only as long as the loops that make that number stay in their order.
+Status CheckFirstSteps(const Schedule& schedule, const std::vector<int>& chain, const std::vector<int>& order,
+                       int block) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  const auto feeds = [&](int row, const Expr& value) {
+    return !IsConstInt(schedule.LoopOf(row).extent, 1) && UsesVar(value, schedule.LoopOf(row).loop_var.get());
+  };
+  const auto feeds_element = [&](int row) {
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      if (realize.block->iter_vars[i].kind == IterKind::kSpatial && feeds(row, realize.iter_values[i])) return true;
+    return false;
+  };
+  for (size_t i = 0; realize.block->init && i < realize.iter_values.size(); ++i) {
+    if (realize.block->iter_vars[i].kind == IterKind::kSpatial) continue;
+    const auto is_other = [&](int row) { return !feeds(row, realize.iter_values[i]); };
+    std::vector<int> before = chain, after = order;
+    std::erase_if(before, is_other);
+    std::erase_if(after, is_other);
+    if (before != after && std::any_of(before.begin(), before.end(), feeds_element))
+      return schedule.Error("reorder", block,
+                            fmt::format("iter var \"{}\" may not begin at its minimum for each element: a loop counts "
+                                        "elements and steps of the reduction at once",
+                                        realize.block->iter_vars[i].var.name()));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
@@ -66,6 +94,8 @@ Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
   if (const WhyNot why = WhyNotPermutable(schedule, chain.front()); !why.empty())
     return schedule.Error("reorder", chain.front(), why);
   RETURN_IF_ERROR(CheckBoundsStayDefined(schedule, order));
+  for (int block : schedule.ChildBlocksOf(chain.back()))
+    RETURN_IF_ERROR(CheckFirstSteps(schedule, chain, order, block));
 
   Stmt nest = schedule.LoopOf(chain.back()).body;
   for (size_t i = order.size(); i-- > 0;) {

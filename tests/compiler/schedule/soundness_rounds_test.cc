@@ -557,6 +557,13 @@ INSTANTIATE_TEST_SUITE_P(
             "PartsOfWhatEachLaneMakes", kOuterProduct,
             "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\nb = sch.get_block('B')\n"
             "sch.compute_at(b, j, True)\ni, j, k = sch.get_loops(b)\nk0, k1 = sch.loop_partition(k, [1, None])\n"},
+        SoundnessCase{"OrderOfLoopsThatCountElementsAndSteps", kMatmul,
+                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"
+                      "f0, f1 = sch.split(f, [2, 4])\nsch.reorder(f1, f0)\n",
+                      "may not begin at its minimum for each element"},
+        SoundnessCase{"OrderOfALoopBesideThem", kMatmul,
+                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"
+                      "f0, f1 = sch.split(f, [2, 4])\nsch.reorder(f0, i, f1)\n"},
         SoundnessCase{"BlockOfBuffersAsLongAsItSays", kTriangleSumInBlocks,
                       "c = sch.get_block('S')\nk, = sch.get_loops(c)\nd = sch.rfactor(k, 0)\n"
                       "o = sch.get_block('O')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},
