@@ -12,22 +12,22 @@
 namespace lathe {
 namespace {
 
-const DataType kWideIndex = DataType::Int(64);
-
-bool IsWideInt(DataType type) { return type.element() == kWideIndex; }
+// Whether integers of the type, or vectors of such, may become narrower.
+bool IsWide(DataType type, int target_bits) { return type.is_signed_int() && type.bits > target_bits; }
 
 // For variables, numbers and casts: whether anything that is computed with them needs more than the target's bits.
 using Needs = std::unordered_map<const ExprNode*, bool>;
 
 class NeedFinder : public StmtExprVisitor {
  public:
-  explicit NeedFinder(int target_bits) : max_((int64_t{1} << (target_bits - 1)) - 1), min_(-max_ - 1) {}
+  explicit NeedFinder(int target_bits)
+      : target_bits_(target_bits), max_((int64_t{1} << (target_bits - 1)) - 1), min_(-max_ - 1) {}
   Needs needs;
 
  protected:
   void VisitExpr(const Expr& e) override {
     const bool outer = needs_wide_;
-    if (IsWideInt(e.dtype())) {
+    if (IsWide(e.dtype(), target_bits_)) {
       needs_wide_ |= !e.dtype().is_scalar() ? false : !analyzer_.ConstIntBound(e).Within(min_, max_);
       if (IsVar(e) || e.As<IntImm>() != nullptr || e.As<Cast>() != nullptr) needs[e.get()] |= needs_wide_;
     }
@@ -59,6 +59,7 @@ class NeedFinder : public StmtExprVisitor {
   }
 
  private:
+  const int target_bits_;
   const int64_t max_, min_;
   bool needs_wide_ = false;
   Analyzer analyzer_;
@@ -160,7 +161,7 @@ class TypeNarrower : public StmtExprMutator {
   }
   bool MayNarrow(const Expr& e) const {
     const auto found = needs_.find(e.get());
-    return e.dtype() == kWideIndex && found != needs_.end() && !found->second;
+    return e.dtype().is_scalar() && IsWide(e.dtype(), narrow_.bits) && found != needs_.end() && !found->second;
   }
   template <typename F>
   std::invoke_result_t<F> AsIndex(F&& f) {
@@ -193,13 +194,13 @@ class TypeNarrower : public StmtExprMutator {
       return Expr::Make(ramp->base.dtype().shaped_as(e.dtype()),
                         Ramp{ramp->base, AsType(ramp->base.dtype(), ramp->stride), ramp->lanes});
     if (const Broadcast* op = e.As<Broadcast>()) return Expr::Make(op->value.dtype().shaped_as(e.dtype()), *op);
-    return e.As<Call>() != nullptr && IsWideInt(e.dtype()) ? WithWideArgs(e) : e;
+    return e.As<Call>() != nullptr && IsWide(e.dtype(), narrow_.bits) ? WithWideArgs(e) : e;
   }
   // Of calls we know no more than that they take what they took.
-  static Expr WithWideArgs(const Expr& e) {
+  Expr WithWideArgs(const Expr& e) const {
     Call call = *e.As<Call>();
     for (Expr& arg : call.args) {
-      if (arg.dtype().is_int() && !IsWideInt(arg.dtype())) arg = AsType(e.dtype(), arg);
+      if (arg.dtype().is_int() && !IsWide(arg.dtype(), narrow_.bits)) arg = AsType(e.dtype(), arg);
     }
     return Expr::Make(e.dtype(), std::move(call));
   }
@@ -213,8 +214,9 @@ class TypeNarrower : public StmtExprMutator {
 }  // namespace
 
 StatusOr<PrimFunc> NarrowDataType(PrimFunc func, int target_bits) {
-  if (target_bits != 32)
-    return InvalidArgument(fmt::format("narrow_data_type: target_bits must be 32, got {}", target_bits));
+  if (target_bits != 8 && target_bits != 16 && target_bits != 32 && target_bits != 64)
+    return InvalidArgument(fmt::format("narrow_data_type: target_bits must be 8, 16, 32 or 64, got {}", target_bits));
+  if (target_bits == 64) return func;
   NeedFinder finder(target_bits);
   finder(func.body);
   func.body = TypeNarrower(std::move(finder.needs), target_bits)(func.body);

@@ -300,6 +300,17 @@ def test_launched_threads_become_narrow():
     assert 'tx = T.launch_thread("threadIdx.x", 128)' in narrow.script()
 
 
+@pytest.mark.parametrize("bits, extent, loop", [
+    (16, 100, "for i in range(T.int16(100)):"), (16, 100000, "for i in range(100000):"),
+    (32, 100, "for i in range(100):"), (64, 100, "for i in range(100):")])
+def test_loops_become_as_narrow_as_is_asked(bits, extent, loop):
+    i = tir.Var("i", "int32")
+    A = tir.decl_buffer((100000,), "float32", "A")
+    body = tir.For(i, 0, extent, tir.ForKind.SERIAL, tir.BufferStore(A, tir.const(1, "float32"), [i]))
+    func = tir.PrimFunc([A.data], body, buffer_map={})
+    assert loop in tir.transform.NarrowDataType(bits)(tvm.IRModule({"main": func}))["main"].script()
+
+
 def test_vectors_of_the_program_become_wider():
     @T.prim_func
     def before(A: T.Buffer((16,), "float32"), B: T.Buffer((4,), "float32x4"), C: T.Buffer((16,), "float32")):
