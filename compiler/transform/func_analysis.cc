@@ -66,7 +66,9 @@ class LcaFinder : public StmtExprVisitor {
   std::vector<std::pair<Buffer, AccessScope>> Result() const {
     std::vector<std::pair<Buffer, AccessScope>> result;
     for (const Buffer& buffer : order_) {
-      const int scope = scope_of_.at(buffer.get());
+      int scope = scope_of_.at(buffer.get());
+      if (buffer->scope == "global")  // Memory of all blocks of threads, as TVM has it.
+        for (int blocks : block_scopes_) scope = Common(scope, blocks);
       result.emplace_back(buffer, scope < 0 ? std::nullopt : AccessScope(scopes_[scope].node));
     }
     return result;
@@ -75,6 +77,8 @@ class LcaFinder : public StmtExprVisitor {
  protected:
   void VisitFor(const Stmt& self, const For& loop) override {
     loop_scope_[loop.loop_var.get()] = static_cast<int>(scopes_.size());
+    if (loop.kind == ForKind::kThreadBinding && loop.thread.starts_with("blockIdx"))
+      block_scopes_.push_back(static_cast<int>(scopes_.size()));
     Inside(self, [&] { StmtExprVisitor::VisitFor(self, loop); });
   }
   void VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
@@ -143,6 +147,7 @@ class LcaFinder : public StmtExprVisitor {
 
   std::vector<Scope> scopes_;
   int current_ = -1;
+  std::vector<int> block_scopes_;  // Of loops over blocks of threads.
   std::unordered_map<const ExprNode*, int> loop_scope_;
   std::vector<Buffer> order_;
   std::unordered_map<const BufferNode*, int> scope_of_;

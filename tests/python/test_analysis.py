@@ -211,3 +211,21 @@ def test_flops_are_counted_as_tvm_0_27_does():
     assert flops(tvm.IRModule({"main": _told})) == 77 and flops(_told.body) == 16
     assert flops(tvm.IRModule({"main": _told, "other": _product})) == 77 + 16**3 * 2
     assert flops(tvm.IRModule({"main": _symbolic})) == 2**31 - 1
+
+
+def test_global_memory_is_that_of_all_blocks_of_threads():
+    @T.prim_func
+    def func(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+        B = T.alloc_buffer((64,), scope="local")
+        for i in T.thread_binding(8, thread="blockIdx.x"):
+            for j in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi = T.axis.S(64, i * 8 + j)
+                    B[vi] = A[vi]
+                with T.block("C"):
+                    vi = T.axis.S(64, i * 8 + j)
+                    C[vi] = B[vi]
+
+    blocks = func.body.block.body
+    scopes = {buffer.name: scope for buffer, scope in tir.analysis.detect_buffer_access_lca(func).items()}
+    assert scopes["A"].same_as(blocks) and scopes["C"].same_as(blocks) and scopes["B"].same_as(blocks.body)
