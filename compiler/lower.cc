@@ -397,6 +397,8 @@ const TvmPass kTvmPasses[] = {
     {"inject_double_buffer", DoubleBufferAsTvm},
     {"instrument_profile_intrinsics", ProfileAsTvm},
     {"loop_partition", PartitionAsTvm},
+    {"lower_match_buffer",
+     [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerMatchBufferStrictly(std::move(func)); }},
     {"lower_opaque_block",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return LowerOpaqueBlockToAttrs(std::move(func)); },
      BlockForm::kOpaque},

@@ -21,6 +21,7 @@ std::vector<Expr> StridesOfSource(const Buffer& buffer) {
 
 class MatchLowerer : public StmtExprMutator {
  public:
+  explicit MatchLowerer(bool is_strict) : is_strict_(is_strict) {}
   const Status& status() const { return status_; }
 
  protected:
@@ -131,7 +132,7 @@ class MatchLowerer : public StmtExprMutator {
     Expr offset = view.source->elem_offset;
     for (size_t d = 0; d < strides.size(); ++d) offset = offset + view.mins[d] * strides[d];
     offset = Analyzer().Simplify(offset);
-    if (IsVar(buffer.elem_offset)) Bind(buffer, "offset", buffer.elem_offset, offset);
+    if (IsVar(buffer.elem_offset) || is_strict_) Bind(buffer, "offset", buffer.elem_offset, offset);
     const Expr factor = IntConst(offset.dtype(), std::max<int64_t>(buffer.offset_factor, 1));
     if (!Analyzer().CanProveEqual(FloorMod(offset, factor), IntConst(offset.dtype(), 0)))
       Fail(buffer, fmt::format("offset {} is not known to be a multiple of {}", Print(offset), Print(factor)));
@@ -150,6 +151,7 @@ class MatchLowerer : public StmtExprMutator {
       Fail(buffer, fmt::format("{} is {}, of the source {}", what, Print(known), Print(value)));
   }
 
+  const bool is_strict_;
   std::unordered_map<const BufferNode*, View> views_;
   VarMap values_;
   std::unordered_set<const ExprNode*> bound_;  // By views of this block: parts of a loop have the same symbols.
@@ -157,13 +159,16 @@ class MatchLowerer : public StmtExprMutator {
   Status status_;
 };
 
-}  // namespace
-
-StatusOr<PrimFunc> LowerMatchBuffer(PrimFunc func) {
-  MatchLowerer lowerer;
+StatusOr<PrimFunc> Lowered(PrimFunc func, bool is_strict) {
+  MatchLowerer lowerer(is_strict);
   func.body = lowerer(func.body);
   if (!lowerer.status().ok()) return lowerer.status();
   return func;
 }
+
+}  // namespace
+
+StatusOr<PrimFunc> LowerMatchBuffer(PrimFunc func) { return Lowered(std::move(func), false); }
+StatusOr<PrimFunc> LowerMatchBufferStrictly(PrimFunc func) { return Lowered(std::move(func), true); }
 
 }  // namespace lathe

@@ -10,5 +10,7 @@ namespace lathe {
 // InvalidArgument where ranks do not fit.
 //   V = match_buffer(A[i*4 : i*4+4, 0:16]);  V[r, c]  -->  A[i*4 + r, c]
 StatusOr<PrimFunc> LowerMatchBuffer(PrimFunc func);
+// As TVM's: InvalidArgument, too, where a view says an offset (0 where it says nothing) that its part does not have.
+StatusOr<PrimFunc> LowerMatchBufferStrictly(PrimFunc func);
 
 }  // namespace lathe

@@ -311,6 +311,28 @@ def test_loops_become_as_narrow_as_is_asked(bits, extent, loop):
     assert loop in tir.transform.NarrowDataType(bits)(tvm.IRModule({"main": func}))["main"].script()
 
 
+@pytest.mark.parametrize("place, fits", [("", False), (", elem_offset=16", False), (", elem_offset=32", True),
+                                         (", offset_factor=16", True)])
+def test_a_view_begins_where_it_says(place, fits):
+    func = tvm.script.from_source(f'''
+@T.prim_func
+def main(A: T.Buffer((4, 16), "float32")):
+    for i in range(16):
+        with T.block("b"):
+            vi = T.axis.S(16, i)
+            T.reads()
+            T.writes(A[2, vi])
+            row = T.match_buffer(A[2, 0:16], (16,){place})
+            row[vi] = T.float32(1)
+''')
+    lower = tir.transform.LowerMatchBuffer()
+    if fits:
+        assert "A[2, vi] = T.float32(1.0)" in lower(tvm.IRModule({"main": func})).script()
+    else:
+        with pytest.raises(tvm.TVMError, match="offset is .*, of the source 32"):
+            lower(tvm.IRModule({"main": func}))
+
+
 def test_vectors_of_the_program_become_wider():
     @T.prim_func
     def before(A: T.Buffer((16,), "float32"), B: T.Buffer((4,), "float32x4"), C: T.Buffer((16,), "float32")):
