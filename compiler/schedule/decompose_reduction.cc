@@ -219,6 +219,7 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
   RETURN_IF_ERROR(CheckInitMayGoAhead(schedule, block, loop, init));
   Analyzer analyzer;
   BindOuterLoops(schedule, loop, false, analyzer);
+  AssumeShapes(schedule.FuncOf(loop), analyzer);  // 0 < n says nothing then.
   for (const For& copy : nest) analyzer.Bind(copy.loop_var, Range{copy.min, copy.extent});
   const Expr predicate = PredicateOfFirst(realize.predicate, first, vars, analyzer);
   Stmt body = Clone(BlockRealize{std::move(values), predicate, Block(std::move(init))});

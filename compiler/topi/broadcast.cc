@@ -65,6 +65,15 @@ StatusOr<Expr> CombinedValue(const Row& row, Expr a, Expr b) {
   const bool is_logical = row.name.starts_with("logical");
   if (is_logical && !(a.dtype().is_bool() && b.dtype().is_bool()))
     return InvalidArgument("expected two bools, got " + a.dtype().ToString() + " and " + b.dtype().ToString());
+  const bool are_floats = a.dtype().is_float() || b.dtype().is_float();
+  const bool floors = row.op == BinaryOp::kFloorDiv || row.op == BinaryOp::kFloorMod;
+  if (floors && are_floats) {  // floor(a / b), a - floor(a / b) * b
+    ASSIGN_OR_RETURN(Expr quotient, CombineExprs(BinaryOp::kDiv, a, b));
+    ASSIGN_OR_RETURN(Expr whole, CallExpr(*FindOp("floor"), {std::move(quotient)}));
+    if (row.op == BinaryOp::kFloorDiv) return whole;
+    ASSIGN_OR_RETURN(whole, CombineExprs(BinaryOp::kMul, std::move(whole), b));
+    return CombineExprs(BinaryOp::kSub, std::move(a), std::move(whole));
+  }
   if (row.op) return CombineExprs(*row.op, std::move(a), std::move(b));
   return CallExpr(*FindOp(row.call), {std::move(a), std::move(b)});
 }

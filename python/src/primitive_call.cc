@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/set_axis_separator.h"
 #include "compiler/script/index_map_text.h"
@@ -19,6 +21,8 @@ class ArgumentBinder {
       : schedule_(schedule), row_(row), args_(args), kwargs_(kwargs) {}
 
   void Bind() {
+    for (size_t i = 0; i < row_.arguments.size(); ++i)
+      if (row_.arguments[i].keep == Keep::kInputs) FindNamedBlocks(i);
     for (const Argument& argument : row_.arguments) {
       if (argument.keep == Keep::kStar)
         BindStar();
@@ -170,8 +174,20 @@ class ArgumentBinder {
     }
     for (py::handle item : given) {
       const bool is_name = PyUnicode_Check(item.ptr());
-      inputs.push_back(is_name ? TraceInput(BlockOfName(py::cast<std::string>(item))) : ToInput(item));
+      inputs.push_back(is_name ? TraceInput(named_.at(py::cast<std::string>(item))) : ToInput(item));
     }
+  }
+  // As in TVM, blocks that a list names are looked for before the block itself.
+  void FindNamedBlocks(size_t argument) {
+    const std::string_view name = row_.arguments[argument].name;
+    const py::str key(name.data(), name.size());
+    const py::object given = kwargs_.contains(key)     ? py::object(kwargs_[key])
+                             : argument < args_.size() ? py::object(args_[argument])
+                                                       : py::none();
+    if (!py::isinstance<py::sequence>(given) || py::isinstance<py::str>(given)) return;
+    for (py::handle item : given)
+      if (PyUnicode_Check(item.ptr()))
+        named_.insert_or_assign(py::cast<std::string>(item), BlockOfName(py::cast<std::string>(item)));
   }
 
   BlockRV BlockOfName(const std::string& name) const { return Value(GetBlock(schedule_, name), ErrorKind::kSchedule); }
@@ -361,9 +377,10 @@ class ArgumentBinder {
   const py::args& args_;
   const py::kwargs& kwargs_;
   size_t position_ = 0, num_named_ = 0;
-  size_t buffer_at_ = ~size_t{1};  // Where the attributes of the buffer that was named begin.
-  std::optional<IndexMap> map_;    // The last index map given.
-  std::optional<BlockRV> block_;   // The last block given: what buffer names speak of.
+  std::map<std::string, BlockRV> named_;  // By lists.
+  size_t buffer_at_ = ~size_t{1};         // Where the attributes of the buffer that was named begin.
+  std::optional<IndexMap> map_;           // The last index map given.
+  std::optional<BlockRV> block_;          // The last block given: what buffer names speak of.
 };
 
 template <typename RV>

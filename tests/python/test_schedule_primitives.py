@@ -65,6 +65,24 @@ def test_rfactor_of_parts_of_a_length_that_is_not_known():
     assert "B_rf = T.alloc_buffer(((n + 31) // 32, 4))" in sch.mod.script()
 
 
+def test_the_init_of_a_length_that_is_not_known_has_no_condition():
+    @T.prim_func
+    def before(a: T.handle, B: T.Buffer((4,), "float32")):
+        n = T.int32()
+        A = T.match_buffer(a, (4, n))
+        for i, k in T.grid(4, n):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    B[vi] = T.float32(0)
+                B[vi] += A[vi, vk]
+
+    sch = tir.Schedule(before, debug_mask="all")
+    k_0, _ = sch.split(sch.get_loops("B")[1], [None, 32])
+    sch.decompose_reduction("B", k_0)
+    assert sch.mod.script().count("T.where(") == 1  # Of the update.
+
+
 def test_rfactor_refuses_a_dimension_that_there_is_not():
     sch = tir.Schedule(row_sums)
     with pytest.raises(tir.ScheduleError, match="factor_axis 2 is not in"):
@@ -100,6 +118,7 @@ def test_a_copy_in_a_loop_serves_readers_behind_it():
 def test_a_result_is_copied_back_before_the_first_who_reads_it():
     sch = tir.Schedule(read_within_and_behind_a_loop, debug_mask="all")
     copy = sch.cache_write("A", 0, "global", consumer_blocks=["C"])
+    assert [line.split('"')[1] for line in str(sch.trace).splitlines() if "get_block" in line] == ["C", "A"]
     assert len(sch.get_loops(copy)) == 2
     text = sch.mod.script()
     assert "B[vi] = A[vi] + T.float32(1.0)" in text and "C[vi] = A_global[vi]" in text

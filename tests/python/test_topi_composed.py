@@ -105,3 +105,12 @@ def test_schedules_for_gpus_bind_every_stage():
 
 def test_shapes_are_tuples_of_numbers():
     assert topi.get_const_tuple(te.placeholder((2, 3)).shape) == (2, 3)
+
+
+def test_remainders_of_floats_are_spelled_out():
+    a, b = te.placeholder((4,), "float32", "a"), te.placeholder((4,), "float32", "b")
+    text = te.create_prim_func([a, b, topi.floor_mod(a, b)]).script()
+    assert "a[v_ax0] - T.floor(a[v_ax0] / b[v_ax0]) * b[v_ax0]" in text
+    assert "T.floor(a[v_ax0] / b[v_ax0])" in te.create_prim_func([a, b, topi.floor_divide(a, b)]).script()
+    x, y = random(16), random(16) + 3
+    np.testing.assert_allclose(compute(topi.floor_mod, x, y), np.mod(x, y), rtol=1e-4, atol=1e-5)
