@@ -109,6 +109,7 @@ IntBound FloorModBounds(IntBound a, IntBound divisor) {
 
 // As far from 0 as the dividend at most, nearer than the divisor, with the dividend's sign.
 IntBound TruncModBound(IntBound a, IntBound divisor) {
+  if (divisor.min > 0 && a.min > -divisor.min && a.max < divisor.min) return a;
   int64_t most = kPosInf;
   if (divisor.min != kNegInf && divisor.max != kPosInf)
     most = std::max<int64_t>({std::abs(divisor.min) - 1, std::abs(divisor.max) - 1, 0});

@@ -178,6 +178,7 @@ POS_INF, NEG_INF = tvm.arith.ConstIntBound.POS_INF, tvm.arith.ConstIntBound.NEG_
     ((-9, POS_INF), (2, 4), "tir.truncdiv(x, y)", -4, POS_INF),
     ((NEG_INF, 4), (0, 0), "tir.truncdiv(x, 3)", NEG_INF, 1),
     ((5, POS_INF), (4, POS_INF), "tir.truncmod(x, y)", 0, POS_INF),
+    ((1, 5), (10, 20), "tir.truncmod(x, y)", 1, 5),
     ((NEG_INF, 7), (1, 9), "x >> y", NEG_INF, 3),
     ((3, POS_INF), (0, 0), "x >> 2", 0, POS_INF),
     ((0, POS_INF), (0, 4), "x << y", 0, POS_INF),
