@@ -365,6 +365,7 @@ StatusOr<BlockRV> RFactor(Schedule& schedule, LoopRV loop_rv, int factor_axis) {
   ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
   ASSIGN_OR_RETURN(const FactorPlan plan, MakeFactorPlan(schedule, loop, factor_axis));
   const int scope = schedule.ScopeOf(plan.block);
+  const bool hides = schedule.IsHiding(plan.block), hides_stores = schedule.IsHidingStores(plan.block);
   const Factoring factoring(schedule, plan);
   const Stmt partial =
       factoring.MakePartialNest(schedule.FreshBlockName(plan.block, schedule.BlockOf(plan.block).name + "_rf"));
@@ -379,6 +380,7 @@ StatusOr<BlockRV> RFactor(Schedule& schedule, LoopRV loop_rv, int factor_axis) {
   std::erase_if(kept, [&](int row) { return row != plan.loop && HasRow(plan.reduce, row); });
   RETURN_IF_ERROR(ReplaceUnderMarks(schedule, scope, WithBody(schedule.RealizeOf(scope), body, factoring.buffers()),
                                     kept, kRFactor, plan.block, {{plan.block, last.block}}));
+  if (hides) schedule.MarkHiding(schedule.RowOf(made), hides_stores);
   const BlockRV result = schedule.NewBlockRV(made);
   schedule.Record("RFactor", {loop_rv}, {int64_t{factor_axis}}, {result.id});
   return result;

@@ -480,6 +480,19 @@ def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((4,), "int32")):
                 C[vi] = C[vi] + A[vi, vj]
 )";
 
+constexpr char kSumsOfEarlierRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 3), "int32"), B: T.Buffer((4, 4), "int32")):
+    for i, j, k in T.grid(4, 4, 3):
+        with T.block("S"):
+            vi = T.axis.spatial(4, i)
+            vj = T.axis.spatial((1, 5), j + 1)
+            vk = T.axis.reduce(3, k)
+            with T.init():
+                B[vi, vj - 1] = 0
+            B[vi, vj - 1] = B[vi, vj - 1] + A[vi, vk] * A[vj - 1, vk]
+)";
+
 constexpr char kSumMadeFourTimes[] = R"(
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), B: T.Buffer((1,), "int32")):
@@ -564,6 +577,11 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"OrderOfALoopBesideThem", kMatmul,
                       "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"
                       "f0, f1 = sch.split(f, [2, 4])\nsch.reorder(f0, i, f1)\n"},
+        SoundnessCase{"FactorOfWhatHidesAnIndex", kSumsOfEarlierRows,
+                      "s = sch.get_block('S')\nc, = sch.cache_index(s, 'global', 2)\ni, j, k = sch.get_loops(s)\n"
+                      "r = sch.rfactor(k, 0)\nn = sch.get_block('index_0')\nx, = sch.get_loops(n)\n"
+                      "i, j, k = sch.get_loops(r)\nm = sch.merge(x, i)\n",
+                      "touches more than it declares"},
         SoundnessCase{"BlockOfBuffersAsLongAsItSays", kTriangleSumInBlocks,
                       "c = sch.get_block('S')\nk, = sch.get_loops(c)\nd = sch.rfactor(k, 0)\n"
                       "o = sch.get_block('O')\ni, = sch.get_loops(o)\nb = sch.blockize(i)\n"},
