@@ -403,11 +403,11 @@ Status CheckReadsWhatIsMade(const Schedule& schedule, int above, int writer, con
   if (writer < 0 || above == schedule.ScopeOf(writer)) return OkStatus();
   if (const int loop = LoopThatReduces(schedule, writer, above); loop >= 0)
     return schedule.Error("cache_read", writer, "a loop around the copy still reduces it");
-  const bool copies_all = WrittenRegion(schedule, above, writer, buffer, KnowingLoops(schedule, above)).has_value();
-  const auto has_all = [&](int reader) { return IsCovered(schedule, writer, reader, buffer); };
-  const bool have_all = std::all_of(readers.begin(), readers.end(), has_all);
+  const auto is_below = [&](int reader) { return schedule.IsAncestor(above, reader); };
+  const bool copies_all = std::all_of(readers.begin(), readers.end(), is_below) ||
+                          WrittenRegion(schedule, above, writer, buffer, KnowingLoops(schedule, above)).has_value();
   for (int reader : readers) {
-    if (schedule.IsAncestor(above, reader) ? has_all(reader) : have_all && copies_all) continue;
+    if ((is_below(reader) || copies_all) && IsCovered(schedule, writer, reader, buffer)) continue;
     return schedule.Error(
         "cache_read", reader,
         fmt::format("it reads elements of \"{}\" that block \"{}\" is not known to have written before", buffer->name,
@@ -482,8 +482,9 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
     return schedule.Error(kName, row,
                           fmt::format("it is not the only writer of buffer \"{}\" in this scope", buffer->name));
   // A block that computes elements more than once may do so in parallel; nobody outside its nest may then read them.
-  if (!MakesWhatItReads(schedule, row, buffer) || !schedule.IsAffineBinding(row))
-    if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
+  if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty())
+    if (!schedule.IsAffineBinding(row) || !MakesWhatItReads(schedule, row, buffer))
+      return schedule.Error(kName, row, why);
   if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
     return schedule.Error(kName, row, fmt::format("its loops are no whole reduction: {}", why));
   std::vector<BlockRV> consumers;  // The block itself writes to the cache anyway.

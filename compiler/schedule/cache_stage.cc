@@ -28,9 +28,8 @@ StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buff
   if (writers[0] == row)
     return schedule.Error(primitive, row, fmt::format("it writes buffer \"{}\" itself", buffer->name));
   // Tiles that overlap have no affine binding, but write the same twice.
-  if (!MakesWhatItReads(schedule, writers[0], buffer))
-    if (const WhyNot why = WhyNotCompleteOrReduction(schedule, writers[0]); !why.empty())
-      return schedule.Error(primitive, row, why);
+  if (const WhyNot why = WhyNotCompleteOrReduction(schedule, writers[0]); !why.empty())
+    if (!MakesWhatItReads(schedule, writers[0], buffer)) return schedule.Error(primitive, row, why);
   if (IsBefore(schedule, writers[0], row)) return writers[0];
   return schedule.Error(
       primitive, row,

@@ -275,14 +275,15 @@ class AccessCollector : public StmtExprVisitor {
     region = Shown(std::move(region));
     const auto found = positions_.find(region.buffer.get());
     if (found == positions_.end()) return;
-    const std::vector<Range> declared = is_write ? std::vector<Range>{} : DeclaredRead(region.buffer);
+    std::optional<std::vector<Range>> declared;  // Asked for where memory says which element.
     const std::vector<Range> full = FullRegion(region.buffer).region;
     bool is_known = num_unknown_ == 0 || !is_write;
     for (size_t d = 0; d < full.size(); ++d) {
       Range& range = region.region[d];
       if (range.min.dtype().is_scalar() && !IsLoaded(range.min) && !IsLoaded(range.extent)) continue;
       is_known = false;
-      range = d < declared.size() ? declared[d] : full[d];
+      if (!declared) declared = is_write ? std::vector<Range>{} : DeclaredRead(region.buffer);
+      range = d < declared->size() ? (*declared)[d] : full[d];
     }
     allocations[found->second].accesses.push_back(
         {is_write, is_known, std::move(region.region), predicate_, first_steps_, path_});

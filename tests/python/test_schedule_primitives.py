@@ -45,19 +45,20 @@ def test_rfactor():
     verify_trace_roundtrip(sch=sch, mod=row_sums)
 
 
-def test_rfactor_of_parts_of_a_length_that_is_not_known():
-    @T.prim_func
-    def before(a: T.handle, B: T.Buffer((4,), "float32")):
-        n = T.int32()
-        A = T.match_buffer(a, (4, n))
-        for i, k in T.grid(4, n):
-            with T.block("B"):
-                vi, vk = T.axis.remap("SR", [i, k])
-                with T.init():
-                    B[vi] = T.float32(0)
-                B[vi] += A[vi, vk]
+@T.prim_func
+def sums_of_unknown_length(a: T.handle, B: T.Buffer((4,), "float32")):
+    n = T.int32()
+    A = T.match_buffer(a, (4, n))
+    for i, k in T.grid(4, n):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] += A[vi, vk]
 
-    sch = tir.Schedule(before, debug_mask="all")
+
+def test_rfactor_of_parts_of_a_length_that_is_not_known():
+    sch = tir.Schedule(sums_of_unknown_length, debug_mask="all")
     k_0, k_1 = sch.split(sch.get_loops("B")[1], [None, 32])
     with pytest.raises(tir.ScheduleError, match="leaves some iterations of the loop without an init"):
         sch.rfactor(k_1, 0)  # Of 20 elements, the last 12 have none.
@@ -66,18 +67,7 @@ def test_rfactor_of_parts_of_a_length_that_is_not_known():
 
 
 def test_the_init_of_a_length_that_is_not_known_has_no_condition():
-    @T.prim_func
-    def before(a: T.handle, B: T.Buffer((4,), "float32")):
-        n = T.int32()
-        A = T.match_buffer(a, (4, n))
-        for i, k in T.grid(4, n):
-            with T.block("B"):
-                vi, vk = T.axis.remap("SR", [i, k])
-                with T.init():
-                    B[vi] = T.float32(0)
-                B[vi] += A[vi, vk]
-
-    sch = tir.Schedule(before, debug_mask="all")
+    sch = tir.Schedule(sums_of_unknown_length, debug_mask="all")
     k_0, _ = sch.split(sch.get_loops("B")[1], [None, 32])
     sch.decompose_reduction("B", k_0)
     assert sch.mod.script().count("T.where(") == 1  # Of the update.
