@@ -217,14 +217,40 @@ class Density {
   std::vector<const ExprNode*> used_;
 };
 
-// Whether `end`, an upper end of `inner`, is at most `limit`; each guard of the reader may show it.
+// x and y of min(x, y) (op kMin) or max(x, y) (kMax), also with a constant added.
+std::vector<Expr> PartsOf(const Expr& e, BinaryOp op) {
+  const Binary* binary = e.As<Binary>();
+  if (binary != nullptr && binary->op == op) {
+    std::vector<Expr> parts = PartsOf(binary->a, op);
+    for (Expr& part : PartsOf(binary->b, op)) parts.push_back(std::move(part));
+    return parts;
+  }
+  if (binary == nullptr || binary->op != BinaryOp::kAdd || AsIntConst(binary->b) == nullptr) return {e};
+  std::vector<Expr> parts = PartsOf(binary->a, op);
+  if (parts.size() == 1) return {e};
+  for (Expr& part : parts) part = part + binary->b;
+  return parts;
+}
+
+// Whether `end`, an upper end of `inner`, is at most `limit`; each guard of the reader may show it, for each part of a
+// minimum another.
 bool EndsBefore(const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  const auto is_below = [&](const Expr& e) { return SameExpr(e, limit) || analyzer.CanProve(LessEqual(e, limit)); };
-  return is_below(end) || std::any_of(guards.begin(), guards.end(), is_below);
+  const auto is_below_part = [&](const Expr& part) {
+    const auto is_below = [&](const Expr& e) { return SameExpr(e, part) || analyzer.CanProve(LessEqual(e, part)); };
+    return is_below(end) || std::any_of(guards.begin(), guards.end(), is_below);
+  };
+  if (is_below_part(limit)) return true;
+  const std::vector<Expr> parts = PartsOf(limit, BinaryOp::kMin);
+  return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), is_below_part);
 }
 bool StartsAfter(const Expr& start, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  const auto is_above = [&](const Expr& e) { return SameExpr(e, limit) || analyzer.CanProve(LessEqual(limit, e)); };
-  return is_above(start) || std::any_of(guards.begin(), guards.end(), is_above);
+  const auto is_above_part = [&](const Expr& part) {
+    const auto is_above = [&](const Expr& e) { return SameExpr(e, part) || analyzer.CanProve(LessEqual(part, e)); };
+    return is_above(start) || std::any_of(guards.begin(), guards.end(), is_above);
+  };
+  if (is_above_part(limit)) return true;
+  const std::vector<Expr> parts = PartsOf(limit, BinaryOp::kMax);
+  return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), is_above_part);
 }
 
 }  // namespace

@@ -363,6 +363,13 @@ std::optional<Range> BoxOfSum(const Range& range, const DomMap& vars, const Anal
   return Range{is_simple ? min : analyzer.Simplify(min), IntConst(type, end)};
 }
 
+// Whether the type can say how many values there are; ends that are its own bounds say nothing.
+bool HasLength(const IntSet& set, DataType type) {
+  const std::optional<IntBound> ends = ConstantEnds(set);
+  int64_t steps = 0;
+  return !ends || (!__builtin_sub_overflow(ends->max, ends->min, &steps) && steps < TypeBound(type).max);
+}
+
 }  // namespace
 
 std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& vars, const Analyzer& analyzer,
@@ -381,7 +388,7 @@ std::vector<Range> RelaxRegion(const std::vector<Range>& region, const DomMap& v
       const IntSet last = EvalSet(range.min + range.extent - 1, vars, analyzer);
       set = IntSet::Interval(set.min(), last.max());
     }
-    if (!set.is_bounded()) {
+    if (!set.is_bounded() || !HasLength(set, range.min.dtype())) {
       box.push_back(full != nullptr ? (*full)[i] : Range{range.min, IntConst(range.min.dtype(), 0)});
       continue;
     }

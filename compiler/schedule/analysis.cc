@@ -258,6 +258,15 @@ void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& an
     analyzer.Bind(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
 }
 
+Analyzer KnowingLoops(const Schedule& schedule, int above) {
+  Analyzer analyzer;
+  if (schedule.IsLoop(above))
+    BindOuterLoops(schedule, above, true, analyzer);
+  else
+    BindIterVars(schedule.BlockOf(above), analyzer);
+  return analyzer;
+}
+
 std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars) {
   std::vector<Range> result;
   for (const Range& range : region) result.push_back({Substitute(range.min, vars), Substitute(range.extent, vars)});
@@ -544,12 +553,7 @@ bool IsCovered(const Schedule& schedule, int producer, int consumer, const Buffe
   if (!IsBefore(schedule, producer, consumer)) return false;
   const int above = CommonAncestor(schedule, producer, consumer);
   if (AreNumbersCovered(schedule, above, producer, consumer, buffer)) return true;
-  Analyzer analyzer;
-  if (schedule.IsLoop(above))
-    BindOuterLoops(schedule, above, true, analyzer);
-  else
-    BindIterVars(schedule.BlockOf(above), analyzer);
-  return IsCoveredWithin(schedule, above, producer, consumer, buffer, analyzer);
+  return IsCoveredWithin(schedule, above, producer, consumer, buffer, KnowingLoops(schedule, above));
 }
 
 bool IsReadOutsideBlocksBelow(const Schedule& schedule, int loop, const Buffer& buffer) {

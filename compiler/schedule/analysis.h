@@ -68,6 +68,8 @@ std::vector<DataType> TypesOf(const std::vector<IterVar>& iters);
 // Binds the iter vars of the scope around `row` to their domains and the loops between to their ranges; `itself`
 // includes row's own loop.
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer);
+// Knows what stays in one iteration of `above`, a loop or a block.
+Analyzer KnowingLoops(const Schedule& schedule, int above);
 
 // The regions with values put in for variables.
 std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars);

@@ -126,27 +126,6 @@ Block UsingCache(const Block& block, const CachedPart& part) {
   return part.is_cut ? CacheUser(part)(block) : Substitute(block, {}, BufferMap{{part.original.get(), part.cache}});
 }
 
-// Knows what stays in one iteration of `above`, a loop or a block.
-Analyzer KnowingLoops(const Schedule& schedule, int above) {
-  Analyzer analyzer;
-  if (schedule.IsLoop(above))
-    BindOuterLoops(schedule, above, true, analyzer);
-  else
-    BindIterVars(schedule.BlockOf(above), analyzer);
-  return analyzer;
-}
-
-// Inside the buffer: what predicates keep inside may still stick out of the boxes.
-std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer) {
-  for (size_t i = 0; i < full.size(); ++i) {
-    Expr &min = box[i].min, &extent = box[i].extent, end = min + extent;
-    if (!analyzer.CanProve(LessEqual(end, full[i].extent))) end = Min(end, full[i].extent);
-    if (!analyzer.CanProveGreaterEqual(min, 0)) min = analyzer.Simplify(Max(min, 0));
-    extent = analyzer.Simplify(end - min);
-  }
-  return box;
-}
-
 // By numbers alone; nullopt: not known.
 std::optional<std::vector<Range>> NumbersWrittenOver(const Schedule& schedule, int row, const Buffer& buffer) {
   const NestNumbers* nest = schedule.Numbers(row);
@@ -181,34 +160,6 @@ std::vector<Range> ReadRegion(const Schedule& schedule, int above, const std::ve
     }
   }
   return touched ? Inside(*std::move(touched), full, analyzer) : full;
-}
-
-// Whether what `e` loads is inside of its buffers, wherever it is computed.
-bool LoadsAreInside(const Expr& e, const Analyzer& analyzer) {
-  bool are_inside = true;
-  PostOrderVisit(e, [&](const Expr& part) {
-    const BufferLoad* load = part.As<BufferLoad>();
-    for (size_t d = 0; load != nullptr && d < load->indices.size(); ++d)
-      are_inside = are_inside && analyzer.CanProveGreaterEqual(load->indices[d], 0) &&
-                   analyzer.CanProve(Less(load->indices[d], load->buffer->shape[d]));
-  });
-  return are_inside;
-}
-
-// What the scope declares that it reads of `buffer`; all where it declares nothing, as the root block, or not all.
-std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer) {
-  const std::vector<Range> full = FullRegion(buffer).region;
-  if (schedule.IsHiding(scope)) return full;
-  const Analyzer analyzer = KnowingLoops(schedule, scope);
-  std::optional<std::vector<Range>> declared;
-  for (const BufferRegion& read : schedule.BlockOf(scope).reads)
-    if (read.buffer.same_as(buffer)) declared = declared ? UnionRegion(*declared, read.region, analyzer) : read.region;
-  if (!declared) return full;
-  // A copy has none of the conditions under which the block's readers look into memory.
-  for (size_t d = 0; d < full.size(); ++d)
-    if (!LoadsAreInside((*declared)[d].min, analyzer) || !LoadsAreInside((*declared)[d].extent, analyzer))
-      (*declared)[d] = full[d];
-  return Inside(*std::move(declared), full, analyzer);
 }
 
 // The box of `buffer` that the block writes in one iteration of `above`: every element of it, and none outside;

@@ -7,6 +7,21 @@
 #include "compiler/schedule/rewrite_tree.h"
 
 namespace lathe {
+namespace {
+
+// Whether what `e` loads is inside of its buffers, wherever it is computed.
+bool LoadsAreInside(const Expr& e, const Analyzer& analyzer) {
+  bool are_inside = true;
+  PostOrderVisit(e, [&](const Expr& part) {
+    const BufferLoad* load = part.As<BufferLoad>();
+    for (size_t d = 0; load != nullptr && d < load->indices.size(); ++d)
+      are_inside = are_inside && analyzer.CanProveGreaterEqual(load->indices[d], 0) &&
+                   analyzer.CanProve(Less(load->indices[d], load->buffer->shape[d]));
+  });
+  return are_inside;
+}
+
+}  // namespace
 
 Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive, int index, BufferSide side) {
   if (schedule.ScopeOf(row) < 0) return schedule.Error(primitive, row, "the root block has no scope");
@@ -16,6 +31,31 @@ Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive
   return schedule.Error(
       primitive, row,
       fmt::format("it has {} {} regions, index {} is not among them", count, is_read ? "read" : "write", index));
+}
+
+std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer) {
+  for (size_t i = 0; i < full.size(); ++i) {
+    Expr &min = box[i].min, &extent = box[i].extent, end = min + extent;
+    if (!analyzer.CanProve(LessEqual(end, full[i].extent))) end = Min(end, full[i].extent);
+    if (!analyzer.CanProveGreaterEqual(min, 0)) min = analyzer.Simplify(Max(min, 0));
+    extent = analyzer.Simplify(end - min);
+  }
+  return box;
+}
+
+std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer) {
+  const std::vector<Range> full = FullRegion(buffer).region;
+  if (schedule.IsHiding(scope)) return full;
+  const Analyzer analyzer = KnowingLoops(schedule, scope);
+  std::optional<std::vector<Range>> declared;
+  for (const BufferRegion& read : schedule.BlockOf(scope).reads)
+    if (read.buffer.same_as(buffer)) declared = declared ? UnionRegion(*declared, read.region, analyzer) : read.region;
+  if (!declared) return full;
+  // A copy has none of the conditions under which the block's readers look into memory.
+  for (size_t d = 0; d < full.size(); ++d)
+    if (!LoadsAreInside((*declared)[d].min, analyzer) || !LoadsAreInside((*declared)[d].extent, analyzer))
+      (*declared)[d] = full[d];
+  return Inside(*std::move(declared), full, analyzer);
 }
 
 StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {

@@ -21,6 +21,12 @@ bool MakesWhatItReads(const Schedule& schedule, int row, const Buffer& buffer);
 // there are several, or if it is not before `row`.
 StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive);
 
+// `box` cut to what is inside of `full`, a buffer's shape: what predicates keep inside may stick out of boxes.
+std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer);
+
+// What the scope declares that it reads of `buffer`; all where it declares nothing, as the root block, or not all.
+std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer);
+
 // Before the child of that number in the body of `above`: the scope, or a loop in it.
 struct CopyPlace {
   int above;

@@ -541,8 +541,7 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   const std::optional<Expr> predicate = PredicateOnIterVars(schedule, move.block);
   if (!predicate)
     return schedule.Error(move.primitive, move.block, "its predicate is about loops, not about its iter vars");
-  Analyzer analyzer;
-  BindOuterLoops(schedule, move.loop, true, analyzer);
+  Analyzer analyzer = KnowingLoops(schedule, move.loop);
   const std::vector<RegionDemand> demands = DemandsOf(schedule, move, analyzer);
   StatusOr<std::vector<SolvedIterVar>> domains =
       SolveBlockVarDomains(schedule.BlockOf(move.block).iter_vars, demands, analyzer);

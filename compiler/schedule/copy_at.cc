@@ -87,10 +87,9 @@ Status CheckLoop(const Schedule& schedule, int loop, int block, const char* prim
   return OkStatus();
 }
 
-// What the users touch in an iteration of the loop, in all threads that share the copy, inside of the buffer.
+// What the users touch in an iteration of the loop, in all threads that share the copy, inside of what there is.
 std::vector<Range> TouchedBy(const Schedule& schedule, const CopyAt& copy) {
-  Analyzer analyzer;
-  BindOuterLoops(schedule, copy.loop, true, analyzer);
+  const Analyzer analyzer = KnowingLoops(schedule, copy.loop);
   const IterDomain threads = ThreadsThatShare(schedule, copy.loop, copy.cache->scope);
   std::optional<std::vector<Range>> touched;
   for (int user : copy.users) {
@@ -102,12 +101,13 @@ std::vector<Range> TouchedBy(const Schedule& schedule, const CopyAt& copy) {
       touched = touched ? UnionRegion(*touched, box, analyzer) : box;
     }
   }
-  const std::vector<Range> full = FullRegion(copy.buffer).region;
-  for (size_t d = 0; d < full.size(); ++d) {  // What a predicate keeps inside may stick out here.
+  const std::vector<Range> all =
+      copy.is_read ? DeclaredRead(schedule, schedule.ScopeOf(copy.loop), copy.buffer) : FullRegion(copy.buffer).region;
+  for (size_t d = 0; d < all.size(); ++d) {  // What a predicate keeps inside may stick out here.
     Range& range = (*touched)[d];
-    const bool is_inside = analyzer.CanProveGreaterEqual(range.min, 0) &&
-                           analyzer.CanProve(LessEqual(range.min + range.extent, full[d].extent));
-    if (!is_inside) range = full[d];
+    const bool is_inside = analyzer.CanProveGreaterEqual(range.min - all[d].min, 0) &&
+                           analyzer.CanProve(LessEqual(range.min + range.extent, all[d].min + all[d].extent));
+    if (!is_inside) range = all[d];
   }
   return *touched;
 }
@@ -151,8 +151,7 @@ Status Insert(Schedule& schedule, CopyAt copy, BlockRV& result) {
 
 // All of what would be copied back has been written.
 Status CheckWritesAll(const Schedule& schedule, const CopyAt& copy) {
-  Analyzer analyzer;
-  BindOuterLoops(schedule, copy.loop, true, analyzer);
+  const Analyzer analyzer = KnowingLoops(schedule, copy.loop);
   const GuardedRegion wanted = WholeBox(copy.region);
   const std::vector<Range> full = FullRegion(copy.buffer).region;
   for (const GuardedRegion& certain : WrittenForCertain(schedule, copy.loop, copy.block, copy.buffer, analyzer))

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/guarded_region.h"
 #include "compiler/arith/linear.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -38,11 +39,24 @@ Status CheckFusable(const Schedule& schedule, const std::vector<int>& rows) {
   return OkStatus();
 }
 
-// The product of the extents in the type of the outermost loop, which has to hold it.
+// Whether the extent of loop `row` may be negative: no iterations. `outermost` is the first of those that are fused;
+// inside of it one would know that it runs.
+bool MayBeNegative(const Schedule& schedule, int row, int outermost) {
+  const Expr& extent = schedule.LoopOf(row).extent;
+  if (AsIntConst(extent) != nullptr) return false;
+  Analyzer analyzer;
+  AssumeShapes(schedule.FuncOf(row), analyzer);
+  BindOuterLoops(schedule, outermost, false, analyzer);
+  return !analyzer.CanProveGreaterEqual(extent, 0);
+}
+
+// The product of the extents in the type of the outermost loop, which has to hold it. Of two that are negative it would
+// be positive: one is cut at 0.
 StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& rows) {
   const DataType type = schedule.LoopOf(rows[0]).loop_var.dtype();
   Expr extent = IntConst(type, 1);
   __int128 known = 1;
+  bool may_be_negative = false;
   for (int row : rows) {
     const For& loop = schedule.LoopOf(row);
     if (loop.loop_var.dtype() != type)
@@ -58,7 +72,8 @@ StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& row
                                           "fuse fewer loops",
                                           TypeBound(type).max, type.ToString()));
     }
-    extent = extent * loop.extent;
+    const bool is_cut = MayBeNegative(schedule, row, rows[0]) && std::exchange(may_be_negative, true);
+    extent = extent * (is_cut ? Max(loop.extent, IntConst(type, 0)) : loop.extent);
   }
   return extent;
 }

@@ -172,9 +172,7 @@ bool AreWritesApart(const Schedule& schedule, int loop, int block, const BufferR
 
 bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
   if (AreNumbersApart(schedule, loop, block, write)) return true;
-  Analyzer analyzer;
-  BindOuterLoops(schedule, loop, true, analyzer);
-  return AreWritesApart(schedule, loop, block, write, analyzer);
+  return AreWritesApart(schedule, loop, block, write, KnowingLoops(schedule, loop));
 }
 
 namespace {

@@ -58,8 +58,7 @@ Status CheckReaders(const Schedule& schedule, int block, int around, const Buffe
                           fmt::format("buffer \"{}\" has another writer, or is read outside of blocks", buffer->name));
   if (IsConditional(schedule, around, block))
     return schedule.Error(kRollingBuffer, block, "an if, while or let around it may keep it from making a tile");
-  Analyzer analyzer;
-  BindOuterLoops(schedule, around, true, analyzer);
+  const Analyzer analyzer = KnowingLoops(schedule, around);
   for (int reader : scope.ReadersOf(buffer)) {
     if (IsCoveredWithin(schedule, around, block, reader, buffer, analyzer)) continue;
     return schedule.Error(kRollingBuffer, reader,
@@ -140,10 +139,37 @@ Status CheckMovesOneDimension(const Schedule& schedule, const Ring& ring, const 
   return OkStatus();
 }
 
+// The bounds that no loop moves: nobody ever touches what is behind them.
+std::vector<Expr> FixedOf(const std::vector<Expr>& bounds, const Schedule& schedule, const std::vector<int>& loops) {
+  std::vector<Expr> fixed;
+  std::copy_if(bounds.begin(), bounds.end(), std::back_inserter(fixed), [&](const Expr& bound) {
+    return std::none_of(loops.begin(), loops.end(),
+                        [&](int loop) { return UsesVar(bound, schedule.LoopOf(loop).loop_var.get()); });
+  });
+  return fixed;
+}
+
+// A tile has no holes where the next one counts on it.
+Status CheckMakesWholeTile(const Schedule& schedule, int block, const Buffer& buffer, int around,
+                           const std::vector<Range>& tile, const Analyzer& analyzer) {
+  std::vector<int> loops = schedule.LoopsOf(around);
+  loops.push_back(around);
+  const std::vector<Range> full = FullRegion(buffer).region;
+  for (const GuardedRegion& made : WrittenForCertain(schedule, around, block, buffer, analyzer)) {
+    GuardedRegion wanted = WholeBox(tile);
+    for (size_t d = 0; d < tile.size(); ++d) {
+      wanted.from[d] = FixedOf(made.from[d], schedule, loops);
+      wanted.below[d] = FixedOf(made.below[d], schedule, loops);
+    }
+    if (made.conditions.empty() && Covers(made, wanted, full, analyzer)) return OkStatus();
+  }
+  return schedule.Error(kRollingBuffer, block,
+                        fmt::format("it is not known to write every element of a tile of \"{}\"", buffer->name));
+}
+
 // The ring is along the outermost of the loops; from there to `around` they run in order.
 StatusOr<Ring> FindRing(const Schedule& schedule, int block, const BufferRegion& write, int around) {
-  Analyzer analyzer;
-  BindOuterLoops(schedule, around, true, analyzer);
+  const Analyzer analyzer = KnowingLoops(schedule, around);
   const std::vector<Range> tile = RegionAt(schedule, around, block, write, analyzer);
   std::vector<int> loops = schedule.LoopsOf(around);
   loops.push_back(around);
@@ -162,6 +188,7 @@ StatusOr<Ring> FindRing(const Schedule& schedule, int block, const BufferRegion&
     return schedule.Error(kRollingBuffer, block,
                           fmt::format("no two tiles of \"{}\" overlap along a loop", write.buffer->name));
   RETURN_IF_ERROR(CheckMovesOneDimension(schedule, ring, tile));
+  RETURN_IF_ERROR(CheckMakesWholeTile(schedule, block, write.buffer, around, tile, analyzer));
   for (; ring_at != loops.end(); ++ring_at) {
     const ForKind kind = schedule.LoopOf(*ring_at).kind;
     if (kind != ForKind::kSerial && kind != ForKind::kUnrolled)

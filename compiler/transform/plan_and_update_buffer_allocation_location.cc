@@ -5,7 +5,6 @@
 
 #include "compiler/arith/guarded_region.h"
 #include "compiler/arith/linear.h"
-#include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 
@@ -20,12 +19,19 @@ struct Scope {
   bool operator==(const Scope& other) const { return id == other.id; }
 };
 
+// What a block or branch around an access asks, below its first `depth` scopes.
+struct Condition {
+  int id;  // Of this block or branch alone.
+  Expr says;
+  size_t depth;
+};
+
 // One use of an allocated buffer, in order of the text. Everything is in terms of loop variables.
 struct Access {
   bool is_write = false;
-  bool is_known = true;       // False: where it happens, or whether at all, cannot be said.
-  std::vector<Range> region;  // An element, or what the block declares of an access by address.
-  Expr predicate = True();    // Of the blocks and branches around it.
+  bool is_known = true;               // False: where it happens, or whether at all, cannot be said.
+  std::vector<Range> region;          // An element, or what the block declares of an access by address.
+  std::vector<Condition> conditions;  // Outermost first.
   // A write of an init happens where the first are equal to the second.
   std::vector<std::pair<Expr, Expr>> first_steps;
   std::vector<Scope> path;  // Outermost first.
@@ -35,7 +41,8 @@ struct Allocation {
   Buffer buffer;
   std::vector<Scope> path;  // Of the block that allocates, itself included.
   std::vector<Access> accesses;
-  std::vector<std::vector<Scope>> view_paths;  // Of the blocks that look at it through a view, themselves not included.
+  // Of the blocks that look at it through a view or declare it, themselves not included.
+  std::vector<std::vector<Scope>> view_paths;
 };
 
 // Whether memory decides what `e` is.
@@ -83,6 +90,7 @@ class AccessCollector : public StmtExprVisitor {
       if (block.iter_vars[i].kind == IterKind::kReduce)
         steps.emplace_back(value, Expand(block.iter_vars[i].domain.min));
     }
+    NoteLoadsInRegions(block);
     const std::vector<size_t> before = AccessesOf(block);
     path_.push_back({realize.block.get()});
     const BlockNode* outer = std::exchange(block_, &block);
@@ -131,6 +139,22 @@ class AccessCollector : public StmtExprVisitor {
     std::vector<size_t> counts;
     ForEachMention(block, [&](size_t place) { counts.push_back(allocations[place].accesses.size()); });
     return counts;
+  }
+  // What a block declares may name memory that says how much it touches: around the block.
+  void NoteLoadsInRegions(const BlockNode& block) {
+    const auto note = [&](const Expr& part) {
+      const BufferLoad* load = part.As<BufferLoad>();
+      const auto found = load == nullptr ? positions_.end() : positions_.find(load->buffer.get());
+      if (found != positions_.end()) allocations[found->second].view_paths.push_back(path_);
+    };
+    for (const auto* regions : {&block.reads, &block.writes}) {
+      for (const BufferRegion& region : *regions) {
+        for (const Range& range : region.region) {
+          PostOrderVisit(range.min, note);
+          PostOrderVisit(range.extent, note);
+        }
+      }
+    }
   }
   // What a block declares and does not touch is there nevertheless.
   void NoteMentions(const BlockNode& block, const std::vector<size_t>& before) {
@@ -184,9 +208,9 @@ class AccessCollector : public StmtExprVisitor {
   }
   template <typename F>
   void VisitUnder(const Expr& condition, F visit) {
-    const Expr outer = std::exchange(predicate_, And(predicate_, condition));
+    conditions_.push_back({num_conditions_++, condition, path_.size()});
     visit();
-    predicate_ = outer;
+    conditions_.pop_back();
   }
   void AddView(const MatchBufferRegion& match) {
     View view{match.source.buffer, {}};
@@ -286,7 +310,7 @@ class AccessCollector : public StmtExprVisitor {
       range = d < declared->size() ? (*declared)[d] : full[d];
     }
     allocations[found->second].accesses.push_back(
-        {is_write, is_known, std::move(region.region), predicate_, first_steps_, path_});
+        {is_write, is_known, std::move(region.region), conditions_, first_steps_, path_});
   }
   // What the innermost block says that it reads of the buffer, if it says so once and without memory.
   std::vector<Range> DeclaredRead(const Buffer& buffer) const {
@@ -304,7 +328,8 @@ class AccessCollector : public StmtExprVisitor {
   std::vector<Scope> path_;
   VarMap values_;                     // Of iter vars and lets.
   const BlockNode* block_ = nullptr;  // The innermost.
-  Expr predicate_ = True();
+  std::vector<Condition> conditions_;
+  int num_conditions_ = 0;  // So far.
   std::vector<std::pair<Expr, Expr>> first_steps_;
   int num_unknown_ = 0;  // Conditions around that nothing is known about.
   std::unordered_map<const BufferNode*, size_t> positions_;
@@ -312,13 +337,22 @@ class AccessCollector : public StmtExprVisitor {
   std::unordered_map<const BufferNode*, View> views_;
 };
 
-// Loops of `path` below its first `depth` scopes, outermost first.
-IterDomain InnerLoops(const std::vector<Scope>& path, size_t depth) {
+// Loops of `path` below its first `depth` scopes, outermost first, with values put in for variables.
+IterDomain InnerLoops(const std::vector<Scope>& path, size_t depth, const VarMap& values) {
   IterDomain loops;
   for (size_t d = depth; d < path.size(); ++d) {
-    if (path[d].loop != nullptr) loops.emplace_back(path[d].loop->loop_var, *path[d].range);
+    if (path[d].loop == nullptr) continue;
+    const Range& range = *path[d].range;
+    loops.emplace_back(path[d].loop->loop_var, Range{Substitute(range.min, values), Substitute(range.extent, values)});
   }
   return loops;
+}
+
+// All that the blocks and branches around an access ask, but for the outermost `count`.
+Expr PredicateOf(const Access& access, size_t count) {
+  Expr predicate = True();
+  for (size_t i = count; i < access.conditions.size(); ++i) predicate = And(predicate, access.conditions[i].says);
+  return predicate;
 }
 
 bool Feeds(const Var& loop_var, const Access& write) {
@@ -326,41 +360,56 @@ bool Feeds(const Var& loop_var, const Access& write) {
                      [&](const auto& step) { return UsesVar(step.first, loop_var.get()); });
 }
 
-// What a write touches for certain in one iteration of the scope around `loops`. An init counts only where the first
-// step of its reduction is the first iteration of loops inside.
-std::optional<GuardedRegion> WrittenForCertain(const Access& write, const IterDomain& loops, const Analyzer& analyzer) {
+// What a write and a read have around them.
+struct Meeting {
+  size_t common;  // Scopes whose iteration is the same for both; but what an init writes in the first iteration of a
+                  // loop is there in all later ones.
+  VarMap first;   // Those loops and their first values.
+  size_t shared;  // Conditions, the outermost ones, that both go by in one evaluation.
+};
+
+// In one iteration of the loop that is scope `depth` - 1. nullopt: a later iteration may reach what none made first.
+std::optional<Meeting> Meet(const Access& write, const Access& read, size_t depth) {
+  Meeting meeting{.common = depth, .first = {}, .shared = 0};
+  size_t& common = meeting.common;
+  while (common < std::min(write.path.size(), read.path.size()) && write.path[common] == read.path[common]) ++common;
+  size_t steady = common;  // The scopes of which both are in the same iteration.
+  for (size_t d = depth; d < write.path.size(); ++d) {
+    if (write.path[d].loop == nullptr) continue;
+    const Range& range = *write.path[d].range;
+    const auto is_fed = [&](const ExprNode* var) { return meeting.first.contains(var); };
+    if (d < common && (UsesVar(range.min, is_fed) || UsesVar(range.extent, is_fed))) return std::nullopt;
+    const Var& var = write.path[d].loop->loop_var;
+    if (!Feeds(var, write)) continue;
+    meeting.first.emplace(var.get(), Substitute(range.min, meeting.first));
+    steady = std::min(steady, d);
+  }
+  const auto is_shared = [&](const Condition& mine, const Condition& other) {
+    return mine.id == other.id && mine.depth <= steady;
+  };
+  const std::vector<Condition>&of_write = write.conditions, &of_read = read.conditions;
+  const auto end = std::mismatch(of_write.begin(), of_write.end(), of_read.begin(), of_read.end(), is_shared).first;
+  meeting.shared = static_cast<size_t>(end - of_write.begin());
+  return meeting;
+}
+
+// What a write touches for certain where it meets a read. An init counts only where the first step of its reduction is
+// the first iteration of loops around it. `analyzer` knows the common loops.
+std::optional<GuardedRegion> WrittenForCertain(const Access& write, const Meeting& meeting, const Analyzer& analyzer) {
   if (!write.is_known) return std::nullopt;
-  VarMap first;
-  for (const auto& [var, range] : loops) {
-    if (Feeds(var, write)) first.emplace(var.get(), range.min);
-  }
   for (const auto& [value, min] : write.first_steps) {
-    if (!analyzer.CanProveEqual(Substitute(value, first), min)) return std::nullopt;
+    if (!analyzer.CanProveEqual(Substitute(value, meeting.first), min)) return std::nullopt;
   }
-  GuardedAccess access{write.region, loops, Substitute(write.predicate, first)};
-  for (Range& range : access.region) range = {Substitute(range.min, first), Substitute(range.extent, first)};
+  GuardedAccess access{write.region, InnerLoops(write.path, meeting.common, meeting.first),
+                       Substitute(PredicateOf(write, meeting.shared), meeting.first)};
+  for (Range& range : access.region)
+    range = {Substitute(range.min, meeting.first), Substitute(range.extent, meeting.first)};
   return TouchedForCertain(access, analyzer);
 }
 
-bool IsSameElement(const Access& write, const Access& read) {
-  const auto is_same = [](const Range& a, const Range& b) {
-    return IsConstInt(a.extent, 1) && IsConstInt(b.extent, 1) && StructuralEqual(a.min, b.min);
-  };
-  return write.path == read.path &&
-         std::equal(write.region.begin(), write.region.end(), read.region.begin(), read.region.end(), is_same);
-}
-
-// The scopes, at least `depth`, that count as one iteration for both: a write in a later iteration of a loop around
-// both comes too late for the read. Where an init happens in the first iteration of a loop, what it wrote is there in
-// all of them, for the block itself. nullopt: the read may come before the write.
-std::optional<size_t> CommonIteration(const Access& write, const Access& read, size_t depth) {
-  size_t common = depth;
-  while (common < std::min(write.path.size(), read.path.size()) && write.path[common] == read.path[common]) ++common;
-  for (size_t d = depth; d < common; ++d) {
-    if (write.path[d].loop == nullptr || !Feeds(write.path[d].loop->loop_var, write)) continue;
-    return IsSameElement(write, read) ? std::optional(d) : std::nullopt;
-  }
-  return common;
+// What a read touches at most in one iteration of its first `common` scopes.
+GuardedRegion WantedBy(const Access& read, size_t common, const std::vector<Range>& full, const Analyzer& analyzer) {
+  return TouchedAtMost({read.region, InnerLoops(read.path, common, {}), PredicateOf(read, 0)}, full, analyzer);
 }
 
 // Knows the loops around `access` from scope `depth` to scope `end`.
@@ -375,14 +424,11 @@ Analyzer KnowingLoops(const Access& access, size_t depth, size_t end, const Anal
 // is scope `depth` - 1 of both paths.
 bool Provides(const Access& write, const Access& read, size_t depth, const std::vector<Range>& full,
               const Analyzer& outer) {
-  const std::optional<size_t> common = CommonIteration(write, read, depth);
-  if (!write.is_write || !common) return false;
-  const Analyzer analyzer = KnowingLoops(write, depth, *common, outer);
-  const std::optional<GuardedRegion> written = WrittenForCertain(write, InnerLoops(write.path, *common), analyzer);
-  if (!written) return false;
-  const GuardedAccess inside{read.region, InnerLoops(read.path, *common), read.predicate};
-  const GuardedRegion wanted = TouchedAtMost(inside, full, analyzer);
-  return Covers(*written, wanted, full, analyzer);
+  const std::optional<Meeting> meeting = write.is_write ? Meet(write, read, depth) : std::nullopt;
+  if (!meeting) return false;
+  const Analyzer analyzer = KnowingLoops(write, depth, meeting->common, outer);
+  const std::optional<GuardedRegion> written = WrittenForCertain(write, *meeting, analyzer);
+  return written && Covers(*written, WantedBy(read, meeting->common, full, analyzer), full, analyzer);
 }
 
 // Puts the box `b` to `a`, which it lies beside in one dimension; whether it does.
@@ -413,19 +459,17 @@ bool ProvideTogether(std::vector<Access>::const_iterator first, std::vector<Acce
            std::all_of(region.below.begin(), region.below.end(), is_none);
   };
   for (auto write = first; write != read; ++write) {
-    const std::optional<size_t> here = write->is_write ? CommonIteration(*write, *read, depth) : std::nullopt;
-    if (!here || here != common.value_or(*here)) continue;
-    const auto written =
-        WrittenForCertain(*write, InnerLoops(write->path, *here), KnowingLoops(*write, depth, *here, outer));
+    const std::optional<Meeting> here = write->is_write ? Meet(*write, *read, depth) : std::nullopt;
+    if (!here || here->common != common.value_or(here->common)) continue;
+    const auto written = WrittenForCertain(*write, *here, KnowingLoops(*write, depth, here->common, outer));
     if (!written || !is_uncut(*written)) continue;
-    common = here;
+    common = here->common;
     boxes.push_back(written->box);
   }
   if (boxes.size() < 2) return false;
   const Analyzer analyzer = KnowingLoops(*read, depth, *common, outer);
   for (size_t i = 1; i < boxes.size(); ++i) JoinBox(boxes[0], boxes[i], analyzer);
-  const GuardedAccess inside{read->region, InnerLoops(read->path, *common), read->predicate};
-  return Covers(WholeBox(boxes[0]), TouchedAtMost(inside, full, analyzer), full, analyzer);
+  return Covers(WholeBox(boxes[0]), WantedBy(*read, *common, full, analyzer), full, analyzer);
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.

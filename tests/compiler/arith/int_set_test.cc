@@ -58,6 +58,14 @@ TEST(RelaxRegion, FallsBackToTheWholeDimensionWhereNothingBounds) {
   EXPECT_EQ(ToText(RelaxRegion({{j, 1}}, vars, Analyzer(), &full)[0].extent), "100");
 }
 
+TEST(RelaxRegion, FallsBackToTheWholeDimensionWhereTheBoundsAreThoseOfTheType) {
+  DomMap vars;
+  vars.Add(j, {0, 16});
+  const std::vector<Range> full{{0, i + 1}};
+  const Range remainder{FloorMod(j, FloorDiv(i + 4, 4)) * 4, 1};  // Of neither sign: from -2^31 to 2^31 - 4.
+  EXPECT_EQ(ToText(RelaxRegion({remainder}, vars, Analyzer(), &full)[0].extent), "i + 1");
+}
+
 TEST(UnionRegion, IsTheBoxAroundBoth) {
   const std::vector<Range> box = UnionRegion({{i * 4, 4}}, {{i * 4 + 2, 6}}, Analyzer());
   EXPECT_EQ(ToText(box[0].min), "i * 4");

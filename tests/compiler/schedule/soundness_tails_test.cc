@@ -1,0 +1,191 @@
+// Found by random programs under random schedules, made small: iterations that a condition or a length leaves out, and
+// what is thought to be there nevertheless.
+#include "tests/compiler/schedule/soundness.h"
+
+namespace lathe {
+namespace {
+
+class TailsTest : public testing::TestWithParam<SoundnessCase> {};
+TEST_P(TailsTest, KeepsTheMeaningOrRefuses) { ExpectSound(GetParam()); }
+
+constexpr char kCopy[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), C: T.Buffer((9,), "int32")):
+    for i in range(9):
+        with T.block("C"):
+            vi = T.axis.spatial(9, i)
+            C[vi] = A[vi] * 2
+)";
+
+constexpr char kWindows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((10,), "int32"), C: T.Buffer((10,), "int32")):
+    B = T.alloc_buffer((10,), "int32")
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi] * 2
+    for i, k in T.grid(10, 3):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + T.if_then_else(vi + vk < 10, B[vi + vk], 0)
+)";
+
+constexpr char kLoopsThatMayNotRun[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (n,), "int32")
+    for i in range((n + 3) // 4 * 4):
+        for j in range(T.min(1, n - i)):
+            for k in range(T.min(1, n - i)):
+                with T.block("C"):
+                    vi = T.axis.spatial(n, i + j + k)
+                    C[vi] = A[vi] * 2
+)";
+
+constexpr char kReadsSevenOfEight[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 4), "int32")):
+    B = T.alloc_buffer((4, 8), "int32")
+    for i, j in T.grid(4, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    with T.block("outer"):
+        T.reads(B[0:4, 0:7])
+        T.writes(C[0:4, 0:4])
+        for i, j in T.grid(4, 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj + vj] + B[vi, vj]
+)";
+
+constexpr char kReadsUpToTheLast[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * 2
+    for k, j, l in T.grid(4, 8, 1):
+        with T.block("C"):
+            vj = T.axis.spatial(8, j)
+            vk = T.axis.reduce(3, l * 4 + k)
+            T.where(l * 4 + k < 3)
+            with T.init():
+                C[vj] = 0
+            C[vj] = C[vj] + B[T.min(vk + 1, 3)]
+)";
+
+constexpr char kRowsAsLongAsNPlusOne[] = R"(
+@T.prim_func
+def main(n: T.int32, C: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((4, n + 1), "int32")
+    for i, j, k in T.grid(4, (n + 1 + 3) // 4, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            vj = T.axis.spatial(n + 1, j * 4 + k)
+            T.where(j * 4 + k < n + 1)
+            B[vi, vj] = vi + vj
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi, T.min(0, n)]
+)";
+
+constexpr char kIndicesAsFarAsMemorySays[] = R"(
+@T.prim_func
+def main(I: T.Buffer((1,), "int32"), A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(T.max(T.min(I[0], 4), 0)):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[T.min(vi + 1, 3)] + A[T.min(vi + 1, 3)]
+)";
+
+constexpr char kLengthsFromMemory[] = R"(
+@T.prim_func
+def main(I: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int8")):
+    J = T.alloc_buffer((1,), "int32")
+    K = T.alloc_buffer((1,), "int32")
+    for i in range(1):
+        with T.block("K"):
+            vi = T.axis.spatial(1, i)
+            K[vi] = I[vi]
+        with T.block("outer"):
+            vo = T.axis.spatial(1, i)
+            T.reads(K[vo], J[vo])
+            T.writes(J[vo], B[0:J[0] + 1])
+            with T.block("J"):
+                J[vo] = T.max(T.min(K[vo], 7), 0)
+            for j in range(J[0] + 1):
+                with T.block("B"):
+                    vj = T.axis.spatial(8, j)
+                    B[vj] = T.int8(3)
+)";
+
+constexpr char kPartsOfASum[] = R"(
+@T.prim_func
+def main(A: T.Buffer((2,), "int32"), C: T.Buffer((5, 4), "int32")):
+    B = T.alloc_buffer((6,), "int32")
+    for i, k in T.grid(6, 2):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 1
+            B[vi] = B[vi] + A[vk] * vi
+    for i, j in T.grid(5, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi] + vj
+)";
+
+constexpr char kUnderALoadedCondition[] = R"(
+@T.prim_func
+def main(I: T.Buffer((1,), "int32"), A: T.Buffer((6,), "int32"), C: T.Buffer((6,), "int32")):
+    if 0 < I[0]:
+        for i in range(6):
+            with T.block("C"):
+                vi = T.axis.spatial(6, i)
+                C[vi] = A[vi // 2] * 2
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Tails, TailsTest,
+    testing::Values(SoundnessCase{"RingOfTilesThatAreNotWhole", kCopy,
+                                  "c = sch.get_block('C')\nb = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
+                                  "sch.compute_at(b, i, True)\ni, j = sch.get_loops(b)\nk, l = sch.split(j, [5, 2])\n"
+                                  "sch.rolling_buffer(b, 0)\n",
+                                  "not known to write every element of a tile of \"A_global\""},
+                    SoundnessCase{"RingOfTilesCutAtTheEnd", kWindows,
+                                  "c = sch.get_block('C')\nb = sch.get_block('B')\ni, k = sch.get_loops(c)\n"
+                                  "sch.compute_at(b, i)\nsch.rolling_buffer(b, 0)\n"},
+                    SoundnessCase{"FuseOfLoopsThatMayNotRun", kLoopsThatMayNotRun,
+                                  "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"},
+                    SoundnessCase{"CopyOfNoMoreThanTheBlockAroundReads", kReadsSevenOfEight,
+                                  "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nx = sch.read_at(i, c, 0, 'local')\n"
+                                  "y = sch.cache_read(x, 0, 'local')\n"},
+                    SoundnessCase{"LayoutOfWhatEachLaneMakes", kReadsUpToTheLast,
+                                  "c = sch.get_block('C')\nk, j, l = sch.get_loops(c)\nsch.parallel(j)\n"
+                                  "b = sch.get_block('B')\nsch.compute_at(b, j)\n"
+                                  "sch.transform_layout(b, ('write', 0), lambda i: (i,))\n"},
+                    SoundnessCase{"IndicesAsFarAsMemorySays", kIndicesAsFarAsMemorySays,
+                                  "c = sch.get_block('C')\nx, = sch.cache_index(c, 'global', 1)\n",
+                                  "is read from memory"},
+                    SoundnessCase{"BlockThatMakesHowFarItWrites", kLengthsFromMemory, "o = sch.get_block('outer')\n"},
+                    SoundnessCase{"BlockOfASumThatEachLaneMakes", kPartsOfASum,
+                                  "b = sch.get_block('B')\ni, k = sch.get_loops(b)\no = sch.blockize(i)\n"
+                                  "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
+                                  "sch.compute_at(o, j, True)\n"},
+                    SoundnessCase{"PartsUnderALoadedCondition", kUnderALoadedCondition,
+                                  "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
+                                  "sch.compute_at(l, i)\nj, k = sch.split(i, [None, 2])\nsch.parallel(k)\n"},
+                    SoundnessCase{"FuseOfRowsOfUnknownLength", kRowsAsLongAsNPlusOne,
+                                  "b = sch.get_block('B')\ni, j, k = sch.get_loops(b)\nf = sch.fuse(i, j)\n"}),
+    NameOf);
+
+}  // namespace
+}  // namespace lathe
