@@ -66,6 +66,12 @@ class Printer {
     DeclareUnnamed(0);
   }
   ExprPrinter& exprs() { return exprs_; }
+  void PrintMatch(const MatchBufferRegion& match) {
+    named_ahead_ = match.buffer.get();
+    DefineBuffer(match.buffer);
+    Match(match);
+    DeclareUnnamed(0);
+  }
 
   void PrintStmt(const Stmt& stmt) {
     if (options_.as_tvm && stmt.As<Seq>() == nullptr)
@@ -713,14 +719,17 @@ std::string Print(const Block& block, const PrintOptions& options) {
 
 namespace {
 
+std::string Trimmed(std::string lines) {
+  if (lines.ends_with('\n')) lines.pop_back();
+  return lines;
+}
+
 // What is not a statement: `text` gives it by an ExprPrinter.
 template <typename Text>
 std::string PrintOne(const PrintOptions& options, Text text) {
   Printer printer(0, options);
   printer.PrintAlone(text(printer.exprs()));
-  std::string lines = Respell(printer.Finish(), options);
-  if (lines.ends_with('\n')) lines.pop_back();
-  return lines;
+  return Trimmed(Respell(printer.Finish(), options));
 }
 
 }  // namespace
@@ -733,6 +742,17 @@ std::string Print(const IterVar& axis, const PrintOptions& options) {
 }
 std::string Print(const CommReducer& reducer, const PrintOptions& options) {
   return PrintOne(options, [&](ExprPrinter& exprs) { return exprs.PrintReducer(reducer); });
+}
+std::string Print(const Buffer& buffer, const PrintOptions& options) {
+  return PrintOne(options, [&](ExprPrinter& exprs) { return exprs.NameOf(buffer); });
+}
+std::string Print(const BufferRegion& region, const PrintOptions& options) {
+  return PrintOne(options, [&](ExprPrinter& exprs) { return exprs.PrintRegion(region); });
+}
+std::string Print(const MatchBufferRegion& match, const PrintOptions& options) {
+  Printer printer(0, options);
+  printer.PrintMatch(match);
+  return Trimmed(Respell(printer.Finish(), options));
 }
 
 std::string Print(const Stmt& stmt) {

@@ -36,6 +36,9 @@ std::string Print(const Block& block, const PrintOptions& options);  // Bound to
 std::string Print(const Expr& expr, const PrintOptions& options);
 std::string Print(const IterVar& axis, const PrintOptions& options);
 std::string Print(const CommReducer& reducer, const PrintOptions& options);
+std::string Print(const Buffer& buffer, const PrintOptions& options);  // Its name.
+std::string Print(const BufferRegion& region, const PrintOptions& options);
+std::string Print(const MatchBufferRegion& match, const PrintOptions& options);
 // Excerpts for messages and dumps. Names of free variables and buffers stand as they are; what is printed need not
 // parse alone.
 std::string Print(const Stmt& stmt);

@@ -110,6 +110,9 @@ std::optional<std::string> TextOf(const py::object& object, const py::dict& opti
   if (const Expr* e = UnwrapAs<Expr>(object)) return Print(*e, AsTvm(options));
   if (const IterVar* axis = UnwrapAs<IterVar>(object)) return Print(*axis, AsTvm(options));
   if (const CommReducer* reducer = UnwrapAs<CommReducer>(object)) return Print(*reducer, AsTvm(options));
+  if (const Buffer* buffer = UnwrapAs<Buffer>(object)) return Print(*buffer, AsTvm(options));
+  if (const BufferRegion* region = UnwrapAs<BufferRegion>(object)) return Print(*region, AsTvm(options));
+  if (const MatchBufferRegion* match = UnwrapAs<MatchBufferRegion>(object)) return Print(*match, AsTvm(options));
   return std::nullopt;
 }
 std::optional<std::string> ScriptOf(const py::object& object, const py::dict& options) {
@@ -123,13 +126,6 @@ std::optional<std::string> ScriptOf(const py::object& object, const py::dict& op
 std::string PrintRange(const Range& range) {
   return fmt::format("I.Range({}, {})", Print(range.min), Print(range.min + range.extent));
 }
-std::string PrintBuffer(const Buffer& buffer) {
-  std::vector<std::string> shape;
-  for (const Expr& extent : buffer->shape) shape.push_back(Print(extent));
-  return fmt::format("{}: T.Buffer(({}{}), \"{}\")", buffer->name, fmt::join(shape, ", "), shape.size() == 1 ? "," : "",
-                     buffer->dtype.ToString());
-}
-
 }  // namespace
 
 void BindScript(py::module_& module) {
@@ -148,12 +144,7 @@ void BindScript(py::module_& module) {
       });
   module.def("parse_any", &ParseAny);
   module.def("script", &ScriptOf);
-  module.def("print", &PrintBuffer);
   module.def("print", &PrintRange);
-  module.def("print", [](const MatchBufferRegion& match) {
-    return fmt::format("{} = {}", match.buffer->name, Print(match.source));
-  });
-  module.def("print", [](const BufferRegion& region) { return Print(region); });
 }
 
 }  // namespace lathe::python

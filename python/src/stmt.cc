@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/script/checked_expr.h"
+#include "compiler/script/printer.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -75,8 +77,13 @@ Stmt MakeForNode(const Var& var, const Expr& min, const Expr& extent, int kind, 
   if (kind < 0 || kind > 4) throw Failure(ErrorKind::kValue, fmt::format("For: no loop kind has number {}", kind));
   std::string tag;
   if (!thread.is_none()) tag = py::cast<std::string>(thread.attr("thread_tag"));
+  Integer("For", var);
   const auto of_type = [&](const Expr& e) {
-    return e.As<IntImm>() != nullptr ? Value(ConvertExpr(var.dtype(), e)) : e;
+    if (e.As<IntImm>() != nullptr) return Value(ConvertExpr(var.dtype(), e));
+    if (e.dtype() != var.dtype())
+      throw Failure(ErrorKind::kMismatch, fmt::format("For: expected begin and extent of {}'s type {}, got {}",
+                                                      var.name(), var.dtype().ToString(), e.dtype().ToString()));
+    return e;
   };
   return For{var,
              of_type(Integer("For", min)),
@@ -91,6 +98,12 @@ Expr MakeLoad(const Buffer& buffer, const std::vector<Expr>& indices) {
   if (indices.size() != buffer->shape.size())
     throw Failure(ErrorKind::kTvm, fmt::format("BufferLoad: buffer {} has {} dimensions, got {} indices", buffer->name,
                                                buffer->shape.size(), indices.size()));
+  for (size_t i = 0; i + 1 < indices.size(); ++i) {
+    if (!indices[i].dtype().is_scalar())
+      throw Failure(ErrorKind::kTvm,
+                    fmt::format("BufferLoad: expected a vector as last index of {} only, got {} before", buffer->name,
+                                indices[i].dtype().ToString()));
+  }
   return Load(buffer, indices);
 }
 
@@ -144,6 +157,9 @@ Expr VectorAt(const Buffer& buffer, std::vector<Expr> indices, DataType vector) 
   if (indices.empty() || vector.lanes % buffer->dtype.lanes != 0)
     throw Failure(ErrorKind::kTvm, fmt::format("vload: expected whole elements of {}, got {} lanes",
                                                buffer->dtype.ToString(), vector.lanes));
+  if (vector.element() != buffer->dtype.element())
+    throw Failure(ErrorKind::kMismatch, fmt::format("vload, vstore: expected numbers of {}, got {}",
+                                                    buffer->dtype.ToString(), vector.ToString()));
   const DataType type = indices.back().dtype();
   DataType index = type.shaped_as(vector);
   index.lanes = static_cast<uint16_t>(vector.lanes / buffer->dtype.lanes);
@@ -205,6 +221,17 @@ py::object GetItem(const Buffer& buffer, const py::tuple& indices) {
   return Wrap(MakeLoad(buffer, points));
 }
 
+void CheckSeparators(const std::vector<int64_t>& separators, size_t num_dims) {
+  int64_t last = 0;
+  for (const int64_t separator : separators) {
+    if (separator < last || separator > static_cast<int64_t>(num_dims))
+      throw Failure(
+          ErrorKind::kValue,
+          fmt::format("Buffer: expected increasing axis_separators of {} dimensions, got {}", num_dims, separator));
+    last = separator;
+  }
+}
+
 // scope "", buffer_type "" and promises below 1 mean TVM's defaults; an offset factor asks for an offset.
 Buffer MakeBufferNode(const std::vector<Expr>& shape, DataType dtype, const std::string& name,
                       const std::optional<Var>& data, const std::vector<Expr>& strides,
@@ -213,6 +240,7 @@ Buffer MakeBufferNode(const std::vector<Expr>& shape, DataType dtype, const std:
                       const std::vector<int64_t>& axis_separators) {
   for (const Expr& extent : shape) Integer("Buffer", extent);
   for (const Expr& stride : strides) Integer("Buffer", stride);
+  CheckSeparators(axis_separators, shape.size());
   BufferNode node{.name = name, .dtype = dtype, .shape = shape, .strides = strides};
   if (data) node.data = *data;
   if (!scope.empty()) node.scope = scope;
@@ -261,11 +289,21 @@ std::optional<Stmt> WithRealizeScope(const AttrTarget& target, const std::string
   return scoped;
 }
 
+// A thread that is launched runs over as much as is said here: a domain that was left out is that.
+AttrTarget WithLaunchedDomain(AttrTarget target, const std::string& key, const Expr& value) {
+  IterVar* axis = std::get_if<IterVar>(&target);
+  const bool launches = key == "thread_extent" || key == "virtual_thread";
+  if (axis == nullptr || !launches || !IsConstInt(axis->domain.extent, 0) || value.dtype() != axis->var.dtype())
+    return target;
+  axis->domain = {IntConst(value.dtype(), 0), value};
+  return target;
+}
+
 void BindMemory(py::module_& module) {
   module.def("Buffer", &MakeBufferNode);
   module.def("AttrStmt",
              [](const py::object& node, const std::string& key, const Expr& value, const Stmt& body) -> Stmt {
-               AttrTarget target = ToTarget(node);
+               AttrTarget target = WithLaunchedDomain(ToTarget(node), key, value);
                if (std::optional<Stmt> scoped = WithRealizeScope(target, key, value, body)) return *scoped;
                return AttrStmt{key, value, std::move(target), body};
              });
@@ -307,7 +345,10 @@ void BindStatements(py::module_& module) {
   module.def("BufferStore", &MakeStoreNode);
   module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) {
     const StringImm* text = message.As<StringImm>();
-    return MakeSeq({AssertStmt{Condition("AssertStmt", condition), text == nullptr ? "" : text->value}, body});
+    if (text == nullptr && !message.dtype().is_int())
+      throw Failure(ErrorKind::kType, "AssertStmt: expected a text as message, got " + Print(message));
+    return MakeSeq(
+        {AssertStmt{Condition("AssertStmt", condition), text == nullptr ? Print(message) : text->value}, body});
   });
   module.def("IfThenElse",
              [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& else_case) -> Stmt {
@@ -334,7 +375,10 @@ void BindStmt(py::module_& module) {
   module.def("buffer_scope", [](const Buffer& buffer) { return buffer->scope; });
   module.def("buffer_offset_of", [](const Buffer& buffer, const std::vector<Expr>& indices) {
     MakeLoad(buffer, indices);  // For what it refuses.
-    return MakeArray(py::cast(OffsetOf(buffer, indices)));
+    std::vector<Expr> offset = OffsetOf(buffer, indices);
+    Simplifier simplifier;
+    for (Expr& each : offset) each = simplifier.Simplify(each);
+    return MakeArray(py::cast(offset));
   });
   module.def("buffer_flat", &FlatView);
   module.def("buffer_access_ptr", [](const Buffer& buffer, int64_t mask, DataType type, int64_t lanes,
@@ -348,8 +392,10 @@ void BindStmt(py::module_& module) {
     return Range{Integer("Range", min), Integer("Range", extent)};
   });
   module.def("range_of_ends", &RangeOfEnds);
-  module.def("BufferRegion",
-             [](const Buffer& buffer, const std::vector<Range>& region) { return BufferRegion{buffer, region}; });
+  module.def("BufferRegion", [](const Buffer& buffer, const std::vector<Range>& region) {
+    CheckBounds("BufferRegion", buffer, region);
+    return BufferRegion{buffer, region};
+  });
   module.def("MatchBufferRegion",
              [](const Buffer& buffer, const BufferRegion& source) { return MatchBufferRegion{buffer, source}; });
   module.def("IterVar", &MakeIterVar);

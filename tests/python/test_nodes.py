@@ -390,3 +390,52 @@ def test_a_part_of_an_array_has_its_type_last():
     handle = tir.Var("h", "handle")
     part = tir.tvm_struct_get(handle, 0, 1, "int32")
     assert part.dtype == "int32" and part.args[0].same_as(handle) and len(part.args) == 3
+
+
+def test_buffers_and_regions_as_texts():
+    n, m = tir.Var("n", "int32"), tir.Var("m", "int32")
+    A, B = tir.decl_buffer((128, n), "float32", name="A"), tir.decl_buffer((64, 1), "float16", name="A")
+    region = tir.BufferRegion(A, [Range(0, m), Range(1, 2)])
+    assert (str(A), repr([A]), f"{A}", A.script()) == ("A", "[A]", "A", "A")
+    assert A.script(verbose_expr=True) == "n = T.int32()\nA = T.Buffer((128, n))\nA"
+    assert str(region) == "A[0:m, 1]"
+    assert region.script(verbose_expr=True) == "n = T.int32()\nA = T.Buffer((128, n))\nm = T.int32()\nA[0:m, 1]"
+    match = tir.MatchBufferRegion(B, tir.BufferRegion(tir.decl_buffer((128, 4), "float16", name="A"),
+                                                      [Range(64, 128), Range(0, 1)]))
+    assert str(match) == ('A_1 = T.Buffer((128, 4), "float16")\n'
+                          'A = T.match_buffer(A_1[64:128, 0], (64, 1), "float16")')
+
+
+def test_a_launched_thread_needs_no_domain():
+    tx = tir.Var("tx", "int32")
+    launch = tir.AttrStmt(tir.IterVar(None, tx, 1, "threadIdx.x"), "thread_extent", 64, tir.Evaluate(tx))
+    assert launch.script() == 'with T.launch_thread("threadIdx.x", 64) as tx:\n    T.evaluate(tx)\n'.rstrip("\n")
+
+
+def test_types_as_texts():
+    pointer = tvm.ir.PointerType(tvm.ir.PrimType("int32"), "shared")
+    assert tvm.ir.PrimType("int32").script() == "T.int32" and pointer.script() == 'T.handle("int32", "shared")'
+    assert str(tvm.ir.TupleType([])) == "None"
+
+
+_A = tir.decl_buffer((4, 4), name="A")
+_x, _l, _f = tir.Var("x", "int32"), tir.Var("l", "int64"), tir.Var("f", "float32")
+_nothing = tir.Evaluate(0)
+
+
+@pytest.mark.parametrize("make, error", [
+    (lambda: tir.For(_f, 0, 4, tir.ForKind.SERIAL, _nothing), tvm.TVMError),
+    (lambda: tir.For(_l, 0, _x, tir.ForKind.SERIAL, _nothing), tvm.TVMError),
+    (lambda: tir.For(_x, _l, 4, tir.ForKind.SERIAL, _nothing), tvm.TVMError),
+    (lambda: tir.BufferRegion(_A, [Range(0, 1)]), tvm.TVMError),
+    (lambda: _A[tir.Ramp(_x, 1, 4), 0], tvm.TVMError),
+    (lambda: tir.decl_buffer((4, 4), axis_separators=[3]), ValueError),
+    (lambda: tir.decl_buffer((4, 4, 4), axis_separators=[2, 1]), ValueError),
+    (lambda: _A.vload((0, 0), "int32"), tvm.TVMError),
+    (lambda: _A.vstore((0, 0), _x), tvm.TVMError),
+    (lambda: _A.access_ptr("x"), ValueError),
+    (lambda: tir.AssertStmt(_x > 0, tir.Var("text", "handle"), _nothing), TypeError),
+])
+def test_nodes_that_are_refused(make, error):
+    with pytest.raises(error):
+        make()

@@ -18,6 +18,9 @@ class Type:
     def __repr__(self):
         return f"{type(self).__name__}{self._key()!r}"
 
+    def script(self, **options):
+        return repr(self)
+
 
 class PrimType(Type):
     """A number's type."""
@@ -51,3 +54,6 @@ class TupleType(Type):
 
     def __init__(self, fields):
         self.fields = tuple(fields)
+
+    def __repr__(self):
+        return f"T.Tuple({', '.join(map(repr, self.fields))})" if self.fields else "None"

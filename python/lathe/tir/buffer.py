@@ -30,7 +30,9 @@ class Buffer(Object):
     def access_ptr(self, access_mask, ptr_type="handle", content_lanes=1, offset=0, extent=None):
         """The address of the elements from `offset` on, for Buffer.READ, Buffer.WRITE or "r", "w", "rw"."""
         if isinstance(access_mask, str):
-            access_mask = sum({"r": Buffer.READ, "w": Buffer.WRITE}[each] for each in access_mask)
+            if set(access_mask) - {"r", "w"}:
+                raise ValueError(f"access_ptr: expected \"r\", \"w\" or \"rw\", got {access_mask!r}")
+            access_mask = (Buffer.READ if "r" in access_mask else 0) | (Buffer.WRITE if "w" in access_mask else 0)
         return _lib.buffer_access_ptr(self, access_mask, ptr_type, content_lanes, offset, extent)
 
     def offset_of(self, indices):
