@@ -96,7 +96,7 @@ std::optional<DataType> InferFromFirst(const Op& op, std::span<const Expr> args)
   for (const Expr& arg : args.subspan(first)) {
     if (arg.dtype() != type) return std::nullopt;
   }
-  if (op.is_float_only && !type.is_float()) return std::nullopt;
+  if (op.is_float_only && !type.is_float() && !type.is_int()) return std::nullopt;  // Of integers as in TVM: no code.
   if (op.result == OpResult::kPredicate) return DataType::Bool().shaped_as(type);
   return op.result == OpResult::kElement ? type.element() : type;
 }

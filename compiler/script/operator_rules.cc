@@ -162,8 +162,8 @@ std::optional<double> LargestOf(DataType type) {
   if (type == DataType::Float(32)) return std::numeric_limits<float>::max();
   if (type == DataType::Float(16)) return 65504.0;
   if (type.ToString() == "bfloat16") return std::numeric_limits<float>::max();
-  if (type.ToString() == "e4m3_float8") return 448.0;
-  if (type.ToString() == "e5m2_float8") return 57344.0;
+  if (type.ToString() == "float8_e4m3fn") return 448.0;
+  if (type.ToString() == "float8_e5m2") return 57344.0;
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "compiler/ir/op_table.h"
 #include "compiler/script/checked_expr.h"
@@ -41,6 +42,11 @@ Expr MakeExact(const std::string& name, const Expr& a, const Expr& b) {
 // a + b and the like.
 Expr MakeFolded(const std::string& name, const Expr& a, const Expr& b) {
   return Named(name, FoldOperator(OpOfName(name), a, b));
+}
+
+Expr Negate(const Expr& a) {
+  if (a.dtype().is_bool()) throw Failure(ErrorKind::kLiteral, "neg: expected a number, got a boolean");
+  return MakeFolded("Mul", a, Named("neg", ConvertExpr(a.dtype(), Expr(-1))));
 }
 
 // a / b: signed integers have several quotients, so the program must say which.
@@ -92,17 +98,64 @@ Expr MakeInt(DataType type, const Expr& value) {
   return Named("IntImm", ConvertExpr(type, value), ErrorKind::kLiteral);
 }
 
+void CheckFloat(const char* what, const Expr& number) {
+  const FloatImm* imm = number.As<FloatImm>();
+  if (imm == nullptr || !std::isfinite(imm->value)) return;
+  if (std::abs(imm->value) > te::MaxValue(number.dtype()).As<FloatImm>()->value)
+    throw Failure(ErrorKind::kLiteral, fmt::format("{}: {} leaves {}", what, imm->value, number.dtype().ToString()));
+}
+
 Expr MakeFloat(DataType type, const Expr& value) {
   if (!type.is_float()) throw Failure(ErrorKind::kLiteral, "FloatImm: expected a float type, got " + type.ToString());
   Expr number = Named("FloatImm", ConvertExpr(type, value), ErrorKind::kLiteral);
-  const FloatImm* imm = number.As<FloatImm>();
-  if (imm != nullptr && std::isfinite(imm->value) && std::abs(imm->value) > te::MaxValue(type).As<FloatImm>()->value)
-    throw Failure(ErrorKind::kLiteral, fmt::format("FloatImm: {} leaves {}", imm->value, type.ToString()));
+  CheckFloat("FloatImm", number);
   return number;
 }
 
-Expr MakeConst(const Expr& value, std::optional<DataType> type) {
-  return type ? Named("const", FoldCast(*type, value), ErrorKind::kLiteral) : value;
+// An integer of Python beyond int64.
+Expr LargeConst(const py::handle& value, std::optional<DataType> type) {
+  const DataType element = type.value_or(DataType::Int(64)).element();
+  if (element.is_float()) return FloatConst(element, PyLong_AsDouble(value.ptr()));
+  const unsigned long long bits = PyLong_AsUnsignedLongLong(value.ptr());
+  const bool fits = PyErr_Occurred() == nullptr && element == DataType::UInt(64);
+  PyErr_Clear();
+  if (!fits)
+    throw Failure(ErrorKind::kLiteral,
+                  fmt::format("const: {} leaves {}", py::cast<std::string>(py::str(value)), element.ToString()));
+  return IntConst(element, static_cast<int64_t>(bits));
+}
+
+bool IsLarge(const py::handle& value) {
+  int overflow = 0;
+  if (PyLong_Check(value.ptr())) PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  return overflow != 0;
+}
+
+// A float without a type is one of 32 bits where it fits.
+Expr WideFloat(const Expr& number) {
+  const double value = std::abs(number.As<FloatImm>()->value);
+  return value <= std::numeric_limits<float>::max() ? number
+                                                    : FloatConst(DataType::Float(64), number.As<FloatImm>()->value);
+}
+
+Expr MakeConst(const py::object& value, std::optional<DataType> type) {
+  if (IsLarge(value)) {
+    const Expr number = LargeConst(value, type);
+    return type ? Named("const", FoldCast(*type, number), ErrorKind::kLiteral) : number;
+  }
+  const std::optional<Expr> given = ToExpr(value);
+  if (!given || given->As<StringImm>() != nullptr)
+    throw Failure(ErrorKind::kType, fmt::format("const: expected a number, got {}",
+                                                py::cast<std::string>(py::type::of(value).attr("__name__"))));
+  const Expr number = *given;
+  if (!type) return PyFloat_Check(value.ptr()) ? WideFloat(number) : number;
+  if (type->is_int() && !type->is_signed_int() && AsIntConst(number) != nullptr && *AsIntConst(number) < 0)
+    throw Failure(ErrorKind::kLiteral,
+                  fmt::format("const: expected a value of {}, got {}", type->ToString(), *AsIntConst(number)));
+  const Expr made = Named("const", FoldCast(*type, number), ErrorKind::kLiteral);
+  const Broadcast* broadcast = made.As<Broadcast>();
+  CheckFloat("const", broadcast == nullptr ? made : broadcast->value);
+  return made;
 }
 
 DataType VectorOf(std::string_view what, DataType element, const Expr& lanes) {
@@ -163,7 +216,9 @@ Expr MakeNotNode(const Expr& a) {
 }
 
 void BindConstructors(py::module_& module) {
-  module.def("IntImm", &MakeInt);
+  module.def("IntImm", [](DataType type, const py::object& value) {
+    return IsLarge(value) && type.is_int() ? LargeConst(value, type) : MakeInt(type, py::cast<Expr>(value));
+  });
   module.def("FloatImm", &MakeFloat);
   module.def("StringImm", [](const std::string& text) { return Expr::Make(DataType::Handle(), StringImm{text}); });
   module.def("Var", [](const std::string& name, DataType type) { return Var(name, type); });
@@ -202,8 +257,7 @@ void BindExpr(py::module_& module) {
   module.def("make_binary", &MakeExact);
   module.def("fold_binary", &MakeFolded);
   module.def("divide", &Divide);
-  module.def("negate",
-             [](const Expr& a) { return MakeFolded("Mul", a, Named("neg", ConvertExpr(a.dtype(), Expr(-1)))); });
+  module.def("negate", &Negate);
   module.def("cast", [](DataType type, const Expr& value) { return Named("cast", FoldCast(type, value)); });
   module.def("logical_not", [](const Expr& a) { return MakeNotNode(a).As<Not>() != nullptr ? MakeNot(a) : a; });
   module.def("call_op", &CallNamed);

@@ -180,3 +180,55 @@ def test_operations_say_what_calls_of_them_do():
     effect = lambda name: tvm.ir.Op.get(name).get_attr("TCallEffectKind")
     assert effect("tir.exp") == 1 and effect("tir.call_extern") == 3 and tvm.ir.Op.get("tir.exp").get_attr("none") is None
     assert "tir.exp" in tvm.ir.Op.list_op_names()
+
+
+@pytest.mark.parametrize("value, dtype, text", [
+    (2**64 - 1, "uint64", "T.uint64(18446744073709551615)"), (2**63, "uint64", "T.uint64(9223372036854775808)"),
+    (2**63, "uint64x4", "T.Broadcast(T.uint64(9223372036854775808), 4)"),
+    (2**70, "float32", "T.float32(1180591620717411303424.0)"), (-2**63, "int64", "T.int64(-9223372036854775808)"),
+])
+def test_constants_of_64_bits(value, dtype, text):
+    assert str(c(value, dtype)) == text
+
+
+@pytest.mark.parametrize("make", [
+    lambda: c(2**63, "int64"), lambda: c(2**64, "uint64"), lambda: c(2**63), lambda: c(-2**63 - 1, "int64"),
+    lambda: c(1e40, "float32"), lambda: c(70000.0, "float16"), lambda: c(-1, "uint64"), lambda: tir.IntImm("int64", 2**63),
+])
+def test_constants_that_leave_their_type(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+def test_texts_are_no_constants():
+    with pytest.raises(TypeError):
+        c("x")
+
+
+def test_equalities_are_operands():
+    n, m, f = var("n"), var("m"), var("f", "float32")
+    assert str((n == m) + 1) == 'T.Cast("int32", n == m) + 1' and str(f * (n != m)) == 'f * T.Cast("float32", n != m)'
+    assert str(~(n == m)) == str(tir.bitwise_not(n == m)) and str((n == m) & (m < n)) == "T.bitwise_and(n == m, m < n)"
+    for boolean in (n == m, n < m):
+        with pytest.raises(ValueError, match="boolean"):
+            -boolean
+    assert not (n == m) and (n == n) and (n != m) and {n == m: 1}
+
+
+def test_float_operations_of_integers_are_calls():
+    call = tir.exp(var("n"))
+    assert call.dtype == "int32" and str(call) == "T.exp(n)" and str(tir.atan2(var("n"), 1)) == "T.atan2(n, 1)"
+    with pytest.raises(tvm.TVMError, match="truncdiv"):
+        tir.truncdiv(var("f", "float32"), var("g", "float32"))
+
+
+def test_offsets_are_merged():
+    n, m, a, b = (var(name) for name in "nmab")
+    assert str(tir.decl_buffer((n, m)).offset_of([a // m, a % m])[0]) == "a"
+    strided = tir.decl_buffer((64, 8), strides=[8, 1], elem_offset=16)
+    assert str(strided.offset_of([a, b + 3])[0]) == "a * 8 + b + 19"
+
+
+def test_limits_and_scalable_lanes():
+    assert tir.max_value("float8_e4m3fn").value == 448 and tir.min_value("float8_e5m2").value == -57344
+    assert str(tir.get_vscale_expr("int8", 128)) == "16 * T.vscale()" and tir.undef().dtype == "int32"

@@ -6,7 +6,7 @@ from lathe.runtime.object import Object, register_object
 
 def _operator(name):
     def forward(self, other):
-        return NotImplemented if isinstance(other, EqualOp) else _lib.fold_binary(name, self, other)
+        return _lib.fold_binary(name, self, other)
 
     return forward
 
@@ -24,38 +24,6 @@ def _call(name):
 
 def _reflected_call(name):
     return lambda self, other: _lib.call_op(name, [other, self])
-
-
-class EqualOp:
-    """What a == b gives: an expression where one is wanted, the answer of same_as where a bool is."""
-
-    __slots__ = ("a", "b", "name")
-
-    def __init__(self, a, b, name="EQ"):
-        self.a, self.b, self.name = a, b, name
-
-    def __bool__(self):
-        return (isinstance(self.b, Object) and self.a.same_as(self.b)) == (self.name == "EQ")
-
-    __nonzero__ = __bool__
-
-    def asobject(self):
-        return _lib.fold_binary(self.name, self.a, self.b)
-
-    def __getattr__(self, attribute):
-        return getattr(self.asobject(), attribute)
-
-    def __repr__(self):
-        return str(self.asobject())
-
-
-class NotEqualOp(EqualOp):
-    """What a != b gives."""
-
-    __slots__ = ()
-
-    def __init__(self, a, b):
-        super().__init__(a, b, "NE")
 
 
 class ExprOp:
@@ -105,6 +73,43 @@ class ExprOp:
 
     def astype(self, dtype, span=None):
         return _lib.cast(dtype, self)
+
+
+class EqualOp(ExprOp):
+    """What a == b gives: an expression where one is wanted, the answer of same_as where a bool is."""
+
+    __slots__ = ("a", "b", "name")
+
+    def __init__(self, a, b, name="EQ"):
+        self.a, self.b, self.name = a, b, name
+
+    def __bool__(self):
+        return (isinstance(self.b, Object) and self.a.same_as(self.b)) == (self.name == "EQ")
+
+    __nonzero__ = __bool__
+
+    __hash__ = object.__hash__
+
+    def asobject(self):
+        return _lib.fold_binary(self.name, self.a, self.b)
+
+    def __getattr__(self, attribute):
+        return getattr(self.asobject(), attribute)
+
+    def astype(self, dtype, span=None):
+        return self.asobject().astype(dtype, span)
+
+    def __repr__(self):
+        return str(self.asobject())
+
+
+class NotEqualOp(EqualOp):
+    """What a != b gives."""
+
+    __slots__ = ()
+
+    def __init__(self, a, b):
+        super().__init__(a, b, "NE")
 
 
 class PrimExpr(ExprOp, Object):

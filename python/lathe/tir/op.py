@@ -1,5 +1,6 @@
 """Operations on expressions by TVM's names. Those of the compiler's table (compiler/ir/op.cc) are made from it."""
 from lathe import _lib
+from lathe.error import TVMError
 from lathe.tir.buffer import Buffer
 from lathe.tir.expr import EqualOp
 
@@ -18,9 +19,17 @@ def _fold(name):
     return call
 
 
-div = truncdiv = _fold("Div")
+div = _fold("Div")
 truncmod = _fold("Mod")
 floordiv, floormod, indexdiv, indexmod = _fold("FloorDiv"), _fold("FloorMod"), _fold("FloorDiv"), _fold("FloorMod")
+
+
+def truncdiv(a, b, span=None):
+    """a / b of integers, rounded to 0; numbers are folded."""
+    quotient = div(a, b)
+    if "float" in quotient.dtype:
+        raise TVMError(f"truncdiv: expected integers, got {quotient.dtype}; write a / b")
+    return quotient
 
 
 def ceildiv(lhs, rhs, span=None):
@@ -102,6 +111,17 @@ def _operation(name):
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"A call of tir.{name}."
     return call
+
+
+def undef(dtype="int32", span=None):
+    """A value that nobody may ask for."""
+    return _lib.call_op("undef", [dtype])
+
+
+def get_vscale_expr(dtype, min_size=128):
+    """How many numbers of this type a scalable vector of at least `min_size` bits holds."""
+    bits = _lib.dtype_parts(getattr(dtype, "dtype", dtype))[1]
+    return min_size // bits * _lib.call_op("vscale", [])
 
 
 for _name in _lib.op_names():
