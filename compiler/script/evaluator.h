@@ -48,12 +48,16 @@ class ScriptEvaluator {
   virtual std::vector<Buffer> TakeAllocations() { return {}; }
 };
 
+// Names for single members of the TIR dialect: "B" for "Buffer", "S" for "axis.spatial".
+using TirMemberNames = std::unordered_map<std::string_view, std::string>;
+
 // A macro whose text stands elsewhere: one decorated function, and what its names mean there.
 struct ScriptMacro {
   std::string file_name, text;
-  std::vector<ScriptValue> first_args;         // A method's object.
-  std::shared_ptr<const HostObject> object;    // What the program calls it.
-  std::set<std::string_view> tir_names;        // What the TIR dialect is called there, beside "T" and "tir".
+  std::vector<ScriptValue> first_args;       // A method's object.
+  std::shared_ptr<const HostObject> object;  // What the program calls it.
+  std::set<std::string_view> tir_names;      // What the TIR dialect is called there, beside "T" and "tir".
+  TirMemberNames tir_members;
   std::shared_ptr<ScriptEvaluator> evaluator;  // Of the names around it. Keeps alive what the other two point into.
   const ConstantTable* constants = nullptr;
 };

@@ -36,16 +36,27 @@ std::string_view BitwiseOp(std::string_view text) {
 
 }  // namespace
 
+// T, or tvm.script.tir in full.
+bool ExprBuilder::IsTirDialect(const PyExpr& e) const {
+  if (e.kind == PyExprKind::kName) return context_->tir_names.contains(e.text) && names_.Find(e.text) == nullptr;
+  if (e.kind != PyExprKind::kAttribute || e.text != "tir") return false;
+  const PyExpr& script = *e.items[0];
+  return script.kind == PyExprKind::kAttribute && script.text == "script" &&
+         script.items[0]->kind == PyExprKind::kName && names_.Find(script.items[0]->text) == nullptr;
+}
+
 std::string ExprBuilder::TirName(const PyExpr& e) const {
+  if (e.kind == PyExprKind::kName) {
+    const auto member = context_->tir_members.find(e.text);
+    return member == context_->tir_members.end() || names_.Find(e.text) != nullptr ? "" : member->second;
+  }
   if (e.kind != PyExprKind::kAttribute) return "";
   const PyExpr& object = *e.items[0];
-  if (object.kind == PyExprKind::kName)
-    return context_->tir_names.count(object.text) != 0 && names_.Find(object.text) == nullptr ? std::string(e.text)
-                                                                                              : "";
-  if (object.kind != PyExprKind::kAttribute || object.items[0]->kind != PyExprKind::kName ||
-      context_->tir_names.count(object.items[0]->text) == 0)
-    return "";
-  return fmt::format("{}.{}", object.text, e.text);
+  if (IsTirDialect(object)) return std::string(e.text);
+  const bool may_be_group =
+      object.kind == PyExprKind::kName || (object.kind == PyExprKind::kAttribute && IsTirDialect(*object.items[0]));
+  const std::string group = may_be_group ? TirName(object) : "";  // T.axis, or a name for it.
+  return group.empty() ? "" : fmt::format("{}.{}", group, e.text);
 }
 
 StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::string_view> params, size_t required,

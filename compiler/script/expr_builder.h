@@ -16,6 +16,7 @@ using BoundArgs = std::vector<const PyExpr*>;
 // What one file says before and around its functions, and who answers for the rest.
 struct ScriptContext {
   std::set<std::string_view> tir_names = {"T", "tir"};  // What the TIR dialect is called.
+  TirMemberNames tir_members;
   std::set<std::string_view> ir_names = {"I", "ir"};
   std::unordered_map<std::string_view, const PyStmt*> macros;
   std::unordered_map<std::string_view, const PyStmt*> functions;  // Of the file, also those that come later.
@@ -100,6 +101,7 @@ class ExprBuilder {
   void LeaveBlock() { --block_depth_; }
 
  private:
+  bool IsTirDialect(const PyExpr& e) const;
   StatusOr<Expr> BuildName(const PyExpr& e) const;
   StatusOr<Expr> BuildAttribute(const PyExpr& e) const;
   StatusOr<Expr> BuildMethod(const PyExpr& e) const;

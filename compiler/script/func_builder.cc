@@ -27,6 +27,12 @@ Status FuncBuilder::Enter(uint32_t offset) {
 
 StatusOr<Stmt> FuncBuilder::BuildSuite(const std::vector<const PyStmt*>& lines) {
   const size_t names = names_.Open();
+  StatusOr<Stmt> suite = BuildLines(lines);
+  if (suite.ok()) names_.Close(names);
+  return suite;
+}
+
+StatusOr<Stmt> FuncBuilder::BuildLines(const std::vector<const PyStmt*>& lines) {
   const int nesting = nesting_;
   if (!lines.empty()) RETURN_IF_ERROR(Enter(lines[0]->offset));
   ++suite_depth_;
@@ -34,7 +40,6 @@ StatusOr<Stmt> FuncBuilder::BuildSuite(const std::vector<const PyStmt*>& lines) 
   for (const PyStmt* line : lines) RETURN_IF_ERROR(BuildStmt(*line, suite));
   --suite_depth_;
   nesting_ = nesting;
-  names_.Close(names);
   return suite.Close();
 }
 

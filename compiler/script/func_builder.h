@@ -24,10 +24,14 @@ class FuncBuilder {
   struct ParsedMacro;  // A macro of another text.
 
   Status BuildParam(const PyParam& param);
+  StatusOr<bool> BuildParamLike(const PyExpr& name, const PyExpr& type);
+  Status BuildScalarParam(const PyExpr& name, const PyExpr& type);
   Status BuildBufferParam(const PyExpr& name, const PyExpr& type);
+  Status AddBufferParam(const PyExpr& name, const Buffer& buffer);
   void SortBufferMap();
   void DropRegionsOfRoot();
   StatusOr<Stmt> BuildSuite(const std::vector<const PyStmt*>& lines);
+  StatusOr<Stmt> BuildLines(const std::vector<const PyStmt*>& lines);  // In the scope that is open.
   Status BuildStmt(const PyStmt& stmt, Suite& suite);
   Status BuildExprStmt(const PyStmt& stmt, Suite& suite);
   Status BuildBlockLine(const PyExpr& e, const std::string& name);  // T.reads, T.writes, T.where, T.block_attr

@@ -65,6 +65,7 @@ StatusOr<FuncBuilder::MacroUse> FuncBuilder::Parsed(const PyExpr& at, std::share
     return Error(at, fmt::format("expected the text of one macro in {}", what.file_name));
   parsed->definition = lines[0];
   parsed->context.tir_names.insert(what.tir_names.begin(), what.tir_names.end());
+  parsed->context.tir_members = what.tir_members;
   parsed->context.evaluator = what.evaluator.get();
   if (what.constants != nullptr) {
     for (const auto& [name, value] : *what.constants) parsed->context.around.insert(name);

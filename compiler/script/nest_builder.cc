@@ -87,7 +87,7 @@ Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
   const size_t names = names_.Open();
   ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, header.type, header.range));
   if (header.step) names_.Redefine(stmt.target->text, header.step->start + Expr(var) * header.step->step);
-  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  ASSIGN_OR_RETURN(Stmt body, BuildLines(stmt.body));
   names_.Close(names);
   suite.stmts.push_back(For{var, header.range.min, header.range.extent, header.kind, std::move(header.thread),
                             std::move(header.annotations), std::move(body)});
@@ -129,7 +129,7 @@ Status FuncBuilder::BuildGrid(const PyStmt& stmt, const PyExpr& call, Suite& sui
   const size_t names = names_.Open();
   const int nesting = nesting_;
   ASSIGN_OR_RETURN(const std::vector<Var> vars, LoopVars(*stmt.target, ranges));
-  ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
+  ASSIGN_OR_RETURN(Stmt body, BuildLines(stmt.body));
   for (size_t i = vars.size(); i-- > 0;)
     body = For{vars[i], ranges[i].min, ranges[i].extent, ForKind::kSerial, "", {}, std::move(body)};
   nesting_ = nesting;

@@ -49,7 +49,7 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   if (function.annotation != nullptr && function.annotation->kind != PyExprKind::kNone) {
     ASSIGN_OR_RETURN(func_.ret_type, exprs_.BuildType(*function.annotation));
   }
-  ASSIGN_OR_RETURN(func_.body, BuildSuite(function.body));
+  ASSIGN_OR_RETURN(func_.body, BuildLines(function.body));
   if (!unrealized_.empty()) return unrealized_.begin()->second;
   for (const ExprNode* var : bound_) unbound_.erase(var);
   SortBufferMap();
@@ -110,6 +110,25 @@ void FuncBuilder::SortBufferMap() {
   func_.buffer_map = std::move(sorted);
 }
 
+// A type that the program made: a buffer or a variable of its kind.
+StatusOr<bool> FuncBuilder::BuildParamLike(const PyExpr& name, const PyExpr& type) {
+  const StatusOr<ScriptValue> value = exprs_.BuildValue(type);
+  const Buffer* buffer = value.ok() ? std::get_if<Buffer>(&*value) : nullptr;
+  const Expr* var = value.ok() ? std::get_if<Expr>(&*value) : nullptr;
+  if (buffer != nullptr) {
+    BufferNode node = **buffer;
+    node.name = std::string(name.text);
+    node.data = UnsetData();
+    RETURN_IF_ERROR(AddBufferParam(name, Buffer(std::move(node))));
+  } else if (var != nullptr && IsVar(*var)) {
+    func_.params.push_back(Var(*var).CopyWithName(std::string(name.text)));
+    RETURN_IF_ERROR(Define(name, Expr(func_.params.back())));
+  } else {
+    return false;
+  }
+  return true;
+}
+
 Status FuncBuilder::BuildParam(const PyParam& param) {
   PyExpr name;  // Where a second definition is reported.
   name.offset = param.offset;
@@ -127,21 +146,31 @@ Status FuncBuilder::BuildParam(const PyParam& param) {
     func_.params.emplace_back(std::string(param.name), pointer);
     return Define(name, Expr(func_.params.back()));
   }
-  StatusOr<DataType> dtype = exprs_.BuildType(is_call ? *type.items[0] : type);
-  if (dtype.ok() && is_call && !type.keywords.empty()) {  // n: T.int32(is_size_var=True)
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(type, {"expr", "is_size_var"}, 0));
-    ASSIGN_OR_RETURN(const bool is_size, args[1] == nullptr ? StatusOr<bool>(false) : exprs_.BuildBool(*args[1]));
-    func_.params.push_back(is_size ? Var::Size(std::string(param.name), *dtype) : Var(std::string(param.name), *dtype));
-    return Define(name, Expr(func_.params.back()));
+  if (tir_name.empty() && type.kind != PyExprKind::kString) {
+    ASSIGN_OR_RETURN(const bool is_done, BuildParamLike(name, type));
+    if (is_done) return OkStatus();
   }
+  return BuildScalarParam(name, type);
+}
+
+// n: T.int32, n: "int32", n: T.int32(is_size_var=True)
+Status FuncBuilder::BuildScalarParam(const PyExpr& name, const PyExpr& type) {
+  const bool is_call = type.kind == PyExprKind::kCall;
+  StatusOr<DataType> dtype = exprs_.BuildType(is_call ? *type.items[0] : type);
   if (!dtype.ok())
     return Error(
-        type, fmt::format("expected T.Buffer(...), T.handle or a dtype such as T.int32 as type of \"{}\"", param.name));
-  if (const std::optional<Var> known = TakePredeclared(param.name, *dtype)) {
+        type, fmt::format("expected T.Buffer(...), T.handle or a dtype such as T.int32 as type of \"{}\"", name.text));
+  if (is_call && !type.keywords.empty()) {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(type, {"expr", "is_size_var"}, 0));
+    ASSIGN_OR_RETURN(const bool is_size, args[1] == nullptr ? StatusOr<bool>(false) : exprs_.BuildBool(*args[1]));
+    func_.params.push_back(is_size ? Var::Size(std::string(name.text), *dtype) : Var(std::string(name.text), *dtype));
+    return Define(name, Expr(func_.params.back()));
+  }
+  if (const std::optional<Var> known = TakePredeclared(name.text, *dtype)) {
     func_.params.push_back(*known);
     return OkStatus();
   }
-  func_.params.emplace_back(std::string(param.name), *dtype);
+  func_.params.emplace_back(std::string(name.text), *dtype);
   return Define(name, Expr(func_.params.back()));
 }
 
@@ -157,6 +186,10 @@ Status FuncBuilder::BuildBufferParam(const PyExpr& name, const PyExpr& type) {
   if (args[kDataParam] != nullptr)
     return Error(*args[kDataParam], "expected a parameter's own memory; declare other views in the body");
   ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(type, name.text, args, 0, true));
+  return AddBufferParam(name, buffer);
+}
+
+Status FuncBuilder::AddBufferParam(const PyExpr& name, const Buffer& buffer) {
   BindSymbols(buffer);
   func_.params.emplace_back(std::string(name.text) + "_handle", DataType::Handle());
   func_.buffer_map.push_back({func_.params.back(), buffer});

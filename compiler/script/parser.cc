@@ -16,6 +16,7 @@ class ModuleBuilder {
  public:
   ModuleBuilder(const Source& source, const Surroundings& around) : source_(source), constants_(around.constants) {
     context_.tir_names.insert(around.tir_names.begin(), around.tir_names.end());
+    context_.tir_members = around.tir_members;
     context_.evaluator = around.evaluator;
     for (const auto& [name, value] : around.constants) context_.around.insert(name);
   }
@@ -41,6 +42,7 @@ class ModuleBuilder {
     switch (line.kind) {
       case PyStmtKind::kImport:
         for (const auto& [name, alias] : line.names) {
+          if (line.text.ends_with(".script.tir")) context_.tir_members.insert_or_assign(alias, std::string(name));
           if (name == "tir" || name == "s_tir" || name == "tirx") context_.tir_names.insert(alias);
           if (name == "ir") context_.ir_names.insert(alias);
         }

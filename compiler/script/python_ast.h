@@ -62,7 +62,7 @@ enum class PyStmtKind : uint8_t {
   kReturn,    // return value
   kFunction,  // def text(params) -> annotation: body
   kClass,     // class text: body
-  kImport,    // names: (name as written, alias)
+  kImport,    // from text import names: (name as written, alias)
 };
 
 enum class PyParamKind { kPlain, kKeyword, kRest };  // kKeyword: after `*`; kRest: *args, without a name a bare `*`.
@@ -77,7 +77,7 @@ struct PyParam {
 struct PyStmt {
   PyStmtKind kind = PyStmtKind::kPass;
   uint32_t offset = 0;
-  std::string_view text;  // Name of a function or class, or the operator of an augmented assignment ("+").
+  std::string_view text;  // Name of a function, class or module, or the operator of an augmented assignment ("+").
   const PyExpr* target = nullptr;
   const PyExpr* annotation = nullptr;
   const PyExpr* value = nullptr;

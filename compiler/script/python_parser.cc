@@ -610,7 +610,11 @@ class PythonParser {
   bool Import(PyStmt* stmt) {
     stmt->kind = PyStmtKind::kImport;
     std::string_view module;
-    if (Take("from") && !DottedName(module)) return false;
+    const char* const begin = tokens_[std::min(next_ + 1, tokens_.size() - 1)].text.data();
+    if (Take("from")) {
+      if (!DottedName(module)) return false;
+      stmt->text = std::string_view(begin, static_cast<size_t>(module.data() + module.size() - begin));
+    }
     if (!Expect("import")) return false;
     const bool in_brackets = Take("(");
     do {

@@ -14,6 +14,7 @@ namespace lathe {
 struct Surroundings {
   ConstantTable constants;               // Numbers, strings, expressions, buffers.
   std::set<std::string_view> tir_names;  // What else the TIR dialect is called, beside "T" and "tir".
+  TirMemberNames tir_members;
   ScriptEvaluator* evaluator = nullptr;  // Whom to ask about what neither says; without one it is an error.
 };
 

@@ -131,8 +131,11 @@ class PythonEvaluator : public ScriptEvaluator {
       if (object.is(dialect)) around.tir_names.insert(name);
       if (object.is(dialect) || IsInstance(object, "lathe.script.decorator", "TIRMacro")) continue;  // Asked for later.
       ScriptValue constant = FromPython(object);
-      if (!std::holds_alternative<std::shared_ptr<const HostObject>>(constant))
+      if (!std::holds_alternative<std::shared_ptr<const HostObject>>(constant)) {
         around.constants.emplace(name, std::move(constant));
+      } else if (const py::object member = dialect.attr("member_name")(object); !member.is_none()) {
+        around.tir_members.emplace(name, py::cast<std::string>(member));
+      }
     }
   }
 
@@ -171,6 +174,7 @@ std::shared_ptr<const ScriptMacro> FromMacro(const py::object& object) {
   macro->object = std::make_shared<const PythonObject>(object);
   const auto evaluator = std::make_shared<PythonEvaluator>(object.attr("known"));
   macro->tir_names = evaluator->around.tir_names;
+  macro->tir_members = evaluator->around.tir_members;
   macro->constants = &evaluator->around.constants;
   macro->evaluator = evaluator;
   return macro;

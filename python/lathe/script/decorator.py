@@ -124,7 +124,14 @@ def ir_module(mod=None, check_well_formed=True):
     return read if mod is None else read(mod)
 
 
+def _default_names():
+    import lathe
+    from lathe.script import ir, tir
+    return {"tvm": lathe, "I": ir, "ir": ir, "T": tir, "tir": tir}
+
+
 def from_source(code, extra_vars=None, check_well_formed=True):
-    """Reads TVMScript: a function, a class with functions, or a text with one of them."""
+    """Reads TVMScript: a function, a class with functions, or a text with one of them. extra_vars: what its names mean;
+    tvm, T and I unless something is given."""
     file_name, first_line, text = ("<str>", 1, code) if isinstance(code, str) else _source(code)
-    return _checked(_lib.parse_any(text, file_name, first_line, extra_vars or {}), check_well_formed)
+    return _checked(_lib.parse_any(text, file_name, first_line, _default_names() if extra_vars is None else extra_vars), check_well_formed)

@@ -28,8 +28,9 @@ def _typed(dtype):
 
 _ELEMENTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
              "float8_e4m3fn", "float8_e5m2")
+_LANES = ("", "x4", "x8", "x16", "x32", "x64")
 for _name in _ELEMENTS:
-    for _lanes in ("", "x4", "x8", "x16", "x32", "x64"):
+    for _lanes in _LANES:
         globals()[_name + _lanes] = _typed(_name + _lanes)
 boolean = bool = _typed("bool")
 bfloat16 = _typed("bfloat16")
@@ -37,11 +38,6 @@ e4m3_float8, e5m2_float8 = _typed("float8_e4m3fn"), _typed("float8_e5m2")  # v0.
 
 
 void = _typed("void")
-
-
-def undef(dtype=None):  # noqa: F811
-    """A value that nobody may ask for; an int32 unless said otherwise, as in TVM."""
-    return _op.undef(dtype or "int32")
 
 
 def handle(dtype=None, storage_scope="global", *, is_size_var=False):
@@ -90,6 +86,33 @@ sblock_alloc_buffer = alloc_buffer
 def meta_var(value):
     """The value itself, which gets a name and no let."""
     return value
+
+
+_FRAMES = ("Assert", "Else", "If", "LetStmt", "Then", "While", "allocate", "arg", "attr", "axis", "block", "block_attr",
+           "buffer_store", "evaluate", "func_attr", "func_name", "func_ret", "grid", "init", "launch_thread",
+           "match_buffer", "parallel", "reads", "sblock", "sblock_attr", "serial", "thread_binding", "unroll",
+           "vectorized", "where", "writes")
+_members = {}  # What of T a name may stand for that the parser alone can read: the name in T by the value's id.
+
+
+def __getattr__(name):
+    """The frames of an IRBuilder; in a decorated function the parser reads them, by these or other names."""
+    if name not in _FRAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from lathe.script.ir_builder import tir as frames
+    return getattr(frames, name)
+
+
+def member_name(value):
+    """What the dialect calls `value` ("Buffer", "axis.spatial", "float32"), None where it is nothing of it."""
+    if not _members:
+        axis = __getattr__("axis")
+        named = {"Buffer": Buffer, "handle": handle, "bool": boolean, "bfloat16": bfloat16, "axis": axis}
+        named.update((name, __getattr__(name)) for name in _FRAMES)
+        named.update((name + lanes, globals()[name + lanes]) for name in _ELEMENTS for lanes in _LANES)
+        named.update((f"axis.{name}", getattr(axis, name)) for name in ("spatial", "reduce", "scan", "opaque", "remap"))
+        _members.update((id(each), name) for name, each in named.items())
+    return _members.get(id(value))
 
 
 inline = macro

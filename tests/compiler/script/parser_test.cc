@@ -349,6 +349,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "f.py:4:13: expected 2 indices of buffer \"A\", got 1"},
         ErrorCase{"LoopRedefined", "for i, i in T.grid(4, 4):\n    A[i, i] = 1.0",
                   "f.py:3:12: expected a new name, got \"i\", which is defined already in this scope"},
+        ErrorCase{"LoopVariableBoundAgain", "for i in range(4):\n    i = n\n    A[i, i] = 1.0",
+                  "f.py:4:9: expected a new name, got \"i\", which is defined already in this scope"},
         ErrorCase{"ReadsTwice", "with T.block(\"b\"):\n    T.reads(A[0, 0])\n    T.reads(A[0, 1])\n    A[0, 0] = 1.0",
                   "f.py:5:9: expected one T.reads in a block"},
         ErrorCase{"FloatIndex", "A[0, 1.5] = 1.0", "f.py:3:10: expected an integer, got float32"},
