@@ -70,6 +70,51 @@ void Visit(const py::object& node, const py::function& f) {
   walker(Stmt(BlockRealize{{}, True(), *block}));
 }
 
+// Gives variables and buffers other names, which makes them others.
+class Renamer : public StmtExprMutator {
+ public:
+  explicit Renamer(const py::dict& names) {
+    for (const auto& [node, text] : names) {
+      const std::string name = py::cast<std::string>(text);
+      const Buffer* buffer = UnwrapAs<Buffer>(node);
+      const Var var = buffer == nullptr ? py::cast<Var>(node) : (*buffer)->data;
+      vars_.insert_or_assign(var.get(), var.CopyWithName(name));
+      if (buffer != nullptr) names_.insert_or_assign(buffer->get(), name);
+    }
+  }
+  FuncPtr operator()(const PrimFunc& func) {
+    auto copy = std::make_shared<PrimFunc>(func);
+    for (Var& param : copy->params) param = VisitVarDef(param);
+    for (ParamBuffer& entry : copy->buffer_map) entry = {VisitVarDef(entry.param), VisitBufferUse(entry.buffer)};
+    copy->body = StmtExprMutator::operator()(func.body);
+    return copy;
+  }
+  using StmtExprMutator::operator();
+
+ private:
+  Var VisitVarDef(const Var& var) override { return Var(VisitVar(var)); }
+  Expr VisitVar(const Var& var) override {
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
+  }
+  Buffer VisitBufferDef(const Buffer& buffer) override { return VisitBufferUse(buffer); }
+  Buffer VisitBufferUse(const Buffer& buffer) override {
+    if (const auto known = buffers_.find(buffer.get()); known != buffers_.end()) return known->second;
+    const auto name = names_.find(buffer.get());
+    const Var data = VisitVarDef(buffer->data);
+    std::optional<BufferNode> node = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); });
+    if (!node && name == names_.end() && data.same_as(buffer->data)) return buffer;
+    if (!node) node = *buffer;
+    node->data = data;
+    if (name != names_.end()) node->name = name->second;
+    return buffers_.emplace(buffer.get(), Buffer(*std::move(node))).first->second;
+  }
+
+  VarMap vars_;
+  std::unordered_map<const BufferNode*, std::string> names_;
+  BufferMap buffers_;
+};
+
 VarMap ToVarMap(const py::dict& items) {
   VarMap vars;
   for (const auto& [key, value] : items) vars.emplace(py::cast<Var>(key).get(), py::cast<Expr>(value));
@@ -86,6 +131,8 @@ void BindFunctor(py::module_& module) {
   });
   module.def("substitute", [](const Stmt& stmt, const py::dict& vars) { return Substitute(stmt, ToVarMap(vars)); });
   module.def("substitute", [](const Expr& expr, const py::dict& vars) { return Substitute(expr, ToVarMap(vars)); });
+  module.def("renamed", [](const FuncPtr& func, const py::dict& names) { return Renamer(names)(*func); });
+  module.def("renamed", [](const Stmt& stmt, const py::dict& names) { return Renamer(names)(stmt); });
   module.def("clone_func", [](const FuncPtr& func) -> FuncPtr { return std::make_shared<PrimFunc>(Clone(*func)); });
 }
 

@@ -118,3 +118,41 @@ def test_errors():
         B.where(True)
     with pytest.raises(IndexError):
         ib.get()
+
+
+def test_names_of_axes_buffers_and_lets():
+    with IRBuilder() as ib:
+        with B.prim_func():
+            a = B.arg("a", B.handle())
+            X = IRBuilder.name("X", B.match_buffer(a, (8,), "int32"))
+            Y = IRBuilder.name("Y", B.alloc_buffer((8,), "int32"))
+            with IRBuilder.name("i", B.serial(8)) as i:
+                IRBuilder.name("i", i)
+                with B.block("b"):
+                    vi = IRBuilder.name("vi", B.axis.spatial(8, i))
+                    with B.LetStmt(X[vi]) as x:
+                        IRBuilder.name("lv", x)
+                        B.buffer_store(Y, x, [vi])
+
+    @T.prim_func(private=True)
+    def main(a: T.handle):
+        X = T.match_buffer(a, (8,), "int32")
+        Y = T.alloc_buffer((8,), "int32")
+        for i in range(8):
+            with T.block("b"):
+                vi = T.axis.spatial(8, i)
+                lv: T.int32 = X[vi]
+                Y[vi] = lv
+    tvm.ir.assert_structural_equal(ib.get(), main)
+    assert ib.get().script() == main.script()
+
+
+def test_attributes_of_a_module():
+    with IRBuilder() as ib:
+        with I.ir_module():
+            I.module_attrs({"mark": 1})
+            I.module_set_attr("other", "x")
+            assert I.module_get_attr("mark") == 1
+            with pytest.raises(ValueError):
+                I.module_attrs({"mark": 2})
+    assert dict(ib.get().attrs) == {"mark": 1, "other": "x"}

@@ -1,6 +1,8 @@
 """The builder and its frames. A frame collects statements; at its end it gives what it makes to the frame around it."""
+from lathe import _lib
 from lathe.runtime.object import Object
 from lathe.tir import stmt
+from lathe.tir.buffer import Buffer
 from lathe.tir.expr import Var
 
 _builders = []
@@ -36,8 +38,8 @@ class IRBuilder:
 
     @staticmethod
     def name(s, v):
-        """`v`, which is called `s` from now on if it is a variable of a loop or a block."""
-        if isinstance(v, Var):
+        """`v`, a variable or a buffer, which what is built calls `s`."""
+        if isinstance(v, (Buffer, Var)):
             IRBuilder.current().names[v] = s
         return v
 
@@ -58,6 +60,8 @@ class IRBuilder:
             self.frames[-1].lines.append(line)
         else:
             self.result = line(stmt.Evaluate(0)) if callable(line) and not isinstance(line, Object) else line
+            if isinstance(self.result, stmt.Stmt):
+                self.result = _lib.renamed(self.result, self.names)
 
 
 class IRBuilderFrame:

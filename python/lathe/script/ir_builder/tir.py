@@ -9,7 +9,6 @@ from lathe.tir import stmt
 from lathe.tir.buffer import BufferRegion, MatchBufferRegion, decl_buffer as _decl_buffer
 from lathe.tir.expr import BufferLoad, IterVar, StringImm, Var
 from lathe.tir.function import PrimFunc
-from lathe.tir.stmt_functor import substitute
 
 
 def __getattr__(name):
@@ -18,15 +17,6 @@ def __getattr__(name):
 
 def _current():
     return IRBuilder.current()
-
-
-def _renamed(builder, var, body):
-    """The variable under the name that it was given, and the body with it."""
-    name = builder.names.pop(var, None)
-    if name is None:
-        return var, body
-    fresh = Var(name, var.dtype)
-    return fresh, substitute(body, {var: fresh})
 
 
 # ---- Functions
@@ -44,7 +34,7 @@ class PrimFuncFrame(IRBuilderFrame):
             func = func.with_attr(key, value)
         if self.name is not None and not self.is_private:
             func = func.with_attr("global_symbol", self.attrs.get("global_symbol", self.name))
-        func = _lib.func_complete(func, self.root_alloc_buffers)
+        func = _lib.renamed(_lib.func_complete(func, self.root_alloc_buffers), self.builder.names)
         around = self.builder.frames[-1] if self.builder.frames else None
         if isinstance(around, IRModuleFrame):
             around.functions[self.name or "main"] = func
@@ -254,7 +244,6 @@ class ForFrame(IRBuilderFrame):
     def end(self):
         body = self.body()
         for var, each in reversed(self.ranges):
-            var, body = _renamed(self.builder, var, body)
             thread = None if self.thread is None else IterVar(each, Var("", var.dtype), IterVar.ThreadIndex, self.thread)
             body = stmt.For(var, each.min, each.extent, self.kind, body, thread, self.annotations or {})
         self.builder.emit(body)
