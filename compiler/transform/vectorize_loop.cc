@@ -272,7 +272,9 @@ class LaneRewriter {
       const std::optional<Expr> condition = VectorExpr(select->condition), a = VectorExpr(select->true_value),
                                 b = VectorExpr(select->false_value);
       if (!condition || !a || !b) return std::nullopt;
-      return MakeSelect(*condition, Splat(*a, lanes_), Splat(*b, lanes_));
+      // By name as in TVM: a condition that is the same in every lane is a vector as well.
+      return MakeSelect(forms_.makes_masks ? *condition : Splat(*condition, lanes_), Splat(*a, lanes_),
+                        Splat(*b, lanes_));
     }
     if (const BufferLoad* load = e.As<BufferLoad>()) {
       const std::optional<std::vector<Expr>> indices = VectorIndices(load->indices);
@@ -295,7 +297,9 @@ class LaneRewriter {
   }
 
   std::optional<Expr> VectorCall(DataType dtype, const Call& call) {
-    const bool is_lanewise = call.op->is_pure && !call.op->name.starts_with("vector");
+    // Of LLVM's the name and the number of arguments stay; by name only: those of the pipeline are operations by then.
+    const bool is_llvm = call.op->name == "call_llvm_pure_intrin" && !forms_.makes_masks;
+    const bool is_lanewise = is_llvm || (call.op->is_pure && !call.op->name.starts_with("vector"));
     if (!is_lanewise) return std::nullopt;
     Call vector = call;
     for (size_t i = 0; i < call.args.size(); ++i) {
@@ -303,7 +307,7 @@ class LaneRewriter {
       if (!arg) return std::nullopt;
       const bool may_be_scalar = i == 0 && call.op->name == "if_then_else";
       if (may_be_scalar && !arg->dtype().is_scalar() && !forms_.makes_masks) return std::nullopt;
-      vector.args[i] = may_be_scalar ? *arg : Splat(*arg, lanes_);
+      vector.args[i] = may_be_scalar || (is_llvm && i < 2) ? *arg : Splat(*arg, lanes_);
     }
     return Expr::Make(dtype.shaped_as(lanes_), std::move(vector));
   }
@@ -326,8 +330,8 @@ class LaneRewriter {
       case BinaryOp::kSub:
         return MakeRamp(x->base - y->base, x->stride - y->stride, lanes_);
       case BinaryOp::kMul:
-        if (b.dtype().is_scalar()) return MakeRamp(x->base * b, x->stride * b, lanes_);
-        if (a.dtype().is_scalar()) return MakeRamp(a * y->base, a * y->stride, lanes_);
+        if (b.dtype().is_scalar() && MayScale(b)) return MakeRamp(x->base * b, x->stride * b, lanes_);
+        if (a.dtype().is_scalar() && MayScale(a)) return MakeRamp(a * y->base, a * y->stride, lanes_);
         return std::nullopt;
       case BinaryOp::kFloorDiv:
       case BinaryOp::kFloorMod:
@@ -335,6 +339,11 @@ class LaneRewriter {
       default:
         return std::nullopt;
     }
+  }
+
+  // By name TVM scales by what is positive only.
+  bool MayScale(const Expr& factor) const {
+    return forms_.makes_masks || analyzer_.CanProve(MakeBinary(BinaryOp::kGT, factor, IntConst(factor.dtype(), 0)));
   }
 
   // (base + stride*lane) // c and % c, where all lanes fall into one period of c.

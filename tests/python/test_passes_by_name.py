@@ -758,3 +758,20 @@ def test_vectorize_loop_by_name_does_not_ask_the_context():
         vectorized = tir.transform.VectorizeLoop()(tvm.IRModule({"main": main}))
         serial = tir.transform.VectorizeLoop(False)(tvm.IRModule({"main": main}))
     assert "for" not in str(vectorized["main"].body) and "for" in str(serial["main"].body)
+
+
+class TestVectorizeKeepsTheFormsOfTvm(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.VectorizeLoop()
+
+    def before(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "int32"), n: T.int32):
+        for i in T.vectorized(4):
+            A[i] = T.Select(n < 3, C[i], C[n])
+        for i in T.vectorized(4):
+            D[i] = i * n
+        for i in T.vectorized(4):
+            A[i] = T.call_llvm_pure_intrin("float32", "llvm.fabs", T.uint32(1), C[i])
+
+    def expected(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "int32"), n: T.int32):
+        A[0:4] = T.Select(T.Broadcast(n < 3, 4), C[0:4], T.Broadcast(C[n], 4))
+        D[0:4] = T.Ramp(0, 1, 4) * T.Broadcast(n, 4)
+        A[0:4] = T.call_llvm_pure_intrin("float32x4", "llvm.fabs", T.uint32(1), C[0:4])
