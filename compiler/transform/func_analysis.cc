@@ -22,8 +22,17 @@ class DefinitionFinder : public StmtExprMutator {
   std::string twice;  // The name of what is introduced twice.
 
  protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    const AttrStmt* attr = stmt.As<AttrStmt>();
+    const IterVar* thread = attr == nullptr ? nullptr : std::get_if<IterVar>(&attr->node);
+    if (thread != nullptr) threads_.insert(thread->var.get());
+    return StmtExprMutator::VisitStmt(stmt);
+  }
   Var VisitVarDef(const Var& var) override {
-    Define(var.get(), var.name());
+    if (threads_.contains(var.get()))
+      defined.insert(var.get());  // One thread may be launched several times.
+    else
+      Define(var.get(), var.name());
     return var;
   }
   Buffer VisitBufferDef(const Buffer& buffer) override {
@@ -56,7 +65,7 @@ class DefinitionFinder : public StmtExprMutator {
   void Define(const void* node, const std::string& name) {
     if (!defined.insert(node).second && twice.empty()) twice = name;
   }
-  std::unordered_set<const void*> seen_;
+  std::unordered_set<const void*> seen_, threads_;
 };
 
 // ---- Scopes of accesses.

@@ -57,6 +57,9 @@ def test_a_variable_is_introduced_once():
     loop = tir.For(i, 0, 8, tir.ForKind.SERIAL, tir.Evaluate(i))
     twice = tir.PrimFunc([], tir.SeqStmt([loop, loop]))
     assert tir.analysis.verify_ssa(elementwise) and not tir.analysis.verify_ssa(twice)
+    tx = tir.IterVar(None, "tx", tir.IterVar.ThreadIndex, "threadIdx.x")
+    launch = tir.AttrStmt(tx, "thread_extent", 8, tir.Evaluate(tx.var))
+    assert tir.analysis.verify_ssa(tir.PrimFunc([], tir.SeqStmt([launch, launch])))
     mod = tvm.tir.transform.ConvertSSA()(tvm.IRModule({"main": twice}))
     assert tir.analysis.verify_ssa(mod["main"])
     with pytest.raises(tvm.TVMError):
