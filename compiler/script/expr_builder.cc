@@ -543,7 +543,10 @@ StatusOr<Range> ExprBuilder::BuildRegionEnds(const PyExpr& begin, const PyExpr& 
 
 StatusOr<Range> ExprBuilder::BuildRegionDim(const PyExpr& e, const Expr& shape) const {
   if (CalleeName(e) == "Range") return BuildRange(e);
-  if (e.kind == PyExprKind::kSlice && e.items.size() > 2) return Error(*e.items[2], "expected a region without a step");
+  if (e.kind == PyExprKind::kSlice && e.items.size() > 2) {
+    ASSIGN_OR_RETURN(const int64_t step, BuildInt(*e.items[2]));
+    if (step != 1) return Error(*e.items[2], "expected a region without a step");
+  }
   if (e.kind != PyExprKind::kSlice) {
     ASSIGN_OR_RETURN(Expr point, Build(e));
     RETURN_IF_ERROR(CheckIndex(e, point, false));

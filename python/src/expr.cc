@@ -138,7 +138,10 @@ Expr WideFloat(const Expr& number) {
                                                     : FloatConst(DataType::Float(64), number.As<FloatImm>()->value);
 }
 
-Expr MakeConst(const py::object& value, std::optional<DataType> type) {
+Expr MakeConst(py::object value, std::optional<DataType> type) {
+  const bool is_of_numpy = Unwrap(value) == nullptr && py::hasattr(value, "dtype") && py::hasattr(value, "item");
+  if (!type && is_of_numpy) type = ToDataType(value);
+  if (is_of_numpy) value = value.attr("item")();
   if (IsLarge(value)) {
     const Expr number = LargeConst(value, type);
     return type ? Named("const", FoldCast(*type, number), ErrorKind::kLiteral) : number;

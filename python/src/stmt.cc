@@ -270,6 +270,16 @@ Var Handle(const char* what, const Var& var) {
   return var;
 }
 
+// What points to elements of this type; a boolean is a byte in memory.
+Var PointerTo(const char* what, const Var& var, DataType type) {
+  const PointerType* pointer = Handle(what, var).pointer();
+  const bool is_byte = pointer != nullptr && type.is_bool() && pointer->element == DataType::Int(8);
+  if (pointer == nullptr || (pointer->element != type && !is_byte))
+    throw Failure(ErrorKind::kTvm, fmt::format("{}: expected a pointer to {}, got {}", what, type.ToString(),
+                                               pointer == nullptr ? "an untyped handle" : pointer->element.ToString()));
+  return var;
+}
+
 void CheckBounds(const char* what, const Buffer& buffer, const std::vector<Range>& bounds) {
   if (bounds.size() != buffer->shape.size())
     throw Failure(ErrorKind::kTvm, fmt::format("{}: buffer {} has {} dimensions, got {} ranges", what, buffer->name,
@@ -320,13 +330,18 @@ void BindMemory(py::module_& module) {
   module.def("Allocate",
              [](const Var& var, DataType type, const std::vector<Expr>& extents, const Expr& condition,
                 const Stmt& body, const py::dict& annotations) -> Stmt {
-               return Allocate{Handle("Allocate", var), type, extents, Condition("Allocate", condition),
-                               ToAttrs(annotations),    body};
+               return Allocate{PointerTo("Allocate", var, type),
+                               type,
+                               extents,
+                               Condition("Allocate", condition),
+                               ToAttrs(annotations),
+                               body};
              });
   module.def("AllocateConst",
              [](const Var& var, DataType type, const std::vector<Expr>& extents, const std::vector<Expr>& data,
                 const Stmt& body, const py::dict& annotations) -> Stmt {
-               return AllocateConst{Handle("AllocateConst", var), type, extents, data, ToAttrs(annotations), body};
+               return AllocateConst{
+                   PointerTo("AllocateConst", var, type), type, extents, data, ToAttrs(annotations), body};
              });
   module.def("DeclBuffer", [](const Buffer& buffer, const Stmt& body) -> Stmt { return DeclBuffer{buffer, body}; });
 }

@@ -434,6 +434,9 @@ _nothing = tir.Evaluate(0)
     (lambda: _A.vload((0, 0), "int32"), tvm.TVMError),
     (lambda: _A.vstore((0, 0), _x), tvm.TVMError),
     (lambda: _A.access_ptr("x"), ValueError),
+    (lambda: tir.Allocate(tir.Var("p", "handle"), "int8", [4], tir.const(True), _nothing), tvm.TVMError),
+    (lambda: tir.Allocate(tir.Var("p", tvm.ir.PointerType(tvm.ir.PrimType("int32"))), "int8", [4], tir.const(True),
+                          _nothing), tvm.TVMError),
     (lambda: tir.AssertStmt(_x > 0, tir.Var("text", "handle"), _nothing), TypeError),
 ])
 def test_nodes_that_are_refused(make, error):

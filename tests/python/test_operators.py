@@ -185,6 +185,8 @@ def test_operations_say_what_calls_of_them_do():
 @pytest.mark.parametrize("value, dtype, text", [
     (2**64 - 1, "uint64", "T.uint64(18446744073709551615)"), (2**63, "uint64", "T.uint64(9223372036854775808)"),
     (2**63, "uint64x4", "T.Broadcast(T.uint64(9223372036854775808), 4)"),
+    (np.int8(2), None, "T.int8(2)"), (np.float64(2), None, "T.float64(2.0)"), (np.bool_(True), None, "T.bool(True)"),
+    (1e39, None, "T.float64(999999999999999939709166371603178586112.0)"), (1.5, None, "T.float32(1.5)"),
     (2**70, "float32", "T.float32(1180591620717411303424.0)"), (-2**63, "int64", "T.int64(-9223372036854775808)"),
 ])
 def test_constants_of_64_bits(value, dtype, text):

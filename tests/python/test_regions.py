@@ -289,3 +289,15 @@ def test_transform_block_layout_leaves_simple_indices():
     sch.transform_block_layout("conv", lambda h, co, r, c: (h, co, r * 8 + c))
     block = sch.get(sch.get_block("conv"))
     assert [str(region) for region in block.reads] == ["X[v0 + v2 // 8, v2 % 8]", "W_reindex[v2, v1]"]
+
+
+def test_a_region_with_a_step_of_one():
+    @T.prim_func
+    def f(A: T.Buffer((16,), "float32")):
+        with T.block("b"):
+            T.reads(A[0:8:1])
+            T.writes(A[0])
+            A[0] = A[1]
+    assert str(f.body.block.reads[0]) == "A[0:8]"
+    with pytest.raises(tvm.error.DiagnosticError, match="without a step"):
+        tvm.script.from_source(f.script().replace("0:8", "0:8:2"))
