@@ -293,7 +293,7 @@ class LaneRewriter {
         dtype == DataType::Int(64) && cast.value.dtype() == DataType::Int(32);  // Index arithmetic stays in range.
     if (ramp != nullptr && is_index)
       return MakeRamp(MakeCast(dtype, ramp->base), MakeCast(dtype, ramp->stride), lanes_);
-    return MakeCast(dtype.shaped_as(lanes_), *value);
+    return MakeCast(dtype.shaped_as(value->dtype()), *value);
   }
 
   std::optional<Expr> VectorCall(DataType dtype, const Call& call) {
