@@ -156,8 +156,36 @@ std::vector<Buffer> BuffersOf(const std::vector<Tensor>& tensors) {
   return buffers;
 }
 
+// `memory`, a tensor's, as an operation that is written by hand takes it; at an offset of its own.
+Buffer AsTaken(const Buffer& memory, const Buffer& taken) {
+  BufferNode node = *memory;
+  if (IsVar(taken->elem_offset)) node.elem_offset = Var("elem_offset", taken->elem_offset.dtype());
+  node.offset_factor = taken->offset_factor;
+  node.data_alignment = taken->data_alignment;
+  return Buffer(std::move(node));
+}
+
+// The arguments that such operations take otherwise than tensors are.
+BufferMap MovedArguments(const std::vector<Argument>& args, const std::vector<Operation>& operations) {
+  BufferMap moved;
+  const auto note = [&](const Tensor& tensor, const Buffer& taken) {
+    const Buffer& memory = tensor.buffer();
+    const bool is_plain = !IsVar(taken->elem_offset) && taken->offset_factor == memory->offset_factor &&
+                          taken->data_alignment == memory->data_alignment;
+    if (!is_plain && IsArgument(args, tensor)) moved.try_emplace(memory.get(), AsTaken(memory, taken));
+  };
+  for (const Operation& op : operations) {
+    const ExternOp* external = op->As<ExternOp>();
+    if (external == nullptr) continue;
+    for (size_t i = 0; i < external->inputs.size(); ++i) note(external->inputs[i], external->input_buffers[i]);
+    for (size_t i = 0; i < op->num_outputs(); ++i) note(op->output(i), external->output_buffers[i]);
+  }
+  return moved;
+}
+
 // The nests of all operations. What the steps of a scan compute stands inside of its loop.
-StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, const NestForm& form) {
+StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, const NestForm& form,
+                                      const BufferMap& moved) {
   Simplifier simplifier;
   const ExprRewrite simplify = [&](const Expr& e) { return simplifier.Simplify(e); };
   std::unordered_set<const OperationNode*> is_inside;
@@ -174,13 +202,27 @@ StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, 
       continue;
     }
     if (op->As<ScanOp>() == nullptr) {
-      nests.push_back(MakeNest(*op, BuffersOf(op->outputs()), simplify));
+      nests.push_back(MakeNest(*op, BuffersOf(op->outputs()), simplify, moved));
       continue;
     }
     ASSIGN_OR_RETURN(std::vector<Stmt> several, MakeScanNests(*op, simplify));
     nests.insert(nests.end(), several.begin(), several.end());
   }
+  if (!moved.empty())
+    for (Stmt& nest : nests) nest = Substitute(nest, {}, moved);
   return nests;
+}
+
+// The buffers of all results, those that are moved in their places.
+std::vector<Buffer> ResultsOf(const std::vector<Operation>& operations, const BufferMap& moved) {
+  std::vector<Buffer> computed;
+  for (const Operation& op : operations) {
+    for (const Buffer& result : BuffersOf(op->outputs())) {
+      const auto found = moved.find(result.get());
+      computed.push_back(found == moved.end() ? result : found->second);
+    }
+  }
+  return computed;
 }
 
 }  // namespace
@@ -204,16 +246,18 @@ StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string
   const std::vector<Operation> operations = OrderedOperations(tensors);
   RETURN_IF_ERROR(CheckArguments(name, args, operations, form.with_scans));
   RETURN_IF_ERROR(CheckVariables(name, params, operations));
-  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, form));
-  std::vector<Buffer> computed;
-  for (const Operation& op : operations) {
-    const std::vector<Buffer> results = BuffersOf(op->outputs());
-    computed.insert(computed.end(), results.begin(), results.end());
-  }
+  const bool is_of_stages = form.with_scans;
+  const BufferMap moved = is_of_stages ? BufferMap() : MovedArguments(args, operations);
+  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, form, moved));
+  for (Param& param : params)
+    if (const Buffer* buffer = std::get_if<Buffer>(&param); buffer != nullptr && moved.contains(buffer->get()))
+      param = Buffer(moved.at(buffer->get()));
+  const std::vector<Buffer> computed = ResultsOf(operations, moved);
   AttrMap attrs{{"tir.noalias", true}};
   std::vector<Attr> free = LayoutFree(args, operations);
   if (!free.empty()) attrs.emplace("layout_free_buffers", std::move(free));
-  return AssembleFunc(std::move(name), params, nests, computed, std::move(attrs));
+  return AssembleFunc(std::move(name), params, nests, computed, std::move(attrs),
+                      is_of_stages ? LoneBlock::kIsChild : LoneBlock::kIsRoot);
 }
 
 }  // namespace lathe::te

@@ -22,7 +22,8 @@ struct NestForm {
 // A function whose parameters are `args` in order, and which computes those of them that are no placeholders, with a
 // block per compute named as its operation (a compute of several results that is no reduction: one per result, in one
 // nest), in the order of first need. What lies between is allocated at the root. Attributes of an operation annotate
-// its blocks. Two differences from TVM, which drops both: `init` and `where` of a reduction are kept.
+// its blocks. What an extern calls a parameter says of its memory, an offset that is a variable above all, the
+// parameter says. Two differences from TVM, which drops both: `init` and `where` of a reduction are kept.
 //
 // InvalidArgument: a placeholder or variable that is needed and no argument; Unimplemented: a scan, unless
 // `form.with_scans`: then it is a loop over its steps (scan.h).

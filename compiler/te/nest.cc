@@ -194,23 +194,29 @@ void MapBuffer(const Buffer& from, const Buffer& to, VarMap& vars, BufferMap& bu
   if (IsVar(from->elem_offset)) vars.emplace(from->elem_offset.get(), to->elem_offset);
 }
 
-Stmt MakeExternBlock(const OperationNode& op, const ExternOp& external, const std::vector<Buffer>& results) {
+Stmt MakeExternBlock(const OperationNode& op, const ExternOp& external, const std::vector<Buffer>& results,
+                     const BufferMap& moved) {
+  const auto memory = [&](const Buffer& buffer) {
+    const auto found = moved.find(buffer.get());
+    return found == moved.end() ? buffer : found->second;
+  };
   VarMap vars;
   BufferMap buffers;
   for (size_t i = 0; i < external.inputs.size(); ++i)
-    MapBuffer(external.input_buffers[i], external.inputs[i].buffer(), vars, buffers);
-  for (size_t i = 0; i < results.size(); ++i) MapBuffer(external.output_buffers[i], results[i], vars, buffers);
+    MapBuffer(external.input_buffers[i], memory(external.inputs[i].buffer()), vars, buffers);
+  for (size_t i = 0; i < results.size(); ++i) MapBuffer(external.output_buffers[i], memory(results[i]), vars, buffers);
   BlockNode block{.name = op.name(), .body = Clone(Substitute(external.body, vars, buffers))};
-  for (const Tensor& input : op.InputTensors()) block.reads.push_back(FullRegion(input.buffer()));
-  for (const Buffer& result : results) block.writes.push_back(FullRegion(result));
+  for (const Tensor& input : op.InputTensors()) block.reads.push_back(FullRegion(memory(input.buffer())));
+  for (const Buffer& result : results) block.writes.push_back(FullRegion(memory(result)));
   block.annotations = op.attrs();
   return BlockRealize{{}, True(), Block(std::move(block))};
 }
 
 }  // namespace
 
-Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const ExprRewrite& rewrite) {
-  if (const ExternOp* external = op.As<ExternOp>()) return MakeExternBlock(op, *external, results);
+Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const ExprRewrite& rewrite,
+              const BufferMap& moved) {
+  if (const ExternOp* external = op.As<ExternOp>()) return MakeExternBlock(op, *external, results, moved);
   const ComputeOp* compute = op.As<ComputeOp>();
   CHECK(compute != nullptr) << op.name() << " is neither a compute nor an extern";
   if (compute->body.front().As<Reduce>() != nullptr) return MakeReduction(op, *compute, results, rewrite);
@@ -226,7 +232,7 @@ std::vector<Stmt> MakeNestsApart(const OperationNode& op, const std::vector<Buff
 }
 
 PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const std::vector<Stmt>& nests,
-                      std::span<const Buffer> computed, AttrMap attrs) {
+                      std::span<const Buffer> computed, AttrMap attrs, LoneBlock lone) {
   std::vector<Buffer> between;
   for (const Buffer& buffer : computed) {
     const bool is_param = std::any_of(params.begin(), params.end(), [&](const Param& param) {
@@ -237,7 +243,7 @@ PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const 
   }
   const Stmt body = nests.empty() ? Stmt(Evaluate{0}) : MakeSeq(nests);
   PrimFunc func = MakePrimFunc(std::move(name), params, body, std::move(attrs));
-  return Clone(WithUniqueBlockNames(Complete(std::move(func), std::move(between))));
+  return Clone(WithUniqueBlockNames(Complete(std::move(func), std::move(between), lone)));
 }
 
 }  // namespace lathe::te

@@ -258,3 +258,39 @@ def test_shapes_of_floats_are_type_errors():
     for refused in (lambda: te.placeholder((4.5,), name="A"), lambda: te.compute((2.0,), lambda i: i, name="B")):
         with pytest.raises((TypeError, tvm.TVMError), match="float"):
             refused()
+
+
+def test_parameters_of_externs_begin_at_an_offset():
+    A = te.placeholder((16, 4), name="A")
+    B = te.compute((16, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.extern((16, 4), [A, B], lambda ins, outs: tir.call_packed("my.function", ins[0], ins[1], outs[0]), name="C")
+    func = te.create_prim_func([A, C])
+    taken = [func.buffer_map[param] for param in func.params]
+    assert [isinstance(each.elem_offset, tir.Var) and each.offset_factor == 1 for each in taken] == [True, True]
+    calls = []
+    tir.stmt_functor.post_order_visit(func.body, lambda node: calls.append(node) if isinstance(node, tir.Call) else None)
+    offsets = [call.args[5] for call in calls if call.op.name == "tir.tvm_stack_make_array"]
+    assert offsets[0].same_as(taken[0].elem_offset) and offsets[1] == 0 and offsets[2].same_as(taken[1].elem_offset)
+
+
+def test_an_extern_alone_is_the_root():
+    A = te.placeholder((16,), name="A")
+    double = tir.decl_buffer((16,), "float32", "double", data_alignment=8)
+    C = te.extern((16,), [A], lambda ins, outs: tir.call_packed("my.function", ins[0], outs[0]), name="C", out_buffers=[double])
+    func = te.create_prim_func([A, C])
+    assert func.body.block.name_hint == "C" and func.buffer_map[func.params[1]].data_alignment == 8
+
+
+def test_externs_at_an_offset_are_built():
+    def double(ins, outs):
+        builder = tir.ir_builder.create()
+        source, result = builder.buffer_ptr(ins[0]), builder.buffer_ptr(outs[0])
+        with builder.for_range(0, 16) as i:
+            result[i] = source[i] * 2.0
+        return builder.get()
+
+    A = te.placeholder((16,), name="A")
+    B = te.extern((16,), [A], double, name="B", dtype="float32")
+    a, b = tvm.nd.array(np.arange(16, dtype="float32")), tvm.nd.empty((16,))
+    tvm.build(te.create_prim_func([A, B]), target="llvm")(a, b)
+    np.testing.assert_array_equal(b.numpy(), a.numpy() * 2)

@@ -115,9 +115,9 @@ def extern(shape, inputs, fcompute, name="extern", dtype=None, in_buffers=None, 
         dtype = types.pop()
     dtypes = [dtype] * len(shapes) if isinstance(dtype, str) else list(dtype)
     ins = list(in_buffers) if isinstance(in_buffers, (list, tuple)) else [in_buffers] if in_buffers else [
-        decl_buffer(tensor.shape, tensor.dtype, tensor.op.name) for tensor in inputs]
+        decl_buffer(tensor.shape, tensor.dtype, tensor.op.name, elem_offset=Var("elem_offset", "int32")) for tensor in inputs]
     outs = list(out_buffers) if isinstance(out_buffers, (list, tuple)) else [out_buffers] if out_buffers else [
-        decl_buffer(each, kind, name) for each, kind in zip(shapes, dtypes)]
+        decl_buffer(each, kind, name, elem_offset=Var("elem_offset", "int32")) for each, kind in zip(shapes, dtypes)]
     outputs = _lib.te.extern(inputs, ins, outs, _body(fcompute(ins, outs)), name, tag_or_scope(tag), attrs)
     return outputs[0] if len(outputs) == 1 else outputs
 
