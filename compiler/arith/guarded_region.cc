@@ -299,9 +299,94 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
   return region;
 }
 
-}  // namespace
+// What `e` counts: of i * 32 + j * 4 + k, where j < 8 and k < 4, which of `loops` they are, outermost first; empty: no
+// such number.
+std::vector<size_t> DigitsOf(const Expr& e, const IterDomain& loops) {
+  std::vector<Var> vars;
+  for (const auto& [var, range] : loops) vars.push_back(var);
+  const std::vector<Expr> scales = DetectLinearEquation(e, vars);
+  if (scales.empty() || !IsConstInt(scales.back(), 0)) return {};
+  std::vector<std::pair<int64_t, size_t>> digits;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const int64_t* scale = AsIntConst(scales[i]);
+    if (scale == nullptr || *scale < 0) return {};
+    if (*scale > 0) digits.emplace_back(*scale, i);
+  }
+  // Of two loops with one step, the one that runs once comes first.
+  std::sort(digits.begin(), digits.end(), [&](const auto& a, const auto& b) {
+    const auto is_one = [&](size_t i) { return IsConstInt(loops[i].second.extent, 1); };
+    return a.first != b.first ? a.first < b.first : is_one(a.second) && !is_one(b.second);
+  });
+  std::vector<size_t> found;
+  int64_t step = 1;
+  for (const auto& [scale, i] : digits) {
+    const int64_t* extent = AsIntConst(loops[i].second.extent);
+    if (scale != step || extent == nullptr || *extent < 1 || !IsConstInt(loops[i].second.min, 0)) return {};
+    if (__builtin_mul_overflow(step, *extent, &step) || step > INT32_MAX) return {};
+    found.insert(found.begin(), i);
+  }
+  return found;
+}
 
-std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer) {
+// The same access by a loop over x in the place of the loops `digits`, whose number is less than `count`: x // 12 in
+// terms of x < 24 is what it was before the loop of x was split with a tail.
+GuardedAccess WithOneLoop(const GuardedAccess& access, const std::vector<size_t>& digits, int64_t count,
+                          const Expr& predicate, const Analyzer& analyzer) {
+  const Var whole("x", access.loops[digits[0]].first.dtype());
+  const Range range{IntConst(whole.dtype(), 0), IntConst(whole.dtype(), count)};
+  Simplifier simplifier;
+  simplifier.analyzer() = Analyzer::Under(analyzer);
+  for (const auto& [var, domain] : access.loops) simplifier.analyzer().Bind(var, domain);
+  simplifier.analyzer().Bind(whole, range);
+  VarMap values;
+  int64_t step = 1;
+  for (size_t i = digits.size(); i-- > 0;) {
+    const auto& [var, domain] = access.loops[digits[i]];
+    const Expr above = FloorDiv(whole, IntConst(whole.dtype(), step));
+    values.emplace(var.get(), i == 0 ? above : FloorMod(above, domain.extent));
+    step *= *AsIntConst(domain.extent);
+  }
+  GuardedAccess merged;
+  for (size_t i = 0; i < access.loops.size(); ++i) {
+    if (i == digits[0]) merged.loops.emplace_back(whole, range);
+    if (std::find(digits.begin(), digits.end(), i) == digits.end()) merged.loops.push_back(access.loops[i]);
+  }
+  for (const Range& part : access.region)
+    merged.region.push_back({simplifier.Simplify(Substitute(part.min, values)), part.extent});
+  merged.predicate = simplifier.Simplify(Substitute(predicate, values));
+  return merged;
+}
+
+// Without a condition that cuts what some of the loops count, which were one loop before; nullopt: there is none.
+std::optional<GuardedAccess> WithoutTail(const GuardedAccess& access, const Analyzer& analyzer) {
+  const std::vector<Expr> conjuncts = ConjunctsOf(access.predicate);
+  for (size_t i = 0; i < conjuncts.size(); ++i) {
+    const Binary* less = conjuncts[i].As<Binary>();
+    const int64_t* count = less != nullptr && less->op == BinaryOp::kLT ? AsIntConst(less->b) : nullptr;
+    if (count == nullptr || *count < 1) continue;
+    const std::vector<size_t> digits = DigitsOf(less->a, access.loops);
+    if (digits.size() < 2) continue;
+    const auto is_digit = [&](const ExprNode* var) {
+      return std::any_of(digits.begin(), digits.end(), [&](size_t k) { return access.loops[k].first.get() == var; });
+    };
+    const bool is_fixed = std::none_of(access.loops.begin(), access.loops.end(), [&](const auto& loop) {
+      return UsesVar(loop.second.min, is_digit) || UsesVar(loop.second.extent, is_digit);
+    });
+    const bool is_one_type = std::all_of(digits.begin(), digits.end(), [&](size_t k) {
+      return access.loops[k].first.dtype() == access.loops[digits[0]].first.dtype();
+    });
+    if (!is_fixed || !is_one_type) continue;
+    int64_t all = 1;
+    for (size_t k : digits) all *= *AsIntConst(access.loops[k].second.extent);
+    Expr rest = True();
+    for (size_t k = 0; k < conjuncts.size(); ++k)
+      if (k != i) rest = And(rest, conjuncts[k]);
+    return WithOneLoop(access, digits, std::min(*count, all), rest, analyzer);
+  }
+  return std::nullopt;
+}
+
+std::optional<GuardedRegion> CertainAsItIs(const GuardedAccess& access, const Analyzer& analyzer) {
   GuardedRegion region;
   Guards guards(access, analyzer);
   if (!guards.Sort(region) || !Density(access, guards, analyzer).IsDense()) return BoxOfFused(access, analyzer);
@@ -313,6 +398,15 @@ std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, cons
   const bool is_known = std::none_of(region.box.begin(), region.box.end(),
                                      [](const Range& range) { return IsConstInt(range.extent, 0); });
   return is_known ? std::optional(std::move(region)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<GuardedRegion> TouchedForCertain(const GuardedAccess& access, const Analyzer& analyzer) {
+  if (std::optional<GuardedRegion> certain = CertainAsItIs(access, analyzer)) return certain;
+  if (IsConstInt(access.predicate, 1)) return std::nullopt;
+  const std::optional<GuardedAccess> whole = WithoutTail(access, analyzer);
+  return whole ? TouchedForCertain(*whole, analyzer) : std::nullopt;
 }
 
 void AssumeShapes(const PrimFunc& func, Analyzer& analyzer) {

@@ -1,4 +1,5 @@
 """Forms of what primitives make: sums, conditions, annotations, shapes; facts that TVM confirmed."""
+import numpy as np
 import pytest
 import tvm
 
@@ -366,3 +367,32 @@ def test_blockize_simplifies_by_what_the_inner_iter_vars_are():
     sch.blockize(inner)
     assert "T.reads(A[vi_o // 4, vi_o % 4 * 8 + vi_i])" in sch.mod.script()
     assert "T.reads(A[vi_o // 4, vi_o % 4 * 8:vi_o % 4 * 8 + 8])" in sch.mod.script()
+
+
+@T.prim_func
+def padded_conv(A: T.Buffer((28, 28), "float32"), W: T.Buffer((3, 3), "float32"), C: T.Buffer((28, 28), "float32")):
+    for i0, j0, r, i1, j1, s in T.grid(2, 4, 3, 14, 7, 3):
+        with T.block("C"):
+            vi, vj = T.axis.S(28, i0 * 14 + i1), T.axis.S(28, j0 * 7 + j1)
+            vr, vs = T.axis.remap("RR", [r, s])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + T.if_then_else(1 <= vi + vr and vi + vr < 29 and 1 <= vj + vs and vj + vs < 29,
+                                                   A[vi + vr - 1, vj + vs - 1], T.float32(0)) * W[vr, vs]
+
+
+@pytest.mark.parametrize("lanes", [9, 32, 50])
+def test_a_clipped_copy_that_is_split_with_a_tail_is_still_known_to_be_whole(lanes):
+    sch = tir.Schedule(padded_conv)
+    i0, j0, r, *_ = sch.get_loops("C")
+    sch.parallel(sch.fuse(i0, j0))
+    copy = sch.cache_read("C", 0, "global")
+    sch.compute_at(copy, r)
+    sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), [None, lanes])
+    sch.cache_write("C", 0, "global")
+    a, w, c = (np.random.rand(*shape).astype("float32") for shape in ((28, 28), (3, 3), (28, 28)))
+    result = tvm.nd.array(c)
+    tvm.build(sch.mod["main"], target="llvm")(tvm.nd.array(a), tvm.nd.array(w), result)
+    framed = np.pad(a, 1)
+    np.testing.assert_allclose(
+        result.numpy(), sum(framed[y:y + 28, x:x + 28] * w[y, x] for y in range(3) for x in range(3)), rtol=1e-5)
