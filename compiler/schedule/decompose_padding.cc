@@ -195,6 +195,42 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
   return realize;
 }
 
+bool IsShared(const Schedule& schedule, int loop) { return schedule.ChildBlocksOf(loop).size() > 1; }
+
+// The statement of `loop` with `nest` in the place of the block and the loops around it alone.
+Stmt WithNest(const Schedule& schedule, int loop, int block, const std::vector<int>& own, Stmt nest) {
+  if (!IsShared(schedule, loop)) return nest;
+  const Stmt old = schedule.StmtOf(own.empty() ? block : own.front());
+  return *RewriteTree(schedule.StmtOf(loop), [&](const Stmt& stmt) -> Replacement {
+    if (!stmt.same_as(old)) return std::nullopt;
+    return std::vector<Stmt>{nest};
+  });
+}
+
+// What is filled before all of the loop runs is seen by nobody before the block has made the rest of it, too.
+Status CheckOthersBelow(const Schedule& schedule, int block, int loop, const Buffer& buffer) {
+  const auto refuse = [&](int other, const std::string& why) {
+    return schedule.Error(kDecomposePadding, loop,
+                          fmt::format("below it block \"{}\" {}; choose a loop of block \"{}\" alone",
+                                      schedule.BlockOf(other).name, why, schedule.BlockOf(block).name));
+  };
+  for (int other : schedule.ChildBlocksOf(loop)) {
+    if (other == block) continue;
+    const BlockNode& node = schedule.BlockOf(other);
+    if (schedule.IsHiding(other)) return refuse(other, "touches more than it declares");
+    if (Writes(node, buffer)) return refuse(other, fmt::format("writes \"{}\", too", buffer->name));
+    if (Reads(node, buffer) && !IsCovered(schedule, block, other, buffer))
+      return refuse(other, fmt::format("may read what another iteration makes of \"{}\"", buffer->name));
+  }
+  if (IsShared(schedule, loop) && IsReadOutsideBlocksBelow(schedule, loop, buffer))
+    return schedule.Error(kDecomposePadding, loop,
+                          fmt::format("below it buffer \"{}\" is read outside of blocks", buffer->name));
+  for (int row : PaddedLoops(schedule, loop, block))
+    if (schedule.LoopOf(row).kind == ForKind::kThreadBinding && IsShared(schedule, row))
+      return refuse(block, "runs in threads that share their loop with others");
+  return OkStatus();
+}
+
 Status CheckPaddingBlock(const Schedule& schedule, int block, int loop) {
   if (const WhyNot why = WhyNotComplete(schedule, block); !why.empty())
     return schedule.Error(kDecomposePadding, block, fmt::format("it is not complete: {}", why));
@@ -202,9 +238,6 @@ Status CheckPaddingBlock(const Schedule& schedule, int block, int loop) {
   if (!schedule.IsAncestor(loop, block) || schedule.ScopeOf(loop) != schedule.ScopeOf(block))
     return schedule.Error(kDecomposePadding, loop,
                           fmt::format("it is not around block \"{}\"", schedule.BlockOf(block).name));
-  if (schedule.ChildBlocksOf(loop).size() != 1)
-    return schedule.Error(kDecomposePadding, loop,
-                          "there is another block below it; choose a loop of this block alone");
   if (IsConditional(schedule, loop, block))
     return schedule.Error(kDecomposePadding, loop, "an if, while or let inside is a condition that would be lost");
   if (!WritesOneValuePerElement(schedule.BlockOf(block)))
@@ -219,20 +252,24 @@ StatusOr<BlockRV> DecomposePadding(Schedule& schedule, BlockRV block_rv, LoopRV 
   ASSIGN_OR_RETURN(const int loop, schedule.RowOf(loop_rv));
   RETURN_IF_ERROR(CheckPaddingBlock(schedule, block, loop));
   ASSIGN_OR_RETURN(const Padding padding, PaddingOf(schedule, block));
+  RETURN_IF_ERROR(CheckOthersBelow(schedule, block, loop, padding.store->buffer));
   Analyzer outer;
   BindOuterLoops(schedule, loop, false, outer);
   ASSIGN_OR_RETURN(const std::vector<Range> inside, InsideOf(schedule, block, padding.condition, Analyzer()));
   const std::vector<int> loops = PaddedLoops(schedule, loop, block);
   const Stmt fill = FillNest(schedule, block, loops, padding, outer);
-  std::vector<Expr> extents = ExtentsOf(schedule, loops);
-  const BlockRealize copy = InsideBlock(schedule, block, loops, padding, inside, extents, outer);
-  Stmt rest = PaddingNest(schedule, loops, copy, extents, /*is_plain=*/false);
+  std::vector<int> own = loops;
+  std::erase_if(own, [&](int row) { return IsShared(schedule, row); });
+  std::vector<Expr> extents = ExtentsOf(schedule, own);
+  const BlockRealize copy = InsideBlock(schedule, block, own, padding, inside, extents, outer);
+  Stmt rest = WithNest(schedule, loop, block, own, PaddingNest(schedule, own, copy, extents, /*is_plain=*/false));
   Stmt first = fill;
   while (const For* next = first.As<For>()) first = next->body;
   const Block made = first.As<BlockRealize>()->block;
   std::vector<int> outside;  // Where tiles overlap, which may then not run at once.
-  if (!schedule.IsAffineBinding(block)) outside = schedule.LoopsOf(block);
-  outside.erase(std::find(outside.begin(), outside.end(), loop), outside.end());
+  const bool is_shared = IsShared(schedule, loop);
+  if (is_shared || !schedule.IsAffineBinding(block)) outside = schedule.LoopsOf(block);
+  if (!is_shared) outside.erase(std::find(outside.begin(), outside.end(), loop), outside.end());
   RETURN_IF_ERROR(ReplaceUnderMarks(schedule, loop, MakeSeq({fill, std::move(rest)}), outside, kDecomposePadding, block,
                                     {{block, copy.block}}));
   const BlockRV result = schedule.NewBlockRV(made);

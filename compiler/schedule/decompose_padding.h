@@ -9,8 +9,9 @@ namespace lathe {
 //   for i in 0..10 { block P: P[i] = if_then_else(1 <= i and i < 9, A[i - 1], 0) }                            (loop =
 //   i)
 //     -->  for i in 0..10 { block P_pad_const: P[i] = 0 }   for i in 0..8 { block P: P[i + 1] = A[i] }
-// The block is complete, the only one below `loop`, and stores if_then_else of bounds on its iter vars. An iter var
-// that is bound to a loop at or below `loop` makes that loop shorter, any other a predicate. Handles follow the copy.
+// The block is complete, and stores if_then_else of bounds on its iter vars. Other blocks below `loop` read of its
+// buffer what it has made in the same iteration. An iter var that is bound to a loop of the block alone, at or below
+// `loop`, makes that loop shorter, any other a predicate. Handles follow the copy.
 // Returns the block that fills.
 StatusOr<BlockRV> DecomposePadding(Schedule& schedule, BlockRV block, LoopRV loop);
 

@@ -369,6 +369,46 @@ def test_blockize_simplifies_by_what_the_inner_iter_vars_are():
     assert "T.reads(A[vi_o // 4, vi_o % 4 * 8:vi_o % 4 * 8 + 8])" in sch.mod.script()
 
 
+def _decomposed(depth):
+    sch = tir.Schedule(windows)
+    outer, inner = sch.split(sch.get_loops("C")[0], [None, 5])
+    sch.compute_at("pad", inner)
+    filled = sch.decompose_padding("pad", sch.get_loops("pad")[depth])
+    return sch, sch.get(filled).name_hint
+
+
+def test_padding_is_filled_before_a_loop_that_its_reader_shares():
+    sch, filled = _decomposed(0)
+    assert filled == "pad_pad_const" and [len(sch.get_loops(name)) for name in ("pad_pad_const", "pad", "C")] == [3, 3, 3]
+
+    @T.prim_func
+    def expected(A: T.Buffer((30,), "float32"), C: T.Buffer((30,), "float32")):
+        B = T.alloc_buffer((34,))
+        for i_0, i_1, ax0 in T.grid(6, 5, 5):
+            with T.block("pad_pad_const"):
+                vi = T.axis.spatial(34, i_0 * 5 + i_1 + ax0)
+                B[vi] = T.float32(0)
+        for i_0, i_1 in T.grid(6, 5):
+            for ax0 in range(5):
+                with T.block("pad"):
+                    vi = T.axis.spatial(30, i_0 * 5 + i_1 + ax0 - 2)
+                    T.where(2 <= i_0 * 5 + i_1 + ax0 and i_0 * 5 + i_1 + ax0 < 32)
+                    B[vi + 2] = A[vi]
+            for k in range(5):
+                with T.block("C"):
+                    vi = T.axis.spatial(30, i_0 * 5 + i_1)
+                    vk = T.axis.reduce(5, k)
+                    with T.init():
+                        C[vi] = T.float32(0)
+                    C[vi] = T.max(C[vi], B[vi + vk])
+    tvm.ir.assert_structural_equal(sch.mod["main"], expected.with_attr("global_symbol", "windows"))
+
+
+def test_padding_filled_at_the_innermost_shared_loop_leaves_its_reader():
+    sch, _ = _decomposed(1)
+    assert [len(sch.get_loops(name)) for name in ("pad_pad_const", "pad", "C")] == [3, 3, 3]
+
+
 @T.prim_func
 def padded_conv(A: T.Buffer((28, 28), "float32"), W: T.Buffer((3, 3), "float32"), C: T.Buffer((28, 28), "float32")):
     for i0, j0, r, i1, j1, s in T.grid(2, 4, 3, 14, 7, 3):

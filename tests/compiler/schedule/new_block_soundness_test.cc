@@ -102,6 +102,21 @@ def main(A: T.Buffer((6, 6), "int32"), C: T.Buffer((8, 8), "int32")):
                 C[vi, vj] = P[vi, vj] + 1
 )";
 
+constexpr char kMakerPaddedFirstRow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6, 6), "int32"), C: T.Buffer((8, 8), "int32")):
+    P = T.alloc_buffer((8, 8), "int32")
+    for i in range(8):
+        for j in range(8):
+            with T.block("P"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                P[vi, vj] = T.if_then_else(1 <= vi and vi < 7 and 1 <= vj and vj < 7, A[vi - 1, vj - 1], 3)
+        for j in range(8):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = P[0, vj] + 1
+)";
+
 constexpr char kMakerGuardedCopy[] = R"(
 @T.prim_func
 def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32")):
@@ -334,8 +349,19 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     DecomposePadding, NewBlockSoundnessTest,
     testing::Values(SoundnessCase{"BesideItsUse", kMakerPadded,
+                                  "b = sch.get_block('P')\ni, j = sch.get_loops(b)\nc = sch.decompose_padding(b, i)\n"},
+                    SoundnessCase{"BesideAUseOfAnotherRow", kMakerPaddedFirstRow,
                                   "b = sch.get_block('P')\ni, j = sch.get_loops(b)\nc = sch.decompose_padding(b, i)\n",
-                                  "there is another block below it"},
+                                  "may read what another iteration makes of \"P\""},
+                    SoundnessCase{"BesideItsUseInTiles", kMakerPadded,
+                                  "b = sch.get_block('P')\ni, j = sch.get_loops(b)\n"
+                                  "c = sch.get_block('C')\nk, l = sch.get_loops(c)\n"
+                                  "l0, l1 = sch.split(l, [None, 4])\nsch.compute_at(b, l0)\n"
+                                  "m, n, o = sch.get_loops(b)\nd = sch.decompose_padding(b, m)\n"},
+                    SoundnessCase{"BesideItsUseAtOnce", kMakerPadded,
+                                  "b = sch.get_block('P')\ni, j = sch.get_loops(b)\nsch.parallel(i)\n"
+                                  "c = sch.decompose_padding(b, i)\n",
+                                  "runs its iterations at once"},
                     SoundnessCase{"OfARowBeforeItsUse", kMakerPadded,
                                   "b = sch.get_block('P')\ni, j = sch.get_loops(b)\nc = sch.decompose_padding(b, j)\n"},
                     SoundnessCase{"OfTilesOfARow", kMakerPadded,
