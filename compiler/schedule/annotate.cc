@@ -36,6 +36,23 @@ Status AnnotateAny(Schedule& schedule, RV rv, const std::string& key, const Attr
   return OkStatus();
 }
 
+// The list with the numbers that its variables stand for.
+StatusOr<Attr> ValueOf(const Schedule& schedule, const TraceItems& items) {
+  std::vector<Attr> values;
+  for (const TraceItem& item : items) {
+    if (const Attr* value = std::get_if<Attr>(&item.value)) {
+      values.push_back(*value);
+    } else if (const VarRV* var = std::get_if<VarRV>(&item.value)) {
+      ASSIGN_OR_RETURN(const int64_t number, schedule.Get(ExprRV(*var)));
+      values.emplace_back(number);
+    } else {
+      ASSIGN_OR_RETURN(Attr inner, ValueOf(schedule, std::get<TraceItems>(item.value)));
+      values.push_back(std::move(inner));
+    }
+  }
+  return Attr(std::move(values));
+}
+
 template <typename RV>
 Status UnannotateAny(Schedule& schedule, RV rv, const std::string& key) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
@@ -62,6 +79,14 @@ Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, VarRV
 Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, VarRV value) {
   ASSIGN_OR_RETURN(const int64_t number, schedule.Get(ExprRV(value)));
   return AnnotateAny(schedule, loop, key, number, value);
+}
+Status Annotate(Schedule& schedule, BlockRV block, const std::string& key, const TraceItems& items) {
+  ASSIGN_OR_RETURN(const Attr value, ValueOf(schedule, items));
+  return AnnotateAny(schedule, block, key, value, items);
+}
+Status Annotate(Schedule& schedule, LoopRV loop, const std::string& key, const TraceItems& items) {
+  ASSIGN_OR_RETURN(const Attr value, ValueOf(schedule, items));
+  return AnnotateAny(schedule, loop, key, value, items);
 }
 Status Unannotate(Schedule& schedule, BlockRV block, const std::string& key) {
   return UnannotateAny(schedule, block, key);

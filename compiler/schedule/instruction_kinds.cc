@@ -410,6 +410,7 @@ Outputs AnnotateHandle(Schedule& s, RV handle, const std::string& key, const Tra
   if (const std::string* text = std::get_if<std::string>(&value)) return None(Annotate(s, handle, key, Attr(*text)));
   if (const VarRV* var = std::get_if<VarRV>(&value)) return None(Annotate(s, handle, key, *var));
   if (const Attr* any = std::get_if<Attr>(&value)) return None(Annotate(s, handle, key, *any));
+  if (const TraceItems* items = std::get_if<TraceItems>(&value)) return None(Annotate(s, handle, key, *items));
   if (const auto* numbers = std::get_if<std::vector<int64_t>>(&value))
     return None(Annotate(s, handle, key, Attr(std::vector<Attr>(numbers->begin(), numbers->end()))));
   return Malformed("the value of an annotation is a handle or None");

@@ -143,7 +143,7 @@ std::span<const Signature> Signatures() {
       {"ReIndex", false, {{"block", Keep::kBlock}, {"buffer", Keep::kBuffer}}},
       {"UnsafeSetDType", false, {{"block", Keep::kBlock}, {"buffer_index", Keep::kWriteIndex}, {"dtype", Keep::kAttr}}},
       {"PadEinsum", false, {{"block", Keep::kBlock}, {"padding", Keep::kAttr}}},
-      {"Annotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}, {"ann_val", Keep::kInput}}},
+      {"Annotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}, {"ann_val", Keep::kItems}}},
       {"Unannotate", false, {{"block_or_loop", Keep::kBlock}, {"ann_key", Keep::kAttr}}},
       {"EnterPostproc", false, {}},
   };

@@ -21,6 +21,7 @@ enum class Keep : uint8_t {
   kInput,         // One input of any kind.
   kIndexMap,      // One input: an index map. Python may give a function.
   kRanges,        // One input: an index map to begin and end of each dimension. Python may give a function of ranges.
+  kItems,         // As kInput; the numbers in a list may be sampled ones.
   kIndexMapText,  // An attribute: the text of an index map, or None. Python may give a function or a value.
   kInputs,        // A list: the remaining inputs.
   kStar,          // Positional arguments: all inputs.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_set>
 
 #include "compiler/arith/iter_map.h"
@@ -262,10 +263,27 @@ std::string Schedule::Inconsistency() const {
 // Messages about handles name the function: a handle of a dead row is no longer of any.
 std::string Schedule::HandlePlace() const { return working_on_ < 0 ? "the module" : fmt::format("@{}", func().name); }
 
-StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
+void Schedule::Diverge() {
+  static std::atomic<uint32_t> last = 0;
+  origins_.emplace_back(static_cast<int>(rvs_.size()), ++last);
+}
+
+uint32_t Schedule::OriginOf(int id) const {
+  uint32_t origin = 0;
+  for (const auto& [first, made] : origins_)
+    if (id >= first) origin = made;
+  return origin;
+}
+
+bool Schedule::IsHandle(int id, uint32_t origin, RVKind kind) const {
+  return id >= 0 && id < static_cast<int>(rvs_.size()) && rvs_[id].kind == kind &&
+         (origin == 0 || origin == OriginOf(id));
+}
+
+StatusOr<int> Schedule::LiveRow(int id, uint32_t origin, RVKind kind) const {
   static constexpr const char* kNames[] = {"block", "loop", "variable"};
   const char* name = kNames[static_cast<int>(kind)];
-  if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != kind) {
+  if (!IsHandle(id, origin, kind)) {
     return InvalidArgument(
         fmt::format("use {} handle {} of {}: no such handle in this schedule", name, id, HandlePlace()));
   }
@@ -277,19 +295,18 @@ StatusOr<int> Schedule::LiveRow(int id, RVKind kind) const {
   return row;
 }
 
-Status Schedule::RemoveRV(int id, RVKind kind) {
-  if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != kind)
+Status Schedule::RemoveRV(int id, uint32_t origin, RVKind kind) {
+  if (!IsHandle(id, origin, kind))
     return InvalidArgument(fmt::format("remove_rv of {}: no such handle in this schedule", HandlePlace()));
   rvs_[id].kind = RVKind::kRemoved;
   return OkStatus();
 }
 
-StatusOr<int> Schedule::RowOf(LoopRV loop) const { return LiveRow(loop.id, RVKind::kLoop); }
-StatusOr<int> Schedule::RowOf(BlockRV block) const { return LiveRow(block.id, RVKind::kBlock); }
+StatusOr<int> Schedule::RowOf(LoopRV loop) const { return LiveRow(loop.id, loop.origin, RVKind::kLoop); }
+StatusOr<int> Schedule::RowOf(BlockRV block) const { return LiveRow(block.id, block.origin, RVKind::kBlock); }
 
 std::optional<LoopMark> Schedule::MarkOf(LoopRV loop) const {
-  const bool is_mark = loop.id >= 0 && loop.id < static_cast<int>(rvs_.size()) && rvs_[loop.id].kind == RVKind::kLoop &&
-                       rvs_[loop.id].value < 0;
+  const bool is_mark = IsHandle(loop.id, loop.origin, RVKind::kLoop) && rvs_[loop.id].value < 0;
   return is_mark ? std::optional(static_cast<LoopMark>(-1 - rvs_[loop.id].value)) : std::nullopt;
 }
 
@@ -306,7 +323,7 @@ StatusOr<int64_t> Schedule::Get(const ExprRV& value) const {
   if (const Expr* e = std::get_if<Expr>(&value))
     return InvalidArgument(fmt::format("use {} as a number: it is none; give a number", Print(*e)));
   const int id = std::get<VarRV>(value).id;
-  if (id < 0 || id >= static_cast<int>(rvs_.size()) || rvs_[id].kind != RVKind::kVar) {
+  if (!IsHandle(id, 0, RVKind::kVar)) {
     return InvalidArgument(
         fmt::format("use variable handle {} of {}: no such handle in this schedule", id, HandlePlace()));
   }

@@ -121,6 +121,10 @@ class Schedule {
   }
   // Lets row's function take `to` where it took buffer `from`. Its body is the caller's to replace, right after.
   void ReplaceParam(int row, const Buffer& from, const Buffer& to);
+  // Handles that are made from now on say where (BlockRV::origin): they are none of another schedule's, nor of a copy's
+  // that has diverged, too. The copy keeps those that were there before.
+  void Diverge();
+  uint32_t OriginOf(int id) const;  // What a handle has to say; 0: nothing.
   // Makes a handle; blocks and loops by row.
   BlockRV NewBlockRV(int row) { return {NewRV({RVKind::kBlock, rows_[row].generation, row})}; }
   BlockRV NewBlockRV(const Block& block) { return NewBlockRV(RowOf(block)); }
@@ -130,9 +134,9 @@ class Schedule {
   LoopRV NewMarkRV(LoopMark mark) { return {NewRV({RVKind::kLoop, 0, -1 - static_cast<int64_t>(mark)})}; }
   std::optional<LoopMark> MarkOf(LoopRV loop) const;  // nullopt: it names a loop, or did.
   // The handle means nothing any more. InvalidArgument where it did not before.
-  Status RemoveRV(LoopRV loop) { return RemoveRV(loop.id, RVKind::kLoop); }
-  Status RemoveRV(BlockRV block) { return RemoveRV(block.id, RVKind::kBlock); }
-  Status RemoveRV(VarRV var) { return RemoveRV(var.id, RVKind::kVar); }
+  Status RemoveRV(LoopRV loop) { return RemoveRV(loop.id, loop.origin, RVKind::kLoop); }
+  Status RemoveRV(BlockRV block) { return RemoveRV(block.id, block.origin, RVKind::kBlock); }
+  Status RemoveRV(VarRV var) { return RemoveRV(var.id, 0, RVKind::kVar); }
   VarRV NewVarRV(int64_t value) { return {NewRV({RVKind::kVar, 0, value})}; }
   void Record(std::string_view kind, std::vector<TraceInput> inputs, std::vector<Attr> attrs, std::vector<int> outputs,
               std::optional<Decision> decision = std::nullopt);
@@ -167,8 +171,9 @@ class Schedule {
     rvs_.push_back(rv);
     return static_cast<int>(rvs_.size()) - 1;
   }
-  StatusOr<int> LiveRow(int id, RVKind kind) const;
-  Status RemoveRV(int id, RVKind kind);
+  bool IsHandle(int id, uint32_t origin, RVKind kind) const;
+  StatusOr<int> LiveRow(int id, uint32_t origin, RVKind kind) const;
+  Status RemoveRV(int id, uint32_t origin, RVKind kind);
   const PrimFunc& FuncAt(int index) const;
   int FuncIndexOf(int row) const;
   StatusOr<int> FuncNamed(std::string_view func_name) const;
@@ -183,6 +188,7 @@ class Schedule {
   bool any_uses_loops_directly_ = false;
   mutable FactCache facts_;
   std::vector<RV> rvs_;
+  std::vector<std::pair<int, uint32_t>> origins_;  // From which handle on they have which.
   ScheduleTrace trace_;
   Random random_;
 };

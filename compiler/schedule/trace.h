@@ -21,13 +21,16 @@ class Schedule;
 struct IndexMap;
 
 // Handles, valid in the one Schedule that made them. All kinds share one numbering, in order of production.
+// `origin`: which of the copies of a schedule made it, where that was asked for (Schedule::Diverge); 0: any.
 struct BlockRV {
   int id = -1;
-  bool operator==(const BlockRV&) const = default;
+  uint32_t origin = 0;
+  bool operator==(const BlockRV& other) const { return id == other.id; }
 };
 struct LoopRV {
   int id = -1;
-  bool operator==(const LoopRV&) const = default;
+  uint32_t origin = 0;
+  bool operator==(const LoopRV& other) const { return id == other.id; }
 };
 struct VarRV {
   int id = -1;
@@ -35,16 +38,29 @@ struct VarRV {
 };  // A sampled integer.
 using ExprRV = std::variant<int64_t, VarRV, Expr>;  // A literal, a sampled variable, or a multiple of T.vscale().
 
-// What a primitive was given. nullopt in TVM's JSON is null: "infer this factor". The last is a value that none of the
-// others is: a real, a list of mixed values, a map, an expression.
+// An element of a list in which sampled variables stand among other values.
+struct TraceItem {
+  std::variant<VarRV, Attr, std::vector<TraceItem>> value;
+};
+using TraceItems = std::vector<TraceItem>;
+
+// What a primitive was given. nullopt in TVM's JSON is null: "infer this factor". An Attr is a value that none of
+// the others is: a real, a list of mixed values, a map, an expression.
 using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string, std::vector<int64_t>,
-                                std::vector<BlockRV>, std::shared_ptr<const IndexMap>, Attr>;
+                                std::vector<BlockRV>, std::shared_ptr<const IndexMap>, Attr, TraceItems>;
 // A factor, or one to infer, as an instruction keeps it.
 inline TraceInput FactorInput(const std::optional<ExprRV>& factor) {
   if (!factor) return std::monostate();
   if (const int64_t* literal = std::get_if<int64_t>(&*factor)) return *literal;
   if (const Expr* e = std::get_if<Expr>(&*factor)) return Attr(*e);
   return std::get<VarRV>(*factor);
+}
+template <typename F>
+void ForEachHandle(TraceItems& items, const F& f) {
+  for (TraceItem& item : items) {
+    if (auto* var = std::get_if<VarRV>(&item.value)) f(var->id);
+    if (auto* inner = std::get_if<TraceItems>(&item.value)) ForEachHandle(*inner, f);
+  }
 }
 // Calls f(int& id) for each handle in `input`.
 template <typename F>
@@ -54,6 +70,7 @@ void ForEachHandle(TraceInput& input, F f) {
   if (auto* var = std::get_if<VarRV>(&input)) f(var->id);
   if (auto* blocks = std::get_if<std::vector<BlockRV>>(&input))
     for (BlockRV& block : *blocks) f(block.id);
+  if (auto* items = std::get_if<TraceItems>(&input)) ForEachHandle(*items, f);
 }
 // What a sampling primitive chose: tile factors, or the index of a category.
 using Decision = std::variant<int64_t, std::vector<int64_t>>;

@@ -49,6 +49,16 @@ Json InputValue(const Attr& attr) {
   return ToJsonValue(attr);
 }
 
+Json ToJsonValue(const TraceItems& items) {
+  Json array = Json::array();
+  for (const TraceItem& item : items) {
+    if (const auto* var = std::get_if<VarRV>(&item.value)) array.push_back(HandleName('v', var->id));
+    if (const Attr* value = std::get_if<Attr>(&item.value)) array.push_back(InputValue(*value));
+    if (const auto* inner = std::get_if<TraceItems>(&item.value)) array.push_back(ToJsonValue(*inner));
+  }
+  return array;
+}
+
 Json ToJsonValue(const TraceInput& input) {
   if (const auto* block = std::get_if<BlockRV>(&input)) return HandleName('b', block->id);
   if (const auto* loop = std::get_if<LoopRV>(&input)) return HandleName('l', loop->id);
@@ -58,6 +68,7 @@ Json ToJsonValue(const TraceInput& input) {
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return *list;
   if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input)) return Print(**map);
   if (const Attr* value = std::get_if<Attr>(&input)) return InputValue(*value);
+  if (const auto* items = std::get_if<TraceItems>(&input)) return ToJsonValue(*items);
   if (const auto* blocks = std::get_if<std::vector<BlockRV>>(&input)) {
     Json array = Json::array();
     for (const BlockRV block : *blocks) array.push_back(HandleName('b', block.id));
@@ -125,6 +136,32 @@ StatusOr<Attr> ReadInputValue(const Json& json, int depth, bool is_quoted) {
 
 bool IsBlockName(const Json& json) { return json.is_string() && json.get_ref<const std::string&>().starts_with('b'); }
 
+bool IsVariableName(const Json& json) {
+  return json.is_string() && json.get_ref<const std::string&>().starts_with('v');
+}
+bool HoldsVariables(const Json& json, int depth = 0) {
+  if (!json.is_array() || depth > 16) return IsVariableName(json);
+  return std::any_of(json.begin(), json.end(), [&](const Json& item) { return HoldsVariables(item, depth + 1); });
+}
+
+// A list in which variables stand among other values.
+StatusOr<TraceItems> ReadItems(const Json& json) {
+  TraceItems items;
+  for (const Json& item : json) {
+    if (IsVariableName(item)) {
+      ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
+      items.push_back({VarRV{id}});
+    } else if (item.is_array() && HoldsVariables(item)) {
+      ASSIGN_OR_RETURN(TraceItems inner, ReadItems(item));
+      items.push_back({std::move(inner)});
+    } else {
+      ASSIGN_OR_RETURN(Attr value, ReadInputValue(item, 0, true));
+      items.push_back({std::move(value)});
+    }
+  }
+  return items;
+}
+
 // [1, 2], ["b0", "b1"] or a list of other values.
 StatusOr<TraceInput> ReadListInput(const Json& json) {
   if (std::all_of(json.begin(), json.end(), [](const Json& x) { return x.is_number_integer(); }))
@@ -136,6 +173,10 @@ StatusOr<TraceInput> ReadListInput(const Json& json) {
       blocks.push_back(BlockRV{id});
     }
     return TraceInput(std::move(blocks));
+  }
+  if (HoldsVariables(json)) {
+    ASSIGN_OR_RETURN(TraceItems items, ReadItems(json));
+    return TraceInput(std::move(items));
   }
   ASSIGN_OR_RETURN(Attr list, ReadInputValue(json, 0, true));
   return TraceInput(std::move(list));

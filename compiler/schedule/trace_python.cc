@@ -51,6 +51,16 @@ std::string Write(const Attr& attr) {
 // Below 0: a handle without a name.
 std::string HandleText(char kind, int id) { return id < 0 ? "_" : fmt::format("{}{}", kind, id); }
 
+std::string Write(const TraceItems& items) {
+  std::vector<std::string> texts;
+  for (const TraceItem& item : items) {
+    if (const auto* var = std::get_if<VarRV>(&item.value)) texts.push_back(HandleText('v', var->id));
+    if (const Attr* value = std::get_if<Attr>(&item.value)) texts.push_back(Write(*value));
+    if (const auto* inner = std::get_if<TraceItems>(&item.value)) texts.push_back(Write(*inner));
+  }
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 std::string Write(std::span<const TraceInput> inputs);
 
 std::string Write(const TraceInput& input) {
@@ -62,6 +72,7 @@ std::string Write(const TraceInput& input) {
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return fmt::format("[{}]", fmt::join(*list, ", "));
   if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input)) return Print(**map);
   if (const Attr* value = std::get_if<Attr>(&input)) return Write(*value);
+  if (const auto* items = std::get_if<TraceItems>(&input)) return Write(*items);
   if (const auto* blocks = std::get_if<std::vector<BlockRV>>(&input)) {
     const std::vector<TraceInput> items(blocks->begin(), blocks->end());
     return fmt::format("[{}]", Write(std::span(items)));
@@ -98,6 +109,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
       case Keep::kBlock:
       case Keep::kLoop:
       case Keep::kInput:
+      case Keep::kItems:
       case Keep::kIndexMap:
       case Keep::kRanges:
         text = inputs.empty() ? "None" : Write(inputs[0]);
@@ -259,6 +271,7 @@ class PythonReader {
       case Keep::kLoop:
       case Keep::kIndexMap:
       case Keep::kRanges:
+      case Keep::kItems:
       case Keep::kInput: {
         ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
         instruction.inputs.push_back(std::move(input));
@@ -342,6 +355,32 @@ class PythonReader {
     return blocks;
   }
 
+  static bool IsList(const PyExpr& e) { return e.kind == PyExprKind::kList || e.kind == PyExprKind::kTuple; }
+  const VarRV* FindVariable(const PyExpr& e) const {
+    const auto found = e.kind == PyExprKind::kName ? handles_.find(std::string(e.text)) : handles_.end();
+    return found == handles_.end() ? nullptr : std::get_if<VarRV>(&found->second);
+  }
+  bool HoldsVariables(const PyExpr& e) const {
+    if (!IsList(e)) return FindVariable(e) != nullptr;
+    return std::any_of(e.items.begin(), e.items.end(), [&](const PyExpr* item) { return HoldsVariables(*item); });
+  }
+  // [v0, 2]
+  StatusOr<TraceItems> ReadItems(const PyExpr& e) {
+    TraceItems items;
+    for (const PyExpr* item : e.items) {
+      if (const VarRV* var = FindVariable(*item)) {
+        items.push_back({*var});
+      } else if (HoldsVariables(*item)) {
+        ASSIGN_OR_RETURN(TraceItems inner, ReadItems(*item));
+        items.push_back({std::move(inner)});
+      } else {
+        ASSIGN_OR_RETURN(Attr value, ReadAttr(*item));
+        items.push_back({std::move(value)});
+      }
+    }
+    return items;
+  }
+
   StatusOr<TraceInput> ReadInput(const PyExpr& e) {
     if (e.kind == PyExprKind::kNone) return TraceInput();
     if (e.kind == PyExprKind::kLambda) {
@@ -353,6 +392,10 @@ class PythonReader {
       const auto found = handles_.find(std::string(e.text));
       if (found == handles_.end()) return Error(e.offset, fmt::format("\"{}\" is not defined", e.text));
       return found->second;
+    }
+    if (IsList(e) && HoldsVariables(e)) {
+      ASSIGN_OR_RETURN(TraceItems items, ReadItems(e));
+      return TraceInput(std::move(items));
     }
     ASSIGN_OR_RETURN(const Attr attr, ReadAttr(e));
     if (const int64_t* number = std::get_if<int64_t>(&attr)) return TraceInput(*number);

@@ -103,6 +103,9 @@ class ArgumentBinder {
       case Keep::kInput:
         inputs.push_back(ToInput(given));
         return;
+      case Keep::kItems:
+        inputs.push_back(HoldsSampled(given) ? TraceInput(ToItems(given)) : ToInput(given));
+        return;
       case Keep::kInputs:
         return BindList(argument, given);
       case Keep::kReadIndex:
@@ -206,6 +209,9 @@ class ArgumentBinder {
     FailFor(argument, given, "a block of this schedule or its name");
   }
 
+  TraceItems ToItems(py::handle list) const {
+    return ItemsOf(list, [&](py::handle item) { return WithNumbers(schedule_, item); });
+  }
   TraceInput ToInput(py::handle object) const {
     if (py::isinstance<BlockRV>(object)) return py::cast<BlockRV>(object);
     if (py::isinstance<LoopRV>(object)) return py::cast<LoopRV>(object);
@@ -238,7 +244,7 @@ class ArgumentBinder {
   // The number of a buffer, given itself or by name, among those that the block reads or writes.
   std::optional<int64_t> FindBuffer(py::handle given, bool is_read) const {
     const Buffer* buffer = UnwrapAs<Buffer>(given);
-    const BlockRealize& realize = *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule);
+    const BlockRealize& realize = *Held(schedule_.Get(block_.value()));
     const auto& regions = is_read ? realize.block->reads : realize.block->writes;
     for (size_t i = 0; i < regions.size(); ++i) {
       const Buffer& candidate = regions[i].buffer;
@@ -249,7 +255,7 @@ class ArgumentBinder {
   }
   [[noreturn]] void FailForBuffer(py::handle given, std::string_view verb) const {
     const Buffer* buffer = UnwrapAs<Buffer>(given);
-    const BlockRealize& realize = *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule);
+    const BlockRealize& realize = *Held(schedule_.Get(block_.value()));
     throw Failure(ErrorKind::kBuffer,
                   fmt::format("{}: block \"{}\" {} no buffer {}", SnakeCase(row_.kind), realize.block->name, verb,
                               buffer != nullptr ? (*buffer)->name : py::cast<std::string>(given)));
@@ -289,7 +295,7 @@ class ArgumentBinder {
     CheckBufferNumber();
   }
 
-  const BlockNode& LastBlock() const { return *Value(schedule_.Get(block_.value()), ErrorKind::kSchedule)->block; }
+  const BlockNode& LastBlock() const { return *Held(schedule_.Get(block_.value()))->block; }
   // The buffer that was named; nullptr if there is none.
   const Buffer* LastBuffer() const {
     const int64_t* index = buffer_at_ + 1 < attrs.size() ? std::get_if<int64_t>(&attrs[buffer_at_]) : nullptr;
@@ -384,22 +390,28 @@ class ArgumentBinder {
 };
 
 template <typename RV>
-void CheckHandle(const Schedule& schedule, RV rv) {
+void CheckHandle(const Schedule& schedule, RV& rv) {
   Held(schedule.RowOf(rv));
+  rv.origin = 0;
 }
-// Handles that are stale or removed, before anything else.
-void CheckHandles(const Schedule& schedule, const std::vector<TraceInput>& inputs) {
-  for (const TraceInput& input : inputs) {
-    if (const BlockRV* block = std::get_if<BlockRV>(&input)) CheckHandle(schedule, *block);
-    if (const LoopRV* loop = std::get_if<LoopRV>(&input); loop != nullptr && !schedule.MarkOf(*loop))
-      CheckHandle(schedule, *loop);
+// Handles that are stale, removed or of another schedule, before anything else. Those that are not stand in traces from
+// now on, whoever runs them.
+void CheckHandles(const Schedule& schedule, std::vector<TraceInput>& inputs) {
+  for (TraceInput& input : inputs) {
+    if (BlockRV* block = std::get_if<BlockRV>(&input)) CheckHandle(schedule, *block);
+    if (auto* blocks = std::get_if<std::vector<BlockRV>>(&input))
+      for (BlockRV& block : *blocks) CheckHandle(schedule, block);
+    if (LoopRV* loop = std::get_if<LoopRV>(&input)) {
+      if (!schedule.MarkOf(*loop)) CheckHandle(schedule, *loop);
+      loop->origin = 0;
+    }
     if (const VarRV* var = std::get_if<VarRV>(&input)) Held(schedule.Get(ExprRV(*var)));
   }
 }
 
-py::object HandleOf(char kind, int id) {
-  if (kind == 'b') return py::cast(BlockRV{id});
-  if (kind == 'l') return py::cast(LoopRV{id});
+py::object HandleOf(const Schedule& schedule, char kind, int id) {
+  if (kind == 'b') return py::cast(BlockRV{id, schedule.OriginOf(id)});
+  if (kind == 'l') return py::cast(LoopRV{id, schedule.OriginOf(id)});
   return VarOfSampled(id);
 }
 
@@ -424,9 +436,9 @@ py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::arg
   if (!ids.ok()) throw Failure(KindOf(ids.status().code(), row), ids.status());
   if (!binder.axis_separators.empty()) binder.SetSeparators();
   if (kind->output == '-') return py::none();
-  if (!row.returns_list) return HandleOf(kind->output, ids->at(0));
+  if (!row.returns_list) return HandleOf(schedule, kind->output, ids->at(0));
   py::list handles;
-  for (int id : *ids) handles.append(HandleOf(kind->output, id));
+  for (int id : *ids) handles.append(HandleOf(schedule, kind->output, id));
   return handles;
 }
 

@@ -39,6 +39,9 @@ bool IsOfSampled(py::handle object) {
   return std::any_of(vars.begin(), vars.end(), [](const Var& var) { return Known().ids.contains(var.get()); });
 }
 
+// Array is a tuple.
+bool IsList(py::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+
 }  // namespace
 
 int FreshHandleId() {
@@ -72,9 +75,36 @@ int64_t ValueOfSampled(const Schedule& schedule, const Expr& value) {
   throw Failure(ErrorKind::kType, "get: the expression is no number");
 }
 
+bool HoldsSampled(py::handle object) {
+  if (!IsList(object)) return false;
+  return std::any_of(object.begin(), object.end(),
+                     [](py::handle item) { return KnownSampled(item).has_value() || HoldsSampled(item); });
+}
+
+TraceItems ItemsOf(py::handle list, const std::function<py::object(py::handle)>& change) {
+  TraceItems items;
+  for (const py::handle item : list) {
+    if (const std::optional<VarRV> var = KnownSampled(item)) {
+      items.push_back({*var});
+    } else if (HoldsSampled(item)) {
+      items.push_back({ItemsOf(item, change)});
+    } else {
+      std::optional<Attr> value = ToAttr(change(item));
+      if (!value) throw Failure(ErrorKind::kType, "an item of a list is no value");
+      items.push_back({*std::move(value)});
+    }
+  }
+  return items;
+}
+
 py::object WithNumbers(const Schedule& schedule, py::handle object) {
   if (IsOfSampled(object)) return py::int_(ValueOfSampled(schedule, *UnwrapAs<Expr>(object)));
-  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) return py::reinterpret_borrow<py::object>(object);
+  if (PyDict_Check(object.ptr())) {
+    py::dict map;
+    for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(object)) map[key] = WithNumbers(schedule, value);
+    return py::object(std::move(map));
+  }
+  if (!IsList(object)) return py::reinterpret_borrow<py::object>(object);
   py::list items;
   for (const py::handle item : object) items.append(WithNumbers(schedule, item));
   return items;

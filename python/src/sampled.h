@@ -2,6 +2,8 @@
 // TVM.
 #pragma once
 
+#include <functional>
+
 #include "compiler/schedule/schedule.h"
 #include "python/src/cast.h"
 
@@ -14,7 +16,11 @@ std::optional<VarRV> KnownSampled(py::handle object);
 std::optional<VarRV> SampledOf(py::handle object);  // nullopt: it is no variable.
 // What an expression of drawn numbers is worth now. A variable that is none of the schedule's is a Failure.
 int64_t ValueOfSampled(const Schedule& schedule, const Expr& value);
-// `object`, or the items of a list, with numbers in the place of what is computed of drawn ones.
+// Whether `object` is a list in which such variables stand, here or further in; it as a trace keeps it, other items
+// after `change`.
+bool HoldsSampled(py::handle object);
+TraceItems ItemsOf(py::handle list, const std::function<py::object(py::handle)>& change);
+// `object`, or the items of a list or a map, with numbers in the place of what is computed of drawn ones.
 py::object WithNumbers(const Schedule& schedule, py::handle object);
 
 }  // namespace lathe::python

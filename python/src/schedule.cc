@@ -29,12 +29,18 @@ py::class_<RV> BindHandle(py::module_& module, const char* name, const char* let
   return cls;
 }
 
+// As TVM's handles, those that it makes mean nothing to any other schedule.
+Schedule WithOwnHandles(Schedule schedule) {
+  schedule.Diverge();
+  return schedule;
+}
+
 // TVM's module of a lone function calls it "main".
 Schedule OfFunc(const FuncPtr& func, uint64_t seed) {
-  return Value(Schedule::Create(IRModule{{CalledInModule(*func, "main")}}, seed), ErrorKind::kSchedule);
+  return WithOwnHandles(Value(Schedule::Create(IRModule{{CalledInModule(*func, "main")}}, seed), ErrorKind::kSchedule));
 }
 Schedule OfModule(const ModulePtr& module, uint64_t seed) {
-  return Value(Schedule::Create(*module, seed), ErrorKind::kSchedule);
+  return WithOwnHandles(Value(Schedule::Create(*module, seed), ErrorKind::kSchedule));
 }
 
 // Words that TVM knows. What they ask for changes nothing here.
@@ -89,7 +95,7 @@ void BindSchedule(py::module_& module) {
            py::arg("error_render_level") = "detail", py::arg("enable_check") = true)
       .def_property_readonly("mod", [](const Schedule& s) { return std::make_shared<IRModule>(s.mod()); })
       .def_property_readonly("trace", [](const Schedule& s) { return s.trace(); })
-      .def("copy", [](const Schedule& s) { return s; })
+      .def("copy", [](const Schedule& s) { return WithOwnHandles(s); })
       .def(
           "seed", [](Schedule& s, int64_t seed) { s.Seed(SeedOf(seed)); }, py::arg("seed"))
       .def(

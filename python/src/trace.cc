@@ -21,6 +21,16 @@ struct InstructionOf {
   const Instruction& get() const { return *shared; }
 };
 
+py::object ItemsToPython(const TraceItems& items) {
+  py::list list;
+  for (const TraceItem& item : items) {
+    if (const VarRV* var = std::get_if<VarRV>(&item.value)) list.append(VarOfSampled(var->id));
+    if (const Attr* value = std::get_if<Attr>(&item.value)) list.append(ToPython(*value));
+    if (const auto* inner = std::get_if<TraceItems>(&item.value)) list.append(ItemsToPython(*inner));
+  }
+  return MakeArray(list);
+}
+
 py::object InputToPython(const TraceInput& input) {
   if (std::holds_alternative<std::monostate>(input)) return py::none();
   return std::visit(
@@ -29,6 +39,8 @@ py::object InputToPython(const TraceInput& input) {
           return py::none();
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, VarRV>)
           return VarOfSampled(value.id);
+        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, TraceItems>)
+          return ItemsToPython(value);
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::shared_ptr<const IndexMap>>)
           return py::cast(std::const_pointer_cast<IndexMap>(value));
         else
@@ -152,13 +164,15 @@ bool AllAre(py::handle list, bool (*is)(py::handle)) {
 
 TraceInput InputOf(py::handle given) {
   if (given.is_none()) return std::monostate();
-  if (py::isinstance<BlockRV>(given)) return py::cast<BlockRV>(given);
-  if (py::isinstance<LoopRV>(given)) return py::cast<LoopRV>(given);
+  if (py::isinstance<BlockRV>(given)) return BlockRV{py::cast<BlockRV>(given).id};
+  if (py::isinstance<LoopRV>(given)) return LoopRV{py::cast<LoopRV>(given).id};
   if (const std::optional<VarRV> var = SampledOf(given)) return *var;
   if (py::isinstance<IndexMap>(given))
     return std::const_pointer_cast<const IndexMap>(py::cast<std::shared_ptr<IndexMap>>(given));
   if (py::isinstance<py::list>(given) && AllAre(given, &py::isinstance<BlockRV>))
     return py::cast<std::vector<BlockRV>>(given);
+  if (HoldsSampled(given))
+    return ItemsOf(given, [](py::handle item) { return py::reinterpret_borrow<py::object>(item); });
   const std::optional<Attr> attr = ToAttr(given);
   if (!attr) throw Failure(ErrorKind::kType, "Instruction: an input is no handle and no value");
   if (const int64_t* number = std::get_if<int64_t>(&*attr)) return *number;

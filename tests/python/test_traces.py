@@ -158,3 +158,60 @@ def test_variables_of_the_program_are_no_sampled_numbers():
     sch = tir.Schedule(gemm)
     with pytest.raises(IndexError):
         sch.get(tir.Var("n", "int32") + 1)
+
+
+def _annotated(value):
+    sch = tir.Schedule(gemm, seed=1)
+    drawn = sch.sample_categorical([5, 6], [0.5, 0.5], decision=1)
+    sch.annotate(sch.get_block("gemm"), "tiles", value(drawn))
+    return sch
+
+
+def _tiles(sch):
+    found = sch.get(sch.get_block("gemm")).annotations["tiles"]
+    return [int(each) if not isinstance(each, (list, tuple)) else [int(one) for one in each] for each in found]
+
+
+@pytest.mark.parametrize("value, shown, as_json, now, then", [
+    (lambda drawn: [drawn, 2], "[v0, 2]", ["v0", 2], [6, 2], [5, 2]),
+    (lambda drawn: (drawn, drawn), "[v0, v0]", ["v0", "v0"], [6, 6], [5, 5]),
+    (lambda drawn: [[drawn, 1], [2, 3]], "[[v0, 1], [2, 3]]", [["v0", 1], [2, 3]], [[6, 1], [2, 3]], [[5, 1], [2, 3]])])
+def test_a_drawn_number_in_a_list_follows_its_decision(value, shown, as_json, now, then):
+    sch = _annotated(value)
+    assert f"ann_val={shown})" in str(sch.trace) and sch.trace.as_json()[0][-1][1] == ["b1", as_json]
+    assert _tiles(sch) == now
+    other = tir.Schedule(gemm)
+    sch.trace.with_decision(sch.trace.insts[0], 0, remove_postproc=False).apply_to_schedule(other)
+    assert _tiles(other) == then
+    again = tir.Schedule(gemm)
+    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    assert str(again.trace) == str(sch.trace)
+    assert "sample_categorical" in str(sch.trace.simplified(remove_postproc=False))
+    annotate = next(inst for inst in sch.trace.insts if inst.kind.name == "Annotate")
+    rebuilt = tir.schedule.Instruction(annotate.kind, list(annotate.inputs), list(annotate.attrs), [])
+    assert str(rebuilt) == str(annotate) and "_" in str(annotate)
+
+
+def test_drawn_numbers_in_maps_are_numbers():
+    sch = _annotated(lambda drawn: {"outer": drawn, "inner": [drawn, 1]})
+    tiles = sch.get(sch.get_block("gemm")).annotations["tiles"]
+    assert tiles["outer"] == 6 and list(tiles["inner"]) == [6, 1]
+
+
+def test_handles_mean_nothing_to_other_schedules():
+    sch = tir.Schedule(gemm)
+    block = sch.get_block("gemm")
+    i, j, _ = sch.get_loops(block)
+    copy = sch.copy()
+    outer, _ = sch.split(i, [None, 16])
+    theirs = copy.get_loops(copy.get_block("gemm"))[0]
+    assert copy.get(i).extent == 64 and copy.get(block).name_hint == "gemm" and copy.get(theirs).extent == 64
+    for use in (lambda: copy.get(outer), lambda: copy.parallel(outer), lambda: copy.reorder(j, outer), lambda: copy.remove_rv(outer),
+                lambda: copy.get_sref(outer), lambda: sch.get(theirs), lambda: tir.Schedule(gemm).get_loops(block),
+                lambda: tir.Schedule(gemm).blockize([block])):
+        with pytest.raises(IndexError):
+            use()
+    again = tir.Schedule(gemm)
+    sch.trace.apply_to_schedule(again)
+    tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    assert sch.get(sch.trace.insts[0].outputs[0]).name_hint == "gemm"
