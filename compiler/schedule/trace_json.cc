@@ -145,14 +145,15 @@ bool HoldsVariables(const Json& json, int depth = 0) {
 }
 
 // A list in which variables stand among other values.
-StatusOr<TraceItems> ReadItems(const Json& json) {
+StatusOr<TraceItems> ReadItems(const Json& json, int depth = 0) {
+  if (depth > 16) return InvalidArgument("read trace: an input is nested too deeply");
   TraceItems items;
   for (const Json& item : json) {
     if (IsVariableName(item)) {
       ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
       items.push_back({VarRV{id}});
     } else if (item.is_array() && HoldsVariables(item)) {
-      ASSIGN_OR_RETURN(TraceItems inner, ReadItems(item));
+      ASSIGN_OR_RETURN(TraceItems inner, ReadItems(item, depth + 1));
       items.push_back({std::move(inner)});
     } else {
       ASSIGN_OR_RETURN(Attr value, ReadInputValue(item, 0, true));

@@ -61,6 +61,37 @@ TEST(Trace, SimplifiedDropsWhatNobodyUses) {
   EXPECT_EQ(trace->Simplified(true).size(), 3u);
 }
 
+TEST(Trace, ListsKeepTheVariablesInThem) {
+  const std::string json =
+      R"([[["GetBlock",[],["copy","main"],["b0"]],["SampleCategorical",[],[[5,6],[0.5,0.5]],["v1"]],)"
+      R"(["Annotate",["b0",["v1",[2,"v1","\"v1\""]]],["x"],[]]],[[1,1]]])";
+  const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(json);
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  EXPECT_EQ(trace->ToJson(), json);
+  EXPECT_THAT(trace->ToPython(), HasSubstr("ann_val=[v1, [2, v1, \"v1\"]])"));
+  const StatusOr<ScheduleTrace> read = ScheduleTrace::FromPython(trace->ToPython());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->ToJson(), json);
+  StatusOr<Schedule> schedule = Schedule::Create(Copy(16));
+  ASSERT_TRUE(read->Replay(*schedule).ok());
+  const Attr inner(std::vector<Attr>{2, 6, "v1"});
+  EXPECT_EQ(schedule->BlockOf(schedule->FindBlock("copy")).annotations.at("x"), Attr(std::vector<Attr>{6, inner}));
+}
+
+std::string NestedList(int depth) {
+  std::string list = "1";
+  for (int i = 0; i < depth; ++i) list = "[\"v0\"," + list + "]";
+  return list;
+}
+
+TEST(Trace, DeepListsOfVariablesAreRefused) {
+  const auto read = [](int depth) {
+    return ScheduleTrace::FromJson("[[[\"Annotate\",[\"b0\"," + NestedList(depth) + "],[\"x\"],[]]],[]]").status();
+  };
+  EXPECT_TRUE(read(10).ok());
+  EXPECT_THAT(read(50000).message(), HasSubstr("nested too deeply"));
+}
+
 struct BadTrace {
   const char* name;
   const char* text;
@@ -85,6 +116,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadTrace{"NoHandle", R"([[["GetLoops",["x9"],[],[]]],[]])", "is no handle such as b0"},
         BadTrace{"HugeHandle", R"([[["GetLoops",["b99999999"],[],[]]],[]])", "is no handle such as b0"},
         BadTrace{"UseBeforeDefinition", R"([[["GetLoops",["b7"],[],["l0"]]],[]])",
+                 "handle 7 is used before an instruction makes it"},
+        BadTrace{"ListWithAVariableOfNobody",
+                 R"([[["GetBlock",[],["copy","main"],["b0"]],["Annotate",["b0",["v7",1]],["x"],[]]],[]])",
                  "handle 7 is used before an instruction makes it"},
         BadTrace{"WrongHandleKind", R"([[["GetBlock",[],["copy","main"],["b0"]],["Unroll",["b0"],[],[]]],[]])",
                  "an input is no loop handle"},
