@@ -346,13 +346,29 @@ bool IsMadeWhole(const Schedule& schedule, int scope, const Buffer& buffer) {
   });
 }
 
-// A block that runs over a part of its domain may do so since no more than that part of what it reads is made.
+// Whether all that the block reads, over all of its domain, is inside of the buffer.
+bool StaysInside(const BlockNode& block, const BufferRegion& read) {
+  const Analyzer analyzer;
+  DomMap domains;
+  for (const IterVar& iter : block.iter_vars) domains.Add(iter.var, iter.domain);
+  const std::vector<Range> full = FullRegion(read.buffer).region, box = RelaxRegion(read.region, domains, analyzer);
+  for (size_t d = 0; d < full.size(); ++d) {
+    const bool is_inside = !IsConstInt(box[d].extent, 0) && analyzer.CanProveGreaterEqual(box[d].min, 0) &&
+                           analyzer.CanProve(LessEqual(box[d].min + box[d].extent, full[d].extent));
+    if (!is_inside) return false;
+  }
+  return true;
+}
+
+// A block that runs over a part of its domain may do so since no more than that part of what it reads is made, or
+// there.
 Status CheckPartialInputs(const Schedule& schedule, const Move& move) {
   const int scope = schedule.ScopeOf(move.block);
   if (schedule.IsLoop(CommonAncestor(schedule, move.block, move.loop))) return OkStatus();
   if (WhyNotWholeDomain(schedule, move.block).empty()) return OkStatus();
   for (const BufferRegion& read : schedule.BlockOf(move.block).reads)
-    if (Allocates(schedule.BlockOf(scope), read.buffer) && !IsMadeWhole(schedule, scope, read.buffer))
+    if (Allocates(schedule.BlockOf(scope), read.buffer) &&
+        (!IsMadeWhole(schedule, scope, read.buffer) || !StaysInside(schedule.BlockOf(move.block), read)))
       return schedule.Error(
           move.primitive, move.block,
           fmt::format("it runs over a part of its domain, and no more of \"{}\" may be made", read.buffer->name));

@@ -383,6 +383,7 @@ Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::
   Schedule changed = schedule;
   change(changed);
   for (int loop : loops) {
+    if (!changed.IsLoop(loop)) continue;  // Of a nest that another one took the place of.
     const For& node = changed.LoopOf(loop);
     if (!IsConcurrent(node.kind)) continue;
     const WhyNot why = WhyNotConcurrent(changed, loop, node.kind, node.thread.starts_with("threadIdx"));

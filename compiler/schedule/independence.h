@@ -25,7 +25,7 @@ bool TakesEachStepOnce(const Schedule& schedule, int top, int block);
 // then no longer run at once: FailedPrecondition at row `place`.
 Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const std::vector<int>& loops,
                          std::string_view primitive, int place, const std::vector<BlockReuse>& reuse = {});
-// The same for any change that keeps the rows of `loops`.
+// The same for any change; loops that it takes away are asked nothing.
 Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::string_view primitive, int place,
                         const std::function<void(Schedule&)>& change);
 

@@ -152,9 +152,11 @@ class Padder {
       differs = differs || !std::equal(at.begin(), at.end(), indices->begin(), indices->end(), SameExpr);
     };
     note(store.buffer, store.indices);
-    PostOrderVisit(store.value, [&](const Expr& e) {
+    const auto note_load = [&](const Expr& e) {
       if (const BufferLoad* load = e.As<BufferLoad>()) note(load->buffer, load->indices);
-    });
+    };
+    PostOrderVisit(store.value, note_load);
+    if (block_.init) PostOrderVisit(*block_.init, note_load);
     if (indices && !differs) return *indices;
     return schedule_.Error(
         kPadEinsum, row_,
@@ -208,6 +210,7 @@ Status CheckEinsumBody(const Schedule& schedule, int block) {
     is_plain = is_plain && (call == nullptr || call->op->is_pure) && !(Divides(e) && !e.dtype().is_float());
   };
   PostOrderVisit(node.body, std::function<void(const Expr&)>(check));
+  if (node.init) PostOrderVisit(*node.init, std::function<void(const Expr&)>(check));
   if (hidden)
     return schedule.Error(kPadEinsum, block,
                           fmt::format("its reads do not name buffer \"{}\", which it loads", (*hidden)->name));

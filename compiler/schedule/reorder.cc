@@ -49,7 +49,7 @@ Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& 
 // first iteration only as long as the loops that make that number stay in their order.
 Status CheckFirstSteps(const Schedule& schedule, const std::vector<int>& chain, const std::vector<int>& order,
                        int block) {
-  const BlockRealize& realize = schedule.RealizeOf(block);
+  const BlockRealize realize = BoundRealize(schedule, block);
   const auto feeds = [&](int row, const Expr& value) {
     return !IsConstInt(schedule.LoopOf(row).extent, 1) && UsesVar(value, schedule.LoopOf(row).loop_var.get());
   };

@@ -205,11 +205,11 @@ Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, Buff
     realize.block.Mutable().body = MakeSeq({first, rest});
     if (!rewrite.reuse.empty()) rewrite.reuse.back() = {site.row, realize.block};
   }
-  // What fills the gaps may see memory that each iteration of a loop had for itself.
-  const std::vector<int> loops = plan.anchor ? LoopsBelow(schedule, site.row) : std::vector<int>();
-  RETURN_IF_ERROR(ChangeUnderMarks(schedule, loops, kTransformLayout, row, [&](Schedule& changed) {
-    ReplaceAtSite(changed, site, to, std::move(body), rewrite.reuse);
-  }));
+  // Memory that each iteration of a loop had for itself may be seen by what fills the gaps, and is no longer known by
+  // indices that are themselves in memory.
+  RETURN_IF_ERROR(
+      ChangeUnderMarks(schedule, LoopsBelow(schedule, site.row), kTransformLayout, row,
+                       [&](Schedule& changed) { ReplaceAtSite(changed, site, to, std::move(body), rewrite.reuse); }));
   schedule.Record("TransformLayout", {block, std::make_shared<const IndexMap>(index_map)},
                   {int64_t{buffer_index}, int64_t{side == BufferSide::kWrite},
                    pad_value ? Attr(Print(*pad_value)) : Attr(std::monostate()), int64_t{assume_injective_transform}},

