@@ -22,9 +22,11 @@ class BodyTouches : public StmtExprVisitor, public TouchedBuffers {
     if (!own_.contains(store.buffer->data.get())) stored.push_back(store.buffer);
   }
   void VisitBlock(const Block& block) override {  // What a view reaches is what its block says of the source.
-    for (const MatchBufferRegion& match : block->match_buffers)
-      for (std::vector<Buffer>* touched : {&loaded, &stored}) touched->push_back(match.source.buffer);
     StmtExprVisitor::VisitBlock(block);
+    for (const MatchBufferRegion& match : block->match_buffers) {
+      if (own_.contains(match.source.buffer->data.get())) continue;
+      for (std::vector<Buffer>* touched : {&loaded, &stored}) touched->push_back(match.source.buffer);
+    }
   }
 
  private:

@@ -7,6 +7,11 @@ namespace {
 
 const BlockNode& BlockOfNode(const StmtNode& node) { return *std::get<BlockRealize>(node.value).block; }
 
+bool HasViews(const StmtNode* node) {
+  return node != nullptr && std::holds_alternative<BlockRealize>(node->value) &&
+         !BlockOfNode(*node).match_buffers.empty();
+}
+
 // Calls f(row) for the blocks at or below `row`, not for those inside of others.
 template <typename F>
 void ForEachBlock(const RowTable& rows, int row, F f) {
@@ -68,8 +73,7 @@ void FactCache::ForgetReaders(const RowTable& rows, int scope, const Memories& w
   };
   if (std::none_of(known_.begin(), known_.end(), knows_cover)) return;  // Rows are quicker to look at than regions.
   bool has_views = false;
-  for (int above = scope; above >= 0; above = rows[above].parent)
-    has_views = has_views || (!rows[above].is_loop && !BlockOfNode(*rows[above].node).match_buffers.empty());
+  for (int above = scope; above >= 0; above = rows[above].parent) has_views = has_views || HasViews(rows[above].node);
   for (int child = rows[scope].first_child; child >= 0; child = rows[child].next_sibling) {
     ForEachBlock(rows, child, [&](int block) {
       const auto& reads = BlockOfNode(*rows[block].node).reads;
@@ -80,6 +84,28 @@ void FactCache::ForgetReaders(const RowTable& rows, int scope, const Memories& w
       if (is_reader) ForgetAnswer(Fact::kRegionCover, block);
     });
   }
+}
+
+void FactCache::ForgetScopeAndCovers(const RowTable& rows, int scope) {
+  ForgetScope(scope);
+  for (int child = rows[scope].first_child; child >= 0; child = rows[child].next_sibling)
+    ForEachBlock(rows, child, [&](int block) { ForgetAnswer(Fact::kRegionCover, block); });
+}
+
+// What stands in a block sees memory through the block's views, however deep it stands.
+void FactCache::ForgetBelowViews(const RowTable& rows, const RowTable::Changes& changes) {
+  const auto had_views = [](const RowTable::Change& change) { return HasViews(change.before); };
+  const auto has_views = [&](const RowTable::Change& change) { return HasViews(rows[change.row].node); };
+  if (std::none_of(changes.gone.begin(), changes.gone.end(), had_views) &&
+      std::none_of(changes.made.begin(), changes.made.end(), had_views) &&
+      std::none_of(changes.made.begin(), changes.made.end(), has_views))
+    return;
+  const auto is_below = [&](int row) {
+    return std::any_of(changes.tops.begin(), changes.tops.end(), [&](int top) { return rows.IsAtOrBelow(row, top); });
+  };
+  for (Kept& kept : scopes_) kept.is_stale |= is_below(kept.row);
+  for (int row = 0; row < static_cast<int>(known_.size()); ++row)
+    if (is_below(row)) ForgetAnswer(Fact::kRegionCover, row);
 }
 
 void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
@@ -107,6 +133,7 @@ void FactCache::Forget(const RowTable& rows, int replaced, const RowTable::Chang
       NoteWrites(rows[block].node, written);
     });
   }
+  ForgetBelowViews(rows, changes);
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
   if (before.scope >= 0) {

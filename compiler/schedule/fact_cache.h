@@ -49,6 +49,8 @@ class FactCache {
   // something outside of blocks there that touches memory.
   void Forget(const RowTable& rows, int replaced, const RowTable::Changes& changes, const Outline& before,
               bool is_bare);
+  // A child of block `scope` touches something else than before, which no region says.
+  void ForgetScopeAndCovers(const RowTable& rows, int scope);
 
  private:
   enum class Answer : uint8_t { kUnknown, kNo, kYes };
@@ -64,6 +66,7 @@ class FactCache {
   void ForgetAnswer(Fact fact, int row);
   using Memories = boost::container::small_vector<const ExprNode*, 16>;
   void ForgetReaders(const RowTable& rows, int scope, const Memories& written);
+  void ForgetBelowViews(const RowTable& rows, const RowTable::Changes& changes);
   static void NoteWrites(const StmtNode* node, Memories& written);
 
   std::vector<Known> known_;  // By row.

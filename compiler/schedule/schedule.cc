@@ -197,6 +197,8 @@ void Schedule::Replace(int row, Stmt replacement, const std::vector<BlockReuse>&
       facts_.KnowsScope(before.scope) && (TouchesMemoryOutsideBlocks(old) || TouchesMemoryOutsideBlocks(replacement));
   const RowTable::Changes changes = rows_.Replace(func.body, row, std::move(replacement), reuse);
   facts_.Forget(rows_, row, changes, before, is_bare);
+  for (int block = before.scope; HidesAny() && block >= 0; block = ScopeOf(block))
+    if (IsHiding(block)) facts_.ForgetScopeAndCovers(rows_, ScopeOf(block));
 }
 
 void Schedule::ReplaceParam(int row, const Buffer& from, const Buffer& to) {
@@ -238,6 +240,7 @@ bool Schedule::UsesLoopsDirectly(int row) const {
 
 void Schedule::MarkHiding(int block_row, bool also_stores) {
   hiding_.push_back({block_row, rows_[block_row].generation, also_stores});
+  facts_.ForgetScopeAndCovers(rows_, ScopeOf(block_row));
 }
 
 const Schedule::Hiding* Schedule::HidingOf(int block_row) const {

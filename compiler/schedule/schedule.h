@@ -101,7 +101,7 @@ class Schedule {
   bool AnyUsesLoopsDirectly() const { return any_uses_loops_directly_; }  // False: no block does.
   void MarkUsesLoopsDirectly() { any_uses_loops_directly_ = true; }
   // For primitives that leave a block which touches more than it declares, as TVM's do: a Scope looks into its body
-  // from now on, nothing that depends on it moves, and if it hides stores, too, its loops keep their order.
+  // from now on, nothing that depends on it moves, and if it hides stores, too, its loops keep their order. No root.
   void MarkHiding(int block_row, bool also_stores);
   bool IsHiding(int block_row) const { return HidingOf(block_row) != nullptr; }
   bool HidesAny() const { return !hiding_.empty(); }  // False: no block does.

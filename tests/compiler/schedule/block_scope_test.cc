@@ -11,6 +11,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/split.h"
 #include "compiler/script/parser.h"
+#include "compiler/script/printer.h"
 
 namespace lathe {
 namespace {
@@ -189,6 +190,205 @@ TEST(BlockScopeTest, IsAskedAnewWhereOnlyTheOldStatementTouchedMemoryOutsideOfBl
   schedule.Replace(loop_row, loop);
   EXPECT_EQ(schedule.FindBlock("c"), c);
   EXPECT_EQ(DepsOf(schedule), "");
+}
+
+// ---- What is kept while things change ---------------------------------------------------------------------------
+
+Schedule ScheduleOfText(const char* text) {
+  StatusOr<PrimFunc> func = ParsePrimFunc(text, "test.py");
+  CHECK(func.ok()) << func.status().ToString() << text;
+  StatusOr<Schedule> schedule = Schedule::Create(*std::move(func));
+  CHECK(schedule.ok()) << schedule.status().ToString();
+  return *std::move(schedule);
+}
+
+void AskAll(const Schedule& schedule, int block) {
+  schedule.Scope(block);
+  schedule.IsRegionCover(block);
+  for (int child : schedule.ChildBlocksOf(block)) AskAll(schedule, child);
+}
+
+struct KeptCase {
+  const char* name;
+  const char* program;
+  const char* calls;
+};
+class KeptScopeTest : public testing::TestWithParam<KeptCase> {};
+
+TEST_P(KeptScopeTest, IsWhatAFreshLookFinds) {
+  Schedule schedule = ScheduleOfText(GetParam().program);
+  const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromPython(GetParam().calls);
+  ASSERT_TRUE(trace.ok()) << trace.status().ToString();
+  for (size_t i = 0; i < trace->size(); ++i) {
+    const Instruction& call = trace->instruction(i);
+    AskAll(schedule, schedule.RootRow());
+    const auto outputs = call.kind->apply(schedule, call.inputs, call.attrs, trace->decision(i));
+    ASSERT_TRUE(outputs.ok()) << outputs.status().ToString();
+    EXPECT_EQ(schedule.Inconsistency(), "") << call.kind->name << "\n" << Print(schedule.func());
+  }
+}
+
+constexpr char kSums[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):
+    for i, k in T.grid(4, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+)";
+
+constexpr char kReadsAView[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            T.reads(A[vi])
+            T.writes(C[vi])
+            view = T.match_buffer(A[vi:vi + 1], (1,), "int32", offset_factor=1)
+            C[vi] = view[0]
+)";
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls, KeptScopeTest,
+    testing::Values(
+        // Blocks of a partition declare nothing. In what they hide, C was read; then a buffer of their own is instead.
+        KeptCase{"CopiesOfASumInAPartition", kSums,
+                 "c = sch.get_block('C')\ni, k = sch.get_loops(c)\ni0, i1 = sch.loop_partition(i, [2, None])\n"
+                 "p = sch.get_block('C_i0')\nw = sch.cache_write(p, 0, 'local')\n"
+                 "q = sch.get_block('C_i1')\nx = sch.cache_write(q, 0, 'local')\n"},
+        // A view of what a block allocates touches nothing outside of it.
+        KeptCase{"ViewOfACopyInAPartition", kReadsAView,
+                 "c = sch.get_block('C')\ni, = sch.get_loops(c)\ni0, i1 = sch.loop_partition(i, [2, None])\n"
+                 "p = sch.get_block('C_i0')\nr = sch.cache_read(p, 0, 'local')\n"}),
+    [](const auto& info) { return info.param.name; });
+
+// Block h declares to write H only; the block in it stores B, too.
+constexpr char kHidesB[] = R"(
+@T.prim_func
+def main(H: T.Buffer((16,)), C: T.Buffer((16,))):
+    B = T.alloc_buffer((16,))
+    with T.block("h"):
+        T.reads()
+        T.writes(H[0:16])
+        for i in range(16):
+            with T.block("n"):
+                v = T.axis.spatial(16, i)
+                T.reads()
+                T.writes(H[v])
+                H[v] = T.float32(0)
+                if v < 8:
+                    B[v] = T.float32(1)
+    for i in range(16):
+        with T.block("c"):
+            v = T.axis.spatial(16, i)
+            T.reads(B[v])
+            T.writes(C[v])
+            C[v] = B[v]
+)";
+
+TEST(BlockScopeTest, LooksIntoABlockFromWhenItIsMarkedOn) {
+  Schedule schedule = ScheduleOfText(kHidesB);
+  const int c = schedule.FindBlock("c");
+  EXPECT_EQ(DepsOf(schedule), "");
+  EXPECT_TRUE(schedule.IsRegionCover(c));
+  schedule.MarkHiding(schedule.FindBlock("h"), /*also_stores=*/true);
+  EXPECT_EQ(DepsOf(schedule), "h->c RAW");
+  EXPECT_FALSE(schedule.IsRegionCover(c));
+}
+
+TEST(BlockScopeTest, IsAskedAnewWhereWhatABlockHidesChanges) {
+  Schedule schedule = ScheduleOfText(kHidesB);
+  const int h = schedule.FindBlock("h"), n = schedule.FindBlock("n"), c = schedule.FindBlock("c");
+  schedule.MarkHiding(h, /*also_stores=*/true);
+  EXPECT_EQ(DepsOf(schedule), "h->c RAW");
+  EXPECT_FALSE(schedule.IsRegionCover(c));
+  BlockRealize realize = schedule.RealizeOf(n);
+  realize.block.Mutable().body = Stmt(realize.block->body.As<Seq>()->stmts[0]);
+  schedule.Replace(n, realize);
+  EXPECT_EQ(DepsOf(schedule), "");
+  EXPECT_TRUE(schedule.IsRegionCover(c));
+}
+
+// Blocks in blocks see memory through views of the outermost, which stay as they are when it shows them something else.
+constexpr char kSeenThroughAView[] = R"(
+@T.prim_func
+def main(A: T.Buffer((16,)), X: T.Buffer((16,)), C: T.Buffer((16,))):
+    with T.block("o"):
+        T.reads(A[0:16])
+        T.writes(A[0:16], X[0:16], C[0:16])
+        V = T.match_buffer(A[0:16], (16,))
+        with T.block("m"):
+            T.reads(A[0:16])
+            T.writes(V[0:16], C[0:16])
+            for i in range(16):
+                with T.block("v"):
+                    v = T.axis.spatial(16, i)
+                    V[v] = T.float32(0)
+            for i in range(16):
+                with T.block("c"):
+                    v = T.axis.spatial(16, i)
+                    C[v] = A[v]
+)";
+
+class ViewFurtherOutTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    EXPECT_EQ(schedule_.Scope(m_).DepsBySrc(v_), (std::vector<Dependency>{{v_, c_, DepKind::kRAW}}));
+    EXPECT_FALSE(schedule_.IsRegionCover(c_));
+  }
+  void ExpectThatNothingDependsOnV() const {
+    EXPECT_EQ(schedule_.FindBlock("m"), m_);
+    EXPECT_THAT(schedule_.Scope(m_).DepsBySrc(v_), testing::IsEmpty());
+    EXPECT_TRUE(schedule_.IsRegionCover(c_));
+  }
+  Schedule schedule_ = ScheduleOfText(kSeenThroughAView);
+  const int o_ = schedule_.FindBlock("o"), m_ = schedule_.FindBlock("m"), v_ = schedule_.FindBlock("v"),
+            c_ = schedule_.FindBlock("c");
+};
+
+TEST_F(ViewFurtherOutTest, ShowsOtherMemoryFromWhenItIsChangedOn) {
+  BlockRealize realize = schedule_.RealizeOf(o_);
+  realize.block.Mutable().match_buffers[0].source.buffer = schedule_.BlockOf(o_).writes[1].buffer;
+  schedule_.Replace(o_, realize);
+  ExpectThatNothingDependsOnV();
+}
+
+TEST_F(ViewFurtherOutTest, ShowsNothingOnceItsBlockIsGone) {
+  BlockRealize realize = schedule_.RealizeOf(o_);
+  BlockNode& node = realize.block.Mutable();
+  node.name = "another";
+  node.alloc_buffers = {node.match_buffers[0].buffer};
+  node.match_buffers.clear();
+  schedule_.Replace(o_, realize);
+  EXPECT_EQ(schedule_.FindBlock("o"), -1);
+  ExpectThatNothingDependsOnV();
+}
+
+TEST(TouchedBuffersTest, AreNotThoseThatAViewShowsOfWhatIsAllocatedInside) {
+  const Schedule schedule = ScheduleOfText(R"(
+@T.prim_func
+def main(C: T.Buffer((16,))):
+    with T.block("o"):
+        T.reads()
+        T.writes(C[0:16])
+        B = T.alloc_buffer((16,))
+        with T.block("m"):
+            T.reads()
+            T.writes(B[0:16], C[0:16])
+            V = T.match_buffer(B[0:16], (16,))
+            W = T.match_buffer(C[0:16], (16,))
+            for i in range(16):
+                with T.block("v"):
+                    v = T.axis.spatial(16, i)
+                    V[v] = T.float32(0)
+                    W[v] = T.float32(0)
+)");
+  const TouchedBuffers touched = BuffersTouchedIn(schedule.BlockOf(schedule.FindBlock("o")));
+  ASSERT_EQ(touched.stored.size(), 1);
+  EXPECT_EQ(touched.stored[0]->name, "C");
 }
 
 // TVM 0.27 says the same: what was written before counts, read or overwritten; what comes later does not.

@@ -57,7 +57,11 @@ std::string Describe(const ScheduledProgram& scheduled, uint64_t seed) {
 Finding TrySeed(uint64_t seed, Totals& totals) {
   const ScheduledProgram scheduled = MakeScheduledProgram(seed);
   totals.Add(scheduled);
-  if (scheduled.refusal.is_fault()) return scheduled.refusal;
+  if (scheduled.refusal.is_fault()) {
+    const std::string trace = scheduled.schedule.trace().ToPython();
+    return {scheduled.refusal.stage,
+            fmt::format("{}, after\n{}\n{}", scheduled.refusal.what, Print(scheduled.program.func), trace)};
+  }
   Finding finding = JudgeSchedule(scheduled.program, scheduled.schedule, seed);
   if (finding.is_fault()) finding.what += "\n" + Describe(scheduled, seed);
   return finding;
