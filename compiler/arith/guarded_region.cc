@@ -201,7 +201,7 @@ class Density {
     std::vector<Expr> indices;
     for (const Range& range : access_.region) {
       if (!IsConstInt(range.extent, 1)) return false;
-      indices.push_back(range.min);
+      indices.push_back(guards_.inner().Simplify(range.min));
     }
     const bool all_run = std::all_of(access_.loops.begin(), access_.loops.end(),
                                      [](const auto& loop) { return AsIntConst(loop.second.extent) != nullptr; });

@@ -382,8 +382,15 @@ Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::
   }
   Schedule changed = schedule;
   change(changed);
-  for (int loop : loops) {
-    if (!changed.IsLoop(loop)) continue;  // Of a nest that another one took the place of.
+  const auto is_new = [&](int row) {
+    return size_t(row) >= schedule.NumRows() || !schedule.IsLoop(row) ||
+           !schedule.LoopOf(row).loop_var.same_as(changed.LoopOf(row).loop_var);
+  };
+  std::vector<int> asked = loops;
+  std::erase_if(asked, [&](int loop) { return !changed.IsLoop(loop); });  // Another nest took the place of theirs.
+  for (int row = 0; size_t(row) < changed.NumRows(); ++row)
+    if (changed.IsLoop(row) && is_new(row)) asked.push_back(row);
+  for (int loop : asked) {
     const For& node = changed.LoopOf(loop);
     if (!IsConcurrent(node.kind)) continue;
     const WhyNot why = WhyNotConcurrent(changed, loop, node.kind, node.thread.starts_with("threadIdx"));

@@ -21,8 +21,8 @@ bool WritesApart(const Schedule& schedule, int loop, int block, const BufferRegi
 // order.
 bool TakesEachStepOnce(const Schedule& schedule, int top, int block);
 
-// Replaces as Schedule::Replace does, unless one of `loops` is parallel, vectorized or bound and its iterations could
-// then no longer run at once: FailedPrecondition at row `place`.
+// Replaces as Schedule::Replace does, unless one of `loops` is parallel, vectorized or bound and its iterations, or
+// those of a new loop, could then not run at once: FailedPrecondition at row `place`.
 Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const std::vector<int>& loops,
                          std::string_view primitive, int place, const std::vector<BlockReuse>& reuse = {});
 // The same for any change; loops that it takes away are asked nothing.

@@ -165,6 +165,38 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((12, 4), "int32")):
             C[vi, vj] = A[vi % 8] * 2
 )";
 
+constexpr char kPairsOfATile[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((3, 4), "int32")):
+    B = T.alloc_buffer((4, 4), "int32")
+    for i, j in T.grid(4, 4):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for i, j, k in T.grid(3, 2, 3):
+        with T.block("C"):
+            vi = T.axis.spatial(3, 2 - i)
+            vj = T.axis.spatial(4, j * 3 + k)
+            T.where(j * 3 + k < 4)
+            C[vi, vj] = B[vi, vj] + B[vi + 1, vj]
+)";
+
+constexpr char kEverySumTwice[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((12,), "int32")):
+    B = T.alloc_buffer((12,), "int32")
+    for i, k in T.grid(12, 4):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vk] * vi
+    for i in range(12):
+        with T.block("C"):
+            vi = T.axis.spatial(12, i)
+            C[vi] = B[vi // 2] * 2
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -246,6 +278,15 @@ INSTANTIATE_TEST_SUITE_P(
                       "c = sch.get_block('C')\nb = sch.cache_read(c, 0, 'global')\ni, j = sch.get_loops(c)\n"
                       "sch.compute_at(b, j)\nx, = sch.cache_index(c, 'global', 0)\nsch.parallel(j)\n"
                       "sch.transform_layout(b, ('write', 0), lambda i: (i % 2, i // 2))\n",
+                      "runs its iterations at once"},
+        SoundnessCase{"FuseOfATileThatEachLaneMakes", kPairsOfATile,
+                      "b = sch.get_block('B')\nsch.transform_layout(b, ('write', 0), lambda i, j: (i, j // 2, j % 2))\n"
+                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nsch.compute_at(b, k)\nsch.parallel(j)\n"
+                      "i, j, k, x, y = sch.get_loops(b)\nf = sch.fuse(x, y)\n"},
+        SoundnessCase{"FactorOfASumThatEachLaneMakes", kEverySumTwice,
+                      "c = sch.get_block('C')\ni, = sch.get_loops(c)\nsch.parallel(i)\n"
+                      "b = sch.get_block('B')\nsch.compute_at(b, i)\ni, k = sch.get_loops(b)\n"
+                      "r = sch.rfactor(k, -1)\n",
                       "runs its iterations at once"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
