@@ -85,6 +85,8 @@ Status CheckFactorPlace(const Schedule& schedule, const FactorPlan& plan) {
   if (IsConditional(schedule, top, plan.block))
     return schedule.Error(kRFactor, plan.block, "an if, while or let around it is a condition that would be lost");
   for (int other : blocks) {
+    if (other != plan.block && schedule.IsHiding(other))
+      return schedule.Error(kRFactor, other, "it touches more than it declares, perhaps what the partial results need");
     for (const BufferRegion& read : schedule.BlockOf(plan.block).reads)
       if (other != plan.block && Writes(schedule.BlockOf(other), read.buffer))
         return schedule.Error(

@@ -197,6 +197,22 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((12,), "int32")):
             C[vi] = B[vi // 2] * 2
 )";
 
+constexpr char kSumsBesideParts[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8, 2), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        for k in range(4):
+            with T.block("S"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = 0
+                C[vi] = C[vi] + A[7 - vi, vk % 2]
+        for j in range(2):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = 7
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -288,6 +304,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "b = sch.get_block('B')\nsch.compute_at(b, i)\ni, k = sch.get_loops(b)\n"
                       "r = sch.rfactor(k, -1)\n",
                       "runs its iterations at once"},
+        SoundnessCase{"FactorBeforePartsThatChangeItsInput", kSumsBesideParts,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nk, l = sch.loop_partition(j, [1, None])\n"
+                      "s = sch.get_block('S')\ni, x = sch.get_loops(s)\nr = sch.rfactor(x, 0)\n",
+                      "touches more than it declares"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
         SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
