@@ -12,7 +12,7 @@ namespace {
 // Without its value: an update takes its place.
 VarFacts KnownFacts(const Facts& facts, const Var& var) {
   const VarFacts* known = facts.Find(var.get());
-  if (known == nullptr) return {TypeBound(var.dtype()), {}, nullptr};
+  if (known == nullptr) return {BoundOfVar(var), {}, nullptr};
   return {known->bound, known->modular, nullptr};
 }
 

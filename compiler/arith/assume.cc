@@ -9,7 +9,7 @@ namespace {
 
 VarFacts FactsOf(const Facts& facts, const Var& var) {
   const VarFacts* known = facts.Find(var.get());
-  return known != nullptr ? *known : VarFacts{TypeBound(var.dtype()), {}, nullptr};
+  return known != nullptr ? *known : VarFacts{BoundOfVar(var), {}, nullptr};
 }
 
 void LearnModular(Facts& facts, const Var& var, ModularSet modular) {

@@ -156,4 +156,10 @@ IntBound TypeBound(DataType type) {
   return {0, (int64_t{1} << type.bits) - 1};
 }
 
+IntBound BoundOfVar(const Expr& var) {
+  IntBound bound = TypeBound(var.dtype());
+  if (var.As<VarName>()->is_size) bound.min = std::max<int64_t>(bound.min, 0);
+  return bound;
+}
+
 }  // namespace lathe

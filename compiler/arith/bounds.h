@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "compiler/ir/data_type.h"
+#include "compiler/ir/expr.h"
 
 namespace lathe {
 
@@ -44,7 +44,8 @@ IntBound TruncDivBound(IntBound a, IntBound divisor);
 IntBound TruncModBound(IntBound a, IntBound divisor);
 IntBound UnionBound(IntBound a, IntBound b);
 IntBound IntersectBound(IntBound a, IntBound b);
-IntBound TypeBound(DataType type);  // What the type can hold; everything for types that are no integers.
+IntBound TypeBound(DataType type);     // What the type can hold; everything for types that are no integers.
+IntBound BoundOfVar(const Expr& var);  // The same, of a SizeVar from 0 on.
 // The k with k*divisor <= every value < (k+1)*divisor, if there is one.
 std::optional<int64_t> CommonQuotient(IntBound a, int64_t divisor);
 

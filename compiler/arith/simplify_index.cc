@@ -251,7 +251,7 @@ bool AddPlainForm(const LinearForm& form, int64_t factor, LinearForm& sum) {
 
 bool Canonicalizer::AddPlainVar(const Expr& var, int64_t factor, LinearForm& sum) const {
   const VarFacts* facts = facts_.Find(var.get());
-  if (facts == nullptr) return AddPlainTerm({var, factor, 1, kNoUpper, TypeBound(var.dtype())}, sum);
+  if (facts == nullptr) return AddPlainTerm({var, factor, 1, kNoUpper, BoundOfVar(var)}, sum);
   if (facts->value != nullptr) return AddPlainForm(*facts->value, factor, sum);
   if (facts->bound.is_const()) return AddPlainConstant(facts->bound.min, factor, sum);
   return AddPlainTerm({var, factor, 1, kNoUpper, facts->bound}, sum);
@@ -278,7 +278,7 @@ LinearForm Canonicalizer::Form(const Expr& e) {
   if (--budget_ <= 0) return Opaque(e, TypeBound(e.dtype()));
   if (IsVar(e)) {
     const VarFacts* facts = facts_.Find(e.get());
-    if (facts == nullptr) return Opaque(e, TypeBound(e.dtype()));
+    if (facts == nullptr) return Opaque(e, BoundOfVar(e));
     if (facts->value != nullptr) return *facts->value;
     if (facts->bound.is_const()) return Constant(facts->bound.min);
     return Opaque(e, facts->bound);

@@ -14,6 +14,16 @@ def test_simplify_uses_bounds():
     assert analyzer.can_prove(x < 16) and not analyzer.can_prove(x < 15)
 
 
+def test_a_size_is_never_negative():
+    n, analyzer = tvm.te.size_var("n"), tvm.arith.Analyzer()
+    assert analyzer.const_int_bound(n).min_value == 0
+    assert analyzer.can_prove(n >= 0) and analyzer.can_prove(tvm.tir.floordiv(n, 4) >= 0)
+    assert not analyzer.can_prove(n >= 1) and not analyzer.can_prove(tvm.te.var("m") >= 0)
+    assert analyzer.simplify(tvm.tir.max(n, 0)).same_as(n)
+    with analyzer.constraint_scope(n < 8):
+        assert (analyzer.const_int_bound(n).min_value, analyzer.const_int_bound(n).max_value) == (0, 7)
+
+
 def test_const_int_bound_and_modular_set():
     analyzer = tvm.arith.Analyzer()
     x = tir.Var("x", "int64")
