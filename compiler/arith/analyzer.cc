@@ -5,6 +5,7 @@
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/visitor.h"
 
 namespace lathe {
 namespace {
@@ -36,6 +37,38 @@ IntBound BoundOfOther(const Analyzer& analyzer, const Expr& e) {
   if (cast == nullptr || !e.dtype().is_int() || !cast->value.dtype().is_int()) return type;
   const IntBound value = analyzer.ConstIntBound(cast->value);
   return value.Within(type.min, type.max) ? value : type;
+}
+
+bool HasMinOrMax(const Expr& e) {
+  bool has = false;
+  PostOrderVisit(e, [&](const Expr& part) {
+    const Binary* op = part.As<Binary>();
+    has |= op != nullptr && (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax);
+  });
+  return has;
+}
+
+// max(a, b) <= c where a and b are, a <= min(b, c) where it is at most each.
+bool ArePartsBelow(const Analyzer& analyzer, const Binary& op) {
+  const std::vector<Expr> lows = PartsOf(op.a, BinaryOp::kMax), highs = PartsOf(op.b, BinaryOp::kMin);
+  if (lows.size() * highs.size() == 1) return false;
+  return std::all_of(lows.begin(), lows.end(), [&](const Expr& low) {
+    return std::all_of(highs.begin(), highs.end(),
+                       [&](const Expr& high) { return analyzer.CanProve(FoldBinary(op.op, low, high)); });
+  });
+}
+
+// a // 3 <= b // 3 where a <= b.
+bool AreQuotientsBelow(const Analyzer& analyzer, const Binary& op) {
+  Canonicalizer canonical(analyzer);
+  LinearForm gap = Combine(canonical.Form(op.b), canonical.Form(op.a), -1);
+  if (op.op == BinaryOp::kLT) gap.AddConstant(-1);
+  if (gap.has_overflowed || gap.terms.size() != 2 || gap.constant < 0) return false;
+  const bool is_first = gap.terms[0].scale > 0;
+  const Term &high = gap.terms[is_first ? 0 : 1], &low = gap.terms[is_first ? 1 : 0];
+  return high.scale > 0 && high.scale == -low.scale && high.lower > 1 && high.lower == low.lower &&
+         high.upper == kNoUpper && low.upper == kNoUpper && high.source.dtype() == low.source.dtype() &&
+         analyzer.CanProve(LessEqual(low.source, high.source));
 }
 
 }  // namespace
@@ -122,8 +155,11 @@ Expr Analyzer::Simplify(const Expr& e) const {
 
 bool Analyzer::CanProve(const Expr& condition) const {
   const Expr simple = Simplify(condition);
-  const int64_t* known = AsIntConst(simple);
-  return known != nullptr && *known != 0;
+  if (const int64_t* known = AsIntConst(simple)) return *known != 0;
+  const Binary* op = condition.As<Binary>();
+  if (op == nullptr || (op->op != BinaryOp::kLE && op->op != BinaryOp::kLT) || !IsIndexType(op->a.dtype()))
+    return false;
+  return HasMinOrMax(condition) && (ArePartsBelow(*this, *op) || AreQuotientsBelow(*this, *op));
 }
 
 bool Analyzer::CanProveEqual(const Expr& a, const Expr& b) const {

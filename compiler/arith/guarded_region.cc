@@ -46,9 +46,9 @@ bool FollowsFrom(const Expr& goal, const Expr& fact, const IterDomain& loops, co
 namespace {
 
 // Another look at the same memory may give another answer.
-bool ReadsMemory(const Expr& e) {
+bool MayChange(const Expr& e) {
   if (e.As<IntImm>() != nullptr || IsVar(e)) return false;
-  if (const Binary* op = e.As<Binary>()) return ReadsMemory(op->a) || ReadsMemory(op->b);
+  if (const Binary* op = e.As<Binary>()) return MayChange(op->a) || MayChange(op->b);
   bool reads = false;
   PostOrderVisit(
       e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr || part.As<Call>() != nullptr; });
@@ -101,7 +101,7 @@ class Guards {
     if (inner_.CanProve(condition)) return true;
     if (IsFixed(condition)) {
       region.conditions.push_back(condition);
-      return !ReadsMemory(condition);
+      return !MayChange(condition);
     }
     return HoldsInAFirstStep(condition) || SortIndexBound(condition, region);
   }
@@ -217,21 +217,6 @@ class Density {
   std::vector<const ExprNode*> used_;
 };
 
-// x and y of min(x, y) (op kMin) or max(x, y) (kMax), also with a constant added.
-std::vector<Expr> PartsOf(const Expr& e, BinaryOp op) {
-  const Binary* binary = e.As<Binary>();
-  if (binary != nullptr && binary->op == op) {
-    std::vector<Expr> parts = PartsOf(binary->a, op);
-    for (Expr& part : PartsOf(binary->b, op)) parts.push_back(std::move(part));
-    return parts;
-  }
-  if (binary == nullptr || binary->op != BinaryOp::kAdd || AsIntConst(binary->b) == nullptr) return {e};
-  std::vector<Expr> parts = PartsOf(binary->a, op);
-  if (parts.size() == 1) return {e};
-  for (Expr& part : parts) part = part + binary->b;
-  return parts;
-}
-
 // Whether `end`, an upper end of `inner`, is at most `limit`; each guard of the reader may show it, for each part of a
 // minimum another.
 bool EndsBefore(const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
@@ -287,7 +272,7 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
       of_loops = And(of_loops, condition);
     }
   }
-  if (std::any_of(region.conditions.begin(), region.conditions.end(), ReadsMemory)) return std::nullopt;
+  if (std::any_of(region.conditions.begin(), region.conditions.end(), MayChange)) return std::nullopt;
   const StatusOr<IterMapResult> map =
       DetectIterMap(indices, access.loops, of_loops, {IterMapLevel::kBijective}, analyzer);
   if (!map.ok()) return std::nullopt;
@@ -430,7 +415,9 @@ std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer)
     if (!region.from[d].empty()) extent = analyzer.Simplify(whole.min + whole.extent - start);
     for (const Expr& below : region.below[d]) extent = Min(analyzer.Simplify(below - start), extent);
     extent = analyzer.Simplify(extent);
-    box.push_back({start, region.below[d].empty() ? extent : Simplifier().Simplify(extent)});
+    if (!region.below[d].empty()) extent = Simplifier().Simplify(extent);
+    if (const int64_t* count = AsIntConst(extent); count != nullptr && *count < 0) extent = IntConst(extent.dtype(), 0);
+    box.push_back({start, extent});
   }
   return box;
 }
@@ -439,7 +426,7 @@ bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::v
             const Analyzer& around) {
   Analyzer analyzer = Analyzer::Under(around);  // Where a condition of `inner` fails, there is nothing to be covered.
   for (const Expr& condition : inner.conditions)
-    if (!ReadsMemory(condition)) analyzer.Assume(condition);
+    if (!MayChange(condition)) analyzer.Assume(condition);
   for (const Expr& condition : outer.conditions) {
     const bool is_shared = std::any_of(inner.conditions.begin(), inner.conditions.end(),
                                        [&](const Expr& same) { return SameExpr(same, condition); });

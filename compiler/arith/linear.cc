@@ -227,4 +227,18 @@ std::vector<Expr> ConjunctsOf(const Expr& condition) {
   return parts;
 }
 
+std::vector<Expr> PartsOf(const Expr& e, BinaryOp op) {
+  const Binary* binary = e.As<Binary>();
+  if (binary != nullptr && binary->op == op) {
+    std::vector<Expr> parts = PartsOf(binary->a, op);
+    for (Expr& part : PartsOf(binary->b, op)) parts.push_back(std::move(part));
+    return parts;
+  }
+  if (binary == nullptr || binary->op != BinaryOp::kAdd || AsIntConst(binary->b) == nullptr) return {e};
+  std::vector<Expr> parts = PartsOf(binary->a, op);
+  if (parts.size() == 1) return {e};
+  for (Expr& part : parts) part = part + binary->b;
+  return parts;
+}
+
 }  // namespace lathe

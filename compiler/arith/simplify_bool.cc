@@ -35,12 +35,6 @@ void Flatten(const Expr& e, BinaryOp op, std::vector<Expr>& parts) {
   Flatten(binary->b, op, parts);
 }
 
-bool HasLoad(const Expr& e) {
-  bool has_load = false;
-  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
-  return has_load;
-}
-
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
 
 LinearForm Negative(LinearForm form) {

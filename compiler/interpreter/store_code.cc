@@ -4,11 +4,17 @@
 
 #include <algorithm>
 
+#include "compiler/ir/visitor.h"
+
 namespace lathe {
 namespace {
 
-bool IsCopy(const Expr& value) {  // In another type, perhaps.
+// In another type, perhaps, or where there is something to copy, as padded ones are.
+bool IsCopy(const Expr& value) {
   if (const Cast* cast = value.As<Cast>()) return IsCopy(cast->value);
+  const auto is_part = [](const Expr& part) { return IsCopy(part) || !HasLoad(part); };
+  if (const Call* choice = AsCall(value, "if_then_else"))
+    return !HasLoad(choice->args[0]) && is_part(choice->args[1]) && is_part(choice->args[2]);
   return value.As<BufferLoad>() != nullptr;
 }
 

@@ -478,6 +478,13 @@ PrimFunc Clone(const PrimFunc& func) {
   return copy;
 }
 
+bool HasLoad(const Expr& expr) {
+  if (expr.As<IntImm>() != nullptr || IsVar(expr)) return false;
+  if (const Binary* op = expr.As<Binary>()) return HasLoad(op->a) || HasLoad(op->b);
+  bool has_load = false;
+  PostOrderVisit(expr, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
+  return has_load;
+}
 bool UsesVar(const Expr& expr, const ExprNode* var) {
   if (expr.As<IntImm>() != nullptr) return false;
   if (IsVar(expr)) return expr.get() == var;

@@ -72,6 +72,8 @@ Block Substitute(const Block& block, const VarMap& vars, const BufferMap& buffer
 // A copy in which every variable and buffer that is defined inside is new; free ones stay.
 Stmt Clone(const Stmt& stmt);
 PrimFunc Clone(const PrimFunc& func);  // Parameters are new, too.
+// Whether memory decides what `expr` is.
+bool HasLoad(const Expr& expr);
 bool UsesVar(const Expr& expr, const ExprNode* var);
 bool UsesVar(const Stmt& stmt, const ExprNode* var);
 bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted);

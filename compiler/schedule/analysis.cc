@@ -40,14 +40,6 @@ bool IsSpatial(const BlockNode& block) {
                      [](const IterVar& iter) { return iter.kind == IterKind::kSpatial; });
 }
 
-bool ReadsMemory(const Expr& e) {
-  if (e.As<IntImm>() != nullptr || IsVar(e)) return false;
-  if (const Binary* op = e.As<Binary>()) return ReadsMemory(op->a) || ReadsMemory(op->b);
-  bool reads = false;
-  PostOrderVisit(e, [&](const Expr& part) { reads = reads || part.As<BufferLoad>() != nullptr; });
-  return reads;
-}
-
 namespace {
 
 // No other block of the scope, or below a row of it, writes what it writes.
@@ -310,7 +302,7 @@ std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& r
   bound.reserve(region.region.size());
   for (size_t d = 0; d < region.region.size(); ++d) {
     bound.push_back({bind(region.region[d].min), bind(region.region[d].extent)});
-    if (!ReadsMemory(bound[d].min) && !ReadsMemory(bound[d].extent) && !is_moving(region.region[d].extent)) continue;
+    if (!HasLoad(bound[d].min) && !HasLoad(bound[d].extent) && !is_moving(region.region[d].extent)) continue;
     const Expr& length = region.buffer->shape[d];
     bound[d] = {IntConst(length.dtype(), 0), length};
   }

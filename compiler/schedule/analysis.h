@@ -38,7 +38,6 @@ bool IsOutputBlock(const Schedule& schedule, int block);
 bool Writes(const BlockNode& block, const Buffer& buffer);
 bool Reads(const BlockNode& block, const Buffer& buffer);
 bool Allocates(const BlockNode& scope, const Buffer& buffer);
-bool ReadsMemory(const Expr& e);
 
 // A buffer that the block in row `allocated_in` allocates.
 struct IntermediateBuffer {

@@ -175,7 +175,7 @@ StatusOr<Range> ReachOf(const Schedule& schedule, int row, const Expr& value) {
   const std::optional<Range> reach = EvalSet(value, domains, analyzer).ToRange(analyzer);
   if (!reach || !analyzer.CanProveGreaterEqual(reach->min, 0))
     return schedule.Error(kCacheIndex, row, "a binding may be below 0, or its end is not known");
-  if (ReadsMemory(reach->min) || ReadsMemory(reach->extent))
+  if (HasLoad(reach->min) || HasLoad(reach->extent))
     return schedule.Error(kCacheIndex, row, "the end of a binding, as far as the new buffer goes, is read from memory");
   return Range{IntConst(value.dtype(), 0), analyzer.Simplify(reach->min + reach->extent)};
 }

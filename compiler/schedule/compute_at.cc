@@ -144,8 +144,21 @@ Stmt ToStmt(Nest nest) {
   return stmt;
 }
 
-// What keeps the element that a block writes inside of its buffer, where only its bindings did. Blocks of several
-// elements may declare more than there is.
+// The one index that all of the block's writes have in each dimension, with the length of that dimension. Blocks of
+// several elements may declare more than there is: of those, dimensions of one element.
+std::vector<std::pair<Expr, Expr>> OwnIndices(const BlockNode& block) {
+  std::vector<std::pair<Expr, Expr>> indices;
+  if (const BufferStore* store = block.body.As<BufferStore>()) {
+    for (size_t d = 0; d < store->indices.size(); ++d) indices.emplace_back(store->indices[d], store->buffer->shape[d]);
+  } else if (block.writes.size() == 1) {
+    const BufferRegion& write = block.writes[0];
+    for (size_t d = 0; d < write.region.size(); ++d)
+      if (IsConstInt(write.region[d].extent, 1)) indices.emplace_back(write.region[d].min, write.buffer->shape[d]);
+  }
+  return indices;
+}
+
+// What keeps what a block writes inside of its buffer, where only its bindings did.
 Expr WhereItsWriteIs(const BlockNode& block, const VarMap& values, const Analyzer& analyzer) {
   Analyzer own = Analyzer::Under(analyzer);
   for (const IterVar& iter : block.iter_vars) own.Bind(iter.var, iter.domain);
@@ -155,10 +168,9 @@ Expr WhereItsWriteIs(const BlockNode& block, const VarMap& values, const Analyze
     const Expr bound = analyzer.Simplify(Substitute(condition, values));
     if (!IsConstInt(bound, 1)) where = And(where, bound);
   };
-  const BufferStore* store = block.body.As<BufferStore>();
-  for (size_t d = 0; store != nullptr && d < store->indices.size(); ++d) {
-    note(LessEqual(IntConst(store->indices[d].dtype(), 0), store->indices[d]));
-    note(Less(store->indices[d], store->buffer->shape[d]));
+  for (const auto& [index, length] : OwnIndices(block)) {
+    note(LessEqual(IntConst(index.dtype(), 0), index));
+    note(Less(index, length));
   }
   return where;
 }

@@ -25,7 +25,7 @@ bool IsScattered(const BlockNode& block, const Buffer& buffer) {
   PostOrderVisit(block.body, [&](const Stmt& stmt) {
     const BufferStore* store = stmt.As<BufferStore>();
     if (store == nullptr || !MayAlias(store->buffer, buffer)) return;
-    for (const Expr& index : store->indices) is_scattered = is_scattered || ReadsMemory(index);
+    for (const Expr& index : store->indices) is_scattered = is_scattered || HasLoad(index);
   });
   return is_scattered;
 }
@@ -556,8 +556,7 @@ WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
   if (schedule.UsesLoopsDirectly(block)) return "it uses loop variables directly; bind them to iter vars";
   if (const int hider = HiderAround(schedule, block); hider >= 0) return Hides(schedule, hider);
   const BlockRealize realize = BoundRealize(schedule, block);
-  if (ReadsMemory(realize.predicate) ||
-      std::any_of(realize.iter_values.begin(), realize.iter_values.end(), ReadsMemory))
+  if (HasLoad(realize.predicate) || std::any_of(realize.iter_values.begin(), realize.iter_values.end(), HasLoad))
     return "its predicate or binding reads memory";
   const int above = CommonAncestor(schedule, block, target);
   for (int other : BlocksCrossed(schedule, above, block, target, way)) {

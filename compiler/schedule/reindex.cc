@@ -190,7 +190,7 @@ CopyLoops LoopsLikeThoseOf(const Schedule& schedule, int row, const Copy& copy) 
   CopyLoops like{.values = AxisValues(realize, copy), .predicate = realize.predicate};
   std::unordered_set<const ExprNode*> unknown;
   const auto is_unknown = [&](const Expr& e) {
-    return ReadsMemory(e) || UsesVar(e, [&](const ExprNode* var) { return unknown.contains(var); });
+    return HasLoad(e) || UsesVar(e, [&](const ExprNode* var) { return unknown.contains(var); });
   };
   VarMap vars;
   bool are_known = true;

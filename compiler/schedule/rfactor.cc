@@ -40,7 +40,7 @@ Status CheckFactoredLoop(const Schedule& schedule, const FactorPlan& plan) {
   const For& loop = schedule.LoopOf(plan.loop);
   if (loop.kind != ForKind::kSerial || !loop.annotations.empty())
     return schedule.Error(kRFactor, plan.loop, "the loop is annotated or not serial; rfactor first, then mark it");
-  if (ReadsMemory(loop.extent))
+  if (HasLoad(loop.extent))
     return schedule.Error(kRFactor, plan.loop, "its extent, which the new buffer would have, is read from memory");
   if (!IsConstInt(loop.min, 0))
     return schedule.Error(kRFactor, plan.loop, "it does not start at 0, as the new dimension does");

@@ -2,12 +2,6 @@
 
 namespace lathe {
 
-bool HasLoad(const Expr& e) {
-  bool has_load = false;
-  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
-  return has_load;
-}
-
 Stmt FactMutator::VisitStmt(const Stmt& stmt) {
   const IfThenElse* branch = stmt.As<IfThenElse>();
   // What a condition says about memory may end with the next store.

@@ -18,6 +18,4 @@ class FactMutator : public StmtExprMutator {
   Stmt VisitBranches(const Stmt& self, const IfThenElse& branch);
 };
 
-bool HasLoad(const Expr& e);
-
 }  // namespace lathe

@@ -45,13 +45,6 @@ struct Allocation {
   std::vector<std::vector<Scope>> view_paths;
 };
 
-// Whether memory decides what `e` is.
-bool IsLoaded(const Expr& e) {
-  bool has_load = false;
-  PostOrderVisit(e, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
-  return has_load;
-}
-
 class AccessCollector : public StmtExprVisitor {
  public:
   std::vector<Allocation> allocations;
@@ -304,7 +297,7 @@ class AccessCollector : public StmtExprVisitor {
     bool is_known = num_unknown_ == 0 || !is_write;
     for (size_t d = 0; d < full.size(); ++d) {
       Range& range = region.region[d];
-      if (range.min.dtype().is_scalar() && !IsLoaded(range.min) && !IsLoaded(range.extent)) continue;
+      if (range.min.dtype().is_scalar() && !HasLoad(range.min) && !HasLoad(range.extent)) continue;
       is_known = false;
       if (!declared) declared = is_write ? std::vector<Range>{} : DeclaredRead(region.buffer);
       range = d < declared->size() ? (*declared)[d] : full[d];
@@ -321,7 +314,7 @@ class AccessCollector : public StmtExprVisitor {
       if (!declared.empty()) return {};
       for (const Range& range : read.region) declared.push_back({Expand(range.min), Expand(range.extent)});
     }
-    const auto is_loaded = [](const Range& range) { return IsLoaded(range.min) || IsLoaded(range.extent); };
+    const auto is_loaded = [](const Range& range) { return HasLoad(range.min) || HasLoad(range.extent); };
     return std::any_of(declared.begin(), declared.end(), is_loaded) ? std::vector<Range>{} : declared;
   }
 

@@ -18,12 +18,6 @@ constexpr int kMaxExprDepth = 2000;
 
 bool Is16Bit(DataType dtype) { return dtype.is_float() && dtype.bits == 16; }
 
-bool HasLoads(const Expr& e) {
-  bool has_loads = false;
-  PostOrderVisit(e, [&](const Expr& part) { has_loads = has_loads || part.As<BufferLoad>() != nullptr; });
-  return has_loads;
-}
-
 bool IsComparison(BinaryOp op) { return op >= BinaryOp::kEQ && op <= BinaryOp::kGE; }
 
 }  // namespace
@@ -322,7 +316,7 @@ Value* KernelEmitter::EmitIntBinary(BinaryOp op, Value* a, Value* b, bool is_sig
 Value* KernelEmitter::EmitLogical(const Binary& binary) {
   const bool is_and = binary.op == BinaryOp::kAnd;
   Value* a = EmitCondition(binary.a);
-  if (binary.a.dtype().lanes > 1 || !HasLoads(binary.b)) {
+  if (binary.a.dtype().lanes > 1 || !HasLoad(binary.b)) {
     Value* b = EmitCondition(binary.b);
     return is_and ? b_.CreateAnd(a, b) : b_.CreateOr(a, b);
   }

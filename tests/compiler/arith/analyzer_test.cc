@@ -148,6 +148,23 @@ TEST(Analyzer, ReplacesBoundValues) {
   EXPECT_EQ(analyzer.ConstIntBound(n), (IntBound{0, 27}));
 }
 
+TEST(Analyzer, PartsOfMinimaAndQuotientsAreComparedOneByOne) {
+  const Var a("a"), b("b"), c("c");
+  const Analyzer nothing;
+  EXPECT_TRUE(nothing.CanProve(LessEqual(FloorDiv(a, 3), FloorDiv(Max(a, b), 3))));
+  EXPECT_TRUE(nothing.CanProve(LessEqual(FloorDiv(Min(a, b), 3) + 1, FloorDiv(b, 3) + 1)));
+  EXPECT_TRUE(nothing.CanProve(Less(FloorDiv(a, 3), FloorDiv(Max(a, b), 3) + 1)));
+  EXPECT_FALSE(nothing.CanProve(Less(FloorDiv(a, 3), FloorDiv(Max(a, b), 3))));
+  EXPECT_FALSE(nothing.CanProve(LessEqual(FloorDiv(Max(a, b), 3), FloorDiv(a, 3))));
+  EXPECT_FALSE(nothing.CanProve(LessEqual(FloorMod(a, 3), FloorMod(Max(a, b), 3))));
+  EXPECT_FALSE(nothing.CanProve(LessEqual(FloorDiv(a, 3), FloorDiv(Max(a, b), 4))));
+  Analyzer ordered;
+  ordered.Assume(LessEqual(a, c));
+  EXPECT_FALSE(ordered.CanProve(LessEqual(Max(a, b), Min(c, c + 1))));
+  ordered.Assume(LessEqual(b, c));
+  EXPECT_TRUE(ordered.CanProve(LessEqual(Max(a, b), Min(c, c + 1))));
+}
+
 TEST(Analyzer, ForgetsConditionsAfterTheGuard) {
   Analyzer analyzer;
   {

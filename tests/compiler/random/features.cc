@@ -63,12 +63,6 @@ constexpr std::string_view kFeatures[] = {"in-place parameter",
                                           "two reduce iters",
                                           "temporary of a loop"};
 
-bool HasLoad(const Expr& e) {
-  bool found = false;
-  PostOrderVisit(
-      e, std::function<void(const Expr&)>([&](const Expr& part) { found |= part.As<BufferLoad>() != nullptr; }));
-  return found;
-}
 bool HasOp(const Expr& e, BinaryOp op) {
   bool found = false;
   PostOrderVisit(e, std::function<void(const Expr&)>([&](const Expr& part) {

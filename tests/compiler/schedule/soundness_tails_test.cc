@@ -213,6 +213,67 @@ def main(A: T.Buffer((8, 2), "int32"), C: T.Buffer((8,), "int32")):
                 A[vi, vj] = 7
 )";
 
+constexpr char kReadsTheRowBefore[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (n, 3), "int32")
+    B = T.alloc_buffer((n,), "int32")
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * 2
+        for j in range(3):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[T.max(vi - 1, 0)] + vj
+)";
+
+constexpr char kRowByRemainderAndQuotient[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12,), "int32"), C: T.Buffer((2, 3, 6), "int32")):
+    for i in range(12):
+        with T.block("outer"):
+            vo = T.axis.spatial(12, i)
+            T.reads(A[11 - vo])
+            T.writes(C[(11 - vo) % 2, 0:3, (11 - vo) // 2])
+            with T.block("B"):
+                vi = T.axis.spatial(12, 11 - vo)
+                for k in range(3):
+                    C[vi % 2, k, vi // 2] = A[vi] * k
+)";
+
+constexpr char kReadsOnlyBesides[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 12), "int32"), C: T.Buffer((1, 12, 3), "int32")):
+    B = T.alloc_buffer((4, 12), "int32")
+    for i, j in T.grid(4, 12):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for f, k in T.grid(12, 3):
+        with T.block("C"):
+            vo = T.axis.spatial(1, f // 12)
+            vi = T.axis.spatial(12, f % 12)
+            vj = T.axis.spatial(3, k)
+            C[vo, vi, vj] = T.if_then_else(1 <= vo and vo <= 4, B[vo - 1, vi // 2], 7)
+)";
+
+constexpr char kRowsOfWhichOneRuns[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (1, n), "int32")
+    for i, j, o, k in T.grid(4, n, 1, n):
+        with T.block("C"):
+            vi = T.axis.spatial(1, o * 4 + i)
+            vj, vk = T.axis.remap("SR", [j, k])
+            T.where(o * 4 + i < 1)
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vj] * 2
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -308,6 +369,21 @@ INSTANTIATE_TEST_SUITE_P(
                       "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nk, l = sch.loop_partition(j, [1, None])\n"
                       "s = sch.get_block('S')\ni, x = sch.get_loops(s)\nr = sch.rfactor(x, 0)\n",
                       "touches more than it declares"},
+        SoundnessCase{"CopyOfNoMoreThanIsMadeSoFar", kReadsTheRowBefore,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nx = sch.read_at(i, c, 0, 'global')\n"
+                      "y = sch.cache_read(c, 0, 'global')\n"
+                      "sch.transform_layout(y, ('write', 0), lambda i: (i // 4, i % 4), lambda i, j: 2)\n"},
+        SoundnessCase{"ComputeAtOfARowBesideItsBuffer", kRowByRemainderAndQuotient,
+                      "b = sch.get_block('B')\nw = sch.cache_write(b, 0, 'global')\ni, k, j = sch.get_loops(w)\n"
+                      "sch.compute_at(b, i)\n"},
+        SoundnessCase{"ConsumerUnderALoopThatNeverRuns", kReadsOnlyBesides,
+                      "c = sch.get_block('C')\nx = sch.cache_read(c, 0, 'global')\ni, j = sch.get_loops(x)\n"
+                      "sch.reverse_compute_at(c, j)\n",
+                      "it may read more of"},
+        SoundnessCase{"CopyOfARowThatNeverRuns", kRowsOfWhichOneRuns,
+                      "c = sch.get_block('C')\ni, j, o, k = sch.get_loops(c)\n"
+                      "x, y, z = sch.loop_partition(i, [1, 1, None])\nd = sch.get_block('C_i1')\n"
+                      "w = sch.cache_write(d, 0, 'global')\n"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
         SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
