@@ -391,6 +391,7 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
     return schedule.Error(kName, row, fmt::format("no consumer comes after the block that makes \"{}\"", buffer->name));
   ASSIGN_OR_RETURN(const CopyPlace place, PlaceOfCopy(schedule, scope, writer, readers));
   RETURN_IF_ERROR(CheckReadsWhatIsMade(schedule, place.above, writer, readers, buffer));
+  if (writer < 0) RETURN_IF_ERROR(CheckNobodyElseMakes(schedule, scope, buffer, kName, row));
   const std::vector<Range> region = RegionToRead(schedule, place.above, writer, readers, buffer);
   const CachedPart part = MakeCache(schedule, buffer, region, storage_scope, place.above == scope, readers);
   auto [copy, copy_block] = MakeCopy(part, true, schedule.FreshBlockName(row, part.cache->name));

@@ -58,6 +58,22 @@ std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffe
   return Inside(*std::move(declared), full, analyzer);
 }
 
+Status CheckNobodyElseMakes(const Schedule& schedule, int scope, const Buffer& buffer, const char* primitive,
+                            int place) {
+  if (!schedule.IsHiding(scope)) return OkStatus();
+  for (int above = schedule.ParentOf(scope); above >= 0; above = schedule.ParentOf(above)) {
+    if (!schedule.IsLoop(above) || !IsConcurrent(schedule.LoopOf(above).kind)) continue;
+    for (int other : schedule.ChildBlocksOf(above))
+      if (Writes(schedule.BlockOf(other), buffer))
+        return schedule.Error(
+            primitive, place,
+            fmt::format("the copy would be of all of \"{}\", of which block \"{}\" makes a part in "
+                        "each iteration of loop \"{}\", and these run at once",
+                        buffer->name, schedule.BlockOf(other).name, schedule.LoopOf(above).loop_var.name()));
+  }
+  return OkStatus();
+}
+
 StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
   const std::vector<int> writers = schedule.Scope(schedule.ScopeOf(row)).WritersOf(buffer);
   if (writers.empty()) return -1;

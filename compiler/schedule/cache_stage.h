@@ -26,6 +26,10 @@ std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full
 
 // What the scope declares that it reads of `buffer`; all where it declares nothing, as the root block, or not all.
 std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffer& buffer);
+// Where a scope does not declare all that it reads, a copy of all of `buffer` touches what others make: not in
+// iterations that run at once.
+Status CheckNobodyElseMakes(const Schedule& schedule, int scope, const Buffer& buffer, const char* primitive,
+                            int place);
 
 // Before the child of that number in the body of `above`: the scope, or a loop in it.
 struct CopyPlace {

@@ -184,6 +184,7 @@ StatusOr<BlockRV> ReadAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, i
   }
   if (IsReadOutsideBlocksBelow(schedule, loop, buffer))
     return schedule.Error(kName, loop, fmt::format("below it buffer \"{}\" is read outside of blocks", buffer->name));
+  RETURN_IF_ERROR(CheckNobodyElseMakes(schedule, schedule.ScopeOf(loop), buffer, kName, block));
   copy.region = TouchedBy(schedule, copy);
   BlockRV result{};
   RETURN_IF_ERROR(Insert(schedule, std::move(copy), result));

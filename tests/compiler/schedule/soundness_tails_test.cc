@@ -274,6 +274,20 @@ def main(n: T.int32, a: T.handle, c: T.handle):
             C[vi, vj] = C[vi, vj] + A[vj] * 2
 )";
 
+constexpr char kEachElementTwice[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((12,), "int32")
+    for i in range(12):
+        with T.block("B"):
+            vi = T.axis.spatial(12, i)
+            B[vi] = A[vi] * 2
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi // 2] + 1
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -384,6 +398,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "c = sch.get_block('C')\ni, j, o, k = sch.get_loops(c)\n"
                       "x, y, z = sch.loop_partition(i, [1, 1, None])\nd = sch.get_block('C_i1')\n"
                       "w = sch.cache_write(d, 0, 'global')\n"},
+        SoundnessCase{"CopyOfAllThatLanesMake", kEachElementTwice,
+                      "b = sch.get_block('B')\ni, = sch.get_loops(b)\nsch.vectorize(i)\nc = sch.get_block('C')\n"
+                      "sch.reverse_compute_at(c, i)\ni, j = sch.get_loops(c)\nx, y = sch.loop_partition(j, [None, 1])\n"
+                      "d = sch.get_block('C_ax01')\ne = sch.cache_read(d, 0, 'local')\n",
+                      "and these run at once"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
         SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
