@@ -379,7 +379,9 @@ std::optional<GuardedRegion> CertainAsItIs(const GuardedAccess& access, const An
     const bool is_cut = !region.from[d].empty() || !region.below[d].empty();
     if (is_cut && !IsConstInt(access.region[d].extent, 1)) return std::nullopt;
   }
-  region.box = RelaxRegion(access.region, access.loops, analyzer);
+  std::vector<Range> exact = access.region;  // What is dense in this form, in another one may have a wider box.
+  for (Range& range : exact) range.min = guards.inner().Simplify(range.min);
+  region.box = RelaxRegion(std::move(exact), access.loops, analyzer);
   const bool is_known = std::none_of(region.box.begin(), region.box.end(),
                                      [](const Range& range) { return IsConstInt(range.extent, 0); });
   return is_known ? std::optional(std::move(region)) : std::nullopt;

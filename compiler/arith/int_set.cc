@@ -230,11 +230,15 @@ IntSet SetEvaluator::EvalRemainderBy(const Expr& source, const Binary& op) {
   return IntSet::Interval(IntConst(source.dtype(), 0), op.b - 1);
 }
 
-// To a type that holds as much.
+// To a type that holds as much, or whatever there is of it.
 IntSet SetEvaluator::EvalCast(const Expr& source, const Cast& cast) {
   const DataType type = source.dtype(), from = cast.value.dtype();
-  if (!IsIndexType(from) || from.bits > type.bits) return ConstantSet(source);
+  if (!IsIndexType(from)) return ConstantSet(source);
   const IntSet set = Eval(cast.value);
+  const auto fits = [&](const std::optional<Expr>& end) {
+    return end && analyzer_.ConstIntBound(*end).Within(TypeBound(type).min, TypeBound(type).max);
+  };
+  if (from.bits > type.bits && !(fits(set.min()) && fits(set.max()))) return ConstantSet(source);
   const auto widened = [&](const std::optional<Expr>& end) {
     return end ? std::optional(MakeCast(type, *end)) : std::nullopt;
   };

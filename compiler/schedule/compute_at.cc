@@ -175,6 +175,30 @@ Expr WhereItsWriteIs(const BlockNode& block, const VarMap& values, const Analyze
   return where;
 }
 
+// The values that the iter var takes in a run of the scope before the move, where the scope declares how much of what
+// the block reads is there; nullopt: no less than its domain.
+std::optional<Range> TakenSoFar(const Schedule& schedule, const Move& move, size_t i, const Analyzer& analyzer) {
+  const BlockRealize& realize = schedule.RealizeOf(move.block);
+  const Range& domain = realize.block->iter_vars[i].domain;
+  const int scope = schedule.ScopeOf(move.block);
+  const std::vector<BufferRegion>& reads = realize.block->reads;
+  const auto is_declared = [&](const BufferRegion& read) { return Reads(schedule.BlockOf(scope), read.buffer); };
+  if (move.is_reverse || std::none_of(reads.begin(), reads.end(), is_declared)) return std::nullopt;
+  const Range taken = RelaxRegion({{realize.iter_values[i], IntConst(domain.min.dtype(), 1)}},
+                                  LoopsBetween(schedule, scope, move.block), analyzer)[0];
+  const bool is_inside = !IsConstInt(taken.extent, 0) && analyzer.CanProve(LessEqual(domain.min, taken.min)) &&
+                         analyzer.CanProve(LessEqual(taken.min + taken.extent, domain.min + domain.extent));
+  const bool is_all = analyzer.CanProveEqual(domain.extent, taken.extent);
+  return is_inside && !is_all ? std::optional(taken) : std::nullopt;
+}
+
+// What keeps `value` among those of an iter var.
+Expr KeptInside(const SolvedIterVar& solved, const Range& domain, const std::optional<Range>& taken, const Expr& value,
+                const Analyzer& analyzer) {
+  if (!taken) return GuardPredicate(solved, domain, value, analyzer);
+  return analyzer.Simplify(And(LessEqual(taken->min, value), Less(value, taken->min + taken->extent)));
+}
+
 // `predicate`: the block's own, in terms of its iter vars.
 Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
               const Expr& predicate, bool preserve_unit_loops, Analyzer& analyzer) {
@@ -195,7 +219,8 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
     }
     nest.realize.iter_values[i] = value;
     values.emplace(iter.var.get(), value);
-    for (const Expr& part : ConjunctsOf(GuardPredicate(domains[i], iter.domain, value, analyzer)))
+    const std::optional<Range> taken = TakenSoFar(schedule, move, i, analyzer);
+    for (const Expr& part : ConjunctsOf(KeptInside(domains[i], iter.domain, taken, value, analyzer)))
       nest.realize.predicate = And(nest.realize.predicate, part);
   }
   nest.realize.predicate = And(nest.realize.predicate, analyzer.Simplify(Substitute(predicate, values)));

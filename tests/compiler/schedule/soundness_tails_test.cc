@@ -288,6 +288,39 @@ def main(A: T.Buffer((12,), "int32"), C: T.Buffer((8,), "int32")):
             C[vi] = B[vi // 2] + 1
 )";
 
+constexpr char kElementByCasts[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3,), "int32"), C: T.Buffer((3,), "int32")):
+    B = T.alloc_buffer((3,), "int32")
+    for i in range(T.Cast("int32", T.int64(3))):
+        for j in range(T.int64(1)):
+            with T.block("B"):
+                v = T.axis.spatial(T.int64(3), T.Cast("int64", i) + j)
+                B[T.Cast("int32", v)] = A[T.Cast("int32", v)] * 2
+    for i in range(3):
+        with T.block("C"):
+            v = T.axis.spatial(3, i)
+            C[v] = B[v] + 1
+)";
+
+constexpr char kCopyOfHalfARow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((4,), "int32")):
+    with T.block("outer"):
+        T.reads(A[0:4])
+        T.writes(C[0:4])
+        B = T.alloc_buffer((8,), "int32")
+        for i in range(4):
+            with T.block("B"):
+                v = T.axis.spatial(8, i)
+                B[v] = A[v]
+        for i, j in T.grid(2, 3):
+            with T.block("C"):
+                v = T.axis.spatial(4, i * 3 + j)
+                T.where(i * 3 + j < 4)
+                C[v] = B[v]
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -403,6 +436,13 @@ INSTANTIATE_TEST_SUITE_P(
                       "sch.reverse_compute_at(c, i)\ni, j = sch.get_loops(c)\nx, y = sch.loop_partition(j, [None, 1])\n"
                       "d = sch.get_block('C_ax01')\ne = sch.cache_read(d, 0, 'local')\n",
                       "and these run at once"},
+        SoundnessCase{"ComputeAtOfTheHalfThatIsDeclared", kCopyOfHalfARow,
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nb = sch.get_block('B')\nsch.compute_at(b, i)\n"
+                      "x = sch.cache_read(b, 0, 'global')\n"},
+        SoundnessCase{"ConsumerOfAnElementByCasts", kElementByCasts,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nc = sch.get_block('C')\n"
+                      "sch.reverse_compute_at(c, i)\n",
+                      "would leave out values"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
         SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
