@@ -458,12 +458,17 @@ StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func) {
 }
 
 StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const AttrMap& config) {
-  for (const TvmPass& pass : kTvmPasses) {
-    if (pass.name != name) continue;
-    RETURN_IF_ERROR(CheckTakes(name, pass.takes, func));
-    return pass.run(std::move(func), config);
+  const auto pass = std::find_if(std::begin(kTvmPasses), std::end(kTvmPasses),
+                                 [&](const TvmPass& each) { return each.name == name; });
+  func.body = JoinAllocations(func.body);  // What our passes know best.
+  if (pass == std::end(kTvmPasses)) {
+    ASSIGN_OR_RETURN(func, RunPass(name, std::move(func)));
+  } else {
+    RETURN_IF_ERROR(CheckTakes(name, pass->takes, func));
+    ASSIGN_OR_RETURN(func, pass->run(std::move(func), config));
   }
-  return RunPass(name, std::move(func));
+  func.body = SplitAllocBuffers(func.body);
+  return func;
 }
 
 StatusOr<IRModule> RunPassAsTvm(std::string_view name, IRModule module, const AttrMap& config) {

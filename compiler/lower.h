@@ -48,7 +48,8 @@ StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options = {});
 // pass takes.
 StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func);
 
-// What TVM's pass of that name does, where the pipeline's does more: with the options of a PassContext
+// What TVM's pass of that name does, where the pipeline's does more, on memory with buffers declared over it in place
+// of AllocBuffer: with the options of a PassContext
 // ("tir.UnrollLoop"
 // ... to a map each; what they do not say has TVM's default). InvalidArgument: an option of another type.
 StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const AttrMap& config);

@@ -1,4 +1,5 @@
-// T.allocate and T.allocate_const as what everybody below runs: a buffer over the same variable, filled by stores.
+// Memory and the buffers over it: T.allocate and T.allocate_const as what everybody below runs, a buffer over the same
+// variable, filled by stores; and allocations of buffers as TVM 0.18 has them, memory with a buffer declared over it.
 #pragma once
 
 #include "compiler/ir/stmt.h"
@@ -8,7 +9,11 @@ namespace lathe {
 // nullopt: it has a condition. Annotations are hints and fall away.
 std::optional<Stmt> AsAllocBuffer(const Allocate& allocate);
 Stmt AsAllocBuffer(const AllocateConst& allocate);
-// The other way: allocations of buffers as memory and a buffer that is declared over it, as TVM 0.18 has them.
+// The memory, with a declaration of the buffer in it.
+Stmt SplitAllocBuffer(const AllocBuffer& alloc);
 Stmt SplitAllocBuffers(const Stmt& stmt);
+// The other way: what SplitAllocBuffers makes becomes the allocation of a buffer again; with `same_name` only where the
+// memory is called as the buffer is.
+Stmt JoinAllocations(const Stmt& stmt, bool same_name = false);
 
 }  // namespace lathe

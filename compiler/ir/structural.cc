@@ -3,6 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "compiler/ir/memory.h"
 #include "compiler/ir/structural_difference.h"
 #include "compiler/ir/visitor.h"
 #include "support/random.h"
@@ -25,13 +26,10 @@ bool SameName(std::string_view field) {
   return field != "name";
 }  // Names of variables, buffers, functions do not count.
 
-using Views = std::unordered_set<const BufferNode*>;
-
 // In TVM 0.18 a buffer over memory that is there (T.Buffer of a body) is no statement, and T.decl_buffer without memory
 // is T.allocate with one: takes what says so out, for those who compare as TVM does.
 class DeclarationRemover : public StmtExprMutator {
  public:
-  explicit DeclarationRemover(Views& views) : views_(views) {}
   Block operator()(const Block& block) { return VisitBlock(block); }
   Stmt operator()(const Stmt& stmt) { return VisitStmt(stmt); }
   PrimFunc operator()(PrimFunc func) {
@@ -49,20 +47,11 @@ class DeclarationRemover : public StmtExprMutator {
 
  protected:
   Stmt VisitStmt(const Stmt& stmt) override {
-    if (const DeclBuffer* declared = stmt.As<DeclBuffer>()) {
-      views_.insert(declared->buffer.get());
-      return VisitStmt(declared->body);
-    }
+    if (const DeclBuffer* declared = stmt.As<DeclBuffer>()) return VisitStmt(declared->body);
     const AllocBuffer* alloc = stmt.As<AllocBuffer>();
-    if (alloc == nullptr) return StmtExprMutator::VisitStmt(stmt);
-    views_.insert(alloc->buffer.get());
-    return Allocate{alloc->buffer->data,   alloc->buffer->dtype, alloc->buffer->shape, True(), {},
-                    VisitStmt(alloc->body)};
+    return alloc == nullptr ? StmtExprMutator::VisitStmt(stmt) : VisitStmt(SplitAllocBuffer(*alloc));
   }
   Expr VisitExpr(const Expr& expr) override { return expr; }
-
- private:
-  Views& views_;
 };
 
 // While all is the same, nothing is written down; from the first difference on, its place, from the inside out.
@@ -70,8 +59,8 @@ class Comparer {
  public:
   explicit Comparer(bool map_free_vars = false, bool block_names = true)
       : map_free_vars_(map_free_vars), block_names_(block_names), defining_(map_free_vars) {}
-  // Without statements that declare them, these correspond where they are used first.
-  void KnowViews(Views views) { views_ = std::move(views); }
+  // Without statements that declare them, buffers over the same memory correspond where they are used first.
+  void DeclareByUse() { declares_by_use_ = true; }
   // Of the first difference, from the root.
   std::string Path() const {
     std::string path;
@@ -98,10 +87,9 @@ class Comparer {
   bool Same(const Buffer& a, const Buffer& b, FieldRole role) {
     const auto found = buffers_.find(a.get());
     if (found != buffers_.end()) return found->second == b.get();
-    const bool are_views = views_.contains(a.get()) && views_.contains(b.get());
-    const bool must_be_same = role == FieldRole::kUse && !map_free_vars_ && !are_views;
-    if (must_be_same) return a.same_as(b);
-    if ((role == FieldRole::kDeclare || are_views) && !SameVar(a->data, b->data, map_free_vars_)) return false;
+    const bool are_views = role == FieldRole::kDeclare || (role == FieldRole::kUse && declares_by_use_);
+    if (role == FieldRole::kUse && !map_free_vars_ && !are_views) return a.same_as(b);
+    if (are_views && !SameVar(a->data, b->data, map_free_vars_)) return false;
     if (!SameNode(*a, *b) || !taken_.insert(b.get()).second) return false;
     buffers_.emplace(a.get(), b.get());
     return true;
@@ -196,16 +184,15 @@ class Comparer {
   std::unordered_map<const BufferNode*, const BufferNode*> buffers_;
   std::unordered_set<const void*> taken_;
   std::vector<std::string> path_;
-  Views views_;
   const bool map_free_vars_, block_names_;
-  bool defining_;
+  bool defining_, declares_by_use_ = false;
 };
 
 class Hasher {
  public:
   explicit Hasher(bool map_free_vars = false, bool block_names = true)
       : map_free_vars_(map_free_vars), block_names_(block_names), defining_(map_free_vars) {}
-  void KnowViews(Views views) { views_ = std::move(views); }
+  void DeclareByUse() { declares_by_use_ = true; }
   void Add(const Expr& e, FieldRole role) {
     if (IsVar(e)) return AddVar(e, role == FieldRole::kDef || defining_);
     Mix((uint64_t(e.node().value.index()) << 40) | Packed(e.dtype()));
@@ -223,9 +210,9 @@ class Hasher {
   void Add(const Buffer& b, FieldRole role) {
     const auto found = ids_.find(b.get());
     if (found != ids_.end()) return Mix(found->second);
-    const bool is_view = views_.contains(b.get());
+    const bool is_view = role == FieldRole::kDeclare || (role == FieldRole::kUse && declares_by_use_);
     if (role == FieldRole::kUse && !map_free_vars_ && !is_view) return Mix(reinterpret_cast<uintptr_t>(b.get()));
-    if (role == FieldRole::kDeclare || is_view) AddVar(b->data, map_free_vars_);
+    if (is_view) AddVar(b->data, map_free_vars_);
     AddNode(*b);
     ids_.emplace(b.get(), ids_.size() + 1);
   }
@@ -323,9 +310,8 @@ class Hasher {
   }
 
   std::unordered_map<const void*, uint64_t> ids_;
-  Views views_;
   const bool map_free_vars_, block_names_;
-  bool defining_;
+  bool defining_, declares_by_use_ = false;
   uint64_t value_ = 0;
 };
 
@@ -351,18 +337,16 @@ template <typename T>
 std::optional<std::string> FirstDifference(const T& a, const T& b, bool map_free_vars) {
   Comparer comparer(map_free_vars, /*block_names=*/false);
   if (comparer.Same(a, b, FieldRole::kUse)) return std::nullopt;
-  Views views;
-  const T plain_a = DeclarationRemover(views)(a), plain_b = DeclarationRemover(views)(b);
+  const T plain_a = DeclarationRemover()(a), plain_b = DeclarationRemover()(b);
   Comparer lenient(map_free_vars, /*block_names=*/false);
-  lenient.KnowViews(std::move(views));
+  lenient.DeclareByUse();
   return lenient.Same(plain_a, plain_b, FieldRole::kUse) ? std::nullopt : std::optional(comparer.Path());
 }
 template <typename T>
 uint64_t StructuralHashOf(const T& node, bool map_free_vars) {
-  Views views;
-  const T plain = DeclarationRemover(views)(node);
+  const T plain = DeclarationRemover()(node);
   Hasher hasher(map_free_vars, /*block_names=*/false);
-  hasher.KnowViews(std::move(views));
+  hasher.DeclareByUse();
   hasher.Add(plain, FieldRole::kUse);
   return hasher.value();
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include "compiler/ir/declare_buffers.h"
+#include "compiler/ir/memory.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/dialect.h"
@@ -53,7 +55,8 @@ class Printer {
     if (!attrs.empty()) Line(fmt::format("T.func_attr({})", exprs_.PrintAttrs(attrs)));
     MatchParams();
     const size_t body = out_.size();
-    PrintFuncBody(func.body);
+    const Stmt declared = AllDeclared(func);
+    PrintFuncBody(declared);
     DeclareUnnamed(body);
     Dedent();
     names_.Close(names);
@@ -73,7 +76,8 @@ class Printer {
     DeclareUnnamed(0);
   }
 
-  void PrintStmt(const Stmt& stmt) {
+  void PrintStmt(const Stmt& whole) {
+    const Stmt stmt = AllDeclared({.body = whole});
     if (options_.as_tvm && stmt.As<Seq>() == nullptr)
       PrintInner(stmt);  // What begins a scope is a "with" where nothing is around it.
     else
@@ -90,6 +94,14 @@ class Printer {
   }
 
  private:
+  // The body: as TVM, memory and a buffer over it are one line, and buffers without a declaration have one.
+  Stmt AllDeclared(PrimFunc func) {
+    if (!options_.as_tvm) return func.body;
+    func.body = JoinAllocations(func.body, /*same_name=*/true);
+    DeclaredBuffers declared = FindDeclarations(func);
+    added_ = std::move(declared.added);
+    return declared.body;
+  }
   bool IsToday() const { return options_.spelling == Spelling::kToday; }
   std::string Decorator(const PrimFunc& func) const {
     const bool is_private = func.is_private || func.name.empty();
@@ -318,7 +330,8 @@ class Printer {
   }
   LATHE_OWN_FRAME void BeginDeclaration(const DeclBuffer& declaration) {
     const std::string args = DeclarationArgs(declaration.buffer);
-    Line(fmt::format("{} = T.decl_buffer({})", DefineBuffer(declaration.buffer), args));
+    const std::string_view word = added_.contains(declaration.buffer.get()) ? "Buffer" : "decl_buffer";
+    Line(fmt::format("{} = T.{}({})", DefineBuffer(declaration.buffer), word, args));
   }
   // X = T.allocate([16], "float32", "global")
   std::string AllocateLine(const Allocate& allocate) {
@@ -673,6 +686,7 @@ class Printer {
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
   const BufferNode* named_ahead_ = nullptr;              // Named by its arguments, before its line begins.
   std::unordered_map<const ExprNode*, const For*> loops_;
+  std::unordered_set<const BufferNode*> added_;  // What nothing declares but this text.
 };
 
 #undef LATHE_OWN_FRAME

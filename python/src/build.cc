@@ -6,10 +6,11 @@
 #include <filesystem>
 
 #include "compiler/builder/builder_process.h"
+#include "compiler/ir/declare_buffers.h"
+#include "compiler/ir/memory.h"
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
 #include "compiler/target/target_description.h"
-#include "compiler/transform/declare_buffers.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -45,7 +46,10 @@ void RunBuilder(const std::string& builder, BuildSpec spec) {
 
 // As the builder reads it.
 std::string TextOf(IRModule module) {
-  for (PrimFunc& func : module.prim_funcs) func = DeclareBuffers(std::move(func));
+  for (PrimFunc& func : module.prim_funcs) {
+    func = DeclareBuffers(std::move(func));
+    func.body = JoinAllocations(func.body);
+  }
   return Print(module);
 }
 

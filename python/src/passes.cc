@@ -1,6 +1,7 @@
 // tir.transform: every pass of compiler/lower.h by TVM's name.
 #include <fmt/format.h>
 
+#include "compiler/ir/memory.h"
 #include "compiler/lower.h"
 #include "compiler/transform/bind_buffers.h"
 #include "compiler/transform/compute_legalize.h"
@@ -18,10 +19,15 @@
 namespace lathe::python {
 namespace {
 
+// As RunPassAsTvm runs those of the tables.
 template <typename F>
 ModulePtr OnFunctions(const IRModule& module, F&& pass) {
   auto result = std::make_shared<IRModule>(module);
-  for (PrimFunc& func : result->prim_funcs) func = Value(pass(func));
+  for (PrimFunc& func : result->prim_funcs) {
+    func.body = JoinAllocations(func.body);
+    func = Value(pass(func));
+    func.body = SplitAllocBuffers(func.body);
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
 // TVMScript in and out.
 #include <fmt/format.h>
 
+#include "compiler/ir/memory.h"
 #include "compiler/script/printer.h"
 #include "compiler/script/python_ast.h"
 #include "python/src/bind.h"
@@ -11,6 +12,16 @@
 namespace lathe::python {
 namespace {
 
+// T.decl_buffer without data makes memory and a buffer over it, two statements in TVM.
+PrimFunc AsTvmHasIt(PrimFunc func) {
+  func.body = SplitAllocBuffers(func.body);
+  return func;
+}
+IRModule AsTvmHasIt(IRModule module) {
+  for (PrimFunc& func : module.prim_funcs) func = AsTvmHasIt(std::move(func));
+  return module;
+}
+
 // A class is a module, a function alone is itself.
 py::object ParseAny(const std::string& text, const std::string& file_name, int first_line, const py::object& known) {
   const std::string placed = AtItsPlace(text, first_line);
@@ -19,7 +30,7 @@ py::object ParseAny(const std::string& text, const std::string& file_name, int f
   const PyFile file = Value(ParsePython(source), ErrorKind::kParse);
   const bool has_class = std::any_of(file.body.begin(), file.body.end(),
                                      [](const PyStmt* line) { return line->kind == PyStmtKind::kClass; });
-  IRModule module = Value(ParseModule(placed, file_name, names.around()), ErrorKind::kParse);
+  IRModule module = AsTvmHasIt(Value(ParseModule(placed, file_name, names.around()), ErrorKind::kParse));
   if (has_class || module.prim_funcs.size() != 1) return Wrap(std::make_shared<IRModule>(std::move(module)));
   return Wrap(std::make_shared<const PrimFunc>(std::move(module.prim_funcs[0])));
 }
@@ -132,15 +143,15 @@ void BindScript(py::module_& module) {
   module.def("parse_module",
              [](const std::string& text, const std::string& file_name, int first_line, const py::object& known) {
                const NamesAround names(known);
-               return std::make_shared<IRModule>(
-                   Value(ParseModule(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse));
+               return std::make_shared<IRModule>(AsTvmHasIt(
+                   Value(ParseModule(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse)));
              });
   module.def(
       "parse_func",
       [](const std::string& text, const std::string& file_name, int first_line, const py::object& known) -> FuncPtr {
         const NamesAround names(known);
-        return std::make_shared<const PrimFunc>(
-            Value(ParsePrimFunc(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse));
+        return std::make_shared<const PrimFunc>(AsTvmHasIt(
+            Value(ParsePrimFunc(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse)));
       });
   module.def("parse_any", &ParseAny);
   module.def("script", &ScriptOf);

@@ -5,6 +5,7 @@
 
 #include "compiler/arith/simplifier.h"
 #include "compiler/ir/buffer_access.h"
+#include "compiler/ir/memory.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/printer.h"
 #include "python/src/bind.h"
@@ -343,6 +344,7 @@ void BindMemory(py::module_& module) {
                return AllocateConst{
                    PointerTo("AllocateConst", var, type), type, extents, data, ToAttrs(annotations), body};
              });
+  module.def("AllocBuffer", [](const Buffer& buffer, const Stmt& body) { return SplitAllocBuffer({buffer, body}); });
   module.def("DeclBuffer", [](const Buffer& buffer, const Stmt& body) -> Stmt { return DeclBuffer{buffer, body}; });
 }
 

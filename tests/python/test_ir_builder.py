@@ -1,4 +1,6 @@
 """tir.ir_builder: statements in the order in which a program emits them."""
+import pickle
+
 import numpy as np
 import pytest
 import tvm
@@ -92,3 +94,90 @@ def test_what_a_new_scope_opens_ends_with_it():
     builder.emit(tvm.tir.Evaluate(2))
     first, second = builder.get()
     assert isinstance(first, tvm.tir.AttrStmt) and second.value == 2
+
+
+def _allocated(loop_first):
+    builder, n = tir.ir_builder.create(), tir.Var("n", "int32")
+    if loop_first:
+        with builder.for_range(0, n, name="i") as i:
+            Q = builder.allocate("float32", 200, name="Q", scope="global")
+            Q[i] = 1.2
+    else:
+        Q = builder.allocate("float32", 200, name="Q", scope="global")
+        with builder.for_range(0, n, name="i") as i:
+            Q[i] = 1.2
+    return tir.PrimFunc([n], builder.get())
+
+
+def _through_a_pointer():
+    builder, n = tir.ir_builder.create(), tir.Var("n", "int32")
+    p = builder.pointer("float32", name="p")
+    builder.emit(tir.Evaluate(n))
+    with builder.if_scope(n > 3):
+        p[0] = p[0] + 1.0
+    with builder.for_range(0, n, name="i") as i:
+        p[i] = p[i] + 1.0
+    return tir.PrimFunc([n, p.asobject().data], builder.get())
+
+
+def _two_views_of_a_let():
+    q = tir.Var("q", tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global"))
+    rows, flat = (tir.decl_buffer(shape, "float32", name="Q", data=q) for shape in ((2, 4), (8,)))
+    handle = tir.Var("h", "handle")
+    one = tir.const(1.0, "float32")
+    stores = tir.SeqStmt([rows.vstore([0, 0], one), tir.Evaluate(0), flat.vstore([5], one)])
+    return tir.PrimFunc([handle], tir.LetStmt(q, tir.reinterpret("handle", tir.const(0, "uint64")), stores))
+
+
+def _views_of_a_parameter():
+    A = tir.decl_buffer((4, 4), "float32", name="A")
+    flat = tir.decl_buffer((16,), "float32", name="A", data=A.data)
+    handle = tir.Var("a", "handle")
+    loop_var = tir.Var("i", "int32")
+    loop = tir.For(loop_var, 0, 4, tir.ForKind.SERIAL, flat.vstore([loop_var], A.vload([0, 0])))
+    return tir.PrimFunc([handle], loop, buffer_map={handle: A})
+
+
+@pytest.mark.parametrize("make, lines", [
+    (lambda: _allocated(True),
+     ['for i in range(n):', '    Q = T.allocate([200], "float32", "global")', '    Q_1 = T.Buffer((200,), data=Q)',
+      '    Q_1[i] = T.float32(1.2']),
+    (lambda: _allocated(False),
+     ['Q = T.allocate([200], "float32", "global")', 'for i in range(n):', '    Q_1 = T.Buffer((200,), data=Q)',
+      '    Q_1[i] = T.float32(1.2']),
+    (_through_a_pointer, ["T.evaluate(n)", "p_1 = T.Buffer((1,), data=p)", "if n > 3:"]),
+    (_two_views_of_a_let, ['q: T.handle("float32", "global") = T.reinterpret("handle", T.uint64(0))',
+                           "Q = T.Buffer((2, 4), data=q)", "Q[0, 0] = T.float32(1.0)", "T.evaluate(0)",
+                           "Q_1 = T.Buffer((8,), data=q)", "Q_1[5] = T.float32(1.0)"]),
+    (_views_of_a_parameter, ["for i in range(4):", "    A_1 = T.Buffer((16,), data=A.data)", "    A_1[i] = A[0, 0]"]),
+])
+def test_texts_say_which_memory_a_buffer_lies_over(make, lines):
+    func = make()
+    assert "\n    ".join(lines) in func.script()
+    for again in (tvm.script.from_source(func.script()), tvm.ir.load_json(tvm.ir.save_json(func)),
+                  pickle.loads(pickle.dumps(func))):
+        tvm.ir.assert_structural_equal(again, func)
+        assert tvm.ir.structural_hash(again) == tvm.ir.structural_hash(func)
+
+
+def test_views_of_other_memory_are_others():
+    def stored(through_second):
+        first, second = (tir.Var(name, tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global")) for name in "pq")
+        view = tir.decl_buffer((8,), "float32", name="B", data=second if through_second else first)
+        return tir.PrimFunc([first, second], view.vstore([0], tir.const(1.0, "float32")))
+
+    tvm.ir.assert_structural_equal(stored(True), stored(True))
+    assert not tvm.ir.structural_equal(stored(True), stored(False))
+    assert tvm.ir.structural_hash(stored(True)) != tvm.ir.structural_hash(stored(False))
+
+
+def test_a_frame_that_declares_a_buffer_makes_its_memory():
+    from tvm.script.ir_builder import IRBuilder
+    from tvm.script.ir_builder import tir as frames
+    with IRBuilder() as builder:
+        with frames.prim_func():
+            frames.func_name("main")
+            with frames.decl_buffer((8,), "float32") as B:
+                frames.evaluate(B[0])
+    body = builder.get().body
+    assert isinstance(body, tir.Allocate) and body.body.buffer.data.same_as(body.buffer_var)

@@ -1,4 +1,5 @@
 """Passes by TVM's names, alone and with options: what TVM 0.27 makes of the same programs."""
+import numpy
 import pytest
 import tvm
 import tvm.testing
@@ -229,6 +230,86 @@ def test_lowered_blocks_leave_attributes_of_threads_and_pragmas():
     loop = pragma.body
     assert dict(loop.annotations) == {"other": 4} and loop.body.attr_key == "pragma_y"
     assert isinstance(loop.body.body, tir.IfThenElse)
+
+
+def kinds_of(node):
+    """Names of the statements' classes, from the inside out."""
+    kinds = []
+    tir.stmt_functor.post_order_visit(node.body, lambda each: kinds.append(type(each).__name__))
+    return [kind for kind in kinds if kind in ("Allocate", "DeclBuffer", "For", "BlockRealize")]
+
+
+@T.prim_func
+def two_steps(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
+    B = T.alloc_buffer((8, 8))
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.block_attr({"buffer_dim_align": [[0, 0, 12, 1]]})
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vj, vi] * 2.0
+
+
+TO_OPAQUE = ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque", "CompactBufferAllocation",
+             "LowerMatchBuffer", "LowerOpaqueBlock")
+
+
+def lowered(names):
+    """two_steps after passes of these names."""
+    passes = tvm.transform.Sequential([tir.transform.ThreadSync("shared") if name == "ThreadSync" else getattr(tir.transform, name)() for name in names])
+    return passes(tvm.IRModule.from_expr(two_steps.with_attr("global_symbol", "main")))["main"]
+
+
+def test_what_blocks_allocate_is_memory_with_a_buffer_over_it():
+    func = lowered(TO_OPAQUE)
+    memory = func.body
+    assert isinstance(memory, tir.Allocate) and memory.buffer_var.name == "B" and memory.dtype == "float32"
+    assert [int(extent) for extent in memory.extents] == [8, 13]  # Rows of 8, each 13 after the one before.
+    assert int(memory.condition) == 1 and not memory.annotations
+    view = memory.body
+    assert isinstance(view, tir.DeclBuffer) and view.buffer.data.same_as(memory.buffer_var)
+    assert [int(stride) for stride in view.buffer.strides] == [13, 1]
+    assert kinds_of(func) == ["For", "For", "For", "For", "DeclBuffer", "Allocate"]
+    rebuilt = tir.Allocate(memory.buffer_var, "float32", memory.extents, memory.condition, memory.body)
+    tvm.ir.assert_structural_equal(func.with_body(rebuilt), func)
+    seen = []
+    tir.stmt_functor.ir_transform(func.body, lambda node: seen.append(node.buffer_var.name), None, ["tir.Allocate"])
+    assert seen == ["B"]
+
+
+@pytest.mark.parametrize("names", [["FlattenBuffer"], ["Simplify"], ["VectorizeLoop"], ["UnrollLoop"], ["RemoveNoOp"],
+                                   ["FlattenBuffer", "StorageRewrite"], ["FlattenBuffer", "ThreadSync"]])
+def test_every_pass_leaves_memory_a_node_of_its_own(names):
+    func = lowered([*TO_OPAQUE, *names])
+    assert kinds_of(func).count("Allocate") == 1 and kinds_of(func).count("DeclBuffer") >= 1
+
+
+def test_a_declared_buffer_without_data_has_memory():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "float32")):
+        B = T.decl_buffer((8,), "float32")
+        B[0] = 1.0
+        A[0] = B[0]
+
+    assert isinstance(func.body, tir.Allocate) and isinstance(func.body.body, tir.DeclBuffer)
+    assert func.body.body.buffer.data.same_as(func.body.buffer_var)
+    assert "B = T.decl_buffer((8,))" in func.script()
+    for again in (tvm.script.from_source(func.script()), tvm.ir.load_json(tvm.ir.save_json(func))):
+        tvm.ir.assert_structural_equal(again, func)
+        assert kinds_of(again) == ["DeclBuffer", "Allocate"]
+
+
+def test_lowered_texts_read_back():
+    func = lowered(TO_OPAQUE)
+    again = tvm.script.from_source(func.script())
+    tvm.ir.assert_structural_equal(again, func)
+    assert [int(extent) for extent in again.body.extents] == [8, 13]
+    data, result = (tvm.nd.empty((8, 8)).copyfrom(numpy.arange(64, dtype="float32").reshape(8, 8)) for _ in range(2))
+    tvm.build(func, target="llvm")(data, result)
+    tvm.testing.assert_allclose(result.numpy(), (data.numpy() + 1).T * 2)
 
 
 class TestFlattenedParametersAreViews(tvm.testing.CompareBeforeAfter):

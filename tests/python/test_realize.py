@@ -87,7 +87,7 @@ def test_realized_buffers_become_memory_for_their_bounds():
 
     text = mod["main"].script()
     assert "[j] = B[i * 4 + j]" in text and "B[i * 4 + j] = " in text
-    assert 'T.allocate([4], "float32", "local")' in text and "if i < 3:" in text
+    assert 'T.decl_buffer((4,), scope="local")' in text and "if i < 3:" in text
 
 
 @pytest.mark.parametrize("tag, scope", [("blockIdx.x", "shared"), ("threadIdx.x", "local"), (None, "global")])

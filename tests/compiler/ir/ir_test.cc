@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
+#include "compiler/ir/declare_buffers.h"
+#include "compiler/ir/memory.h"
 #include "compiler/ir/structural.h"
+#include "compiler/ir/structural_difference.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -72,6 +75,73 @@ TEST(StructuralEqual, SeesWhichMemoryABufferLiesOver) {
   EXPECT_EQ(StructuralHash(over(a)), StructuralHash(over(a)));
   EXPECT_FALSE(StructuralEqual(over(a), over(b)));
   EXPECT_NE(StructuralHash(over(a)), StructuralHash(over(b)));
+}
+
+// i in 0..8 { Q[i] = 1; Q2[0] = 1 }, both over `memory`, which nothing declares.
+Stmt WriteTwice(const Var& memory) {
+  BufferNode node = *MakeBuffer("Q", {8});
+  node.data = memory;
+  const Buffer in_loop{BufferNode(node)}, behind{BufferNode(node)};
+  const Expr one = FloatConst(DataType::Float(32), 1);
+  const Var i("i");
+  return MakeSeq({Evaluate{0}, MakeFor(i, 8, MakeStore(in_loop, one, {i})), MakeStore(behind, one, {0})});
+}
+
+TEST(DeclareBuffers, IsDoneInTheInnermostSuiteBeforeTheFirstUse) {
+  const Var memory("q", MakePointerType(DataType::Float(32)));
+  const PrimFunc func =
+      MakePrimFunc("main", {}, Allocate{memory, DataType::Float(32), {8}, True(), {}, WriteTwice(memory)});
+  const PrimFunc declared = DeclareBuffers(func);
+  const Seq* suite = declared.body.As<Allocate>()->body.As<Seq>();
+  ASSERT_NE(suite, nullptr);
+  ASSERT_EQ(suite->stmts.size(), 3u);
+  EXPECT_NE(suite->stmts[1].As<For>()->body.As<DeclBuffer>(), nullptr);
+  const DeclBuffer* behind = suite->stmts[2].As<DeclBuffer>();
+  ASSERT_NE(behind, nullptr);
+  EXPECT_NE(behind->body.As<BufferStore>(), nullptr);
+  EXPECT_TRUE(FindDeclarations(declared).added.empty());
+}
+
+TEST(DeclareBuffers, LeavesMemoryThatNothingIntroduces) {
+  const Stmt body = WriteTwice(Var("q", MakePointerType(DataType::Float(32))));
+  EXPECT_TRUE(DeclareBuffers(MakePrimFunc("main", {}, body)).body.same_as(body));
+}
+
+struct ExtentsCase {
+  const char* name;
+  std::vector<Expr> shape, strides, extents;
+};
+class SplitAllocBufferTest : public testing::TestWithParam<ExtentsCase> {};
+TEST_P(SplitAllocBufferTest, AllocatesWhatTheBufferReachesAndIsUndone) {
+  BufferNode node = *MakeBuffer("B", GetParam().shape);
+  node.strides = GetParam().strides;
+  const Stmt alloc = AllocBuffer{Buffer(std::move(node)), Evaluate{0}};
+  const Stmt split = SplitAllocBuffers(alloc);
+  const Allocate* memory = split.As<Allocate>();
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(ConstantShape(memory->extents), ConstantShape(GetParam().extents));
+  EXPECT_NE(JoinAllocations(split).As<AllocBuffer>(), nullptr);
+  EXPECT_FALSE(FirstDifference(split, alloc).has_value());
+}
+INSTANTIATE_TEST_SUITE_P(Strides, SplitAllocBufferTest,
+                         testing::Values(ExtentsCase{"None", {4, 8}, {}, {4, 8}},
+                                         ExtentsCase{"LongRows", {4, 8}, {13, 1}, {4, 13}},
+                                         ExtentsCase{"ThreeDimensions", {2, 4, 8}, {60, 10, 1}, {2, 6, 10}},
+                                         ExtentsCase{"NotWhole", {4, 8, 2}, {19, 2, 1}, {3 * 19 + 7 * 2 + 1 + 1}},
+                                         ExtentsCase{"Gaps", {4}, {2}, {7}},
+                                         ExtentsCase{"Overlap", {4, 8}, {2, 1}, {14}}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(JoinAllocations, LeavesMemoryThatIsOtherThanItsBuffer) {
+  const Buffer buffer = MakeBuffer("B", {8});
+  const auto memory = [&](std::vector<Expr> extents, Expr condition, AttrMap annotations) -> Stmt {
+    return Allocate{buffer->data,         buffer->dtype,          std::move(extents),
+                    std::move(condition), std::move(annotations), DeclBuffer{buffer, Evaluate{0}}};
+  };
+  EXPECT_NE(JoinAllocations(memory({8}, True(), {})).As<AllocBuffer>(), nullptr);
+  EXPECT_NE(JoinAllocations(memory({9}, True(), {})).As<Allocate>(), nullptr);
+  EXPECT_NE(JoinAllocations(memory({8}, IntConst(DataType::Bool(), 0), {})).As<Allocate>(), nullptr);
+  EXPECT_NE(JoinAllocations(memory({8}, True(), {{"hint", 1}})).As<Allocate>(), nullptr);
 }
 
 TEST(Clone, KeepsAliasesAliases) {

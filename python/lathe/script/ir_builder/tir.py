@@ -351,7 +351,8 @@ def decl_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=Non
                 offset_factor=0, buffer_type="", axis_separators=None):
     buffer = _decl_buffer(shape, getattr(dtype, "dtype", dtype), "buffer", data, strides, elem_offset, scope, align or -1,
                           offset_factor, buffer_type, axis_separators)
-    return StmtFrame(lambda body: stmt.DeclBuffer(buffer, body), buffer)
+    opened = _lib.AllocBuffer if data is None else stmt.DeclBuffer
+    return StmtFrame(lambda body: opened(buffer, body), buffer)
 
 
 def launch_thread(thread, extent):
