@@ -17,7 +17,14 @@ namespace {
 constexpr int kKernelLaunch = 2;  // TVM's calling convention.
 const char* const kDynamicShared = "tir.use_dyn_shared_memory";
 
+// What others call the function.
+std::string SymbolOf(const PrimFunc& func) {
+  const auto other = func.attrs.find("global_symbol");
+  return other == func.attrs.end() ? func.name : std::get<std::string>(other->second);
+}
+
 struct Kernel {
+  std::string symbol;
   AttrMap target;
   std::vector<Var> params;
   std::vector<Attr> launch_params;  // Thread tags in order of appearance.
@@ -31,6 +38,7 @@ class LaunchCollector : public StmtExprVisitor {
     if (target == nullptr)
       return InvalidArgument(
           fmt::format("LowerDeviceKernelLaunch: @{} has no target; run BindTarget before", func.name));
+    kernel_.symbol = SymbolOf(func);
     kernel_.target = WithoutHost(*target);
     kernel_.params = func.params;
     VisitStmt(func.body);
@@ -117,9 +125,11 @@ class CallRewriter : public StmtExprMutator {
     }
     const Kernel& kernel = found->second;
     if (Attr(kernel.target) == Attr(*caller_)) return visited;
-    std::vector<Expr> args = {Expr::Make(DataType::Handle(), StringImm{call->callee})};
+    const bool is_external = DeviceTypeOf(KindOf(kernel.target)) == DeviceTypeOf(KindOf(*caller_));
+    const std::string& called = is_external ? call->callee : kernel.symbol;
+    std::vector<Expr> args = {Expr::Make(DataType::Handle(), StringImm{called})};
     args.insert(args.end(), call->args.begin(), call->args.end());
-    if (DeviceTypeOf(KindOf(kernel.target)) == DeviceTypeOf(KindOf(*caller_))) {
+    if (is_external) {
       external.insert(call->callee);
       return Expr::Make(visited.dtype(), Call{FindOp("call_extern"), std::move(args)});
     }

@@ -107,7 +107,10 @@ class DivisionLowerer : public StmtExprMutator {
   static Expr Number(const Expr& like, int64_t value) { return IntConst(like.dtype(), value); }
   static Expr Trunc(BinaryOp op, const Expr& a, const Expr& b) { return FoldBinary(op, a, b); }
   static Expr Sum(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kAdd, a, b); }
-  bool IsNatural(const Expr& e) const { return analyzer_.CanProve(FoldBinary(BinaryOp::kGE, e, Number(e, 0))); }
+  bool IsNatural(const Expr& e) const {
+    const bool is_unsigned = e.dtype().is_int() && !e.dtype().is_signed_int();
+    return is_unsigned || analyzer_.CanProve(FoldBinary(BinaryOp::kGE, e, Number(e, 0)));
+  }
   // All bits of the sign: -1 or 0.
   static bool HasWideSign(const Expr& e) { return e.dtype() == DataType::Int(32) || e.dtype() == DataType::Int(64); }
   static Expr SignOf(const Expr& e) { return MakeCall(e.dtype(), "shift_right", {e, Number(e, e.dtype().bits - 1)}); }

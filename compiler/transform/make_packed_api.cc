@@ -43,6 +43,7 @@ Expr Get(DataType type, const Expr& from, int index, field::Field what) {
   return Expr::Make(type, Call{FindOp("tvm_struct_get"), {from, index, int{what}}});
 }
 Expr Or(const Expr& a, const Expr& b) { return FoldBinary(BinaryOp::kOr, a, b); }
+Expr IsNull(const Var& pointer) { return Expr::Make(DataType::Bool(), Call{FindOp("isnullptr"), {pointer}}); }
 Expr Text(std::string text) { return Expr::Make(DataType::Handle(), StringImm{std::move(text)}); }
 
 // What stands before a body: each of it holds for all that follows.
@@ -57,6 +58,7 @@ class Prelude {
   void Mark(const AttrTarget& node, const char* key, const Expr& value) {
     Add([=](Stmt body) -> Stmt { return AttrStmt{key, value, node, std::move(body)}; });
   }
+  void AssertNotNull(const Var& pointer, std::string message) { Assert(MakeNot(IsNull(pointer)), std::move(message)); }
   void First(const Stmt& stmt) {
     Add([stmt](Stmt body) { return MakeSeq({stmt, std::move(body)}); });
   }
@@ -90,8 +92,6 @@ class ArgBinder {
   }
   void BindTensor(const Buffer& buffer, int device_type, const Var& handle, const std::string& name) {
     CheckType(buffer, handle, name);
-    if (Bind(buffer->data, Get(DataType::Handle(), handle, 0, field::kData), name + ".data"))
-      init.Mark(Attr(Expr(buffer->data)), "storage_alignment", buffer->data_alignment);
     const Buffer shape = FieldArray(buffer->shape.size(), handle, field::kShape, name + ".shape");
     for (size_t k = 0; k < buffer->shape.size(); ++k)
       Bind(buffer->shape[k], Element(shape, k, buffer->shape[k].dtype()), fmt::format("{}.shape[{}]", name, k));
@@ -99,9 +99,19 @@ class ArgBinder {
     BindOffset(buffer, handle, name);
     Bind(device_type, Get(kCode32, handle, 0, field::kDeviceType), name + ".device_type");
     Bind(device_id_, Get(kCode32, handle, 0, field::kDeviceId), name + ".device_id");
+    BindData(buffer, handle, name);
   }
 
  private:
+  // After the shape: nothing has no address.
+  void BindData(const Buffer& buffer, const Var& handle, const std::string& name) {
+    if (!Bind(buffer->data, Get(DataType::Handle(), handle, 0, field::kData), name + ".data")) return;
+    Expr size = IntConst(IndexType(buffer), 1);
+    for (const Expr& extent : buffer->shape) size = size * extent;
+    const Expr is_empty = FoldBinary(BinaryOp::kEQ, size, IntConst(size.dtype(), 0));
+    asserts.Assert(Or(is_empty, MakeNot(IsNull(buffer->data))), name + " is expected to have non-NULL data pointer");
+    init.Mark(Attr(Expr(buffer->data)), "storage_alignment", buffer->data_alignment);
+  }
   void Require(const Expr& condition, const std::string& name) {
     const Expr simple = Analyzer().Simplify(condition);
     if (IsConstInt(simple, 1)) return;
@@ -125,7 +135,8 @@ class ArgBinder {
     const DataType byte = DataType::UInt(8), half = DataType::UInt(16);
     const Expr same_dims = Equal(num_dims, Get(kCode32, handle, 0, field::kNumDims));
     const std::string dims = fmt::format("{}.ndim is expected to equal {}", name, num_dims);
-    asserts.Assert(same_dims, dims);
+    init.AssertNotNull(handle, name + " is expected to have non-NULL DLTensor* pointer");
+    init.Assert(same_dims, dims);
     asserts.Assert(same_dims, dims);
     const Expr same_type =
         And(And(Equal(Get(byte, handle, 0, field::kTypeCode), IntConst(byte, static_cast<int64_t>(type.code))),
@@ -136,7 +147,7 @@ class ArgBinder {
   static DataType IndexType(const Buffer& buffer) { return buffer->shape.empty() ? kCode32 : buffer->shape[0].dtype(); }
   void BindStrides(const Buffer& buffer, const Var& handle, const Buffer& shape, const std::string& name) {
     const Buffer strides = FieldArray(buffer->strides.size(), handle, field::kStrides, name + ".strides");
-    const Expr is_null = Expr::Make(DataType::Bool(), Call{FindOp("isnullptr"), {strides->data}});
+    const Expr is_null = IsNull(strides->data);
     if (buffer->strides.empty()) return RequireCompact(buffer, strides, is_null, name);
     const bool broadcasts = buffer->buffer_type == BufferType::kAutoBroadcast;
     Expr compact = IntConst(IndexType(buffer), 1);
@@ -273,6 +284,10 @@ class PackedFunction {
     for (const Var& param : func_.params)
       if (IsContext(param)) --num_args;
     first_.Assert(Equal(num_args_, num_args), fmt::format("{}: num_args should be {}", func_.name, num_args));
+    if (num_args > 0) {
+      first_.AssertNotNull(args_, func_.name + ": TVMValue* arg pointer was NULL");
+      first_.AssertNotNull(type_codes_->data, func_.name + ": int* type_codes was NULL");
+    }
     first_.Declare(type_codes_);
     for (int i = 0; i < static_cast<int>(func_.params.size()); ++i) {
       const Var& param = func_.params[i];

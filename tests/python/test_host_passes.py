@@ -157,6 +157,31 @@ class TestCallsOfKernelsAreLaunches(tvm.testing.CompareBeforeAfter):
         return Module
 
 
+def test_a_kernel_is_launched_by_its_symbol():
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def main(A: T.Buffer((16,), "float32")):
+            T.func_attr({"target": T.target("llvm")})
+            Module.kernel(A.data)
+            Module.helper(A.data)
+
+        @T.prim_func
+        def kernel(a: T.handle("float32")):
+            T.func_attr({"target": T.target("cuda"), "global_symbol": "kern"})
+            A = T.Buffer((16,), "float32", data=a)
+            A[0] = T.float32(0)
+
+        @T.prim_func
+        def helper(a: T.handle("float32")):
+            T.func_attr({"target": T.target("c"), "global_symbol": "help"})
+            A = T.Buffer((16,), "float32", data=a)
+            A[0] = T.float32(0)
+
+    text = tir.transform.LowerDeviceKernelLaunch()(Module)["main"].script()
+    assert 'T.call_packed("kern", A.data)' in text and 'T.call_extern("void", "helper", A.data)' in text
+
+
 class TestValuesGoInAndOutPacked(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.MakePackedAPI()
 
@@ -179,6 +204,8 @@ class TestValuesGoInAndOutPacked(tvm.testing.CompareBeforeAfter):
                      resource_handle: T.handle) -> T.int32:
                 T.func_attr({"calling_conv": 1, "target": T.target("llvm")})
                 assert num_args == 1, "main: num_args should be 1"
+                assert not T.isnullptr(args), "main: TVMValue* arg pointer was NULL"
+                assert not T.isnullptr(arg_type_ids), "main: int* type_codes was NULL"
                 type_ids = T.decl_buffer((1,), "int32", data=arg_type_ids)
                 code: T.int32 = type_ids[0]
                 assert code == 0, "main: Expect arg[0] to be int"
@@ -223,6 +250,40 @@ def test_buffers_are_checked_where_they_are_taken_out():
     assert lines.count("expected to be compact array") == 2
     assert "main.b.elem_offset" in lines and "Argument main.b.device_id" in lines
     assert 'T.call_packed("__tvm_set_device", 2, dev_id)' in lines
+
+
+def test_nothing_is_read_of_a_tensor_before_it_is_checked():
+    @T.prim_func
+    def func(a: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n, 4))
+        A[0, 0] = T.float32(1)
+
+    lines = lines_of(tir.transform.MakePackedAPI()(bound(tvm.target.Target("llvm", host="llvm"), func)))
+    in_order = ['assert num_args == 1, "main: num_args should be 1"',
+                'assert not T.isnullptr(args), "main: TVMValue* arg pointer was NULL"',
+                'assert not T.isnullptr(arg_type_ids), "main: int* type_codes was NULL"',
+                'a: T.handle = T.tvm_struct_get(args, 0, 12, "handle")',
+                'assert not T.isnullptr(a), "main.a is expected to have non-NULL DLTensor* pointer"',
+                'assert 2 == T.tvm_struct_get(a, 0, 4, "int32"), "main.a.ndim is expected to equal 2"',
+                'n: T.int32 = T.Cast("int32", main_a_shape_1[0])',
+                'assert 2 == T.tvm_struct_get(a, 0, 4, "int32"), "main.a.ndim is expected to equal 2"']
+    places = [0]
+    for line in in_order:
+        places.append(lines.index(line, places[-1]) + 1)
+    shape, data = (next(i for i, line in enumerate(lines) if f"T.tvm_struct_get(a, 0, {which}, " in line) for which in (2, 1))
+    assert places[-3] <= shape < data
+    empty = [line for line in lines if line.endswith('"main.a is expected to have non-NULL data pointer"')]
+    assert len(empty) == 1 and empty[0].startswith("assert n * 4 == 0 or not T.isnullptr(")
+
+
+def test_a_function_without_arguments_reads_none():
+    @T.prim_func
+    def func():
+        T.evaluate(0)
+
+    text = tir.transform.MakePackedAPI()(bound(tvm.target.Target("llvm", host="llvm"), func)).script()
+    assert "num_args should be 0" in text and "isnullptr" not in text
 
 
 def test_a_handle_of_the_runtime_is_no_argument():

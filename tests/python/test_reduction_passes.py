@@ -718,6 +718,24 @@ def test_divisions_that_round_down_are_of_the_machine():
     tvm.ir.assert_structural_equal(lowered_for_llvm(before).body, expected.body, map_free_vars=True)
 
 
+def test_divisions_of_unsigned_numbers_round_down_as_they_are():
+    @T.prim_func
+    def before(A: T.Buffer((4,), "uint32"), x: T.uint32, y: T.uint32, B: T.Buffer((4,), "uint8"), w: T.uint8):
+        A[0] = x // y
+        A[1] = x % y
+        A[2] = x // T.uint32(8)
+        B[0] = w // T.uint8(7)
+
+    @T.prim_func
+    def expected(A: T.Buffer((4,), "uint32"), x: T.uint32, y: T.uint32, B: T.Buffer((4,), "uint8"), w: T.uint8):
+        A[0] = T.truncdiv(x, y)
+        A[1] = T.truncmod(x, y)
+        A[2] = T.shift_right(x, T.uint32(3))
+        B[0] = T.truncdiv(w, T.uint8(7))
+
+    tvm.ir.assert_structural_equal(lowered_for_llvm(before).body, expected.body, map_free_vars=True)
+
+
 def test_divisions_by_numbers_of_either_sign_keep_their_values():
     @T.prim_func
     def func(X: T.Buffer((21,), "int32"), Y: T.Buffer((21,), "int32"), Q: T.Buffer((21,), "int32")):
