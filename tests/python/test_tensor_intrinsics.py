@@ -120,5 +120,15 @@ def test_groups_and_layouts():
     assert calls_of(impl, "tvm_mma_sync")
 
 
+@pytest.mark.parametrize("arguments", [
+    ("global", "global", "float16", "float16"), ("shared", "local", "float16", "float16"),
+    ("shared", "global", "float32", "float16"), ("shared", "global", "float16", "float64"),
+    ("shared", "global", "int8", "int8")])
+def test_groups_are_of_types_and_scopes_that_are_there(arguments):
+    with pytest.raises(AssertionError):
+        cuda.get_mma_intrin_group(*arguments, False, True)
+    assert cuda.get_mma_intrin_group("shared", "shared", "int8", "int32", False, True)["load_a"] == "mma_ldmatrix_i8_a"
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -69,6 +69,32 @@ def fixture(func=None, *, cache_return_value=False):
     return make if func is None else make(func)
 
 
+def xfail_parameterizations(*xfail_params, reason):
+    """For tests that take request: it is expected to fail for these parameters, as pytest shows them in brackets."""
+    return _where_parameters_are(xfail_params, pytest.xfail, reason)
+
+
+def skip_parameterizations(*skip_params, reason):
+    """As xfail_parameterizations; the test is skipped."""
+    return _where_parameters_are(skip_params, pytest.skip, reason)
+
+
+def _where_parameters_are(wanted, act, reason):
+
+    def decorate(func):
+
+        @functools.wraps(func)
+        def checked(request, *args, **options):
+            _, _, shown = request.node.name.removesuffix("]").partition("[")
+            if shown in wanted:
+                act(f"{shown}: {reason}")
+            return func(request, *args, **options)
+
+        return checked
+
+    return decorate
+
+
 def parametrize_targets(*args):
     """Runs the test with target and dev for each of the targets."""
     from lathe.runtime.ndarray import device

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from lathe import _lib
 from lathe.runtime.module import enabled
 
 device_enabled = enabled
@@ -58,6 +59,13 @@ class _Feature:
         return func
 
 
+class _CpuFeature(_Feature):
+    """A mark for functions that need one of these features of LLVM's in this machine."""
+
+    def __init__(self, name, *features):
+        super().__init__(name, bool(set(features) & set(_lib.Target("auto").features)))
+
+
 requires_llvm = _Feature("llvm", True)
 requires_gpu = _Feature("a GPU", False)
 uses_gpu = _Feature("a GPU", True)
@@ -70,8 +78,19 @@ requires_hexagon = _Feature("Hexagon", False)
 requires_tensorcore = _Feature("tensor cores", False)
 requires_matrixcore = _Feature("matrix cores", False)
 requires_rpc = _Feature("TVM's RPC", False)
+requires_cudnn = _Feature("cuDNN", False)
+requires_cublas = _Feature("cuBLAS", False)
+requires_cudagraph = _Feature("graphs of CUDA", False)
+requires_nvptx = _Feature("the NVPTX backend", False)
+requires_hipblas = _Feature("hipBLAS", False)
+requires_rocblas = _Feature("rocBLAS", False)
 requires_x86 = _Feature("x86-64", platform.machine() == "x86_64")
 requires_aarch64 = requires_arm_dot = _Feature("AArch64", platform.machine() == "aarch64")
+requires_x86_vnni = _CpuFeature("VNNI", "avx512vnni", "avxvnni")
+requires_x86_avx512 = _CpuFeature("AVX512", "avx512f")
+requires_x86_amx = _CpuFeature("AMX", "amx-int8")
+requires_aarch64_sve = _CpuFeature("SVE", "sve")
+requires_aarch64_sme = _CpuFeature("SME", "sme")
 
 
 def requires_cuda_compute_version(major_version, minor_version=0, *args):

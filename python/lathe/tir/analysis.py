@@ -1,8 +1,11 @@
 """Questions about functions."""
+import math
+
 from lathe import _lib
 from lathe.error import TVMError
 from lathe.ir.module import IRModule
 from lathe.ir.transform import Pass, PassInfo
+from lathe.runtime.data_type import DataType
 
 
 def _funcs(obj):
@@ -85,6 +88,30 @@ def calculate_allocated_bytes(func_or_mod):
 def calculate_workspace_bytes(func, workspace_byte_alignment):
     """Bytes of workspace that live at once at most, each allocation rounded up to the alignment."""
     return _lib.workspace_bytes(func, workspace_byte_alignment)
+
+
+def calculate_constant_bytes(func, constant_byte_alignment):
+    """Bytes of the constants that a function holds, each rounded up to the alignment."""
+    from lathe.tir import stmt, stmt_functor
+    sizes = []
+
+    def visit(node):
+        if isinstance(node, stmt.AllocateConst):
+            dtype = DataType(node.dtype)
+            count = math.prod(int(extent) for extent in node.extents)
+            sizes.append(count * ((dtype.bits * dtype.lanes + 7) // 8))
+
+    stmt_functor.post_order_visit(func.body, visit)
+    return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in sizes)
+
+
+def get_vtcm_compaction_passes():
+    """The passes after which allocated_bytes says how much of a scope a function needs."""
+    from lathe.tir import transform
+    names = ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque", "CompactBufferAllocation",
+             "LowerMatchBuffer", "InjectSoftwarePipeline", "LowerOpaqueBlock", "FlattenBuffer", "Simplify", "VectorizeLoop",
+             "StorageRewrite")
+    return [getattr(transform, name)() for name in names]
 
 
 def undefined_vars(node, defs=None):

@@ -142,6 +142,10 @@ def get_wmma_intrin_group(load_scope, store_scope, in_dtype, out_dtype, trans_b)
 def get_mma_intrin_group(load_scope, store_scope, in_dtype, out_dtype, trans_a, trans_b,
                          not_use_mma_store_intrinic=True, store_to_smem_dtype=None):
     """Names of the mma intrinsics of one matrix product, by what they do."""
+    assert load_scope in ("shared", "shared.dyn") and store_scope in ("global", "shared", "shared.dyn")
+    assert in_dtype in ("float16", "int8", "float8_e4m3fn", "e4m3_float8", "float8_e5m2", "e5m2_float8")
+    assert out_dtype in ("float16", "float32", "int32")
+    assert store_to_smem_dtype in (None, "float16", "float32", "int32")
     type_in, type_out = _IN_MMA[in_dtype], _IN_MMA[out_dtype]
     stored = _IN_MMA[store_to_smem_dtype] if store_to_smem_dtype else type_out
     a, b = _suffix(trans_a, "_trans"), _suffix(trans_b, "_trans")
