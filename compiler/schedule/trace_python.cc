@@ -97,6 +97,11 @@ std::string TextOf(std::span<const Attr> attrs, size_t i) {
   return text == nullptr ? "None" : *text;
 }
 
+std::string WriteRanges(const TraceInput& input) {
+  const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input);
+  return map == nullptr ? Write(input) : PrintRanges(**map);
+}
+
 // `quotes`: around text of attributes.
 std::string WriteArguments(const Signature& signature, const Instruction& instruction, const Decision* decision,
                            bool quotes) {
@@ -112,7 +117,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
       case Keep::kItems:
       case Keep::kIndexMap:
       case Keep::kRanges:
-        text = inputs.empty() ? "None" : Write(inputs[0]);
+        text = inputs.empty() ? "None" : argument.keep == Keep::kRanges ? WriteRanges(inputs[0]) : Write(inputs[0]);
         if (!inputs.empty()) inputs = inputs.subspan(1);
         break;
       case Keep::kInputs:

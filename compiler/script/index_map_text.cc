@@ -45,7 +45,13 @@ class Retyper : public StmtExprMutator {
 
 }  // namespace
 
-std::string Print(const IndexMap& map) {
+namespace {
+
+struct MapText {
+  std::string parameters;
+  std::vector<std::string> results;
+};
+MapText TextOf(const IndexMap& map) {
   std::set<std::string> taken;
   std::vector<std::string> names, results;
   VarMap vars;
@@ -56,8 +62,36 @@ std::string Print(const IndexMap& map) {
     vars.emplace(map.initial_indices[i].get(), map.initial_indices[i].CopyWithName(name));
     names.push_back(std::move(name));
   }
-  for (const Expr& index : map.final_indices) results.push_back(Print(Substitute(index, vars)) + ",");
-  return fmt::format("lambda {}: ({})", fmt::join(names, ", "), fmt::join(results, " "));
+  for (const Expr& index : map.final_indices) results.push_back(Print(Substitute(index, vars)));
+  return {fmt::format("{}", fmt::join(names, ", ")), std::move(results)};
+}
+
+StatusOr<std::vector<Expr>> BuildResults(const ExprBuilder& exprs, const PyExpr& body) {
+  const bool are_pairs =
+      body.kind == PyExprKind::kList && !body.items.empty() && body.items[0]->kind == PyExprKind::kTuple;
+  if (!are_pairs) return exprs.BuildList(body);
+  std::vector<Expr> results;
+  for (const PyExpr* pair : body.items) {
+    ASSIGN_OR_RETURN(const std::vector<Expr> ends, exprs.BuildList(*pair));
+    results.insert(results.end(), ends.begin(), ends.end());
+  }
+  return results;
+}
+
+}  // namespace
+
+std::string Print(const IndexMap& map) {
+  const MapText text = TextOf(map);
+  return fmt::format("lambda {}: ({}{})", text.parameters, fmt::join(text.results, ", "),
+                     text.results.empty() ? "" : ",");
+}
+
+std::string PrintRanges(const IndexMap& map) {
+  const MapText text = TextOf(map);
+  std::string ranges;
+  for (size_t i = 0; i + 1 < text.results.size(); i += 2)
+    ranges += fmt::format("{}({}, {})", i == 0 ? "" : ", ", text.results[i], text.results[i + 1]);
+  return fmt::format("lambda {}: [{}]", text.parameters, ranges);
 }
 
 StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type) {
@@ -71,7 +105,7 @@ StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, Data
     names.Redefine(name, Expr(map.initial_indices.back()));
   }
   const ScriptContext context;
-  ASSIGN_OR_RETURN(map.final_indices, ExprBuilder(source, names, context).BuildList(*lambda.items[0]));
+  ASSIGN_OR_RETURN(map.final_indices, BuildResults(ExprBuilder(source, names, context), *lambda.items[0]));
   const auto is_wider = [&](const Expr& index) {
     return index.dtype().is_signed_int() && index.dtype().bits > index_type.bits;
   };

@@ -11,8 +11,10 @@ namespace lathe {
 
 // A variable without a name of its own gets one.
 std::string Print(const IndexMap& map);
-// A lambda, of a text that `source` is. Its parameters have type `index_type`, or int64 where its numbers do (i //
-// T.int64(4)); it may name nothing else.
+// Of pairs of results, begin and end of each dimension: lambda i, j: [(i, i + 4), (j, j + 1)]
+std::string PrintRanges(const IndexMap& map);
+// A lambda of either form, of a text that `source` is. Its parameters have type `index_type`, or int64 where its
+// numbers do (i // T.int64(4)); it may name nothing else.
 StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type = kIndexType);
 StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type = kIndexType);
 

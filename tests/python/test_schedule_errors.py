@@ -153,6 +153,11 @@ def test_annotate_buffer_access_says_a_region_and_lists_the_buffer(sch):
     again = tir.Schedule(two_blocks)
     tvm.tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
     tvm.ir.assert_structural_equal(again.mod, sch.mod)
+    (line,) = [line.strip() for line in str(sch.trace).splitlines() if "annotate_buffer_access" in line]
+    assert line.endswith("gen_new_ranges=lambda vi, vj: [(vi - 1, vi + 1), (vj, vj + 1)])")
+    by_text = tir.Schedule(two_blocks)
+    exec(line, {"sch": by_text, "b0": by_text.get_block("B")})
+    tvm.ir.assert_structural_equal(by_text.mod, sch.mod)
 
 
 def test_too_few_of_something_is_a_value_error_and_a_missing_annotation_an_index_error(sch):
