@@ -54,6 +54,8 @@ class DeclarationRemover : public StmtExprMutator {
   Expr VisitExpr(const Expr& expr) override { return expr; }
 };
 
+std::string KnownScope(const PointerType& pointer) { return pointer.scope.empty() ? "global" : pointer.scope; }
+
 // While all is the same, nothing is written down; from the first difference on, its place, from the inside out.
 class Comparer {
  public:
@@ -169,9 +171,14 @@ class Comparer {
     path_.push_back(std::move(place));
     return false;
   }
+  // In TVM a pointer without a scope is one to global memory.
+  bool SamePointer(const PointerType* a, const PointerType* b) const {
+    return a == b || (declares_by_use_ && a != nullptr && b != nullptr && a->element == b->element &&
+                      KnownScope(*a) == KnownScope(*b));
+  }
   bool SameVar(const Expr& a, const Expr& b, bool define) {
     const VarName &x = *a.As<VarName>(), &y = *b.As<VarName>();
-    if (a.dtype() != b.dtype() || x.pointer != y.pointer || x.is_size != y.is_size) return false;
+    if (a.dtype() != b.dtype() || !SamePointer(x.pointer, y.pointer) || x.is_size != y.is_size) return false;
     const auto found = vars_.find(a.get());
     if (found != vars_.end()) return found->second == b.get();
     if (!define) return a.same_as(b);
@@ -269,7 +276,7 @@ class Hasher {
   void Add(const PointerType* pointer, FieldRole role) {
     if (pointer == nullptr) return;
     Add(pointer->element, role);
-    Add(pointer->scope, role);
+    Add(declares_by_use_ ? KnownScope(*pointer) : pointer->scope, role);
   }
   void Add(const Op* op, FieldRole) { Mix(std::hash<std::string_view>()(op->name)); }
   template <typename T>

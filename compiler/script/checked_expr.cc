@@ -11,7 +11,10 @@ namespace {
 
 std::string KindOf(const Expr& e) { return e.As<StringImm>() != nullptr ? "a string" : e.dtype().ToString(); }
 
+bool IsPointer(const Expr& e) { return e.dtype() == DataType::Handle() && e.As<StringImm>() == nullptr; }
+
 Status CheckOperands(BinaryOp op, const Expr& a, const Expr& b) {
+  if ((op == BinaryOp::kEQ || op == BinaryOp::kNE) && IsPointer(a) && IsPointer(b)) return OkStatus();
   for (const Expr* side : {&a, &b}) {
     if (!IsNumber(side->dtype())) return InvalidArgument(fmt::format("expected numbers, got {}", KindOf(*side)));
   }
@@ -77,7 +80,7 @@ StatusOr<Expr> CallExpr(const Op& op, std::vector<Expr> args) {
   for (int round = 0; round < 2 && op.name != "ldexp" && MatchesArgs(op);
        ++round) {  // The second brings all to the widest of the first.
     for (size_t i = first + 1; i < args.size(); ++i) {
-      RETURN_IF_ERROR(CheckOperands(BinaryOp::kEQ, args[first], args[i]));
+      RETURN_IF_ERROR(CheckOperands(BinaryOp::kMin, args[first], args[i]));
       MatchTypes(args[first], args[i]);
     }
   }

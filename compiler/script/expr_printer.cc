@@ -152,7 +152,9 @@ std::string ExprPrinter::PrintVarType(const Var& var) {
   const PointerType* pointer = var.pointer();
   if (var.As<VarName>()->is_size) return fmt::format("T.{}(is_size_var=True)", var.dtype().ToString());
   if (pointer == nullptr) return "T." + var.dtype().ToString();
-  return fmt::format("T.handle(\"{}\", {})", pointer->element.ToString(), QuotedString(pointer->scope));
+  const bool has_scope = !as_tvm_ || !pointer->scope.empty();
+  return fmt::format("T.handle(\"{}\"{})", pointer->element.ToString(),
+                     has_scope ? ", " + QuotedString(pointer->scope) : "");
 }
 std::string ExprPrinter::DeclarationOf(const Var& var) {
   const std::string type = PrintVarType(var);

@@ -325,7 +325,8 @@ class Printer {
   }
   std::string DeclarationArgs(const Buffer& buffer) {
     const PointerType* pointer = buffer->data.pointer();
-    const std::string args = BufferArgs(buffer, pointer == nullptr ? "global" : pointer->scope);
+    const bool is_global = pointer == nullptr || (options_.as_tvm && pointer->scope.empty());
+    const std::string args = BufferArgs(buffer, is_global ? "global" : pointer->scope);
     return fmt::format("{}, data={}", args, exprs_.NameOf(buffer->data));
   }
   LATHE_OWN_FRAME void BeginDeclaration(const DeclBuffer& declaration) {

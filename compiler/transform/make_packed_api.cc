@@ -276,10 +276,15 @@ class PackedFunction {
   }
 
  private:
+  static Buffer TypeCodes(int64_t size) {
+    BufferNode node = *MakeBuffer("arg_type_ids", {size}, kCode32);
+    node.data = Var(node.name, MakePointerType(kCode32, ""));  // TVM says no scope.
+    return Buffer(std::move(node));
+  }
   std::string NameOf(const Var& param) const { return func_.name + "." + param.name(); }
   void TakeParams() {
     const auto size = static_cast<int64_t>(func_.params.size());
-    type_codes_ = MakeBuffer("arg_type_ids", {size}, kCode32);
+    type_codes_ = TypeCodes(size);
     int64_t num_args = size;
     for (const Var& param : func_.params)
       if (IsContext(param)) --num_args;
@@ -341,10 +346,10 @@ class PackedFunction {
   PrimFunc func_;
   const int device_type_;
   const Var args_{"args", DataType::Handle()}, num_args_{"num_args", kCode32}, device_id_{"dev_id", kCode32};
-  const Var out_value_{"out_ret_value", MakePointerType(DataType::Void())};
-  const Var out_code_{"out_ret_tcode", MakePointerType(kCode32)};
+  const Var out_value_{"out_ret_value", MakePointerType(DataType::Void(), "")};
+  const Var out_code_{"out_ret_tcode", MakePointerType(kCode32, "")};
   Var resource_{"resource_handle", DataType::Handle()};
-  Buffer type_codes_ = MakeBuffer("arg_type_ids", {0}, kCode32);
+  Buffer type_codes_ = TypeCodes(0);
   Prelude first_;
   ArgBinder binder_;
 };

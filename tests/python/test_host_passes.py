@@ -259,7 +259,11 @@ def test_nothing_is_read_of_a_tensor_before_it_is_checked():
         A = T.match_buffer(a, (n, 4))
         A[0, 0] = T.float32(1)
 
-    lines = lines_of(tir.transform.MakePackedAPI()(bound(tvm.target.Target("llvm", host="llvm"), func)))
+    mod = tir.transform.MakePackedAPI()(bound(tvm.target.Target("llvm", host="llvm"), func))
+    tvm.ir.assert_structural_equal(tvm.script.from_source(mod.script()), mod)
+    lines = lines_of(mod)
+    assert ('def main(args: T.handle, arg_type_ids: T.handle("int32"), num_args: T.int32, out_ret_value: T.handle("void"), '
+            'out_ret_tcode: T.handle("int32"), resource_handle: T.handle) -> T.int32:') in lines
     in_order = ['assert num_args == 1, "main: num_args should be 1"',
                 'assert not T.isnullptr(args), "main: TVMValue* arg pointer was NULL"',
                 'assert not T.isnullptr(arg_type_ids), "main: int* type_codes was NULL"',

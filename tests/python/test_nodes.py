@@ -9,6 +9,7 @@ import tvm.testing
 from programs import elementwise, matmul
 from tvm import tir
 from tvm.ir import Range
+from tvm.script import tir as T
 
 
 def test_operators_build_nodes_and_fold_numbers():
@@ -64,6 +65,28 @@ def test_equality_is_an_expression_with_the_truth_of_identity():
     assert tir.const(3, "int32") == 3 and tir.const(3, "int32") != 4
     with pytest.raises(ValueError):
         bool(x < y)
+
+
+def test_pointers_are_compared():
+    p, q = tir.Var("p", "handle"), tir.Var("q", tvm.ir.PointerType(tvm.ir.PrimType("float32")))
+    assert p == p and p != q
+    assert [str(tir.EQ(p, q)), str(tir.NE(p, q)), str(tir.all(p == q))] == ["p == q", "p != q", "p == q"]
+    for refused in (lambda: tir.LT(p, q), lambda: p + q, lambda: tir.EQ(p, tir.StringImm("x"))):
+        with pytest.raises(tvm.TVMError):
+            refused()
+
+    @T.prim_func
+    def func(p: T.handle, q: T.handle, A: T.Buffer((4,), "int32")):
+        if p == q:
+            A[0] = T.if_then_else(p != A.data, 1, 2)
+
+    condition = func.body.condition
+    assert isinstance(condition, tir.EQ) and condition.a.same_as(func.params[0]) and condition.b.same_as(func.params[1])
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
+    module = tvm.IRModule({"main": func})
+    for name in ("Simplify", "RemoveNoOp", "CommonSubexprElimTIR", "HoistIfThenElse", "StorageRewrite"):
+        module = getattr(tir.transform, name)()(module)
+    assert "if p == q:" in module["main"].script()
 
 
 def test_integers_do_not_divide_by_a_slash():

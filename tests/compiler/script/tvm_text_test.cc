@@ -56,6 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         TextCase{"Attr", "with T.attr(A, \"realize_scope\", \"\"):\n    A[0] = T.float32(1.0)\nA[1] = T.float32(1.0)"},
         TextCase{"AttrOfTheRest", "T.attr(p, \"pragma_hint\", n + 1)\nA[1] = T.float32(1.0)"},
+        TextCase{"PointersAreCompared", "if p != A.data:\n    A[0] = T.float32(1.0)"},
         TextCase{"AttrOfANumber", "T.attr(0, \"async_commit_queue_scope\", 0)\nA[0] = T.float32(0.0)"},
         TextCase{"AttrOfATarget", "T.attr(T.target(\"cuda\"), \"target\", 0)\nA[0] = T.float32(0.0)"},
         TextCase{"LaunchThread", "bx = T.launch_thread(\"blockIdx.x\", 16)\nA[bx] = T.float32(1.0)"},
