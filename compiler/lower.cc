@@ -123,7 +123,7 @@ const LowerPass kOtherPasses[] = {
     {"bf16_compute_legalize", BF16ComputeLegalize},
     {"bf16_storage_legalize", BF16StorageLegalize},
     {"combine_context_call", CombineContextCall},
-    {"common_subexpr_elim_tir", CommonSubexprElimTIR},
+    {"common_subexpr_elim_tir", [](PrimFunc func) { return CommonSubexprElimTIR(std::move(func)); }},
     {"convert_for_loops_to_serial", ConvertForLoopsToSerial},
     {"convert_ssa", [](PrimFunc func) { return Clone(func); }},
     {"decorate_device_scope", DecorateDeviceScope},
@@ -311,6 +311,13 @@ StatusOr<PrimFunc> HoistExpressionAsTvm(PrimFunc func, const AttrMap& config) {
   return HoistAndSimplify(std::move(func), hoist);
 }
 
+StatusOr<PrimFunc> EliminateAsTvm(PrimFunc func, const AttrMap& config) {
+  PassOptions options(config);
+  const bool identify_equivalent = options.Bool("tir.enable_equiv_terms_in_cse_tir", false);
+  RETURN_IF_ERROR(options.status());
+  return CommonSubexprElimTIR(std::move(func), identify_equivalent);
+}
+
 StatusOr<PrimFunc> FlattenLegacyAsTvm(PrimFunc func, const AttrMap& config) {
   PassOptions options(config);
   const int64_t cache_line_bytes = options.Int("cache_line_size", 64);
@@ -390,6 +397,7 @@ struct TvmPass {
   BlockForm takes = BlockForm::kAny;
 };
 const TvmPass kTvmPasses[] = {
+    {"common_subexpr_elim_tir", EliminateAsTvm},
     {"flatten_buffer",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return FlattenBufferAndParams(std::move(func)); }},
     {"hoist_expression", HoistExpressionAsTvm},

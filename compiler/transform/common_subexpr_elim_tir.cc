@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/child_stmts.h"
 #include "compiler/ir/may_trap.h"
 #include "compiler/ir/structural.h"
@@ -172,6 +173,49 @@ class VarInserter : public StmtExprMutator {
   int next_ = 0;
 };
 
+// Operands of operations that take them in any order, in one order.
+class OperandSorter : public StmtExprMutator {
+ protected:
+  Expr VisitExpr(const Expr& e) override {
+    const Expr visited = StmtExprMutator::VisitExpr(e);
+    const Binary* op = visited.As<Binary>();
+    const bool is_free = op != nullptr && (op->op == BinaryOp::kAdd || op->op == BinaryOp::kMul ||
+                                           op->op == BinaryOp::kMin || op->op == BinaryOp::kMax);
+    if (!is_free || StructuralHash(op->a) <= StructuralHash(op->b)) return visited;
+    return Expr::Make(visited.dtype(), Binary{op->op, op->b, op->a});
+  }
+};
+
+// Writes integer operations as the first that simplifies to the same.
+class Unifier : public StmtExprMutator {
+ protected:
+  Stmt VisitStmt(const Stmt& stmt) override {
+    return stmt.As<BlockRealize>() != nullptr ? stmt : StmtExprMutator::VisitStmt(stmt);
+  }
+  Expr VisitExpr(const Expr& e) override {
+    if (e.As<Let>() != nullptr || e.As<Reduce>() != nullptr) return e;
+    const Form form = forms_.Of(e);
+    if (!e.dtype().is_int() || !IsOperation(e) || !form.is_arithmetic || form.may_trap)
+      return StmtExprMutator::VisitExpr(e);
+    const Expr simple = Simplifier().Simplify(e);
+    // A variable that is simplified away need not be known where the other stands.
+    if (VarsOf(simple) != VarsOf(e)) return StmtExprMutator::VisitExpr(e);
+    const auto [first, is_new] = first_of_.try_emplace(OperandSorter()(simple), e);
+    return is_new ? StmtExprMutator::VisitExpr(e) : first->second;
+  }
+
+ private:
+  static std::unordered_set<const ExprNode*> VarsOf(const Expr& e) {
+    std::unordered_set<const ExprNode*> vars;
+    PostOrderVisit(e, [&](const Expr& part) {
+      if (IsVar(part)) vars.insert(part.get());
+    });
+    return vars;
+  }
+  ExprMap<Expr> first_of_;
+  FormFinder forms_;
+};
+
 class SubexprEliminator {
  public:
   Stmt Run(Stmt body) {
@@ -241,7 +285,8 @@ class SubexprEliminator {
 
 }  // namespace
 
-PrimFunc CommonSubexprElimTIR(PrimFunc func) {
+PrimFunc CommonSubexprElimTIR(PrimFunc func, bool identify_equivalent) {
+  if (identify_equivalent) func.body = Unifier()(func.body);
   func.body = SubexprEliminator().Run(std::move(func.body));
   return func;
 }

@@ -9,7 +9,8 @@ namespace lathe {
 // them, in the innermost statement around all; the largest such expressions first. Loads, calls, comparisons and what
 // holds a load or a call stay, and so do blocks.
 //   B[i * 4 + 2] = A[i * 4 + 2]  -->  cse_v1 = i * 4 + 2; B[cse_v1] = A[cse_v1]
-// After the loops have their final form.
-PrimFunc CommonSubexprElimTIR(PrimFunc func);
+// After the loops have their final form. `identify_equivalent`: of integers, what simplifies to the same is the same,
+// and computed as it is written first (x * y + x * z as x * (y + z)).
+PrimFunc CommonSubexprElimTIR(PrimFunc func, bool identify_equivalent = false);
 
 }  // namespace lathe

@@ -594,6 +594,53 @@ class TestVariablesBeginWhereAllUsesAre(tvm.testing.CompareBeforeAfter):
         B[a] = v4
 
 
+class TestTermsThatMeanTheSameAreCommonWhenAsked(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR(identify_equiv_terms=True)
+
+    def before(B: T.Buffer((50,), "int32"), x: T.int32, y: T.int32, z: T.int32, i: T.int32):
+        B[0] = x * (y + z)
+        B[1] = x * y + x * z
+        B[2] = z + i * 2 - y + y
+        if y > 0:
+            B[3] = i + z + i
+
+    def expected(B: T.Buffer((50,), "int32"), x: T.int32, y: T.int32, z: T.int32, i: T.int32):
+        v1: T.int32 = x * (y + z)
+        B[0] = v1
+        B[1] = v1
+        v2: T.int32 = z + i * 2
+        B[2] = v2 - y + y
+        if y > 0:
+            B[3] = v2
+
+
+class TestTermsAreComparedAsTheyAreWritten(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR()
+
+    def before(B: T.Buffer((50,), "int32"), x: T.int32, y: T.int32, z: T.int32):
+        B[0] = x * (y + z)
+        B[1] = x * y + x * z
+
+    expected = before
+
+
+def test_lower_identifies_equivalent_terms_when_the_context_says_so():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "int32"), x: T.int32, y: T.int32):
+        for i in range(8):
+            if A[i] > 0:
+                A[i] = x * y + i
+            else:
+                A[i] = y * x + i
+
+    def text(**config):
+        with tvm.transform.PassContext(config=config):
+            return tvm.lower(func)["main"].script()
+
+    assert text().count("cse_var") == 0
+    assert "cse_var_1: T.int32 = x * y" in text(**{"tir.enable_equiv_terms_in_cse_tir": True})
+
+
 class TestPartsOfWhatIsCommonAreCommonOnlyIfUsedBeside(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.CommonSubexprElimTIR()
 

@@ -72,9 +72,10 @@ def _current_target():
 
 
 def CommonSubexprElimTIR(enable_cse_tir=True, identify_equiv_terms=False):
-    """What is computed several times is computed once. Terms are compared as they are written."""
-    del identify_equiv_terms
-    return Pass(lambda mod, context: _lib.run_pass("common_subexpr_elim_tir", mod, {}) if enable_cse_tir else mod,
+    """What is computed several times is computed once. Terms are compared as they are written, or, with
+    identify_equiv_terms, as they simplify."""
+    options = {"tir.enable_equiv_terms_in_cse_tir": identify_equiv_terms}
+    return Pass(lambda mod, context: _lib.run_pass("common_subexpr_elim_tir", mod, options) if enable_cse_tir else mod,
                 PassInfo(0, "tir.CommonSubexprElimTIR"))
 
 
