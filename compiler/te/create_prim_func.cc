@@ -183,9 +183,22 @@ BufferMap MovedArguments(const std::vector<Argument>& args, const std::vector<Op
   return moved;
 }
 
+// Memory of single steps, for each scan; arguments are not.
+using StepMemory = std::unordered_map<const OperationNode*, std::vector<Buffer>>;
+StepMemory StepMemoryOf(const std::vector<Argument>& args, const std::vector<Operation>& operations) {
+  StepMemory memory;
+  for (const Operation& op : operations) {
+    if (op->As<ScanOp>() == nullptr) continue;
+    std::vector<Buffer> own = BuffersOfSteps(*op, operations);
+    std::erase_if(own, [&](const Buffer& buffer) { return IsArgument(args, *Tensor::Of(buffer)); });
+    memory.emplace(op.get(), std::move(own));
+  }
+  return memory;
+}
+
 // The nests of all operations. What the steps of a scan compute stands inside of its loop.
 StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, const NestForm& form,
-                                      const BufferMap& moved) {
+                                      const BufferMap& moved, const StepMemory& of_steps) {
   Simplifier simplifier;
   const ExprRewrite simplify = [&](const Expr& e) { return simplifier.Simplify(e); };
   std::unordered_set<const OperationNode*> is_inside;
@@ -205,7 +218,7 @@ StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, 
       nests.push_back(MakeNest(*op, BuffersOf(op->outputs()), simplify, moved));
       continue;
     }
-    ASSIGN_OR_RETURN(std::vector<Stmt> several, MakeScanNests(*op, simplify));
+    ASSIGN_OR_RETURN(std::vector<Stmt> several, MakeScanNests(*op, simplify, of_steps.at(op.get())));
     nests.insert(nests.end(), several.begin(), several.end());
   }
   if (!moved.empty())
@@ -213,11 +226,16 @@ StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, 
   return nests;
 }
 
-// The buffers of all results, those that are moved in their places.
-std::vector<Buffer> ResultsOf(const std::vector<Operation>& operations, const BufferMap& moved) {
+// The buffers of all results but those of single steps; those that are moved in their places.
+std::vector<Buffer> ResultsOf(const std::vector<Operation>& operations, const BufferMap& moved,
+                              const StepMemory& of_steps) {
+  TensorSet inside;
+  for (const auto& [scan, own] : of_steps)
+    for (const Buffer& buffer : own) inside.insert(buffer.get());
   std::vector<Buffer> computed;
   for (const Operation& op : operations) {
     for (const Buffer& result : BuffersOf(op->outputs())) {
+      if (inside.contains(result.get())) continue;
       const auto found = moved.find(result.get());
       computed.push_back(found == moved.end() ? result : found->second);
     }
@@ -248,11 +266,12 @@ StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string
   RETURN_IF_ERROR(CheckVariables(name, params, operations));
   const bool is_of_stages = form.with_scans;
   const BufferMap moved = is_of_stages ? BufferMap() : MovedArguments(args, operations);
-  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, form, moved));
+  const StepMemory of_steps = StepMemoryOf(args, operations);
+  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, form, moved, of_steps));
   for (Param& param : params)
     if (const Buffer* buffer = std::get_if<Buffer>(&param); buffer != nullptr && moved.contains(buffer->get()))
       param = Buffer(moved.at(buffer->get()));
-  const std::vector<Buffer> computed = ResultsOf(operations, moved);
+  const std::vector<Buffer> computed = ResultsOf(operations, moved, of_steps);
   AttrMap attrs{{"tir.noalias", true}};
   std::vector<Attr> free = LayoutFree(args, operations);
   if (!free.empty()) attrs.emplace("layout_free_buffers", std::move(free));

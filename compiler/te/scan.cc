@@ -141,6 +141,23 @@ class DimensionTracer {
   std::vector<bool> is_fixed_;
 };
 
+// What `op`, of the body of a scan, reads elsewhere than at its own step.
+void NoteOtherSteps(const OperationNode& op, std::unordered_set<const BufferNode*>& found) {
+  const ComputeOp* compute = op.As<ComputeOp>();
+  if (compute == nullptr || compute->axis.empty()) {
+    for (const Tensor& input : op.InputTensors()) found.insert(input.buffer().get());
+    return;
+  }
+  for (const Expr& body : compute->body) {
+    PostOrderVisit(body, [&](const Expr& e) {
+      const BufferLoad* load = e.As<BufferLoad>();
+      const bool is_elsewhere =
+          load != nullptr && (load->indices.empty() || !load->indices[0].same_as(compute->axis[0].var));
+      if (is_elsewhere) found.insert(load->buffer.get());
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<bool> ScanFixPoints(const OperationNode& scan) {
@@ -150,9 +167,28 @@ std::vector<bool> ScanFixPoints(const OperationNode& scan) {
   return tracer.Finish(what);
 }
 
+std::vector<Buffer> BuffersOfSteps(const OperationNode& scan, const std::vector<Operation>& operations) {
+  const std::vector<Operation> body = ScanBody(scan);
+  std::unordered_set<const BufferNode*> stay;  // Beyond a step.
+  for (const Tensor& update : scan.As<ScanOp>()->update) stay.insert(update.buffer().get());
+  for (const Operation& op : operations) {
+    if (std::find(body.begin(), body.end(), op) != body.end()) {
+      NoteOtherSteps(*op, stay);
+    } else {
+      for (const Tensor& input : op->InputTensors()) stay.insert(input.buffer().get());
+    }
+  }
+  std::vector<Buffer> own;
+  for (const Operation& op : body)
+    for (const Tensor& result : op->outputs())
+      if (!stay.contains(result.buffer().get())) own.push_back(result.buffer());
+  return own;
+}
+
 std::vector<Operation> ScanBody(const OperationNode& scan) { return BodyFinder(*scan.As<ScanOp>()).Take(); }
 
-StatusOr<std::vector<Stmt>> MakeScanNests(const OperationNode& scan, const ExprRewrite& rewrite) {
+StatusOr<std::vector<Stmt>> MakeScanNests(const OperationNode& scan, const ExprRewrite& rewrite,
+                                          std::vector<Buffer> own) {
   const ScanOp& what = *scan.As<ScanOp>();
   std::vector<Stmt> nests, inside;
   for (size_t i = 0; i < what.init.size(); ++i)
@@ -172,6 +208,7 @@ StatusOr<std::vector<Stmt>> MakeScanNests(const OperationNode& scan, const ExprR
   BlockNode block{.name = scan.name(), .body = MakeSeq(std::move(inside))};
   block.iter_vars = {{domain, step, IterKind::kOpaque, ""}};
   block.annotations = scan.attrs();
+  block.alloc_buffers = std::move(own);
   RecomputeRegions(block);
   const Stmt realize = BlockRealize{{loop}, True(), Block(std::move(block))};
   nests.push_back(For{loop, domain.min, domain.extent, ForKind::kSerial, "", {}, realize});

@@ -15,9 +15,14 @@ std::vector<Operation> ScanBody(const OperationNode& scan);
 // be computed without the rest.
 std::vector<bool> ScanFixPoints(const OperationNode& scan);
 
-// First the copies of init, then for each step a block that holds a nest for each operation of the body, for the slice
-// of that step alone, and the copies of the updates. Results are the scan's buffers. Unimplemented: a body that is no
-// compute over the steps, as an extern or another scan.
-StatusOr<std::vector<Stmt>> MakeScanNests(const OperationNode& scan, const ExprRewrite& rewrite);
+// Results of the body that are of one step alone: of `operations`, no other reads them, and nothing in the body what
+// was at another step.
+std::vector<Buffer> BuffersOfSteps(const OperationNode& scan, const std::vector<Operation>& operations);
+
+// First the copies of init, then for each step a block that holds `own`, memory of a step, a nest for each operation of
+// the body, for the slice of that step alone, and the copies of the updates. Results are the scan's buffers.
+// Unimplemented: a body that is no compute over the steps, as an extern or another scan.
+StatusOr<std::vector<Stmt>> MakeScanNests(const OperationNode& scan, const ExprRewrite& rewrite,
+                                          std::vector<Buffer> own);
 
 }  // namespace lathe::te

@@ -222,6 +222,59 @@ def test_a_scan_of_several_states_computes_what_is_between_them_in_each_step():
     run_stages(schedule, [x1, x2, r1, r2], [a, b], [e1, e2])
 
 
+def recurrence(combine):
+    """The state of a step is what x1 and X make, x1 what `combine` makes of the state before."""
+    m, n = te.var("m"), te.var("n")
+    X, state = te.placeholder((m, n), name="X"), te.placeholder((m, n))
+    init = te.compute((1, n), lambda _, i: X[0, i], name="init")
+    x1 = te.compute((m, n), lambda t, i: combine(state[t - 1, i]), name="x1")
+    x2 = te.compute((m, n), lambda t, i: x1[t, i] + 1.0, name="x2")
+    update = te.compute((m, n), lambda t, i: x2[t, i] + X[t, i], name="update")
+    return X, x1, x2, te.scan(init, update, state, inputs=[X])
+
+
+def recurrence_by_numpy(a):
+    states = a.copy()
+    for t in range(1, len(a)):
+        states[t] = states[t - 1] * 2 + 1 + a[t]
+    return states
+
+
+@pytest.mark.parametrize("inlined", [(0,), (1,), (0, 1)])
+def test_what_a_step_computes_on_the_way_is_inlined(inlined):
+    X, x1, x2, result = recurrence(lambda before: before * 2.0)
+    schedule = te.create_schedule(result.op)
+    for each in inlined:
+        schedule[(x1, x2)[each]].compute_inline()
+    a = np.random.RandomState(0).rand(6, 9).astype("float32")
+    run_stages(schedule, [X, result], [a], [recurrence_by_numpy(a)])
+    names = set()
+    tir.stmt_functor.post_order_visit(schedule.lower([X, result], "main").body,
+                                      lambda node: isinstance(node, tir.BufferStore) and names.add(node.buffer.name))
+    assert names == {"init", "scan", "update", *(name for i, name in enumerate(("x1", "x2")) if i not in inlined)}
+
+
+def test_memory_of_a_step_holds_one_step():
+    X, x1, x2, result = recurrence(lambda before: before * 2.0)
+    func = te.create_schedule(result.op).lower([X, result], "main")
+    held = {}
+    tir.stmt_functor.post_order_visit(func.body, lambda node: isinstance(node, tir.Block) and held.update(
+        {node.name_hint: [buffer.name for buffer in node.alloc_buffers]}))
+    assert held["scan"] == ["x1", "x2"] and held["root"] == ["init", "update"]
+
+
+def test_what_others_read_of_a_step_stays():
+    X, x1, x2, result = recurrence(lambda before: before * 2.0)
+    schedule = te.create_schedule(result.op)
+    m, n = X.shape
+    a = np.random.RandomState(0).rand(6, 9).astype("float32")
+    func = tvm.build(schedule, [X, x1, result], "llvm")  # An argument holds all steps.
+    between, states = tvm.nd.array(np.zeros((6, 9), "float32")), tvm.nd.array(np.zeros((6, 9), "float32"))
+    func(tvm.nd.array(a), between, states)
+    np.testing.assert_allclose(states.numpy(), recurrence_by_numpy(a), rtol=1e-5)
+    np.testing.assert_allclose(between.numpy()[1:], states.numpy()[:-1] * 2, rtol=1e-5)
+
+
 def test_a_group_takes_one_place():
     x = te.placeholder((16,), name="x")
     x1 = te.compute((16,), lambda i: x[i] + 1, name="x1")
