@@ -387,9 +387,13 @@ const std::vector<std::string_view> kTvmLowerPhases[kNumLowerPhases] = {
      "inject_software_pipeline", "lower_opaque_block", "flatten_buffer", "bf16_compute_legalize", "narrow_data_type",
      "simplify"},
     {"loop_partition", "vectorize_loop", "inject_virtual_thread", "inject_double_buffer", "storage_rewrite",
-     "unroll_loop"},
+     "hoist_if_then_else", "unroll_loop"},
     {"renormalize_split_pattern", "simplify", "remove_no_op", "rewrite_unsafe_select", "common_subexpr_elim_tir"},
 };
+
+// What the first of them are for functions of te's stages.
+const std::vector<std::string_view> kFirstPhaseOfStages = {"storage_flatten", "bf16_compute_legalize",
+                                                           "narrow_data_type", "simplify"};
 
 struct TvmPass {
   std::string_view name;
@@ -425,8 +429,9 @@ std::span<const LowerPass> CpuPasses() { return kCpuPasses; }
 std::span<const LowerPass> OtherPasses() { return kOtherPasses; }
 std::span<const ModulePass> ModulePasses() { return kModulePasses; }
 
-std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode) {
+std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode, bool of_stages) {
   if (phase < 0 || phase >= kNumLowerPhases) return {};
+  if (of_stages && phase == 1) return kFirstPhaseOfStages;
   std::vector<std::string_view> names = kTvmLowerPhases[phase];
   if (simple_mode) std::erase(names, "loop_partition");
   return names;

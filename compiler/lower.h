@@ -55,9 +55,10 @@ StatusOr<PrimFunc> RunPass(std::string_view name, PrimFunc func);
 StatusOr<PrimFunc> RunPassAsTvm(std::string_view name, PrimFunc func, const AttrMap& config);
 
 // The passes of TVM 0.18's `lower`, in order, by phase: programs put their own between those. Empty beyond the last
-// one. `simple_mode`: without the partition of loops.
+// one. `simple_mode`: without the partition of loops. `of_stages`: without those that leave alone what te's schedules
+// become.
 inline constexpr int kNumLowerPhases = 4;
-std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode);
+std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode, bool of_stages);
 
 // RunPassAsTvm of each function, or the row of ModulePasses.
 StatusOr<IRModule> RunPassAsTvm(std::string_view name, IRModule module, const AttrMap& config);

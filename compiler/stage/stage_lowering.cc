@@ -51,7 +51,57 @@ class StageLowering {
     return OkStatus();
   }
 
+  // Takes the starts of reductions out of their loops, where the schedule lets it.
+  void StartApart(const std::vector<const Stage*>& stages) {
+    for (const Stage* stage : stages) {
+      const std::optional<LoopRV> first = FirstReduced(*stage, loops_of_[stage]);
+      if (!first) continue;
+      const StatusOr<BlockRV> start = DecomposeReduction(schedule_, blocks_of_.at(stage)[0], *first);
+      if (start.ok()) starts_.emplace_back(stage, *start);
+    }
+  }
+
+  // What the loops of axes are called: by the variables that they have now.
+  std::unordered_map<const ExprNode*, std::string> LoopNames() const {
+    std::unordered_map<const ExprNode*, std::string> names;
+    std::unordered_map<const Stage*, std::unordered_map<std::string, std::string>> by_name;
+    for (const auto& [stage, loops] : loops_of_) {
+      for (const IterVar& leaf : stage->leaves_) {
+        const auto loop = loops.find(leaf.var.get());
+        const StatusOr<const For*> node = loop == loops.end() ? NotFound("") : schedule_.Get(loop->second);
+        if (!node.ok()) continue;
+        names.insert_or_assign((*node)->loop_var.get(), leaf.var.name());
+        by_name[stage].insert_or_assign((*node)->loop_var.name() + "_init", leaf.var.name() + ".init");
+      }
+    }
+    for (const auto& [stage, start] : starts_) {
+      for (const LoopRV loop : GetLoops(schedule_, start).value()) {
+        const Var var = (*schedule_.Get(loop))->loop_var;
+        const auto name = by_name[stage].find(var.name());
+        if (name != by_name[stage].end() && !names.contains(var.get())) names.emplace(var.get(), name->second);
+      }
+    }
+    return names;
+  }
+
  private:
+  using LoopMap = std::unordered_map<const ExprNode*, LoopRV>;  // By the variable of an axis.
+
+  // The outermost loop that a stage reduces over; none where threads share the work, or an intrinsic does it.
+  static std::optional<LoopRV> FirstReduced(const Stage& stage, const LoopMap& loops) {
+    const auto is_other = [](const Stage::Step& step) {
+      return step.kind == Stage::Step::kTensorize ||
+             (step.kind == Stage::Step::kBind && step.from[0].kind == IterKind::kReduce);
+    };
+    if (std::any_of(stage.steps_.begin(), stage.steps_.end(), is_other)) return std::nullopt;
+    for (const IterVar& leaf : stage.leaves_) {
+      if (leaf.kind != IterKind::kReduce) continue;
+      const auto loop = loops.find(leaf.var.get());
+      return loop == loops.end() ? std::nullopt : std::optional<LoopRV>(loop->second);
+    }
+    return std::nullopt;
+  }
+
   static bool HasSeveralBlocks(const OperationNode& op) {
     const ComputeOp* compute = op.As<ComputeOp>();
     return compute != nullptr && compute->reduce_axis.empty() && compute->body.size() > 1;
@@ -251,8 +301,8 @@ class StageLowering {
   std::unordered_map<const Stage*, std::vector<BlockRV>> blocks_of_;
   std::unordered_map<const Stage*, std::vector<const Stage*>> body_of_;  // Of scans.
   std::unordered_map<const Stage*, const Stage*> scan_of_;
-  using LoopMap = std::unordered_map<const ExprNode*, LoopRV>;  // By the variable of an axis.
   std::unordered_map<const Stage*, LoopMap> loops_of_;
+  std::vector<std::pair<const Stage*, BlockRV>> starts_;
   LoopMap* loop_of_ = nullptr;  // Of the stage at hand.
 };
 
@@ -280,6 +330,29 @@ class ScopeSetter : public StmtExprMutator {
  private:
   std::unordered_map<std::string, std::string> scopes_;
   BufferMap now_;
+};
+
+// Loops get the names that are known for their variables.
+class LoopNamer : public StmtExprMutator {
+ public:
+  explicit LoopNamer(std::unordered_map<const ExprNode*, std::string> names) : names_(std::move(names)) {}
+
+ protected:
+  Var VisitVarDef(const Var& var) override {
+    const auto name = names_.find(var.get());
+    if (name == names_.end() || name->second == var.name()) return var;
+    const Var named(name->second, var.dtype());
+    now_.insert_or_assign(var.get(), named);
+    return named;
+  }
+  Expr VisitVar(const Var& var) override {
+    const auto found = now_.find(var.get());
+    return found == now_.end() ? Expr(var) : found->second;
+  }
+
+ private:
+  std::unordered_map<const ExprNode*, std::string> names_;
+  VarMap now_;
 };
 
 // The stages of these operations, in their order.
@@ -321,10 +394,14 @@ StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::ve
 }  // namespace
 
 StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std::vector<Argument>& args,
-                               const std::string& name) {
+                               const std::string& name, const StageForm& form) {
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, name));
-  RETURN_IF_ERROR(StageLowering(prepared.schedule).Run(prepared.stages));
-  return prepared.schedule.func();
+  StageLowering lowering(prepared.schedule);
+  RETURN_IF_ERROR(lowering.Run(prepared.stages));
+  if (form.starts_apart) lowering.StartApart(prepared.stages);
+  PrimFunc func = prepared.schedule.func();
+  func.body = LoopNamer(lowering.LoopNames())(func.body);
+  return func;
 }
 
 }  // namespace lathe::te

@@ -293,7 +293,8 @@ std::vector<const Stage*> StageSchedule::ConstStages() const {
   return all;
 }
 
-StatusOr<PrimFunc> StageSchedule::Lower(const std::vector<Argument>& args, const std::string& name) const {
+StatusOr<PrimFunc> StageSchedule::Lower(const std::vector<Argument>& args, const std::string& name,
+                                        const StageForm& form) const {
   std::vector<Argument> now = args;
   for (const std::unique_ptr<Stage>& stage : stages_) {
     for (Argument& arg : now) {
@@ -302,7 +303,7 @@ StatusOr<PrimFunc> StageSchedule::Lower(const std::vector<Argument>& args, const
         arg = stage->op_->output(tensor->value_index());
     }
   }
-  return LowerStages(ConstStages(), now, name);
+  return LowerStages(ConstStages(), now, name, form);
 }
 
 StatusOr<std::vector<std::pair<IterVar, Range>>> StageSchedule::InferBound() const {

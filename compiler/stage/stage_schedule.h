@@ -108,6 +108,10 @@ class Stage {
   AttrMap annotations_;
 };
 
+struct StageForm {
+  bool starts_apart = false;  // What reduces starts in a nest of its own, where that is possible, as in TVM.
+};
+
 // Whether two axes are one.
 bool SameAxis(const IterVar& a, const IterVar& b);
 
@@ -134,7 +138,8 @@ class StageSchedule {
                                  bool include_inputs) const;
 
   // The function of `args`, scheduled: the outputs among them.
-  StatusOr<PrimFunc> Lower(const std::vector<Argument>& args, const std::string& name = "main") const;
+  StatusOr<PrimFunc> Lower(const std::vector<Argument>& args, const std::string& name = "main",
+                           const StageForm& form = {}) const;
   // Where each axis of each stage begins, in terms of the loops around, and how many values it takes.
   StatusOr<std::vector<std::pair<IterVar, Range>>> InferBound() const;
 

@@ -12,18 +12,18 @@ from lathe.tir.function import PrimFunc
 from lathe.tir.schedule import Schedule
 
 
-def _module_of(inputs, args, name):
-    module = _plain_module_of(inputs, args, name)
+def _module_of(inputs, args, name, **options):
+    module = _plain_module_of(inputs, args, name, **options)
     if PassContext.current().config.get("tir.instrument_bound_checkers"):
         return transform.InstrumentBoundCheckers()(module)
     return module
 
 
-def _plain_module_of(inputs, args, name):
+def _plain_module_of(inputs, args, name, **options):
     if isinstance(inputs, te.Schedule):
         if args is None:
             raise ValueError("lower: a schedule of stages needs args, the tensors and variables that it is called with")
-        return IRModule({name or "main": inputs.lower(list(args), name or "main")})
+        return IRModule({name or "main": inputs.lower(list(args), name or "main", **options)})
     if isinstance(inputs, Schedule):
         return inputs.mod
     if isinstance(inputs, IRModule):
@@ -34,9 +34,11 @@ def _plain_module_of(inputs, args, name):
 def _module_with_binds(inputs, args, name, binds):
     """Of stages: arguments may be tensors, or the buffers that `binds` says for them."""
     args = args and [next((tensor for tensor, buffer in binds.items() if arg is buffer), arg) for arg in args]
-    module = _module_of(inputs, args, name)
+    of_stages = isinstance(inputs, te.Schedule)
+    module = _module_of(inputs, args, name, **{"starts_apart": True} if of_stages else {})
     bound = [(i, binds[arg]) for i, arg in enumerate(args or []) if isinstance(arg, te.Tensor) and arg in binds]
-    return _lib.bind_buffers(module, bound) if bound else module
+    module = _lib.bind_buffers(module, bound) if bound else module
+    return te.schedule.loops_of(module) if of_stages else module
 
 
 def _builder():
@@ -83,11 +85,11 @@ def lower(inp, args=None, name="main", binds=None, simple_mode=False):
     """The module after TVM's passes that come before code generation, and those of "tir.add_lower_pass": pairs of a phase
     and a pass. simple_mode: loops stay whole. binds: the buffers that tensors of args become."""
     mod, context = _module_with_binds(inp, args, name, dict(binds or {})), PassContext.current()
-    target = Target.current(allow_none=True)
+    target, of_stages = Target.current(allow_none=True), isinstance(inp, te.Schedule)
     options = {**({} if target is None else {"target": target.as_attr()}), **context.config}
     added = [(int(phase), each) for phase, each in context.config.get("tir.add_lower_pass", [])]
     passes = []
     for phase in range(_lib.num_lower_phases):
-        passes += [transform.pass_of_row(row, options) for row in _lib.lower_phase(phase, simple_mode)]
+        passes += [transform.pass_of_row(row, options) for row in _lib.lower_phase(phase, simple_mode, of_stages)]
         passes += [each for at, each in added if min(at, _lib.num_lower_phases - 1) == phase]
     return Sequential(passes)(mod)

@@ -225,9 +225,12 @@ void BindStages(py::module_& parent) {
            })
       .def("factor", [](const SchedulePtr& s, const te::Tensor& tensor, const IterVar& axis,
                         int factor_axis) { return Value(s->RFactor(tensor, axis, factor_axis)); })
-      .def("lower", [](const SchedulePtr& s, const py::sequence& args, const std::string& name) -> FuncPtr {
-        return std::make_shared<PrimFunc>(Value(s->Lower(StageArguments(args), name)));
-      });
+      .def(
+          "lower",
+          [](const SchedulePtr& s, const py::sequence& args, const std::string& name, bool starts_apart) -> FuncPtr {
+            return std::make_shared<PrimFunc>(Value(s->Lower(StageArguments(args), name, {starts_apart})));
+          },
+          arg("args"), arg("name"), arg("starts_apart") = false);
   module.def("create_schedule", [](const py::sequence& ops) -> SchedulePtr {
     return Value(te::StageSchedule::Create(OperationsOf(ops)));
   });

@@ -12,11 +12,21 @@ from tvm import te, tir  # noqa: E402
 from tvm.script import tir as T  # noqa: E402
 
 
+def built_in_each_way(schedule, args):
+    """The schedule, and what lower makes of it, as kernels."""
+    return [tvm.build(schedule, args, target="llvm"), tvm.build(tvm.lower(schedule, args), target="llvm"),
+            tvm.build(tvm.lower(schedule, args, simple_mode=True), target="llvm")]
+
+
 def run(schedule, args, *arrays):
-    """What the last of args is, computed by the built schedule and checked against the one without stages."""
-    out = tvm.nd.empty([int(extent) for extent in args[-1].shape], args[-1].dtype)
-    tvm.build(schedule, args, target="llvm")(*[tvm.nd.array(array) for array in arrays], out)
-    return out.numpy()
+    """What the last of args is, computed by the built schedule, and by what lower makes of it."""
+    results = []
+    for func in built_in_each_way(schedule, args):
+        results.append(tvm.nd.empty([int(extent) for extent in args[-1].shape], args[-1].dtype))
+        func(*[tvm.nd.array(array) for array in arrays], results[-1])
+    for result in results[1:]:
+        np.testing.assert_array_equal(result.numpy(), results[0].numpy())
+    return results[0].numpy()
 
 
 def matmul(n, m, l):
@@ -167,11 +177,11 @@ def test_errors_say_what_to_do():
 
 
 def run_stages(schedule, args, inputs, expected):
-    func = tvm.build(schedule, args, "llvm")
-    outputs = [tvm.nd.array(np.zeros(each.shape, each.dtype)) for each in expected]
-    func(*[tvm.nd.array(each) for each in inputs], *outputs)
-    for output, each in zip(outputs, expected):
-        np.testing.assert_allclose(output.numpy(), each, rtol=1e-5)
+    for func in built_in_each_way(schedule, args):
+        outputs = [tvm.nd.array(np.zeros(each.shape, each.dtype)) for each in expected]
+        func(*[tvm.nd.array(each) for each in inputs], *outputs)
+        for output, each in zip(outputs, expected):
+            np.testing.assert_allclose(output.numpy(), each, rtol=1e-5)
 
 
 def cumulative_sum():
@@ -475,12 +485,121 @@ def test_lower_makes_what_the_passes_of_tvm_make():
 
     @T.prim_func
     def expected(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
-        T.func_attr({"tir.noalias": True})
+        T.func_attr({"from_legacy_te_schedule": True, "tir.noalias": True})
         for i_outer in range(16):
             cse_var_1: T.int32 = i_outer * 4
             B[T.Ramp(cse_var_1, 1, 4)] = A[T.Ramp(cse_var_1, 1, 4)] + T.Broadcast(T.float32(1), 4)
 
     tvm.ir.assert_structural_equal(func.with_attr("global_symbol", "expected"), expected)
+
+
+def loop_names(func):
+    names = []
+    tir.stmt_functor.pre_order_visit(
+        func.body, lambda node: names.append(node.loop_var.name) or True if isinstance(node, tir.For) else True)
+    return names
+
+
+def doubled(simple_mode):
+    m = te.var("m")
+    A = te.placeholder((m,), name="A")
+    B = te.compute((m,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], 32)
+    return tvm.lower(s, [A, B], simple_mode=simple_mode)["main"]
+
+
+def test_lower_keeps_tiles_whole_in_simple_mode():
+    func = doubled(simple_mode=True)
+
+    @T.prim_func
+    def expected(a: T.handle, b: T.handle):
+        T.func_attr({"from_legacy_te_schedule": True, "tir.noalias": True})
+        m = T.int32()
+        A = T.match_buffer(a, (m,))
+        B = T.match_buffer(b, (m,))
+        for i_outer, i_inner in T.grid((m + 31) // 32, 32):
+            cse_var_1: T.int32 = i_outer * 32 + i_inner
+            if T.likely(cse_var_1 < m):
+                B[cse_var_1] = A[cse_var_1] * T.float32(2)
+
+    tvm.ir.assert_structural_equal(func, expected)
+    assert loop_names(func) == ["i.outer", "i.inner"]
+    assert [param.name for param in func.params] == ["A", "B"]
+    assert str(func).count("for i_outer, i_inner in T.grid(") == 1
+
+
+def test_lower_makes_a_loop_without_the_condition_of_the_last_tile():
+    func = doubled(simple_mode=False)
+
+    @T.prim_func
+    def expected(a: T.handle, b: T.handle):
+        T.func_attr({"from_legacy_te_schedule": True, "tir.noalias": True})
+        m = T.int32()
+        A = T.match_buffer(a, (m,))
+        B = T.match_buffer(b, (m,))
+        cse_var_3: T.int32 = m // 32
+        for i_outer, i_inner in T.grid(cse_var_3, 32):
+            cse_var_2: T.int32 = i_outer * 32 + i_inner
+            B[cse_var_2] = A[cse_var_2] * T.float32(2)
+        for i_outer, i_inner in T.grid((m % 32 + 31) // 32, 32):
+            cse_var_1: T.int32 = cse_var_3 * 32 + i_outer * 32 + i_inner
+            if cse_var_1 < m:
+                B[cse_var_1] = A[cse_var_1] * T.float32(2)
+
+    tvm.ir.assert_structural_equal(func, expected)
+
+
+def test_conditions_of_two_tiles_stand_where_each_is_known():
+    m, n = te.var("m"), te.var("n")
+    A = te.placeholder((m, n), name="A")
+    B = te.compute((m, n), lambda i, j: A[i, j], name="B")
+    s = te.create_schedule(B.op)
+    s[B].tile(*B.op.axis, 10, 5)
+    nested = []
+
+    def note(node):
+        if isinstance(node, tir.For):
+            nested.append(node.loop_var.name)
+        if isinstance(node, tir.IfThenElse):
+            assert node.condition.op.name == "tir.likely"
+            nested.append("if")
+        return True
+
+    tir.stmt_functor.pre_order_visit(tvm.lower(s, [A, B], simple_mode=True)["main"].body, note)
+    assert nested == ["i.outer", "j.outer", "i.inner", "if", "j.inner", "if"]
+
+
+def test_reductions_start_in_a_nest_of_their_own():
+    A, B, C = matmul(16, 16, 16)
+    s = te.create_schedule(C.op)
+    xo, yo, xi, yi = s[C].tile(*C.op.axis, 4, 4)
+    ko, ki = s[C].split(C.op.reduce_axis[0], 4)
+    s[C].reorder(xo, yo, ko, ki, xi, yi)
+    for func in (tvm.lower(s, [A, B, C], simple_mode=True)["main"], tvm.lower(s, [A, B, C])["main"]):
+        assert loop_names(func) == ["i.outer", "j.outer", "i.inner.init", "j.inner.init", "k.outer", "k.inner", "i.inner",
+                                    "j.inner"]
+
+
+@pytest.mark.parametrize("is_bound", [False, True])
+def test_memory_of_a_part_of_unknown_length_is_that_part(is_bound):
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    A1 = te.compute((n,), lambda i: A[i], name="A1")
+    A2 = te.compute((n,), lambda i: A1[i] + 3.0, name="A2")
+    s = te.create_schedule(A2.op)
+    outer, _ = s[A2].split(A2.op.axis[0], factor=8)
+    if is_bound:
+        s[A2].bind(outer, te.thread_axis("blockIdx.x"))
+    s[A1].compute_at(s[A2], outer)
+    s[A1].set_scope("shared")
+    stmt = te.schedule.ScheduleOps(s, te.schedule.InferBound(s.normalize()))
+    func = te.schedule.SchedulePostProcToPrimFunc([A, A2], stmt, None).with_attr("global_symbol", "main")
+    body = tir.transform.StorageFlatten(64)(tvm.IRModule.from_expr(func))["main"].body
+    found = []
+    tir.stmt_functor.post_order_visit(body, lambda node: isinstance(node, tir.Allocate) and found.append(
+        ([int(extent) for extent in node.extents], node.buffer_var.type_annotation.storage_scope)))
+    assert found == [([8], "shared")]
 
 
 def test_programs_put_passes_between_those_of_lower():
@@ -498,7 +617,7 @@ def test_programs_put_passes_between_those_of_lower():
 
     with tvm.transform.PassContext(config={"tir.add_lower_pass": [(0, noting("a")), (1, noting("b")), (3, noting("c"))]}):
         added_ones()
-    assert seen == [("a", True, False), ("b", False, False), ("c", False, True)]
+    assert seen == [("a", False, False), ("b", False, False), ("c", False, True)]
 
 
 def test_a_store_predicate_is_about_threads():

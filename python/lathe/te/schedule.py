@@ -170,9 +170,9 @@ def ScheduleOps(schedule, bounds, debug_keep_trivial_loop=False):
         _outside(op, inputs)
     tensors = inputs + [op.output(i) for op in schedule.outputs for i in range(op.num_outputs)]
     variables = _variables(tensors)
-    func = schedule.lower(variables + tensors, "main")
+    func = schedule.lower(variables + tensors, "main", starts_apart=True)
     func = func.specialize(dict(zip(func.params, variables)))
-    func = _in_loops(func)
+    func = in_loops(func)
     _statements.append((func.body, [(tensor, func.buffer_map[param]) for tensor, param in zip(tensors, func.params)]))
     del _statements[:-8]
     return func.body
@@ -194,26 +194,34 @@ def _variables(tensors):
     return found
 
 
-def _in_loops(func):
-    """The function without blocks."""
+def in_loops(func):
+    """The function without blocks, each buffer as large as what there is of it at once."""
     from lathe.ir.module import IRModule
     from lathe.tir import transform
     from lathe.tir.stmt_functor import ir_transform
     module = IRModule({"main": func})
-    for name in ("LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque"):
+    for name in ("LowerCrossThreadReduction", "LowerInitBlock", "PlanAndUpdateBufferAllocationLocation",
+                 "ConvertBlocksToOpaque", "CompactBufferAllocation", "UnifyThreadBinding", "LowerMatchBuffer"):
         module = getattr(transform, name)()(module)
     func = module["main"]
-    guarded = ir_transform(func.body, None, _with_likely_guard, ["tir.BlockRealize"])
+    guarded = ir_transform(func.body, None, _with_likely_guards, ["tir.BlockRealize"])
     return transform.LowerOpaqueBlock()(IRModule({"main": func.with_body(guarded)}))["main"]
 
 
-def _with_likely_guard(realize):
-    """What keeps a tile inside its bounds is likely, as TVM's loops of stages say: LoopPartition looks for that."""
-    from lathe.tir import BlockRealize, IntImm
+def _with_likely_guards(realize):
+    """What keeps tiles inside their bounds is likely, as TVM's loops of stages say: LoopPartition looks for that."""
+    from lathe.tir import And, BlockRealize, IfThenElse, IntImm
     from lathe.tir.op import likely
     if isinstance(realize.predicate, IntImm):
         return None
-    return BlockRealize(realize.iter_values, likely(realize.predicate), realize.block)
+    guarded, rest = BlockRealize(realize.iter_values, True, realize.block), [realize.predicate]
+    while rest:
+        condition = rest.pop()
+        if isinstance(condition, And):
+            rest += [condition.a, condition.b]
+        else:
+            guarded = IfThenElse(likely(condition), guarded, None)
+    return guarded
 
 
 def SchedulePostProcToPrimFunc(arg_list, body, extern_buffer):
@@ -233,3 +241,19 @@ def SchedulePostProcToPrimFunc(arg_list, body, extern_buffer):
         if buffer is not None:
             buffer_map[params[-1]] = buffer
     return PrimFunc(params, body, buffer_map=buffer_map).with_attr("from_legacy_te_schedule", True)
+
+
+def loops_of(module):
+    """A module of stages' functions as `lower` begins with it in TVM: loops, and parameters called as their tensors."""
+    from lathe.ir.module import IRModule
+    from lathe.tir.expr import Var
+    from lathe.tir.function import PrimFunc
+    functions = {}
+    for variable, func in module.functions.items():
+        func = in_loops(func)
+        params = [Var(func.buffer_map[param].name, "handle") if param in func.buffer_map else param
+                  for param in func.params]
+        buffer_map = {param: func.buffer_map[old] for param, old in zip(params, func.params) if old in func.buffer_map}
+        named = PrimFunc(params, func.body, buffer_map=buffer_map, attrs=func.attrs)
+        functions[variable] = named.with_attr("from_legacy_te_schedule", True)
+    return IRModule(functions)

@@ -76,6 +76,19 @@ TEST(StageSchedule, SplitsReordersAndMarksLoops) {
   ExpectSameResult(p, "T.where(");
 }
 
+TEST(StageSchedule, NamesLoopsAsAxesAndStartsReductionsApartIfAsked) {
+  Program p;
+  const auto [io, ii] = p.C().Split(p.Axis(p.c, 0), 8).value();
+  const auto [ko, ki] = p.C().Split(p.k, 5).value();
+  ASSERT_TRUE(p.C().Reorder({io, ko, ii}).ok());
+  const StatusOr<PrimFunc> func = p.schedule->Lower({p.a, p.b, p.d}, "main", {.starts_apart = true});
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  const std::string text = Print(*func);
+  EXPECT_THAT(text, HasSubstr("for j_init, i_inner_init in T.grid(12, 8):"));
+  EXPECT_THAT(text, HasSubstr("for k_outer, j, i_inner, k_inner in T.grid(2, 12, 8, 5):"));
+  EXPECT_THAT(Print(*p.Lower()), HasSubstr("for i_outer, k_outer, j, i_inner, k_inner in T.grid(3, 2, 12, 8, 5):"));
+}
+
 TEST(StageSchedule, TilesAndFuses) {
   Program p;
   const std::vector<IterVar> tiled = p.D().Tile(p.Axis(p.d, 0), p.Axis(p.d, 1), 4, 6).value();
