@@ -219,14 +219,28 @@ StatusOr<Tensor> StageSchedule::CacheRead(const Tensor& tensor, const std::strin
   return cache;
 }
 
-StatusOr<Tensor> StageSchedule::CacheWrite(const Tensor& tensor, const std::string& scope) {
-  RETURN_IF_ERROR(CheckComputeStage("cache_write", tensor));
-  Stage& stage = *Find(tensor.op());
-  const Operation op = stage.op_;
-  if (op->num_outputs() != 1)
-    return InvalidArgument("cache_write: operation \"" + op->name() + "\" has several results");
+Status StageSchedule::CheckCachedResults(const std::vector<Tensor>& tensors) {
+  if (tensors.empty()) return InvalidArgument("cache_write: no tensors; name the results of an operation");
+  for (const Tensor& tensor : tensors) {
+    if (tensor.op() != tensors[0].op())
+      return InvalidArgument("cache_write: tensor \"" + tensor.name() + "\" is no result of \"" +
+                             tensors[0].op()->name() + "\", as the first one is; cache them one by one");
+  }
+  RETURN_IF_ERROR(CheckComputeStage("cache_write", tensors[0]));
+  const Stage& stage = *Find(tensors[0].op());
+  if (stage.op_->num_outputs() != tensors.size())
+    return InvalidArgument("cache_write: operation \"" + stage.op_->name() + "\" has several results, " +
+                           std::to_string(stage.op_->num_outputs()) + ", got " + std::to_string(tensors.size()) +
+                           "; give a list of all");
   if (!stage.steps_.empty())
-    return InvalidArgument("cache_write: the loops of \"" + op->name() + "\" are scheduled; cache it before");
+    return InvalidArgument("cache_write: the loops of \"" + stage.op_->name() + "\" are scheduled; cache it before");
+  return OkStatus();
+}
+
+StatusOr<std::vector<Tensor>> StageSchedule::CacheWrite(const std::vector<Tensor>& tensors, const std::string& scope) {
+  RETURN_IF_ERROR(CheckCachedResults(tensors));
+  Stage& stage = *Find(tensors[0].op());
+  const Operation op = stage.op_;
   const ComputeOp& compute = *op->As<ComputeOp>();
   // The computation over axes of its own; what it was copies.
   std::vector<IterVar> axes;
@@ -235,19 +249,22 @@ StatusOr<Tensor> StageSchedule::CacheWrite(const Tensor& tensor, const std::stri
     axes.push_back({axis.domain, Var(axis.var.name() + ".c", axis.var.dtype()), axis.kind, ""});
     fresh.emplace(axis.var.get(), axes.back().var);
   }
+  std::vector<Expr> values, copies;
+  for (const Expr& body : compute.body) values.push_back(Substitute(body, fresh));
   ASSIGN_OR_RETURN(
       const Operation cached,
       MakeCompute(
-          axes, {Substitute(compute.body[0], fresh)},
+          axes, std::move(values),
           {.name = op->name() + "." + scope, .tag = op->tag(), .attrs = {}, .axis_names = {}, .layout_free = {}}));
+  for (const Tensor& result : cached->outputs()) copies.push_back(result(VarsOf(compute.axis)));
   ASSIGN_OR_RETURN(
       const Operation copy,
-      MakeCompute(compute.axis, {cached->output(0)(VarsOf(compute.axis))},
+      MakeCompute(compute.axis, std::move(copies),
                   {.name = op->name(), .tag = op->tag(), .attrs = op->attrs(), .axis_names = {}, .layout_free = {}}));
   Insert(cached, {op}).scope_ = scope;
   Replace(op, copy);
   stage.Restart(copy);
-  return cached->output(0);
+  return cached->outputs();
 }
 
 StatusOr<std::vector<Tensor>> StageSchedule::RFactor(const Tensor& tensor, const IterVar& axis, int factor_axis) {

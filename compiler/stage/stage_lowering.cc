@@ -380,7 +380,8 @@ StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::ve
   }
   std::vector<const Stage*> stages = InOrder(known, OrderedOperations(tensors));
   std::unordered_map<std::string, std::string> scopes;
-  for (const Stage* stage : stages) scopes.insert_or_assign(stage->op()->name(), stage->scope());
+  for (const Stage* stage : stages)
+    for (const Tensor& result : stage->op()->outputs()) scopes.insert_or_assign(result.name(), stage->scope());
   const auto is_apart = [&](const Operation& op) {
     return std::any_of(stages.begin(), stages.end(),
                        [&](const Stage* stage) { return stage->op() == op && StageLowering::ComesApart(*stage); });

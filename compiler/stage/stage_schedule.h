@@ -127,8 +127,8 @@ class StageSchedule {
 
   // The tensor that `readers` read instead of `tensor`: a copy in memory of `scope`.
   StatusOr<Tensor> CacheRead(const Tensor& tensor, const std::string& scope, const std::vector<Operation>& readers);
-  // The tensor that is computed instead of `tensor`, which becomes a copy of it.
-  StatusOr<Tensor> CacheWrite(const Tensor& tensor, const std::string& scope);
+  // The tensors that are computed instead of `tensors`, all results of one operation, which become copies of them.
+  StatusOr<std::vector<Tensor>> CacheWrite(const std::vector<Tensor>& tensors, const std::string& scope);
   // A stage that reduces over everything but `axis`, a loop of the reduction that computes `tensor`: that loop is a
   // dimension of the results, at `factor_axis`. What was there reduces over it. Gives the results of the new stage.
   StatusOr<std::vector<Tensor>> RFactor(const Tensor& tensor, const IterVar& axis, int factor_axis = 0);
@@ -148,6 +148,7 @@ class StageSchedule {
   std::vector<const Stage*> ConstStages() const;
   void Replace(const Operation& from, const Operation& to);
   Status CheckComputeStage(const std::string& primitive, const Tensor& tensor);
+  Status CheckCachedResults(const std::vector<Tensor>& tensors);
   StatusOr<std::vector<std::pair<Operation, Operation>>> WithCache(const Tensor& source, const Tensor& cache,
                                                                    const std::vector<Operation>& readers);
   // A stage for `op` right before the first of `before`.

@@ -210,12 +210,8 @@ void BindStages(py::module_& parent) {
            [](const SchedulePtr& s, const te::Tensor& tensor, const std::string& scope, const py::sequence& readers) {
              return Value(s->CacheRead(tensor, scope, OperationsOf(readers)));
            })
-      .def(
-          "cache_write",
-          [](const SchedulePtr& s, const te::Tensor& tensor, const std::string& scope) {
-            return Value(s->CacheWrite(tensor, scope));
-          },
-          arg("tensor"), arg("scope"))
+      .def("write_cache", [](const SchedulePtr& s, const std::vector<te::Tensor>& tensors,
+                             const std::string& scope) { return Value(s->CacheWrite(tensors, scope)); })
       .def("group_of",
            [](const SchedulePtr& s, const py::sequence& outputs, const py::sequence& inputs, bool include_inputs) {
              py::list members;

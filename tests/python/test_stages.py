@@ -88,6 +88,54 @@ def test_caches_hold_what_is_read_and_written():
     np.testing.assert_array_equal(run(s, [A, B, C], a, b), a @ b)
 
 
+def two_results():
+    A0, A1 = te.placeholder((8, 8), name="A0"), te.placeholder((8, 8), name="A1")
+    B0, B1 = te.compute((8, 8), lambda i, j: (A0[i, j] + 2, A1[i, j] * 3), name="B")
+    return A0, A1, B0, B1, te.compute((8, 8), lambda i, j: B0[i, j] + B1[i, j], name="C")
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_all_results_of_an_operation_are_cached_together(is_inside):
+    A0, A1, B0, B1, C = two_results()
+    s = te.create_schedule(C.op)
+    caches = s.cache_write([B0, B1], "local")
+    assert len(caches) == 2 and caches[0].op == caches[1].op and caches[0].op.name == "B.local"
+    assert s[caches[0]].scope == "local" and [stage.op.name for stage in s.stages] == ["B.local", "B", "C"]
+    if is_inside:
+        s[B0].compute_at(s[C], C.op.axis[0])
+        s[caches[0].op].compute_at(s[C], C.op.axis[0])
+    a, b = numbers(8, 8), numbers(8, 8) + 1
+    np.testing.assert_array_equal(run(s, [A0, A1, C], a, b), a + 2 + b * 3)
+    scopes = {}
+    tir.stmt_functor.post_order_visit(s.lower([A0, A1, C], "main").body, lambda node: isinstance(
+        node, tir.BufferStore) and scopes.update({node.buffer.name: node.buffer.scope()}))
+    assert scopes == {"B.local_v0": "local", "B.local_v1": "local", "B_v0": "global", "B_v1": "global", "C": "global"}
+
+
+def test_results_of_one_reduction_are_cached_together():
+    A = te.placeholder((6, 10), name="A")
+    k = te.reduce_axis((0, 10), name="k")
+    both = te.comm_reducer(lambda x, y: (x[0] + y[0], tir.max(x[1], y[1])),
+                           lambda first, second: (tir.const(0, first), te.min_value(second)), name="both")
+    total, most = te.compute((6,), lambda i: both((A[i, k], A[i, k]), axis=k), name="B")
+    s = te.create_schedule(total.op)
+    cached, _ = s.cache_write((total, most), "local")
+    s[cached].compute_at(s[total], total.op.axis[0])
+    a = numbers(6, 10)
+    run_stages(s, [A, total, most], [a], [a.sum(1), a.max(1)])
+
+
+def test_caches_of_lists_are_of_all_results_of_one_operation():
+    A0, A1, B0, B1, C = two_results()
+    s = te.create_schedule(C.op)
+    for tensors, message in (([], "no tensors"), ([B0, C], "is no result of"), ([B0], "give a list of all")):
+        with pytest.raises(tvm.TVMError, match=message):
+            s.cache_write(tensors, "local")
+    with pytest.raises(tvm.TVMError, match="has several results"):
+        s.cache_write(B1, "local")
+    assert [each.op.name for each in s.cache_write([C], "local")] == ["C.local"]
+
+
 @pytest.mark.parametrize("factor_axis, shape", [(0, (4, 8)), (1, (8, 4))])
 def test_rfactor_makes_a_loop_of_a_reduction_a_dimension(factor_axis, shape):
     A = te.placeholder((8, 18), name="A")

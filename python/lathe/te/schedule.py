@@ -66,6 +66,13 @@ def cache_read(self, tensor, scope, readers):
     return self.read_cache(tensor, scope, [readers] if isinstance(readers, (Tensor, Operation)) else list(readers))
 
 
+def cache_write(self, tensor, scope):
+    """The tensor that is computed instead, and then copied; of a list of all results of an operation, one of each."""
+    if isinstance(tensor, Tensor):
+        return self.write_cache([tensor], scope)[0]
+    return Array(self.write_cache(list(tensor), scope))
+
+
 def rfactor(self, tensor, axis, factor_axis=0):
     """The tensor, or the tensors, in which a loop of a reduction is a dimension."""
     factored = Array(self.factor(tensor, axis, factor_axis))
@@ -129,7 +136,7 @@ def _create_group(self, outputs, inputs, include_inputs=False):
 Stage.transform_layout, Stage.prefetch, Stage.env_threads = _transform_layout, _prefetch, _env_threads
 Stage.set_store_predicate = _set_store_predicate
 Schedule.create_group = _create_group
-Schedule.cache_read, Schedule.rfactor = cache_read, rfactor
+Schedule.cache_read, Schedule.cache_write, Schedule.rfactor = cache_read, cache_write, rfactor
 Schedule.stage_map = property(lambda self: Map({stage.op: stage for stage in self.stages}))
 Schedule.normalize = lambda self: self  # Its loops begin where InferBound says.
 

@@ -136,7 +136,7 @@ def main(A: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
 TEST(StageSchedule, CachesWhatIsReadAndWhatIsWritten) {
   Program p;
   const Tensor cached = p.schedule->CacheRead(p.a, "local", {p.c.op()}).value();
-  const Tensor local = p.schedule->CacheWrite(p.c, "local").value();
+  const Tensor local = p.schedule->CacheWrite({p.c}, "local").value()[0];
   EXPECT_EQ(cached.op()->name(), "A.local");
   Stage& compute = *p.schedule->Find(local.op());
   ASSERT_TRUE(compute.ComputeAt(p.C(), p.Axis(p.c, 0)).ok());
@@ -153,7 +153,7 @@ TEST(StageSchedule, RefusesAxesThatAreGone) {
   EXPECT_THAT(p.C().Fuse({p.k, p.Axis(p.c, 1)}).status().message(), HasSubstr("does not follow"));
   EXPECT_THAT(p.C().Split(p.k, 2, 5).status().message(), HasSubstr("either a factor or nparts"));
   EXPECT_THAT(p.C().Split(p.k, 0).status().message(), HasSubstr("at least 1"));
-  EXPECT_THAT(p.schedule->CacheWrite(p.c, "local").status().message(), HasSubstr("cache it before"));
+  EXPECT_THAT(p.schedule->CacheWrite({p.c}, "local").status().message(), HasSubstr("cache it before"));
   ExpectSameResult(p, "T.block(\"C\")");
 }
 
