@@ -222,7 +222,7 @@ class StageLowering {
         return OkStatus();
       }
       case Stage::Step::kSingleton: {
-        ASSIGN_OR_RETURN(const LoopRV unit, AddUnitLoop(schedule_, block));
+        ASSIGN_OR_RETURN(const LoopRV unit, AddLoopAround(block));
         Place(step.to[0], unit);
         return OkStatus();
       }
@@ -239,6 +239,19 @@ class StageLowering {
                         std::holds_alternative<std::monostate>(step.value) ? Attr(int64_t{1}) : step.value);
     }
     return OkStatus();
+  }
+
+  // Around all loops of the stage at hand.
+  StatusOr<LoopRV> AddLoopAround(BlockRV block) {
+    std::unordered_set<const For*> own;
+    for (const auto& [axis, loop] : *loop_of_) {
+      const StatusOr<const For*> node = schedule_.Get(loop);  // Split and fused ones are gone.
+      if (node.ok()) own.insert(*node);
+    }
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
+    for (const LoopRV loop : loops)
+      if (own.contains(schedule_.Get(loop).value())) return AddUnitLoop(schedule_, loop);
+    return AddUnitLoop(schedule_, block);
   }
 
   Status Split(const Stage::Step& step) {

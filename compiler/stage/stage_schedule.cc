@@ -104,10 +104,9 @@ StatusOr<std::pair<IterVar, IterVar>> Stage::Split(const IterVar& axis, std::opt
   return std::pair(outer, inner);
 }
 
-StatusOr<IterVar> Stage::FuseNothing() {
-  if (!leaves_.empty()) return Error("fuse", "no axes; name those to fuse");
-  leaves_ = {NewAxis("singleton", 1, IterKind::kSpatial)};
-  steps_.push_back({.kind = Step::kSingleton, .from = {}, .to = leaves_});
+IterVar Stage::FuseNothing() {
+  leaves_.insert(leaves_.begin(), NewAxis("singleton", 1, IterKind::kSpatial));
+  steps_.push_back({.kind = Step::kSingleton, .from = {}, .to = {leaves_[0]}});
   return leaves_[0];
 }
 

@@ -58,7 +58,7 @@ class Stage {
   StatusOr<std::pair<IterVar, IterVar>> Split(const IterVar& axis, std::optional<Expr> factor,
                                               std::optional<Expr> nparts = std::nullopt,
                                               bool disable_predication = false);
-  // Of no axes: a new loop of one iteration around the stage, which has none.
+  // Of no axes: a new loop of one iteration around the others.
   StatusOr<IterVar> Fuse(const std::vector<IterVar>& axes);
   Status Reorder(const std::vector<IterVar>& axes);
   // (x_outer, y_outer, x_inner, y_inner)
@@ -90,7 +90,7 @@ class Stage {
   explicit Stage(Operation op);
   void Restart(Operation op);  // Its axes are those of `op`, and nothing was said of them.
   Status Error(const std::string& primitive, const std::string& why) const;
-  StatusOr<IterVar> FuseNothing();
+  IterVar FuseNothing();
   StatusOr<size_t> Find(const std::string& primitive, const IterVar& axis) const;
 
   Operation op_, origin_;  // Now, and before caches were put around it.

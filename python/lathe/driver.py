@@ -35,6 +35,8 @@ def _module_with_binds(inputs, args, name, binds):
     """Of stages: arguments may be tensors, or the buffers that `binds` says for them."""
     args = args and [next((tensor for tensor, buffer in binds.items() if arg is buffer), arg) for arg in args]
     of_stages = isinstance(inputs, te.Schedule)
+    if not of_stages and not isinstance(inputs, (Schedule, IRModule, PrimFunc)):
+        raise ValueError(f"lower: expected an IRModule, a PrimFunc or a schedule, got {type(inputs)}")
     module = _module_of(inputs, args, name, **{"starts_apart": True} if of_stages else {})
     bound = [(i, binds[arg]) for i, arg in enumerate(args or []) if isinstance(arg, te.Tensor) and arg in binds]
     module = _lib.bind_buffers(module, bound) if bound else module

@@ -55,8 +55,12 @@ std::vector<te::Argument> StageArguments(const py::sequence& args) {
   for (const py::handle arg : args) {
     if (py::isinstance<te::Tensor>(arg)) {
       arguments.emplace_back(py::cast<te::Tensor>(arg));
+    } else if (const std::optional<Expr> var = ToExpr(arg); var && IsVar(*var)) {
+      arguments.emplace_back(Var(*var));
     } else {
-      arguments.emplace_back(py::cast<Var>(arg));
+      throw Failure(ErrorKind::kTvm,
+                    "lower: argument " + std::to_string(arguments.size()) +
+                        " is neither a tensor nor a variable: " + py::cast<std::string>(py::repr(arg)));
     }
   }
   return arguments;
@@ -108,6 +112,9 @@ void BindLoops(py::class_<StageHandle>& stage) {
           "split",
           [](const StageHandle& h, const IterVar& axis, const std::optional<Expr>& factor,
              const std::optional<Expr>& nparts, bool disable_predication) {
+            if (factor.has_value() == nparts.has_value())
+              throw Failure(ErrorKind::kValue,
+                            "split, stage \"" + h.stage->op()->name() + "\": expected either a factor or nparts");
             const auto [outer, inner] = Value(h.stage->Split(axis, factor, nparts, disable_predication));
             return py::make_tuple(outer, inner);
           },

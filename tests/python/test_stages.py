@@ -29,6 +29,12 @@ def run(schedule, args, *arrays):
     return results[0].numpy()
 
 
+def loops_of(stmt):
+    found = []
+    tir.stmt_functor.pre_order_visit(stmt, lambda node: found.append(node) or True if isinstance(node, tir.For) else True)
+    return found
+
+
 def matmul(n, m, l):
     A, B = te.placeholder((n, l), name="A"), te.placeholder((l, m), name="B")
     k = te.reduce_axis((0, l), name="k")
@@ -193,6 +199,22 @@ def test_a_stage_of_no_axes_has_a_loop_of_its_own():
     assert run(s, [A, T], np.array(2, "float32")) == 3
 
 
+def test_fuse_of_no_axes_puts_a_loop_around_the_others():
+    A, B, C = matmul(6, 4, 10)
+    D = te.compute((6, 4), lambda i, j: C[i, j] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    outer, inner = s[D].split(D.op.axis[0], 3)
+    around = s[D].fuse()
+    assert tuple(s[D].leaf_iter_vars) == (around, outer, inner, D.op.axis[1])
+    assert int(te.schedule.InferBound(s)[around].extent) == 1
+    s[C].compute_at(s[D], around)
+    within = s[C].fuse()
+    s[C].parallel(within)
+    assert loop_names(s.lower([A, B, D], "main")) == ["singleton", "singleton", "i", "j", "k", "i.outer", "i.inner", "j"]
+    a, b = numbers(6, 10), numbers(10, 4)
+    np.testing.assert_array_equal(run(s, [A, B, D], a, b), a @ b + 1)
+
+
 def test_pragmas_are_kept_and_some_mean_loops():
     A = te.placeholder((100,), name="A")
     T = te.compute((100,), lambda i: A[i], name="T")
@@ -216,8 +238,16 @@ def test_errors_say_what_to_do():
         s[C].fuse(k, i)
     with pytest.raises(RuntimeError, match="cannot be inside itself"):
         s[C].compute_at(s[C], i)
-    with pytest.raises(tvm.TVMError, match="either a factor or nparts"):
-        s[C].split(i)
+    for options in ({}, {"factor": 2, "nparts": 2}):
+        with pytest.raises(ValueError, match="either a factor or nparts"):
+            s[C].split(i, **options)
+    for program in (3, [A, B, C]):
+        with pytest.raises(ValueError, match="expected an IRModule, a PrimFunc or a schedule"):
+            tvm.lower(program)
+    with pytest.raises(tvm.TVMError, match="argument 1 is neither a tensor nor a variable: 'x'"):
+        tvm.lower(s, [A, "x"])
+    with pytest.raises(ValueError, match="gives a statement or an expression, not 3"):
+        te.extern((4,), [A], lambda ins, outs: 3)
     with pytest.raises(ValueError, match="has no stage"):
         s[te.compute((4,), lambda x: x, name="other")]
     with pytest.raises(ValueError, match="needs args"):
@@ -542,10 +572,7 @@ def test_lower_makes_what_the_passes_of_tvm_make():
 
 
 def loop_names(func):
-    names = []
-    tir.stmt_functor.pre_order_visit(
-        func.body, lambda node: names.append(node.loop_var.name) or True if isinstance(node, tir.For) else True)
-    return names
+    return [loop.loop_var.name for loop in loops_of(func.body)]
 
 
 def doubled(simple_mode):

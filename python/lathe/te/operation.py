@@ -6,7 +6,7 @@ from lathe.ir import Range
 from lathe.te.tag import tag_or_scope
 from lathe.te.tensor import Tensor, TensorSlice
 from lathe.tir.buffer import decl_buffer
-from lathe.tir.expr import BufferLoad, SizeVar, Var
+from lathe.tir.expr import BufferLoad, PrimExpr, SizeVar, Var
 from lathe.tir.stmt import BufferStore, Evaluate, Stmt, stmt_seq
 from lathe.tir.stmt_functor import post_order_visit
 
@@ -99,6 +99,8 @@ def _body(result):
         return result
     if isinstance(result, (list, tuple)):
         return stmt_seq(*result)
+    if not isinstance(result, PrimExpr):
+        raise ValueError(f"extern: fcompute gives a statement or an expression, not {result!r}")
     return Evaluate(result)
 
 
