@@ -125,7 +125,7 @@ class BoundInference {
     const ExprNode* axis = nullptr;
   };
   Place PlaceOf(const Stage& stage) const {
-    if (stage.attached_) return {stage.attached_->consumer, stage.attached_->axis.var.get()};
+    if (const Stage::Attachment* place = stage.place()) return {place->consumer, place->axis.var.get()};
     const auto scan = scan_of_.find(stage.op_.get());
     if (scan == scan_of_.end()) return {};
     return {scan->second, scan->second->op_->As<ScanOp>()->scan_axis.var.get()};

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/visitor.h"
-#include "compiler/stage/stage_schedule.h"
+#include "compiler/stage/stage_group.h"
 #include "compiler/te/reduction.h"
 #include "support/status_macros.h"
 
@@ -170,18 +170,21 @@ void StageSchedule::Replace(const Operation& from, const Operation& to) {
   }
 }
 
-Stage& StageSchedule::Insert(const Operation& op, const std::vector<Operation>& before) {
+Stage& StageSchedule::Insert(const Operation& op, const std::vector<Operation>& before, StageGroup* group) {
   const auto first = std::find_if(stages_.begin(), stages_.end(), [&](const std::unique_ptr<Stage>& stage) {
     return std::find(before.begin(), before.end(), stage->op_) != before.end();
   });
-  return **stages_.insert(first, std::unique_ptr<Stage>(new Stage(op)));
+  std::unique_ptr<Stage> stage(new Stage(op));
+  stage->group_ = group;
+  if (group != nullptr) ++group->num_children_;
+  return **stages_.insert(first, std::move(stage));
 }
 
 Status StageSchedule::CheckComputeStage(const std::string& primitive, const Tensor& tensor) {
   const Stage* stage = Find(tensor.op());
   if (stage == nullptr || stage->op_->As<ComputeOp>() == nullptr)
     return InvalidArgument(primitive + ": tensor \"" + tensor.name() + "\" is computed by no stage of the schedule");
-  if (stage->attached_ || stage->is_inlined_)
+  if (stage->place() != nullptr || stage->is_inlined_)
     return InvalidArgument(primitive + ": stage \"" + stage->op_->name() +
                            "\" already has a place in another; say compute_at after it");
   return OkStatus();
@@ -214,7 +217,7 @@ StatusOr<Tensor> StageSchedule::CacheRead(const Tensor& tensor, const std::strin
   ASSIGN_OR_RETURN(const auto changes, WithCache(source, cache, readers));
   std::vector<Operation> changed;
   for (const auto& [from, to] : changes) changed.push_back(from);
-  Insert(cache.op(), changed).scope_ = scope;
+  Insert(cache.op(), changed, GroupOf(source.op())).scope_ = scope;
   for (const auto& [from, to] : changes) Replace(from, to);
   return cache;
 }
@@ -261,7 +264,7 @@ StatusOr<std::vector<Tensor>> StageSchedule::CacheWrite(const std::vector<Tensor
       const Operation copy,
       MakeCompute(compute.axis, std::move(copies),
                   {.name = op->name(), .tag = op->tag(), .attrs = op->attrs(), .axis_names = {}, .layout_free = {}}));
-  Insert(cached, {op}).scope_ = scope;
+  Insert(cached, {op}, stage.group_).scope_ = scope;
   Replace(op, copy);
   stage.Restart(copy);
   return cached->outputs();
@@ -282,7 +285,7 @@ StatusOr<std::vector<Tensor>> StageSchedule::RFactor(const Tensor& tensor, const
                                       std::to_string(ndim) + " dimensions");
   ASSIGN_OR_RETURN(const Operation half, HalfOf(stage, leaf, factor_axis));
   ASSIGN_OR_RETURN(const Operation total, TotalOf(op, half, leaf, factor_axis));
-  Insert(half, {op});
+  Insert(half, {op}, stage.group_);
   Replace(op, total);
   stage.Restart(total);
   return half->outputs();

@@ -36,7 +36,7 @@ class StageLowering {
 
   // Whether the results of the stage, several, are computed in a nest each: what moves to its reader moves by itself.
   static bool ComesApart(const Stage& stage) {
-    return HasSeveralBlocks(*stage.op_) && (stage.attached_ || stage.is_inlined_);
+    return HasSeveralBlocks(*stage.op_) && (stage.place() != nullptr || stage.is_inlined_);
   }
 
   Status Run(const std::vector<const Stage*>& stages) {
@@ -157,7 +157,7 @@ class StageLowering {
   }
   Status Apply(const Stage& stage, BlockRV block) {
     for (const auto& [key, value] : stage.annotations_) RETURN_IF_ERROR(Annotate(schedule_, block, key, value));
-    if (stage.attached_) RETURN_IF_ERROR(Attach(stage, block));
+    if (stage.place() != nullptr) RETURN_IF_ERROR(Attach(*stage.place(), block));
     const ComputeOp* compute = stage.op_->As<ComputeOp>();
     if (stage.op_->As<ScanOp>() != nullptr && !stage.steps_.empty())
       return Unimplemented("the steps of a scan stay one loop; schedule what they compute");
@@ -197,14 +197,14 @@ class StageLowering {
   void Place(const IterVar& axis, LoopRV loop) { loop_of_->insert_or_assign(axis.var.get(), loop); }
 
   // Inside of a step everything has its place already: beside what reads it, or before all steps.
-  Status Attach(const Stage& stage, BlockRV block) {
-    const Stage* consumer = stage.attached_->consumer;
+  Status Attach(const Stage::Attachment& place, BlockRV block) {
+    const Stage* consumer = place.consumer;
     if (ScanOf(consumer) != nullptr || consumer->op_->As<ScanOp>() != nullptr) return OkStatus();
-    const auto& loops = loops_of_[stage.attached_->consumer];
-    const auto loop = loops.find(stage.attached_->axis.var.get());
+    const auto& loops = loops_of_[consumer];
+    const auto loop = loops.find(place.axis.var.get());
     if (loop == loops.end())
-      return InvalidArgument("compute_at: axis \"" + stage.attached_->axis.var.name() + "\" is no loop of stage \"" +
-                             stage.attached_->consumer->op_->name() + "\" any more");
+      return InvalidArgument("compute_at: axis \"" + place.axis.var.name() + "\" is no loop of stage \"" +
+                             consumer->op_->name() + "\" any more");
     return lathe::ComputeAt(schedule_, block, loop->second, true);
   }
 

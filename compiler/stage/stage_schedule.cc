@@ -5,6 +5,7 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/stage/infer_bound.h"
+#include "compiler/stage/stage_group.h"
 #include "compiler/stage/stage_lowering.h"
 #include "support/status_macros.h"
 
@@ -188,8 +189,21 @@ Status Stage::Tensorize(const IterVar& axis, std::shared_ptr<const DeclaredIntri
   return OkStatus();
 }
 
+Status Stage::CheckTakes(const StageGroup* group, const IterVar& axis) const {
+  RETURN_IF_ERROR(Find("compute_at", axis).status());
+  if (group == nullptr || group->Holds(group_)) return OkStatus();
+  return Error("compute_at", "it is outside of the group; what is in one stays there, move the group");
+}
+
+const Stage::Attachment* Stage::place() const {
+  if (attached_) return &*attached_;
+  for (const StageGroup* group = group_; group != nullptr; group = group->parent())
+    if (group->attached()) return &*group->attached();
+  return nullptr;
+}
+
 Status Stage::ComputeAt(const Stage& consumer, const IterVar& axis) {
-  RETURN_IF_ERROR(consumer.Find("compute_at", axis).status());
+  RETURN_IF_ERROR(consumer.CheckTakes(group_, axis));
   if (&consumer == this) return Error("compute_at", "a stage cannot be inside itself");
   is_inlined_ = false;
   attached_ = Attachment{&consumer, axis};
@@ -240,6 +254,9 @@ Status Stage::StorageAlign(const IterVar& axis, int64_t factor, int64_t offset) 
   return OkStatus();
 }
 
+StageSchedule::StageSchedule() = default;
+StageSchedule::~StageSchedule() = default;
+
 StatusOr<std::unique_ptr<StageSchedule>> StageSchedule::Create(std::vector<Operation> outputs) {
   if (outputs.empty()) return InvalidArgument("create_schedule: no operation; give at least one");
   std::unique_ptr<StageSchedule> schedule(new StageSchedule);
@@ -249,6 +266,7 @@ StatusOr<std::unique_ptr<StageSchedule>> StageSchedule::Create(std::vector<Opera
     schedule->stages_.emplace_back(new Stage(op));
   }
   schedule->outputs_ = std::move(outputs);
+  schedule->GroupSteps();
   return schedule;
 }
 
@@ -263,27 +281,6 @@ std::vector<Stage*> StageSchedule::stages() {
   std::vector<Stage*> all;
   for (const std::unique_ptr<Stage>& stage : stages_) all.push_back(stage.get());
   return all;
-}
-
-std::vector<Operation> StageSchedule::GroupOf(const std::vector<Operation>& outputs,
-                                              const std::vector<Operation>& inputs, bool include_inputs) const {
-  const auto holds = [](const std::vector<Operation>& list, const Operation& op) {
-    return std::find(list.begin(), list.end(), op) != list.end();
-  };
-  std::vector<Operation> group = outputs;  // What the outputs need, up to the inputs.
-  for (size_t i = stages_.size(); i-- > 0;) {
-    const Operation& op = stages_[i]->op_;
-    if (!holds(group, op) || (holds(inputs, op) && !include_inputs)) continue;
-    for (const Tensor& tensor : op->InputTensors()) {
-      const bool is_wanted = include_inputs || !holds(inputs, tensor.op());
-      if (is_wanted && !holds(inputs, op) && !holds(group, tensor.op())) group.push_back(tensor.op());
-    }
-  }
-  std::vector<Operation> ordered;
-  for (const std::unique_ptr<Stage>& stage : stages_) {
-    if (holds(group, stage->op_)) ordered.push_back(stage->op_);
-  }
-  return ordered;
 }
 
 std::vector<const Stage*> StageSchedule::ConstStages() const {

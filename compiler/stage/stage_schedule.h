@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 
 namespace lathe::te {
 
+class StageGroup;  // compiler/stage/stage_group.h
 class StageSchedule;
 struct DeclaredIntrin;  // compiler/stage/tensor_intrin.h
 
@@ -31,6 +33,18 @@ class Stage {
   // Those, and the ones that they were made from: in order of their making.
   std::vector<IterVar> all_iter_vars() const;
   const std::string& scope() const { return scope_; }
+  const StageGroup* group() const { return group_; }  // nullptr: none.
+  bool is_inlined() const { return is_inlined_; }
+  // A loop of another stage.
+  struct Attachment {
+    const Stage* consumer;
+    IterVar axis;
+  };
+  const std::optional<Attachment>& attached() const { return attached_; }
+  // Where it is computed: what was said of it, else of its groups; nullptr: before all that reads it.
+  const Attachment* place() const;
+  // Whether what is in `group`, or nullptr, may be computed at that loop of this stage.
+  Status CheckTakes(const StageGroup* group, const IterVar& axis) const;
 
   // What was said of an axis.
   struct AxisAttr {
@@ -83,10 +97,6 @@ class Stage {
   friend class StageSchedule;
   friend class StageLowering;
   friend class BoundInference;
-  struct Attachment {
-    const Stage* consumer;
-    IterVar axis;
-  };
   explicit Stage(Operation op);
   void Restart(Operation op);  // Its axes are those of `op`, and nothing was said of them.
   Status Error(const std::string& primitive, const std::string& why) const;
@@ -104,6 +114,7 @@ class Stage {
   std::optional<Layout> layout_;
   std::optional<Attachment> attached_;
   bool is_inlined_ = false;
+  StageGroup* group_ = nullptr;
   std::string scope_ = "global";
   AttrMap annotations_;
 };
@@ -117,6 +128,7 @@ bool SameAxis(const IterVar& a, const IterVar& b);
 
 class StageSchedule {
  public:
+  ~StageSchedule();
   // Of all operations below `outputs`. What the steps of a scan compute has stages whose first axis is its step.
   static StatusOr<std::unique_ptr<StageSchedule>> Create(std::vector<Operation> outputs);
 
@@ -133,9 +145,11 @@ class StageSchedule {
   // dimension of the results, at `factor_axis`. What was there reduces over it. Gives the results of the new stage.
   StatusOr<std::vector<Tensor>> RFactor(const Tensor& tensor, const IterVar& axis, int factor_axis = 0);
 
-  // What computes `outputs` from `inputs`, in order: with the operations of `inputs` or without.
-  std::vector<Operation> GroupOf(const std::vector<Operation>& outputs, const std::vector<Operation>& inputs,
-                                 bool include_inputs) const;
+  // Of what computes `outputs` from `inputs`: with the operations of `inputs` or without. What was to be computed
+  // outside of the group is not any more.
+  StatusOr<StageGroup*> CreateGroup(const std::vector<Operation>& outputs, const std::vector<Operation>& inputs,
+                                    bool include_inputs);
+  const std::vector<std::unique_ptr<StageGroup>>& groups() const { return groups_; }
 
   // The function of `args`, scheduled: the outputs among them.
   StatusOr<PrimFunc> Lower(const std::vector<Argument>& args, const std::string& name = "main",
@@ -144,7 +158,12 @@ class StageSchedule {
   StatusOr<std::vector<std::pair<IterVar, Range>>> InferBound() const;
 
  private:
-  StageSchedule() = default;
+  StageSchedule();
+  using GroupCounts = std::unordered_map<StageGroup*, size_t>;
+  StageGroup*& GroupOf(const Operation& op);
+  GroupCounts CountMembers(const std::vector<Operation>& operations, const StageGroup* parent);
+  static void MoveInto(StageGroup& group, StageGroup*& place);
+  void GroupSteps();
   std::vector<const Stage*> ConstStages() const;
   void Replace(const Operation& from, const Operation& to);
   Status CheckComputeStage(const std::string& primitive, const Tensor& tensor);
@@ -152,10 +171,12 @@ class StageSchedule {
   StatusOr<std::vector<std::pair<Operation, Operation>>> WithCache(const Tensor& source, const Tensor& cache,
                                                                    const std::vector<Operation>& readers);
   // A stage for `op` right before the first of `before`.
-  Stage& Insert(const Operation& op, const std::vector<Operation>& before);
+  Stage& Insert(const Operation& op, const std::vector<Operation>& before, StageGroup* group);
 
   std::vector<Operation> outputs_;
   std::vector<std::unique_ptr<Stage>> stages_;
+  std::vector<std::unique_ptr<StageGroup>> groups_;
+  std::unordered_map<const OperationNode*, StageGroup*> outside_group_;  // Of operations without a stage.
 };
 
 }  // namespace lathe::te

@@ -1,4 +1,5 @@
 // Classic schedules: lathe.te.schedule.
+#include "compiler/stage/stage_group.h"
 #include "compiler/stage/stage_schedule.h"
 #include "compiler/stage/tensor_intrin.h"
 #include "compiler/te/scan.h"
@@ -18,6 +19,23 @@ struct StageHandle {
   SchedulePtr schedule;
   te::Stage* stage;
 };
+
+struct GroupHandle {
+  SchedulePtr schedule;
+  te::StageGroup* group;
+};
+py::object GroupOf(const SchedulePtr& schedule, const te::StageGroup* group) {
+  for (const auto& each : schedule->groups())
+    if (each.get() == group) return py::cast(GroupHandle{schedule, each.get()});
+  return py::none();
+}
+
+// TVM's numbers.
+enum class AttachType { kGroupRoot = 1, kInline = 2, kScope = 4, kScanUpdate = 5 };
+
+py::object StageOrNone(const SchedulePtr& schedule, const te::Stage* stage) {
+  return stage == nullptr ? py::none() : py::object(py::cast(StageHandle{schedule, schedule->Find(stage->op())}));
+}
 
 StageHandle StageOf(const SchedulePtr& schedule, const te::Operation& op) {
   te::Stage* stage = schedule->Find(op);
@@ -72,7 +90,7 @@ std::vector<te::Operation> OperationsOf(const py::sequence& items) {
   return operations;
 }
 
-// What was done to loops, as (kind, from, to) with kinds of Python's names.
+// What was done to loops, as (kind, from, to, factor, nparts) with kinds of Python's names.
 py::list RelationsOf(const te::Stage& stage) {
   py::list relations;
   using Step = te::Stage::Step;
@@ -81,7 +99,8 @@ py::list RelationsOf(const te::Stage& stage) {
                        : step.kind == Step::kFuse      ? "Fuse"
                        : step.kind == Step::kSingleton ? "Singleton"
                                                        : nullptr;
-    if (kind != nullptr) relations.append(py::make_tuple(kind, ArrayOfAxes(step.from), ArrayOfAxes(step.to)));
+    if (kind != nullptr)
+      relations.append(py::make_tuple(kind, ArrayOfAxes(step.from), ArrayOfAxes(step.to), step.factor, step.nparts));
   }
   return relations;
 }
@@ -134,6 +153,73 @@ void BindLoops(py::class_<StageHandle>& stage) {
       .def("pragma", Say(&te::Stage::Pragma), arg("var"), arg("pragma_type"), arg("pragma_value") = py::none());
 }
 
+// Where a stage or a group is computed, in TVM's words.
+template <typename Handle, typename Of>
+void BindPlace(py::class_<Handle>& bound, Of of) {
+  bound
+      .def_property_readonly("attach_ivar",
+                             [of](const Handle& h) {
+                               const auto& at = of(h)->attached();
+                               return at ? py::cast(at->axis) : py::object(py::none());
+                             })
+      .def_property_readonly("group", [of](const Handle& h) {
+        if constexpr (std::is_same_v<Handle, StageHandle>)
+          return GroupOf(h.schedule, of(h)->group());
+        else
+          return GroupOf(h.schedule, of(h)->parent());
+      });
+}
+
+void BindStagePlace(py::class_<StageHandle>& stage) {
+  BindPlace(stage, [](const StageHandle& h) { return h.stage; });
+  stage
+      .def_property_readonly("attach_type",
+                             [](const StageHandle& h) {
+                               return static_cast<int>(h.stage->attached()     ? AttachType::kScope
+                                                       : h.stage->is_inlined() ? AttachType::kInline
+                                                                               : AttachType::kGroupRoot);
+                             })
+      .def_property_readonly("attach_stage",
+                             [](const StageHandle& h) {
+                               const auto& at = h.stage->attached();
+                               return StageOrNone(h.schedule, at ? at->consumer : nullptr);
+                             })
+      .def_property_readonly("num_child_stages", [](const StageHandle&) { return 0; })
+      .def_property_readonly("is_output", [](const StageHandle& h) {
+        const std::vector<te::Operation>& outputs = h.schedule->outputs();
+        return std::find(outputs.begin(), outputs.end(), h.stage->op()) != outputs.end();
+      });
+}
+
+void BindGroup(py::module_& module) {
+  using py::arg;
+  py::class_<GroupHandle> group(module, "StageGroup");
+  BindPlace(group, [](const GroupHandle& h) { return h.group; });
+  group.def(
+           "__eq__", [](const GroupHandle& a, const GroupHandle& b) { return a.group == b.group; }, py::is_operator())
+      .def("__hash__", [](const GroupHandle& h) { return std::hash<const void*>()(h.group); })
+      .def_property_readonly("attach_type",
+                             [](const GroupHandle& h) {
+                               return static_cast<int>(h.group->attached()          ? AttachType::kScope
+                                                       : h.group->scan() != nullptr ? AttachType::kScanUpdate
+                                                                                    : AttachType::kGroupRoot);
+                             })
+      .def_property_readonly("attach_stage",
+                             [](const GroupHandle& h) {
+                               const auto& at = h.group->attached();
+                               return StageOrNone(h.schedule, at ? at->consumer : h.group->scan());
+                             })
+      .def_property_readonly("num_child_stages", [](const GroupHandle& h) { return h.group->num_child_stages(); })
+      .def_property_readonly("is_output", [](const GroupHandle&) { return false; })
+      .def(
+          "compute_at",
+          [](const GroupHandle& h, const StageHandle& parent, const IterVar& scope) {
+            Check(h.group->ComputeAt(*parent.stage, scope));
+          },
+          arg("parent"), arg("scope"))
+      .def("compute_root", [](const GroupHandle& h) { h.group->ComputeRoot(); });
+}
+
 void BindStage(py::module_& module) {
   using py::arg;
   py::class_<StageHandle> stage(module, "Stage");
@@ -167,6 +253,7 @@ void BindStage(py::module_& module) {
            })
       .def("storage_align", Say(&te::Stage::StorageAlign), arg("axis"), arg("factor"), arg("offset"));
   BindLoops(stage);
+  BindStagePlace(stage);
 }
 
 te::Operation ScanFrom(const py::object& object) {
@@ -198,6 +285,7 @@ void BindStages(py::module_& parent) {
       .def_readonly("buffers", &te::DeclaredIntrin::buffers)
       .def_property_readonly("op", [](const te::DeclaredIntrin& intrin) { return ToPython(intrin.op); });
   BindStage(module);
+  BindGroup(module);
   using py::arg;
   py::class_<te::StageSchedule, SchedulePtr>(module, "Schedule")
       .def("__getitem__", [](const SchedulePtr& s, py::handle op) { return StageOf(s, ToOperation(op)); })
@@ -221,11 +309,14 @@ void BindStages(py::module_& parent) {
                              const std::string& scope) { return Value(s->CacheWrite(tensors, scope)); })
       .def("group_of",
            [](const SchedulePtr& s, const py::sequence& outputs, const py::sequence& inputs, bool include_inputs) {
-             py::list members;
-             for (const te::Operation& op : s->GroupOf(OperationsOf(outputs), OperationsOf(inputs), include_inputs))
-               members.append(ToPython(op));
-             return members;
+             return GroupHandle{s, Value(s->CreateGroup(OperationsOf(outputs), OperationsOf(inputs), include_inputs))};
            })
+      .def_property_readonly("groups",
+                             [](const SchedulePtr& s) {
+                               py::list all;
+                               for (const auto& group : s->groups()) all.append(GroupHandle{s, group.get()});
+                               return MakeArray(all);
+                             })
       .def("factor", [](const SchedulePtr& s, const te::Tensor& tensor, const IterVar& axis,
                         int factor_axis) { return Value(s->RFactor(tensor, axis, factor_axis)); })
       .def(

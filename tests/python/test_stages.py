@@ -376,6 +376,84 @@ def test_a_group_takes_one_place():
     assert text.count("for ") == 3  # One loop around, and a unit loop for each of the group.
 
 
+def chain(extent=16):
+    x = te.placeholder((extent,), name="x")
+    x1 = te.compute((extent,), lambda i: x[i] + 1, name="x1")
+    x2 = te.compute((extent,), lambda i: x1[i] + 2, name="x2")
+    x3 = te.compute((extent,), lambda i: x2[i] + 3, name="x3")
+    return x, x1, x2, x3
+
+
+def test_stages_and_groups_know_their_places():
+    x, x1, x2, x3 = chain()
+    s = te.create_schedule(x3.op)
+    assert s[x3].is_output and not s[x1].is_output and s[x1].group is None and len(s.groups) == 0
+    assert s[x1].attach_type == 1 and s[x1].attach_stage is None and s[x1].attach_ivar is None
+    s[x1].compute_at(s[x2], x2.op.axis[0])
+    assert s[x1].attach_type == 4 and s[x1].attach_stage == s[x2] and s[x1].attach_ivar.same_as(x2.op.axis[0])
+    group = s.create_group(outputs=x2, inputs=x)
+    assert s[x1].group == group == s[x2].group == s.groups[0] and s[x3].group is None
+    assert group.num_child_stages == 2 and group.group is None and group.attach_type == 1
+    group.compute_at(s[x3], x3.op.axis[0])
+    assert group.attach_type == 4 and group.attach_stage == s[x3] and group.attach_ivar.same_as(x3.op.axis[0])
+    assert s[x2].attach_type == 1 and s[x2].attach_stage is None and s[x1].attach_type == 4
+    bounds = te.schedule.InferBound(s)
+    assert int(bounds[x1.op.axis[0]].extent) == int(bounds[x2.op.axis[0]].extent) == 1
+    a = numbers(16)
+    np.testing.assert_array_equal(run(s, [x, x3], a), a + 6)
+    s[x1].compute_inline()
+    assert s[x1].attach_type == 2
+    group.compute_root()
+    assert group.attach_stage is None and int(te.schedule.InferBound(s)[x2.op.axis[0]].extent) == 16
+
+
+def test_groups_are_in_groups():
+    x, x1, x2, x3 = chain()
+    beside = te.compute((16,), lambda i: x3[i] * x3[i], name="beside")
+    s = te.create_schedule(beside.op)
+    inner = s.create_group(outputs=x1, inputs=x, include_inputs=True)
+    assert inner.num_child_stages == 2  # x is one of them.
+    outer = s.create_group(outputs=x2, inputs=x, include_inputs=True)
+    assert s[x1].group == inner and inner.group == outer == s[x2].group and outer.num_child_stages == 2
+    with pytest.raises(tvm.TVMError, match="take all of it"):
+        s.create_group(outputs=x3, inputs=x2, include_inputs=True)
+    with pytest.raises(tvm.TVMError, match="compute_at, stage \"x3\": it is outside of the group"):
+        s[x1].compute_at(s[x3], x3.op.axis[0])
+    with pytest.raises(tvm.TVMError, match="nothing computes the outputs from the inputs"):
+        s.create_group(outputs=x1, inputs=x3)
+    with pytest.raises(tvm.TVMError, match="the group holds stage \"x2\""):
+        outer.compute_at(s[x2], x2.op.axis[0])
+    cached = s.cache_write(x2, "local")
+    assert s[cached].group == outer and outer.num_child_stages == 3
+
+
+def test_a_group_is_what_leads_from_inputs_to_outputs():
+    x, y = te.placeholder((16,), name="x"), te.placeholder((16,), name="y")
+    x1 = te.compute((16,), lambda i: x[i] + 1, name="x1")
+    y1 = te.compute((16,), lambda i: y[i] + 1, name="y1")
+    z = te.compute((16,), lambda i: x1[i] + y1[i], name="z")
+    s = te.create_schedule(z.op)
+    group = s.create_group(outputs=z, inputs=x)
+    assert s[x1].group == s[z].group == group and s[y1].group is None and group.num_child_stages == 2
+
+
+def test_what_the_steps_of_a_scan_compute_is_a_group():
+    X, x1, x2, result = recurrence(lambda before: before * 2.0)
+    s = te.create_schedule(result.op)
+    group = s[x1].group
+    assert group == s[x2].group == s[s[result].op.input_tensors[1]].group and group.num_child_stages == 3
+    assert group.attach_type == 5 and group.attach_stage == s[result] and s[result].group is None
+
+
+def test_relations_say_by_what_they_split():
+    x, x1, x2, x3 = chain()
+    s = te.create_schedule(x3.op)
+    outer, inner = s[x3].split(x3.op.axis[0], 4)
+    s[x3].split(outer, nparts=2)
+    first, second = s[x3].relations
+    assert int(first.factor) == 4 and first.nparts is None and int(second.nparts) == 2 and second.factor is None
+
+
 def test_transform_layout_of_a_stage_changes_memory_and_loops():
     A = te.placeholder((16, 16), name="A")
     B = te.compute((16, 16), lambda i, j: A[i, j] + 1, name="B")

@@ -14,12 +14,12 @@ Schedule, Stage = _lib.te.Schedule, _lib.te.Stage
 class _Relation:
     """How axes became others."""
 
-    def __init__(self, made_from, made):
-        self.made_from, self.made = made_from, made
+    def __init__(self, made_from, made, factor=None, nparts=None):
+        self.made_from, self.made, self.factor, self.nparts = made_from, made, factor, nparts
 
 
 class Split(_Relation):
-    """Of `parent`: `outer`, `inner`."""
+    """Of `parent`: `outer`, `inner`, by `factor` or `nparts`."""
 
     parent = property(lambda self: self.made_from[0])
     outer, inner = property(lambda self: self.made[0]), property(lambda self: self.made[1])
@@ -48,7 +48,7 @@ class IterVarAttr:
 
 def _relations(stage):
     kinds = {"Split": Split, "Fuse": Fuse, "Singleton": Singleton}
-    return Array([kinds[kind](made_from, made) for kind, made_from, made in stage.relation_list()])
+    return Array([kinds[kind](*relation) for kind, *relation in stage.relation_list()])
 
 
 Stage.relations = property(_relations)
@@ -112,25 +112,10 @@ def _set_store_predicate(self, predicate):
             raise ValueError(f"set_store_predicate: {var.name} is no thread of the stage; compute te.if_then_else instead")
 
 
-class _Group:
-    """Stages that take one place together."""
-
-    def __init__(self, schedule, members):
-        self._stages = [schedule[op] for op in members]
-
-    def compute_at(self, parent, scope):
-        for stage in self._stages:
-            stage.compute_at(parent, scope)
-
-    def compute_root(self):
-        for stage in self._stages:
-            stage.compute_root()
-
-
 def _create_group(self, outputs, inputs, include_inputs=False):
     """What computes `outputs` from `inputs`, as one."""
     listed = [[each] if isinstance(each, (Tensor, Operation)) else list(each) for each in (outputs, inputs)]
-    return _Group(self, self.group_of(*listed, include_inputs))
+    return self.group_of(*listed, include_inputs)
 
 
 Stage.transform_layout, Stage.prefetch, Stage.env_threads = _transform_layout, _prefetch, _env_threads
