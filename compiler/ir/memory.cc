@@ -64,7 +64,7 @@ bool SameExtents(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 
 class AllocationJoiner : public StmtExprMutator {
  public:
-  explicit AllocationJoiner(bool same_name) : same_name_(same_name) {}
+  explicit AllocationJoiner(bool for_text) : for_text_(for_text) {}
 
  protected:
   Stmt VisitStmt(const Stmt& stmt) override {
@@ -78,10 +78,13 @@ class AllocationJoiner : public StmtExprMutator {
  private:
   bool IsPair(const Allocate& memory, const BufferNode& buffer) const {
     return buffer.data.same_as(memory.buffer_var) && buffer.dtype == memory.dtype && memory.annotations.empty() &&
-           IsConstInt(memory.condition, 1) && (!same_name_ || buffer.name == memory.buffer_var.name()) &&
-           SameExtents(memory.extents, AllocationExtents(buffer));
+           IsConstInt(memory.condition, 1) && SameExtents(memory.extents, AllocationExtents(buffer)) &&
+           (!for_text_ || IsPlain(memory, buffer));
   }
-  const bool same_name_;
+  static bool IsPlain(const Allocate& memory, const BufferNode& buffer) {
+    return buffer.name == memory.buffer_var.name() && SameExtents(memory.extents, buffer.shape);
+  }
+  const bool for_text_;
 };
 
 }  // namespace
@@ -92,7 +95,7 @@ Stmt SplitAllocBuffer(const AllocBuffer& alloc) {
 }
 
 Stmt SplitAllocBuffers(const Stmt& stmt) { return AllocationSplitter()(stmt); }
-Stmt JoinAllocations(const Stmt& stmt, bool same_name) { return AllocationJoiner(same_name)(stmt); }
+Stmt JoinAllocations(const Stmt& stmt, bool for_text) { return AllocationJoiner(for_text)(stmt); }
 
 std::optional<Stmt> AsAllocBuffer(const Allocate& allocate) {
   if (!IsConstInt(allocate.condition, 1)) return std::nullopt;

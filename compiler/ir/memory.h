@@ -12,8 +12,8 @@ Stmt AsAllocBuffer(const AllocateConst& allocate);
 // The memory, with a declaration of the buffer in it.
 Stmt SplitAllocBuffer(const AllocBuffer& alloc);
 Stmt SplitAllocBuffers(const Stmt& stmt);
-// The other way: what SplitAllocBuffers makes becomes the allocation of a buffer again; with `same_name` only where the
-// memory is called as the buffer is.
-Stmt JoinAllocations(const Stmt& stmt, bool same_name = false);
+// The other way: what SplitAllocBuffers makes becomes the allocation of a buffer again. `for_text`: only where
+// T.decl_buffer without data says it all, memory of the buffer's name and shape.
+Stmt JoinAllocations(const Stmt& stmt, bool for_text = false);
 
 }  // namespace lathe

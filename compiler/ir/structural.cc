@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/ir/memory.h"
 #include "compiler/ir/structural_difference.h"

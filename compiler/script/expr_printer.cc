@@ -111,6 +111,7 @@ std::string NameGiver::DefineForAll(const void* node, std::string_view hint) {
   defined_.pop_back();
   return name;
 }
+void NameGiver::DefineForAllAs(const void* node, std::string text) { names_.insert_or_assign(node, std::move(text)); }
 std::string NameGiver::DefineForSuite(const void* node, std::string_view hint) {
   std::string name = Define(node, hint);
   defined_.pop_back();
@@ -145,7 +146,10 @@ std::string ExprPrinter::NameOf(const Expr& var) {
 std::string ExprPrinter::NameOf(const Buffer& buffer) {
   if (const std::string* known = names_.Find(buffer.get())) return *known;
   unnamed_.push_back(buffer);
-  return names_.DefineForAll(buffer.get(), buffer->name);
+  std::string name = names_.DefineForAll(buffer.get(), buffer->name);
+  const void* data = buffer->data.get();
+  if (as_tvm_ && names_.Find(data) == nullptr) names_.DefineForAllAs(data, name + ".data");
+  return name;
 }
 
 std::string ExprPrinter::PrintVarType(const Var& var) {

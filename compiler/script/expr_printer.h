@@ -27,6 +27,7 @@ class NameGiver {
   void DefineAs(const void* node, std::string text);                  // Exactly so, e.g. "A.data".
   std::string Fresh(std::string_view hint);                           // A name for something without a node.
   std::string DefineForAll(const void* node, std::string_view hint);  // In force from here on, whatever Close says.
+  void DefineForAllAs(const void* node, std::string text);            // Likewise, exactly so.
   // In force, whatever Close says, until the suite of the statement around ends: the printer says at which level of
   // indentation that is (KeepAt), and when levels from `level` on have ended (ForgetFrom).
   std::string DefineForSuite(const void* node, std::string_view hint);

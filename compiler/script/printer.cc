@@ -97,7 +97,7 @@ class Printer {
   // The body: as TVM, memory and a buffer over it are one line, and buffers without a declaration have one.
   Stmt AllDeclared(PrimFunc func) {
     if (!options_.as_tvm) return func.body;
-    func.body = JoinAllocations(func.body, /*same_name=*/true);
+    func.body = JoinAllocations(func.body, /*for_text=*/true);
     DeclaredBuffers declared = FindDeclarations(func);
     added_ = std::move(declared.added);
     return declared.body;
@@ -144,7 +144,10 @@ class Printer {
     if (const Var* var = std::get_if<Var>(&one))
       return fmt::format("{}{} = {}\n", indent, exprs_.NameOf(*var), exprs_.DeclarationOf(*var));
     const Buffer& buffer = std::get<Buffer>(one);
-    return fmt::format("{}{} = T.Buffer({})\n", indent, exprs_.NameOf(buffer), BufferArgs(buffer));
+    const std::string name = exprs_.NameOf(buffer);
+    const bool is_own = exprs_.NameOf(buffer->data) == name + ".data";
+    const std::string args = is_own ? BufferArgs(buffer) : DeclarationArgs(buffer);
+    return fmt::format("{}{} = T.Buffer({})\n", indent, name, args);
   }
 
   LATHE_OWN_FRAME void ConditionLine(std::string_view word, const Expr& condition) {

@@ -160,6 +160,15 @@ def test_texts_say_which_memory_a_buffer_lies_over(make, lines):
         assert tvm.ir.structural_hash(again) == tvm.ir.structural_hash(func)
 
 
+def test_texts_of_statements_say_it_too():
+    data = tir.Var("p", tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global"))
+    flat, rows = (tir.decl_buffer(shape, "float32", name=name, data=data) for shape, name in (((8,), "A"), ((4, 2), "B")))
+    text = rows.vstore([0, 1], flat.vload([3])).script()
+    assert text == "A = T.Buffer((8,))\nB = T.Buffer((4, 2), data=A.data)\nB[0, 1] = A[3]"
+    assert tir.SeqStmt([tir.Evaluate(data), flat.vstore([0], tir.const(1.0, "float32"))]).script().startswith(
+        'p = T.handle("float32", "global")\nA = T.Buffer((8,), data=p)\n')
+
+
 def test_views_of_other_memory_are_others():
     def stored(through_second):
         first, second = (tir.Var(name, tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global")) for name in "pq")

@@ -304,6 +304,8 @@ def test_a_declared_buffer_without_data_has_memory():
 
 def test_lowered_texts_read_back():
     func = lowered(TO_OPAQUE)
+    assert ('B = T.allocate([8, 13], "float32", "global")\n'
+            '    B_1 = T.decl_buffer((8, 8), strides=(13, 1), data=B)') in func.script()
     again = tvm.script.from_source(func.script())
     tvm.ir.assert_structural_equal(again, func)
     assert [int(extent) for extent in again.body.extents] == [8, 13]
