@@ -66,6 +66,14 @@ class Stage {
     std::shared_ptr<const DeclaredIntrin> intrin;
   };
   const std::vector<Step>& steps() const { return steps_; }
+  // Of its result: TransformLayout's, and what is annotated.
+  struct Layout {
+    IndexMap map;
+    std::vector<int64_t> separators;
+    std::vector<IterVar> axes;  // The new ones.
+  };
+  const std::optional<Layout>& layout() const { return layout_; }
+  const AttrMap& annotations() const { return annotations_; }
 
   // (outer, inner): inner has `factor` steps, or outer has `nparts`. One of the two is given. What does not divide runs
   // under a condition, unless predication is disabled.
@@ -104,11 +112,6 @@ class Stage {
   StatusOr<size_t> Find(const std::string& primitive, const IterVar& axis) const;
 
   Operation op_, origin_;  // Now, and before caches were put around it.
-  struct Layout {
-    IndexMap map;
-    std::vector<int64_t> separators;
-    std::vector<IterVar> axes;  // The new ones.
-  };
   std::vector<IterVar> leaves_;
   std::vector<Step> steps_;
   std::optional<Layout> layout_;
@@ -149,6 +152,7 @@ class StageSchedule {
   // outside of the group is not any more.
   StatusOr<StageGroup*> CreateGroup(const std::vector<Operation>& outputs, const std::vector<Operation>& inputs,
                                     bool include_inputs);
+  StageGroup*& GroupOf(const Operation& op);  // The innermost that it is in; nullptr: none.
   const std::vector<std::unique_ptr<StageGroup>>& groups() const { return groups_; }
 
   // The function of `args`, scheduled: the outputs among them.
@@ -160,7 +164,6 @@ class StageSchedule {
  private:
   StageSchedule();
   using GroupCounts = std::unordered_map<StageGroup*, size_t>;
-  StageGroup*& GroupOf(const Operation& op);
   GroupCounts CountMembers(const std::vector<Operation>& operations, const StageGroup* parent);
   static void MoveInto(StageGroup& group, StageGroup*& place);
   void GroupSteps();

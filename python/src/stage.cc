@@ -105,6 +105,50 @@ py::list RelationsOf(const te::Stage& stage) {
   return relations;
 }
 
+// All that was said of loops, for whoever says it again: (name of the method, axes, other arguments, new axes).
+py::list StepsOf(const te::Stage& stage) {
+  py::list steps;
+  for (const te::Stage::Step& step : stage.steps()) {
+    const auto add = [&](const char* method, const auto&... rest) {
+      const bool is_bound = step.kind == te::Stage::Step::kBind;
+      steps.append(
+          py::make_tuple(method, step.from, py::make_tuple(rest...), is_bound ? std::vector<IterVar>{} : step.to));
+    };
+    switch (step.kind) {
+      case te::Stage::Step::kSplit:
+        add("split", step.factor, step.nparts, step.disable_predication);
+        break;
+      case te::Stage::Step::kFuse:
+      case te::Stage::Step::kSingleton:
+        add("fuse");
+        break;
+      case te::Stage::Step::kReorder:
+        add("reorder");
+        break;
+      case te::Stage::Step::kSetKind:
+        add(step.iter_kind == IterKind::kVectorized ? "vectorize"
+            : step.iter_kind == IterKind::kUnrolled ? "unroll"
+                                                    : "parallel");
+        break;
+      case te::Stage::Step::kBind:
+        add("bind", step.to[0]);
+        break;
+      case te::Stage::Step::kPragma:
+        add("pragma", step.key, ToPython(step.value));
+        break;
+      case te::Stage::Step::kTensorize:
+        add("tensorize");
+        break;
+    }
+  }
+  return steps;
+}
+
+py::object LayoutOf(const te::Stage& stage) {
+  const auto& layout = stage.layout();
+  return layout ? py::make_tuple(layout->map, layout->separators, layout->axes) : py::object(py::none());
+}
+
 py::tuple AttrOf(const te::Stage& stage, const IterVar& axis) {
   const te::Stage::AxisAttr attr = stage.AttrOf(axis);
   IterVar typed = axis;
@@ -122,6 +166,12 @@ auto Say(Status (te::Stage::*primitive)(Args...)) {
 }
 auto SayKind(IterKind kind) {
   return [kind](const StageHandle& h, const IterVar& axis) { Check(h.stage->SetKind(axis, kind)); };
+}
+
+void BindWhatWasSaid(py::class_<StageHandle>& stage) {
+  stage.def("said_of_loops", [](const StageHandle& h) { return StepsOf(*h.stage); })
+      .def("said_of_layout", [](const StageHandle& h) { return LayoutOf(*h.stage); })
+      .def("said_of_result", [](const StageHandle& h) { return ToPython(h.stage->annotations()); });
 }
 
 void BindLoops(py::class_<StageHandle>& stage) {
@@ -253,6 +303,7 @@ void BindStage(py::module_& module) {
            })
       .def("storage_align", Say(&te::Stage::StorageAlign), arg("axis"), arg("factor"), arg("offset"));
   BindLoops(stage);
+  BindWhatWasSaid(stage);
   BindStagePlace(stage);
 }
 
@@ -267,6 +318,53 @@ py::list BoundsOf(const SchedulePtr& schedule) {
   py::list bounds;
   for (const auto& [axis, range] : Value(schedule->InferBound())) bounds.append(py::make_tuple(axis, range));
   return bounds;
+}
+
+void BindGroups(py::class_<te::StageSchedule, SchedulePtr>& schedule) {
+  schedule
+      .def("group_of",
+           [](const SchedulePtr& s, const py::sequence& outputs, const py::sequence& inputs, bool include_inputs) {
+             return GroupHandle{s, Value(s->CreateGroup(OperationsOf(outputs), OperationsOf(inputs), include_inputs))};
+           })
+      .def("group_with", [](const SchedulePtr& s, py::handle op) { return GroupOf(s, s->GroupOf(ToOperation(op))); })
+      .def_property_readonly("groups", [](const SchedulePtr& s) {
+        py::list all;
+        for (const auto& group : s->groups()) all.append(GroupHandle{s, group.get()});
+        return MakeArray(all);
+      });
+}
+
+void BindStageSchedule(py::module_& module) {
+  using py::arg;
+  py::class_<te::StageSchedule, SchedulePtr> schedule(module, "Schedule");
+  BindGroups(schedule);
+  schedule.def("__getitem__", [](const SchedulePtr& s, py::handle op) { return StageOf(s, ToOperation(op)); })
+      .def_property_readonly("stages",
+                             [](const SchedulePtr& s) {
+                               py::list all;
+                               for (te::Stage* stage : s->stages()) all.append(StageHandle{s, stage});
+                               return MakeArray(all);
+                             })
+      .def_property_readonly("outputs",
+                             [](const SchedulePtr& s) {
+                               py::list all;
+                               for (const te::Operation& op : s->outputs()) all.append(ToPython(op));
+                               return MakeArray(all);
+                             })
+      .def("read_cache",
+           [](const SchedulePtr& s, const te::Tensor& tensor, const std::string& scope, const py::sequence& readers) {
+             return Value(s->CacheRead(tensor, scope, OperationsOf(readers)));
+           })
+      .def("write_cache", [](const SchedulePtr& s, const std::vector<te::Tensor>& tensors,
+                             const std::string& scope) { return Value(s->CacheWrite(tensors, scope)); })
+      .def("factor", [](const SchedulePtr& s, const te::Tensor& tensor, const IterVar& axis,
+                        int factor_axis) { return Value(s->RFactor(tensor, axis, factor_axis)); })
+      .def(
+          "lower",
+          [](const SchedulePtr& s, const py::sequence& args, const std::string& name, bool starts_apart) -> FuncPtr {
+            return std::make_shared<PrimFunc>(Value(s->Lower(StageArguments(args), name, {starts_apart})));
+          },
+          arg("args"), arg("name"), arg("starts_apart") = false);
 }
 
 }  // namespace
@@ -286,45 +384,7 @@ void BindStages(py::module_& parent) {
       .def_property_readonly("op", [](const te::DeclaredIntrin& intrin) { return ToPython(intrin.op); });
   BindStage(module);
   BindGroup(module);
-  using py::arg;
-  py::class_<te::StageSchedule, SchedulePtr>(module, "Schedule")
-      .def("__getitem__", [](const SchedulePtr& s, py::handle op) { return StageOf(s, ToOperation(op)); })
-      .def_property_readonly("stages",
-                             [](const SchedulePtr& s) {
-                               py::list all;
-                               for (te::Stage* stage : s->stages()) all.append(StageHandle{s, stage});
-                               return MakeArray(all);
-                             })
-      .def_property_readonly("outputs",
-                             [](const SchedulePtr& s) {
-                               py::list all;
-                               for (const te::Operation& op : s->outputs()) all.append(ToPython(op));
-                               return MakeArray(all);
-                             })
-      .def("read_cache",
-           [](const SchedulePtr& s, const te::Tensor& tensor, const std::string& scope, const py::sequence& readers) {
-             return Value(s->CacheRead(tensor, scope, OperationsOf(readers)));
-           })
-      .def("write_cache", [](const SchedulePtr& s, const std::vector<te::Tensor>& tensors,
-                             const std::string& scope) { return Value(s->CacheWrite(tensors, scope)); })
-      .def("group_of",
-           [](const SchedulePtr& s, const py::sequence& outputs, const py::sequence& inputs, bool include_inputs) {
-             return GroupHandle{s, Value(s->CreateGroup(OperationsOf(outputs), OperationsOf(inputs), include_inputs))};
-           })
-      .def_property_readonly("groups",
-                             [](const SchedulePtr& s) {
-                               py::list all;
-                               for (const auto& group : s->groups()) all.append(GroupHandle{s, group.get()});
-                               return MakeArray(all);
-                             })
-      .def("factor", [](const SchedulePtr& s, const te::Tensor& tensor, const IterVar& axis,
-                        int factor_axis) { return Value(s->RFactor(tensor, axis, factor_axis)); })
-      .def(
-          "lower",
-          [](const SchedulePtr& s, const py::sequence& args, const std::string& name, bool starts_apart) -> FuncPtr {
-            return std::make_shared<PrimFunc>(Value(s->Lower(StageArguments(args), name, {starts_apart})));
-          },
-          arg("args"), arg("name"), arg("starts_apart") = false);
+  BindStageSchedule(module);
   module.def("create_schedule", [](const py::sequence& ops) -> SchedulePtr {
     return Value(te::StageSchedule::Create(OperationsOf(ops)));
   });

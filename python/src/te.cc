@@ -222,13 +222,25 @@ void BindOperations(py::module_& module) {
   py::class_<ComputeHandle, OperationHandle>(module, "ComputeOp")
       .def_property_readonly("axis", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->axis); })
       .def_property_readonly("reduce_axis", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->reduce_axis); })
+      .def_property_readonly("layout_free", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->layout_free); })
       .def_property_readonly("body", [=](const ComputeHandle& h) { return ArrayOf(compute(h)->body); });
+  const auto scan = [](const ScanHandle& h) { return h.op->As<te::ScanOp>(); };
   py::class_<ScanHandle, OperationHandle>(module, "ScanOp")
-      .def_property_readonly(
-          "spatial_axis_",
-          [](const ScanHandle& h) { return MakeArray(py::cast(h.op->As<te::ScanOp>()->spatial_axis)); })
-      .def_property_readonly("scan_axis", [](const ScanHandle& h) { return h.op->As<te::ScanOp>()->scan_axis; });
-  py::class_<ExternHandle, OperationHandle>(module, "ExternOp");
+      .def_property_readonly("init", [=](const ScanHandle& h) { return ArrayOf(scan(h)->init); })
+      .def_property_readonly("update", [=](const ScanHandle& h) { return ArrayOf(scan(h)->update); })
+      .def_property_readonly("state_placeholder", [=](const ScanHandle& h) { return ArrayOf(scan(h)->state); })
+      .def_property_readonly("inputs", [=](const ScanHandle& h) { return ArrayOf(scan(h)->inputs); })
+      .def_property_readonly("spatial_axis_",
+                             [=](const ScanHandle& h) { return MakeArray(py::cast(scan(h)->spatial_axis)); })
+      .def_property_readonly("scan_axis", [=](const ScanHandle& h) { return scan(h)->scan_axis; });
+  const auto external = [](const ExternHandle& h) { return h.op->As<te::ExternOp>(); };
+  py::class_<ExternHandle, OperationHandle>(module, "ExternOp")
+      .def_property_readonly("inputs", [=](const ExternHandle& h) { return ArrayOf(external(h)->inputs); })
+      .def_property_readonly("input_placeholders",
+                             [=](const ExternHandle& h) { return ArrayOf(external(h)->input_buffers); })
+      .def_property_readonly("output_placeholders",
+                             [=](const ExternHandle& h) { return ArrayOf(external(h)->output_buffers); })
+      .def_property_readonly("body", [=](const ExternHandle& h) { return external(h)->body; });
 }
 
 }  // namespace

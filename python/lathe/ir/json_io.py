@@ -22,6 +22,9 @@ def _encode(node):
         return {"Array": [_encode(item) for item in node]}
     if isinstance(node, dict):
         return {"Map": [[_encode(key), _encode(value)] for key, value in node.items()]}
+    if isinstance(node, (_lib.te.Schedule, _lib.te.Tensor, _lib.te.Operation)):
+        from lathe.te import schedule_json
+        return schedule_json.encode(node)
     kind = _lib.type_key(node)
     if kind in ("IRModule", "tir.PrimFunc"):
         return {kind: node.script()}
@@ -102,7 +105,18 @@ def _buffer_of(text):
     return func.buffer_map[func.params[0]]
 
 
+def _of_stages(name):
+    def read(content):
+        from lathe.te import schedule_json
+        return getattr(schedule_json, name)(content)
+
+    return read
+
+
 _READERS = {
+    "te.Schedule": _of_stages("schedule_of"),
+    "te.Tensor": _of_stages("tensor_of"),
+    "te.Operation": _of_stages("operation_of"),
     "Array": lambda content: Array(_decode(item) for item in content),
     "Map": lambda content: Map({_decode(key): _decode(item) for key, item in content}),
     "IRModule": lambda content: _lib.parse_module(content, "<json>", 1, None),

@@ -118,6 +118,13 @@ def _create_group(self, outputs, inputs, include_inputs=False):
     return self.group_of(*listed, include_inputs)
 
 
+def _as_json(self):
+    """How it is pickled: what loads it is an equal one."""
+    from lathe.ir.json_io import load_json, save_json
+    return load_json, (save_json(self),)
+
+
+Schedule.__reduce__ = Tensor.__reduce__ = Operation.__reduce__ = _as_json
 Stage.transform_layout, Stage.prefetch, Stage.env_threads = _transform_layout, _prefetch, _env_threads
 Stage.set_store_predicate = _set_store_predicate
 Schedule.create_group = _create_group
