@@ -361,8 +361,9 @@ struct Meeting {
   size_t shared;  // Conditions, the outermost ones, that both go by in one evaluation.
 };
 
-// In one iteration of the loop that is scope `depth` - 1. nullopt: a later iteration may reach what none made first.
-std::optional<Meeting> Meet(const Access& write, const Access& read, size_t depth) {
+// In one iteration of the loop that is scope `depth` - 1. Of `begun`, a loop around both whose iterations follow each
+// other, too, counts what the write does in the first. nullopt: a later iteration may reach what none made first.
+std::optional<Meeting> Meet(const Access& write, const Access& read, size_t depth, const For* begun = nullptr) {
   Meeting meeting{.common = depth, .first = {}, .shared = 0};
   size_t& common = meeting.common;
   while (common < std::min(write.path.size(), read.path.size()) && write.path[common] == read.path[common]) ++common;
@@ -373,7 +374,7 @@ std::optional<Meeting> Meet(const Access& write, const Access& read, size_t dept
     const auto is_fed = [&](const ExprNode* var) { return meeting.first.contains(var); };
     if (d < common && (UsesVar(range.min, is_fed) || UsesVar(range.extent, is_fed))) return std::nullopt;
     const Var& var = write.path[d].loop->loop_var;
-    if (!Feeds(var, write)) continue;
+    if (write.path[d].loop != begun && !Feeds(var, write)) continue;
     meeting.first.emplace(var.get(), Substitute(range.min, meeting.first));
     steady = std::min(steady, d);
   }
@@ -413,15 +414,30 @@ Analyzer KnowingLoops(const Access& access, size_t depth, size_t end, const Anal
   return analyzer;
 }
 
+// Whether the read finds its value written by `write` where they meet.
+bool ProvidesThere(const Access& write, const Access& read, const Meeting& meeting, size_t depth,
+                   const std::vector<Range>& full, const Analyzer& outer) {
+  const Analyzer analyzer = KnowingLoops(write, depth, meeting.common, outer);
+  const std::optional<GuardedRegion> written = WrittenForCertain(write, meeting, analyzer);
+  return written && Covers(*written, WantedBy(read, meeting.common, full, analyzer), full, analyzer);
+}
+
 // Whether the read finds its value written by `write`, which stands before it, in the same iteration of the loop that
-// is scope `depth` - 1 of both paths.
+// is scope `depth` - 1 of both paths: in the same iterations of those inside, or, as what is rolled, in the first of
+// one of them, in which it writes more than later.
 bool Provides(const Access& write, const Access& read, size_t depth, const std::vector<Range>& full,
               const Analyzer& outer) {
   const std::optional<Meeting> meeting = write.is_write ? Meet(write, read, depth) : std::nullopt;
   if (!meeting) return false;
-  const Analyzer analyzer = KnowingLoops(write, depth, meeting->common, outer);
-  const std::optional<GuardedRegion> written = WrittenForCertain(write, *meeting, analyzer);
-  return written && Covers(*written, WantedBy(read, meeting->common, full, analyzer), full, analyzer);
+  if (ProvidesThere(write, read, *meeting, depth, full, outer)) return true;
+  if (write.conditions.empty()) return false;
+  for (size_t d = depth; d < meeting->common; ++d) {
+    const For* loop = write.path[d].loop;
+    if (loop == nullptr || loop->kind != ForKind::kSerial) continue;
+    const std::optional<Meeting> first = Meet(write, read, depth, loop);
+    if (first && ProvidesThere(write, read, *first, depth, full, outer)) return true;
+  }
+  return false;
 }
 
 // Puts the box `b` to `a`, which it lies beside in one dimension; whether it does.

@@ -1,4 +1,5 @@
 """tir.transform, Sequential, PassContext, prim_func_pass, CompareBeforeAfter."""
+import numpy as np
 import pytest
 import tvm
 import tvm.testing
@@ -176,6 +177,36 @@ def place_of(module, allocation):
     for line in reversed(lines[:at]):
         if len(line) - len(line.lstrip()) < depth and not line.strip().startswith(("with", "#")):
             return "the function" if line.strip().startswith("def ") else line.strip()
+
+
+@T.prim_func
+def sums_of_windows(A: T.Buffer((4, 34), "float32"), O: T.Buffer((4, 32), "float32")):
+    P = T.alloc_buffer((4, 34))
+    for c, h in T.grid(4, 34):
+        with T.block("P"):
+            vc, vh = T.axis.remap("SS", [c, h])
+            P[vc, vh] = A[vc, vh] * 2.0
+    for c, h, r in T.grid(4, 32, 3):
+        with T.block("O"):
+            vc, vh, vr = T.axis.remap("SSR", [c, h, r])
+            with T.init():
+                O[vc, vh] = T.float32(0)
+            O[vc, vh] = O[vc, vh] + P[vc, vh + vr]
+
+
+def test_what_is_rolled_is_allocated_where_it_begins_anew():
+    schedule = tvm.tir.Schedule(sums_of_windows)
+    schedule.compute_at("P", schedule.get_loops("O")[1])
+    schedule.rolling_buffer("P", 0)
+    passes = [getattr(tvm.tir.transform, name)() for name in (
+        "LowerInitBlock", "PlanAndUpdateBufferAllocationLocation", "ConvertBlocksToOpaque", "CompactBufferAllocation")]
+    text = tvm.transform.Sequential(passes)(schedule.mod).script()
+    assert "P = T.alloc_buffer((1, 3))" in text
+    assert place_of(schedule.mod, "P = T.alloc_buffer") == "for c in range(4):"
+    a = np.random.default_rng(0).random((4, 34), "float32")
+    out = tvm.nd.array(np.zeros((4, 32), "float32"))
+    tvm.build(schedule.mod)(tvm.nd.array(a), out)
+    np.testing.assert_allclose(out.numpy(), 2 * (a[:, :-2] + a[:, 1:-1] + a[:, 2:]), rtol=1e-5)
 
 
 def test_blocks_that_take_addresses_touch_what_they_declare():

@@ -49,6 +49,63 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
             vi = T.axis.spatial(8, i)
             C[vi] = B[0]
 )"},
+                                         LocationCase{"EntersAroundALoopWhoseFirstStepFills", true, R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for c in range(4):
+        for h in range(8):
+            with T.block("B"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                T.where(h < 1)
+                B[0] = A[vc, vh]
+            with T.block("C"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                C[vc, vh] = B[0]
+)"},
+                                         LocationCase{"StaysOutWhereALaterStepFills", false, R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for c in range(4):
+        for h in range(8):
+            with T.block("B"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                T.where(1 <= h or c < 1)
+                B[0] = A[vc, vh]
+            with T.block("C"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                C[vc, vh] = B[0]
+)"},
+                                         LocationCase{"StaysOutWhereOnlySomeFirstStepsFill", false, R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for c in range(4):
+        for h in range(8):
+            with T.block("B"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                T.where(h < 1 and c < 2)
+                B[0] = A[vc, vh]
+            with T.block("C"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                C[vc, vh] = B[0]
+)"},
+                                         LocationCase{"StaysOutWhereTheFirstStepReadsBefore", false, R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for c in range(4):
+        for h in range(8):
+            with T.block("C"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                T.where(1 <= c or 1 <= h)
+                C[vc, vh] = B[0]
+            with T.block("B"):
+                vc, vh = T.axis.remap("SS", [c, h])
+                T.where(h < 1)
+                B[0] = A[vc, vh]
+)"},
                                          LocationCase{"StaysOutWhereAnIfSkipsTheWrite", false, R"(
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
