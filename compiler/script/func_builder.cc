@@ -633,7 +633,10 @@ Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call, S
   if (args[1] == nullptr) {
     for (const Range& range : source.region) node.shape.push_back(range.extent);
   }
-  if (args[2] == nullptr) node.dtype = source.buffer->dtype;
+  if (args[2] == nullptr) {
+    node.dtype = source.buffer->dtype;
+    if (args[1 + kDataParam] == nullptr) node.data = Var(node.name, MakePointerType(node.dtype, node.scope));
+  }
   if (node.dtype != source.buffer->dtype) {
     return Error(call, fmt::format("expected the dtype of \"{}\", {}, got {}", source.buffer->name,
                                    source.buffer->dtype.ToString(), node.dtype.ToString()));

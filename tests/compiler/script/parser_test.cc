@@ -233,6 +233,15 @@ TEST(Parser, LetsAViewIntroduceItsStridesAndOffset) {
   EXPECT_TRUE(StructuralEqual(ParseOrDie(text), func));
 }
 
+TEST(Parser, GivesAViewsPointerTheSourcesType) {
+  const PrimFunc func = ParseOrDie(Function("A: T.Buffer((16,), \"float16\")", R"(with T.block("b"):
+    V = T.match_buffer(A[0:4], (4,))
+    T.evaluate(V[0]))"));
+  const std::string text = Print(func);
+  EXPECT_THAT(text, HasSubstr("V = T.match_buffer(A[0:4], (4,), \"float16\")"));
+  EXPECT_TRUE(StructuralEqual(ParseOrDie(text), func));
+}
+
 TEST(Parser, KeepsEveryFieldOfABuffer) {
   const std::string params =
       "A: T.Buffer((8, 8), \"float32\", strides=(16, 1), elem_offset=4, scope=\"shared\", align=128, offset_factor=4, "
