@@ -80,7 +80,8 @@ class Flattener : public StmtExprMutator {
 
  protected:
   Buffer VisitBufferDef(const Buffer& buffer) override {
-    if (!widens_ && buffer->dtype.is_bool()) GiveBytes(buffer);
+    if (!widens_ && buffer->dtype.is_bool()) GiveType(buffer, DataType::Int(8));
+    if (IsOfVectors(buffer)) GiveType(buffer, buffer->dtype.element());
     if (KeepsAxes(buffer)) return Put(buffer, BufferNode(*FlatView(buffer)));
     return Flatten(buffer, widens_ ? NumElements(buffer, true) : NumElementsAsTvm(buffer, false));
   }
@@ -117,8 +118,8 @@ class Flattener : public StmtExprMutator {
     return Expr::Make(e.dtype(), Call{call->op, {Element(call->args[0], *load)}});
   }
   Expr VisitVar(const Var& var) override {
-    const auto found = bytes_.find(var.get());
-    return found == bytes_.end() ? Expr(var) : found->second;
+    const auto found = memory_.find(var.get());
+    return found == memory_.end() ? Expr(var) : found->second;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr element = Element(self, load);
@@ -135,13 +136,32 @@ class Flattener : public StmtExprMutator {
  private:
   Buffer Put(const Buffer& buffer, BufferNode flat) {
     if (!widens_) flat.dtype = StoredType(flat.dtype);
-    const auto bytes = bytes_.find(buffer->data.get());
-    if (bytes != bytes_.end()) flat.data = Var(bytes->second);
+    if (IsOfVectors(buffer)) {
+      flat.shape[0] = flat.shape[0] * IntConst(flat.shape[0].dtype(), flat.dtype.lanes);
+      flat.dtype = flat.dtype.element();
+    }
+    const auto memory = memory_.find(buffer->data.get());
+    if (memory != memory_.end()) flat.data = Var(memory->second);
     return buffers_.insert_or_assign(buffer.get(), Buffer(std::move(flat))).first->second;
   }
-  void GiveBytes(const Buffer& buffer) {
-    const Var data(buffer->data.name(), MakePointerType(DataType::Int(8), buffer->scope));
-    bytes_.insert_or_assign(buffer->data.get(), data);
+  void GiveType(const Buffer& buffer, DataType element) {
+    const Var data(buffer->data.name(), MakePointerType(element, buffer->scope));
+    memory_.insert_or_assign(buffer->data.get(), data);
+  }
+  // The CPU's memory is of single elements.
+  bool IsOfVectors(const Buffer& buffer) const {
+    return widens_ && buffer->dtype.lanes > 1 && !buffer->dtype.is_scalable;
+  }
+  // Of those of the vector at `index`, or of several that follow each other; others stay as they are.
+  static Expr ElementsOfVectors(const Expr& vector, int lanes) {
+    const Expr index = Analyzer().Simplify(vector);
+    const Ramp* ramp = index.As<Ramp>();
+    const Expr first = ramp == nullptr ? index : ramp->base;
+    const bool follow = ramp == nullptr ? index.dtype().lanes == 1 : IsConstInt(ramp->stride, 1);
+    if (!follow || index.dtype().is_scalable) return index;
+    const DataType type = first.dtype();
+    const int all = index.dtype().lanes * lanes;
+    return Expr::Make(type.with_lanes(all), Ramp{first * IntConst(type, lanes), IntConst(type, 1), all});
   }
   Expr Element(const Expr& self, const BufferLoad& load) {
     const Expr visited = VisitChildren(self);
@@ -171,12 +191,13 @@ class Flattener : public StmtExprMutator {
     std::vector<Expr> flat = FlatIndex(buffer, indices);
     const auto offset = offsets_.find(buffer.get());
     if (offset != offsets_.end()) flat[0] = flat[0] + offset->second;
+    if (IsOfVectors(buffer)) flat[0] = ElementsOfVectors(flat[0], buffer->dtype.lanes);
     return flat;
   }
 
   const bool widens_;  // Indices that may be beyond int32 are int64.
   BufferMap buffers_;
-  VarMap bytes_;  // Memory for bytes, of that which was for booleans.
+  VarMap memory_;  // Of bytes, in the place of that which was of booleans; of elements, of that which was of vectors.
   std::unordered_map<const BufferNode*, Expr> offsets_;
   Status status_;
 };

@@ -41,6 +41,27 @@ def matmul(n, m, l):
     return A, B, te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
 
 
+def test_panels_of_vectors_are_built_from_what_lower_makes_of_them():
+    # StorageRewrite makes P memory of float32x16.
+    A, B = te.placeholder((32, 24), name="A"), te.placeholder((24, 48), name="B")
+    k = te.reduce_axis((0, 24), "k")
+    P = te.compute((3, 24, 16), lambda o, k, i: B[k, o * 16 + i], name="P")
+    C = te.compute((32, 48), lambda m, n: te.sum(A[m, k] * P[n // 16, k, tir.indexmod(n, 16)], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    CC = s.cache_write(C, "global")
+    _, no, _, _ = s[C].tile(C.op.axis[0], C.op.axis[1], 16, 16)
+    s[CC].compute_at(s[C], no)
+    mc, nc = s[CC].op.axis
+    ko, ki = s[CC].split(s[CC].op.reduce_axis[0], factor=4)
+    s[CC].reorder(ko, mc, ki, nc)
+    s[CC].vectorize(nc)
+    s[P].vectorize(s[P].op.axis[2])
+    a = np.random.default_rng(7).integers(-4, 5, (32, 24)).astype("float32")
+    b = np.random.default_rng(8).integers(-4, 5, (24, 48)).astype("float32")
+    assert "float32x16" in tvm.lower(s, [A, B, C])["main"].script()
+    np.testing.assert_array_equal(run(s, [A, B, C], a, b), a @ b)
+
+
 def numbers(*shape):
     return np.random.default_rng(7).integers(-4, 5, shape).astype("float32")
 

@@ -278,6 +278,25 @@ def main(A: T.Buffer((8,), "float32"), S: T.Buffer((), "float32")):
   EXPECT_EQ(args[1].ToDoubles(), std::vector<double>{36});
 }
 
+// What StorageRewrite leaves of a packed panel.
+TEST(FlattenBuffer, TakesMemoryOfVectorsApart) {
+  const StatusOr<PrimFunc> func = ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    P = T.decl_buffer((2, 2), "float32x4")
+    for i in range(4):
+        P[i // 2, i % 2] = A[i * 4:i * 4 + 4]
+    for i in range(2):
+        C[i * 8:i * 8 + 8] = P[i, 0:2]
+)",
+                                                "panel.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  const PrimFunc flat = *RunPass("flatten_buffer", *func);
+  EXPECT_THAT(Print(flat), HasSubstr("P = T.decl_buffer((16,), \"float32\")"));
+  EXPECT_THAT(Print(flat), HasSubstr("P[T.Ramp(i * 4, 1, 4)] = A[T.Ramp(i * 4, 1, 4)]"));
+  EXPECT_THAT(Print(flat), HasSubstr("C[T.Ramp(i * 8, 1, 8)] = P[T.Ramp(i * 2 * 4, 1, 8)]"));
+}
+
 TEST(FlattenBuffer, RefusesRegistersOfUnknownSize) {
   const Var n("n");
   const Buffer a = MakeBuffer("A", {n}), t = MakeBuffer("t", {n}, DataType::Float(32), "register");
