@@ -217,25 +217,21 @@ class Density {
   std::vector<const ExprNode*> used_;
 };
 
-// Whether `end`, an upper end of `inner`, is at most `limit`; each guard of the reader may show it, for each part of a
-// minimum another.
-bool EndsBefore(const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  const auto is_below_part = [&](const Expr& part) {
-    const auto is_below = [&](const Expr& e) { return SameExpr(e, part) || analyzer.CanProve(LessEqual(e, part)); };
-    return is_below(end) || std::any_of(guards.begin(), guards.end(), is_below);
+enum class Side { kFrom, kBelow };
+
+// Whether `end`, that of `inner` on one side, does not reach beyond `limit`; each guard of the reader may show it, for
+// each part of a maximum (minimum) another.
+bool StaysBy(Side side, const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
+  const bool is_below = side == Side::kBelow;
+  const auto stays_by_part = [&](const Expr& part) {
+    const auto stays = [&](const Expr& e) {
+      return SameExpr(e, part) || analyzer.CanProve(is_below ? LessEqual(e, part) : LessEqual(part, e));
+    };
+    return stays(end) || std::any_of(guards.begin(), guards.end(), stays);
   };
-  if (is_below_part(limit)) return true;
-  const std::vector<Expr> parts = PartsOf(limit, BinaryOp::kMin);
-  return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), is_below_part);
-}
-bool StartsAfter(const Expr& start, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  const auto is_above_part = [&](const Expr& part) {
-    const auto is_above = [&](const Expr& e) { return SameExpr(e, part) || analyzer.CanProve(LessEqual(part, e)); };
-    return is_above(start) || std::any_of(guards.begin(), guards.end(), is_above);
-  };
-  if (is_above_part(limit)) return true;
-  const std::vector<Expr> parts = PartsOf(limit, BinaryOp::kMax);
-  return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), is_above_part);
+  if (stays_by_part(limit)) return true;
+  const std::vector<Expr> parts = PartsOf(limit, is_below ? BinaryOp::kMin : BinaryOp::kMax);
+  return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), stays_by_part);
 }
 
 }  // namespace
@@ -439,10 +435,12 @@ bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::v
     const Expr& start = inner.box[d].min;
     const Expr end = start + inner.box[d].extent;
     const auto starts_after = [&](const Expr& limit) {
-      return StartsAfter(start, inner.from[d], limit, analyzer) || StartsAfter(full[d].min, {}, limit, analyzer);
+      return StaysBy(Side::kFrom, start, inner.from[d], limit, analyzer) ||
+             StaysBy(Side::kFrom, full[d].min, {}, limit, analyzer);
     };
     const auto ends_before = [&](const Expr& limit) {
-      return EndsBefore(end, inner.below[d], limit, analyzer) || EndsBefore(full[d].extent, {}, limit, analyzer);
+      return StaysBy(Side::kBelow, end, inner.below[d], limit, analyzer) ||
+             StaysBy(Side::kBelow, full[d].extent, {}, limit, analyzer);
     };
     const bool is_inside = std::all_of(outer.from[d].begin(), outer.from[d].end(), starts_after) &&
                            starts_after(outer.box[d].min) &&

@@ -242,11 +242,15 @@ void BindIterVars(const BlockNode& block, Analyzer& analyzer) {
   for (const IterVar& iter : block.iter_vars) analyzer.Bind(iter.var, iter.domain);
 }
 
+std::vector<int> LoopsDownTo(const Schedule& schedule, int loop) {
+  std::vector<int> loops = schedule.LoopsOf(loop);
+  loops.push_back(loop);
+  return loops;
+}
+
 void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& analyzer) {
   if (schedule.ScopeOf(row) >= 0) BindIterVars(schedule.BlockOf(schedule.ScopeOf(row)), analyzer);
-  std::vector<int> loops = schedule.LoopsOf(row);
-  if (itself) loops.push_back(row);
-  for (int loop : loops)
+  for (int loop : itself ? LoopsDownTo(schedule, row) : schedule.LoopsOf(row))
     analyzer.Bind(schedule.LoopOf(loop).loop_var, Range{schedule.LoopOf(loop).min, schedule.LoopOf(loop).extent});
 }
 

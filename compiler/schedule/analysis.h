@@ -86,6 +86,8 @@ std::vector<Range> RegionAt(const Schedule& schedule, int above, int row, const 
 // Whether an if, while, let or init between `above`, a loop or block, and `row` decides if and how `row` runs.
 bool IsConditional(const Schedule& schedule, int above, int row);
 
+// The loops around `loop` in its scope and itself, outermost first.
+std::vector<int> LoopsDownTo(const Schedule& schedule, int loop);
 // The loops between `above` and `row` with their ranges, outermost first.
 IterDomain LoopsBetween(const Schedule& schedule, int above, int row);
 

@@ -413,7 +413,7 @@ Status CheckPartialInputs(const Schedule& schedule, const Move& move) {
 }
 
 // From `top`, a loop, outwards: all loops of its scope, outermost first.
-IterDomain LoopsDownTo(const Schedule& schedule, int top) {
+IterDomain DomainDownTo(const Schedule& schedule, int top) {
   IterDomain loops = LoopsBetween(schedule, schedule.ScopeOf(top), top);
   loops.emplace_back(schedule.LoopOf(top).loop_var, Range{schedule.LoopOf(top).min, schedule.LoopOf(top).extent});
   return loops;
@@ -479,7 +479,7 @@ Status CheckLoopsRun(const Schedule& schedule, const Move& move, const IterDomai
 // writes; what no producer makes was there before).
 Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const std::vector<SolvedIterVar>& domains,
                             const Analyzer& analyzer) {
-  const IterDomain loops = LoopsDownTo(schedule, move.loop);
+  const IterDomain loops = DomainDownTo(schedule, move.loop);
   const std::vector<IterVar>& iters = schedule.BlockOf(move.block).iter_vars;
   if (iters.empty()) return CheckLoopsRun(schedule, move, loops);
   if (const std::optional<LoopChain> chain = LoopChain::DownTo(schedule, move.loop)) {
@@ -502,7 +502,7 @@ Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const st
 // An iter var that is no index of what is written, a reduction as a rule, and whose steps are spread over loops outside
 // takes each step once, and the one with the init first.
 Status CheckStepsOnceInOrder(const Schedule& schedule, const Move& move, const Nest& nest, const Analyzer& analyzer) {
-  IterDomain loops = LoopsDownTo(schedule, move.loop);
+  IterDomain loops = DomainDownTo(schedule, move.loop);
   VarMap first;
   for (const auto& [var, range] : loops) first.emplace(var.get(), range.min);
   const auto is_outer = [outer = first](const ExprNode* var) { return outer.count(var) != 0; };
@@ -609,8 +609,7 @@ Status Run(Schedule& schedule, const Move& move, bool preserve_unit_loops, int i
   Nest nest = MakeNest(schedule, move, *domains, *predicate, preserve_unit_loops, analyzer);
   if (move.is_reverse) RETURN_IF_ERROR(CheckStepsOnceInOrder(schedule, move, nest, analyzer));
   const int scope = schedule.ScopeOf(move.block);
-  std::vector<int> around = schedule.LoopsOf(move.loop);
-  around.push_back(move.loop);
+  std::vector<int> around = LoopsDownTo(schedule, move.loop);
   for (int loop : schedule.LoopsOf(move.block))  // Those that stay without it.
     if (schedule.ChildBlocksOf(loop).size() > 1) around.push_back(loop);
   Stmt body = MoveStmt(schedule, move, ToStmt(std::move(nest)), place);

@@ -42,8 +42,7 @@ Range DomainOf(const Schedule& schedule, int row) {
 Block CopyBlock(const Schedule& schedule, const CopyAt& copy, std::vector<Expr>& values) {
   BlockNode node{.name = schedule.FreshBlockName(copy.block, copy.cache->name), .body = Evaluate{Expr(0)}};
   VarMap iters;
-  std::vector<int> around = schedule.LoopsOf(copy.loop);
-  around.push_back(copy.loop);
+  const std::vector<int> around = LoopsDownTo(schedule, copy.loop);
   const auto add_iter = [&](const Expr& part) {
     for (int row : around) {
       const For& loop = schedule.LoopOf(row);

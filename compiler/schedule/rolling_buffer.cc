@@ -152,8 +152,7 @@ std::vector<Expr> FixedOf(const std::vector<Expr>& bounds, const Schedule& sched
 // A tile has no holes where the next one counts on it.
 Status CheckMakesWholeTile(const Schedule& schedule, int block, const Buffer& buffer, int around,
                            const std::vector<Range>& tile, const Analyzer& analyzer) {
-  std::vector<int> loops = schedule.LoopsOf(around);
-  loops.push_back(around);
+  const std::vector<int> loops = LoopsDownTo(schedule, around);
   const std::vector<Range> full = FullRegion(buffer).region;
   for (const GuardedRegion& made : WrittenForCertain(schedule, around, block, buffer, analyzer)) {
     GuardedRegion wanted = WholeBox(tile);
@@ -171,8 +170,7 @@ Status CheckMakesWholeTile(const Schedule& schedule, int block, const Buffer& bu
 StatusOr<Ring> FindRing(const Schedule& schedule, int block, const BufferRegion& write, int around) {
   const Analyzer analyzer = KnowingLoops(schedule, around);
   const std::vector<Range> tile = RegionAt(schedule, around, block, write, analyzer);
-  std::vector<int> loops = schedule.LoopsOf(around);
-  loops.push_back(around);
+  const std::vector<int> loops = LoopsDownTo(schedule, around);
   Ring ring{.from = write.buffer, .to = write.buffer, .block = block, .axis = tile.size(), .extent = 0};
   auto ring_at = loops.end();
   for (size_t d = 0; d < tile.size(); ++d) {
