@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <unordered_set>
+
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
@@ -674,6 +676,40 @@ WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block) {
       return fmt::format("iter var \"{}\" does not start at its minimum", binding.iters[i].var.name());
   }
   return "";
+}
+
+namespace {
+
+// The block below `stmt` whose init may stand outside of it: what its reduction starts at depends on one of `outer`,
+// variables from there.
+const BlockNode* BegunOutside(const Stmt& stmt, std::unordered_set<const ExprNode*> outer) {
+  const auto depends = [&](const Expr& e) {
+    return UsesVar(e, [&](const ExprNode* var) { return outer.contains(var); });
+  };
+  if (const For* loop = stmt.As<For>(); loop != nullptr && depends(loop->min)) outer.insert(loop->loop_var.get());
+  if (const auto* realize = stmt.As<BlockRealize>(); realize != nullptr) {
+    const BlockNode& block = *realize->block;
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      if (!depends(realize->iter_values[i])) continue;
+      if (block.init && block.iter_vars[i].kind == IterKind::kReduce) return &block;
+      outer.insert(block.iter_vars[i].var.get());
+    }
+  }
+  const BlockNode* found = nullptr;
+  AnyChildStmt(stmt, [&](const Stmt& child) { return (found = BegunOutside(child, outer)) != nullptr; });
+  return found;
+}
+
+}  // namespace
+
+WhyNot WhyNotBegunInside(const Schedule& schedule, int block) {
+  std::unordered_set<const ExprNode*> outer;
+  for (int scope = schedule.ScopeOf(block); scope >= 0; scope = schedule.ScopeOf(scope))
+    for (const IterVar& iter : schedule.BlockOf(scope).iter_vars) outer.insert(iter.var.get());
+  const BlockNode* found = outer.empty() ? nullptr : BegunOutside(schedule.StmtOf(block), std::move(outer));
+  if (found == nullptr) return "";
+  return fmt::format("the reduction of block \"{}\" may have begun outside of block \"{}\"", found->name,
+                     schedule.BlockOf(schedule.ScopeOf(block)).name);
 }
 
 WhyNot WhyNotWholeDomain(const Schedule& schedule, int block) {

@@ -57,6 +57,9 @@ BlockRealize BoundRealize(const Schedule& schedule, int block);
 // Why the loops around a reduction might leave out a step of it, take one twice, or not take the first one first; empty
 // if they do not. Whoever makes its loops anew relies on that.
 WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block);
+// Why one run of the scope around `block` might not start each reduction in it with its init; empty if it does. Whoever
+// gives its results a place that lasts as long as the run relies on that.
+WhyNot WhyNotBegunInside(const Schedule& schedule, int block);
 // Why the loops around `block` might not run over all of its domain; empty if they do, but for its predicate.
 WhyNot WhyNotWholeDomain(const Schedule& schedule, int block);
 

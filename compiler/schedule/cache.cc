@@ -439,6 +439,7 @@ StatusOr<BlockRV> CacheWrite(Schedule& schedule, BlockRV block_rv, int write_ind
       return schedule.Error(kName, row, why);
   if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
     return schedule.Error(kName, row, fmt::format("its loops are no whole reduction: {}", why));
+  if (const WhyNot why = WhyNotBegunInside(schedule, row); !why.empty()) return schedule.Error(kName, row, why);
   std::vector<BlockRV> consumers;  // The block itself writes to the cache anyway.
   for (BlockRV consumer : consumer_blocks) {
     ASSIGN_OR_RETURN(const int other, schedule.RowOf(consumer));

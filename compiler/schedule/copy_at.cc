@@ -216,6 +216,7 @@ StatusOr<BlockRV> WriteAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, 
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty()) return schedule.Error(kName, block, why);
   if (const WhyNot why = WhyNotEachStepOnce(schedule, block); !why.empty())
     return schedule.Error(kName, block, fmt::format("its loops are no whole reduction: {}", why));
+  if (const WhyNot why = WhyNotBegunInside(schedule, block); !why.empty()) return schedule.Error(kName, block, why);
   CopyAt copy{kName, loop, block, buffer, CacheOf(buffer, storage_scope), {block}, {}, 0, false};
   copy.place = ChildIndexTowards(schedule, loop, block);
   copy.region = TouchedBy(schedule, copy);

@@ -299,6 +299,7 @@ Status CheckWrites(const Schedule& schedule, int row, const Buffer& buffer, cons
   if (const WhyNot why = WhyNotSchedulable(schedule, row); !why.empty()) return schedule.Error(kReIndex, row, why);
   if (const WhyNot why = WhyNotEachStepOnce(schedule, row); !why.empty())
     return schedule.Error(kReIndex, row, fmt::format("its loops are no whole reduction: {}", why));
+  if (const WhyNot why = WhyNotBegunInside(schedule, row); !why.empty()) return schedule.Error(kReIndex, row, why);
   for (int other : schedule.Scope(scope).ReadersOf(buffer)) {
     const bool is_in_nest = ChildIndexTowards(schedule, scope, other) == ChildIndexTowards(schedule, scope, row);
     if (other != row && is_in_nest)

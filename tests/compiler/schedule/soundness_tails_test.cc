@@ -321,6 +321,24 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((4,), "int32")):
                 C[v] = B[v]
 )";
 
+constexpr char kSumsInABlock[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((4, 2), "int32")):
+    for k, i in T.grid(8, 4):
+        with T.block("outer"):
+            vk, vi = T.axis.remap("RS", [k, i])
+            T.reads(A[vk])
+            T.writes(B[vi, 0:2])
+            for j in range(2):
+                with T.block("B"):
+                    vii = T.axis.spatial(4, vi)
+                    vj = T.axis.spatial(2, j)
+                    vkk = T.axis.reduce(8, vk)
+                    with T.init():
+                        B[vii, vj] = 0
+                    B[vii, vj] = B[vii, vj] + A[vkk]
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -443,6 +461,17 @@ INSTANTIATE_TEST_SUITE_P(
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nc = sch.get_block('C')\n"
                       "sch.reverse_compute_at(c, i)\n",
                       "would leave out values"},
+        SoundnessCase{"CopyOfSumsThatGoOnInTheNextRun", kSumsInABlock,
+                      "b = sch.get_block('outer')\nk, i = sch.get_loops(b)\no = sch.blockize(i)\n"
+                      "w = sch.cache_write(b, 0, 'local')\n",
+                      "the reduction of block \"B\" may have begun outside of block \"outer_o\""},
+        SoundnessCase{"CopyAtOfSumsThatGoOnInTheNextRun", kSumsInABlock,
+                      "b = sch.get_block('outer')\nk, i = sch.get_loops(b)\no = sch.blockize(i)\n"
+                      "j, = sch.get_loops(b)\nw = sch.write_at(j, b, 0, 'local')\n",
+                      "may have begun outside"},
+        SoundnessCase{"CopyAtOfSumsThatGoOnInTheNextIteration", kSumsInABlock,
+                      "b = sch.get_block('outer')\nk, i = sch.get_loops(b)\nw = sch.write_at(i, b, 0, 'local')\n",
+                      "not data-parallel"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
         SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
