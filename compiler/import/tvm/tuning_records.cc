@@ -123,7 +123,7 @@ TvmJson ToTheirs(TvmJson json, TvmRelease release) {
   TvmList& inputs = std::get<TvmList>(parts[1]);
   for (TvmJson& input : inputs)
     if (input.As<std::monostate>() != nullptr) input = TvmJson("None");
-  if (HasListInput(kind)) {
+  if (HasListInput(kind) && !inputs.empty()) {  // None is none to replay, but has been read.
     TvmList consumers(std::make_move_iterator(inputs.begin() + 1), std::make_move_iterator(inputs.end()));
     inputs.resize(1);
     inputs.push_back(TvmJson(std::move(consumers)));

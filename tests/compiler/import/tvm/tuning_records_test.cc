@@ -68,6 +68,13 @@ TEST(TvmRecordTest, HasTheNamesOfTheReleaseThatIsAskedFor) {
   EXPECT_THAT(WriteTvmRecord(*record, TvmRelease::k0_27), HasSubstr("[\"GetSBlock\""));
 }
 
+TEST(TvmRecordTest, KeepsAnInstructionWithoutInputs) {
+  const std::string line = R"([0,[[[["CacheRead",[],["root","main"],["b2"]]],[]],null,null,null]])";
+  const StatusOr<TvmRecord> record = ReadTvmRecord(line);
+  ASSERT_TRUE(record.ok()) << record.status().ToString();
+  EXPECT_EQ(WriteTvmRecord(*record, TvmRelease::k0_27), line);
+}
+
 TEST(TvmRecordTest, ReplaysOnItsWorkload) {
   const std::vector<IRModule> modules = Workloads();
   int replayed = 0;
