@@ -1,6 +1,7 @@
 #include "compiler/arith/analyzer.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/linear.h"
@@ -39,13 +40,19 @@ IntBound BoundOfOther(const Analyzer& analyzer, const Expr& e) {
   return value.Within(type.min, type.max) ? value : type;
 }
 
-bool HasMinOrMax(const Expr& e) {
-  bool has = false;
+// What is in a condition that Simplify may not have decided.
+struct Ingredients {
+  bool has_min_max = false, has_quotient = false;
+};
+Ingredients IngredientsOf(const Expr& e) {
+  Ingredients found;
   PostOrderVisit(e, [&](const Expr& part) {
     const Binary* op = part.As<Binary>();
-    has |= op != nullptr && (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax);
+    if (op == nullptr) return;
+    found.has_min_max |= op->op == BinaryOp::kMin || op->op == BinaryOp::kMax;
+    found.has_quotient |= op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod;
   });
-  return has;
+  return found;
 }
 
 // max(a, b) <= c where a and b are, a <= min(b, c) where it is at most each.
@@ -58,17 +65,152 @@ bool ArePartsBelow(const Analyzer& analyzer, const Binary& op) {
   });
 }
 
+// b - a, less 1 where a is to be less than b.
+LinearForm GapOf(Canonicalizer& canonical, const Binary& op) {
+  LinearForm gap = Combine(canonical.Form(op.b), canonical.Form(op.a), -1);
+  if (op.op == BinaryOp::kLT) gap.AddConstant(-1);
+  return gap;
+}
+
 // a // 3 <= b // 3 where a <= b.
 bool AreQuotientsBelow(const Analyzer& analyzer, const Binary& op) {
   Canonicalizer canonical(analyzer);
-  LinearForm gap = Combine(canonical.Form(op.b), canonical.Form(op.a), -1);
-  if (op.op == BinaryOp::kLT) gap.AddConstant(-1);
+  const LinearForm gap = GapOf(canonical, op);
   if (gap.has_overflowed || gap.terms.size() != 2 || gap.constant < 0) return false;
   const bool is_first = gap.terms[0].scale > 0;
   const Term &high = gap.terms[is_first ? 0 : 1], &low = gap.terms[is_first ? 1 : 0];
   return high.scale > 0 && high.scale == -low.scale && high.lower > 1 && high.lower == low.lower &&
          high.upper == kNoUpper && low.upper == kNoUpper && high.source.dtype() == low.source.dtype() &&
          analyzer.CanProve(LessEqual(low.source, high.source));
+}
+
+// A form that is nowhere more: 0 for x % n, and n - 1 for it where it is subtracted.
+LinearForm WithoutRemainders(Canonicalizer& canonical, const LinearForm& form) {
+  LinearForm whole;
+  whole.constant = form.constant;
+  whole.has_overflowed = form.has_overflowed;
+  for (const Term& term : form.terms) {
+    const Binary* op = term.is_whole() ? term.source.As<Binary>() : nullptr;
+    LinearForm bound;
+    if (op != nullptr && op->op == BinaryOp::kFloorMod) {
+      bound = canonical.Form(op->b);
+      bound.AddConstant(-1);
+    }
+    if (bound.is_const() || !canonical.IsNonNegative(bound))
+      whole.terms.push_back(term);
+    else if (term.scale < 0)
+      canonical.AddForm(whole, bound, term.scale);
+  }
+  return whole;
+}
+
+// A form that is nowhere more where it is not negative: y * n + n - 1 - x for y - x // n, where n is at least 1. A
+// product y * n that wraps is less than it should be where neither is negative.
+std::optional<LinearForm> WithoutQuotientBy(Canonicalizer& canonical, const LinearForm& form, const Term& quotient) {
+  const Binary* op = quotient.is_whole() && quotient.scale == -1 ? quotient.source.As<Binary>() : nullptr;
+  if (op == nullptr || op->op != BinaryOp::kFloorDiv) return std::nullopt;
+  const LinearForm divisor = canonical.Form(op->b);
+  LinearForm last = divisor, whole;
+  last.AddConstant(-1);
+  if (divisor.is_const() || !canonical.IsNonNegative(last)) return std::nullopt;
+  whole = last;
+  canonical.AddForm(whole, divisor, form.constant);
+  for (const Term& term : form.terms) {
+    if (&term == &quotient) continue;
+    LinearForm factor;
+    factor.terms.push_back(term);
+    if (!term.is_whole() || term.scale < 0 || !canonical.IsNonNegative(factor)) return std::nullopt;
+    canonical.AddForm(whole, canonical.Form(term.source * op->b), term.scale);
+  }
+  canonical.AddForm(whole, canonical.Form(op->a), -1);
+  return whole;
+}
+
+bool IsPartBelow(const Analyzer& analyzer, const Binary& op) {
+  Canonicalizer canonical(analyzer);
+  return canonical.IsPartNonNegative(GapOf(canonical, op));
+}
+
+// x // 3 <= y where x <= 3 * y + 2, and x % n < n.
+bool IsQuotientBelow(const Analyzer& analyzer, const Binary& op) {
+  Canonicalizer canonical(analyzer);
+  const LinearForm gap = WithoutRemainders(canonical, GapOf(canonical, op));
+  if (canonical.IsNonNegative(gap)) return true;
+  const std::optional<LinearForm> whole = canonical.WithoutQuotient(gap);
+  if (whole && canonical.IsNonNegative(*whole)) return true;
+  return std::any_of(gap.terms.begin(), gap.terms.end(), [&](const Term& term) {
+    const std::optional<LinearForm> less = WithoutQuotientBy(canonical, gap, term);
+    return less && canonical.IsNonNegative(*less);
+  });
+}
+
+// Writes quotients by constants in one way: (x * 64 + y % 24 + 63) // 24 is x * 2 + 2 - y // 24 + (x * 16 + y + 15) //
+// 24, and (x * 16 + 15) // 24 is (x * 2 + 1) // 3.
+class QuotientReducer {
+ public:
+  QuotientReducer(Canonicalizer& canonical, DataType type) : canonical_(canonical), type_(type) {}
+
+  LinearForm Reduce(const LinearForm& form) {
+    LinearForm sum;
+    sum.constant = form.constant;
+    sum.has_overflowed = form.has_overflowed;
+    for (const Term& term : form.terms) {
+      const bool is_quotient = term.lower > 1 && term.upper == kNoUpper;
+      canonical_.AddForm(sum, is_quotient ? ReduceTerm(term) : FormOf(term), 1);
+    }
+    return sum;
+  }
+
+ private:
+  static LinearForm FormOf(const Term& term) {
+    LinearForm form;
+    form.terms.push_back(term);
+    return form;
+  }
+  // source // divisor, times the term's scale.
+  LinearForm ReduceTerm(const Term& term) {
+    const int64_t divisor = term.lower;
+    LinearForm result, inside;
+    const LinearForm source = canonical_.Form(term.source);
+    inside.constant = source.constant;
+    for (const Term& part : source.terms) {
+      const bool is_rest = part.lower == 1 && part.upper == divisor && part.scale == 1;
+      canonical_.AddForm(inside, is_rest ? canonical_.Form(part.source) : FormOf(part), 1);
+      if (is_rest) canonical_.AddForm(result, ReduceTerm({part.source, 1, divisor, kNoUpper, part.source_bound}), -1);
+    }
+    LinearForm rest;
+    rest.constant = FloorModulo(inside.constant, divisor);
+    result.AddConstant(FloorDivide(inside.constant, divisor));
+    for (const Term& part : inside.terms) {
+      Term whole = part, left = part;
+      whole.scale = part.is_whole() ? FloorDivide(part.scale, divisor) : 0;
+      left.scale = part.scale - whole.scale * divisor;
+      if (whole.scale != 0) canonical_.AddForm(result, FormOf(whole), 1);
+      if (left.scale != 0) canonical_.AddForm(rest, FormOf(left), 1);
+    }
+    canonical_.AddForm(result, Divided(std::move(rest), divisor), 1);
+    result.Scale(term.scale);
+    return result;
+  }
+  LinearForm Divided(LinearForm rest, int64_t divisor) {
+    if (rest.is_const()) return {{}, FloorDivide(rest.constant, divisor), rest.has_overflowed};
+    const int64_t shared = std::gcd(GcdOfScales(rest), divisor);
+    for (Term& term : rest.terms) term.scale /= shared;
+    rest.constant = FloorDivide(rest.constant, shared);
+    const IntBound bound = BoundOf(rest), type = TypeBound(type_);
+    if (!FitsIn(rest, type_) || !bound.Within(type.min, type.max)) return {{}, 0, true};
+    if (divisor == shared) return rest;
+    return FormOf({FormToExpr(rest, type_), 1, divisor / shared, kNoUpper, bound});
+  }
+
+  Canonicalizer& canonical_;
+  const DataType type_;
+};
+
+bool IsBelowReduced(const Analyzer& analyzer, const Binary& op) {
+  Canonicalizer canonical(analyzer);
+  const LinearForm reduced = QuotientReducer(canonical, op.a.dtype()).Reduce(GapOf(canonical, op));
+  return !reduced.has_overflowed && canonical.IsNonNegative(reduced);
 }
 
 }  // namespace
@@ -123,7 +265,9 @@ void Analyzer::Update(const Var& var, ModularSet modular) {
   facts_.Set(var, std::move(facts));
 }
 
-void Analyzer::Assume(const Expr& condition) { Canonicalizer(*this).Learn(condition, facts_); }
+void Analyzer::Assume(const Expr& condition) {
+  Canonicalizer(*this).Learn(condition, facts_, /*about_dividends=*/true);
+}
 
 IntBound Analyzer::ConstIntBound(const Expr& e) const {
   if (const int64_t* value = AsIntConst(e)) return {*value, *value};
@@ -159,7 +303,9 @@ bool Analyzer::CanProve(const Expr& condition) const {
   const Binary* op = condition.As<Binary>();
   if (op == nullptr || (op->op != BinaryOp::kLE && op->op != BinaryOp::kLT) || !IsIndexType(op->a.dtype()))
     return false;
-  return HasMinOrMax(condition) && (ArePartsBelow(*this, *op) || AreQuotientsBelow(*this, *op));
+  const Ingredients in = IngredientsOf(condition);
+  return IsPartBelow(*this, *op) || (in.has_min_max && (ArePartsBelow(*this, *op) || AreQuotientsBelow(*this, *op))) ||
+         (in.has_quotient && (IsQuotientBelow(*this, *op) || IsBelowReduced(*this, *op)));
 }
 
 bool Analyzer::CanProveEqual(const Expr& a, const Expr& b) const {

@@ -49,20 +49,36 @@ void LearnNonNegative(Facts& facts, const LinearForm& form) {
   facts.Set(var, std::move(known));
 }
 
-void Canonicalizer::Learn(const Expr& condition, Facts& facts) {
+// x // 3 <= 4 is x <= 14, x // 3 >= 4 is x >= 12.
+std::optional<LinearForm> Canonicalizer::WithoutQuotient(const LinearForm& form) {
+  const auto is_quotient = [](const Term& term) {
+    return term.lower > 1 && term.upper == kNoUpper && std::abs(term.scale) == 1;
+  };
+  const auto found = std::find_if(form.terms.begin(), form.terms.end(), is_quotient);
+  if (form.has_overflowed || found == form.terms.end()) return std::nullopt;
+  LinearForm quotient;
+  quotient.terms.push_back(*found);
+  LinearForm rest = Combine(form, quotient, -1);
+  rest.Scale(found->lower);
+  if (found->scale < 0) rest.AddConstant(found->lower - 1);
+  AddForm(rest, Form(found->source), found->scale);
+  return rest.has_overflowed ? std::nullopt : std::optional(std::move(rest));
+}
+
+void Canonicalizer::Learn(const Expr& condition, Facts& facts, bool about_dividends) {
   if (!condition.dtype().is_scalar()) return;
   if (const Not* negated = condition.As<Not>()) {
     const Expr opposite = Negated(negated->a);
-    if (opposite.As<Not>() == nullptr) Learn(opposite, facts);
+    if (opposite.As<Not>() == nullptr) Learn(opposite, facts, about_dividends);
     return;
   }
   const Call* call = condition.As<Call>();
-  if (call != nullptr && call->op == LikelyOp()) return Learn(call->args[0], facts);
+  if (call != nullptr && call->op == LikelyOp()) return Learn(call->args[0], facts, about_dividends);
   const Binary* op = condition.As<Binary>();
   if (op == nullptr) return;
   if (op->op == BinaryOp::kAnd) {
-    Learn(op->a, facts);
-    return Learn(op->b, facts);
+    Learn(op->a, facts, about_dividends);
+    return Learn(op->b, facts, about_dividends);
   }
   if (!IsIndexType(op->a.dtype())) return;
   const LinearForm a = Form(op->a), b = Form(op->b);
@@ -70,6 +86,8 @@ void Canonicalizer::Learn(const Expr& condition, Facts& facts) {
     LinearForm form = Combine(high, low, -1);
     form.AddConstant(-gap);
     LearnNonNegative(facts, form);
+    const std::optional<LinearForm> whole = about_dividends ? WithoutQuotient(form) : std::nullopt;
+    if (whole) LearnNonNegative(facts, *whole);
   };
   switch (op->op) {
     case BinaryOp::kLT:

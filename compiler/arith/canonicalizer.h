@@ -23,11 +23,15 @@ class Canonicalizer : private StmtExprMutator {
 
   void AddForm(LinearForm& sum, const LinearForm& other, int64_t factor);  // sum += other * factor
 
-  // Adds to `facts` what `condition` says.
-  void Learn(const Expr& condition, Facts& facts);
+  // Adds to `facts` what `condition` says; `about_dividends`: of x // 3 < 5 also what it says about x.
+  void Learn(const Expr& condition, Facts& facts, bool about_dividends = false);
+  // A form that is not negative just where `form` is, with a quotient less; nullopt: it has no quotient by itself.
+  std::optional<LinearForm> WithoutQuotient(const LinearForm& form);
   // Bounds with the help of assumed conditions.
   IntBound Bound(const LinearForm& form) const;
   bool IsNonNegative(const LinearForm& form);
+  // Whether an assumed condition is about a multiple of the form: x > -1 where 4 * x + y >= 0 and y is below 4.
+  bool IsPartNonNegative(const LinearForm& form) const;
   // Of a cast from an index; what wraps keeps its remainders by powers of 2. Of anything else: nothing known.
   ModularSet ModularOfCast(const Expr& e);
   ModularSet Modular(const LinearForm& form);

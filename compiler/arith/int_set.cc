@@ -262,6 +262,23 @@ IntSet SetEvaluator::EvalMul(const Expr& source, const Expr& a, const Expr& b) {
   return IntSet::Interval(MakeSelect(sign, low, high), MakeSelect(sign, high, low));
 }
 
+namespace {
+
+// Knows what `analyzer` does, and that variables which may reach an end of their type stay within a quarter of it.
+Analyzer WithSmallUnknowns(const Expr& e, const Analyzer& analyzer) {
+  Analyzer small = Analyzer::Under(analyzer);
+  PostOrderVisit(e, [&](const Expr& var) {
+    if (!IsVar(var) || !var.dtype().is_int() || !var.dtype().is_scalar()) return;
+    const IntBound type = TypeBound(var.dtype()), bound = analyzer.ConstIntBound(var);
+    if (bound.min != type.min && bound.max != type.max) return;
+    const int64_t min = std::max(bound.min, type.min / 4), max = std::min(bound.max, type.max / 4);
+    small.Bind(Var(var), {IntConst(var.dtype(), min), IntConst(var.dtype(), std::max<int64_t>(max - min + 1, 1))});
+  });
+  return small;
+}
+
+}  // namespace
+
 // By constant bounds only.
 IntSet SetEvaluator::ConstantSet(const Expr& e) const {
   Analyzer bounded = Analyzer::Under(analyzer_);
@@ -271,11 +288,12 @@ IntSet SetEvaluator::ConstantSet(const Expr& e) const {
   const IntBound bound = bounded.ConstIntBound(e);
   const IntBound type = TypeBound(e.dtype());
   if (!e.dtype().is_scalar() || !(e.dtype().is_int() || e.dtype().is_bool())) return IntSet::Everything();
+  // What comes from the ends of the type alone says nothing, and sums with it overflow. It is far, and moves with them.
+  const bool is_far = !e.dtype().is_bool() && (bound.min <= type.min / 64 || bound.max >= type.max / 64);
+  const IntBound moved = is_far ? WithSmallUnknowns(e, bounded).ConstIntBound(e) : bound;
   std::optional<Expr> min, max;
-  // What comes from the ends of the type alone says nothing, and sums with it overflow.
-  const bool is_bool = e.dtype().is_bool();
-  if (bound.min != IntBound::kNegInf && (is_bool || bound.min > type.min / 2)) min = IntConst(e.dtype(), bound.min);
-  if (bound.max != IntBound::kPosInf && (is_bool || bound.max < type.max / 2)) max = IntConst(e.dtype(), bound.max);
+  if (bound.min != IntBound::kNegInf && bound.min == moved.min) min = IntConst(e.dtype(), bound.min);
+  if (bound.max != IntBound::kPosInf && bound.max == moved.max) max = IntConst(e.dtype(), bound.max);
   return IntSet::Interval(std::move(min), std::move(max));
 }
 

@@ -67,6 +67,17 @@ IterConstraint Separate(const Expr& a, const Expr& b, int64_t gap, const IterDom
   return {analyzer.Simplify(iter), std::nullopt, analyzer.Simplify(rest + (1 - gap))};
 }
 
+// x // 3 < 5 is x < 15.
+void DropQuotient(IterConstraint& constraint) {
+  const Binary* op = constraint.iter.As<Binary>();
+  const int64_t* divisor = op == nullptr || op->op != BinaryOp::kFloorDiv ? nullptr : AsIntConst(op->b);
+  if (divisor == nullptr || *divisor <= 0) return;
+  const Expr factor = op->b;
+  constraint.iter = Expr(op->a);
+  if (constraint.low) constraint.low = *constraint.low * factor;
+  if (constraint.high) constraint.high = *constraint.high * factor;
+}
+
 void Narrow(Range& range, const IterConstraint& constraint, const Analyzer& analyzer) {
   Expr low = range.min, high = range.min + range.extent;
   if (constraint.low) low = Max(low, *constraint.low);
@@ -96,6 +107,7 @@ StatusOr<std::vector<IterConstraint>> ParsePredicate(const Expr& predicate, Iter
       else
         constraint.high = *constraint.low + 1;
     }
+    DropQuotient(constraint);
     const std::optional<size_t> single = IndexOf(iters, constraint.iter.get());
     if (!single) {
       constraints.push_back(std::move(constraint));

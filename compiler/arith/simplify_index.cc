@@ -105,6 +105,18 @@ bool Canonicalizer::IsKnownNonNegative(const LinearForm& form) const {
   return false;
 }
 
+bool Canonicalizer::IsPartNonNegative(const LinearForm& form) const {
+  if (form.has_overflowed) return false;
+  for (const LinearForm* known : facts_.NonNegativeAbout(form)) {
+    const int64_t part = MatchingFactor(*known, form);
+    if (part < 2) continue;
+    LinearForm scaled = form;
+    scaled.Scale(part);
+    if (BoundOf(Combine(scaled, *known, -1)).min > -part) return true;
+  }
+  return false;
+}
+
 namespace {
 
 // Of the remainder by a power of 2.

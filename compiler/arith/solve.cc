@@ -168,7 +168,8 @@ SolvedIterVar Solver::Fit(const IterVar& iter, const IntSet& set) const {
     }
   }
   Range range = *set.ToRange(analyzer_);
-  if (AsIntConst(range.extent) == nullptr) range.extent = rules.Simplify(range.extent);
+  if (AsIntConst(range.extent) == nullptr && HasDivision(range.extent))
+    range.extent = rules.Simplify(*set.max() - *set.min() + 1);
   const bool is_whole_set = AsIntConst(range.extent) != nullptr || !IsCut(range.extent);
   if (!is_whole_set) {
     const IntBound longest = analyzer_.ConstIntBound(range.extent);

@@ -258,6 +258,7 @@ void BindOuterLoops(const Schedule& schedule, int row, bool itself, Analyzer& an
 
 Analyzer KnowingLoops(const Schedule& schedule, int above) {
   Analyzer analyzer;
+  AssumeShapes(schedule.FuncOf(above), analyzer);
   if (schedule.IsLoop(above))
     BindOuterLoops(schedule, above, true, analyzer);
   else

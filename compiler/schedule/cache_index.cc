@@ -120,14 +120,15 @@ class CandidateFinder : public StmtExprVisitor {
   std::vector<Candidate> found_;
 };
 
-// Loads `to` where `from`, or what equals it, is computed.
+// Loads `to` where `from`, or what equals it, is computed; not where that is a constant.
 class ComputationReplacer : public StmtExprMutator {
  public:
   ComputationReplacer(const Candidate& from, Expr to) : from_(from), to_(std::move(to)) {}
 
  protected:
   Expr VisitExpr(const Expr& expr) override {
-    const bool may_be = expr.dtype() == from_.expr.dtype() && !IsVar(expr) && expr.As<BufferLoad>() == nullptr;
+    const bool may_be =
+        expr.dtype() == from_.expr.dtype() && !VarsOf(expr).empty() && !IsVar(expr) && expr.As<BufferLoad>() == nullptr;
     if (may_be && IsSame(from_, Analyzer().Simplify(expr))) return to_;
     return StmtExprMutator::VisitExpr(expr);
   }
@@ -136,6 +137,12 @@ class ComputationReplacer : public StmtExprMutator {
   const Candidate& from_;
   const Expr to_;
 };
+
+// Whether it depends on iter vars that an init does not have.
+bool IsOfReduction(const BlockNode& block, const Expr& e) {
+  return std::any_of(block.iter_vars.begin(), block.iter_vars.end(),
+                     [&](const IterVar& iter) { return iter.kind == IterKind::kReduce && UsesVar(e, iter.var.get()); });
+}
 
 // A buffer that holds a computation, what loads it in the block, and the nest that fills it.
 struct IndexStage {
@@ -302,7 +309,7 @@ StatusOr<std::vector<BlockRV>> CacheIndex(Schedule& schedule, BlockRV block_rv, 
     ASSIGN_OR_RETURN(IndexStage stage, MakeStage(schedule, row, candidate, stages.size(), storage_scope));
     ComputationReplacer replace(candidate, stage.load);
     node.body = replace(node.body);
-    if (node.init) node.init = replace(*node.init);
+    if (node.init && !IsOfReduction(node, candidate.expr)) node.init = replace(*node.init);
     stages.push_back(std::move(stage));
   }
   schedule.Replace(schedule.ScopeOf(row), WithStages(schedule, row, changed, stages), {{row, changed.block}});

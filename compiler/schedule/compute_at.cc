@@ -463,11 +463,39 @@ bool CoverTogether(const std::vector<SolvedIterVar>& domains, IterDomain loops, 
          });
 }
 
-// A block without iter vars runs as long as all loops around it do.
-Status CheckLoopsRun(const Schedule& schedule, const Move& move, const IterDomain& loops) {
+// value < end, without a quotient.
+Expr Below(const Expr& value, const Expr& end) {
+  const Binary* op = value.As<Binary>();
+  const bool is_quotient = op != nullptr && op->op == BinaryOp::kFloorDiv && AsIntConst(op->b) != nullptr;
+  return is_quotient ? Less(op->a, end * op->b) : Less(value, end);
+}
+
+// Whether the values, each one in its domain, take all of those of the iter vars before the guards cut off the rest.
+bool CoverCutOff(const std::vector<SolvedIterVar>& domains, const std::vector<IterVar>& iters, const IterDomain& loops,
+                 const Analyzer& analyzer) {
+  GuardedAccess access{{}, loops, True()};
+  std::vector<Range> all;
+  for (size_t i = 0; i < domains.size(); ++i) {
+    const Range& domain = domains[i].domain;
+    if (!IsConstInt(domain.extent, 1) || !IsConstInt(iters[i].domain.min, 0)) return false;
+    const Expr below = Below(domain.min, iters[i].domain.extent);
+    if (!analyzer.CanProve(below)) access.predicate = And(access.predicate, below);
+    access.region.push_back(domain);
+    all.push_back(iters[i].domain);
+  }
+  const std::optional<GuardedRegion> certain = TouchedForCertain(access, analyzer);
+  return certain && certain->conditions.empty() && Covers(*certain, WholeBox(all), all, analyzer);
+}
+
+// Where a loop does not say what the block runs over, the block runs as long as the loop does.
+Status CheckLoopsRun(const Schedule& schedule, const Move& move, const IterDomain& loops,
+                     const std::vector<SolvedIterVar>& domains) {
   Analyzer analyzer;
+  AssumeShapes(schedule.FuncOf(move.block), analyzer);
   for (const auto& [var, range] : loops) {
-    if (!analyzer.CanProveGreaterEqual(range.extent, 1))
+    const bool is_used =
+        std::any_of(domains.begin(), domains.end(), [&](const SolvedIterVar& d) { return Uses(d.domain, var); });
+    if (!is_used && !analyzer.CanProveGreaterEqual(range.extent, 1))
       return schedule.Error(move.primitive, move.block,
                             fmt::format("loop \"{}\" is not known to run, so it might not", var.name()));
     analyzer.Bind(var, range);
@@ -481,7 +509,7 @@ Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const st
                             const Analyzer& analyzer) {
   const IterDomain loops = DomainDownTo(schedule, move.loop);
   const std::vector<IterVar>& iters = schedule.BlockOf(move.block).iter_vars;
-  if (iters.empty()) return CheckLoopsRun(schedule, move, loops);
+  RETURN_IF_ERROR(CheckLoopsRun(schedule, move, loops, domains));
   if (const std::optional<LoopChain> chain = LoopChain::DownTo(schedule, move.loop)) {
     const auto ranges = NumbersOf(domains, *chain);
     if (ranges && RunOver(*chain, *ranges, iters)) return OkStatus();
@@ -494,7 +522,9 @@ Status CheckCoversItsDomain(const Schedule& schedule, const Move& move, const st
       return schedule.Error(move.primitive, move.block,
                             fmt::format("iter var \"{}\" would not run over its whole domain", iters[i].var.name()));
   }
-  if (CoverApart(domains, loops, analyzer) || CoverTogether(domains, loops, analyzer)) return OkStatus();
+  if (CoverApart(domains, loops, analyzer) || CoverTogether(domains, loops, analyzer) ||
+      CoverCutOff(domains, iters, loops, analyzer))
+    return OkStatus();
   return schedule.Error(move.primitive, move.block,
                         "under that loop its iter vars would leave out values between their first and their last");
 }

@@ -165,6 +165,41 @@ TEST(Analyzer, PartsOfMinimaAndQuotientsAreComparedOneByOne) {
   EXPECT_TRUE(ordered.CanProve(LessEqual(Max(a, b), Min(c, c + 1))));
 }
 
+TEST(Analyzer, KnowsQuotientsByTheirDividends) {
+  const Var x("x"), y("y"), n("n"), m("m");
+  Analyzer analyzer;
+  analyzer.Bind(x, Range{0, 9});
+  analyzer.Bind(y, Range{0, 64});
+  const Expr fused = x * 64 + y;
+  Analyzer below = Analyzer::Under(analyzer);
+  below.Assume(Less(FloorDiv(fused, 17), 33));
+  EXPECT_TRUE(below.CanProve(Less(fused, 561)));
+  EXPECT_FALSE(below.CanProve(Less(fused, 560)));
+  // (x * 13 % 17 + 12) // 17 is the part of (x * 64 + 63) // 17 that x * 64 // 17 leaves, less 3.
+  const Expr rest = FloorDiv(FloorMod(x * 13, 17) + 12, 17);
+  EXPECT_TRUE(analyzer.CanProve(LessEqual(FloorDiv(x * 64 + 63, 17), FloorDiv(x * 64, 17) + rest + 3)));
+  EXPECT_FALSE(analyzer.CanProve(LessEqual(FloorDiv(x * 64 + 63, 17), FloorDiv(x * 64, 17) + rest + 2)));
+  Analyzer symbolic;
+  const Var f("f");
+  symbolic.Assume(LessEqual(1, n));
+  symbolic.Assume(LessEqual(1, m));
+  symbolic.Bind(f, Range{0, n * m});
+  EXPECT_TRUE(symbolic.CanProve(Less(FloorDiv(f, m), n)));
+  EXPECT_FALSE(symbolic.CanProve(Less(FloorDiv(f, m), n - 1)));
+  EXPECT_TRUE(symbolic.CanProve(Less(FloorMod(f, m), m)));
+  EXPECT_FALSE(Analyzer().CanProve(Less(FloorMod(f, m), m)));
+}
+
+TEST(Analyzer, KnowsAPartOfWhatIsAssumed) {
+  const Var x("x"), y("y");
+  Analyzer analyzer;
+  analyzer.Bind(x, Range{0, 512});
+  analyzer.Bind(y, Range{0, 4});
+  analyzer.Assume(Less(x * 4 + y, 1200));
+  EXPECT_TRUE(analyzer.CanProve(Less(x, 300)));
+  EXPECT_FALSE(analyzer.CanProve(Less(x, 299)));
+}
+
 TEST(Analyzer, ForgetsConditionsAfterTheGuard) {
   Analyzer analyzer;
   {

@@ -104,6 +104,86 @@ def main(A: T.Buffer((2, 6), "int32"), B: T.Buffer((2,), "int32")):
             B[vi] = B[vi] + A[vi, vk]
 )";
 
+constexpr char kTwoStages[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6, 5), "int32"), C: T.Buffer((6, 5), "int32")):
+    B = T.alloc_buffer((6, 5), "int32")
+    for i, j in T.grid(6, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for i, j in T.grid(6, 5):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1
+)";
+
+constexpr char kTwoSymbolicStages[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n, 5), "int32")
+    C = T.match_buffer(c, (n, 5), "int32")
+    B = T.alloc_buffer((n, 5), "int32")
+    for i, j in T.grid(n, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for i, j in T.grid(n, 5):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1
+)";
+
+constexpr char kTwoSquareStages[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n, n), "int32")
+    C = T.match_buffer(c, (n, n), "int32")
+    B = T.alloc_buffer((n, n), "int32")
+    for i, j in T.grid(n, n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for i, j in T.grid(n, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1
+)";
+
+// A fused nest that is cut off in the middle of a tile, and of a row.
+const std::string kFusedWithARest = "b = sch.get_block('B')\nc = sch.get_block('C')\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    FusedWithARest, AcceptanceTest,
+    testing::Values(
+        SoundnessCase{"ConsumerInAThread", kTwoStages,
+                      kFusedWithARest + "i, j = sch.get_loops(b)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 4])\n"
+                                        "sch.parallel(x)\nsch.vectorize(y)\nsch.reverse_compute_at(c, y)\n"},
+        SoundnessCase{"CacheWriteInAThread", kTwoStages,
+                      kFusedWithARest + "w = sch.cache_write(c, 0, 'global')\ni, j = sch.get_loops(c)\n"
+                                        "f = sch.fuse(i, j)\nx, y = sch.split(f, [None, 8])\n"
+                                        "sch.reverse_compute_at(w, y)\nsch.parallel(x)\n"},
+        SoundnessCase{"ProducerInAThread", kTwoStages,
+                      kFusedWithARest + "i, j = sch.get_loops(c)\nf = sch.fuse(i, j)\n"
+                                        "x, y, z = sch.split(f, [None, 4, 2])\nsch.parallel(x)\n"
+                                        "sch.compute_at(b, z)\n"},
+        SoundnessCase{"ProducerOfRowsOfATile", kTwoStages,
+                      kFusedWithARest + "i, j = sch.get_loops(c)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 7])\n"
+                                        "d = sch.cache_read(c, 0, 'global')\nsch.compute_at(d, x)\n"},
+        SoundnessCase{"ProducerInASymbolicThread", kTwoSymbolicStages,
+                      kFusedWithARest + "i, j = sch.get_loops(c)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 8])\n"
+                                        "sch.parallel(x)\nsch.compute_at(b, y)\n"},
+        SoundnessCase{"ConsumerInASymbolicThread", kTwoSymbolicStages,
+                      kFusedWithARest + "i, j = sch.get_loops(b)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 8])\n"
+                                        "sch.reverse_compute_at(c, y)\nsch.parallel(x)\n"},
+        SoundnessCase{"ProducerInAFusedSquare", kTwoSquareStages,
+                      kFusedWithARest + "i, j = sch.get_loops(c)\nf = sch.fuse(i, j)\nsch.compute_at(b, f)\n"
+                                        "sch.parallel(f)\n"},
+        SoundnessCase{"ConsumerInAFusedSquare", kTwoSquareStages,
+                      kFusedWithARest + "i, j = sch.get_loops(b)\nf = sch.fuse(i, j)\n"
+                                        "sch.reverse_compute_at(c, f)\n"}),
+    NameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     Programs, AcceptanceTest,
     testing::Values(

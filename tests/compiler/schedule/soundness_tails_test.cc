@@ -339,6 +339,53 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((4, 2), "int32")):
                     B[vii, vj] = B[vii, vj] + A[vkk]
 )";
 
+constexpr char kReadsBeforeTheFirst[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((2,), "int32"), C: T.Buffer((1, 4), "int32")):
+    for i in range(2):
+        if i < 2:
+            with T.block("B"):
+                v = T.axis.spatial(2, i)
+                B[v] = A[v]
+    for i, j in T.grid(1, 4):
+        with T.block("C"):
+            v, w = T.axis.remap("SS", [i, j])
+            T.reads(B[v - 1])
+            T.writes(C[v, w])
+            C[v, w] = T.if_then_else(1 <= v and v <= 2, B[v - 1], 7)
+)";
+
+constexpr char kSumAtIndexZero[] = R"(
+@T.prim_func
+def main(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
+    for i, k in T.grid(1, 3):
+        with T.block("B"):
+            vi = T.axis.spatial(1, i)
+            vk = T.axis.reduce(3, k)
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + T.Select(1 <= vk, A[T.max(T.min(vk - 3, 0), 0)], 0)
+)";
+
+constexpr char kRowsAndTheirFirstTwo[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle, d: T.handle):
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (n, n), "int32")
+    D = T.match_buffer(d, (n,), "int32")
+    for i in range(n):
+        for j in range(n):
+            with T.block("C"):
+                v, w = T.axis.remap("SS", [i, j])
+                C[v, w] = C[v, w] + A[v]
+        for j in range(2):
+            with T.block("D"):
+                v, w = T.axis.remap("SR", [i, j])
+                with T.init():
+                    D[v] = 0
+                D[v] = D[v] + A[T.min(w, n - 1)]
+)";
+
 constexpr char kSumFromAReversedRow[] = R"(
 @T.prim_func
 def main(A: T.Buffer((6, 5), "int32"), B: T.Buffer((4, 5), "int32"), C: T.Buffer((6, 4), "int32")):
@@ -472,6 +519,17 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"CopyAtOfSumsThatGoOnInTheNextIteration", kSumsInABlock,
                       "b = sch.get_block('outer')\nk, i = sch.get_loops(b)\nw = sch.write_at(i, b, 0, 'local')\n",
                       "not data-parallel"},
+        SoundnessCase{"ConsumerOfNothingUnderALoopThatNeverRuns", kReadsBeforeTheFirst,
+                      "c = sch.get_block('C')\nx = sch.cache_read(c, 0, 'local')\ny = sch.cache_read(c, 0, 'global')\n"
+                      "i, = sch.get_loops(y)\nsch.reverse_compute_at(c, i)\n",
+                      "loop \"ax0\" is not known to run"},
+        SoundnessCase{"IndexThatIsAlwaysZeroBesideZeros", kSumAtIndexZero,
+                      "b = sch.get_block('B')\nx, y = sch.cache_index(b, 'global', 0)\ni, k = sch.get_loops(b)\n"
+                      "z = sch.decompose_reduction(b, i)\n"},
+        SoundnessCase{"ComputeAtOfPartsOfUnknownLength", kRowsAndTheirFirstTwo,
+                      "d = sch.get_block('D')\nb = sch.cache_read(d, 0, 'global')\ni, j = sch.get_loops(d)\n"
+                      "k, l = sch.split(i, [4, None])\nx, y, z = sch.split(k, [None, 2, 2])\n"
+                      "sch.compute_at(b, x)\n"},
         SoundnessCase{"PaddingOfASumThatBeginsElsewhere", kSumFromAReversedRow,
                       "c = sch.get_block('C')\nsch.pad_einsum(c, [2, 3, 1])\n", "is used at several places"},
         SoundnessCase{"ComputeAtOfMoreThanTheCopyHolds", kReadsSevenOfTwelve,
