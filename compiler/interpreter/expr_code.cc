@@ -4,6 +4,7 @@
 #include "compiler/interpreter/code.h"
 #include "compiler/ir/integer.h"
 #include "compiler/ir/plain_call.h"
+#include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -34,6 +35,20 @@ class VectorRegister : public ExprCode {  // A let-bound vector: one register pe
 
  private:
   int slot_;
+};
+
+// The right side is not evaluated where the left one decides, as in generated code where the right one reads memory.
+class LogicalCode : public ExprCode {
+ public:
+  LogicalCode(bool is_and, ExprCodePtr a, ExprCodePtr b) : is_and_(is_and), a_(std::move(a)), b_(std::move(b)) {}
+  Value Eval(Machine& machine, int lane) const override {
+    const bool a = a_->Eval(machine, lane).i != 0;
+    return {.i = a != is_and_ ? a : b_->Eval(machine, lane).i != 0};
+  }
+
+ private:
+  const bool is_and_;
+  ExprCodePtr a_, b_;
 };
 
 class NotCode : public ExprCode {
@@ -325,6 +340,9 @@ StatusOr<ExprCodePtr> CompileExpr(const Expr& expr, Scope& scope) {
   if (const Binary* binary = expr.As<Binary>()) {
     ASSIGN_OR_RETURN(ExprCodePtr a, CompileExpr(binary->a, scope));
     ASSIGN_OR_RETURN(ExprCodePtr b, CompileExpr(binary->b, scope));
+    const bool is_logical = binary->op == BinaryOp::kAnd || binary->op == BinaryOp::kOr;
+    if (is_logical && expr.dtype().is_scalar() && HasLoad(binary->b))
+      return ExprCodePtr(new LogicalCode(binary->op == BinaryOp::kAnd, std::move(a), std::move(b)));
     return CompileBinary(binary->op, binary->a.dtype(), std::move(a), std::move(b), scope);
   }
   if (const Not* negation = expr.As<Not>()) {

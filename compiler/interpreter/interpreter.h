@@ -2,8 +2,9 @@
 // generated code are compared with it.
 //
 // Meaning: integers wrap to their width; every float operation is rounded to its dtype (transcendental functions are
-// computed in double and rounded); float to int truncates, NaN to 0, too large to the nearest end; and/or and Select
-// evaluate all their operands, T.if_then_else only the chosen one. Every fault ends the run with a Status that names
+// computed in double and rounded); float to int truncates, NaN to 0, too large to the nearest end; Select evaluates all
+// its operands, T.if_then_else only the chosen one, and/or the right one unless it reads memory and the left one
+// decides. Every fault ends the run with a Status that names
 // buffer, indices, block and loops:
 //   - kOutOfRange: an access outside a buffer's shape, an iter var outside its domain;
 //   - kFailedPrecondition: a read of an element nobody wrote (where an assignment copies it into an allocation, the

@@ -439,9 +439,11 @@ bool LeavesNoGaps(Range range, const IterDomain& loops, const Analyzer& analyzer
   return true;
 }
 
-// Whether no loop moves two of `domains` at a time, and each leaves nothing out.
+// Whether no loop moves two of `domains`, or another loop, at a time, and each leaves nothing out.
 bool CoverApart(const std::vector<SolvedIterVar>& domains, const IterDomain& loops, const Analyzer& analyzer) {
   for (const auto& loop : loops) {
+    if (std::any_of(loops.begin(), loops.end(), [&](const auto& inner) { return Uses(inner.second, loop.first); }))
+      return false;
     const auto uses = [&](const SolvedIterVar& solved) { return Uses(solved.domain, loop.first); };
     if (std::count_if(domains.begin(), domains.end(), uses) > 1) return false;
   }

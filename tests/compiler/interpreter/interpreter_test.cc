@@ -179,6 +179,19 @@ TEST(Interpreter, EvaluatesOnlyTheChosenSideOfIfThenElse) {
               HasSubstr("division by zero"));
 }
 
+// As generated code does: the left side says where there is something to be read.
+TEST(Interpreter, ReadsOnTheRightOfAnAndOnlyWhereTheLeftHolds) {
+  const Buffer a = MakeBuffer("A", {3}, kI32), out = MakeBuffer("out", {4}, kI32);
+  const Var i("i");
+  const Expr is_small = Less(Load(a, {i}), I(3)), is_least = Less(Load(a, {i}), I(2));
+  const Expr both = And(Less(i, I(3)), is_small), either = Bin(BinaryOp::kOr, LessEqual(I(3), i), is_least);
+  const Expr value =
+      MakeCall(kI32, "if_then_else", {both, I(1), I(0)}) + MakeCall(kI32, "if_then_else", {either, I(2), I(0)});
+  std::vector<Tensor> args = {Tensor::FromInts(kI32, {3}, {1, 2, 3}), Tensor::Uninitialized(kI32, {4})};
+  ASSERT_EQ(Interpret(MakePrimFunc("f", {a, out}, MakeFor(i, I(4), MakeStore(out, value, {i}))), args), OkStatus());
+  EXPECT_THAT(args[1].ToDoubles(), ElementsAre(3, 1, 0, 2));
+}
+
 TEST(Interpreter, ComputesWithoutRoundingInFloat64Mode) {
   EXPECT_EQ(Evaluate1(Bin(BinaryOp::kAdd, Bin(BinaryOp::kAdd, F(16777216), F(1)), F(-16777216)), FloatMode::kFloat64)
                 ->front(),

@@ -355,6 +355,22 @@ def main(A: T.Buffer((4,), "int32"), B: T.Buffer((2,), "int32"), C: T.Buffer((1,
             C[v, w] = T.if_then_else(1 <= v and v <= 2, B[v - 1], 7)
 )";
 
+constexpr char kUpsideDownTriangle[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32"), C: T.Buffer((7, 7), "int32")):
+    B = T.alloc_buffer((8, 8), "int32")
+    for i in range(8):
+        for j in range(i + 1):
+            with T.block("B"):
+                v = T.axis.spatial(8, 7 - i)
+                w = T.axis.spatial(8, j)
+                B[v, w] = A[v, w]
+    for i, j in T.grid(7, 7):
+        with T.block("C"):
+            v, w = T.axis.remap("SS", [i, j])
+            C[v, w] = B[v, w]
+)";
+
 constexpr char kSumAtIndexZero[] = R"(
 @T.prim_func
 def main(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
@@ -523,6 +539,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "c = sch.get_block('C')\nx = sch.cache_read(c, 0, 'local')\ny = sch.cache_read(c, 0, 'global')\n"
                       "i, = sch.get_loops(y)\nsch.reverse_compute_at(c, i)\n",
                       "loop \"ax0\" is not known to run"},
+        SoundnessCase{"ConsumerUnderATriangle", kUpsideDownTriangle,
+                      "c = sch.get_block('C')\nb = sch.get_block('B')\ni, j = sch.get_loops(b)\n"
+                      "sch.reverse_compute_at(c, j)\n",
+                      "would leave out values"},
         SoundnessCase{"IndexThatIsAlwaysZeroBesideZeros", kSumAtIndexZero,
                       "b = sch.get_block('B')\nx, y = sch.cache_index(b, 'global', 0)\ni, k = sch.get_loops(b)\n"
                       "z = sch.decompose_reduction(b, i)\n"},
