@@ -145,6 +145,11 @@ BlockScope::BlockScope(const Schedule& schedule, int scope_row, const BlockScope
   }
   if (!views_.empty() || schedule.HidesAny() || (before != nullptr && !before->views_.empty())) before = nullptr;
   if (before != nullptr) memories_ = before->memories_;
+  children_.reserve(before != nullptr ? before->children_.size() + 4 : 8);
+  actors_.reserve(before != nullptr ? before->actors_.size() + 4 : 8);
+  parts_.reserve(before != nullptr ? before->parts_.size() + 4 : 8);
+  notes_.reserve(before != nullptr ? before->notes_.size() + 8 : 16);
+  noted_.reserve(before != nullptr ? before->noted_.size() + 8 : 16);
   ActorCollector collector(schedule, scope_row, before, *this);
   const BlockNode& block = schedule.BlockOf(scope_row);
   if (block.init) collector(*block.init);

@@ -114,27 +114,45 @@ class CopyInserter {
  public:
   CopyInserter(const Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
                Stmt copy, CopyPlace place)
-      : rows_(rows), change_(change), copy_(std::move(copy)), place_(place), above_(schedule.StmtOf(place.above)) {
+      : schedule_(schedule),
+        rows_(rows),
+        change_(change),
+        copy_(std::move(copy)),
+        place_(place),
+        above_(schedule.StmtOf(place.above)) {
     for (int row : rows) blocks_.push_back(schedule.StmtOf(row));
   }
   std::vector<BlockReuse> reuse;
 
-  Stmt BodyWithCopy(const Stmt& body) {
-    const Seq* seq = body.As<Seq>();
-    std::vector<Stmt> children = seq != nullptr ? seq->stmts : std::vector<Stmt>{body};
-    for (Stmt& child : children) child = Changed(child);
-    children.insert(children.begin() + place_.child, copy_);
-    return MakeSeq(std::move(children));
-  }
-  Stmt Changed(const Stmt& stmt) {
-    return *RewriteTree(stmt, [&](const Stmt& below) { return Replaced(below); });
+  Stmt BodyOf(int scope) {
+    const Stmt& body = schedule_.BlockOf(scope).body;
+    if (place_.above == scope) return WithCopy(body, scope);
+    return *RewriteTreeAt(body, PlacesIn(scope), [&](const Stmt& below) { return Replaced(below); });
   }
 
  private:
+  // The children of `above` in which something changes.
+  std::vector<size_t> PlacesIn(int above) const {
+    std::vector<size_t> places;
+    for (int row : rows_)
+      if (schedule_.IsAncestor(above, row)) places.push_back(ChildIndexTowards(schedule_, above, row));
+    if (schedule_.IsAncestor(above, place_.above)) places.push_back(ChildIndexTowards(schedule_, above, place_.above));
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    return places;
+  }
+  Stmt WithCopy(const Stmt& body, int above) {
+    const Seq* seq = body.As<Seq>();
+    std::vector<Stmt> children = seq != nullptr ? seq->stmts : std::vector<Stmt>{body};
+    for (size_t place : PlacesIn(above))
+      children[place] = *RewriteTree(children[place], [&](const Stmt& below) { return Replaced(below); });
+    children.insert(children.begin() + place_.child, copy_);
+    return MakeSeq(std::move(children));
+  }
   Replacement Replaced(const Stmt& stmt) {
     if (stmt.same_as(above_)) {
       For loop = *stmt.As<For>();
-      loop.body = BodyWithCopy(loop.body);
+      loop.body = WithCopy(loop.body, place_.above);
       return std::vector<Stmt>{std::move(loop)};
     }
     for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -147,6 +165,7 @@ class CopyInserter {
     return std::nullopt;
   }
 
+  const Schedule& schedule_;
   const std::vector<int>& rows_;
   const std::function<Block(const Block&)>& change_;
   const Stmt copy_;
@@ -162,8 +181,7 @@ Status InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::f
   const int scope = schedule.ScopeOf(rows.at(0));
   const BlockRealize& realize = schedule.RealizeOf(scope);
   CopyInserter inserter(schedule, rows, change, std::move(copy), place);
-  const Stmt& body = realize.block->body;
-  Stmt changed = place.above == scope ? inserter.BodyWithCopy(body) : inserter.Changed(body);
+  Stmt changed = inserter.BodyOf(scope);
   std::vector<int> around;
   for (int row : rows)
     for (int loop : schedule.LoopsOf(row)) around.push_back(loop);

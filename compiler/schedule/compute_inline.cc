@@ -166,45 +166,14 @@ StatusOr<StorePlaces> PlacesOf(const Schedule& schedule, int row, const std::vec
   return stored;
 }
 
-// Whether somebody looks at the buffer's memory in another way than by its elements: A.data, another buffer over it, a
-// view.
-class ViewFinder : public StmtExprVisitor {
- public:
-  explicit ViewFinder(const Buffer& buffer) : buffer_(buffer) {}
-  bool found = false;
-
- protected:
-  void VisitExpr(const Expr& expr) override {
-    if (expr.As<IntImm>() != nullptr) return;
-    if (IsVar(expr))
-      found = found || expr.same_as(buffer_->data);
-    else
-      StmtExprVisitor::VisitExpr(expr);
-  }
-  void VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
-    Note(load.buffer);
-    StmtExprVisitor::VisitBufferLoad(self, load);
-  }
-  void VisitBufferStore(const Stmt& self, const BufferStore& store) override {
-    Note(store.buffer);
-    StmtExprVisitor::VisitBufferStore(self, store);
-  }
-  void VisitBlock(const Block& block) override {
-    for (const MatchBufferRegion& match : block->match_buffers) found = found || MayAlias(match.source.buffer, buffer_);
-    StmtExprVisitor::VisitBlock(block);
-  }
-
- private:
-  void Note(const Buffer& used) { found = found || (MayAlias(used, buffer_) && !used.same_as(buffer_)); }
-  const Buffer& buffer_;
-};
-
 // A view of the buffer would be left without it.
 Status CheckIsNotViewed(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {
   const int scope = schedule.ScopeOf(row);
-  ViewFinder finder(buffer);
-  finder(schedule.StmtOf(scope));
-  if (!finder.found) return OkStatus();
+  const std::vector<int> nests = schedule.ChildRowsOf(scope);
+  const auto is_viewed = [&](int nest) { return IsViewedBy(schedule.Uses(nest), buffer); };
+  if (!IsViewedBy(MemoryUsesAroundNests(schedule.StmtOf(scope)), buffer) &&
+      std::none_of(nests.begin(), nests.end(), is_viewed))
+    return OkStatus();
   return schedule.Error(primitive, scope,
                         fmt::format("it has a view of \"{}\" (match_buffer, decl_buffer or its data)", buffer->name));
 }

@@ -52,6 +52,16 @@ const NestNumbers* FactCache::Numbers(const Schedule& schedule, int row) {
   return numbers.get();
 }
 
+const MemoryUses& FactCache::Uses(const RowTable& rows, int row, const Stmt& stmt) {
+  if (static_cast<int>(uses_.size()) <= row) uses_.resize(row + 1);
+  std::shared_ptr<const MemoryUses>& uses = uses_[row];
+  if (uses != nullptr && rows[row].changed_at <= uses->seen_at) return *uses;
+  const auto fresh = std::make_shared<MemoryUses>(MemoryUsesIn(stmt));
+  fresh->seen_at = rows.num_replacements();
+  uses = fresh;
+  return *uses;
+}
+
 FactCache::Outline FactCache::OutlineOf(const RowTable& rows, std::span<const int> tops, int scope) {
   Outline outline{scope, {}};
   for (int top : tops) ForEachBlock(rows, top, [&](int block) { outline.blocks.emplace_back(block, rows[block].key); });

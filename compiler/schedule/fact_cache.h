@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/schedule/block_scope.h"
+#include "compiler/schedule/memory_uses.h"
 #include "compiler/schedule/nest_numbers.h"
 #include "compiler/schedule/row_table.h"
 
@@ -31,6 +32,8 @@ class FactCache {
   const BlockScope& Scope(const Schedule& schedule, int row);
   // Of block `row`; nullptr if its loops are no chain of constants. Lives until it is asked for again.
   const NestNumbers* Numbers(const Schedule& schedule, int row);
+  // How all at or below `row` uses memory. Lives until it is asked for again.
+  const MemoryUses& Uses(const RowTable& rows, int row, const Stmt& stmt);
   bool KnowsScope(int row) const {
     return std::any_of(scopes_.begin(), scopes_.end(),
                        [&](const Kept& kept) { return kept.row == row && !kept.is_stale; });
@@ -72,6 +75,7 @@ class FactCache {
   std::vector<Known> known_;  // By row.
   std::vector<Kept> scopes_;
   std::vector<std::shared_ptr<const NestNumbers>> numbers_;  // By row; whether they still hold is asked on each use.
+  std::vector<std::shared_ptr<const MemoryUses>> uses_;      // The same.
 };
 
 }  // namespace lathe

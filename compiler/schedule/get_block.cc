@@ -62,9 +62,12 @@ StatusOr<BlockRV> GetBlock(Schedule& schedule, const std::string& name, const st
 
 StatusOr<std::vector<LoopRV>> GetLoops(Schedule& schedule, BlockRV block) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const std::vector<int> rows = schedule.LoopsOf(row);
   std::vector<LoopRV> loops;
   std::vector<int> outputs;
-  for (int loop : schedule.LoopsOf(row)) {
+  loops.reserve(rows.size());
+  outputs.reserve(rows.size());
+  for (int loop : rows) {
     loops.push_back(schedule.NewLoopRV(loop));
     outputs.push_back(loops.back().id);
   }

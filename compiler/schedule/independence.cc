@@ -388,8 +388,10 @@ Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::
   };
   std::vector<int> asked = loops;
   std::erase_if(asked, [&](int loop) { return !changed.IsLoop(loop); });  // Another nest took the place of theirs.
-  for (int row = 0; size_t(row) < changed.NumRows(); ++row)
+  for (int row = 0; size_t(row) < changed.NumRows(); ++row) {
+    if (changed.ChangedAt(row) <= schedule.NumReplacements()) continue;
     if (changed.IsLoop(row) && is_new(row)) asked.push_back(row);
+  }
   for (int loop : asked) {
     const For& node = changed.LoopOf(loop);
     if (!IsConcurrent(node.kind)) continue;

@@ -81,6 +81,7 @@ Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
     return OkStatus();
   }
   std::vector<int> rows;
+  rows.reserve(ordered_loops.size());
   for (LoopRV loop : ordered_loops) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
     if (std::find(rows.begin(), rows.end(), row) != rows.end())
@@ -89,6 +90,7 @@ Status Reorder(Schedule& schedule, std::span<const LoopRV> ordered_loops) {
   }
   ASSIGN_OR_RETURN(const std::vector<int> chain, ChainOf(schedule, rows));
   std::vector<int> order;
+  order.reserve(chain.size());
   size_t next = 0;
   for (int row : chain) order.push_back(std::find(rows.begin(), rows.end(), row) != rows.end() ? rows[next++] : row);
   if (const WhyNot why = WhyNotPermutable(schedule, chain.front()); !why.empty())

@@ -349,6 +349,7 @@ std::vector<int> Schedule::LoopsOf(int row) const {
 
 std::vector<int> Schedule::ChildBlocksOf(int row) const {
   std::vector<int> blocks;
+  blocks.reserve(8);
   const auto collect = [&](const auto& self, int above) -> void {
     for (int child = rows_[above].first_child; child >= 0; child = rows_[child].next_sibling) {
       if (!IsLoop(child))
@@ -363,6 +364,7 @@ std::vector<int> Schedule::ChildBlocksOf(int row) const {
 
 std::vector<int> Schedule::ChildRowsOf(int row) const {
   std::vector<int> rows;
+  rows.reserve(8);
   for (int child = rows_[row].first_child; child >= 0; child = rows_[child].next_sibling) rows.push_back(child);
   return rows;
 }

@@ -86,6 +86,8 @@ class Schedule {
   // The bindings of a block as numbers; nullptr where its loops are no chain of constants. Lives until the next
   // Replace.
   const NestNumbers* Numbers(int block_row) const { return facts_.Numbers(*this, block_row); }
+  // How all at or below `row` uses memory. Lives until the next Replace.
+  const MemoryUses& Uses(int row) const { return facts_.Uses(rows_, row, StmtOf(row)); }
   // The bindings are independent quasi-affine functions of the loops of its scope; true for a root block.
   bool IsAffineBinding(int block_row) const;
   // What it reads and its scope writes before has been written for certain (region_cover.h); true for a root block.

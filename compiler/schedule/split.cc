@@ -98,9 +98,11 @@ StatusOr<Tiling> MakeTiling(const Schedule& schedule, int row, std::span<const s
   });
   if (is_scalable) return MakeScalableTiling(schedule, row, factors, analyzer);
   Tiling tiling;
+  tiling.sizes.reserve(factors.size());
   int inferred = -1;
   int64_t product = 1;
   std::vector<int64_t> given;
+  given.reserve(factors.size());
   for (const std::optional<ExprRV>& factor : factors) {
     if (!factor && inferred >= 0) return schedule.Error("split", row, "at most one factor can be inferred");
     if (!factor) inferred = static_cast<int>(tiling.sizes.size());
@@ -150,6 +152,7 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   const int64_t* count = AsIntConst(loop.extent);
   const Expr extent = count != nullptr ? IntConst(type, *count) : loop.extent;
   std::vector<Var> vars;
+  vars.reserve(tiling.sizes.size());
   Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(row), row), preserve_unit_iters, std::nullopt,
                 schedule.AnyUsesLoopsDirectly()};
   Expr value = IntConst(type, 0);
@@ -166,9 +169,12 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   schedule.Replace(row, std::move(nest));
 
   std::vector<TraceInput> inputs{loop_rv};
+  inputs.reserve(factors.size() + 1);
   for (const std::optional<ExprRV>& factor : factors) inputs.push_back(FactorInput(factor));
   std::vector<LoopRV> loops;
   std::vector<int> outputs;
+  loops.reserve(vars.size());
+  outputs.reserve(vars.size());
   for (const Var& var : vars) {
     loops.push_back(schedule.NewLoopRV(var));
     outputs.push_back(loops.back().id);
