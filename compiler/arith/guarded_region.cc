@@ -84,12 +84,12 @@ class Guards {
     return std::any_of(access_.loops.begin(), access_.loops.end(),
                        [&](const auto& loop) { return loop.first.get() == var; });
   }
-  // Loops that run once stand for nothing of their own.
-  Expr WithoutUnitLoops(const Expr& e) const {
+  // Loops that run once, or of which `condition` alone leaves one iteration, stand for nothing of their own.
+  VarMap UnitLoops(const Expr& condition) const {
     VarMap only;
     for (const auto& [var, range] : access_.loops)
-      if (IsConstInt(range.extent, 1)) only.emplace(var.get(), range.min);
-    return Substitute(e, only);
+      if (IsConstInt(range.extent, 1) || LeavesOne(condition, var, range)) only.emplace(var.get(), range.min);
+    return only;
   }
   bool IsFixed(const Expr& e) const {
     return !UsesVar(e, [&](const ExprNode* var) { return IsLoop(var); });
@@ -97,6 +97,12 @@ class Guards {
   const Analyzer& inner() const { return inner_; }
 
  private:
+  bool LeavesOne(const Expr& condition, const Var& var, const Range& range) const {
+    if (!UsesVar(condition, var.get())) return false;
+    Analyzer under = Analyzer::Under(inner_);
+    under.Assume(condition);
+    return under.CanProve(LessEqual(var, range.min));
+  }
   bool SortConjunct(const Expr& condition, GuardedRegion& region) {
     if (inner_.CanProve(condition)) return true;
     if (IsFixed(condition)) {
@@ -260,8 +266,13 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
   GuardedRegion region{
       {}, std::vector<std::vector<Expr>>(indices.size()), std::vector<std::vector<Expr>>(indices.size()), {}};
   Expr of_loops = True();
-  for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
-    const Expr condition = guards.WithoutUnitLoops(conjunct);
+  const std::vector<Expr> conjuncts = ConjunctsOf(access.predicate);
+  for (size_t i = 0; i < conjuncts.size(); ++i) {
+    const Expr& conjunct = conjuncts[i];
+    VarMap units = guards.UnitLoops(True());  // In which the others leave no choice.
+    for (size_t k = 0; k < conjuncts.size(); ++k)
+      if (k != i) units.merge(guards.UnitLoops(conjuncts[k]));
+    const Expr condition = Substitute(conjunct, units);
     if (guards.IsFixed(condition)) {
       if (!guards.inner().CanProve(condition)) region.conditions.push_back(condition);
     } else if (!guards.SortIndexBound(conjunct, region)) {

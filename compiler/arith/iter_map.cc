@@ -85,9 +85,19 @@ void Narrow(Range& range, const IterConstraint& constraint, const Analyzer& anal
   range = {analyzer.Simplify(low), analyzer.Simplify(high - low)};
 }
 
+// i * 64 + j < 35 bounds j alone where i is 0.
+void DropTrivialIters(IterConstraint& constraint, const IterDomain& iters, const Analyzer& analyzer) {
+  VarMap trivial;
+  for (const auto& [var, range] : iters)
+    if (IsConstInt(range.extent, 1) && UsesVar(constraint.iter, var.get())) trivial.emplace(var.get(), range.min);
+  if (trivial.empty() || IndexOf(iters, constraint.iter.get())) return;
+  const Expr rest = analyzer.Simplify(Substitute(constraint.iter, trivial));
+  if (IndexOf(iters, rest.get())) constraint.iter = rest;
+}
+
 // Bounds of single iterators narrow `iters`.
 StatusOr<std::vector<IterConstraint>> ParsePredicate(const Expr& predicate, IterDomain& iters,
-                                                     const Analyzer& analyzer) {
+                                                     const IterMapOptions& options, const Analyzer& analyzer) {
   std::vector<Expr> parts;
   Flatten(predicate, parts);
   std::vector<IterConstraint> constraints;
@@ -108,6 +118,7 @@ StatusOr<std::vector<IterConstraint>> ParsePredicate(const Expr& predicate, Iter
         constraint.high = *constraint.low + 1;
     }
     DropQuotient(constraint);
+    if (options.simplify_trivial_iterators) DropTrivialIters(constraint, iters, analyzer);
     const std::optional<size_t> single = IndexOf(iters, constraint.iter.get());
     if (!single) {
       constraints.push_back(std::move(constraint));
@@ -157,7 +168,7 @@ StatusOr<IterMapResult> Detect(const std::vector<Expr>& indices, const IterDomai
     if (std::optional<IterMapResult> tiles = DetectTiles(indices, input_iters, options)) return *std::move(tiles);
   RETURN_IF_ERROR(CheckIters(input_iters));
   IterDomain iters = input_iters;
-  ASSIGN_OR_RETURN(const std::vector<IterConstraint> constraints, ParsePredicate(predicate, iters, analyzer));
+  ASSIGN_OR_RETURN(const std::vector<IterConstraint> constraints, ParsePredicate(predicate, iters, options, analyzer));
   IterRewriter rewriter(iters, options, analyzer);
   for (const IterConstraint& constraint : constraints) RETURN_IF_ERROR(rewriter.AddConstraint(constraint));
   RETURN_IF_ERROR(rewriter.CheckConstraints());

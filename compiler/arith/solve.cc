@@ -6,6 +6,7 @@
 
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
 #include "compiler/arith/simplifier.h"
 #include "compiler/ir/visitor.h"
@@ -40,6 +41,8 @@ class Solver {
                          [&](const IterVar& iter) { return iter.var.get() == var; });
     });
   }
+  bool HasJoinedIndex(const std::vector<Range>& touched) const;
+  std::optional<std::vector<IntSet>> SolveAffine(const RegionDemand& demand) const;
   void SolveDigits(const LinearForm& form, const Expr& element, std::vector<IntSet>& sets) const;
   Status SolveDimension(const Range& touched, const Range& required, std::vector<IntSet>& sets) const;
 
@@ -115,17 +118,6 @@ void Solver::SolveDigits(const LinearForm& form, const Expr& element, std::vecto
   }
 }
 
-StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
-  if (demand.touched.size() != demand.required.size()) {
-    return FailedPrecondition(
-        fmt::format("solve block domains: regions of rank {} and {}", demand.touched.size(), demand.required.size()));
-  }
-  std::vector<IntSet> sets(iter_vars_.size(), IntSet::Everything());
-  for (size_t i = 0; i < demand.touched.size(); ++i)
-    RETURN_IF_ERROR(SolveDimension(demand.touched[i], demand.required[i], sets));
-  return sets;
-}
-
 bool HasOp(const Expr& e, std::initializer_list<BinaryOp> ops) {
   bool found = false;
   PostOrderVisit(e, [&](const Expr& part) {
@@ -135,6 +127,55 @@ bool HasOp(const Expr& e, std::initializer_list<BinaryOp> ops) {
   return found;
 }
 bool HasDivision(const Expr& e) { return HasOp(e, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
+
+// Whether an index is made of several iter vars, or of a part of one.
+bool Solver::HasJoinedIndex(const std::vector<Range>& touched) const {
+  return std::any_of(touched.begin(), touched.end(), [&](const Range& range) {
+    const auto is_used = [&](const IterVar& iter) { return UsesVar(range.min, iter.var.get()); };
+    return HasDivision(range.min) || std::count_if(iter_vars_.begin(), iter_vars_.end(), is_used) > 1;
+  });
+}
+
+// Where each point is touched by one iteration, the way back from the points says what the iter vars are; nullopt: it
+// is not known.
+std::optional<std::vector<IntSet>> Solver::SolveAffine(const RegionDemand& demand) const {
+  const auto is_point = [](const Range& range) { return IsConstInt(range.extent, 1); };
+  if (!HasJoinedIndex(demand.touched) || !std::all_of(demand.touched.begin(), demand.touched.end(), is_point))
+    return std::nullopt;
+  std::vector<Expr> indices, points;
+  DomMap required;
+  for (size_t d = 0; d < demand.touched.size(); ++d) {
+    const Var point(fmt::format("p{}", d), demand.touched[d].min.dtype());
+    indices.push_back(demand.touched[d].min);
+    points.push_back(point);
+    required.Add(point, demand.required[d]);
+  }
+  IterDomain iters;
+  for (const IterVar& iter : iter_vars_) iters.emplace_back(iter.var, iter.domain);
+  const auto map = DetectIterMap(indices, iters, True(), {IterMapLevel::kBijective, false}, analyzer_);
+  if (!map.ok()) return std::nullopt;
+  const StatusOr<VarMap> values = InverseAffineIterMap(map->indices, points, analyzer_);
+  if (!values.ok()) return std::nullopt;
+  std::vector<IntSet> sets(iter_vars_.size(), IntSet::Everything());
+  for (size_t i = 0; i < iter_vars_.size(); ++i) {
+    const auto value = values->find(iter_vars_[i].var.get());
+    if (value != values->end()) sets[i] = EvalSet(value->second, required, analyzer_);
+  }
+  return sets;
+}
+
+StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
+  if (demand.touched.size() != demand.required.size()) {
+    return FailedPrecondition(
+        fmt::format("solve block domains: regions of rank {} and {}", demand.touched.size(), demand.required.size()));
+  }
+  if (std::optional<std::vector<IntSet>> sets = SolveAffine(demand)) return *std::move(sets);
+  std::vector<IntSet> sets(iter_vars_.size(), IntSet::Everything());
+  for (size_t i = 0; i < demand.touched.size(); ++i)
+    RETURN_IF_ERROR(SolveDimension(demand.touched[i], demand.required[i], sets));
+  return sets;
+}
+
 bool IsCut(const Expr& extent) { return HasOp(extent, {BinaryOp::kMin, BinaryOp::kMax}); }
 
 // What quotients leave is known to rules only: (i * 16 + 3) // 12 + 2 - i * 16 // 12 is 2, i * 4 % 12 + 3 below 12.

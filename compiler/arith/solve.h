@@ -25,9 +25,9 @@ struct RegionDemand {
 };
 
 // The smallest domains, one per iter var, whose iterations together touch at least `required` of every demand,
-// intersected with the iter vars' own domains. Touched indices must be an iter var, an affine function of one iter var,
-// or fuse several iter vars (vi * 64 + vj); dimensions without iter vars demand nothing. Other forms:
-// FailedPrecondition.
+// intersected with the iter vars' own domains. Touched points that an affine map of the iter vars makes (vi // 8, vi %
+// 8; vi * 64 + vj) are followed back. Else touched indices must be an iter var, an affine function of one iter var, or
+// fuse several; dimensions without iter vars demand nothing. Other forms: FailedPrecondition.
 StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<IterVar>& iter_vars,
                                                           const std::vector<RegionDemand>& demands,
                                                           const Analyzer& analyzer);

@@ -9,9 +9,8 @@ template <typename RV>
 StatusOr<LoopRV> AddAround(Schedule& schedule, RV rv) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rv));
   if (schedule.ParentOf(row) < 0) return schedule.Error("add_unit_loop", row, "the root block cannot be in a loop");
-  const DataType type = schedule.IsLoop(row) ? schedule.LoopOf(row).loop_var.dtype() : kIndexType;
-  const Var unit("u", type);
-  schedule.Replace(row, MakeFor(unit, IntConst(type, 1), schedule.StmtOf(row)));
+  const Var unit("u", kIndexType);  // As in TVM, whatever the loops around count with.
+  schedule.Replace(row, MakeFor(unit, 1, schedule.StmtOf(row)));
   const LoopRV result = schedule.NewLoopRV(unit);
   schedule.Record("AddUnitLoop", {rv}, {}, {result.id});
   return result;

@@ -518,7 +518,16 @@ std::optional<DigitBox> NumbersWritten(const Schedule& schedule, int producer, c
   return nest->TouchedForCertain(node, store->indices, depth);
 }
 
-bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer) {
+namespace {
+
+const std::vector<BufferRegion>& RegionsOf(const BlockNode& block, Does does) {
+  return does == Does::kRead ? block.reads : block.writes;
+}
+
+}  // namespace
+
+bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
+                       Does does) {
   const NestNumbers *from = schedule.Numbers(producer), *to = schedule.Numbers(consumer);
   if (from == nullptr || to == nullptr) return false;
   int depth = from->loops().size();
@@ -526,22 +535,23 @@ bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int co
   const std::optional<DigitBox> made = NumbersWritten(schedule, producer, buffer, depth);
   if (!made) return false;
   const BlockNode& node = schedule.BlockOf(consumer);
-  return std::all_of(node.reads.begin(), node.reads.end(), [&](const BufferRegion& read) {
-    if (!MayAlias(read.buffer, buffer)) return true;
-    if (!read.buffer.same_as(buffer)) return false;
-    const std::optional<DigitBox> used = to->TouchedAtMost(node, read, depth);
+  const std::vector<BufferRegion>& regions = RegionsOf(node, does);
+  return std::all_of(regions.begin(), regions.end(), [&](const BufferRegion& region) {
+    if (!MayAlias(region.buffer, buffer)) return true;
+    if (!region.buffer.same_as(buffer)) return false;
+    const std::optional<DigitBox> used = to->TouchedAtMost(node, region, depth);
     return used && Covers(*made, *used, buffer->shape);
   });
 }
 
 bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
-                     const Analyzer& analyzer) {
+                     const Analyzer& analyzer, Does does) {
   const std::vector<GuardedRegion> written = WrittenForCertain(schedule, above, producer, buffer, analyzer);
-  const auto& reads = schedule.BlockOf(consumer).reads;
-  return std::all_of(reads.begin(), reads.end(), [&](const BufferRegion& read) {
-    if (!MayAlias(read.buffer, buffer)) return true;
-    if (!read.buffer.same_as(buffer)) return false;
-    const GuardedRegion needed = TouchedAt(schedule, above, consumer, read, analyzer);
+  const std::vector<BufferRegion>& regions = RegionsOf(schedule.BlockOf(consumer), does);
+  return std::all_of(regions.begin(), regions.end(), [&](const BufferRegion& touched) {
+    if (!MayAlias(touched.buffer, buffer)) return true;
+    if (!touched.buffer.same_as(buffer)) return false;
+    const GuardedRegion needed = TouchedAt(schedule, above, consumer, touched, analyzer);
     return std::any_of(written.begin(), written.end(), [&](const GuardedRegion& region) {
       return Covers(region, needed, FullRegion(buffer).region, analyzer);
     });

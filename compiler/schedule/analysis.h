@@ -102,12 +102,14 @@ GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const Buff
 std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above, int row, const Buffer& buffer,
                                              const Analyzer& analyzer);
 
-// Whether all that `consumer` reads of `buffer` in one iteration of `above` is what `producer` writes in it for
-// certain. `analyzer` knows the loops that stay.
+// Whether all that `consumer` reads of `buffer`, or writes, in one iteration of `above` is what `producer` writes in it
+// for certain. `analyzer` knows the loops that stay.
+enum class Does : uint8_t { kRead, kWrite };
 bool IsCoveredWithin(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
-                     const Analyzer& analyzer);
+                     const Analyzer& analyzer, Does does = Does::kRead);
 // The same by numbers alone (nest_numbers.h); false: not known.
-bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer);
+bool AreNumbersCovered(const Schedule& schedule, int above, int producer, int consumer, const Buffer& buffer,
+                       Does does = Does::kRead);
 // What a block writes of `buffer` for certain in one iteration of the loops around its `depth`-th, if it is one box of
 // numbers.
 std::optional<DigitBox> NumbersWritten(const Schedule& schedule, int producer, const Buffer& buffer, int depth);

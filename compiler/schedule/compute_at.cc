@@ -211,8 +211,7 @@ Nest MakeNest(const Schedule& schedule, const Move& move, const std::vector<Solv
     Expr value = domain.min;
     if (preserve_unit_loops || !IsConstInt(domain.extent, 1)) {
       const Var ax(fmt::format("ax{}", nest.loops.size()), iter.var.dtype());
-      // A loop of one iteration that was asked for stays in the binding.
-      if (!IsConstInt(domain.extent, 1)) analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
+      analyzer.Bind(ax, Range{IntConst(ax.dtype(), 0), domain.extent});
       nest.loops.push_back(
           For{ax, IntConst(ax.dtype(), 0), domain.extent, ForKind::kSerial, "", {}, Evaluate{Expr(0)}});
       value = analyzer.Simplify(domain.min) + ax;  // As TVM leaves it.

@@ -53,13 +53,13 @@ bool DescriptionMatcher::SameNode(const BlockRealize& a, const BlockRealize& b) 
   if (!is_same) return Differ(fmt::format("block \"{}\" is bound or guarded in another way", a.block->name));
   return SameBlock(*a.block, *b.block);
 }
+// Annotations of a block are for tuners; TVM compares none.
 bool DescriptionMatcher::SameBlock(const BlockNode& a, const BlockNode& b) {
   const bool is_plain =
       a.match_buffers.empty() && b.match_buffers.empty() && a.alloc_buffers.empty() && b.alloc_buffers.empty();
   if (!is_plain) return Differ(fmt::format("block \"{}\" has buffers of its own", a.name));
-  if (a.init.has_value() != b.init.has_value() || !(a.annotations == b.annotations) ||
-      a.iter_vars.size() != b.iter_vars.size())
-    return Differ(fmt::format("block \"{}\" has another init, other annotations or iter vars", a.name));
+  if (a.init.has_value() != b.init.has_value() || a.iter_vars.size() != b.iter_vars.size())
+    return Differ(fmt::format("block \"{}\" has another init or other iter vars", a.name));
   for (size_t i = 0; i < a.iter_vars.size(); ++i) {
     const IterVar &x = a.iter_vars[i], &y = b.iter_vars[i];
     if (x.kind != y.kind || !SameIndex(x.domain.min, y.domain.min) || !SameIndex(x.domain.extent, y.domain.extent))

@@ -50,20 +50,26 @@ bool MayBeNegative(const Schedule& schedule, int row, int outermost) {
   return !analyzer.CanProveGreaterEqual(extent, 0);
 }
 
-// The product of the extents in the type of the outermost loop, which has to hold it. Of two that are negative it would
-// be positive: one is cut at 0.
-StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& rows) {
-  const DataType type = schedule.LoopOf(rows[0]).loop_var.dtype();
+// The widest of the loops' types.
+DataType FusedType(const Schedule& schedule, const std::vector<int>& rows) {
+  int bits = 0;
+  for (int row : rows) bits = std::max<int>(bits, schedule.LoopOf(row).loop_var.dtype().bits);
+  return DataType::Int(bits);
+}
+
+Expr InType(const Expr& e, DataType type) {
+  const int64_t* number = AsIntConst(e);
+  return number != nullptr ? IntConst(type, *number) : e.dtype() == type ? e : MakeCast(type, e);
+}
+
+// The product of the extents in `type`, which has to hold it. Of two that are negative it would be positive: one is cut
+// at 0.
+StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& rows, DataType type) {
   Expr extent = IntConst(type, 1);
   __int128 known = 1;
   bool may_be_negative = false;
   for (int row : rows) {
     const For& loop = schedule.LoopOf(row);
-    if (loop.loop_var.dtype() != type)
-      return schedule.Error(
-          "fuse", row,
-          fmt::format("it is {}, loop \"{}\" is {}; loops of one type are required", loop.loop_var.dtype().ToString(),
-                      schedule.LoopOf(rows[0]).loop_var.name(), type.ToString()));
     if (const int64_t* count = AsIntConst(loop.extent)) {
       known *= *count;
       if (known > TypeBound(type).max)
@@ -73,9 +79,27 @@ StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& row
                                           TypeBound(type).max, type.ToString()));
     }
     const bool is_cut = MayBeNegative(schedule, row, rows[0]) && std::exchange(may_be_negative, true);
-    extent = extent * (is_cut ? Max(loop.extent, IntConst(type, 0)) : loop.extent);
+    const Expr length = InType(loop.extent, type);
+    extent = extent * (is_cut ? Max(length, IntConst(type, 0)) : length);
   }
   return extent;
+}
+
+// What the loops' variables are in iteration `fused` of all, in TVM's form.
+VarMap PartsOf(const Schedule& schedule, const std::vector<int>& rows, const Var& fused) {
+  const DataType type = fused.dtype();
+  VarMap parts;
+  Expr inner = IntConst(type, 1);  // The iterations of the loops inside.
+  for (size_t i = rows.size(); i-- > 0;) {
+    const For& loop = schedule.LoopOf(rows[i]);
+    const Expr extent = InType(loop.extent, type), here = extent * inner;
+    const Expr part = IsConstInt(loop.extent, 1) ? IntConst(type, 0)
+                      : i == 0                   ? FloorDiv(fused, inner)
+                                                 : FloorDiv(FloorMod(fused, here), inner);
+    parts.emplace(loop.loop_var.get(), InType(part, loop.loop_var.dtype()));
+    inner = here;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -90,26 +114,19 @@ StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool
   }
   RETURN_IF_ERROR(CheckFusable(schedule, rows));
 
-  ASSIGN_OR_RETURN(Expr extent, FusedExtent(schedule, rows));
+  const DataType type = FusedType(schedule, rows);
+  ASSIGN_OR_RETURN(Expr extent, FusedExtent(schedule, rows, type));
   std::string name;
   for (int row : rows) name += schedule.LoopOf(row).loop_var.name() + "_";
-  const Var fused(name + "fused", schedule.LoopOf(rows[0]).loop_var.dtype());
+  const Var fused(name + "fused", type);
   Analyzer analyzer;
   BindOuterLoops(schedule, rows[0], false, analyzer);
   extent = analyzer.Simplify(extent);
-  analyzer.Bind(fused, Range{IntConst(fused.dtype(), 0), extent});
-  VarMap vars;
-  Expr rest = fused;
-  for (size_t i = rows.size(); i-- > 0;) {
-    const For& loop = schedule.LoopOf(rows[i]);
-    const bool is_unit = IsConstInt(loop.extent, 1) && !preserve_unit_iters;
-    const Expr value = is_unit ? IntConst(fused.dtype(), 0) : i == 0 ? rest : FloorMod(rest, loop.extent);
-    vars.emplace(loop.loop_var.get(), value);
-    if (i > 0) rest = FloorDiv(rest, loop.extent);
-  }
+  analyzer.Bind(fused, Range{IntConst(type, 0), extent});
+  const VarMap vars = PartsOf(schedule, rows, fused);
   Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(rows[0]), rows[0]), preserve_unit_iters, std::nullopt,
                 schedule.AnyUsesLoopsDirectly()};
-  how.loops.emplace_back(fused, Range{IntConst(fused.dtype(), 0), extent});
+  how.loops.emplace_back(fused, Range{IntConst(type, 0), extent});
   Stmt body = RebindLoops(schedule.LoopOf(rows.back()).body, vars, analyzer, std::move(how));
   schedule.Replace(rows[0], MakeFor(fused, extent, std::move(body)));
 

@@ -94,11 +94,20 @@ std::vector<Expr> IndexSteps(const BlockRealize& realize, const BufferRegion& wr
   return steps;
 }
 
-// Whether different iterations of `loop` have different indices, each an iter var of its own: the steps count those of
-// the loops from `top` on that they use, which `loop` is one of. What else there is may repeat them.
-bool CountsBelow(const Schedule& schedule, int top, int loop, int block, const BufferRegion& write) {
-  const BlockRealize realize = BoundRealize(schedule, block);
-  const std::vector<Expr> steps = IndexSteps(realize, write);
+// The indices of the write, in terms of the loops, where it is an element.
+std::vector<Expr> ElementIndices(const BlockRealize& realize, const BufferRegion& write) {
+  std::vector<Expr> indices;
+  for (const Range& range : BoundRegion(write, realize)) {
+    if (!IsConstInt(range.extent, 1)) return {};
+    if (AsIntConst(range.min) == nullptr) indices.push_back(range.min);
+  }
+  return indices;
+}
+
+// Whether different iterations of `loop` have different `steps`: these count those of the loops from `top` on that they
+// use, which `loop` is one of. What else there is may repeat them.
+bool CountsBelow(const Schedule& schedule, int top, int loop, int block, const BlockRealize& realize,
+                 const std::vector<Expr>& steps) {
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
   const auto is_used = [&](const Var& var) {
     return std::any_of(steps.begin(), steps.end(), [&](const Expr& step) { return UsesVar(step, var.get()); });
@@ -115,9 +124,24 @@ bool CountsBelow(const Schedule& schedule, int top, int loop, int block, const B
 // Some loops around may have to be counted along: those that a fused one was split into.
 bool CountsElements(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
   constexpr int kMostAround = 3;
+  const BlockRealize realize = BoundRealize(schedule, block);
+  const std::vector<Expr> steps = IndexSteps(realize, write), indices = ElementIndices(realize, write);
   for (int i = 0, top = loop; i <= kMostAround && schedule.IsLoop(top); ++i, top = schedule.ParentOf(top))
-    if (CountsBelow(schedule, top, loop, block, write)) return true;
+    if (CountsBelow(schedule, top, loop, block, realize, steps) ||
+        CountsBelow(schedule, top, loop, block, realize, indices))
+      return true;
   return false;
+}
+
+// Whether the block's predicate leaves one iteration of `loop` for each of what is around it.
+bool RunsOnce(const Schedule& schedule, int loop, int block, const Analyzer& around) {
+  const BlockRealize realize = BoundRealize(schedule, block);
+  const For& node = schedule.LoopOf(loop);
+  if (IsConstInt(realize.predicate, 1) || !UsesVar(realize.predicate, node.loop_var.get())) return false;
+  Analyzer analyzer = Analyzer::Under(around);
+  for (const auto& [var, range] : LoopsBetween(schedule, loop, block)) analyzer.Bind(var, range);
+  analyzer.Assume(realize.predicate);
+  return analyzer.CanProve(LessEqual(node.loop_var, node.min));
 }
 
 // Whether no two iterations of `loop` write one element of `write`. `analyzer` knows the loops around, and `loop`.
@@ -145,7 +169,7 @@ bool AreRegionsApart(const Schedule& schedule, int loop, int block, const Buffer
     if (is_multiple) indices.push_back(range.min);
   }
   return HasIterMap(indices, iterations, True(), {IterMapLevel::kBijective}, analyzer) ||
-         CountsElements(schedule, loop, block, write);
+         CountsElements(schedule, loop, block, write) || RunsOnce(schedule, loop, block, analyzer);
 }
 
 // By numbers alone; false: not known.
@@ -212,34 +236,6 @@ bool IsMadeAnew(const Schedule& schedule, int loop, int block, const Buffer& buf
   });
 }
 
-WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,
-                       OuterFacts& facts) {
-  const BlockNode& node = schedule.BlockOf(block);
-  const Buffer& buffer = write.buffer;
-  const bool are_numbers_apart = AreNumbersApart(schedule, loop, block, write);
-  if (!are_numbers_apart && kind != ForKind::kVectorized && IsMadeAnew(schedule, loop, block, buffer)) return "";
-  const bool is_apart = are_numbers_apart || WritesApart(schedule, loop, block, write);
-  if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
-    return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
-                       node.name);
-  if (!is_apart && kind == ForKind::kVectorized && !WritesOneValuePerElement(node))
-    return fmt::format("lanes would write different values to one element of buffer \"{}\" in block \"{}\"",
-                       buffer->name, node.name);
-  if (IsReadOutsideBlocksBelow(schedule, loop, buffer))
-    return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
-                       buffer->name, node.name);
-  for (int reader : schedule.ChildBlocksOf(loop)) {
-    if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
-    const bool is_own = (is_apart && AreNumbersCovered(schedule, loop, block, reader, buffer)) ||
-                        IsCovered(schedule, block, reader, buffer) ||
-                        (is_apart && IsCoveredWithin(schedule, loop, block, reader, buffer, facts()));
-    if (!is_own)
-      return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",
-                         schedule.BlockOf(reader).name, buffer->name);
-  }
-  return "";
-}
-
 WhyNot Hides(const Schedule& schedule, int block) {
   return fmt::format("block \"{}\" touches more than it declares", schedule.BlockOf(block).name);
 }
@@ -261,18 +257,65 @@ bool ReadsWhatItWrites(const BlockNode& block, const Buffer& buffer) {
   return std::all_of(block.writes.begin(), block.writes.end(), is_read);
 }
 
-// Whether several blocks below `loop` write `buffer`, and those after the first add to what that has made in the same
-// iteration, as the update of a reduction does.
+// Whether it reads nothing of the buffer, or only what it writes.
+bool KeepsToItsElements(const BlockNode& block, const Buffer& buffer) {
+  return !Reads(block, buffer) || ReadsWhatItWrites(block, buffer);
+}
+
+std::vector<int> WritersBelow(const Schedule& schedule, int loop, const Buffer& buffer) {
+  std::vector<int> writers = schedule.ChildBlocksOf(loop);
+  std::erase_if(writers, [&](int block) { return !Writes(schedule.BlockOf(block), buffer); });
+  return writers;
+}
+
+// Whether what blocks below `loop` write of `buffer` is one result: those after the first add to what that has made in
+// the same iteration, as the update of a reduction does, or write over a part of it, as what is padded does.
 bool IsOneResult(const Schedule& schedule, int loop, const Buffer& buffer, OuterFacts& facts) {
-  std::vector<int> writers;
-  for (int block : schedule.ChildBlocksOf(loop))
-    if (Writes(schedule.BlockOf(block), buffer)) writers.push_back(block);
+  const std::vector<int> writers = WritersBelow(schedule, loop, buffer);
   if (writers.size() < 2 || Reads(schedule.BlockOf(writers[0]), buffer)) return false;
   return std::all_of(writers.begin() + 1, writers.end(), [&](int writer) {
-    return ReadsWhatItWrites(schedule.BlockOf(writer), buffer) &&
-           (AreNumbersCovered(schedule, loop, writers[0], writer, buffer) ||
-            IsCoveredWithin(schedule, loop, writers[0], writer, buffer, facts()));
+    return KeepsToItsElements(schedule.BlockOf(writer), buffer) &&
+           (AreNumbersCovered(schedule, loop, writers[0], writer, buffer, Does::kWrite) ||
+            IsCoveredWithin(schedule, loop, writers[0], writer, buffer, facts(), Does::kWrite));
   });
+}
+
+// Whether nothing else below `loop` writes the buffer, and `block` adds to its own elements: the update of a reduction
+// whose init is elsewhere.
+bool IsOwnSum(const Schedule& schedule, int loop, int block, const Buffer& buffer) {
+  return WritersBelow(schedule, loop, buffer).size() == 1 && ReadsWhatItWrites(schedule.BlockOf(block), buffer);
+}
+
+WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,
+                       OuterFacts& facts) {
+  const BlockNode& node = schedule.BlockOf(block);
+  const Buffer& buffer = write.buffer;
+  const bool are_numbers_apart = AreNumbersApart(schedule, loop, block, write);
+  if (!are_numbers_apart && kind != ForKind::kVectorized && IsMadeAnew(schedule, loop, block, buffer)) return "";
+  const bool is_apart = are_numbers_apart || WritesApart(schedule, loop, block, write);
+  if (!is_apart && !IsUsedOnlyBelow(schedule, loop, buffer))
+    return fmt::format("several iterations may write one element of buffer \"{}\" in block \"{}\"", buffer->name,
+                       node.name);
+  if (!is_apart && kind == ForKind::kVectorized && !WritesOneValuePerElement(node))
+    return fmt::format("lanes would write different values to one element of buffer \"{}\" in block \"{}\"",
+                       buffer->name, node.name);
+  if (IsReadOutsideBlocksBelow(schedule, loop, buffer))
+    return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
+                       buffer->name, node.name);
+  for (int reader : schedule.ChildBlocksOf(loop)) {
+    if (reader == block || !Reads(schedule.BlockOf(reader), buffer)) continue;
+    const auto is_made_by = [&](int writer) {
+      return (is_apart && AreNumbersCovered(schedule, loop, writer, reader, buffer)) ||
+             IsCovered(schedule, writer, reader, buffer) ||
+             (is_apart && IsCoveredWithin(schedule, loop, writer, reader, buffer, facts()));
+    };
+    const bool is_own = is_made_by(block) || (IsOneResult(schedule, loop, buffer, facts) &&
+                                              is_made_by(WritersBelow(schedule, loop, buffer)[0]));
+    if (!is_own)
+      return fmt::format("block \"{}\" may read elements of buffer \"{}\" that another iteration writes",
+                         schedule.BlockOf(reader).name, buffer->name);
+  }
+  return "";
 }
 
 WhyNot WhyNotUsable(const Schedule& schedule, int block, int below = -1) {
@@ -287,7 +330,7 @@ WhyNot WhyNotUsableBelow(const Schedule& schedule, int loop, int block, OuterFac
   if (why.empty() || schedule.IsHidingStores(block)) return why;
   const std::vector<BufferRegion>& writes = schedule.BlockOf(block).writes;
   const bool is_part = std::all_of(writes.begin(), writes.end(), [&](const BufferRegion& write) {
-    return IsOneResult(schedule, loop, write.buffer, facts);
+    return IsOwnSum(schedule, loop, block, write.buffer) || IsOneResult(schedule, loop, write.buffer, facts);
   });
   return is_part ? "" : why;
 }

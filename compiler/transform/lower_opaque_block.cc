@@ -1,5 +1,6 @@
 #include "compiler/transform/lower_opaque_block.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/ir/visitor.h"
@@ -27,6 +28,8 @@ Stmt UnderPragmas(const AttrMap& annotations, const Attr& node, Stmt body) {
   return body;
 }
 
+bool IsSizedByMemory(const Buffer& buffer) { return std::any_of(buffer->shape.begin(), buffer->shape.end(), HasLoad); }
+
 class BlockRemover : public StmtExprMutator {
  public:
   explicit BlockRemover(bool makes_attrs) : makes_attrs_(makes_attrs) {}
@@ -38,8 +41,14 @@ class BlockRemover : public StmtExprMutator {
         << "block " << block.name << " is not opaque";
     Stmt body = VisitStmt(block.body);
     const Expr predicate = VisitExpr(realize.predicate);
-    if (!IsConstInt(predicate, 1)) body = IfThenElse{predicate, body, std::nullopt};
+    // What says how much memory there is may itself be there under the condition only.
+    const bool is_sized_inside = std::any_of(block.alloc_buffers.begin(), block.alloc_buffers.end(), IsSizedByMemory);
+    const auto add_condition = [&] {
+      if (!IsConstInt(predicate, 1)) body = IfThenElse{predicate, body, std::nullopt};
+    };
+    if (!is_sized_inside) add_condition();
     for (size_t i = block.alloc_buffers.size(); i-- > 0;) body = AllocBuffer{block.alloc_buffers[i], body};
+    if (is_sized_inside) add_condition();
     return makes_attrs_ ? UnderPragmas(block.annotations, Attr(0), body) : body;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {

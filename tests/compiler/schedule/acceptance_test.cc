@@ -184,6 +184,62 @@ INSTANTIATE_TEST_SUITE_P(
                                         "sch.reverse_compute_at(c, f)\n"}),
     NameOf);
 
+constexpr char kReshape[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 6, 8), "int32"), C: T.Buffer((8, 24), "int32")):
+    for a, b, c in T.grid(8, 4, 6):
+        with T.block("C"):
+            va, vb, vc = T.axis.remap("SSS", [a, b, c])
+            C[va, vb * 6 + vc] = A[vb, vc, va]
+)";
+
+constexpr char kSum[] = R"(
+@T.prim_func
+def main(A: T.Buffer((32,), "int32"), C: T.Buffer((), "int32")):
+    for k in range(32):
+        with T.block("C"):
+            vk = T.axis.reduce(32, k)
+            with T.init():
+                C[()] = 0
+            C[()] = C[()] + A[vk]
+)";
+
+constexpr char kProductOfColumns[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 6), "int32"), W: T.Buffer((8, 6), "int32"), C: T.Buffer((4, 8), "int32")):
+    for i, j, k in T.grid(4, 8, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * W[vj, vk]
+)";
+
+// Iterations are told apart by what is left of a tile, by indices of several iter vars, by which part adds to which.
+INSTANTIATE_TEST_SUITE_P(
+    ToldApart, AcceptanceTest,
+    testing::Values(
+        SoundnessCase{
+            "LanesUnderAPredicate", kTwoStages,
+            "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 4096])\n"
+            "sch.parallel(x)\nsch.vectorize(y)\n"},
+        SoundnessCase{"ElementsOfAReshape", kReshape,
+                      "c = sch.get_block('C')\na, b, d = sch.get_loops(c)\nf = sch.fuse(a, b, d)\n"
+                      "x, y = sch.split(f, [None, 32])\nsch.parallel(x)\nsch.vectorize(y)\n"},
+        SoundnessCase{"OneThreadOfMany", kSum,
+                      "c = sch.get_block('C')\nk, = sch.get_loops(c)\nu = sch.add_unit_loop(k)\n"
+                      "x, y = sch.split(u, [None, 16])\nsch.parallel(x)\nsch.parallel(y)\n"},
+        SoundnessCase{"PaddingAndWhatIsPadded", kConv3x3,
+                      "c = sch.get_block('conv')\np = sch.get_block('pad')\ni, j, r, s = sch.get_loops(c)\n"
+                      "x, y = sch.split(j, [None, 4])\nsch.compute_at(p, x)\ni, x, a, b = sch.get_loops(p)\n"
+                      "q = sch.decompose_padding(p, b)\nsch.parallel(i)\n"},
+        SoundnessCase{"CopyForLanesOfAnUpdate", kProductOfColumns,
+                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nx, y = sch.split(j, [None, 4])\n"
+                      "sch.reorder(i, x, k, y)\nsch.parallel(i)\nsch.vectorize(y)\n"
+                      "z = sch.decompose_reduction(c, k)\nu = sch.get_block('C_update')\n"
+                      "w = sch.cache_read(u, 2, 'global')\n"}),
+    NameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     Programs, AcceptanceTest,
     testing::Values(

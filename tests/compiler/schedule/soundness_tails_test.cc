@@ -181,6 +181,44 @@ def main(A: T.Buffer((4, 4), "int32"), C: T.Buffer((3, 4), "int32")):
             C[vi, vj] = B[vi, vj] + B[vi + 1, vj]
 )";
 
+constexpr char kAsManyRowsAsARead[] = R"(
+@T.prim_func
+def main(n: T.int32, I_handle: T.handle, a: T.handle, b: T.handle):
+    I = T.match_buffer(I_handle, (n,), "int32")
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n, n), "int32")
+    for i in range(n):
+        with T.block("rows"):
+            vi = T.axis.spatial(n, i)
+            T.reads(I[vi], A[0:T.max(I[vi], n - 1) + 1])
+            T.writes(B[vi, 0:n])
+            for k in range(n):
+                with T.block("B"):
+                    vk = T.axis.spatial(n, k)
+                    T.reads(A[T.min(I[vi], vk):T.max(I[vi], vk) + 1])
+                    T.writes(B[vi, vk])
+                    B[vi, vk] = A[T.min(T.max(I[vi], 0), n - 1)] + A[vk]
+)";
+
+constexpr char kReadsTheStepBefore[] = R"(
+@T.prim_func
+def main(n: T.int32, a: T.handle, c: T.handle):
+    A = T.match_buffer(a, (n,), "int32")
+    C = T.match_buffer(c, (n, 2), "int32")
+    B = T.alloc_buffer((n + 1, 7), "int32")
+    for i, j in T.grid(n + 1, 7):
+        with T.block("B"):
+            vi = T.axis.spatial(n + 1, i)
+            vj = T.axis.spatial(7, j)
+            B[vi, vj] = A[T.min(vj, n - 1)] * 2
+    for i, j in T.grid(n, 2):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[T.min(vi, n), vj - 1])
+            T.writes(C[vi, vj])
+            C[vi, vj] = T.if_then_else(1 <= vj and vj <= 7, B[T.min(vi, n), vj - 1], 0) - 1
+)";
+
 constexpr char kEverySumTwice[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((12,), "int32")):
@@ -484,10 +522,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "sch.compute_at(b, j)\nx, = sch.cache_index(c, 'global', 0)\nsch.parallel(j)\n"
                       "sch.transform_layout(b, ('write', 0), lambda i: (i % 2, i // 2))\n",
                       "runs its iterations at once"},
-        SoundnessCase{"FuseOfATileThatEachLaneMakes", kPairsOfATile,
-                      "b = sch.get_block('B')\nsch.transform_layout(b, ('write', 0), lambda i, j: (i, j // 2, j % 2))\n"
-                      "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nsch.compute_at(b, k)\nsch.parallel(j)\n"
-                      "i, j, k, x, y = sch.get_loops(b)\nf = sch.fuse(x, y)\n"},
+        SoundnessCase{
+            "FuseOfATileThatEachLaneMakes", kPairsOfATile,
+            "b = sch.get_block('B')\nsch.transform_layout(b, ('write', 0), lambda i, j: (i, j // 2, j % 2))\n"
+            "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nsch.compute_at(b, k, preserve_unit_loops=True)\n"
+            "sch.parallel(j)\ni, j, k, x, y = sch.get_loops(b)\nf = sch.fuse(x, y)\n"},
         SoundnessCase{"FactorOfASumThatEachLaneMakes", kEverySumTwice,
                       "c = sch.get_block('C')\ni, = sch.get_loops(c)\nsch.parallel(i)\n"
                       "b = sch.get_block('B')\nsch.compute_at(b, i)\ni, k = sch.get_loops(b)\n"
@@ -560,6 +599,15 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"PartsUnderALoadedCondition", kUnderALoadedCondition,
                       "c = sch.get_block('C')\nl = sch.cache_read(c, 0, 'global')\ni, = sch.get_loops(c)\n"
                       "sch.compute_at(l, i)\nj, k = sch.split(i, [None, 2])\nsch.parallel(k)\n"},
+        SoundnessCase{"SizeOfMemoryIsReadUnderTheCondition", kAsManyRowsAsARead,  // Seed 7030678.
+                      "b = sch.get_block('B')\nx = sch.cache_read(b, 0, 'global')\nr = sch.get_block('rows')\n"
+                      "i, = sch.get_loops(r)\nj, k, l = sch.split(i, [None, 3, 2])\n"},
+        SoundnessCase{
+            "CopyBackOfAStepThatIsLeftOut", kReadsTheStepBefore,  // Seed 7079227.
+            "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+            "sch.compute_at(b, j, preserve_unit_loops=True)\ni, j, x, y = sch.get_loops(b)\n"
+            "y0, y1 = sch.split(y, [None, 4], preserve_unit_iters=False)\nw = sch.cache_write(b, 0, 'global')\n",
+            "is not known to have written before"},
         SoundnessCase{"FuseOfRowsOfUnknownLength", kRowsAsLongAsNPlusOne,
                       "b = sch.get_block('B')\ni, j, k = sch.get_loops(b)\nf = sch.fuse(i, j)\n"}),
     NameOf);
