@@ -27,6 +27,9 @@ class Solver {
   // What one demand restricts; one set per iter var, everything where it does not.
   StatusOr<std::vector<IntSet>> Solve(const RegionDemand& demand) const;
   SolvedIterVar Fit(const IterVar& iter, const IntSet& set) const;
+  Expr In(DataType type, const Expr& e) const {  // What demands it may be of another width.
+    return e.dtype() == type ? e : analyzer_.Simplify(MakeCast(type, e));
+  }
 
  private:
   std::optional<size_t> IndexOf(const Expr& e) const {
@@ -142,13 +145,18 @@ std::optional<std::vector<IntSet>> Solver::SolveAffine(const RegionDemand& deman
   const auto is_point = [](const Range& range) { return IsConstInt(range.extent, 1); };
   if (!HasJoinedIndex(demand.touched) || !std::all_of(demand.touched.begin(), demand.touched.end(), is_point))
     return std::nullopt;
+  const DataType type = demand.touched[0].min.dtype();
+  const auto is_of_type = [&](const auto& e) { return e.dtype() == type; };
+  if (!std::all_of(iter_vars_.begin(), iter_vars_.end(), [&](const IterVar& iter) { return is_of_type(iter.var); }) ||
+      !std::all_of(demand.touched.begin(), demand.touched.end(), [&](const Range& at) { return is_of_type(at.min); }))
+    return std::nullopt;
   std::vector<Expr> indices, points;
   DomMap required;
   for (size_t d = 0; d < demand.touched.size(); ++d) {
-    const Var point(fmt::format("p{}", d), demand.touched[d].min.dtype());
+    const Var point(fmt::format("p{}", d), type);
     indices.push_back(demand.touched[d].min);
     points.push_back(point);
-    required.Add(point, demand.required[d]);
+    required.Add(point, {In(type, demand.required[d].min), In(type, demand.required[d].extent)});
   }
   IterDomain iters;
   for (const IterVar& iter : iter_vars_) iters.emplace_back(iter.var, iter.domain);
@@ -279,10 +287,9 @@ StatusOr<std::vector<SolvedIterVar>> SolveBlockVarDomains(const std::vector<Iter
   solved.reserve(iter_vars.size());
   for (size_t i = 0; i < iter_vars.size(); ++i) {
     solved.push_back(solver.Fit(iter_vars[i], sets[i]));
-    Range& domain = solved.back().domain;  // What demands it may be of another width.
+    Range& domain = solved.back().domain;
     const DataType type = iter_vars[i].var.dtype();
-    if (domain.min.dtype() != type) domain.min = analyzer.Simplify(MakeCast(type, domain.min));
-    if (domain.extent.dtype() != type) domain.extent = analyzer.Simplify(MakeCast(type, domain.extent));
+    domain = {solver.In(type, domain.min), solver.In(type, domain.extent)};
   }
   return solved;
 }

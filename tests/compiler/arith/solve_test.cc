@@ -66,6 +66,41 @@ TEST(SolveBlockVarDomains, CoversAllDemands) {
   EXPECT_EQ(ToText(solved->at(1)), "0, 16");
 }
 
+struct JoinedCase {
+  const char* name;
+  std::vector<Range> touched, required;
+  const char *vi, *vj;
+};
+std::ostream& operator<<(std::ostream& os, const JoinedCase& joined) { return os << joined.name; }
+class SolveJoinedTest : public testing::TestWithParam<JoinedCase> {};
+TEST_P(SolveJoinedTest, FollowsPointsBack) {
+  std::vector<IterVar> iters = IterVars();
+  iters.pop_back();
+  iters[0].domain.extent = 96;
+  const auto solved = SolveBlockVarDomains(iters, {{GetParam().touched, GetParam().required}}, OuterLoops(12));
+  ASSERT_TRUE(solved.ok()) << solved.status().message();
+  EXPECT_EQ(ToText(solved->at(0)), GetParam().vi);
+  EXPECT_EQ(ToText(solved->at(1)), GetParam().vj);
+}
+const Expr kOther = MakeCast(DataType::Int(64), i);  // A loop of another type than the indices.
+INSTANTIATE_TEST_SUITE_P(
+    Points, SolveJoinedTest,
+    testing::Values(JoinedCase{"Joined", {{vi * 64 + vj, 1}}, {{i * 16, 16}}, "i // 4, 1", "i % 4 * 16, 16"},
+                    JoinedCase{"JoinedRows", {{vi * 64 + vj, 1}}, {{i * 64, 128}}, "i, 2", "0, 64"},
+                    JoinedCase{
+                        "AcrossARow", {{vi * 64 + vj, 1}}, {{i * 16 + 8, 16}}, "i // 4, (i % 4 + 1) // 4 + 1", "0, 64"},
+                    JoinedCase{"Split",
+                               {{FloorDiv(vi, 8), 1}, {FloorMod(vi, 8), 1}, {vj, 1}},
+                               {{i, 1}, {2, 4}, {0, 64}},
+                               "i * 8 + 2, 4",
+                               "0, 64"},
+                    JoinedCase{"OfAnotherType",
+                               {{vi * 64 + vj, 1}},
+                               {{kOther, IntConst(DataType::Int(64), 1)}},
+                               "0, 1",
+                               "int32(int64(i)), 1"}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(SolveBlockVarDomains, RefusesIndicesThatAreNotAffine) {
   const auto solved = SolveBlockVarDomains(IterVars(), {{{{vi * vj, 1}}, {{i, 1}}}}, OuterLoops(10));
   EXPECT_THAT(solved.status().message(), testing::HasSubstr("not affine in its iter vars"));
