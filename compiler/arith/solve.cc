@@ -121,16 +121,6 @@ void Solver::SolveDigits(const LinearForm& form, const Expr& element, std::vecto
   }
 }
 
-bool HasOp(const Expr& e, std::initializer_list<BinaryOp> ops) {
-  bool found = false;
-  PostOrderVisit(e, [&](const Expr& part) {
-    const auto* op = part.As<Binary>();
-    found = found || (op != nullptr && std::find(ops.begin(), ops.end(), op->op) != ops.end());
-  });
-  return found;
-}
-bool HasDivision(const Expr& e) { return HasOp(e, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
-
 // Whether an index is made of several iter vars, or of a part of one.
 bool Solver::HasJoinedIndex(const std::vector<Range>& touched) const {
   return std::any_of(touched.begin(), touched.end(), [&](const Range& range) {
@@ -184,7 +174,14 @@ StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
   return sets;
 }
 
-bool IsCut(const Expr& extent) { return HasOp(extent, {BinaryOp::kMin, BinaryOp::kMax}); }
+bool IsCut(const Expr& extent) {
+  bool found = false;
+  PostOrderVisit(extent, [&](const Expr& part) {
+    const auto* op = part.As<Binary>();
+    found |= op != nullptr && (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax);
+  });
+  return found;
+}
 
 // What quotients leave is known to rules only: (i * 16 + 3) // 12 + 2 - i * 16 // 12 is 2, i * 4 % 12 + 3 below 12.
 class ByRules {

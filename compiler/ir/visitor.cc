@@ -485,6 +485,14 @@ bool HasLoad(const Expr& expr) {
   PostOrderVisit(expr, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
   return has_load;
 }
+bool HasDivision(const Expr& expr) {
+  bool found = false;
+  PostOrderVisit(expr, [&](const Expr& part) {
+    const auto* op = part.As<Binary>();
+    found |= op != nullptr && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod);
+  });
+  return found;
+}
 bool UsesVar(const Expr& expr, const ExprNode* var) {
   if (expr.As<IntImm>() != nullptr) return false;
   if (IsVar(expr)) return expr.get() == var;

@@ -74,6 +74,7 @@ Stmt Clone(const Stmt& stmt);
 PrimFunc Clone(const PrimFunc& func);  // Parameters are new, too.
 // Whether memory decides what `expr` is.
 bool HasLoad(const Expr& expr);
+bool HasDivision(const Expr& expr);  // // or %.
 bool UsesVar(const Expr& expr, const ExprNode* var);
 bool UsesVar(const Stmt& stmt, const ExprNode* var);
 bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted);

@@ -246,16 +246,15 @@ size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vect
   return last;
 }
 
-// Behind the nest of `rows`, which use the cache, right before the first other reader; at the end of the scope where
-// there is none. But nobody in between may have to do with the memory.
+// Behind the nest of `rows`, which use the cache, right before the first other reader of what `writer` makes, other
+// results included; at the end of the scope where there is none. But nobody in between may have to do with the memory.
 size_t PlaceBeforeOthers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
   const int scope = schedule.ScopeOf(writer);
   const size_t first = PlaceAfterConsumers(schedule, writer, rows, buffer);
   const Seq* seq = schedule.BlockOf(scope).body.As<Seq>();
   const size_t end = std::max(first, seq != nullptr ? seq->stmts.size() : 1);
-  std::vector<int> readers;
-  for (int other : ChildBlocksBetween(schedule, scope, first, SIZE_MAX))
-    if (Reads(schedule.BlockOf(other), buffer)) readers.push_back(other);
+  std::vector<int> readers = ConsumersOf(schedule, writer);
+  std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < first; });
   const size_t place = PlaceOfFirst(schedule, scope, readers, end);
   const auto is_of_it = [&](const BufferRegion& region) { return MayAlias(region.buffer, buffer); };
   if (place == first) return place;
@@ -336,9 +335,16 @@ std::vector<Range> RegionToRead(const Schedule& schedule, int above, int writer,
   return ReadRegion(schedule, above, readers, buffer, analyzer);
 }
 
-// Behind `writer`, which makes what the readers read; -1: first in the scope, which is given it.
-StatusOr<CopyPlace> PlaceOfCopy(const Schedule& schedule, int scope, int writer, const std::vector<int>& readers) {
+// Behind `writer`, which makes what the readers read, before the first who reads anything of what it makes; -1: first
+// in the scope, which is given it.
+StatusOr<CopyPlace> PlaceOfCopy(const Schedule& schedule, int scope, int writer, const std::vector<int>& readers,
+                                bool are_named) {
   if (writer < 0) return CopyPlace{scope, 0};
+  if (!are_named && schedule.BlockOf(writer).writes.size() > 1) {
+    const int any = FirstBehind(schedule, writer, ConsumersOf(schedule, writer));
+    const std::optional<CopyPlace> place = any < 0 ? std::nullopt : PlaceBetween(schedule, writer, any);
+    if (place && place->above == scope) return *place;
+  }
   const int first = FirstBehind(schedule, writer, readers);
   if (const std::optional<CopyPlace> place = PlaceBetween(schedule, writer, first)) return *place;
   return schedule.Error(
@@ -389,7 +395,7 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   if (writer >= 0) std::erase_if(readers, [&](int r) { return r == writer || !IsBefore(schedule, writer, r); });
   if (readers.empty())
     return schedule.Error(kName, row, fmt::format("no consumer comes after the block that makes \"{}\"", buffer->name));
-  ASSIGN_OR_RETURN(const CopyPlace place, PlaceOfCopy(schedule, scope, writer, readers));
+  ASSIGN_OR_RETURN(const CopyPlace place, PlaceOfCopy(schedule, scope, writer, readers, !consumer_blocks.empty()));
   RETURN_IF_ERROR(CheckReadsWhatIsMade(schedule, place.above, writer, readers, buffer));
   if (writer < 0) RETURN_IF_ERROR(CheckNobodyElseMakes(schedule, scope, buffer, kName, row));
   const std::vector<Range> region = RegionToRead(schedule, place.above, writer, readers, buffer);

@@ -59,21 +59,40 @@ struct NewIters {
   VarMap old;  // The old iter vars in terms of the new ones.
 };
 
-// Indices and regions in a shorter form where there is one; values stay as they are.
+// Indices and regions by way of their iter map, where they have one, as TVM simplifies them; values stay as they are.
 class IndexSimplifier : public StmtExprMutator {
  public:
-  explicit IndexSimplifier(const std::vector<IterVar>& iters) : analyzer_(KnowingLongIters(iters)) {}
+  explicit IndexSimplifier(const std::vector<IterVar>& iters) { Add(iters); }
   void SimplifyRegions(BlockNode& block) const {
     for (auto* regions : {&block.reads, &block.writes})
-      for (BufferRegion& one : *regions)
-        for (Range& range : one.region) range = {Shorter(range.min), Shorter(range.extent)};
+      for (BufferRegion& one : *regions) Simplify(one.region);
   }
 
  protected:
+  Expr VisitExpr(const Expr& e) override {
+    const Call* call = e.As<Call>();
+    if (call == nullptr || call->op->name != "if_then_else" || call->args.size() != 3)
+      return StmtExprMutator::VisitExpr(e);
+    const Expr condition = VisitExpr(call->args[0]);
+    const auto under = [&](const Expr& known, const Expr& value) {
+      const Expr around = std::exchange(predicate_, And(predicate_, known));
+      Expr inner = VisitExpr(value);
+      predicate_ = around;
+      return inner;
+    };
+    std::vector<Expr> args{condition, under(condition, call->args[1]), under(MakeNot(condition), call->args[2])};
+    return Expr::Make(e.dtype(), Call{call->op, std::move(args)});
+  }
+  Stmt VisitFor(const Stmt& self, const For& loop) override {
+    iters_.emplace_back(loop.loop_var, Range{loop.min, loop.extent});
+    Stmt inner = StmtExprMutator::VisitFor(self, loop);
+    iters_.pop_back();
+    return inner;
+  }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad&) override {
     const Expr inner = VisitChildren(self);
     const BufferLoad& load = *inner.As<BufferLoad>();
-    return Load(load.buffer, Simplified(load.indices));
+    return Expr::Make(inner.dtype(), BufferLoad{load.buffer, Simplified(load.indices), load.predicate});
   }
   Stmt VisitBufferStore(const Stmt& self, const BufferStore& store) override {
     const Stmt inner = StmtExprMutator::VisitBufferStore(self, store);
@@ -82,26 +101,35 @@ class IndexSimplifier : public StmtExprMutator {
     return changed;
   }
   Block VisitBlock(const Block& block) override {
+    const size_t around = iters_.size();
+    Add(block->iter_vars);
     Block inner = StmtExprMutator::VisitBlock(block);
     SimplifyRegions(inner.Mutable());
+    iters_.resize(around, iters_.front());
     return inner;
   }
 
  private:
-  static int SizeOf(const Expr& e) {
-    int size = 0;
-    PostOrderVisit(e, [&](const Expr&) { ++size; });
-    return size;
+  void Add(const std::vector<IterVar>& iters) {
+    for (const IterVar& iter : iters) iters_.emplace_back(iter.var, iter.domain);
   }
-  Expr Shorter(const Expr& e) const {
-    const Expr simple = analyzer_.Simplify(e);
-    return SizeOf(simple) < SizeOf(e) ? simple : e;
+  void Simplify(std::vector<Range>& region) const {
+    std::vector<Expr> begins;
+    for (const Range& range : region) begins.push_back(range.min);
+    begins = Simplified(std::move(begins));
+    for (size_t d = 0; d < region.size(); ++d) region[d] = {begins[d], analyzer_.Simplify(region[d].extent)};
   }
   std::vector<Expr> Simplified(std::vector<Expr> indices) const {
-    for (Expr& index : indices) index = Shorter(index);
-    return indices;
+    const Expr predicate = HasDivision(predicate_) ? True() : predicate_;  // TVM knows bounds of iterators only.
+    std::vector<Expr> simplified = IterMapSimplify(indices, iters_, predicate, {IterMapLevel::kSurjective}, analyzer_);
+    for (size_t d = 0; d < indices.size(); ++d)  // A name stays one, also where it has one value.
+      if (IsVar(indices[d]) && AsIntConst(simplified[d]) != nullptr) simplified[d] = indices[d];
+    return simplified;
   }
+
   const Analyzer analyzer_;
+  IterDomain iters_;
+  Expr predicate_ = True();  // What conditions around say.
 };
 
 StatusOr<NewIters> MakeIters(const Schedule& schedule, int row, const IndexMap& map) {

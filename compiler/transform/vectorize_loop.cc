@@ -155,6 +155,7 @@ class LaneRewriter {
   }
 
   std::optional<Stmt> WideStore(const BufferStore& store) {
+    if (mask_depth_ > 0) return std::nullopt;  // A mask has this loop's lanes.
     const std::optional<Expr> value = WideExpr(store.value);
     const std::optional<std::vector<Expr>> indices = WideIndices(store.indices);
     if (!value || !indices || indices->back().dtype().is_scalar()) return std::nullopt;
