@@ -164,7 +164,7 @@ def test_texts_of_statements_say_it_too():
     data = tir.Var("p", tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global"))
     flat, rows = (tir.decl_buffer(shape, "float32", name=name, data=data) for shape, name in (((8,), "A"), ((4, 2), "B")))
     text = rows.vstore([0, 1], flat.vload([3])).script()
-    assert text == "A = T.Buffer((8,))\nB = T.Buffer((4, 2), data=A.data)\nB[0, 1] = A[3]"
+    assert text == "B = T.Buffer((4, 2))\nA = T.Buffer((8,), data=B.data)\nB[0, 1] = A[3]"
     assert tir.SeqStmt([tir.Evaluate(data), flat.vstore([0], tir.const(1.0, "float32"))]).script().startswith(
         'p = T.handle("float32", "global")\nA = T.Buffer((8,), data=p)\n')
 

@@ -375,9 +375,9 @@ def test_vectors_of_the_program_become_wider():
             C[T.Ramp(v, 4, 4)] = A[T.Ramp(v * 4, 1, 4)]
 
     wide = tir.transform.VectorizeLoop()(tvm.IRModule({"main": before}))["main"].script()
-    assert "C[T.Ramp(0, 1, 16)] = A[T.Ramp(0, 1, 16)] * T.Broadcast(T.float32(2.0), 16)" in wide
-    assert "B[T.Ramp(0, 1, 4)] = T.Broadcast(T.float32(1.0), 16)" in wide
-    assert "for v in range(4):" in wide and "C[T.Ramp(v, 4, 4)] = A[T.Ramp(v * 4, 1, 4)]" in wide
+    assert "C[0:16] = A[0:16] * T.Broadcast(T.float32(2.0), 16)" in wide
+    assert "B[0:4] = T.Broadcast(T.float32(1.0), 16)" in wide
+    assert "for v in range(4):" in wide and "C[v:v + 16:4] = A[v * 4:v * 4 + 4]" in wide
 
 
 def test_what_does_nothing_goes_and_calls_stay():
