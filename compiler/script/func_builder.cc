@@ -108,7 +108,8 @@ Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const
   ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
   if (message == nullptr) return Error(at, "expected a message after the condition");
   ASSIGN_OR_RETURN(std::string text, BuildMessage(*message));
-  suite.stmts.push_back(AssertStmt{test, std::move(text)});
+  RETURN_IF_ERROR(Enter(at.offset));
+  suite.opened.push_back({AssertStmt{test, std::move(text), Evaluate{0}}, suite.stmts.size()});
   return OkStatus();
 }
 

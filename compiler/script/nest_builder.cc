@@ -193,15 +193,8 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
     return BuildWhile(*args[0], stmt, suite);
   }
   for (const std::string_view opener : {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "alloc_buffer",
-                                        "allocate", "allocate_const", "attr", "realize"}) {
+                                        "allocate", "allocate_const", "attr", "realize", "Assert"}) {
     if (name == opener) return BuildScope(stmt, suite);
-  }
-  if (name == "Assert") {
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"condition", "message"}, 1));
-    RETURN_IF_ERROR(BuildAssert(*stmt.value, *args[0], args[1], suite));
-    ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
-    suite.stmts.push_back(std::move(body));
-    return OkStatus();
   }
   return Error(
       *stmt.value,
@@ -283,3 +276,7 @@ Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {
 }
 
 }  // namespace lathe
+  if (name == "Assert") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"condition", "message"}, 1));
+    return BuildAssert(call, *args[0], args[1], inner);
+  }

@@ -333,6 +333,10 @@ class Printer {
       BeginDeclaration(*declaration);
       return PrintTail(declaration->body);
     }
+    if (const AssertStmt* check = stmt.As<AssertStmt>()) {
+      Line(fmt::format("assert {}", CheckArgs(*check)));
+      return PrintTail(check->body);
+    }
     PrintInner(stmt);
   }
   LATHE_OWN_FRAME void BeginLet(const LetStmt& let) {
@@ -490,7 +494,15 @@ class Printer {
     Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) {
-    Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message)));
+    if (IsToday()) {  // Has no body there.
+      Line(fmt::format("assert {}", CheckArgs(check)));
+      return PrintInner(check.body);
+    }
+    Line(fmt::format("with T.Assert({}):", CheckArgs(check)));
+    PrintSuite(check.body);
+  }
+  std::string CheckArgs(const AssertStmt& check) {
+    return fmt::format("{}, {}", exprs_.Print(check.condition), QuotedString(check.message));
   }
   LATHE_OWN_FRAME void PrintNode(const Seq& seq) {
     for (const Stmt& stmt : seq.stmts) PrintInner(stmt);
@@ -725,19 +737,6 @@ std::string Print(const PrimFunc& func, const PrintOptions& options) {
   return Respell(fmt::format("# from tvm.script import {} as T\n\n", DialectOf(options)) + printer.Finish(), options);
 }
 
-std::string Print(const IRModule& module, const PrintOptions& options) {
-  std::string text = Imports(options);
-  text += fmt::format("@I.ir_module\nclass {}:\n", options.name.empty() ? "Module" : options.name);
-  NameGiver names;
-  ExprPrinter exprs(names);
-  if (!module.attrs.empty()) text += fmt::format("    I.module_attrs({})\n", exprs.PrintAttrs(module.attrs));
-  if (!module.global_infos.empty())
-    text += fmt::format("    I.module_global_infos({})\n", exprs.PrintAttrs(module.global_infos));
-  if (module.prim_funcs.empty() && module.attrs.empty() && module.global_infos.empty()) text += "    pass\n";
-  PrintOptions inner = options;
-  inner.name.clear();
-  const std::vector<const PrimFunc*> funcs = InOrder(module, options);
-  for (const PrimFunc* func : funcs) {
 namespace {
 
 // TVM's order is that of the names, main last; ours that of the module.
@@ -754,6 +753,19 @@ std::vector<const PrimFunc*> InOrder(const IRModule& module, const PrintOptions&
 
 }  // namespace
 
+std::string Print(const IRModule& module, const PrintOptions& options) {
+  std::string text = Imports(options);
+  text += fmt::format("@I.ir_module\nclass {}:\n", options.name.empty() ? "Module" : options.name);
+  NameGiver names;
+  ExprPrinter exprs(names);
+  if (!module.attrs.empty()) text += fmt::format("    I.module_attrs({})\n", exprs.PrintAttrs(module.attrs));
+  if (!module.global_infos.empty())
+    text += fmt::format("    I.module_global_infos({})\n", exprs.PrintAttrs(module.global_infos));
+  if (module.prim_funcs.empty() && module.attrs.empty() && module.global_infos.empty()) text += "    pass\n";
+  PrintOptions inner = options;
+  inner.name.clear();
+  const std::vector<const PrimFunc*> funcs = InOrder(module, options);
+  for (const PrimFunc* func : funcs) {
     Printer printer(1, inner);
     printer.PrintFunc(*func);
     text += (func == funcs[0] ? "" : "\n") + printer.Finish();

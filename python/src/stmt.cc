@@ -360,12 +360,11 @@ void BindStatements(py::module_& module) {
     return LetStmt{value, var, body};
   });
   module.def("BufferStore", &MakeStoreNode);
-  module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) {
+  module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) -> Stmt {
     const StringImm* text = message.As<StringImm>();
     if (text == nullptr && !message.dtype().is_int())
       throw Failure(ErrorKind::kType, "AssertStmt: expected a text as message, got " + Print(message));
-    return MakeSeq(
-        {AssertStmt{Condition("AssertStmt", condition), text == nullptr ? Print(message) : text->value}, body});
+    return AssertStmt{Condition("AssertStmt", condition), text == nullptr ? Print(message) : text->value, body};
   });
   module.def("IfThenElse",
              [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& else_case) -> Stmt {
