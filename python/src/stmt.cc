@@ -176,11 +176,15 @@ struct Part {
   int64_t step = 1;
 };
 Part PartOf(const py::object& index, const Expr& extent) {
-  if (!PySlice_Check(index.ptr())) return {{py::cast<Expr>(index), Expr(1)}};
+  if (!PySlice_Check(index.ptr())) {
+    const Expr place = py::cast<Expr>(index);
+    return {{place, IntConst(place.dtype().element(), 1)}};
+  }
   const py::object start = index.attr("start"), stop = index.attr("stop"), step = index.attr("step");
   Part part{
       RangeOfEnds(start.is_none() ? Expr(0) : py::cast<Expr>(start), stop.is_none() ? extent : py::cast<Expr>(stop)),
       true};
+  part.range.extent = Simplifier().Simplify(part.range.extent);
   if (!step.is_none()) part.step = py::cast<int64_t>(step);
   return part;
 }
