@@ -402,6 +402,8 @@ struct TvmPass {
 };
 const TvmPass kTvmPasses[] = {
     {"common_subexpr_elim_tir", EliminateAsTvm},
+    {"compact_buffer_allocation",
+     [](PrimFunc func, const AttrMap&) { return CompactBufferAllocationPlainly(std::move(func)); }},
     {"flatten_buffer",
      [](PrimFunc func, const AttrMap&) -> StatusOr<PrimFunc> { return FlattenBufferAndParams(std::move(func)); }},
     {"hoist_expression", HoistExpressionAsTvm},

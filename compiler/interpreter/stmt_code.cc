@@ -843,7 +843,11 @@ StatusOr<StmtCodePtr> Compiler::CompileKind(const Stmt& stmt) {
   if (const DeclBuffer* declaration = stmt.As<DeclBuffer>()) return CompileDeclaration(*declaration);
   if (const AssertStmt* assertion = stmt.As<AssertStmt>()) {
     ASSIGN_OR_RETURN(ExprCodePtr condition, CompileCondition(assertion->condition));
-    return StmtCodePtr(new AssertCode(std::move(condition), assertion->message, site_));
+    std::vector<StmtCodePtr> stmts;
+    stmts.emplace_back(new AssertCode(std::move(condition), assertion->message, site_));
+    ASSIGN_OR_RETURN(StmtCodePtr body, Compile(assertion->body));
+    stmts.push_back(std::move(body));
+    return StmtCodePtr(new SeqCode(std::move(stmts)));
   }
   if (const While* loop = stmt.As<While>()) {
     BeginLater();

@@ -209,11 +209,13 @@ struct Prefetch {  // A hint: this box of `buffer` is read soon.
     return std::tuple(Field("buffer", &Prefetch::buffer), Field("bounds", &Prefetch::bounds));
   }
 };
-struct AssertStmt {  // Ends the kernel with `message` unless `condition` holds.
+struct AssertStmt {  // Ends the kernel with `message` unless `condition` holds, in which case it runs `body`.
   Expr condition;
   std::string message;
+  Stmt body;
   static constexpr auto Fields() {
-    return std::tuple(Field("condition", &AssertStmt::condition), Field("message", &AssertStmt::message));
+    return std::tuple(Field("condition", &AssertStmt::condition), Field("message", &AssertStmt::message),
+                      Field("body", &AssertStmt::body));
   }
 };
 struct While {

@@ -11,7 +11,7 @@ std::span<const Signature> Signatures() {
       {"GetChildBlocks", true, {{"block_or_loop", Keep::kBlock, "", true}}},
       {"GetProducers", true, {{"block", Keep::kBlock}}},
       {"GetConsumers", true, {{"block", Keep::kBlock}}},
-      {"GetOutputBlocks", true, {{"scope_block", Keep::kBlock}}},
+      {"GetOutputBlocks", true, {{"scope_block", Keep::kBlock, "", false, "block"}}},
       {"SamplePerfectTile",
        true,
        {{"loop", Keep::kLoop},

@@ -37,8 +37,9 @@ enum class Keep : uint8_t {
 struct Argument {
   std::string_view name;
   Keep keep;
-  std::string_view fallback = "";  // Python text of the default; empty: required.
-  bool is_bare = false;            // Traces write it without its name.
+  std::string_view fallback = "";   // Python text of the default; empty: required.
+  bool is_bare = false;             // Traces write it without its name.
+  std::string_view in_traces = "";  // What traces call it; empty: as Python does. Calls may, too.
 };
 // A row of the table. Its kind names the row of instruction_kinds.cc.
 struct Signature {

@@ -158,7 +158,8 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
         break;
     }
     if (argument.keep == Keep::kInputs && text == argument.fallback) continue;
-    parts.push_back(argument.is_bare ? text : fmt::format("{}={}", argument.name, text));
+    const std::string_view name = argument.in_traces.empty() ? argument.name : argument.in_traces;
+    parts.push_back(argument.is_bare ? text : fmt::format("{}={}", name, text));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -230,11 +231,14 @@ class PythonReader {
     return OkStatus();
   }
 
+  static bool IsCalled(const Argument& argument, std::string_view keyword) {
+    return keyword == argument.name || (!argument.in_traces.empty() && keyword == argument.in_traces);
+  }
   // The expression given for `argument`, by name or at the next position; nullptr if it is left out.
   static const PyExpr* Find(const PyExpr& call, const Argument& argument, size_t& position) {
     const size_t num_positional = call.items.size() - 1 - call.keywords.size();
     for (size_t i = 0; i < call.keywords.size(); ++i) {
-      if (call.keywords[i] == argument.name) return call.items[1 + num_positional + i];
+      if (IsCalled(argument, call.keywords[i])) return call.items[1 + num_positional + i];
     }
     if (position < num_positional) return call.items[1 + position++];
     return nullptr;
@@ -245,7 +249,7 @@ class PythonReader {
     const size_t num_positional = call.items.size() - 1 - call.keywords.size();
     for (std::string_view keyword : call.keywords) {
       const bool known = std::any_of(signature.arguments.begin(), signature.arguments.end(),
-                                     [&](const Argument& a) { return a.name == keyword; });
+                                     [&](const Argument& a) { return IsCalled(a, keyword); });
       if (!known)
         return Error(call.offset, fmt::format("{} has no argument \"{}\"", SnakeCase(signature.kind), keyword));
     }

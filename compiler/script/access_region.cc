@@ -442,15 +442,9 @@ class Detector : public StmtExprVisitor {
     if (dim.point) return {*dim.point, IntConst(dim.point->dtype(), 1)};
     if (!dim.linear && dim.range) return *dim.range;
     if (!dim.linear) return {IntConst(shape.dtype(), 0), shape};
-    int64_t low = dim.linear->low, high = dim.linear->high;
-    DataType type = shape.dtype();
-    if (!dim.linear->terms.empty()) type = dim.linear->terms[0].expr.dtype();
-    const int64_t* size = AsIntConst(shape);
-    if (dim.linear->terms.empty() && size != nullptr && *size > 0) {  // What lies outside is not there to be touched.
-      low = std::clamp<int64_t>(low, 0, *size - 1);
-      high = std::clamp<int64_t>(high, low, *size - 1);
-    }
-    return {ToExpr(*dim.linear, low, type), IntConst(type, high - low + 1)};
+    const int64_t low = dim.linear->low, high = dim.linear->high;
+    const DataType type = dim.linear->terms.empty() ? shape.dtype() : dim.linear->terms[0].expr.dtype();
+    return {ToExpr(*dim.linear, low, type), IntConst(type, high - low + 1)};  // As TVM, also beyond the shape.
   }
   static BufferRegion ToRegion(const BufferTouched& touched) {
     BufferRegion region{touched.buffer, {}};

@@ -82,8 +82,13 @@ class CanonicalWriter {
     out_ += '\n';
     out_.append(depth_, ' ');
     ++depth_;
-    std::visit([&](const auto& node) { Write(node); }, s.node().value);
+    std::visit([&](const auto& node) { Write(node); }, InOrder(s).node().value);
     --depth_;
+  }
+  void Write(const AssertStmt& check) {
+    out_ += "(assert ";
+    Write(check.condition);
+    out_ += ' ' + QuotedString(check.message) + ')';
   }
   void Write(const Block& block) { Write(*block); }
   void Write(const Buffer& buffer) {
@@ -110,6 +115,26 @@ class CanonicalWriter {
     out_ += ' ';
     Write(func.body);
     out_ += ')';
+  }
+  // In lathe.workload/1 an assertion is a statement before those that it covers, which the rest of its suite is.
+  static Stmt InOrder(const Stmt& s) {
+    if (s.As<Seq>() == nullptr && s.As<AssertStmt>() == nullptr) return s;
+    std::vector<Stmt> stmts;
+    AddInOrder(s, stmts);
+    return MakeSeq(std::move(stmts));
+  }
+  static void AddInOrder(const Stmt& s, std::vector<Stmt>& stmts) {
+    if (const Seq* seq = s.As<Seq>()) {
+      for (const Stmt& one : seq->stmts) AddInOrder(one, stmts);
+      return;
+    }
+    const AssertStmt* check = s.As<AssertStmt>();
+    stmts.push_back(check == nullptr ? s : Stmt(AssertStmt{check->condition, check->message, Evaluate{0}}));
+    if (check != nullptr && !IsNoOp(check->body)) AddInOrder(check->body, stmts);
+  }
+  static bool IsNoOp(const Stmt& s) {
+    const Evaluate* evaluate = s.As<Evaluate>();
+    return evaluate != nullptr && IsConstInt(evaluate->value, 0);
   }
   // What came after lathe.workload/1 was fixed is written where it is not what it was before. Alignment and offset
   // factor, which texts had then, too, are promises: they do not change what is computed, or how.

@@ -26,8 +26,10 @@ class HostObject {
 };
 
 struct ScriptValue;
+struct ScriptLoops;
 using ScriptVariant = std::variant<Expr, Buffer, Attr, DataType, BufferRegion, std::vector<ScriptValue>,
-                                   std::shared_ptr<const ScriptMacro>, std::shared_ptr<const HostObject>>;
+                                   std::shared_ptr<const ScriptMacro>, std::shared_ptr<const ScriptLoops>,
+                                   std::shared_ptr<const HostObject>>;
 // A tuple or list where it holds several. Numbers, texts, dicts and None of the program are Attrs; an Expr is of the
 // IR.
 struct ScriptValue : ScriptVariant {
@@ -50,6 +52,15 @@ class ScriptEvaluator {
 
 // Names for single members of the TIR dialect: "B" for "Buffer", "S" for "axis.spatial".
 using TirMemberNames = std::unordered_map<std::string_view, std::string>;
+
+// Loops inside of each other that the program has made, such as kinds[0](4) or T.grid(*shape) in a helper.
+struct ScriptLoops {
+  std::vector<Range> ranges;
+  ForKind kind = ForKind::kSerial;
+  std::string thread;
+  AttrMap annotations;
+  std::shared_ptr<const HostObject> object;  // What the program calls them.
+};
 
 // A macro whose text stands elsewhere: one decorated function, and what its names mean there.
 struct ScriptMacro {

@@ -260,6 +260,12 @@ bool IsProgramValue(const ScriptValue& value) {
          !std::holds_alternative<BufferRegion>(value);
 }
 
+bool HoldsHostObject(const ScriptValue& value) {
+  const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
+  return items != nullptr ? std::any_of(items->begin(), items->end(), HoldsHostObject)
+                          : std::holds_alternative<std::shared_ptr<const HostObject>>(value);
+}
+
 bool IsOperator(PyExprKind kind) {
   return kind == PyExprKind::kUnary || kind == PyExprKind::kBinary || kind == PyExprKind::kCompare ||
          kind == PyExprKind::kLogical || kind == PyExprKind::kConditional || kind == PyExprKind::kSubscript;
@@ -297,12 +303,20 @@ bool ExprBuilder::IsOutside(const PyExpr& e) const {
     case PyExprKind::kSubscript: {
       const PyExpr& object = *e.items[0];
       if (object.kind == PyExprKind::kName)
-        return known(object) == nullptr || std::holds_alternative<std::shared_ptr<const HostObject>>(*known(object));
+        return known(object) == nullptr || HoldsHostObject(*known(object)) || HasIndexOfProgram(e);
       return IsOutside(object) || (object.kind != PyExprKind::kAttribute && object.kind != PyExprKind::kCall);
     }
     default:
       return false;
   }
+}
+
+// A[part], where part is a slice of the program, or several.
+bool ExprBuilder::HasIndexOfProgram(const PyExpr& subscript) const {
+  return std::any_of(subscript.items.begin() + 1, subscript.items.end(), [&](const PyExpr* item) {
+    const NamedValue* value = item->kind == PyExprKind::kName ? names_.Find(item->text) : nullptr;
+    return value != nullptr && HoldsHostObject(*value);
+  });
 }
 
 bool ExprBuilder::IsOutsideCall(const PyExpr& e) const {
@@ -490,7 +504,7 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
 StatusOr<Expr> ExprBuilder::BuildVectorIndex(const PyExpr& slice) const {
   if (slice.items[0]->kind == PyExprKind::kNone || slice.items[1]->kind == PyExprKind::kNone)
     return Error(slice, "expected begin and end of the slice");
-  ASSIGN_OR_RETURN(const Range range, BuildEnds(*slice.items[0], *slice.items[1]));
+  ASSIGN_OR_RETURN(const Range range, BuildRegionEnds(*slice.items[0], *slice.items[1]));
   Expr stride = IntConst(range.min.dtype(), 1);
   Expr extent = range.extent;
   if (slice.items.size() > 2) {
@@ -561,10 +575,51 @@ StatusOr<Range> ExprBuilder::BuildRegionDim(const PyExpr& e, const Expr& shape) 
   return Range{begin, shape - begin};
 }
 
+Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vector<BufferRegion>& list) const {
+  const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
+  const Expr* e = std::get_if<Expr>(&value);
+  const BufferLoad* load = e == nullptr ? nullptr : e->As<BufferLoad>();
+  if (const Buffer* buffer = std::get_if<Buffer>(&value)) {
+    list.push_back(FullRegion(*buffer));
+  } else if (const BufferRegion* region = std::get_if<BufferRegion>(&value)) {
+    list.push_back(*region);
+  } else if (load != nullptr) {
+    BufferRegion& element = list.emplace_back(BufferRegion{load->buffer, {}});
+    for (const Expr& index : load->indices) element.region.push_back({index, IntConst(index.dtype(), 1)});
+  } else if (items == nullptr) {
+    const Status problem = BuildBufferUse(at).status();
+    return problem.ok() ? Error(at, "expected parts of buffers") : problem;
+  } else {
+    for (const ScriptValue& item : *items) RETURN_IF_ERROR(Append(at, item, list));
+  }
+  return OkStatus();
+}
+
+StatusOr<std::vector<BufferRegion>> ExprBuilder::BuildRegions(const PyExpr& e) const {
+  if (e.kind == PyExprKind::kStar) return BuildRegions(*e.items[0]);
+  std::vector<BufferRegion> regions;
+  if (e.kind == PyExprKind::kList || e.kind == PyExprKind::kTuple) {
+    for (const PyExpr* item : e.items) {
+      ASSIGN_OR_RETURN(const std::vector<BufferRegion> more, BuildRegions(*item));
+      regions.insert(regions.end(), more.begin(), more.end());
+    }
+  } else if (e.kind == PyExprKind::kName || (context_->evaluator != nullptr && IsOutside(e))) {
+    ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+    RETURN_IF_ERROR(Append(e, value, regions));
+  } else {
+    ASSIGN_OR_RETURN(BufferRegion region, BuildRegion(e));
+    regions.push_back(std::move(region));
+  }
+  return regions;
+}
+
 StatusOr<BufferRegion> ExprBuilder::BuildRegion(const PyExpr& e) const {
-  if (e.kind != PyExprKind::kSubscript) {
-    ASSIGN_OR_RETURN(const Buffer buffer, BuildBufferUse(e));
-    return FullRegion(buffer);
+  if (e.kind != PyExprKind::kSubscript || (context_->evaluator != nullptr && IsOutside(e))) {
+    ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+    std::vector<BufferRegion> regions;
+    RETURN_IF_ERROR(Append(e, value, regions));
+    if (regions.size() != 1) return Error(e, fmt::format("expected one part of a buffer, got {}", regions.size()));
+    return regions[0];
   }
   ASSIGN_OR_RETURN(const Buffer buffer, BuildBufferUse(*e.items[0]));
   std::vector<const PyExpr*> items(e.items.begin() + 1, e.items.end());

@@ -23,6 +23,7 @@ struct ScriptContext {
   std::set<std::string_view> modules = {"Module", "cls"};         // Classes of the file.
   bool is_module = false;                                         // Whether the functions are those of a class.
   ScriptEvaluator* evaluator = nullptr;
+  bool may_be_undefined = false;
   std::set<std::string_view> around;  // Constants that the evaluator knows, too.
 };
 
@@ -45,7 +46,8 @@ class ExprBuilder {
   // e, (begin, end) or T.Range(...); integers of one type.
   StatusOr<Range> BuildRange(const PyExpr& e) const;
   StatusOr<Range> BuildEnds(const PyExpr& begin, const PyExpr& end) const;
-  StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;  // A[0:4, i], or A: all of it.
+  StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;                // A[0:4, i], or A: all of it.
+  StatusOr<std::vector<BufferRegion>> BuildRegions(const PyExpr& e) const;  // One, or several: a list, *list.
   // One per dimension; outside of blocks also one alone, the element's position (docs/formats/lowered_tir.md).
   StatusOr<std::vector<Expr>> BuildIndices(const Buffer& buffer, const PyExpr& subscript) const;
   // `value` as an element of `type`: literals take the type, other values are cast, scalars spread over lanes.
@@ -121,6 +123,8 @@ class ExprBuilder {
   bool IsOutsideCall(const PyExpr& e) const;
   bool CollectNames(const PyExpr& e, bool& has_name) const;
   Status Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const;
+  Status Append(const PyExpr& at, const ScriptValue& value, std::vector<BufferRegion>& list) const;
+  bool HasIndexOfProgram(const PyExpr& subscript) const;
   bool IsTuple(const PyExpr& e) const;  // A.shape, or the name of several values.
   StatusOr<ScriptValue> BuildItem(const PyExpr& e) const;
   static bool MayBeForeign(const PyExpr& e);

@@ -44,6 +44,10 @@ char EscapeLetter(char c) { return c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r'
 
 bool IsIdentifier(std::string_view text) { return Sanitize(text) == text && text != "I" && text != "R" && text != "T"; }
 
+std::string_view DialectOf(const PrintOptions& options) {
+  return options.spelling == Spelling::kToday ? "tirx" : "tir";
+}
+
 std::string QuotedString(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -148,7 +152,7 @@ std::string ExprPrinter::NameOf(const Buffer& buffer) {
   unnamed_.push_back(buffer);
   std::string name = names_.DefineForAll(buffer.get(), buffer->name);
   const void* data = buffer->data.get();
-  if (as_tvm_ && names_.Find(data) == nullptr) names_.DefineForAllAs(data, name + ".data");
+  if (options_.as_tvm && names_.Find(data) == nullptr) names_.DefineForAllAs(data, name + ".data");
   return name;
 }
 
@@ -156,7 +160,7 @@ std::string ExprPrinter::PrintVarType(const Var& var) {
   const PointerType* pointer = var.pointer();
   if (var.As<VarName>()->is_size) return fmt::format("T.{}(is_size_var=True)", var.dtype().ToString());
   if (pointer == nullptr) return "T." + var.dtype().ToString();
-  const bool has_scope = !as_tvm_ || !pointer->scope.empty();
+  const bool has_scope = !options_.as_tvm || !pointer->scope.empty();
   return fmt::format("T.handle(\"{}\"{})", pointer->element.ToString(),
                      has_scope ? ", " + QuotedString(pointer->scope) : "");
 }
@@ -193,7 +197,7 @@ std::string ExprPrinter::PrintAttrs(const AttrMap& attrs) {
   return text + "}";
 }
 std::string ExprPrinter::PrintIterVar(const IterVar& axis) {
-  const std::string domain = as_tvm_ ? PrintTvmDomain(axis.domain) : PrintDomain(axis.domain);
+  const std::string domain = options_.as_tvm ? PrintTvmDomain(axis.domain) : PrintDomain(axis.domain);
   const std::string name = Declare(axis.var);
   return fmt::format("T.iter_var({}, {}, \"{}\", {})", name, domain, NameOfAxisType(axis.kind),
                      QuotedString(axis.thread_tag));
@@ -211,7 +215,21 @@ std::string ExprPrinter::PrintTuple(const std::vector<Expr>& list) {
 }
 std::string ExprPrinter::PrintAccess(const Buffer& buffer, const std::vector<Expr>& indices) {
   const std::string name = NameOf(buffer);
-  return fmt::format("{}[{}]", name, indices.empty() ? "()" : PrintList(indices));
+  std::string text;
+  for (const Expr& index : indices) {
+    const std::optional<std::string> slice = PrintSlice(index);
+    text += (text.empty() ? "" : ", ") + (slice ? *slice : Print(index));
+  }
+  return fmt::format("{}[{}]", name, indices.empty() ? "()" : text);
+}
+// As TVM 0.18: i * 4:i * 4 + 4. Today's TVM reads no slices as values.
+std::optional<std::string> ExprPrinter::PrintSlice(const Expr& index) {
+  const Ramp* ramp = index.As<Ramp>();
+  const int64_t* step = ramp == nullptr ? nullptr : AsIntConst(ramp->stride);
+  if (step == nullptr || *step < 1 || !options_.as_tvm || options_.spelling == Spelling::kToday) return std::nullopt;
+  const Expr length = MakeCast(ramp->base.dtype(), LanesOf(index.dtype())) * ramp->stride;
+  const std::string begin = Print(ramp->base), end = Print(*EndOf({ramp->base, length}));
+  return fmt::format("{}:{}{}", begin, end, *step == 1 ? "" : ":" + Print(ramp->stride));
 }
 
 std::string ExprPrinter::PrintRegionDim(const Range& range) {
@@ -239,7 +257,7 @@ std::string ExprPrinter::PrintTvmDomain(const Range& range) {
 }
 
 std::string ExprPrinter::PrintInt(DataType type, int64_t value) {
-  if (type == plain_int_) return std::to_string(value);
+  if (type == options_.int_dtype) return std::to_string(value);
   if (type.is_bool() && (value == 0 || value == 1)) return fmt::format("T.bool({})", value != 0 ? "True" : "False");
   if (type.code == DataType::Code::kUInt) return fmt::format("T.{}({})", type.ToString(), static_cast<uint64_t>(value));
   return fmt::format("T.{}({})", type.ToString(), value);
@@ -275,15 +293,15 @@ std::string ExprPrinter::PrintCall(DataType type, const Call& call) {
     return fmt::format("T.{}(\"{}\"{}{})", call.op->name, type.ToString(), call.args.empty() ? "" : ", ",
                        PrintList(call.args));
   }
-  const std::string_view name = as_tvm_ ? TvmNameOf(*call.op) : call.op->name;
+  const std::string_view name = options_.as_tvm ? TvmNameOf(*call.op) : call.op->name;
   if (stays) return fmt::format("T.{}({})", name, PrintList(call.args));
-  return fmt::format("T.call_intrin(\"{}\", \"{}{}\"{}{})", type.ToString(), op_prefix_, name,
+  return fmt::format("T.call_intrin(\"{}\", \"{}.{}\"{}{})", type.ToString(), DialectOf(options_), name,
                      call.args.empty() ? "" : ", ", PrintList(call.args));
 }
 
 std::string ExprPrinter::PrintFloatOf(DataType type, double value) {
-  const std::string text = as_tvm_ ? PrintFloatAsTvm(value) : PrintFloat(value);
-  return type == plain_float_ && std::isfinite(value) ? text : fmt::format("T.{}({})", type.ToString(), text);
+  const std::string text = options_.as_tvm ? PrintFloatAsTvm(value) : PrintFloat(value);
+  return type == options_.float_dtype && std::isfinite(value) ? text : fmt::format("T.{}({})", type.ToString(), text);
 }
 
 // The parts that recurse stand in functions of their own, so that a deep tree fits the stack.
@@ -338,7 +356,8 @@ std::string ExprPrinter::PrintLet(const Let& let) {
 
 std::string ExprPrinter::PrintFuncCall(DataType type, const FuncCall& call) {
   std::string args = PrintList(call.args);
-  if (type != DataType::Void()) args += fmt::format("{}dtype=\"{}\"", args.empty() ? "" : ", ", type.ToString());
+  if (type != DataType::Void() && !options_.as_tvm)
+    args += fmt::format("{}dtype=\"{}\"", args.empty() ? "" : ", ", type.ToString());
   return fmt::format("Module.{}({})", call.callee, args);
 }
 
@@ -361,8 +380,9 @@ std::string ExprPrinter::PrintReduce(const Reduce& reduce) {
   std::string axes;
   for (const IterVar& axis : reduce.axis) axes += (axes.empty() ? "" : ", ") + PrintIterVar(axis);
   const std::string source = PrintList(reduce.source), init = PrintList(reduce.init);
-  const char* form = as_tvm_ ? "T.reduce({0}, source=[{1}], init=[{5}], axis=[{2}], condition={3}, value_index={4})"
-                             : "T.Reduce({0}, [{1}], [{2}], {3}, {4}, [{5}])";
+  const char* form = options_.as_tvm
+                         ? "T.reduce({0}, source=[{1}], init=[{5}], axis=[{2}], condition={3}, value_index={4})"
+                         : "T.Reduce({0}, [{1}], [{2}], {3}, {4}, [{5}])";
   return fmt::format(fmt::runtime(form), reducer, source, axes, Print(reduce.condition), reduce.value_index, init);
 }
 

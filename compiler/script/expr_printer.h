@@ -9,16 +9,18 @@
 #include <variant>
 
 #include "compiler/ir/stmt.h"
+#include "compiler/script/printer.h"
 
 namespace lathe {
 
 struct BinarySpelling;
 
-std::string QuotedString(std::string_view text);  // A Python literal: "a\n".
-std::string PrintPlainAttr(const Attr& attr);     // A number, a text, True, False or None.
-bool IsIdentifier(std::string_view text);         // A name that the printer may use as it is.
-std::string PrintFloat(double value);             // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
-std::string PrintFloatAsTvm(double value);        // Whole numbers in full, others with 17 digits: 0.10000000000000001.
+std::string QuotedString(std::string_view text);          // A Python literal: "a\n".
+std::string PrintPlainAttr(const Attr& attr);             // A number, a text, True, False or None.
+bool IsIdentifier(std::string_view text);                 // A name that the printer may use as it is.
+std::string_view DialectOf(const PrintOptions& options);  // "tir", or "tirx" as today.
+std::string PrintFloat(double value);       // Shortest that reads back: 1.0, 1e-05; not finite: "nan" in quotes.
+std::string PrintFloatAsTvm(double value);  // Whole numbers in full, others with 17 digits: 0.10000000000000001.
 
 // Gives each variable and buffer a name that no other one in scope has.
 class NameGiver {
@@ -51,9 +53,8 @@ class NameGiver {
 
 class ExprPrinter {
  public:
-  explicit ExprPrinter(NameGiver& names, std::string_view op_prefix = "tir.", DataType plain_int = kIndexType,
-                       bool as_tvm = false, std::optional<DataType> plain_float = std::nullopt)
-      : names_(names), op_prefix_(op_prefix), plain_int_(plain_int), plain_float_(plain_float), as_tvm_(as_tvm) {}
+  explicit ExprPrinter(NameGiver& names) : ExprPrinter(names, kPlain) {}
+  ExprPrinter(NameGiver& names, const PrintOptions& options) : names_(names), options_(options) {}
   std::string Print(const Expr& e) { return Print(e, 0); }
   std::string PrintList(const std::vector<Expr>& list);   // "a, b"
   std::string PrintTuple(const std::vector<Expr>& list);  // "(a, b)", "(a,)", "()"
@@ -92,11 +93,11 @@ class ExprPrinter {
   std::string PrintCall(DataType type, const Call& call);
   std::string PrintRegionDim(const Range& range);
 
+  std::optional<std::string> PrintSlice(const Expr& index);
+
+  static inline const PrintOptions kPlain{};
   NameGiver& names_;
-  std::string_view op_prefix_;  // Of an operation that is named by a text.
-  const DataType plain_int_;    // Of numbers without a type.
-  const std::optional<DataType> plain_float_;
-  const bool as_tvm_;  // Floats with TVM's digits.
+  const PrintOptions& options_;
   std::vector<std::string> declarations_;
   std::vector<Unnamed> unnamed_;
 };

@@ -108,7 +108,8 @@ Status FuncBuilder::BuildAssert(const PyExpr& at, const PyExpr& condition, const
   ASSIGN_OR_RETURN(const Expr test, BuildCondition(condition));
   if (message == nullptr) return Error(at, "expected a message after the condition");
   ASSIGN_OR_RETURN(std::string text, BuildMessage(*message));
-  suite.stmts.push_back(AssertStmt{test, std::move(text)});
+  RETURN_IF_ERROR(Enter(at.offset));
+  suite.opened.push_back({AssertStmt{test, std::move(text), Evaluate{0}}, suite.stmts.size()});
   return OkStatus();
 }
 
@@ -210,7 +211,9 @@ Status FuncBuilder::BuildEvaluate(const PyExpr& value, Suite& suite) {
   if (attr != nullptr && std::holds_alternative<std::monostate>(*attr) && value.kind != PyExprKind::kNone)
     return OkStatus();
   ASSIGN_OR_RETURN(Expr built, exprs_.ToExpr(value, known));
-  suite.stmts.push_back(Evaluate{std::move(built)});
+  // TVM's parser drops it; a stored text stands for the tree that it was printed from.
+  const bool is_nothing = IsConstInt(built, 0) && exprs_.context().evaluator != nullptr;
+  if (!is_nothing) suite.stmts.push_back(Evaluate{std::move(built)});
   return OkStatus();
 }
 
@@ -379,12 +382,8 @@ Status FuncBuilder::BuildAllocateConst(const PyExpr& target, const PyExpr& call,
 
 Status FuncBuilder::BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions) {
   for (size_t i = 1; i < call.items.size(); ++i) {
-    const PyExpr& item = *call.items[i];
-    const bool is_list = item.kind == PyExprKind::kList || item.kind == PyExprKind::kTuple;
-    for (const PyExpr* one : is_list ? item.items : std::vector<const PyExpr*>{&item}) {
-      ASSIGN_OR_RETURN(BufferRegion region, exprs_.BuildRegion(*one));
-      regions.push_back(std::move(region));
-    }
+    ASSIGN_OR_RETURN(const std::vector<BufferRegion> some, exprs_.BuildRegions(*call.items[i]));
+    regions.insert(regions.end(), some.begin(), some.end());
   }
   return OkStatus();
 }
@@ -652,9 +651,6 @@ Status FuncBuilder::BuildAlloc(const PyExpr& target, const PyExpr& call) {
   if (args[kDataParam] != nullptr)
     return Error(*args[kDataParam], "expected memory of its own; other views are declared by T.decl_buffer");
   ASSIGN_OR_RETURN(const Buffer buffer, BuildBuffer(call, target.text, args, 0, false));
-  const int home = blocks_.empty() ? 1 : blocks_.back()->suite_depth;
-  if (suite_depth_ != home)
-    return Error(call, "expected T.alloc_buffer directly in a block or function; use T.decl_buffer elsewhere");
   (blocks_.empty() ? root_allocs_ : blocks_.back()->node.alloc_buffers).push_back(buffer);
   return DefineBuffer(target, buffer);
 }

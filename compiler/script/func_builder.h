@@ -47,6 +47,7 @@ class FuncBuilder {
   Status BuildVarDeclaration(const PyExpr& target, const PyExpr& call, const std::string& name);
   StatusOr<NamedValue> BuildMacroArg(const PyExpr& e);
   StatusOr<std::vector<NamedValue>> TakeRest(const PyParam& rest, size_t num_plain, PyExpr& call);
+  StatusOr<NamedValue> TakeKeywords(std::span<const std::string_view> names, PyExpr& call);
   StatusOr<std::vector<std::optional<NamedValue>>> BindMacro(const PyStmt& definition, size_t num_given, PyExpr call);
   Status BuildMacroCall(const MacroUse& macro, const PyExpr& call, Suite& suite);
   Status Expand(const MacroUse& macro, std::vector<std::optional<NamedValue>> args, Suite& suite);
@@ -87,8 +88,10 @@ class FuncBuilder {
   StatusOr<Var> MakeIter(const PyExpr& at, std::string name, Range domain, DataType type, IterKind kind, Expr value);
   Status BuildFor(const PyStmt& stmt, Suite& suite);
   StatusOr<LoopHeader> BuildLoopHeader(const PyExpr& iterable);
+  StatusOr<std::shared_ptr<const ScriptLoops>> LoopsOfProgram(const PyExpr& iterable) const;
   Status BuildStep(const PyExpr& step, LoopHeader& header);
-  Status BuildGrid(const PyStmt& stmt, const PyExpr& call, Suite& suite);
+  StatusOr<ScriptLoops> BuildGrid(const PyExpr& call);
+  Status BuildNest(const PyStmt& stmt, const ScriptLoops& loops, Suite& suite);
   Status BuildIf(const PyStmt& stmt, Suite& suite);
   Status BuildWhile(const PyExpr& condition, const PyStmt& stmt, Suite& suite);
   Status BuildIfScope(const PyStmt& stmt, Suite& suite);  // with T.If(c): with T.Then(): ... with T.Else(): ...

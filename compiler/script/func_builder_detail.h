@@ -23,7 +23,7 @@ struct FuncBuilder::Suite {
   struct OpenDeclare {
     Buffer buffer;
   };
-  using What = std::variant<OpenLet, OpenAllocate, OpenDeclare, Allocate, AllocateConst, AttrStmt,
+  using What = std::variant<OpenLet, OpenAllocate, OpenDeclare, Allocate, AllocateConst, AttrStmt, AssertStmt,
                             BufferRealize>;  // Bodies to come.
   struct Open {
     What what;
@@ -46,6 +46,7 @@ struct FuncBuilder::Suite {
       return DeclBuffer{declare->buffer, std::move(body)};
     if (const Allocate* allocate = std::get_if<Allocate>(&what)) return WithBody(*allocate, std::move(body));
     if (const AllocateConst* allocate = std::get_if<AllocateConst>(&what)) return WithBody(*allocate, std::move(body));
+    if (const AssertStmt* check = std::get_if<AssertStmt>(&what)) return WithBody(*check, std::move(body));
     if (const AttrStmt* attr = std::get_if<AttrStmt>(&what)) return WithBody(*attr, std::move(body));
     if (const BufferRealize* realize = std::get_if<BufferRealize>(&what)) return WithBody(*realize, std::move(body));
     return AllocBuffer{std::get<OpenAllocate>(what).buffer, std::move(body)};

@@ -96,24 +96,51 @@ StatusOr<std::vector<NamedValue>> FuncBuilder::TakeRest(const PyParam& rest, siz
   return values;
 }
 
+// What `**options` takes out of `call`: the keywords that are no others' `names`, as a dict of the program.
+StatusOr<NamedValue> FuncBuilder::TakeKeywords(std::span<const std::string_view> names, PyExpr& call) {
+  ScriptEvaluator* const evaluator = exprs_.context().evaluator;
+  if (evaluator == nullptr) return Error(call, "expected a macro without **: a dict needs Python");
+  PyExpr rest = call;
+  const size_t begin = call.items.size() - call.keywords.size();
+  rest.items.resize(begin);
+  rest.keywords.clear();
+  std::string dict;
+  ScriptScope scope;
+  for (size_t i = 0; i < call.keywords.size(); ++i) {
+    const std::string_view name = call.keywords[i];
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      rest.items.push_back(call.items[begin + i]);
+      rest.keywords.push_back(name);
+      continue;
+    }
+    ASSIGN_OR_RETURN(NamedValue value, BuildMacroArg(*call.items[begin + i]));
+    scope.emplace_back(name, std::move(value));
+    dict += fmt::format("\"{0}\": {0}, ", name);
+  }
+  call = std::move(rest);
+  return evaluator->Evaluate("{" + dict + "}", call.offset, scope);
+}
+
 // The value of each parameter after the object; none where the default counts.
 StatusOr<std::vector<std::optional<NamedValue>>> FuncBuilder::BindMacro(const PyStmt& definition, size_t num_given,
                                                                         PyExpr call) {
   const std::span<const PyParam> params = std::span(definition.params).subspan(num_given);
   std::vector<std::string_view> names;
-  std::vector<NamedValue> rest;
+  NamedValue rest = Attr(), keywords = Attr();
   for (const PyParam& param : params) {
-    if (param.kind != PyParamKind::kRest) {
+    if (param.kind == PyParamKind::kRest) {
+      ASSIGN_OR_RETURN(rest, TakeRest(param, names.size(), call));
+    } else if (param.kind == PyParamKind::kKeywords) {
+      ASSIGN_OR_RETURN(keywords, TakeKeywords(names, call));
+    } else {
       names.push_back(param.name);
-      continue;
     }
-    ASSIGN_OR_RETURN(rest, TakeRest(param, names.size(), call));
   }
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, names, 0, true));
   std::vector<std::optional<NamedValue>> values;
   for (size_t next = 0; const PyParam& param : params) {
-    if (param.kind == PyParamKind::kRest) {
-      values.emplace_back(NamedValue(rest));
+    if (param.kind == PyParamKind::kRest || param.kind == PyParamKind::kKeywords) {
+      values.emplace_back(param.kind == PyParamKind::kRest ? rest : keywords);
       continue;
     }
     const PyExpr* arg = args[next++];

@@ -24,10 +24,17 @@ StatusOr<Var> FuncBuilder::LoopVar(const PyExpr& target, DataType type, const Ra
   return var;
 }
 
+namespace {
+
+bool IsRange(const PyExpr& e) {
+  return e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kName && e.items[0]->text == "range";
+}
+
+}  // namespace
+
 StatusOr<FuncBuilder::LoopHeader> FuncBuilder::BuildLoopHeader(const PyExpr& e) {
   LoopHeader header{{0, 0}, kIndexType};
-  const bool is_range =
-      e.kind == PyExprKind::kCall && e.items[0]->kind == PyExprKind::kName && e.items[0]->text == "range";
+  const bool is_range = IsRange(e);
   const std::string name = exprs_.CalleeName(e);
   const std::optional<ForKind> kind = is_range ? ForKind::kSerial : ForKindOf(name);
   if (!kind)
@@ -80,9 +87,24 @@ Status FuncBuilder::BuildStep(const PyExpr& step, LoopHeader& header) {
   return OkStatus();
 }
 
+// kinds[0](4), T.serial(4, **options), the name of loops; nullptr: of anything else.
+StatusOr<std::shared_ptr<const ScriptLoops>> FuncBuilder::LoopsOfProgram(const PyExpr& e) const {
+  std::shared_ptr<const ScriptLoops> loops;
+  const bool may_be = e.kind == PyExprKind::kName || (!IsRange(e) && exprs_.IsOutside(e));
+  if (exprs_.context().evaluator == nullptr || !may_be) return loops;
+  ASSIGN_OR_RETURN(const ScriptValue value, exprs_.BuildValue(e));
+  if (const auto* made = std::get_if<std::shared_ptr<const ScriptLoops>>(&value)) loops = *made;
+  return loops;
+}
+
 Status FuncBuilder::BuildFor(const PyStmt& stmt, Suite& suite) {
   ASSIGN_OR_RETURN(const PyExpr* const loop, exprs_.ChosenOf(*stmt.value));
-  if (exprs_.CalleeName(*loop) == "grid") return BuildGrid(stmt, *loop, suite);
+  if (exprs_.CalleeName(*loop) == "grid") {
+    ASSIGN_OR_RETURN(const ScriptLoops loops, BuildGrid(*loop));
+    return BuildNest(stmt, loops, suite);
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<const ScriptLoops> made, LoopsOfProgram(*loop));
+  if (made != nullptr) return BuildNest(stmt, *made, suite);
   ASSIGN_OR_RETURN(LoopHeader header, BuildLoopHeader(*loop));
   const size_t names = names_.Open();
   ASSIGN_OR_RETURN(const Var var, LoopVar(*stmt.target, header.type, header.range));
@@ -113,25 +135,30 @@ StatusOr<std::vector<Var>> FuncBuilder::LoopVars(const PyExpr& target, const std
   return vars;
 }
 
-Status FuncBuilder::BuildGrid(const PyStmt& stmt, const PyExpr& call, Suite& suite) {
+StatusOr<ScriptLoops> FuncBuilder::BuildGrid(const PyExpr& call) {
   if (!call.keywords.empty())
     return Error(call, fmt::format("expected no keyword for T.grid, got \"{}\"", call.keywords[0]));
-  std::vector<Range> ranges;
+  ScriptLoops loops;
   for (size_t i = 1; i < call.items.size(); ++i) {
     if (call.items[i]->kind == PyExprKind::kStar) {  // T.grid(*extents)
       ASSIGN_OR_RETURN(const std::vector<Expr> extents, exprs_.BuildList(*call.items[i]));
-      for (const Expr& extent : extents) ranges.push_back({IntConst(extent.dtype(), 0), extent});
+      for (const Expr& extent : extents) loops.ranges.push_back({IntConst(extent.dtype(), 0), extent});
       continue;
     }
     ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*call.items[i]));
-    ranges.push_back(std::move(range));
+    loops.ranges.push_back(std::move(range));
   }
+  return loops;
+}
+
+Status FuncBuilder::BuildNest(const PyStmt& stmt, const ScriptLoops& loops, Suite& suite) {
+  const std::vector<Range>& ranges = loops.ranges;
   const size_t names = names_.Open();
   const int nesting = nesting_;
   ASSIGN_OR_RETURN(const std::vector<Var> vars, LoopVars(*stmt.target, ranges));
   ASSIGN_OR_RETURN(Stmt body, BuildLines(stmt.body));
   for (size_t i = vars.size(); i-- > 0;)
-    body = For{vars[i], ranges[i].min, ranges[i].extent, ForKind::kSerial, "", {}, std::move(body)};
+    body = For{vars[i], ranges[i].min, ranges[i].extent, loops.kind, loops.thread, loops.annotations, std::move(body)};
   nesting_ = nesting;
   names_.Close(names);
   suite.stmts.push_back(std::move(body));
@@ -193,15 +220,8 @@ Status FuncBuilder::BuildWith(const PyStmt& stmt, Suite& suite) {
     return BuildWhile(*args[0], stmt, suite);
   }
   for (const std::string_view opener : {"launch_thread", "LetStmt", "let", "Let", "decl_buffer", "alloc_buffer",
-                                        "allocate", "allocate_const", "attr", "realize"}) {
+                                        "allocate", "allocate_const", "attr", "realize", "Assert"}) {
     if (name == opener) return BuildScope(stmt, suite);
-  }
-  if (name == "Assert") {
-    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(*stmt.value, {"condition", "message"}, 1));
-    RETURN_IF_ERROR(BuildAssert(*stmt.value, *args[0], args[1], suite));
-    ASSIGN_OR_RETURN(Stmt body, BuildSuite(stmt.body));
-    suite.stmts.push_back(std::move(body));
-    return OkStatus();
   }
   return Error(
       *stmt.value,
@@ -258,6 +278,10 @@ Status FuncBuilder::OpenScope(const PyStmt& stmt, Suite& inner) {
     return OkStatus();
   }
   if (name == "attr") return BuildAttrStmt(call, inner);
+  if (name == "Assert") {
+    ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"condition", "message"}, 1));
+    return BuildAssert(call, *args[0], args[1], inner);
+  }
   if (name == "realize") return BuildRealize(call, inner);
   if (name == "launch_thread") return BuildLaunch(stmt.target, call, inner);
   if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName)

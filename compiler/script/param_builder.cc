@@ -56,7 +56,7 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   DropRegionsOfRoot();
   PrimFunc complete = Complete(std::move(func_), std::move(root_allocs_), LoneBlock::kIsRoot);
   for (const auto& [var, error] : unbound_) {  // One that nobody uses needs no value.
-    if (UsesVar(complete.body, var)) return error;
+    if (UsesVar(complete.body, var) && !exprs_.context().may_be_undefined) return error;
   }
   return complete;
 }

@@ -18,6 +18,7 @@ class ModuleBuilder {
     context_.tir_names.insert(around.tir_names.begin(), around.tir_names.end());
     context_.tir_members = around.tir_members;
     context_.evaluator = around.evaluator;
+    context_.may_be_undefined = around.may_be_undefined;
     for (const auto& [name, value] : around.constants) context_.around.insert(name);
   }
 

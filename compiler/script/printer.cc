@@ -13,9 +13,6 @@
 namespace lathe {
 namespace {
 
-std::string_view DialectOf(const PrintOptions& options) {
-  return options.spelling == Spelling::kToday ? "tirx" : "tir";
-}
 std::string Imports(const PrintOptions& options) {
   const std::string_view comment = options.as_tvm ? "# " : "", end = options.as_tvm ? "" : "\n";
   return fmt::format("{0}from tvm.script import ir as I\n{0}from tvm.script import {1} as T\n\n{2}", comment,
@@ -129,15 +126,36 @@ class Printer {
   // Declares, at `begin` of what is printed, what was used there and is no parameter. As TVM.
   void DeclareUnnamed(size_t begin) {
     if (!options_.as_tvm) return;
-    std::string rest = out_.substr(begin);
-    out_.resize(begin);
-    for (std::vector<ExprPrinter::Unnamed> unnamed = exprs_.TakeUnnamed(); !unnamed.empty();
-         unnamed = exprs_.TakeUnnamed()) {
-      std::string declared;
-      for (const ExprPrinter::Unnamed& one : unnamed) declared += Declaration(one);
-      rest = declared + rest;
+    std::vector<ExprPrinter::Unnamed> all;
+    std::unordered_map<const void*, std::string> lines;
+    for (bool is_more = true; is_more;) {  // A buffer's line may use new ones.
+      const std::vector<ExprPrinter::Unnamed> unnamed = exprs_.TakeUnnamed();
+      for (const ExprPrinter::Unnamed& one : unnamed) lines.emplace(NodeOf(one), Declaration(one));
+      all.insert(all.end(), unnamed.begin(), unnamed.end());
+      is_more = !unnamed.empty();
     }
-    out_ += rest;
+    std::string declared;
+    for (const ExprPrinter::Unnamed& one : all) TakeLine(one, lines, declared);
+    out_.insert(begin, declared);
+  }
+  static const void* NodeOf(const ExprPrinter::Unnamed& one) {
+    return std::visit([](const auto& node) -> const void* { return node.get(); }, one);
+  }
+  // Moves the line of `one` to the end of `declared`, those of what it uses before.
+  static void TakeLine(const ExprPrinter::Unnamed& one, std::unordered_map<const void*, std::string>& lines,
+                       std::string& declared) {
+    const auto line = lines.extract(NodeOf(one));
+    if (line.empty()) return;
+    if (const Buffer* buffer = std::get_if<Buffer>(&one)) {
+      const auto before = [&](const Expr& e) {
+        if (IsVar(e)) TakeLine(Var(e), lines, declared);
+      };
+      for (const Expr& extent : (*buffer)->shape) PostOrderVisit(extent, before);
+      for (const Expr& stride : (*buffer)->strides) PostOrderVisit(stride, before);
+      PostOrderVisit((*buffer)->elem_offset, before);
+      before((*buffer)->data);
+    }
+    declared += line.mapped();
   }
   std::string Declaration(const ExprPrinter::Unnamed& one) {
     const std::string indent(size_t(indent_) * 4, ' ');
@@ -315,6 +333,10 @@ class Printer {
       BeginDeclaration(*declaration);
       return PrintTail(declaration->body);
     }
+    if (const AssertStmt* check = stmt.As<AssertStmt>()) {
+      Line(fmt::format("assert {}", CheckArgs(*check)));
+      return PrintTail(check->body);
+    }
     PrintInner(stmt);
   }
   LATHE_OWN_FRAME void BeginLet(const LetStmt& let) {
@@ -462,7 +484,9 @@ class Printer {
                               exprs_.PrintList(store.indices), exprs_.Print(store.value),
                               exprs_.Print(*store.predicate)));
     }
-    Line(fmt::format("{} = {}", exprs_.PrintAccess(store.buffer, store.indices), exprs_.Print(store.value)));
+    exprs_.NameOf(store.buffer);  // In this order names come up.
+    const std::string value = exprs_.Print(store.value), element = exprs_.PrintAccess(store.buffer, store.indices);
+    Line(fmt::format("{} = {}", element, value));
   }
   LATHE_OWN_FRAME void PrintNode(const Evaluate& evaluate) {
     const bool is_call = evaluate.value.As<Call>() != nullptr || evaluate.value.As<FuncCall>() != nullptr;
@@ -470,7 +494,15 @@ class Printer {
     Line(fmt::format("T.evaluate({})", exprs_.Print(evaluate.value)));
   }
   LATHE_OWN_FRAME void PrintNode(const AssertStmt& check) {
-    Line(fmt::format("assert {}, {}", exprs_.Print(check.condition), QuotedString(check.message)));
+    if (IsToday()) {  // Has no body there.
+      Line(fmt::format("assert {}", CheckArgs(check)));
+      return PrintInner(check.body);
+    }
+    Line(fmt::format("with T.Assert({}):", CheckArgs(check)));
+    PrintSuite(check.body);
+  }
+  std::string CheckArgs(const AssertStmt& check) {
+    return fmt::format("{}, {}", exprs_.Print(check.condition), QuotedString(check.message));
   }
   LATHE_OWN_FRAME void PrintNode(const Seq& seq) {
     for (const Stmt& stmt : seq.stmts) PrintInner(stmt);
@@ -642,10 +674,11 @@ class Printer {
     return text;
   }
 
-  // Whether T.axis.remap gives the iter var back: bound to a loop around, over the same range.
+  // Whether T.axis.remap gives the iter var back: S or R, bound to a loop around, over the same range.
   bool IsRemap(const IterVar& iter, const Expr& value) const {
     const auto loop = loops_.find(value.get());
-    return options_.syntax_sugar && loop != loops_.end() && names_.Find(value.get()) != nullptr &&
+    const bool has_letter = iter.kind == IterKind::kSpatial || iter.kind == IterKind::kReduce;
+    return options_.syntax_sugar && has_letter && loop != loops_.end() && names_.Find(value.get()) != nullptr &&
            iter.var.dtype() == value.dtype() && SameRange(iter.domain, {loop->second->min, loop->second->extent});
   }
   void PrintAxes(const BlockRealize& realize) {
@@ -684,7 +717,7 @@ class Printer {
 
   NameGiver names_;
   const PrintOptions& options_;
-  ExprPrinter exprs_{names_, IsToday() ? "tirx." : "tir.", options_.int_dtype, options_.as_tvm, options_.float_dtype};
+  ExprPrinter exprs_{names_, options_};
   int indent_;
   std::string out_;
   std::vector<std::pair<std::string, Buffer>> matched_;  // Parameters that the body matches.
@@ -704,6 +737,22 @@ std::string Print(const PrimFunc& func, const PrintOptions& options) {
   return Respell(fmt::format("# from tvm.script import {} as T\n\n", DialectOf(options)) + printer.Finish(), options);
 }
 
+namespace {
+
+// TVM's order is that of the names, main last; ours that of the module.
+std::vector<const PrimFunc*> InOrder(const IRModule& module, const PrintOptions& options) {
+  std::vector<const PrimFunc*> funcs;
+  for (const PrimFunc& func : module.prim_funcs) funcs.push_back(&func);
+  const auto key = [](const PrimFunc* func) {
+    return std::pair<bool, std::string_view>(func->name == "main", func->name);
+  };
+  if (options.as_tvm)
+    std::sort(funcs.begin(), funcs.end(), [&](const PrimFunc* a, const PrimFunc* b) { return key(a) < key(b); });
+  return funcs;
+}
+
+}  // namespace
+
 std::string Print(const IRModule& module, const PrintOptions& options) {
   std::string text = Imports(options);
   text += fmt::format("@I.ir_module\nclass {}:\n", options.name.empty() ? "Module" : options.name);
@@ -715,10 +764,11 @@ std::string Print(const IRModule& module, const PrintOptions& options) {
   if (module.prim_funcs.empty() && module.attrs.empty() && module.global_infos.empty()) text += "    pass\n";
   PrintOptions inner = options;
   inner.name.clear();
-  for (size_t i = 0; i < module.prim_funcs.size(); ++i) {
+  const std::vector<const PrimFunc*> funcs = InOrder(module, options);
+  for (const PrimFunc* func : funcs) {
     Printer printer(1, inner);
-    printer.PrintFunc(module.prim_funcs[i]);
-    text += (i == 0 ? "" : "\n") + printer.Finish();
+    printer.PrintFunc(*func);
+    text += (func == funcs[0] ? "" : "\n") + printer.Finish();
   }
   return Respell(std::move(text), options);
 }

@@ -65,7 +65,8 @@ enum class PyStmtKind : uint8_t {
   kImport,    // from text import names: (name as written, alias)
 };
 
-enum class PyParamKind { kPlain, kKeyword, kRest };  // kKeyword: after `*`; kRest: *args, without a name a bare `*`.
+// kKeyword: after `*`; kRest: *args, without a name a bare `*`; kKeywords: **options.
+enum class PyParamKind { kPlain, kKeyword, kRest, kKeywords };
 struct PyParam {
   std::string_view name;
   uint32_t offset = 0;

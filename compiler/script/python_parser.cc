@@ -558,6 +558,7 @@ class PythonParser {
       const bool is_after_rest = !params.empty() && params.back().kind != PyParamKind::kPlain;
       PyParam param{.offset = At().offset, .kind = is_after_rest ? PyParamKind::kKeyword : PyParamKind::kPlain};
       if (!is_after_rest && Take("*")) param.kind = PyParamKind::kRest;
+      if (Take("**")) param.kind = PyParamKind::kKeywords;
       const bool is_bare = param.kind == PyParamKind::kRest && Is(",");
       if (!is_bare && !ExpectName("the name of a parameter", param.name)) return false;
       if (Take(":") && !(param.annotation = Expression())) return false;

@@ -16,6 +16,7 @@ struct Surroundings {
   std::set<std::string_view> tir_names;  // What else the TIR dialect is called, beside "T" and "tir".
   TirMemberNames tir_members;
   ScriptEvaluator* evaluator = nullptr;  // Whom to ask about what neither says; without one it is an error.
+  bool may_be_undefined = false;         // Whether variables may be used that nothing gives a value.
 };
 
 // As the functions of compiler/script/parser.h.

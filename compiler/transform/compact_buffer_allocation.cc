@@ -255,7 +255,7 @@ std::vector<Expr> AlignedStrides(const std::vector<Expr>& shape, const std::map<
 
 class Compactor : public StmtExprMutator {
  public:
-  explicit Compactor(Alignments alignments) : alignments_(std::move(alignments)) {}
+  Compactor(Alignments alignments, bool simplifies) : alignments_(std::move(alignments)), simplifies_(simplifies) {}
 
  protected:
   Stmt VisitFor(const Stmt& self, const For& loop) override {
@@ -352,8 +352,12 @@ class Compactor : public StmtExprMutator {
   }
   std::vector<Expr> Move(const std::vector<Expr>& indices, const std::vector<Expr>& mins) const {
     std::vector<Expr> moved;
-    for (size_t d = 0; d < indices.size(); ++d) moved.push_back(analyzer_.Simplify(indices[d] - mins[d]));
+    for (size_t d = 0; d < indices.size(); ++d) moved.push_back(Moved(indices[d], mins[d]));
     return moved;
+  }
+  Expr Moved(const Expr& index, const Expr& min) const {
+    const Expr moved = index - min;
+    return simplifies_ ? analyzer_.Simplify(moved) : moved;
   }
   // Regions name the new buffer already.
   void MoveRegions(Block& block) const {
@@ -381,7 +385,7 @@ class Compactor : public StmtExprMutator {
     if (compact == nullptr) return;
     for (size_t d = 0; d < region.region.size(); ++d) {
       Range& range = region.region[d];
-      range.min = analyzer_.Simplify(range.min - compact->mins[d]);
+      range.min = Moved(range.min, compact->mins[d]);
       const int64_t *extent = AsIntConst(range.extent), *whole = AsIntConst(compact->buffer->shape[d]);
       if (!is_exact && extent != nullptr && whole != nullptr && *extent > *whole)
         range = {IntConst(range.min.dtype(), 0), compact->buffer->shape[d]};
@@ -389,6 +393,7 @@ class Compactor : public StmtExprMutator {
   }
 
   const Alignments alignments_;
+  const bool simplifies_;
   Analyzer analyzer_;
   std::vector<ThreadLoop> threads_;  // Around.
   std::unordered_map<const BufferNode*, Compact> compact_;
@@ -407,17 +412,20 @@ class ScopeChecker : public StmtExprVisitor {
   }
 };
 
-}  // namespace
-
-StatusOr<PrimFunc> CompactBufferAllocation(PrimFunc func) {
+StatusOr<PrimFunc> Compacted(PrimFunc func, bool simplifies) {
   ScopeChecker checker;
   checker(func.body);
   if (!checker.status.ok())
     return InvalidArgument(fmt::format("compact_buffer_allocation @{}: {}", func.name, checker.status.message()));
   AlignmentFinder alignments;
   alignments(func.body);
-  func.body = Compactor(std::move(alignments.found))(func.body);
+  func.body = Compactor(std::move(alignments.found), simplifies)(func.body);
   return func;
 }
+
+}  // namespace
+
+StatusOr<PrimFunc> CompactBufferAllocation(PrimFunc func) { return Compacted(std::move(func), true); }
+StatusOr<PrimFunc> CompactBufferAllocationPlainly(PrimFunc func) { return Compacted(std::move(func), false); }
 
 }  // namespace lathe

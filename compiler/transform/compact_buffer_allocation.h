@@ -12,5 +12,7 @@ namespace lathe {
 // nobody knows which threads share it.
 //   alloc T[128]; for j in 0..8 { T[i*8 + j] }  -->  alloc T[8]; for j in 0..8 { T[j] }
 StatusOr<PrimFunc> CompactBufferAllocation(PrimFunc func);
+// Likewise, but the indices stay as they come out, as TVM's do: T[i*8 + j - i*8].
+StatusOr<PrimFunc> CompactBufferAllocationPlainly(PrimFunc func);
 
 }  // namespace lathe

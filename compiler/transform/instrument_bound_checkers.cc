@@ -87,7 +87,7 @@ class BoundChecker : public FactMutator {
     const Expr check =
         InsideBoth(checker.CheckOf(store.buffer, store.indices, store.predicate), checker.CheckOf(store.value));
     if (IsConstInt(check, 1)) return self;
-    return IfThenElse{check, self, Stmt(AssertStmt{NotInside(), "OUT OF THE BOUNDS"})};
+    return IfThenElse{check, self, Stmt(AssertStmt{NotInside(), "OUT OF THE BOUNDS", Evaluate{0}})};
   }
 };
 

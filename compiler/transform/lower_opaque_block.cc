@@ -72,10 +72,7 @@ class BlockRemover : public StmtExprMutator {
     const Attr var(Expr(loop.loop_var));
     if (loop.kind != ForKind::kThreadBinding) return UnderPragmas(annotations, var, loop);
     const bool is_virtual = loop.thread.starts_with("vthread");
-    const IterVar axis{{loop.min, loop.extent},
-                       loop.loop_var,
-                       is_virtual ? IterKind::kVirtualThread : IterKind::kThreadIndex,
-                       loop.thread};
+    const IterVar axis{{loop.min, loop.extent}, loop.loop_var, IterKind::kThreadIndex, loop.thread};
     return UnderPragmas(annotations, var,
                         AttrStmt{is_virtual ? "virtual_thread" : "thread_extent", loop.extent, axis, loop.body});
   }

@@ -62,7 +62,9 @@ class Prelude {
   void First(const Stmt& stmt) {
     Add([stmt](Stmt body) { return MakeSeq({stmt, std::move(body)}); });
   }
-  void Assert(const Expr& condition, std::string message) { First(AssertStmt{condition, std::move(message)}); }
+  void Assert(const Expr& condition, std::string message) {
+    Add([=](Stmt body) -> Stmt { return AssertStmt{condition, message, std::move(body)}; });
+  }
   Stmt Before(Stmt body) const {
     for (size_t i = parts_.size(); i-- > 0;) body = parts_[i](std::move(body));
     return body;
@@ -170,7 +172,7 @@ class ArgBinder {
       expected = expected * buffer->shape[k];
     }
     if (buffer->shape.empty()) return;
-    const Stmt check = AssertStmt{are_compact, name + ".strides: expected to be compact array"};
+    const Stmt check = AssertStmt{are_compact, name + ".strides: expected to be compact array", Evaluate{0}};
     asserts.First(IfThenElse{MakeNot(is_null), check, std::nullopt});
   }
   void BindOffset(const Buffer& buffer, const Var& handle, const std::string& name) {

@@ -28,10 +28,9 @@ class LifeFinder : public StmtExprVisitor {
       return VisitStmt(declared->body);
     }
     if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
-    if (stmt.As<BufferStore>() != nullptr || stmt.As<Evaluate>() != nullptr || stmt.As<AssertStmt>() != nullptr)
-      return VisitLeaf(stmt);
+    if (stmt.As<BufferStore>() != nullptr || stmt.As<Evaluate>() != nullptr) return VisitLeaf(stmt);
     const bool holds = stmt.As<For>() != nullptr || stmt.As<IfThenElse>() != nullptr || stmt.As<While>() != nullptr ||
-                       (options_.lets_hold && stmt.As<LetStmt>() != nullptr);
+                       stmt.As<AssertStmt>() != nullptr || (options_.lets_hold && stmt.As<LetStmt>() != nullptr);
     return holds ? VisitScope(stmt) : StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitBufferStore(const Stmt& self, const BufferStore& store) override {

@@ -328,9 +328,10 @@ class LikelyPartitioner : public FactMutator {
       cut.end = facts_.Simplify(*where.max() + one);
       cut.has_post = !facts_.CanProve(Equal(*where.max(), max));
       cut.post_extent = facts_.Simplify(max - cut.end + one);
-      if (cut.has_post) cut.splits_post = KeepIn(cut.end, min, behind, false);
-      // An extent below 0 is none; one that begins before the loop is too long.
-      if (cut.has_post && !facts_.CanProve(LessEqual(min, cut.end))) cut.post_extent = behind - cut.end;
+      const bool is_after = facts_.CanProve(LessEqual(cut.begin, cut.end));
+      if (cut.has_post) cut.splits_post = KeepIn(cut.end, cut.begin, behind, false);
+      // An extent below 0 is none; one that begins before what comes first is too long.
+      if (cut.has_post && !is_after) cut.post_extent = behind - cut.end;
     }
     return cut;
   }
@@ -346,9 +347,7 @@ class LikelyPartitioner : public FactMutator {
     return splits && is_after && is_before;
   }
 
-  std::optional<Stmt> Parts(const For& loop, const Middle& middle, const Cut& cut) {
-    // Else iterations in both would run twice.
-    if (cut.has_pre && cut.has_post && !facts_.CanProve(LessEqual(cut.begin, cut.end))) return std::nullopt;
+  Stmt Parts(const For& loop, const Middle& middle, const Cut& cut) {
     std::vector<Stmt> parts;
     const auto add = [&](const Expr& begin, const Expr& extent, const Stmt& body, bool splits) {
       const Stmt part = Part(loop, begin, extent, body);

@@ -53,6 +53,7 @@ class StmtSimplifier : public StmtExprMutator {
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return VisitIf(stmt, *branch);
     if (const Seq* seq = stmt.As<Seq>()) return VisitSeq(stmt, *seq);
     if (const AttrStmt* attr = stmt.As<AttrStmt>()) return VisitAttr(stmt, *attr);
+    if (const AssertStmt* assertion = stmt.As<AssertStmt>()) return VisitAssert(stmt, *assertion);
     const LetStmt* let = stmt.As<LetStmt>();
     if (let != nullptr && removes_ == Removes::kLets && IsInlined(let->value))
       return VisitStmt(Substitute(let->body, {{let->var.get(), VisitExpr(let->value)}}));
@@ -82,24 +83,23 @@ class StmtSimplifier : public StmtExprMutator {
  private:
   Stmt VisitSeq(const Stmt& self, const Seq& seq) {
     std::vector<Stmt> stmts;
-    const bool is_changed = VisitFrom(seq, 0, stmts);
-    if (stmts.empty()) return Evaluate{Expr(0)};
-    return is_changed ? MakeSeq(std::move(stmts)) : self;
-  }
-  // The statements from `first` on, behind `stmts`; whether one has changed. What is asserted holds in those after.
-  bool VisitFrom(const Seq& seq, size_t first, std::vector<Stmt>& stmts) {
     bool is_changed = false;
-    for (size_t i = first; i < seq.stmts.size(); ++i) {
-      const Stmt& stmt = seq.stmts[i];
+    for (const Stmt& stmt : seq.stmts) {
       Stmt visited = VisitStmt(stmt);
       is_changed |= !visited.same_as(stmt);
       if (visited.same_as(stmt) || !IsNothing(visited)) stmts.push_back(std::move(visited));
-      const AssertStmt* assertion = stmt.As<AssertStmt>();
-      if (assertion == nullptr || HasLoad(assertion->condition)) continue;
-      const Scope after(facts_, assertion->condition);
-      return VisitFrom(seq, i + 1, stmts) || is_changed;
     }
-    return is_changed;
+    if (stmts.empty()) return Evaluate{Expr(0)};
+    return is_changed ? MakeSeq(std::move(stmts)) : self;
+  }
+  // What is asserted holds in the body.
+  Stmt VisitAssert(const Stmt& self, const AssertStmt& assertion) {
+    if (HasLoad(assertion.condition)) return StmtExprMutator::VisitStmt(self);
+    const Expr condition = VisitExpr(assertion.condition);
+    const Scope inside(facts_, assertion.condition);
+    const Stmt body = VisitStmt(assertion.body);
+    if (condition.same_as(assertion.condition) && body.same_as(assertion.body)) return self;
+    return AssertStmt{condition, assertion.message, body};
   }
 
   // Threads that are launched are known by their number.

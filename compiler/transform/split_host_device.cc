@@ -82,7 +82,7 @@ class KernelSplitter : public StmtExprMutator {
     const Expr call = Expr::Make(type, FuncCall{name, args});
     if (!returns) return Evaluate{call};
     const Var code("kernel_error_code", type);
-    return LetStmt{call, code, AssertStmt{Equal(code, 0), "Error executing compute kernel"}};
+    return LetStmt{call, code, AssertStmt{Equal(code, 0), "Error executing compute kernel", Evaluate{0}}};
   }
   std::string FreshName() const {
     const std::string first = prefix_ + "_kernel";

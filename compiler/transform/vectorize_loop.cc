@@ -136,7 +136,7 @@ class LaneRewriter {
     }
     if (const AssertStmt* assertion = stmt.As<AssertStmt>();
         assertion != nullptr && IsInvariant(assertion->condition) && mask_depth_ == 0)
-      return stmt;
+      return AssertStmt{assertion->condition, assertion->message, RewriteOrSerialize(assertion->body)};
     return std::nullopt;
   }
 

@@ -1,2 +1,3 @@
 """lathe.transform: what runs passes."""
-from lathe.ir.transform import ModulePass, Pass, PassContext, PassInfo, PrintIR, Sequential, module_pass
+from lathe.ir.transform import (ApplyPassToFunction, ModulePass, Pass, PassContext, PassInfo, PrintIR, Sequential,
+                                module_pass)

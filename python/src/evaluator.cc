@@ -50,6 +50,7 @@ struct ToPythonVisitor {
     return tuple;
   }
   py::object operator()(const std::shared_ptr<const ScriptMacro>& macro) const { return (*this)(macro->object); }
+  py::object operator()(const std::shared_ptr<const ScriptLoops>& loops) const { return (*this)(loops->object); }
   py::object operator()(const std::shared_ptr<const HostObject>& object) const {
     return static_cast<const PythonObject&>(*object).value;
   }
@@ -99,6 +100,19 @@ ScriptValue FromSequence(const py::object& object) {
 
 std::shared_ptr<const ScriptMacro> FromMacro(const py::object& object);
 
+// T.grid(4, 4), T.parallel(8): what a frame of loops makes.
+std::shared_ptr<const ScriptLoops> FromLoops(const py::object& object) {
+  auto loops = std::make_shared<ScriptLoops>();
+  for (const py::handle loop : object.attr("ranges"))
+    loops->ranges.push_back(*UnwrapAs<Range>(py::reinterpret_borrow<py::tuple>(loop)[1]));
+  loops->kind = static_cast<ForKind>(py::cast<int>(object.attr("kind")));
+  if (const py::object thread = object.attr("thread"); !thread.is_none()) loops->thread = py::cast<std::string>(thread);
+  if (const py::object attrs = object.attr("annotations"); !attrs.is_none())
+    loops->annotations = std::get<AttrMap>(py::cast<Attr>(attrs));
+  loops->object = std::make_shared<const PythonObject>(object);
+  return loops;
+}
+
 // What cannot be held is kept as it is.
 ScriptValue FromPython(const py::object& object) {
   if (std::optional<ScriptValue> node = FromNode(object)) return *std::move(node);
@@ -108,6 +122,7 @@ ScriptValue FromPython(const py::object& object) {
     if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
   }
   if (IsInstance(object, "lathe.script.decorator", "TIRMacro")) return FromMacro(object);
+  if (IsInstance(object, "lathe.script.ir_builder.tir", "ForFrame")) return FromLoops(object);
   if (py::hasattr(object, "as_attr")) {  // A target.
     if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
   }
@@ -122,8 +137,10 @@ ScriptValue FromPython(const py::object& object) {
 // Evaluates in the names of the program and those that the text adds.
 class PythonEvaluator : public ScriptEvaluator {
  public:
-  explicit PythonEvaluator(const py::object& known) : known_(known.is_none() ? py::dict() : py::dict(known)) {
+  explicit PythonEvaluator(const py::object& known, bool is_checked = true)
+      : known_(known.is_none() ? py::dict() : py::dict(known)) {
     if (!known.is_none()) around.evaluator = this;
+    around.may_be_undefined = !is_checked;
     const py::object dialect = py::module_::import("lathe.script.tir");
     for (const auto& [key, value] : known_) {
       const std::string& name = names_.emplace_back(py::cast<std::string>(key));
@@ -182,7 +199,8 @@ std::shared_ptr<const ScriptMacro> FromMacro(const py::object& object) {
 
 }  // namespace
 
-NamesAround::NamesAround(const py::object& known) : evaluator_(std::make_shared<PythonEvaluator>(known)) {}
+NamesAround::NamesAround(const py::object& known, bool is_checked)
+    : evaluator_(std::make_shared<PythonEvaluator>(known, is_checked)) {}
 NamesAround::~NamesAround() = default;
 const Surroundings& NamesAround::around() const { return evaluator_->around; }
 

@@ -16,10 +16,10 @@ std::string AtItsPlace(const std::string& text, int first_line);
 
 class PythonEvaluator;
 // What the names of a dict mean to the parser: those that it can hold are constants, all are known where Python
-// evaluates. None: a text that stands for itself; nothing of it is evaluated.
+// evaluates. None: a text that stands for itself; nothing of it is evaluated. is_checked: each variable has a value.
 class NamesAround {
  public:
-  explicit NamesAround(const pybind11::object& known);
+  NamesAround(const pybind11::object& known, bool is_checked);
   ~NamesAround();
   const Surroundings& around() const;
 

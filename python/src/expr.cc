@@ -246,6 +246,9 @@ void BindConstructors(py::module_& module) {
   module.def("Ramp", &MakeRamp);
   module.def("Broadcast", &MakeBroadcast);
   module.def("Call", &CallTyped);
+  module.def("FuncCall", [](DataType type, const std::string& callee, const std::vector<Expr>& args) {
+    return Expr::Make(type, FuncCall{callee, args});
+  });
   module.def("const", &MakeConst);
   module.def("to_expr", [](const Expr& e) { return e; });
 }

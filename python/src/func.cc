@@ -88,6 +88,7 @@ void BindFunc(py::module_& module) {
     AccessRegions regions = DetectAccessRegions(*block);
     return std::pair(std::move(regions.reads), std::move(regions.writes));
   });
+  module.def("func_ret_type", [](const FuncPtr& func) { return func->ret_type; });
   module.def("func_attrs", [](const FuncPtr& func) { return Attrs(*func); });
   module.def("func_with_attr", [](const FuncPtr& func, const std::string& key, const Attr& value) {
     return WithAttr(*func, key, value);

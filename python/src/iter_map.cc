@@ -134,6 +134,14 @@ py::object EstimateRegion(const std::vector<Range>& region, const py::dict& loop
   return box ? MakeArray(py::cast(*box)) : py::none();
 }
 
+// Whatever the types of their indices.
+bool AreEquivalent(const IndexMap& a, const IndexMap& b) {
+  const auto wide = [](const IndexMap& map) {
+    return WithIndexTypes(map, std::vector<DataType>(map.initial_indices.size(), DataType::Int(64)));
+  };
+  return wide(a).IsEquivalentTo(wide(b));
+}
+
 void BindIterMaps(py::module_& module) {
   module.def("estimate_region", &EstimateRegion);
   module.def("detect_iter_map", &Detect);
@@ -223,7 +231,7 @@ void BindIndexMap(py::module_& module) {
              const PaddedIndexMap padded = Value(map.NonSurjectiveInverse(RangesOf(shape), Analyzer()));
              return py::make_tuple(padded.map, padded.padding_predicate);
            })
-      .def("is_equivalent_to", &IndexMap::IsEquivalentTo)
+      .def("is_equivalent_to", &AreEquivalent)
       .def(py::pickle(&StateOf, &MapOfState))
       .def("__repr__", &TextOfMap);
 }

@@ -75,8 +75,9 @@ class ArgumentBinder {
 
   // What the call gives for `argument`; null where it is left out.
   py::object Take(const Argument& argument) {
-    const py::str name(argument.name.data(), argument.name.size());
-    if (kwargs_.contains(name)) {
+    for (const std::string_view each : {argument.name, argument.in_traces}) {
+      const py::str name(each.data(), each.size());
+      if (each.empty() || !kwargs_.contains(name)) continue;
       ++num_named_;
       return kwargs_[name];
     }

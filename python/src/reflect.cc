@@ -121,8 +121,10 @@ py::object FieldOf(const Node& node, std::string_view name) {
     return Wrap(LanesOf(e->dtype()));
   if (const Expr* e = std::get_if<Expr>(&node); e != nullptr && name == "op" && e->As<FuncCall>() != nullptr)
     return py::module_::import("lathe.ir.module").attr("GlobalVar")(e->As<FuncCall>()->callee);
+  const Stmt* stmt = std::get_if<Stmt>(&node);
+  if (stmt != nullptr && name == "message" && stmt->As<AssertStmt>() != nullptr)
+    return Wrap(Expr::Make(DataType::Handle(), StringImm{stmt->As<AssertStmt>()->message}));
   if (name == "thread_binding") {
-    const Stmt* stmt = std::get_if<Stmt>(&node);
     if (const For* loop = stmt == nullptr ? nullptr : stmt->As<For>()) return ThreadBinding(*loop);
   }
   if (const Expr* e = std::get_if<Expr>(&node);

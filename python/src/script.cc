@@ -23,9 +23,10 @@ IRModule AsTvmHasIt(IRModule module) {
 }
 
 // A class is a module, a function alone is itself.
-py::object ParseAny(const std::string& text, const std::string& file_name, int first_line, const py::object& known) {
+py::object ParseAny(const std::string& text, const std::string& file_name, int first_line, const py::object& known,
+                    bool is_checked) {
   const std::string placed = AtItsPlace(text, first_line);
-  const NamesAround names(known);
+  const NamesAround names(known, is_checked);
   const Source source{file_name, placed};
   const PyFile file = Value(ParsePython(source), ErrorKind::kParse);
   const bool has_class = std::any_of(file.body.begin(), file.body.end(),
@@ -140,19 +141,19 @@ std::string PrintRange(const Range& range) {
 }  // namespace
 
 void BindScript(py::module_& module) {
-  module.def("parse_module",
-             [](const std::string& text, const std::string& file_name, int first_line, const py::object& known) {
-               const NamesAround names(known);
-               return std::make_shared<IRModule>(AsTvmHasIt(
-                   Value(ParseModule(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse)));
+  module.def("parse_module", [](const std::string& text, const std::string& file_name, int first_line,
+                                const py::object& known, bool is_checked) {
+    const NamesAround names(known, is_checked);
+    return std::make_shared<IRModule>(
+        AsTvmHasIt(Value(ParseModule(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse)));
+  });
+  module.def("parse_func",
+             [](const std::string& text, const std::string& file_name, int first_line, const py::object& known,
+                bool is_checked) -> FuncPtr {
+               const NamesAround names(known, is_checked);
+               return std::make_shared<const PrimFunc>(AsTvmHasIt(
+                   Value(ParsePrimFunc(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse)));
              });
-  module.def(
-      "parse_func",
-      [](const std::string& text, const std::string& file_name, int first_line, const py::object& known) -> FuncPtr {
-        const NamesAround names(known);
-        return std::make_shared<const PrimFunc>(AsTvmHasIt(
-            Value(ParsePrimFunc(AtItsPlace(text, first_line), file_name, names.around()), ErrorKind::kParse)));
-      });
   module.def("parse_any", &ParseAny);
   module.def("script", &ScriptOf);
   module.def("print", &PrintRange);

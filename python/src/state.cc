@@ -1,6 +1,7 @@
 // tir.ScheduleState and StmtSRef: the loops and blocks of a schedule's module, by place instead of by handle.
 #include <fmt/format.h>
 
+#include "compiler/ir/visitor.h"
 #include "compiler/schedule/schedule.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
@@ -15,14 +16,17 @@ struct ScheduleState {
   std::shared_ptr<Schedule> schedule;
 };
 
-// A loop or block of the module, followed while it lives.
+// A loop or block of the module, followed while it lives. Without a schedule: one of the marks below, for a place.
 struct StmtSRef {
   std::shared_ptr<Schedule> schedule;
   int row;
   bool operator==(const StmtSRef& other) const { return schedule == other.schedule && row == other.row; }
 };
 
+constexpr int kInlineMark = -1, kRootMark = -2;
+
 py::object StmtOf(const StmtSRef& ref) {
+  if (ref.schedule == nullptr) return py::none();
   if (ref.schedule->IsLoop(ref.row)) return Wrap(ref.schedule->StmtOf(ref.row));
   return Wrap(ref.schedule->RealizeOf(ref.row).block);
 }
@@ -110,7 +114,23 @@ void Replace(const StmtSRef& ref, const py::object& target, const py::dict& reus
   schedule.Replace(ref.row, realize, kept);
 }
 
+// Among the statements of the sequence that it stands in; -1: in none.
+int64_t SeqIndexOf(const StmtSRef& ref) {
+  const int parent = ref.schedule == nullptr ? -1 : ref.schedule->ParentOf(ref.row);
+  if (parent < 0) return -1;
+  int64_t found = -1;
+  const Stmt self = ref.schedule->StmtOf(ref.row);
+  const std::function<void(const Stmt&)> look = [&](const Stmt& stmt) {
+    const Seq* seq = stmt.As<Seq>();
+    for (size_t i = 0; seq != nullptr && i < seq->stmts.size(); ++i)
+      if (seq->stmts[i].same_as(self)) found = static_cast<int64_t>(i);
+  };
+  PostOrderVisit(ref.schedule->StmtOf(parent), look);
+  return found;
+}
+
 py::object ParentOf(const StmtSRef& ref) {
+  if (ref.schedule == nullptr) return py::none();
   const int parent = ref.schedule->ParentOf(ref.row);
   return parent < 0 ? py::none() : py::cast(StmtSRef{ref.schedule, parent});
 }
@@ -125,6 +145,9 @@ void BindState(py::module_& module, py::class_<Schedule, std::shared_ptr<Schedul
   py::class_<StmtSRef>(module, "StmtSRef")
       .def_property_readonly("stmt", &StmtOf)
       .def_property_readonly("parent", &ParentOf)
+      .def_property_readonly("seq_index", &SeqIndexOf)
+      .def_static("inline_mark", [] { return StmtSRef{nullptr, kInlineMark}; })
+      .def_static("root_mark", [] { return StmtSRef{nullptr, kRootMark}; })
       .def("same_as", [](const StmtSRef& a, const StmtSRef& b) { return a == b; })
       .def("__eq__", [](const StmtSRef& a, const StmtSRef& b) { return a == b; })
       .def("__hash__", [](const StmtSRef& a) { return std::hash<int>()(a.row); });

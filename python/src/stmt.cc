@@ -176,11 +176,15 @@ struct Part {
   int64_t step = 1;
 };
 Part PartOf(const py::object& index, const Expr& extent) {
-  if (!PySlice_Check(index.ptr())) return {{py::cast<Expr>(index), Expr(1)}};
+  if (!PySlice_Check(index.ptr())) {
+    const Expr place = py::cast<Expr>(index);
+    return {{place, IntConst(place.dtype().element(), 1)}};
+  }
   const py::object start = index.attr("start"), stop = index.attr("stop"), step = index.attr("step");
   Part part{
       RangeOfEnds(start.is_none() ? Expr(0) : py::cast<Expr>(start), stop.is_none() ? extent : py::cast<Expr>(stop)),
       true};
+  part.range.extent = Simplifier().Simplify(part.range.extent);
   if (!step.is_none()) part.step = py::cast<int64_t>(step);
   return part;
 }
@@ -360,12 +364,11 @@ void BindStatements(py::module_& module) {
     return LetStmt{value, var, body};
   });
   module.def("BufferStore", &MakeStoreNode);
-  module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) {
+  module.def("AssertStmt", [](const Expr& condition, const Expr& message, const Stmt& body) -> Stmt {
     const StringImm* text = message.As<StringImm>();
     if (text == nullptr && !message.dtype().is_int())
       throw Failure(ErrorKind::kType, "AssertStmt: expected a text as message, got " + Print(message));
-    return MakeSeq(
-        {AssertStmt{Condition("AssertStmt", condition), text == nullptr ? Print(message) : text->value}, body});
+    return AssertStmt{Condition("AssertStmt", condition), text == nullptr ? Print(message) : text->value, body};
   });
   module.def("IfThenElse",
              [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& else_case) -> Stmt {

@@ -342,7 +342,7 @@ class AnyMaker {
   }
   Stmt Check(const Scope& scope) {  // Of what always holds.
     const Expr index = Index(scope, 9);
-    return AssertStmt{Binary2(BinaryOp::kLE, IntConst(index.dtype(), 0), index), Text()};
+    return AssertStmt{Binary2(BinaryOp::kLE, IntConst(index.dtype(), 0), index), Text(), Evaluate{0}};
   }
   Stmt Let(Scope scope, int depth) {
     const DataType type = RandomType();

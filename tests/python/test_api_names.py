@@ -66,13 +66,23 @@ def test_options_of_passes_are_checked():
 @pytest.mark.parametrize("config, message", [
     ({"tir.disable_vectorize": "yes"}, "bool required"),
     ({"tir.vtcm_capacity": "many"}, "int required"),
-    ({"tir.UnrollLoop": 3}, "Map required"),
-    ({"tir.UnrollLoop": {"no_such_field": 3}}, 'no field "no_such_field"'),
     ({"tir.UnrollLoop": {"auto_max_step": "x"}}, "int required"),
 ])
 def test_options_of_another_type_are_refused(config, message):
     with pytest.raises(tvm.TVMError, match=message):
         tvm.transform.PassContext(config=config)
+
+
+@pytest.mark.parametrize("given, message", [(3, "Map required"), ({"no_such_field": 3}, 'no field "no_such_field"')])
+def test_maps_of_other_fields_are_refused(given, message):
+    with pytest.raises(AttributeError, match=message):
+        tvm.transform.PassContext(config={"tir.UnrollLoop": given})
+
+
+def test_fields_of_options_are_attributes():
+    unroll = tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 10}}).config["tir.UnrollLoop"]
+    assert unroll.auto_max_step == 10 and unroll.auto_max_depth == 8
+    assert unroll.explicit_unroll == True  # noqa: E712: 1
 
 
 def test_a_boolean_has_one_bit():

@@ -74,3 +74,10 @@ def test_maps_and_names_of_functions_are_compared_by_what_they_say():
     name = tvm.ir.GlobalVar
     assert equal(name("f"), name("f")) and not equal(name("f"), name("g")) and not equal(name("f"), "f")
     assert hash_of(name("f")) == hash_of(name("f"))
+
+
+def test_types_of_indices_do_not_make_maps_differ():
+    narrow = tir.IndexMap.from_func(lambda i: [i // 8, i % 8], index_dtype="int32")
+    wide = tir.IndexMap.from_func(lambda i: [i // 8, i % 8])
+    assert narrow.is_equivalent_to(wide) and wide.is_equivalent_to(narrow)
+    assert not narrow.is_equivalent_to(tir.IndexMap.from_func(lambda i: [i // 4, i % 4]))

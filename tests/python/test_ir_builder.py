@@ -125,7 +125,7 @@ def _two_views_of_a_let():
     rows, flat = (tir.decl_buffer(shape, "float32", name="Q", data=q) for shape in ((2, 4), (8,)))
     handle = tir.Var("h", "handle")
     one = tir.const(1.0, "float32")
-    stores = tir.SeqStmt([rows.vstore([0, 0], one), tir.Evaluate(0), flat.vstore([5], one)])
+    stores = tir.SeqStmt([rows.vstore([0, 0], one), tir.Evaluate(1), flat.vstore([5], one)])
     return tir.PrimFunc([handle], tir.LetStmt(q, tir.reinterpret("handle", tir.const(0, "uint64")), stores))
 
 
@@ -147,7 +147,7 @@ def _views_of_a_parameter():
       '    Q_1[i] = T.float32(1.2']),
     (_through_a_pointer, ["T.evaluate(n)", "p_1 = T.Buffer((1,), data=p)", "if n > 3:"]),
     (_two_views_of_a_let, ['q: T.handle("float32", "global") = T.reinterpret("handle", T.uint64(0))',
-                           "Q = T.Buffer((2, 4), data=q)", "Q[0, 0] = T.float32(1.0)", "T.evaluate(0)",
+                           "Q = T.Buffer((2, 4), data=q)", "Q[0, 0] = T.float32(1.0)", "T.evaluate(1)",
                            "Q_1 = T.Buffer((8,), data=q)", "Q_1[5] = T.float32(1.0)"]),
     (_views_of_a_parameter, ["for i in range(4):", "    A_1 = T.Buffer((16,), data=A.data)", "    A_1[i] = A[0, 0]"]),
 ])
@@ -164,7 +164,7 @@ def test_texts_of_statements_say_it_too():
     data = tir.Var("p", tvm.ir.PointerType(tvm.ir.PrimType("float32"), "global"))
     flat, rows = (tir.decl_buffer(shape, "float32", name=name, data=data) for shape, name in (((8,), "A"), ((4, 2), "B")))
     text = rows.vstore([0, 1], flat.vload([3])).script()
-    assert text == "A = T.Buffer((8,))\nB = T.Buffer((4, 2), data=A.data)\nB[0, 1] = A[3]"
+    assert text == "B = T.Buffer((4, 2))\nA = T.Buffer((8,), data=B.data)\nB[0, 1] = A[3]"
     assert tir.SeqStmt([tir.Evaluate(data), flat.vstore([0], tir.const(1.0, "float32"))]).script().startswith(
         'p = T.handle("float32", "global")\nA = T.Buffer((8,), data=p)\n')
 

@@ -333,5 +333,43 @@ def test_parts_together_do_what_the_loop_did(n, m):
     numpy.testing.assert_array_equal(*results)
 
 
+def _runs_as_before(func, lengths):
+    after = _partitioned()(tvm.IRModule({"main": func}))["main"]
+    built, plain = tvm.build(after, target="llvm"), tvm.build(func, target="llvm")
+    for n in lengths:
+        results = []
+        for each in (built, plain):
+            counts = tvm.nd.array(numpy.zeros(64, "int32"))
+            each(counts, n)
+            results.append(counts.numpy())
+        numpy.testing.assert_array_equal(*results)
+    return after
+
+
+def test_a_loop_of_unknown_length_is_divided_at_both_ends():
+    @T.prim_func
+    def func(A: T.Buffer((64,), "int32"), n: T.int32):
+        for i in range(n):
+            if T.likely(i >= 3) and T.likely(i < n - 2):
+                A[i] = A[i] + 1
+            else:
+                A[i] = A[i] + 2
+
+    after = _runs_as_before(func, [-5, -1, 0, 1, 2, 3, 4, 5, 6, 20])
+    assert len(after.body) == 3 and isinstance(after.body[1].body, tir.BufferStore)
+
+
+def test_no_part_goes_on_behind_the_loop():
+    @T.prim_func
+    def func(A: T.Buffer((64,), "int32"), n: T.int32):
+        for i in range(n):
+            if T.likely(i < n - 2):
+                A[i] = A[i] + 1
+            else:
+                A[i] = A[i] + 2
+
+    assert len(_runs_as_before(func, [-1, 0, 1, 2, 3, 20]).body) == 2
+
+
 if __name__ == "__main__":
     tvm.testing.main()

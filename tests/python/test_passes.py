@@ -375,9 +375,9 @@ def test_vectors_of_the_program_become_wider():
             C[T.Ramp(v, 4, 4)] = A[T.Ramp(v * 4, 1, 4)]
 
     wide = tir.transform.VectorizeLoop()(tvm.IRModule({"main": before}))["main"].script()
-    assert "C[T.Ramp(0, 1, 16)] = A[T.Ramp(0, 1, 16)] * T.Broadcast(T.float32(2.0), 16)" in wide
-    assert "B[T.Ramp(0, 1, 4)] = T.Broadcast(T.float32(1.0), 16)" in wide
-    assert "for v in range(4):" in wide and "C[T.Ramp(v, 4, 4)] = A[T.Ramp(v * 4, 1, 4)]" in wide
+    assert "C[0:16] = A[0:16] * T.Broadcast(T.float32(2.0), 16)" in wide
+    assert "B[0:4] = T.Broadcast(T.float32(1.0), 16)" in wide
+    assert "for v in range(4):" in wide and "C[v:v + 16:4] = A[v * 4:v * 4 + 4]" in wide
 
 
 def test_what_does_nothing_goes_and_calls_stay():
@@ -421,3 +421,36 @@ def test_unrolled_loops_of_no_iterations_are_gone():
 
     unrolled = tir.transform.UnrollLoop()(tvm.IRModule({"main": before}))["main"].script()
     assert "for i in" not in unrolled and "evaluate" not in unrolled and "A[1] = 2" in unrolled
+
+
+def test_indices_of_compacted_memory_stay_as_they_come():
+    @T.prim_func
+    def before(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.block():
+                T.reads(A[i])
+                T.writes(C[i])
+                B = T.alloc_buffer((16,))
+                B[i] = A[i]
+                C[i] = B[i]
+
+    mod = tir.transform.CompactBufferAllocation()(tvm.IRModule({"main": before}))
+    assert "B[i - i] = A[i]" in mod.script() and "B[0] = A[i]" in tir.transform.Simplify()(mod).script()
+
+
+def test_regions_of_blocks_that_passes_make_may_go_beyond_the_shape():
+    @T.prim_func
+    def before(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32")):
+        P = T.alloc_buffer((16, 18))
+        for i in range(16):
+            for j in range(18):
+                with T.block("P"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    P[vi, vj] = T.if_then_else(1 <= vj and vj < 17, A[vi, vj - 1], T.float32(0))
+            for j in range(16):
+                with T.block("C"):
+                    vi, vj = T.axis.remap("SS", [i, j])
+                    C[vi, vj] = P[vi, vj] + P[vi, vj + 2]
+
+    text = tir.transform.PlanAndUpdateBufferAllocationLocation()(tvm.IRModule({"main": before})).script()
+    assert "T.reads(A[i, -1:17])" in text

@@ -5,7 +5,7 @@ import tvm.testing
 from programs import elementwise, matmul
 from tvm import tir
 from tvm.script import tir as T
-from tvm.tir.schedule import DepKind
+from tvm.tir.schedule import DepKind, StmtSRef
 from tvm.tir.schedule.state import CachedFlags
 
 
@@ -87,6 +87,19 @@ def test_replace_puts_another_loop_in_its_place():
     loop = place.stmt
     sch.state.replace(place, tir.For(loop.loop_var, loop.min, loop.extent, tir.ForKind.PARALLEL, loop.body))
     assert sch.get(sch.get_loops("B")[0]).kind == tir.ForKind.PARALLEL
+
+
+def test_a_place_knows_where_it_stands_in_a_sequence():
+    sch = tir.Schedule(read_before_write)
+    first, second = (sch.get_sref(sch.get_loops(name)[0]) for name in ("C", "B"))
+    assert (first.seq_index, second.seq_index) == (0, 1)
+    assert sch.get_sref(sch.get_block("C")).seq_index == -1 and sch.get_sref(sch.get_block("root")).seq_index == -1
+
+
+def test_marks_are_places_without_a_statement():
+    inline, root = StmtSRef.inline_mark(), StmtSRef.root_mark()
+    assert inline == StmtSRef.inline_mark() and inline != root
+    assert inline.stmt is None and root.parent is None and root.seq_index == -1
 
 
 if __name__ == "__main__":

@@ -261,5 +261,20 @@ def test_threads_of_different_numbers_are_not_lifted():
         tir.transform.LiftThreadBinding()(tvm.IRModule({"main": func}))
 
 
+class TestVirtualThreadsAreLaunched(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LowerOpaqueBlock()
+
+    def before(A: T.Buffer((4, 16), "float32")):
+        for vx in T.thread_binding(4, thread="vthread"):
+            for j in range(16):
+                with T.block():
+                    A[vx, j] = T.float32(1)
+
+    def expected(A: T.Buffer((4, 16), "float32")):
+        vx = T.launch_thread("vthread", 4)
+        for j in range(16):
+            A[vx, j] = T.float32(1)
+
+
 if __name__ == "__main__":
     tvm.testing.main()

@@ -215,3 +215,10 @@ def test_handles_mean_nothing_to_other_schedules():
     sch.trace.apply_to_schedule(again)
     tvm.ir.assert_structural_equal(again.mod, sch.mod)
     assert sch.get(sch.trace.insts[0].outputs[0]).name_hint == "gemm"
+
+
+def test_traces_say_block_where_get_output_blocks_says_scope_block():
+    sch = tir.Schedule(gemm)
+    block, = sch.get_output_blocks(scope_block="root")
+    assert sch.get(block).name_hint == "gemm"
+    assert "sch.get_output_blocks(block=b0)" in str(sch.trace)

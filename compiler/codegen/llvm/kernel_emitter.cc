@@ -248,6 +248,7 @@ void KernelEmitter::EmitStmt(const Stmt& stmt) {
           // A hint.
         } else if constexpr (std::is_same_v<T, AssertStmt>) {
           EmitAssert(node);
+          EmitStmt(node.body);
         } else {
           static_assert(std::is_same_v<T, While>);
           EmitWhile(node);

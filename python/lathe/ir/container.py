@@ -1,6 +1,8 @@
 """Lists and maps of nodes: they cannot be changed."""
 import json
 
+from lathe.runtime.object import register_plain
+
 
 def _text(item):
     return json.dumps(item) if isinstance(item, str) else str(item)
@@ -44,6 +46,14 @@ class Map(dict):
 
     def same_as(self, other):
         return self.keys() == other.keys() and all(_same(value, other[key]) for key, value in dict.items(self))
+
+
+@register_plain("DictAttrs")
+class DictAttrs(Map):
+    """Attributes of a function or a module, by name."""
+
+    def __init__(self, items=(), **named):
+        super().__init__(items, **named)
 
 
 def _same(a, b):

@@ -86,7 +86,7 @@ def _free_buffers(body):
 
 
 def _function_of(text):
-    return _lib.parse_func(text, "<json>", 1, None)
+    return _lib.parse_func(text, "<json>", 1, None, True)
 
 
 def _decode(value):
@@ -119,7 +119,7 @@ _READERS = {
     "te.Operation": _of_stages("operation_of"),
     "Array": lambda content: Array(_decode(item) for item in content),
     "Map": lambda content: Map({_decode(key): _decode(item) for key, item in content}),
-    "IRModule": lambda content: _lib.parse_module(content, "<json>", 1, None),
+    "IRModule": lambda content: _lib.parse_module(content, "<json>", 1, None, True),
     "tir.PrimFunc": _function_of,
     "tir.Buffer": _buffer_of,
     "tir.Block": lambda content: _decode(content).block,

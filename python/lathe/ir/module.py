@@ -24,6 +24,11 @@ class GlobalVar:
         """What structural_equal compares."""
         return ["GlobalVar", self.name_hint]
 
+    def __call__(self, *args):
+        """A call of the function, which returns nothing."""
+        from lathe import tir
+        return tir.call_tir(self, *args)
+
     def __repr__(self):
         return f'I.GlobalVar("{self.name_hint}")'
 

@@ -3,20 +3,20 @@ from lathe.error import TVMError
 
 _FLAG, _NUMBER, _TEXT, _LIST = "bool", "int", "str", "Array"
 
-# Options that are maps: their fields.
+# Options that are maps: their fields, each with what counts where it is not given; the value says the kind.
 _FIELDS = {
-    "tir.UnrollLoop": {"auto_max_step": _NUMBER, "auto_max_depth": _NUMBER, "auto_max_extent": _NUMBER,
-                       "explicit_unroll": _NUMBER, "unroll_local_access": _NUMBER},
-    "tir.LoopPartition": {"partition_const_loop": _FLAG, "no_unroll_loop_with_extent_one": _FLAG,
-                          "unroll_loop_with_partition_hint_no_interval": _FLAG},
-    "tir.InjectDoubleBuffer": {"split_loop": _NUMBER},
-    "tir.HoistIfThenElse": {"support_block_scope_hosting": _FLAG, "support_block_scope_hoisting": _FLAG},
-    "tir.HoistExpression": {"hoisted_conditionals": _NUMBER, "hoisted_let_bindings": _NUMBER},
-    "tir.Simplify": {"transitively_prove_inequalities": _FLAG, "propagate_knowns_to_prove_conditional": _FLAG,
-                     "propagate_knowns_to_simplify_expressions": _FLAG, "convert_boolean_to_and_of_ors": _FLAG,
-                     "apply_constraints_to_boolean_branches": _FLAG},
-    "tir.RemoveNoOp": {"use_dataflow_analysis": _FLAG, "max_simplification_steps": _NUMBER},
-    "tir.ReduceBranchingThroughOvercompute": {"use_dataflow_analysis": _FLAG},
+    "tir.UnrollLoop": {"auto_max_step": 0, "auto_max_depth": 8, "auto_max_extent": 0, "explicit_unroll": 1,
+                       "unroll_local_access": 0},
+    "tir.LoopPartition": {"partition_const_loop": False, "no_unroll_loop_with_extent_one": False,
+                          "unroll_loop_with_partition_hint_no_interval": False},
+    "tir.InjectDoubleBuffer": {"split_loop": 1},
+    "tir.HoistIfThenElse": {"support_block_scope_hosting": False, "support_block_scope_hoisting": False},
+    "tir.HoistExpression": {"hoisted_conditionals": 15, "hoisted_let_bindings": 7},
+    "tir.Simplify": {"transitively_prove_inequalities": False, "propagate_knowns_to_prove_conditional": False,
+                     "propagate_knowns_to_simplify_expressions": False, "convert_boolean_to_and_of_ors": False,
+                     "apply_constraints_to_boolean_branches": False},
+    "tir.RemoveNoOp": {"use_dataflow_analysis": False, "max_simplification_steps": 0},
+    "tir.ReduceBranchingThroughOvercompute": {"use_dataflow_analysis": False},
 }
 _FLAGS = ("tir.debug_keep_trivial_loop tir.detect_global_barrier tir.disable_assert tir.disable_cse_tir "
           "tir.disable_storage_rewrite tir.disable_vectorize tir.dma_bypass_cache tir.enable_buffer_level_predication "
@@ -32,6 +32,14 @@ _ELSEWHERE = ("relay.", "relax.", "tir.usmp.", "tir.contrib.")
 _TYPES = {_FLAG: (bool, int), _NUMBER: (int,), _TEXT: (str,), _LIST: (list, tuple), "Map": (dict,)}
 
 
+class OptionFields(dict):
+    """An option that is a map: what was given as items, every field as an attribute."""
+
+    def __init__(self, name, given):
+        super().__init__(given)
+        self.__dict__.update(_FIELDS[name], **given)
+
+
 def list_configs():
     """Every option and what it holds."""
     return {name: {"type": kind} for name, kind in _KINDS.items()}
@@ -42,7 +50,7 @@ def checked(config):
     for name, value in config.items():
         if not name.startswith(_ELSEWHERE):
             _check(name, value)
-    return dict(config)
+    return {name: OptionFields(name, value) if name in _FIELDS else value for name, value in config.items()}
 
 
 def _check(name, value):
@@ -55,10 +63,11 @@ def _check(name, value):
 
 def _check_field(name, field, part):
     if field not in _FIELDS[name]:
-        raise TVMError(f'PassContext: "{name}" has no field "{field}"; known: {", ".join(_FIELDS[name])}')
-    _check_type(f"{name}.{field}", part, _FIELDS[name][field])
+        raise AttributeError(f'PassContext: "{name}" has no field "{field}"; known: {", ".join(_FIELDS[name])}')
+    _check_type(f"{name}.{field}", part, _FLAG if isinstance(_FIELDS[name][field], bool) else _NUMBER)
 
 
 def _check_type(name, value, kind):
     if not isinstance(getattr(value, "value", value), _TYPES[kind]):
-        raise TVMError(f'PassContext: "{name}" is {value!r}; {kind} required')
+        kind_of_error = AttributeError if kind == "Map" else TVMError
+        raise kind_of_error(f'PassContext: "{name}" is {value!r}; {kind} required')

@@ -1,7 +1,9 @@
 """Passes over modules: one alone, several in order, and the context they run in."""
 import functools
+import re
 import threading
 
+from lathe.error import TVMError
 from lathe.ir import pass_config
 from lathe.ir.module import IRModule
 
@@ -143,7 +145,10 @@ class Sequential(Pass):
 def _decorator(kind, run_of):
     """A decorator with options, for functions and for classes with transform_module or transform_function."""
 
-    def pass_decorator(function=None, opt_level=0, name=None, required=None, traceable=False):
+    def pass_decorator(function=None, opt_level=None, name=None, required=None, traceable=False):
+        if opt_level is None:
+            raise ValueError(f"{kind.__name__}: expected opt_level=, got none")
+
         def make(target):
             info = PassInfo(opt_level, name or target.__name__, required)
             if not isinstance(target, type):
@@ -178,7 +183,32 @@ module_pass = _decorator(ModulePass, lambda transform: transform)
 prim_func_pass = _decorator(PrimFuncPass, _on_functions)
 
 
-def PrintIR(header=""):
+class _ApplyToFunctions(Pass):
+    """Sees those functions of a module alone whose whole name the expression matches."""
+
+    def __init__(self, transform, func_name_regex, error_if_no_function_matches_regex):
+        self.transform, self.wanted = transform, re.compile(func_name_regex)
+        self.must_match = error_if_no_function_matches_regex
+        super().__init__(self._run_some, PassInfo(0, "ApplyPassToFunction"))
+
+    def _run_some(self, mod, context):
+        chosen = IRModule({var: func for var, func in mod.functions_items() if self.wanted.fullmatch(var.name_hint)})
+        if not len(chosen) and self.must_match:
+            raise TVMError(f"ApplyPassToFunction: no function is called {self.wanted.pattern}")
+        result = mod.clone()
+        for var in chosen:
+            del result[var]
+        if len(chosen):
+            result.update(self.transform(chosen))
+        return result
+
+
+def ApplyPassToFunction(transform, func_name_regex, error_if_no_function_matches_regex=False):
+    """The pass over the functions that are called so."""
+    return _ApplyToFunctions(transform, func_name_regex, error_if_no_function_matches_regex)
+
+
+def PrintIR(header="", show_meta_data=False):
     """Prints the module."""
 
     def run(mod, context):

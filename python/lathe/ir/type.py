@@ -47,6 +47,15 @@ class PointerType(Type):
         return f'T.handle("{self.element_type.dtype}"{scope})'
 
 
+class FuncType(Type):
+    """What a function takes and gives."""
+
+    __slots__ = ("arg_types", "ret_type")
+
+    def __init__(self, arg_types, ret_type):
+        self.arg_types, self.ret_type = tuple(arg_types), ret_type
+
+
 class TupleType(Type):
     """Several types; of none: nothing."""
 

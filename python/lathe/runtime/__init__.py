@@ -13,6 +13,10 @@ class ShapeTuple(tuple):
     """Extents."""
 
 
+class String(str):
+    """A text."""
+
+
 def const(value, dtype=None, span=None):
     """tir.const: the number as an expression."""
     from lathe import _lib

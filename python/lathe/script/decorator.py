@@ -73,7 +73,7 @@ def prim_func(func=None, private=False, check_well_formed=True, s_tir=False):
             return func
         file_name, first_line, text = _source(func)
         known = _surroundings(frame, text, func)
-        return _checked(_lib.parse_func(text, file_name, first_line, known), check_well_formed)
+        return _checked(_lib.parse_func(text, file_name, first_line, known, check_well_formed), check_well_formed)
 
     return read if func is None else read(func)
 
@@ -119,7 +119,7 @@ def ir_module(mod=None, check_well_formed=True):
     def read(cls):
         file_name, first_line, text = _source(cls)
         known = _surroundings(frame, text)
-        return _checked(_lib.parse_module(text, file_name, first_line, known), check_well_formed)
+        return _checked(_lib.parse_module(text, file_name, first_line, known, check_well_formed), check_well_formed)
 
     return read if mod is None else read(mod)
 
@@ -134,4 +134,5 @@ def from_source(code, extra_vars=None, check_well_formed=True):
     """Reads TVMScript: a function, a class with functions, or a text with one of them. extra_vars: what its names mean;
     tvm, T and I unless something is given."""
     file_name, first_line, text = ("<str>", 1, code) if isinstance(code, str) else _source(code)
-    return _checked(_lib.parse_any(text, file_name, first_line, _default_names() if extra_vars is None else extra_vars), check_well_formed)
+    return _checked(_lib.parse_any(text, file_name, first_line, _default_names() if extra_vars is None else extra_vars,
+                                  check_well_formed), check_well_formed)

@@ -27,7 +27,7 @@ def _typed(dtype):
 
 
 _ELEMENTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-             "float8_e4m3fn", "float8_e5m2")
+             "float8_e4m3fn", "float8_e5m2", "uint1", "int4", "uint4")
 _LANES = ("", "x4", "x8", "x16", "x32", "x64")
 for _name in _ELEMENTS:
     for _lanes in _LANES:
@@ -89,7 +89,7 @@ def meta_var(value):
 
 
 _FRAMES = ("Assert", "Else", "If", "LetStmt", "Then", "While", "allocate", "arg", "attr", "axis", "block", "block_attr",
-           "buffer_store", "evaluate", "func_attr", "func_name", "func_ret", "grid", "init", "launch_thread",
+           "buffer_store", "env_thread", "evaluate", "func_attr", "func_name", "func_ret", "grid", "init", "launch_thread",
            "match_buffer", "parallel", "reads", "sblock", "sblock_attr", "serial", "thread_binding", "unroll",
            "vectorized", "where", "writes")
 _members = {}  # What of T a name may stand for that the parser alone can read: the name in T by the value's id.
@@ -113,6 +113,29 @@ def member_name(value):
         named.update((f"axis.{name}", getattr(axis, name)) for name in ("spatial", "reduce", "scan", "opaque", "remap"))
         _members.update((id(each), name) for name, each in named.items())
     return _members.get(id(value))
+
+
+def comm_reducer(combiner, identity):
+    """A reducer of as many values as there are identities."""
+    sides = [[Var(side + str(i), each.dtype) for i, each in enumerate(identity)] for side in ("x", "y")]
+    result = combiner(*sides[0], *sides[1])
+    return CommReducer(*sides, result if isinstance(result, (list, tuple)) else [result], identity)
+
+
+def target(target_config, host=None):
+    from lathe.target import Target
+    return Target(target_config, host)
+
+
+def iter_var(var, dom, iter_type, thread_tag):
+    """An axis; its kind is a name: "DataPar", "ThreadIndex", "CommReduce" ..."""
+    return IterVar(dom, var, getattr(IterVar, iter_type), thread_tag)
+
+
+def index_map(mapping, *, inverse_index_map=None, index_dtype="int64"):
+    """What a function of indices does."""
+    from lathe.tir.index_map import IndexMap
+    return IndexMap.from_func(mapping, inverse_index_map=inverse_index_map, index_dtype=index_dtype)
 
 
 inline = macro

@@ -1,11 +1,12 @@
 """TensorIR."""
 from lathe.runtime import convert
-from lathe.tir import analysis, buffer, expr, function, ir_builder, op, schedule, stmt, stmt_functor, transform
+from lathe.tir import analysis, buffer, expr, function, generic, ir_builder, op, schedule, stmt, stmt_functor, transform
 from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, decl_buffer
-from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, Cast, CmpExpr,
-                            CommReducer, Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
+from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, CallEffectKind, Cast,
+                            CmpExpr, CommReducer, Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
                             Not, Or, PrimExpr, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var)
 from lathe.tir.function import PrimFunc, TensorIntrin
+from lathe.tir.generic import add, multiply, subtract
 from lathe.tir.index_map import IndexMap
 from lathe.tir.data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from lathe.tir.op import *  # noqa: F401,F403

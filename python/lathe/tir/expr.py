@@ -1,5 +1,6 @@
 """Expressions of TensorIR. C++ decides types and folds constants; here are the names and the operators."""
 from lathe import _lib
+from lathe.ir.module import GlobalVar
 from lathe.ir.type import PointerType, PrimType
 from lathe.runtime.object import Object, register_object
 
@@ -344,12 +345,19 @@ class CommReducer(Object):
 
 @register_object("tir.Call")
 class Call(PrimExpr):
-    """A call of an operation, by the operation or its name."""
+    """A call of an operation, by the operation or its name, or of a function of the module, by its GlobalVar."""
 
     __slots__ = ()
 
     def __new__(cls, dtype, op, args, span=None):
-        return _lib.Call(dtype, op, args)
+        return _lib.FuncCall(dtype, op.name_hint, args) if isinstance(op, GlobalVar) else _lib.Call(dtype, op, args)
+
+
+class CallEffectKind:
+    """What a call does besides giving a value."""
+
+    ExprAnnotation, Pure, ReadState, UpdateState = (IntImm("int32", kind) for kind in range(4))
+    Opaque = UpdateState
 
 
 @register_object("tir.IterVar")

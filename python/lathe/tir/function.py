@@ -1,5 +1,7 @@
 """PrimFunc, and tensor intrinsics, which are two of them."""
 from lathe import _lib
+from lathe.ir.container import DictAttrs
+from lathe.ir.type import FuncType, PointerType, PrimType, TupleType
 from lathe.runtime.object import Object, register_object
 
 
@@ -10,12 +12,23 @@ class PrimFunc(Object):
     __slots__ = ()
 
     def __new__(cls, params, body, ret_type=None, buffer_map=None, attrs=None, span=None):
-        func = _lib.PrimFunc(params, body, getattr(ret_type, "dtype", ret_type), buffer_map or {})
+        returns = None if isinstance(ret_type, TupleType) else getattr(ret_type, "dtype", ret_type)
+        func = _lib.PrimFunc(params, body, returns, buffer_map or {})
         return func.with_attr(dict(attrs)) if attrs else func
 
     @property
     def attrs(self):
-        return _lib.func_attrs(self)
+        return DictAttrs(_lib.func_attrs(self))
+
+    @property
+    def ret_type(self):
+        """A type; TupleType([]) of what returns nothing."""
+        dtype = _lib.func_ret_type(self)
+        return TupleType([]) if dtype is None else PrimType(dtype)
+
+    @property
+    def checked_type(self):
+        return FuncType([param.type_annotation for param in self.params], self.ret_type)
 
     def with_body(self, new_body, span=None):
         """A copy with another body."""

@@ -85,6 +85,11 @@ def call_cpacked(*args, span=None):
     return _lib.Call("int32", "tir.tvm_call_cpacked", [_packed(arg) for arg in args])
 
 
+def call_tir(global_var, *args):
+    """A call of a function of the module."""
+    return _lib.FuncCall("void", global_var.name_hint, args)
+
+
 def _packed(arg):
     """A buffer as the array that a registered function takes."""
     if not isinstance(arg, Buffer):
@@ -122,6 +127,11 @@ def get_vscale_expr(dtype, min_size=128):
     """How many numbers of this type a scalable vector of at least `min_size` bits holds."""
     bits = _lib.dtype_parts(getattr(dtype, "dtype", dtype))[1]
     return min_size // bits * _lib.call_op("vscale", [])
+
+
+def dp4a(vec1, vec2, acc=0):
+    """acc + the products of four bytes each."""
+    return _lib.call_op("dp4a", [vec1, vec2, acc])
 
 
 for _name in _lib.op_names():

@@ -88,7 +88,7 @@ TEST(CompileModuleTest, ReturnsTheErrorOfAParallelBody) {
   const Buffer b = MakeBuffer("B", {10}), work = MakeBuffer("W", {20000});
   AlignedArray<float> y(10);
   TestContext context;
-  Stmt body = MakeSeq({AssertStmt{Less(i, 4), "i is below 4"}, MakeStore(b, FloatConst(DataType::Float(32), 1), {i})});
+  const Stmt body = AssertStmt{Less(i, 4), "i is below 4", MakeStore(b, FloatConst(DataType::Float(32), 1), {i})};
   RunKernel(
       Func({b}, AllocBuffer{work, MakeFor(i, 10, AllocBuffer{MakeBuffer("V", {20000}), body}, ForKind::kParallel)}),
       {y.data()}, {}, &context, LATHE_KERNEL_ASSERT);

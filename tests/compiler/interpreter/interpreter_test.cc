@@ -425,7 +425,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "data race: two lanes of a vector store write A[0]"},
         FaultCase{"StepLimit", [](const Buffer&, const Var&) { return Stmt(While{True(), Evaluate{0}}); },
                   ForKind::kSerial, StatusCode::kDeadlineExceeded, "no end after 1000 statements"},
-        FaultCase{"Assert", [](const Buffer&, const Var& i) { return Stmt(AssertStmt{Less(i, 2), "too far"}); },
+        FaultCase{"Assert",
+                  [](const Buffer&, const Var& i) { return Stmt(AssertStmt{Less(i, 2), "too far", Evaluate{0}}); },
                   ForKind::kSerial, StatusCode::kFailedPrecondition, "at i = 2: assert failed: too far"},
         FaultCase{"Assume",
                   [](const Buffer&, const Var& i) {

@@ -98,6 +98,19 @@ def add(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 )");
 }
 
+TEST(Canonical, WritesAssertionsBeforeWhatTheyCover) {
+  const auto text = [](const std::string& body) {
+    return CanonicalText(*ParsePrimFunc(
+        "@T.prim_func\ndef f(A: T.Buffer((4,), \"int32\"), n: T.int32):\n" + body + "    A[1] = n\n", "f.py"));
+  };
+  const std::string check = "    assert n > 3, \"small\"\n";
+  EXPECT_THAT(text("    A[0] = n\n" + check), testing::HasSubstr(R"((seq [
+  (store b0 v0:int32 [0:int32]) 
+  (assert (binary GT v0 3:int32):bool "small") 
+  (store b0 v0 [1:int32])]))"));
+  EXPECT_NE(text("    A[0] = n\n" + check), text(check + "    A[0] = n\n"));
+}
+
 TEST(Canonical, IgnoresNamesOnly) {
   const auto digest = [](const char* name, const char* var, const char* block, const char* constant) {
     return WorkloadDigest(

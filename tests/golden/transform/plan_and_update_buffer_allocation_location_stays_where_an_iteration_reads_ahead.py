@@ -8,7 +8,8 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8, 8), "float32")):
     for i in range(8):
         for j in range(8):
             with T.block("fill"):
-                vi, vj = T.axis.remap("OO", [i, j])
+                vi = T.axis.opaque(8, i)
+            vj = T.axis.opaque(8, j)
                 B[vj] = A[vj]
                 C[vi, vj] = B[7 - vj]
 # expected:
@@ -17,7 +18,8 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8, 8), "float32")):
     B = T.alloc_buffer((8,), "float32")
     for i, j in T.grid(8, 8):
         with T.block("fill"):
-            vi, vj = T.axis.remap("OO", [i, j])
+            vi = T.axis.opaque(8, i)
+            vj = T.axis.opaque(8, j)
             T.reads(A[vj], B[7 - vj])
             T.writes(B[vj], C[vi, vj])
             B[vj] = A[vj]

@@ -26,7 +26,7 @@ class PrimFuncFrame(IRBuilderFrame):
     def __init__(self, is_private):
         super().__init__()
         self.is_private, self.name, self.params, self.attrs = is_private, None, [], {}
-        self.ret_type, self.root_alloc_buffers, self.buffer_map = None, [], {}
+        self.ret_type, self.root_alloc_buffers, self.buffer_map, self.env_threads = None, [], {}, {}
 
     def end(self):
         func = PrimFunc(self.params, self.body(), self.ret_type, self.buffer_map)
@@ -355,11 +355,21 @@ def decl_buffer(shape, dtype="float32", data=None, strides=None, elem_offset=Non
     return StmtFrame(lambda body: opened(buffer, body), buffer)
 
 
+def env_thread(thread_tag, dtype="int32"):
+    """A variable that launch_thread makes the number of the thread."""
+    var = Var(thread_tag, dtype)
+    _func("T.env_thread").env_threads[var] = thread_tag
+    return var
+
+
 def launch_thread(thread, extent):
-    extent = _lib.to_expr(extent)
-    var = Var(thread if isinstance(thread, str) else thread.var.name, extent.dtype)
-    axis_of = IterVar(Range(0, extent), var, IterVar.ThreadIndex, thread) if isinstance(thread, str) else thread
-    return StmtFrame(lambda body: stmt.AttrStmt(axis_of, "thread_extent", extent, body), var)
+    """A thread's name or the variable of env_thread."""
+    tag = thread if isinstance(thread, str) else _func("T.launch_thread").env_threads[thread]
+    var = Var(thread, _lib.to_expr(extent).dtype) if isinstance(thread, str) else thread
+    extent = _lib.cast(var.dtype, extent)
+    axis_of = IterVar(Range(0, extent), var, IterVar.ThreadIndex, tag)
+    key = "virtual_thread" if tag.split(".")[0] == "vthread" else "thread_extent"
+    return StmtFrame(lambda body: stmt.AttrStmt(axis_of, key, extent, body), var)
 
 
 def buffer_store(buffer, value, indices, predicate=None):
