@@ -28,6 +28,7 @@ class SumSimplifier : public RuleSimplifier {
   std::optional<Expr> LessWithoutFactor(const Binary& op);
 
   SplitForm QuotientOf(SplitForm a, int64_t divisor, bool truncates);
+  std::optional<Expr> QuotientOfRemainder(const Split& split, int64_t divisor);
   SplitForm RemainderOf(SplitForm a, int64_t divisor, bool truncates);
   Split DivideSplit(Split split, int64_t divisor, bool truncates);
   Split RemainderOfSplit(Split split, int64_t divisor, bool truncates);
@@ -162,7 +163,10 @@ SplitForm SumSimplifier::QuotientOf(SplitForm a, int64_t divisor, bool truncates
     if (const int64_t* known = AsIntConst(value))
       return IntConst(value.dtype(), truncates ? *known / divisor : FloorDivide(*known, divisor));
     if (owner_.analyzer().ConstIntBound(value).Within(0, divisor - 1)) return IntConst(value.dtype(), 0);
-    return DivideSplit(ToSplit(a), divisor, truncates);
+    const Split split = ToSplit(a);
+    if (!truncates)
+      if (const std::optional<Expr> inside = QuotientOfRemainder(split, divisor)) return *inside;
+    return DivideSplit(split, divisor, truncates);
   }
   auto [whole, rest] = SeparateDivisible(*sum, divisor);
   if (rest.IsZero()) {
@@ -178,6 +182,18 @@ SplitForm SumSimplifier::QuotientOf(SplitForm a, int64_t divisor, bool truncates
   else if (!IsBelow(left, divisor) || !IsNonNegative(left))
     whole.Add(DivideSplit({left}, divisor, truncates), 1);
   return whole;
+}
+
+// (x * 32 + k) % 512 // 32 = (x + k // 32) % 16, where part of the sum divides.
+std::optional<Expr> SumSimplifier::QuotientOfRemainder(const Split& split, int64_t divisor) {
+  const bool is_remainder = split.upper != kNoEnd && split.lower == 1 && split.scale == 1 && !split.truncates;
+  if (!is_remainder || split.upper % divisor != 0) return std::nullopt;
+  const SplitForm index = Form(split.index);
+  const SplitSum* sum = std::get_if<SplitSum>(&index);
+  if (sum == nullptr || SeparateDivisible(*sum, divisor).first.IsZero()) return std::nullopt;
+  const DataType type = split.index.dtype();
+  const Expr quotient = VisitExpr(FoldBinary(BinaryOp::kFloorDiv, split.index, IntConst(type, divisor)));
+  return VisitExpr(FoldBinary(BinaryOp::kFloorMod, quotient, IntConst(type, split.upper / divisor)));
 }
 
 Split SumSimplifier::DivideSplit(Split split, int64_t divisor, bool truncates) {

@@ -6,6 +6,7 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/stage/stage_places.h"
 #include "compiler/te/scan.h"
 #include "support/status_macros.h"
 
@@ -16,13 +17,6 @@ namespace {
 using Ranges = std::unordered_map<const ExprNode*, Range>;  // By the variable of an axis.
 using Sets = std::unordered_map<const ExprNode*, IntSet>;
 using DimensionSets = std::vector<std::vector<IntSet>>;  // What is read of each dimension.
-
-// What runs together: blocks of threads, threads of a block.
-enum class ThreadRank { kNone = -1, kBlock = 0, kThread = 1 };
-ThreadRank RankOf(const std::string& tag) {
-  if (tag.empty()) return ThreadRank::kNone;
-  return tag.starts_with("blockIdx") ? ThreadRank::kBlock : ThreadRank::kThread;
-}
 
 Range Simplified(const Analyzer& analyzer, const Range& range) {
   return {analyzer.Simplify(range.min), analyzer.Simplify(range.extent)};
@@ -83,19 +77,13 @@ std::vector<IterVar> RootAxes(const OperationNode& op) {
 class BoundInference {
  public:
   BoundInference(const std::vector<const Stage*>& stages, const std::vector<Operation>& outputs)
-      : stages_(stages), outputs_(outputs) {
+      : stages_(stages), outputs_(outputs), places_(stages) {
     std::unordered_map<const OperationNode*, std::vector<Expr>> inlined;
     for (const Stage* stage : stages_) {
       if (const ComputeOp* compute = stage->op_->As<ComputeOp>()) {
         std::vector<Expr>& bodies = bodies_[stage->op_.get()];
         for (const Expr& body : compute->body) bodies.push_back(Inliner(inlined)(body));
         if (stage->is_inlined_) inlined.emplace(stage->op_.get(), bodies);
-      }
-      if (stage->op_->As<ScanOp>() != nullptr) {
-        for (const Operation& op : ScanBody(*stage->op_)) scan_of_.emplace(op.get(), stage);
-      }
-      for (const Stage::Step& step : stage->steps_) {
-        if (step.kind == Stage::Step::kBind) threads_.insert_or_assign(step.from[0].var.get(), step.to[0]);
       }
     }
   }
@@ -119,59 +107,23 @@ class BoundInference {
     found_.emplace_back(axis, simple);
   }
 
-  // ---- Where a stage is.
-  struct Place {
-    const Stage* around = nullptr;  // nullptr: before everything.
-    const ExprNode* axis = nullptr;
-  };
-  Place PlaceOf(const Stage& stage) const {
-    if (const Stage::Attachment* place = stage.place()) return {place->consumer, place->axis.var.get()};
-    const auto scan = scan_of_.find(stage.op_.get());
-    if (scan == scan_of_.end()) return {};
-    return {scan->second, scan->second->op_->As<ScanOp>()->scan_axis.var.get()};
-  }
-  // The loops around a stage, innermost first.
-  std::vector<IterVar> PathOf(const Stage& stage) const {
-    std::vector<IterVar> path;
-    for (Place place = PlaceOf(stage); place.around != nullptr; place = PlaceOf(*place.around)) {
-      const std::vector<IterVar>& leaves = place.around->leaves_;
-      bool is_around = false;
-      for (size_t i = leaves.size(); i-- > 0;) {
-        is_around |= leaves[i].var.get() == place.axis;
-        if (is_around) path.push_back(leaves[i]);
-      }
-    }
-    return path;
-  }
-  const std::string& TagOf(const IterVar& axis) const {
-    const auto thread = threads_.find(axis.var.get());
-    return thread == threads_.end() ? axis.thread_tag : thread->second.thread_tag;
-  }
-  // Memory whose scope nobody said is as wide as the threads around.
   StorageRank MemoryOf(const Stage& stage) const {
-    if (stage.scope_ != "global") {
-      const StatusOr<StorageScope> scope = ParseStorageScope(stage.scope_);
-      return scope.ok() ? scope->rank : StorageRank::kGlobal;
-    }
-    ThreadRank most = ThreadRank::kNone;
-    for (const IterVar& axis : PathOf(stage)) most = std::max(most, RankOf(TagOf(axis)));
-    return most == ThreadRank::kNone    ? StorageRank::kGlobal
-           : most == ThreadRank::kBlock ? StorageRank::kShared
-                                        : StorageRank::kLocal;
+    const StatusOr<StorageScope> scope = ParseStorageScope(places_.ScopeOf(stage));
+    return scope.ok() ? scope->rank : StorageRank::kGlobal;
   }
   // Whether all steps of an axis see the same piece of such memory. `is_around`: the piece is made inside of it.
   bool RunsOver(const IterVar& axis, bool is_around, StorageRank memory) const {
-    const std::string& tag = TagOf(axis);
+    const std::string& tag = places_.TagOf(axis);
     if (tag.empty()) return !is_around;
     if (memory == StorageRank::kWarp && tag == "threadIdx.x") return true;
-    return static_cast<int>(memory) <= static_cast<int>(RankOf(tag));
+    return static_cast<int>(memory) <= static_cast<int>(StagePlaces::RankOf(tag));
   }
 
   // ---- From what is read to the axes of the operation.
   void InferRoot(const Stage& stage) {
     const bool is_output = std::find(outputs_.begin(), outputs_.end(), stage.op_) != outputs_.end();
     const std::vector<IterVar> axes = RootAxes(*stage.op_);
-    if (is_output || PlaceOf(stage).around == nullptr) {
+    if (is_output || places_.PlaceOf(stage).around == nullptr) {
       for (const IterVar& axis : axes) Set(axis, axis.domain);
       return;
     }
@@ -205,7 +157,7 @@ class BoundInference {
 
   void AddReads(const Stage& consumer, const Stage& stage, std::vector<DimensionSets>& read) const {
     const StorageRank memory = MemoryOf(stage);
-    const ExprNode* place = PlaceOf(stage).axis;
+    const ExprNode* place = places_.PlaceOf(stage).axis;
     Sets sets;
     bool is_around = false;
     for (size_t i = consumer.leaves_.size(); i-- > 0;) {
@@ -214,13 +166,12 @@ class BoundInference {
       sets.insert_or_assign(axis.var.get(), SetOfLeaf(axis, RunsOver(axis, is_around, memory)));
     }
     DomMap threads;  // Loops around the consumer whose steps share the memory.
-    for (const IterVar& axis : PathOf(consumer)) {
+    for (const IterVar& axis : places_.PathOf(consumer)) {
       is_around |= axis.var.get() == place;
       const Range& range = ranges_.at(axis.var.get());
       if (!RunsOver(axis, is_around, memory)) continue;
       threads.Add(axis.var, range);
-      if (const auto thread = threads_.find(axis.var.get()); thread != threads_.end())
-        threads.Add(thread->second.var, range);
+      if (const IterVar* thread = places_.ThreadOf(axis)) threads.Add(thread->var, range);
     }
     PassUp(consumer, sets);
     Propagate(consumer, RootDomains(consumer, sets, threads), stage, read);
@@ -229,8 +180,8 @@ class BoundInference {
     const Range& range = ranges_.at(axis.var.get());
     if (IsOne(range)) return IntSet::Point(range.min);
     if (is_whole) return IntSet::FromRange(range);
-    const auto thread = threads_.find(axis.var.get());
-    return IntSet::Point(thread == threads_.end() ? axis.var : thread->second.var);
+    const IterVar* thread = places_.ThreadOf(axis);
+    return IntSet::Point(thread == nullptr ? axis.var : thread->var);
   }
   // Of the consumer's axes that run; the others are themselves.
   DomMap RootDomains(const Stage& consumer, const Sets& sets, const DomMap& threads) const {
@@ -460,9 +411,8 @@ class BoundInference {
 
   const std::vector<const Stage*>& stages_;
   const std::vector<Operation>& outputs_;
+  const StagePlaces places_;
   std::unordered_map<const OperationNode*, std::vector<Expr>> bodies_;  // Of computes, what is inlined in them.
-  std::unordered_map<const OperationNode*, const Stage*> scan_of_;      // Of what its steps compute.
-  std::unordered_map<const ExprNode*, IterVar> threads_;                // Of the axes that are bound.
   Ranges ranges_;
   std::vector<std::pair<IterVar, Range>> found_;
   Analyzer analyzer_;

@@ -170,14 +170,13 @@ void StageSchedule::Replace(const Operation& from, const Operation& to) {
   }
 }
 
-Stage& StageSchedule::Insert(const Operation& op, const std::vector<Operation>& before, StageGroup* group) {
-  const auto first = std::find_if(stages_.begin(), stages_.end(), [&](const std::unique_ptr<Stage>& stage) {
-    return std::find(before.begin(), before.end(), stage->op_) != before.end();
-  });
+Stage& StageSchedule::Insert(const Operation& op, Side side, const Stage& beside) {
+  const auto place =
+      std::find_if(stages_.begin(), stages_.end(), [&](const auto& stage) { return stage.get() == &beside; });
   std::unique_ptr<Stage> stage(new Stage(op));
-  stage->group_ = group;
-  if (group != nullptr) ++group->num_children_;
-  return **stages_.insert(first, std::move(stage));
+  stage->group_ = beside.group_;
+  if (stage->group_ != nullptr) ++stage->group_->num_children_;
+  return **stages_.insert(side == Side::kBefore ? place : std::next(place), std::move(stage));
 }
 
 Status StageSchedule::CheckComputeStage(const std::string& primitive, const Tensor& tensor) {
@@ -210,14 +209,14 @@ StatusOr<std::vector<std::pair<Operation, Operation>>> StageSchedule::WithCache(
 StatusOr<Tensor> StageSchedule::CacheRead(const Tensor& tensor, const std::string& scope,
                                           const std::vector<Operation>& readers) {
   const Stage* producer = Find(tensor.op());
-  const Tensor source = producer == nullptr ? tensor : producer->op_->output(tensor.value_index());
+  if (producer == nullptr)
+    return InvalidArgument("cache_read: tensor \"" + tensor.name() + "\" has no stage in this schedule");
+  const Tensor source = producer->op_->output(tensor.value_index());
   ComputeOptions options{.name = tensor.name() + "." + scope};
   for (size_t i = 0; i < source.ndim(); ++i) options.axis_names.push_back("ax" + std::to_string(i));
   const Tensor cache = Compute(source.shape(), [&](const std::vector<Expr>& at) { return source(at); }, options);
   ASSIGN_OR_RETURN(const auto changes, WithCache(source, cache, readers));
-  std::vector<Operation> changed;
-  for (const auto& [from, to] : changes) changed.push_back(from);
-  Insert(cache.op(), changed, GroupOf(source.op())).scope_ = scope;
+  Insert(cache.op(), Side::kAfter, *producer).scope_ = scope;
   for (const auto& [from, to] : changes) Replace(from, to);
   return cache;
 }
@@ -264,7 +263,7 @@ StatusOr<std::vector<Tensor>> StageSchedule::CacheWrite(const std::vector<Tensor
       const Operation copy,
       MakeCompute(compute.axis, std::move(copies),
                   {.name = op->name(), .tag = op->tag(), .attrs = op->attrs(), .axis_names = {}, .layout_free = {}}));
-  Insert(cached, {op}, stage.group_).scope_ = scope;
+  Insert(cached, Side::kBefore, stage).scope_ = scope;
   Replace(op, copy);
   stage.Restart(copy);
   return cached->outputs();
@@ -285,7 +284,7 @@ StatusOr<std::vector<Tensor>> StageSchedule::RFactor(const Tensor& tensor, const
                                       std::to_string(ndim) + " dimensions");
   ASSIGN_OR_RETURN(const Operation half, HalfOf(stage, leaf, factor_axis));
   ASSIGN_OR_RETURN(const Operation total, TotalOf(op, half, leaf, factor_axis));
-  Insert(half, {op}, stage.group_);
+  Insert(half, Side::kBefore, stage);
   Replace(op, total);
   stage.Restart(total);
   return half->outputs();

@@ -23,6 +23,7 @@
 #include "compiler/schedule/tensorize.h"
 #include "compiler/schedule/transform_block_layout.h"
 #include "compiler/schedule/transform_layout.h"
+#include "compiler/stage/stage_places.h"
 #include "compiler/stage/tensor_intrin.h"
 #include "compiler/te/scan.h"
 #include "support/status_macros.h"
@@ -321,30 +322,6 @@ class StageLowering {
 
 namespace {
 
-// Buffers at the root get the memory that their stages say.
-class ScopeSetter : public StmtExprMutator {
- public:
-  explicit ScopeSetter(std::unordered_map<std::string, std::string> scopes) : scopes_(std::move(scopes)) {}
-
- protected:
-  Buffer VisitBufferDef(const Buffer& buffer) override {
-    const auto scope = scopes_.find(buffer->name);
-    if (scope == scopes_.end() || scope->second == "global") return buffer;
-    BufferNode node = *buffer;
-    node.scope = scope->second;
-    node.data = UnsetData();
-    return now_.emplace(buffer.get(), Buffer(std::move(node))).first->second;
-  }
-  Buffer VisitBufferUse(const Buffer& buffer) override {
-    const auto found = now_.find(buffer.get());
-    return found == now_.end() ? buffer : found->second;
-  }
-
- private:
-  std::unordered_map<std::string, std::string> scopes_;
-  BufferMap now_;
-};
-
 // Loops get the names that are known for their variables.
 class LoopNamer : public StmtExprMutator {
  public:
@@ -392,15 +369,13 @@ StatusOr<Prepared> Prepare(const std::vector<const Stage*>& known, const std::ve
     if (const Tensor* tensor = std::get_if<Tensor>(&arg)) tensors.push_back(*tensor);
   }
   std::vector<const Stage*> stages = InOrder(known, OrderedOperations(tensors));
-  std::unordered_map<std::string, std::string> scopes;
-  for (const Stage* stage : stages)
-    for (const Tensor& result : stage->op()->outputs()) scopes.insert_or_assign(result.name(), stage->scope());
-  const auto is_apart = [&](const Operation& op) {
-    return std::any_of(stages.begin(), stages.end(),
-                       [&](const Stage* stage) { return stage->op() == op && StageLowering::ComesApart(*stage); });
-  };
-  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name, {.with_scans = true, .is_apart = is_apart}));
-  func.body = ScopeSetter(std::move(scopes))(func.body);
+  std::unordered_map<const OperationNode*, const Stage*> stage_of;
+  for (const Stage* stage : stages) stage_of.emplace(stage->op().get(), stage);
+  const StagePlaces places(stages);
+  const StageForms forms{
+      .is_apart = [&](const Operation& op) { return StageLowering::ComesApart(*stage_of.at(op.get())); },
+      .scope_of = [&](const Operation& op) { return places.ScopeOf(*stage_of.at(op.get())); }};
+  ASSIGN_OR_RETURN(PrimFunc func, CreatePrimFunc(args, name, forms));
   ASSIGN_OR_RETURN(lathe::Schedule schedule, lathe::Schedule::Create(std::move(func)));
   return Prepared{std::move(schedule), std::move(stages)};
 }

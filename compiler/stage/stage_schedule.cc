@@ -111,24 +111,27 @@ IterVar Stage::FuseNothing() {
   return leaves_[0];
 }
 
+StatusOr<IterVar> Stage::FusePair(const IterVar& a, const IterVar& b) {
+  ASSIGN_OR_RETURN(size_t outer, Find("fuse", a));
+  ASSIGN_OR_RETURN(size_t inner, Find("fuse", b));
+  if (inner + 1 == outer) std::swap(outer, inner);
+  if (outer + 1 != inner) return Error("fuse", "axis \"" + b.var.name() + "\" does not follow the one before it");
+  const std::vector<IterVar> from = {leaves_[outer], leaves_[inner]};
+  const std::string name = from[0].var.name() + "." + from[1].var.name() + ".fused";
+  const IterVar fused = NewAxis(name, from[0].domain.extent * from[1].domain.extent, FusedKind(from));
+  steps_.push_back({.kind = Step::kFuse, .from = from, .to = {fused}});
+  leaves_.erase(leaves_.begin() + static_cast<int64_t>(inner));
+  leaves_[outer] = fused;
+  return fused;
+}
+
 StatusOr<IterVar> Stage::Fuse(const std::vector<IterVar>& axes) {
   if (axes.empty()) return FuseNothing();
   ASSIGN_OR_RETURN(const size_t first, Find("fuse", axes[0]));
-  Expr extent = 1;
-  std::string name;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    ASSIGN_OR_RETURN(const size_t place, Find("fuse", axes[i]));
-    if (place != first + i)
-      return Error("fuse", "axis \"" + axes[i].var.name() + "\" does not follow the one before it");
-    extent = extent * leaves_[place].domain.extent;
-    name += leaves_[place].var.name() + ".";
+  IterVar fused = leaves_[first];
+  for (size_t i = 1; i < axes.size(); ++i) {
+    ASSIGN_OR_RETURN(fused, FusePair(fused, axes[i]));
   }
-  const auto begin = leaves_.begin() + static_cast<int64_t>(first), end = begin + static_cast<int64_t>(axes.size());
-  const std::vector<IterVar> from(begin, end);
-  const IterVar fused = NewAxis(name + "fused", extent, FusedKind(from));
-  steps_.push_back({.kind = Step::kFuse, .from = from, .to = {fused}});
-  leaves_.erase(begin + 1, end);
-  leaves_[first] = fused;
   return fused;
 }
 
@@ -262,9 +265,7 @@ StatusOr<std::unique_ptr<StageSchedule>> StageSchedule::Create(std::vector<Opera
   std::unique_ptr<StageSchedule> schedule(new StageSchedule);
   std::vector<Tensor> tensors;
   for (const Operation& op : outputs) tensors.push_back(op->output(0));
-  for (const Operation& op : OrderedOperations(tensors)) {
-    schedule->stages_.emplace_back(new Stage(op));
-  }
+  for (const Operation& op : OrderedOperations(tensors, true)) schedule->stages_.emplace_back(new Stage(op));
   schedule->outputs_ = std::move(outputs);
   schedule->GroupSteps();
   return schedule;

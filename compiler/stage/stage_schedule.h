@@ -32,6 +32,7 @@ class Stage {
   const std::vector<IterVar>& leaf_iter_vars() const { return leaves_; }
   // Those, and the ones that they were made from: in order of their making.
   std::vector<IterVar> all_iter_vars() const;
+  // The memory of its results, as it was said; empty: StagePlaces::ScopeOf decides.
   const std::string& scope() const { return scope_; }
   const StageGroup* group() const { return group_; }  // nullptr: none.
   bool is_inlined() const { return is_inlined_; }
@@ -80,7 +81,8 @@ class Stage {
   StatusOr<std::pair<IterVar, IterVar>> Split(const IterVar& axis, std::optional<Expr> factor,
                                               std::optional<Expr> nparts = std::nullopt,
                                               bool disable_predication = false);
-  // Of no axes: a new loop of one iteration around the others.
+  // Two by two: neighbours, the outer one first whichever is named first. Of no axes: a new loop of one iteration
+  // around the others.
   StatusOr<IterVar> Fuse(const std::vector<IterVar>& axes);
   Status Reorder(const std::vector<IterVar>& axes);
   // (x_outer, y_outer, x_inner, y_inner)
@@ -109,6 +111,7 @@ class Stage {
   void Restart(Operation op);  // Its axes are those of `op`, and nothing was said of them.
   Status Error(const std::string& primitive, const std::string& why) const;
   IterVar FuseNothing();
+  StatusOr<IterVar> FusePair(const IterVar& a, const IterVar& b);
   StatusOr<size_t> Find(const std::string& primitive, const IterVar& axis) const;
 
   Operation op_, origin_;  // Now, and before caches were put around it.
@@ -118,7 +121,7 @@ class Stage {
   std::optional<Attachment> attached_;
   bool is_inlined_ = false;
   StageGroup* group_ = nullptr;
-  std::string scope_ = "global";
+  std::string scope_;
   AttrMap annotations_;
 };
 
@@ -132,7 +135,8 @@ bool SameAxis(const IterVar& a, const IterVar& b);
 class StageSchedule {
  public:
   ~StageSchedule();
-  // Of all operations below `outputs`. What the steps of a scan compute has stages whose first axis is its step.
+  // Of all operations below `outputs`, placeholders too. What the steps of a scan compute has stages whose first axis
+  // is its step.
   static StatusOr<std::unique_ptr<StageSchedule>> Create(std::vector<Operation> outputs);
 
   // The stage of this operation, also by what it was before a cache was put around it; nullptr: it has none.
@@ -173,8 +177,9 @@ class StageSchedule {
   Status CheckCachedResults(const std::vector<Tensor>& tensors);
   StatusOr<std::vector<std::pair<Operation, Operation>>> WithCache(const Tensor& source, const Tensor& cache,
                                                                    const std::vector<Operation>& readers);
-  // A stage for `op` right before the first of `before`.
-  Stage& Insert(const Operation& op, const std::vector<Operation>& before, StageGroup* group);
+  // A stage for `op` in the group of `beside`, right before or after it.
+  enum class Side { kBefore, kAfter };
+  Stage& Insert(const Operation& op, Side side, const Stage& beside);
 
   std::vector<Operation> outputs_;
   std::vector<std::unique_ptr<Stage>> stages_;

@@ -183,6 +183,23 @@ BufferMap MovedArguments(const std::vector<Argument>& args, const std::vector<Op
   return moved;
 }
 
+// What lies between, in the memory that it has: what is not global.
+BufferMap InScopes(const std::vector<Argument>& args, const std::vector<Operation>& operations,
+                   const StageForms& forms) {
+  BufferMap moved;
+  for (const Operation& op : operations) {
+    const std::string scope = forms.scope_of(op);
+    for (const Tensor& result : op->outputs()) {
+      if (scope == "global" || IsArgument(args, result)) continue;
+      BufferNode node = *result.buffer();
+      node.scope = scope;
+      node.data = UnsetData();
+      moved.emplace(result.buffer().get(), Buffer(std::move(node)));
+    }
+  }
+  return moved;
+}
+
 // Memory of single steps, for each scan; arguments are not.
 using StepMemory = std::unordered_map<const OperationNode*, std::vector<Buffer>>;
 StepMemory StepMemoryOf(const std::vector<Argument>& args, const std::vector<Operation>& operations) {
@@ -197,7 +214,7 @@ StepMemory StepMemoryOf(const std::vector<Argument>& args, const std::vector<Ope
 }
 
 // The nests of all operations. What the steps of a scan compute stands inside of its loop.
-StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, const NestForm& form,
+StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, const std::optional<StageForms>& forms,
                                       const BufferMap& moved, const StepMemory& of_steps) {
   Simplifier simplifier;
   const ExprRewrite simplify = [&](const Expr& e) { return simplifier.Simplify(e); };
@@ -209,7 +226,7 @@ StatusOr<std::vector<Stmt>> MakeNests(const std::vector<Operation>& operations, 
   std::vector<Stmt> nests;
   for (const Operation& op : operations) {
     if (is_inside.contains(op.get())) continue;
-    if (form.is_apart && form.is_apart(op)) {
+    if (forms && forms->is_apart(op)) {
       const std::vector<Stmt> apart = MakeNestsApart(*op, BuffersOf(op->outputs()), simplify);
       nests.insert(nests.end(), apart.begin(), apart.end());
       continue;
@@ -245,15 +262,17 @@ std::vector<Buffer> ResultsOf(const std::vector<Operation>& operations, const Bu
 
 }  // namespace
 
-std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args) {
+std::vector<Operation> OrderedOperations(const std::vector<Tensor>& args, bool with_placeholders) {
   Orderer orderer;
   for (const Tensor& tensor : args) orderer.Visit(tensor.op());
   std::vector<Operation> operations = orderer.Take();
-  std::erase_if(operations, [](const Operation& op) { return op->As<PlaceholderOp>() != nullptr; });
+  if (!with_placeholders)
+    std::erase_if(operations, [](const Operation& op) { return op->As<PlaceholderOp>() != nullptr; });
   return operations;
 }
 
-StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name, const NestForm& form) {
+StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string name,
+                                  const std::optional<StageForms>& forms) {
   std::vector<Tensor> tensors;
   std::vector<Param> params;
   for (const Argument& arg : args) {
@@ -262,12 +281,11 @@ StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string
     params.push_back(tensor != nullptr ? Param(tensor->buffer()) : Param(std::get<Var>(arg)));
   }
   const std::vector<Operation> operations = OrderedOperations(tensors);
-  RETURN_IF_ERROR(CheckArguments(name, args, operations, form.with_scans));
+  RETURN_IF_ERROR(CheckArguments(name, args, operations, forms.has_value()));
   RETURN_IF_ERROR(CheckVariables(name, params, operations));
-  const bool is_of_stages = form.with_scans;
-  const BufferMap moved = is_of_stages ? BufferMap() : MovedArguments(args, operations);
+  const BufferMap moved = forms ? InScopes(args, operations, *forms) : MovedArguments(args, operations);
   const StepMemory of_steps = StepMemoryOf(args, operations);
-  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, form, moved, of_steps));
+  ASSIGN_OR_RETURN(const std::vector<Stmt> nests, MakeNests(operations, forms, moved, of_steps));
   for (Param& param : params)
     if (const Buffer* buffer = std::get_if<Buffer>(&param); buffer != nullptr && moved.contains(buffer->get()))
       param = Buffer(moved.at(buffer->get()));
@@ -276,7 +294,7 @@ StatusOr<PrimFunc> CreatePrimFunc(const std::vector<Argument>& args, std::string
   std::vector<Attr> free = LayoutFree(args, operations);
   if (!free.empty()) attrs.emplace("layout_free_buffers", std::move(free));
   return AssembleFunc(std::move(name), params, nests, computed, std::move(attrs),
-                      is_of_stages ? LoneBlock::kIsChild : LoneBlock::kIsRoot);
+                      forms ? LoneBlock::kIsChild : LoneBlock::kIsRoot);
 }
 
 }  // namespace lathe::te

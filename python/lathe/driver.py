@@ -31,15 +31,19 @@ def _plain_module_of(inputs, args, name, **options):
     return IRModule({name or "main": inputs})
 
 
-def _module_with_binds(inputs, args, name, binds):
+def _module_with_binds(inputs, args, name, binds, **options):
     """Of stages: arguments may be tensors, or the buffers that `binds` says for them."""
     args = args and [next((tensor for tensor, buffer in binds.items() if arg is buffer), arg) for arg in args]
+    module = _module_of(inputs, args, name, **options)
+    bound = [(i, binds[arg]) for i, arg in enumerate(args or []) if isinstance(arg, te.Tensor) and arg in binds]
+    return _lib.bind_buffers(module, bound) if bound else module
+
+
+def _module_to_lower(inputs, args, name, binds):
     of_stages = isinstance(inputs, te.Schedule)
     if not of_stages and not isinstance(inputs, (Schedule, IRModule, PrimFunc)):
         raise ValueError(f"lower: expected an IRModule, a PrimFunc or a schedule, got {type(inputs)}")
-    module = _module_of(inputs, args, name, **{"starts_apart": True} if of_stages else {})
-    bound = [(i, binds[arg]) for i, arg in enumerate(args or []) if isinstance(arg, te.Tensor) and arg in binds]
-    module = _lib.bind_buffers(module, bound) if bound else module
+    module = _module_with_binds(inputs, args, name, binds, **{"starts_apart": True} if of_stages else {})
     return te.schedule.loops_of(module) if of_stages else module
 
 
@@ -52,15 +56,19 @@ def _builder():
     raise FileNotFoundError(f"build: no lathe-builder beside {package}; build the target lathe-builder")
 
 
-def _merged(modules):
-    """One module of a dict of targets, which all are for the same."""
+def _target_of(modules):
+    """That of a dict of targets, which all are for the same."""
     targets = [Target(each) for each in modules]
     if any(each != targets[0] for each in targets):
         raise TVMError("build: modules for several targets; build each alone, kernels run on the CPU")
+    return targets[0]
+
+
+def _merged(modules):
     merged = IRModule({})
-    for module in modules.values():
+    for module in modules:
         merged.update(_module_of(module, None, "main"))
-    return merged, targets[0]
+    return merged
 
 
 def _other_names(inputs):
@@ -69,14 +77,16 @@ def _other_names(inputs):
     return {"default_function", "main", str(symbol)} if isinstance(inputs, PrimFunc) else ()
 
 
-def build(inputs, args=None, target=None, target_host=None, runtime=None, name=None):
-    """Compiles for `target`, by default this machine: a PrimFunc, a module, a schedule's module, what stages make of args;
-    or a dict of targets to modules."""
+def build(inputs, args=None, target=None, target_host=None, runtime=None, name=None, binds=None):
+    """Compiles for `target`, by default this machine: a PrimFunc, a module, a schedule's module, what stages make of args,
+    with the buffers that tensors of args become in `binds`; or a list of these, or a dict of targets to modules."""
     if isinstance(inputs, dict):
-        inputs, target = _merged(inputs)
+        inputs, target = list(inputs.values()), _target_of(inputs)
+    if isinstance(inputs, (list, tuple)):
+        inputs = _merged(inputs)
     target = Target(target or Target.current() or "auto")
     default = "default_function" if isinstance(inputs, te.Schedule) else "main"
-    lib = _lib.build(_module_of(inputs, args, name or default), target.build_text(), _builder())
+    lib = _lib.build(_module_with_binds(inputs, args, name or default, dict(binds or {})), target.build_text(), _builder())
     return Module(lib, also_called=() if name else _other_names(inputs))
 
 
@@ -86,7 +96,7 @@ compile = build
 def lower(inp, args=None, name="main", binds=None, simple_mode=False):
     """The module after TVM's passes that come before code generation, and those of "tir.add_lower_pass": pairs of a phase
     and a pass. simple_mode: loops stay whole. binds: the buffers that tensors of args become."""
-    mod, context = _module_with_binds(inp, args, name, dict(binds or {})), PassContext.current()
+    mod, context = _module_to_lower(inp, args, name, dict(binds or {})), PassContext.current()
     target, of_stages = Target.current(allow_none=True), isinstance(inp, te.Schedule)
     options = {**({} if target is None else {"target": target.as_attr()}), **context.config}
     added = [(int(phase), each) for phase, each in context.config.get("tir.add_lower_pass", [])]

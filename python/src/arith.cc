@@ -68,6 +68,25 @@ std::string ToText(int64_t end) {
 }
 IntBound BoundOf(int64_t min, int64_t max) { return {min <= kNegInf ? IntBound::kNegInf : min, max}; }
 
+// A vector at a lane; nullopt: of others than ramps, broadcasts and what is computed of them.
+std::optional<Expr> AtLane(const Expr& e, const Var& lane) {
+  if (e.dtype().is_scalar()) return e;
+  if (const Ramp* ramp = e.As<Ramp>()) return ramp->base + lane * ramp->stride;
+  if (const Broadcast* broadcast = e.As<Broadcast>()) return broadcast->value;
+  const Binary* op = e.As<Binary>();
+  if (op == nullptr) return std::nullopt;
+  const std::optional<Expr> a = AtLane(op->a, lane), b = AtLane(op->b, lane);
+  return a && b ? std::optional(MakeBinary(op->op, *a, *b)) : std::nullopt;
+}
+IntSet SetOfLanes(const Expr& e) {
+  const DataType type = e.dtype();
+  const Var lane("lane", type.element());
+  DomMap lanes;
+  lanes.Add(lane, Range{IntConst(type.element(), 0), IntConst(type.element(), type.lanes)});
+  const std::optional<Expr> at_lane = type.is_scalable ? std::nullopt : AtLane(e, lane);
+  return EvalSet(at_lane.value_or(e), lanes);
+}
+
 void BindFacts(py::module_& module) {
   py::class_<IntBound> bound(module, "ConstIntBound");
   bound.def(py::init(&BoundOf), py::arg("min_value"), py::arg("max_value"))
@@ -101,7 +120,7 @@ void BindFacts(py::module_& module) {
       .def_static("everything", &IntSet::Everything)
       .def_static("nothing", &IntSet::Nothing)
       .def_static("single_point", &IntSet::Point)
-      .def_static("vector", [](const Expr& e) { return EvalSet(e, DomMap()); });
+      .def_static("vector", &SetOfLanes);
 }
 
 // What conditions say of variables.
@@ -151,7 +170,7 @@ void BindArith(py::module_& module) {
   py::class_<ConstraintScope, std::shared_ptr<ConstraintScope>>(module, "ConstraintScope")
       .def("__enter__", &ConstraintScope::Enter)
       .def("__exit__", [](ConstraintScope& scope, const py::args&) { scope.Exit(); });
-  py::class_<Simplifier, std::shared_ptr<Simplifier>>(module, "Analyzer")
+  py::class_<Simplifier, std::shared_ptr<Simplifier>>(module, "Analyzer", py::dynamic_attr())
       .def(py::init<>())
       .def("simplify", &Simplifier::Simplify, py::arg("expr"), py::arg("steps") = 2)
       .def("rewrite_simplify", &Simplifier::RewriteSimplify, py::arg("expr"))
@@ -182,13 +201,9 @@ void BindArith(py::module_& module) {
            [](Simplifier& a, const Expr& e, int64_t bound) { return a.analyzer().CanProveGreaterEqual(e, bound); })
       .def("bind", [](Simplifier& a, const Var& var, const Range& range) { a.Bind(var, range); })
       .def("bind", [](Simplifier& a, const Var& var, const Expr& value) { a.Bind(var, value); })
-      .def(
-          "update", [](Simplifier& a, const Var& var, const IntBound& bound, bool) { a.analyzer().Update(var, bound); },
-          py::arg("var"), py::arg("info"), py::arg("override") = false)
-      .def(
-          "update",
-          [](Simplifier& a, const Var& var, const ModularSet& modular, bool) { a.analyzer().Update(var, modular); },
-          py::arg("var"), py::arg("info"), py::arg("override") = false)
+      .def("update", [](Simplifier& a, const Var& var, const IntBound& bound) { a.analyzer().Update(var, bound); })
+      .def("update",
+           [](Simplifier& a, const Var& var, const ModularSet& modular) { a.analyzer().Update(var, modular); })
       .def("constraint_scope", [](const std::shared_ptr<Simplifier>& a, const Expr& condition) {
         return std::make_shared<ConstraintScope>(a, condition);
       });

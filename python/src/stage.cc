@@ -1,4 +1,5 @@
 // Classic schedules: lathe.te.schedule.
+#include "compiler/stage/double_buffer.h"
 #include "compiler/stage/stage_group.h"
 #include "compiler/stage/stage_schedule.h"
 #include "compiler/stage/tensor_intrin.h"
@@ -389,6 +390,7 @@ void BindStages(py::module_& parent) {
     return Value(te::StageSchedule::Create(OperationsOf(ops)));
   });
   module.def("infer_bound", &BoundsOf);
+  module.def("mark_double_buffers", &te::MarkDoubleBuffers);
   module.def("scan_body", [](const py::object& scan) {
     py::list body;
     for (const te::Operation& op : te::ScanBody(*ScanFrom(scan))) body.append(ToPython(op));

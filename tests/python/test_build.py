@@ -4,7 +4,7 @@ import pytest
 import tvm
 import tvm.testing
 from programs import elementwise, matmul
-from tvm import tir
+from tvm import te, tir
 from tvm.script import tir as T
 
 
@@ -152,3 +152,24 @@ def test_memory_of_any_scope_is_memory_on_a_cpu():
         c = tvm.nd.empty((3, 5))
         tvm.build(sch.mod, target="llvm")(tvm.nd.array(a), c)
         tvm.testing.assert_allclose(c.numpy(), a * 2)
+
+
+def test_tensors_are_built_as_the_buffers_that_are_bound_to_them():
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+    bound = tir.decl_buffer((64,), "float32", name="bound", offset_factor=1, elem_offset=te.var("offset"))
+    func = tvm.build(te.create_schedule(B.op), [A, B], "llvm", name="add", binds={A: bound})
+    a, b = tvm.nd.array(np.arange(64, dtype="float32")), tvm.nd.empty((64,))
+    func["add"](a, b)
+    np.testing.assert_array_equal(b.numpy(), np.arange(64) + 1)
+
+
+def test_a_list_of_modules_is_built_as_one():
+    A = te.placeholder((64,), name="A")
+    sums = [te.compute((64,), fcompute, name="B") for fcompute in (lambda i: A[i] + 1.0, lambda i: A[i] + 2.0)]
+    modules = [tvm.lower(te.create_schedule(B.op), [A, B], name=name) for B, name in zip(sums, ("one", "two"))]
+    built = tvm.build(modules, target="llvm")
+    a, b = tvm.nd.array(np.zeros(64, "float32")), tvm.nd.empty((64,))
+    for name, value in (("one", 1), ("two", 2)):
+        built[name](a, b)
+        np.testing.assert_array_equal(b.numpy(), np.full(64, value))

@@ -456,6 +456,18 @@ X//4*4+X%4  ->  X
 """),
 ]
 CANONICAL = [
+    ("quotient of a remainder", {"x": 1001, "y": 8, "z": 32}, [], """
+floordiv(floormod((x*8+y)*32+z,512),32)  ->  floormod(x*8+y, 16)
+floordiv(floormod(x*32+z,512),16)  ->  floormod(x*2+floordiv(z, 16), 32)
+floordiv(floormod(x*32+y+3,512),32)  ->  floormod(x, 16)
+floordiv(floormod(x*32+z+5,512),32)  ->  floormod(floordiv(z+5, 32)+x, 16)
+floordiv(floormod(X*32+33,512),32)  ->  floormod(X+1, 16)
+floordiv(floormod(x*64+z,512),32)  ->  floormod(x, 8)*2
+floordiv(floormod(x*32+z,512)*2,32)  ->  floordiv(floormod(x*32+z, 512), 16)
+floordiv(floormod(x*32+z,512),64)  ->  floordiv(floormod(x*32+z, 512), 64)
+floordiv(floormod(x*32+z,500),32)  ->  floordiv(floormod(x*32+z, 500), 32)
+floordiv(floormod(X,512),32)  ->  floordiv(floormod(X, 512), 32)
+"""),
     ("vector", {}, [], """
 ramp(x,2,4)+ramp(y,3,4)  ->  ramp((x + y), 5, 4)
 broadcast(x,4)-ramp(y,3,4)  ->  ramp((x - y), -3, 4)
@@ -679,6 +691,10 @@ def test_simplify_is_canonical_then_rewritten_then_canonical():
     tvm.ir.assert_structural_equal(analyzer.simplify(3 + y + x * 2), x * 2 + y + 3)
     tvm.ir.assert_structural_equal(analyzer.rewrite_simplify(y + (x * 2 + 3)), y + x * 2 + 3)
     tvm.ir.assert_structural_equal(analyzer.simplify(3 + y, steps=0), y + 3)
+    for name, extent in (("x", 16), ("y", 8), ("z", 32)):
+        analyzer.bind(VARS[name], tvm.ir.Range(0, extent))
+    index = tir.floormod((x * 8 + y) * 32 + VARS["z"], 512)
+    tvm.ir.assert_structural_equal(analyzer.simplify(tir.floordiv(index, 32)), tir.floormod(x, 2) * 8 + y)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def test_all_results_of_an_operation_are_cached_together(is_inside):
     s = te.create_schedule(C.op)
     caches = s.cache_write([B0, B1], "local")
     assert len(caches) == 2 and caches[0].op == caches[1].op and caches[0].op.name == "B.local"
-    assert s[caches[0]].scope == "local" and [stage.op.name for stage in s.stages] == ["B.local", "B", "C"]
+    assert s[caches[0]].scope == "local" and [stage.op.name for stage in s.stages] == ["A0", "A1", "B.local", "B", "C"]
     if is_inside:
         s[B0].compute_at(s[C], C.op.axis[0])
         s[caches[0].op].compute_at(s[C], C.op.axis[0])

@@ -240,7 +240,8 @@ void KernelEmitter::EmitStmt(const Stmt& stmt) {
         } else if constexpr (std::is_same_v<T, AllocateConst>) {
           EmitStmt(AsAllocBuffer(node));
         } else if constexpr (std::is_same_v<T, AttrStmt>) {
-          if (node.attr_key.starts_with("pragma_")) return EmitStmt(node.body);
+          const bool is_hint = node.attr_key.starts_with("pragma_") || node.attr_key == "double_buffer_write";
+          if (is_hint) return EmitStmt(node.body);
           Fail(fmt::format("attribute \"{}\" means nothing to a CPU kernel; remove it", node.attr_key));
         } else if constexpr (std::is_same_v<T, BufferRealize>) {
           Fail(fmt::format("buffer \"{}\" is realized; run storage_flatten before", node.buffer->name));

@@ -1,6 +1,6 @@
 """Facts about integer expressions, and what follows from them."""
 from lathe._lib import IntConstraints, IntConstraintsTransform, IntGroupBounds, solve_linear_equations, solve_linear_inequalities
-from lathe.arith import int_set
+from lathe.arith import _ffi_api, int_set
 from lathe.arith.analyzer import Analyzer, ConstIntBound, Extension, ModularSet, ProofStrength
 from lathe.arith.bound import deduce_bound, detect_clip_bound, detect_linear_equation
 from lathe.arith.int_set import (IntervalSet, IntSet, estimate_region_lower_bound, estimate_region_strict_bound,

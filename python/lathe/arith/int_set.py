@@ -3,6 +3,7 @@ from lathe import _lib
 from lathe._lib import IntervalSet, neg_inf, pos_inf
 
 IntSet = IntervalSet
+IntervalSet.comparable = lambda interval: ["IntervalSet", interval.min_value, interval.max_value]
 
 
 def estimate_region_strict_bound(region, var_dom, predicate=True):

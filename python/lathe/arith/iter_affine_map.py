@@ -4,6 +4,11 @@ import enum
 from lathe import _lib
 from lathe._lib import IterMark, IterSplitExpr, IterSumExpr
 
+# What structural_equal compares.
+IterMark.comparable = lambda mark: ["IterMark", mark.source, mark.extent]
+IterSplitExpr.comparable = lambda split: ["IterSplitExpr", split.source, split.lower_factor, split.extent, split.scale]
+IterSumExpr.comparable = lambda sums: ["IterSumExpr", list(sums.args), sums.base]
+
 IterMapExpr = (IterSumExpr, IterSplitExpr)  # What isinstance() asks for.
 
 
@@ -39,8 +44,8 @@ def iter_map_simplify(indices, input_iters, predicate=True, check_level=IterMapL
 
 
 def normalize_iter_map_to_expr(expr):
-    """The expression that a sum or a split stands for."""
-    return _lib.iter_map_to_expr(expr)
+    """The expression that a sum or a split stands for; others stand for themselves."""
+    return _lib.iter_map_to_expr(expr) if isinstance(expr, IterMapExpr) else expr
 
 
 def subspace_divide(bindings, input_iters, sub_iters, predicate=True, check_level=IterMapLevel.Surjective,

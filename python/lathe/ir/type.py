@@ -15,6 +15,10 @@ class Type:
     def __hash__(self):
         return hash((type(self).__name__, self._key()))
 
+    def comparable(self):
+        """What structural_equal compares."""
+        return [type(self).__name__, *self._key()]
+
     def __repr__(self):
         return f"{type(self).__name__}{self._key()!r}"
 

@@ -170,6 +170,10 @@ class Target:
         """Whether both are one object."""
         return self is other
 
+    def comparable(self):
+        """What structural_equal compares."""
+        return ["Target", str(self), self.host]
+
     def __str__(self):
         return str(self._description)
 
@@ -187,21 +191,26 @@ def _describe(target):
     return _lib.TargetDescription(str(_lib.Target(target)) if is_of_cpu else target)
 
 
-def _gpu(kind):
-    def make(model="unknown", options=None, **attrs):
-        return Target(" ".join([kind, f"-model={model}", *(options or [])]))
+def _maker(name, kind):
+    def make(model="unknown", options=None):
+        return Target(" ".join([kind, f"-model={model}", *_listed(options)]))
 
-    make.__name__ = make.__qualname__ = kind
-    make.__doc__ = f"The target \"{kind}\"."
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"The target \"{kind}\" of a model, with options as a text or a list of them."
     return make
 
 
-cuda, rocm, opencl, metal, vulkan = (_gpu(kind) for kind in ("cuda", "rocm", "opencl", "metal", "vulkan"))
+def _listed(options):
+    return options.split() if isinstance(options, str) else options or []
 
 
-def arm_cpu(model="unknown", options=None):
-    """The target of an ARM CPU."""
-    return Target(" ".join(["llvm", "-device=arm_cpu", f"-model={model}", *(options or [])]))
+rocm, opencl, metal, vulkan = (_maker(kind, kind) for kind in ("rocm", "opencl", "metal", "vulkan"))
+mali, arm_cpu = _maker("mali", "opencl -device=mali"), _maker("arm_cpu", "llvm -device=arm_cpu")
+
+
+def cuda(model="unknown", arch=None, options=None):
+    """The target "cuda" of a model and an architecture ("sm_80")."""
+    return Target(" ".join(["cuda", f"-model={model}", *([f"-arch={arch}"] if arch else []), *_listed(options)]))
 
 
 @register_plain("MemoryInfo")

@@ -1,6 +1,7 @@
 """Classic schedules: a stage per operation, whose loops, place and memory are said in any order before lower or build."""
 from lathe import _lib
 from lathe.ir import Array, Map
+from lathe.te.auto_inline import AutoInlineBroadcast, AutoInlineElemWise, AutoInlineInjective
 from lathe.te.tensor import Operation, Tensor
 from lathe.tir.buffer import Buffer
 from lathe.tir.expr import IterVar
@@ -26,9 +27,9 @@ class Split(_Relation):
 
 
 class Fuse(_Relation):
-    """Of `outer`, `inner` (the last of several): `fused`."""
+    """Of `outer`, `inner`: `fused`."""
 
-    outer, inner = property(lambda self: self.made_from[0]), property(lambda self: self.made_from[-1])
+    outer, inner = property(lambda self: self.made_from[0]), property(lambda self: self.made_from[1])
     fused = property(lambda self: self.made[0])
 
 
@@ -203,7 +204,8 @@ def in_loops(func):
                  "ConvertBlocksToOpaque", "CompactBufferAllocation", "UnifyThreadBinding", "LowerMatchBuffer"):
         module = getattr(transform, name)()(module)
     func = module["main"]
-    guarded = ir_transform(func.body, None, _with_likely_guards, ["tir.BlockRealize"])
+    marked = _lib.te.mark_double_buffers(func.body)
+    guarded = ir_transform(marked, None, _with_likely_guards, ["tir.BlockRealize"])
     return transform.LowerOpaqueBlock()(IRModule({"main": func.with_body(guarded)}))["main"]
 
 

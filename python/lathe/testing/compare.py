@@ -61,7 +61,7 @@ def _differences(of_values, value, delta):
 class CompareBeforeAfter:
     """A test class: `transform` of `before` is `expected`. The two are functions, modules, methods that return one, or
     functions written without decorator; `expected` may be an exception's class; `transform` is a pass or a method that
-    returns one."""
+    returns one. Methods may be fixtures already."""
 
     check_well_formed = True
 
@@ -91,17 +91,22 @@ def _takes_self(func):
     return "self" in inspect.signature(func).parameters
 
 
+def _is_fixture(value):
+    """Until pytest 8.3 a fixture is the function with a mark, from 8.4 on an object around it."""
+    return hasattr(value, "_pytestfixturefunction") or type(value).__name__ == "FixtureFunctionDefinition"
+
+
 def _fixture_of(value):
+    if _is_fixture(value):
+        return value
     if inspect.isfunction(value) and _takes_self(value):
         return pytest.fixture(value)
     if inspect.isfunction(value):
         program = from_source("@T.prim_func\n" + textwrap.dedent(inspect.getsource(value)))
     elif inspect.isclass(value) and not issubclass(value, Exception):
         program = IRModule({name: func for name, func in vars(value).items() if isinstance(func, PrimFunc)})
-    elif isinstance(value, (PrimFunc, IRModule)) or inspect.isclass(value):
-        program = value
     else:
-        return value  # A fixture already.
+        program = value
 
     def inner(self):
         return program
@@ -110,6 +115,8 @@ def _fixture_of(value):
 
 
 def _transform_fixture(value):
+    if _is_fixture(value):
+        return value
     if inspect.isfunction(value) and _takes_self(value):
         return pytest.fixture(value)
 

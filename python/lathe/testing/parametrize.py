@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from lathe.runtime.module import enabled
+
 
 def main():
     """Runs the tests of the file that calls."""
@@ -18,12 +20,12 @@ def _short(value):
 
 
 def parameter(*values, ids=None, by_dict=None):
-    """A fixture that has each of the values in turn."""
+    """A fixture that has each of the values in turn; of a class, where it stands in one."""
     if by_dict is not None:
         ids, values = list(by_dict), list(by_dict.values())
 
     @pytest.fixture(params=values, ids=ids or _short)
-    def as_fixture(request):
+    def as_fixture(*_self, request):
         return request.param
 
     return as_fixture
@@ -38,7 +40,7 @@ def parameters(*value_sets, ids=None):
     caller.f_locals[name] = shared
 
     def column(index):
-        source = f"def as_fixture(request, {name}):\n    return rows[{name}][index]\n"
+        source = f"def as_fixture(*_self, {name}):\n    return rows[{name}][index]\n"
         scope = {"rows": rows, "index": index}
         exec(source, scope)
         return pytest.fixture(scope["as_fixture"])
@@ -96,13 +98,22 @@ def _where_parameters_are(wanted, act, reason):
 
 
 def parametrize_targets(*args):
-    """Runs the test with target and dev for each of the targets."""
-    from lathe.runtime.ndarray import device
-
-    def mark(targets):
-        rows = [(target, device(target)) for target in targets]
-        return pytest.mark.parametrize("target,dev", rows, ids=[str(target) for target in targets])
-
+    """Runs the test for each of the targets: with `target` and `dev`, or one of them. Of a target without kernels here
+    it is skipped."""
     if len(args) == 1 and callable(args[0]):
-        return mark(["llvm"])(args[0])
-    return mark(args)
+        return _for_targets(args[0], ["llvm"])
+    return lambda func: _for_targets(func, args)
+
+
+def _for_targets(func, targets):
+    from lathe.runtime.ndarray import device
+    taken = [name for name in ("target", "dev") if name in inspect.signature(func).parameters]
+    values = [{"target": target, "dev": device(str(target))} for target in targets]
+    rows = [case_of_target(each["target"], *(each[name] for name in taken)) for each in values]
+    return pytest.mark.parametrize(taken, rows)(func)
+
+
+def case_of_target(target, *values):
+    """A case of a test: skipped where kernels for the target are not run."""
+    marks = [] if enabled(target) else [pytest.mark.skip(reason=f"kernels for {target} are not run here")]
+    return pytest.param(*values, marks=marks, id=str(target))

@@ -150,7 +150,7 @@ TEST(StageSchedule, RefusesAxesThatAreGone) {
   ASSERT_TRUE(p.C().Split(i, 4).ok());
   EXPECT_THAT(p.C().Split(i, 2).status().message(),
               HasSubstr("split, stage \"C\": axis \"i\" is none of its loops now"));
-  EXPECT_THAT(p.C().Fuse({p.k, p.Axis(p.c, 1)}).status().message(), HasSubstr("does not follow"));
+  EXPECT_THAT(p.C().Fuse({p.C().leaf_iter_vars()[0], p.k}).status().message(), HasSubstr("does not follow"));
   EXPECT_THAT(p.C().Split(p.k, 2, 5).status().message(), HasSubstr("either a factor or nparts"));
   EXPECT_THAT(p.C().Split(p.k, 0).status().message(), HasSubstr("at least 1"));
   EXPECT_THAT(p.schedule->CacheWrite({p.c}, "local").status().message(), HasSubstr("cache it before"));
