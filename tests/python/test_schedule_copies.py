@@ -307,3 +307,37 @@ def test_unsafe_hide_buffer_access():
     with pytest.raises(tir.ScheduleError, match="give \"read\" or \"write\""):
         sch.unsafe_hide_buffer_access(sch.get_block("C"), "opaque", [0])
     verify_trace_roundtrip(sch=sch, mod=two_stages)
+
+
+@T.prim_func
+def moments(X: T.Buffer((32, 100), "float32"), Y: T.Buffer((32, 100), "float32")):
+    S1 = T.alloc_buffer((32,))
+    S2 = T.alloc_buffer((32,))
+    N = T.alloc_buffer((32, 100))
+    for i, k in T.grid(32, 100):
+        with T.block("R"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S1[vi] = T.float32(0)
+                S2[vi] = T.float32(0)
+            v1: T.float32 = S1[vi] + X[vi, vk]
+            v2: T.float32 = S2[vi] + X[vi, vk] * X[vi, vk]
+            S1[vi] = v1
+            S2[vi] = v2
+    for i, j in T.grid(32, 100):
+        with T.block("N"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            N[vi, vj] = X[vi, vj] - S1[vi] * T.float32(0.01)
+    for i, j in T.grid(32, 100):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            Y[vi, vj] = N[vi, vj] * S2[vi]
+
+
+@pytest.mark.parametrize("copy", [lambda sch: sch.cache_read("Y", 1, "shared"), lambda sch: sch.cache_write("R", 1, "local")])
+def test_copies_of_one_of_several_results_stand_before_the_first_reader_of_any(copy):
+    """As in TVM: between the sums and N, which reads the other one."""
+    sch = tir.Schedule(moments)
+    made = sch.get(copy(sch)).name_hint
+    names = [sch.get(block).name_hint for block in sch.get_child_blocks(sch.get_block("root"))]
+    assert names == ["R", made, "N", "Y"]

@@ -201,3 +201,23 @@ def test_intrinsics_are_there_by_name():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+@pytest.mark.parametrize("layout, reads, value", [
+    (lambda n, c, h, w: (n, c // 4, c % 4, h, w), "X[v0, v1 * 4 + v2, v3 + -1, v4 + -1]", "X[v0, v1 * 4 + v2, v3 - 1, v4 - 1]"),
+    (lambda n, c, h, w: (n * 8 + c, h * 16 + w), "X[0, v0, v1 // 16 + -1, v1 % 16 + -1]", "X[0, v0, v1 // 16 + -1, v1 % 16 + -1]"),
+])
+def test_transform_block_layout_writes_indices_by_their_iter_map(layout, reads, value):
+    """Under a condition that bounds iter vars, by what is left of them; TVM 0.27 gives the same."""
+    @T.prim_func
+    def padded(X: T.Buffer((1, 8, 14, 14), "float32"), P: T.Buffer((1, 8, 16, 16), "float32")):
+        for n, c, h, w in T.grid(1, 8, 16, 16):
+            with T.block("P"):
+                vn, vc, vh, vw = T.axis.remap("SSSS", [n, c, h, w])
+                P[vn, vc, vh, vw] = T.if_then_else(1 <= vh and vh < 15 and 1 <= vw and vw < 15, X[vn, vc, vh - 1, vw - 1], T.float32(0))
+
+    sch = tir.Schedule(padded)
+    sch.transform_block_layout("P", layout)
+    text = sch.mod["main"].script()
+    assert f"T.reads({reads})" in text
+    assert f", {value}, T.float32(0" in text

@@ -200,6 +200,21 @@ def main(n: T.int32, I_handle: T.handle, a: T.handle, b: T.handle):
                     B[vi, vk] = A[T.min(T.max(I[vi], 0), n - 1)] + A[vk]
 )";
 
+constexpr char kRowsUnderAPredicate[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 5), "int32"), B: T.Buffer((3, 5), "int32")):
+    for i in range(4):
+        with T.block("row"):
+            vi = T.axis.spatial(4, i)
+            T.reads(A[vi, 0:5])
+            T.writes(B[vi, 0:5])
+            for j in range(5):
+                with T.block("B"):
+                    vj = T.axis.spatial(5, j)
+                    T.where(vi < 3)
+                    B[vi, vj] = A[vi, vj] + 1
+)";
+
 constexpr char kReadsTheStepBefore[] = R"(
 @T.prim_func
 def main(n: T.int32, a: T.handle, c: T.handle):
@@ -602,6 +617,9 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"SizeOfMemoryIsReadUnderTheCondition", kAsManyRowsAsARead,  // Seed 7030678.
                       "b = sch.get_block('B')\nx = sch.cache_read(b, 0, 'global')\nr = sch.get_block('rows')\n"
                       "i, = sch.get_loops(r)\nj, k, l = sch.split(i, [None, 3, 2])\n"},
+        SoundnessCase{"LanesOfLanesUnderACondition", kRowsUnderAPredicate,  // Seed 8026155.
+                      "r = sch.get_block('row')\ni, = sch.get_loops(r)\nsch.vectorize(i)\nb = sch.get_block('B')\n"
+                      "j, = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{
             "CopyBackOfAStepThatIsLeftOut", kReadsTheStepBefore,  // Seed 7079227.
             "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
