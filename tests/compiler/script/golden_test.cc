@@ -105,9 +105,9 @@ TEST(Canonical, WritesAssertionsBeforeWhatTheyCover) {
   };
   const std::string check = "    assert n > 3, \"small\"\n";
   EXPECT_THAT(text("    A[0] = n\n" + check), testing::HasSubstr(R"((seq [
-  (store b0 v0:int32 [0:int32]) 
-  (assert (binary GT v0 3:int32):bool "small") 
-  (store b0 v0 [1:int32])]))"));
+ (store b0 v0 [0:int32]) 
+ (assert (binary GT v0 3:int32):bool "small") 
+ (store b0 v0 [1:int32])]))"));
   EXPECT_NE(text("    A[0] = n\n" + check), text(check + "    A[0] = n\n"));
 }
 

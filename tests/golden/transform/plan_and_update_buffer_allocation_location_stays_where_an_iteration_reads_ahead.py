@@ -8,8 +8,7 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8, 8), "float32")):
     for i in range(8):
         for j in range(8):
             with T.block("fill"):
-                vi = T.axis.opaque(8, i)
-            vj = T.axis.opaque(8, j)
+                vi, vj = T.axis.remap("OO", [i, j])
                 B[vj] = A[vj]
                 C[vi, vj] = B[7 - vj]
 # expected:
