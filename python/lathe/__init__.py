@@ -1,7 +1,7 @@
 """Lathe for Python: TVM's names over Lathe's compiler. docs/python.md says what exists and what is left out."""
 from lathe import error, ir, runtime, tir
 from lathe import nd, script, target, transform
-from lathe import arith, contrib, driver, instrument, te, topi
+from lathe import _ffi, arith, contrib, driver, instrument, support, te, topi
 from lathe.driver import build, compile, lower
 from lathe.error import DiagnosticError, InternalError, TVMError
 from lathe.ir import IRModule

@@ -89,6 +89,7 @@ void BindBuild(py::module_& module) {
       .def("__str__", &TargetDescription::ToString);
   module.def("target_kinds", &KnownTargetKinds);
   module.def("cpu_target_tags", &KnownTargetTags);
+  module.attr("llvm_version_major") = LATHE_LLVM_MAJOR;
 }
 
 }  // namespace lathe::python

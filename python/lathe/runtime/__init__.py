@@ -9,6 +9,9 @@ from lathe.runtime.registry import get_global_func, register_func, register_glob
 from lathe.runtime.object import Object, register_object
 
 
+String = str  # A text is one, whoever holds it.
+
+
 class ShapeTuple(tuple):
     """Extents."""
 

@@ -18,6 +18,10 @@ class Device:
     def exist(self):
         return self.device_type == self.kDLCPU and self.device_id == 0
 
+    # Of a CPU TVM says none of these, and there is no other device.
+    device_name = compute_version = max_clock_rate = multi_processor_count = max_thread_dimensions = None
+    max_threads_per_block = max_shared_memory_per_block = warp_size = total_global_memory = None
+
     def sync(self, stream=None):
         """Nothing is under way when a call has returned."""
 

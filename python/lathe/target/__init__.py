@@ -7,6 +7,7 @@ from lathe.error import TVMError
 from lathe.ir.container import Map
 from lathe.runtime.ndarray import device
 from lathe.runtime.object import register_plain
+from lathe.target import codegen
 
 
 class TargetKind:
@@ -120,6 +121,14 @@ class Target:
             return None, Target.canon_target(target_host)
         target = Target(target, target_host) if target_host else Target(target)
         return target, target.host
+
+    @staticmethod
+    def from_device(dev):
+        """The target of a device, or of its name: of the CPU, the only one that is there."""
+        dev = device(dev) if isinstance(dev, str) else dev
+        if not dev.exist:
+            raise ValueError(f"Target.from_device: there is no {dev} here; kernels run on the CPU")
+        return Target("llvm")
 
     @staticmethod
     def list_kinds():

@@ -139,6 +139,36 @@ def InferBound(schedule):
     return Map(dict(_lib.te.infer_bound(schedule)))
 
 
+def CreateReadGraph(ops):
+    """What each operation at or below `ops` reads: its tensors by the operation."""
+    graph = {}
+
+    def visit(op):
+        if op not in graph:
+            graph[op] = op.input_tensors
+            for tensor in op.input_tensors:
+                visit(tensor.op)
+
+    for op in ops:
+        visit(op)
+    return Map(graph)
+
+
+def PostDFSOrder(outputs, graph):
+    """The operations of a graph that `outputs` need, and these, each after what it reads."""
+    ordered = []
+
+    def visit(op):
+        if op not in ordered:
+            for tensor in graph[op]:
+                visit(tensor.op)
+            ordered.append(op)
+
+    for op in outputs:
+        visit(op)
+    return Array(ordered)
+
+
 def ScanGetBody(scan_op):
     """The operations that a step of the scan computes."""
     return _lib.te.scan_body(scan_op)

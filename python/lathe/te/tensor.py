@@ -5,6 +5,7 @@ from lathe.tir.expr import ExprOp
 Tensor, Operation = _lib.te.Tensor, _lib.te.Operation
 PlaceholderOp, ComputeOp, ScanOp, ExternOp = (getattr(_lib.te, _kind + "Op")
                                               for _kind in ("Placeholder", "Compute", "Scan", "Extern"))
+BaseComputeOp = ComputeOp
 
 
 class TensorSlice(ExprOp):

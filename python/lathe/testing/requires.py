@@ -79,6 +79,7 @@ requires_tensorcore = _Feature("tensor cores", False)
 requires_matrixcore = _Feature("matrix cores", False)
 requires_rpc = _Feature("TVM's RPC", False)
 requires_cudnn = _Feature("cuDNN", False)
+requires_cutlass = _Feature("CUTLASS", False)
 requires_cublas = _Feature("cuBLAS", False)
 requires_cudagraph = _Feature("graphs of CUDA", False)
 requires_nvptx = _Feature("the NVPTX backend", False)
@@ -99,6 +100,10 @@ def requires_cuda_compute_version(major_version, minor_version=0, *args):
 
 def requires_nvcc_version(major_version, minor_version=0, release_version=0, *args):
     return _Feature(f"nvcc {major_version}.{minor_version}", False)
+
+
+def requires_llvm_minimum_version(major_version):
+    return _Feature(f"LLVM {major_version}", _lib.llvm_version_major >= major_version)
 
 
 def requires_package(*packages):

@@ -1,6 +1,10 @@
 """Numbers out of shapes, as programs for TVM's topi ask for them."""
+import functools
+import operator
+
 from lathe import arith
-from lathe.tir.expr import IntImm
+from lathe.tir.expr import IntImm, Select
+from lathe.tir.op import const
 
 
 def get_const_int(expr):
@@ -24,6 +28,26 @@ def get_const_float(expr):
 
 def equal_const_int(expr, value):
     return isinstance(expr, (int, IntImm)) and get_const_int(expr) == value
+
+
+def prod(extents):
+    """Their product; of none, 1."""
+    first, *rest = list(extents) or [const(1, "int32")]
+    return functools.reduce(operator.mul, rest, first)
+
+
+def const_vector(vector, name="const_vector"):
+    """A tensor of the elements of an array of numpy's with one dimension."""
+    from lathe import te
+    values = [const(value, str(vector.dtype)) for value in vector.tolist()]
+
+    def element(i):
+        chosen = const(0, str(vector.dtype))
+        for place, value in enumerate(values):
+            chosen = Select(i.equal(place), value, chosen)
+        return chosen
+
+    return te.compute(vector.shape, element, name)
 
 
 def simplify(expr):

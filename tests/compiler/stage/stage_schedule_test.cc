@@ -115,6 +115,25 @@ TEST(StageSchedule, PutsAProducerIntoALoopWhateverWasSaidFirst) {
   ExpectSameResult(p, "C");
 }
 
+IterVar Thread(const char* tag) {
+  return {{IntConst(kIndexType, 0), IntConst(kIndexType, 0)}, Var(tag, kIndexType), IterKind::kThreadIndex, tag};
+}
+
+TEST(StageSchedule, GivesResultsTheMemoryOfTheThreadsAround) {
+  Program p;
+  const auto [block, thread] = p.D().Split(p.Axis(p.d, 0), 4).value();
+  ASSERT_TRUE(p.D().Bind(block, Thread("blockIdx.x")).ok());
+  ASSERT_TRUE(p.D().Bind(thread, Thread("threadIdx.x")).ok());
+  ExpectSameResult(p, "C = T.alloc_buffer((20, 12), \"float32\")");
+  ASSERT_TRUE(p.C().ComputeAt(p.D(), thread).ok());
+  ExpectSameResult(p, "C = T.alloc_buffer((20, 12), \"float32\", scope=\"local\")");
+  ASSERT_TRUE(p.C().ComputeAt(p.D(), block).ok());
+  ASSERT_TRUE(p.C().Bind(p.Axis(p.c, 0), Thread("threadIdx.x")).ok());
+  ExpectSameResult(p, "C = T.alloc_buffer((20, 12), \"float32\", scope=\"shared\")");
+  p.C().SetScope("global");
+  ExpectSameResult(p, "C = T.alloc_buffer((20, 12), \"float32\")");
+}
+
 TEST(StageSchedule, InlinesWhatIsNoReduction) {
   const Tensor a = Placeholder({4}, kFloat, "A");
   const Tensor b = Compute({4}, [&](const std::vector<Expr>& at) { return a(at) * Expr(2); }, {.name = "B"});

@@ -1,0 +1,7 @@
+"""What makes code."""
+from lathe import _lib
+
+
+def llvm_version_major(allow_none=False):
+    """LLVM's, with which kernels are built."""
+    return _lib.llvm_version_major
