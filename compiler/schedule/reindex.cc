@@ -444,8 +444,10 @@ StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index
   const bool is_read = side == BufferSide::kRead;
   const BlockNode& block = schedule.BlockOf(row);
   const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
-  ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
+  ASSIGN_OR_RETURN(std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
   RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
+  const Analyzer analyzer = KnowingLongIters(block.iter_vars);  // co // 32 of 32 channels: no axis of the copy.
+  for (Expr& index : indices) index = analyzer.Simplify(index);
   const Copy copy = MakeCopy(block, buffer, indices);
   const std::string name = (is_read ? copy.cache->name : buffer->name) + "_reindex";
   ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, OwnLoops(copy), name, is_read));

@@ -67,6 +67,22 @@ def test_rfactor_of_an_argmin_that_takes_the_last_of_equal_elements():
 
 
 @T.prim_func
+def one_group(X: T.Buffer((4, 32), "float32"), Y: T.Buffer((4, 32), "float32")):
+    for h, co, rc in T.grid(4, 32, 32):
+        with T.block("Y"):
+            vh, vco, vrc = T.axis.remap("SSR", [h, co, rc])
+            with T.init():
+                Y[vh, vco] = T.float32(0)
+            Y[vh, vco] = Y[vh, vco] + X[vh, vco // 32 * 32 + vrc]
+
+
+def test_reindex_copies_along_no_axis_whose_index_is_always_0():
+    sch = tir.Schedule(one_group, debug_mask="all")
+    sch.reindex("Y", ("read", 0))
+    assert "X_reindex = T.alloc_buffer((4, 32))" in sch.mod.script()
+
+
+@T.prim_func
 def sums_of_unknown_length(a: T.handle, B: T.Buffer((4,), "float32")):
     n = T.int32()
     A = T.match_buffer(a, (4, n))

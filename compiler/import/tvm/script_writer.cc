@@ -134,6 +134,11 @@ StatusOr<std::string> TvmScriptWriter::BufferArguments(int buffer) {
     ASSIGN_OR_RETURN(const std::string first, Expr(offset));
     text += ", elem_offset=" + first;
   }
+  for (const auto& [field, name, usual] : {std::tuple("data_alignment", "align", kDefaultDataAlignment),
+                                           std::tuple("offset_factor", "offset_factor", int64_t{1})}) {
+    ASSIGN_OR_RETURN(const int64_t promise, graph_.Int(layout, field));
+    if (promise > 0 && promise != usual) text += fmt::format(", {}={}", name, promise);
+  }
   ASSIGN_OR_RETURN(const std::string scope, ScopeOf(layout));
   return scope.empty() || scope == "global" ? text : text + ", scope=" + Quoted(scope);
 }

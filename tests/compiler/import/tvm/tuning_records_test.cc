@@ -202,6 +202,11 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
+TEST(TvmWorkloadTest, KeepsWhatItsBuffersPromise) {
+  const std::string graph = Replaced(kOldGraph, "\"data_alignment\": \"64\"", "\"data_alignment\": \"128\"");
+  EXPECT_THAT(*TvmModuleToScript(graph), HasSubstr("\"float32\", align=128)"));
+}
+
 struct BadGraph {
   const char* name;
   const char *from, *to;  // In kOldGraph.
