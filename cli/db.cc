@@ -176,6 +176,9 @@ int RunExport(const DbOptions& options) {
 StatusOr<TransferCounts> ImportOfTvm(const DbOptions& options) {
   ASSIGN_OR_RETURN(const TvmDatabase database, ReadTvmDatabase(options.tvm_workloads, options.tvm_records));
   ReportSkipped(database.skipped);
+  if (!database.skipped.empty())
+    fmt::print(stderr, "lathe: {} workloads and {} records skipped\n", database.num_skipped_workloads,
+               database.num_skipped_records);
   std::stringstream lines;
   WriteForeign(database.workloads, database.traces, lines);
   return ImportFrom(lines, options.place);

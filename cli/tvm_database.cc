@@ -35,10 +35,6 @@ StatusOr<std::vector<std::string>> LinesOf(const std::string& path) {
   return lines;
 }
 
-bool IsSkipped(const Status& status) {
-  return status.code() == StatusCode::kUnimplemented || status.code() == StatusCode::kFailedPrecondition;
-}
-
 // "main", or the only function.
 StatusOr<PrimFunc> FunctionOf(const IRModule& module) {
   const std::vector<PrimFunc>& funcs = module.prim_funcs;
@@ -63,15 +59,24 @@ std::optional<double> MedianNanos(const TvmRecord& record) {
   return is_time ? std::optional(median) : std::nullopt;
 }
 
+Status CheckRecordForm(const std::string& line) {
+  const Status status = ReadTvmRecord(line).status();
+  return status.code() == StatusCode::kUnimplemented ? OkStatus() : status;
+}
+
 class Reader {
  public:
   Status ReadWorkloads(const std::string& path) {
     ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path));
+    RETURN_IF_ERROR(CheckAny(lines, path, [](const std::string& line) { return ReadTvmWorkload(line).status(); }));
     for (const std::string& line : lines) {
       StatusOr<PrimFunc> func = ReadFunction(line);
-      RETURN_IF_ERROR(Keep(func.status(), path, functions_.size() + 1));
       functions_.push_back(std::nullopt);
-      if (!func.ok()) continue;
+      if (!func.ok()) {
+        Skip(func.status(), path, functions_.size());
+        ++database_.num_skipped_workloads;
+        continue;
+      }
       const Digest digest = WorkloadDigest(*func);
       AddWorkload(*func, digest);
       functions_.back().emplace(*std::move(func), digest);
@@ -81,20 +86,32 @@ class Reader {
 
   Status ReadRecords(const std::string& path) {
     ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path));
-    for (size_t i = 0; i < lines.size(); ++i) RETURN_IF_ERROR(Keep(AddRecord(lines[i]), path, i + 1));
+    RETURN_IF_ERROR(CheckAny(lines, path, CheckRecordForm));
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const Status status = AddRecord(lines[i]);
+      if (status.ok()) continue;
+      Skip(status, path, i + 1);
+      ++database_.num_skipped_records;
+    }
     return OkStatus();
   }
 
   TvmDatabase Take() { return std::move(database_); }
 
  private:
-  // Notes what is skipped; what is no such file ends the reading.
-  Status Keep(const Status& status, const std::string& path, size_t line) {
-    if (status.ok()) return status;
-    const Status named = status.WithContext(fmt::format("{}, line {}", path, line));
-    if (!IsSkipped(status)) return named;
-    database_.skipped.push_back(named.message());
-    return OkStatus();
+  void Skip(const Status& status, const std::string& path, size_t line) {
+    database_.skipped.push_back(status.WithContext(fmt::format("{}, line {}", path, line)).message());
+  }
+  // A file none of whose lines has the form is no file of TVM's: why the first has not.
+  static Status CheckAny(const std::vector<std::string>& lines, const std::string& path,
+                         Status (*check)(const std::string& line)) {
+    Status first = OkStatus();
+    for (const std::string& line : lines) {
+      const Status status = check(line);
+      if (status.ok()) return status;
+      if (first.ok()) first = status.WithContext(fmt::format("{}, line 1", path));
+    }
+    return first;
   }
 
   void AddWorkload(const PrimFunc& func, const Digest& digest) {
@@ -186,6 +203,9 @@ StatusOr<ScheduleTrace> TraceForTvm(const std::string& text) {
   return ScheduleTrace::FromJson(ToPlainText(json));
 }
 
+// 0.27 cannot read what itself makes of texts that are not ASCII; UTF-8 it can.
+std::string InUtf8(const std::string& record) { return ToPlainText(*ParseTvmJson(record)); }
+
 class Writer {
  public:
   Status Add(const std::string& line) {
@@ -229,7 +249,7 @@ class Writer {
     record.run_seconds = std::vector<double>{nanos / kNanosPerSecond};
     record.target = TargetJson(TextOf(map, "target"));
     record.arguments = workload->second.second;
-    text_.records += WriteTvmRecord(record, TvmRelease::k0_27) + "\n";
+    text_.records += InUtf8(WriteTvmRecord(record, TvmRelease::k0_27)) + "\n";
     ++text_.num_records;
     return OkStatus();
   }

@@ -14,10 +14,11 @@ struct TvmDatabase {
   std::vector<Workload> workloads;   // Each once.
   std::vector<ForeignTrace> traces;  // Those that replay on their workload.
   std::vector<std::string> skipped;  // One sentence for each workload and record that this build cannot use.
+  int64_t num_skipped_workloads = 0, num_skipped_records = 0;
 };
 
-// What a file says in words that this build does not know is skipped; InvalidArgument, with file and line, where it is
-// no file of TVM's.
+// What this build cannot use is skipped, line by line; InvalidArgument, with file and line, where no line of a file is
+// one of TVM's.
 StatusOr<TvmDatabase> ReadTvmDatabase(const std::string& workloads_path, const std::string& records_path);
 
 // The two texts, of 0.27, from the lines that `lathe db export` writes: measured records and their workloads.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,10 +13,12 @@
 namespace lathe {
 
 struct Attr;
+struct IndexMap;
 using AttrMap = std::map<std::string, Attr>;
 
-// The last: None.
-using AttrVariant = std::variant<int64_t, double, bool, std::string, std::vector<Attr>, AttrMap, Expr, std::monostate>;
+// std::monostate is None. An index map is of an instruction of a trace; it equals itself only.
+using AttrVariant = std::variant<int64_t, double, bool, std::string, std::vector<Attr>, AttrMap, Expr, std::monostate,
+                                 std::shared_ptr<const IndexMap>>;
 struct Attr : AttrVariant {
   using variant::variant;
   Attr(int value) : variant(int64_t{value}) {}            // NOLINT: implicit on purpose

@@ -260,6 +260,7 @@ class Hasher {
     std::visit([&](const auto& value) { Add(value, role); }, static_cast<const AttrVariant&>(attr));
   }
   void Add(std::monostate, FieldRole) {}
+  void Add(const std::shared_ptr<const IndexMap>& map, FieldRole) { Mix(reinterpret_cast<uintptr_t>(map.get())); }
   void Add(const AttrTarget& target, FieldRole role) {
     Mix(target.index());
     std::visit([&](const auto& value) { Add(value, role); }, target);

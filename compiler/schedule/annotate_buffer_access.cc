@@ -24,8 +24,9 @@ void AddNumber(AttrMap& annotations, const std::string& key, int64_t number) {
 }  // namespace
 
 Status AnnotateBufferAccess(Schedule& schedule, BlockRV block_rv, int buffer_index, BufferSide side,
-                            const IndexMap& ranges) {
+                            const TraceMap& given) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  ASSIGN_OR_RETURN(const IndexMap ranges, MapInNumbers(schedule, given));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kAnnotateBufferAccess, buffer_index, side));
   BlockRealize realize = schedule.RealizeOf(row);
   BlockNode& node = realize.block.Mutable();
@@ -49,9 +50,7 @@ Status AnnotateBufferAccess(Schedule& schedule, BlockRV block_rv, int buffer_ind
             buffer_index);
   const Block annotated = realize.block;
   schedule.Replace(row, std::move(realize), {{row, annotated}});
-  schedule.Record("AnnotateBufferAccess",
-                  {block_rv, int64_t{buffer_index}, std::string(side == BufferSide::kRead ? "read" : "write"),
-                   std::make_shared<const IndexMap>(ranges)},
+  schedule.Record("AnnotateBufferAccess", {block_rv, int64_t{buffer_index}, int64_t{side == BufferSide::kWrite}, given},
                   {}, {});
   return OkStatus();
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/arith/index_map.h"
 #include "compiler/schedule/buffer_site.h"
+#include "compiler/schedule/trace_map.h"
 
 namespace lathe {
 
@@ -9,6 +10,6 @@ namespace lathe {
 // its iter vars to begin and end of each dimension in turn. The block's annotation explicit_read_region or
 // explicit_write_region lists the buffers for which it was said. The caller answers for it: primitives believe it.
 Status AnnotateBufferAccess(Schedule& schedule, BlockRV block, int buffer_index, BufferSide side,
-                            const IndexMap& ranges);
+                            const TraceMap& ranges);
 
 }  // namespace lathe

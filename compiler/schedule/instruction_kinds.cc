@@ -31,11 +31,11 @@
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/storage_align.h"
 #include "compiler/schedule/tensorize.h"
+#include "compiler/schedule/trace_map.h"
 #include "compiler/schedule/transform_block_layout.h"
 #include "compiler/schedule/transform_layout.h"
 #include "compiler/schedule/unsafe_hide_buffer_access.h"
 #include "compiler/schedule/unsafe_set_dtype.h"
-#include "compiler/script/index_map_text.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -349,44 +349,46 @@ Outputs ApplyTensorize(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const LoopRV loop, LoopAt(in, 0));
   return None(Tensorize(s, loop, intrin, preserve_unit_iters != 0));
 }
-StatusOr<const IndexMap*> MapAt(Inputs in, size_t i) {
-  const auto* map = i < in.size() ? std::get_if<std::shared_ptr<const IndexMap>>(&in[i]) : nullptr;
-  if (map == nullptr || *map == nullptr) return Malformed("an input is no index map");
-  return map->get();
-}
+StatusOr<TraceMap> MapAt(Inputs in, size_t i) { return InputAs<TraceMap>(in, i, "an input is no index map"); }
 // None is nullopt.
 StatusOr<std::optional<IndexMap>> MapAttr(Attrs attrs, size_t i) {
   if (i >= attrs.size() || std::holds_alternative<std::monostate>(attrs[i])) return std::optional<IndexMap>();
-  ASSIGN_OR_RETURN(const std::string text, StringAttr(attrs, i));
-  ASSIGN_OR_RETURN(IndexMap map, ParseIndexMap(text));
-  return std::optional<IndexMap>(std::move(map));
+  const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&attrs[i]);
+  if (map == nullptr) return Malformed("an attribute is no index map");
+  return std::optional<IndexMap>(**map);
 }
-template <StatusOr<BlockRV> (*kCopy)(Schedule&, BlockRV, int, const std::string&, const IndexMap&)>
+template <StatusOr<BlockRV> (*kCopy)(Schedule&, BlockRV, int, const std::string&, const TraceMap&)>
 Outputs ApplyReindexCache(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
-  ASSIGN_OR_RETURN(const IndexMap* map, MapAt(in, 1));
+  ASSIGN_OR_RETURN(const TraceMap map, MapAt(in, 1));
   ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
   ASSIGN_OR_RETURN(const std::string scope, StringAttr(attrs, 1));
-  return Handles(kCopy(s, block, index, scope, *map));
+  return Handles(kCopy(s, block, index, scope, map));
+}
+// 0 or 1, or by name, as Python gives it.
+StatusOr<BufferSide> SideAt(Inputs in, size_t i) {
+  const std::string* name = i < in.size() ? std::get_if<std::string>(&in[i]) : nullptr;
+  if (name != nullptr && *name == "read") return BufferSide::kRead;
+  if (name != nullptr && *name == "write") return BufferSide::kWrite;
+  ASSIGN_OR_RETURN(const int64_t side, InputAs<int64_t>(in, i, "the kind of access is neither read nor write"));
+  return SideAttr(std::vector<Attr>{side}, 0);
 }
 Outputs ApplyAnnotateBufferAccess(Schedule& s, Inputs in, Attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
   ASSIGN_OR_RETURN(const int64_t index, InputAs<int64_t>(in, 1, "the number of a buffer is no integer"));
-  ASSIGN_OR_RETURN(const std::string buf_type, InputAs<std::string>(in, 2, "the kind of access is no string"));
-  ASSIGN_OR_RETURN(const IndexMap* ranges, MapAt(in, 3));
-  if ((buf_type != "read" && buf_type != "write") || index < 0 || index > INT32_MAX)
-    return Malformed("the kind of access is neither read nor write, or the number of the buffer is out of range");
-  const BufferSide side = buf_type == "read" ? BufferSide::kRead : BufferSide::kWrite;
-  return None(AnnotateBufferAccess(s, block, static_cast<int>(index), side, *ranges));
+  ASSIGN_OR_RETURN(const BufferSide side, SideAt(in, 2));
+  ASSIGN_OR_RETURN(const TraceMap ranges, MapAt(in, 3));
+  if (index < 0 || index > INT32_MAX) return Malformed("the number of a buffer is out of range");
+  return None(AnnotateBufferAccess(s, block, static_cast<int>(index), side, ranges));
 }
 Outputs ApplyTransformLayout(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));
-  ASSIGN_OR_RETURN(const IndexMap* map, MapAt(in, 1));
+  ASSIGN_OR_RETURN(const TraceMap map, MapAt(in, 1));
   ASSIGN_OR_RETURN(const int index, SmallAttr(attrs, 0));
   ASSIGN_OR_RETURN(const BufferSide side, SideAttr(attrs, 1));
   ASSIGN_OR_RETURN(const std::optional<IndexMap> pad_value, MapAttr(attrs, 2));
   ASSIGN_OR_RETURN(const int64_t assume_injective, IntAttr(attrs, 3));
-  return None(TransformLayout(s, block, index, side, *map, pad_value, assume_injective != 0));
+  return None(TransformLayout(s, block, index, side, map, pad_value, assume_injective != 0));
 }
 Outputs ApplyTransformBlockLayout(Schedule& s, Inputs in, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockAt(in, 0));

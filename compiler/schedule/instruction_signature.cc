@@ -91,7 +91,7 @@ std::span<const Signature> Signatures() {
        false,
        {{"block", Keep::kBlock},
         {"buffer_index", Keep::kInput},
-        {"buf_type", Keep::kInput},
+        {"buf_type", Keep::kSide},
         {"gen_new_ranges", Keep::kRanges}}},
       {"LoopPartition",
        true,
@@ -133,9 +133,9 @@ std::span<const Signature> Signatures() {
        {{"block", Keep::kBlock},
         {"buffer", Keep::kBuffer},
         {"index_map", Keep::kIndexMap},
-        {"pad_value", Keep::kIndexMapText, "None"},
+        {"pad_value", Keep::kMapAttr, "None"},
         {"assume_injective_transform", Keep::kFlag, "False"}}},
-      {"TransformBlockLayout", false, {{"block", Keep::kBlock}, {"index_map", Keep::kIndexMapText}}},
+      {"TransformBlockLayout", false, {{"block", Keep::kBlock}, {"index_map", Keep::kMapAttr}}},
       {"SetAxisSeparator",
        false,
        {{"block", Keep::kBlock}, {"buffer", Keep::kBuffer}, {"axis_separators", Keep::kAttr, "None"}}},
@@ -157,6 +157,16 @@ Attr DefaultOf(const Argument& argument) {
   if (text == "None") return std::monostate();
   if (text.starts_with('"')) return text.substr(1, text.size() - 2);
   return int64_t{std::stoll(text)};
+}
+
+int MapAttrOf(std::string_view kind) {
+  const Signature* signature = FindSignature(kind);
+  int place = 0;
+  for (const Argument& argument : signature->arguments) {
+    if (argument.keep == Keep::kMapAttr) return place;
+    if (argument.keep >= Keep::kAttr && argument.keep <= Keep::kBuffer) place += argument.keep == Keep::kBuffer ? 2 : 1;
+  }
+  return -1;
 }
 
 const Signature* FindSignature(std::string_view kind) {

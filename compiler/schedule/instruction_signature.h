@@ -16,15 +16,16 @@ struct InstructionKind;
 
 // How an argument is kept in an instruction.
 enum class Keep : uint8_t {
-  kBlock,         // One input: a block, or a loop where the primitive takes either. Python may name the block.
-  kLoop,          // One input: a loop.
-  kInput,         // One input of any kind.
-  kIndexMap,      // One input: an index map. Python may give a function.
-  kRanges,        // One input: an index map to begin and end of each dimension. Python may give a function of ranges.
-  kItems,         // As kInput; the numbers in a list may be sampled ones.
-  kIndexMapText,  // An attribute: the text of an index map, or None. Python may give a function or a value.
-  kInputs,        // A list: the remaining inputs.
-  kStar,          // Positional arguments: all inputs.
+  kBlock,     // One input: a block, or a loop where the primitive takes either. Python may name the block.
+  kLoop,      // One input: a loop.
+  kInput,     // One input of any kind.
+  kSide,      // One input: 0 (read) or 1 (written). Python: "read", "write".
+  kIndexMap,  // One input: an index map. Python may give a function.
+  kRanges,    // One input: an index map to begin and end of each dimension. Python may give a function of ranges.
+  kItems,     // As kInput; the numbers in a list may be sampled ones.
+  kMapAttr,   // An attribute: an index map or None. Python may give a function or a value.
+  kInputs,    // A list: the remaining inputs.
+  kStar,      // Positional arguments: all inputs.
   kAttr,
   kFlag,       // An attribute, 0 or 1.
   kReadIndex,  // An attribute: the number of a buffer that the block reads. Python may give the buffer or its name.
@@ -47,6 +48,9 @@ struct Signature {
   bool returns_list;
   std::vector<Argument> arguments;
 };
+
+// The attribute that is an index map or None; -1: none is.
+int MapAttrOf(std::string_view kind);
 
 // What an attribute is where the call leaves it out.
 Attr DefaultOf(const Argument& argument);

@@ -52,12 +52,12 @@ Exprs CombineArg(const Exprs& x, const Exprs& y) {
   const Expr keeps = MakeBinary(kOp, x[1], y[1]);
   return {MakeSelect(keeps, x[0], y[0]), MakeSelect(keeps, x[1], y[1])};
 }
-// Likewise; of equal values that with the smaller index.
-template <BinaryOp kOp>
-Exprs CombineFirstArg(const Exprs& x, const Exprs& y) {
+// Likewise; of equal values that whose index is first by `kIndexOp`.
+template <BinaryOp kOp, BinaryOp kIndexOp>
+Exprs CombineArgByIndex(const Exprs& x, const Exprs& y) {
   const Expr keeps = MakeBinary(kOp, x[1], y[1]);
   const Expr is_first =
-      MakeBinary(BinaryOp::kAnd, MakeBinary(BinaryOp::kEQ, x[1], y[1]), MakeBinary(BinaryOp::kLT, x[0], y[0]));
+      MakeBinary(BinaryOp::kAnd, MakeBinary(BinaryOp::kEQ, x[1], y[1]), MakeBinary(kIndexOp, x[0], y[0]));
   return {MakeSelect(MakeBinary(BinaryOp::kOr, keeps, is_first), x[0], y[0]), MakeSelect(keeps, x[1], y[1])};
 }
 
@@ -83,8 +83,10 @@ constexpr Reducer kReducers[] = {
     {"add of pairs", 2, AreZero, CombineEach<BinaryOp::kAdd>},
     {"argmax", 2, IsArgOfSmallest, CombineArg<BinaryOp::kGE>},
     {"argmin", 2, IsArgOfLargest, CombineArg<BinaryOp::kLE>},
-    {"first argmax", 2, IsArgOfSmallest, CombineFirstArg<BinaryOp::kGT>},
-    {"first argmin", 2, IsArgOfLargest, CombineFirstArg<BinaryOp::kLT>},
+    {"first argmax", 2, IsArgOfSmallest, CombineArgByIndex<BinaryOp::kGT, BinaryOp::kLT>},
+    {"first argmin", 2, IsArgOfLargest, CombineArgByIndex<BinaryOp::kLT, BinaryOp::kLT>},
+    {"last argmax", 2, IsArgOfSmallest, CombineArgByIndex<BinaryOp::kGT, BinaryOp::kGT>},
+    {"last argmin", 2, IsArgOfLargest, CombineArgByIndex<BinaryOp::kLT, BinaryOp::kGT>},
 };
 
 struct Stores {

@@ -416,8 +416,9 @@ StatusOr<Copy> MappedCopy(const Schedule& schedule, int row, const Buffer& buffe
 }
 
 StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_index, const std::string& storage_scope,
-                               const IndexMap& index_map, BufferSide side) {
+                               const TraceMap& given, BufferSide side) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
+  ASSIGN_OR_RETURN(const IndexMap index_map, MapInNumbers(schedule, given));
   RETURN_IF_ERROR(CheckStorageScope(schedule, row, kReIndex, storage_scope));
   RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kReIndex, buffer_index, side));
   RETURN_IF_ERROR(CheckIsolated(schedule, row, kReIndex));
@@ -429,9 +430,8 @@ StatusOr<BlockRV> ReIndexCache(Schedule& schedule, BlockRV block_rv, int buffer_
   ASSIGN_OR_RETURN(const Copy copy, MappedCopy(schedule, row, buffer, indices, storage_scope, index_map, side));
   ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, LoopsLikeThoseOf(schedule, row, copy),
                                                  copy.cache->name, is_read));
-  schedule.Record(is_read ? "ReindexCacheRead" : "ReindexCacheWrite",
-                  {block_rv, std::make_shared<const IndexMap>(index_map)}, {int64_t{buffer_index}, storage_scope},
-                  {result.id});
+  schedule.Record(is_read ? "ReindexCacheRead" : "ReindexCacheWrite", {block_rv, given},
+                  {int64_t{buffer_index}, storage_scope}, {result.id});
   return result;
 }
 
@@ -444,8 +444,10 @@ StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index
   const bool is_read = side == BufferSide::kRead;
   const BlockNode& block = schedule.BlockOf(row);
   const Buffer buffer = (is_read ? block.reads : block.writes)[buffer_index].buffer;
-  ASSIGN_OR_RETURN(const std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
+  ASSIGN_OR_RETURN(std::vector<Expr> indices, IndicesOf(schedule, row, buffer));
   RETURN_IF_ERROR(CheckIndices(schedule, row, buffer, indices));
+  const Analyzer analyzer = KnowingLongIters(block.iter_vars);  // co // 32 of 32 channels: no axis of the copy.
+  for (Expr& index : indices) index = analyzer.Simplify(index);
   const Copy copy = MakeCopy(block, buffer, indices);
   const std::string name = (is_read ? copy.cache->name : buffer->name) + "_reindex";
   ASSIGN_OR_RETURN(const BlockRV result, PutCopy(schedule, row, buffer, copy, OwnLoops(copy), name, is_read));
@@ -454,11 +456,11 @@ StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block_rv, int buffer_index
 }
 
 StatusOr<BlockRV> ReindexCacheRead(Schedule& schedule, BlockRV block, int read_buffer_index,
-                                   const std::string& storage_scope, const IndexMap& index_map) {
+                                   const std::string& storage_scope, const TraceMap& index_map) {
   return ReIndexCache(schedule, block, read_buffer_index, storage_scope, index_map, BufferSide::kRead);
 }
 StatusOr<BlockRV> ReindexCacheWrite(Schedule& schedule, BlockRV block, int write_buffer_index,
-                                    const std::string& storage_scope, const IndexMap& index_map) {
+                                    const std::string& storage_scope, const TraceMap& index_map) {
   return ReIndexCache(schedule, block, write_buffer_index, storage_scope, index_map, BufferSide::kWrite);
 }
 

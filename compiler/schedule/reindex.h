@@ -3,6 +3,7 @@
 #include "compiler/arith/index_map.h"
 #include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/schedule/trace_map.h"
 
 namespace lathe {
 
@@ -22,8 +23,8 @@ StatusOr<BlockRV> ReIndex(Schedule& schedule, BlockRV block, int buffer_index, B
 // The map uses the iter vars that the buffer's indices use, and no other; it is bijective on their domains. What is
 // written is copied back by block B_shared.
 StatusOr<BlockRV> ReindexCacheRead(Schedule& schedule, BlockRV block, int read_buffer_index,
-                                   const std::string& storage_scope, const IndexMap& index_map);
+                                   const std::string& storage_scope, const TraceMap& index_map);
 StatusOr<BlockRV> ReindexCacheWrite(Schedule& schedule, BlockRV block, int write_buffer_index,
-                                    const std::string& storage_scope, const IndexMap& index_map);
+                                    const std::string& storage_scope, const TraceMap& index_map);
 
 }  // namespace lathe

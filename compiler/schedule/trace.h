@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,7 +19,6 @@
 namespace lathe {
 
 class Schedule;
-struct IndexMap;
 
 // Handles, valid in the one Schedule that made them. All kinds share one numbering, in order of production.
 // `origin`: which of the copies of a schedule made it, where that was asked for (Schedule::Diverge); 0: any.
@@ -44,10 +44,19 @@ struct TraceItem {
 };
 using TraceItems = std::vector<TraceItem>;
 
+// An index map, and which of its free variables are sampled ones (trace_map.h).
+struct TraceMap {
+  std::shared_ptr<const IndexMap> map;
+  std::vector<std::pair<Var, VarRV>> sampled = {};
+  TraceMap(const IndexMap& index_map);  // NOLINT: stands for the map
+  explicit TraceMap(std::shared_ptr<const IndexMap> index_map) : map(std::move(index_map)) {}
+  const IndexMap& operator*() const { return *map; }
+};
+
 // What a primitive was given. nullopt in TVM's JSON is null: "infer this factor". An Attr is a value that none of
 // the others is: a real, a list of mixed values, a map, an expression.
 using TraceInput = std::variant<std::monostate, BlockRV, LoopRV, VarRV, int64_t, std::string, std::vector<int64_t>,
-                                std::vector<BlockRV>, std::shared_ptr<const IndexMap>, Attr, TraceItems>;
+                                std::vector<BlockRV>, TraceMap, Attr, TraceItems>;
 // A factor, or one to infer, as an instruction keeps it.
 inline TraceInput FactorInput(const std::optional<ExprRV>& factor) {
   if (!factor) return std::monostate();
@@ -71,9 +80,13 @@ void ForEachHandle(TraceInput& input, F f) {
   if (auto* blocks = std::get_if<std::vector<BlockRV>>(&input))
     for (BlockRV& block : *blocks) f(block.id);
   if (auto* items = std::get_if<TraceItems>(&input)) ForEachHandle(*items, f);
+  if (auto* map = std::get_if<TraceMap>(&input))
+    for (auto& [var, sampled] : map->sampled) f(sampled.id);
 }
 // What a sampling primitive chose: tile factors, or the index of a category.
 using Decision = std::variant<int64_t, std::vector<int64_t>>;
+
+inline constexpr int kMaxHandles = 1 << 16;  // More than any real trace; keeps a hostile one small.
 
 // A row of the table of primitives (compiler/schedule/instruction_kinds.cc).
 struct InstructionKind {
@@ -94,6 +107,13 @@ struct Instruction {
   std::vector<Attr> attrs;
   std::vector<int> outputs;  // Ids of handles.
 };
+
+// How index maps stand in the JSON of a trace: as their text, or as others write them.
+struct MapForm {
+  std::function<std::string(const TraceMap& map)> write;
+  std::function<StatusOr<std::optional<IndexMap>>(const std::string& text)> read;  // nullopt: the text is of none.
+};
+const MapForm& MapsAsText();
 
 class ScheduleTrace {
  public:
@@ -119,8 +139,8 @@ class ScheduleTrace {
 
   // TVM's layout: [[kind, inputs, attributes, outputs]..., then [[index, decision]...]. Compact, one line; stable for
   // equal traces.
-  std::string ToJson() const;
-  static StatusOr<ScheduleTrace> FromJson(std::string_view text);
+  std::string ToJson(const MapForm& maps = MapsAsText()) const;
+  static StatusOr<ScheduleTrace> FromJson(std::string_view text, const MapForm& maps = MapsAsText());
   // The calls in Python, one a line: b0 = sch.get_block(name="C", func_name="main").
   std::string ToPython() const;
   // Reads such lines back. Arguments may be named or positional; what is left out has TVM's default. Errors name the

@@ -4,7 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "compiler/schedule/trace.h"
+#include "compiler/schedule/instruction_signature.h"
+#include "compiler/schedule/trace_map.h"
 #include "compiler/script/index_map_text.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
@@ -14,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kMaxHandles = 1 << 16;  // More than any real trace; keeps a hostile one small.
 constexpr size_t kMaxInstructions = 1 << 14;
 
 std::string HandleName(char kind, int id) { return fmt::format("{}{}", kind, id); }
@@ -66,7 +66,6 @@ Json ToJsonValue(const TraceInput& input) {
   if (const int64_t* number = std::get_if<int64_t>(&input)) return *number;
   if (const std::string* text = std::get_if<std::string>(&input)) return InputValue(*text);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return *list;
-  if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input)) return Print(**map);
   if (const Attr* value = std::get_if<Attr>(&input)) return InputValue(*value);
   if (const auto* items = std::get_if<TraceItems>(&input)) return ToJsonValue(*items);
   if (const auto* blocks = std::get_if<std::vector<BlockRV>>(&input)) {
@@ -106,6 +105,15 @@ StatusOr<int> ReadHandleId(std::string_view name) {
   if (id < 0 || id >= kMaxHandles)
     return InvalidArgument(fmt::format("read trace: \"{}\" is no handle such as b0, l1 or v2", name.substr(0, 40)));
   return id;
+}
+
+Json ToJsonValue(const TraceInput& input, const MapForm& maps) {
+  const auto* map = std::get_if<TraceMap>(&input);
+  return map == nullptr ? ToJsonValue(input) : Json(maps.write(*map));
+}
+Json ToJsonValue(const Attr& attr, const MapForm& maps) {
+  const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&attr);
+  return map == nullptr ? ToJsonValue(attr) : Json(maps.write(TraceMap(*map)));
 }
 
 // A value of an input that is no handle; texts in lists are quoted.
@@ -183,7 +191,7 @@ StatusOr<TraceInput> ReadListInput(const Json& json) {
   return TraceInput(std::move(list));
 }
 
-StatusOr<TraceInput> ReadInput(const Json& json) {
+StatusOr<TraceInput> ReadInput(const Json& json, const MapForm& maps) {
   if (json.is_null()) return TraceInput();
   if (json.is_number_integer()) return TraceInput(json.get<int64_t>());
   if (json.is_array()) return ReadListInput(json);
@@ -196,9 +204,10 @@ StatusOr<TraceInput> ReadInput(const Json& json) {
         fmt::format("read trace: input {} is no handle, number, string or null", json.dump().substr(0, 80)));
   const std::string& text = json.get_ref<const std::string&>();
   if (text.size() >= 2 && text.front() == '"' && text.back() == '"') return TraceInput(text.substr(1, text.size() - 2));
-  if (text.starts_with("lambda ")) {
-    ASSIGN_OR_RETURN(IndexMap map, ParseIndexMap(text));
-    return TraceInput(std::make_shared<const IndexMap>(std::move(map)));
+  ASSIGN_OR_RETURN(std::optional<IndexMap> map, maps.read(text));
+  if (map) {
+    ASSIGN_OR_RETURN(TraceMap with_sampled, WithSampled(*std::move(map)));
+    return TraceInput(std::move(with_sampled));
   }
   ASSIGN_OR_RETURN(const int id, ReadHandleId(text));
   if (text[0] == 'b') return TraceInput(BlockRV{id});
@@ -207,7 +216,33 @@ StatusOr<TraceInput> ReadInput(const Json& json) {
   return InvalidArgument(fmt::format("read trace: \"{}\" is no handle such as b0, l1 or v2", text.substr(0, 40)));
 }
 
-StatusOr<Instruction> ReadInstruction(const Json& json, size_t index) {
+StatusOr<Attr> ReadAttr(const Json& json, bool is_map, const MapForm& maps) {
+  if (!is_map || !json.is_string()) return ReadAttr(json);
+  ASSIGN_OR_RETURN(std::optional<IndexMap> map, maps.read(json.get_ref<const std::string&>()));
+  if (!map) return InvalidArgument(fmt::format("read trace: {} is no index map", json.dump().substr(0, 80)));
+  return Attr(std::make_shared<const IndexMap>(*std::move(map)));
+}
+
+StatusOr<Instruction> ReadParts(const InstructionKind& kind, const Json& json, const MapForm& maps) {
+  Instruction instruction{&kind, {}, {}, {}};
+  for (const Json& item : json[1]) {
+    ASSIGN_OR_RETURN(TraceInput input, ReadInput(item, maps));
+    instruction.inputs.push_back(std::move(input));
+  }
+  const int map_at = MapAttrOf(kind.name);
+  for (const Json& item : json[2]) {
+    ASSIGN_OR_RETURN(Attr attr, ReadAttr(item, static_cast<int>(instruction.attrs.size()) == map_at, maps));
+    instruction.attrs.push_back(std::move(attr));
+  }
+  for (const Json& item : json[3]) {
+    if (!item.is_string()) return InvalidArgument("read trace: an output is no handle");
+    ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
+    instruction.outputs.push_back(id);
+  }
+  return instruction;
+}
+
+StatusOr<Instruction> ReadInstruction(const Json& json, size_t index, const MapForm& maps) {
   if (!json.is_array() || json.size() != 4 || !json[0].is_string() || !json[1].is_array() || !json[2].is_array() ||
       !json[3].is_array()) {
     return InvalidArgument(fmt::format("read trace: instruction {} is not [kind, inputs, attributes, outputs]", index));
@@ -217,22 +252,9 @@ StatusOr<Instruction> ReadInstruction(const Json& json, size_t index) {
   if (kind == nullptr)
     return Unimplemented(
         fmt::format("read trace: instruction {} is \"{}\", which this build does not know", index, name.substr(0, 40)));
-  Instruction instruction{kind, {}, {}, {}};
-  for (const Json& item : json[1]) {
-    ASSIGN_OR_RETURN(TraceInput input, ReadInput(item));
-    instruction.inputs.push_back(std::move(input));
-  }
-  for (const Json& item : json[2]) {
-    ASSIGN_OR_RETURN(Attr attr, ReadAttr(item));
-    instruction.attrs.push_back(std::move(attr));
-  }
-  for (const Json& item : json[3]) {
-    if (!item.is_string())
-      return InvalidArgument(fmt::format("read trace: an output of instruction {} is no handle", index));
-    ASSIGN_OR_RETURN(const int id, ReadHandleId(item.get_ref<const std::string&>()));
-    instruction.outputs.push_back(id);
-  }
-  return instruction;
+  StatusOr<Instruction> instruction = ReadParts(*kind, json, maps);
+  if (instruction.ok()) return instruction;
+  return instruction.status().WithContext(fmt::format("instruction {} ({})", index, name));
 }
 
 StatusOr<Decision> ReadDecision(const Json& json) {
@@ -246,12 +268,22 @@ StatusOr<Decision> ReadDecision(const Json& json) {
 
 }  // namespace
 
-std::string ScheduleTrace::ToJson() const {
+const MapForm& MapsAsText() {
+  static const auto& form = *new MapForm{[](const TraceMap& map) { return Print(WithNames(map)); },
+                                         [](const std::string& text) -> StatusOr<std::optional<IndexMap>> {
+                                           if (!text.starts_with("lambda ")) return std::optional<IndexMap>();
+                                           ASSIGN_OR_RETURN(IndexMap map, ParseIndexMap(text, HandleNamesIn(text)));
+                                           return std::optional<IndexMap>(std::move(map));
+                                         }};
+  return form;
+}
+
+std::string ScheduleTrace::ToJson(const MapForm& maps) const {
   Json instructions = Json::array(), decisions = Json::array();
   for (const auto& instruction : instructions_) {
     Json inputs = Json::array(), attrs = Json::array(), outputs = Json::array();
-    for (const TraceInput& input : instruction->inputs) inputs.push_back(ToJsonValue(input));
-    for (const Attr& attr : instruction->attrs) attrs.push_back(ToJsonValue(attr));
+    for (const TraceInput& input : instruction->inputs) inputs.push_back(ToJsonValue(input, maps));
+    for (const Attr& attr : instruction->attrs) attrs.push_back(ToJsonValue(attr, maps));
     for (int id : instruction->outputs) outputs.push_back(HandleName(instruction->kind->output, id));
     instructions.push_back(
         {std::string(instruction->kind->name), std::move(inputs), std::move(attrs), std::move(outputs)});
@@ -264,7 +296,7 @@ std::string ScheduleTrace::ToJson() const {
   return Json::array({std::move(instructions), std::move(decisions)}).dump();
 }
 
-StatusOr<ScheduleTrace> ScheduleTrace::FromJson(std::string_view text) {
+StatusOr<ScheduleTrace> ScheduleTrace::FromJson(std::string_view text, const MapForm& maps) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return InvalidArgument("read trace: the text is no JSON");
   if (!json.is_array() || json.size() != 2 || !json[0].is_array() || !json[1].is_array()) {
@@ -275,7 +307,7 @@ StatusOr<ScheduleTrace> ScheduleTrace::FromJson(std::string_view text) {
         fmt::format("read trace: {} instructions, at most {} are allowed", json[0].size(), kMaxInstructions));
   ScheduleTrace trace;
   for (const Json& item : json[0]) {
-    ASSIGN_OR_RETURN(Instruction instruction, ReadInstruction(item, trace.size()));
+    ASSIGN_OR_RETURN(Instruction instruction, ReadInstruction(item, trace.size(), maps));
     trace.Append(std::move(instruction));
   }
   for (const Json& item : json[1]) {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "compiler/schedule/instruction_signature.h"
-#include "compiler/schedule/trace.h"
+#include "compiler/schedule/trace_map.h"
 #include "compiler/script/expr_builder.h"
 #include "compiler/script/expr_printer.h"
 #include "compiler/script/index_map_text.h"
@@ -70,7 +70,7 @@ std::string Write(const TraceInput& input) {
   if (const int64_t* number = std::get_if<int64_t>(&input)) return fmt::format("{}", *number);
   if (const std::string* text = std::get_if<std::string>(&input)) return Quote(*text);
   if (const auto* list = std::get_if<std::vector<int64_t>>(&input)) return fmt::format("[{}]", fmt::join(*list, ", "));
-  if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input)) return Print(**map);
+  if (const auto* map = std::get_if<TraceMap>(&input)) return Print(WithNames(*map));
   if (const Attr* value = std::get_if<Attr>(&input)) return Write(*value);
   if (const auto* items = std::get_if<TraceItems>(&input)) return Write(*items);
   if (const auto* blocks = std::get_if<std::vector<BlockRV>>(&input)) {
@@ -91,15 +91,21 @@ std::string WriteBuffer(const Attr& index, const Attr& side) {
   return fmt::format("(\"{}\", {})", side == Attr(int64_t{0}) ? "read" : "write", Write(index));
 }
 
-// An index map that is kept as its text; None if there is none.
+// An index map among attributes; None if there is none.
 std::string TextOf(std::span<const Attr> attrs, size_t i) {
-  const std::string* text = i < attrs.size() ? std::get_if<std::string>(&attrs[i]) : nullptr;
-  return text == nullptr ? "None" : *text;
+  const auto* map = i < attrs.size() ? std::get_if<std::shared_ptr<const IndexMap>>(&attrs[i]) : nullptr;
+  return map == nullptr ? "None" : Print(**map);
 }
 
 std::string WriteRanges(const TraceInput& input) {
-  const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&input);
-  return map == nullptr ? Write(input) : PrintRanges(**map);
+  const auto* map = std::get_if<TraceMap>(&input);
+  return map == nullptr ? Write(input) : PrintRanges(WithNames(*map));
+}
+
+std::string WriteInput(Keep keep, const TraceInput& input) {
+  if (keep == Keep::kRanges) return WriteRanges(input);
+  const int64_t* side = keep == Keep::kSide ? std::get_if<int64_t>(&input) : nullptr;
+  return side == nullptr ? Write(input) : *side == 0 ? "\"read\"" : "\"write\"";
 }
 
 // `quotes`: around text of attributes.
@@ -116,8 +122,9 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
       case Keep::kInput:
       case Keep::kItems:
       case Keep::kIndexMap:
+      case Keep::kSide:
       case Keep::kRanges:
-        text = inputs.empty() ? "None" : argument.keep == Keep::kRanges ? WriteRanges(inputs[0]) : Write(inputs[0]);
+        text = inputs.empty() ? "None" : WriteInput(argument.keep, inputs[0]);
         if (!inputs.empty()) inputs = inputs.subspan(1);
         break;
       case Keep::kInputs:
@@ -141,7 +148,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
           if (argument.keep == Keep::kFlag) text = text == "0" || text == "False" ? "False" : "True";
         }
         break;
-      case Keep::kIndexMapText:
+      case Keep::kMapAttr:
         text = TextOf(instruction.attrs, attr++);
         break;
       case Keep::kBuffer:
@@ -281,6 +288,7 @@ class PythonReader {
       case Keep::kIndexMap:
       case Keep::kRanges:
       case Keep::kItems:
+      case Keep::kSide:
       case Keep::kInput: {
         ASSIGN_OR_RETURN(TraceInput input, ReadInput(*given));
         instruction.inputs.push_back(std::move(input));
@@ -310,11 +318,11 @@ class PythonReader {
         instruction.attrs.push_back(std::move(attr));
         return OkStatus();
       }
-      case Keep::kIndexMapText: {
-        const bool is_none = given == nullptr || given->kind == PyExprKind::kNone;
-        if (!is_none) RETURN_IF_ERROR(ReadIndexMap(*given, source_).status());
-        const std::string_view text = is_none ? "" : source_.text.substr(given->begin, given->end - given->begin);
-        instruction.attrs.push_back(is_none ? Attr(std::monostate()) : Attr(std::string(text)));
+      case Keep::kMapAttr: {
+        Attr& attr = instruction.attrs.emplace_back(std::monostate());
+        if (given == nullptr || given->kind == PyExprKind::kNone) return OkStatus();
+        ASSIGN_OR_RETURN(IndexMap map, ReadIndexMap(*given, source_));
+        attr = std::make_shared<const IndexMap>(std::move(map));
         return OkStatus();
       }
       case Keep::kBuffer:
@@ -390,12 +398,23 @@ class PythonReader {
     return items;
   }
 
+  // The sampled variables that an index map may name.
+  StatusOr<TraceInput> ReadMap(const PyExpr& lambda) {
+    std::vector<Var> vars;
+    std::unordered_map<const ExprNode*, VarRV> ids;
+    for (const auto& [name, handle] : handles_) {
+      const VarRV* sampled = std::get_if<VarRV>(&handle);
+      if (sampled != nullptr) ids.emplace(vars.emplace_back(name, kIndexType).get(), *sampled);
+    }
+    ASSIGN_OR_RETURN(const IndexMap map, ReadIndexMap(lambda, source_, vars));
+    TraceMap result(map);
+    for (const Var& var : FreeVarsOf(map)) result.sampled.emplace_back(var, ids.at(var.get()));
+    return TraceInput(std::move(result));
+  }
+
   StatusOr<TraceInput> ReadInput(const PyExpr& e) {
     if (e.kind == PyExprKind::kNone) return TraceInput();
-    if (e.kind == PyExprKind::kLambda) {
-      ASSIGN_OR_RETURN(IndexMap map, ReadIndexMap(e, source_));
-      return TraceInput(std::make_shared<const IndexMap>(std::move(map)));
-    }
+    if (e.kind == PyExprKind::kLambda) return ReadMap(e);
     if (std::optional<std::vector<BlockRV>> blocks = ReadBlocks(e)) return TraceInput(*std::move(blocks));
     if (e.kind == PyExprKind::kName) {
       const auto found = handles_.find(std::string(e.text));

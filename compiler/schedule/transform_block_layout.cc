@@ -193,7 +193,7 @@ Status TransformBlockLayout(Schedule& schedule, BlockRV block_rv, const IndexMap
   Stmt nest = BlockRealize{{loops.begin(), loops.end()}, True(), block};
   for (size_t i = loops.size(); i-- > 0;) nest = MakeFor(loops[i], made.iters[i].domain.extent, nest);
   schedule.Replace(schedule.LoopsOf(row)[0], std::move(nest), {{row, block}});
-  schedule.Record("TransformBlockLayout", {block_rv}, {Print(index_map)}, {});
+  schedule.Record("TransformBlockLayout", {block_rv}, {std::make_shared<const IndexMap>(index_map)}, {});
   return OkStatus();
 }
 

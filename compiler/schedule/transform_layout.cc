@@ -177,9 +177,10 @@ StatusOr<PaddingPlan> PaddingOf(const Schedule& schedule, int row, const BufferS
 
 }  // namespace
 
-Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, BufferSide side, const IndexMap& index_map,
+Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, BufferSide side, const TraceMap& given,
                        const std::optional<IndexMap>& pad_value, bool assume_injective_transform) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  ASSIGN_OR_RETURN(const IndexMap index_map, MapInNumbers(schedule, given));
   ASSIGN_OR_RETURN(const BufferSite site, SiteOf(schedule, row, buffer_index, side, kTransformLayout));
   const Buffer& buffer = site.buffer;
   if (buffer->shape.empty() || index_map.initial_indices.size() != buffer->shape.size())
@@ -210,9 +211,10 @@ Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, Buff
   RETURN_IF_ERROR(
       ChangeUnderMarks(schedule, LoopsBelow(schedule, site.row), kTransformLayout, row,
                        [&](Schedule& changed) { ReplaceAtSite(changed, site, to, std::move(body), rewrite.reuse); }));
-  schedule.Record("TransformLayout", {block, std::make_shared<const IndexMap>(index_map)},
+  schedule.Record("TransformLayout", {block, given},
                   {int64_t{buffer_index}, int64_t{side == BufferSide::kWrite},
-                   pad_value ? Attr(Print(*pad_value)) : Attr(std::monostate()), int64_t{assume_injective_transform}},
+                   pad_value ? Attr(std::make_shared<const IndexMap>(*pad_value)) : Attr(std::monostate()),
+                   int64_t{assume_injective_transform}},
                   {});
   return OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/arith/index_map.h"
 #include "compiler/schedule/cache_stage.h"
+#include "compiler/schedule/trace_map.h"
 
 namespace lathe {
 
@@ -17,7 +18,7 @@ namespace lathe {
 // `assume_injective_transform`. Where it leaves gaps, `pad_value` says what is in them, as one expression of the new
 // indices: a parameter that nobody writes is assumed to come so (block "buffer_A_assumptions"); a nest that runs over
 // the old shape runs over the new one instead; else block "buffer_B_padding" fills them after the last writer.
-Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, BufferSide side, const IndexMap& index_map,
+Status TransformLayout(Schedule& schedule, BlockRV block, int buffer_index, BufferSide side, const TraceMap& index_map,
                        const std::optional<IndexMap>& pad_value = std::nullopt,
                        bool assume_injective_transform = false);
 

@@ -47,12 +47,23 @@ class Retyper : public StmtExprMutator {
 
 namespace {
 
+std::set<std::string> FreeNamesOf(const IndexMap& map) {
+  std::set<std::string> names;
+  const auto add = [&](const Expr& e) {
+    const auto is_it = [&](const Var& var) { return var.same_as(e); };
+    if (IsVar(e) && std::none_of(map.initial_indices.begin(), map.initial_indices.end(), is_it))
+      names.insert(e.As<VarName>()->name);
+  };
+  for (const Expr& index : map.final_indices) PostOrderVisit(index, add);
+  return names;
+}
+
 struct MapText {
   std::string parameters;
   std::vector<std::string> results;
 };
 MapText TextOf(const IndexMap& map) {
-  std::set<std::string> taken;
+  std::set<std::string> taken = FreeNamesOf(map);
   std::vector<std::string> names, results;
   VarMap vars;
   for (size_t i = 0; i < map.initial_indices.size(); ++i) {
@@ -94,12 +105,14 @@ std::string PrintRanges(const IndexMap& map) {
   return fmt::format("lambda {}: [{}]", text.parameters, ranges);
 }
 
-StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, DataType index_type) {
+StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, std::span<const Var> free,
+                                DataType index_type) {
   if (lambda.kind != PyExprKind::kLambda)
     return ErrorAt(source, lambda.offset, "an index map is expected, such as lambda i, j: (j, i)");
   IndexMap map;
   const ConstantTable no_constants;
   NameTable names(no_constants);
+  for (const Var& var : free) names.Redefine(var.name(), Expr(var));
   for (std::string_view name : lambda.keywords) {
     map.initial_indices.emplace_back(std::string(name), index_type);
     names.Redefine(name, Expr(map.initial_indices.back()));
@@ -110,15 +123,28 @@ StatusOr<IndexMap> ReadIndexMap(const PyExpr& lambda, const Source& source, Data
     return index.dtype().is_signed_int() && index.dtype().bits > index_type.bits;
   };
   const bool counts_wider = std::any_of(map.final_indices.begin(), map.final_indices.end(), is_wider);
-  return counts_wider ? ReadIndexMap(lambda, source, DataType::Int(64)) : StatusOr<IndexMap>(std::move(map));
+  return counts_wider ? ReadIndexMap(lambda, source, free, DataType::Int(64)) : StatusOr<IndexMap>(std::move(map));
 }
 
-StatusOr<IndexMap> ParseIndexMap(std::string_view text, DataType index_type) {
+StatusOr<IndexMap> ParseIndexMap(std::string_view text, std::span<const Var> free, DataType index_type) {
   const Source source{.file_name = "index map", .text = text};
   ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
   if (file.body.size() != 1 || file.body[0]->kind != PyStmtKind::kExpr || file.body[0]->value == nullptr)
     return InvalidArgument("index map: one lambda is expected");
-  return ReadIndexMap(*file.body[0]->value, source, index_type);
+  return ReadIndexMap(*file.body[0]->value, source, free, index_type);
+}
+
+std::vector<Var> HandleNamesIn(std::string_view text) {
+  std::vector<Var> vars;
+  std::set<std::string> known;
+  const auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = std::max(end, begin + 1)) {
+    for (end = begin; end < text.size() && is_of_name(text[end]);) ++end;
+    const std::string name(text.substr(begin, end - begin));
+    const bool is_handle = name.size() > 1 && name[0] == 'v' && name.find_first_not_of("0123456789", 1) == name.npos;
+    if (is_handle && known.insert(name).second) vars.emplace_back(name, kIndexType);
+  }
+  return vars;
 }
 
 namespace {

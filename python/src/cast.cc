@@ -79,6 +79,8 @@ py::object ToPython(const Attr& attr) {
   if (const std::string* value = std::get_if<std::string>(&attr)) return py::str(*value);
   if (const Expr* value = std::get_if<Expr>(&attr)) return Wrap(*value);
   if (const AttrMap* value = std::get_if<AttrMap>(&attr)) return ToPython(*value);
+  if (const auto* map = std::get_if<std::shared_ptr<const IndexMap>>(&attr))
+    return py::cast(std::const_pointer_cast<IndexMap>(*map));
   const auto* list = std::get_if<std::vector<Attr>>(&attr);
   if (list == nullptr) return py::none();
   py::list items;

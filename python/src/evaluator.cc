@@ -26,6 +26,7 @@ py::object Plain(bool value) { return py::bool_(value); }
 py::object Plain(const std::string& value) { return py::str(value); }
 py::object Plain(const Expr& value) { return Wrap(value); }
 py::object Plain(std::monostate) { return py::none(); }
+py::object Plain(const std::shared_ptr<const IndexMap>&) { return py::none(); }  // Stands in traces only.
 py::object Plain(const std::vector<Attr>& items) {
   py::list list;
   for (const Attr& item : items) list.append(Plain(item));

@@ -193,7 +193,7 @@ py::tuple StateOf(const IndexMap& map) {
 }
 std::shared_ptr<IndexMap> MapOfState(const py::tuple& state) {
   const DataType type = py::cast<DataType>(state[1]);
-  const IndexMap map = Value(ParseIndexMap(py::cast<std::string>(state[0]), type));
+  const IndexMap map = Value(ParseIndexMap(py::cast<std::string>(state[0]), {}, type));
   auto made = std::make_shared<IndexMap>(WithIndexTypes(map, std::vector(map.initial_indices.size(), type)));
   if (!state[2].is_none()) made->inverse_index_map = MapOfState(state[2]);
   return made;

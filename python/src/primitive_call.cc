@@ -6,7 +6,7 @@
 
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/set_axis_separator.h"
-#include "compiler/script/index_map_text.h"
+#include "compiler/schedule/trace_map.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
 #include "python/src/sampled.h"
@@ -116,12 +116,15 @@ class ArgumentBinder {
       case Keep::kBuffer:
         return BindBuffer(argument, given);
       case Keep::kIndexMap:
-        inputs.emplace_back(std::make_shared<const IndexMap>(ToIndexMap(argument, given)));
+        inputs.emplace_back(WithKnownSampled(ToIndexMap(argument, given)));
+        return;
+      case Keep::kSide:
+        inputs.push_back(ToSide(given));
         return;
       case Keep::kRanges:
         return BindRanges(argument, given);
-      case Keep::kIndexMapText:
-        return BindMapText(argument, given);
+      case Keep::kMapAttr:
+        return BindMapAttr(argument, given);
       case Keep::kAttr:
       case Keep::kFlag:
         attrs.push_back(ToAttribute(argument, given));
@@ -164,7 +167,21 @@ class ArgumentBinder {
     map.final_indices = std::move(ends);
     inputs.push_back(ToMapInput(std::move(map)));
   }
-  static TraceInput ToMapInput(IndexMap map) { return std::make_shared<const IndexMap>(std::move(map)); }
+  TraceInput ToMapInput(const IndexMap& map) const { return WithKnownSampled(map); }
+  // Those of its free variables that this schedule has drawn.
+  TraceMap WithKnownSampled(const IndexMap& map) const {
+    TraceMap result(map);
+    for (const Var& var : FreeVarsOf(map)) {
+      const std::optional<VarRV> sampled = KnownSampled(Wrap(Expr(var)));
+      if (sampled && schedule_.Get(ExprRV(*sampled)).ok()) result.sampled.emplace_back(var, *sampled);
+    }
+    return result;
+  }
+  // 0 or 1 for "read" or "write".
+  TraceInput ToSide(const py::object& given) const {
+    if (given.equal(py::str("read"))) return int64_t{0};
+    return given.equal(py::str("write")) ? TraceInput(int64_t{1}) : ToInput(given);
+  }
 
   void BindList(const Argument& argument, const py::object& given) {
     if (!given || given.is_none()) {
@@ -335,8 +352,9 @@ class ArgumentBinder {
     if (is_float) return FloatConst(type, py::cast<double>(given));
     return is_int && type.is_int() ? IntConst(type, py::cast<int64_t>(given)) : value;
   }
+  void AddMap(IndexMap map) { attrs.emplace_back(std::make_shared<const IndexMap>(std::move(map))); }
   // A map, or what fills padding: a function of the last map's results, or a value of the last buffer's type.
-  void BindMapText(const Argument& argument, const py::object& given) {
+  void BindMapAttr(const Argument& argument, const py::object& given) {
     if (!given || given.is_none()) {
       if (argument.fallback.empty()) FailFor(argument, given, "an IndexMap or a function of indices");
       attrs.emplace_back(std::monostate());
@@ -345,14 +363,14 @@ class ArgumentBinder {
     const bool is_map = py::isinstance<IndexMap>(given) || PyCallable_Check(given.ptr()) != 0;
     if (is_map && map_) {
       const std::vector<int64_t> separators = axis_separators;
-      attrs.emplace_back(Print(py::isinstance<IndexMap>(given)
-                                   ? py::cast<IndexMap>(given)
-                                   : MapOf(given, map_->final_indices.size(), map_->initial_indices[0].dtype())));
+      AddMap(py::isinstance<IndexMap>(given)
+                 ? py::cast<IndexMap>(given)
+                 : MapOf(given, map_->final_indices.size(), map_->initial_indices[0].dtype()));
       axis_separators = separators;
       return;
     }
     if (is_map) {
-      attrs.emplace_back(Print(ToIndexMap(argument, given)));
+      AddMap(ToIndexMap(argument, given));
       return;
     }
     const Buffer* buffer = LastBuffer();
@@ -362,7 +380,7 @@ class ArgumentBinder {
     for (size_t d = 0; d < filled.initial_indices.size(); ++d)  // TVM's function is of *indices.
       filled.initial_indices[d] = Var(fmt::format("indices_{}", d), filled.initial_indices[d].dtype());
     filled.final_indices = {OfType((*buffer)->dtype, given, *value)};
-    attrs.emplace_back(Print(filled));
+    AddMap(std::move(filled));
   }
 
   Decision ToDecision(const Argument& argument, const py::object& given) const {

@@ -7,6 +7,7 @@
 #include "compiler/import/tvm/tuning_records.h"
 #include "compiler/schedule/instruction_signature.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/schedule/trace_map.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -31,6 +32,13 @@ py::object ItemsToPython(const TraceItems& items) {
   return MakeArray(list);
 }
 
+// With the variables that Python knows the sampled ones by.
+py::object MapToPython(const TraceMap& map) {
+  VarMap vars;
+  for (const auto& [var, sampled] : map.sampled) vars.emplace(var.get(), *UnwrapAs<Expr>(VarOfSampled(sampled.id)));
+  return py::cast(std::make_shared<IndexMap>(Substituted(*map, vars)));
+}
+
 py::object InputToPython(const TraceInput& input) {
   if (std::holds_alternative<std::monostate>(input)) return py::none();
   return std::visit(
@@ -41,8 +49,8 @@ py::object InputToPython(const TraceInput& input) {
           return VarOfSampled(value.id);
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, TraceItems>)
           return ItemsToPython(value);
-        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::shared_ptr<const IndexMap>>)
-          return py::cast(std::const_pointer_cast<IndexMap>(value));
+        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, TraceMap>)
+          return MapToPython(value);
         else
           return py::cast(value);
       },
@@ -138,7 +146,7 @@ ScheduleTrace WithDecision(const ScheduleTrace& trace, const InstructionOf& inst
 // As TVM v0.18 has it in records: "None" for a factor to infer, lists of consumers.
 py::object AsJson(const ScheduleTrace& trace, bool remove_postproc) {
   const std::string text =
-      ToTvmText(WriteTvmTrace(Renumbered(WithoutPostproc(trace, remove_postproc)), TvmRelease::k0_18));
+      ToPlainText(WriteTvmTrace(Renumbered(WithoutPostproc(trace, remove_postproc)), TvmRelease::k0_18));
   return py::module_::import("json").attr("loads")(text);
 }
 
@@ -167,8 +175,11 @@ TraceInput InputOf(py::handle given) {
   if (py::isinstance<BlockRV>(given)) return BlockRV{py::cast<BlockRV>(given).id};
   if (py::isinstance<LoopRV>(given)) return LoopRV{py::cast<LoopRV>(given).id};
   if (const std::optional<VarRV> var = SampledOf(given)) return *var;
-  if (py::isinstance<IndexMap>(given))
-    return std::const_pointer_cast<const IndexMap>(py::cast<std::shared_ptr<IndexMap>>(given));
+  if (py::isinstance<IndexMap>(given)) {
+    TraceMap map(py::cast<IndexMap>(given));
+    for (const Var& var : FreeVarsOf(*map)) map.sampled.emplace_back(var, *SampledOf(Wrap(Expr(var))));
+    return map;
+  }
   if (py::isinstance<py::list>(given) && AllAre(given, &py::isinstance<BlockRV>))
     return py::cast<std::vector<BlockRV>>(given);
   if (HoldsSampled(given))
@@ -181,6 +192,7 @@ TraceInput InputOf(py::handle given) {
 }
 
 Attr AttrOf(py::handle given) {
+  if (py::isinstance<IndexMap>(given)) return std::make_shared<const IndexMap>(py::cast<IndexMap>(given));
   const std::optional<Attr> attr = ToAttr(given);
   if (!attr) throw Failure(ErrorKind::kType, "Instruction: an attribute is no value");
   const bool* flag = std::get_if<bool>(&*attr);

@@ -142,7 +142,12 @@ TEST_F(WriteVerbsTest, DbImportSkipsWhatItCannotUseAndRefusesWhatIsNotTvms) {
   EXPECT_THAT(skipped.err, HasSubstr("line 2: its trace does not replay here: "));
   EXPECT_THAT(skipped.err, HasSubstr("4 workloads and 0 records read"));
   EXPECT_EQ(import("{}\n").code, 2);
-  EXPECT_THAT(import("[9,[[[],[]],null,null,null]]\n").err, HasSubstr("line 1: it is of workload 9; there are 4"));
+  const VerbRun one_is_good = import("[9,[[[],[]],null,null,null]]\n{}\n[0,[[[],[]],null,null,null]]\n");
+  EXPECT_EQ(one_is_good.code, 0);
+  EXPECT_THAT(one_is_good.err, HasSubstr("line 1: it is of workload 9; there are 4"));
+  EXPECT_THAT(one_is_good.err, HasSubstr("line 2: read TVM's record: "));
+  EXPECT_THAT(one_is_good.err, HasSubstr("0 workloads and 2 records skipped"));
+  EXPECT_THAT(one_is_good.err, HasSubstr("4 workloads and 1 records read"));
   EXPECT_EQ(RunVerb({"db", "import", "--db", path}).err,
             "lathe: db import: FILE or --tvm-workloads with --tvm-records required\n");
   EXPECT_EQ(RunVerb({"db", "import", "--tvm-workloads", records, "--db", path}).code, 2);

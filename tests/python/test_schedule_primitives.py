@@ -46,6 +46,43 @@ def test_rfactor():
 
 
 @T.prim_func
+def last_smallest(X: T.Buffer((4, 8), "int32"), V0: T.Buffer((4,), "int32"), V1: T.Buffer((4,), "int32")):
+    for i, k in T.grid(4, 8):
+        with T.block("R"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                V0[vi] = -1
+                V1[vi] = 2147483647
+            v0: T.int32 = T.Select(V1[vi] < X[vi, vk] or V1[vi] == X[vi, vk] and V0[vi] > vk, V0[vi], vk)
+            v1: T.int32 = T.Select(V1[vi] < X[vi, vk], V1[vi], X[vi, vk])
+            V0[vi] = v0
+            V1[vi] = v1
+
+
+def test_rfactor_of_an_argmin_that_takes_the_last_of_equal_elements():
+    sch = tir.Schedule(last_smallest, debug_mask="all")
+    _, k_1 = sch.split(sch.get_loops("R")[1], [None, 2])
+    sch.rfactor(k_1, 0)
+    assert "V1[vi] == V1_rf[vk_1, vi] and V0[vi] > V0_rf[vk_1, vi]" in sch.mod.script()
+
+
+@T.prim_func
+def one_group(X: T.Buffer((4, 32), "float32"), Y: T.Buffer((4, 32), "float32")):
+    for h, co, rc in T.grid(4, 32, 32):
+        with T.block("Y"):
+            vh, vco, vrc = T.axis.remap("SSR", [h, co, rc])
+            with T.init():
+                Y[vh, vco] = T.float32(0)
+            Y[vh, vco] = Y[vh, vco] + X[vh, vco // 32 * 32 + vrc]
+
+
+def test_reindex_copies_along_no_axis_whose_index_is_always_0():
+    sch = tir.Schedule(one_group, debug_mask="all")
+    sch.reindex("Y", ("read", 0))
+    assert "X_reindex = T.alloc_buffer((4, 32))" in sch.mod.script()
+
+
+@T.prim_func
 def sums_of_unknown_length(a: T.handle, B: T.Buffer((4,), "float32")):
     n = T.int32()
     A = T.match_buffer(a, (4, n))

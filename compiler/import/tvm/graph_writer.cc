@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "compiler/import/tvm/tvm_json.h"
+#include "compiler/schedule/trace_map.h"
 #include "compiler/script/dialect.h"
 #include "support/status_macros.h"
 
@@ -18,9 +19,49 @@ constexpr int kNone = 0;
 // Those that live in another place than most, since 0.27.
 constexpr std::string_view kPrimOps[] = {"ceil", "clz", "if_then_else", "likely", "log2", "vscale"};
 
+// What 0.27 has nodes for.
+constexpr std::pair<std::string_view, std::string_view> kBitwise[] = {
+    {"bitwise_and", "prim.BitwiseAnd"}, {"bitwise_or", "prim.BitwiseOr"}, {"bitwise_xor", "prim.BitwiseXor"},
+    {"bitwise_not", "prim.BitwiseNot"}, {"shift_left", "prim.LShift"},    {"shift_right", "prim.RShift"}};
+// Operators of v0.18 that 0.27 does not know: it reads no file that names one.
+constexpr std::string_view kGone[] = {"create_barriers",
+                                      "infinity",
+                                      "large_uint_imm",
+                                      "max_value",
+                                      "min_value",
+                                      "ptx_arrive_barrier",
+                                      "ptx_commit_group",
+                                      "ptx_arrive_barrier_expect_tx",
+                                      "ptx_cp_async",
+                                      "ptx_cp_async_bulk",
+                                      "ptx_cp_async_barrier",
+                                      "ptx_init_barrier_thread_count",
+                                      "ptx_ldg32",
+                                      "ptx_ldmatrix",
+                                      "ptx_mma",
+                                      "ptx_mma_sp",
+                                      "ptx_wait_barrier",
+                                      "ptx_wait_group",
+                                      "ret",
+                                      "tvm_check_return",
+                                      "tvm_mfma",
+                                      "tvm_mfma_store",
+                                      "tvm_rdna_wmma",
+                                      "tvm_rdna_wmma_store",
+                                      "tvm_thread_context",
+                                      "vector_reduce_add"};
+
+// As 0.27 writes abs of integers.
+Expr AbsoluteOf(const Expr& e) {
+  const Expr zero = IntConst(e.dtype(), 0);
+  return MakeSelect(MakeBinary(BinaryOp::kGE, e, zero), e, MakeBinary(BinaryOp::kSub, zero, e));
+}
+
 std::string Number(double value) {
+  if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
   std::string text = fmt::format("{:.17g}", value);
-  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+  const bool is_whole = text.find_first_of(".e") == std::string::npos && std::fabs(value) < 0x1p53;
+  return is_whole ? text + ".0" : text;
 }
 
 // Numbers of nodes, in the order in which they are added. What is not known yet is added first.
@@ -28,10 +69,9 @@ class GraphWriter {
  public:
   GraphWriter() { nodes_.emplace_back(R"({"type":"None"})"); }
 
-  StatusOr<std::string> Write(const IndexMap& map) {
-    return Graph(Made("tirx.IndexMap", {{"initial_indices", Vars(map.initial_indices)},
-                                        {"final_indices", Exprs(map.final_indices)},
-                                        {"inverse_index_map", kNone}}));
+  StatusOr<std::string> Write(const TraceMap& map) {
+    for (const auto& [var, sampled] : map.sampled) names_.emplace(var.get(), NameOf(sampled));
+    return Graph(IndexMapOf(*map));
   }
   StatusOr<std::string> Write(const PrimFunc& func) {
     const StatusOr<int> written = Function(func);
@@ -89,7 +129,7 @@ class GraphWriter {
     return Array(items);
   }
 
-  int Text(const std::string& text) { return Once("ffi.String", ToTvmText(TvmJson(text))); }
+  int Text(const std::string& text) { return Once("ffi.String", ToPlainText(TvmJson(text))); }
   int Type(DataType type) { return Once("ir.PrimType", fmt::format(R"({{"span":0,"dtype":"{}"}})", type.ToString())); }
   int Int(int64_t value) { return Once("int", std::to_string(value)); }
   int Bool(bool value) { return Once("bool", value ? "true" : "false"); }
@@ -124,6 +164,13 @@ class GraphWriter {
     return Pairs(items);
   }
 
+  // ---- Index maps
+  StatusOr<int> IndexMapOf(const IndexMap& map) {
+    const StatusOr<int> from = Vars(map.initial_indices), to = Exprs(map.final_indices);
+    const StatusOr<int> inverse = map.inverse_index_map == nullptr ? kNone : IndexMapOf(*map.inverse_index_map);
+    return Made("tirx.IndexMap", {{"initial_indices", from}, {"final_indices", to}, {"inverse_index_map", inverse}});
+  }
+
   // ---- Variables and buffers
   int Named(const void* what, const std::string& name, int type) {
     const int node = Node("ir.Var", fmt::format(R"({{"span":0,"ty":{},"name":{}}})", type, Text(name)));
@@ -132,7 +179,9 @@ class GraphWriter {
   }
   int VarOf(const lathe::Expr& var) {
     const auto found = vars_.find(var.get());
-    return found != vars_.end() ? found->second : Named(var.get(), var.As<VarName>()->name, Type(var.dtype()));
+    if (found != vars_.end()) return found->second;
+    const auto name = names_.find(var.get());
+    return Named(var.get(), name == names_.end() ? var.As<VarName>()->name : name->second, Type(var.dtype()));
   }
   StatusOr<int> BufferOf(const Buffer& buffer) {
     const auto found = vars_.find(buffer.get());
@@ -183,7 +232,14 @@ class GraphWriter {
   StatusOr<int> Vars(const std::vector<Var>& vars) {
     return Each(vars, [&](const Var& var) { return StatusOr<int>(VarOf(var)); });
   }
+  // A node that is shared stays so.
   StatusOr<int> Expr(const lathe::Expr& e) {
+    if (const auto known = exprs_.find(e.get()); known != exprs_.end()) return known->second;
+    ASSIGN_OR_RETURN(const int node, NewExpr(e));
+    if (!IsCommonConstant(e)) exprs_.emplace(e.get(), node);
+    return node;
+  }
+  StatusOr<int> NewExpr(const lathe::Expr& e) {
     if (AsIntConst(e) != nullptr || e.As<FloatImm>() != nullptr || IsVar(e)) return Leaf(e);
     const Field type{"ty", Type(e.dtype())};
     if (const Binary* op = e.As<Binary>())
@@ -194,7 +250,19 @@ class GraphWriter {
       return Made("prim.Cast", {{"span", kNone}, type, {"value", Expr(cast->value)}});
     if (const Select* select = e.As<Select>()) return SelectOf(type, *select);
     if (const BufferLoad* load = e.As<BufferLoad>()) return Load(type, *load);
-    if (const Call* call = e.As<Call>()) return CallOf(type, *call);
+    if (const Call* call = e.As<Call>()) return CallOf(e, *call);
+    if (const StringImm* text = e.As<StringImm>())
+      return Made("ir.StringImm",
+                  {{"span", kNone}, {"ty", Once("ir.StringType", R"({"span":0})")}, {"value", Text(text->value)}});
+    if (const Ramp* ramp = e.As<Ramp>())
+      return Made("prim.Ramp", {{"span", kNone},
+                                type,
+                                {"base", Expr(ramp->base)},
+                                {"stride", Expr(ramp->stride)},
+                                {"lanes", Expr(LanesOf(e.dtype()))}});
+    if (const Broadcast* spread = e.As<Broadcast>())
+      return Made("prim.Broadcast",
+                  {{"span", kNone}, type, {"value", Expr(spread->value)}, {"lanes", Expr(LanesOf(e.dtype()))}});
     return Unknown("an expression of this kind");
   }
   StatusOr<int> Leaf(const lathe::Expr& e) {
@@ -205,7 +273,6 @@ class GraphWriter {
     return Float(e.dtype(), e.As<FloatImm>()->value);
   }
   StatusOr<int> Float(DataType type, double value) {
-    if (!std::isfinite(value)) return Unknown("a number that is not finite");
     return Node("ir.FloatImm", fmt::format(R"({{"span":0,"ty":{},"value":{}}})", Type(type), Number(value)));
   }
   StatusOr<int> SelectOf(const Field& type, const Select& select) {
@@ -220,14 +287,25 @@ class GraphWriter {
     return Made("ir.TensorLoad",
                 {{"span", kNone}, type, {"source", BufferOf(load.buffer)}, {"indices", Exprs(load.indices)}});
   }
-  int OpOf(const std::string& name) {
+  StatusOr<int> OpOf(const Op& op) {
+    const std::string name(TvmNameOf(op));
+    if (std::find(std::begin(kGone), std::end(kGone), name) != std::end(kGone))
+      return Unimplemented(fmt::format("write TVM's nodes: 0.27 has no operator {}", name));
     const bool is_prim = std::find(std::begin(kPrimOps), std::end(kPrimOps), name) != std::end(kPrimOps);
     return Once("ir.Op", fmt::format(R"("{}.{}")", is_prim ? "prim" : "tirx", name));
   }
-  StatusOr<int> CallOf(const Field& type, const Call& call) {
+  StatusOr<int> CallOf(const lathe::Expr& e, const Call& call) {
+    const Field type{"ty", Type(e.dtype())};
+    for (const auto& [name, node] : kBitwise) {
+      if (call.op->name != name) continue;
+      std::vector<Field> fields{{"span", kNone}, type, {"a", Expr(call.args[0])}};
+      if (call.args.size() > 1) fields.emplace_back("b", Expr(call.args[1]));
+      return Made(node, fields);
+    }
+    if (call.op->name == "abs" && !e.dtype().is_float()) return Expr(AbsoluteOf(call.args[0]));
     return Made("ir.Call", {{"span", kNone},
                             type,
-                            {"op", OpOf(std::string(call.op->name))},
+                            {"op", OpOf(*call.op)},
                             {"args", Exprs(call.args)},
                             {"attrs", kNone},
                             {"ty_args", Array({})}});
@@ -240,13 +318,30 @@ class GraphWriter {
     if (const BlockRealize* realize = stmt.As<BlockRealize>()) return Realize(*realize);
     if (const BufferStore* store = stmt.As<BufferStore>()) return Store(*store);
     if (const IfThenElse* branch = stmt.As<IfThenElse>()) return Branch(*branch);
+    if (stmt.As<LetStmt>() != nullptr) return SeqOf(Seq{{stmt}});
     const Evaluate* evaluate = stmt.As<Evaluate>();
     if (evaluate == nullptr) return Unknown("a statement of this kind");
     return Made("tirx.Evaluate", {{"span", kNone}, {"value", Expr(evaluate->value)}});
   }
   StatusOr<int> SeqOf(const Seq& seq) {
-    const StatusOr<int> items = Each(seq.stmts, [&](const lathe::Stmt& stmt) { return Stmt(stmt); });
-    return Made("tirx.SeqStmt", {{"span", kNone}, {"seq", items}});
+    std::vector<int> items;
+    for (const lathe::Stmt& stmt : seq.stmts) RETURN_IF_ERROR(AddTo(items, stmt));
+    return Made("tirx.SeqStmt", {{"span", kNone}, {"seq", Array(items)}});
+  }
+  // 0.27's lets have no body: they hold for what follows.
+  Status AddTo(std::vector<int>& items, const lathe::Stmt& stmt) {
+    const LetStmt* let = stmt.As<LetStmt>();
+    const Seq* seq = stmt.As<Seq>();
+    for (const lathe::Stmt& one : seq != nullptr ? seq->stmts : std::vector<lathe::Stmt>())
+      RETURN_IF_ERROR(AddTo(items, one));
+    if (seq != nullptr) return OkStatus();
+    ASSIGN_OR_RETURN(const int item, let == nullptr ? Stmt(stmt) : Bind(*let));
+    items.push_back(item);
+    return let == nullptr ? OkStatus() : AddTo(items, let->body);
+  }
+  StatusOr<int> Bind(const LetStmt& let) {
+    const StatusOr<int> value = Expr(let.value);
+    return Made("tirx.Bind", {{"span", kNone}, {"var", VarOf(let.var)}, {"value", value}});
   }
   StatusOr<int> ThreadOf(const For& loop) {
     if (loop.thread.empty()) return kNone;
@@ -317,11 +412,20 @@ class GraphWriter {
   std::vector<std::string> nodes_;
   std::unordered_map<std::string, int> known_;
   std::unordered_map<const void*, int> vars_;  // Variables and buffers.
+  std::unordered_map<const ExprNode*, int> exprs_;
+  std::unordered_map<const ExprNode*, std::string> names_;  // Of variables that have others here.
 };
 
 }  // namespace
 
 StatusOr<std::string> WriteTvmModule(const PrimFunc& func) { return GraphWriter().Write(func); }
-StatusOr<std::string> WriteTvmIndexMap(const IndexMap& map) { return GraphWriter().Write(map); }
+StatusOr<std::string> WriteTvmIndexMap(const TraceMap& map) {
+  ASSIGN_OR_RETURN(const std::string graph, GraphWriter().Write(map));
+  return Indented(graph);
+}
+bool IsCommonConstant(const Expr& e) {
+  const int64_t* value = AsIntConst(e);
+  return value != nullptr && e.same_as(IntConst(e.dtype(), *value));
+}
 
 }  // namespace lathe

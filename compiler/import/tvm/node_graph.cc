@@ -161,6 +161,14 @@ StatusOr<std::string> NodeGraph::StringOf(int node) const {
   return *text;
 }
 
+// v0.18 writes the type into the node, 0.27 names it.
+StatusOr<std::string> NodeGraph::Dtype(int node) const {
+  if (!Has(node, "ty") && !Has(node, "dtype")) return Error(node, "it has no type");
+  if (Has(node, "dtype") && TypeOf(node) != "BufferType") return Text(node, "dtype");
+  ASSIGN_OR_RETURN(const int type, Ref(node, Has(node, "dtype") ? "dtype" : "ty"));
+  return Text(type, "dtype");
+}
+
 StatusOr<int64_t> NodeGraph::IntValue(int node, std::string_view field) const {
   if (is_old_) return Int(node, field);
   ASSIGN_OR_RETURN(const int inner, Ref(node, field));

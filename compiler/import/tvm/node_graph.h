@@ -33,6 +33,7 @@ class NodeGraph {
   // Strings, operators (by name), and integers, floats and booleans that stand alone.
   const TvmJson& ValueOf(int node) const { return nodes_[node].value; }
   StatusOr<std::string> StringOf(int node) const;
+  StatusOr<std::string> Dtype(int node) const;  // Of an expression or a buffer's type.
   // An integer that stands inside of an IntImm: v0.18 writes it into the field, 0.27 as a node.
   StatusOr<int64_t> IntValue(int node, std::string_view field) const;
 

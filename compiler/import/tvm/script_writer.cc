@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "compiler/script/dialect.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -99,7 +100,7 @@ StatusOr<int> TvmScriptWriter::LayoutOf(int buffer) const {
 Status TvmScriptWriter::DeclareVarsOf(int expr) {
   if (graph_.TypeOf(expr) != "Var" || names_.count(expr) != 0) return OkStatus();
   ASSIGN_OR_RETURN(const int name_node, graph_.Ref(expr, "name"));
-  ASSIGN_OR_RETURN(const std::string dtype, Dtype(expr));
+  ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(expr));
   ASSIGN_OR_RETURN(const std::string name, Define(expr, name_node));
   Line(fmt::format("{} = T.{}()", name, dtype));
   return OkStatus();
@@ -120,7 +121,7 @@ StatusOr<std::string> TvmScriptWriter::BufferArguments(int buffer) {
   ASSIGN_OR_RETURN(const int layout, LayoutOf(buffer));
   ASSIGN_OR_RETURN(const int shape, graph_.Ref(layout, "shape"));
   ASSIGN_OR_RETURN(const std::string dims, List(shape));
-  ASSIGN_OR_RETURN(const std::string dtype, Dtype(layout));
+  ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(layout));
   std::string text = fmt::format("({}{}), {}", dims, graph_.Items(shape).size() == 1 ? "," : "", Quoted(dtype));
   ASSIGN_OR_RETURN(const int strides, graph_.Ref(layout, "strides"));
   if (!graph_.Items(strides).empty()) {
@@ -132,6 +133,11 @@ StatusOr<std::string> TvmScriptWriter::BufferArguments(int buffer) {
   if (offset != 0 && !is_at_start) {
     ASSIGN_OR_RETURN(const std::string first, Expr(offset));
     text += ", elem_offset=" + first;
+  }
+  for (const auto& [field, name, usual] : {std::tuple("data_alignment", "align", kDefaultDataAlignment),
+                                           std::tuple("offset_factor", "offset_factor", int64_t{1})}) {
+    ASSIGN_OR_RETURN(const int64_t promise, graph_.Int(layout, field));
+    if (promise > 0 && promise != usual) text += fmt::format(", {}={}", name, promise);
   }
   ASSIGN_OR_RETURN(const std::string scope, ScopeOf(layout));
   return scope.empty() || scope == "global" ? text : text + ", scope=" + Quoted(scope);
@@ -157,7 +163,7 @@ StatusOr<std::string> TvmScriptWriter::WriteParam(int param, int buffer_map, std
     to_match.push_back(buffer);
     return name + "_handle: T.handle";
   }
-  ASSIGN_OR_RETURN(const std::string dtype, Dtype(param));
+  ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(param));
   ASSIGN_OR_RETURN(const std::string name, Define(param, name_node));
   return fmt::format("{}: T.{}", name, dtype);
 }
@@ -189,20 +195,6 @@ Status TvmScriptWriter::WriteFunction(int func, const std::string& name) {
   }
   ASSIGN_OR_RETURN(const int stmt, graph_.Ref(func, "body"));
   return WriteStmt(stmt);
-}
-
-StatusOr<std::string> TvmScriptWriter::WriteIndexMap(int map) {
-  if (graph_.TypeOf(map) != "IndexMap") return graph_.Error(map, "it is no index map");
-  ASSIGN_OR_RETURN(const int from, graph_.Ref(map, "initial_indices"));
-  ASSIGN_OR_RETURN(const int to, graph_.Ref(map, "final_indices"));
-  std::vector<std::string> names;
-  for (int var : graph_.Items(from)) {
-    ASSIGN_OR_RETURN(const int name_node, graph_.Ref(var, "name"));
-    ASSIGN_OR_RETURN(std::string name, Define(var, name_node));
-    names.push_back(std::move(name));
-  }
-  ASSIGN_OR_RETURN(const std::string results, List(to));
-  return fmt::format("lambda {}: ({},)", fmt::join(names, ", "), results);
 }
 
 Status TvmScriptWriter::WriteFuncAttrs(int attrs) {
@@ -241,6 +233,12 @@ Status TvmScriptWriter::WriteStmt(int stmt) {
   } else if (type == "Evaluate") {
     ASSIGN_OR_RETURN(const std::string value, Function("evaluate", stmt, {"value"}));
     Line(value);
+  } else if (type == "Bind") {
+    status = WriteLet(stmt);
+  } else if (type == "LetStmt") {
+    RETURN_IF_ERROR(WriteLet(stmt));
+    ASSIGN_OR_RETURN(const int body, graph_.Ref(stmt, "body"));
+    status = WriteStmt(body);
   } else {
     return Unimplemented(graph_.Error(stmt, "no statement of a function to be scheduled").message());
   }
@@ -258,8 +256,8 @@ Status TvmScriptWriter::WriteFor(int loop) {
   if (!is_from_0) return Unimplemented(graph_.Error(loop, "it does not start at 0").message());
   ASSIGN_OR_RETURN(std::string arguments, Expr(extent));
   ASSIGN_OR_RETURN(const int var, graph_.Ref(loop, "loop_var"));
-  ASSIGN_OR_RETURN(const std::string dtype, Dtype(var));
-  ASSIGN_OR_RETURN(const std::string extent_dtype, Dtype(extent));
+  ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(var));
+  ASSIGN_OR_RETURN(const std::string extent_dtype, graph_.Dtype(extent));
   if (dtype != extent_dtype) arguments += ", dtype=" + Quoted(dtype);
   if (kind == 4) {
     ASSIGN_OR_RETURN(const int thread, graph_.Ref(loop, "thread_binding"));
@@ -384,6 +382,18 @@ Status TvmScriptWriter::WriteStore(int store) {
   return OkStatus();
 }
 
+// A name until the end of the suite.
+Status TvmScriptWriter::WriteLet(int let) {
+  ASSIGN_OR_RETURN(const int var, graph_.Ref(let, "var"));
+  ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(var));
+  ASSIGN_OR_RETURN(const int value_node, graph_.Ref(let, "value"));
+  ASSIGN_OR_RETURN(const std::string value, Expr(value_node));
+  ASSIGN_OR_RETURN(const int name_node, graph_.Ref(var, "name"));
+  ASSIGN_OR_RETURN(const std::string name, Define(var, name_node));
+  Line(fmt::format("{}: T.{} = {}", name, dtype, value));
+  return OkStatus();
+}
+
 Status TvmScriptWriter::WriteIf(int branch) {
   ASSIGN_OR_RETURN(const int condition_node, graph_.Ref(branch, "condition"));
   ASSIGN_OR_RETURN(const std::string condition, Expr(condition_node));
@@ -402,14 +412,6 @@ Status TvmScriptWriter::WriteIf(int branch) {
 
 // ---- Expressions ------------------------------------------------------------------------------------------------
 
-// v0.18 writes the type into the node, 0.27 names it.
-StatusOr<std::string> TvmScriptWriter::Dtype(int node) const {
-  if (!graph_.Has(node, "ty") && !graph_.Has(node, "dtype")) return graph_.Error(node, "it has no type");
-  if (graph_.Has(node, "dtype") && graph_.TypeOf(node) != "BufferType") return graph_.Text(node, "dtype");
-  ASSIGN_OR_RETURN(const int type, graph_.Ref(node, graph_.Has(node, "dtype") ? "dtype" : "ty"));
-  return graph_.Text(type, "dtype");
-}
-
 StatusOr<bool> TvmScriptWriter::IsConstInt(int expr, int64_t value) const {
   if (graph_.TypeOf(expr) != "IntImm") return false;
   ASSIGN_OR_RETURN(const int64_t constant, graph_.IntValue(expr, "value"));
@@ -417,7 +419,7 @@ StatusOr<bool> TvmScriptWriter::IsConstInt(int expr, int64_t value) const {
 }
 
 StatusOr<std::string> TvmScriptWriter::Constant(int expr) {
-  ASSIGN_OR_RETURN(const std::string dtype, Dtype(expr));
+  ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(expr));
   if (graph_.TypeOf(expr) == "FloatImm") {
     ASSIGN_OR_RETURN(const double value, graph_.Float(expr, "value"));
     const std::string digits = fmt::format("{}", value);  // Text where it is no plain number: "inf", "-0.5".
@@ -453,6 +455,12 @@ StatusOr<std::string> TvmScriptWriter::Call(int call) {
   ASSIGN_OR_RETURN(const std::string name, graph_.StringOf(op));
   ASSIGN_OR_RETURN(const int args, graph_.Ref(call, "args"));
   ASSIGN_OR_RETURN(const std::string arguments, List(args));
+  const std::string known = name.substr(name.rfind('.') + 1);
+  if (const Op* ours = FindOpOfTvm(known); ours != nullptr && ours->result == OpResult::kNamed) {
+    ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(call));
+    return fmt::format("T.call_intrin({}, {}{}{})", Quoted(dtype), Quoted("tir." + known),
+                       arguments.empty() ? "" : ", ", arguments);
+  }
   return fmt::format("T.{}({})", Identifier(name.substr(name.rfind('.') + 1)), arguments);
 }
 
@@ -493,21 +501,37 @@ StatusOr<std::string> TvmScriptWriter::Expr(int expr) {
   return text;
 }
 
+// v0.18 writes the text into the node, 0.27 names it.
+StatusOr<std::string> TvmScriptWriter::TextOf(int text) {
+  if (const StatusOr<std::string> inside = graph_.Text(text, "value"); inside.ok()) return Quoted(*inside);
+  ASSIGN_OR_RETURN(const int value, graph_.Ref(text, "value"));
+  ASSIGN_OR_RETURN(const std::string plain, graph_.StringOf(value));
+  return Quoted(plain);
+}
+
 StatusOr<std::string> TvmScriptWriter::ExprOf(int expr, const std::string& type) {
   static constexpr std::string_view kBinary[] = {"Add",      "Sub", "Mul", "Div", "Mod", "FloorDiv",
                                                  "FloorMod", "Min", "Max", "EQ",  "NE",  "LT",
                                                  "LE",       "GT",  "GE",  "And", "Or"};
+  // What 0.27 has nodes for, v0.18 operators.
+  static constexpr std::pair<std::string_view, std::string_view> kBitwise[] = {
+      {"BitwiseAnd", "bitwise_and"}, {"BitwiseOr", "bitwise_or"}, {"BitwiseXor", "bitwise_xor"},
+      {"BitwiseNot", "bitwise_not"}, {"LShift", "shift_left"},    {"RShift", "shift_right"}};
   if (type == "Var" || type == "SizeVar") return NameOf(expr);
   if (type == "IntImm" || type == "FloatImm") return Constant(expr);
   if (std::find(std::begin(kBinary), std::end(kBinary), type) != std::end(kBinary))
     return Function(type, expr, {"a", "b"});
+  if (type == "StringImm") return TextOf(expr);
+  for (const auto& [node, function] : kBitwise)
+    if (type == node)
+      return graph_.Has(expr, "b") ? Function(function, expr, {"a", "b"}) : Function(function, expr, {"a"});
   if (type == "Not") return Function(type, expr, {"a"});
   if (type == "Select") return Function(type, expr, {"condition", "true_value", "false_value"});
   if (type == "Ramp") return Function(type, expr, {"base", "stride", "lanes"});
   if (type == "Broadcast") return Function(type, expr, {"value", "lanes"});
   if (type == "Call") return Call(expr);
   if (type == "Cast") {
-    ASSIGN_OR_RETURN(const std::string dtype, Dtype(expr));
+    ASSIGN_OR_RETURN(const std::string dtype, graph_.Dtype(expr));
     ASSIGN_OR_RETURN(std::string cast, Function(type, expr, {"value"}));
     return cast.insert(cast.find('(') + 1, Quoted(dtype) + ", ");
   }
@@ -525,8 +549,13 @@ StatusOr<std::string> TvmScriptWriter::Attribute(int value) {
   if (const int64_t* number = plain.As<int64_t>()) return std::to_string(*number);
   if (const double* real = plain.As<double>()) return fmt::format("{:#}", *real);
   if (const std::string* text = plain.As<std::string>()) return Quoted(*text);
-  if (graph_.TypeOf(value) != "Array") return Expr(value);
+  if (graph_.TypeOf(value) != "Array" && graph_.TypeOf(value) != "Map") return Expr(value);
   RETURN_IF_ERROR(Enter(value));
+  if (graph_.TypeOf(value) == "Map") {
+    ASSIGN_OR_RETURN(std::string map, Attributes(value));
+    --depth_;
+    return map;
+  }
   std::vector<std::string> items;
   for (int item : graph_.Items(value)) {
     ASSIGN_OR_RETURN(std::string text, Attribute(item));

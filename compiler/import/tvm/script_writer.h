@@ -14,8 +14,6 @@ class TvmScriptWriter {
   explicit TvmScriptWriter(const NodeGraph& graph) : graph_(graph) {}
 
   Status WriteFunction(int func, const std::string& name);
-  // lambda i, j: (i // 4, j,), of an IndexMap.
-  StatusOr<std::string> WriteIndexMap(int map);
   std::string TakeText() { return std::move(text_); }
 
  private:
@@ -48,6 +46,7 @@ class TvmScriptWriter {
   Status WriteRegions(const char* function, int regions);
   Status WriteMatchBuffers(int matches);
   Status WriteStore(int store);
+  Status WriteLet(int let);
   Status WriteIf(int branch);
 
   // ---- Expressions
@@ -55,12 +54,12 @@ class TvmScriptWriter {
   StatusOr<std::string> Expr(int expr);
   StatusOr<std::string> ExprOf(int expr, const std::string& type);
   StatusOr<std::string> Constant(int expr);
+  StatusOr<std::string> TextOf(int text);
   StatusOr<std::string> Call(int call);
   StatusOr<std::string> Function(std::string_view name, int node, std::initializer_list<std::string_view> fields);
   StatusOr<std::string> List(int array);  // a, b, c
   StatusOr<std::string> Element(int buffer, int indices);
   StatusOr<std::string> Region(int region);
-  StatusOr<std::string> Dtype(int node) const;
   StatusOr<std::string> Attribute(int value);
   StatusOr<std::string> Attributes(int map);  // {"key": value}
   StatusOr<bool> IsConstInt(int expr, int64_t value) const;

@@ -6,8 +6,7 @@
 #include <array>
 
 #include "compiler/import/tvm/graph_writer.h"
-#include "compiler/import/tvm/workload_graph.h"
-#include "compiler/script/index_map_text.h"
+#include "compiler/import/tvm/index_map_graph.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -68,28 +67,18 @@ bool HasListInput(std::string_view kind) {
   return std::find(kListInputs.begin(), kListInputs.end(), kind) != kListInputs.end();
 }
 
-// Index maps: TVM writes them as the text of a graph, we as Python does. What is none, or cannot be read, stays.
-std::string MapToOurs(const std::string& text) {
-  if (!text.starts_with("{") || text.find("IndexMap") == std::string::npos) return text;
-  const StatusOr<std::string> lambda = TvmIndexMapToText(text);
-  const StatusOr<IndexMap> map = lambda.ok() ? ParseIndexMap(*lambda) : lambda.status();
-  return map.ok() ? Print(*map) : text;
-}
-std::string MapToTheirs(const std::string& text) {
-  if (!text.starts_with("lambda ")) return text;
-  const StatusOr<IndexMap> map = ParseIndexMap(text);
-  const StatusOr<std::string> graph = map.ok() ? WriteTvmIndexMap(*map) : map.status();
-  return graph.ok() ? *graph : text;
-}
-// Of inputs and attributes: wherever they stand.
-void ConvertMaps(TvmList& parts, std::string (*convert)(const std::string&)) {
-  for (const size_t place : {size_t{1}, size_t{2}}) {
-    TvmList* items = std::get_if<TvmList>(&parts[place]);
-    if (items == nullptr) continue;
-    for (TvmJson& item : *items) {
-      if (std::string* text = std::get_if<std::string>(&item)) *text = convert(*text);
-    }
-  }
+// Index maps as TVM writes them, as the text of a graph; ours are read, too. What no graph holds stays our text.
+MapForm MapsOf(TvmRelease release) {
+  return {[release](const TraceMap& map) {
+            const StatusOr<std::string> graph =
+                release == TvmRelease::k0_18 ? WriteOldTvmIndexMap(map) : WriteTvmIndexMap(map);
+            return graph.ok() ? *graph : MapsAsText().write(map);
+          },
+          [](const std::string& text) -> StatusOr<std::optional<IndexMap>> {
+            if (!text.starts_with("{")) return MapsAsText().read(text);
+            ASSIGN_OR_RETURN(IndexMap map, ReadTvmIndexMap(text));
+            return std::optional<IndexMap>(std::move(map));
+          }};
 }
 
 // Instruction `json` in our names and with flat inputs, if it looks like one; else what it is, for FromJson to refuse.
@@ -101,7 +90,6 @@ TvmJson ToOurs(TvmJson json) {
   if (kind == nullptr || inputs == nullptr) return json;
   for (const Rename& rename : kRenames)
     if (*kind == rename.today) *kind = rename.ours;
-  ConvertMaps(*parts, MapToOurs);
   if (HasListInput(*kind) && inputs->size() == 2) {
     if (TvmList* list = std::get_if<TvmList>(&inputs->back())) {
       TvmList consumers = std::move(*list);
@@ -119,7 +107,6 @@ TvmJson ToOurs(TvmJson json) {
 TvmJson ToTheirs(TvmJson json, TvmRelease release) {
   TvmList& parts = std::get<TvmList>(json);
   std::string& kind = std::get<std::string>(parts[0]);
-  if (release == TvmRelease::k0_27) ConvertMaps(parts, MapToTheirs);
   TvmList& inputs = std::get<TvmList>(parts[1]);
   for (TvmJson& input : inputs)
     if (input.As<std::monostate>() != nullptr) input = TvmJson("None");
@@ -183,11 +170,12 @@ StatusOr<ScheduleTrace> ReadTvmTrace(const TvmJson& json) {
   if (instructions == nullptr) return InvalidArgument("read TVM's trace: [instructions, decisions] is required");
   TvmList ours;
   for (const TvmJson& instruction : *instructions) ours.push_back(ToOurs(instruction));
-  return ScheduleTrace::FromJson(ToPlainText(TvmList{TvmJson(std::move(ours)), (*parts)[1]}));
+  return ScheduleTrace::FromJson(ToPlainText(TvmList{TvmJson(std::move(ours)), (*parts)[1]}),
+                                 MapsOf(TvmRelease::k0_27));
 }
 
 TvmJson WriteTvmTrace(const ScheduleTrace& trace, TvmRelease release) {
-  StatusOr<TvmJson> json = ParseTvmJson(trace.ToJson());
+  StatusOr<TvmJson> json = ParseTvmJson(trace.ToJson(MapsOf(release)));
   CHECK(json.ok()) << json.status().ToString();
   TvmList& parts = std::get<TvmList>(*json);
   for (TvmJson& instruction : std::get<TvmList>(parts[0])) instruction = ToTheirs(std::move(instruction), release);

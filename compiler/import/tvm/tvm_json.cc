@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "support/status_macros.h"
 
@@ -71,6 +73,10 @@ class JsonReader {
     if (TakeWord("null")) return TvmJson();
     if (TakeWord("true")) return TvmJson(true);
     if (TakeWord("false")) return TvmJson(false);
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (TakeWord("Infinity")) return TvmJson(kInfinity);
+    if (TakeWord("-Infinity")) return TvmJson(-kInfinity);
+    if (TakeWord("NaN")) return TvmJson(std::numeric_limits<double>::quiet_NaN());
     return Number();
   }
   StatusOr<TvmJson> List(int depth) {
@@ -178,8 +184,13 @@ class JsonWriter {
   void Put(bool value) { out += value ? "true" : "false"; }
   void Put(int64_t value) { out += std::to_string(value); }
   void Put(double value) {
+    if (!std::isfinite(value)) {
+      out += std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+      return;
+    }
     char text[40];
     out.append(text, static_cast<size_t>(std::snprintf(text, sizeof(text), "%.20g", value)));
+    if (is_plain_ && value == 0 && std::signbit(value)) out += ".0";  // Others read -0 as an integer.
   }
   void Put(const std::string& text) {
     out += '"';
@@ -225,6 +236,27 @@ std::string ToText(const TvmJson& json, bool is_plain) {
 }
 
 }  // namespace
+
+std::string Indented(std::string_view text) {
+  std::string out;
+  size_t level = 0;
+  bool in_string = false;
+  const auto line = [&] { out += "\n" + std::string(2 * level, ' '); };
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool closes = c == ']' || c == '}', is_empty = closes && i > 0 && (text[i - 1] == '[' || text[i - 1] == '{');
+    if (!in_string && closes && (--level, !is_empty)) line();
+    out += c;
+    if (in_string && c == '\\') out += text[++i];
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == '[' || c == '{') ++level;
+    const bool next_closes = i + 1 < text.size() && (text[i + 1] == ']' || text[i + 1] == '}');
+    if (c == ',' || ((c == '[' || c == '{') && !next_closes)) line();
+    if (c == ':') out += ' ';
+  }
+  return out;
+}
 
 StatusOr<TvmJson> ParseTvmJson(std::string_view text) { return JsonReader(text).Document(); }
 std::string ToTvmText(const TvmJson& json) { return ToText(json, false); }

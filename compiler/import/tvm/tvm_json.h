@@ -30,9 +30,11 @@ struct TvmJson : TvmJsonVariant {  // std::monostate is null.
   }
 };
 
-// Reads what TVM writes, and JSON proper. Integers that int64 does not hold become doubles. InvalidArgument names the
-// byte; nesting is limited to 200, so that no text ends the process.
+// Reads what TVM writes (Infinity, -Infinity and NaN, too), and JSON proper. Integers that int64 does not hold become
+// doubles. InvalidArgument names the byte; nesting is limited to 200, so that no text ends the process.
 StatusOr<TvmJson> ParseTvmJson(std::string_view text);
+// JSON text without spaces, laid out over lines with two blanks for each level, as SaveJSON does.
+std::string Indented(std::string_view text);
 // What TVM would write.
 std::string ToTvmText(const TvmJson& json);
 // The same value as JSON proper: strings hold their bytes, which are UTF-8 if those of the value are.

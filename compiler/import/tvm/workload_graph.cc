@@ -33,11 +33,6 @@ StatusOr<std::string> TvmModuleToScript(std::string_view graph_text) {
   return text;
 }
 
-StatusOr<std::string> TvmIndexMapToText(std::string_view graph_text) {
-  ASSIGN_OR_RETURN(const NodeGraph graph, NodeGraph::Read(graph_text));
-  return TvmScriptWriter(graph).WriteIndexMap(graph.root());
-}
-
 StatusOr<IRModule> ReadTvmModule(std::string_view graph) {
   ASSIGN_OR_RETURN(const std::string text, TvmModuleToScript(graph));
   return ParseModule(text, "workload");

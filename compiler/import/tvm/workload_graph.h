@@ -15,7 +15,5 @@ namespace lathe {
 StatusOr<IRModule> ReadTvmModule(std::string_view graph);
 // The TVMScript in between. Exact: operators that fold nothing, types of constants.
 StatusOr<std::string> TvmModuleToScript(std::string_view graph);
-// Of the graph of an index map: "lambda i, j: (T.FloorDiv(i, 4), j,)", likewise.
-StatusOr<std::string> TvmIndexMapToText(std::string_view graph);
 
 }  // namespace lathe

@@ -2,7 +2,7 @@
 
 Run by hand in TVM's environment, with a new folder under /tmp:  python make_records.py /tmp/records
 Nothing is built or measured: traces come from TVM's own space generator and from calls of primitives, seconds are made up. What it wrote is committed
-as tests/fixtures/tvm_0_27.
+as tests/fixtures/tvm_0_27; what it wrote into /tmp/records/forms, of forms that few databases hold, as tests/fixtures/tvm_0_27_forms.
 """
 
 import pathlib
@@ -83,6 +83,54 @@ class Symbolic:
                 B[vi, vj] = A[vi, vj] * 2 + T.Cast("int32", vi)
 
 
+@I.ir_module
+class Half:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((32, 64), "float16"), B: T.Buffer((64, 32), "float16"), C: T.Buffer((32, 32), "float16")):
+        for i, j, k in T.grid(32, 32, 64):
+            with T.sblock("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float16(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+@I.ir_module
+class NotFinite:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.sblock("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = T.Select(vi < 2, T.float32("-inf"), T.Select(vi < 4, T.float32("inf"), T.Select(vi < 5, T.float32("nan"), A[vi])))
+
+
+@I.ir_module
+class Argmax:
+    @T.prim_func(s_tir=True)
+    def main(X: T.Buffer((4, 8), "int32"), V0: T.Buffer((4,), "int32"), V1: T.Buffer((4,), "int32")):
+        for i, k in T.grid(4, 8):
+            with T.sblock("R"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    V0[vi] = -1
+                    V1[vi] = T.min_value("int32")
+                v0: T.let[T.int32] = T.Select(V1[vi] > X[vi, vk] or V1[vi] == X[vi, vk] and V0[vi] > vk, V0[vi], vk)
+                v1: T.let[T.int32] = T.Select(V1[vi] > X[vi, vk], V1[vi], X[vi, vk])
+                V0[vi] = v0
+                V1[vi] = v1
+
+
+@I.ir_module
+class Annotated:
+    @T.prim_func(s_tir=True)
+    def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for i in T.serial(8, annotations={"nested": {"list": [1, 2], "map": {"text": "\u00e9"}}}):
+            with T.sblock("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = (A[vi] ^ 5) + (A[vi] << 1)
+
+
 MODULES = {"matmul": Matmul, "padded": Padded, "softmax": Softmax, "symbolic": Symbolic}
 
 
@@ -97,6 +145,62 @@ def by_hand(schedule):
     schedule.split(i, [None, 4])
     schedule.vectorize(j)
     return schedule.trace
+
+
+def sampled_map(schedule):
+    """As MultiLevelTilingTensorCore: a layout that follows the tiles that were drawn; nodes of the map are shared."""
+    block = schedule.get_sblock("C")
+    i, j, _ = schedule.get_loops(block)
+    t = schedule.sample_perfect_tile(i, 3, 16, decision=[2, 2, 8])
+    u = schedule.sample_perfect_tile(j, 3, 16, decision=[4, 1, 8])
+    copy = schedule.cache_write(block, 0, "shared")
+
+    def layout(a, b):
+        row, column = a // 8, b // 8
+        return row // t[1], column // u[1], row % t[1], column % u[1], a % 8, b % 8
+
+    schedule.transform_layout(block, ("write", 0), layout, assume_injective_transform=True)
+    schedule.parallel(schedule.get_loops(copy)[0])
+    return schedule.trace
+
+
+def rewritten_layout(schedule):
+    """As RewriteLayout: a map with its inverse; then one that pads."""
+    block = schedule.get_sblock("C")
+    tiled = tvm.tirx.IndexMap.from_func(
+        lambda i, j: (i // 16, j // 4, i % 16, j % 4),
+        inverse_index_map=lambda a, b, c, d: (a * 16 + c, b * 4 + d))
+    schedule.transform_layout(block, ("read", 1), tiled)
+    schedule.transform_block_layout(block, lambda i, j, k: (j, i, k))
+    schedule.transform_layout(block, ("write", 0), lambda i, j: (i, j // 5, j % 5), pad_value=T.float16(0.5))
+    return schedule.trace
+
+
+def factored(schedule):
+    block = schedule.get_sblock("R")
+    outer, _ = schedule.split(schedule.get_loops(block)[1], [None, 2])
+    schedule.rfactor(outer, 0)
+    return schedule.trace
+
+
+def annotated(schedule):
+    schedule.annotate(schedule.get_loops(schedule.get_sblock("B"))[0], "note", {"text": "a", "number": 1})
+    return schedule.trace
+
+
+def untouched(schedule):
+    return schedule.trace
+
+
+FORMS = [(Half, sampled_map), (Half, rewritten_layout), (NotFinite, untouched), (Argmax, factored), (Annotated, annotated)]
+
+
+def write_forms(folder):
+    folder.mkdir()
+    database = ms.database.JSONDatabase(work_dir=str(folder))
+    for module, schedule in FORMS:
+        workload = database.commit_workload(module)
+        database.commit_tuning_record(ms.database.TuningRecord(schedule(Schedule(module)), workload, [1e-4], None, None))
 
 
 def main(folder):
@@ -117,6 +221,7 @@ def main(folder):
             seconds = [1e-4 / (number + 1), 1.0, 3]
             database.commit_tuning_record(ms.database.TuningRecord(trace, workload, seconds, target, arguments))
         database.commit_tuning_record(ms.database.TuningRecord(traces[-1], workload, None, None, None))
+    write_forms(folder / "forms")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         TextCase{"Null", " null ", "null", "null"},
         TextCase{"Booleans", "[true,false]", "[true,false]", "[true,false]"}, TextCase{"WholeFloat", "1.0", "1", "1"},
-        TextCase{"MinusZero", "-0", "-0", "-0"},
+        TextCase{"MinusZero", "-0", "-0", "-0.0"},
+        TextCase{"NotFinite", "[Infinity,-Infinity,NaN]", "[Infinity,-Infinity,NaN]", "[Infinity,-Infinity,NaN]"},
         TextCase{"Tenth", "0.1", "0.10000000000000000555", "0.10000000000000000555"},
         TextCase{"Large", "1e30", "1.0000000000000000199e+30", "1.0000000000000000199e+30"},
         TextCase{"BeyondInt64", "1e19", "10000000000000000000", "10000000000000000000"},
