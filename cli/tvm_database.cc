@@ -203,8 +203,8 @@ StatusOr<ScheduleTrace> TraceForTvm(const std::string& text) {
   return ScheduleTrace::FromJson(ToPlainText(json));
 }
 
-// 0.27 cannot read what itself makes of texts that are not ASCII; UTF-8 it can.
-std::string InUtf8(const std::string& record) { return ToPlainText(*ParseTvmJson(record)); }
+// 0.27 cannot read what itself makes of texts that are not ASCII; their bytes it can.
+std::string InRawText(const std::string& record) { return ToRawText(*ParseTvmJson(record)); }
 
 class Writer {
  public:
@@ -249,7 +249,7 @@ class Writer {
     record.run_seconds = std::vector<double>{nanos / kNanosPerSecond};
     record.target = TargetJson(TextOf(map, "target"));
     record.arguments = workload->second.second;
-    text_.records += InUtf8(WriteTvmRecord(record, TvmRelease::k0_27)) + "\n";
+    text_.records += InRawText(WriteTvmRecord(record, TvmRelease::k0_27)) + "\n";
     ++text_.num_records;
     return OkStatus();
   }

@@ -170,9 +170,12 @@ class JsonReader {
   size_t at_ = 0;
 };
 
+// How bytes outside of printable ASCII stand: \xC3, as JSON proper has them, or as they are.
+enum class TextForm : uint8_t { kTvm, kPlain, kRaw };
+
 class JsonWriter {
  public:
-  explicit JsonWriter(bool is_plain) : is_plain_(is_plain) {}
+  explicit JsonWriter(TextForm form) : form_(form) {}
   std::string out;
 
   void Write(const TvmJson& json) {
@@ -190,7 +193,7 @@ class JsonWriter {
     }
     char text[40];
     out.append(text, static_cast<size_t>(std::snprintf(text, sizeof(text), "%.20g", value)));
-    if (is_plain_ && value == 0 && std::signbit(value)) out += ".0";  // Others read -0 as an integer.
+    if (form_ == TextForm::kPlain && value == 0 && std::signbit(value)) out += ".0";  // Others read -0 as an integer.
   }
   void Put(const std::string& text) {
     out += '"';
@@ -202,10 +205,10 @@ class JsonWriter {
     const uint8_t byte = static_cast<uint8_t>(c);
     if (const size_t named = kNamed.find(c); named != std::string_view::npos)
       out.append({'\\', kNames[named]});
-    else if ((byte >= 0x20 && byte < 0x7f) || (is_plain_ && byte >= 0x7f))
+    else if ((byte >= 0x20 && byte < 0x7f) || form_ == TextForm::kRaw || (form_ == TextForm::kPlain && byte >= 0x7f))
       out += c;
     else
-      out += is_plain_ ? fmt::format("\\u{:04x}", byte) : fmt::format("\\x{:02X}", byte);
+      out += form_ == TextForm::kPlain ? fmt::format("\\u{:04x}", byte) : fmt::format("\\x{:02X}", byte);
   }
   void Put(const TvmList& items) {
     out += '[';
@@ -226,11 +229,11 @@ class JsonWriter {
     out += '}';
   }
 
-  const bool is_plain_;
+  const TextForm form_;
 };
 
-std::string ToText(const TvmJson& json, bool is_plain) {
-  JsonWriter writer(is_plain);
+std::string ToText(const TvmJson& json, TextForm form) {
+  JsonWriter writer(form);
   writer.Write(json);
   return std::move(writer.out);
 }
@@ -259,7 +262,8 @@ std::string Indented(std::string_view text) {
 }
 
 StatusOr<TvmJson> ParseTvmJson(std::string_view text) { return JsonReader(text).Document(); }
-std::string ToTvmText(const TvmJson& json) { return ToText(json, false); }
-std::string ToPlainText(const TvmJson& json) { return ToText(json, true); }
+std::string ToTvmText(const TvmJson& json) { return ToText(json, TextForm::kTvm); }
+std::string ToPlainText(const TvmJson& json) { return ToText(json, TextForm::kPlain); }
+std::string ToRawText(const TvmJson& json) { return ToText(json, TextForm::kRaw); }
 
 }  // namespace lathe

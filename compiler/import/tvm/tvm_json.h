@@ -39,5 +39,7 @@ std::string Indented(std::string_view text);
 std::string ToTvmText(const TvmJson& json);
 // The same value as JSON proper: strings hold their bytes, which are UTF-8 if those of the value are.
 std::string ToPlainText(const TvmJson& json);
+// What 0.27 reads in a record, whatever a text holds: bytes as they are but for \" \\ \n \r \t.
+std::string ToRawText(const TvmJson& json);
 
 }  // namespace lathe

@@ -40,6 +40,10 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"Empty", "[[],{},\"\"]", "[[],{},\"\"]", "[[],{},\"\"]"}),
     [](const auto& info) { return info.param.name; });
 
+TEST(TvmJsonTextTest, IsWrittenWithBytesAsTheyAreFor027ToRead) {
+  EXPECT_EQ(ToRawText(TvmJson("\xC3\xA9\x01\n\"")), "\"\xC3\xA9\x01\\n\\\"\"");
+}
+
 struct BadText {
   const char* name;
   std::string text;
