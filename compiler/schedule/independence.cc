@@ -281,9 +281,11 @@ bool IsOneResult(const Schedule& schedule, int loop, const Buffer& buffer, Outer
 }
 
 // Whether nothing else below `loop` writes the buffer, and `block` adds to its own elements: the update of a reduction
-// whose init is elsewhere.
+// whose init is elsewhere. Sums at places that are read from memory may meet.
 bool IsOwnSum(const Schedule& schedule, int loop, int block, const Buffer& buffer) {
-  return WritersBelow(schedule, loop, buffer).size() == 1 && ReadsWhatItWrites(schedule.BlockOf(block), buffer);
+  const BlockNode& node = schedule.BlockOf(block);
+  return WritersBelow(schedule, loop, buffer).size() == 1 && ReadsWhatItWrites(node, buffer) &&
+         !IsScattered(node, buffer);
 }
 
 WhyNot WhyNotOwnBuffer(const Schedule& schedule, int loop, ForKind kind, int block, const BufferRegion& write,

@@ -200,6 +200,26 @@ def main(n: T.int32, I_handle: T.handle, a: T.handle, b: T.handle):
                     B[vi, vk] = A[T.min(T.max(I[vi], 0), n - 1)] + A[vk]
 )";
 
+constexpr char kSumsWhereMemorySays[] = R"(
+@T.prim_func
+def main(I: T.Buffer((4,), "int32"), A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
+    B = T.alloc_buffer((4, 3), "int32")
+    for i, j in T.grid(4, 3):
+        with T.block("zero"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = 0
+    for i, j in T.grid(4, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[T.min(T.max(I[vi], 0), 3), vj], I[vi], A[vi])
+            T.writes(B[T.min(T.max(I[vi], 0), 3), vj])
+            B[T.min(T.max(I[vi], 0), 3), vj] = B[T.min(T.max(I[vi], 0), 3), vj] * 2 + A[vi]
+    for i, j in T.grid(4, 3):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+)";
+
 constexpr char kRowsUnderAPredicate[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 5), "int32"), B: T.Buffer((3, 5), "int32")):
@@ -617,6 +637,9 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"SizeOfMemoryIsReadUnderTheCondition", kAsManyRowsAsARead,  // Seed 7030678.
                       "b = sch.get_block('B')\nx = sch.cache_read(b, 0, 'global')\nr = sch.get_block('rows')\n"
                       "i, = sch.get_loops(r)\nj, k, l = sch.split(i, [None, 3, 2])\n"},
+        SoundnessCase{"SumsWhereMemorySaysAtOnce", kSumsWhereMemorySays,  // Seed 10096097.
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(i)\n",
+                      "neither complete nor a reduction"},
         SoundnessCase{"LanesOfLanesUnderACondition", kRowsUnderAPredicate,  // Seed 8026155.
                       "r = sch.get_block('row')\ni, = sch.get_loops(r)\nsch.vectorize(i)\nb = sch.get_block('B')\n"
                       "j, = sch.get_loops(b)\nsch.vectorize(j)\n"},
