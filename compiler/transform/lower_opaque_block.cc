@@ -40,7 +40,7 @@ class BlockRemover : public StmtExprMutator {
     CHECK(block.iter_vars.empty() && block.match_buffers.empty() && !block.init)
         << "block " << block.name << " is not opaque";
     Stmt body = VisitStmt(block.body);
-    const Expr predicate = VisitExpr(realize.predicate);
+    const Expr& predicate = realize.predicate;
     // What says how much memory there is may itself be there under the condition only.
     const bool is_sized_inside = std::any_of(block.alloc_buffers.begin(), block.alloc_buffers.end(), IsSizedByMemory);
     const auto add_condition = [&] {
@@ -52,15 +52,10 @@ class BlockRemover : public StmtExprMutator {
     return makes_attrs_ ? UnderPragmas(block.annotations, Attr(0), body) : body;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    const bool is_unit = IsConstInt(loop.extent, 1);
-    if (is_unit) values_.insert_or_assign(loop.loop_var.get(), VisitExpr(loop.min));
-    if (is_unit && loop.kind != ForKind::kThreadBinding && loop.annotations.empty()) return VisitStmt(loop.body);
+    const bool is_gone = IsConstInt(loop.extent, 1) && loop.kind != ForKind::kThreadBinding && loop.annotations.empty();
+    if (is_gone) return VisitStmt(loop.body);
     return makes_attrs_ ? WithAttrs(*StmtExprMutator::VisitFor(self, loop).As<For>())
                         : StmtExprMutator::VisitFor(self, loop);
-  }
-  Expr VisitVar(const Var& var) override {
-    const auto found = values_.find(var.get());
-    return found == values_.end() ? Expr(var) : found->second;
   }
 
  private:
@@ -78,19 +73,33 @@ class BlockRemover : public StmtExprMutator {
   }
 
   const bool makes_attrs_;
+};
+
+// The values of the variables of loops of one iteration.
+class UnitLoops : public StmtExprVisitor {
+ public:
+  explicit UnitLoops(const Stmt& body) { VisitStmt(body); }
+  const VarMap& values() const { return values_; }
+
+ protected:
+  void VisitFor(const Stmt& self, const For& loop) override {
+    if (IsConstInt(loop.extent, 1)) values_.emplace(loop.loop_var.get(), Substitute(loop.min, values_));
+    VisitChildren(self);
+  }
+
+ private:
   VarMap values_;
 };
 
+// Their variables are replaced also in the sizes of what is allocated below them.
+PrimFunc WithoutBlocks(PrimFunc func, bool makes_attrs) {
+  func.body = BlockRemover(makes_attrs)(Substitute(func.body, UnitLoops(func.body).values()));
+  return func;
+}
+
 }  // namespace
 
-PrimFunc LowerOpaqueBlock(PrimFunc func) {
-  func.body = BlockRemover(false)(func.body);
-  return func;
-}
-
-PrimFunc LowerOpaqueBlockToAttrs(PrimFunc func) {
-  func.body = BlockRemover(true)(func.body);
-  return func;
-}
+PrimFunc LowerOpaqueBlock(PrimFunc func) { return WithoutBlocks(std::move(func), false); }
+PrimFunc LowerOpaqueBlockToAttrs(PrimFunc func) { return WithoutBlocks(std::move(func), true); }
 
 }  // namespace lathe

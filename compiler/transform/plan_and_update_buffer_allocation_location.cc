@@ -387,18 +387,47 @@ std::optional<Meeting> Meet(const Access& write, const Access& read, size_t dept
   return meeting;
 }
 
+GuardedAccess WithValues(const Access& write, const Meeting& meeting, const VarMap& values) {
+  GuardedAccess access{write.region, InnerLoops(write.path, meeting.common, values),
+                       Substitute(PredicateOf(write, meeting.shared), values)};
+  for (Range& range : access.region) range = {Substitute(range.min, values), Substitute(range.extent, values)};
+  return access;
+}
+
+// What an init writes where loops of its own feed its reduction, as those do into which it was fused: elements and
+// steps are combined in all ways, so that every element has a first step. nullopt: that is not so, or not known.
+std::optional<GuardedAccess> WithEveryFirstStep(const Access& write, const Meeting& meeting, const Analyzer& analyzer) {
+  VarMap values = meeting.first;
+  for (size_t d = meeting.common; d < write.path.size(); ++d)
+    if (write.path[d].loop != nullptr) values.erase(write.path[d].loop->loop_var.get());
+  GuardedAccess access = WithValues(write, meeting, values);
+  std::vector<Expr> indices;
+  for (const auto& step : write.first_steps) indices.push_back(Substitute(step.first, values));
+  for (const Range& range : access.region) indices.push_back(range.min);
+  const auto is_element = [](const Range& range) { return IsConstInt(range.extent, 1); };
+  if (!IsConstInt(access.predicate, 1) || !std::all_of(access.region.begin(), access.region.end(), is_element))
+    return std::nullopt;
+  IterDomain used = access.loops;
+  std::erase_if(used, [&](const auto& loop) {
+    return std::none_of(indices.begin(), indices.end(), [&](const Expr& e) { return UsesVar(e, loop.first.get()); });
+  });
+  const auto map = DetectIterMap(indices, used, True(), {.level = IterMapLevel::kBijective}, analyzer);
+  if (!map.ok()) return std::nullopt;
+  for (size_t i = 0; i < write.first_steps.size(); ++i)
+    if (!analyzer.CanProveEqual(map->indices[i].base, write.first_steps[i].second)) return std::nullopt;
+  return access;
+}
+
 // What a write touches for certain where it meets a read. An init counts only where the first step of its reduction is
 // the first iteration of loops around it. `analyzer` knows the common loops.
 std::optional<GuardedRegion> WrittenForCertain(const Access& write, const Meeting& meeting, const Analyzer& analyzer) {
   if (!write.is_known) return std::nullopt;
-  for (const auto& [value, min] : write.first_steps) {
-    if (!analyzer.CanProveEqual(Substitute(value, meeting.first), min)) return std::nullopt;
-  }
-  GuardedAccess access{write.region, InnerLoops(write.path, meeting.common, meeting.first),
-                       Substitute(PredicateOf(write, meeting.shared), meeting.first)};
-  for (Range& range : access.region)
-    range = {Substitute(range.min, meeting.first), Substitute(range.extent, meeting.first)};
-  return TouchedForCertain(access, analyzer);
+  const bool is_first = std::all_of(write.first_steps.begin(), write.first_steps.end(), [&](const auto& step) {
+    return analyzer.CanProveEqual(Substitute(step.first, meeting.first), step.second);
+  });
+  const std::optional<GuardedAccess> access =
+      is_first ? WithValues(write, meeting, meeting.first) : WithEveryFirstStep(write, meeting, analyzer);
+  return access ? TouchedForCertain(*access, analyzer) : std::nullopt;
 }
 
 // What a read touches at most in one iteration of its first `common` scopes.
@@ -422,6 +451,18 @@ bool ProvidesThere(const Access& write, const Access& read, const Meeting& meeti
   return written && Covers(*written, WantedBy(read, meeting.common, full, analyzer), full, analyzer);
 }
 
+// Whether `read` is what an update reads of its own init, whose every element begins in the same iteration of the loop
+// that is scope `depth` - 1: the steps of an element follow each other as their digits count.
+bool ReadsOwnInit(const Access& write, const Access& read, size_t depth, const Analyzer& outer) {
+  const auto is_same = [](const Range& a, const Range& b) { return SameExpr(a.min, b.min); };
+  if (write.first_steps.empty() || write.path != read.path || write.region.size() != read.region.size() ||
+      !std::equal(write.region.begin(), write.region.end(), read.region.begin(), is_same))
+    return false;
+  Meeting meeting{.common = depth, .first = {}, .shared = 0};
+  for (const Condition& condition : write.conditions) meeting.shared += condition.depth <= depth;
+  return write.is_known && WithEveryFirstStep(write, meeting, outer).has_value();
+}
+
 // Whether the read finds its value written by `write`, which stands before it, in the same iteration of the loop that
 // is scope `depth` - 1 of both paths: in the same iterations of those inside, or, as what is rolled, in the first of
 // one of them, in which it writes more than later.
@@ -430,6 +471,7 @@ bool Provides(const Access& write, const Access& read, size_t depth, const std::
   const std::optional<Meeting> meeting = write.is_write ? Meet(write, read, depth) : std::nullopt;
   if (!meeting) return false;
   if (ProvidesThere(write, read, *meeting, depth, full, outer)) return true;
+  if (ReadsOwnInit(write, read, depth, outer)) return true;
   if (write.conditions.empty()) return false;
   for (size_t d = depth; d < meeting->common; ++d) {
     const For* loop = write.path[d].loop;

@@ -33,6 +33,47 @@ def main(A: T.Buffer((10,), "int32"), C: T.Buffer((10,), "int32")):
             C[vi] = C[vi] + T.if_then_else(vi + vk < 10, B[vi + vk], 0)
 )";
 
+constexpr char kSumsOfAllRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4, 4), "float32")):
+    B = T.alloc_buffer((4, 4), "float32")
+    with T.block("all"):
+        T.reads(A[0:4, 0:3])
+        T.writes(B[0:4, 0:4])
+        for i, j, k in T.grid(4, 4, 3):
+            with T.block("sum"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    B[vi, vj] = T.float32(0)
+                B[vi, vj] = B[vi, vj] + A[vi, vk] * A[vj, vk]
+    for i, j in T.grid(4, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+)";
+
+constexpr char kRowsOfATriangle[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), C: T.Buffer((5,), "int32")):
+    B = T.alloc_buffer((3,), "int32")
+    for i in range(3):
+        with T.block("outer"):
+            vo = T.axis.spatial(3, i)
+            T.reads(A[0:vo * 2 + 1])
+            T.writes(B[vo])
+            for k in range(vo + 1):
+                with T.block("sum"):
+                    vi = T.axis.spatial(3, vo)
+                    vk = T.axis.reduce(5, k)
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vk + vk]
+    for i in range(5):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            C[vi] = B[T.min(vi, 2)] * 2
+)";
+
 constexpr char kLoopsThatMayNotRun[] = R"(
 @T.prim_func
 def main(n: T.int32, a: T.handle, c: T.handle):
@@ -637,6 +678,21 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"SizeOfMemoryIsReadUnderTheCondition", kAsManyRowsAsARead,  // Seed 7030678.
                       "b = sch.get_block('B')\nx = sch.cache_read(b, 0, 'global')\nr = sch.get_block('rows')\n"
                       "i, = sch.get_loops(r)\nj, k, l = sch.split(i, [None, 3, 2])\n"},
+        SoundnessCase{"SumsThatEachLaneMakesAnew", kSumsOfAllRows,  // Seed 10014090.
+                      "s = sch.get_block('sum')\ni, j, k = sch.get_loops(s)\nf = sch.fuse(i, j, k)\n"
+                      "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.vectorize(j)\n"
+                      "sch.compute_at(a, j)\n"},
+        SoundnessCase{"SumsThatEachThreadMakesAnew", kSumsOfAllRows,
+                      "s = sch.get_block('sum')\ni, j, k = sch.get_loops(s)\nf = sch.fuse(i, j, k)\n"
+                      "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
+                      "sch.compute_at(a, j)\n"},
+        SoundnessCase{"UnfusedSumsThatEachThreadMakesAnew", kSumsOfAllRows,
+                      "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
+                      "sch.compute_at(a, j)\n"},
+        SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
+                      "c = sch.get_block('C')\ni, = sch.get_loops(c)\no = sch.get_block('outer')\n"
+                      "sch.compute_at(o, i, preserve_unit_loops=True)\n"
+                      "s = sch.get_block('sum')\nx, = sch.cache_index(s, 'global', 0)\n"},
         SoundnessCase{"SumsWhereMemorySaysAtOnce", kSumsWhereMemorySays,  // Seed 10096097.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(i)\n",
                       "neither complete nor a reduction"},
