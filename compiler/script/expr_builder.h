@@ -56,6 +56,9 @@ class ExprBuilder {
   // fold: as an operator of Python on the two; otherwise the node itself, of operands of one type.
   StatusOr<Expr> Combine(const PyExpr& at, BinaryOp op, const Expr& a, const Expr& b, bool fold = true) const;
 
+  // That it is an integer.
+  Status CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const;
+
   // "exp" for T.exp, "axis.remap" for T.axis.remap; empty if `e` is nothing of T.
   std::string TirName(const PyExpr& e) const;
   // The name of a macro or function of this file that is called, else empty: f(x), Module.f(x), cls.f(x).
@@ -152,7 +155,6 @@ class ExprBuilder {
   StatusOr<std::vector<Expr>> BuildArgs(const PyExpr& e, size_t first) const;
   StatusOr<Range> BuildRegionEnds(const PyExpr& begin, const PyExpr& end) const;
   StatusOr<Range> BuildRegionDim(const PyExpr& e, const Expr& shape) const;
-  Status CheckIndex(const PyExpr& at, const Expr& index, bool may_be_vector) const;
 
   const Source* source_;
   const NameTable& names_;

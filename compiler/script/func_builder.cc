@@ -330,6 +330,7 @@ Status FuncBuilder::BuildAllocate(const PyExpr& target, const PyExpr& call, Suit
   ASSIGN_OR_RETURN(const BoundArgs args,
                    exprs_.Bind(call, {"extents", "dtype", "scope", "condition", "annotations"}, 2));
   ASSIGN_OR_RETURN(std::vector<Expr> extents, exprs_.BuildList(*args[0]));
+  for (const Expr& extent : extents) RETURN_IF_ERROR(exprs_.CheckIndex(*args[0], extent, false));
   ASSIGN_OR_RETURN(const DataType type, exprs_.BuildType(*args[1]));
   std::string scope = "global";
   if (args[2] != nullptr) {
@@ -605,6 +606,7 @@ Status FuncBuilder::BuildMatchParam(const PyExpr& target, const PyExpr& call, co
   if (first == nullptr) {
     BindSymbols(buffer);
     func_.buffer_map.push_back({param, buffer});
+    matched_.emplace_back(&call, buffer);
     return DefineBuffer(target, buffer);
   }
   BufferNode node = *buffer;  // A second look at the memory of the first.

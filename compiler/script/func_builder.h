@@ -121,6 +121,7 @@ class FuncBuilder {
   Status DefineBuffer(const PyExpr& target, const Buffer& buffer);
   Status Enter(uint32_t offset);  // One level of nesting deeper; an error beyond the limit.
   void BindSymbols(const Buffer& buffer);
+  Status CheckMatched() const;  // That nothing in the body defines what the shape of a parameter names.
   Status Error(const PyExpr& at, std::string_view message) const { return exprs_.Error(at, message); }
 
   NameTable names_;
@@ -132,8 +133,9 @@ class FuncBuilder {
   bool last_has_reads_ = false, last_has_writes_ = false;   // Of the block that ended last: whether it says them.
   std::unordered_map<const ExprNode*, Range> loop_ranges_;  // For T.axis.remap.
   std::map<const ExprNode*, Status>
-      unbound_;                      // Symbolic variables declared, not yet in a buffer's shape: what is wrong.
-  std::set<const ExprNode*> bound_;  // Those that expressions have introduced.
+      unbound_;  // Symbolic variables declared, not yet in a buffer's shape: what is wrong.
+  std::vector<std::pair<const PyExpr*, Buffer>> matched_;         // Calls of T.match_buffer of parameters.
+  std::set<const ExprNode*> bound_;                               // Those that expressions have introduced.
   std::unordered_map<const ExprNode*, std::string> env_threads_;  // Thread tags.
   std::map<const BufferNode*, Status> unrealized_;    // T.Buffer without data, until T.realize: what is wrong.
   std::vector<std::unique_ptr<ParsedMacro>> parsed_;  // Those that were called.

@@ -142,7 +142,10 @@ StatusOr<ScriptLoops> FuncBuilder::BuildGrid(const PyExpr& call) {
   for (size_t i = 1; i < call.items.size(); ++i) {
     if (call.items[i]->kind == PyExprKind::kStar) {  // T.grid(*extents)
       ASSIGN_OR_RETURN(const std::vector<Expr> extents, exprs_.BuildList(*call.items[i]));
-      for (const Expr& extent : extents) loops.ranges.push_back({IntConst(extent.dtype(), 0), extent});
+      for (const Expr& extent : extents) {
+        RETURN_IF_ERROR(exprs_.CheckIndex(*call.items[i], extent, false));
+        loops.ranges.push_back({IntConst(extent.dtype(), 0), extent});
+      }
       continue;
     }
     ASSIGN_OR_RETURN(Range range, exprs_.BuildRange(*call.items[i]));

@@ -51,6 +51,7 @@ StatusOr<PrimFunc> FuncBuilder::Build(const PyStmt& function) {
   }
   ASSIGN_OR_RETURN(func_.body, BuildLines(function.body));
   if (!unrealized_.empty()) return unrealized_.begin()->second;
+  RETURN_IF_ERROR(CheckMatched());
   for (const ExprNode* var : bound_) unbound_.erase(var);
   SortBufferMap();
   DropRegionsOfRoot();
@@ -325,12 +326,50 @@ Status FuncBuilder::BuildPromises(const BoundArgs& args, size_t shape_arg, Buffe
   return OkStatus();
 }
 
-void FuncBuilder::BindSymbols(const Buffer& buffer) {
-  if (unbound_.empty()) return;
+namespace {
+
+std::vector<Expr> DimsOf(const Buffer& buffer) {
   std::vector<Expr> exprs = buffer->shape;
   exprs.insert(exprs.end(), buffer->strides.begin(), buffer->strides.end());
   exprs.push_back(buffer->elem_offset);
-  for (const Expr& e : exprs) PostOrderVisit(e, [&](const Expr& part) { unbound_.erase(part.get()); });
+  return exprs;
+}
+
+// Variables of loops, blocks and lets.
+std::set<const ExprNode*> DefinedIn(const Stmt& body) {
+  std::set<const ExprNode*> defined;
+  PostOrderVisit(body, [&](const Stmt& stmt) {
+    if (const For* loop = stmt.As<For>()) defined.insert(loop->loop_var.get());
+    if (const LetStmt* let = stmt.As<LetStmt>()) defined.insert(let->var.get());
+    if (const BlockRealize* realize = stmt.As<BlockRealize>())
+      for (const IterVar& iter : realize->block->iter_vars) defined.insert(iter.var.get());
+  });
+  return defined;
+}
+
+}  // namespace
+
+void FuncBuilder::BindSymbols(const Buffer& buffer) {
+  if (unbound_.empty()) return;
+  for (const Expr& e : DimsOf(buffer)) PostOrderVisit(e, [&](const Expr& part) { unbound_.erase(part.get()); });
+}
+
+Status FuncBuilder::CheckMatched() const {
+  std::optional<std::set<const ExprNode*>> defined;
+  for (const auto& [call, buffer] : matched_) {
+    std::optional<Var> found;
+    const auto look = [&](const Expr& part) {
+      if (!IsVar(part)) return;
+      if (!defined) defined = DefinedIn(func_.body);
+      if (defined->contains(part.get())) found = Var(part);
+    };
+    for (const Expr& e : DimsOf(buffer)) PostOrderVisit(e, look);
+    if (found)
+      return Error(*call, fmt::format("expected a shape of parameters and of variables declared as n = T.int32(), got "
+                                      "\"{}\", to which a statement of the body gives a value",
+                                      found->name()));
+  }
+  return OkStatus();
 }
 
 }  // namespace lathe

@@ -392,6 +392,14 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"NotTvmScript", "raise 1", "f.py:3:5: expected a statement of TVMScript, got \"raise\""},
         ErrorCase{"UnboundSymbol", "m = T.int32()\nA[0, m] = 1.0",
                   "f.py:3:5: expected \"m\" in the shape of a T.match_buffer; nothing gives it a value"},
+        ErrorCase{"SymbolThatALetDefines",  // Printed, it would be two variables.
+                  "m = T.int32(1)\nC = T.match_buffer(h, (m + 2,))",
+                  "f.py:4:9: expected a shape of parameters and of variables declared as n = T.int32(), got \"m\", to "
+                  "which a statement of the body gives a value"},
+        ErrorCase{"StarredExtentThatIsNoInteger", "for i in T.grid(*0.5):\n    A[0, 0] = 1.0",
+                  "f.py:3:21: expected an integer, got float32"},
+        ErrorCase{"AllocateOfAFraction", "X = T.allocate([0.5], \"float32\")",
+                  "f.py:3:20: expected an integer, got float32"},
         ErrorCase{"AxisOutsideBlock", "vi = T.axis.spatial(16, n)", "f.py:3:10: expected T.axis directly in a block"},
         ErrorCase{
             "SecondInit",
