@@ -109,9 +109,6 @@ std::optional<Expr> FoldBits(const Call& call, DataType type);
 // `form` >= 0 from now on.
 void LearnNonNegative(Facts& facts, const LinearForm& form);
 
-// Whether something in it divides by what is no constant, and may be 0.
-bool DividesByParts(const Expr& e);
-
 // What holds where `e` does not: comparisons turn round, and and or change places.
 Expr Negated(const Expr& e);
 

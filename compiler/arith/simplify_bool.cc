@@ -71,15 +71,6 @@ Expr BuildComparison(BinaryOp op, const LinearForm& difference, DataType type) {
 
 }  // namespace
 
-bool DividesByParts(const Expr& e) {
-  if (IsVar(e) || e.As<IntImm>() != nullptr) return false;
-  if (MayTrap(e)) return true;
-  if (const Binary* op = e.As<Binary>()) return DividesByParts(op->a) || DividesByParts(op->b);
-  bool divides = false;
-  PostOrderVisit(e, [&](const Expr& part) { divides |= MayTrap(part); });
-  return divides;
-}
-
 const Op* LikelyOp() {
   static const Op* const op = FindOp("likely");
   return op;

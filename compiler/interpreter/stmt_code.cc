@@ -168,14 +168,19 @@ class MaskedIfCode : public StmtCode {
       else_mask[lane] = is_on && !is_true;
     }
     if (machine.has_failed) return;
-    machine.mask = &then_mask;
-    then_case_->Run(machine);
-    machine.mask = &else_mask;
-    if (else_case_ != nullptr && !machine.has_failed) else_case_->Run(machine);
+    RunUnder(then_mask, *then_case_, machine);
+    if (else_case_ != nullptr && !machine.has_failed) RunUnder(else_mask, *else_case_, machine);
     machine.mask = outer;
   }
 
  private:
+  // With all lanes off nothing runs, also of what all lanes share.
+  static void RunUnder(const std::vector<bool>& mask, const StmtCode& body, Machine& machine) {
+    if (std::find(mask.begin(), mask.end(), true) == mask.end()) return;
+    machine.mask = &mask;
+    body.Run(machine);
+  }
+
   int lanes_;
   ExprCodePtr condition_;
   StmtCodePtr then_case_, else_case_;

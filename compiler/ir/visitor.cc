@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ir/integer.h"
+#include "compiler/ir/may_trap.h"
 
 namespace lathe {
 namespace {
@@ -476,6 +477,15 @@ PrimFunc Clone(const PrimFunc& func) {
   }
   copy.body = cloner(func.body);
   return copy;
+}
+
+bool DividesByParts(const Expr& e) {
+  if (IsVar(e) || e.As<IntImm>() != nullptr) return false;
+  if (MayTrap(e)) return true;
+  if (const Binary* op = e.As<Binary>()) return DividesByParts(op->a) || DividesByParts(op->b);
+  bool divides = false;
+  PostOrderVisit(e, [&](const Expr& part) { divides |= MayTrap(part); });
+  return divides;
 }
 
 bool HasLoad(const Expr& expr) {

@@ -75,6 +75,8 @@ PrimFunc Clone(const PrimFunc& func);  // Parameters are new, too.
 // Whether memory decides what `expr` is.
 bool HasLoad(const Expr& expr);
 bool HasDivision(const Expr& expr);  // // or %.
+// Whether something in it divides integers by what is no constant, and may be 0.
+bool DividesByParts(const Expr& expr);
 bool UsesVar(const Expr& expr, const ExprNode* var);
 bool UsesVar(const Stmt& stmt, const ExprNode* var);
 bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted);

@@ -370,15 +370,9 @@ void KernelEmitter::EmitBufferStore(const BufferStore& store) {
 
 void KernelEmitter::EmitIfThenElse(const IfThenElse& branch) {
   if (branch.condition.dtype().lanes > 1) {  // Lanes that are off neither load nor store.
-    Value* outer = mask_;
     Value* condition = EmitCondition(branch.condition);
-    mask_ = outer == nullptr ? condition : b_.CreateAnd(outer, condition);
-    EmitStmt(branch.then_case);
-    if (branch.else_case) {
-      mask_ = outer == nullptr ? b_.CreateNot(condition) : b_.CreateAnd(outer, b_.CreateNot(condition));
-      EmitStmt(*branch.else_case);
-    }
-    mask_ = outer;
+    InLanes(condition, [&] { EmitStmt(branch.then_case); });
+    if (branch.else_case) InLanes(b_.CreateNot(condition), [&] { EmitStmt(*branch.else_case); });
     return;
   }
   llvm::BasicBlock *then_block = NewBlock("then"), *else_block = branch.else_case ? NewBlock("else") : nullptr,

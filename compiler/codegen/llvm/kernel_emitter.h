@@ -119,6 +119,15 @@ class KernelEmitter {
   llvm::Value* EmitExpr(const Expr& e);
   llvm::Value* EmitBinary(const Binary& binary, DataType dtype);
   llvm::Value* EmitFloatBinary(BinaryOp op, llvm::Value* a, llvm::Value* b);
+  // Emits what only lanes do in which `condition`, a vector, holds: those that are off neither load nor store.
+  template <typename F>
+  void InLanes(llvm::Value* condition, F emit) {
+    llvm::Value* outer = mask_;
+    mask_ = outer == nullptr ? condition : b_.CreateAnd(outer, condition);
+    emit();
+    mask_ = outer;
+  }
+  llvm::Value* DivisorOfLanes(llvm::Value* divisor);
   llvm::Value* EmitIntBinary(BinaryOp op, llvm::Value* a, llvm::Value* b, bool is_signed);
   llvm::Value* EmitLogical(const Binary& binary);
   llvm::Value* EmitShuffle(const Shuffle& shuffle, DataType dtype);

@@ -188,12 +188,9 @@ Value* KernelEmitter::EmitIfThenElseCall(const Call& call, DataType dtype) {
   Value* condition = EmitCondition(call.args[0]);
   if (!error_.ok()) return Poison(dtype);
   if (condition->getType()->isVectorTy()) {
-    Value* outer = mask_;
-    mask_ = outer == nullptr ? condition : b_.CreateAnd(outer, condition);
-    Value* a = EmitExpr(call.args[1]);
-    mask_ = outer == nullptr ? b_.CreateNot(condition) : b_.CreateAnd(outer, b_.CreateNot(condition));
-    Value* b = EmitExpr(call.args[2]);
-    mask_ = outer;
+    Value *a = nullptr, *b = nullptr;
+    InLanes(condition, [&] { a = EmitExpr(call.args[1]); });
+    InLanes(b_.CreateNot(condition), [&] { b = EmitExpr(call.args[2]); });
     return error_.ok() ? b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes)) : Poison(dtype);
   }
   llvm::BasicBlock *then_block = NewBlock("value.then"), *else_block = NewBlock("value.else"), *end = NewBlock("value");

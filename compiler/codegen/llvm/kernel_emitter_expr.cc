@@ -265,12 +265,26 @@ Value* KernelEmitter::EmitFloatBinary(BinaryOp op, Value* a, Value* b) {
   }
 }
 
+// Lanes that are off divide by 1: what they hold is nothing that the program computes, and may be 0.
+Value* KernelEmitter::DivisorOfLanes(Value* divisor) {
+  if (mask_ == nullptr || llvm::isa<llvm::Constant>(divisor)) return divisor;
+  const auto lanes_of = [](Value* value) {
+    const auto* type = llvm::dyn_cast<llvm::VectorType>(value->getType());
+    return type == nullptr ? 1 : type->getElementCount().getKnownMinValue();
+  };
+  Value* is_on = lanes_of(divisor) == lanes_of(mask_) ? mask_ : b_.CreateOrReduce(mask_);
+  return b_.CreateSelect(is_on, divisor, llvm::ConstantInt::get(divisor->getType(), 1));
+}
+
 Value* KernelEmitter::EmitIntBinary(BinaryOp op, Value* a, Value* b, bool is_signed) {
   using P = llvm::CmpInst::Predicate;
   const auto compare = [&](P when_signed, P when_unsigned) {
     return b_.CreateICmp(is_signed ? when_signed : when_unsigned, a, b);
   };
   Value* zero = llvm::ConstantInt::get(a->getType(), 0);
+  const bool divides =
+      op == BinaryOp::kDiv || op == BinaryOp::kTruncMod || op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
+  if (divides) b = DivisorOfLanes(b);
   switch (op) {
     case BinaryOp::kAdd:
       return b_.CreateAdd(a, b);
@@ -316,8 +330,11 @@ Value* KernelEmitter::EmitIntBinary(BinaryOp op, Value* a, Value* b, bool is_sig
 Value* KernelEmitter::EmitLogical(const Binary& binary) {
   const bool is_and = binary.op == BinaryOp::kAnd;
   Value* a = EmitCondition(binary.a);
-  if (binary.a.dtype().lanes > 1 || !HasLoad(binary.b)) {
-    Value* b = EmitCondition(binary.b);
+  const bool is_vector = binary.a.dtype().lanes > 1;
+  if (is_vector || !(HasLoad(binary.b) || DividesByParts(binary.b))) {
+    Value* b = nullptr;
+    const auto emit = [&] { b = EmitCondition(binary.b); };
+    is_vector&& error_.ok() ? InLanes(is_and ? a : b_.CreateNot(a), emit) : emit();
     return is_and ? b_.CreateAnd(a, b) : b_.CreateOr(a, b);
   }
   llvm::BasicBlock *before = b_.GetInsertBlock(), *right = NewBlock("right"), *end = NewBlock("decided");

@@ -119,9 +119,7 @@ IndexValue KernelEmitter::EmitIndexDivision(BinaryOp op, const IndexValue& a, co
     return result;
   }
   const bool is_floor = op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
-  IndexValue result{.value = is_floor         ? EmitIntBinary(op, a.value, b.value, true)
-                             : wants_quotient ? b_.CreateSDiv(a.value, b.value)
-                                              : b_.CreateSRem(a.value, b.value)};
+  IndexValue result{.value = EmitIntBinary(op, a.value, b.value, true)};
   if (op == BinaryOp::kFloorMod && b.low > 0) result.low = 0, result.high = b.high - 1;
   if (wants_quotient && b.low > 0 && is_floor)
     result.low = std::min<int64_t>(a.low, 0), result.high = std::max<int64_t>(a.high, 0);

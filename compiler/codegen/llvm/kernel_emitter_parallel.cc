@@ -45,6 +45,7 @@ std::optional<KernelEmitter::Capture> KernelEmitter::CaptureUses(const Stmt& sel
   for (const auto& [node, bound] : capture.vars)
     types.push_back(bound.index.value != nullptr ? b_.getInt64Ty() : bound.value->getType());
   types.insert(types.end(), capture.buffers.size(), b_.getPtrTy());
+  if (mask_ != nullptr) types.push_back(mask_->getType()->getWithNewBitWidth(8));
   types.push_back(b_.getInt64Ty());
   capture.type = llvm::StructType::get(context_, types);
   return capture;
@@ -59,6 +60,7 @@ void KernelEmitter::EmitParallelLoop(const Stmt& self, const For& loop) {
   const auto put = [&](Value* value) { b_.CreateStore(value, b_.CreateStructGEP(capture->type, closure, field++)); };
   for (const auto& [node, bound] : capture->vars) put(bound.index.value != nullptr ? bound.index.value : bound.value);
   for (const Buffer& buffer : capture->buffers) put(buffers_[buffer.get()].pointer);
+  if (mask_ != nullptr) put(b_.CreateZExt(mask_, mask_->getType()->getWithNewBitWidth(8)));
   put(capture->begin.value);
   const __int128 high = static_cast<__int128>(capture->begin.high) + extent.high - 1;
   capture->begin.high =
@@ -94,8 +96,12 @@ llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& 
 
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", body));
   BindCaptured(capture, body->getArg(1));
-  Value* first = b_.CreateLoad(b_.getInt64Ty(),
-                               b_.CreateStructGEP(capture.type, body->getArg(1), capture.type->getNumElements() - 1));
+  const auto field = [&](unsigned i) {
+    return b_.CreateLoad(capture.type->getElementType(i), b_.CreateStructGEP(capture.type, body->getArg(1), i));
+  };
+  const unsigned last = capture.type->getNumElements() - 1;
+  if (outer_mask != nullptr) mask_ = b_.CreateTrunc(field(last - 1), outer_mask->getType());
+  Value* first = field(last);
   IndexValue begin = capture.begin;
   begin.value = b_.CreateNSWAdd(first, body->getArg(2));
   EmitSerialLoop(loop, begin, b_.CreateNSWAdd(first, body->getArg(3)), false,

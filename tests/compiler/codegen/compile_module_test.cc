@@ -273,6 +273,44 @@ TEST(CompileModuleTest, MasksLanesOfVectorConditions) {
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(4, 4, 4, 4, 4, 9, 9, 9));
 }
 
+// What is divided by in lanes that are off is 0 there; so is n where all of them are.
+TEST(CompileModuleTest, DividesInTheLanesThatAreOn) {
+  constexpr char kText[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.int32):
+    if B[T.Ramp(0, 1, 8)] != T.Broadcast(0, 8):
+        C[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 1, 8)] // B[T.Ramp(0, 1, 8)]
+    if T.Ramp(0, 1, 8) < T.Broadcast(n, 8):
+        x: T.int32 = 7 // n
+        C[T.Ramp(0, 1, 8)] = C[T.Ramp(0, 1, 8)] + T.Broadcast(x, 8)
+    if B[T.Ramp(0, 1, 8)] != T.Broadcast(0, 8) and T.truncmod(A[T.Ramp(0, 1, 8)], B[T.Ramp(0, 1, 8)]) == T.Broadcast(0, 8):
+        C[T.Ramp(0, 1, 8)] = C[T.Ramp(0, 1, 8)] + T.Broadcast(100, 8)
+)";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(kText, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  AlignedArray<int32_t> a(8), b(8), c(8, -1);
+  for (int i = 0; i < 8; ++i) a[i] = 3 * i, b[i] = i % 2 * 2;
+  RunKernel(*func, {a.data(), b.data(), c.data()}, {0});
+  EXPECT_THAT(std::vector<int32_t>(c.begin(), c.end()), ElementsAre(-1, 1, -1, 4, -1, 7, -1, 10));
+  RunKernel(*func, {a.data(), b.data(), c.data()}, {2});
+  EXPECT_THAT(std::vector<int32_t>(c.begin(), c.end()), ElementsAre(2, 4, -1, 4, -1, 7, -1, 10));
+}
+
+TEST(CompileModuleTest, MasksWhatThreadsDoInsideOfACondition) {  // Seed 11029131.
+  constexpr char kText[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), n: T.int32):
+    if T.Ramp(0, 1, 8) < T.Broadcast(n, 8):
+        for i in T.parallel(4):
+            A[i, T.Ramp(0, 1, 8)] = T.Broadcast(i, 8)
+)";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(kText, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  AlignedArray<int32_t> a(32, -1);
+  RunKernel(*func, {a.data()}, {2});
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(a[i], i % 8 < 2 ? i / 8 : -1) << i;
+}
+
 // Lanes that are off lie behind the tile.
 TEST(CompileModuleTest, TilesMayEndWithinAVector) {
   constexpr char kText[] = R"(

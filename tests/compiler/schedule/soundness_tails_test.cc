@@ -52,6 +52,18 @@ def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4, 4), "float32")):
             C[vi, vj] = B[vi, vj] + T.float32(1)
 )";
 
+constexpr char kRowsOfOneValue[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
+    for i, j in T.grid(6, 4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            vj = T.axis.spatial(3, j)
+            T.where(i < 4 and j < 3)
+            x: T.int32 = A[vi] * 2
+            C[vi, vj] = T.max(x, x)
+)";
+
 constexpr char kRowsOfATriangle[] = R"(
 @T.prim_func
 def main(A: T.Buffer((9,), "int32"), C: T.Buffer((5,), "int32")):
@@ -689,6 +701,8 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"UnfusedSumsThatEachThreadMakesAnew", kSumsOfAllRows,
                       "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
                       "sch.compute_at(a, j)\n"},
+        SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
                       "c = sch.get_block('C')\ni, = sch.get_loops(c)\no = sch.get_block('outer')\n"
                       "sch.compute_at(o, i, preserve_unit_loops=True)\n"
