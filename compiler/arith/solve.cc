@@ -15,6 +15,7 @@
 namespace lathe {
 namespace {
 
+bool HasDivision(const Expr& e) { return HasOp(e, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
 Expr CeilDivide(const Expr& a, int64_t b) { return FloorDiv(a + (b - 1), b); }
 
 class Solver {
@@ -174,14 +175,7 @@ StatusOr<std::vector<IntSet>> Solver::Solve(const RegionDemand& demand) const {
   return sets;
 }
 
-bool IsCut(const Expr& extent) {
-  bool found = false;
-  PostOrderVisit(extent, [&](const Expr& part) {
-    const auto* op = part.As<Binary>();
-    found |= op != nullptr && (op->op == BinaryOp::kMin || op->op == BinaryOp::kMax);
-  });
-  return found;
-}
+bool IsCut(const Expr& extent) { return HasOp(extent, {BinaryOp::kMin, BinaryOp::kMax}); }
 
 // What quotients leave is known to rules only: (i * 16 + 3) // 12 + 2 - i * 16 // 12 is 2, i * 4 % 12 + 3 below 12.
 class ByRules {

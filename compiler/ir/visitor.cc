@@ -495,11 +495,11 @@ bool HasLoad(const Expr& expr) {
   PostOrderVisit(expr, [&](const Expr& part) { has_load |= part.As<BufferLoad>() != nullptr; });
   return has_load;
 }
-bool HasDivision(const Expr& expr) {
+bool HasOp(const Expr& expr, std::initializer_list<BinaryOp> ops) {
   bool found = false;
   PostOrderVisit(expr, [&](const Expr& part) {
-    const auto* op = part.As<Binary>();
-    found |= op != nullptr && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod);
+    const auto* binary = part.As<Binary>();
+    found |= binary != nullptr && std::find(ops.begin(), ops.end(), binary->op) != ops.end();
   });
   return found;
 }

@@ -74,7 +74,8 @@ Stmt Clone(const Stmt& stmt);
 PrimFunc Clone(const PrimFunc& func);  // Parameters are new, too.
 // Whether memory decides what `expr` is.
 bool HasLoad(const Expr& expr);
-bool HasDivision(const Expr& expr);  // // or %.
+// Whether one of `ops` is in it.
+bool HasOp(const Expr& expr, std::initializer_list<BinaryOp> ops);
 // Whether something in it divides integers by what is no constant, and may be 0.
 bool DividesByParts(const Expr& expr);
 bool UsesVar(const Expr& expr, const ExprNode* var);
