@@ -216,13 +216,6 @@ StatusOr<std::vector<int>> RowsOf(const Schedule& schedule, std::span<const Bloc
   return rows;
 }
 
-// The place of the first of `rows` in the scope, where there are any.
-size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>& rows, size_t otherwise) {
-  std::optional<size_t> first;
-  for (int row : rows) first = std::min(first.value_or(SIZE_MAX), ChildIndexTowards(schedule, scope, row));
-  return first.value_or(otherwise);
-}
-
 // Whether all of `readers` are done with what the scope was given before the nest of the first who writes the buffer.
 bool AreBeforeWriters(const Schedule& schedule, const std::vector<int>& readers, const Buffer& buffer) {
   const int scope = schedule.ScopeOf(readers.front());
@@ -231,40 +224,6 @@ bool AreBeforeWriters(const Schedule& schedule, const std::vector<int>& readers,
   return !Allocates(schedule.BlockOf(scope), buffer) && std::all_of(readers.begin(), readers.end(), [&](int reader) {
     return ChildIndexTowards(schedule, scope, reader) < first;
   });
-}
-
-// Behind the last of `rows`, the writer among them, which use the cache; but nobody who reads the buffer itself may
-// come before that.
-size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
-  const int scope = schedule.ScopeOf(writer);
-  const size_t first = ChildIndexTowards(schedule, scope, writer) + 1;
-  size_t last = first;
-  for (int row : rows) last = std::max(last, ChildIndexTowards(schedule, scope, row) + 1);
-  for (int other : ChildBlocksBetween(schedule, scope, 0, last - 1))
-    if (Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end())
-      return first;
-  return last;
-}
-
-// Behind the nest of `rows`, which use the cache, right before the first other reader of what `writer` makes, other
-// results included; at the end of the scope where there is none. But nobody in between may have to do with the memory.
-size_t PlaceBeforeOthers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
-  const int scope = schedule.ScopeOf(writer);
-  const size_t first = PlaceAfterConsumers(schedule, writer, rows, buffer);
-  const Seq* seq = schedule.BlockOf(scope).body.As<Seq>();
-  const size_t end = std::max(first, seq != nullptr ? seq->stmts.size() : 1);
-  std::vector<int> readers = ConsumersOf(schedule, writer);
-  std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < first; });
-  const size_t place = PlaceOfFirst(schedule, scope, readers, end);
-  const auto is_of_it = [&](const BufferRegion& region) { return MayAlias(region.buffer, buffer); };
-  if (place == first) return place;
-  for (int other : ChildBlocksBetween(schedule, scope, first, place - 1)) {
-    const BlockNode& node = schedule.BlockOf(other);
-    const bool is_near = schedule.IsHiding(other) || std::any_of(node.reads.begin(), node.reads.end(), is_of_it) ||
-                         std::any_of(node.writes.begin(), node.writes.end(), is_of_it);
-    if (is_near) return first;
-  }
-  return place;
 }
 
 std::vector<TraceInput> InputsOf(BlockRV block, std::span<const BlockRV> others) {
@@ -403,6 +362,7 @@ StatusOr<BlockRV> CacheRead(Schedule& schedule, BlockRV block_rv, int read_index
   auto [copy, copy_block] = MakeCopy(part, true, schedule.FreshBlockName(row, part.cache->name));
   const auto redirect = [&](const Block& block) { return UsingCache(block, part); };
   RETURN_IF_ERROR(InsertCopy(schedule, readers, redirect, std::move(copy), place, part.cache, kName));
+  if (writer < 0) MarkBlocksAroundCopy(schedule, schedule.ScopeOf(schedule.RowOf(copy_block)), buffer);
   const BlockRV result = schedule.NewBlockRV(copy_block);
   schedule.Record("CacheRead", InputsOf(block_rv, consumer_blocks), {int64_t{read_index}, storage_scope}, {result.id});
   return result;

@@ -33,6 +33,42 @@ Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive
       fmt::format("it has {} {} regions, index {} is not among them", count, is_read ? "read" : "write", index));
 }
 
+size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>& rows, size_t otherwise) {
+  std::optional<size_t> first;
+  for (int row : rows) first = std::min(first.value_or(SIZE_MAX), ChildIndexTowards(schedule, scope, row));
+  return first.value_or(otherwise);
+}
+
+size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(writer);
+  const size_t first = ChildIndexTowards(schedule, scope, writer) + 1;
+  size_t last = first;
+  for (int row : rows) last = std::max(last, ChildIndexTowards(schedule, scope, row) + 1);
+  for (int other : ChildBlocksBetween(schedule, scope, 0, last - 1))
+    if (Reads(schedule.BlockOf(other), buffer) && std::find(rows.begin(), rows.end(), other) == rows.end())
+      return first;
+  return last;
+}
+
+size_t PlaceBeforeOthers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer) {
+  const int scope = schedule.ScopeOf(writer);
+  const size_t first = PlaceAfterConsumers(schedule, writer, rows, buffer);
+  const Seq* seq = schedule.BlockOf(scope).body.As<Seq>();
+  const size_t end = std::max(first, seq != nullptr ? seq->stmts.size() : 1);
+  std::vector<int> readers = ConsumersOf(schedule, writer);
+  std::erase_if(readers, [&](int reader) { return ChildIndexTowards(schedule, scope, reader) < first; });
+  const size_t place = PlaceOfFirst(schedule, scope, readers, end);
+  const auto is_of_it = [&](const BufferRegion& region) { return MayAlias(region.buffer, buffer); };
+  if (place == first) return place;
+  for (int other : ChildBlocksBetween(schedule, scope, first, place - 1)) {
+    const BlockNode& node = schedule.BlockOf(other);
+    const bool is_near = schedule.IsHiding(other) || std::any_of(node.reads.begin(), node.reads.end(), is_of_it) ||
+                         std::any_of(node.writes.begin(), node.writes.end(), is_of_it);
+    if (is_near) return first;
+  }
+  return place;
+}
+
 std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer) {
   for (size_t i = 0; i < full.size(); ++i) {
     Expr &min = box[i].min, &extent = box[i].extent, end = min + extent;
@@ -72,6 +108,22 @@ Status CheckNobodyElseMakes(const Schedule& schedule, int scope, const Buffer& b
                         buffer->name, schedule.BlockOf(other).name, schedule.LoopOf(above).loop_var.name()));
   }
   return OkStatus();
+}
+
+void MarkBlocksAroundCopy(Schedule& schedule, int scope, const Buffer& buffer) {
+  if (!schedule.IsHiding(scope)) return;
+  const std::vector<Range> full = FullRegion(buffer).region;
+  const auto is_all = [&](const BufferRegion& read) {
+    return read.buffer.same_as(buffer) && std::equal(full.begin(), full.end(), read.region.begin(), read.region.end(),
+                                                     [](const Range& a, const Range& b) {
+                                                       return SameExpr(a.min, b.min) && SameExpr(a.extent, b.extent);
+                                                     });
+  };
+  for (int block = schedule.ScopeOf(scope); schedule.ScopeOf(block) >= 0; block = schedule.ScopeOf(block)) {
+    const std::vector<BufferRegion>& reads = schedule.BlockOf(block).reads;
+    if (!schedule.IsHiding(block) && std::none_of(reads.begin(), reads.end(), is_all))
+      schedule.MarkHiding(block, /*also_stores=*/true);
+  }
 }
 
 StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive) {

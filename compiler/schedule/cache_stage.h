@@ -21,6 +21,15 @@ bool MakesWhatItReads(const Schedule& schedule, int row, const Buffer& buffer);
 // there are several, or if it is not before `row`.
 StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buffer, const char* primitive);
 
+// The place of the first of `rows` in the scope, where there are any.
+size_t PlaceOfFirst(const Schedule& schedule, int scope, const std::vector<int>& rows, size_t otherwise);
+// Behind the last of `rows`, the writer among them, which use the cache; but nobody who reads the buffer itself may
+// come before that.
+size_t PlaceAfterConsumers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer);
+// Behind the nest of `rows`, which use the cache, right before the first other reader of what `writer` makes, other
+// results included; at the end of the scope where there is none. But nobody in between may have to do with the memory.
+size_t PlaceBeforeOthers(const Schedule& schedule, int writer, const std::vector<int>& rows, const Buffer& buffer);
+
 // `box` cut to what is inside of `full`, a buffer's shape: what predicates keep inside may stick out of boxes.
 std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full, const Analyzer& analyzer);
 
@@ -30,6 +39,8 @@ std::vector<Range> DeclaredRead(const Schedule& schedule, int scope, const Buffe
 // iterations that run at once.
 Status CheckNobodyElseMakes(const Schedule& schedule, int scope, const Buffer& buffer, const char* primitive,
                             int place);
+// Once there is such a copy: the blocks around the scope touch more than they declare, too, unless that is all of it.
+void MarkBlocksAroundCopy(Schedule& schedule, int scope, const Buffer& buffer);
 
 // Before the child of that number in the body of `above`: the scope, or a loop in it.
 struct CopyPlace {

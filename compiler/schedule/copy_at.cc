@@ -187,6 +187,8 @@ StatusOr<BlockRV> ReadAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, i
   copy.region = TouchedBy(schedule, copy);
   BlockRV result{};
   RETURN_IF_ERROR(Insert(schedule, std::move(copy), result));
+  ASSIGN_OR_RETURN(const int copied, schedule.RowOf(result));
+  MarkBlocksAroundCopy(schedule, schedule.ScopeOf(copied), buffer);
   schedule.Record("ReadAt", {loop_rv, block_rv}, {int64_t{read_index}, storage_scope}, {result.id});
   return result;
 }

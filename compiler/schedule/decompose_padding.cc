@@ -170,6 +170,7 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
   BlockNode& node = realize.block.Mutable();
   const Analyzer analyzer;
   VarMap shifted;
+  Expr is_inside = True();  // Before what the block has asked so far, as in TVM.
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {
     IterVar& iter = node.iter_vars[i];
     const Range before = iter.domain;
@@ -185,9 +186,10 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
       continue;
     }
     realize.iter_values[i] = outer.Simplify(value - inside[i].min);
-    realize.predicate = And(realize.predicate, outer.Simplify(LessEqual(inside[i].min, value)));
-    realize.predicate = And(realize.predicate, outer.Simplify(Less(value, inside[i].min + inside[i].extent)));
+    is_inside = And(is_inside, outer.Simplify(LessEqual(inside[i].min, value)));
+    is_inside = And(is_inside, outer.Simplify(Less(value, inside[i].min + inside[i].extent)));
   }
+  realize.predicate = And(is_inside, realize.predicate);
   std::vector<Expr> indices;
   for (const Expr& index : padding.store->indices) indices.push_back(analyzer.Simplify(Substitute(index, shifted)));
   node.body = MakeStore(padding.store->buffer, analyzer.Simplify(Substitute(padding.inside, shifted)), indices);

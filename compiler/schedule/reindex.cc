@@ -331,7 +331,17 @@ bool IsNeverWritten(const Schedule& schedule, int scope, const Buffer& buffer) {
   return schedule.Scope(scope).WritersOf(buffer).empty() && !schedule.Scope(scope).IsWrittenOutside(buffer);
 }
 
-// The checks, and the copy itself: beside the block; of what comes from elsewhere before everything, as TVM has it.
+// Where TVM puts the copy: beside the block, but into memory of a scope first of all where nobody writes the buffer,
+// and back from there before the next who reads it.
+size_t PlaceOf(const Schedule& schedule, int row, const Buffer& buffer, bool is_read, bool has_own_loops) {
+  const int scope = schedule.ScopeOf(row);
+  const size_t beside = ChildIndexTowards(schedule, scope, row);
+  if (has_own_loops) return is_read ? beside : beside + 1;
+  if (!is_read) return PlaceBeforeOthers(schedule, row, {row}, buffer);
+  return IsNeverWritten(schedule, scope, buffer) ? 0 : beside;
+}
+
+// The checks, and the copy itself.
 StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, const Copy& copy, const CopyLoops& loops,
                           const std::string& name, bool is_read) {
   for (const IterVar& iter : copy.axes)
@@ -348,9 +358,7 @@ StatusOr<BlockRV> PutCopy(Schedule& schedule, int row, const Buffer& buffer, con
   }
   auto [nest, made] = CopyNest(copy, loops, buffer, schedule.FreshBlockName(row, name), is_read);
   const auto redirect = [&](const Block& old) { return Redirected(old, buffer, copy); };
-  const int scope = schedule.ScopeOf(row);
-  const bool is_first = is_read && !loops.are_own && IsNeverWritten(schedule, scope, buffer);
-  const CopyPlace place{scope, is_first ? 0 : ChildIndexTowards(schedule, scope, row) + (is_read ? 0 : 1)};
+  const CopyPlace place{schedule.ScopeOf(row), PlaceOf(schedule, row, buffer, is_read, loops.are_own)};
   RETURN_IF_ERROR(InsertCopy(schedule, {row}, redirect, std::move(nest), place, copy.cache, kReIndex));
   return schedule.NewBlockRV(made);
 }

@@ -155,15 +155,16 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   vars.reserve(tiling.sizes.size());
   Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(row), row), preserve_unit_iters, std::nullopt,
                 schedule.AnyUsesLoopsDirectly()};
-  Expr value = IntConst(type, 0);
+  Expr value = IntConst(type, 0), guarded = value;  // In TVM's form a guard keeps the loops of one iteration.
   for (size_t i = 0; i < tiling.sizes.size(); ++i) {
     vars.emplace_back(fmt::format("{}_{}", loop.loop_var.name(), i), type);
     how.loops.emplace_back(vars.back(), Range{IntConst(type, 0), tiling.sizes[i]});
     analyzer.Bind(vars.back(), how.loops.back().second);
     const bool is_unit = IsConstInt(tiling.sizes[i], 1) && !preserve_unit_iters;
     value = value * tiling.sizes[i] + (is_unit ? IntConst(type, 0) : Expr(vars.back()));
+    guarded = guarded * tiling.sizes[i] + vars.back();
   }
-  if (!tiling.is_exact && !disable_predication) how.guard = Less(value, extent);
+  if (!tiling.is_exact && !disable_predication) how.guard = Less(guarded, extent);
   Stmt nest = RebindLoops(loop.body, {{loop.loop_var.get(), value}}, analyzer, std::move(how));
   for (size_t i = vars.size(); i-- > 0;) nest = MakeFor(vars[i], tiling.sizes[i], nest);
   schedule.Replace(row, std::move(nest));

@@ -207,10 +207,27 @@ int OutputOf(py::handle given) {
   return var->id;
 }
 
+py::list InputsOf(const Instruction& call) {
+  py::list items;
+  for (const TraceInput& input : call.inputs) items.append(InputToPython(input));
+  if (!HasListInput(call.kind->name) || items.empty()) return items;
+  py::list both;
+  both.append(items[0]);
+  both.append(MakeArray(py::list(items[py::slice(1, static_cast<py::ssize_t>(items.size()), 1)])));
+  return both;
+}
+
 InstructionOf MakeInstruction(const InstructionKind& kind, const py::list& inputs, const py::list& attrs,
                               const py::list& outputs) {
   Instruction made{&kind, {}, {}, {}};
-  for (const py::handle input : inputs) made.inputs.push_back(InputOf(input));
+  for (const py::handle input : inputs) {
+    TraceInput one = InputOf(input);
+    const auto* several = std::get_if<std::vector<BlockRV>>(&one);
+    if (several != nullptr && HasListInput(kind.name))
+      made.inputs.insert(made.inputs.end(), several->begin(), several->end());
+    else
+      made.inputs.push_back(std::move(one));
+  }
   for (const py::handle attr : attrs) made.attrs.push_back(AttrOf(attr));
   for (const py::handle output : outputs) made.outputs.push_back(OutputOf(output));
   return {std::make_shared<const Instruction>(std::move(made))};
@@ -244,12 +261,7 @@ void BindInstruction(py::module_& module) {
           [](const InstructionOf& i) {
             return std::unique_ptr<InstructionKind, py::nodelete>(const_cast<InstructionKind*>(i.get().kind));
           })
-      .def_property_readonly("inputs",
-                             [](const InstructionOf& i) {
-                               py::list items;
-                               for (const TraceInput& input : i.get().inputs) items.append(InputToPython(input));
-                               return MakeArray(items);
-                             })
+      .def_property_readonly("inputs", [](const InstructionOf& i) { return MakeArray(InputsOf(i.get())); })
       .def_property_readonly("attrs", [](const InstructionOf& i) { return ToPython(Attr(i.get().attrs)); })
       .def_property_readonly("outputs", [](const InstructionOf& i) { return MakeArray(Outputs(i.get())); })
       .def("__eq__", [](const InstructionOf& a, const InstructionOf& b) { return &a.get() == &b.get(); })

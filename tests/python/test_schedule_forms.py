@@ -436,3 +436,52 @@ def test_a_clipped_copy_that_is_split_with_a_tail_is_still_known_to_be_whole(lan
     framed = np.pad(a, 1)
     np.testing.assert_allclose(
         result.numpy(), sum(framed[y:y + 28, x:x + 28] * w[y, x] for y in range(3) for x in range(3)), rtol=1e-5)
+
+
+@T.prim_func
+def padded_row(X: T.Buffer((30,), "float32"), Y: T.Buffer((32,), "float32")):
+    P = T.alloc_buffer((32,), "float32")
+    for i in range(32):
+        with T.block("pad"):
+            vi = T.axis.spatial(32, i)
+            P[vi] = T.if_then_else(1 <= vi and vi < 31, X[vi - 1], T.float32(0), dtype="float32")
+    for i in range(32):
+        with T.block("Y"):
+            vi = T.axis.spatial(32, i)
+            Y[vi] = P[vi] * T.float32(2)
+
+
+def test_the_condition_of_a_split_keeps_loops_of_one_iteration():
+    sch = tir.Schedule(padded_row)
+    sch.split(sch.get_loops("Y")[0], [None, 33], preserve_unit_iters=False)
+    assert "T.where(i_0 * 33 + i_1 < 32)" in sch.mod.script()
+
+
+def test_what_is_inside_of_a_padding_is_asked_before_what_the_block_asked():
+    sch = tir.Schedule(padded_row)
+    sch.split(sch.get_loops("pad")[0], [None, 5])
+    sch.decompose_padding("pad", sch.get_loops("pad")[0])
+    assert "T.where(1 <= i_0 * 5 + i_1 and i_0 * 5 + i_1 < 31 and i_0 * 5 + i_1 < 32)" in sch.mod.script()
+
+
+@T.prim_func
+def two_results(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32"), C: T.Buffer((16, 16), "float32"), D: T.Buffer((16, 16), "float32")):
+    for i, j in T.grid(16, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(16, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(16, 16):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = B[vi, vj] + C[vi, vj]
+
+
+@pytest.mark.parametrize("block, order", [("B", ["B", "C", "B_shared", "D"]), ("D", ["B", "C", "D", "D_shared"])])
+def test_reindex_cache_write_copies_back_before_the_first_reader(block, order):
+    sch = tir.Schedule(two_results)
+    sch.reindex_cache_write(block, 0, "shared", lambda i, j: (j, i))
+    assert [sch.get(child).name_hint for child in sch.get_child_blocks(sch.get_block("root"))] == order

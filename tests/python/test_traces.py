@@ -3,6 +3,7 @@ import pytest
 import tvm
 from tvm import tir
 from tvm.script import tir as T
+from tvm.tir.schedule import BlockRV, Instruction, InstructionKind, Trace
 
 
 @T.prim_func
@@ -222,3 +223,23 @@ def test_traces_say_block_where_get_output_blocks_says_scope_block():
     block, = sch.get_output_blocks(scope_block="root")
     assert sch.get(block).name_hint == "gemm"
     assert "sch.get_output_blocks(block=b0)" in str(sch.trace)
+
+
+def test_the_consumers_of_a_copy_are_one_input():
+    sch = tir.Schedule(gemm)
+    block = sch.get_block("gemm")
+    sch.cache_read(block, 0, "shared")
+    sch.cache_read(block, 1, "shared", consumer_blocks=[block])
+    assert [len(call.inputs[1]) for call in sch.trace.insts[1:3]] == [0, 1]
+    b, c, d = BlockRV(), BlockRV(), BlockRV()
+    made = Trace(
+        [
+            Instruction(InstructionKind.get("GetBlock"), [], ["gemm", "main"], [b]),
+            Instruction(InstructionKind.get("CacheRead"), [b, []], [0, "shared"], [c]),
+            Instruction(InstructionKind.get("CacheRead"), [b, [b]], [1, "shared"], [d]),
+        ],
+        {},
+    )
+    again = tir.Schedule(gemm)
+    made.apply_to_schedule(again, remove_postproc=False)
+    tvm.ir.assert_structural_equal(sch.mod, again.mod)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "compiler/import/tvm/graph_writer.h"
 #include "compiler/import/tvm/index_map_graph.h"
@@ -59,13 +58,6 @@ struct Rename {
   std::string_view ours, today;
 };
 constexpr Rename kRenames[] = {{"GetBlock", "GetSBlock"}};
-
-// Primitives whose last input is a list, which is flat here; before it stands one other.
-constexpr std::array<std::string_view, 2> kListInputs = {"CacheRead", "CacheWrite"};
-
-bool HasListInput(std::string_view kind) {
-  return std::find(kListInputs.begin(), kListInputs.end(), kind) != kListInputs.end();
-}
 
 // Index maps as TVM writes them, as the text of a graph; ours are read, too. What no graph holds stays our text.
 MapForm MapsOf(TvmRelease release) {
@@ -145,6 +137,8 @@ TvmJson WriteSeconds(const std::optional<std::vector<double>>& seconds) {
 }
 
 }  // namespace
+
+bool HasListInput(std::string_view kind) { return kind == "CacheRead" || kind == "CacheWrite"; }
 
 StatusOr<TvmWorkload> ReadTvmWorkload(std::string_view line) {
   ASSIGN_OR_RETURN(const TvmJson json, ParseTvmJson(line));

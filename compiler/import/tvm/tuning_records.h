@@ -39,4 +39,7 @@ std::string WriteTvmRecord(const TvmRecord& record, TvmRelease release);
 StatusOr<ScheduleTrace> ReadTvmTrace(const TvmJson& json);
 TvmJson WriteTvmTrace(const ScheduleTrace& trace, TvmRelease release);
 
+// Whether the last input of such an instruction is a list, which is flat here; before it stands one other.
+bool HasListInput(std::string_view kind);
+
 }  // namespace lathe

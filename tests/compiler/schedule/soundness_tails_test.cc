@@ -52,6 +52,25 @@ def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4, 4), "float32")):
             C[vi, vj] = B[vi, vj] + T.float32(1)
 )";
 
+constexpr char kRowsFromTheirDiagonal[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((4, 4), "int32")):
+    for i in range(4):
+        for j in range(4):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi] + A[vj]
+        with T.block("outer"):
+            vo = T.axis.spatial(4, i)
+            T.reads(B[vo, vo])
+            T.writes(C[vo, 0:4])
+            for j in range(4):
+                with T.block("row"):
+                    vi = T.axis.spatial(4, vo)
+                    vj = T.axis.spatial(4, j)
+                    C[vi, vj] = B[vi, vi] * 6
+)";
+
 constexpr char kRowsOfOneValue[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
@@ -701,6 +720,12 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"UnfusedSumsThatEachThreadMakesAnew", kSumsOfAllRows,
                       "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.parallel(j)\n"
                       "sch.compute_at(a, j)\n"},
+        SoundnessCase{"CopyOfAllThatOthersMakeBelowAPartition", kRowsFromTheirDiagonal,  // Seed 12059125.
+                      "b = sch.get_block('row')\nl, = sch.get_loops(b)\n"
+                      "x, y = sch.loop_partition(l, [2, None], preserve_unit_iters=True)\n"
+                      "p = sch.get_block('row_j1')\nc = sch.cache_read(p, 0, 'global')\n"
+                      "o = sch.get_block('outer')\ni, = sch.get_loops(o)\nsch.vectorize(i)\n",
+                      "block \"outer\" touches more than it declares"},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
