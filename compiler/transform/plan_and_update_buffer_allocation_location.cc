@@ -430,9 +430,31 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const Meetin
   return access ? TouchedForCertain(*access, analyzer) : std::nullopt;
 }
 
+// With loops that stop where the predicate says j < 2, and without those that run once.
+GuardedAccess Narrowed(GuardedAccess access) {
+  VarMap only;
+  for (const auto& [var, range] : access.loops)
+    if (IsConstInt(range.extent, 1)) only.emplace(var.get(), range.min);
+  const Analyzer analyzer;
+  const auto put_in = [&](const Expr& e) { return only.empty() ? e : analyzer.Simplify(Substitute(e, only)); };
+  for (Range& range : access.region) range = {put_in(range.min), put_in(range.extent)};
+  access.predicate = put_in(access.predicate);
+  for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
+    const Binary* less = conjunct.As<Binary>();
+    if (less == nullptr || less->op != BinaryOp::kLT || AsIntConst(less->b) == nullptr) continue;
+    for (auto& [var, range] : access.loops) {
+      const int64_t* extent = AsIntConst(range.extent);
+      if (var.same_as(less->a) && IsConstInt(range.min, 0) && extent != nullptr)
+        range.extent = IntConst(range.extent.dtype(), std::min(*extent, *AsIntConst(less->b)));
+    }
+  }
+  return access;
+}
+
 // What a read touches at most in one iteration of its first `common` scopes.
 GuardedRegion WantedBy(const Access& read, size_t common, const std::vector<Range>& full, const Analyzer& analyzer) {
-  return TouchedAtMost({read.region, InnerLoops(read.path, common, {}), PredicateOf(read, 0)}, full, analyzer);
+  return TouchedAtMost(Narrowed({read.region, InnerLoops(read.path, common, {}), PredicateOf(read, 0)}), full,
+                       analyzer);
 }
 
 // Knows the loops around `access` from scope `depth` to scope `end`.

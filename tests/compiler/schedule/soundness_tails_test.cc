@@ -71,6 +71,21 @@ def main(A: T.Buffer((4,), "int32"), B: T.Buffer((4, 4), "int32"), C: T.Buffer((
                     C[vi, vj] = B[vi, vi] * 6
 )";
 
+constexpr char kPairsOfOneValue[] = R"(
+@T.prim_func
+def main(A: T.Buffer((5,), "int32"), C: T.Buffer((9, 10), "int32")):
+    B = T.alloc_buffer((5,), "int32")
+    for i in range(5):
+        with T.block("B"):
+            vi = T.axis.spatial(5, i)
+            B[vi] = A[vi] * 2
+    for i, j, k in T.grid(5, 9, 2):
+        with T.block("C"):
+            vj = T.axis.spatial(9, j)
+            vk = T.axis.spatial(10, i * 2 + k)
+            C[vj, vk] = B[vk // 2] - 1
+)";
+
 constexpr char kRowsOfOneValue[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
@@ -726,6 +741,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "p = sch.get_block('row_j1')\nc = sch.cache_read(p, 0, 'global')\n"
                       "o = sch.get_block('outer')\ni, = sch.get_loops(o)\nsch.vectorize(i)\n",
                       "block \"outer\" touches more than it declares"},
+        SoundnessCase{"PartsThatAConditionMakesOfALoop", kPairsOfOneValue,  // Seed 12064882.
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j, k = sch.get_loops(c)\n"
+                      "sch.compute_at(b, j)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 2])\nsch.parallel(y)\n"
+                      "l, m, o = sch.get_loops(c)\np, q = sch.split(o, [None, 5])\n"},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
