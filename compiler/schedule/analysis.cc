@@ -342,7 +342,8 @@ bool CollectLets(const Stmt& stmt, const Stmt& child, VarMap& lets) {
   return false;
 }
 
-// What the lets around `row`, up to its scope, stand for.
+}  // namespace
+
 VarMap LetsAround(const Schedule& schedule, int row) {
   const int scope = schedule.ScopeOf(row);
   if (!IsConditional(schedule, scope, row)) return {};
@@ -355,6 +356,8 @@ VarMap LetsAround(const Schedule& schedule, int row) {
   }
   return lets;
 }
+
+namespace {
 
 // Stores that run whenever the statement above them does, but for predicates of blocks.
 class StoreCollector {

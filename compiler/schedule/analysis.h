@@ -77,6 +77,9 @@ Analyzer KnowingLoops(const Schedule& schedule, int above);
 std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars);
 std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const VarMap& vars);
 
+// What the lets around `row`, up to its scope, stand for.
+VarMap LetsAround(const Schedule& schedule, int row);
+
 // `region` in terms of loops, all of a dimension that memory decides: another look there may find something else.
 std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize);
 

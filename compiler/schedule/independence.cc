@@ -337,6 +337,83 @@ WhyNot WhyNotUsableBelow(const Schedule& schedule, int loop, int block, OuterFac
   return is_part ? "" : why;
 }
 
+// Blocks with the regions that they and those in them touch, whatever they declare.
+class RegionTeller : public StmtExprMutator {
+ public:
+  Block operator()(const Block& block) { return VisitBlock(block); }
+
+ protected:
+  Block VisitBlock(const Block& self) override {
+    Block block = StmtExprMutator::VisitBlock(self);
+    RecomputeRegions(block.Mutable());
+    return block;
+  }
+};
+
+// What one iteration of a loop touches of a buffer.
+struct Touch {
+  Buffer buffer;
+  std::vector<Range> footprint;
+  bool is_write, is_hidden;
+};
+
+void NoteTouches(const Schedule& schedule, int loop, int block, const Analyzer& analyzer, std::vector<Touch>& touches) {
+  BlockRealize realize = BoundRealize(schedule, block);
+  const bool is_hidden = schedule.IsHiding(block);
+  if (is_hidden) realize.block = RegionTeller()(realize.block);
+  const IterDomain inner = LoopsBetween(schedule, loop, block);
+  const auto note = [&](const BufferRegion& region, bool is_write) {
+    const std::vector<Range> full = FullRegion(region.buffer).region;
+    touches.push_back(
+        {region.buffer, RelaxRegion(BoundRegion(region, realize), inner, analyzer, &full), is_write, is_hidden});
+  };
+  for (const BufferRegion& read : realize.block->reads) note(read, false);
+  for (const BufferRegion& write : realize.block->writes) note(write, true);
+}
+
+// Whether all of `touches`, of one buffer, have in a dimension the same part, which is another one in each iteration.
+bool AreApartTogether(const std::vector<const Touch*>& touches, const Var& loop_var, const Analyzer& analyzer) {
+  const Touch& first = *touches.front();
+  for (size_t d = 0; d < first.footprint.size(); ++d) {
+    const Range& part = first.footprint[d];
+    const int64_t* extent = AsIntConst(part.extent);
+    if (extent == nullptr || *extent < 1 || !StepsOver(part.min, *extent, loop_var, analyzer)) continue;
+    const bool is_same = std::all_of(touches.begin(), touches.end(), [&](const Touch* other) {
+      return other->buffer.same_as(first.buffer) && IsConstInt(other->footprint[d].extent, *extent) &&
+             analyzer.CanProveEqual(other->footprint[d].min, part.min);
+    });
+    if (is_same) return true;
+  }
+  return false;
+}
+
+// The same of a loop below which blocks hide what they touch, as those do that loop_partition leaves: each iteration
+// keeps to itself what they and all others touch of a buffer that is written there.
+WhyNot WhyNotApartFromHidden(const Schedule& schedule, int loop, OuterFacts& facts) {
+  std::vector<Touch> touches;
+  for (int block : schedule.ChildBlocksOf(loop)) {
+    if (schedule.IsHiding(block) &&
+        (!schedule.BlockOf(block).iter_vars.empty() || !LetsAround(schedule, block).empty()))
+      return Hides(schedule, block);
+    NoteTouches(schedule, loop, block, facts(), touches);
+  }
+  for (const Touch& touch : touches) {
+    std::vector<const Touch*> of_it;
+    bool is_written = false;
+    for (const Touch& other : touches) {
+      if (!MayAlias(other.buffer, touch.buffer)) continue;
+      of_it.push_back(&other);
+      is_written = is_written || other.is_write;
+    }
+    if (touch.is_hidden && is_written && !AreApartTogether(of_it, schedule.LoopOf(loop).loop_var, facts()))
+      return fmt::format(
+          "several iterations may touch one element of buffer \"{}\" in blocks that touch more than they "
+          "declare",
+          touch.buffer->name);
+  }
+  return "";
+}
+
 bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
   const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
   return UsesVar(value, loop_var);
@@ -393,7 +470,12 @@ bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != For
 
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
   OuterFacts facts(schedule, loop);
-  for (int block : schedule.ChildBlocksOf(loop)) {
+  const std::vector<int> blocks = schedule.ChildBlocksOf(loop);
+  const auto hides = [&](int block) { return schedule.IsHidingStores(block); };
+  if (std::any_of(blocks.begin(), blocks.end(), hides))
+    if (const WhyNot why = WhyNotApartFromHidden(schedule, loop, facts); !why.empty()) return why;
+  for (int block : blocks) {
+    if (hides(block)) continue;
     if (const WhyNot why = WhyNotUsableBelow(schedule, loop, block, facts); !why.empty()) return why;
     const BlockRealize realize = BoundRealize(schedule, block);
     bool reduces = false;

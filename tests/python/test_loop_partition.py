@@ -373,3 +373,19 @@ def test_no_part_goes_on_behind_the_loop():
 
 if __name__ == "__main__":
     tvm.testing.main()
+
+
+@pytest.mark.parametrize("mark", [lambda sch, loop: sch.parallel(loop), lambda sch, loop: sch.bind(loop, "blockIdx.x")], ids=["parallel", "bind"])
+def test_loops_around_parts_run_at_once_where_each_iteration_keeps_to_itself(mark):
+    @T.prim_func
+    def add(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16, 32), "float32")):
+        for i, j in T.grid(16, 32):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+
+    sch = tir.Schedule(add)
+    i, j = sch.get_loops("B")
+    sch.loop_partition(j, [8, None])
+    mark(sch, i)
+    assert sch.get(i).kind in (tir.ForKind.PARALLEL, tir.ForKind.THREAD_BINDING)

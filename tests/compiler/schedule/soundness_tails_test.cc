@@ -86,6 +86,37 @@ def main(A: T.Buffer((5,), "int32"), C: T.Buffer((9, 10), "int32")):
             C[vj, vk] = B[vk // 2] - 1
 )";
 
+constexpr char kRowsFromRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((5, 8), "int32"), C: T.Buffer((5, 8), "int32")):
+    for i, j in T.grid(5, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * 2
+)";
+
+constexpr char kRowsFromTheRowBefore[] = R"(
+@T.prim_func
+def main(A: T.Buffer((5, 8), "int32"), C: T.Buffer((6, 8), "int32")):
+    for i, j in T.grid(5, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj], C[vi, vj])
+            T.writes(C[vi + 1, vj])
+            C[vi + 1, vj] = C[vi, vj] + A[vi, vj]
+)";
+
+constexpr char kSumOfRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((5, 8), "int32"), C: T.Buffer((8,), "int32")):
+    for i, j in T.grid(5, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("RS", [i, j])
+            with T.init():
+                C[vj] = 0
+            C[vj] = C[vj] + A[vi, vj]
+)";
+
 constexpr char kRowsOfOneValue[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
@@ -745,6 +776,20 @@ INSTANTIATE_TEST_SUITE_P(
                       "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j, k = sch.get_loops(c)\n"
                       "sch.compute_at(b, j)\nf = sch.fuse(i, j)\nx, y = sch.split(f, [None, 2])\nsch.parallel(y)\n"
                       "l, m, o = sch.get_loops(c)\np, q = sch.split(o, [None, 5])\n"},
+        SoundnessCase{"PartsOfRowsAtOnce", kRowsFromRows,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nx, y = sch.loop_partition(j, [3, None])\n"
+                      "sch.parallel(i)\n"},
+        SoundnessCase{"PartsThatReadTheRowBefore", kRowsFromTheRowBefore,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nx, y = sch.loop_partition(j, [3, None])\n"
+                      "sch.parallel(i)\n",
+                      "several iterations may touch one element of buffer \"C\""},
+        SoundnessCase{"PartsOfColumnsThatRowsShare", kRowsFromRows,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.reorder(j, i)\n"
+                      "x, y = sch.loop_partition(i, [3, None])\nsch.vectorize(j)\n"},
+        SoundnessCase{"PartsOfOneSum", kSumOfRows,
+                      "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nx, y = sch.loop_partition(j, [3, None])\n"
+                      "sch.parallel(i)\n",
+                      "several iterations may touch one element of buffer \"C\""},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
