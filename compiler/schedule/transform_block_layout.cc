@@ -21,9 +21,6 @@ Status CheckNest(const Schedule& schedule, int row) {
     const Stmt& body = schedule.LoopOf(loops[i]).body;
     const bool is_next = body.same_as(schedule.StmtOf(i + 1 < loops.size() ? loops[i + 1] : row));
     if (!is_next) return schedule.Error(kTransformBlockLayout, loops[i], "there is more than one block below it");
-    const For& loop = schedule.LoopOf(loops[i]);
-    if (loop.kind != ForKind::kSerial || !loop.annotations.empty())
-      return schedule.Error(kTransformBlockLayout, loops[i], "it is marked; transform the block before");
   }
   if (!IsTriviallyBound(schedule, row) ||
       !IsTrivialBinding(schedule.RealizeOf(row), LoopsBetween(schedule, schedule.ScopeOf(row), row)))

@@ -221,3 +221,19 @@ def test_transform_block_layout_writes_indices_by_their_iter_map(layout, reads, 
     text = sch.mod["main"].script()
     assert f"T.reads({reads})" in text
     assert f", {value}, T.float32(0" in text
+
+
+def test_loops_that_transform_block_layout_makes_are_serial():
+    @T.prim_func
+    def add(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16, 32), "float32")):
+        for i, j in T.grid(16, 32):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+
+    sch = tir.Schedule(add)
+    i, j = sch.get_loops("B")
+    sch.parallel(i)
+    sch.vectorize(j)
+    sch.transform_block_layout("B", lambda i, j: (j, i))
+    assert [sch.get(loop).kind for loop in sch.get_loops("B")] == [tir.ForKind.SERIAL] * 2
