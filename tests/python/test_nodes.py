@@ -158,6 +158,47 @@ def test_what_cannot_be_built_is_an_error(build):
         build(tir.Var("x", "int32"), tir.StringImm("text"), tir.Var("p", "handle"))
 
 
+def test_visitors_show_blocks():
+    kinds = []
+    tir.stmt_functor.pre_order_visit(matmul.body, lambda node: kinds.append(type(node).__name__) or True)
+    assert kinds.count("Block") == 2 and kinds[:3] == ["BlockRealize", "IntImm", "Block"]
+    without = []
+    tir.stmt_functor.pre_order_visit(
+        matmul.body, lambda node: without.append(type(node).__name__) or not isinstance(node, tir.Block))
+    assert without[-1] == "Block" and without.count("Block") == 1
+    alone = []
+    tir.stmt_functor.post_order_visit(matmul.body.block, alone.append)
+    assert alone[-1].same_as(matmul.body.block) and not any(isinstance(node, tir.BlockRealize) and node.block.same_as(
+        matmul.body.block) for node in alone)
+
+
+def test_ir_transform_replaces_blocks():
+    def renamed(block):
+        return tir.Block(block.iter_vars, block.reads, block.writes, block.name_hint + "_new", block.body, block.init)
+
+    changed = matmul.with_body(tir.stmt_functor.ir_transform(matmul.body, None, renamed, ["tir.Block"]))
+    names = []
+    tir.stmt_functor.post_order_visit(changed.body, lambda node: isinstance(node, tir.Block) and names.append(node.name_hint))
+    assert all(name.endswith("_new") for name in names) and len(names) == 2
+    early = tir.stmt_functor.ir_transform(matmul.body.block, lambda block: renamed(block), None, ["tir.Block"])
+    assert early.name_hint == "root_new"
+
+
+def test_visitors_show_a_node_once():
+    x = tir.Var("x", "int32")
+    e = tir.exp(tir.Cast("float32", x))
+    for visit, expected in ((tir.stmt_functor.post_order_visit, ["Var", "Cast", "Call", "Add"]),
+                            (tir.stmt_functor.pre_order_visit, ["Add", "Call", "Cast", "Var"])):
+        seen = []
+        visit(e + e, lambda node: seen.append(type(node).__name__) or True)
+        assert seen == expected
+    doubled, count = x, []
+    for _ in range(64):
+        doubled = doubled + doubled
+    tir.stmt_functor.post_order_visit(doubled, count.append)
+    assert len(count) == 65
+
+
 def test_post_order_visit_reaches_every_node():
     loops, loads = [], []
 
