@@ -199,6 +199,20 @@ def test_visitors_show_a_node_once():
     assert len(count) == 65
 
 
+def test_a_function_of_a_module_is_the_one_that_was_put_in():
+    @T.prim_func
+    def named(A: T.Buffer((8,), "float32")):
+        A[0] = T.float32(1)
+
+    private = named.without_attr("global_symbol")
+    mod = tvm.IRModule({"main": named, "own": private})
+    assert mod["main"].same_as(named) and mod["main"] == named and mod["own"].same_as(private)
+    assert mod["main"] == mod["main"] and {mod["main"]: 1}[named] == 1 and len({mod["own"], private, named}) == 2
+    same = tir.transform.Apply(lambda func: func)(mod)
+    assert same["main"].same_as(mod["main"]) and not same["main"].same_as(mod["own"])
+    assert not named.with_attr("key", 1).same_as(named)
+
+
 def test_post_order_visit_reaches_every_node():
     loops, loads = [], []
 
