@@ -400,16 +400,23 @@ StatusOr<const PyExpr*> ExprBuilder::ChosenOf(const PyExpr& e) const {
   return chosen;
 }
 
-StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e) const {
-  const std::string_view text = source_->text.substr(e.begin, e.end - e.begin);
+ScriptScope ExprBuilder::ScopeOf(std::string_view text) const {
   ScriptScope scope;
   for (const std::string_view word : WordsOf(text)) {
     if (names_.IsConstant(word) && context_->around.contains(word)) continue;
     if (const NamedValue* value = names_.Find(word)) scope.emplace_back(word, *value);
   }
-  StatusOr<ScriptValue> value = context_->evaluator->Evaluate(text, e.begin, scope);
-  if (!value.ok()) return Error(e, value.status().message());
-  return value;
+  return scope;
+}
+
+StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e) const {
+  StatusOr<ScriptValue> value = context_->evaluator->Evaluate(TextOf(e), e.begin, ScopeOf(TextOf(e)));
+  return value.ok() ? std::move(value) : Error(e, value.status().message());
+}
+
+StatusOr<ScriptEffect> ExprBuilder::Run(const PyExpr& call) const {
+  StatusOr<ScriptEffect> effect = context_->evaluator->Run(TextOf(call), call.begin, ScopeOf(TextOf(call)));
+  return effect.ok() ? std::move(effect) : Error(call, effect.status().message());
 }
 
 StatusOr<Expr> ExprBuilder::ToExpr(const PyExpr& at, const ScriptValue& value) const {
@@ -651,8 +658,11 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildList(const PyExpr& e) const {
   return list;
 }
 
-// A tuple one by one.
+// A tuple one by one, an array of the program, too.
 Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const {
+  const auto* object = std::get_if<std::shared_ptr<const HostObject>>(&value);
+  if (const auto numbers = object == nullptr ? std::nullopt : (*object)->Numbers())
+    return Append(at, std::vector<ScriptValue>(numbers->begin(), numbers->end()), list);
   const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
   if (items == nullptr) {
     ASSIGN_OR_RETURN(Expr one, ToExpr(at, value));

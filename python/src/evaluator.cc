@@ -16,6 +16,10 @@ struct PythonObject : HostObject {
   std::string Describe() const override {
     return fmt::format("a Python object of type {}", py::cast<std::string>(py::type::of(value).attr("__name__")));
   }
+  std::optional<std::vector<Attr>> Numbers() const override {
+    if (!py::hasattr(value, "ravel") || !py::hasattr(value, "tolist")) return std::nullopt;
+    return py::cast<std::vector<Attr>>(value.attr("ravel")().attr("tolist")());
+  }
   py::object value;
 };
 
@@ -170,6 +174,17 @@ class PythonEvaluator : public ScriptEvaluator {
     } catch (const py::error_already_set& error) {
       const std::string type = py::cast<std::string>(error.type().attr("__name__"));
       return InvalidArgument(fmt::format("{}: {}", type, py::cast<std::string>(py::str(error.value()))));
+    }
+  }
+  StatusOr<ScriptEffect> Run(std::string_view text, uint32_t offset, const ScriptScope& scope) override {
+    std::optional<StatusOr<ScriptValue>> value;
+    const py::cpp_function call([&] { value = Evaluate(text, offset, scope); });
+    try {
+      const py::object stmts = py::module_::import("lathe.script.ir_builder.base").attr("emitted_by")(call);
+      if (!value->ok()) return value->status();
+      return ScriptEffect{**std::move(value), py::cast<std::vector<Stmt>>(stmts)};
+    } catch (const py::error_already_set& error) {
+      return InvalidArgument(py::cast<std::string>(py::str(error.value())));
     }
   }
   std::vector<Buffer> TakeAllocations() override { return std::exchange(allocations_, {}); }

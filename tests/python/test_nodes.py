@@ -262,6 +262,29 @@ def test_json_keeps_what_nodes_mean():
     assert several["a"] == 1 and several["b"][1] == "text" and several["b"][0].name == "x"
 
 
+def test_a_step_makes_lanes_of_a_slice():
+    A = tir.decl_buffer((16, 16), "float32", name="A")
+    assert isinstance(A[0:4, 0], tir.BufferRegion)
+    assert isinstance(A[0, 0:4:1], tir.BufferLoad) and A[0, 0:4:1].indices[1].lanes == 4
+    assert A[0, 0:4:2].indices[1].stride == 2
+
+
+def test_match_buffer_regions_are_checked():
+    A = tir.decl_buffer((16, 16), "float32", name="A", scope="shared")
+    part = tir.BufferRegion(A, [Range(3, 4), Range(0, 8)])
+    n = tir.Var("n", "int32")
+    for shape in ((1, 8), (8,), (n,)):
+        assert tir.MatchBufferRegion(tir.decl_buffer(shape, "float32", scope="shared"), part).source.same_as(part)
+    for wrong, why in ((tir.decl_buffer((8, 8), "float32", scope="shared"), "extents of the region"),
+                       (tir.decl_buffer((1, 1, 8), "float32", scope="shared"), "at most 2 dimensions"),
+                       (tir.decl_buffer((8,), "float32"), 'scope "shared"'),
+                       (tir.decl_buffer((8,), "int32", scope="shared"), "dtype float32"),
+                       (tir.decl_buffer((8,), "float32", scope="shared", data_alignment=128), "alignment"),
+                       (tir.decl_buffer((8,), "float32", scope="shared", buffer_type="auto_broadcast"), "broadcasts")):
+        with pytest.raises(tvm.TVMError, match=why):
+            tir.MatchBufferRegion(wrong, part)
+
+
 def test_numbers_of_shapes():
     from tvm.topi.utils import get_const_int, get_const_tuple
     n = tir.Var("n", "int32")
