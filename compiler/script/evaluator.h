@@ -25,7 +25,7 @@ class HostObject {
   virtual ~HostObject() = default;
   virtual std::string Describe() const = 0;  // For errors: "a list_iterator".
   // Of an array, row by row; nullopt: it is something else.
-  virtual std::optional<std::vector<Attr>> Numbers() const = 0;
+  virtual std::optional<std::vector<Attr>> Numbers() const { return std::nullopt; }
 };
 
 struct ScriptValue;

@@ -262,6 +262,17 @@ def test_json_keeps_what_nodes_mean():
     assert several["a"] == 1 and several["b"][1] == "text" and several["b"][0].name == "x"
 
 
+def test_json_keeps_what_is_no_node_of_the_ir():
+    index_map = tir.IndexMap.from_func(lambda i: [i // 4, i % 4], inverse_index_map=lambda i, j: [i * 4 + j])
+    pointer = tvm.ir.PointerType(tvm.ir.PrimType("float32"), "shared")
+    several = [tvm.target.Target("llvm -mcpu=skylake", host="llvm"), tvm.ir.PrimType("int32"), tvm.ir.GlobalVar("g"),
+               tvm.ir.FuncType([pointer], tvm.ir.TupleType([])), tir.layout("NCHW4c")]
+    again = tvm.ir.load_json(tvm.ir.save_json([index_map, *several]))
+    assert list(again[1:5]) == several[:4] and again[1].host == several[0].host
+    assert again[5].name == "NCHW4c" and again[0].is_equivalent_to(index_map)
+    assert again[0].inverse_index_map.is_equivalent_to(index_map.inverse_index_map)
+
+
 def test_a_step_makes_lanes_of_a_slice():
     A = tir.decl_buffer((16, 16), "float32", name="A")
     assert isinstance(A[0:4, 0], tir.BufferRegion)

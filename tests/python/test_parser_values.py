@@ -521,6 +521,7 @@ def test_intrinsics_of_llvm_are_looked_up_by_name():
         A[2] = T.call_llvm_pure_intrin("float32", "llvm.fabs", T.uint32(1), A[3])
 
     assert [stmt.value.args[0] for stmt in func.body.seq] == ["llvm.fabs", "llvm.fabs"]
+    assert T.llvm_lookup_intrinsic_id("llvm.fabs") == tvm.target.codegen.llvm_lookup_intrinsic_id("llvm.fabs") == "llvm.fabs"
 
 
 def test_arrays_of_the_program_are_constants_and_lists():
