@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/arith/simplifier.h"
+#include "compiler/ir/number_attr.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/operator_rules.h"
@@ -145,17 +146,8 @@ StatusOr<bool> ExprBuilder::BuildBool(const PyExpr& e) const {
 
 namespace {
 
-// One way to hold a constant: an expression only where it is none.
-Attr AttrOf(const Expr& value) {
-  if (const StringImm* text = value.As<StringImm>()) return Attr(text->value);
-  if (const FloatImm* number = value.As<FloatImm>()) return Attr(number->value);
-  const IntImm* number = value.As<IntImm>();
-  if (number == nullptr) return Attr(value);
-  return value.dtype().is_bool() ? Attr(number->value != 0) : Attr(number->value);
-}
-
 // nullopt: buffers and regions are no attributes.
-std::optional<Attr> AttrOf(const ScriptValue& value) {
+std::optional<Attr> AttrOfValue(const ScriptValue& value) {
   if (const Attr* attr = std::get_if<Attr>(&value)) return *attr;
   if (const Expr* e = std::get_if<Expr>(&value)) return AttrOf(*e);
   if (const DataType* type = std::get_if<DataType>(&value)) return Attr(type->ToString());
@@ -163,7 +155,7 @@ std::optional<Attr> AttrOf(const ScriptValue& value) {
   if (list == nullptr) return std::nullopt;
   std::vector<Attr> items;
   for (const ScriptValue& item : *list) {
-    std::optional<Attr> attr = AttrOf(item);
+    std::optional<Attr> attr = AttrOfValue(item);
     if (!attr) return std::nullopt;
     items.push_back(*std::move(attr));
   }
@@ -197,7 +189,7 @@ StatusOr<Attr> ExprBuilder::BuildAttr(const PyExpr& e) const {
     return Attr(std::move(target));
   }
   ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
-  std::optional<Attr> attr = AttrOf(value);
+  std::optional<Attr> attr = AttrOfValue(value);
   if (!attr) return Error(e, "expected a number, a text, an expression, True, False, None, or a list or dict of them");
   return *std::move(attr);
 }

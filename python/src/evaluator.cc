@@ -124,12 +124,12 @@ ScriptValue FromPython(const py::object& object) {
   if (std::optional<ScriptValue> plain = FromPlain(object)) return *std::move(plain);
   if (PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) return FromSequence(object);
   if (PyDict_Check(object.ptr())) {
-    if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
+    if (std::optional<Attr> attr = ToAttr(object, NumberTypes::kKept)) return *std::move(attr);
   }
   if (IsInstance(object, "lathe.script.decorator", "TIRMacro")) return FromMacro(object);
   if (IsInstance(object, "lathe.script.ir_builder.tir", "ForFrame")) return FromLoops(object);
   if (py::hasattr(object, "as_attr")) {  // A target.
-    if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
+    if (std::optional<Attr> attr = ToAttr(object, NumberTypes::kKept)) return *std::move(attr);
   }
   if (py::hasattr(object, "asobject")) return FromPython(object.attr("asobject")());  // a == b
   if (py::hasattr(object, "dtype") && py::hasattr(object, "item") && py::len_hint(object) == 0)

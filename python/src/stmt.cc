@@ -62,7 +62,7 @@ CommReducer MakeReducer(const std::vector<Var>& lhs, const std::vector<Var>& rhs
 AttrMap ToAttrs(const py::dict& items) {
   AttrMap attrs;
   for (const auto& [key, value] : items) {
-    const std::optional<Attr> attr = ToAttr(value);
+    const std::optional<Attr> attr = ToAttr(value, NumberTypes::kKept);
     if (!attr)
       throw Failure(
           ErrorKind::kType,

@@ -600,3 +600,36 @@ def test_what_a_helper_emits_stands_where_it_is_called():
         A[3] = 3
 
     tvm.ir.assert_structural_equal(func.without_attr("global_symbol"), expected.without_attr("global_symbol"))
+
+def test_numbers_of_attributes_keep_their_types():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "int32")):
+        T.func_attr({"n": T.int64(5), "plain": 5})
+        for i in T.serial(8, annotations={"m": [T.int64(1), T.uint8(2)], "s": T.float64(0.5), "half": 0.5}):
+            A[i] = 1
+
+    loop = func.body
+    assert [func.attrs[name].dtype for name in ("n", "plain")] == ["int64", "int32"]
+    assert [number.dtype for number in loop.annotations["m"]] == ["int64", "uint8"]
+    assert [loop.annotations[name].dtype for name in ("s", "half")] == ["float64", "float32"]
+    assert 'T.func_attr({"n": T.int64(5), "plain": 5})' in func.script()
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
+    assert not tvm.ir.structural_equal(func.with_attr("n", 5), func)
+    assert func.with_attr("n", tir.const(5, "int64")).same_as(func) and func.attrs["n"] == 5
+    again = tir.For(loop.loop_var, 0, 8, loop.kind, loop.body, annotations=loop.annotations)
+    tvm.ir.assert_structural_equal(again, loop)
+
+
+def test_passes_read_numbers_of_any_type():
+    @T.prim_func
+    def func(A: T.Buffer((4,), "int32")):
+        for i in T.serial(4, annotations={"pragma_auto_unroll_max_step": T.int64(16), "pragma_unroll_explicit": T.int64(1)}):
+            A[i] = i
+
+    @T.prim_func
+    def plain(A: T.Buffer((4,), "int32")):
+        for i in T.serial(4, annotations={"pragma_auto_unroll_max_step": 16, "pragma_unroll_explicit": 1}):
+            A[i] = i
+
+    results = [tvm.lower(tvm.IRModule({"main": each.without_attr("global_symbol")})) for each in (func, plain)]
+    tvm.ir.assert_structural_equal(*results)
