@@ -96,7 +96,11 @@ StatusOr<Expr> ExprBuilder::BuildMethod(const PyExpr& e) const {
   if (buffer != nullptr && callee.text == "access_ptr") return BuildAccessPtr(e, *buffer);
   if (buffer != nullptr && callee.text == "vload") {
     ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"begin", "dtype", "predicate"}, 1));
-    ASSIGN_OR_RETURN(const Access access, BuildVectorAccess(*buffer, *args[0], args[1], args[2]));
+    std::optional<DataType> type;
+    if (args[1] != nullptr) {
+      ASSIGN_OR_RETURN(type, BuildType(*args[1]));
+    }
+    ASSIGN_OR_RETURN(const Access access, BuildVectorAccess(*buffer, *args[0], type, args[2]));
     const Expr load = Load(*buffer, access.indices);
     return Expr::Make(load.dtype(), BufferLoad{*buffer, access.indices, access.predicate});
   }
@@ -112,7 +116,8 @@ StatusOr<Expr> ExprBuilder::BuildMethod(const PyExpr& e) const {
 }
 
 StatusOr<ExprBuilder::Access> ExprBuilder::BuildVectorAccess(const Buffer& buffer, const PyExpr& begin,
-                                                             const PyExpr* dtype, const PyExpr* predicate) const {
+                                                             std::optional<DataType> type,
+                                                             const PyExpr* predicate) const {
   PyExpr subscript = begin;  // The indices of the buffer.
   subscript.items = {&begin};
   if (begin.kind == PyExprKind::kTuple || begin.kind == PyExprKind::kList) {
@@ -122,24 +127,23 @@ StatusOr<ExprBuilder::Access> ExprBuilder::BuildVectorAccess(const Buffer& buffe
   }
   Access access;
   ASSIGN_OR_RETURN(access.indices, BuildIndices(buffer, subscript));
-  if (dtype != nullptr && !access.indices.empty()) {  // vload(begin, "float32x4"): lanes from the type.
-    ASSIGN_OR_RETURN(const DataType type, BuildType(*dtype));
+  if (type && !access.indices.empty()) {  // vload(begin, "float32x4"): lanes from the type.
     const DataType last = access.indices.back().dtype();
-    const int lanes = type.lanes / std::max<int>(1, buffer->dtype.lanes);
-    DataType index = last.shaped_as(type);
+    const int lanes = type->lanes / std::max<int>(1, buffer->dtype.lanes);
+    DataType index = last.shaped_as(*type);
     index.lanes = static_cast<uint16_t>(lanes);
     if (lanes > 0 && !index.is_scalar() && last.is_scalar())
       access.indices.back() = Expr::Make(index, Ramp{access.indices.back(), IntConst(last, 1), lanes});
   }
   if (predicate == nullptr) return access;
   ASSIGN_OR_RETURN(access.predicate, Build(*predicate));
-  const DataType type = access.predicate->dtype();
+  const DataType mask = access.predicate->dtype();
   const DataType index = access.indices.empty() ? kIndexType : access.indices.back().dtype();
-  if (!type.is_bool() && !(type.is_int() && type.bits == 1))
-    return Error(*predicate, fmt::format("expected booleans, got {}", type.ToString()));
-  if (!type.has_shape_of(index))
+  if (!mask.is_bool() && !(mask.is_int() && mask.bits == 1))
+    return Error(*predicate, fmt::format("expected booleans, got {}", mask.ToString()));
+  if (!mask.has_shape_of(index))
     return Error(*predicate,
-                 fmt::format("expected a boolean for each lane of {}, got {}", index.ToString(), type.ToString()));
+                 fmt::format("expected a boolean for each lane of {}, got {}", index.ToString(), mask.ToString()));
   return access;
 }
 
@@ -203,6 +207,7 @@ StatusOr<Expr> ExprBuilder::BuildNamedCall(const PyExpr& e, const std::string& n
       {"call_intrin", &ExprBuilder::BuildCallIntrin},
       {"call_pure_intrin", &ExprBuilder::BuildCallIntrin},
       {"tvm_struct_get", &ExprBuilder::BuildStruct},
+      {"llvm_lookup_intrinsic_id", &ExprBuilder::BuildIntrinsicId},
       {"address_of", &ExprBuilder::BuildAddressOf},
       {"ceildiv", &ExprBuilder::BuildRounded},
       {"undef", &ExprBuilder::BuildUndef},
@@ -388,6 +393,13 @@ StatusOr<Expr> ExprBuilder::BuildStruct(const PyExpr& e) const {
     values.push_back(std::move(value));
   }
   return MakeCall(type, "tvm_struct_get", std::move(values));
+}
+
+// T.llvm_lookup_intrinsic_id("llvm.fabs"): here an intrinsic is called by its name, numbers differ between LLVMs.
+StatusOr<Expr> ExprBuilder::BuildIntrinsicId(const PyExpr& e) const {
+  ASSIGN_OR_RETURN(const BoundArgs args, Bind(e, {"name"}, 1));
+  ASSIGN_OR_RETURN(std::string name, BuildString(*args[0]));
+  return Expr::Make(DataType::Handle(), StringImm{std::move(name)});
 }
 
 // Of an element, or of a whole buffer: its first.

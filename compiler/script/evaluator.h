@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class HostObject {
  public:
   virtual ~HostObject() = default;
   virtual std::string Describe() const = 0;  // For errors: "a list_iterator".
+  // Of an array, row by row; nullopt: it is something else.
+  virtual std::optional<std::vector<Attr>> Numbers() const { return std::nullopt; }
 };
 
 struct ScriptValue;
@@ -37,6 +40,12 @@ struct ScriptValue : ScriptVariant {
 };
 using ConstantTable = std::unordered_map<std::string_view, ScriptValue>;
 
+// What a call of the program gives, and the statements that it emits meanwhile.
+struct ScriptEffect {
+  ScriptValue value;
+  std::vector<Stmt> stmts;
+};
+
 // A name that an expression uses and that the text has defined.
 using ScriptScope = std::vector<std::pair<std::string_view, ScriptValue>>;
 
@@ -46,6 +55,12 @@ class ScriptEvaluator {
   // The value of `text`, an expression of Python that stands at byte `offset` of the source. Called for every
   // expression that names something which the text does not define. An error's message follows "file.py:12:17: ".
   virtual StatusOr<ScriptValue> Evaluate(std::string_view text, uint32_t offset, const ScriptScope& scope) = 0;
+  // As Evaluate, of a call that is a statement.
+  virtual StatusOr<ScriptEffect> Run(std::string_view text, uint32_t offset, const ScriptScope& scope) {
+    StatusOr<ScriptValue> value = Evaluate(text, offset, scope);
+    if (!value.ok()) return value.status();
+    return ScriptEffect{*std::move(value), {}};
+  }
   // Buffers that evaluating has allocated since the last call: T.alloc_buffer in a helper.
   virtual std::vector<Buffer> TakeAllocations() { return {}; }
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/arith/simplifier.h"
+#include "compiler/ir/number_attr.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/operator_rules.h"
@@ -145,17 +146,8 @@ StatusOr<bool> ExprBuilder::BuildBool(const PyExpr& e) const {
 
 namespace {
 
-// One way to hold a constant: an expression only where it is none.
-Attr AttrOf(const Expr& value) {
-  if (const StringImm* text = value.As<StringImm>()) return Attr(text->value);
-  if (const FloatImm* number = value.As<FloatImm>()) return Attr(number->value);
-  const IntImm* number = value.As<IntImm>();
-  if (number == nullptr) return Attr(value);
-  return value.dtype().is_bool() ? Attr(number->value != 0) : Attr(number->value);
-}
-
 // nullopt: buffers and regions are no attributes.
-std::optional<Attr> AttrOf(const ScriptValue& value) {
+std::optional<Attr> AttrOfValue(const ScriptValue& value) {
   if (const Attr* attr = std::get_if<Attr>(&value)) return *attr;
   if (const Expr* e = std::get_if<Expr>(&value)) return AttrOf(*e);
   if (const DataType* type = std::get_if<DataType>(&value)) return Attr(type->ToString());
@@ -163,7 +155,7 @@ std::optional<Attr> AttrOf(const ScriptValue& value) {
   if (list == nullptr) return std::nullopt;
   std::vector<Attr> items;
   for (const ScriptValue& item : *list) {
-    std::optional<Attr> attr = AttrOf(item);
+    std::optional<Attr> attr = AttrOfValue(item);
     if (!attr) return std::nullopt;
     items.push_back(*std::move(attr));
   }
@@ -197,7 +189,7 @@ StatusOr<Attr> ExprBuilder::BuildAttr(const PyExpr& e) const {
     return Attr(std::move(target));
   }
   ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
-  std::optional<Attr> attr = AttrOf(value);
+  std::optional<Attr> attr = AttrOfValue(value);
   if (!attr) return Error(e, "expected a number, a text, an expression, True, False, None, or a list or dict of them");
   return *std::move(attr);
 }
@@ -400,16 +392,23 @@ StatusOr<const PyExpr*> ExprBuilder::ChosenOf(const PyExpr& e) const {
   return chosen;
 }
 
-StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e) const {
-  const std::string_view text = source_->text.substr(e.begin, e.end - e.begin);
+ScriptScope ExprBuilder::ScopeOf(std::string_view text) const {
   ScriptScope scope;
   for (const std::string_view word : WordsOf(text)) {
     if (names_.IsConstant(word) && context_->around.contains(word)) continue;
     if (const NamedValue* value = names_.Find(word)) scope.emplace_back(word, *value);
   }
-  StatusOr<ScriptValue> value = context_->evaluator->Evaluate(text, e.begin, scope);
-  if (!value.ok()) return Error(e, value.status().message());
-  return value;
+  return scope;
+}
+
+StatusOr<ScriptValue> ExprBuilder::Foreign(const PyExpr& e) const {
+  StatusOr<ScriptValue> value = context_->evaluator->Evaluate(TextOf(e), e.begin, ScopeOf(TextOf(e)));
+  return value.ok() ? std::move(value) : Error(e, value.status().message());
+}
+
+StatusOr<ScriptEffect> ExprBuilder::Run(const PyExpr& call) const {
+  StatusOr<ScriptEffect> effect = context_->evaluator->Run(TextOf(call), call.begin, ScopeOf(TextOf(call)));
+  return effect.ok() ? std::move(effect) : Error(call, effect.status().message());
 }
 
 StatusOr<Expr> ExprBuilder::ToExpr(const PyExpr& at, const ScriptValue& value) const {
@@ -651,8 +650,11 @@ StatusOr<std::vector<Expr>> ExprBuilder::BuildList(const PyExpr& e) const {
   return list;
 }
 
-// A tuple one by one.
+// A tuple one by one, an array of the program, too.
 Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vector<Expr>& list) const {
+  const auto* object = std::get_if<std::shared_ptr<const HostObject>>(&value);
+  if (const auto numbers = object == nullptr ? std::nullopt : (*object)->Numbers())
+    return Append(at, std::vector<ScriptValue>(numbers->begin(), numbers->end()), list);
   const auto* items = std::get_if<std::vector<ScriptValue>>(&value);
   if (items == nullptr) {
     ASSIGN_OR_RETURN(Expr one, ToExpr(at, value));

@@ -90,6 +90,7 @@ class ExprBuilder {
   StatusOr<const PyExpr*> ChosenOf(const PyExpr& e) const;
   bool IsOutside(const PyExpr& e) const;                 // Whether somebody else has to say what `e` is.
   StatusOr<ScriptValue> Foreign(const PyExpr& e) const;  // What the evaluator, which there is, says of `e`.
+  StatusOr<ScriptEffect> Run(const PyExpr& call) const;  // As a statement.
   StatusOr<Expr> ToExpr(const PyExpr& at, const ScriptValue& value) const;
   StatusOr<IterVar> BuildIterVar(const PyExpr& e) const;
   StatusOr<CommReducer> BuildReducer(const PyExpr& e) const;
@@ -98,7 +99,8 @@ class ExprBuilder {
     std::vector<Expr> indices;
     std::optional<Expr> predicate;
   };
-  StatusOr<Access> BuildVectorAccess(const Buffer& buffer, const PyExpr& begin, const PyExpr* dtype,
+  // `type`: of what is read or written; its lanes begin at `begin`.
+  StatusOr<Access> BuildVectorAccess(const Buffer& buffer, const PyExpr& begin, std::optional<DataType> type,
                                      const PyExpr* predicate) const;
   // Collects the declared variables that expressions have introduced.
   void SetBound(std::set<const ExprNode*>* bound) { bound_ = bound; }
@@ -107,6 +109,8 @@ class ExprBuilder {
 
  private:
   bool IsTirDialect(const PyExpr& e) const;
+  std::string_view TextOf(const PyExpr& e) const { return source_->text.substr(e.begin, e.end - e.begin); }
+  ScriptScope ScopeOf(std::string_view text) const;
   StatusOr<Expr> BuildName(const PyExpr& e) const;
   StatusOr<Expr> BuildAttribute(const PyExpr& e) const;
   StatusOr<Expr> BuildMethod(const PyExpr& e) const;
@@ -119,6 +123,7 @@ class ExprBuilder {
   StatusOr<Expr> BuildCallNode(const PyExpr& e) const;
   StatusOr<Expr> BuildReduce(const PyExpr& e) const;
   StatusOr<Expr> BuildStruct(const PyExpr& e) const;
+  StatusOr<Expr> BuildIntrinsicId(const PyExpr& e) const;
   StatusOr<Expr> BuildAddressOf(const PyExpr& e) const;
   StatusOr<Expr> BuildRounded(const PyExpr& e) const;
   StatusOr<Expr> BuildNamedOp(const PyExpr& e, const std::string& name) const;

@@ -91,7 +91,7 @@ std::string PrintPlainAttr(const Attr& attr) {
   if (const bool* value = std::get_if<bool>(&attr)) return *value ? "True" : "False";
   if (const std::string* value = std::get_if<std::string>(&attr)) return QuotedString(*value);
   if (const double* value = std::get_if<double>(&attr))
-    return std::isfinite(*value) ? PrintFloat(*value) : fmt::format("T.float64({})", PrintFloat(*value));
+    return std::isfinite(*value) ? PrintFloat(*value) : fmt::format("T.float32({})", PrintFloat(*value));
   return "None";
 }
 

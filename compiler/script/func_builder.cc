@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "compiler/arith/match_region.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 #include "compiler/script/dialect.h"
@@ -161,13 +162,24 @@ Status FuncBuilder::BuildBlockLine(const PyExpr& e, const std::string& name) {
   return OkStatus();
 }
 
-// A.vstore([T.Ramp(0, 1, 4)], value, predicate=p)
+// A.vstore([T.Ramp(0, 1, 4)], value, predicate=p); A.vstore([0], value), with lanes as the value has
 Status FuncBuilder::BuildVstore(const PyExpr& e, Suite& suite) {
-  ASSIGN_OR_RETURN(const Buffer buffer, exprs_.BuildBufferUse(*e.items[0]->items[0]));
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"begin", "value", "predicate"}, 2));
-  ASSIGN_OR_RETURN(ExprBuilder::Access access, exprs_.BuildVectorAccess(buffer, *args[0], nullptr, args[2]));
-  ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*args[1]));
-  ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], Load(buffer, access.indices).dtype(), value));
+  return BuildStoreAt(*e.items[0]->items[0], *args[0], *args[1], args[2], suite);
+}
+
+// T.buffer_store(A, value, [i])
+Status FuncBuilder::BuildBufferStore(const PyExpr& e, Suite& suite) {
+  ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(e, {"buffer", "value", "indices", "predicate"}, 3));
+  return BuildStoreAt(*args[0], *args[2], *args[1], args[3], suite);
+}
+
+Status FuncBuilder::BuildStoreAt(const PyExpr& target, const PyExpr& begin, const PyExpr& stored,
+                                 const PyExpr* predicate, Suite& suite) {
+  ASSIGN_OR_RETURN(const Buffer buffer, exprs_.BuildBufferUse(target));
+  ASSIGN_OR_RETURN(const Expr value, exprs_.Build(stored));
+  ASSIGN_OR_RETURN(ExprBuilder::Access access, exprs_.BuildVectorAccess(buffer, begin, value.dtype(), predicate));
+  ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(stored, Load(buffer, access.indices).dtype(), value));
   suite.stmts.push_back(BufferStore{buffer, converted, std::move(access.indices), std::move(access.predicate)});
   return OkStatus();
 }
@@ -191,6 +203,7 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
     RETURN_IF_ERROR(Enter(e.offset));
     return BuildRealize(e, suite);
   }
+  if (name == "buffer_store") return BuildBufferStore(e, suite);
   if (name == "prefetch" && e.items.size() == 3) return BuildPrefetch(e, suite);
   ASSIGN_OR_RETURN(const MacroUse macro, FindMacro(e));
   if (macro.definition != nullptr) return BuildMacroCall(macro, e, suite);
@@ -204,9 +217,18 @@ Status FuncBuilder::BuildExprStmt(const PyStmt& stmt, Suite& suite) {
   return BuildEvaluate(*value, suite);
 }
 
+// What a helper of the program emits stands here, before what it gives.
+StatusOr<ScriptValue> FuncBuilder::BuildEffect(const PyExpr& e, Suite& suite) {
+  const bool is_helper = e.kind == PyExprKind::kCall && exprs_.context().evaluator != nullptr && exprs_.IsOutside(e);
+  if (!is_helper) return exprs_.BuildValue(e);
+  ASSIGN_OR_RETURN(ScriptEffect effect, exprs_.Run(e));
+  suite.stmts.insert(suite.stmts.end(), effect.stmts.begin(), effect.stmts.end());
+  return std::move(effect.value);
+}
+
 // A helper of the program may have done its work: then it gives None.
 Status FuncBuilder::BuildEvaluate(const PyExpr& value, Suite& suite) {
-  ASSIGN_OR_RETURN(const ScriptValue known, exprs_.BuildValue(value));
+  ASSIGN_OR_RETURN(const ScriptValue known, BuildEffect(value, suite));
   const Attr* attr = std::get_if<Attr>(&known);
   if (attr != nullptr && std::holds_alternative<std::monostate>(*attr) && value.kind != PyExprKind::kNone)
     return OkStatus();
@@ -643,6 +665,9 @@ Status FuncBuilder::BuildMatchBuffer(const PyExpr& target, const PyExpr& call, S
                                    source.buffer->dtype.ToString(), node.dtype.ToString()));
   }
   const Buffer view(std::move(node));
+  // A stored text stands for the tree that it was printed from.
+  const Status match = exprs_.context().evaluator == nullptr ? OkStatus() : CheckMatch(view, source);
+  if (!match.ok()) return Error(call, match.message());
   BindSymbols(view);
   block->node.match_buffers.push_back({view, source});
   return DefineBuffer(target, view);

@@ -37,6 +37,9 @@ class FuncBuilder {
   Status BuildBlockLine(const PyExpr& e, const std::string& name);  // T.reads, T.writes, T.where, T.block_attr
   Status BuildFuncAttr(const PyExpr& e);
   Status BuildVstore(const PyExpr& e, Suite& suite);
+  Status BuildBufferStore(const PyExpr& e, Suite& suite);
+  Status BuildStoreAt(const PyExpr& target, const PyExpr& begin, const PyExpr& stored, const PyExpr* predicate,
+                      Suite& suite);
   Status BuildAttrStmt(const PyExpr& e, Suite& suite);
   Status BuildRealize(const PyExpr& e, Suite& suite);
   Status BuildPrefetch(const PyExpr& e, Suite& suite);
@@ -61,6 +64,7 @@ class FuncBuilder {
   Status BuildView(const PyExpr& target, const PyExpr& call, const Buffer& whole, Suite& suite);
   Status BuildLine(const PyStmt& stmt, Suite& suite);
   Status BuildEvaluate(const PyExpr& value, Suite& suite);
+  StatusOr<ScriptValue> BuildEffect(const PyExpr& e, Suite& suite);
   void DeclareSymbol(const PyExpr& target, const Var& var);
   // One of the values that a target takes: by itself, or as number `index` of `list`, a name that takes several.
   struct TargetPart {
@@ -100,6 +104,8 @@ class FuncBuilder {
   Status BuildInit(const PyStmt& stmt);
   Status BuildScope(const PyStmt& stmt, Suite& suite);  // What else opens a scope: T.LetStmt, T.decl_buffer, T.attr ...
   Status OpenScope(const PyStmt& stmt, Suite& inner);
+  Status OpenLetStmt(const PyExpr* target, const PyExpr& call, Suite& inner);
+  Status BuildLetOf(const PyExpr& declared, const PyExpr& value, Suite& inner);
   Status BuildAssert(const PyExpr& at, const PyExpr& condition, const PyExpr* message, Suite& suite);
   Status BuildRegions(const PyExpr& call, std::vector<BufferRegion>& regions);
   StatusOr<Expr> BuildCondition(const PyExpr& e);

@@ -266,19 +266,19 @@ Status FuncBuilder::BuildInit(const PyStmt& stmt) {
   return OkStatus();
 }
 
+namespace {
+
+bool IsPlainName(const PyExpr* e) { return e != nullptr && e->kind == PyExprKind::kName; }
+
+}  // namespace
+
 // What stands after "with", into `inner.opened`.
 Status FuncBuilder::OpenScope(const PyStmt& stmt, Suite& inner) {
   const PyExpr& call = *stmt.value;
   const std::string name = exprs_.CalleeName(call);
-  if (name == "let") {  // with T.let(x, value), where x = T.int32() came before
+  if (name == "let") {
     ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"var", "value"}, 2));
-    ASSIGN_OR_RETURN(const Expr var, exprs_.Build(*args[0]));
-    ASSIGN_OR_RETURN(const Expr value, exprs_.Build(*args[1]));
-    if (!IsVar(var) || unbound_.erase(var.get()) == 0)
-      return Error(*args[0], "expected a variable declared by T.int32() and not yet bound");
-    ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(*args[1], var.dtype(), value));
-    inner.opened.push_back({Suite::OpenLet{Var(var), converted}, 0});
-    return OkStatus();
+    return BuildLetOf(*args[0], *args[1], inner);
   }
   if (name == "attr") return BuildAttrStmt(call, inner);
   if (name == "Assert") {
@@ -287,11 +287,29 @@ Status FuncBuilder::OpenScope(const PyStmt& stmt, Suite& inner) {
   }
   if (name == "realize") return BuildRealize(call, inner);
   if (name == "launch_thread") return BuildLaunch(stmt.target, call, inner);
-  if (stmt.target == nullptr || stmt.target->kind != PyExprKind::kName)
-    return Error(call, "expected \"as\" and a name");
-  if (name != "LetStmt") return BuildAssignTo(*stmt.target, nullptr, call, inner);
+  if (name == "LetStmt") return OpenLetStmt(stmt.target, call, inner);
+  if (!IsPlainName(stmt.target)) return Error(call, "expected \"as\" and a name");
+  return BuildAssignTo(*stmt.target, nullptr, call, inner);
+}
+
+// with T.LetStmt(value) as x, with T.LetStmt(value, var=x)
+Status FuncBuilder::OpenLetStmt(const PyExpr* target, const PyExpr& call, Suite& inner) {
   ASSIGN_OR_RETURN(const BoundArgs args, exprs_.Bind(call, {"value", "type_annotation", "var"}, 1));
-  return BuildLet(*stmt.target, nullptr, *args[0], inner);
+  if (args[2] == nullptr && !IsPlainName(target)) return Error(call, "expected \"as\" and a name");
+  if (args[2] == nullptr) return BuildLet(*target, nullptr, *args[0], inner);
+  RETURN_IF_ERROR(BuildLetOf(*args[2], *args[0], inner));
+  return target == nullptr ? OkStatus() : Define(*target, Expr(std::get<Suite::OpenLet>(inner.opened.back().what).var));
+}
+
+// Of a variable that was declared before: x = T.int32()
+Status FuncBuilder::BuildLetOf(const PyExpr& declared, const PyExpr& value, Suite& inner) {
+  ASSIGN_OR_RETURN(const Expr var, exprs_.Build(declared));
+  ASSIGN_OR_RETURN(const Expr built, exprs_.Build(value));
+  if (!IsVar(var) || unbound_.erase(var.get()) == 0)
+    return Error(declared, "expected a variable declared by T.int32() and not yet bound");
+  ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(value, var.dtype(), built));
+  inner.opened.push_back({Suite::OpenLet{Var(var), converted}, 0});
+  return OkStatus();
 }
 
 Status FuncBuilder::BuildScope(const PyStmt& stmt, Suite& suite) {

@@ -309,9 +309,10 @@ Status FuncBuilder::BuildPromises(const BoundArgs& args, size_t shape_arg, Buffe
   }
   if (arg(8) != nullptr) {
     ASSIGN_OR_RETURN(const std::string type, exprs_.BuildString(*arg(8)));
-    if (type == "auto_broadcast") node.buffer_type = BufferType::kAutoBroadcast;
-    if (type != "auto_broadcast" && type != "default" && !type.empty())
-      return Error(*arg(8), fmt::format("expected \"default\" or \"auto_broadcast\", got \"{}\"", type));
+    const bool is_auto = type == "auto" || type == "auto_broadcast";  // As T and as tir.decl_buffer call it.
+    if (is_auto) node.buffer_type = BufferType::kAutoBroadcast;
+    if (!is_auto && type != "default" && !type.empty())
+      return Error(*arg(8), fmt::format("expected \"default\" or \"auto\", got \"{}\"", type));
   }
   if (arg(9) == nullptr) return OkStatus();
   ASSIGN_OR_RETURN(const std::vector<Expr> separators, exprs_.BuildList(*arg(9)));

@@ -280,7 +280,7 @@ class Printer {
     if (buffer->scope != usual_scope) text += fmt::format(", scope={}", QuotedString(buffer->scope));
     if (buffer->data_alignment != kDefaultDataAlignment) text += fmt::format(", align={}", buffer->data_alignment);
     if (buffer->offset_factor != 1 || new_offset) text += fmt::format(", offset_factor={}", buffer->offset_factor);
-    if (buffer->buffer_type == BufferType::kAutoBroadcast) text += ", buffer_type=\"auto_broadcast\"";
+    if (buffer->buffer_type == BufferType::kAutoBroadcast) text += ", buffer_type=\"auto\"";
     if (!buffer->axis_separators.empty())
       text += fmt::format(", axis_separators=[{}]", fmt::join(buffer->axis_separators, ", "));
     return text;

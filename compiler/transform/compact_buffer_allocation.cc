@@ -9,6 +9,7 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/buffer_access.h"
+#include "compiler/ir/number_attr.h"
 #include "compiler/ir/storage_scope.h"
 #include "compiler/ir/visitor.h"
 
@@ -230,7 +231,7 @@ class AlignmentFinder : public StmtExprVisitor {
     if (parts == nullptr || parts->size() != 4) return;
     std::vector<int64_t> numbers;
     for (const Attr& part : *parts)
-      if (const auto* number = std::get_if<int64_t>(&part)) numbers.push_back(*number);
+      if (const auto number = IntOf(part)) numbers.push_back(*number);
     if (numbers.size() != 4 || numbers[0] < 0 || numbers[0] >= std::ssize(block.writes) || numbers[2] <= 0) return;
     found[block.writes[numbers[0]].buffer.get()][numbers[1]] = {numbers[2], numbers[3]};
   }

@@ -7,6 +7,7 @@
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/child_stmts.h"
+#include "compiler/ir/number_attr.h"
 #include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
@@ -91,8 +92,8 @@ StatusOr<double> EstimateFlops(const IRModule& module) {
   double flops = 0;
   for (const PrimFunc& func : module.prim_funcs) {
     const auto said = func.attrs.find("estimated_flops");
-    const int64_t* number = said == func.attrs.end() ? nullptr : std::get_if<int64_t>(&said->second);
-    if (number != nullptr) {
+    const std::optional<int64_t> number = said == func.attrs.end() ? std::nullopt : IntOf(said->second);
+    if (number) {
       flops += static_cast<double>(*number);
     } else {
       ASSIGN_OR_RETURN(const double of_func, EstimateFlops(func.body));

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/ir/number_attr.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 #include "support/status_macros.h"
@@ -245,8 +246,8 @@ StatusOr<std::vector<int64_t>> Numbers(const AttrMap& annotations, const char* k
   const std::vector<Attr>* list = std::get_if<std::vector<Attr>>(&annotations.at(key));
   std::vector<int64_t> numbers;
   for (const Attr& item : list == nullptr ? std::vector<Attr>() : *list) {
-    const int64_t* number = std::get_if<int64_t>(&item);
-    if (number != nullptr && *number >= 0) numbers.push_back(*number);
+    const std::optional<int64_t> number = IntOf(item);
+    if (number && *number >= 0) numbers.push_back(*number);
   }
   if (list != nullptr && numbers.size() == list->size()) return numbers;
   return InvalidArgument(fmt::format("InjectSoftwarePipeline: \"{}\" is no list of numbers from 0 on", key));
@@ -287,8 +288,8 @@ class PipelineInjector : public StmtExprMutator {
   Block VisitBlock(const Block& block) override {
     const auto annotation = block->annotations.find("double_buffer_scope");
     if (annotation != block->annotations.end()) {
-      const int64_t* index = std::get_if<int64_t>(&annotation->second);
-      if (index == nullptr || *index < 0 || *index >= static_cast<int64_t>(block->writes.size()))
+      const std::optional<int64_t> index = IntOf(annotation->second);
+      if (!index || *index < 0 || *index >= static_cast<int64_t>(block->writes.size()))
         Refuse(
             InvalidArgument("InjectSoftwarePipeline: Index of the buffer exceeds the size of the write regions of the "
                             "block"));

@@ -5,8 +5,8 @@
 
 namespace lathe {
 
-// Loops over one thread axis become one, around all that the innermost loop holds which they share; inside of a kernel
-// only, that is below a loop over another axis. As TVM's:
+// Loops over one thread axis become one, inside of the innermost loop that they share; where that is one of them, in
+// its place. Each kernel, a loop over threads with all below it, for itself. As TVM's:
 //   for bx { for i { for tx { S } } for j { for tx { U } } }  -->  for bx { for tx { for i { S } for j { U } } }
 // InvalidArgument: they run over different ranges.
 StatusOr<PrimFunc> LiftThreadBinding(PrimFunc func);

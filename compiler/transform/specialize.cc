@@ -75,7 +75,7 @@ class Binding {
   VarMap values_;
 };
 
-// Puts the values in, into buffers too.
+// Puts the values in, into buffers too, and folds.
 class Specializer : public StmtExprMutator {
  public:
   explicit Specializer(const VarMap& values) : values_(values) {}
@@ -92,10 +92,18 @@ class Specializer : public StmtExprMutator {
     const auto found = values_.find(var.get());
     return found == values_.end() ? var : found->second;
   }
+  // What a value changes is folded, what it leaves stays as it was written.
+  Expr VisitExpr(const Expr& e) override {
+    const Expr visited = StmtExprMutator::VisitExpr(e);
+    if (visited.same_as(e)) return e;
+    if (const Binary* binary = visited.As<Binary>()) return FoldBinary(binary->op, binary->a, binary->b);
+    const Not* negation = visited.As<Not>();
+    return negation == nullptr ? visited : MakeNot(negation->a);
+  }
 
  private:
   Buffer With(const Buffer& buffer) {
-    std::optional<BufferNode> mapped = MapDims(buffer, [this](const Expr& e) { return Substitute(e, values_); });
+    std::optional<BufferNode> mapped = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); });
     return mapped ? Buffer(*std::move(mapped)) : buffer;
   }
 

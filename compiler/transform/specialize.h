@@ -16,8 +16,8 @@ struct Specialization {
   std::variant<Expr, Buffer> value;
 };
 
-// InvalidArgument, with parameter, required and given, where one is no parameter, is of another kind, or contradicts
-// what the function says or another one.
+// Operations on what a value changed are folded. InvalidArgument, with parameter, required and given, where one is no
+// parameter, is of another kind, or contradicts what the function says or another one.
 StatusOr<PrimFunc> Specialize(PrimFunc func, const std::vector<Specialization>& values);
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "compiler/transform/unroll_loop.h"
 
+#include "compiler/ir/number_attr.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/transform/remove_no_op.h"
 
@@ -13,7 +14,7 @@ constexpr int64_t kMaxCopies = 1 << 16;  // A longer kUnrolled loop stays a loop
 int64_t IntAnnotation(const AttrMap& annotations, const char* key, int64_t otherwise) {
   const auto found = annotations.find(key);
   if (found == annotations.end()) return otherwise;
-  if (const int64_t* value = std::get_if<int64_t>(&found->second)) return *value;
+  if (const std::optional<int64_t> value = IntOf(found->second)) return *value;
   if (const bool* value = std::get_if<bool>(&found->second)) return *value;
   return otherwise;
 }

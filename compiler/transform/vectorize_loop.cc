@@ -336,7 +336,7 @@ class LaneRewriter {
         return std::nullopt;
       case BinaryOp::kFloorDiv:
       case BinaryOp::kFloorMod:
-        return DivideRamp(op, *x, b);
+        return forms_.makes_masks ? DivideRamp(op, *x, b) : std::nullopt;  // By name TVM leaves that to Simplify.
       default:
         return std::nullopt;
     }

@@ -39,10 +39,18 @@ def _module_with_binds(inputs, args, name, binds, **options):
     return _lib.bind_buffers(module, bound) if bound else module
 
 
+def _as_kernel(func, name):
+    """A function that is lowered alone: called by `name`, and no two of its buffers share memory."""
+    func = func.with_attr("global_symbol", name)
+    return func.with_attr("tir.noalias", True) if PassContext.current().config.get("tir.noalias", True) else func
+
+
 def _module_to_lower(inputs, args, name, binds):
     of_stages = isinstance(inputs, te.Schedule)
     if not of_stages and not isinstance(inputs, (Schedule, IRModule, PrimFunc)):
         raise ValueError(f"lower: expected an IRModule, a PrimFunc or a schedule, got {type(inputs)}")
+    if isinstance(inputs, PrimFunc):
+        inputs = _as_kernel(inputs, name)
     module = _module_with_binds(inputs, args, name, binds, **{"starts_apart": True} if of_stages else {})
     return te.schedule.loops_of(module) if of_stages else module
 

@@ -17,6 +17,10 @@ class LiteralError(InternalError, ValueError):
     """A number that its type cannot hold, or a type that there is not; TVM's is a ValueError."""
 
 
+class PassValueError(InternalError, ValueError):
+    """A function that a pass cannot take; TVM's is a ValueError, or none but an InternalError, by its version."""
+
+
 class UnknownOperationError(InternalError, AttributeError):
     """An operation that is not in the table; TVM's is an AttributeError."""
 
@@ -71,6 +75,18 @@ class OpError(TVMError):
 
 class OpNotImplemented(OpError, NotImplementedError):
     """An operator that no target implements."""
+
+
+class OpAttributeRequired(OpError, AttributeError):
+    """An operator without an attribute that it needs."""
+
+
+class OpAttributeInvalid(OpError, AttributeError):
+    """An attribute of an operator with a value that there is not."""
+
+
+class OpAttributeUnImplemented(OpError, NotImplementedError):
+    """An attribute of an operator with a value that no target implements."""
 
 
 # What C++ raises where Python has a class of its own.

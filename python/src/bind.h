@@ -11,6 +11,8 @@ namespace lathe::python {
 
 void BindModule(pybind11::module_& module);  // IRModule
 void BindFunc(pybind11::module_& module);    // PrimFunc
+// Attributes as TVM has them: the global symbol, unless the function is private, is one of them.
+AttrMap AttrsOf(const PrimFunc& func);
 // `func` as a module calls it: its global symbol stays what it was. One without a symbol is the module's own.
 PrimFunc CalledInModule(PrimFunc func, const std::string& name);
 void BindScript(pybind11::module_& module);  // TVMScript in and out

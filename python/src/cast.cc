@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "compiler/ir/number_attr.h"
 #include "python/src/errors.h"
 
 namespace lathe::python {
@@ -44,30 +45,31 @@ std::optional<Expr> FromConvertible(py::handle object) {
 }
 
 // None where an item is no attribute.
-std::optional<Attr> DictToAttr(py::handle object) {
+std::optional<Attr> DictToAttr(py::handle object, NumberTypes types) {
   AttrMap items;
   for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(object)) {
-    std::optional<Attr> attr = ToAttr(value);
+    std::optional<Attr> attr = ToAttr(value, types);
     if (!attr || !PyUnicode_Check(key.ptr())) return std::nullopt;
     items.insert_or_assign(py::cast<std::string>(key), *std::move(attr));
   }
   return Attr(std::move(items));
 }
-std::optional<Attr> ListToAttr(py::handle object) {
+std::optional<Attr> ListToAttr(py::handle object, NumberTypes types) {
   std::vector<Attr> items;
   for (py::handle item : object) {
-    std::optional<Attr> attr = ToAttr(item);
+    std::optional<Attr> attr = ToAttr(item, types);
     if (!attr) return std::nullopt;
     items.push_back(*std::move(attr));
   }
   return Attr(std::move(items));
 }
 
-Attr ExprToAttr(const Expr& e) {
-  if (const IntImm* imm = e.As<IntImm>()) return e.dtype().is_bool() ? Attr(imm->value != 0) : Attr(imm->value);
-  if (const FloatImm* imm = e.As<FloatImm>()) return Attr(imm->value);
-  if (const StringImm* imm = e.As<StringImm>()) return Attr(imm->value);
-  return Attr(e);
+Attr WithoutType(const Attr& attr) {
+  const Expr* e = std::get_if<Expr>(&attr);
+  if (e == nullptr) return attr;
+  if (const IntImm* imm = e->As<IntImm>()) return e->dtype().is_bool() ? Attr(imm->value != 0) : Attr(imm->value);
+  const FloatImm* imm = e->As<FloatImm>();
+  return imm == nullptr ? attr : Attr(imm->value);
 }
 
 }  // namespace
@@ -113,12 +115,12 @@ std::optional<Expr> ToExpr(py::handle object) {
   return FromConvertible(object);
 }
 
-std::optional<Attr> ToAttr(py::handle object) {
+std::optional<Attr> ToAttr(py::handle object, NumberTypes types) {
   if (PyUnicode_Check(object.ptr())) return Attr(py::cast<std::string>(object));
-  if (std::optional<Expr> e = ToExpr(object)) return ExprToAttr(*e);
-  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return ListToAttr(object);
-  if (PyDict_Check(object.ptr())) return DictToAttr(object);
-  if (py::hasattr(object, "as_attr")) return ToAttr(object.attr("as_attr")());
+  if (std::optional<Expr> e = ToExpr(object)) return types == NumberTypes::kKept ? AttrOf(*e) : WithoutType(AttrOf(*e));
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) return ListToAttr(object, types);
+  if (PyDict_Check(object.ptr())) return DictToAttr(object, types);
+  if (py::hasattr(object, "as_attr")) return ToAttr(object.attr("as_attr")(), types);
   return object.is_none() ? std::optional<Attr>(std::monostate()) : std::nullopt;
 }
 

@@ -18,7 +18,9 @@ py::object MakeEnum(const char* module, const char* name, int value);
 
 // ---- From Python. What Python programs write where TVM takes an expression: numbers, strings, nodes, iter vars.
 std::optional<Expr> ToExpr(py::handle object);
-std::optional<Attr> ToAttr(py::handle object);
+// Primitives take numbers of any type as numbers; annotations and attributes keep what is no int32 or float32.
+enum class NumberTypes { kDropped, kKept };
+std::optional<Attr> ToAttr(py::handle object, NumberTypes types = NumberTypes::kDropped);
 std::optional<DataType> ToDataType(py::handle object);
 [[noreturn]] void FailForType(py::handle name);  // For a text that names none.
 
@@ -110,7 +112,7 @@ struct type_caster<lathe::Attr> {
     return lathe::python::ToPython(attr).release();
   }
   bool load(handle object, bool) {
-    std::optional<lathe::Attr> attr = lathe::python::ToAttr(object);
+    std::optional<lathe::Attr> attr = lathe::python::ToAttr(object, lathe::python::NumberTypes::kKept);
     if (attr) value = *std::move(attr);
     return attr.has_value();
   }

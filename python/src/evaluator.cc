@@ -16,6 +16,10 @@ struct PythonObject : HostObject {
   std::string Describe() const override {
     return fmt::format("a Python object of type {}", py::cast<std::string>(py::type::of(value).attr("__name__")));
   }
+  std::optional<std::vector<Attr>> Numbers() const override {
+    if (!py::hasattr(value, "ravel") || !py::hasattr(value, "tolist")) return std::nullopt;
+    return py::cast<std::vector<Attr>>(value.attr("ravel")().attr("tolist")());
+  }
   py::object value;
 };
 
@@ -120,12 +124,12 @@ ScriptValue FromPython(const py::object& object) {
   if (std::optional<ScriptValue> plain = FromPlain(object)) return *std::move(plain);
   if (PyTuple_Check(object.ptr()) || PyList_Check(object.ptr())) return FromSequence(object);
   if (PyDict_Check(object.ptr())) {
-    if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
+    if (std::optional<Attr> attr = ToAttr(object, NumberTypes::kKept)) return *std::move(attr);
   }
   if (IsInstance(object, "lathe.script.decorator", "TIRMacro")) return FromMacro(object);
   if (IsInstance(object, "lathe.script.ir_builder.tir", "ForFrame")) return FromLoops(object);
   if (py::hasattr(object, "as_attr")) {  // A target.
-    if (std::optional<Attr> attr = ToAttr(object)) return *std::move(attr);
+    if (std::optional<Attr> attr = ToAttr(object, NumberTypes::kKept)) return *std::move(attr);
   }
   if (py::hasattr(object, "asobject")) return FromPython(object.attr("asobject")());  // a == b
   if (py::hasattr(object, "dtype") && py::hasattr(object, "item") && py::len_hint(object) == 0)
@@ -170,6 +174,17 @@ class PythonEvaluator : public ScriptEvaluator {
     } catch (const py::error_already_set& error) {
       const std::string type = py::cast<std::string>(error.type().attr("__name__"));
       return InvalidArgument(fmt::format("{}: {}", type, py::cast<std::string>(py::str(error.value()))));
+    }
+  }
+  StatusOr<ScriptEffect> Run(std::string_view text, uint32_t offset, const ScriptScope& scope) override {
+    std::optional<StatusOr<ScriptValue>> value;
+    const py::cpp_function call([&] { value = Evaluate(text, offset, scope); });
+    try {
+      const py::object stmts = py::module_::import("lathe.script.ir_builder.base").attr("emitted_by")(call);
+      if (!value->ok()) return value->status();
+      return ScriptEffect{**std::move(value), py::cast<std::vector<Stmt>>(stmts)};
+    } catch (const py::error_already_set& error) {
+      return InvalidArgument(py::cast<std::string>(py::str(error.value())));
     }
   }
   std::vector<Buffer> TakeAllocations() override { return std::exchange(allocations_, {}); }

@@ -10,13 +10,6 @@ namespace {
 
 constexpr const char* kGlobalSymbol = "global_symbol";
 
-py::object Attrs(const PrimFunc& func) {
-  py::dict items;
-  if (!func.name.empty() && !func.is_private) items[kGlobalSymbol] = py::str(func.name);
-  for (const auto& [key, value] : func.attrs) items[py::str(key)] = ToPython(value);
-  return MakeMap(items);
-}
-
 FuncPtr WithAttr(const PrimFunc& func, const std::string& key, const Attr& value) {
   auto copy = std::make_shared<PrimFunc>(func);
   if (key != kGlobalSymbol) {
@@ -69,6 +62,12 @@ FuncPtr MakeFunc(const py::sequence& params, const Stmt& body, std::optional<Dat
 
 }  // namespace
 
+AttrMap AttrsOf(const PrimFunc& func) {
+  AttrMap attrs = func.attrs;
+  if (!func.name.empty() && !func.is_private) attrs.try_emplace(kGlobalSymbol, func.name);
+  return attrs;
+}
+
 PrimFunc CalledInModule(PrimFunc func, const std::string& name) {
   func.is_private |= func.name.empty();
   if (!func.is_private && func.name != name) func.attrs.try_emplace(kGlobalSymbol, func.name);
@@ -89,7 +88,7 @@ void BindFunc(py::module_& module) {
     return std::pair(std::move(regions.reads), std::move(regions.writes));
   });
   module.def("func_ret_type", [](const FuncPtr& func) { return func->ret_type; });
-  module.def("func_attrs", [](const FuncPtr& func) { return Attrs(*func); });
+  module.def("func_attrs", [](const FuncPtr& func) { return ToPython(AttrsOf(*func)); });
   module.def("func_with_attr", [](const FuncPtr& func, const std::string& key, const Attr& value) {
     return WithAttr(*func, key, value);
   });

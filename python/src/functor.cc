@@ -7,25 +7,35 @@
 namespace lathe::python {
 namespace {
 
-// Calls f for every node below and including `root`, children first.
+enum class Order { kChildrenFirst, kChildrenLast };
+
+// Calls f for every node below and including `root`, once each, however many places it stands at. Where f comes before
+// the children, they are passed over when it answers False.
 class Walker : public StmtExprVisitor {
  public:
-  explicit Walker(const py::function& f) : f_(f) {}
+  Walker(const py::function& f, Order order) : f_(f), order_(order) {}
+  using StmtExprVisitor::operator();
+  void operator()(const Block& block) { VisitBlock(block); }
 
  private:
   void VisitStmt(const Stmt& stmt) override {
-    StmtExprVisitor::VisitStmt(stmt);
-    f_(stmt);
+    Show(stmt, [&] { StmtExprVisitor::VisitStmt(stmt); });
   }
   void VisitExpr(const Expr& expr) override {
-    StmtExprVisitor::VisitExpr(expr);
-    f_(expr);
+    Show(expr, [&] { StmtExprVisitor::VisitExpr(expr); });
   }
   void VisitBlock(const Block& block) override {
-    StmtExprVisitor::VisitBlock(block);
-    f_(block);
+    Show(block, [&] { StmtExprVisitor::VisitBlock(block); });
+  }
+  template <typename T, typename Below>
+  void Show(const T& node, const Below& go_below) {
+    if (!seen_.insert(node.get()).second) return;
+    if (order_ == Order::kChildrenFirst || py::bool_(f_(node))) go_below();
+    if (order_ == Order::kChildrenFirst) f_(node);
   }
   const py::function& f_;
+  const Order order_;
+  std::unordered_set<const void*> seen_;
 };
 
 // tir.stmt_functor.ir_transform: preorder may replace a node or None: go below; postorder may replace what came of it.
@@ -33,6 +43,8 @@ class Transformer : public StmtExprMutator {
  public:
   Transformer(py::object preorder, py::object postorder, std::optional<std::vector<std::string>> only)
       : preorder_(std::move(preorder)), postorder_(std::move(postorder)), only_(std::move(only)) {}
+  using StmtExprMutator::operator();
+  Block operator()(const Block& block) { return VisitBlock(block); }
 
  private:
   template <typename T>
@@ -45,29 +57,33 @@ class Transformer : public StmtExprMutator {
     const py::object answer = f(node);
     return answer.is_none() ? std::nullopt : std::optional<T>(py::cast<T>(answer));
   }
-  Stmt VisitStmt(const Stmt& stmt) override {
-    if (std::optional<Stmt> early = Ask(preorder_, stmt)) return *early;
-    const Stmt below = StmtExprMutator::VisitStmt(stmt);
+  template <typename T, typename Below>
+  T Rewrite(const T& node, const Below& rewrite_below) const {
+    if (std::optional<T> early = Ask(preorder_, node)) return *early;
+    const T below = rewrite_below();
     return Ask(postorder_, below).value_or(below);
   }
+  Stmt VisitStmt(const Stmt& stmt) override {
+    return Rewrite(stmt, [&] { return StmtExprMutator::VisitStmt(stmt); });
+  }
   Expr VisitExpr(const Expr& expr) override {
-    if (std::optional<Expr> early = Ask(preorder_, expr)) return *early;
-    const Expr below = StmtExprMutator::VisitExpr(expr);
-    return Ask(postorder_, below).value_or(below);
+    return Rewrite(expr, [&] { return StmtExprMutator::VisitExpr(expr); });
+  }
+  Block VisitBlock(const Block& block) override {
+    return Rewrite(block, [&] { return StmtExprMutator::VisitBlock(block); });
   }
   const py::object preorder_, postorder_;
   const std::optional<std::vector<std::string>> only_;
 };
 
-void Visit(const py::object& node, const py::function& f) {
-  Walker walker(f);
+void Visit(const py::object& node, const py::function& f, Order order) {
+  Walker walker(f, order);
   if (const Stmt* stmt = UnwrapAs<Stmt>(node)) return walker(*stmt);
   if (const Expr* expr = UnwrapAs<Expr>(node)) return walker(*expr);
-  if (const FuncPtr* func = UnwrapAs<FuncPtr>(node)) return walker((*func)->body);
-  const Block* block = UnwrapAs<Block>(node);
-  if (block == nullptr)
-    throw Failure(ErrorKind::kType, "post_order_visit: expected a statement, expression or function");
-  walker(Stmt(BlockRealize{{}, True(), *block}));
+  if (const Block* block = UnwrapAs<Block>(node)) return walker(*block);
+  const FuncPtr* func = UnwrapAs<FuncPtr>(node);
+  if (func == nullptr) throw Failure(ErrorKind::kType, "visit: expected a statement, expression or function");
+  walker((*func)->body);
 }
 
 // Gives variables and buffers other names, which makes them others.
@@ -124,10 +140,15 @@ VarMap ToVarMap(const py::dict& items) {
 }  // namespace
 
 void BindFunctor(py::module_& module) {
-  module.def("post_order_visit", &Visit);
-  module.def("ir_transform", [](const Stmt& stmt, const py::object& preorder, const py::object& postorder,
+  module.def("post_order_visit",
+             [](const py::object& node, const py::function& f) { Visit(node, f, Order::kChildrenFirst); });
+  module.def("pre_order_visit",
+             [](const py::object& node, const py::function& f) { Visit(node, f, Order::kChildrenLast); });
+  module.def("ir_transform", [](const py::object& node, const py::object& preorder, const py::object& postorder,
                                 const std::optional<std::vector<std::string>>& only) {
-    return Transformer(preorder, postorder, only)(stmt);
+    Transformer transformer(preorder, postorder, only);
+    const Block* block = UnwrapAs<Block>(node);
+    return block == nullptr ? Wrap(transformer(py::cast<Stmt>(node))) : Wrap(transformer(*block));
   });
   module.def("substitute", [](const Stmt& stmt, const py::dict& vars) { return Substitute(stmt, ToVarMap(vars)); });
   module.def("substitute", [](const Expr& expr, const py::dict& vars) { return Substitute(expr, ToVarMap(vars)); });

@@ -40,8 +40,6 @@ Py_hash_t Hash(PyObject* self) {
   return static_cast<Py_hash_t>(hash >> 1);
 }
 
-bool SameNode(const Node& a, const Node& b) { return a.index() == b.index() && Identity(a) == Identity(b); }
-
 PyObject* RichCompare(PyObject* self, PyObject* other, int op) {
   const Node* b = Unwrap(other);
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;

@@ -35,8 +35,9 @@ const T* UnwrapAs(py::handle object) {
 
 // TVM's name of the kind: "tir.Add", "tir.For", "IRModule".
 std::string_view TypeKey(const Node& node);
-// The C++ handles that make the node what it is: two nodes are the same where these are.
+// The C++ handles that make the node what it is: two nodes are the same where these are, and attributes of functions.
 std::vector<const void*> Identity(const Node& node);
+bool SameNode(const Node& a, const Node& b);
 
 // Adds the type `Object` to the module, and what registers classes for it.
 void BindNode(py::module_& module);

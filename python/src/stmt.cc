@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/arith/match_region.h"
 #include "compiler/arith/simplifier.h"
 #include "compiler/ir/buffer_access.h"
 #include "compiler/ir/memory.h"
@@ -61,7 +62,7 @@ CommReducer MakeReducer(const std::vector<Var>& lhs, const std::vector<Var>& rhs
 AttrMap ToAttrs(const py::dict& items) {
   AttrMap attrs;
   for (const auto& [key, value] : items) {
-    const std::optional<Attr> attr = ToAttr(value);
+    const std::optional<Attr> attr = ToAttr(value, NumberTypes::kKept);
     if (!attr)
       throw Failure(
           ErrorKind::kType,
@@ -173,7 +174,7 @@ Expr VectorAt(const Buffer& buffer, std::vector<Expr> indices, DataType vector) 
 struct Part {
   Range range;
   bool is_slice = false;
-  int64_t step = 1;
+  std::optional<int64_t> step;  // Where one is said.
 };
 Part PartOf(const py::object& index, const Expr& extent) {
   if (!PySlice_Check(index.ptr())) {
@@ -193,15 +194,16 @@ Part PartOf(const py::object& index, const Expr& extent) {
 Expr LanesOf(const Part& part) {
   if (!part.is_slice) return part.range.min;
   const int64_t* extent = AsIntConst(part.range.extent);
-  if (extent == nullptr || part.step < 1)
+  const int64_t step = part.step.value_or(1);
+  if (extent == nullptr || step < 1)
     throw Failure(ErrorKind::kValue, "a slice with a step has a constant length and a step from 1 on");
-  const int64_t lanes = (*extent + part.step - 1) / part.step;
+  const int64_t lanes = (*extent + step - 1) / step;
   if (lanes < 1 || lanes > kMaxLanes)
     throw Failure(ErrorKind::kValue, fmt::format("a slice has 1 to {} places, got {}", kMaxLanes, lanes));
   if (lanes == 1) return part.range.min;
   DataType type = part.range.min.dtype();
   type.lanes = static_cast<uint16_t>(lanes);
-  return Expr::Make(type, Ramp{part.range.min, IntConst(part.range.min.dtype(), part.step), type.lanes});
+  return Expr::Make(type, Ramp{part.range.min, IntConst(part.range.min.dtype(), step), type.lanes});
 }
 
 // Python's A[i, 0:4]: a region where slices, or dimensions that are not named, are among the indices; else, and where a
@@ -214,7 +216,7 @@ py::object GetItem(const Buffer& buffer, const py::tuple& indices) {
   std::vector<Part> parts;
   for (size_t i = 0; i < indices.size(); ++i) parts.push_back(PartOf(indices[i], shape[i]));
   for (size_t i = parts.size(); i < shape.size(); ++i) parts.push_back({{Expr(0), shape[i]}, true});
-  const bool has_step = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.step != 1; });
+  const bool has_step = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.step.has_value(); });
   const bool has_slice = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.is_slice; });
   if (has_slice && !has_step) {
     BufferRegion region{buffer, {}};
@@ -255,7 +257,7 @@ Buffer MakeBufferNode(const std::vector<Expr>& shape, DataType dtype, const std:
   if (elem_offset) node.elem_offset = Integer("Buffer", *elem_offset);
   if (!elem_offset && offset_factor > 0)
     node.elem_offset = Var(name + "_elem_offset", shape.empty() ? kIndexType : shape[0].dtype());
-  if (buffer_type == "auto_broadcast") node.buffer_type = BufferType::kAutoBroadcast;
+  if (buffer_type == "auto_broadcast" || buffer_type == "auto") node.buffer_type = BufferType::kAutoBroadcast;
   node.axis_separators = axis_separators;
   return Buffer(std::move(node));
 }
@@ -416,8 +418,10 @@ void BindStmt(py::module_& module) {
     CheckBounds("BufferRegion", buffer, region);
     return BufferRegion{buffer, region};
   });
-  module.def("MatchBufferRegion",
-             [](const Buffer& buffer, const BufferRegion& source) { return MatchBufferRegion{buffer, source}; });
+  module.def("MatchBufferRegion", [](const Buffer& buffer, const BufferRegion& source) {
+    Check(CheckMatch(buffer, source));
+    return MatchBufferRegion{buffer, source};
+  });
   module.def("IterVar", &MakeIterVar);
   module.def("CommReducer", &MakeReducer);
 }

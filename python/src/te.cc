@@ -60,7 +60,7 @@ AttrMap ToAttrs(const py::object& items) {
   if (items.is_none()) return attrs;
   for (const auto& [key, value] : py::cast<py::dict>(items)) {
     const std::string name = py::cast<std::string>(py::str(key));
-    const std::optional<Attr> attr = ToAttr(value);
+    const std::optional<Attr> attr = ToAttr(value, NumberTypes::kKept);
     if (!attr) throw Failure(ErrorKind::kType, fmt::format("attribute \"{}\": expected numbers, strings, lists", name));
     attrs.insert_or_assign(name, *attr);
   }

@@ -1,4 +1,5 @@
 // Which Python class stands for which node: TVM's names.
+#include "python/src/bind.h"
 #include "python/src/node.h"
 
 namespace lathe::python {
@@ -125,9 +126,16 @@ struct IdentityVisitor {
     }
   }
   void operator()(const Op* op) { ids.push_back(op); }
-  void operator()(const FuncPtr& f) { ids.push_back(f.get()); }
+  // A module keeps a function under a name of its own: it is the same one where it holds the same.
+  void operator()(const FuncPtr& f) {
+    ids.push_back(f->body.get());
+    for (const Var& param : f->params) (*this)(param);
+    for (const ParamBuffer& entry : f->buffer_map) (*this)(entry.buffer);
+  }
   void operator()(const ModulePtr& m) { ids.push_back(m.get()); }
 };
+
+bool SayTheSame(const PrimFunc& a, const PrimFunc& b) { return a.ret_type == b.ret_type && AttrsOf(a) == AttrsOf(b); }
 
 }  // namespace
 
@@ -137,6 +145,12 @@ std::vector<const void*> Identity(const Node& node) {
   IdentityVisitor visitor;
   std::visit([&](const auto& value) { visitor(value); }, node);
   return std::move(visitor.ids);
+}
+
+bool SameNode(const Node& a, const Node& b) {
+  if (a.index() != b.index() || Identity(a) != Identity(b)) return false;
+  const FuncPtr* func = std::get_if<FuncPtr>(&a);
+  return func == nullptr || SayTheSame(**func, *std::get<FuncPtr>(b));
 }
 
 }  // namespace lathe::python

@@ -158,6 +158,61 @@ def test_what_cannot_be_built_is_an_error(build):
         build(tir.Var("x", "int32"), tir.StringImm("text"), tir.Var("p", "handle"))
 
 
+def test_visitors_show_blocks():
+    kinds = []
+    tir.stmt_functor.pre_order_visit(matmul.body, lambda node: kinds.append(type(node).__name__) or True)
+    assert kinds.count("Block") == 2 and kinds[:3] == ["BlockRealize", "IntImm", "Block"]
+    without = []
+    tir.stmt_functor.pre_order_visit(
+        matmul.body, lambda node: without.append(type(node).__name__) or not isinstance(node, tir.Block))
+    assert without[-1] == "Block" and without.count("Block") == 1
+    alone = []
+    tir.stmt_functor.post_order_visit(matmul.body.block, alone.append)
+    assert alone[-1].same_as(matmul.body.block) and not any(isinstance(node, tir.BlockRealize) and node.block.same_as(
+        matmul.body.block) for node in alone)
+
+
+def test_ir_transform_replaces_blocks():
+    def renamed(block):
+        return tir.Block(block.iter_vars, block.reads, block.writes, block.name_hint + "_new", block.body, block.init)
+
+    changed = matmul.with_body(tir.stmt_functor.ir_transform(matmul.body, None, renamed, ["tir.Block"]))
+    names = []
+    tir.stmt_functor.post_order_visit(changed.body, lambda node: isinstance(node, tir.Block) and names.append(node.name_hint))
+    assert all(name.endswith("_new") for name in names) and len(names) == 2
+    early = tir.stmt_functor.ir_transform(matmul.body.block, lambda block: renamed(block), None, ["tir.Block"])
+    assert early.name_hint == "root_new"
+
+
+def test_visitors_show_a_node_once():
+    x = tir.Var("x", "int32")
+    e = tir.exp(tir.Cast("float32", x))
+    for visit, expected in ((tir.stmt_functor.post_order_visit, ["Var", "Cast", "Call", "Add"]),
+                            (tir.stmt_functor.pre_order_visit, ["Add", "Call", "Cast", "Var"])):
+        seen = []
+        visit(e + e, lambda node: seen.append(type(node).__name__) or True)
+        assert seen == expected
+    doubled, count = x, []
+    for _ in range(64):
+        doubled = doubled + doubled
+    tir.stmt_functor.post_order_visit(doubled, count.append)
+    assert len(count) == 65
+
+
+def test_a_function_of_a_module_is_the_one_that_was_put_in():
+    @T.prim_func
+    def named(A: T.Buffer((8,), "float32")):
+        A[0] = T.float32(1)
+
+    private = named.without_attr("global_symbol")
+    mod = tvm.IRModule({"main": named, "own": private})
+    assert mod["main"].same_as(named) and mod["main"] == named and mod["own"].same_as(private)
+    assert mod["main"] == mod["main"] and {mod["main"]: 1}[named] == 1 and len({mod["own"], private, named}) == 2
+    same = tir.transform.Apply(lambda func: func)(mod)
+    assert same["main"].same_as(mod["main"]) and not same["main"].same_as(mod["own"])
+    assert not named.with_attr("key", 1).same_as(named)
+
+
 def test_post_order_visit_reaches_every_node():
     loops, loads = [], []
 
@@ -205,6 +260,40 @@ def test_json_keeps_what_nodes_mean():
         tvm.ir.assert_structural_equal(again, node, map_free_vars=True)
     several = tvm.ir.load_json(tvm.ir.save_json({"a": 1, "b": [x, "text", None]}))
     assert several["a"] == 1 and several["b"][1] == "text" and several["b"][0].name == "x"
+
+
+def test_json_keeps_what_is_no_node_of_the_ir():
+    index_map = tir.IndexMap.from_func(lambda i: [i // 4, i % 4], inverse_index_map=lambda i, j: [i * 4 + j])
+    pointer = tvm.ir.PointerType(tvm.ir.PrimType("float32"), "shared")
+    several = [tvm.target.Target("llvm -mcpu=skylake", host="llvm"), tvm.ir.PrimType("int32"), tvm.ir.GlobalVar("g"),
+               tvm.ir.FuncType([pointer], tvm.ir.TupleType([])), tir.layout("NCHW4c")]
+    again = tvm.ir.load_json(tvm.ir.save_json([index_map, *several]))
+    assert list(again[1:5]) == several[:4] and again[1].host == several[0].host
+    assert again[5].name == "NCHW4c" and again[0].is_equivalent_to(index_map)
+    assert again[0].inverse_index_map.is_equivalent_to(index_map.inverse_index_map)
+
+
+def test_a_step_makes_lanes_of_a_slice():
+    A = tir.decl_buffer((16, 16), "float32", name="A")
+    assert isinstance(A[0:4, 0], tir.BufferRegion)
+    assert isinstance(A[0, 0:4:1], tir.BufferLoad) and A[0, 0:4:1].indices[1].lanes == 4
+    assert A[0, 0:4:2].indices[1].stride == 2
+
+
+def test_match_buffer_regions_are_checked():
+    A = tir.decl_buffer((16, 16), "float32", name="A", scope="shared")
+    part = tir.BufferRegion(A, [Range(3, 4), Range(0, 8)])
+    n = tir.Var("n", "int32")
+    for shape in ((1, 8), (8,), (n,)):
+        assert tir.MatchBufferRegion(tir.decl_buffer(shape, "float32", scope="shared"), part).source.same_as(part)
+    for wrong, why in ((tir.decl_buffer((8, 8), "float32", scope="shared"), "extents of the region"),
+                       (tir.decl_buffer((1, 1, 8), "float32", scope="shared"), "at most 2 dimensions"),
+                       (tir.decl_buffer((8,), "float32"), 'scope "shared"'),
+                       (tir.decl_buffer((8,), "int32", scope="shared"), "dtype float32"),
+                       (tir.decl_buffer((8,), "float32", scope="shared", data_alignment=128), "alignment"),
+                       (tir.decl_buffer((8,), "float32", scope="shared", buffer_type="auto_broadcast"), "broadcasts")):
+        with pytest.raises(tvm.TVMError, match=why):
+            tir.MatchBufferRegion(wrong, part)
 
 
 def test_numbers_of_shapes():

@@ -490,3 +490,146 @@ def test_a_symbol_that_nobody_uses_needs_no_value():
         A[0] = A[1]
 
     assert "m = " not in func.script()
+
+
+def test_a_let_of_a_declared_variable():
+    @T.prim_func
+    def func(A: T.Buffer((64,), "int32"), i: T.int32):
+        z = T.int32()
+        with T.LetStmt(A[0] + 1, var=z):
+            A[i] = z
+
+    @T.prim_func
+    def named(A: T.Buffer((64,), "int32"), i: T.int32):
+        z = T.int32()
+        with T.LetStmt(A[0] + 1, var=z) as y:
+            A[i] = y
+
+    assert isinstance(func.body, tir.LetStmt) and func.body.var.same_as(func.body.body.value)
+    tvm.ir.assert_structural_equal(func.without_attr("global_symbol"), named.without_attr("global_symbol"))
+    with pytest.raises(tvm.error.ParseError, match="not yet bound"):
+        @T.prim_func
+        def twice(A: T.Buffer((64,), "int32"), i: T.int32):
+            with T.LetStmt(A[0] + 1, var=i):
+                A[i] = i
+
+
+def test_intrinsics_of_llvm_are_looked_up_by_name():
+    @T.prim_func
+    def func(A: T.Buffer((4,), "float32")):
+        A[0] = T.call_llvm_pure_intrin(T.llvm_lookup_intrinsic_id("llvm.fabs"), T.uint32(1), A[1], dtype="float32")
+        A[2] = T.call_llvm_pure_intrin("float32", "llvm.fabs", T.uint32(1), A[3])
+
+    assert [stmt.value.args[0] for stmt in func.body.seq] == ["llvm.fabs", "llvm.fabs"]
+    assert T.llvm_lookup_intrinsic_id("llvm.fabs") == tvm.target.codegen.llvm_lookup_intrinsic_id("llvm.fabs") == "llvm.fabs"
+
+
+def test_arrays_of_the_program_are_constants_and_lists():
+    weights, extents = np.arange(6, dtype="float32").reshape(2, 3), np.array([2, 3])
+
+    @T.prim_func
+    def func(A: T.Buffer(extents, "float32")):
+        W = T.allocate_const(weights, "float32", [2, 3])
+        w = T.decl_buffer(extents, "float32", data=W)
+        V = T.allocate_const(np.ones(2, "float32"), "float32", [2])
+        for i, j in T.grid(2, 3):
+            A[i, j] = w[i, j]
+
+    np.testing.assert_array_equal(func.body.data.numpy().reshape(2, 3), weights)
+    assert list(func.buffer_map[func.params[0]].shape) == [2, 3]
+
+
+def test_vstore_has_lanes_as_its_value():
+    @T.prim_func
+    def func(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+        for i in range(4):
+            B.vstore([i * 4], A.vload([i * 4], "float32x4"))
+
+    store = func.body.body
+    assert isinstance(store.indices[0], tir.Ramp) and store.indices[0].lanes == 4 and store.value.dtype == "float32x4"
+
+
+def test_broadcasting_buffers_are_auto():
+    @T.prim_func
+    def func(a: T.handle):
+        A = T.match_buffer(a, (16,), "float32", buffer_type="auto")
+        A[0] = 1.0
+
+    assert func.buffer_map[func.params[0]].buffer_type == 2 and 'buffer_type="auto"' in func.script()
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
+
+
+def test_a_matched_region_has_the_shape_and_the_scope_of_its_buffer():
+    text = """
+@T.prim_func
+def func(A: T.Buffer((16, 16), "float32")):
+    with T.block("b"):
+        S = T.alloc_buffer((16, 16), scope="shared")
+        B = T.match_buffer({})
+        B[0, 0] = 1.0
+"""
+    for right in ("A[0:8, 0:16], (8, 16)", "A[0:8, 0:16]", 'S[0:8, 0:16], (8, 16), scope="shared"'):
+        assert len(tvm.script.from_source(text.format(right)).body.block.match_buffers) == 1
+    for wrong, why in (("A[0:8, 0:16], (8, 8)", "extents of the region"), ("S[0:8, 0:16], (8, 16)", 'scope "shared"')):
+        with pytest.raises(tvm.error.DiagnosticError, match=why):
+            tvm.script.from_source(text.format(wrong))
+
+
+def test_what_a_helper_emits_stands_where_it_is_called():
+    def fill(A, n):
+        for k in range(n):
+            T.buffer_store(A, k, [k])
+        with T.block("last"):
+            T.buffer_store(A, 0, [n])
+
+    @T.prim_func
+    def func(A: T.Buffer((8,), "int32")):
+        T.buffer_store(A, 7, [7])
+        for i in range(2):
+            fill(A, 2)
+        A[3] = 3
+
+    @T.prim_func
+    def expected(A: T.Buffer((8,), "int32")):
+        A[7] = 7
+        for i in range(2):
+            A[0] = 0
+            A[1] = 1
+            with T.block("last"):
+                A[2] = 0
+        A[3] = 3
+
+    tvm.ir.assert_structural_equal(func.without_attr("global_symbol"), expected.without_attr("global_symbol"))
+
+def test_numbers_of_attributes_keep_their_types():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "int32")):
+        T.func_attr({"n": T.int64(5), "plain": 5})
+        for i in T.serial(8, annotations={"m": [T.int64(1), T.uint8(2)], "s": T.float64(0.5), "half": 0.5}):
+            A[i] = 1
+
+    loop = func.body
+    assert [func.attrs[name].dtype for name in ("n", "plain")] == ["int64", "int32"]
+    assert [number.dtype for number in loop.annotations["m"]] == ["int64", "uint8"]
+    assert [loop.annotations[name].dtype for name in ("s", "half")] == ["float64", "float32"]
+    assert 'T.func_attr({"n": T.int64(5), "plain": 5})' in func.script()
+    tvm.ir.assert_structural_equal(tvm.script.from_source(func.script()), func)
+    assert not tvm.ir.structural_equal(func.with_attr("n", 5), func)
+    assert func.with_attr("n", tir.const(5, "int64")).same_as(func) and func.attrs["n"] == 5
+    again = tir.For(loop.loop_var, 0, 8, loop.kind, loop.body, annotations=loop.annotations)
+    tvm.ir.assert_structural_equal(again, loop)
+
+
+def test_passes_read_numbers_of_any_type():
+    @T.prim_func
+    def func(A: T.Buffer((4,), "int32")):
+        for i in T.serial(4, annotations={"pragma_auto_unroll_max_step": T.int64(16), "pragma_unroll_explicit": T.int64(1)}):
+            A[i] = i
+
+    @T.prim_func
+    def plain(A: T.Buffer((4,), "int32")):
+        for i in T.serial(4, annotations={"pragma_auto_unroll_max_step": 16, "pragma_unroll_explicit": 1}):
+            A[i] = i
+
+    results = [tvm.lower(tvm.IRModule({"main": each.without_attr("global_symbol")})) for each in (func, plain)]
+    tvm.ir.assert_structural_equal(*results)

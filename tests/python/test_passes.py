@@ -454,3 +454,17 @@ def test_regions_of_blocks_that_passes_make_may_go_beyond_the_shape():
 
     text = tir.transform.PlanAndUpdateBufferAllocationLocation()(tvm.IRModule({"main": before})).script()
     assert "T.reads(A[i, -1:17])" in text
+
+
+def test_lower_names_a_function_and_says_that_nothing_aliases():
+    @T.prim_func
+    def func(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = T.float32(1)
+
+    for given in (func, func.without_attr("global_symbol")):
+        assert dict(tvm.lower(given)["main"].attrs) == {"global_symbol": "main", "tir.noalias": True}
+        assert dict(tvm.lower(given, name="other")["other"].attrs) == {"global_symbol": "other", "tir.noalias": True}
+    with tvm.transform.PassContext(config={"tir.noalias": False}):
+        assert "tir.noalias" not in tvm.lower(func)["main"].attrs
+    assert "tir.noalias" not in tvm.lower(tvm.IRModule({"main": func}))["main"].attrs

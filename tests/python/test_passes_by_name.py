@@ -900,8 +900,11 @@ class TestVectorizeKeepsTheFormsOfTvm(tvm.testing.CompareBeforeAfter):
             D[i] = i * n
         for i in T.vectorized(4):
             A[i] = T.call_llvm_pure_intrin("float32", "llvm.fabs", T.uint32(1), C[i])
+        for i in T.vectorized(4):
+            A[i] = C[(n * 4 + i) % 8] + C[(n * 4 + i) // 4]
 
     def expected(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "int32"), n: T.int32):
         A[0:4] = T.Select(T.Broadcast(n < 3, 4), C[0:4], T.Broadcast(C[n], 4))
         D[0:4] = T.Ramp(0, 1, 4) * T.Broadcast(n, 4)
         A[0:4] = T.call_llvm_pure_intrin("float32x4", "llvm.fabs", T.uint32(1), C[0:4])
+        A[0:4] = C[T.Ramp(n * 4, 1, 4) % T.Broadcast(8, 4)] + C[T.Ramp(n * 4, 1, 4) // T.Broadcast(4, 4)]

@@ -285,8 +285,9 @@ def no_reducer(A: T.Buffer((8, 32), "float32"), B: T.Buffer((8,), "float32")):
     "func, why", [(loop_between, "innermost"), (over_blocks, "blockIdx.x"), (no_reducer, "reducer")]
 )
 def test_what_does_not_reduce_across_threads_is_a_value_error(func, why):
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(ValueError, match=why) as error:
         tir.transform.LowerCrossThreadReduction()(module_of(func))
+    assert isinstance(error.value, tvm.TVMError)
 
 
 def reduced_by(target, func):

@@ -196,6 +196,24 @@ def test_specialize_puts_values_in_for_parameters():
     assert "for i, j in T.grid(n * 2, n):" in partly.script()
 
 
+def test_specialize_folds_what_it_puts_in():
+    @T.prim_func
+    def func(a: T.handle, n: T.int32):
+        A = T.match_buffer(a, (16, n + 2), "float32")
+        for i, j in T.grid(16, n * 2 + 2):
+            if n > 3 and i + 0 < 8:
+                A[i, j // 1 + (n - 8)] = T.float32(0)
+
+    @T.prim_func
+    def expected(a: T.handle):
+        A = T.match_buffer(a, (16, 10), "float32")
+        for i, j in T.grid(16, 18):
+            if i < 8:
+                A[i, j] = T.float32(0)
+
+    tvm.ir.assert_structural_equal(func.specialize({func.params[1]: 8}), expected.with_attr("global_symbol", "func"))
+
+
 @pytest.mark.parametrize("param, value, why", [
     (0, 3, "it stands for a buffer, a buffer is required"),
     (2, tir.decl_buffer((8, 16), "float32"), "it stands for no buffer, an expression is required"),

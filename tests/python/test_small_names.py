@@ -87,3 +87,37 @@ def test_constants_of_numpy_become_a_tensor():
     result = te.compute((3,), lambda i: A[i] + constant[i], name="B")
     np.testing.assert_array_equal(run(result, (A, np.array([1, 2, 3], "int32"))), [6, 1, 10])
     assert int(topi.utils.prod([])) == 1 and topi.utils.prod([2, 3, 4]) == 24
+
+
+# What TVM writes of {"b": float32 (1, 2), "a": int64 ()}.
+PARAMS = bytes.fromhex("b79c04054f8de5f70000000000000000" "0200000000000000" "010000000000000062" "010000000000000061"
+                       "0200000000000000"
+                       "3fa1b496f0405edd0000000000000000" "010000000000000002000000" "02200100"
+                       "01000000000000000200000000000000" "0800000000000000" "0000803f00000040"
+                       "3fa1b496f0405edd0000000000000000" "010000000000000000000000" "00400100"
+                       "0800000000000000" "0300000000000000")
+
+
+def test_parameters_are_kept_as_bytes():
+    params = {"b": np.array([[1, 2]], "float32"), "a": tvm.nd.array(np.array(3, "int64"))}
+    assert bytes(tvm.runtime.save_param_dict(params)) == PARAMS
+    again = tvm.runtime.load_param_dict(bytearray(PARAMS))
+    assert list(again) == ["b", "a"] and again["b"].numpy().tolist() == [[1, 2]] and again["a"].dtype == "int64"
+    kinds = {kind: np.arange(3).astype(kind) for kind in ("bool", "uint8", "int16", "float16", "float64")}
+    for kind, tensor in tvm.runtime.load_param_dict(tvm.runtime.save_param_dict(kinds)).items():
+        assert tensor.dtype == kind and tensor.numpy().tolist() == kinds[kind].tolist()
+    for wrong, why in ((PARAMS[1:], "expected parameters"), (PARAMS[:-1], "expected 8 bytes"), (PARAMS[:40], "bytes from")):
+        with pytest.raises(ValueError, match=why):
+            tvm.runtime.load_param_dict(wrong)
+
+
+def test_errors_of_operators_are_errors_of_attributes_too():
+    assert issubclass(tvm.error.OpAttributeRequired, AttributeError) and issubclass(tvm.error.OpAttributeInvalid, AttributeError)
+    assert issubclass(tvm.error.OpAttributeUnImplemented, NotImplementedError)
+    assert isinstance(tvm.tir.PrimFunc([], tvm.tir.Evaluate(0)).attrs, tvm.ir.Attrs)
+
+
+def test_lowered_calls_of_packed_functions():
+    for make in (tvm.tir.call_packed_lowered, tvm.tir.call_cpacked_lowered):
+        call = make("name", tvm.tir.Var("stack", "handle"), 0, 2)
+        assert call.dtype == "int32" and call.op.name == "tir.tvm_" + make.__name__ and call.args[0] == "name"

@@ -212,8 +212,9 @@ def test_pipelines_compute_the_same(stages, orders, num_turns):
                           ([0, 1], [0, 1], None, "has 3 statements"),
                           ([0, 0, 1], [0, 1, 2], {"software_pipeline_async_stages": [0]}, "asynchronous stages")])
 def test_pipelines_that_are_wrong_are_value_errors(stages, orders, more, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         tir.transform.InjectSoftwarePipeline()(pipelined(stages, orders, more=more))
+    assert isinstance(error.value, tvm.TVMError)
 
 
 def test_a_pipeline_needs_stage_and_order():

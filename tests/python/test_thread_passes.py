@@ -234,6 +234,71 @@ class TestLoopsOverOneThreadAxisBecomeOne(tvm.testing.CompareBeforeAfter):
                                 B[bx, tx + ty] = A[bx, tx]
 
 
+class TestThreadsAloneAreAKernel(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.LiftThreadBinding()
+
+    def before(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+        for ty in T.thread_binding(8, "threadIdx.y"):
+            for tx in T.thread_binding(8, "threadIdx.x"):
+                with T.block():
+                    T.reads(A[0:64])
+                    T.writes(C[ty * 8 + tx])
+                    S = T.alloc_buffer((64,), "float32", scope="shared")
+                    for a in T.thread_binding(8, "threadIdx.y", annotations={"k": 1}):
+                        for b in T.thread_binding(8, "threadIdx.x"):
+                            S[a * 8 + b] = A[a * 8 + b]
+                    C[ty * 8 + tx] = S[63 - ty * 8 - tx]
+
+    def expected(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+        for ty in T.thread_binding(8, "threadIdx.y", annotations={"k": 1}):
+            for tx in T.thread_binding(8, "threadIdx.x"):
+                with T.block():
+                    T.reads(A[0:64])
+                    T.writes(C[ty * 8 + tx])
+                    S = T.alloc_buffer((64,), "float32", scope="shared")
+                    S[ty * 8 + tx] = A[ty * 8 + tx]
+                    C[ty * 8 + tx] = S[63 - ty * 8 - tx]
+
+
+def test_a_tile_that_threads_fetch_together_launches_each_axis():
+    @T.prim_func
+    def matmul(A: T.Buffer((128, 128), "float32"), B: T.Buffer((128, 128), "float32"), C: T.Buffer((128, 128), "float32")):
+        for i, j, k in T.grid(128, 128, 128):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+    sch = tir.Schedule(matmul)
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    (by, ty, yi), (bx, tx, xi) = sch.split(i, [4, 8, 4]), sch.split(j, [4, 8, 4])
+    k0, k1 = sch.split(k, [None, 8])
+    sch.reorder(by, bx, ty, tx, k0, k1, yi, xi)
+    for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")):
+        sch.bind(loop, axis)
+    for operand in (0, 1):
+        copy = sch.cache_read(block, operand, "shared")
+        sch.compute_at(copy, k0)
+        _, y, x = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), [None, 8, 8])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+    lowered = tvm.lower(sch.mod)
+    launched, shared = [], {}
+
+    def note(node):
+        if isinstance(node, tir.AttrStmt) and node.attr_key == "thread_extent":
+            launched.append((node.node.thread_tag, int(node.value)))
+        if isinstance(node, tir.Allocate):
+            shared[node.buffer_var.name] = [int(extent) for extent in node.extents]
+
+    tir.stmt_functor.post_order_visit(lowered["main"].body, note)
+    assert sorted(launched) == [("blockIdx.x", 4), ("blockIdx.y", 4), ("threadIdx.x", 8), ("threadIdx.y", 8)]
+    assert shared == {"A_shared": [256], "B_shared": [256]}
+    assert all(var.dtype == "handle" for var in tir.analysis.undefined_vars(lowered["main"].body))
+
+
 class TestThreadsStayWhereNoKernelIsAround(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.LiftThreadBinding()
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/ir/number_attr.h"
 #include "compiler/ir/visitor.h"
 #include "support/status_macros.h"
 
@@ -74,7 +75,7 @@ std::unordered_set<int64_t> ConstantPositions(const PrimFunc& func) {
   if (attr == func.attrs.end()) return positions;
   if (const auto* list = std::get_if<std::vector<Attr>>(&attr->second)) {
     for (const Attr& item : *list) {
-      if (const auto* position = std::get_if<int64_t>(&item)) positions.insert(*position);
+      if (const auto position = IntOf(item)) positions.insert(*position);
     }
   }
   return positions;

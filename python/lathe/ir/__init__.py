@@ -2,7 +2,7 @@
 from lathe.ir import base, container, instrument, transform
 from lathe.ir.base import (Node, SourceName, Span, assert_structural_equal, get_first_structural_mismatch,
                            structural_equal, structural_hash)
-from lathe.ir.container import Array, DictAttrs, Map
+from lathe.ir.container import Array, Attrs, DictAttrs, Map
 from lathe.ir.expr import Op, Range, register_intrin_lowering, register_op_attr
 from lathe.ir.json_io import load_json, save_json
 from lathe.ir.module import GlobalVar, IRModule

@@ -48,8 +48,12 @@ class Map(dict):
         return self.keys() == other.keys() and all(_same(value, other[key]) for key, value in dict.items(self))
 
 
+class Attrs(Map):
+    """Base of what nodes say by name."""
+
+
 @register_plain("DictAttrs")
-class DictAttrs(Map):
+class DictAttrs(Attrs):
     """Attributes of a function or a module, by name."""
 
     def __init__(self, items=(), **named):

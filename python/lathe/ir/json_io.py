@@ -1,4 +1,5 @@
 """Nodes as JSON: TVMScript in it, so that what is read has passed every check that a text passes."""
+import importlib
 import json
 
 from lathe import _lib
@@ -25,6 +26,9 @@ def _encode(node):
     if isinstance(node, (_lib.te.Schedule, _lib.te.Tensor, _lib.te.Operation)):
         from lathe.te import schedule_json
         return schedule_json.encode(node)
+    name = type(node).__name__
+    if name in _PLAIN:
+        return {name: _encode(_PLAIN[name](node))}
     kind = _lib.type_key(node)
     if kind in ("IRModule", "tir.PrimFunc"):
         return {kind: node.script()}
@@ -33,6 +37,19 @@ def _encode(node):
 
 _FIELDS = {"Range": ("min", "extent"), "tir.IterVar": ("dom", "var", "iter_type", "thread_tag"),
            "tir.BufferRegion": ("buffer", "region"), "tir.MatchBufferRegion": ("buffer", "source"), "Op": ("name",)}
+
+
+# What is no node of the IR, by its class: what to keep of it.
+_PLAIN = {
+    "Target": lambda target: target.as_attr(),
+    "GlobalVar": lambda var: [var.name_hint],
+    "Layout": lambda layout: [layout.name, layout.dtype],
+    "IndexMap": lambda index_map: index_map.__getstate__(),
+    "PrimType": lambda each: [each.dtype],
+    "PointerType": lambda each: [each.element_type, each.storage_scope],
+    "TupleType": lambda each: [each.fields],
+    "FuncType": lambda each: [each.arg_types, each.ret_type],
+}
 
 
 def _encode_by_fields(kind, node):
@@ -113,7 +130,29 @@ def _of_stages(name):
     return read
 
 
+def _index_map_of(content):
+    from lathe.tir.index_map import IndexMap
+    index_map = IndexMap.__new__(IndexMap)
+    index_map.__setstate__(_decode(content))
+    return index_map
+
+
+def _target_of(content):
+    from lathe.target import Target
+    attr = dict(_decode(content))
+    return Target.from_attr({**attr, "host": Target.from_attr(attr["host"])} if "host" in attr else attr)
+
+
+def _plain(module, name):
+    return lambda content: getattr(importlib.import_module(module), name)(*_decode(content))
+
+
 _READERS = {
+    "Target": _target_of,
+    "IndexMap": _index_map_of,
+    "GlobalVar": _plain("lathe.ir.module", "GlobalVar"),
+    "Layout": _plain("lathe.tir.data_layout", "Layout"),
+    **{name: _plain("lathe.ir.type", name) for name in ("PrimType", "PointerType", "TupleType", "FuncType")},
     "te.Schedule": _of_stages("schedule_of"),
     "te.Tensor": _of_stages("tensor_of"),
     "te.Operation": _of_stages("operation_of"),

@@ -5,6 +5,7 @@ from lathe.runtime.module import Module, PackedFunc, enabled, load_module, num_t
 from lathe.runtime.ndarray import (Device, NDArray, Tensor, array, cpu, cuda, device, empty, ext_dev, from_dlpack, hexagon,
                                    metal, opencl, rocm, tensor, vpi, vulkan, webgpu)
 from lathe.runtime.object_path import ObjectPath
+from lathe.runtime.params import load_param_dict, save_param_dict
 from lathe.runtime.registry import get_global_func, register_func, register_global_func
 from lathe.runtime.object import Object, register_object
 

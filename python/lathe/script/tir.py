@@ -127,6 +127,12 @@ def target(target_config, host=None):
     return Target(target_config, host)
 
 
+def llvm_lookup_intrinsic_id(name):
+    """As tvm.target.codegen has it."""
+    from lathe.target import codegen
+    return codegen.llvm_lookup_intrinsic_id(name)
+
+
 def iter_var(var, dom, iter_type, thread_tag):
     """An axis; its kind is a name: "DataPar", "ThreadIndex", "CommReduce" ..."""
     return IterVar(dom, var, getattr(IterVar, iter_type), thread_tag)

@@ -85,6 +85,16 @@ def call_cpacked(*args, span=None):
     return _lib.Call("int32", "tir.tvm_call_cpacked", [_packed(arg) for arg in args])
 
 
+def call_packed_lowered(*args, span=None):
+    """As call_packed, with the stack of its arguments."""
+    return _lib.Call("int32", "tir.tvm_call_packed_lowered", [_packed(arg) for arg in args])
+
+
+def call_cpacked_lowered(*args, span=None):
+    """As call_cpacked, with the stack of its arguments."""
+    return _lib.Call("int32", "tir.tvm_call_cpacked_lowered", [_packed(arg) for arg in args])
+
+
 def call_tir(global_var, *args):
     """A call of a function of the module."""
     return _lib.FuncCall("void", global_var.name_hint, args)

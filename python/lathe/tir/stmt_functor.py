@@ -1,23 +1,15 @@
 """Walking and rewriting statements and expressions."""
 from lathe import _lib
-from lathe.tir.stmt import Evaluate, Stmt
 
 
 def post_order_visit(stmt, fvisit):
-    """Calls fvisit for every node, children first."""
+    """Calls fvisit for every node once, children first."""
     _lib.post_order_visit(stmt, fvisit)
 
 
 def pre_order_visit(stmt, fvisit):
-    """Calls fvisit for nodes before their children, which are passed over where it returns False."""
-    is_within = isinstance(stmt, Stmt)  # What is around an expression, so that it can be walked, is not shown.
-
-    def visit(node):
-        nonlocal is_within
-        descends, is_within = not is_within or fvisit(node), True
-        return None if descends else node
-
-    _lib.ir_transform(stmt if is_within else Evaluate(stmt), visit, None, None)
+    """Calls fvisit once for nodes before their children, which are passed over where it returns False."""
+    _lib.pre_order_visit(stmt, fvisit)
 
 
 def ir_transform(stmt, preorder, postorder, only_enable=None):

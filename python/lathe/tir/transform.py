@@ -3,7 +3,7 @@ docs/python.md says which of TVM's have no counterpart."""
 import enum
 
 from lathe import _lib
-from lathe.error import TVMError
+from lathe.error import PassValueError, TVMError
 from lathe.ir.expr import lowering_of
 from lathe.ir.transform import Pass, PassContext, PassInfo, PrimFuncPass, prim_func_pass
 from lathe.runtime.registry import get_global_func
@@ -126,13 +126,13 @@ def _raises_value_error(name, row, doc):
         try:
             return _lib.run_pass(row, mod, {})
         except TVMError as error:
-            raise ValueError(str(error)) from None
+            raise PassValueError(str(error)) from None
 
     def construct():
         return Pass(inject, PassInfo(0, "tir." + name))
 
     construct.__name__ = construct.__qualname__ = name
-    construct.__doc__ = doc + "; ValueError where it cannot, as TVM has it."
+    construct.__doc__ = doc + "; PassValueError where it cannot."
     return construct
 
 

@@ -247,7 +247,7 @@ TEST(Parser, GivesAViewsPointerTheSourcesType) {
 TEST(Parser, KeepsEveryFieldOfABuffer) {
   const std::string params =
       "A: T.Buffer((8, 8), \"float32\", strides=(16, 1), elem_offset=4, scope=\"shared\", align=128, offset_factor=4, "
-      "buffer_type=\"auto_broadcast\", axis_separators=[1])";
+      "buffer_type=\"auto\", axis_separators=[1])";
   const PrimFunc func = ParseOrDie(Function(params, "pass"));
   const Buffer& a = BufferParam(func, 0);
   EXPECT_EQ(a->data_alignment, 128);
@@ -382,7 +382,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"AllocationOverData", "B = T.alloc_buffer((4,), data=A.data)",
                   "f.py:3:35: expected memory of its own; other views are declared by T.decl_buffer"},
         ErrorCase{"BufferType", "B = T.decl_buffer((4,), buffer_type=\"wide\")",
-                  "f.py:3:41: expected \"default\" or \"auto_broadcast\", got \"wide\""},
+                  "f.py:3:41: expected \"default\" or \"auto\", got \"wide\""},
         ErrorCase{"AxisSeparators", "B = T.decl_buffer((4,), axis_separators=[2])",
                   "f.py:3:45: expected increasing axes of 1 dimensions"},
         ErrorCase{"UnknownAttribute", "T.evaluate(A.color)",
