@@ -23,7 +23,8 @@ struct ScriptMacro;
 class HostObject {
  public:
   virtual ~HostObject() = default;
-  virtual std::string Describe() const = 0;  // For errors: "a list_iterator".
+  virtual std::string Describe() const = 0;                              // For errors: "a list_iterator".
+  virtual std::optional<Range> AsRange() const { return std::nullopt; }  // nullopt: it is something else.
   // Of an array, row by row; nullopt: it is something else.
   virtual std::optional<std::vector<Attr>> Numbers() const { return std::nullopt; }
 };

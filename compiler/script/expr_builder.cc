@@ -472,6 +472,10 @@ Status ExprBuilder::CheckIndex(const PyExpr& at, const Expr& index, bool may_be_
 StatusOr<Range> ExprBuilder::BuildEnds(const PyExpr& begin, const PyExpr& end) const {
   ASSIGN_OR_RETURN(Expr first, Build(begin));
   ASSIGN_OR_RETURN(Expr last, Build(end));
+  return CheckedEnds(begin, first, end, last);
+}
+
+StatusOr<Range> ExprBuilder::CheckedEnds(const PyExpr& begin, Expr first, const PyExpr& end, Expr last) const {
   RETURN_IF_ERROR(CheckIndex(begin, first, false));
   RETURN_IF_ERROR(CheckIndex(end, last, false));
   MatchTypes(first, last);
@@ -494,7 +498,16 @@ StatusOr<Range> ExprBuilder::BuildRange(const PyExpr& e) const {
     RETURN_IF_ERROR(CheckIndex(*args[2], extent, false));
     return Range{min, extent};
   }
-  ASSIGN_OR_RETURN(Expr extent, Build(e));
+  ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
+  const auto* object = std::get_if<std::shared_ptr<const HostObject>>(&value);
+  if (const auto range = object == nullptr ? std::nullopt : (*object)->AsRange()) return *range;
+  const auto* ends = std::get_if<std::vector<ScriptValue>>(&value);
+  if (ends != nullptr && ends->size() == 2) {
+    ASSIGN_OR_RETURN(const Expr first, ToExpr(e, (*ends)[0]));
+    ASSIGN_OR_RETURN(const Expr last, ToExpr(e, (*ends)[1]));
+    return CheckedEnds(e, first, e, last);
+  }
+  ASSIGN_OR_RETURN(const Expr extent, ToExpr(e, value));
   RETURN_IF_ERROR(CheckIndex(e, extent, false));
   return Range{IntConst(extent.dtype(), 0), extent};
 }

@@ -43,9 +43,10 @@ class ExprBuilder {
   StatusOr<Attr> BuildAttr(const PyExpr& e) const;
   StatusOr<AttrMap> BuildAttrs(const PyExpr& e) const;     // A dict.
   StatusOr<Buffer> BuildBufferUse(const PyExpr& e) const;  // A buffer's name.
-  // e, (begin, end) or T.Range(...); integers of one type.
+  // e, (begin, end), T.Range(...) or such a value of the program; integers of one type.
   StatusOr<Range> BuildRange(const PyExpr& e) const;
   StatusOr<Range> BuildEnds(const PyExpr& begin, const PyExpr& end) const;
+  StatusOr<Range> CheckedEnds(const PyExpr& begin, Expr first, const PyExpr& end, Expr last) const;
   StatusOr<BufferRegion> BuildRegion(const PyExpr& e) const;                // A[0:4, i], or A: all of it.
   StatusOr<std::vector<BufferRegion>> BuildRegions(const PyExpr& e) const;  // One, or several: a list, *list.
   // One per dimension; outside of blocks also one alone, the element's position (docs/formats/lowered_tir.md).

@@ -16,6 +16,10 @@ struct PythonObject : HostObject {
   std::string Describe() const override {
     return fmt::format("a Python object of type {}", py::cast<std::string>(py::type::of(value).attr("__name__")));
   }
+  std::optional<Range> AsRange() const override {
+    const Range* range = UnwrapAs<Range>(value);
+    return range == nullptr ? std::nullopt : std::optional(*range);
+  }
   std::optional<std::vector<Attr>> Numbers() const override {
     if (!py::hasattr(value, "ravel") || !py::hasattr(value, "tolist")) return std::nullopt;
     return py::cast<std::vector<Attr>>(value.attr("ravel")().attr("tolist")());

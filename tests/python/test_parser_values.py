@@ -633,3 +633,27 @@ def test_passes_read_numbers_of_any_type():
 
     results = [tvm.lower(tvm.IRModule({"main": each.without_attr("global_symbol")})) for each in (func, plain)]
     tvm.ir.assert_structural_equal(*results)
+
+
+def test_ranges_of_the_program_are_domains_and_bounds():
+    pair, part = (0, 8), tvm.ir.Range(2, 6)
+
+    @T.prim_func
+    def func(A: T.Buffer((8, 8), "int32")):
+        T.prefetch(A, [part, tvm.ir.Range(0, 4)])
+        for i, j in T.grid(8, 4):
+            with T.block("b"):
+                vi = T.axis.spatial(pair, i)
+                vj = T.axis.spatial(part, j + 2)
+                A[vi, vj] = 1
+
+    @T.prim_func
+    def expected(A: T.Buffer((8, 8), "int32")):
+        T.prefetch(A, [T.Range(2, 6), T.Range(0, 4)])
+        for i, j in T.grid(8, 4):
+            with T.block("b"):
+                vi = T.axis.spatial(8, i)
+                vj = T.axis.spatial((2, 6), j + 2)
+                A[vi, vj] = 1
+
+    tvm.ir.assert_structural_equal(func.without_attr("global_symbol"), expected.without_attr("global_symbol"))
