@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/annotate.h"
@@ -25,6 +26,7 @@
 #include "compiler/schedule/transform_layout.h"
 #include "compiler/stage/stage_places.h"
 #include "compiler/stage/tensor_intrin.h"
+#include "compiler/te/nest.h"
 #include "compiler/te/scan.h"
 #include "support/status_macros.h"
 
@@ -52,11 +54,21 @@ class StageLowering {
     return OkStatus();
   }
 
+  // Takes the starts of reductions out of loops that may have no iteration.
+  Status StartRagged() {
+    for (const auto& [stage, block] : inner_of_) {
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
+      const Status started = DecomposeReduction(schedule_, block, loops[0]).status();
+      RETURN_IF_ERROR(Of(*stage, started));
+    }
+    return OkStatus();
+  }
+
   // Takes the starts of reductions out of their loops, where the schedule lets it.
   void StartApart(const std::vector<const Stage*>& stages) {
     for (const Stage* stage : stages) {
       const std::optional<LoopRV> first = FirstReduced(*stage, loops_of_[stage]);
-      if (!first) continue;
+      if (!first || inner_of_.contains(stage)) continue;
       const StatusOr<BlockRV> start = DecomposeReduction(schedule_, blocks_of_.at(stage)[0], *first);
       if (start.ok()) starts_.emplace_back(stage, *start);
     }
@@ -169,13 +181,32 @@ class StageLowering {
       axes = stage.layout_->axes;
     }
     if (ScanOf(&stage) != nullptr) axes.erase(axes.begin());  // The step of the scan, whose loop is around.
-    axes.insert(axes.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
-    ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
-    CHECK(loops.size() >= axes.size()) << "stage " << stage.op_->name() << " lost loops";
     loop_of_ = &loops_of_[&stage];
-    for (size_t i = 0; i < axes.size(); ++i) Place(axes[i], loops[loops.size() - axes.size() + i]);
+    RETURN_IF_ERROR(PlaceAxes(stage, *compute, std::move(axes), block));
     for (const Stage::Step& step : stage.steps_) {
       RETURN_IF_ERROR(step.kind == Stage::Step::kTensorize ? RunIntrin(stage, step, block) : Do(step, block));
+    }
+    return OkStatus();
+  }
+
+  // `axes` of the result, and those that it reduces over: these may stand in blocks inside.
+  Status PlaceAxes(const Stage& stage, const ComputeOp& compute, std::vector<IterVar> axes, BlockRV block) {
+    Simplifier simplifier;
+    std::vector<std::vector<IterVar>> levels =
+        AxisLevels(compute, [&](const Expr& e) { return simplifier.Simplify(e); });
+    const size_t of_init = LevelOfInit(compute, levels);
+    axes.insert(axes.end(), levels[0].begin() + compute.axis.size(), levels[0].end());
+    levels[0] = std::move(axes);
+    for (size_t level = 0; level < levels.size(); ++level) {
+      if (level > 0) {
+        ASSIGN_OR_RETURN(const std::vector<BlockRV> inside, GetChildBlocks(schedule_, block));
+        block = inside.at(0);
+      }
+      if (level > 0 && level == of_init) inner_of_.emplace(&stage, block);
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
+      const size_t count = levels[level].size();
+      CHECK(loops.size() >= count) << "stage " << stage.op_->name() << " lost loops";
+      for (size_t i = 0; i < count; ++i) Place(levels[level][i], loops[loops.size() - count + i]);
     }
     return OkStatus();
   }
@@ -315,6 +346,7 @@ class StageLowering {
   std::unordered_map<const Stage*, std::vector<BlockRV>> blocks_of_;
   std::unordered_map<const Stage*, std::vector<const Stage*>> body_of_;  // Of scans.
   std::unordered_map<const Stage*, const Stage*> scan_of_;
+  std::unordered_map<const Stage*, BlockRV> inner_of_;  // Of reductions that begin in a block inside.
   std::unordered_map<const Stage*, LoopMap> loops_of_;
   std::vector<std::pair<const Stage*, BlockRV>> starts_;
   LoopMap* loop_of_ = nullptr;  // Of the stage at hand.
@@ -387,6 +419,7 @@ StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, name));
   StageLowering lowering(prepared.schedule);
   RETURN_IF_ERROR(lowering.Run(prepared.stages));
+  RETURN_IF_ERROR(lowering.StartRagged());
   if (form.starts_apart) lowering.StartApart(prepared.stages);
   PrimFunc func = prepared.schedule.func();
   func.body = LoopNamer(lowering.LoopNames())(func.body);
