@@ -18,6 +18,7 @@
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
+#include "compiler/schedule/rolling_buffer.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/set_axis_separator.h"
 #include "compiler/schedule/split.h"
@@ -51,6 +52,9 @@ class StageLowering {
     for (size_t i = stages.size(); i-- > 0;) {
       if (!stages[i]->is_inlined_) RETURN_IF_ERROR(Of(*stages[i], Apply(*stages[i])));
     }
+    for (const Stage* stage : stages)
+      if (stage->rolls_ && !stage->is_inlined_)
+        RETURN_IF_ERROR(Of(*stage, lathe::RollingBuffer(schedule_, blocks_of_.at(stage)[0], 0)));
     return OkStatus();
   }
 

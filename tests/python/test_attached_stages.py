@@ -48,3 +48,17 @@ def test_loops_whose_last_part_is_empty_run_side_by_side_around_an_attached_stag
     s[D].parallel(outer)
     x = np.random.RandomState(0).rand(extent, 8).astype("float32")
     tvm.testing.assert_allclose(result_of(s, [A, D], x, (extent, 8)), (x + 1) * 2, rtol=1e-5)
+
+
+def test_a_rolling_buffer_computes_what_is_new_in_each_tile():
+    A = te.placeholder((16, 16), name="A")
+    B = te.compute((16, 14), lambda i, j: A[i, j] + A[i, j + 1] + A[i, j + 2], name="B")
+    C = te.compute((14, 14), lambda i, j: B[i, j] + B[i + 1, j] + B[i + 2, j], name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[B].rolling_buffer()
+    again = tvm.ir.load_json(tvm.ir.save_json(s))
+    x = np.random.RandomState(0).rand(16, 16).astype("float32")
+    rows = x[:, :-2] + x[:, 1:-1] + x[:, 2:]
+    tvm.testing.assert_allclose(result_of(s, [A, C], x, (14, 14)), rows[:-2] + rows[1:-1] + rows[2:], rtol=1e-5)
+    assert "% 3" in s.lower([A, C], "main").script() and again[again.outputs[0].input_tensors[0].op].rolls
