@@ -8,6 +8,7 @@ from lathe.ir.container import Map
 from lathe.runtime.ndarray import device
 from lathe.runtime.object import register_plain
 from lathe.target import codegen
+from lathe.target.generic_func import GenericFunc, generic_func, get_native_generic_func, override_native_generic_func
 
 
 class TargetKind:
@@ -72,9 +73,19 @@ class Target:
     thread_warp_size = property(lambda self: self._number("thread_warp_size"))
     max_block_size_x = max_block_size_y = max_num_threads
     max_shared_memory_per_block = property(lambda self: self._number("max_shared_memory_per_block"))
+    vtcm_capacity = property(lambda self: int(self.attrs.get("vtcm-capacity", 0)))
     max_function_args = property(lambda self: self._number("max_function_args", -1))
 
     features = property(TargetFeatures)
+
+    @property
+    def supports_integer_dot_product(self):
+        """What is said of it; of CUDA it is so from sm_61 on."""
+        said = self.attrs.get("supports_integer_dot_product")
+        if said is not None or self.kind.name != "cuda":
+            return bool(said)
+        digits = "".join(each for each in self.arch if each.isdigit())
+        return bool(digits) and int(digits) >= 61
 
     def _is_aarch64(self):
         return str(self.attrs.get("mtriple", "")).startswith(("aarch64", "arm64"))
