@@ -192,6 +192,13 @@ constexpr TagRow kTags[] = {
     {"aws/cpu/c6g.large", "llvm -mcpu=neoverse-n1 -mtriple=aarch64-linux-gnu -num-cores=2"},
     {"aws/cpu/c7g.large", "llvm -mcpu=neoverse-v1 -mtriple=aarch64-linux-gnu -num-cores=2"},
     {"aws/cpu/c5.large", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=1"},
+    {"aws/cpu/c5.xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=2"},
+    {"aws/cpu/c5.2xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=4"},
+    {"aws/cpu/c5.4xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=8"},
+    {"aws/cpu/c5.9xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=18"},
+    {"aws/cpu/c5.12xlarge", "llvm -mcpu=cascadelake -mtriple=x86_64-linux-gnu -num-cores=24"},
+    {"aws/cpu/c5.18xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=36"},
+    {"aws/cpu/c5.24xlarge", "llvm -mcpu=cascadelake -mtriple=x86_64-linux-gnu -num-cores=48"},
 };
 
 void AddFeature(std::string_view name, Target::Arch arch, std::vector<std::string>& features) {

@@ -55,8 +55,9 @@ class Target:
             target = json.loads(target)
         self._written = target._written if isinstance(target, Target) else target
         host = host or (target.get("host") if isinstance(target, dict) else None)
-        self.host = Target(host) if host else None
         self._description = _describe(target)
+        host = host or self._description.host
+        self.host = Target(host) if host else None
         self.kind = TargetKind(self._description.kind)
 
     attrs = property(lambda self: Map(self._description.attrs))
@@ -209,6 +210,16 @@ def _describe(target):
         raise ValueError(f"Target: {target!r} is none; give a string, a dict or a Target")
     is_of_cpu = target.split()[:1] == ["auto"] or target.split()[0] in _lib.cpu_target_tags()
     return _lib.TargetDescription(str(_lib.Target(target)) if is_of_cpu else target)
+
+
+def list_tags():
+    """The targets that have a tag, by it."""
+    return {tag: Target(tag) for tag in sorted([*_lib.cpu_target_tags(), *_lib.device_tags()])}
+
+
+def riscv_cpu(model="sifive-u54", options=None):
+    """The target of a model that has a tag "riscv/MODEL", with options as a text or a list of them."""
+    return Target(" ".join([f"riscv/{model}", *_listed(options)]))
 
 
 def _maker(name, kind):
