@@ -179,28 +179,22 @@ class StageLowering {
     if (stage.op_->As<ScanOp>() != nullptr && !stage.steps_.empty())
       return Unimplemented("the steps of a scan stay one loop; schedule what they compute");
     if (compute == nullptr) return OkStatus();
-    std::vector<IterVar> axes = compute->axis;
-    if (stage.layout_) {
-      RETURN_IF_ERROR(LayOut(*stage.layout_, *compute, block));
-      axes = stage.layout_->axes;
-    }
-    if (ScanOf(&stage) != nullptr) axes.erase(axes.begin());  // The step of the scan, whose loop is around.
+    Simplifier simplifier;
+    std::vector<std::vector<IterVar>> levels =
+        AxisLevels(*compute, [&](const Expr& e) { return simplifier.Simplify(e); });
+    const size_t of_init = LevelOfInit(*compute, levels);
+    if (stage.layout_) RETURN_IF_ERROR(LayOut(*stage.layout_, *compute, block, levels[0]));
+    if (ScanOf(&stage) != nullptr) levels[0].erase(levels[0].begin());  // The step of the scan, whose loop is around.
     loop_of_ = &loops_of_[&stage];
-    RETURN_IF_ERROR(PlaceAxes(stage, *compute, std::move(axes), block));
+    RETURN_IF_ERROR(PlaceAxes(levels, of_init, stage, block));
     for (const Stage::Step& step : stage.steps_) {
       RETURN_IF_ERROR(step.kind == Stage::Step::kTensorize ? RunIntrin(stage, step, block) : Do(step, block));
     }
     return OkStatus();
   }
 
-  // `axes` of the result, and those that it reduces over: these may stand in blocks inside.
-  Status PlaceAxes(const Stage& stage, const ComputeOp& compute, std::vector<IterVar> axes, BlockRV block) {
-    Simplifier simplifier;
-    std::vector<std::vector<IterVar>> levels =
-        AxisLevels(compute, [&](const Expr& e) { return simplifier.Simplify(e); });
-    const size_t of_init = LevelOfInit(compute, levels);
-    axes.insert(axes.end(), levels[0].begin() + compute.axis.size(), levels[0].end());
-    levels[0] = std::move(axes);
+  // Axes that are reduced over may stand in blocks inside, one of which may be where the reduction begins.
+  Status PlaceAxes(const std::vector<std::vector<IterVar>>& levels, size_t of_init, const Stage& stage, BlockRV block) {
     for (size_t level = 0; level < levels.size(); ++level) {
       if (level > 0) {
         ASSIGN_OR_RETURN(const std::vector<BlockRV> inside, GetChildBlocks(schedule_, block));
@@ -215,15 +209,17 @@ class StageLowering {
     return OkStatus();
   }
 
-  // The result by the map, the loops by it and as they are where they reduce.
-  Status LayOut(const Stage::Layout& layout, const ComputeOp& compute, BlockRV block) {
+  // The result by the map, the loops of `axes` by it and as they are where they reduce. `axes` become the new ones.
+  Status LayOut(const Stage::Layout& layout, const ComputeOp& compute, BlockRV block, std::vector<IterVar>& axes) {
     RETURN_IF_ERROR(lathe::TransformLayout(schedule_, block, 0, BufferSide::kWrite, layout.map));
     IndexMap loops = layout.map;
-    for (const IterVar& axis : compute.reduce_axis) {
+    axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(compute.axis.size()));
+    for (const IterVar& axis : axes) {
       loops.initial_indices.emplace_back(axis.var.name(), axis.var.dtype());
       loops.final_indices.push_back(loops.initial_indices.back());
     }
     loops.inverse_index_map = nullptr;
+    axes.insert(axes.begin(), layout.axes.begin(), layout.axes.end());
     RETURN_IF_ERROR(TransformBlockLayout(schedule_, block, loops));
     if (layout.separators.empty()) return OkStatus();
     return SetAxisSeparator(schedule_, block, 0, BufferSide::kWrite, layout.separators);

@@ -97,3 +97,10 @@ def test_a_ragged_stage_moves_to_its_reader_with_what_it_reads():
     s = te.create_schedule(C.op)
     s[B].compute_at(s[C], C.op.axis[0])
     tvm.testing.assert_allclose(run(s, [[A, C]], [x], (5,)), np.array(expected) * 2, rtol=1e-5)
+
+
+def test_a_ragged_result_is_laid_out_otherwise():
+    A, B, x, expected = triangle(2)
+    s = te.create_schedule(B.op)
+    s[B].transform_layout(lambda i: [4 - i])
+    tvm.testing.assert_allclose(run(s, [[A, B]], [x], (5,)), expected[::-1], rtol=1e-5)
