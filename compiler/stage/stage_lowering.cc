@@ -234,7 +234,7 @@ class StageLowering {
     if (ScanOf(consumer) != nullptr || consumer->op_->As<ScanOp>() != nullptr) return OkStatus();
     const auto& loops = loops_of_[consumer];
     const auto loop = loops.find(place.axis.var.get());
-    if (loop == loops.end())
+    if (loop == loops.end() || !schedule_.Get(loop->second).ok())  // Split since.
       return InvalidArgument("compute_at: axis \"" + place.axis.var.name() + "\" is no loop of stage \"" +
                              consumer->op_->name() + "\" any more");
     return lathe::ComputeAt(schedule_, block, loop->second, true);

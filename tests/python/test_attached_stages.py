@@ -62,3 +62,14 @@ def test_a_rolling_buffer_computes_what_is_new_in_each_tile():
     rows = x[:, :-2] + x[:, 1:-1] + x[:, 2:]
     tvm.testing.assert_allclose(result_of(s, [A, C], x, (14, 14)), rows[:-2] + rows[1:-1] + rows[2:], rtol=1e-5)
     assert "% 3" in s.lower([A, C], "main").script() and again[again.outputs[0].input_tensors[0].op].rolls
+
+
+def test_an_axis_that_is_split_afterwards_takes_nothing():
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] * 2, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    s[C].split(C.op.axis[0], 4)
+    with pytest.raises(tvm.TVMError, match='axis "i" is no loop of stage "C" any more'):
+        tvm.lower(s, [A, C])
