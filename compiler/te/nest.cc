@@ -109,16 +109,6 @@ bool DependsOn(const Range& domain, const std::vector<IterVar>& axes) {
   return UsesVar(domain.min, is_one) || UsesVar(domain.extent, is_one);
 }
 
-// Iter vars of a block inside one that has `around`: each has the one value that it has there.
-BlockAxes RebindAxes(const std::vector<IterVar>& axes, const BlockAxes& around) {
-  BlockAxes made;
-  for (const IterVar& axis : axes) {
-    const Expr& value = around.iter_of.at(axis.var.get());
-    AddAxis(made, axis, {value, IntConst(value.dtype(), 1)}, value);
-  }
-  return made;
-}
-
 // The loops and blocks of a reduction, a block per level of its axes. The outermost that reduces initialises: what is
 // further in runs again for each of its steps.
 class ReductionNest {
@@ -127,24 +117,38 @@ class ReductionNest {
                 const ExprRewrite& rewrite)
       : op_(op), compute_(compute), results_(results), rewrite_(rewrite), levels_(AxisLevels(compute, rewrite)) {}
 
-  Stmt Make() const { return MakeLevel(0, {}, {}); }
+  Stmt Make() const { return MakeLevel(0, {}); }
 
  private:
-  // `known`: the axes of the levels around.
-  Stmt MakeLevel(size_t level, std::vector<IterVar> known, const BlockAxes& around) const {
+  Stmt MakeLevel(size_t level, const BlockAxes& around) const {
     std::vector<IterVar> own = levels_[level];
-    BlockAxes axes = RebindAxes(known, around);
-    for (IterVar& axis : own) {
-      if (level > 0) axis.domain = DomainIn(axis.domain, around);
-      AddAxis(axes, axis, axis.domain, axis.var);
-    }
-    known.insert(known.end(), own.begin(), own.end());
+    if (level > 0)
+      for (IterVar& axis : own) axis.domain = DomainIn(axis.domain, around);
+    BlockAxes axes = AxesIn(own, around);
     const bool is_last = level + 1 == levels_.size();
     const std::string name = is_last ? op_.name() : op_.name() + "_l" + std::to_string(level + 1);
     std::optional<Stmt> init;
     if (level == LevelOfInit(compute_, levels_)) init = Init(axes);
-    Stmt body = is_last ? Update(axes) : MakeLevel(level + 1, std::move(known), axes);
+    Stmt body = is_last ? Update(axes) : MakeLevel(level + 1, axes);
     return WrapLoops(own, MakeBlockRealize(name, std::move(axes), op_.attrs(), std::move(init), std::move(body)));
+  }
+
+  // Those of a block with loops for `own`, in the order of the operation; what a block around has, has the one value
+  // that it has there.
+  BlockAxes AxesIn(const std::vector<IterVar>& own, const BlockAxes& around) const {
+    BlockAxes axes;
+    for (const std::vector<IterVar>* all : {&compute_.axis, &compute_.reduce_axis}) {
+      for (const IterVar& axis : *all) {
+        const auto is_it = [&](const IterVar& each) { return each.var.same_as(axis.var); };
+        const auto found = std::find_if(own.begin(), own.end(), is_it);
+        const auto known = around.iter_of.find(axis.var.get());
+        if (found != own.end())
+          AddAxis(axes, *found, found->domain, found->var);
+        else if (known != around.iter_of.end())
+          AddAxis(axes, axis, {known->second, IntConst(known->second.dtype(), 1)}, known->second);
+      }
+    }
+    return axes;
   }
 
   Range DomainIn(const Range& domain, const BlockAxes& around) const {

@@ -39,6 +39,7 @@ def test_the_init_stands_in_the_outermost_block_that_reduces():
     A, B, _, _ = triangle(2)
     sch = tir.Schedule(te.create_prim_func([A, B]))
     assert sch.get(sch.get_block("B_l1")).init is not None and sch.get(sch.get_block("B")).init is None
+    assert [iter_var.var.name for iter_var in sch.get(sch.get_block("B")).iter_vars] == ["v_i", "v_r0", "v_r1"]
     A, B, _, _ = triangle(1)
     sch = tir.Schedule(te.create_prim_func([A, B]))
     assert sch.get(sch.get_block("B_l1")).init is None and sch.get(sch.get_block("B")).init is not None
