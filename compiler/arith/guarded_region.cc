@@ -431,15 +431,34 @@ std::vector<Range> CutBox(const GuardedRegion& region, const Analyzer& analyzer)
   return box;
 }
 
+namespace {
+
+// A box that begins at or beyond what cuts it has nothing in it.
+void AssumeNotEmpty(const GuardedRegion& region, Analyzer& analyzer) {
+  const auto assume = [&](const Expr& condition) {
+    if (!MayChange(condition)) analyzer.Assume(condition);
+  };
+  for (size_t d = 0; d < region.box.size(); ++d) {
+    const Expr& start = region.box[d].min;
+    for (const Expr& below : region.below[d]) assume(MakeBinary(BinaryOp::kLT, start, below));
+    for (const Expr& from : region.from[d]) assume(MakeBinary(BinaryOp::kLT, from, start + region.box[d].extent));
+  }
+}
+
+}  // namespace
+
 bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::vector<Range>& full,
             const Analyzer& around) {
   Analyzer analyzer = Analyzer::Under(around);  // Where a condition of `inner` fails, there is nothing to be covered.
   for (const Expr& condition : inner.conditions)
     if (!MayChange(condition)) analyzer.Assume(condition);
-  for (const Expr& condition : outer.conditions) {
-    const bool is_shared = std::any_of(inner.conditions.begin(), inner.conditions.end(),
-                                       [&](const Expr& same) { return SameExpr(same, condition); });
-    if (!is_shared && !analyzer.CanProve(condition)) return false;
+  const auto holds = [&](const Expr& condition) {
+    return analyzer.CanProve(condition) || std::any_of(inner.conditions.begin(), inner.conditions.end(),
+                                                       [&](const Expr& same) { return SameExpr(same, condition); });
+  };
+  if (!std::all_of(outer.conditions.begin(), outer.conditions.end(), holds)) {
+    AssumeNotEmpty(inner, analyzer);
+    if (!std::all_of(outer.conditions.begin(), outer.conditions.end(), holds)) return false;
   }
   for (size_t d = 0; d < full.size(); ++d) {
     // No access leaves the buffer, whatever the box says.

@@ -183,9 +183,9 @@ Status StageSchedule::CheckComputeStage(const std::string& primitive, const Tens
   const Stage* stage = Find(tensor.op());
   if (stage == nullptr || stage->op_->As<ComputeOp>() == nullptr)
     return InvalidArgument(primitive + ": tensor \"" + tensor.name() + "\" is computed by no stage of the schedule");
-  if (stage->place() != nullptr || stage->is_inlined_)
+  if (stage->is_inlined_)
     return InvalidArgument(primitive + ": stage \"" + stage->op_->name() +
-                           "\" already has a place in another; say compute_at after it");
+                           "\" is inlined; say compute_inline after it");
   return OkStatus();
 }
 
@@ -230,6 +230,9 @@ Status StageSchedule::CheckCachedResults(const std::vector<Tensor>& tensors) {
   }
   RETURN_IF_ERROR(CheckComputeStage("cache_write", tensors[0]));
   const Stage& stage = *Find(tensors[0].op());
+  if (stage.place() != nullptr)
+    return InvalidArgument("cache_write: stage \"" + stage.op_->name() +
+                           "\" already has a place in another; say compute_at after it");
   if (stage.op_->num_outputs() != tensors.size())
     return InvalidArgument("cache_write: operation \"" + stage.op_->name() + "\" has several results, " +
                            std::to_string(stage.op_->num_outputs()) + ", got " + std::to_string(tensors.size()) +
@@ -277,6 +280,15 @@ StatusOr<std::vector<Tensor>> StageSchedule::RFactor(const Tensor& tensor, const
   ASSIGN_OR_RETURN(const size_t place, stage.Find("rfactor", axis));
   const IterVar leaf = stage.leaves_[place];
   if (leaf.kind != IterKind::kReduce) return stage.Error("rfactor", "\"" + axis.var.name() + "\" is not reduced over");
+  const auto is_axis = [&](const ExprNode* var) {
+    const auto has = [&](const std::vector<IterVar>& axes) {
+      return std::any_of(axes.begin(), axes.end(), [&](const IterVar& own) { return own.var.get() == var; });
+    };
+    return has(compute.axis) || has(compute.reduce_axis);
+  };
+  if (UsesVar(leaf.domain.min, is_axis) || UsesVar(leaf.domain.extent, is_axis))
+    return stage.Error("rfactor", "the extent of \"" + axis.var.name() +
+                                      "\" depends on another axis; split it by a number and factor the inner loop");
   const int ndim = static_cast<int>(compute.axis.size());
   if (factor_axis < 0) factor_axis += ndim + 1;
   if (factor_axis < 0 || factor_axis > ndim)

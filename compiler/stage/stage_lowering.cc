@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/add_unit_loop.h"
 #include "compiler/schedule/annotate.h"
@@ -17,6 +18,7 @@
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
+#include "compiler/schedule/rolling_buffer.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/set_axis_separator.h"
 #include "compiler/schedule/split.h"
@@ -25,6 +27,7 @@
 #include "compiler/schedule/transform_layout.h"
 #include "compiler/stage/stage_places.h"
 #include "compiler/stage/tensor_intrin.h"
+#include "compiler/te/nest.h"
 #include "compiler/te/scan.h"
 #include "support/status_macros.h"
 
@@ -49,6 +52,19 @@ class StageLowering {
     for (size_t i = stages.size(); i-- > 0;) {
       if (!stages[i]->is_inlined_) RETURN_IF_ERROR(Of(*stages[i], Apply(*stages[i])));
     }
+    for (const Stage* stage : stages)
+      if (stage->rolls_ && !stage->is_inlined_)
+        RETURN_IF_ERROR(Of(*stage, lathe::RollingBuffer(schedule_, blocks_of_.at(stage)[0], 0)));
+    return OkStatus();
+  }
+
+  // Takes the starts of reductions out of loops that may have no iteration.
+  Status StartRagged() {
+    for (const auto& [stage, block] : inner_of_) {
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
+      const Status started = DecomposeReduction(schedule_, block, loops[0]).status();
+      RETURN_IF_ERROR(Of(*stage, started));
+    }
     return OkStatus();
   }
 
@@ -56,7 +72,7 @@ class StageLowering {
   void StartApart(const std::vector<const Stage*>& stages) {
     for (const Stage* stage : stages) {
       const std::optional<LoopRV> first = FirstReduced(*stage, loops_of_[stage]);
-      if (!first) continue;
+      if (!first || inner_of_.contains(stage)) continue;
       const StatusOr<BlockRV> start = DecomposeReduction(schedule_, blocks_of_.at(stage)[0], *first);
       if (start.ok()) starts_.emplace_back(stage, *start);
     }
@@ -163,32 +179,47 @@ class StageLowering {
     if (stage.op_->As<ScanOp>() != nullptr && !stage.steps_.empty())
       return Unimplemented("the steps of a scan stay one loop; schedule what they compute");
     if (compute == nullptr) return OkStatus();
-    std::vector<IterVar> axes = compute->axis;
-    if (stage.layout_) {
-      RETURN_IF_ERROR(LayOut(*stage.layout_, *compute, block));
-      axes = stage.layout_->axes;
-    }
-    if (ScanOf(&stage) != nullptr) axes.erase(axes.begin());  // The step of the scan, whose loop is around.
-    axes.insert(axes.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
-    ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
-    CHECK(loops.size() >= axes.size()) << "stage " << stage.op_->name() << " lost loops";
+    Simplifier simplifier;
+    std::vector<std::vector<IterVar>> levels =
+        AxisLevels(*compute, [&](const Expr& e) { return simplifier.Simplify(e); });
+    const size_t of_init = LevelOfInit(*compute, levels);
+    if (stage.layout_) RETURN_IF_ERROR(LayOut(*stage.layout_, *compute, block, levels[0]));
+    if (ScanOf(&stage) != nullptr) levels[0].erase(levels[0].begin());  // The step of the scan, whose loop is around.
     loop_of_ = &loops_of_[&stage];
-    for (size_t i = 0; i < axes.size(); ++i) Place(axes[i], loops[loops.size() - axes.size() + i]);
+    RETURN_IF_ERROR(PlaceAxes(levels, of_init, stage, block));
     for (const Stage::Step& step : stage.steps_) {
       RETURN_IF_ERROR(step.kind == Stage::Step::kTensorize ? RunIntrin(stage, step, block) : Do(step, block));
     }
     return OkStatus();
   }
 
-  // The result by the map, the loops by it and as they are where they reduce.
-  Status LayOut(const Stage::Layout& layout, const ComputeOp& compute, BlockRV block) {
+  // Axes that are reduced over may stand in blocks inside, one of which may be where the reduction begins.
+  Status PlaceAxes(const std::vector<std::vector<IterVar>>& levels, size_t of_init, const Stage& stage, BlockRV block) {
+    for (size_t level = 0; level < levels.size(); ++level) {
+      if (level > 0) {
+        ASSIGN_OR_RETURN(const std::vector<BlockRV> inside, GetChildBlocks(schedule_, block));
+        block = inside.at(0);
+      }
+      if (level > 0 && level == of_init) inner_of_.emplace(&stage, block);
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule_, block));
+      const size_t count = levels[level].size();
+      CHECK(loops.size() >= count) << "stage " << stage.op_->name() << " lost loops";
+      for (size_t i = 0; i < count; ++i) Place(levels[level][i], loops[loops.size() - count + i]);
+    }
+    return OkStatus();
+  }
+
+  // The result by the map, the loops of `axes` by it and as they are where they reduce. `axes` become the new ones.
+  Status LayOut(const Stage::Layout& layout, const ComputeOp& compute, BlockRV block, std::vector<IterVar>& axes) {
     RETURN_IF_ERROR(lathe::TransformLayout(schedule_, block, 0, BufferSide::kWrite, layout.map));
     IndexMap loops = layout.map;
-    for (const IterVar& axis : compute.reduce_axis) {
+    axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(compute.axis.size()));
+    for (const IterVar& axis : axes) {
       loops.initial_indices.emplace_back(axis.var.name(), axis.var.dtype());
       loops.final_indices.push_back(loops.initial_indices.back());
     }
     loops.inverse_index_map = nullptr;
+    axes.insert(axes.begin(), layout.axes.begin(), layout.axes.end());
     RETURN_IF_ERROR(TransformBlockLayout(schedule_, block, loops));
     if (layout.separators.empty()) return OkStatus();
     return SetAxisSeparator(schedule_, block, 0, BufferSide::kWrite, layout.separators);
@@ -203,7 +234,7 @@ class StageLowering {
     if (ScanOf(consumer) != nullptr || consumer->op_->As<ScanOp>() != nullptr) return OkStatus();
     const auto& loops = loops_of_[consumer];
     const auto loop = loops.find(place.axis.var.get());
-    if (loop == loops.end())
+    if (loop == loops.end() || !schedule_.Get(loop->second).ok())  // Split since.
       return InvalidArgument("compute_at: axis \"" + place.axis.var.name() + "\" is no loop of stage \"" +
                              consumer->op_->name() + "\" any more");
     return lathe::ComputeAt(schedule_, block, loop->second, true);
@@ -315,6 +346,7 @@ class StageLowering {
   std::unordered_map<const Stage*, std::vector<BlockRV>> blocks_of_;
   std::unordered_map<const Stage*, std::vector<const Stage*>> body_of_;  // Of scans.
   std::unordered_map<const Stage*, const Stage*> scan_of_;
+  std::unordered_map<const Stage*, BlockRV> inner_of_;  // Of reductions that begin in a block inside.
   std::unordered_map<const Stage*, LoopMap> loops_of_;
   std::vector<std::pair<const Stage*, BlockRV>> starts_;
   LoopMap* loop_of_ = nullptr;  // Of the stage at hand.
@@ -387,6 +419,7 @@ StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(known, args, name));
   StageLowering lowering(prepared.schedule);
   RETURN_IF_ERROR(lowering.Run(prepared.stages));
+  RETURN_IF_ERROR(lowering.StartRagged());
   if (form.starts_apart) lowering.StartApart(prepared.stages);
   PrimFunc func = prepared.schedule.func();
   func.body = LoopNamer(lowering.LoopNames())(func.body);

@@ -98,6 +98,9 @@ class Stage {
   void ComputeRoot();
   void SetScope(std::string scope) { scope_ = std::move(scope); }
   void DoubleBuffer() { annotations_.insert_or_assign("double_buffer_scope", Attr(0)); }
+  // Where tiles of its result overlap, each is kept for the next: said of a stage that is computed at a loop.
+  void RollingBuffer() { rolls_ = true; }
+  bool rolls() const { return rolls_; }
   // Its result is laid out by `map` of its dimensions and its loops run over the image, the new axes: before anything
   // else is said of them. `separators`: dimensions of the image before which it is cut when it is flattened.
   StatusOr<std::vector<IterVar>> TransformLayout(IndexMap map, std::vector<int64_t> separators);
@@ -119,7 +122,7 @@ class Stage {
   std::vector<Step> steps_;
   std::optional<Layout> layout_;
   std::optional<Attachment> attached_;
-  bool is_inlined_ = false;
+  bool is_inlined_ = false, rolls_ = false;
   StageGroup* group_ = nullptr;
   std::string scope_;
   AttrMap annotations_;

@@ -47,6 +47,59 @@ constexpr CpuRow kCpus[] = {
     {"neoverse-v2", kArm, "neoverse-v1", "sve2", 4, {64 * kKiB, 2 * kMiB, 1 * kMiB}},
 };
 
+// The other CPUs that LLVM knows: what its table says of them, caches and units as those of `like`.
+struct LikeRow {
+  std::string_view names;  // Separated by commas.
+  std::string_view like, features;
+};
+constexpr LikeRow kLike[] = {
+    {"athlon-fx,athlon64,k8,opteron", "x86-64", ""},
+    {"athlon64-sse3,k8-sse3,nocona,opteron-sse3", "x86-64", "sse3"},
+    {"core2,core_2_duo_ssse3", "x86-64", "ssse3"},
+    {"amdfam10,barcelona", "x86-64", "lzcnt,popcnt,sse3"},
+    {"atom,bonnell", "x86-64", "movbe,ssse3"},
+    {"core_2_duo_sse4_1,penryn", "x86-64", "sse4.1"},
+    {"btver1", "x86-64", "lzcnt,popcnt,ssse3"},
+    {"core_aes_pclmulqdq,core_i7_sse4_2,corei7,nehalem,westmere", "x86-64-v2", ""},
+    {"atom_sse4_2,silvermont,slm", "x86-64-v2", "movbe"},
+    {"atom_sse4_2_movbe,goldmont,goldmont-plus,goldmont_plus,tremont", "x86-64-v2", "clflushopt,movbe"},
+    {"core_2nd_gen_avx,corei7-avx,sandybridge", "x86-64-v2", "avx"},
+    {"core-avx-i,core_3rd_gen_avx,ivybridge", "x86-64-v2", "f16c"},
+    {"bdver1", "x86-64-v2", "avx,lzcnt"},
+    {"bdver2,bdver3", "x86-64-v2", "bmi,f16c,fma,lzcnt"},
+    {"btver2", "x86-64-v2", "bmi,f16c,lzcnt,movbe"},
+    {"bdver4", "x86-64-v3", ""},
+    {"broadwell,core-avx2,core_4th_gen_avx,core_4th_gen_avx_tsx,core_5th_gen_avx,core_5th_gen_avx_tsx", "haswell", ""},
+    {"znver1", "znver2", ""},
+    {"gracemont,meteorlake,raptorlake", "alderlake", ""},
+    {"arrowlake,arrowlake-s,arrowlake_s,clearwaterforest,grandridge,lunarlake,pantherlake,sierraforest", "alderlake",
+     "avxvnniint8"},
+    {"knl,mic_avx512", "x86-64-v3", "avx512cd"},
+    {"knm", "x86-64-v3", "avx512cd,avx512vpopcntdq"},
+    {"skx,skylake_avx512", "skylake-avx512", ""},
+    {"cannonlake", "skylake-avx512", "avx512ifma,avx512vbmi"},
+    {"cooperlake", "cascadelake", "avx512bf16"},
+    {"icelake-client,icelake_client,icelake_server,rocketlake,tigerlake", "icelake-server", ""},
+    {"emeraldrapids,graniterapids,graniterapids-d,graniterapids_d", "sapphirerapids", ""},
+    {"apple-a7", "generic", ""},
+    {"cortex-a34,cortex-a35,cortex-a73,exynos-m3,kryo,thunderx,thunderxt81,thunderxt83,thunderxt88", "cortex-a72", ""},
+    {"apple-a10,falkor", "cortex-a72", "rdm"},
+    {"thunderx2t99,thunderx3t110", "cortex-a72", "lse,rdm"},
+    {"saphira", "cortex-a72", "dotprod,lse,rdm"},
+    {"apple-a11,apple-a12", "carmel", ""},
+    {"a64fx", "carmel", "sve"},
+    {"cortex-a65,cortex-a65ae,neoverse-e1", "cortex-a55", ""},
+    {"cortex-a75,cortex-a76ae,cortex-a77,exynos-m4,exynos-m5", "cortex-a76", ""},
+    {"cortex-a78ae,cortex-x1,cortex-x1c", "cortex-a78", ""},
+    {"apple-a13,apple-a14,cortex-r82,cortex-r82ae,tsv110", "neoverse-n1", "fp16fml"},
+    {"ampere1,ampere1a,ampere1b", "neoverse-n1", "bf16,i8mm"},
+    {"apple-a15,apple-a16,apple-a17,apple-m4,oryon-1", "neoverse-n1", "bf16,fp16fml,i8mm"},
+    {"neoverse-512tvb", "neoverse-v1", ""},
+    {"cortex-a510,cortex-a520,cortex-a520ae,cortex-a710,cortex-a715,cortex-a720,cortex-a720ae,cortex-a725,cortex-x2,"
+     "cortex-x3,cortex-x4,cortex-x925,neoverse-n2,neoverse-n3,neoverse-v3,neoverse-v3ae",
+     "neoverse-v2", ""},
+};
+
 constexpr FeatureRow kFeatures[] = {
     {"sse2", kX86, ""},
     {"sse3", kX86, "sse2"},
@@ -95,6 +148,40 @@ constexpr FeatureRow kFeatures[] = {
     {"bf16", kArm, "neon"},
 };
 
+// Versions of the architecture, and instructions that no kernel has.
+constexpr FeatureRow kFeatureSets[] = {
+    {"v8a", kArm, "neon"},
+    {"v8.1a", kArm, "crc,lse,rdm"},
+    {"v8.2a", kArm, "crc,lse,rdm"},
+    {"v8.3a", kArm, "crc,lse,rdm"},
+    {"v8.4a", kArm, "crc,dotprod,lse,rdm"},
+    {"v8.5a", kArm, "crc,dotprod,lse,rdm"},
+    {"v8.6a", kArm, "bf16,crc,dotprod,i8mm,lse,rdm"},
+    {"v9a", kArm, "crc,dotprod,lse,rdm,sve2"},
+    {"aes", kArm, ""},
+    {"ras", kArm, ""},
+    {"rcpc", kArm, ""},
+    {"sha2", kArm, ""},
+    {"sha3", kArm, ""},
+    {"ssbs", kArm, ""},
+    {"adx", kX86, ""},
+    {"aes", kX86, ""},
+    {"cx16", kX86, ""},
+    {"fxsr", kX86, ""},
+    {"gfni", kX86, ""},
+    {"mmx", kX86, ""},
+    {"pclmul", kX86, ""},
+    {"prfchw", kX86, ""},
+    {"rdrnd", kX86, ""},
+    {"rdseed", kX86, ""},
+    {"sahf", kX86, ""},
+    {"sha", kX86, ""},
+    {"sse", kX86, ""},
+    {"vaes", kX86, ""},
+    {"vpclmulqdq", kX86, ""},
+    {"xsave", kX86, ""},
+};
+
 constexpr TagRow kTags[] = {
     {"raspberry-pi/3b-aarch64", "llvm -mcpu=cortex-a53 -mtriple=aarch64-linux-gnu -num-cores=4"},
     {"raspberry-pi/4b-aarch64", "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4"},
@@ -105,6 +192,13 @@ constexpr TagRow kTags[] = {
     {"aws/cpu/c6g.large", "llvm -mcpu=neoverse-n1 -mtriple=aarch64-linux-gnu -num-cores=2"},
     {"aws/cpu/c7g.large", "llvm -mcpu=neoverse-v1 -mtriple=aarch64-linux-gnu -num-cores=2"},
     {"aws/cpu/c5.large", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=1"},
+    {"aws/cpu/c5.xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=2"},
+    {"aws/cpu/c5.2xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=4"},
+    {"aws/cpu/c5.4xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=8"},
+    {"aws/cpu/c5.9xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=18"},
+    {"aws/cpu/c5.12xlarge", "llvm -mcpu=cascadelake -mtriple=x86_64-linux-gnu -num-cores=24"},
+    {"aws/cpu/c5.18xlarge", "llvm -mcpu=skylake-avx512 -mtriple=x86_64-linux-gnu -num-cores=36"},
+    {"aws/cpu/c5.24xlarge", "llvm -mcpu=cascadelake -mtriple=x86_64-linux-gnu -num-cores=48"},
 };
 
 void AddFeature(std::string_view name, Target::Arch arch, std::vector<std::string>& features) {
@@ -115,16 +209,43 @@ void AddFeature(std::string_view name, Target::Arch arch, std::vector<std::strin
   for (const std::string& implied : SplitAtCommas(row->implies)) AddFeature(implied, arch, features);
 }
 
-}  // namespace
-
-const CpuRow* FindCpu(std::string_view name) {
-  for (const CpuRow& row : kCpus) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
+const CpuRow* FindCpuIn(std::span<const CpuRow> rows, std::string_view name) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const CpuRow& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
 }
 
-std::span<const CpuRow> CpuRows() { return kCpus; }
+std::string_view FirstPart(std::string_view& text) {
+  const size_t comma = std::min(text.find(','), text.size());
+  const std::string_view first = text.substr(0, comma);
+  text.remove_prefix(std::min(comma + 1, text.size()));
+  return first;
+}
+
+std::vector<CpuRow> AllCpus() {
+  std::vector<CpuRow> rows(std::begin(kCpus), std::end(kCpus));
+  for (const LikeRow& group : kLike) {
+    const CpuRow* like = FindCpuIn(kCpus, group.like);
+    CHECK(like != nullptr) << "no CPU " << std::string(group.like);
+    for (std::string_view names = group.names; !names.empty();)
+      rows.push_back({FirstPart(names), like->arch, like->name, group.features, like->fma_per_cycle, like->caches});
+  }
+  return rows;
+}
+
+const FeatureRow* FindIn(std::span<const FeatureRow> rows, std::string_view name, Target::Arch arch) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const FeatureRow& row) { return row.name == name && row.arch == arch; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::span<const CpuRow> CpuRows() {
+  static const auto* rows = new std::vector<CpuRow>(AllCpus());
+  return *rows;
+}
+
+const CpuRow* FindCpu(std::string_view name) { return FindCpuIn(CpuRows(), name); }
 
 std::vector<std::string> CpuFeatures(const CpuRow& cpu) {
   std::vector<std::string> features;
@@ -135,12 +256,8 @@ std::vector<std::string> CpuFeatures(const CpuRow& cpu) {
   return features;
 }
 
-const FeatureRow* FindFeature(std::string_view name, Target::Arch arch) {
-  for (const FeatureRow& row : kFeatures) {
-    if (row.name == name && row.arch == arch) return &row;
-  }
-  return nullptr;
-}
+const FeatureRow* FindFeature(std::string_view name, Target::Arch arch) { return FindIn(kFeatures, name, arch); }
+const FeatureRow* FindFeatureSet(std::string_view name, Target::Arch arch) { return FindIn(kFeatureSets, name, arch); }
 
 std::span<const FeatureRow> FeatureRows() { return kFeatures; }
 std::span<const TagRow> TagRows() { return kTags; }

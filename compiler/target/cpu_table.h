@@ -30,6 +30,8 @@ struct FeatureRow {
 };
 const FeatureRow* FindFeature(std::string_view name, Target::Arch arch);
 std::span<const FeatureRow> FeatureRows();
+// A name that stands for the features that it implies, none of which it is: of a version, or of what no kernel uses.
+const FeatureRow* FindFeatureSet(std::string_view name, Target::Arch arch);
 
 struct TagRow {
   std::string_view tag, target;

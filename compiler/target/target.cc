@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "compiler/target/cpu_table.h"
 #include "support/status_macros.h"
@@ -69,6 +71,29 @@ void RemoveWithDependents(const FeatureRow& row, std::vector<std::string>& featu
   std::erase_if(features, [&](const std::string& name) { return Implies(*FindFeature(name, row.arch), row.name); });
 }
 
+// Levenshtein's.
+size_t Distance(std::string_view from, std::string_view to) {
+  std::vector<size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < from.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < to.size(); ++j) {
+      const size_t changed = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// Those most like `name`.
+std::vector<std::string_view> Nearest(std::string_view name, std::vector<std::string_view> known, size_t count) {
+  std::stable_sort(known.begin(), known.end(),
+                   [&](std::string_view a, std::string_view b) { return Distance(name, a) < Distance(name, b); });
+  known.resize(std::min(count, known.size()));
+  return known;
+}
+
 }  // namespace
 
 // Collects the options of one text, then resolves them against each other and the host.
@@ -91,7 +116,7 @@ class TargetParser {
   Status ReadKind(const std::string& kind) {
     if (kind == "llvm") return OkStatus();
     if (kind == "auto") {
-      is_auto_ = true;
+      is_auto_ = is_host_ = true;
       return OkStatus();
     }
     for (const TagRow& tag : TagRows()) {
@@ -140,6 +165,7 @@ class TargetParser {
   }
 
   Status ResolveArch(Target& target) {
+    is_host_ |= cpu_ == "native";
     const CpuRow* cpu = cpu_.empty() ? nullptr : FindCpu(cpu_);
     if (triple_.empty()) {
       triple_ = host_.triple;
@@ -159,28 +185,30 @@ class TargetParser {
     return OkStatus();
   }
 
-  Status ResolveCpu(Target& target) {
-    if (is_auto_) {
-      if (!cpu_.empty() || !attrs_.empty())
-        return Error("\"auto\" asks the machine for its CPU; leave out -mcpu and -mattr, or write \"llvm\"");
-      target.cpu_ = StrongestBase(target.arch_, host_.features);
-      target.features_ = host_.features;
-      // LLVM uses what a feature implies, so a hypervisor that hides the one hides the other, too.
-      for (const FeatureRow& row : FeatureRows()) {
-        if (row.arch == target.arch_ && !Contains(host_.features, row.name))
-          RemoveWithDependents(row, target.features_);
-      }
-      return OkStatus();
+  void TakeHost(Target& target) const {
+    target.cpu_ = StrongestBase(target.arch_, host_.features);
+    target.features_ = host_.features;
+    // LLVM uses what a feature implies, so a hypervisor that hides the one hides the other, too.
+    for (const FeatureRow& row : FeatureRows()) {
+      if (row.arch == target.arch_ && !Contains(host_.features, row.name)) RemoveWithDependents(row, target.features_);
     }
+  }
+
+  // The names most like what was asked for.
+  std::string NearCpus(Target::Arch arch) const {
+    std::vector<std::string_view> known;
+    for (const CpuRow& row : CpuRows())
+      if (row.arch == arch) known.push_back(row.name);
+    return fmt::format("{}", fmt::join(Nearest(std::string_view(cpu_).substr(0, 40), std::move(known), 5), ", "));
+  }
+
+  Status ResolveCpu(Target& target) {
+    if (is_host_) return TakeHost(target), OkStatus();
     if (cpu_.empty() || (cpu_ == "generic" && target.arch_ == Target::Arch::kX86_64)) cpu_ = DefaultCpu(target.arch_);
     const CpuRow* cpu = FindCpu(cpu_);
     if (cpu == nullptr || cpu->arch != target.arch_) {
-      std::vector<std::string_view> known;
-      for (const CpuRow& row : CpuRows()) {
-        if (row.arch == target.arch_) known.push_back(row.name);
-      }
-      return Error(fmt::format("-mcpu={} is not a known CPU of {}; known: {}", cpu_.substr(0, 40), target.triple_,
-                               fmt::join(known, ", ")));
+      return Error(fmt::format("-mcpu={} is not a known CPU of {}; near: {}", cpu_.substr(0, 40), target.triple_,
+                               NearCpus(target.arch_)));
     }
     target.cpu_ = cpu_;
     target.features_ = CpuFeatures(*cpu);
@@ -189,7 +217,13 @@ class TargetParser {
 
   Status ApplyAttrs(Target& target) {
     for (const std::string& attr : SplitAtCommas(attrs_)) {
-      const FeatureRow* feature = FindFeature(std::string_view(attr).substr(1), target.arch_);
+      const std::string_view name = std::string_view(attr).substr(1);
+      if (const FeatureRow* set = FindFeatureSet(name, target.arch_);
+          set != nullptr && (attr[0] == '+' || attr[0] == '-')) {
+        if (attr[0] == '+') AddWithImplied(*set, target.features_);
+        continue;
+      }
+      const FeatureRow* feature = FindFeature(name, target.arch_);
       if ((attr[0] != '+' && attr[0] != '-') || feature == nullptr) {
         return Error(fmt::format("-mattr={}: unknown feature of {}; write +name or -name with LLVM's name, such as {}",
                                  attr.substr(0, 40), target.triple_,
@@ -207,8 +241,11 @@ class TargetParser {
   StatusOr<Target> Resolve() {
     Target target;
     RETURN_IF_ERROR(ResolveArch(target));
-    if (is_auto_ && target.triple_ != host_.triple)
-      return Error(fmt::format("\"auto\" is this machine, {}; leave out -mtriple", host_.triple));
+    if (is_auto_ && (!cpu_.empty() || !attrs_.empty()))
+      return Error("\"auto\" asks the machine for its CPU; leave out -mcpu and -mattr, or write \"llvm\"");
+    if (is_host_ && target.triple_ != host_.triple)
+      return Error(fmt::format("{} is this machine, {}; leave out -mtriple", is_auto_ ? "\"auto\"" : "-mcpu=native",
+                               host_.triple));
     RETURN_IF_ERROR(ResolveCpu(target));
     RETURN_IF_ERROR(ApplyAttrs(target));
     if (cores_ == 0) {
@@ -241,7 +278,7 @@ class TargetParser {
 
   const std::string_view text_;
   const HostFacts& host_;
-  bool is_auto_ = false;
+  bool is_auto_ = false, is_host_ = false;
   std::string triple_, cpu_, attrs_;
   int cores_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <span>
 
+#include "compiler/target/target_tags.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -126,33 +127,6 @@ const std::vector<KindRow>& Kinds() {
   return *kinds;
 }
 
-const std::map<std::string_view, std::string_view>& GpuTags() {
-  static const auto* tags = new std::map<std::string_view, std::string_view>{
-      {"nvidia/geforce-rtx-2080-ti",
-       "cuda -arch=sm_75 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/geforce-rtx-3070",
-       "cuda -arch=sm_86 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/geforce-rtx-3080",
-       "cuda -arch=sm_86 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/geforce-rtx-3090",
-       "cuda -arch=sm_86 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/geforce-rtx-3090-ti",
-       "cuda -arch=sm_86 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/geforce-rtx-4090",
-       "cuda -arch=sm_89 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/nvidia-a100",
-       "cuda -arch=sm_80 -l2_cache_size_bytes=41943040 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 "
-       "-registers_per_block=65536"},
-      {"nvidia/nvidia-h100",
-       "cuda -arch=sm_90a -l2_cache_size_bytes=52428800 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 "
-       "-registers_per_block=65536"},
-      {"nvidia/nvidia-v100",
-       "cuda -arch=sm_70 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"},
-      {"nvidia/nvidia-t4",
-       "cuda -arch=sm_75 -max_shared_memory_per_block=49152 -max_threads_per_block=1024 -registers_per_block=65536"}};
-  return *tags;
-}
-
 Status DescriptionError(std::string_view name, std::string_view why) {
   return InvalidArgument(fmt::format("target \"{}\": {}", name, why));
 }
@@ -266,13 +240,18 @@ StatusOr<TargetDescription> TargetDescription::Parse(std::string_view text) {
   const std::vector<std::string> words = SplitAt(text, ' ');
   if (words.empty()) return DescriptionError(text, "expected a kind, as \"llvm\" or \"cuda\"");
   ASSIGN_OR_RETURN(TargetAttrs attrs, ReadOptions(text, words));
-  const auto tag = GpuTags().find(words[0]);
-  if (tag == GpuTags().end()) {
+  const auto tag = DeviceTags().find(words[0]);
+  if (tag == DeviceTags().end()) {
     attrs.emplace("kind", words[0]);
     return FromAttrs(std::move(attrs));
   }
-  ASSIGN_OR_RETURN(TargetDescription description, Parse(tag->second));
+  const std::vector<std::string> known = SplitAt(tag->second.text, ' ');
+  ASSIGN_OR_RETURN(const TargetAttrs of_tag, ReadOptions(tag->second.text, known));
+  attrs.insert(of_tag.begin(), of_tag.end());  // What is given besides replaces what the tag says.
+  attrs.emplace("kind", known[0]);
+  ASSIGN_OR_RETURN(TargetDescription description, FromAttrs(std::move(attrs)));
   description.tag = words[0];
+  description.host = tag->second.host;
   return description;
 }
 

@@ -17,6 +17,7 @@ using TargetAttrs = std::map<std::string, TargetAttr>;
 
 struct TargetDescription {
   std::string kind, tag;
+  std::string host;               // Of a tag: the target of the CPU beside the device, or "".
   std::vector<std::string> keys;  // "cuda", "gpu"
   TargetAttrs attrs;              // Defaults included; neither keys nor tag.
 

@@ -16,15 +16,16 @@ struct BlockAxes {
   VarMap iter_of;            // By axis of the operation.
 };
 
+void AddAxis(BlockAxes& axes, const IterVar& axis, Range domain, Expr value) {
+  const Var iter("v_" + axis.var.name(), axis.var.dtype());
+  axes.iters.push_back({std::move(domain), iter, axis.kind, ""});
+  axes.values.push_back(std::move(value));
+  axes.iter_of.emplace(axis.var.get(), iter);
+}
+
 BlockAxes MakeBlockAxes(const std::vector<IterVar>& axes) {
   BlockAxes made;
-  for (const IterVar& axis : axes) {
-    const Var iter("v_" + axis.var.name(), axis.var.dtype());
-    const Range domain{Substitute(axis.domain.min, made.iter_of), Substitute(axis.domain.extent, made.iter_of)};
-    made.iters.push_back({domain, iter, axis.kind, ""});
-    made.values.push_back(axis.var);
-    made.iter_of.emplace(axis.var.get(), iter);
-  }
+  for (const IterVar& axis : axes) AddAxis(made, axis, axis.domain, axis.var);
   return made;
 }
 
@@ -101,21 +102,6 @@ Stmt StoreTogether(const std::vector<Buffer>& results, const std::vector<Expr>& 
   return body;
 }
 
-// The block that initialises and updates, over `axes`.
-Stmt MakeUpdateBlock(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
-                     const ExprRewrite& rewrite, BlockAxes axes) {
-  const Reduce& reduce = *compute.body.front().As<Reduce>();
-  const std::vector<Expr> point = PointOf(compute.axis, axes);
-  const std::vector<Expr>& starts = reduce.init.empty() ? reduce.combiner.identity_element : reduce.init;
-  std::vector<Stmt> init;
-  for (size_t i = 0; i < results.size(); ++i)
-    init.push_back(MakeStore(results[i], rewrite(Substitute(starts[i], axes.iter_of)), point));
-  std::vector<Expr> sources = SubstituteAll(SourcesOf(reduce), axes.iter_of);
-  std::transform(sources.begin(), sources.end(), sources.begin(), rewrite);
-  const Stmt update = StoreTogether(results, CombineAt(reduce, results, point, sources), point);
-  return MakeBlockRealize(op.name(), std::move(axes), op.attrs(), MakeSeq(std::move(init)), update);
-}
-
 bool DependsOn(const Range& domain, const std::vector<IterVar>& axes) {
   const auto is_one = [&](const ExprNode* var) {
     return std::any_of(axes.begin(), axes.end(), [&](const IterVar& axis) { return axis.var.get() == var; });
@@ -123,48 +109,75 @@ bool DependsOn(const Range& domain, const std::vector<IterVar>& axes) {
   return UsesVar(domain.min, is_one) || UsesVar(domain.extent, is_one);
 }
 
-// Iter vars of a block inside one that has `around`: each has the one value that it has there.
-BlockAxes RebindAxes(const std::vector<IterVar>& axes, const BlockAxes& around) {
-  BlockAxes made;
-  for (const IterVar& axis : axes) {
-    const Expr& value = around.iter_of.at(axis.var.get());
-    const Var iter("v_" + axis.var.name(), axis.var.dtype());
-    made.iters.push_back({{value, IntConst(value.dtype(), 1)}, iter, axis.kind, ""});
-    made.values.push_back(value);
-    made.iter_of.emplace(axis.var.get(), iter);
-  }
-  return made;
-}
+// The loops and blocks of a reduction, a block per level of its axes. The outermost that reduces initialises: what is
+// further in runs again for each of its steps.
+class ReductionNest {
+ public:
+  ReductionNest(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
+                const ExprRewrite& rewrite)
+      : op_(op), compute_(compute), results_(results), rewrite_(rewrite), levels_(AxisLevels(compute, rewrite)) {}
 
-// Reduction axes whose extents depend on where the result is stand in a block that knows it.
-Stmt MakeNestedReduction(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
-                         const ExprRewrite& rewrite, const std::vector<IterVar>& outer, std::vector<IterVar> inner) {
-  BlockAxes around = MakeBlockAxes(outer);
-  BlockAxes axes = RebindAxes(outer, around);
-  for (IterVar& axis : inner) {
-    axis.domain = {rewrite(Substitute(axis.domain.min, around.iter_of)),
-                   rewrite(Substitute(axis.domain.extent, around.iter_of))};
-    const Var iter("v_" + axis.var.name(), axis.var.dtype());
-    axes.iters.push_back({axis.domain, iter, axis.kind, ""});
-    axes.values.push_back(axis.var);
-    axes.iter_of.emplace(axis.var.get(), iter);
-  }
-  const Stmt loops = WrapLoops(inner, MakeUpdateBlock(op, compute, results, rewrite, std::move(axes)));
-  return WrapLoops(outer, MakeBlockRealize(op.name() + "_l1", std::move(around), op.attrs(), std::nullopt, loops));
-}
+  Stmt Make() const { return MakeLevel(0, {}); }
 
-Stmt MakeReduction(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
-                   const ExprRewrite& rewrite) {
-  std::vector<IterVar> outer = compute.axis, inner;
-  for (IterVar axis : compute.reduce_axis) {
-    const Range known{rewrite(axis.domain.min), rewrite(axis.domain.extent)};
-    const bool depends = DependsOn(axis.domain, compute.axis), stays = DependsOn(known, compute.axis);
-    if (depends && !stays) axis.domain = known;  // Windows that are as large everywhere.
-    (stays ? inner : outer).push_back(std::move(axis));
+ private:
+  Stmt MakeLevel(size_t level, const BlockAxes& around) const {
+    std::vector<IterVar> own = levels_[level];
+    if (level > 0)
+      for (IterVar& axis : own) axis.domain = DomainIn(axis.domain, around);
+    BlockAxes axes = AxesIn(own, around);
+    const bool is_last = level + 1 == levels_.size();
+    const std::string name = is_last ? op_.name() : op_.name() + "_l" + std::to_string(level + 1);
+    std::optional<Stmt> init;
+    if (level == LevelOfInit(compute_, levels_)) init = Init(axes);
+    Stmt body = is_last ? Update(axes) : MakeLevel(level + 1, axes);
+    return WrapLoops(own, MakeBlockRealize(name, std::move(axes), op_.attrs(), std::move(init), std::move(body)));
   }
-  if (!inner.empty()) return MakeNestedReduction(op, compute, results, rewrite, outer, std::move(inner));
-  return WrapLoops(outer, MakeUpdateBlock(op, compute, results, rewrite, MakeBlockAxes(outer)));
-}
+
+  // Those of a block with loops for `own`, in the order of the operation; what a block around has, has the one value
+  // that it has there.
+  BlockAxes AxesIn(const std::vector<IterVar>& own, const BlockAxes& around) const {
+    BlockAxes axes;
+    for (const std::vector<IterVar>* all : {&compute_.axis, &compute_.reduce_axis}) {
+      for (const IterVar& axis : *all) {
+        const auto is_it = [&](const IterVar& each) { return each.var.same_as(axis.var); };
+        const auto found = std::find_if(own.begin(), own.end(), is_it);
+        const auto known = around.iter_of.find(axis.var.get());
+        if (found != own.end())
+          AddAxis(axes, *found, found->domain, found->var);
+        else if (known != around.iter_of.end())
+          AddAxis(axes, axis, {known->second, IntConst(known->second.dtype(), 1)}, known->second);
+      }
+    }
+    return axes;
+  }
+
+  Range DomainIn(const Range& domain, const BlockAxes& around) const {
+    return {rewrite_(Substitute(domain.min, around.iter_of)), rewrite_(Substitute(domain.extent, around.iter_of))};
+  }
+
+  Stmt Init(const BlockAxes& axes) const {
+    const std::vector<Expr>& starts = reduce_.init.empty() ? reduce_.combiner.identity_element : reduce_.init;
+    std::vector<Stmt> init;
+    for (size_t i = 0; i < results_.size(); ++i)
+      init.push_back(
+          MakeStore(results_[i], rewrite_(Substitute(starts[i], axes.iter_of)), PointOf(compute_.axis, axes)));
+    return MakeSeq(std::move(init));
+  }
+
+  Stmt Update(const BlockAxes& axes) const {
+    const std::vector<Expr> point = PointOf(compute_.axis, axes);
+    std::vector<Expr> sources = SubstituteAll(SourcesOf(reduce_), axes.iter_of);
+    std::transform(sources.begin(), sources.end(), sources.begin(), rewrite_);
+    return StoreTogether(results_, CombineAt(reduce_, results_, point, sources), point);
+  }
+
+  const OperationNode& op_;
+  const ComputeOp& compute_;
+  const std::vector<Buffer>& results_;
+  const ExprRewrite& rewrite_;
+  const Reduce& reduce_ = *compute_.body.front().As<Reduce>();
+  const std::vector<std::vector<IterVar>> levels_;
+};
 
 // The blocks of the elements, one per result.
 std::vector<Stmt> MakeElements(const OperationNode& op, const ComputeOp& compute, const std::vector<Buffer>& results,
@@ -214,12 +227,34 @@ Stmt MakeExternBlock(const OperationNode& op, const ExternOp& external, const st
 
 }  // namespace
 
+std::vector<std::vector<IterVar>> AxisLevels(const ComputeOp& compute, const ExprRewrite& rewrite) {
+  std::vector<std::vector<IterVar>> levels{compute.axis};
+  for (IterVar axis : compute.reduce_axis) {
+    const Range known{rewrite(axis.domain.min), rewrite(axis.domain.extent)};
+    size_t level = 0;
+    bool depends = false;
+    for (size_t i = 0; i < levels.size(); ++i) {
+      depends |= DependsOn(axis.domain, levels[i]);
+      if (DependsOn(known, levels[i])) level = i + 1;
+    }
+    if (depends && level == 0) axis.domain = known;  // Windows that are as large everywhere.
+    if (level == levels.size()) levels.emplace_back();
+    levels[level].push_back(std::move(axis));
+  }
+  return levels;
+}
+
+size_t LevelOfInit(const ComputeOp& compute, const std::vector<std::vector<IterVar>>& levels) {
+  const bool is_outermost = levels.size() == 1 || levels[0].size() > compute.axis.size();
+  return is_outermost ? 0 : 1;
+}
+
 Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const ExprRewrite& rewrite,
               const BufferMap& moved) {
   if (const ExternOp* external = op.As<ExternOp>()) return MakeExternBlock(op, *external, results, moved);
   const ComputeOp* compute = op.As<ComputeOp>();
   CHECK(compute != nullptr) << op.name() << " is neither a compute nor an extern";
-  if (compute->body.front().As<Reduce>() != nullptr) return MakeReduction(op, *compute, results, rewrite);
+  if (compute->body.front().As<Reduce>() != nullptr) return ReductionNest(op, *compute, results, rewrite).Make();
   return WrapLoops(compute->axis, MakeSeq(MakeElements(op, *compute, results, rewrite)));
 }
 

@@ -14,6 +14,12 @@ namespace lathe::te {
 
 using ExprRewrite = std::function<Expr(const Expr&)>;
 
+// The axes of a compute by the blocks of its nest, outermost first: a reduction axis stands in a block inside of that
+// whose axes its domain depends on after `rewrite`.
+std::vector<std::vector<IterVar>> AxisLevels(const ComputeOp& compute, const ExprRewrite& rewrite);
+// Of a reduction: which of them has the init.
+size_t LevelOfInit(const ComputeOp& compute, const std::vector<std::vector<IterVar>>& levels);
+
 // The nest that stores to `results`, a buffer per result of `op`, which is a compute or an extern. `rewrite` is applied
 // to what is stored. What an extern knows of its tensors' buffers, such as where they begin, is that of those that
 // `moved` has in their place.

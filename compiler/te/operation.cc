@@ -114,14 +114,13 @@ bool SameExprs(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 // Results of one reduction: component i of the same sources over the same axes.
 Status CheckOneReduction(const std::string& name, const std::vector<Expr>& body) {
   const Reduce* first = body.front().As<Reduce>();
-  for (const IterVar& axis : first->axis) {
-    const auto is_reduced = [&](const ExprNode* var) {
-      return std::any_of(first->axis.begin(), first->axis.end(),
-                         [&](const IterVar& other) { return other.var.get() == var; });
+  for (auto axis = first->axis.begin(); axis != first->axis.end(); ++axis) {
+    const auto is_later = [&](const ExprNode* var) {
+      return std::any_of(axis, first->axis.end(), [&](const IterVar& other) { return other.var.get() == var; });
     };
-    if (UsesVar(axis.domain.min, is_reduced) || UsesVar(axis.domain.extent, is_reduced))
-      return ComputeError(name,
-                          "the range of reduction axis \"" + axis.var.name() + "\" depends on another one's place");
+    if (UsesVar(axis->domain.min, is_later) || UsesVar(axis->domain.extent, is_later))
+      return ComputeError(name, "the range of reduction axis \"" + axis->var.name() +
+                                    "\" depends on a later one's place; put that first");
   }
   for (size_t i = 0; i < body.size(); ++i) {
     const Reduce* reduce = body[i].As<Reduce>();

@@ -38,14 +38,15 @@ Expr AllOf(const std::vector<Expr>& conditions) {
   return all;
 }
 
-Expr PadValue(const Tensor& x, const Border& border, const Point& at, const Expr& value) {
+Expr PadValue(const Tensor& x, const Border& border, const Point& at, const Expr& value, PadAsks asks) {
+  const auto is_asked = [&](int64_t side) { return asks == PadAsks::kBothSides || side != 0; };
   std::vector<Expr> inside;
   Point index = at;
   for (size_t i = 0; i < at.size(); ++i) {
     if (border.before[i] == 0 && border.after[i] == 0) continue;
     index[i] = at[i] - Expr(border.before[i]);
-    inside.push_back(LessEqual(border.before[i], at[i]));
-    inside.push_back(Less(at[i], x.shape()[i] + Expr(border.before[i])));
+    if (is_asked(border.before[i])) inside.push_back(LessEqual(border.before[i], at[i]));
+    if (is_asked(border.after[i])) inside.push_back(Less(at[i], x.shape()[i] + Expr(border.before[i])));
   }
   if (inside.empty()) return x(at);
   return MakeCall(x.dtype(), "if_then_else", {AllOf(inside), x(index), value});
@@ -54,13 +55,13 @@ Expr PadValue(const Tensor& x, const Border& border, const Point& at, const Expr
 }  // namespace
 
 StatusOr<Tensor> Pad(const Tensor& x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-                     std::optional<Expr> value, te::ComputeOptions options) {
+                     std::optional<Expr> value, te::ComputeOptions options, PadAsks asks) {
   ASSIGN_OR_RETURN(const Border border, BorderOf("nn.pad", x, before, after));
   StatusOr<Expr> element = ConvertExpr(x.dtype(), value ? *value : NumberOf(x.dtype(), 0));
   if (!element.ok()) return element.status().WithContext("topi.nn.pad");
   options.tag = "injective,pad";
   return te::Compute(
-      Widened(x.shape(), border), [&](const Point& at) { return PadValue(x, border, at, *element); }, options);
+      Widened(x.shape(), border), [&](const Point& at) { return PadValue(x, border, at, *element, asks); }, options);
 }
 
 StatusOr<Tensor> MirrorPad(const Tensor& x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,

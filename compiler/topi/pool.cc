@@ -96,7 +96,7 @@ StatusOr<Tensor> PadForWindows(const Tensor& x, const std::vector<Window>& windo
     is_padded |= before[w.place] + after[w.place] != 0;
   }
   if (!is_padded) return x;
-  return Pad(x, before, after, value, Ax("pad_temp", kInjective, x.ndim()));
+  return Pad(x, before, after, value, Ax("pad_temp", kInjective, x.ndim()), PadAsks::kPaddedSides);
 }
 
 Expr CombineWindow(te::Combiner combiner, const Tensor& padded, const std::vector<Window>& windows, Point at) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/visitor.h"
@@ -10,27 +11,39 @@
 namespace lathe {
 namespace {
 
-bool HasShapeOf(const Buffer& a, const Buffer& b) {
+// Notes what the variables of `own` shape are called in `given`. Whether that is all that differs.
+bool MatchShape(const BufferNode& own, const BufferNode& given, VarMap& names) {
   const Analyzer analyzer;
-  return a->dtype == b->dtype && std::equal(a->shape.begin(), a->shape.end(), b->shape.begin(), b->shape.end(),
-                                            [&](const Expr& x, const Expr& y) { return analyzer.CanProveEqual(x, y); });
+  if (own.dtype != given.dtype || own.shape.size() != given.shape.size()) return false;
+  for (size_t i = 0; i < own.shape.size(); ++i)
+    if (IsVar(own.shape[i]) && IsVar(given.shape[i]) && own.shape[i].dtype() == given.shape[i].dtype())
+      names.emplace(own.shape[i].get(), given.shape[i]);
+  return std::equal(own.shape.begin(), own.shape.end(), given.shape.begin(),
+                    [&](const Expr& x, const Expr& y) { return analyzer.CanProveEqual(Substitute(x, names), y); });
+}
+
+Buffer Renamed(const Buffer& buffer, const VarMap& names) {
+  std::optional<BufferNode> mapped = MapDims(buffer, [&](const Expr& e) { return Substitute(e, names); });
+  return mapped ? Buffer(*std::move(mapped)) : buffer;
 }
 
 }  // namespace
 
 StatusOr<PrimFunc> BindBuffers(PrimFunc func, const std::vector<BoundParam>& bound) {
   BufferMap buffers;
+  VarMap names;
   for (const BoundParam& each : bound) {
-    const auto entry = std::find_if(func.buffer_map.begin(), func.buffer_map.end(), [&](const ParamBuffer& known) {
-      return each.param < func.params.size() && known.param.same_as(func.params[each.param]);
-    });
-    if (entry == func.buffer_map.end() || !HasShapeOf(entry->buffer, each.buffer))
+    const Buffer* own = each.param < func.params.size() ? FindBuffer(func, func.params[each.param]) : nullptr;
+    if (own == nullptr || !MatchShape(**own, *each.buffer, names))
       return InvalidArgument(fmt::format("bind @{}: buffer \"{}\" has not the type and shape of parameter {}",
                                          func.name, each.buffer->name, each.param));
-    buffers.insert_or_assign(entry->buffer.get(), each.buffer);
-    entry->buffer = each.buffer;
+    buffers.insert_or_assign(own->get(), each.buffer);
   }
-  func.body = Substitute(func.body, {}, buffers);
+  for (ParamBuffer& entry : func.buffer_map)
+    entry.buffer = Buffer(buffers.try_emplace(entry.buffer.get(), Renamed(entry.buffer, names)).first->second);
+  for (Var& param : func.params)
+    if (const auto name = names.find(param.get()); name != names.end()) param = Var(name->second);
+  func.body = Substitute(func.body, names, buffers);
   return func;
 }
 

@@ -7,7 +7,8 @@
 
 namespace lathe {
 
-// Parameter `param` of a function stands for `buffer` from now on: its name, strides, offset, alignment.
+// Parameter `param` of a function stands for `buffer` from now on: its name, strides, offset, alignment, and the
+// variables of its shape.
 struct BoundParam {
   size_t param;
   Buffer buffer;

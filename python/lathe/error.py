@@ -82,12 +82,30 @@ class OpAttributeRequired(OpError, AttributeError):
 
 
 class OpAttributeInvalid(OpError, AttributeError):
-    """An attribute of an operator with a value that there is not."""
+    """An attribute of an operator with a value that it cannot have."""
 
 
 class OpAttributeUnImplemented(OpError, NotImplementedError):
-    """An attribute of an operator with a value that no target implements."""
+    """An attribute of an operator that no target implements."""
 
+
+class RPCSessionTimeoutError(RPCError, TimeoutError):
+    """A session with a remote device that took too long."""
+
+
+def register_error(func_name=None, cls=None):
+    """Makes a class of errors known under a name; as a decorator, under its own or the given one."""
+    if callable(func_name):
+        return register_error(func_name.__name__, func_name)
+
+    def register(error):
+        ERROR_TYPE[func_name or error.__name__] = error
+        return error
+
+    return register if cls is None else register(cls)
+
+
+ERROR_TYPE = {}  # By name.
 
 # What C++ raises where Python has a class of its own.
 ValueError = ValueError

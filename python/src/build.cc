@@ -11,6 +11,7 @@
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
 #include "compiler/target/target_description.h"
+#include "compiler/target/target_tags.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
@@ -84,11 +85,17 @@ void BindBuild(py::module_& module) {
           [](const TargetAttrs& attrs) { return Value(TargetDescription::FromAttrs(attrs), ErrorKind::kValue); }))
       .def_readonly("kind", &TargetDescription::kind)
       .def_readonly("tag", &TargetDescription::tag)
+      .def_readonly("host", &TargetDescription::host)
       .def_readonly("keys", &TargetDescription::keys)
       .def_readonly("attrs", &TargetDescription::attrs)
       .def("__str__", &TargetDescription::ToString);
   module.def("target_kinds", &KnownTargetKinds);
   module.def("cpu_target_tags", &KnownTargetTags);
+  module.def("device_tags", [] {
+    std::vector<std::string> tags;
+    for (const auto& [tag, target] : DeviceTags()) tags.push_back(tag);
+    return tags;
+  });
   module.attr("llvm_version_major") = LATHE_LLVM_MAJOR;
 }
 

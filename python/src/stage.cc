@@ -296,6 +296,8 @@ void BindStage(py::module_& module) {
       .def("compute_root", [](const StageHandle& h) { h.stage->ComputeRoot(); })
       .def("set_scope", [](const StageHandle& h, std::string scope) { h.stage->SetScope(std::move(scope)); })
       .def("double_buffer", [](const StageHandle& h) { h.stage->DoubleBuffer(); })
+      .def("rolling_buffer", [](const StageHandle& h) { h.stage->RollingBuffer(); })
+      .def_property_readonly("rolls", [](const StageHandle& h) { return h.stage->rolls(); })
       .def("run_intrin", [](const StageHandle& h, const IterVar& axis,
                             const IntrinPtr& intrin) { Check(h.stage->Tensorize(axis, intrin)); })
       .def("lay_out",

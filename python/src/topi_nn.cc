@@ -200,8 +200,7 @@ void BindPools(py::module_& nn) {
 // The result, and the statistics as they were given.
 std::vector<Tensor> BatchNormOf(const Tensor& data, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
                                 const Tensor& variance, std::optional<int64_t> axis, std::optional<double> epsilon,
-                                std::optional<bool> center, std::optional<bool> scale, std::optional<bool> training) {
-  if (training.value_or(false)) throw Failure(ErrorKind::kValue, "topi.nn.batch_norm: training is not supported");
+                                std::optional<bool> center, std::optional<bool> scale) {
   std::vector<Tensor> results = {
       Value(topi::BatchNorm(data, gamma, beta, mean, variance, axis.value_or(1), epsilon.value_or(1e-5),
                             center.value_or(true), scale.value_or(true)))};
@@ -217,16 +216,9 @@ void BindNorms(py::module_& nn) {
   nn.def(
       "log_softmax", [](const Tensor& x, int64_t axis) { return Value(topi::LogSoftmax(x, axis)); }, py::arg("x"),
       py::arg("axis") = -1);
-  nn.def(
-      "batch_norm",
-      [](const Tensor& data, const Tensor& gamma, const Tensor& beta, const Tensor& mean, const Tensor& variance,
-         std::optional<int64_t> axis, std::optional<double> epsilon, std::optional<bool> center,
-         std::optional<bool> scale, std::optional<bool> training, const py::object&) {
-        return BatchNormOf(data, gamma, beta, mean, variance, axis, epsilon, center, scale, training);
-      },
-      py::arg("data"), py::arg("gamma"), py::arg("beta"), py::arg("moving_mean"), py::arg("moving_var"),
-      py::arg("axis") = py::none(), py::arg("epsilon") = py::none(), py::arg("center") = py::none(),
-      py::arg("scale") = py::none(), py::arg("training") = py::none(), py::arg("momentum") = py::none());
+  nn.def("batch_norm", &BatchNormOf, py::arg("data"), py::arg("gamma"), py::arg("beta"), py::arg("moving_mean"),
+         py::arg("moving_var"), py::arg("axis") = py::none(), py::arg("epsilon") = py::none(),
+         py::arg("center") = py::none(), py::arg("scale") = py::none());
   nn.def(
       "layer_norm",
       [](const Tensor& data, const Tensor& gamma, const MaybeTensor& beta, const py::object& axis, double epsilon) {

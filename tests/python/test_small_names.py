@@ -107,7 +107,7 @@ def test_parameters_are_kept_as_bytes():
     for kind, tensor in tvm.runtime.load_param_dict(tvm.runtime.save_param_dict(kinds)).items():
         assert tensor.dtype == kind and tensor.numpy().tolist() == kinds[kind].tolist()
     for wrong, why in ((PARAMS[1:], "expected parameters"), (PARAMS[:-1], "expected 8 bytes"), (PARAMS[:40], "bytes from")):
-        with pytest.raises(ValueError, match=why):
+        with pytest.raises(tvm.TVMError, match=why):
             tvm.runtime.load_param_dict(wrong)
 
 

@@ -657,6 +657,24 @@ def test_tensors_become_the_buffers_that_they_are_bound_to():
         tvm.lower(te.create_schedule(B.op), [A, B], binds={B: tir.decl_buffer((32,))})
 
 
+@pytest.mark.parametrize("way", ["args", "binds", "extent"])
+def test_buffers_are_bound_to_tensors_of_unknown_length(way):
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1, name="B")
+    s, stride = te.create_schedule(B.op), te.var("s")
+    bound = tir.decl_buffer(A.shape, A.dtype, name="A", strides=[stride])
+    args = [bound if way == "args" else A, B] + ([n] if way == "extent" else [])
+    f = tvm.lower(s, args, binds={A: bound})["main"]
+    given = f.buffer_map[f.params[0]]
+    assert given.strides[0].same_as(stride) and given.shape[0].same_as(n) and f.buffer_map[f.params[1]].shape[0].same_as(n)
+    compact = tir.decl_buffer(A.shape, A.dtype, name="A")
+    if way == "binds":
+        result = tvm.nd.empty((5,))
+        tvm.build(s, args, "llvm", binds={A: compact})(tvm.nd.array(np.arange(5, dtype="float32")), result)
+        tvm.testing.assert_allclose(result.numpy(), np.arange(1, 6))
+
+
 def test_lower_makes_what_the_passes_of_tvm_make():
     func = added_ones()
 

@@ -239,6 +239,8 @@ def test_operators_are_built_as_in_tvm_0_27():
     assert [int(pool.get(loop).extent) for loop in pool.get_loops("adaptive_pool_sum")] == [1, 4, 3, 3, 2, 2]
     uneven = tir.Schedule(te.create_prim_func([X, topi.nn.adaptive_pool(X, (4, 4), "max")]))
     assert len(uneven.get_loops("adaptive_pool_max_l1")) == 4
+    padded = te.create_prim_func([X, topi.nn.pool2d(X, [3, 3], [2, 2], [1, 1], [1, 0, 0, 1], "max")]).script()
+    assert "T.if_then_else(1 <= v_ax2 and v_ax3 < 6, " in padded  # Only the sides with padding are asked.
     conv = te.create_prim_func([Y, W, topi.nn.conv2d_nhwc(Y, W, 1, 1, 1)])
     assert list(conv.attrs["layout_free_buffers"]) == [1]
     plain = te.create_prim_func([Y, W, topi.nn.conv2d(Y, W, 1, 1, 1, "NHWC", "HWIO")])

@@ -3,6 +3,7 @@ import enum
 
 from lathe._lib import Analyzer, ConstIntBound, ModularSet
 from lathe.error import InternalError
+from lathe.arith.int_set import same_value
 from lathe.ir.base import structural_equal
 from lathe.ir.expr import Range
 from lathe.tir.expr import IntImm
@@ -11,6 +12,7 @@ from lathe.tir.expr import IntImm
 # What structural_equal compares.
 ConstIntBound.comparable = lambda bound: ["ConstIntBound", bound.min_value, bound.max_value]
 ModularSet.comparable = lambda modular: ["ModularSet", modular.coeff, modular.base]
+ConstIntBound.same_as = ModularSet.same_as = same_value
 
 
 class ProofStrength(enum.IntEnum):
@@ -66,6 +68,8 @@ def _bind_once(self, var, expr, allow_override=False):
 
 def _update_once(self, var, info, override=False):
     """What is known of `var` is this bound, or this remainder, and nothing else of its kind."""
+    if not isinstance(info, (ConstIntBound, ModularSet)):
+        raise TypeError(f"Analyzer.update: {info} is neither a ConstIntBound nor a ModularSet")
     _say(self, var, info, override)
     _update(self, var, info)
 

@@ -1,9 +1,18 @@
 """Intervals of integer expressions."""
 from lathe import _lib
 from lathe._lib import IntervalSet, neg_inf, pos_inf
+from lathe.ir.base import structural_equal
 
 IntSet = IntervalSet
 IntervalSet.comparable = lambda interval: ["IntervalSet", interval.min_value, interval.max_value]
+
+
+def same_value(self, other):
+    """Of what is a value and no node: whether both say the same."""
+    return type(self) is type(other) and structural_equal(self, other)
+
+
+IntervalSet.same_as = same_value
 
 
 def estimate_region_strict_bound(region, var_dom, predicate=True):

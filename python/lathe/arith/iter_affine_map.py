@@ -3,11 +3,15 @@ import enum
 
 from lathe import _lib
 from lathe._lib import IterMark, IterSplitExpr, IterSumExpr
+from lathe.arith.int_set import same_value
 
 # What structural_equal compares.
 IterMark.comparable = lambda mark: ["IterMark", mark.source, mark.extent]
 IterSplitExpr.comparable = lambda split: ["IterSplitExpr", split.source, split.lower_factor, split.extent, split.scale]
 IterSumExpr.comparable = lambda sums: ["IterSumExpr", list(sums.args), sums.base]
+
+IterMark.same_as = lambda self, other: self is other
+IterSplitExpr.same_as = IterSumExpr.same_as = same_value
 
 IterMapExpr = (IterSumExpr, IterSplitExpr)  # What isinstance() asks for.
 

@@ -8,6 +8,7 @@ from lathe.runtime.object_path import ObjectPath
 from lathe.runtime.params import load_param_dict, save_param_dict
 from lathe.runtime.registry import get_global_func, register_func, register_global_func
 from lathe.runtime.object import Object, register_object
+from lathe.runtime.params import load_param_dict, save_param_dict
 
 
 String = str  # A text is one, whoever holds it.
@@ -36,5 +37,5 @@ def convert(value, span=None):
     if isinstance(value, dict):
         return Map({key: convert(item) for key, item in value.items()})
     if callable(value) and not hasattr(value, "dtype"):
-        return value
+        return value if isinstance(value, PackedFunc) else PackedFunc(value)
     return value if value is None or isinstance(value, str) else _lib.to_expr(value)

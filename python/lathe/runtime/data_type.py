@@ -6,6 +6,13 @@ class DataTypeCode:
     INT, UINT, FLOAT, HANDLE, BFLOAT, BOOL = 0, 1, 2, 3, 4, 6
 
 
+class _Bytes(int):
+    """A number, which v0.18 gives by a method and later versions as it is."""
+
+    def __call__(self):
+        return int(self)
+
+
 class DataType(str):
     """A type's name that knows its parts: bits, lanes, type_code, itemsize."""
 
@@ -18,7 +25,7 @@ class DataType(str):
 
     @property
     def itemsize(self):
-        return (self.bits * self.lanes + 7) // 8
+        return _Bytes((self.bits * self.lanes + 7) // 8)
 
     def __eq__(self, other):
         return str.__eq__(self, _plain(other))

@@ -9,13 +9,13 @@ from lathe.error import TVMError
 
 
 class PackedFunc:
-    """One kernel of a module."""
+    """A kernel of a module, or a function of Python."""
 
-    def __init__(self, module, name):
-        self._module, self.name = module, name
+    def __init__(self, call, name=None):
+        self._call, self.name = call, name or getattr(call, "__name__", "")
 
     def __call__(self, *args):
-        return self._module._lib.call(self.name, *(getattr(arg, "_array", arg) for arg in args))
+        return self._call(*args)
 
 
 class Module:
@@ -64,7 +64,7 @@ class Module:
         name = self._name_of(name)
         if name not in self._lib.names():
             raise AttributeError(f"module has no function '{name}'; there are: {', '.join(self._lib.names())}")
-        return PackedFunc(self, name)
+        return PackedFunc(lambda *args: self._lib.call(name, *(getattr(arg, "_array", arg) for arg in args)), name)
 
     def __call__(self, *args):
         return self.entry_func(*args)

@@ -1,7 +1,10 @@
 """Tensors in memory, with numpy and DLPack in and out."""
+import ctypes
+
 import numpy
 
 from lathe import _lib
+from lathe.error import TVMError
 
 
 class Device:
@@ -97,13 +100,35 @@ class NDArray:
         return self
 
     def copyto(self, target, mem_copy=True):
+        """To a device, or to a tensor of as many bytes, whatever they are there."""
         if isinstance(target, Device):
             return array(self.numpy(), target)
-        target.copyfrom(self)
+        source, place = self._bytes(), target._bytes()
+        if source.size != place.size:
+            raise TVMError(f"copyto: {source.size} bytes of {self.dtype}{list(self.shape)} do not fit into {place.size} of "
+                           f"{target.dtype}{list(target.shape)}; copyfrom converts")
+        place[:] = source
         return target
 
+    def _bytes(self):
+        """Its memory."""
+        return self._array.view_numpy().reshape(-1).view("uint8")
+
+    @property
+    def handle(self):
+        """Where its memory begins."""
+        return ctypes.c_void_p(self._array.view_numpy().ctypes.data)
+
     def __setitem__(self, index, value):
-        self._array.view_numpy()[index] = value.numpy() if isinstance(value, NDArray) else value
+        """All elements at once, as TVM's: of an array of numpy's, or of a tensor."""
+        if not isinstance(index, slice) or index.start is not None or index.stop is not None:
+            raise ValueError("NDArray: only a[:] = array sets elements; numpy() gives a copy to change")
+        if isinstance(value, NDArray):
+            value.copyto(self)
+        elif isinstance(value, (numpy.ndarray, numpy.generic)):
+            self.copyfrom(value)
+        else:
+            raise TypeError(f"NDArray: elements are set to an array of numpy's or a tensor, not to {type(value)}")
 
     def __getitem__(self, index):
         return self._array.numpy()[index]

@@ -1,8 +1,10 @@
 """Tensors by name as bytes, as TVM's deployed programs keep them."""
+import math
 import struct
 
 import numpy
 
+from lathe.error import TVMError
 from lathe.runtime.data_type import DataType, DataTypeCode
 from lathe.runtime.ndarray import array
 
@@ -35,7 +37,7 @@ class _Reader:
 
     def take(self, size):
         if size < 0 or size > len(self.data) - self.at:
-            raise ValueError(f"load_param_dict: expected {size} bytes from byte {self.at} on of {len(self.data)}")
+            raise TVMError(f"load_param_dict: expected {size} bytes from byte {self.at} on of {len(self.data)}")
         self.at += size
         return self.data[self.at - size:self.at]
 
@@ -45,7 +47,7 @@ class _Reader:
 
     def begin(self, magic, what):
         if self.unpack(_HEAD.format)[0] != magic:
-            raise ValueError(f"load_param_dict: expected {what} at byte {self.at - _HEAD.size}")
+            raise TVMError(f"load_param_dict: expected {what} at byte {self.at - _HEAD.size}")
 
     def names(self):
         return [self.take(*self.unpack("<Q")).decode() for _ in range(*self.unpack("<Q"))]
@@ -55,8 +57,14 @@ class _Reader:
         _, _, ndim, code, bits, lanes = self.unpack(_ARRAY.format)
         *shape, size = self.unpack(f"<{max(ndim, 0)}qq")
         if lanes != 1:
-            raise ValueError(f"load_param_dict: expected numbers, got vectors of {lanes}")
-        return array(numpy.frombuffer(self.take(size), _numpy_type(code, bits)).reshape(shape))
+            raise TVMError(f"load_param_dict: expected numbers, got vectors of {lanes}")
+        kind = _numpy_type(code, bits)
+        if size % kind.itemsize:
+            raise TVMError(f"load_param_dict: expected elements of {kind.itemsize} bytes, got {size} bytes")
+        elements = numpy.frombuffer(self.take(size), kind)
+        if min(shape, default=0) < 0 or elements.size != math.prod(shape):
+            raise TVMError(f"load_param_dict: expected a tensor of shape {tuple(shape)}, got {elements.size} elements")
+        return array(elements.reshape(shape))
 
 
 def _numpy_type(code, bits):
@@ -64,8 +72,11 @@ def _numpy_type(code, bits):
         return numpy.dtype("bool")
     names = {DataTypeCode.INT: "int", DataTypeCode.UINT: "uint", DataTypeCode.FLOAT: "float"}
     if code not in names:
-        raise ValueError(f"load_param_dict: expected numbers that numpy has, got type code {code}")
-    return numpy.dtype(f"{names[code]}{bits}")
+        raise TVMError(f"load_param_dict: expected numbers that numpy has, got type code {code}")
+    try:
+        return numpy.dtype(f"{names[code]}{bits}")
+    except TypeError:
+        raise TVMError(f"load_param_dict: expected numbers that numpy has, got {names[code]}{bits}") from None
 
 
 def load_param_dict(param_bytes):
@@ -76,5 +87,5 @@ def load_param_dict(param_bytes):
     names = reader.names()
     count, = reader.unpack("<Q")
     if count != len(names):
-        raise ValueError(f"load_param_dict: {len(names)} names, {count} tensors")
+        raise TVMError(f"load_param_dict: {len(names)} names, {count} tensors")
     return Map({name: reader.tensor() for name in names})

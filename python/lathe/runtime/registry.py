@@ -26,5 +26,10 @@ def get_global_func(name, allow_missing=False):
     raise ValueError(f"get_global_func: no function is registered as \"{name}\"")
 
 
+def list_global_func_names():
+    """The names of all."""
+    return list(_functions)
+
+
 def remove_global_func(name):
     del _functions[name]

@@ -8,6 +8,7 @@ from lathe.ir.container import Map
 from lathe.runtime.ndarray import device
 from lathe.runtime.object import register_plain
 from lathe.target import codegen
+from lathe.target.generic_func import GenericFunc, generic_func, get_native_generic_func, override_native_generic_func
 
 
 class TargetKind:
@@ -54,8 +55,9 @@ class Target:
             target = json.loads(target)
         self._written = target._written if isinstance(target, Target) else target
         host = host or (target.get("host") if isinstance(target, dict) else None)
-        self.host = Target(host) if host else None
         self._description = _describe(target)
+        host = host or self._description.host
+        self.host = Target(host) if host else None
         self.kind = TargetKind(self._description.kind)
 
     attrs = property(lambda self: Map(self._description.attrs))
@@ -72,9 +74,19 @@ class Target:
     thread_warp_size = property(lambda self: self._number("thread_warp_size"))
     max_block_size_x = max_block_size_y = max_num_threads
     max_shared_memory_per_block = property(lambda self: self._number("max_shared_memory_per_block"))
+    vtcm_capacity = property(lambda self: int(self.attrs.get("vtcm-capacity", 0)))
     max_function_args = property(lambda self: self._number("max_function_args", -1))
 
     features = property(TargetFeatures)
+
+    @property
+    def supports_integer_dot_product(self):
+        """What is said of it; of CUDA it is so from sm_61 on."""
+        said = self.attrs.get("supports_integer_dot_product")
+        if said is not None or self.kind.name != "cuda":
+            return bool(said)
+        digits = "".join(each for each in self.arch if each.isdigit())
+        return bool(digits) and int(digits) >= 61
 
     def _is_aarch64(self):
         return str(self.attrs.get("mtriple", "")).startswith(("aarch64", "arm64"))
@@ -198,6 +210,16 @@ def _describe(target):
         raise ValueError(f"Target: {target!r} is none; give a string, a dict or a Target")
     is_of_cpu = target.split()[:1] == ["auto"] or target.split()[0] in _lib.cpu_target_tags()
     return _lib.TargetDescription(str(_lib.Target(target)) if is_of_cpu else target)
+
+
+def list_tags():
+    """The targets that have a tag, by it."""
+    return {tag: Target(tag) for tag in sorted([*_lib.cpu_target_tags(), *_lib.device_tags()])}
+
+
+def riscv_cpu(model="sifive-u54", options=None):
+    """The target of a model that has a tag "riscv/MODEL", with options as a text or a list of them."""
+    return Target(" ".join([f"riscv/{model}", *_listed(options)]))
 
 
 def _maker(name, kind):

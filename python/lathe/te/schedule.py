@@ -169,6 +169,21 @@ def PostDFSOrder(outputs, graph):
     return Array(ordered)
 
 
+def CreateAttachPath(schedule):
+    """The loops of other stages that each operation is computed in, innermost first."""
+    return Map({stage.op: Array(_path_of(stage)) for stage in schedule.stages})
+
+
+def _path_of(stage):
+    path = []
+    while stage is not None and stage.attach_stage is not None:
+        axis, stage = stage.attach_ivar, stage.attach_stage
+        leaves = list(stage.leaf_iter_vars)
+        place = next(i for i, leaf in enumerate(leaves) if leaf.same_as(axis))
+        path += reversed(leaves[:place + 1])
+    return path
+
+
 def ScanGetBody(scan_op):
     """The operations that a step of the scan computes."""
     return _lib.te.scan_body(scan_op)

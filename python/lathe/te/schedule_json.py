@@ -217,7 +217,7 @@ class _Writer:
             axes += made
         result = {key: self._value(value) for key, value in dict(stage.said_of_result()).items()}
         return {"layout": None if layout is None else _encode_layout(*layout[:2]), "steps": steps, "scope": stage.scope,
-                "result": result}
+                "result": result, **({"rolls": True} if stage.rolls else {})}
 
     def _value(self, value):
         from lathe import tir
@@ -272,6 +272,8 @@ def _say(stage, said, threads):
         made = getattr(stage, method)(*[axes[number] for number in named], *values)
         axes += [] if made is None else list(made) if isinstance(made, tuple) else [made]
     stage.set_scope(said["scope"])
+    if said.get("rolls"):
+        stage.rolling_buffer()
     if "double_buffer_scope" in said["result"]:
         stage.double_buffer()
     for _, dim, factor, offset in _decode(said["result"].get("buffer_dim_align", {"Array": []})):

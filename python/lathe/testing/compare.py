@@ -26,8 +26,9 @@ def _array(value):
 
 
 def assert_prim_expr_equal(lhs, rhs):
-    """Asserts that lhs - rhs is 0 after simplification."""
-    assert _lib.can_prove_equal(lhs, rhs), f"{lhs} and {rhs} are not equal"
+    """ValueError unless lhs - rhs is 0 after simplification."""
+    if not _lib.can_prove_equal(lhs, rhs):
+        raise ValueError(f"{lhs} and {rhs} are not equal")
 
 
 def check_numerical_grads(function, input_values, grad_values, function_value=None, delta=1e-3, atol=1e-2, rtol=0.1):

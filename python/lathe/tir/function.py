@@ -42,6 +42,10 @@ class PrimFunc(Object):
             func = _lib.func_with_attr(func, key, value)
         return func
 
+    def with_attrs(self, attr_map):
+        """A copy with all of these attributes."""
+        return self.with_attr(dict(attr_map))
+
     def without_attr(self, attr_key):
         return _lib.func_without_attr(self, attr_key)
 

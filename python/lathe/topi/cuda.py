@@ -2,3 +2,4 @@
 from lathe.topi import schedules as _schedules
 
 globals().update(_schedules.all_by_name(_schedules.for_gpu))
+schedule_elemwise = schedule_broadcast = _schedules.for_gpu

@@ -43,6 +43,18 @@ TEST(TargetTest, TakesMissingPartsFromTheHostAndTheCpu) {
             "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4");
 }
 
+TEST(TargetTest, TakesNativeForThisMachineAndAttributesBesides) {
+  EXPECT_EQ(Canonical("llvm -mcpu=native"),
+            "llvm -mcpu=x86-64 -mattr=+avx,+avx2,+sse3,+sse4.1,+sse4.2,+ssse3 -mtriple=x86_64-linux-gnu -num-cores=6");
+  EXPECT_EQ(Canonical("llvm -mcpu=native -mattr=-ssse3,+fma -num-cores=1"),
+            "llvm -mcpu=x86-64 -mattr=+avx,+fma,+sse3,+sse4.1,+sse4.2,+ssse3 -mtriple=x86_64-linux-gnu -num-cores=1");
+}
+
+TEST(TargetTest, KnowsVersionsOfAnArchitectureAsWhatTheyHave) {
+  EXPECT_EQ(Canonical("llvm -mcpu=cortex-a72 -mattr=+v8.2a,+dotprod,+aes -num-cores=4"),
+            "llvm -mcpu=cortex-a72 -mattr=+dotprod,+lse,+rdm -mtriple=aarch64-linux-gnu -num-cores=4");
+}
+
 TEST(TargetTest, RemovesWhatDependsOnARemovedFeature) {
   const StatusOr<Target> target = Target::Parse("llvm -mcpu=znver4 -mattr=-avx512f", kHost);
   ASSERT_TRUE(target.ok());
@@ -96,13 +108,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadTarget{"OtherDevice", "cuda -arch=sm_90", "for CPUs only"},
         BadTarget{"Option", "llvm -mpcu=znver4", "unknown option \"-mpcu\""},
         BadTarget{"NoValue", "llvm -mcpu", "option \"-mcpu\" has no value"},
-        BadTarget{"Cpu", "llvm -mcpu=zenver4", "-mcpu=zenver4 is not a known CPU of x86_64-linux-gnu; known: x86-64"},
+        BadTarget{"Cpu", "llvm -mcpu=zenver4", "-mcpu=zenver4 is not a known CPU of x86_64-linux-gnu; near: znver"},
         BadTarget{"Feature", "llvm -mattr=+avx1024", "-mattr=+avx1024: unknown feature"},
         BadTarget{"NoSign", "llvm -mattr=avx2", "write +name or -name"},
         BadTarget{"Cores", "llvm -num-cores=0", "not a number from 1 to 4096"},
         BadTarget{"CoresOfAnotherMachine", "llvm -mcpu=cortex-a72", "add -num-cores=N"},
         BadTarget{"Arch", "llvm -mtriple=sparc64-linux-gnu", "architecture \"sparc64\" is not one of"},
         BadTarget{"System", "llvm -mtriple=x86_64-windows-msvc", "artifacts are ELF for Linux"},
+        BadTarget{"NativeElsewhere", "llvm -mcpu=native -mtriple=aarch64-linux-gnu", "-mcpu=native is this machine"},
         BadTarget{"AutoWithCpu", "auto -mcpu=znver4", "leave out -mcpu and -mattr"}),
     [](const auto& info) { return info.param.name; });
 

@@ -1,4 +1,4 @@
-"""What operators compute, by numpy: for programs that check kernels."""
+"""Convolutions and their transposes."""
 import itertools
 
 import numpy as np
@@ -107,19 +107,6 @@ def depthwise_conv2d_python_nhwc(input_np, filter_np, stride, padding):
     return result.transpose(0, 2, 3, 1)
 
 
-def dense(x, y, bias, use_bias=False, use_relu=False, out_dtype=None):
-    """x times the transpose of y."""
-    result = np.dot(x.astype(out_dtype or x.dtype), y.T.astype(out_dtype or y.dtype))
-    result = result + bias if use_bias else result
-    return np.maximum(result, 0) if use_relu else result
-
-
-def batch_matmul(x, y, out_dtype=None, trans_x=False, trans_y=True):
-    """A product of matrices for each of a batch, or of the only one."""
-    x, y = (x.transpose(0, 2, 1) if trans_x else x), (y.transpose(0, 2, 1) if trans_y else y)
-    return np.matmul(x.astype(out_dtype or x.dtype), y.astype(out_dtype or y.dtype))
-
-
 def dilate_python(input_np, strides, dilation_value=0.0, out_dtype=None):
     """Elements `strides` apart, the value between them."""
     shape = [(n - 1) * s + 1 for n, s in zip(input_np.shape, strides)]
@@ -128,39 +115,40 @@ def dilate_python(input_np, strides, dilation_value=0.0, out_dtype=None):
     return result
 
 
-def softmax_python(a_np, axis=1):
-    """Exponentials as parts of their sum."""
-    powers = np.exp(a_np - a_np.max(axis=axis, keepdims=True))
-    return powers / powers.sum(axis=axis, keepdims=True)
+def conv2d_transpose_nhwc_python(a_nhwc, weight, weight_format, stride, padding, output_padding=(0, 0)):
+    """conv2d_transpose_nchw_python of (batch, row, column, channel), by weights of "HWIO", "HWOI", "OIHW" or "IOHW"."""
+    if sorted(weight_format) != sorted("HWIO"):
+        raise ValueError(f"conv2d_transpose_nhwc_python: weight_format {weight_format!r}; name each of H, W, I and O once")
+    weights = weight.transpose([weight_format.index(dim) for dim in "IOHW"])
+    result = conv2d_transpose_nchw_python(a_nhwc.transpose(0, 3, 1, 2), weights, stride, padding, output_padding)
+    return result.transpose(0, 2, 3, 1)
 
 
-def log_softmax_python(a_np, axis=1):
-    """Its logarithm."""
-    shifted = a_np - a_np.max(axis=axis, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+def group_conv1d_ncw_python(a_np, w_np, stride, padding, dilation, groups):
+    """conv1d_ncw_python of each group of channels by weights of its own."""
+    return conv1d_ncw_python(a_np, w_np, stride, padding, dilation, groups)
 
 
-def poolnd_python(np_data, kernel, strides, dilation, padding_before, padding_after, pool_type, count_include_pad=True,
-                  ceil_mode=False, dtype="float32", layout="NCHW"):
-    """The greatest, or the mean, of windows over all dimensions but the first two."""
-    if layout not in ("NCW", "NCHW", "NCDHW"):
-        raise ValueError(f"poolnd_python: layout {layout} is not supported; give NCW, NCHW or NCDHW")
-    sizes, is_max = np_data.shape[2:], pool_type == "max"
-    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
-    rests = [n + before + after - span for n, before, after, span in zip(sizes, padding_before, padding_after, spans)]
-    counts = [(-(-rest // s) if ceil_mode else rest // s) + 1 for rest, s in zip(rests, strides)]
-    extra = [max((count - 1) * s + span - (n + before + after), 0) for count, s, span, n, before, after in zip(
-        counts, strides, spans, sizes, padding_before, padding_after)]
-    pads = [(0, 0), (0, 0)] + [(before, after + more) for before, after, more in zip(padding_before, padding_after, extra)]
-    least = (np.finfo if np.issubdtype(dtype, np.floating) else np.iinfo)(dtype).min
-    data = np.pad(np_data.astype(dtype), pads, constant_values=least if is_max else 0)
-    inside = np.pad(np.ones_like(np_data, dtype="int64"), pads)
-    if count_include_pad:
-        inner = tuple(slice(0, n + before + after) for n, before, after in zip(sizes, padding_before, padding_after))
-        inside[(slice(None), slice(None), *inner)] = 1
-    windows, members = [], []
-    for tap in itertools.product(*(range(k) for k in kernel)):
-        place = tuple(slice(t * d, t * d + (count - 1) * s + 1, s) for t, d, count, s in zip(tap, dilation, counts, strides))
-        windows.append(data[(slice(None), slice(None), *place)])
-        members.append(inside[(slice(None), slice(None), *place)])
-    return np.max(windows, axis=0) if is_max else (np.sum(windows, axis=0) / np.maximum(np.sum(members, axis=0), 1)).astype(dtype)
+def group_conv1d_transpose_ncw_python(a_np, w_np, stride, padding, output_padding, groups=1):
+    """conv1d_transpose_ncw_python of each group of channels by weights of its own."""
+    parts = zip(np.split(a_np, groups, 1), np.split(w_np, groups, 0))
+    return np.concatenate([conv1d_transpose_ncw_python(a, w, stride, padding, output_padding) for a, w in parts], axis=1)
+
+
+def conv2d_backward_weight_python(dy_np, x_np, kernel_size, stride, padding, layout="NCHW", groups=1, channels=None):
+    """What the weights of a convolution of x are to change by, where its result is to by dy."""
+    del channels
+    if layout not in ("NCHW", "NHWC"):
+        raise ValueError(f"conv2d_backward_weight_python: layout {layout} is not supported; give NCHW or NHWC")
+    if layout == "NHWC":
+        dy_np, x_np = dy_np.transpose(0, 3, 1, 2), x_np.transpose(0, 3, 1, 2)
+    strides, kernel = _each(stride), _each(kernel_size)
+    padded = np.pad(x_np, [(0, 0), (0, 0), *_sides(padding, kernel)])
+    inputs, outputs = x_np.shape[1] // groups, dy_np.shape[1] // groups
+    result = np.zeros((dy_np.shape[1], inputs, *kernel), dtype=dy_np.dtype)
+    for group, tap in itertools.product(range(groups), np.ndindex(*kernel)):
+        rows, columns = (slice(t, t + n * s, s) for t, n, s in zip(tap, dy_np.shape[2:], strides))
+        part = padded[:, group * inputs:(group + 1) * inputs, rows, columns]
+        own = slice(group * outputs, (group + 1) * outputs)
+        result[(own, slice(None), *tap)] = np.einsum("nohw,nchw->oc", dy_np[:, own], part)
+    return result.transpose(0, 2, 3, 1) if layout == "NHWC" else result

@@ -8,6 +8,7 @@ from lathe.ir.transform import PassContext, Sequential
 from lathe.runtime.module import Module
 from lathe.target import Target
 from lathe.tir import transform
+from lathe.tir.buffer import decl_buffer
 from lathe.tir.function import PrimFunc
 from lathe.tir.schedule import Schedule
 
@@ -70,6 +71,22 @@ def _target_of(modules):
     if any(each != targets[0] for each in targets):
         raise TVMError("build: modules for several targets; build each alone, kernels run on the CPU")
     return targets[0]
+
+
+def schedule_to_module(sch, args=None, name="main", binds=None):
+    """What stages make of args, as a module."""
+    return _module_with_binds(sch, args, name, dict(binds or {}))
+
+
+def get_binds(args, compact=False, binds=None):
+    """The buffers that tensors of args become, those of `binds` first; and args with buffers in the place of tensors."""
+    del compact
+    binds, made = dict(binds or {}), []
+    for arg in args:
+        if isinstance(arg, te.Tensor) and arg not in binds:
+            binds[arg] = decl_buffer(arg.shape, arg.dtype, arg.name)
+        made.append(binds[arg] if isinstance(arg, te.Tensor) else arg)
+    return binds, made
 
 
 def _merged(modules):
