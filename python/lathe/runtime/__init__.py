@@ -8,7 +8,6 @@ from lathe.runtime.object_path import ObjectPath
 from lathe.runtime.params import load_param_dict, save_param_dict
 from lathe.runtime.registry import get_global_func, register_func, register_global_func
 from lathe.runtime.object import Object, register_object
-from lathe.runtime.params import load_param_dict, save_param_dict
 
 
 String = str  # A text is one, whoever holds it.
