@@ -5,6 +5,7 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/may_trap.h"
 #include "compiler/ir/structural.h"
+#include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
@@ -261,14 +262,6 @@ Stmt WithStages(const Schedule& schedule, int row, const BlockRealize& changed, 
   return WithBody(scope, MakeSeq(std::move(children)), buffers);
 }
 
-bool IsInInit(const Schedule& schedule, int row) {
-  const BlockNode& scope = schedule.BlockOf(schedule.ScopeOf(row));
-  bool is_found = false;
-  const Stmt& wanted = schedule.StmtOf(row);
-  if (scope.init) PostOrderVisit(*scope.init, [&](const Stmt& stmt) { is_found |= stmt.same_as(wanted); });
-  return is_found;
-}
-
 // Memory that each iteration of a loop makes for itself, as iterations that run at once do, is known by its indices.
 Status CheckKeepsMemoryPrivate(const Schedule& schedule, int row) {
   const int scope = schedule.ScopeOf(row);
@@ -295,8 +288,7 @@ StatusOr<std::vector<BlockRV>> CacheIndex(Schedule& schedule, BlockRV block_rv, 
                                           int cse_thresh) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   if (schedule.ScopeOf(row) < 0) return schedule.Error(kCacheIndex, row, "the root block has no scope");
-  if (IsInInit(schedule, row))
-    return schedule.Error(kCacheIndex, row, "it is in the init of its scope, which has no place for other blocks");
+  RETURN_IF_ERROR(CheckNotInInit(schedule, row, kCacheIndex));
   RETURN_IF_ERROR(CheckKeepsMemoryPrivate(schedule, row));
   BlockRealize changed = schedule.RealizeOf(row);
   const std::vector<Candidate> candidates = CandidateFinder(*changed.block, cse_thresh).Take();

@@ -5,6 +5,7 @@
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
+#include "support/status_macros.h"
 
 namespace lathe {
 namespace {
@@ -144,6 +145,15 @@ StatusOr<int> WriterBefore(const Schedule& schedule, int row, const Buffer& buff
       fmt::format("it is before the block that makes buffer \"{}\", so no copy can be made before it", buffer->name));
 }
 
+Status CheckNotInInit(const Schedule& schedule, int row, const char* primitive) {
+  const BlockNode& scope = schedule.BlockOf(schedule.ScopeOf(row));
+  bool is_found = false;
+  const Stmt& wanted = schedule.StmtOf(row);
+  if (scope.init) PostOrderVisit(*scope.init, [&](const Stmt& stmt) { is_found |= stmt.same_as(wanted); });
+  if (!is_found) return OkStatus();
+  return schedule.Error(primitive, row, "it is in the init of its scope, which has no place for other blocks");
+}
+
 bool MakesWhatItReads(const Schedule& schedule, int row, const Buffer& buffer) {
   const BlockNode& node = schedule.BlockOf(row);
   const BlockScope& inside = schedule.Scope(row);
@@ -230,6 +240,7 @@ class CopyInserter {
 
 Status InsertCopy(Schedule& schedule, const std::vector<int>& rows, const std::function<Block(const Block&)>& change,
                   Stmt copy, CopyPlace place, const Buffer& cache, const char* primitive) {
+  for (int row : rows) RETURN_IF_ERROR(CheckNotInInit(schedule, row, primitive));
   const int scope = schedule.ScopeOf(rows.at(0));
   const BlockRealize& realize = schedule.RealizeOf(scope);
   CopyInserter inserter(schedule, rows, change, std::move(copy), place);

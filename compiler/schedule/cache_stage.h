@@ -14,6 +14,9 @@ enum class BufferSide : uint8_t { kRead, kWrite };
 // An error of `primitive` unless block `row` is in a scope and touches an index-th buffer on that side.
 Status CheckBufferIndex(const Schedule& schedule, int row, const char* primitive, int index, BufferSide side);
 
+// An error of `primitive` where the block is in the init of its scope: copies stand in bodies.
+Status CheckNotInInit(const Schedule& schedule, int row, const char* primitive);
+
 // Whether block `row`, without reductions, reads of `buffer` only what blocks in it have made in the same run.
 bool MakesWhatItReads(const Schedule& schedule, int row, const Buffer& buffer);
 

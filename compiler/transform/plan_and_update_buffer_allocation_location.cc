@@ -5,6 +5,7 @@
 
 #include "compiler/arith/guarded_region.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/linear_equation.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 
@@ -451,10 +452,12 @@ GuardedAccess Narrowed(GuardedAccess access) {
   return access;
 }
 
-// What a read touches at most in one iteration of its first `common` scopes.
-GuardedRegion WantedBy(const Access& read, size_t common, const std::vector<Range>& full, const Analyzer& analyzer) {
-  return TouchedAtMost(Narrowed({read.region, InnerLoops(read.path, common, {}), PredicateOf(read, 0)}), full,
-                       analyzer);
+// What a read touches at most in one iteration of its first `common` scopes, with values put in for variables.
+GuardedRegion WantedBy(const Access& read, size_t common, const VarMap& values, const std::vector<Range>& full,
+                       const Analyzer& analyzer) {
+  GuardedAccess access{read.region, InnerLoops(read.path, common, values), Substitute(PredicateOf(read, 0), values)};
+  for (Range& range : access.region) range = {Substitute(range.min, values), Substitute(range.extent, values)};
+  return TouchedAtMost(Narrowed(std::move(access)), full, analyzer);
 }
 
 // Knows the loops around `access` from scope `depth` to scope `end`.
@@ -465,12 +468,52 @@ Analyzer KnowingLoops(const Access& access, size_t depth, size_t end, const Anal
   return analyzer;
 }
 
+// Where what is around a read says i_0 * 3 + i_1 < 4 of loops around the write, too, that sum as a number of its own:
+// i_1 in terms of it, with its range. There is no read where the condition fails.
+struct NumberOfLoops {
+  Var loop, number;
+  Expr value;
+  Range range;
+};
+
+std::optional<NumberOfLoops> NumberIn(const Expr& condition, const std::vector<Var>& loops, const Analyzer& analyzer) {
+  const Binary* less = condition.As<Binary>();
+  const int64_t* end = less != nullptr && less->op == BinaryOp::kLT ? AsIntConst(less->b) : nullptr;
+  if (end == nullptr || HasLoad(less->a) || !analyzer.CanProveGreaterEqual(less->a, 0)) return std::nullopt;
+  const std::vector<Expr> scales = DetectLinearEquation(less->a, loops);
+  for (size_t i = 0; i + 1 < scales.size(); ++i) {
+    if (!IsConstInt(scales[i], 1) || less->a.same_as(loops[i]) || loops[i].dtype() != less->a.dtype()) continue;
+    const DataType type = loops[i].dtype();
+    const Var number("x", type);
+    const Expr rest = Substitute(less->a, {{loops[i].get(), IntConst(type, 0)}});
+    return NumberOfLoops{loops[i], number, number - rest, Range{IntConst(type, 0), IntConst(type, *end)}};
+  }
+  return std::nullopt;
+}
+
 // Whether the read finds its value written by `write` where they meet.
 bool ProvidesThere(const Access& write, const Access& read, const Meeting& meeting, size_t depth,
                    const std::vector<Range>& full, const Analyzer& outer) {
   const Analyzer analyzer = KnowingLoops(write, depth, meeting.common, outer);
-  const std::optional<GuardedRegion> written = WrittenForCertain(write, meeting, analyzer);
-  return written && Covers(*written, WantedBy(read, meeting.common, full, analyzer), full, analyzer);
+  const auto provides = [&](const Meeting& there, const VarMap& values, const Analyzer& known) {
+    const std::optional<GuardedRegion> written = WrittenForCertain(write, there, known);
+    return written && Covers(*written, WantedBy(read, there.common, values, full, known), full, known);
+  };
+  if (provides(meeting, {}, analyzer)) return true;
+  std::vector<Var> loops;
+  for (size_t d = 0; d < meeting.common; ++d)
+    if (write.path[d].loop != nullptr && !meeting.first.contains(write.path[d].loop->loop_var.get()))
+      loops.push_back(write.path[d].loop->loop_var);
+  const std::vector<Expr> conjuncts = ConjunctsOf(PredicateOf(read, 0));
+  return std::any_of(conjuncts.begin(), conjuncts.end(), [&](const Expr& condition) {
+    const std::optional<NumberOfLoops> number = NumberIn(condition, loops, analyzer);
+    if (!number) return false;
+    Meeting there = meeting;
+    there.first.emplace(number->loop.get(), number->value);
+    Analyzer known = Analyzer::Under(analyzer);
+    known.Bind(number->number, number->range);
+    return provides(there, {{number->loop.get(), number->value}}, known);
+  });
 }
 
 // Whether `read` is what an update reads of its own init, whose every element begins in the same iteration of the loop
@@ -542,7 +585,7 @@ bool ProvideTogether(std::vector<Access>::const_iterator first, std::vector<Acce
   if (boxes.size() < 2) return false;
   const Analyzer analyzer = KnowingLoops(*read, depth, *common, outer);
   for (size_t i = 1; i < boxes.size(); ++i) JoinBox(boxes[0], boxes[i], analyzer);
-  return Covers(WholeBox(boxes[0]), WantedBy(*read, *common, full, analyzer), full, analyzer);
+  return Covers(WholeBox(boxes[0]), WantedBy(*read, *common, {}, full, analyzer), full, analyzer);
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.

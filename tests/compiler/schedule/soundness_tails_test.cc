@@ -117,6 +117,42 @@ def main(A: T.Buffer((5, 8), "int32"), C: T.Buffer((8,), "int32")):
             C[vj] = C[vj] + A[vi, vj]
 )";
 
+constexpr char kClampedRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((7, 7), "int32"), C: T.Buffer((2, 12), "int32")):
+    B = T.alloc_buffer((7, 7), "int32")
+    for i, j in T.grid(7, 7):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for i, j in T.grid(4, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[(vj * 4 + vi) // 12, (vj * 4 + vi) % 12] = B[(vj * 4 + vi) // 12 * 2, T.min((vj * 4 + vi) % 12, 6)]
+)";
+
+constexpr char kReadsInItsInit[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("sum"):
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(1, 0)
+            T.reads(A[vi, 0:8])
+            T.writes(C[vi])
+            with T.init():
+                with T.block("init"):
+                    T.reads(A[vi, 0])
+                    T.writes(C[vi])
+                    C[vi] = A[vi, 0]
+            for k in range(8):
+                with T.block("update"):
+                    vj = T.axis.reduce(8, k)
+                    T.reads(C[vi], A[vi, vj])
+                    T.writes(C[vi])
+                    C[vi] = C[vi] + A[vi, vj]
+)";
+
 constexpr char kRowsOfOneValue[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
@@ -790,6 +826,13 @@ INSTANTIATE_TEST_SUITE_P(
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nx, y = sch.loop_partition(j, [3, None])\n"
                       "sch.parallel(i)\n",
                       "several iterations may touch one element of buffer \"C\""},
+        SoundnessCase{"PartsOfAClampedRowUnderACondition", kClampedRows,  // Seed 14001256.
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(b, j, preserve_unit_loops=True)\nsch.parallel(j)\n"
+                      "x, y = sch.split(i, [None, 3], preserve_unit_iters=False)\n"},
+        SoundnessCase{"CopyOfWhatAnInitReads", kReadsInItsInit,  // Seed 14001114.
+                      "b = sch.get_block('update')\nc = sch.cache_read(b, 1, 'local')\n",
+                      "it is in the init of its scope"},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
