@@ -266,6 +266,24 @@ std::vector<Stmt> MakeNestsApart(const OperationNode& op, const std::vector<Buff
   return nests;
 }
 
+namespace {
+
+// Buffers and what the body defines are the function's alone; lengths and other variables of the program stay these.
+PrimFunc WithOwnBuffers(PrimFunc func) {
+  BufferMap moved;
+  for (ParamBuffer& entry : func.buffer_map) {
+    BufferNode node = *entry.buffer;
+    node.data = node.data.CopyWithName(node.data.name());
+    const Buffer own(std::move(node));
+    moved.emplace(entry.buffer.get(), own);
+    entry.buffer = own;
+  }
+  func.body = Clone(Substitute(func.body, {}, moved));
+  return func;
+}
+
+}  // namespace
+
 PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const std::vector<Stmt>& nests,
                       std::span<const Buffer> computed, AttrMap attrs, LoneBlock lone) {
   std::vector<Buffer> between;
@@ -278,7 +296,7 @@ PrimFunc AssembleFunc(std::string name, const std::vector<Param>& params, const 
   }
   const Stmt body = nests.empty() ? Stmt(Evaluate{0}) : MakeSeq(nests);
   PrimFunc func = MakePrimFunc(std::move(name), params, body, std::move(attrs));
-  return Clone(WithUniqueBlockNames(Complete(std::move(func), std::move(between), lone)));
+  return WithOwnBuffers(WithUniqueBlockNames(Complete(std::move(func), std::move(between), lone)));
 }
 
 }  // namespace lathe::te

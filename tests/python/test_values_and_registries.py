@@ -1,4 +1,6 @@
 """Errors, registered functions, tensors and facts as programs for v0.18 handle them."""
+import importlib
+
 import numpy as np
 import pytest
 import tvm
@@ -151,3 +153,32 @@ def test_the_old_places_of_functions_are_there():
     assert build_module.schedule_to_module(te.create_schedule(B.op), [A, B])["main"].params
     assert tvm.target.Target("cuda -arch=sm_80").supports_integer_dot_product
     assert topi.x86.schedule_elemwise(B) is not None
+
+
+PLACES = [
+    ("tvm.runtime.packed_func", "PackedFunc"), ("tvm.runtime.container", "String"), ("tvm.runtime.object_generic", "convert"), ("tvm._ffi.base", "TVMError"),
+    ("tvm._ffi.runtime_ctypes", "DataType"), ("tvm.arith.pattern", "detect_linear_equation"), ("tvm.arith.int_solver", "IntGroupBounds"),
+    ("tvm.tir.function", "IndexMap"), ("tvm.testing.utils", "requires_cuda"), ("tvm.testing.utils", "device_enabled"),
+]
+
+
+@pytest.mark.parametrize("place,name", PLACES, ids=[".".join(place) for place in PLACES])
+def test_names_are_where_programs_import_them_from(place, name):
+    assert hasattr(importlib.import_module(place), name)
+
+
+def test_registered_functions_are_packed():
+    tvm.register_func("tests.packed", lambda a, b: a + b, override=True)
+    assert isinstance(tvm.get_global_func("tests.packed"), tvm.runtime.PackedFunc) and tvm.get_global_func("tests.packed")(1, 2) == 3
+
+
+def test_lengths_of_te_are_the_variables_of_the_function():
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2, name="B")
+    func = te.create_prim_func([n, A, B])
+    lowered = tvm.lower(te.create_schedule(B.op), [n, A, B])["main"]
+    for each in (func, lowered):
+        assert each.params[0].same_as(n) and each.buffer_map[each.params[1]].shape[0].same_as(n)
+    assert func.specialize({n: 16}).buffer_map[func.specialize({n: 16}).params[0]].shape[0] == 16
+    assert tvm.tir.stmt_functor.substitute(lowered.body, {n: tvm.tir.const(8, "int32")}).extent == 8

@@ -10,7 +10,8 @@ def register_func(func_name, f=None, override=False):
     def register(func):
         if func_name in _functions and not override:
             raise ValueError(f'register_func: "{func_name}" is registered already; say override=True')
-        _functions[func_name] = func
+        from lathe.runtime.module import PackedFunc
+        _functions[func_name] = func if isinstance(func, PackedFunc) else PackedFunc(func)
         return func
 
     return register if f is None else register(f)

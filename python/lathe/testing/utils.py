@@ -2,6 +2,9 @@
 import sys
 import time
 
+from lathe.testing.parametrize import *  # noqa: F401,F403
+from lathe.testing.requires import *  # noqa: F401,F403
+
 
 def identity_after(x, sleep):
     """x, after so many seconds."""

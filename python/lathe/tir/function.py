@@ -3,6 +3,7 @@ from lathe import _lib
 from lathe.ir.container import DictAttrs
 from lathe.ir.type import FuncType, PointerType, PrimType, TupleType
 from lathe.runtime.object import Object, register_object
+from lathe.tir.index_map import IndexMap
 
 
 @register_object("tir.PrimFunc")

@@ -1,0 +1,2 @@
+"""Types of elements and devices."""
+from lathe.runtime import DataType, DataTypeCode, Device

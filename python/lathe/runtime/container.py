@@ -1,0 +1,2 @@
+"""Texts and shapes as nodes."""
+from lathe.runtime import ShapeTuple, String

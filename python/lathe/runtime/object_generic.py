@@ -1,0 +1,2 @@
+"""Values as nodes."""
+from lathe.runtime import const, convert

@@ -1,0 +1,2 @@
+"""Functions that are called by what they are given."""
+from lathe.runtime.module import PackedFunc
