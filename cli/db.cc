@@ -151,6 +151,10 @@ StatusOr<TransferCounts> ExportOfTvm(const DbOptions& options) {
   if (!std::filesystem::exists(database, error))
     return NotFound(fmt::format("open {}: no database there yet; --db names another", database));
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
+  if (AbsolutePath(options.tvm_workloads) == AbsolutePath(options.tvm_records) ||
+      std::filesystem::equivalent(options.tvm_workloads, options.tvm_records, error))
+    return InvalidArgument(fmt::format("write {}: workloads and records in one file; name two", options.tvm_records));
+  RETURN_IF_ERROR(OutputFile(options.tvm_records).status());  // Both are written, or neither.
   std::stringstream lines;
   RETURN_IF_ERROR(ExportRecords(*store, lines).status());
   ASSIGN_OR_RETURN(const TvmDatabaseText text, WriteTvmDatabase(lines));

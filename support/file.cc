@@ -30,6 +30,28 @@ StatusOr<std::string> ReadWholeFile(const std::string& path) {
   return bytes;
 }
 
+namespace {
+
+// Of SQLite, as records are kept in.
+bool IsDatabase(const std::string& path) {
+  constexpr std::string_view kBegin = "SQLite format 3";
+  char bytes[kBegin.size()];
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool is_whole = read(fd, bytes, sizeof(bytes)) == static_cast<ssize_t>(sizeof(bytes));
+  close(fd);
+  return is_whole && std::string_view(bytes, sizeof(bytes)) == kBegin;
+}
+
+// What a database keeps beside itself.
+bool IsBesideADatabase(const std::string& path) {
+  for (const std::string_view end : {"-wal", "-shm", ".lock"})
+    if (path.ends_with(end) && IsDatabase(path.substr(0, path.size() - end.size()))) return true;
+  return false;
+}
+
+}  // namespace
+
 StatusOr<std::string> OutputFile(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return path;
@@ -42,7 +64,11 @@ StatusOr<std::string> OutputFile(const std::string& path) {
   }
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
+  const std::string name = error ? path : target.string();
+  if (IsDatabase(name) || IsBesideADatabase(name))
+    return InvalidArgument(
+        fmt::format("write {}: a database is there, whose records would be lost; name another file", path));
+  return name;
 }
 
 }  // namespace lathe

@@ -11,7 +11,8 @@ namespace lathe {
 StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 // Where a file that is to be named `path` is written: itself, or what it links to. InvalidArgument if a folder, device,
-// pipe or socket is there: renaming a file over it would destroy it.
+// pipe, socket or database (SQLite's, or a file that it keeps beside itself) is there: renaming a file over it would
+// destroy it.
 StatusOr<std::string> OutputFile(const std::string& path);
 
 }  // namespace lathe

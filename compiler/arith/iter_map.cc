@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "compiler/arith/iter_rewriter.h"
 #include "compiler/arith/linear.h"
@@ -31,6 +32,12 @@ Status CheckIters(const IterDomain& iters) {
     if (UsesAny(range.min, iters) || UsesAny(range.extent, iters))
       return NotAffine(fmt::format("the range of iterator \"{}\" depends on another iterator", var.name()));
   }
+  return OkStatus();
+}
+
+Status CheckIndices(std::span<const Expr> indices) {
+  for (const Expr& index : indices)
+    if (!index.dtype().is_int()) return NotAffine(fmt::format("an index is {}", index.dtype().ToString()));
   return OkStatus();
 }
 
@@ -167,6 +174,7 @@ StatusOr<IterMapResult> Detect(const std::vector<Expr>& indices, const IterDomai
   if (IsConstInt(predicate, 1))
     if (std::optional<IterMapResult> tiles = DetectTiles(indices, input_iters, options)) return *std::move(tiles);
   RETURN_IF_ERROR(CheckIters(input_iters));
+  RETURN_IF_ERROR(CheckIndices(indices));
   IterDomain iters = input_iters;
   ASSIGN_OR_RETURN(const std::vector<IterConstraint> constraints, ParsePredicate(predicate, iters, options, analyzer));
   IterRewriter rewriter(iters, options, analyzer);
@@ -190,6 +198,7 @@ bool HasIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters,
 
 StatusOr<IterSumExpr> NormalizeToIterSum(const Expr& index, const IterDomain& input_iters, const Analyzer& analyzer) {
   RETURN_IF_ERROR(CheckIters(input_iters));
+  RETURN_IF_ERROR(CheckIndices({&index, 1}));
   IterRewriter rewriter(input_iters, {.level = IterMapLevel::kNoCheck}, analyzer);
   return rewriter.RewriteToSum(index);
 }

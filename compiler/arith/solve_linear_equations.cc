@@ -241,6 +241,10 @@ class EquationSolver {
 }  // namespace
 
 StatusOr<IntConstraintsTransform> SolveLinearEquations(const IntConstraints& problem) {
+  for (const Var& var : problem.variables)
+    if (!var.dtype().is_int())
+      return InvalidArgument(fmt::format("solve linear equations: variable \"{}\" is of {}, an integer is required",
+                                         var.name(), var.dtype().ToString()));
   return EquationSolver(problem).Solve();
 }
 

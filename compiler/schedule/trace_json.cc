@@ -195,7 +195,7 @@ StatusOr<TraceInput> ReadInput(const Json& json, const MapForm& maps) {
   if (json.is_null()) return TraceInput();
   if (json.is_number_integer()) return TraceInput(json.get<int64_t>());
   if (json.is_array()) return ReadListInput(json);
-  if (json.is_object() || json.is_number_float()) {
+  if (json.is_object() || json.is_number_float() || json.is_boolean()) {
     ASSIGN_OR_RETURN(Attr value, ReadInputValue(json, 0, true));
     return TraceInput(std::move(value));
   }

@@ -87,6 +87,9 @@ Expr ElementOf(const te::Tensor& tensor, const py::args& indices) {
   for (const py::handle index : indices) {
     const std::optional<Expr> e = ToExpr(index);
     if (!e) throw Failure(ErrorKind::kType, fmt::format("tensor {}: an index is no expression", tensor.name()));
+    if (!e->dtype().is_int())
+      throw Failure(ErrorKind::kTvm, fmt::format("tensor {}: an index is of {}, an integer is required", tensor.name(),
+                                                 e->dtype().ToString()));
     point.push_back(*e);
   }
   return tensor(std::move(point));

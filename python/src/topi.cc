@@ -42,9 +42,15 @@ std::optional<DataType> TypeOrNone(const py::object& value) {
 }
 
 topi::Shape ShapeOf(const py::object& value) {
-  if (const std::optional<Expr> one = ToExpr(value)) return {*one};
   topi::Shape shape;
-  for (const py::handle item : value) shape.push_back(py::cast<Expr>(item));
+  if (const std::optional<Expr> one = ToExpr(value))
+    shape.push_back(*one);
+  else
+    for (const py::handle item : value) shape.push_back(py::cast<Expr>(item));
+  for (const Expr& extent : shape)
+    if (!extent.dtype().is_int())
+      throw Failure(ErrorKind::kTvm,
+                    fmt::format("topi: an extent is of {}, an integer is required", extent.dtype().ToString()));
   return shape;
 }
 

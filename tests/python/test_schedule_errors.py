@@ -1,7 +1,7 @@
 """Which calls of primitives TVM accepts and refuses, and with what class."""
 import pytest
 import tvm
-from tvm import tir
+from tvm import te, tir, topi
 from tvm.script import tir as T
 
 
@@ -220,3 +220,43 @@ def test_handles_indices_and_numbers_of_the_wrong_kind(sch):
 def test_json_that_is_no_trace_is_a_value_error(sch, json):
     with pytest.raises(ValueError):
         tir.schedule.Trace.apply_json_to_schedule(json, sch)
+
+
+@pytest.mark.parametrize("flag", [True, {"a": [True]}], ids=["flag", "nested"])
+def test_flags_of_annotations_come_back_from_a_trace(flag):
+    @T.prim_func
+    def add(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                A[vi] = A[vi] + T.float32(1)
+
+    sch, again = tir.Schedule(add), tir.Schedule(add)
+    sch.annotate(sch.get_loops("B")[0], "key", flag)
+    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), again)
+    tvm.ir.assert_structural_equal(sch.mod, again.mod)
+
+
+def fractions():
+    x, f, i = te.placeholder((4, 4), name="x"), tir.Var("f", "float32"), tir.Var("i", "int32")
+    steps = {i: tvm.ir.Range(0, 4)}
+    return {
+        "reshape": lambda: topi.reshape(x, (2.0, 8)),
+        "index": lambda: te.compute((4,), lambda i: x[i * 0.5, 0]),
+        "full": lambda: topi.full((2.5,), "float32", 1),
+        "iter sum": lambda: tvm.arith.normalize_to_iter_sum(f, steps),
+        "equation": lambda: tvm.arith.solve_linear_equations([f == 2.0], [f], {}),
+    }
+
+
+@pytest.mark.parametrize("act", fractions().values(), ids=fractions().keys())
+def test_fractions_are_no_indices(act):
+    with pytest.raises((tvm.TVMError, ValueError), match="integer|float32"):
+        act()
+
+
+def test_maps_of_fractions_are_none():
+    i = tir.Var("i", "int32")
+    half = tir.const(1.5, "float32")
+    assert tvm.arith.iter_map_simplify([half], {i: tvm.ir.Range(0, 4)})[0].value == 1.5
+    assert len(tvm.arith.subspace_divide([half], {i: tvm.ir.Range(0, 4)}, [i])) == 0

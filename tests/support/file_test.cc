@@ -31,6 +31,12 @@ TEST(File, IsWrittenWhereALinkPointsAndNeverOverAPipe) {
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(OutputFile(folder / "pipe").status().message(), HasSubstr("a pipe is there; name a file"));
   EXPECT_THAT(OutputFile(folder.path()).status().message(), HasSubstr("a folder is there; name a file"));
+  for (const char* beside : {"", "-wal", "-shm", ".lock"}) {
+    std::ofstream(folder / "kept.db") << std::string("SQLite format 3", 16);
+    if (*beside != 0) std::ofstream(folder / ("kept.db" + std::string(beside))) << "x";
+    EXPECT_THAT(OutputFile(folder / ("kept.db" + std::string(beside))).status().message(),
+                HasSubstr("a database is there, whose records would be lost; name another file"));
+  }
   EXPECT_THAT(OutputFile("/dev/null").status().message(), HasSubstr("a device is there; name a file"));
 }
 
