@@ -26,6 +26,15 @@ void SpinPause() {
 #endif
 }
 
+// How many forks this process has come out of: a child has none of its parent's threads.
+std::atomic<uint32_t> num_forks{0};
+
+void CountForks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { num_forks.fetch_add(1, std::memory_order_relaxed); });
+  (void)registered;
+}
+
 // Returns once `word` no longer holds `old`.
 void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
   for (int i = 0; i < kSpins; ++i) {
@@ -46,6 +55,7 @@ struct ThreadPool::State {
   };
 
   std::vector<Worker> workers;
+  const uint32_t made_after = num_forks.load(std::memory_order_relaxed);
   std::mutex run_mutex;              // Held by the thread whose job is under way.
   std::atomic<uint32_t> epoch{0};    // Raised once per job, and to stop.
   std::atomic<uint32_t> pending{0};  // Workers that have not finished the present job.
@@ -59,6 +69,8 @@ struct ThreadPool::State {
   int64_t piece = 1;
   std::atomic<int64_t> next{0};
   std::atomic<int32_t> error{0};
+
+  bool HasThreads() const { return made_after == num_forks.load(std::memory_order_relaxed); }
 
   void RunPieces() {
     inside_body = true;
@@ -100,7 +112,12 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(std::unique_ptr<State> state) : state_(std::move(state)) {}
-ThreadPool::~ThreadPool() { state_->JoinFirst(state_->workers.size()); }
+ThreadPool::~ThreadPool() {
+  if (state_->HasThreads())
+    state_->JoinFirst(state_->workers.size());
+  else
+    (void)state_.release();  // Left as the fork found it, perhaps locked.
+}
 int ThreadPool::num_threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 int ThreadPool::CurrentThreadIndex() { return current_index; }
 
@@ -108,6 +125,7 @@ RuntimeResult<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads, s
   if (num_threads < 1 || num_threads > 1024) {
     return RuntimeError{RuntimeCode::kInvalidArgument, FormatText("start %d threads: 1 to 1024 required", num_threads)};
   }
+  CountForks();
   auto state = std::make_unique<State>();
   for (int i = 1; i < num_threads; ++i) {
     state->workers.push_back({state.get(), i, cpus.empty() ? -1 : cpus[i % cpus.size()], {}});
@@ -135,7 +153,8 @@ int32_t ThreadPool::Run(const LatheContext* ctx, LatheParallelBody body, void* c
   if (extent <= 0) return 0;
   State& s = *state_;
   std::unique_lock lock(s.run_mutex, std::defer_lock);
-  if (inside_body || extent == 1 || s.workers.empty() || !lock.try_lock()) return body(ctx, closure, 0, extent);
+  if (inside_body || extent == 1 || s.workers.empty() || !s.HasThreads() || !lock.try_lock())
+    return body(ctx, closure, 0, extent);
   const int64_t pieces = std::min<int64_t>(extent, num_threads() * kPiecesPerThread);
   s.ctx = ctx;
   s.body = body;

@@ -23,8 +23,8 @@ class ThreadPool {
   int num_threads() const;
 
   // Runs body over [0, extent) in pieces and returns when all are done: 0, or the first error (pieces not yet begun are
-  // then skipped). A call from inside a body, or while another thread's call is under way, runs serially on the calling
-  // thread.
+  // then skipped). A call from inside a body, while another thread's call is under way, or in a forked child of the
+  // process that made the pool, runs serially on the calling thread.
   int32_t Run(const LatheContext* ctx, LatheParallelBody body, void* closure, int64_t extent);
 
   // 0 in a thread that called Run, i in pool thread i.

@@ -1,6 +1,8 @@
 #include "runtime/thread_pool.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -39,6 +41,21 @@ TEST(ThreadPool, ReturnsTheFirstErrorAndWorksOnAfterIt) {
   EXPECT_EQ(pool->Run(nullptr, fail, nullptr, 100), 7);
   Counts counts(10);
   EXPECT_EQ(pool->Run(nullptr, Count, &counts, 10), 0);
+}
+
+TEST(ThreadPool, RunsSeriallyInAForkedChild) {
+  std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(3);
+  Counts counts(100);
+  ASSERT_EQ(pool->Run(nullptr, Count, &counts, 100), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int32_t result = pool->Run(nullptr, Count, &counts, 100);
+    pool.reset();
+    _exit(result == 0 && counts.seen[99] == 2 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ThreadPool, RunsANestedLoopSerially) {
