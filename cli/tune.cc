@@ -116,7 +116,16 @@ std::string PlaceFlag(const TuneOptions& options, const TunedJob& job) {
   return options.place.database.empty() ? "" : " --db " + options.place.database;
 }
 
-int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) {
+// What other verbs have to be told, since they would not mean this target by themselves.
+std::string TargetFlag(const TuneOptions& options, const Target& target) {
+  const StatusOr<Target> usual = Target::Parse("auto");
+  if (usual.ok() && usual->ToString() == target.ToString()) return "";
+  const bool is_part = options.target == "auto";  // Of the CPUs here.
+  return fmt::format(" --target \"{}\"",
+                     is_part ? fmt::format("auto -num-cores={}", target.num_cores()) : options.target);
+}
+
+int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network, const Target& target) {
   const std::string where = PlaceFlag(options, job);
   if (job.ending == TuneEnding::kInterrupted && job.server.empty()) {
     std::fputs("stopped at the last committed trial; the same command goes on from here\n", stderr);
@@ -146,7 +155,8 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network) 
                  static_cast<long long>(untimed), job.report.tasks.size());
   }
   const std::string next = !options.place.server.empty() ? fmt::format("lathe trials {}{}", job.report.job.id, where)
-                           : is_network ? fmt::format("lathe compile {} -o network.so{}", options.file.path, where)
+                           : is_network ? fmt::format("lathe compile {} -o network.so{}{}", options.file.path,
+                                                      TargetFlag(options, target), where)
                                         : fmt::format("lathe best {}{}", options.file.path, where);
   std::fprintf(stderr, "next: %s\n", next.c_str());
   return kExitOk;
@@ -187,7 +197,7 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
                FormatSeconds(std::chrono::duration<double>(SystemClock().Now() - begin).count()).c_str(),
                options.place.server.empty() ? "database" : "server",
                (options.place.server.empty() ? database : job.server).c_str());
-  return SayEnding(options, job, workloads.network.has_value());
+  return SayEnding(options, job, workloads.network.has_value(), target);
 }
 
 StatusOr<int> Run(const TuneOptions& options) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/network.h"
+#include "runtime/cpu_features.h"
 #include "tests/e2e/program_run.h"
 #include "tests/e2e/random_records.h"
 #include "tests/reference/evaluate.h"
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // x [1, 3, 8, 8] -> Conv 3x3 to 4 channels -> Relu -> GlobalAveragePool -> Flatten -> y [1, 4]; `is_short` ends behind
@@ -136,6 +138,16 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
               HasSubstr("0 of 2 kernels with known schedules"));
   Save(Expected(), "output_0.pb");
   EXPECT_EQ(Run({"--data", data}).code, 0);
+}
+
+TEST_F(CompileAndRunTest, TuneNamesTheTargetThatItMeasured) {
+  const std::string database = folder / "part.db";
+  const ProgramRun tune =
+      RunProgram({"lathe", "tune", model, "--trials", "2", "--target", "auto -num-cores=1", "--db", database});
+  ASSERT_EQ(tune.code, 0) << tune.err;
+  if (AvailableCpus().size() > 1)
+    EXPECT_THAT(tune.err, HasSubstr("-o network.so --target \"auto -num-cores=1\" --db " + database));
+  EXPECT_THAT(Compile({"--db", database, "--target", "auto -num-cores=1"}).err, Not(HasSubstr(": 0 of 2 kernels")));
 }
 
 TEST_F(CompileAndRunTest, ShowPrintsTheNetworkItsTasksAndWhatIsKnown) {
