@@ -393,6 +393,7 @@ class Compiler : public Scope {
   std::vector<ScopedView> scoped_;       // Memory of blocks, warps and threads allocated around.
   int mask_lanes_ = 1;                   // Of the vector conditions around.
   std::unordered_map<const ExprNode*, int> vars_;
+  std::vector<const ExprNode*> bound_;  // Lengths, strides and offsets that a buffer gives a value.
   std::unordered_map<const BufferNode*, int> buffers_;
   std::unordered_map<const ExprNode*, Buffer> owners_;  // Of data variables: the buffer that introduced each.
 };
@@ -401,6 +402,7 @@ StatusOr<BindingCode> Compiler::MakeBinding(const Expr& expr) {
   BindingCode binding;
   if (IsVar(expr) && vars_.count(expr.get()) == 0) {
     binding.slot = DefineVar(Var(expr));
+    bound_.push_back(expr.get());
   } else {
     ASSIGN_OR_RETURN(binding.expected, CompileExpr(expr, *this));
   }
@@ -790,7 +792,7 @@ StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
   inner.block = block.name;
   const Site* outer = PushSite(std::move(inner));
   std::vector<BufferCode> allocations;
-  const size_t num_scoped = scoped_.size();
+  const size_t num_scoped = scoped_.size(), num_bound = bound_.size();
   for (const Buffer& buffer : block.alloc_buffers) {
     ASSIGN_OR_RETURN(BufferCode code, DefineBuffer(buffer));
     NoteAllocation(buffer, code);
@@ -809,6 +811,7 @@ StatusOr<StmtCodePtr> Compiler::CompileRealize(const BlockRealize& realize) {
   scoped_.resize(num_scoped);
   for (const Buffer& buffer : block.alloc_buffers) EndBuffer(buffer);
   for (const MatchBufferRegion& match : block.match_buffers) EndBuffer(match.buffer);
+  for (; bound_.size() > num_bound; bound_.pop_back()) vars_.erase(bound_.back());  // Another block binds its own.
   const Site* site = std::exchange(site_, outer);
   return MakeBlockCode(std::move(predicate), std::move(iters), std::move(allocations), std::move(matches),
                        std::move(init), std::move(body), outer, site);

@@ -153,6 +153,27 @@ def main(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4,), "int32")):
                     C[vi] = C[vi] + A[vi, vj]
 )";
 
+constexpr char kViewOfARow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((5,), "int32"), C: T.Buffer((4, 12), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[T.min(vi, 4)])
+            T.writes(B[vi])
+            s = T.int32()
+            o = T.int32()
+            view = T.match_buffer(A[0:5], (5,), "int32", strides=(s,), elem_offset=o)
+            B[vi] = view[T.min(vi, 4)] * 2
+    for i, j in T.grid(4, 12):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[vi - 1:vi + 1])
+            T.writes(C[vi, vj])
+            C[vi, vj] = T.if_then_else(1 <= vi, B[vi - 1], 0) - B[vi]
+)";
+
 constexpr char kRowsOfOneValue[] = R"(
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
@@ -833,6 +854,10 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"CopyOfWhatAnInitReads", kReadsInItsInit,  // Seed 14001114.
                       "b = sch.get_block('update')\nc = sch.cache_read(b, 1, 'local')\n",
                       "it is in the init of its scope"},
+        SoundnessCase{"ViewsInPartsOfWhichOneMayNotRun", kViewOfARow,  // Seed 15032286.
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(b, i, preserve_unit_loops=True)\no, a = sch.get_loops(b)\n"
+                      "x, y = sch.loop_partition(a, [1, None], preserve_unit_iters=True)\n"},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
