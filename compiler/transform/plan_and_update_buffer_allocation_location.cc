@@ -1,5 +1,6 @@
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 
+#include <cstdlib>
 #include <unordered_set>
 #include <utility>
 
@@ -431,24 +432,40 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const Meetin
   return access ? TouchedForCertain(*access, analyzer) : std::nullopt;
 }
 
-// With loops that stop where the predicate says j < 2, and without those that run once.
-GuardedAccess Narrowed(GuardedAccess access) {
+// Without loops that run once.
+void PutInUnitLoops(GuardedAccess& access) {
   VarMap only;
   for (const auto& [var, range] : access.loops)
     if (IsConstInt(range.extent, 1)) only.emplace(var.get(), range.min);
+  if (only.empty()) return;
   const Analyzer analyzer;
-  const auto put_in = [&](const Expr& e) { return only.empty() ? e : analyzer.Simplify(Substitute(e, only)); };
+  const auto put_in = [&](const Expr& e) { return analyzer.Simplify(Substitute(e, only)); };
   for (Range& range : access.region) range = {put_in(range.min), put_in(range.extent)};
   access.predicate = put_in(access.predicate);
+}
+
+// A loop from `range` as far as `conjunct`, a < b or a <= b, lets it run.
+void CutLoop(const Var& var, const Binary& conjunct, Range& range) {
+  const int64_t *min = AsIntConst(range.min), *extent = AsIntConst(range.extent);
+  const int64_t *low = AsIntConst(conjunct.a), *high = AsIntConst(conjunct.b);
+  const auto is_far = [](const int64_t* number) { return number != nullptr && std::abs(*number) > INT32_MAX; };
+  if (min == nullptr || extent == nullptr || is_far(low) || is_far(high)) return;
+  const int64_t is_strict = conjunct.op == BinaryOp::kLT;
+  int64_t first = *min, end = *min + *extent;
+  if (low != nullptr && var.same_as(conjunct.b)) first = std::max(first, *low + is_strict);
+  if (high != nullptr && var.same_as(conjunct.a)) end = std::min(end, *high + 1 - is_strict);
+  range = {IntConst(range.min.dtype(), first), IntConst(range.extent.dtype(), std::max<int64_t>(0, end - first))};
+}
+
+// With loops that begin and stop where the predicate says 1 <= j and j < 2.
+GuardedAccess Narrowed(GuardedAccess access) {
+  PutInUnitLoops(access);
   for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
-    const Binary* less = conjunct.As<Binary>();
-    if (less == nullptr || less->op != BinaryOp::kLT || AsIntConst(less->b) == nullptr) continue;
-    for (auto& [var, range] : access.loops) {
-      const int64_t* extent = AsIntConst(range.extent);
-      if (var.same_as(less->a) && IsConstInt(range.min, 0) && extent != nullptr)
-        range.extent = IntConst(range.extent.dtype(), std::min(*extent, *AsIntConst(less->b)));
-    }
+    const Binary* bound = conjunct.As<Binary>();
+    if (bound == nullptr || (bound->op != BinaryOp::kLT && bound->op != BinaryOp::kLE)) continue;
+    for (auto& [var, range] : access.loops) CutLoop(var, *bound, range);
   }
+  PutInUnitLoops(access);
   return access;
 }
 
