@@ -15,7 +15,6 @@
 namespace lathe {
 namespace {
 
-bool HasDivision(const Expr& e) { return HasOp(e, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
 Expr CeilDivide(const Expr& a, int64_t b) { return FloorDiv(a + (b - 1), b); }
 
 class Solver {

@@ -5,13 +5,14 @@
 
 namespace lathe {
 
+inline bool IsDivision(BinaryOp op) {
+  return op == BinaryOp::kDiv || op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod || op == BinaryOp::kTruncMod;
+}
+
 // What the operation itself divides integers by; nullptr: it is no division of integers.
 inline const Expr* IntegerDivisor(const Expr& e) {
   const Binary* op = e.As<Binary>();
-  if (op == nullptr || e.dtype().is_float()) return nullptr;
-  const bool divides = op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod ||
-                       op->op == BinaryOp::kTruncMod;
-  return divides ? &op->b : nullptr;
+  return op != nullptr && !e.dtype().is_float() && IsDivision(op->op) ? &op->b : nullptr;
 }
 
 // Whether the operation itself divides integers by what may be 0.

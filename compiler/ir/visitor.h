@@ -76,6 +76,7 @@ PrimFunc Clone(const PrimFunc& func);  // Parameters are new, too.
 bool HasLoad(const Expr& expr);
 // Whether one of `ops` is in it.
 bool HasOp(const Expr& expr, std::initializer_list<BinaryOp> ops);
+inline bool HasDivision(const Expr& expr) { return HasOp(expr, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
 // Whether something in it divides integers by what is no constant, and may be 0.
 bool DividesByParts(const Expr& expr);
 bool UsesVar(const Expr& expr, const ExprNode* var);

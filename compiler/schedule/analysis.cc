@@ -266,6 +266,12 @@ Analyzer KnowingLoops(const Schedule& schedule, int above) {
   return analyzer;
 }
 
+bool IsSameBox(const std::vector<Range>& a, const std::vector<Range>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Range& x, const Range& y) {
+    return SameExpr(x.min, y.min) && SameExpr(x.extent, y.extent);
+  });
+}
+
 std::vector<Range> RegionWith(const std::vector<Range>& region, const VarMap& vars) {
   std::vector<Range> result;
   for (const Range& range : region) result.push_back({Substitute(range.min, vars), Substitute(range.extent, vars)});

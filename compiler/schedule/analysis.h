@@ -80,6 +80,9 @@ std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const V
 // What the lets around `row`, up to its scope, stand for.
 VarMap LetsAround(const Schedule& schedule, int row);
 
+// Whether all bounds are written alike.
+bool IsSameBox(const std::vector<Range>& a, const std::vector<Range>& b);
+
 // `region` in terms of loops, all of a dimension that memory decides: another look there may find something else.
 std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize);
 

@@ -115,10 +115,7 @@ void MarkBlocksAroundCopy(Schedule& schedule, int scope, const Buffer& buffer) {
   if (!schedule.IsHiding(scope)) return;
   const std::vector<Range> full = FullRegion(buffer).region;
   const auto is_all = [&](const BufferRegion& read) {
-    return read.buffer.same_as(buffer) && std::equal(full.begin(), full.end(), read.region.begin(), read.region.end(),
-                                                     [](const Range& a, const Range& b) {
-                                                       return SameExpr(a.min, b.min) && SameExpr(a.extent, b.extent);
-                                                     });
+    return read.buffer.same_as(buffer) && IsSameBox(read.region, full);
   };
   for (int block = schedule.ScopeOf(scope); schedule.ScopeOf(block) >= 0; block = schedule.ScopeOf(block)) {
     const std::vector<BufferRegion>& reads = schedule.BlockOf(block).reads;

@@ -240,12 +240,6 @@ WhyNot Hides(const Schedule& schedule, int block) {
   return fmt::format("block \"{}\" touches more than it declares", schedule.BlockOf(block).name);
 }
 
-bool IsSameBox(const std::vector<Range>& a, const std::vector<Range>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Range& x, const Range& y) {
-    return SameExpr(x.min, y.min) && SameExpr(x.extent, y.extent);
-  });
-}
-
 // Whether a block reads all of `buffer` that it writes.
 bool ReadsWhatItWrites(const BlockNode& block, const Buffer& buffer) {
   const auto is_read = [&](const BufferRegion& write) {
@@ -329,7 +323,7 @@ WhyNot WhyNotUsable(const Schedule& schedule, int block, int below = -1) {
 // As a part of what one iteration of `loop` makes.
 WhyNot WhyNotUsableBelow(const Schedule& schedule, int loop, int block, OuterFacts& facts) {
   const WhyNot why = WhyNotUsable(schedule, block, loop);
-  if (why.empty() || schedule.IsHidingStores(block)) return why;
+  if (why.empty()) return why;
   const std::vector<BufferRegion>& writes = schedule.BlockOf(block).writes;
   const bool is_part = std::all_of(writes.begin(), writes.end(), [&](const BufferRegion& write) {
     return IsOwnSum(schedule, loop, block, write.buffer) || IsOneResult(schedule, loop, write.buffer, facts);

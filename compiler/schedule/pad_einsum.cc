@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/arith/linear.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/reducer.h"
 #include "compiler/schedule/rewrite_tree.h"
@@ -65,8 +66,7 @@ struct PaddedBuffer {
 
 bool Divides(const Expr& e) {
   const Binary* op = e.As<Binary>();
-  return op != nullptr && (op->op == BinaryOp::kDiv || op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod ||
-                           op->op == BinaryOp::kTruncMod);
+  return op != nullptr && IsDivision(op->op);
 }
 
 class Padder {
@@ -207,7 +207,7 @@ Status CheckEinsumBody(const Schedule& schedule, int block) {
     if (load != nullptr && !Reads(node, load->buffer) && !load->buffer.same_as(node.writes[0].buffer))
       hidden = load->buffer;
     const Call* call = e.As<Call>();
-    is_plain = is_plain && (call == nullptr || call->op->is_pure) && !(Divides(e) && !e.dtype().is_float());
+    is_plain = is_plain && (call == nullptr || call->op->is_pure) && IntegerDivisor(e) == nullptr;
   };
   PostOrderVisit(node.body, std::function<void(const Expr&)>(check));
   if (node.init) PostOrderVisit(*node.init, std::function<void(const Expr&)>(check));

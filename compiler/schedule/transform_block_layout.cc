@@ -117,8 +117,7 @@ class IndexSimplifier : public StmtExprMutator {
     for (size_t d = 0; d < region.size(); ++d) region[d] = {begins[d], analyzer_.Simplify(region[d].extent)};
   }
   std::vector<Expr> Simplified(std::vector<Expr> indices) const {
-    const bool divides = HasOp(predicate_, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod});
-    const Expr predicate = divides ? True() : predicate_;  // TVM knows bounds of iterators only.
+    const Expr predicate = HasDivision(predicate_) ? True() : predicate_;  // TVM knows bounds of iterators only.
     std::vector<Expr> simplified = IterMapSimplify(indices, iters_, predicate, {IterMapLevel::kSurjective}, analyzer_);
     for (size_t d = 0; d < indices.size(); ++d)  // A name stays one, also where it has one value.
       if (IsVar(indices[d]) && AsIntConst(simplified[d]) != nullptr) simplified[d] = indices[d];

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "compiler/ir/integer.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/script/checked_expr.h"
 #include "compiler/script/dialect.h"
 #include "support/status_macros.h"
@@ -98,13 +99,8 @@ Status CheckDivision(BinaryOp op, const Expr& a, const Expr& b) {
   const bool is_floor = op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
   if (is_floor && a.dtype().is_float())
     return InvalidArgument(fmt::format("expected integers, got {}", a.dtype().ToString()));
-  const bool divides = is_floor || op == BinaryOp::kDiv || op == BinaryOp::kTruncMod;
-  if (divides && (IntOf(b) == 0 || FloatOf(b) == 0.0)) return InvalidArgument("divide by zero");
+  if (IsDivision(op) && (IntOf(b) == 0 || FloatOf(b) == 0.0)) return InvalidArgument("divide by zero");
   return OkStatus();
-}
-
-bool IsDivision(BinaryOp op) {
-  return op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod || op == BinaryOp::kDiv || op == BinaryOp::kTruncMod;
 }
 
 int64_t BitsOf(std::string_view op, int64_t x, int64_t y) {

@@ -389,11 +389,13 @@ std::optional<Meeting> Meet(const Access& write, const Access& read, size_t dept
   return meeting;
 }
 
-GuardedAccess WithValues(const Access& write, const Meeting& meeting, const VarMap& values) {
-  GuardedAccess access{write.region, InnerLoops(write.path, meeting.common, values),
-                       Substitute(PredicateOf(write, meeting.shared), values)};
-  for (Range& range : access.region) range = {Substitute(range.min, values), Substitute(range.extent, values)};
-  return access;
+// What an access touches in one iteration of its first `common` scopes, where its outermost `num_known` conditions
+// hold, with values put in for variables.
+GuardedAccess WithValues(const Access& access, size_t common, size_t num_known, const VarMap& values) {
+  GuardedAccess guarded{access.region, InnerLoops(access.path, common, values),
+                        Substitute(PredicateOf(access, num_known), values)};
+  for (Range& range : guarded.region) range = {Substitute(range.min, values), Substitute(range.extent, values)};
+  return guarded;
 }
 
 // What an init writes where loops of its own feed its reduction, as those do into which it was fused: elements and
@@ -402,7 +404,7 @@ std::optional<GuardedAccess> WithEveryFirstStep(const Access& write, const Meeti
   VarMap values = meeting.first;
   for (size_t d = meeting.common; d < write.path.size(); ++d)
     if (write.path[d].loop != nullptr) values.erase(write.path[d].loop->loop_var.get());
-  GuardedAccess access = WithValues(write, meeting, values);
+  GuardedAccess access = WithValues(write, meeting.common, meeting.shared, values);
   std::vector<Expr> indices;
   for (const auto& step : write.first_steps) indices.push_back(Substitute(step.first, values));
   for (const Range& range : access.region) indices.push_back(range.min);
@@ -427,8 +429,9 @@ std::optional<GuardedRegion> WrittenForCertain(const Access& write, const Meetin
   const bool is_first = std::all_of(write.first_steps.begin(), write.first_steps.end(), [&](const auto& step) {
     return analyzer.CanProveEqual(Substitute(step.first, meeting.first), step.second);
   });
-  const std::optional<GuardedAccess> access =
-      is_first ? WithValues(write, meeting, meeting.first) : WithEveryFirstStep(write, meeting, analyzer);
+  const std::optional<GuardedAccess> access = is_first
+                                                  ? WithValues(write, meeting.common, meeting.shared, meeting.first)
+                                                  : WithEveryFirstStep(write, meeting, analyzer);
   return access ? TouchedForCertain(*access, analyzer) : std::nullopt;
 }
 
@@ -472,9 +475,7 @@ GuardedAccess Narrowed(GuardedAccess access) {
 // What a read touches at most in one iteration of its first `common` scopes, with values put in for variables.
 GuardedRegion WantedBy(const Access& read, size_t common, const VarMap& values, const std::vector<Range>& full,
                        const Analyzer& analyzer) {
-  GuardedAccess access{read.region, InnerLoops(read.path, common, values), Substitute(PredicateOf(read, 0), values)};
-  for (Range& range : access.region) range = {Substitute(range.min, values), Substitute(range.extent, values)};
-  return TouchedAtMost(Narrowed(std::move(access)), full, analyzer);
+  return TouchedAtMost(Narrowed(WithValues(read, common, 0, values)), full, analyzer);
 }
 
 // Knows the loops around `access` from scope `depth` to scope `end`.

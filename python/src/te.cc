@@ -26,6 +26,14 @@ struct ExternHandle : OperationHandle {};
 
 }  // namespace
 
+const std::vector<Expr>& CheckedShape(const char* what, const std::vector<Expr>& shape) {
+  for (const Expr& extent : shape)
+    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
+      throw Failure(ErrorKind::kTvm,
+                    fmt::format("{}: an extent is of {}, an integer is required", what, extent.dtype().ToString()));
+  return shape;
+}
+
 py::object ToPython(const te::Operation& op) {
   if (op->As<te::ComputeOp>() != nullptr) return py::cast(ComputeHandle{{op}});
   if (op->As<te::ScanOp>() != nullptr) return py::cast(ScanHandle{{op}});
@@ -93,14 +101,6 @@ Expr ElementOf(const te::Tensor& tensor, const py::args& indices) {
     point.push_back(*e);
   }
   return tensor(std::move(point));
-}
-
-const std::vector<Expr>& CheckedShape(const char* what, const std::vector<Expr>& shape) {
-  for (const Expr& extent : shape)
-    if (!extent.dtype().is_int() || !extent.dtype().is_scalar())
-      throw Failure(ErrorKind::kTvm,
-                    fmt::format("{}: an extent is of {}, an integer is required", what, extent.dtype().ToString()));
-  return shape;
 }
 
 std::vector<te::Tensor> ComputeOf(const std::vector<IterVar>& axis, const std::vector<Expr>& body,

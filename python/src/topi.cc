@@ -9,6 +9,7 @@
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
+#include "python/src/te.h"
 #include "python/src/topi_args.h"
 
 namespace lathe::python {
@@ -47,11 +48,7 @@ topi::Shape ShapeOf(const py::object& value) {
     shape.push_back(*one);
   else
     for (const py::handle item : value) shape.push_back(py::cast<Expr>(item));
-  for (const Expr& extent : shape)
-    if (!extent.dtype().is_int())
-      throw Failure(ErrorKind::kTvm,
-                    fmt::format("topi: an extent is of {}, an integer is required", extent.dtype().ToString()));
-  return shape;
+  return CheckedShape("topi", shape);
 }
 
 namespace {

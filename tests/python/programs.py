@@ -26,3 +26,11 @@ def matmul(a: T.handle, b: T.handle, c: T.handle) -> None:
             with T.init():
                 C[vi, vj] = 0.0
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj, vk]
+
+
+@T.prim_func
+def plus_one(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16, 32), "float32")):
+    for i, j in T.grid(16, 32):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)

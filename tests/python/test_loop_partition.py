@@ -4,6 +4,7 @@ import numpy
 import pytest
 import tvm
 import tvm.testing
+from programs import plus_one
 from tvm import tir
 from tvm.script import tir as T
 
@@ -377,14 +378,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("mark", [lambda sch, loop: sch.parallel(loop), lambda sch, loop: sch.bind(loop, "blockIdx.x")], ids=["parallel", "bind"])
 def test_loops_around_parts_run_at_once_where_each_iteration_keeps_to_itself(mark):
-    @T.prim_func
-    def add(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16, 32), "float32")):
-        for i, j in T.grid(16, 32):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] + T.float32(1)
-
-    sch = tir.Schedule(add)
+    sch = tir.Schedule(plus_one)
     i, j = sch.get_loops("B")
     sch.loop_partition(j, [8, None])
     mark(sch, i)

@@ -1,6 +1,7 @@
 """Layouts, tensor intrinsics and what else takes a function of indices, as programs for TVM call them."""
 import pytest
 import tvm
+from programs import plus_one
 from tvm import tir
 from tvm.script import tir as T
 from tvm.tir import IndexMap, TensorIntrin
@@ -224,14 +225,7 @@ def test_transform_block_layout_writes_indices_by_their_iter_map(layout, reads, 
 
 
 def test_loops_that_transform_block_layout_makes_are_serial():
-    @T.prim_func
-    def add(A: T.Buffer((16, 32), "float32"), B: T.Buffer((16, 32), "float32")):
-        for i, j in T.grid(16, 32):
-            with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = A[vi, vj] + T.float32(1)
-
-    sch = tir.Schedule(add)
+    sch = tir.Schedule(plus_one)
     i, j = sch.get_loops("B")
     sch.parallel(i)
     sch.vectorize(j)

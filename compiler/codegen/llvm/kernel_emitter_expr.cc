@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
 #include "compiler/codegen/llvm/uses.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -282,9 +283,7 @@ Value* KernelEmitter::EmitIntBinary(BinaryOp op, Value* a, Value* b, bool is_sig
     return b_.CreateICmp(is_signed ? when_signed : when_unsigned, a, b);
   };
   Value* zero = llvm::ConstantInt::get(a->getType(), 0);
-  const bool divides =
-      op == BinaryOp::kDiv || op == BinaryOp::kTruncMod || op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
-  if (divides) b = DivisorOfLanes(b);
+  if (IsDivision(op)) b = DivisorOfLanes(b);
   switch (op) {
     case BinaryOp::kAdd:
       return b_.CreateAdd(a, b);
