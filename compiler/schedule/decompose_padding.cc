@@ -82,9 +82,27 @@ bool NoteBounds(const Expr& condition, const std::vector<IterVar>& iters, std::v
   }
 }
 
-// The part of each domain that is inside.
-StatusOr<std::vector<Range>> InsideOf(const Schedule& schedule, int block, const Expr& condition,
-                                      const Analyzer& analyzer) {
+bool FeedsFrom(const Expr& e, const For& loop) { return UsesVar(e, loop.loop_var.get()); }
+
+// The loop at or below `loop` that an iter var is bound to and nobody else uses; -1 if there is none.
+int OwnLoop(const Schedule& schedule, int block, size_t iter, const std::vector<int>& loops) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  for (int row : loops) {
+    const For& loop = schedule.LoopOf(row);
+    if (!realize.iter_values[iter].same_as(loop.loop_var) || !IsConstInt(loop.min, 0)) continue;
+    bool is_shared = FeedsFrom(realize.predicate, loop);
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      is_shared = is_shared || (i != iter && FeedsFrom(realize.iter_values[i], loop));
+    for (int other : loops) is_shared = is_shared || FeedsFrom(schedule.LoopOf(other).extent, loop);
+    return is_shared ? -1 : row;
+  }
+  return -1;
+}
+
+// The part of each domain that is inside, and no more of it than a loop of its own reaches.
+StatusOr<std::vector<Range>> InsideOf(const Schedule& schedule, int block, const std::vector<int>& loops,
+                                      const Expr& condition) {
+  const Analyzer analyzer;
   const std::vector<IterVar>& iters = schedule.BlockOf(block).iter_vars;
   std::vector<Bounds> bounds(iters.size());
   if (!condition.dtype().is_scalar() || !NoteBounds(condition, iters, bounds, analyzer))
@@ -92,7 +110,12 @@ StatusOr<std::vector<Range>> InsideOf(const Schedule& schedule, int block, const
   std::vector<Range> inside;
   for (size_t i = 0; i < iters.size(); ++i) {
     const Range& domain = iters[i].domain;
-    const Expr end = domain.min + domain.extent, one = IntConst(domain.min.dtype(), 1);
+    const Expr one = IntConst(domain.min.dtype(), 1);
+    Expr end = domain.min + domain.extent;
+    if (const int own = OwnLoop(schedule, block, i, loops); own >= 0) {
+      const Expr& reached = schedule.LoopOf(own).extent;
+      if (AsIntConst(reached) != nullptr && analyzer.CanProve(Less(reached, end))) end = reached;
+    }
     const Expr first = bounds[i].min ? Max(domain.min, *bounds[i].min) : domain.min;
     const Expr last = bounds[i].max ? Min(end - one, *bounds[i].max) : end - one;
     const Range part{analyzer.Simplify(first), analyzer.Simplify(last - first + one)};
@@ -103,8 +126,6 @@ StatusOr<std::vector<Range>> InsideOf(const Schedule& schedule, int block, const
   }
   return inside;
 }
-
-bool FeedsFrom(const Expr& e, const For& loop) { return UsesVar(e, loop.loop_var.get()); }
 
 std::vector<int> PaddedLoops(const Schedule& schedule, int loop, int block) {
   std::vector<int> loops = schedule.LoopsOf(block);
@@ -148,21 +169,6 @@ Stmt FillNest(const Schedule& schedule, int block, const std::vector<int>& loops
   return Clone(PaddingNest(schedule, loops, body, ExtentsOf(schedule, loops), /*is_plain=*/true));
 }
 
-// The loop at or below `loop` that an iter var is bound to and nobody else uses; -1 if there is none.
-int OwnLoop(const Schedule& schedule, int block, size_t iter, const std::vector<int>& loops) {
-  const BlockRealize& realize = schedule.RealizeOf(block);
-  for (int row : loops) {
-    const For& loop = schedule.LoopOf(row);
-    if (!realize.iter_values[iter].same_as(loop.loop_var) || !IsConstInt(loop.min, 0)) continue;
-    bool is_shared = FeedsFrom(realize.predicate, loop);
-    for (size_t i = 0; i < realize.iter_values.size(); ++i)
-      is_shared = is_shared || (i != iter && FeedsFrom(realize.iter_values[i], loop));
-    for (int other : loops) is_shared = is_shared || FeedsFrom(schedule.LoopOf(other).extent, loop);
-    return is_shared ? -1 : row;
-  }
-  return -1;
-}
-
 // The block over what is inside, in the loops from loops[0] down.
 BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<int>& loops, const Padding& padding,
                          const std::vector<Range>& inside, std::vector<Expr>& extents, const Analyzer& outer) {
@@ -181,7 +187,7 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
     shifted.emplace(iter.var.get(), iter.var + inside[i].min);
     iter.domain = {IntConst(iter.var.dtype(), 0), inside[i].extent};
     const int own = IsConstInt(before.min, 0) ? OwnLoop(schedule, block, i, loops) : -1;
-    if (own >= 0) {
+    if (own >= 0 && analyzer.CanProve(LessEqual(inside[i].min + inside[i].extent, schedule.LoopOf(own).extent))) {
       extents[std::find(loops.begin(), loops.end(), own) - loops.begin()] = inside[i].extent;
       continue;
     }
@@ -257,11 +263,11 @@ StatusOr<BlockRV> DecomposePadding(Schedule& schedule, BlockRV block_rv, LoopRV 
   RETURN_IF_ERROR(CheckOthersBelow(schedule, block, loop, padding.store->buffer));
   Analyzer outer;
   BindOuterLoops(schedule, loop, false, outer);
-  ASSIGN_OR_RETURN(const std::vector<Range> inside, InsideOf(schedule, block, padding.condition, Analyzer()));
   const std::vector<int> loops = PaddedLoops(schedule, loop, block);
-  const Stmt fill = FillNest(schedule, block, loops, padding, outer);
   std::vector<int> own = loops;
   std::erase_if(own, [&](int row) { return IsShared(schedule, row); });
+  ASSIGN_OR_RETURN(const std::vector<Range> inside, InsideOf(schedule, block, own, padding.condition));
+  const Stmt fill = FillNest(schedule, block, loops, padding, outer);
   std::vector<Expr> extents = ExtentsOf(schedule, own);
   const BlockRealize copy = InsideBlock(schedule, block, own, padding, inside, extents, outer);
   Stmt rest = WithNest(schedule, loop, block, own, PaddingNest(schedule, own, copy, extents, /*is_plain=*/false));

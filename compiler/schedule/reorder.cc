@@ -45,10 +45,18 @@ Status CheckBoundsStayDefined(const Schedule& schedule, const std::vector<int>& 
   return OkStatus();
 }
 
+// Whether the block, or one in it, begins sums.
+bool BeginsSums(const Schedule& schedule, int block) {
+  if (schedule.BlockOf(block).init) return true;
+  const std::vector<int> children = schedule.ChildBlocksOf(block);
+  return std::any_of(children.begin(), children.end(), [&](int child) { return BeginsSums(schedule, child); });
+}
+
 // Where a loop counts elements and steps of a reduction at once, as fused ones do, the first step of an element is the
 // first iteration only as long as the loops that make that number stay in their order.
 Status CheckFirstSteps(const Schedule& schedule, const std::vector<int>& chain, const std::vector<int>& order,
                        int block) {
+  if (!BeginsSums(schedule, block)) return OkStatus();
   const BlockRealize realize = BoundRealize(schedule, block);
   const auto feeds = [&](int row, const Expr& value) {
     return !IsConstInt(schedule.LoopOf(row).extent, 1) && UsesVar(value, schedule.LoopOf(row).loop_var.get());
@@ -58,7 +66,7 @@ Status CheckFirstSteps(const Schedule& schedule, const std::vector<int>& chain, 
       if (realize.block->iter_vars[i].kind == IterKind::kSpatial && feeds(row, realize.iter_values[i])) return true;
     return false;
   };
-  for (size_t i = 0; realize.block->init && i < realize.iter_values.size(); ++i) {
+  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
     if (realize.block->iter_vars[i].kind == IterKind::kSpatial) continue;
     const auto is_other = [&](int row) { return !feeds(row, realize.iter_values[i]); };
     std::vector<int> before = chain, after = order;

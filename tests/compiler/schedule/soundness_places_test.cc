@@ -200,6 +200,32 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4, 3), "int32")):
             C[vi, vj] = T.max(x, x)
 )";
 
+constexpr char kSumsInABlockOfSteps[] = R"(
+@T.prim_func
+def main(A: T.Buffer((6,), "int32"), C: T.Buffer((8, 8), "int32")):
+    for i, j, k in T.grid(8, 8, 6):
+        with T.block("outer"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vk])
+            T.writes(C[vi, vj])
+            with T.block("sum"):
+                wi = T.axis.spatial(8, vi)
+                wj = T.axis.spatial(8, vj)
+                wk = T.axis.reduce(6, vk)
+                with T.init():
+                    C[wi, wj] = 3
+                C[wi, wj] = C[wi, wj] + A[wk]
+)";
+
+constexpr char kPadsAsFarAsMemorySays[] = R"(
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), A: T.Buffer((4,), "int32"), C: T.Buffer((6,), "int32")):
+    for i in range(N[0] % 2 + 1):
+        with T.block("pad"):
+            vi = T.axis.spatial(6, i)
+            C[vi] = T.if_then_else(1 <= vi and vi < 5, A[vi - 1], 0)
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
@@ -254,6 +280,16 @@ INSTANTIATE_TEST_SUITE_P(
             "b = sch.get_block('B')\nsch.transform_layout(b, (\"write\", 0), lambda i, j: (i, j // 2, j % 2))\n"
             "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nx = sch.read_at(j, c, 0, 'global')\n"
             "sch.parallel(j)\n"},
+        SoundnessCase{"StepsOfSumsInsideInAnotherOrder", kSumsInABlockOfSteps,  // Seed 16011964.
+                      "b = sch.get_block('outer')\ni, j, k = sch.get_loops(b)\nf = sch.fuse(i, j, k)\n"
+                      "x, y = sch.split(f, [48, 8])\nsch.reorder(y, x)\n",
+                      "iter var \"vk\" may not begin at its minimum for each element"},
+        SoundnessCase{"PaddingAsFarAsMemorySays", kPadsAsFarAsMemorySays,  // Seed 16018437.
+                      "b = sch.get_block('pad')\ni, = sch.get_loops(b)\nq = sch.decompose_padding(b, i)\n"},
+        SoundnessCase{"SumsThatEachThreadMakesUnderACondition", kSumsOfAllRows,  // Seed 16048803.
+                      "s = sch.get_block('sum')\ni, j, k = sch.get_loops(s)\nf = sch.fuse(i, j, k)\n"
+                      "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+                      "sch.parallel(j)\nsch.compute_at(a, j)\nx, y = sch.split(i, [None, 3])\n"},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
