@@ -465,8 +465,11 @@ void CutLoop(const Var& var, const Binary& conjunct, Range& range) {
 }
 
 // With loops that begin and stop where the predicate says 1 <= j and j < 2.
-GuardedAccess Narrowed(GuardedAccess access) {
+GuardedAccess Narrowed(GuardedAccess access, const Analyzer& analyzer) {
   PutInUnitLoops(access);
+  Analyzer inside = Analyzer::Under(analyzer);
+  for (const auto& [var, range] : access.loops) inside.Bind(var, range);
+  access.predicate = inside.Simplify(access.predicate);
   for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
     const Binary* bound = conjunct.As<Binary>();
     if (bound == nullptr || (bound->op != BinaryOp::kLT && bound->op != BinaryOp::kLE)) continue;
@@ -479,7 +482,7 @@ GuardedAccess Narrowed(GuardedAccess access) {
 // What a read touches at most in one iteration of its first `common` scopes, with values put in for variables.
 GuardedRegion WantedBy(const Access& read, size_t common, const VarMap& values, const std::vector<Range>& full,
                        const Analyzer& analyzer) {
-  return TouchedAtMost(Narrowed(WithValues(read, common, 0, values)), full, analyzer);
+  return TouchedAtMost(Narrowed(WithValues(read, common, 0, values), analyzer), full, analyzer);
 }
 
 // Knows the loops around `access` from scope `depth` to scope `end`.

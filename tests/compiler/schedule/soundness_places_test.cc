@@ -226,6 +226,29 @@ def main(N: T.Buffer((1,), "int32"), A: T.Buffer((4,), "int32"), C: T.Buffer((6,
             C[vi] = T.if_then_else(1 <= vi and vi < 5, A[vi - 1], 0)
 )";
 
+constexpr char kSumsOfPairs[] = R"(
+@T.prim_func
+def main(A: T.Buffer((9,), "int32"), C: T.Buffer((9, 8), "int32")):
+    B = T.alloc_buffer((9,), "int32")
+    for i in range(9):
+        with T.block("B"):
+            vi = T.axis.spatial(9, i)
+            B[vi] = A[vi] * 2
+    for i, j in T.grid(9, 8):
+        with T.block("outer"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(B[0:2])
+            T.writes(C[vi, vj])
+            for k in range(3):
+                with T.block("sum"):
+                    wi = T.axis.spatial(9, vi)
+                    wj = T.axis.spatial(8, vj)
+                    wk = T.axis.reduce(3, k)
+                    with T.init():
+                        C[wi, wj] = 0
+                    C[wi, wj] = C[wi, wj] + B[wk // 2]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
@@ -290,6 +313,11 @@ INSTANTIATE_TEST_SUITE_P(
                       "s = sch.get_block('sum')\ni, j, k = sch.get_loops(s)\nf = sch.fuse(i, j, k)\n"
                       "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
                       "sch.parallel(j)\nsch.compute_at(a, j)\nx, y = sch.split(i, [None, 3])\n"},
+        SoundnessCase{
+            "SumsWhoseLoopIsCutByARemainder", kSumsOfPairs,  // Seed 17076442.
+            "s = sch.get_block('sum')\nk, = sch.get_loops(s)\nx, y = sch.split(k, [None, 5])\n"
+            "f = sch.fuse(x, y, preserve_unit_iters=False)\nb = sch.get_block('B')\no = sch.get_block('outer')\n"
+            "i, j = sch.get_loops(o)\nsch.compute_at(b, j, preserve_unit_loops=True)\nsch.parallel(j)\n"},
         SoundnessCase{"WhatAllLanesShareUnderTheirMask", kRowsOfOneValue,  // Seed 11009532.
                       "b = sch.get_block('B')\ni, j = sch.get_loops(b)\nsch.vectorize(j)\n"},
         SoundnessCase{"MemoryAsLongAsAKeptLoopSays", kRowsOfATriangle,  // Seed 10084256.
