@@ -419,14 +419,25 @@ Outcome TryFuseReductionEpilogue(Draw& draw) {
   const BlockRV sum = draw.Handle(reduction), epilogue = draw.Handle(draw.Pick(readers));
   return draw.Try("FuseReductionEpilogue", [&] { return FuseReductionEpilogue(draw.schedule, sum, epilogue); });
 }
-// Hides reads of what the function is given and nobody writes: then the order that is left still is the right one.
+int NumReaders(const Schedule& schedule, const Buffer& buffer) {
+  int count = 0;
+  PostOrderVisit(schedule.func().body, [&](const Stmt& stmt) {
+    const BlockRealize* realize = stmt.As<BlockRealize>();
+    count += realize != nullptr && Reads(*realize->block, buffer);
+  });
+  return count;
+}
+// Hides reads of what the function is given, nobody writes and nobody else reads: then the order that is left still is
+// the right one, and no primitive that fuses two blocks makes one that declares a part of what it reads, which a copy
+// would go by.
 Outcome TryUnsafeHideBufferAccess(Draw& draw) {
   const int block = draw.Block();
   if (block < 0) return {};
   const std::vector<BufferRegion>& reads = draw.schedule.BlockOf(block).reads;
   std::vector<int64_t> inputs;
   for (size_t i = 0; i < reads.size(); ++i)
-    if (IsPureInput(draw.schedule, reads[i].buffer)) inputs.push_back(int64_t(i));
+    if (IsPureInput(draw.schedule, reads[i].buffer) && NumReaders(draw.schedule, reads[i].buffer) == 1)
+      inputs.push_back(int64_t(i));
   if (inputs.empty()) return {};
   const BlockRV handle = draw.Handle(block);
   const std::vector<int64_t> hidden{draw.Pick(inputs)};
