@@ -10,6 +10,7 @@
 #include "compiler/arith/simplifier.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/add_unit_loop.h"
+#include "compiler/schedule/analysis.h"
 #include "compiler/schedule/annotate.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/compute_inline.h"
@@ -18,6 +19,7 @@
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
+#include "compiler/schedule/rewrite_tree.h"
 #include "compiler/schedule/rolling_buffer.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/set_axis_separator.h"
@@ -78,27 +80,29 @@ class StageLowering {
     }
   }
 
-  // What the loops of axes are called: by the variables that they have now.
-  std::unordered_map<const ExprNode*, std::string> LoopNames() const {
-    std::unordered_map<const ExprNode*, std::string> names;
+  // The variables of axes, by those that their loops have now; what starts apart from an axis has a new one.
+  VarMap AxisVars() const {
+    VarMap vars;
     std::unordered_map<const Stage*, std::unordered_map<std::string, std::string>> by_name;
     for (const auto& [stage, loops] : loops_of_) {
       for (const IterVar& leaf : stage->leaves_) {
         const auto loop = loops.find(leaf.var.get());
         const StatusOr<const For*> node = loop == loops.end() ? NotFound("") : schedule_.Get(loop->second);
         if (!node.ok()) continue;
-        names.insert_or_assign((*node)->loop_var.get(), leaf.var.name());
-        by_name[stage].insert_or_assign((*node)->loop_var.name() + "_init", leaf.var.name() + ".init");
+        const Var now = (*node)->loop_var;
+        const bool is_same_type = leaf.var.dtype() == now.dtype();
+        vars.insert_or_assign(now.get(), is_same_type ? leaf.var : Var(leaf.var.name(), now.dtype()));
+        by_name[stage].insert_or_assign(now.name() + "_init", leaf.var.name() + ".init");
       }
     }
     for (const auto& [stage, start] : starts_) {
       for (const LoopRV loop : GetLoops(schedule_, start).value()) {
         const Var var = (*schedule_.Get(loop))->loop_var;
         const auto name = by_name[stage].find(var.name());
-        if (name != by_name[stage].end() && !names.contains(var.get())) names.emplace(var.get(), name->second);
+        if (name != by_name[stage].end()) vars.emplace(var.get(), Var(name->second, var.dtype()));
       }
     }
-    return names;
+    return vars;
   }
 
  private:
@@ -249,7 +253,11 @@ class StageLowering {
       case Stage::Step::kSplit:
         return Split(step);
       case Stage::Step::kFuse: {
-        ASSIGN_OR_RETURN(const LoopRV fused, lathe::Fuse(schedule_, LoopsOf(step.from)));
+        std::vector<LoopRV> loops = LoopsOf(step.from);
+        for (LoopRV& loop : loops) {
+          ASSIGN_OR_RETURN(loop, FromZero(loop));
+        }
+        ASSIGN_OR_RETURN(const LoopRV fused, lathe::Fuse(schedule_, loops));
         Place(step.to[0], fused);
         return OkStatus();
       }
@@ -286,6 +294,26 @@ class StageLowering {
     return AddUnitLoop(schedule_, block);
   }
 
+  // The loop with its first iteration at 0, as split and fuse of a schedule want it; what it binds is as before.
+  StatusOr<LoopRV> FromZero(LoopRV loop_rv) {
+    ASSIGN_OR_RETURN(const int row, schedule_.RowOf(loop_rv));
+    For loop = schedule_.LoopOf(row);
+    if (IsConstInt(loop.min, 0)) return loop_rv;
+    const Var step(loop.loop_var.name(), loop.loop_var.dtype());
+    const Range steps{IntConst(step.dtype(), 0), loop.extent};
+    Analyzer analyzer;
+    BindOuterLoops(schedule_, row, false, analyzer);
+    analyzer.Bind(step, steps);
+    Rebinding how{LoopsBetween(schedule_, schedule_.ScopeOf(row), row), true, std::nullopt,
+                  schedule_.AnyUsesLoopsDirectly()};
+    how.loops.emplace_back(step, steps);
+    loop.body = RebindLoops(loop.body, {{loop.loop_var.get(), step + loop.min}}, analyzer, std::move(how));
+    loop.loop_var = step;
+    loop.min = steps.min;
+    schedule_.Replace(row, loop);
+    return schedule_.NewLoopRV(step);
+  }
+
   Status Split(const Stage::Step& step) {
     std::vector<std::optional<ExprRV>> factors;
     for (const std::optional<Expr>& number : {step.nparts, step.factor}) {
@@ -294,8 +322,9 @@ class StageLowering {
         return Unimplemented("split: the factor is no constant; give a number, InferBound alone takes others");
       factors.push_back(constant != nullptr ? std::optional<ExprRV>(*constant) : std::nullopt);
     }
+    ASSIGN_OR_RETURN(const LoopRV whole, FromZero(LoopsOf(step.from)[0]));
     ASSIGN_OR_RETURN(const std::vector<LoopRV> parts,
-                     lathe::Split(schedule_, LoopsOf(step.from)[0], factors, true, step.disable_predication));
+                     lathe::Split(schedule_, whole, factors, true, step.disable_predication));
     for (size_t i = 0; i < parts.size(); ++i) Place(step.to[i], parts[i]);
     return OkStatus();
   }
@@ -354,27 +383,27 @@ class StageLowering {
 
 namespace {
 
-// Loops get the names that are known for their variables.
-class LoopNamer : public StmtExprMutator {
+// Loops get other variables, each one loop: after rfactor two stages have the same axes.
+class LoopRenamer : public StmtExprMutator {
  public:
-  explicit LoopNamer(std::unordered_map<const ExprNode*, std::string> names) : names_(std::move(names)) {}
+  explicit LoopRenamer(VarMap vars) : vars_(std::move(vars)) {}
 
  protected:
   Var VisitVarDef(const Var& var) override {
-    const auto name = names_.find(var.get());
-    if (name == names_.end() || name->second == var.name()) return var;
-    const Var named(name->second, var.dtype());
-    now_.insert_or_assign(var.get(), named);
-    return named;
+    const auto found = vars_.find(var.get());
+    if (found == vars_.end()) return var;
+    const Var own(found->second);
+    if (!given_.insert(own.get()).second) found->second = Var(own.name(), own.dtype());
+    return Var(found->second);
   }
   Expr VisitVar(const Var& var) override {
-    const auto found = now_.find(var.get());
-    return found == now_.end() ? Expr(var) : found->second;
+    const auto found = vars_.find(var.get());
+    return found == vars_.end() ? Expr(var) : found->second;
   }
 
  private:
-  std::unordered_map<const ExprNode*, std::string> names_;
-  VarMap now_;
+  VarMap vars_;
+  std::unordered_set<const ExprNode*> given_;
 };
 
 // The stages of these operations, in their order.
@@ -422,7 +451,7 @@ StatusOr<PrimFunc> LowerStages(const std::vector<const Stage*>& known, const std
   RETURN_IF_ERROR(lowering.StartRagged());
   if (form.starts_apart) lowering.StartApart(prepared.stages);
   PrimFunc func = prepared.schedule.func();
-  func.body = LoopNamer(lowering.LoopNames())(func.body);
+  func.body = LoopRenamer(lowering.AxisVars())(func.body);
   return func;
 }
 

@@ -73,3 +73,45 @@ def test_an_axis_that_is_split_afterwards_takes_nothing():
     s[C].split(C.op.axis[0], 4)
     with pytest.raises(tvm.TVMError, match='axis "i" is no loop of stage "C" any more'):
         tvm.lower(s, [A, C])
+
+
+def loops_in(stmt):
+    found = []
+    tvm.tir.stmt_functor.pre_order_visit(stmt, lambda each: found.append(each) or True if isinstance(each, tvm.tir.For) else True)
+    return found
+
+
+def test_loops_have_the_variables_of_their_axes():
+    A, C, D = sums()
+    s = te.create_schedule(D.op)
+    outer, inner = s[D].split(D.op.axis[0], 4)
+    (k,) = C.op.reduce_axis
+    loops = [loop.loop_var for loop in loops_in(tvm.lower(s, [A, D])["main"].body)]
+    assert [any(loop.same_as(axis.var) for loop in loops) for axis in (C.op.axis[0], k, outer, inner)] == [True] * 4
+    bounds = te.schedule.InferBound(s.normalize())
+    assert loops_in(te.schedule.ScheduleOps(s, bounds))[0].loop_var.same_as(C.op.axis[0].var)
+
+
+def test_an_axis_of_two_stages_is_the_variable_of_one_loop():
+    A, C, _ = sums()
+    s = te.create_schedule(C.op)
+    s.rfactor(C, s[C].split(C.op.reduce_axis[0], 4)[1], 1)
+    loops = [loop.loop_var for loop in loops_in(tvm.lower(s, [A, C])["main"].body)]
+    assert sum(loop.same_as(C.op.axis[0].var) for loop in loops) == 1
+    x = np.random.RandomState(0).rand(8, 16).astype("float32")
+    tvm.testing.assert_allclose(result_of(s, [A, C], x, (8,)), x.sum(1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("act", ["split", "fuse", "both"])
+def test_axes_that_begin_elsewhere_are_split_and_fused(act):
+    A = te.placeholder((4, 6, 9), name="A")
+    k, l = te.reduce_axis((1, 5), "k"), te.reduce_axis((2, 9), "l")
+    B = te.compute((4,), lambda i: te.sum(A[i, k, l], axis=[k, l]), name="B")
+    s = te.create_schedule(B.op)
+    if act != "fuse":
+        _, k = s[B].split(k, 3)
+        l, _ = s[B].split(l, 2)
+    if act != "split":
+        s[B].fuse(k, l)
+    x = np.random.RandomState(0).rand(4, 6, 9).astype("float32")
+    tvm.testing.assert_allclose(result_of(s, [A, B], x, (4,)), x[:, 1:5, 2:9].sum((1, 2)), rtol=1e-5)
