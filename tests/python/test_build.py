@@ -173,3 +173,34 @@ def test_a_list_of_modules_is_built_as_one():
     for name, value in (("one", 1), ("two", 2)):
         built[name](a, b)
         np.testing.assert_array_equal(b.numpy(), np.full(64, value))
+
+
+def test_c_is_for_the_same_processors(tmp_path):
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+    built = tvm.build(te.create_schedule(B.op), [A, B], target="c", name="add")
+    assert built.type_key == "c" and built.is_dso_exportable
+    loaded = tvm.runtime.load_module(built.export_library(str(tmp_path / "add.so")))
+    a, b = tvm.nd.array(np.arange(64, dtype="float32")), tvm.nd.empty((64,))
+    loaded["add"](a, b)
+    np.testing.assert_array_equal(b.numpy(), np.arange(64) + 1)
+
+
+def test_functions_are_found_in_imported_modules(built):
+    outer = tvm.build(elementwise, target="llvm", name="alone")
+    outer.import_module(built)
+    assert outer.imported_modules == [built] and not outer.implements_function("mm")
+    assert outer.implements_function("mm", query_imports=True)
+    a, c = tvm.nd.array(np.ones((128, 128), "float32")), tvm.nd.empty((128, 128))
+    outer.get_function("twice", query_imports=True)(a, c)
+    np.testing.assert_array_equal(c.numpy(), np.full((128, 128), 3))
+    assert built.is_dso_exportable and not built.is_binary_serializable and not built.is_device_module
+
+
+def test_stages_promise_that_nothing_aliases_unless_the_context_says_otherwise():
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    assert tvm.lower(s, [A, B])["main"].attrs["tir.noalias"]
+    with tvm.transform.PassContext(config={"tir.noalias": False}):
+        assert "tir.noalias" not in tvm.lower(s, [A, B])["main"].attrs

@@ -24,7 +24,7 @@ def _plain_module_of(inputs, args, name, **options):
     if isinstance(inputs, te.Schedule):
         if args is None:
             raise ValueError("lower: a schedule of stages needs args, the tensors and variables that it is called with")
-        return IRModule({name or "main": inputs.lower(list(args), name or "main", **options)})
+        return IRModule({name or "main": _as_promised(inputs.lower(list(args), name or "main", **options))})
     if isinstance(inputs, Schedule):
         return inputs.mod
     if isinstance(inputs, IRModule):
@@ -40,10 +40,10 @@ def _module_with_binds(inputs, args, name, binds, **options):
     return _lib.bind_buffers(module, bound) if bound else module
 
 
-def _as_kernel(func, name):
-    """A function that is lowered alone: called by `name`, and no two of its buffers share memory."""
-    func = func.with_attr("global_symbol", name)
-    return func.with_attr("tir.noalias", True) if PassContext.current().config.get("tir.noalias", True) else func
+def _as_promised(func):
+    """No two buffers of what is lowered share memory, unless the context says otherwise."""
+    is_promised = PassContext.current().config.get("tir.noalias", True)
+    return func.with_attr("tir.noalias", True) if is_promised else func.without_attr("tir.noalias")
 
 
 def _module_to_lower(inputs, args, name, binds):
@@ -51,7 +51,7 @@ def _module_to_lower(inputs, args, name, binds):
     if not of_stages and not isinstance(inputs, (Schedule, IRModule, PrimFunc)):
         raise ValueError(f"lower: expected an IRModule, a PrimFunc or a schedule, got {type(inputs)}")
     if isinstance(inputs, PrimFunc):
-        inputs = _as_kernel(inputs, name)
+        inputs = _as_promised(inputs.with_attr("global_symbol", name))
     module = _module_with_binds(inputs, args, name, binds, **{"starts_apart": True} if of_stages else {})
     return te.schedule.loops_of(module) if of_stages else module
 
@@ -112,7 +112,7 @@ def build(inputs, args=None, target=None, target_host=None, runtime=None, name=N
     target = Target(target or Target.current() or "auto")
     default = "default_function" if isinstance(inputs, te.Schedule) else "main"
     lib = _lib.build(_module_with_binds(inputs, args, name or default, dict(binds or {})), target.build_text(), _builder())
-    return Module(lib, also_called=() if name else _other_names(inputs))
+    return Module(lib, target.kind.name, () if name else _other_names(inputs))
 
 
 compile = build

@@ -51,11 +51,25 @@ class Module:
         names = self._lib.names()
         return self[names[0] if len(names) == 1 else "main"]
 
+    # What can be done with it: machine code is linked, text and what was linked are bytes.
+    is_device_module = False
+    is_dso_exportable = property(lambda self: self.type_key in ("llvm", "c"))
+    is_binary_serializable = property(lambda self: self.type_key != "llvm")
+
+    def import_module(self, module):
+        """From now on query_imports finds the functions of `module`, too; a file of this one has its own alone."""
+        self.imported_modules.append(module)
+
     def get_function(self, name, query_imports=False):
-        return self[name]
+        known = [module for module in self._searched(query_imports) if module.implements_function(name)]
+        return (known[0] if known else self)[name]
 
     def implements_function(self, name, query_imports=False):
-        return self._name_of(name) in self._lib.names()
+        return any(module._name_of(name) in module._lib.names() for module in self._searched(query_imports))
+
+    def _searched(self, with_imports):
+        below = [module._searched(True) for module in self.imported_modules] if with_imports else []
+        return [self, *(each for modules in below for each in modules)]
 
     def _name_of(self, name):
         return self._lib.names()[0] if name in self._also_called else name

@@ -24,9 +24,21 @@ class Device:
     # Of a CPU TVM says none of these, and there is no other device.
     device_name = compute_version = max_clock_rate = multi_processor_count = max_thread_dimensions = None
     max_threads_per_block = max_shared_memory_per_block = warp_size = total_global_memory = None
+    available_global_memory = l2_cache_size_bytes = api_version = driver_version = None
 
     def sync(self, stream=None):
         """Nothing is under way when a call has returned."""
+
+    def create_raw_stream(self):
+        """A CPU has no queues of calls."""
+
+    def set_raw_stream(self, stream):
+        """Nothing waits."""
+
+    free_raw_stream = set_raw_stream
+
+    def texture_spatial_limit(self):
+        """A CPU has no textures."""
 
     def __eq__(self, other):
         return (self.device_type, self.device_id) == (other.device_type, other.device_id)

@@ -101,8 +101,8 @@ class Target:
         return _lib.Target(self.build_text())
 
     def build_text(self):
-        """What code generation reads: of a CPU only what decides about code."""
-        if self.kind.name != "llvm":
+        """What code generation reads: of a CPU only what decides about code. C is for the same CPUs."""
+        if self.kind.name not in ("llvm", "c"):
             return self.kind.name
         known = {name: self.attrs[name] for name in ("mattr", "mcpu", "mtriple", "num-cores") if name in self.attrs}
         values = ((name, value if isinstance(value, (str, int)) else ",".join(value)) for name, value in known.items())
