@@ -23,6 +23,10 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec):
         module = importlib.import_module("lathe" + spec.name[len(self.name):])
         self.own_spec = module.__spec__
+        # What is loaded already is known by both names at once: loading it again would put a module into its package in
+        # the place of a function that is called as it is (topi.nn.conv2d).
+        for loaded in [name for name in sys.modules if name.startswith(module.__name__ + ".")]:
+            sys.modules.setdefault(self.name + loaded[len("lathe"):], sys.modules[loaded])
         return module
 
     def exec_module(self, module):

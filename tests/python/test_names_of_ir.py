@@ -89,3 +89,11 @@ def test_threads_of_the_environment_are_launched():
         A[tx] = T.float32(1)
 
     tvm.ir.assert_structural_equal(ib.get(), main)
+
+
+def test_functions_and_their_names_are_of_graphs():
+    module = tvm.IRModule({"main": fill})
+    assert isinstance(module.get_global_var("main"), tvm.ir.RelayExpr) and isinstance(fill, tvm.ir.RelayExpr)
+    assert len(module.global_infos) == 0
+    packed = tir.transform.MakePackedAPI()(tvm.IRModule({"main": fill.with_attr("target", tvm.target.Target("llvm", host="llvm"))}))
+    assert packed["main"].attrs["calling_conv"] == tvm.ir.CallingConv.C_PACKED_FUNC

@@ -1,5 +1,7 @@
 """Errors, registered functions, tensors and facts as programs for v0.18 handle them."""
 import importlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -158,13 +160,21 @@ def test_the_old_places_of_functions_are_there():
 PLACES = [
     ("tvm.runtime.packed_func", "PackedFunc"), ("tvm.runtime.container", "String"), ("tvm.runtime.object_generic", "convert"), ("tvm._ffi.base", "TVMError"),
     ("tvm._ffi.runtime_ctypes", "DataType"), ("tvm.arith.pattern", "detect_linear_equation"), ("tvm.arith.int_solver", "IntGroupBounds"),
-    ("tvm.tir.function", "IndexMap"), ("tvm.testing.utils", "requires_cuda"), ("tvm.testing.utils", "device_enabled"),
+    ("tvm.tir.function", "IndexMap"), ("tvm.tir.buffer", "DataProducer"), ("tvm.topi.nn.pad", "mirror_pad"), ("tvm.topi.nn.conv2d", "conv2d_nchw"),
+    ("tvm.testing.utils", "requires_cuda"), ("tvm.testing.utils", "device_enabled"),
 ]
 
 
 @pytest.mark.parametrize("place,name", PLACES, ids=[".".join(place) for place in PLACES])
 def test_names_are_where_programs_import_them_from(place, name):
     assert hasattr(importlib.import_module(place), name)
+
+
+def test_operators_stay_what_their_names_mean_when_modules_are_imported():
+    program = ("import lathe.compat; lathe.compat.install_as('tvm'); import tvm.topi.nn.conv2d; from tvm import te, topi;"
+               "assert callable(topi.nn.conv2d) and callable(topi.nn.pad);"
+               "assert isinstance(te.placeholder((4,)), tvm.tir.DataProducer)")
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_registered_functions_are_packed():

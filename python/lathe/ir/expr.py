@@ -1,7 +1,13 @@
 """Ranges and operations."""
+import abc
+
 from lathe import _lib
 from lathe.error import TVMError
 from lathe.runtime.object import Object, register_object
+
+
+class RelayExpr(abc.ABC):
+    """What graphs are made of: functions, and their names in a module."""
 
 
 @register_object("Range")

@@ -1,10 +1,12 @@
 """IRModule and the names of its functions."""
 from lathe import _lib
 from lathe.ir.container import Array, Map
+from lathe.ir.expr import RelayExpr
 from lathe.runtime.ndarray import NDArray
 from lathe.runtime.object import Object, register_object
 
 
+@RelayExpr.register
 class GlobalVar:
     """The name of a function in a module."""
 
@@ -100,6 +102,11 @@ class IRModule(Object):
 
     def update_func(self, var, func):
         self[var] = func
+
+    @property
+    def global_infos(self):
+        """What a module says to graphs, which are not in it."""
+        return Map({})
 
     @property
     def attrs(self):

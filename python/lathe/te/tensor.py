@@ -1,11 +1,13 @@
 """Tensors, the operations that compute them, and operators on them."""
 from lathe import _lib
+from lathe.tir.buffer import DataProducer
 from lathe.tir.expr import ExprOp
 
 Tensor, Operation = _lib.te.Tensor, _lib.te.Operation
 PlaceholderOp, ComputeOp, ScanOp, ExternOp = (getattr(_lib.te, _kind + "Op")
                                               for _kind in ("Placeholder", "Compute", "Scan", "Extern"))
 BaseComputeOp = ComputeOp
+DataProducer.register(Tensor)
 
 
 class TensorSlice(ExprOp):

@@ -1,7 +1,7 @@
 """TensorIR."""
 from lathe.runtime import convert
 from lathe.tir import analysis, buffer, expr, function, generic, ir_builder, op, schedule, stmt, stmt_functor, transform
-from lathe.tir.buffer import Buffer, BufferRegion, MatchBufferRegion, decl_buffer
+from lathe.tir.buffer import Buffer, BufferRegion, DataProducer, MatchBufferRegion, decl_buffer
 from lathe.tir.expr import (EQ, GE, GT, LE, LT, NE, Add, And, BinaryOpExpr, Broadcast, BufferLoad, Call, CallEffectKind, Cast,
                             CmpExpr, CommReducer, Div, FloatImm, FloorDiv, FloorMod, IntImm, IterVar, Let, LogicalExpr, Max, Min, Mod, Mul,
                             Not, Or, PrimExpr, Ramp, Reduce, Select, Shuffle, SizeVar, StringImm, Sub, Var)

@@ -1,4 +1,6 @@
 """Buffers, and the regions of them that blocks touch."""
+import abc
+
 from lathe import _lib
 from lathe.runtime.object import Object, register_object
 
@@ -54,6 +56,10 @@ def decl_buffer(shape, dtype=None, name="buffer", data=None, strides=None, elem_
     shape = shape if isinstance(shape, (tuple, list)) else (shape,)
     return _lib.Buffer(shape, dtype or "float32", name, data, strides or [], elem_offset, scope, data_alignment,
                        offset_factor, buffer_type, axis_separators or [])
+
+
+class DataProducer(abc.ABC):
+    """What is read by indices and no buffer yet: tensors of te."""
 
 
 @register_object("tir.BufferRegion")

@@ -1,11 +1,13 @@
 """PrimFunc, and tensor intrinsics, which are two of them."""
 from lathe import _lib
 from lathe.ir.container import DictAttrs
+from lathe.ir.expr import RelayExpr
 from lathe.ir.type import FuncType, PointerType, PrimType, TupleType
 from lathe.runtime.object import Object, register_object
 from lathe.tir.index_map import IndexMap
 
 
+@RelayExpr.register
 @register_object("tir.PrimFunc")
 class PrimFunc(Object):
     """One kernel."""
