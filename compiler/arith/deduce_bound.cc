@@ -2,12 +2,14 @@
 
 #include "compiler/arith/iter_rewriter.h"
 #include "compiler/arith/linear.h"
+#include "compiler/arith/simplifier.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
 namespace {
 
-// Solves target (<=, >=, ==) result for a variable in `target`, from the outside inwards.
+// Solves target (<=, >=, ==) result for a variable in `target`, from the outside inwards. What `analyzer` knows decides
+// how to solve; variables that are not relaxed stand in the result as they are.
 class Deducer {
  public:
   enum class Relation : uint8_t { kAtMost, kAtLeast, kEqual };
@@ -74,14 +76,11 @@ bool Deducer::SolveProduct(const Expr& part, const Expr& factor) {
   const IntBound sign = analyzer_.ConstIntBound(factor);
   if (sign.min <= 0 && sign.max >= 0) return false;
   if (!Relax()) return false;
-  const bool is_negative = sign.max < 0;
-  const Expr zero = IntConst(result_.dtype(), 0);
-  const Expr value = is_negative ? zero - result_ : result_, by = is_negative ? zero - factor : factor;
-  if (is_negative) TurnRound();
-  const bool divides = IsDivisible(analyzer_, value, by);
+  if (sign.max < 0) TurnRound();
+  const bool divides = IsDivisible(analyzer_, result_, factor);
   if (relation_ == Relation::kEqual && !divides) return false;
   const bool rounds_up = relation_ == Relation::kAtLeast && !divides;
-  result_ = analyzer_.Simplify(rounds_up ? FloorDiv(value, by) + 1 : FloorDiv(value, by));
+  result_ = Simplifier().Simplify(rounds_up ? FloorDiv(result_, factor) + 1 : FloorDiv(result_, factor));
   return Solve(part);
 }
 
@@ -94,7 +93,7 @@ bool Deducer::SolveQuotient(const Expr& part, const Expr& divisor) {
 }
 
 IntSet Deducer::Result() const {
-  const Expr end = analyzer_.Simplify(result_);
+  const Expr end = Simplifier().Simplify(result_);
   if (relation_ == Relation::kEqual) return IntSet::Point(end);
   return relation_ == Relation::kAtMost ? IntSet::Interval(std::nullopt, end) : IntSet::Interval(end, std::nullopt);
 }

@@ -388,3 +388,17 @@ def test_lets_and_vectors_of_indices_have_bounds():
     assert analyzer.modular_set(tir.Let(x, y + 1, x * 2)).coeff == 8
     assert bound(tir.Ramp(y, 2, 4)) == (0, 9) and bound(tir.Ramp(y, -2, 4)) == (-6, 3)
     assert bound(tir.Broadcast(y, 4)) == (0, 3)
+
+
+@pytest.mark.parametrize("condition, low, high", [
+    (lambda a, b, c, d: -b * a + c - d >= 0, None, lambda b, c, d: (d - c) // (b * -1)),
+    (lambda a, b, c, d: a * 4 + b < 63, None, lambda b, c, d: (62 - b) // 4),
+    (lambda a, b, c, d: a * -4 + b < 63, lambda b, c, d: (62 - b) // -4 + 1, None),
+    (lambda a, b, c, d: a + d <= b, None, lambda b, c, d: b - d)])
+def test_bounds_are_of_the_variables_that_are_not_relaxed(condition, low, high):
+    a, b, c, d = (tir.Var(name, "int32") for name in "abcd")
+    hints = {b: tvm.arith.IntervalSet(2, 3), c: tvm.arith.IntervalSet(10, 15), d: tvm.arith.IntervalSet(3, 3)}
+    deduced = tvm.arith.deduce_bound(a, condition(a, b, c, d), hints, {})
+    for end, expected in ((deduced.min_value, low), (deduced.max_value, high)):
+        if expected is not None:
+            tvm.ir.assert_structural_equal(end, expected(b, c, d))
