@@ -7,6 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "compiler/ir/buffer_access.h"
 #include "compiler/ir/integer.h"
 #include "compiler/script/dialect.h"
 #include "compiler/script/expr_builder.h"
@@ -160,31 +161,25 @@ StatusOr<Expr> ExprBuilder::BuildAccessPtr(const PyExpr& e, const Buffer& buffer
   } else {
     ASSIGN_OR_RETURN(mask, BuildInt(*args[0]));
   }
-  DataType pointer = DataType::Handle(), content = buffer->dtype;
+  DataType pointer = DataType::Handle();
   if (args[1] != nullptr) {
     ASSIGN_OR_RETURN(pointer, BuildType(*args[1]));
   }
-  Expr offset = buffer->elem_offset;
+  int64_t lanes = 1;
   if (args[2] != nullptr) {
-    ASSIGN_OR_RETURN(const int64_t lanes, BuildInt(*args[2]));
+    ASSIGN_OR_RETURN(lanes, BuildInt(*args[2]));
     if (lanes < 1 || lanes > kMaxLanes) return Error(*args[2], fmt::format("expected 1 to {} lanes", kMaxLanes));
-    if (lanes > 1) offset = FloorDiv(offset, IntConst(offset.dtype(), lanes));
-    content = content.with_lanes(int(lanes));
   }
-  Expr extent = 1;
-  for (const Expr& one : buffer->shape) extent = extent * one;
-  if (!buffer->strides.empty()) extent = buffer->strides[0] * buffer->shape[0];
+  Expr offset = 0;
   if (args[3] != nullptr) {
-    ASSIGN_OR_RETURN(const Expr more, Build(*args[3]));
-    RETURN_IF_ERROR(CheckIndex(*args[3], more, false));
-    offset = offset + more;
-    extent = extent - more;
+    ASSIGN_OR_RETURN(offset, Build(*args[3]));
+    RETURN_IF_ERROR(CheckIndex(*args[3], offset, false));
   }
+  std::optional<Expr> extent;
   if (args[4] != nullptr) {
     ASSIGN_OR_RETURN(extent, Build(*args[4]));
   }
-  return MakeCall(pointer, "tvm_access_ptr",
-                  {MakeCall(content, "type_annotation", {}), buffer->data, offset, extent, Expr(mask)});
+  return AccessPtr(buffer, mask, pointer, lanes, offset, extent);
 }
 
 StatusOr<Expr> ExprBuilder::BuildNamedCall(const PyExpr& e, const std::string& name) const {

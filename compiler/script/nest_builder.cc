@@ -301,11 +301,13 @@ Status FuncBuilder::OpenLetStmt(const PyExpr* target, const PyExpr& call, Suite&
   return target == nullptr ? OkStatus() : Define(*target, Expr(std::get<Suite::OpenLet>(inner.opened.back().what).var));
 }
 
-// Of a variable that was declared before: x = T.int32()
+// Of a variable that was declared before: x = T.int32(). Where the program need not be well formed, one may be bound
+// again.
 Status FuncBuilder::BuildLetOf(const PyExpr& declared, const PyExpr& value, Suite& inner) {
   ASSIGN_OR_RETURN(const Expr var, exprs_.Build(declared));
   ASSIGN_OR_RETURN(const Expr built, exprs_.Build(value));
-  if (!IsVar(var) || unbound_.erase(var.get()) == 0)
+  const bool is_unbound = unbound_.erase(var.get()) != 0;
+  if (!IsVar(var) || !(is_unbound || exprs_.context().may_be_undefined))
     return Error(declared, "expected a variable declared by T.int32() and not yet bound");
   ASSIGN_OR_RETURN(const Expr converted, exprs_.Convert(value, var.dtype(), built));
   inner.opened.push_back({Suite::OpenLet{Var(var), converted}, 0});

@@ -183,6 +183,16 @@ class Printer {
     };
     return constant(buffer->shape) && constant(buffer->strides) && AsIntConst(buffer->elem_offset) != nullptr;
   }
+  // A buffer that TVM's signatures hold: with nothing to say of it but its shape and type.
+  bool IsSimple(const BufferNode& buffer) const {
+    return options_.syntax_sugar && buffer.strides.empty() && IsConstInt(buffer.elem_offset, 0) &&
+           buffer.scope == "global" && buffer.data_alignment == kDefaultDataAlignment && buffer.offset_factor == 1 &&
+           buffer.buffer_type == BufferType::kDefault && buffer.axis_separators.empty();
+  }
+  bool StandsInSignature(const Var& param, const Buffer& buffer, const std::unordered_set<const ExprNode*>& used) {
+    return IsConstantBuffer(buffer) && (!options_.as_tvm || IsSimple(*buffer)) && !used.contains(param.get()) &&
+           param.pointer() == nullptr && names_.Find(buffer->data.get()) == nullptr;
+  }
   // Handles that something besides buffer_map names: these must stand in the signature.
   static std::unordered_set<const ExprNode*> UsedHandles(const PrimFunc& func) {
     std::unordered_set<const ExprNode*> used;
@@ -202,13 +212,12 @@ class Printer {
         text += fmt::format("{}: {}", names_.Define(param.get(), param.name()), exprs_.PrintVarType(param));
         continue;
       }
-      const std::string name = DefineBuffer(*buffer);
-      const bool is_plain = IsConstantBuffer(*buffer) && !used.contains(param.get()) && param.pointer() == nullptr &&
-                            exprs_.NameOf((*buffer)->data) == name + ".data";
-      if (is_plain) {
+      if (StandsInSignature(param, *buffer, used)) {
+        const std::string name = DefineBuffer(*buffer);
         text += fmt::format("{}: T.Buffer({})", name, BufferArgs(*buffer, "global", /*with_type=*/true));
         continue;
       }
+      if (!options_.as_tvm) DefineBuffer(*buffer);  // TVM calls the handle first.
       const std::string handle = names_.Define(param.get(), param.name());
       matched_.emplace_back(handle, *buffer);
       text += fmt::format("{}: {}", handle, exprs_.PrintVarType(param));
@@ -235,7 +244,8 @@ class Printer {
   void MatchParams() {
     for (const auto& [handle, buffer] : matched_) {
       DeclareBufferSymbols(buffer);
-      Line(fmt::format("{} = T.match_buffer({}, {})", exprs_.NameOf(buffer), handle, BufferArgs(buffer)));
+      const std::string name = options_.as_tvm ? DefineBuffer(buffer) : exprs_.NameOf(buffer);
+      Line(fmt::format("{} = T.match_buffer({}, {})", name, handle, BufferArgs(buffer)));
     }
     matched_.clear();
   }

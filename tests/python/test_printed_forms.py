@@ -95,3 +95,24 @@ def test_only_spatial_and_reduction_axes_are_remapped():
     text = func.script()
     assert 'vi, vk = T.axis.remap("SR", [i, j])' in text
     assert "vo = T.axis.opaque(16, i)" in text and "vs = T.axis.scan(16, i)" in text
+
+
+def test_parameters_of_which_there_is_more_to_say_are_matched():
+    @T.prim_func
+    def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32", strides=(16, 1), align=128)):
+        for i in range(8):
+            B[i, i] = A[i, i]
+
+    assert 'def main(A: T.Buffer((8, 8), "int32"), B_handle: T.handle):' in main.script()
+    assert 'B = T.match_buffer(B_handle, (8, 8), "int32", strides=(16, 1), align=128)' in main.script()
+    bare = main.script(syntax_sugar=False)
+    assert "def main(A_handle: T.handle, B_handle: T.handle):" in bare and 'A = T.match_buffer(A_handle, (8, 8), "int32")' in bare
+    for text in (main.script(), bare):
+        tvm.ir.assert_structural_equal(tvm.script.from_source(text), main)
+
+
+def test_a_handle_has_its_name_before_its_buffer():
+    A = tir.decl_buffer((tir.Var("n", "int32"),), "float32", name="A")
+    handle = tir.Var("A", "handle")
+    func = tir.PrimFunc([handle], tir.Evaluate(A[0]), buffer_map={handle: A})
+    assert "def main(A: T.handle):" in func.script() and "A_1 = T.match_buffer(A, (n,))" in func.script()

@@ -419,3 +419,32 @@ def test_a_body_that_is_one_block_without_iter_vars_is_the_root():
             A[1] = T.float32(1)
 
     assert two.body.block.name_hint == "root" and len(two.body.block.body[0].block.writes) == 1
+
+
+def test_addresses_of_vectors_are_those_of_the_buffer():
+    @T.prim_func
+    def func(B: T.Buffer((16, 16), "float16")):
+        T.evaluate(B.access_ptr("rw", offset=8, content_lanes=4))
+
+    B = func.buffer_map[func.params[0]]
+    tvm.ir.assert_structural_equal(func.body.value, B.access_ptr("rw", offset=8, content_lanes=4))
+    assert [int(func.body.value.args[i]) for i in (2, 3)] == [0, 62]
+
+
+TWICE = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32")):
+    x = T.int32()
+    with T.LetStmt(1, var=x):
+        A[0] = x
+    with T.LetStmt(2, var=x):
+        A[1] = x
+"""
+
+
+def test_a_variable_is_bound_twice_where_that_is_not_checked():
+    func = tvm.script.from_source(TWICE, check_well_formed=False)
+    assert not tir.analysis.verify_ssa(func)
+    assert tir.analysis.verify_ssa(tir.transform.ConvertSSA()(tvm.IRModule({"main": func}))["main"])
+    with pytest.raises(tvm.error.DiagnosticError):
+        tvm.script.from_source(TWICE)
