@@ -108,7 +108,7 @@ IndexMap IndexMap::Identity(size_t ndim, DataType type) {
   return map;
 }
 
-StatusOr<std::vector<Expr>> IndexMap::MapIndices(const std::vector<Expr>& indices, const Analyzer& analyzer) const {
+StatusOr<std::vector<Expr>> IndexMap::ValuesAt(const std::vector<Expr>& indices) const {
   RETURN_IF_ERROR(CheckRank(*this, indices.size()));
   VarMap values;
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -121,7 +121,13 @@ StatusOr<std::vector<Expr>> IndexMap::MapIndices(const std::vector<Expr>& indice
                               constant != nullptr ? IntConst(type, *constant) : MakeCast(type, indices[i]));
   }
   std::vector<Expr> mapped;
-  for (const Expr& index : final_indices) mapped.push_back(analyzer.Simplify(Substitute(index, values)));
+  for (const Expr& index : final_indices) mapped.push_back(Substitute(index, values));
+  return mapped;
+}
+
+StatusOr<std::vector<Expr>> IndexMap::MapIndices(const std::vector<Expr>& indices, const Analyzer& analyzer) const {
+  ASSIGN_OR_RETURN(std::vector<Expr> mapped, ValuesAt(indices));
+  for (Expr& index : mapped) index = analyzer.Simplify(index);
   return mapped;
 }
 

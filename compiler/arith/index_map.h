@@ -20,6 +20,7 @@ struct IndexMap {
 
   // All of these: one element per initial index, InvalidArgument otherwise. Results are simplified.
   StatusOr<std::vector<Expr>> MapIndices(const std::vector<Expr>& indices, const Analyzer& analyzer) const;
+  StatusOr<std::vector<Expr>> ValuesAt(const std::vector<Expr>& indices) const;  // As they are, not simplified.
   // The box that the image of a box fills; padded where a range is no multiple of what divides it. FailedPrecondition
   // where it has no bounds.
   StatusOr<std::vector<Range>> MapRanges(const std::vector<Range>& ranges, const Analyzer& analyzer) const;

@@ -216,6 +216,9 @@ std::optional<Stmt> NestOverPoints(const Write& write, const PaddedLayout& layou
   const std::optional<BlockRealize> made = OverPoints(realize, write, nest, layout);
   if (!made) return std::nullopt;
   plan.originals.emplace(made->block.get(), realize.block);
+  PaddingPlan::Place place{{}, nest.points};
+  for (const Expr& index : layout.inverse.map.final_indices) place.from.push_back(Substitute(index, nest.of_iters));
+  plan.places.emplace(made->block.get(), std::move(place));
   Stmt body = *made;
   for (size_t i = inner.size(); i-- > 0;) {
     inner[i].body = std::move(body);

@@ -22,6 +22,11 @@ struct PaddingPlan {
   std::unordered_map<const StmtNode*, Stmt> replacements;
   // The blocks in them, by what they were.
   std::unordered_map<const BlockNode*, Block> originals;
+  // In them, where an element of the old layout is in the new one.
+  struct Place {
+    std::vector<Expr> from, to;
+  };
+  std::unordered_map<const BlockNode*, Place> places;
   std::optional<Stmt> anchor, epilogue;  // Right after `anchor` comes `epilogue`.
 };
 

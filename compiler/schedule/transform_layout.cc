@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "compiler/arith/iter_map.h"
+#include "compiler/arith/simplifier.h"
+#include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/buffer_site.h"
@@ -40,8 +46,10 @@ class LayoutRewriter : public StmtExprMutator {
     return is_anchor ? MakeSeq({std::move(visited), *plan_.epilogue}) : visited;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
-    const FactScope inside(analyzer_, loop.loop_var, Range{loop.min, loop.extent});
-    return StmtExprMutator::VisitFor(self, loop);
+    iters_.emplace_back(loop.loop_var, Range{loop.min, loop.extent});
+    Stmt visited = StmtExprMutator::VisitFor(self, loop);
+    iters_.pop_back();
+    return visited;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);
@@ -56,11 +64,16 @@ class LayoutRewriter : public StmtExprMutator {
     return BufferStore{made.buffer, made.value, Mapped(made.indices), made.predicate};
   }
   Block VisitBlock(const Block& block) override {
-    for (const IterVar& iter : block->iter_vars) analyzer_.Bind(iter.var, iter.domain);
+    const size_t outside = iters_.size();
+    for (const IterVar& iter : block->iter_vars) iters_.emplace_back(iter.var, iter.domain);
+    const auto known = plan_.places.find(block.get());
+    const PaddingPlan::Place* around = std::exchange(place_, known == plan_.places.end() ? nullptr : &known->second);
     const auto original = plan_.originals.find(block.get());
     const Block& old = original == plan_.originals.end() ? block : original->second;
     const bool touches = Reads(*block, from_) || Writes(*block, from_);
     Block changed = StmtExprMutator::VisitBlock(block);
+    iters_.erase(iters_.begin() + static_cast<std::ptrdiff_t>(outside), iters_.end());
+    place_ = around;
     if (schedule_.ScopeOf(schedule_.RowOf(old)) >= 0 && (touches || !old.same_as(block)))
       RecomputeRegions(schedule_, schedule_.RowOf(old), changed.Mutable());
     if (!changed.same_as(old)) reuse.push_back({schedule_.RowOf(old), changed});
@@ -68,20 +81,25 @@ class LayoutRewriter : public StmtExprMutator {
   }
 
  private:
-  // An index that the map takes as it is stays as it is.
+  // In TVM's form: by the map alone, then through the iterators around; what is a variable then stays one.
   std::vector<Expr> Mapped(const std::vector<Expr>& indices) const {
-    std::vector<Expr> mapped = *map_.MapIndices(indices, analyzer_);
-    for (size_t d = 0; d < mapped.size(); ++d)
-      for (size_t i = 0; i < indices.size(); ++i)
-        if (IsVar(indices[i]) && map_.final_indices[d].same_as(map_.initial_indices[i])) mapped[d] = indices[i];
-    return mapped;
+    if (place_ != nullptr && std::equal(indices.begin(), indices.end(), place_->from.begin(), place_->from.end(),
+                                        [](const Expr& a, const Expr& b) { return StructuralEqual(a, b); }))
+      return place_->to;
+    std::vector<Expr> mapped = *map_.ValuesAt(indices);
+    for (Expr& index : mapped) index = Simplifier().Simplify(index);
+    std::vector<Expr> through = IterMapSimplify(mapped, iters_, True(), {}, Analyzer());
+    for (size_t i = 0; i < mapped.size(); ++i)
+      if (IsVar(mapped[i]) && AsIntConst(through[i]) != nullptr) through[i] = mapped[i];
+    return through;
   }
 
   const Schedule& schedule_;
   const Buffer &from_, &to_;
   const IndexMap& map_;
   const PaddingPlan& plan_;
-  Analyzer analyzer_;
+  IterDomain iters_;  // Around.
+  const PaddingPlan::Place* place_ = nullptr;
 };
 
 // ---- May we?
