@@ -27,7 +27,8 @@ Status AnnotateBufferAccess(Schedule& schedule, BlockRV block_rv, int buffer_ind
                             const TraceMap& given) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block_rv));
   ASSIGN_OR_RETURN(const IndexMap ranges, MapInNumbers(schedule, given));
-  RETURN_IF_ERROR(CheckBufferIndex(schedule, row, kAnnotateBufferAccess, buffer_index, side));
+  if (const Status known = CheckBufferIndex(schedule, row, kAnnotateBufferAccess, buffer_index, side); !known.ok())
+    return Status(StatusCode::kOutOfRange, known.message());
   BlockRealize realize = schedule.RealizeOf(row);
   BlockNode& node = realize.block.Mutable();
   BufferRegion& access = (side == BufferSide::kRead ? node.reads : node.writes)[size_t(buffer_index)];

@@ -14,7 +14,10 @@ Status UnsafeSetDType(Schedule& schedule, BlockRV block_rv, int buffer_index, co
   const StatusOr<DataType> type = DataType::Parse(dtype);
   const bool is_number = type.ok() && type->is_scalar() && (type->is_int() || type->is_float() || type->is_bool());
   if (!is_number)
-    return schedule.Error(kName, row, fmt::format("\"{}\" is no type of elements such as float16 or int8", dtype));
+    return Status(
+        StatusCode::kOutOfRange,
+        schedule.Error(kName, row, fmt::format("\"{}\" is no type of elements such as float16 or int8", dtype))
+            .message());
   if (found.buffer->dtype != *type) {
     BufferNode changed = *found.buffer;
     changed.dtype = *type;

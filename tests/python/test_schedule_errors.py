@@ -67,6 +67,13 @@ def test_an_unknown_buffer_is_an_assertion_error_and_an_unknown_function_a_value
         sch.work_on("nowhere")
 
 
+def test_indices_of_annotated_accesses_and_types_that_there_are_not_are_value_errors(sch):
+    with pytest.raises(ValueError, match="index 7"):
+        sch.annotate_buffer_access("B", 7, "read", lambda i, j: ((i, i + 1), (j, j + 1)))
+    with pytest.raises(ValueError, match="nodtype"):
+        sch.unsafe_set_dtype("B", 0, "nodtype")
+
+
 def test_marks_are_given_up_by_split_and_fuse_and_replaced_by_other_marks(sch):
     i, j = sch.get_loops("B")
     sch.parallel(i)
