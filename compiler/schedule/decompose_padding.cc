@@ -99,10 +99,17 @@ int OwnLoop(const Schedule& schedule, int block, size_t iter, const std::vector<
   return -1;
 }
 
+// What is known of the lengths of parameters: they are at least 1.
+Analyzer WithLengths(const Schedule& schedule, int block) {
+  Analyzer analyzer;
+  AssumeShapes(schedule.FuncOf(block), analyzer);
+  return analyzer;
+}
+
 // The part of each domain that is inside, and no more of it than a loop of its own reaches.
 StatusOr<std::vector<Range>> InsideOf(const Schedule& schedule, int block, const std::vector<int>& loops,
                                       const Expr& condition) {
-  const Analyzer analyzer;
+  const Analyzer analyzer = WithLengths(schedule, block);
   const std::vector<IterVar>& iters = schedule.BlockOf(block).iter_vars;
   std::vector<Bounds> bounds(iters.size());
   if (!condition.dtype().is_scalar() || !NoteBounds(condition, iters, bounds, analyzer))
@@ -174,7 +181,7 @@ BlockRealize InsideBlock(const Schedule& schedule, int block, const std::vector<
                          const std::vector<Range>& inside, std::vector<Expr>& extents, const Analyzer& outer) {
   BlockRealize realize = schedule.RealizeOf(block);
   BlockNode& node = realize.block.Mutable();
-  const Analyzer analyzer;
+  const Analyzer analyzer = WithLengths(schedule, block);
   VarMap shifted;
   Expr is_inside = True();  // Before what the block has asked so far, as in TVM.
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {

@@ -49,6 +49,42 @@ Status CheckPlace(const Schedule& schedule, int block, int loop) {
   return OkStatus();
 }
 
+// Whether what keeps the block from running, if anything does, keeps it from all steps of an element. Then a loop that
+// counts elements and steps at once has the first step of each where the loops that reduce begin.
+bool IsConditionOfElements(const Schedule& schedule, int block) {
+  if (IsConstInt(schedule.RealizeOf(block).predicate, 1)) return true;
+  const std::optional<Expr> condition = PredicateOnIterVars(schedule, block);
+  return condition && !UsesVar(*condition, [&](const ExprNode* var) {
+           const std::vector<IterVar>& iters = schedule.BlockOf(block).iter_vars;
+           return std::any_of(iters.begin(), iters.end(), [&](const IterVar& iter) {
+             return iter.kind == IterKind::kReduce && iter.var.get() == var;
+           });
+         });
+}
+
+// Whether what is bound to several of `loops`, which count elements and steps at once, is bound to the number that they
+// count together in the order in which they run.
+bool CountInOrder(const Schedule& schedule, const BlockRealize& realize, const std::vector<int>& loops) {
+  if (loops.size() < 2) return true;
+  const Var last = schedule.LoopOf(loops.back()).loop_var;
+  const Var number("number", last.dtype());
+  Expr others = IntConst(last.dtype(), 0), below = schedule.LoopOf(loops.back()).extent;
+  for (size_t i = loops.size() - 1; i-- > 0;) {
+    const For& loop = schedule.LoopOf(loops[i]);
+    if (loop.loop_var.dtype() != last.dtype() || !IsConstInt(loop.min, 0)) return false;
+    others = others + loop.loop_var * below;
+    below = below * loop.extent;
+  }
+  const auto num_used = [&](const Expr& value) {
+    return std::count_if(loops.begin(), loops.end(),
+                         [&](int row) { return UsesVar(value, schedule.LoopOf(row).loop_var.get()); });
+  };
+  return std::all_of(realize.iter_values.begin(), realize.iter_values.end(), [&](const Expr& value) {
+    return num_used(value) < 2 ||
+           num_used(Analyzer().Simplify(Substitute(value, {{last.get(), number - others}}))) == 0;
+  });
+}
+
 // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run
 // once.
 Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loop) {
@@ -59,13 +95,13 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
     return schedule.Error(
         "decompose_reduction", block,
         fmt::format("it is not known to take each step once below loop \"{}\"", schedule.LoopOf(loop).loop_var.name()));
+  std::vector<int> both;
   for (int inner : LoopsFrom(schedule, loop, block)) {
     const Feeds feeds = FeedsOf(BoundRealize(schedule, block), schedule.LoopOf(inner).loop_var);
+    if (feeds.spatial && feeds.reduce) both.push_back(inner);
     if (!feeds.spatial && !feeds.reduce && !IsConstInt(schedule.LoopOf(inner).extent, 1)) {
       return schedule.Error("decompose_reduction", inner, "it repeats the block without feeding an iter var");
     }
-    if (feeds.spatial && feeds.reduce)
-      return schedule.Error("decompose_reduction", inner, "it feeds data-parallel and reduction iter vars at once");
     // Iterations that run at once each have a copy of what they share, but not of what comes from outside the loop.
     const bool is_marked =
         schedule.LoopOf(inner).kind != ForKind::kSerial && schedule.LoopOf(inner).kind != ForKind::kUnrolled;
@@ -78,6 +114,13 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
       return schedule.Error("decompose_reduction", inner,
                             "it feeds a data-parallel iter var that is no index of what the block writes");
   }
+  if (!both.empty() && !IsConditionOfElements(schedule, block))
+    return schedule.Error("decompose_reduction", both[0],
+                          "it feeds data-parallel and reduction iter vars at once, under a condition on steps");
+  if (!CountInOrder(schedule, BoundRealize(schedule, block), both))
+    return schedule.Error(
+        "decompose_reduction", both[0],
+        "it feeds data-parallel and reduction iter vars at once, with a loop inside it in another order");
   return OkStatus();
 }
 
@@ -191,11 +234,13 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
   const BlockRealize& realize = schedule.RealizeOf(block);
   const BlockNode& node = *realize.block;
   VarMap vars, first;  // Of the loops that stay; of the others.
+  VarMap start;        // Of all that reduce, where an element has its first step.
   std::vector<For> nest;
   for (int row : LoopsFrom(schedule, loop, block)) {
     For copy = schedule.LoopOf(row);
     const Feeds feeds = FeedsOf(realize, copy.loop_var);
-    if (feeds.reduce || !feeds.spatial) first.emplace(copy.loop_var.get(), copy.min);
+    if (feeds.reduce || !feeds.spatial) start.emplace(copy.loop_var.get(), copy.min);
+    if (!feeds.spatial) first.emplace(copy.loop_var.get(), copy.min);
     if (!feeds.spatial) continue;
     copy.loop_var = Var(copy.loop_var.name() + "_init", copy.loop_var.dtype());
     copy.min = Substitute(Substitute(copy.min, first), vars);
@@ -206,7 +251,7 @@ StatusOr<std::pair<Stmt, Block>> MakeInitNest(const Schedule& schedule, int bloc
     if (depends) return schedule.Error("decompose_reduction", row, "its bounds depend on a loop that reduces");
     nest.push_back(std::move(copy));
   }
-  RETURN_IF_ERROR(CheckInitIsFirst(schedule, block, loop, first));
+  RETURN_IF_ERROR(CheckInitIsFirst(schedule, block, loop, start));
   BlockNode init{.name = name, .annotations = node.annotations, .body = *node.init};
   std::vector<Expr> values;
   for (size_t i = 0; i < node.iter_vars.size(); ++i) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "compiler/arith/linear.h"
 #include "compiler/ir/may_trap.h"
-#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/independence.h"
 #include "compiler/schedule/reducer.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
@@ -13,6 +15,36 @@ namespace lathe {
 namespace {
 
 constexpr const char* kPadEinsum = "pad_einsum";
+
+bool IsMultiple(const Expr& extent, int64_t of) {
+  return Analyzer().CanProveEqual(FloorMod(extent, IntConst(extent.dtype(), of)), IntConst(extent.dtype(), 0));
+}
+
+// The loop that iter var `iter` alone is bound to, over its domain; nullopt if there is none.
+std::optional<int> OwnLoop(const Schedule& schedule, int block, size_t iter) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  const Range& domain = realize.block->iter_vars[iter].domain;
+  for (int row : schedule.LoopsOf(block)) {
+    const For& loop = schedule.LoopOf(row);
+    if (!loop.loop_var.same_as(realize.iter_values[iter])) continue;
+    bool is_own =
+        IsConstInt(domain.min, 0) && IsConstInt(loop.min, 0) && Analyzer().CanProveEqual(loop.extent, domain.extent);
+    for (size_t i = 0; i < realize.iter_values.size(); ++i)
+      is_own = is_own && (i == iter || !UsesVar(realize.iter_values[i], loop.loop_var.get()));
+    for (int other : schedule.LoopsOf(block))
+      is_own = is_own && !UsesVar(schedule.LoopOf(other).extent, loop.loop_var.get());
+    return is_own ? std::optional(row) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Whether the loops that no iter var has to itself run once over the domains of the iter vars that have none.
+bool AreOthersCounted(const Schedule& schedule, int block, const std::set<int>& own, const Expr& others) {
+  Expr iterations = 1;
+  for (int row : schedule.LoopsOf(block))
+    if (!own.contains(row)) iterations = iterations * schedule.LoopOf(row).extent;
+  return Analyzer().CanProveEqual(iterations, others) && TakesEachStepOnce(schedule, schedule.LoopsOf(block)[0], block);
+}
 
 Status CheckEinsumNest(const Schedule& schedule, int block, std::span<const int64_t> padding) {
   const BlockRealize& realize = schedule.RealizeOf(block);
@@ -26,21 +58,24 @@ Status CheckEinsumNest(const Schedule& schedule, int block, std::span<const int6
   if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
     return schedule.Error(kPadEinsum, block, why);
   const std::vector<int> loops = schedule.LoopsOf(block);
-  if (!IsTriviallyBound(schedule, block) || loops.size() != count || !IsConstInt(realize.predicate, 1))
-    return schedule.Error(kPadEinsum, block, "its iter vars are not bound to one loop each, under no predicate");
   if (loops.empty() || schedule.ChildBlocksOf(loops[0]).size() != 1 || IsConditional(schedule, loops[0], block))
     return schedule.Error(kPadEinsum, block, "it does not have its nest for itself");
+  std::set<int> own;
+  Expr others = 1;
   for (size_t i = 0; i < count; ++i) {
-    const Range& domain = realize.block->iter_vars[i].domain;
-    const auto loop = std::find_if(loops.begin(), loops.end(), [&](int row) {
-      return schedule.LoopOf(row).loop_var.same_as(realize.iter_values[i]);
-    });
-    if (loop == loops.end() || !IsConstInt(domain.min, 0) || !IsConstInt(schedule.LoopOf(*loop).min, 0) ||
-        !Analyzer().CanProveEqual(schedule.LoopOf(*loop).extent, domain.extent))
+    const IterVar& iter = realize.block->iter_vars[i];
+    if (const std::optional<int> loop = OwnLoop(schedule, block, i)) {
+      own.insert(*loop);
+      continue;
+    }
+    if (padding[i] != 1 && !IsMultiple(iter.domain.extent, padding[i]))
       return schedule.Error(kPadEinsum, block,
-                            fmt::format("iter var \"{}\" is not bound to a loop over its domain",
-                                        realize.block->iter_vars[i].var.name()));
+                            fmt::format("iter var \"{}\" is not bound to a loop over its domain", iter.var.name()));
+    others = others * iter.domain.extent;
   }
+  if (!IsConstInt(realize.predicate, 1) || !AreOthersCounted(schedule, block, own, others))
+    return schedule.Error(kPadEinsum, block,
+                          "its loops are not known to take each step of it once, under no predicate");
   return OkStatus();
 }
 
@@ -90,6 +125,10 @@ class Padder {
         return schedule_.Error(
             kPadEinsum, row_,
             fmt::format("index {} of buffer \"{}\" is neither an iter var nor a constant", d, buffer->name));
+      if (!IsInside(indices[d], iter, shape[d]))
+        return schedule_.Error(
+            kPadEinsum, row_,
+            fmt::format("index {} of buffer \"{}\" is inside under a condition alone", d, buffer->name));
       if (!iter || !IsPadded(*iter)) {
         is_whole =
             is_whole && Analyzer().CanProveEqual(shape[d], iter ? block_.iter_vars[*iter].domain.extent : Expr(1));
@@ -161,6 +200,11 @@ class Padder {
     return schedule_.Error(
         kPadEinsum, row_,
         fmt::format("buffer \"{}\" is used at several places; give each use a copy (cache_read) first", buffer->name));
+  }
+  // Wherever the iter vars are, in their domains or in the padding.
+  bool IsInside(const Expr& index, std::optional<size_t> iter, const Expr& extent) const {
+    const Expr last = iter ? block_.iter_vars[*iter].domain.extent - 1 : index;
+    return (iter || Analyzer().CanProveGreaterEqual(index, 0)) && Analyzer().CanProve(Less(last, extent));
   }
   bool IsAllocatedAround(const Buffer& buffer) const {
     for (int scope = schedule_.ScopeOf(row_); scope >= 0; scope = schedule_.ScopeOf(scope))

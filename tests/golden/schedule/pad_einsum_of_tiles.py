@@ -1,10 +1,10 @@
-# Each iter var is a loop variable (TVM accepts tiles).
+# An iter var that is padded is a loop variable (TVM accepts tiles).
 # apply:
 b0 = sch.get_block(name="C", func_name="main")
 l1, l2, l3 = sch.get_loops(block=b0)
 l4, l5 = sch.split(loop=l1, factors=[None, 5])
 sch.pad_einsum(block=b0, padding=[8, 8, 8])
-# fails: not bound to one loop each
+# fails: iter var "i" is not bound to a loop over its domain
 # before and expected:
 @T.prim_func
 def before(A: T.Buffer((15, 12), "float32"), B: T.Buffer((12, 10), "float32"), C: T.Buffer((15, 10), "float32")):
