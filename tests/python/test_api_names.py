@@ -41,7 +41,7 @@ def test_a_module_says_what_it_is(tmp_path):
     assert built.type_key == "llvm" and list(built.imported_modules) == []
     built.save(str(tmp_path / "f.so"))
     loaded = tvm.runtime.load_module(str(tmp_path / "f.so"))
-    loaded["main"](tvm.nd.empty((4,)))
+    loaded["default_function"](tvm.nd.empty((4,)))
     assert loaded.type_key == "library"
     with pytest.raises(tvm.TVMError, match='not as "o"'):
         built.save(str(tmp_path / "f.o"))

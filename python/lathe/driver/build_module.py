@@ -110,7 +110,7 @@ def build(inputs, args=None, target=None, target_host=None, runtime=None, name=N
     if isinstance(inputs, (list, tuple)):
         inputs = _merged(inputs)
     target = Target(target or Target.current() or "auto")
-    default = "default_function" if isinstance(inputs, te.Schedule) else "main"
+    default = "default_function" if isinstance(inputs, (te.Schedule, PrimFunc)) else "main"
     lib = _lib.build(_module_with_binds(inputs, args, name or default, dict(binds or {})), target.build_text(), _builder())
     return Module(lib, target.kind.name, () if name else _other_names(inputs))
 
