@@ -65,6 +65,12 @@ StatusOr<std::vector<Wanted>> Find(const BestOptions& options, ScheduleApi& sche
   return options.workload.empty() ? AllOf(schedules) : FromPrefix(schedules, options.workload);
 }
 
+std::string Miss(const Wanted& item, const std::string& hash, const BestOptions& options) {
+  const std::string how =
+      options.file.path.empty() ? fmt::format("`lathe show {} > FUNC.py`, then `lathe tune FUNC.py`", hash) : "tune it";
+  return fmt::format("MISS {} {}: nothing was measured; {}", item.name, hash, how);
+}
+
 StatusOr<int> Run(const BestOptions& options) {
   ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kRead));
   ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, Find(options, session.schedules()));
@@ -76,8 +82,7 @@ StatusOr<int> Run(const BestOptions& options) {
     request.set_workload(item.digest);
     ASSIGN_OR_RETURN(const v1::ListBestResponse best, session.schedules().ListBest(request));
     const std::string hash = HexOf(item.digest);
-    if (best.records().empty())
-      missing.push_back(fmt::format("MISS {} {}: no record; tune it", item.name, hash.substr(0, 12)));
+    if (best.records().empty()) missing.push_back(Miss(item, hash.substr(0, 12), options));
     for (const v1::Record& record : best.records()) {
       if (options.is_json) {
         json.push_back({{"name", item.name}, {"workload", hash}});

@@ -1,6 +1,8 @@
 #include "cli/database_path.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +15,12 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::string HomeFolder() {
+  const std::string home = FromEnvironment("HOME");
+  const passwd* user = home.empty() ? getpwuid(getuid()) : nullptr;
+  return user == nullptr ? home : user->pw_dir;
+}
+
 }  // namespace
 
 std::string DatabasePath(const std::string& flag) {
@@ -23,14 +31,15 @@ std::string DatabasePath(const std::string& flag) {
     return std::filesystem::is_symlink(named, error) ? std::filesystem::weakly_canonical(named, error).string() : named;
   }
   const std::string data = FromEnvironment("XDG_DATA_HOME");
-  return (data.empty() ? FromEnvironment("HOME") + "/.local/share" : data) + "/lathe/lathe.db";
+  return (data.empty() ? HomeFolder() + "/.local/share" : data) + "/lathe/lathe.db";
 }
 
 Status CreateFolderOf(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) return OkStatus();
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  if (std::filesystem::create_directories(folder, error))
+    fmt::print(stderr, "lathe: folder {} made for the database\n", folder.string());
   return error ? Unavailable(fmt::format("create folder {}: {}; choose another --db", folder.string(), error.message()))
                : OkStatus();
 }

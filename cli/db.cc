@@ -116,10 +116,27 @@ StatusOr<TransferCounts> ImportFrom(std::istream& in, const Place& place) {
   return ImportRecords(*store, in, now);
 }
 
+// Lines of JSON objects; TVM's are lists. Skips a mark of UTF-8.
+Status CheckIsOurs(std::ifstream& in, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return InvalidArgument(fmt::format("read {}: it is a folder; name a file", path));
+  std::string begin(kByteOrderMark.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  in.clear();
+  in.seekg(begin == kByteOrderMark ? static_cast<std::streamoff>(begin.size()) : 0);
+  if (in.peek() != '[') return OkStatus();
+  return InvalidArgument(
+      fmt::format("read {}: it is a file of TVM's database; name both: --tvm-workloads database_workload.json "
+                  "--tvm-records database_tuning_record.json",
+                  path));
+}
+
 StatusOr<TransferCounts> Import(const std::string& path, const Place& place) {
   if (path == "-") return ImportFrom(std::cin, place);
   std::ifstream in(path, std::ios::binary);
   if (!in) return FileError("read", path);
+  RETURN_IF_ERROR(CheckIsOurs(in, path));
   StatusOr<TransferCounts> counts = ImportFrom(in, place);
   if (!counts.ok()) return counts.status().WithContext("import " + path);
   return counts;
@@ -177,7 +194,8 @@ int RunExport(const DbOptions& options) {
   return kExitOk;
 }
 
-StatusOr<TransferCounts> ImportOfTvm(const DbOptions& options) {
+// `first` becomes the hash of a workload, if there is one.
+StatusOr<TransferCounts> ImportOfTvm(const DbOptions& options, std::string& first) {
   ASSIGN_OR_RETURN(const TvmDatabase database, ReadTvmDatabase(options.tvm_workloads, options.tvm_records));
   ReportSkipped(database.skipped);
   if (!database.skipped.empty())
@@ -185,17 +203,28 @@ StatusOr<TransferCounts> ImportOfTvm(const DbOptions& options) {
                database.num_skipped_records);
   std::stringstream lines;
   WriteForeign(database.workloads, database.traces, lines);
+  if (!database.workloads.empty()) first = database.workloads[0].digest.ToHex();
   return ImportFrom(lines, options.place);
+}
+
+// Schedules of TVM's are tried first when the function that they are of is tuned.
+void SayHowToTune(const std::string& workload, const Place& place) {
+  const std::string where = !place.server.empty()     ? " --server " + place.server
+                            : !place.database.empty() ? " --db " + place.database
+                                                      : "";
+  fmt::print(stderr, "next: lathe show {0}{1} > FUNC.py; lathe tune FUNC.py{1}\n", workload.substr(0, 12), where);
 }
 
 int RunImport(const DbOptions& options) {
   const bool is_tvm = !options.tvm_workloads.empty();
   if (is_tvm == !options.in.empty())
     return ReportError(InvalidArgument("db import: FILE or --tvm-workloads with --tvm-records required"));
-  const StatusOr<TransferCounts> counts = is_tvm ? ImportOfTvm(options) : Import(options.in, options.place);
+  std::string first;
+  const StatusOr<TransferCounts> counts = is_tvm ? ImportOfTvm(options, first) : Import(options.in, options.place);
   if (!counts.ok()) return ReportError(counts.status());
   fmt::print(stderr, "lathe: {} workloads and {} records read, {} of them new\n", counts->workloads, counts->records,
              counts->new_records);
+  if (!first.empty()) SayHowToTune(first, options.place);
   return kExitOk;
 }
 

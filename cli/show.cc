@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/message_json.h"
 #include "cli/network.h"
@@ -92,16 +93,23 @@ StatusOr<Everything> Collect(const ShowOptions& options) {
   return all;
 }
 
+void PrintAsComment(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) std::printf("# %s\n", line.c_str());
+}
+
+// A text that can be tuned: what is no part of the program is a comment.
 void Print(const Shown& shown) {
   const std::string calls = shown.weight > 1 ? fmt::format("  ({} calls)", shown.weight) : "";
-  std::printf("%s  %s%s\n\n%s\n", shown.workload.name().c_str(), HexOf(shown.workload.digest()).c_str(), calls.c_str(),
-              shown.workload.text().c_str());
+  PrintAsComment(fmt::format("{}  {}{}", shown.workload.name(), HexOf(shown.workload.digest()), calls));
+  std::printf("%s\n", shown.workload.text().c_str());
   TextTable table({"DEVICE", ">BEST", "STATUS", "CODEGEN", "TARGET"});
   for (const v1::Record& record : shown.best) {
     table.Add({record.key().device_key(), FormatNs(record.timings().median_ns()), record.status(),
                record.key().codegen_version(), record.key().target()});
   }
-  std::printf("%s\n", table.empty() ? "no schedule is known" : table.Render().c_str());
+  PrintAsComment(table.empty() ? "no schedule is known" : table.Render());
+  std::printf("\n");
 }
 
 int Run(const ShowOptions& options) {

@@ -70,6 +70,25 @@ void ListTasks(const std::vector<Function>& functions, const Target& target, boo
     std::fputs(table.Render().c_str(), stdout);
 }
 
+Status CheckCanBeTuned(const PrimFunc& func) {
+  const auto error = [&](std::string_view why) { return InvalidArgument(fmt::format("tune @{}: {}", func.name, why)); };
+  if (func.body.As<BlockRealize>() == nullptr)
+    return error("its statements are in no block; put each into `with T.block(...)`");
+  for (const ParamBuffer& param : func.buffer_map) {
+    if (!ConstantShape(param.buffer->shape))
+      return error(fmt::format("buffer \"{}\" has symbolic extents; write its shape with numbers", param.buffer->name));
+  }
+  return OkStatus();
+}
+
+// Candidates are built here for the target, and run here.
+Status CheckRunsHere(const Target& target, const HostFacts& host) {
+  if (target.triple() == host.triple) return OkStatus();
+  return InvalidArgument(
+      fmt::format("tune: the target is for {}, this machine is {}; start `lathe device` there and tune with --server",
+                  target.triple(), host.triple));
+}
+
 JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target,
                       Duration time_limit) {
   JobRequest request{.name = options.file.path, .device_key = options.device};
@@ -213,6 +232,8 @@ StatusOr<int> Run(const TuneOptions& options) {
     ListTasks(workloads.functions, target, options.is_json);
     return kExitOk;
   }
+  for (const Function& function : workloads.functions) RETURN_IF_ERROR(CheckCanBeTuned(function.func));
+  if (options.place.server.empty()) RETURN_IF_ERROR(CheckRunsHere(target, host));
   const JobRequest request = RequestFor(options, workloads.functions, target, time_limit);
   const std::string database = AbsolutePath(DatabasePath(options.place.database));
   CountInterrupts();
@@ -242,7 +263,9 @@ void AddTune(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<TuneOptions>();
   CLI::App* verb = app.add_subcommand(
       "tune", "Measure schedules of a network or of the functions of a TVMScript file, and remember the best");
-  verb->add_option("FILE", options->file.path, "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func")
+  verb->add_option(
+          "FILE", options->file.path,
+          "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func and nothing else; it is read, not run")
       ->required();
   AddNetworkFlags(*verb, options->target, options->file.input_shapes);
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();

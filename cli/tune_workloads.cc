@@ -27,11 +27,20 @@ StatusOr<Workloads> ReadNetwork(const TuneFile& file, const Target& target) {
   return workloads;
 }
 
+// What looks like a program of Python is often one.
+Status WithHint(const Status& status) {
+  constexpr std::string_view kHint =
+      "; the file is read, not run: only T.prim_func and I.ir_module belong in it; save func.script() or "
+      "sch.mod.script() as a file of its own";
+  return Status(status.code(), status.message() + std::string(kHint));
+}
+
 StatusOr<Workloads> ReadScript(const TuneFile& file) {
   ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(file.path));
-  ASSIGN_OR_RETURN(const IRModule module, ParseModule(text, file.path));
+  const StatusOr<IRModule> module = ParseModule(text, file.path);
+  if (!module.ok()) return WithHint(module.status());
   Workloads workloads;
-  for (const PrimFunc& func : module.prim_funcs) {
+  for (const PrimFunc& func : module->prim_funcs) {
     const Digest workload = WorkloadDigest(func);
     const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(),
                                       [&](const Function& f) { return f.workload == workload; });

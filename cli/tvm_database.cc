@@ -27,7 +27,7 @@ constexpr double kNanosPerSecond = 1e9;
 StatusOr<std::vector<std::string>> LinesOf(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
+  for (size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     lines.push_back(text.substr(begin, end - begin));
     begin = end + 1;
@@ -64,11 +64,18 @@ Status CheckRecordForm(const std::string& line) {
   return status.code() == StatusCode::kUnimplemented ? OkStatus() : status;
 }
 
+Status CheckWorkloadForm(const std::string& line) { return ReadTvmWorkload(line).status(); }
+Status SwappedError(const std::string& path) {
+  return InvalidArgument(
+      fmt::format("read {}: it holds records, no workloads; swap --tvm-workloads and --tvm-records", path));
+}
+
 class Reader {
  public:
   Status ReadWorkloads(const std::string& path) {
     ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(path));
-    RETURN_IF_ERROR(CheckAny(lines, path, [](const std::string& line) { return ReadTvmWorkload(line).status(); }));
+    if (const Status status = CheckAny(lines, path, CheckWorkloadForm); !status.ok())
+      return CheckAny(lines, path, CheckRecordForm).ok() ? SwappedError(path) : status;
     for (const std::string& line : lines) {
       StatusOr<PrimFunc> func = ReadFunction(line);
       functions_.push_back(std::nullopt);

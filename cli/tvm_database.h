@@ -3,12 +3,16 @@
 
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/status.h"
 #include "tuner/database/rows.h"
 
 namespace lathe {
+
+// What editors put before texts in UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct TvmDatabase {
   std::vector<Workload> workloads;   // Each once.

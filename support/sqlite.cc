@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace lathe::sqlite {
 namespace {
@@ -82,6 +83,9 @@ Connection::~Connection() {
 
 StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& path, Mode mode) {
   if (path.empty()) return InvalidArgument("open database: the path is empty; name a file");
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return InvalidArgument(fmt::format("open {}: it is a folder; name a file", path));
   const int flags = SQLITE_OPEN_NOMUTEX |
                     (mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
   const bool immutable = mode == Mode::kImmutable;
@@ -103,8 +107,9 @@ Status Connection::Error(std::string_view operation, int code) const {
   const bool os_matters =
       system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL);
   const std::string os_words = os_matters ? fmt::format(" ({})", std::strerror(system_error)) : "";
+  const std::string_view done = primary == SQLITE_NOTADB ? "open" : operation;  // Whatever met it first.
   return Status(meaning.code,
-                fmt::format("{} {}: {}{}; {}", operation, path_, sqlite3_errmsg(db_), os_words, meaning.next_step));
+                fmt::format("{} {}: {}{}; {}", done, path_, sqlite3_errmsg(db_), os_words, meaning.next_step));
 }
 
 Status Connection::Execute(const std::string& script) {

@@ -89,8 +89,8 @@ TEST_F(ReadVerbsTest, ShowFindsAWorkloadByItsHash) {
   const std::string hash = MakeWorkload().digest.ToHex();
   const VerbRun run = Verb({"show", hash.substr(0, 12)});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("matmul_0  " + hash + "\n\ntext 0\n"));
-  EXPECT_THAT(run.out, HasSubstr("rpi4    23.1 us  OK      19.3     llvm -mcpu=cortex-a72 -num-cores=4"));
+  EXPECT_THAT(run.out, HasSubstr("# matmul_0  " + hash + "\ntext 0\n"));
+  EXPECT_THAT(run.out, HasSubstr("# rpi4    23.1 us  OK      19.3     llvm -mcpu=cortex-a72 -num-cores=4"));
   const json document = json::parse(Verb({"show", hash, "--json"}).out);
   EXPECT_EQ(document["workloads"][0]["weight"], 1);
   EXPECT_EQ(document["workloads"][0]["best"][0]["median_ns"], 23100);
@@ -104,7 +104,7 @@ TEST_F(ReadVerbsTest, ShowReadsAFileWithoutADatabase) {
   const VerbRun run = Verb({"show", file});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("def twice("));
-  EXPECT_THAT(run.out, HasSubstr("no schedule is known"));
+  EXPECT_THAT(run.out, HasSubstr("\n# no schedule is known"));
   std::ofstream(file) << "def twice(:\n";
   const VerbRun broken = Verb({"show", file});
   EXPECT_EQ(broken.code, 2);
@@ -158,6 +158,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadUse{"UnknownVerb", {"frobnicate"}, 2, "no verb \"frobnicate\"; `lathe --help` lists them"},
         BadUse{"MissingJob", {"trials"}, 2, "JOB is required"}),
     [](const auto& info) { return info.param.name; });
+
+TEST_F(ReadVerbsTest, SayThatAFolderIsNoDatabase) {
+  const VerbRun run = RunVerb({"best", "--db", "/"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("open /: it is a folder; name a file"));
+}
 
 TEST_F(ReadVerbsTest, SayThatThereIsNoDatabaseYet) {
   for (const std::vector<std::string>& verb :

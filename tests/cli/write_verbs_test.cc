@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/target/target.h"
 #include "tests/cli/cli_testing.h"
 #include "tuner/database/records_json.h"
 #include "tuner/service/server.h"
@@ -106,8 +107,10 @@ TEST_F(WriteVerbsTest, DbImportsWhatTvmWrote) {
                                            path};
   const VerbRun run = RunVerb(import);
   EXPECT_EQ(run.code, 0);
-  EXPECT_EQ(run.err, "lathe: 4 workloads and 11 records read, 11 of them new\n");
+  EXPECT_THAT(run.err, HasSubstr("lathe: 4 workloads and 11 records read, 11 of them new\nnext: lathe show "));
+  EXPECT_THAT(run.err, HasSubstr(" --db " + path + " > FUNC.py; lathe tune FUNC.py --db " + path + "\n"));
   EXPECT_THAT(RunVerb(import).err, HasSubstr("11 records read, 0 of them new"));
+  EXPECT_THAT(RunVerb({"best", "--db", path}).err, HasSubstr(": nothing was measured; `lathe show "));
   EXPECT_THAT(RunVerb({"best", "--db", path}).out, testing::Not(HasSubstr("ns"))) << "nothing was measured";
   const std::string lines = folder / "records.jsonl", other = folder / "other.db";
   EXPECT_EQ(RunVerb({"db", "export", lines, "--db", path}).err, "lathe: 4 workloads and 11 records written\n");
@@ -151,6 +154,36 @@ TEST_F(WriteVerbsTest, DbImportSkipsWhatItCannotUseAndRefusesWhatIsNotTvms) {
   EXPECT_EQ(RunVerb({"db", "import", "--db", path}).err,
             "lathe: db import: FILE or --tvm-workloads with --tvm-records required\n");
   EXPECT_EQ(RunVerb({"db", "import", "--tvm-workloads", records, "--db", path}).code, 2);
+}
+
+TEST_F(WriteVerbsTest, TuneRefusesTheTargetOfAnotherMachine) {
+  const std::string file = folder / "copy.py";
+  std::ofstream(file) << "@T.prim_func\ndef copy(A: T.Buffer((8,), \"int8\"), B: T.Buffer((8,), \"int8\")):\n"
+                         "    for i in range(8):\n        with T.block(\"B\"):\n            v = T.axis.spatial(8, i)\n"
+                         "            B[v] = A[v]\n";
+  const bool is_x86 = DetectHost().triple.starts_with("x86_64");
+  const VerbRun run = RunVerb({"tune", file, "--target",
+                               is_x86 ? "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=1"
+                                      : "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -num-cores=1",
+                               "--db", path});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.err, HasSubstr("tune: the target is for "));
+  EXPECT_THAT(run.err, HasSubstr("; start `lathe device` there and tune with --server"));
+}
+
+TEST_F(WriteVerbsTest, DbImportSaysHowFilesOfTvmAreGiven) {
+  const std::string workloads = kTvmFiles + "workload.json", records = kTvmFiles + "tuning_record.json";
+  EXPECT_THAT(RunVerb({"db", "import", records, "--db", path}).err,
+              HasSubstr("it is a file of TVM's database; name both: --tvm-workloads"));
+  EXPECT_THAT(RunVerb({"db", "import", "--tvm-workloads", records, "--tvm-records", workloads, "--db", path}).err,
+              HasSubstr("it holds records, no workloads; swap --tvm-workloads and --tvm-records"));
+  EXPECT_THAT(RunVerb({"db", "import", "/", "--db", path}).err, HasSubstr("read /: it is a folder; name a file"));
+}
+
+TEST_F(WriteVerbsTest, DbImportSkipsAMarkOfUtf8) {
+  const std::string ours = LATHE_SOURCE_DIR "/tests/fixtures/fb8abfd/records.jsonl", marked = folder / "marked.jsonl";
+  std::ofstream(marked) << "\xEF\xBB\xBF" << Contents(ours);
+  EXPECT_THAT(RunVerb({"db", "import", marked, "--db", path}).err, HasSubstr("1 workloads and"));
 }
 
 TEST_F(WriteVerbsTest, DbImportNamesTheBadLine) {

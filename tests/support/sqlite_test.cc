@@ -77,7 +77,7 @@ TEST_F(SqliteTest, SaysWhichFileIsNoDatabase) {
   auto db = *Connection::Open(path, Connection::Mode::kReadWrite);
   const Status status = db->First<int64_t>("SELECT count(*) FROM sqlite_schema").status();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
-  EXPECT_EQ(status.message(), "read " + path + ": file is not a database; restore a copy or choose another file");
+  EXPECT_EQ(status.message(), "open " + path + ": file is not a database; restore a copy or choose another file");
 }
 
 TEST_F(SqliteTest, SaysThatAFolderIsMissing) {
