@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/cpu_features.h"
+
 namespace lathe {
 namespace {
 
@@ -35,9 +37,9 @@ void CountForks() {
   (void)registered;
 }
 
-// Returns once `word` no longer holds `old`.
-void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
-  for (int i = 0; i < kSpins; ++i) {
+// Returns once `word` no longer holds `old`, which it is asked `spins` times before the thread sleeps.
+void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old, int spins) {
+  for (int i = 0; i < spins; ++i) {
     if (word.load(std::memory_order_acquire) != old) return;
     SpinPause();
   }
@@ -55,6 +57,7 @@ struct ThreadPool::State {
   };
 
   std::vector<Worker> workers;
+  int spins = kSpins;
   const uint32_t made_after = num_forks.load(std::memory_order_relaxed);
   std::mutex run_mutex;              // Held by the thread whose job is under way.
   std::atomic<uint32_t> epoch{0};    // Raised once per job, and to stop.
@@ -89,7 +92,7 @@ struct ThreadPool::State {
     if (cpu >= 0) (void)PinCurrentThread(std::span(&cpu, 1));
     uint32_t seen = 0;
     while (true) {
-      AwaitChange(epoch, seen);
+      AwaitChange(epoch, seen, spins);
       seen = epoch.load(std::memory_order_acquire);
       if (stop.load(std::memory_order_acquire)) return;
       RunPieces();
@@ -127,6 +130,8 @@ RuntimeResult<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads, s
   }
   CountForks();
   auto state = std::make_unique<State>();
+  // A thread that waits for one without a CPU must not hold the CPU that there is.
+  if (static_cast<size_t>(num_threads) > AvailableCpus().size()) state->spins = 0;
   for (int i = 1; i < num_threads; ++i) {
     state->workers.push_back({state.get(), i, cpus.empty() ? -1 : cpus[i % cpus.size()], {}});
   }
@@ -169,7 +174,7 @@ int32_t ThreadPool::Run(const LatheContext* ctx, LatheParallelBody body, void* c
   s.RunPieces();
   for (uint32_t left = s.pending.load(std::memory_order_acquire); left != 0;
        left = s.pending.load(std::memory_order_acquire)) {
-    AwaitChange(s.pending, left);
+    AwaitChange(s.pending, left, s.spins);
   }
   return s.error.load(std::memory_order_relaxed);
 }

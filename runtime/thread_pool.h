@@ -11,7 +11,8 @@
 namespace lathe {
 
 // num_threads - 1 threads that live as long as the pool, plus the caller of Run. Between jobs they spin for some
-// microseconds (kernels of a network follow each other closely) and then sleep.
+// microseconds (kernels of a network follow each other closely) and then sleep; more threads than there were CPUs when
+// the pool was made sleep at once.
 class ThreadPool {
  public:
   // `cpus[i]` is where thread i runs; the caller, thread 0, pins itself. Empty: not pinned. num_threads >= 1.

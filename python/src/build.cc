@@ -1,8 +1,11 @@
 // lathe.build: lathe-builder makes an artifact of a module, the runtime loads it.
 #include <fmt/format.h>
+#include <poll.h>
 #include <stdlib.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 
 #include "compiler/builder/builder_process.h"
@@ -24,9 +27,11 @@ namespace {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "lathe-build-XXXXXX").string();
+    const char* base = std::getenv("TMPDIR");
+    path_ = fmt::format("{}/lathe-build-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp");
     if (mkdtemp(path_.data()) == nullptr)
-      throw Failure(ErrorKind::kTvm, "build: no temporary folder can be made; set TMPDIR to one that can be written");
+      throw Failure(ErrorKind::kTvm, fmt::format("build: make folder {}: {}; set TMPDIR to one that can be written",
+                                                 path_, std::strerror(errno)));
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -38,11 +43,28 @@ class TemporaryFolder {
   std::string path_;
 };
 
-void RunBuilder(const std::string& builder, BuildSpec spec) {
+constexpr auto kBuildTimeout = std::chrono::minutes(10);
+constexpr int kSignalsAfterMs = 50;
+
+// Raises what the program's signal handlers raise meanwhile: Ctrl-C.
+void WaitForEvents(const BuilderProcess& process) {
+  {
+    const py::gil_scoped_release others_may_run;
+    pollfd wait{.fd = process.fd(), .events = process.events(), .revents = 0};
+    poll(&wait, 1, kSignalsAfterMs);
+  }
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+// The child ends with `process`, whatever is thrown.
+BuildResult RunBuilder(const std::string& builder, const BuildSpec& spec) {
   BuilderProcess process({.program = builder});
-  const BuildResult result = process.BuildAndWait(spec, std::chrono::minutes(10));
-  const auto* error = std::get_if<BuildError>(&result.outcome);
-  if (error != nullptr) throw Failure(ErrorKind::kTvm, fmt::format("build: {}", error->message));
+  if (const Status sent = process.Send(spec, SystemClock().Now() + kBuildTimeout); !sent.ok())
+    throw Failure(ErrorKind::kTvm, sent.WithContext("build"));
+  while (true) {
+    if (std::optional<BuildResult> result = process.Step(SystemClock().Now())) return *std::move(result);
+    WaitForEvents(process);
+  }
 }
 
 // As the builder reads it.
@@ -58,9 +80,11 @@ std::shared_ptr<RuntimeModule> Build(const IRModule& module, const std::string& 
   const auto folder = std::make_shared<TemporaryFolder>();
   BuildSpec spec{.target = target, .output_path = *folder / "module.so"};
   spec.kernels.push_back({.text = TextOf(module)});
-  {
-    const py::gil_scoped_release others_may_run;
-    RunBuilder(builder, std::move(spec));
+  const BuildResult result = RunBuilder(builder, spec);
+  if (const auto* error = std::get_if<BuildError>(&result.outcome)) {
+    const bool is_of_folder = error->kind == BuildErrorKind::kOutputError;
+    throw Failure(ErrorKind::kTvm,
+                  fmt::format("build: {}{}", error->message, is_of_folder ? "; TMPDIR says where that is" : ""));
   }
   return RuntimeModule::Load(*folder / "module.so", folder);
 }

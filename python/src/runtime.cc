@@ -6,13 +6,16 @@
 
 #include <bit>
 #include <cstring>
-#include <thread>
+#include <map>
+#include <mutex>
 
 #include "compiler/ir/data_type.h"
+#include "compiler/target/target.h"
 #include "python/src/bind.h"
 #include "python/src/cast.h"
 #include "python/src/errors.h"
 #include "runtime/context.h"
+#include "runtime/cpu_features.h"
 #include "runtime/kernel_call.h"
 
 namespace lathe::python {
@@ -29,11 +32,20 @@ T ValueOrRaise(RuntimeResult<T> result) {
   return *std::move(result);
 }
 
-// One pool for all kernels of the process, made at the first call.
-ThreadPool& Pool() {
-  static auto* pool = new std::unique_ptr<ThreadPool>(
-      ValueOrRaise(ThreadPool::Create(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())))));
-  return **pool;
+// One for all kernels of the process that may use as many threads, made at the first call.
+ThreadPool& PoolOf(int num_threads) {
+  static std::mutex mutex;
+  static auto* pools = new std::map<int, std::unique_ptr<ThreadPool>>();
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<ThreadPool>& pool = (*pools)[num_threads];
+  if (pool == nullptr) pool = ValueOrRaise(ThreadPool::Create(num_threads));
+  return *pool;
+}
+
+int ThreadsFor(const ArtifactMeta& artifact) {
+  const auto num_cpus = static_cast<int>(AvailableCpus().size());
+  const StatusOr<Target> target = Target::Parse(artifact.target);
+  return std::clamp(target.ok() ? target->num_cores() : num_cpus, 1, num_cpus);
 }
 
 DType ToDType(DataType type) { return {static_cast<DTypeCode>(type.code), type.bits, type.lanes}; }
@@ -108,9 +120,9 @@ CallArguments SortArguments(const KernelMeta& kernel, const py::args& args) {
   return sorted;
 }
 
-void RunWithoutPython(const Artifact::Kernel& kernel, const KernelArguments& bound) {
+void RunWithoutPython(const Artifact::Kernel& kernel, const KernelArguments& bound, int num_threads) {
   const py::gil_scoped_release others_may_run;
-  KernelContext context(Pool(), kWorkspaceLimit);
+  KernelContext context(PoolOf(num_threads), kWorkspaceLimit);
   CheckRuntime(CallKernel(kernel, bound, context));
 }
 
@@ -136,6 +148,12 @@ void BindArray(py::module_& module) {
 
 }  // namespace
 
+RuntimeModule::RuntimeModule(Artifact artifact, std::string path, std::shared_ptr<const void> keeps)
+    : artifact_(std::move(artifact)),
+      path_(std::move(path)),
+      keeps_(std::move(keeps)),
+      num_threads_(ThreadsFor(artifact_.meta())) {}
+
 std::shared_ptr<RuntimeModule> RuntimeModule::Load(const std::string& path, std::shared_ptr<const void> keeps) {
   return std::shared_ptr<RuntimeModule>(new RuntimeModule(ValueOrRaise(Artifact::Open(path)), path, std::move(keeps)));
 }
@@ -150,7 +168,7 @@ py::object RuntimeModule::Call(const std::string& name, const py::args& args) co
   const Artifact::Kernel kernel = ValueOrRaise(artifact_.Find(name));
   const CallArguments sorted = SortArguments(*kernel.meta, args);
   const KernelArguments bound = ValueOrRaise(BindArguments(*kernel.meta, sorted.buffers, sorted.scalars));
-  RunWithoutPython(kernel, bound);
+  RunWithoutPython(kernel, bound, num_threads_);
   return Returns(*kernel.meta) ? AsNumpy(sorted.keep.back()).attr("item")() : py::none();
 }
 

@@ -12,7 +12,7 @@
 
 namespace lathe::python {
 
-// A loaded artifact. Calls run on the calling thread and on this process's pool.
+// A loaded artifact. Calls run on the calling thread and on this process's pool of as many threads.
 class RuntimeModule {
  public:
   // `keeps` lives as long as the module: who removes the file at its end.
@@ -24,11 +24,11 @@ class RuntimeModule {
   pybind11::object Call(const std::string& name, const pybind11::args& args) const;
 
  private:
-  RuntimeModule(Artifact artifact, std::string path, std::shared_ptr<const void> keeps)
-      : artifact_(std::move(artifact)), path_(std::move(path)), keeps_(std::move(keeps)) {}
+  RuntimeModule(Artifact artifact, std::string path, std::shared_ptr<const void> keeps);
   Artifact artifact_;
   std::string path_;
   std::shared_ptr<const void> keeps_;
+  const int num_threads_;  // CPUs of this process, and no more than its target's cores.
 };
 
 }  // namespace lathe::python

@@ -1,17 +1,18 @@
 #include "compiler/codegen/llvm/link.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/raw_ostream.h"
-#include "support/file.h"
 #include "support/status_macros.h"
 
 LLD_HAS_DRIVER(elf)
@@ -32,25 +33,6 @@ class FileDescriptor {
   int fd_;
 };
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const char* base = std::getenv("TMPDIR");
-    path_ = fmt::format("{}/lathe-link-XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp");
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TemporaryFolder() {
-    if (path_.empty()) return;
-    unlink(output().c_str());
-    rmdir(path_.c_str());
-  }
-  bool ok() const { return !path_.empty(); }
-  std::string output() const { return path_ + "/out.so"; }
-
- private:
-  std::string path_;
-};
-
 Status SystemError(std::string_view what) {
   const int error = errno;
   const std::string message = fmt::format("link: {}: {}", what, std::strerror(error));
@@ -68,6 +50,40 @@ StatusOr<FileDescriptor> WriteMemoryFile(std::string_view bytes) {
   }
   return file;
 }
+
+// A file that is kept in memory: a thread empties the pipe that lld writes to. (lld maps a regular file, and dies where
+// the disk is full.)
+class MemoryOutput {
+ public:
+  MemoryOutput() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    read_end_.emplace(ends[0]);
+    write_end_.emplace(ends[1]);
+    reader_ = std::thread([this] { ReadAll(); });
+  }
+  ~MemoryOutput() { Take(); }
+  bool ok() const { return write_end_.has_value(); }
+  std::string path() const { return fmt::format("/proc/self/fd/{}", write_end_->get()); }
+  // What was written.
+  std::string Take() {
+    write_end_.reset();
+    if (reader_.joinable()) reader_.join();
+    return std::move(bytes_);
+  }
+
+ private:
+  void ReadAll() {
+    char piece[1 << 16];
+    ssize_t got = 0;
+    while ((got = read(read_end_->get(), piece, sizeof(piece))) > 0 || (got < 0 && errno == EINTR))
+      if (got > 0) bytes_.append(piece, static_cast<size_t>(got));
+  }
+
+  std::optional<FileDescriptor> read_end_, write_end_;
+  std::string bytes_;  // The reader's, until it is joined.
+  std::thread reader_;
+};
 
 std::string OneLine(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -100,9 +116,9 @@ StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects
     args.push_back(fmt::format("/proc/self/fd/{}", file.get()));
     files.push_back(std::move(file));
   }
-  const TemporaryFolder folder;
-  if (!folder.ok()) return SystemError("create a folder for the linked file");
-  args.insert(args.end(), {"-o", folder.output()});
+  MemoryOutput linked;
+  if (!linked.ok()) return SystemError("create a pipe");
+  args.insert(args.end(), {"-o", linked.path()});
   std::vector<const char*> raw_args;
   for (const std::string& arg : args) raw_args.push_back(arg.c_str());
   std::string output, errors;
@@ -111,7 +127,7 @@ StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects
   if (!result.canRunAgain)
     return InternalError(fmt::format("link: lld cannot go on in this process: {}", OneLine(errors)));
   if (result.retCode != 0) return InternalError(fmt::format("link: {}", OneLine(errors)));
-  return ReadWholeFile(folder.output());
+  return linked.Take();
 }
 
 Status CheckSelfContained(std::string_view shared_object) {

@@ -10,7 +10,7 @@
 
 namespace lathe {
 
-// Not thread-safe, as lld is not. Files live in a fresh folder under $TMPDIR or /tmp that is removed before returning.
+// Not thread-safe, as lld is not. Nothing is written to a disk.
 StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects, const Target& target);
 
 // Refuses a file that needs another library, an undefined symbol or a constructor, and names it.

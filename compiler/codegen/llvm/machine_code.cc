@@ -154,9 +154,9 @@ StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMach
   for (const SpillCounter::Finding& finding : findings) {
     if (!finding.tiles.empty()) {
       return FailedPrecondition(
-          fmt::format("codegen {}: register tile {} spills {} values in its inner loop; choose a smaller tile; "
-                      "candidate is invalid",
-                      finding.function, finding.tiles, finding.num_values));
+          fmt::format("codegen {}: register tile {} spills {} values in its inner loop on {}; choose a smaller "
+                      "tile or a target with more registers; candidate is invalid",
+                      finding.function, finding.tiles, finding.num_values, target_machine.getTargetCPU().str()));
     }
     code.warnings.push_back(
         fmt::format("{}: {} vector or float values are spilled in inner loops", finding.function, finding.num_values));
