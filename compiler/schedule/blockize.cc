@@ -409,7 +409,7 @@ Block BlockAround(BlockGroup& group) {
 }  // namespace
 
 StatusOr<BlockRV> Blockize(Schedule& schedule, std::span<const BlockRV> block_rvs, bool preserve_unit_iters) {
-  if (block_rvs.empty()) return InvalidArgument("blockize: no block is given; name the blocks to group");
+  if (block_rvs.empty()) return InvalidArgument("no block is given; name the blocks to group");
   std::vector<int> rows;
   for (BlockRV block : block_rvs) {
     ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));

@@ -45,11 +45,10 @@ using Inputs = std::span<const TraceInput>;
 using Attrs = std::span<const Attr>;
 using Outputs = StatusOr<std::vector<int>>;
 
-// ---- Reading what a trace holds; a trace may come from anywhere, so nothing is taken for granted.
+// ---- Reading what a trace or a call holds; a trace may come from anywhere, so nothing is taken for granted.
 
-Status Malformed(const char* what) {
-  return InvalidArgument(fmt::format("replay trace: {}; the trace is malformed", what));
-}
+// Who applies the instruction says which.
+Status Malformed(const char* what) { return InvalidArgument(what); }
 
 template <typename RV>
 StatusOr<RV> InputAs(Inputs inputs, size_t i, const char* what) {

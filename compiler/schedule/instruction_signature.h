@@ -16,7 +16,8 @@ struct InstructionKind;
 
 // How an argument is kept in an instruction.
 enum class Keep : uint8_t {
-  kBlock,     // One input: a block, or a loop where the primitive takes either. Python may name the block.
+  kBlock,  // One input: a block. Python may name it.
+  kBlockOrLoop,
   kLoop,      // One input: a loop.
   kInput,     // One input of any kind.
   kSide,      // One input: 0 (read) or 1 (written). Python: "read", "write".
@@ -45,6 +46,7 @@ struct Argument {
 // A row of the table. Its kind names the row of instruction_kinds.cc.
 struct Signature {
   std::string_view kind;
+  std::string_view doc;  // One sentence for Python's help.
   bool returns_list;
   std::vector<Argument> arguments;
 };

@@ -106,7 +106,9 @@ int EntryOf(const IRModule& mod) {
 StatusOr<Schedule> Schedule::Create(PrimFunc func, uint64_t seed) {
   if (func.body.As<BlockRealize>() == nullptr)
     return InvalidArgument(
-        fmt::format("schedule @{}: body has no root block; a lowered function cannot be scheduled", func.name));
+        fmt::format("schedule @{}: its statements are in no block; put each into `with T.block(...)` (what is lowered "
+                    "has none any more)",
+                    func.name));
   IRModule mod;
   mod.prim_funcs.push_back(std::move(func));
   ASSIGN_OR_RETURN(Schedule schedule, Create(std::move(mod), seed));

@@ -73,6 +73,16 @@ ScheduleTrace ScheduleTrace::Simplified(bool remove_postproc) const {
   return simple;
 }
 
+namespace {
+
+// What the schedule refuses names its place in the program; what does not fit the instruction gets that in the trace.
+Status InReplay(const Status& status, size_t index, const InstructionKind& kind) {
+  if (status.code() != StatusCode::kInvalidArgument || status.detail() != nullptr) return status;
+  return status.WithContext(fmt::format("replay trace: instruction {} ({})", index, kind.name));
+}
+
+}  // namespace
+
 Status ScheduleTrace::Replay(Schedule& schedule) const {
   std::vector<int> ids;  // Handle number here -> handle number in `schedule`.
   std::vector<TraceInput> inputs;
@@ -83,8 +93,10 @@ Status ScheduleTrace::Replay(Schedule& schedule) const {
       ASSIGN_OR_RETURN(TraceInput translated, Translate(input, ids));
       inputs.push_back(std::move(translated));
     }
-    ASSIGN_OR_RETURN(const std::vector<int> outputs,
-                     instruction.kind->apply(schedule, inputs, instruction.attrs, decision(i)));
+    const StatusOr<std::vector<int>> applied =
+        instruction.kind->apply(schedule, inputs, instruction.attrs, decision(i));
+    if (!applied.ok()) return InReplay(applied.status(), i, *instruction.kind);
+    const std::vector<int>& outputs = *applied;
     if (outputs.size() != instruction.outputs.size()) {
       return FailedPrecondition(fmt::format(
           "replay trace: instruction {} ({}) gives {} handles, the trace names {}; it was made for another function", i,

@@ -118,6 +118,7 @@ std::string WriteArguments(const Signature& signature, const Instruction& instru
     std::string text;
     switch (argument.keep) {
       case Keep::kBlock:
+      case Keep::kBlockOrLoop:
       case Keep::kLoop:
       case Keep::kInput:
       case Keep::kItems:
@@ -284,6 +285,7 @@ class PythonReader {
                       std::optional<Decision>& decision) {
     switch (argument.keep) {
       case Keep::kBlock:
+      case Keep::kBlockOrLoop:
       case Keep::kLoop:
       case Keep::kIndexMap:
       case Keep::kRanges:

@@ -289,6 +289,9 @@ class LoweredVerifier : public StmtExprVisitor {
     StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitFor(const Stmt& self, const For& loop) override {
+    if (loop.kind == ForKind::kThreadBinding)
+      return Fail(fmt::format("loop \"{}\" is bound to {}", loop.loop_var.name(), loop.thread),
+                  "; threads need a GPU, kernels are built for CPUs");
     if (loop.kind != ForKind::kSerial && loop.kind != ForKind::kParallel)
       return Fail(fmt::format("loop \"{}\" is neither serial nor parallel", loop.loop_var.name()));
     StmtExprVisitor::VisitFor(self, loop);
@@ -306,8 +309,8 @@ class LoweredVerifier : public StmtExprVisitor {
   void CheckFlat(const Buffer& buffer, const std::vector<Expr>& indices) {
     if (indices.size() != 1) Fail(fmt::format("access to \"{}\" has {} indices", buffer->name, indices.size()));
   }
-  void Fail(const std::string& what) {
-    if (status_.ok()) status_ = InvalidArgument(fmt::format("verify @{}: {} after lowering", name_, what));
+  void Fail(const std::string& what, std::string_view why = "") {
+    if (status_.ok()) status_ = InvalidArgument(fmt::format("verify @{}: {} after lowering{}", name_, what, why));
   }
   std::string name_;
   Status status_;

@@ -21,6 +21,7 @@ class ArgumentBinder {
       : schedule_(schedule), row_(row), args_(args), kwargs_(kwargs) {}
 
   void Bind() {
+    CheckNames();
     for (size_t i = 0; i < row_.arguments.size(); ++i)
       if (row_.arguments[i].keep == Keep::kInputs) FindNamedBlocks(i);
     for (const Argument& argument : row_.arguments) {
@@ -30,7 +31,7 @@ class ArgumentBinder {
         BindOne(argument, Take(argument));
     }
     if (position_ < args_.size()) Fail(fmt::format("takes {} arguments, {} are given", position_, args_.size()));
-    if (num_named_ < kwargs_.size()) FailForUnknownName();
+    if (num_named_ < kwargs_.size()) Fail("an argument is given twice");
   }
 
   // Of the buffer whose layout has just been transformed.
@@ -62,15 +63,17 @@ class ArgumentBinder {
                                                   SnakeCase(row_.kind), LastBlock().name, regions.size(),
                                                   is_read ? "read" : "write", *index));
   }
-  [[noreturn]] void FailForUnknownName() const {
+  void CheckNames() const {
     std::vector<std::string_view> known;
     for (const Argument& argument : row_.arguments) known.push_back(argument.name);
     for (const auto& [name, value] : kwargs_) {
       const std::string text = py::cast<std::string>(name);
-      if (std::find(known.begin(), known.end(), text) == known.end())
+      const auto is_known = [&](const Argument& argument) {
+        return argument.name == text || argument.in_traces == text;
+      };
+      if (std::none_of(row_.arguments.begin(), row_.arguments.end(), is_known))
         Fail(fmt::format("no argument is named \"{}\"; known: {}", text, fmt::join(known, ", ")));
     }
-    Fail("an argument is given twice");
   }
 
   // What the call gives for `argument`; null where it is left out.
@@ -93,6 +96,9 @@ class ArgumentBinder {
   void BindOne(const Argument& argument, const py::object& given) {
     switch (argument.keep) {
       case Keep::kBlock:
+        if (py::isinstance<LoopRV>(given)) FailFor(argument, given, "a block of this schedule or its name");
+        [[fallthrough]];
+      case Keep::kBlockOrLoop:
         inputs.push_back(ToBlock(argument, given));
         block_ = std::get_if<BlockRV>(&inputs.back()) != nullptr ? std::optional(std::get<BlockRV>(inputs.back()))
                                                                  : std::nullopt;
@@ -196,7 +202,12 @@ class ArgumentBinder {
     for (py::handle item : given) {
       const bool is_name = PyUnicode_Check(item.ptr());
       inputs.push_back(is_name ? TraceInput(named_.at(py::cast<std::string>(item))) : ToInput(item));
+      if (PyFloat_Check(item.ptr())) FailForItem(argument, given, item);
     }
+  }
+  [[noreturn]] void FailForItem(const Argument& argument, py::handle list, py::handle item) const {
+    const size_t index = py::cast<size_t>(list.attr("index")(item));
+    Fail(fmt::format("{}[{}] is {}; give an integer", argument.name, index, py::cast<std::string>(py::repr(item))));
   }
   // As in TVM, blocks that a list names are looked for before the block itself.
   void FindNamedBlocks(size_t argument) {
@@ -434,6 +445,11 @@ py::object HandleOf(const Schedule& schedule, char kind, int id) {
   return VarOfSampled(id);
 }
 
+// What the schedule refuses names the primitive; what does not fit the instruction does not.
+Status WithName(const Status& status, const Signature& row) {
+  const bool is_named = status.code() != StatusCode::kInvalidArgument || status.detail() != nullptr;
+  return is_named ? status : status.WithContext(SnakeCase(row.kind));
+}
 // The class that TVM raises.
 ErrorKind KindOf(StatusCode code, const Signature& row) {
   if (code == StatusCode::kInvalidArgument) return ErrorKind::kArgument;
@@ -452,7 +468,7 @@ py::object CallPrimitive(Schedule& schedule, const Signature& row, const py::arg
   CheckHandles(schedule, binder.inputs);
   const StatusOr<std::vector<int>> ids =
       kind->apply(schedule, binder.inputs, binder.attrs, binder.decision ? &*binder.decision : nullptr);
-  if (!ids.ok()) throw Failure(KindOf(ids.status().code(), row), ids.status());
+  if (!ids.ok()) throw Failure(KindOf(ids.status().code(), row), WithName(ids.status(), row));
   if (!binder.axis_separators.empty()) binder.SetSeparators();
   if (kind->output == '-') return py::none();
   if (!row.returns_list) return HandleOf(schedule, kind->output, ids->at(0));

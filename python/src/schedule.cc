@@ -62,14 +62,26 @@ uint64_t SeedOf(const std::optional<int64_t>& seed) {
   return seed ? static_cast<uint64_t>(*seed) : std::random_device()();
 }
 
-// A method of the class for each primitive.
+// "(self, loop, factors, preserve_unit_iters=True)", and the sentence.
+std::string HelpOf(const Signature& row) {
+  std::string help = fmt::format("{}(self", SnakeCase(row.kind));
+  for (const Argument& argument : row.arguments)
+    help += fmt::format(", {}{}{}{}", argument.keep == Keep::kStar ? "*" : "", argument.name,
+                        argument.fallback.empty() ? "" : "=", argument.fallback);
+  return fmt::format("{})\n--\n\n{}", help, row.doc);
+}
+
+// A method of the class for each primitive. Its definition begins with the signature, in the form from which Python
+// makes __text_signature__.
 void BindPrimitives(py::class_<Schedule, std::shared_ptr<Schedule>>& cls) {
+  py::options as_they_are;
+  as_they_are.disable_function_signatures();
   for (const Signature& row : Signatures()) {
     const std::string name = SnakeCase(row.kind);
     cls.attr(name.c_str()) =
         py::cpp_function([&row](Schedule& schedule, const py::args& args,
                                 const py::kwargs& kwargs) { return CallPrimitive(schedule, row, args, kwargs); },
-                         py::name(name.c_str()), py::is_method(cls));
+                         py::name(name.c_str()), py::is_method(cls), HelpOf(row).c_str());
   }
 }
 

@@ -51,6 +51,14 @@ TEST(Trace, AFactorThatNoLongerDividesBecomesAllThatIsLeft) {
   EXPECT_EQ(std::get<std::vector<int64_t>>(*schedule->trace().decision(2)), (std::vector<int64_t>{1, 100}));
 }
 
+TEST(Trace, WhatDoesNotFitAnInstructionIsNamedByItsPlace) {
+  const char* text =
+      R"([[["GetBlock",[],["copy","main"],["b0"]],["GetLoops",["b0"],[],["l1"]],["GetLoops",["l1"],[],["l2"]]],[]])";
+  StatusOr<Schedule> schedule = Schedule::Create(Copy(100));
+  EXPECT_EQ(ScheduleTrace::FromJson(text)->Replay(*schedule).message(),
+            "replay trace: instruction 2 (GetLoops): an input is no block handle");
+}
+
 TEST(Trace, SimplifiedDropsWhatNobodyUses) {
   const char* text =
       R"([[["GetBlock",[],["copy","main"],["b0"]],["GetBlock",[],["copy","main"],["b1"]],["GetLoops",["b1"],[],["l2"]],)"
