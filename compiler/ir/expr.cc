@@ -1,5 +1,7 @@
 #include "compiler/ir/expr.h"
 
+#include <fmt/core.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -297,6 +299,10 @@ Expr MakeCall(DataType dtype, std::string_view op_name, std::vector<Expr> args) 
   const Op* op = FindOp(op_name);
   CHECK(op != nullptr) << "no operation named " << op_name;
   return Expr::Make(dtype, Call{op, std::move(args)});
+}
+Status CheckDepth(const Expr& e) {
+  if (e.depth() <= kMaxProgramDepth) return OkStatus();
+  return InvalidArgument(fmt::format("an expression is nested more than {} deep; split it up", kMaxProgramDepth));
 }
 const Call* AsCall(const Expr& e, std::string_view op_name) {
   const Call* call = e.As<Call>();

@@ -2,6 +2,7 @@
 // name are different. Index arithmetic is int32 unless a variable says int64; operators promote and fold constants.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ class Expr {
   static Expr Make(DataType dtype, T alternative);
 
   DataType dtype() const;
+  uint32_t depth() const;  // How deep it is nested: 1 of a constant or a variable.
   const ExprNode& node() const { return *node_; }
   const ExprNode* get() const { return node_.get(); }  // Identity; valid while a handle lives.
   template <typename T>
@@ -279,11 +281,41 @@ const T& Unbox(const Boxed<T>& boxed) {
 
 using ExprVariant = std::variant<IntImm, FloatImm, StringImm, VarName, Binary, Not, Cast, Select, BufferLoad, Ramp,
                                  Broadcast, Call, Let, Shuffle, FuncCall, Boxed<Reduce>>;
+
+// What walks an expression calls itself, and each step has its part of a stack. Whoever takes expressions of any depth
+// from a program refuses deeper ones: no walk needs more than a fifth of a stack of 8 MiB for these.
+inline constexpr uint32_t kMaxProgramDepth = 4000;
+Status CheckDepth(const Expr& e);
+
+// How deep the expressions in a field are nested; 0 of others, and of what a buffer is declared with.
+inline uint32_t DepthOf(const Expr& e);
+template <typename T>
+uint32_t DepthOf(const T& field);
+template <typename T>
+uint32_t DepthOf(const std::optional<T>& field) {
+  return field ? DepthOf(*field) : 0;
+}
+template <typename T>
+uint32_t DepthOf(const std::vector<T>& fields) {
+  uint32_t depth = 0;
+  for (const T& field : fields) depth = std::max(depth, DepthOf(field));
+  return depth;
+}
+template <typename T>
+uint32_t DepthOf(const T& node) {
+  uint32_t depth = 0;
+  if constexpr (requires { T::Fields(); })
+    ForEachField(node, [&](const auto&, const auto& field) { depth = std::max(depth, DepthOf(field)); });
+  return depth;
+}
+
 struct ExprNode : Counted {
   DataType dtype;
+  uint32_t depth;
   ExprVariant value;
   template <typename T>
-  ExprNode(DataType type, T alternative) : dtype(type), value(std::move(alternative)) {}
+  ExprNode(DataType type, T alternative)
+      : dtype(type), depth(DepthOf(Unbox(alternative)) + 1), value(std::move(alternative)) {}
   static void* operator new(size_t size);
   static void operator delete(void* node);
 };
@@ -326,6 +358,8 @@ Expr Expr::Make(DataType dtype, T alternative) {
   return Expr(new ExprNode(dtype, std::move(alternative)));
 }
 inline DataType Expr::dtype() const { return node_->dtype; }
+inline uint32_t Expr::depth() const { return node_->depth; }
+inline uint32_t DepthOf(const Expr& e) { return e.depth(); }
 template <typename T>
 const T* Expr::As() const {
   if constexpr (std::is_same_v<T, Reduce>) {

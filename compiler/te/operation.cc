@@ -1,5 +1,7 @@
 #include "compiler/te/operation.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -7,6 +9,7 @@
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "support/check.h"
+#include "support/status_macros.h"
 
 namespace lathe::te {
 
@@ -140,8 +143,8 @@ Status CheckBody(const std::string& name, const std::vector<Expr>& body) {
   if (body.empty()) return ComputeError(name, "it has no result; return at least one value");
   bool has_reduction = false;
   for (const Expr& e : body) {
-    const Status status = CheckReduceIsWhole(name, e);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(CheckDepth(e).WithContext(fmt::format("compute \"{}\"", name)));
+    RETURN_IF_ERROR(CheckReduceIsWhole(name, e));
     has_reduction |= e.As<Reduce>() != nullptr;
     if (e.dtype().code == DataType::Code::kHandle || !e.dtype().is_scalar())
       return ComputeError(name, "a result is " + e.dtype().ToString() + "; elements are scalar numbers");

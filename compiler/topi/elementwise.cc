@@ -17,11 +17,16 @@ constexpr std::string_view kNames[] = {
 
 using ElementValue = std::function<StatusOr<Expr>(const Expr&)>;
 
-// A compute whose value may be refused: it is asked once, for all points.
-StatusOr<Tensor> Map(const Tensor& x, const te::ComputeOptions& options, const ElementValue& value) {
-  const std::vector<IterVar> axis = te::MakeAxes(x.shape(), options);
+std::pair<std::vector<IterVar>, Point> AxesOf(const Tensor& x, const te::ComputeOptions& options) {
+  std::vector<IterVar> axis = te::MakeAxes(x.shape(), options);
   Point point;
   for (const IterVar& iter : axis) point.push_back(iter.var);
+  return {std::move(axis), std::move(point)};
+}
+
+// A compute whose value may be refused: it is asked once, for all points.
+StatusOr<Tensor> Map(const Tensor& x, const te::ComputeOptions& options, const ElementValue& value) {
+  const auto [axis, point] = AxesOf(x, options);
   ASSIGN_OR_RETURN(const Expr element, value(x(point)));
   ASSIGN_OR_RETURN(const te::Operation op, te::MakeCompute(axis, {element}, options));
   return op->output(0);
@@ -87,14 +92,12 @@ StatusOr<Tensor> ElementwiseSum(const std::vector<Tensor>& xs) {
         return OperatorError("elemwise_sum", "the tensors have different shapes");
     }
   }
-  return te::Compute(
-      xs[0].shape(),
-      [&](const Point& at) {
-        Expr sum = xs[0](at);
-        for (size_t i = 1; i < xs.size(); ++i) sum = sum + xs[i](at);
-        return sum;
-      },
-      Ax("T_elemwise_sum", kElementwise, xs[0].ndim()));
+  const te::ComputeOptions options = Ax("T_elemwise_sum", kElementwise, xs[0].ndim());
+  const auto [axis, point] = AxesOf(xs[0], options);
+  Expr sum = xs[0](point);
+  for (size_t i = 1; i < xs.size(); ++i) sum = sum + xs[i](point);
+  ASSIGN_OR_RETURN(const te::Operation op, te::MakeCompute(axis, {sum}, options));
+  return op->output(0);
 }
 
 StatusOr<Tensor> Relu(const Tensor& x) {

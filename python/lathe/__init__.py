@@ -1,5 +1,5 @@
 """Lathe for Python: TVM's names over Lathe's compiler. docs/python.md says what exists and what is left out."""
-from lathe import error, ir, runtime, tir
+from lathe import elsewhere, error, ir, runtime, tir
 from lathe import nd, script, target, transform
 from lathe import _ffi, arith, contrib, driver, instrument, support, te, topi
 from lathe.driver import build, compile, lower

@@ -16,7 +16,9 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         try:
             importlib.import_module("lathe" + fullname[len(self.name):])
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
+            if error.name is None:  # It says where its work is done.
+                raise
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 

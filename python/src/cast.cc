@@ -28,9 +28,17 @@ std::optional<Expr> FromInt(py::handle object) {
   return Expr(int64_t{value});
 }
 
+// nullptr, without an error, of what is no integer.
+PyObject* AsIndex(PyObject* object) {
+  PyObject* index = PyIndex_Check(object) ? PyNumber_Index(object) : nullptr;
+  PyErr_Clear();
+  return index;
+}
+
 // numpy's scalars are no Python numbers, but say what they are worth.
 std::optional<Expr> FromNumber(py::handle object) {
-  if (PyIndex_Check(object.ptr())) return FromInt(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
+  if (py::hasattr(object, "ndim") && !py::object(object.attr("ndim")).equal(py::int_(0))) return std::nullopt;
+  if (const auto index = py::reinterpret_steal<py::object>(AsIndex(object.ptr()))) return FromInt(index);
   if (!py::hasattr(object, "dtype") || !py::hasattr(object, "item")) return std::nullopt;
   const py::object value = object.attr("item")();
   if (PyBool_Check(value.ptr())) return IntConst(DataType::Bool(), value.ptr() == Py_True);

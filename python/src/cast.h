@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "python/src/argument_errors.h"
 #include "python/src/node.h"
 
 namespace lathe::python {
@@ -39,6 +40,7 @@ struct NodeCaster {
   bool load(handle object, bool) {
     const T* node = lathe::python::UnwrapAs<T>(object);
     if (node != nullptr) value.emplace(*node);
+    if (node == nullptr) lathe::python::NoteRefusal(object, type_caster<T>::kWanted);
     return node != nullptr;
   }
   std::optional<T> value;
@@ -48,6 +50,7 @@ struct NodeCaster {
   template <>                                         \
   struct type_caster<Type> : NodeCaster<Type> {       \
     static constexpr auto name = const_name("" Name); \
+    static constexpr const char* kWanted = "" Name;   \
   }
 
 LATHE_NODE_CASTER(lathe::Stmt, "Stmt");
@@ -71,6 +74,7 @@ struct type_caster<lathe::Expr> {
   static handle cast(const lathe::Expr& e, return_value_policy, handle) { return lathe::python::Wrap(e).release(); }
   bool load(handle object, bool) {
     value = lathe::python::ToExpr(object);
+    if (!value) lathe::python::NoteRefusal(object, "expression");
     return value.has_value();
   }
   std::optional<lathe::Expr> value;
@@ -88,6 +92,7 @@ struct type_caster<lathe::Var> {
   bool load(handle object, bool) {
     const std::optional<lathe::Expr> e = lathe::python::ToExpr(object);
     if (e && lathe::IsVar(*e)) value.emplace(*e);
+    if (!value) lathe::python::NoteRefusal(object, "variable");
     return value.has_value();
   }
   std::optional<lathe::Var> value;
@@ -101,6 +106,7 @@ struct type_caster<lathe::DataType> {
     const std::optional<lathe::DataType> type = lathe::python::ToDataType(object);
     if (type) value = *type;
     if (!type && PyUnicode_Check(object.ptr())) lathe::python::FailForType(object);
+    if (!type) lathe::python::NoteRefusal(object, "dtype");
     return type.has_value();
   }
 };
@@ -114,6 +120,7 @@ struct type_caster<lathe::Attr> {
   bool load(handle object, bool) {
     std::optional<lathe::Attr> attr = lathe::python::ToAttr(object, lathe::python::NumberTypes::kKept);
     if (attr) value = *std::move(attr);
+    if (!attr) lathe::python::NoteRefusal(object, "number, a text, an expression or a list of these");
     return attr.has_value();
   }
 };

@@ -2,6 +2,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include "python/src/argument_errors.h"
+#include "support/check.h"
+
 namespace lathe::python {
 namespace py = pybind11;
 namespace {
@@ -50,19 +53,32 @@ const char* ClassOf(ErrorKind kind) {
   return "TVMError";
 }
 
+// Of threads that Python started or has called from; on others nobody catches.
+void ThrowTowardsPython(const std::string& text) {
+  if (PyGILState_GetThisThreadState() == nullptr) return;
+  throw Failure(ErrorKind::kTvm, text + "\nthis is a bug of Lathe; please report it with the program that shows it");
+}
+
 }  // namespace
 
 Failure::Failure(ErrorKind kind, const Status& status) : std::runtime_error(Text(status)), kind(kind) {}
+
+void Raise(const Failure& failure) {
+  const py::object cls = py::module_::import("lathe.error").attr(ClassOf(failure.kind));
+  PyErr_SetString(cls.ptr(), failure.what());
+}
 
 void BindErrors() {
   py::register_exception_translator([](std::exception_ptr error) {
     try {
       std::rethrow_exception(error);
     } catch (const Failure& failure) {
-      const py::object cls = py::module_::import("lathe.error").attr(ClassOf(failure.kind));
-      PyErr_SetString(cls.ptr(), failure.what());
+      Raise(failure);
+    } catch (const py::cast_error&) {
+      RaiseCastError();
     }
   });
+  SetCheckHandler(ThrowTowardsPython);
 }
 
 }  // namespace lathe::python

@@ -45,6 +45,7 @@ T Value(StatusOr<T> result, ErrorKind kind = ErrorKind::kTvm) {
   return *std::move(result);
 }
 
+void Raise(const Failure& failure);  // Sets Python's error.
 void BindErrors();
 
 }  // namespace lathe::python

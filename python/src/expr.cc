@@ -260,13 +260,13 @@ void BindExpr(py::module_& module) {
   module.def("dtype_name", [](DataType type) { return type; });
   module.def("dtype_parts",
              [](DataType type) { return py::make_tuple(static_cast<int>(type.code), type.bits, type.lanes); });
-  module.def("make_binary", &MakeExact);
-  module.def("fold_binary", &MakeFolded);
+  module.def("make_binary", &MakeExact, py::arg("operation"), py::arg("a"), py::arg("b"));
+  module.def("fold_binary", &MakeFolded, py::arg("operation"), py::arg("a"), py::arg("b"));
   module.def("divide", &Divide);
   module.def("negate", &Negate);
   module.def("cast", [](DataType type, const Expr& value) { return Named("cast", FoldCast(type, value)); });
   module.def("logical_not", [](const Expr& a) { return MakeNotNode(a).As<Not>() != nullptr ? MakeNot(a) : a; });
-  module.def("call_op", &CallNamed);
+  module.def("call_op", &CallNamed, py::arg("operation"), py::arg("args"));
   module.def("op_get", [](const std::string& name) { return Wrap(&OpNamed(name)); });
   module.def("op_names", [] {
     std::vector<std::string_view> names;

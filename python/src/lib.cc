@@ -1,4 +1,5 @@
 // lathe._lib: what the Python package stands on.
+#include "python/src/argument_errors.h"
 #include "python/src/bind.h"
 #include "python/src/errors.h"
 #include "python/src/node.h"
@@ -28,4 +29,6 @@ PYBIND11_MODULE(_lib, module) {
   BindTe(module);
   BindStages(module);
   BindTopi(module);
+  module.def("_check", [](bool holds) { CHECK(holds) << "asked for by a test"; });
+  ExplainArguments(module);
 }

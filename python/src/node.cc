@@ -3,6 +3,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "python/src/errors.h"
 #include "python/src/reflect.h"
 
 namespace lathe::python {
@@ -64,6 +65,9 @@ PyObject* GetAttribute(PyObject* self, PyObject* name) {
   } catch (py::error_already_set& error) {
     error.restore();
     return nullptr;
+  } catch (const Failure& failure) {
+    Raise(failure);
+    return nullptr;
   }
   PyErr_Restore(type, value, traceback);
   return nullptr;
@@ -95,6 +99,7 @@ void RegisterClass(const std::string& key, const py::type& cls) {
 }  // namespace
 
 py::object Wrap(Node node) {
+  if (const Expr* e = std::get_if<Expr>(&node)) Check(CheckDepth(*e));
   const auto found = Classes().find(TypeKey(node));
   PyTypeObject* type = found == Classes().end() ? object_type : found->second;
   PyObject* object = type->tp_alloc(type, 0);

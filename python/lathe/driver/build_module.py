@@ -46,10 +46,14 @@ def _as_promised(func):
     return func.with_attr("tir.noalias", True) if is_promised else func.without_attr("tir.noalias")
 
 
+def _check_program(what, inputs):
+    if not isinstance(inputs, (te.Schedule, Schedule, IRModule, PrimFunc)):
+        raise ValueError(f"{what}: expected an IRModule, a PrimFunc or a schedule, got {type(inputs)}")
+
+
 def _module_to_lower(inputs, args, name, binds):
+    _check_program("lower", inputs)
     of_stages = isinstance(inputs, te.Schedule)
-    if not of_stages and not isinstance(inputs, (Schedule, IRModule, PrimFunc)):
-        raise ValueError(f"lower: expected an IRModule, a PrimFunc or a schedule, got {type(inputs)}")
     if isinstance(inputs, PrimFunc):
         inputs = _as_promised(inputs.with_attr("global_symbol", name))
     module = _module_with_binds(inputs, args, name, binds, **{"starts_apart": True} if of_stages else {})
@@ -92,6 +96,7 @@ def get_binds(args, compact=False, binds=None):
 def _merged(modules):
     merged = IRModule({})
     for module in modules:
+        _check_program("build", module)
         merged.update(_module_of(module, None, "main"))
     return merged
 
@@ -109,6 +114,7 @@ def build(inputs, args=None, target=None, target_host=None, runtime=None, name=N
         inputs, target = list(inputs.values()), _target_of(inputs)
     if isinstance(inputs, (list, tuple)):
         inputs = _merged(inputs)
+    _check_program("build", inputs)
     target = Target(target or Target.current() or "auto")
     default = "default_function" if isinstance(inputs, (te.Schedule, PrimFunc)) else "main"
     lib = _lib.build(_module_with_binds(inputs, args, name or default, dict(binds or {})), target.build_text(), _builder())

@@ -51,7 +51,7 @@ class IRModule(Object):
     def __new__(cls, functions=None, type_definitions=None, attrs=None, global_infos=None):
         module = _lib.module_new()
         for var, func in (functions or {}).items():
-            _lib.module_put(module, _name(var), func)
+            module[var] = func
         return module.with_attrs(attrs) if attrs else module
 
     @staticmethod
@@ -64,6 +64,8 @@ class IRModule(Object):
         return _lib.module_get(self, _name(var))
 
     def __setitem__(self, var, func):
+        if not isinstance(func, Object) or _lib.type_key(func) != "tir.PrimFunc":
+            raise TypeError(f"IRModule: \"{_name(var)}\" is {func!r}; a PrimFunc is required")
         _lib.module_put(self, _name(var), func)
 
     def __delitem__(self, var):

@@ -85,6 +85,8 @@ class Module:
 
     def time_evaluator(self, func_name, dev=None, number=10, repeat=1, min_repeat_ms=0, **options):
         """A function that runs the kernel `repeat` times `number` calls and says the seconds of one call."""
+        if number < 1 or repeat < 1:
+            raise ValueError(f"time_evaluator: number is {number} and repeat is {repeat}; both are at least 1")
         func = self[func_name] if func_name != self.entry_name else self.entry_func
 
         def measure(*args):

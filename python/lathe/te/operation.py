@@ -33,6 +33,8 @@ def placeholder(shape, dtype=None, name="placeholder"):
 def _range(dom):
     if dom is None or isinstance(dom, Range):
         return dom
+    if not isinstance(dom, (list, tuple)):
+        raise TypeError(f"axis: expected a Range or (begin, end), got {dom!r}")
     if len(dom) != 2:
         raise ValueError("axis: expected a Range or (begin, end)")
     return Range(dom[0], dom[1])

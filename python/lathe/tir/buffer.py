@@ -53,7 +53,8 @@ def _indices(given):
 def decl_buffer(shape, dtype=None, name="buffer", data=None, strides=None, elem_offset=None, scope="",
                 data_alignment=-1, offset_factor=0, buffer_type="", axis_separators=None, span=None):
     """A buffer; without `data` one with memory of its own."""
-    shape = shape if isinstance(shape, (tuple, list)) else (shape,)
+    is_array = getattr(shape, "ndim", 0) == 1  # Of numpy.
+    shape = tuple(shape) if is_array else shape if isinstance(shape, (tuple, list)) else (shape,)
     return _lib.Buffer(shape, dtype or "float32", name, data, strides or [], elem_offset, scope, data_alignment,
                        offset_factor, buffer_type, axis_separators or [])
 

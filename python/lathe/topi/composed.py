@@ -1,7 +1,7 @@
 """Operators that others make up."""
 from lathe import te
 from lathe._lib import topi as _topi
-from lathe.topi.utils import get_const_int
+from lathe.topi.utils import axis_of, get_const_int
 from lathe.tir import ir_builder
 
 # Elsewhere approximations; here the functions themselves are as fast.
@@ -17,7 +17,7 @@ def log_add_exp(lhs, rhs):
 
 def tensordot(a, b, axes):
     """Products summed over axes of both: so many last ones of `a` and first ones of `b`, one of each, or a list for each."""
-    of_a, of_b = _contracted(len(a.shape), axes)
+    of_a, of_b = ([axis_of("tensordot", x, axis) for axis in used] for x, used in zip((a, b), _contracted(a, axes)))
     sums = [te.reduce_axis((0, a.shape[axis]), f"k{i}") for i, axis in enumerate(of_a)]
     free_a, free_b = (_others(len(x.shape), used) for x, used in ((a, of_a), (b, of_b)))
 
@@ -28,9 +28,9 @@ def tensordot(a, b, axes):
     return te.compute([a.shape[i] for i in free_a] + [b.shape[i] for i in free_b], element, "T_tensordot", tag="matmul")
 
 
-def _contracted(rank_a, axes):
+def _contracted(a, axes):
     if isinstance(axes, int):
-        return list(range(rank_a - axes, rank_a)), list(range(axes))
+        return list(range(len(a.shape) - axes, len(a.shape))), list(range(axes))
     return tuple([each] if isinstance(each, int) else list(each) for each in axes)
 
 
@@ -55,7 +55,7 @@ def cumprod(data, axis=None, dtype=None, exclusive=None):
 def _running(data, axis, dtype, exclusive, name, first, join):
     if axis is None:
         data, axis = _topi.reshape(data, [_count(data.shape)]), 0
-    axis, dtype = axis + len(data.shape) if axis < 0 else axis, dtype or data.dtype
+    axis, dtype = axis_of(name, data, axis), dtype or data.dtype
     before, count, after = _count(data.shape[:axis]), get_const_int(data.shape[axis]), _count(data.shape[axis + 1:])
 
     def body(ins, outs):

@@ -2,31 +2,29 @@
 from lathe import te, tir
 from lathe._lib import topi as _topi
 from lathe.tir import ir_builder
-from lathe.topi.utils import get_const_int
+from lathe.topi.utils import axis_of, get_const_int
 
 
 def sort(data, axis=-1, is_ascend=1):
     """The elements, the smallest first, or the greatest."""
-    return _topi.gather(data, _axis_of(data, axis), _order(data, axis, is_ascend))
+    axis = axis_of("sort", data, axis)
+    return _topi.gather(data, axis, _order(data, axis, is_ascend))
 
 
 def argsort(data, valid_count=None, axis=-1, is_ascend=1, dtype="float32"):
     """Their places before."""
     if valid_count is not None:
         raise ValueError("argsort: every line is sorted as a whole; leave valid_count out")
-    return _topi.cast(_order(data, axis, is_ascend), dtype)
+    return _topi.cast(_order(data, axis_of("argsort", data, axis), is_ascend), dtype)
 
 
 def topk(data, k=1, axis=-1, ret_type="both", is_ascend=False, dtype="int64"):
     """The first k of them and their places ("both"), or one of these ("values", "indices"); all where k is less than 1."""
-    axis, count = _axis_of(data, axis), get_const_int(data.shape[_axis_of(data, axis)])
+    axis = axis_of("topk", data, axis)
+    count = get_const_int(data.shape[axis])
     places = _first(_order(data, axis, is_ascend), axis, count if k < 1 else min(get_const_int(k), count))
     values, indices = _topi.gather(data, axis, places), _topi.cast(places, dtype)
     return {"both": [values, indices], "values": values, "indices": indices}[ret_type]
-
-
-def _axis_of(data, axis):
-    return axis + len(data.shape) if axis < 0 else axis
 
 
 def _first(tensor, axis, count):
@@ -42,7 +40,6 @@ def _product(extents):
 
 
 def _order(data, axis, is_ascend):
-    axis = _axis_of(data, axis)
     count, step = get_const_int(data.shape[axis]), _product(data.shape[axis + 1:])
     lines = _product(data.shape[:axis]) * step
 

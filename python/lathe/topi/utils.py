@@ -19,6 +19,14 @@ def get_const_int(expr):
     return int(value.value)
 
 
+def axis_of(name, data, axis):
+    """The axis, counted from the front; ValueError that names the operator where the tensor has none such."""
+    rank = len(data.shape)
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        raise ValueError(f"{name}: {axis} is no axis of {data.op.name}, which has {rank} dimensions")
+    return axis % rank
+
+
 def get_const_tuple(in_tuple):
     """The same for each of several; what is no number stays as it is."""
     return tuple(get_const_int(each) if isinstance(each, (int, IntImm)) else each for each in in_tuple)

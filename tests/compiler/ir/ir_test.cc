@@ -238,6 +238,24 @@ TEST(Fold, LeavesDivisionByZeroAlone) {
     EXPECT_NE(quotient.As<Binary>(), nullptr);
 }
 
+TEST(Expr, KnowsHowDeepItIsNested) {
+  const Var i("i");
+  const Buffer a = MakeBuffer("A", {8, 8});
+  EXPECT_EQ(Expr(i).depth(), 1u);
+  EXPECT_EQ(Expr(7).depth(), 1u);
+  EXPECT_EQ(Load(a, {i + 1, 0}).depth(), 3u);
+  EXPECT_EQ(MakeSelect(Less(i, 3), i, i * 2 + 1).depth(), 4u);
+  const Reduce sum{{{}, {}, {}, {}}, {{{0, i + 1}, Var("k")}}, {Load(a, {i, i})}, {}, True(), 0};
+  EXPECT_EQ(Expr::Make(DataType::Float(32), sum).depth(), 3u);
+}
+
+TEST(Expr, IsRefusedWhereItIsNestedTooDeep) {
+  Expr e = Var("x", DataType::Float(32));
+  while (e.depth() < kMaxProgramDepth) e = e + e;
+  EXPECT_TRUE(CheckDepth(e).ok());
+  EXPECT_EQ(CheckDepth(e + e).message(), "an expression is nested more than 4000 deep; split it up");
+}
+
 TEST(DataType, ReadsBackWhatItPrints) {
   for (const char* text : {"float32", "int8x16", "bool", "boolx4", "uint4", "bfloat16", "handle"}) {
     EXPECT_EQ(DataType::Parse(text)->ToString(), text);
