@@ -70,6 +70,18 @@ Status SwappedError(const std::string& path) {
       fmt::format("read {}: it holds records, no workloads; swap --tvm-workloads and --tvm-records", path));
 }
 
+// A schedule of one function asks for no name, TVM's of a module does.
+Status CheckSpeaksOf(const ScheduleTrace& trace, const std::string& func) {
+  for (size_t i = 0; i < trace.size(); ++i) {
+    const Instruction& instruction = trace.instruction(i);
+    const bool finds_a_block = instruction.kind->name == "GetBlock" && instruction.attrs.size() == 2;
+    const auto* name = finds_a_block ? std::get_if<std::string>(&instruction.attrs[1]) : nullptr;
+    if (name != nullptr && !name->empty() && *name != func)
+      return InvalidArgument(fmt::format("its trace is of function \"{}\", its workload is \"{}\"", *name, func));
+  }
+  return OkStatus();
+}
+
 class Reader {
  public:
   Status ReadWorkloads(const std::string& path) {
@@ -134,6 +146,7 @@ class Reader {
     const auto& function = functions_[static_cast<size_t>(record.workload)];
     if (!function) return Unimplemented(fmt::format("its workload {} was skipped", record.workload));
     const auto& [func, digest] = *function;
+    RETURN_IF_ERROR(CheckSpeaksOf(record.trace, func.name));
     ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(func));
     if (const Status status = record.trace.Replay(schedule); !status.ok())
       return Unimplemented("its trace does not replay here: " + status.message());

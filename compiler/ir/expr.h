@@ -283,7 +283,7 @@ using ExprVariant = std::variant<IntImm, FloatImm, StringImm, VarName, Binary, N
                                  Broadcast, Call, Let, Shuffle, FuncCall, Boxed<Reduce>>;
 
 // What walks an expression calls itself, and each step has its part of a stack. Whoever takes expressions of any depth
-// from a program refuses deeper ones: no walk needs more than a fifth of a stack of 8 MiB for these.
+// from a program refuses deeper ones: for these the simplifier needs up to half of a stack of 8 MiB, others less.
 inline constexpr uint32_t kMaxProgramDepth = 4000;
 Status CheckDepth(const Expr& e);
 

@@ -14,7 +14,8 @@ namespace {
 
 using FunctionRecord = py::detail::function_record;
 
-constexpr std::string_view kOfPybind = "incompatible function arguments", kOfCast = "a value cannot be taken";
+constexpr std::string_view kOfPybind = "The following argument types are supported",
+                           kOfCast = "a value cannot be taken";
 
 struct Refusal {
   PyObject* object = nullptr;    // Only to be compared.
@@ -51,6 +52,15 @@ std::optional<size_t> IndexIn(py::handle list, const PyObject* object) {
   return std::nullopt;
 }
 
+// "(x: Tensor, axis: int)" of "(self: lathe._lib.T, x: lathe._lib.te.Tensor, axis: int) -> None".
+std::string ForReaders(std::string_view signature, bool is_method) {
+  std::string text(signature.substr(0, signature.rfind(" -> ")));
+  if (const size_t comma = text.find(", "); is_method && comma != std::string::npos) text.replace(1, comma + 1, "");
+  for (const std::string_view module : {"lathe._lib.te.", "lathe._lib."})
+    for (size_t at = text.find(module); at != std::string::npos; at = text.find(module)) text.erase(at, module.size());
+  return text;
+}
+
 // The call whose arguments are explained.
 struct ExplainedCall {
   const FunctionRecord& record;
@@ -61,7 +71,10 @@ struct ExplainedCall {
     return !record.args.empty() && record.args[0].name != nullptr &&
            std::string_view("operation") == record.args[0].name && args.size() > 0;
   }
-  std::string Name() const { return NamesOperation() ? py::cast<std::string>(py::str(args[0])) : record.name; }
+  std::string Name() const {
+    if (record.is_new_style_constructor) return py::cast<std::string>(record.scope.attr("__name__"));
+    return NamesOperation() ? py::cast<std::string>(py::str(args[0])) : record.name;
+  }
   size_t NumHidden() const { return NamesOperation() || record.is_method ? 1 : 0; }  // Operation or self.
 
   // "argument 2", "argument 2[0]", "argument "axis"" of the object, where it is one.
@@ -91,10 +104,8 @@ struct ExplainedCall {
   }
   std::string Signatures() const {
     std::string all;
-    for (const FunctionRecord* each = &record; each != nullptr; each = each->next) {
-      const std::string_view signature = each->signature;
-      all += (all.empty() ? "" : " or ") + std::string(signature.substr(0, signature.rfind(" -> ")));
-    }
+    for (const FunctionRecord* each = &record; each != nullptr; each = each->next)
+      all += (all.empty() ? "" : " or ") + ForReaders(each->signature, record.is_method);
     return all;
   }
 

@@ -447,8 +447,9 @@ py::object HandleOf(const Schedule& schedule, char kind, int id) {
 
 // What the schedule refuses names the primitive; what does not fit the instruction does not.
 Status WithName(const Status& status, const Signature& row) {
-  const bool is_named = status.code() != StatusCode::kInvalidArgument || status.detail() != nullptr;
-  return is_named ? status : status.WithContext(SnakeCase(row.kind));
+  const std::string name = SnakeCase(row.kind);
+  const bool is_named = status.code() != StatusCode::kInvalidArgument || status.message().starts_with(name);
+  return is_named ? status : status.WithContext(name);
 }
 // The class that TVM raises.
 ErrorKind KindOf(StatusCode code, const Signature& row) {

@@ -138,11 +138,13 @@ TEST_F(WriteVerbsTest, DbImportSkipsWhatItCannotUseAndRefusesWhatIsNotTvms) {
   };
   const VerbRun skipped = import(
       "[0,[[[[\"FoldSpace\",[],[],[]]],[]],null,null,null]]\n"
-      "[0,[[[[\"GetSBlock\",[],[\"nothing\",\"main\"],[\"b0\"]]],[]],null,null,null]]\n");
+      "[0,[[[[\"GetSBlock\",[],[\"nothing\",\"main\"],[\"b0\"]]],[]],null,null,null]]\n"
+      "[0,[[[[\"GetSBlock\",[],[\"nothing\",\"nope\"],[\"b0\"]]],[]],null,null,null]]\n");
   EXPECT_EQ(skipped.code, 0);
   EXPECT_THAT(skipped.err, HasSubstr("records.json, line 1: "));
   EXPECT_THAT(skipped.err, HasSubstr("FoldSpace"));
   EXPECT_THAT(skipped.err, HasSubstr("line 2: its trace does not replay here: "));
+  EXPECT_THAT(skipped.err, HasSubstr("line 3: its trace is of function \"nope\", its workload is \"main\""));
   EXPECT_THAT(skipped.err, HasSubstr("4 workloads and 0 records read"));
   EXPECT_EQ(import("{}\n").code, 2);
   const VerbRun one_is_good = import("[9,[[[],[]],null,null,null]]\n{}\n[0,[[[],[]],null,null,null]]\n");

@@ -20,6 +20,7 @@ x = tir.Var("x", "float32")
     (lambda: x + None, "Add: argument 2 is None; an expression is required"),
     (lambda: te.compute((4,), lambda i: None), "None"),
     (lambda: te.create_prim_func([P, [P]]), r"argument 1\[1\] is a list"),
+    (lambda: tir.schedule.Trace(5, None), r"^Trace: \(5, None\) is given; \(insts: List\[Instruction\], decisions: dict\) is required"),
     (lambda: te.reduce_axis(4), r"axis: expected a Range or \(begin, end\), got 4"),
     (lambda: tvm.IRModule({"main": 3}), 'IRModule: "main" is 3; a PrimFunc is required'),
 ])
@@ -65,7 +66,7 @@ def test_nothing_is_timed_no_times(options):
     (lambda sch, i: sch.split(i, factors=[128 / 4, None]), r"split: factors\[0\] is 32.0; give an integer"),
     (lambda sch, i: sch.split(i, factor=[4, None]), 'split: no argument is named "factor"; known: loop, factors'),
     (lambda sch, i: sch.get_loops(i), "get_loops: argument \"block\" is l.*; give a block of this schedule or its name"),
-    (lambda sch, i: sch.rfactor(i, "x"), "rfactor: an attribute is no integer"),
+    (lambda sch, i: sch.rfactor(i, "x"), "^rfactor: an attribute is no integer"),
 ])
 def test_primitives_speak_of_calls_not_of_traces(call, words):
     sch = tir.Schedule(elementwise)
