@@ -232,7 +232,9 @@ StatusOr<int> Run(const TuneOptions& options) {
     ListTasks(workloads.functions, target, options.is_json);
     return kExitOk;
   }
-  for (const Function& function : workloads.functions) RETURN_IF_ERROR(CheckCanBeTuned(function.func));
+  if (!workloads.network) {  // Of a network's tasks those are tuned that can be.
+    for (const Function& function : workloads.functions) RETURN_IF_ERROR(CheckCanBeTuned(function.func));
+  }
   if (options.place.server.empty()) RETURN_IF_ERROR(CheckRunsHere(target, host));
   const JobRequest request = RequestFor(options, workloads.functions, target, time_limit);
   const std::string database = AbsolutePath(DatabasePath(options.place.database));
