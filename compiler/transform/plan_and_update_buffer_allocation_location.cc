@@ -451,7 +451,7 @@ void PutInUnitLoops(GuardedAccess& access) {
   access.predicate = put_in(access.predicate);
 }
 
-// A loop from `range` as far as `conjunct`, a < b or a <= b, lets it run.
+// A loop from `range` as far as `conjunct`, a < b, a <= b or a == b, lets it run.
 void CutLoop(const Var& var, const Binary& conjunct, Range& range) {
   const int64_t *min = AsIntConst(range.min), *extent = AsIntConst(range.extent);
   const int64_t *low = AsIntConst(conjunct.a), *high = AsIntConst(conjunct.b);
@@ -459,8 +459,14 @@ void CutLoop(const Var& var, const Binary& conjunct, Range& range) {
   if (min == nullptr || extent == nullptr || is_far(low) || is_far(high)) return;
   const int64_t is_strict = conjunct.op == BinaryOp::kLT;
   int64_t first = *min, end = *min + *extent;
-  if (low != nullptr && var.same_as(conjunct.b)) first = std::max(first, *low + is_strict);
-  if (high != nullptr && var.same_as(conjunct.a)) end = std::min(end, *high + 1 - is_strict);
+  const bool is_equation = conjunct.op == BinaryOp::kEQ;
+  const auto cut = [&](const Expr& side, const int64_t* other, bool from_below) {
+    if (other == nullptr || !var.same_as(side)) return;
+    if (from_below || is_equation) first = std::max(first, *other + is_strict);
+    if (!from_below || is_equation) end = std::min(end, *other + 1 - is_strict);
+  };
+  cut(conjunct.b, low, true);
+  cut(conjunct.a, high, false);
   range = {IntConst(range.min.dtype(), first), IntConst(range.extent.dtype(), std::max<int64_t>(0, end - first))};
 }
 
@@ -472,7 +478,8 @@ GuardedAccess Narrowed(GuardedAccess access, const Analyzer& analyzer) {
   access.predicate = inside.Simplify(access.predicate);
   for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
     const Binary* bound = conjunct.As<Binary>();
-    if (bound == nullptr || (bound->op != BinaryOp::kLT && bound->op != BinaryOp::kLE)) continue;
+    if (bound == nullptr || (bound->op != BinaryOp::kLT && bound->op != BinaryOp::kLE && bound->op != BinaryOp::kEQ))
+      continue;
     for (auto& [var, range] : access.loops) CutLoop(var, *bound, range);
   }
   PutInUnitLoops(access);
