@@ -80,10 +80,6 @@ class Guards {
     return negative && IsIndexType(negative->dtype()) && SortBound(*negative + 1, region);
   }
 
-  bool IsLoop(const ExprNode* var) const {
-    return std::any_of(access_.loops.begin(), access_.loops.end(),
-                       [&](const auto& loop) { return loop.first.get() == var; });
-  }
   // Loops that run once, or of which `condition` alone leaves one iteration, stand for nothing of their own.
   VarMap UnitLoops(const Expr& condition) const {
     VarMap only;
@@ -91,9 +87,7 @@ class Guards {
       if (IsConstInt(range.extent, 1) || LeavesOne(condition, var, range)) only.emplace(var.get(), range.min);
     return only;
   }
-  bool IsFixed(const Expr& e) const {
-    return !UsesVar(e, [&](const ExprNode* var) { return IsLoop(var); });
-  }
+  bool IsFixed(const Expr& e) const { return !UsesAny(e, access_.loops); }
   const Analyzer& inner() const { return inner_; }
 
  private:
@@ -223,20 +217,36 @@ class Density {
   std::vector<const ExprNode*> used_;
 };
 
+// An index in int64, in which a conversion that keeps its number is the number.
+Expr Widened(const Expr& e, const Analyzer& analyzer) {
+  const DataType type = DataType::Int(64);
+  if (!IsIndexType(e.dtype())) return e;
+  if (const Binary* op = e.As<Binary>(); op != nullptr)
+    return FoldBinary(op->op, Widened(op->a, analyzer), Widened(op->b, analyzer));
+  const Cast* cast = e.As<Cast>();
+  const bool is_kept = cast != nullptr && IsIndexType(cast->value.dtype()) &&
+                       analyzer.ConstIntBound(cast->value).Within(TypeBound(e.dtype()).min, TypeBound(e.dtype()).max);
+  return is_kept ? Widened(cast->value, analyzer) : CastIndex(type, e);
+}
+
 enum class Side { kFrom, kBelow };
+
+bool StaysBy(Side side, const Expr& e, const Expr& limit, const Analyzer& analyzer) {
+  return SameExpr(e, limit) || analyzer.CanProve(side == Side::kBelow ? LessEqual(e, limit) : LessEqual(limit, e));
+}
 
 // Whether `end`, that of `inner` on one side, does not reach beyond `limit`; each guard of the reader may show it, for
 // each part of a maximum (minimum) another.
 bool StaysBy(Side side, const Expr& end, const std::vector<Expr>& guards, const Expr& limit, const Analyzer& analyzer) {
-  const bool is_below = side == Side::kBelow;
   const auto stays_by_part = [&](const Expr& part) {
     const auto stays = [&](const Expr& e) {
-      return SameExpr(e, part) || analyzer.CanProve(is_below ? LessEqual(e, part) : LessEqual(part, e));
+      if (e.dtype() == part.dtype()) return StaysBy(side, e, part, analyzer);
+      return StaysBy(side, Widened(e, analyzer), Widened(part, analyzer), analyzer);
     };
     return stays(end) || std::any_of(guards.begin(), guards.end(), stays);
   };
   if (stays_by_part(limit)) return true;
-  const std::vector<Expr> parts = PartsOf(limit, is_below ? BinaryOp::kMin : BinaryOp::kMax);
+  const std::vector<Expr> parts = PartsOf(limit, side == Side::kBelow ? BinaryOp::kMin : BinaryOp::kMax);
   return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), stays_by_part);
 }
 

@@ -113,12 +113,7 @@ StatusOr<std::vector<Expr>> IndexMap::ValuesAt(const std::vector<Expr>& indices)
   VarMap values;
   for (size_t i = 0; i < indices.size(); ++i) {
     const DataType type = initial_indices[i].dtype();
-    const int64_t* constant = AsIntConst(indices[i]);
-    if (indices[i].dtype() == type)
-      values.insert_or_assign(initial_indices[i].get(), indices[i]);
-    else
-      values.insert_or_assign(initial_indices[i].get(),
-                              constant != nullptr ? IntConst(type, *constant) : MakeCast(type, indices[i]));
+    values.insert_or_assign(initial_indices[i].get(), CastIndex(type, indices[i]));
   }
   std::vector<Expr> mapped;
   for (const Expr& index : final_indices) mapped.push_back(Substitute(index, values));

@@ -21,9 +21,13 @@ std::optional<size_t> IndexOf(const IterDomain& iters, const ExprNode* var) {
   return std::nullopt;
 }
 
-bool UsesAny(const Expr& e, const IterDomain& iters) {
-  return UsesVar(e, [&](const ExprNode* var) { return IndexOf(iters, var).has_value(); });
+}  // namespace
+
+bool UsesAny(const Expr& e, const IterDomain& loops) {
+  return UsesVar(e, [&](const ExprNode* var) { return IndexOf(loops, var).has_value(); });
 }
+
+namespace {
 
 Status CheckIters(const IterDomain& iters) {
   for (const auto& [var, range] : iters) {

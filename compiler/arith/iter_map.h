@@ -17,6 +17,7 @@ namespace lathe {
 
 // Loops and their ranges, outermost first.
 using IterDomain = std::vector<std::pair<Var, Range>>;
+bool UsesAny(const Expr& e, const IterDomain& loops);  // Of their variables.
 
 struct IterMark;
 using IterMarkPtr = std::shared_ptr<const IterMark>;

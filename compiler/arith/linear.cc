@@ -219,6 +219,12 @@ bool SameExpr(const Expr& a, const Expr& b) {
   }
   return StructuralEqual(a, b);
 }
+Expr CastIndex(DataType type, const Expr& index) {
+  const int64_t* number = IsIndexType(type) && IsIndexType(index.dtype()) ? AsIntConst(index) : nullptr;
+  const bool is_kept = number != nullptr && (type.bits == 64 || *number == static_cast<int32_t>(*number));
+  return is_kept ? IntConst(type, *number) : MakeCast(type, index);
+}
+
 std::vector<Expr> ConjunctsOf(const Expr& condition) {
   const Binary* both = condition.As<Binary>();
   if (both == nullptr || both->op != BinaryOp::kAnd) return {condition};

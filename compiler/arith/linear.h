@@ -63,6 +63,8 @@ bool SameExpr(const Expr& a, const Expr& b);
 std::vector<Expr> ConjunctsOf(const Expr& condition);
 // int32 and int64 scalars: what has a linear form.
 inline bool IsIndexType(DataType type) { return type.is_signed_int() && type.is_scalar() && type.bits >= 32; }
+// An index in another such type; a constant that fits becomes one of it.
+Expr CastIndex(DataType type, const Expr& index);
 
 // x and y of min(x, y) (op kMin) or max(x, y) (kMax), also with a constant added; `e` itself where it is none.
 std::vector<Expr> PartsOf(const Expr& e, BinaryOp op);

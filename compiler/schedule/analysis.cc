@@ -196,11 +196,7 @@ class IterVarTeller {
     const Expr more = analyzer_.Simplify(difference + value);
     return NamesLoop(more) ? std::nullopt : std::optional(more - iter);
   }
-  bool NamesLoop(const Expr& e) const {
-    return UsesVar(e, [&](const ExprNode* var) {
-      return std::any_of(loops_.begin(), loops_.end(), [&](const auto& loop) { return loop.first.get() == var; });
-    });
-  }
+  bool NamesLoop(const Expr& e) const { return UsesAny(e, loops_); }
 
   const BlockRealize realize_;
   const IterDomain loops_;
@@ -625,10 +621,7 @@ namespace {
 Expr About(const IterDomain& loops, const Expr& condition) {
   const Binary* both = condition.As<Binary>();
   if (both != nullptr && both->op == BinaryOp::kAnd) return And(About(loops, both->a), About(loops, both->b));
-  const bool names = UsesVar(condition, [&](const ExprNode* var) {
-    return std::any_of(loops.begin(), loops.end(), [&](const auto& loop) { return loop.first.get() == var; });
-  });
-  return names ? condition : True();
+  return UsesAny(condition, loops) ? condition : True();
 }
 
 // Whether iter var i takes all values of its domain by `sum`, in steps of 1.

@@ -23,12 +23,6 @@ struct DividedBlock {
   VarMap vars;
 };
 
-bool UsesAny(const Expr& e, const IterDomain& loops) {
-  return UsesVar(e, [&](const ExprNode* var) {
-    return std::any_of(loops.begin(), loops.end(), [&](const auto& loop) { return loop.first.get() == var; });
-  });
-}
-
 // What the block declares is all that it does, and all that it needs are its iter vars.
 Status CheckWholly(const Schedule& schedule, int block) {
   if (schedule.IsHiding(block)) return schedule.Error(kBlockize, block, "it touches more than it declares");

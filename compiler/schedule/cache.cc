@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/linear.h"
 #include "compiler/arith/simplifier.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/cache_stage.h"
@@ -30,7 +31,7 @@ std::pair<Stmt, Block> MakeCopy(const CachedPart& part, bool to_cache, const std
   BlockNode block{.name = name, .body = Evaluate{Expr(0)}};
   for (size_t i = 0; i < part.region.size(); ++i) {
     const DataType type = part.original->shape[i].dtype();
-    const Expr min = MakeCast(type, part.region[i].min);
+    const Expr min = CastIndex(type, part.region[i].min);
     loops.emplace_back(fmt::format("ax{}", i), type);
     const Var iter(fmt::format("v{}", i), type);
     block.iter_vars.push_back(IterVar{Range{IntConst(type, 0), part.cache->shape[i]}, iter, IterKind::kSpatial});
@@ -44,7 +45,7 @@ std::pair<Stmt, Block> MakeCopy(const CachedPart& part, bool to_cache, const std
   const Block made(std::move(block));
   Stmt nest = BlockRealize{std::move(values), predicate, made};
   for (size_t i = loops.size(); i-- > 0;)
-    nest = MakeFor(loops[i], MakeCast(loops[i].dtype(), part.region[i].extent), nest);
+    nest = MakeFor(loops[i], CastIndex(loops[i].dtype(), part.region[i].extent), nest);
   return {nest, made};
 }
 
@@ -67,7 +68,7 @@ CachedPart MakeCache(const Schedule& schedule, const Buffer& original, const std
   bool is_cut = is_once;
   std::vector<Expr> shape;
   for (size_t d = 0; d < region.size(); ++d) {
-    shape.push_back(MakeCast(original->shape[d].dtype(), region[d].extent));
+    shape.push_back(CastIndex(original->shape[d].dtype(), region[d].extent));
     is_cut &= shape.back().As<IntImm>() != nullptr || Analyzer().CanProveEqual(shape.back(), original->shape[d]);
   }
   for (int user : users) is_cut &= !LooksAtMemory(schedule.StmtOf(user), original);
@@ -108,7 +109,7 @@ class CacheUser : public StmtExprMutator {
 
  private:
   Expr Moved(const Expr& index, size_t d) const {
-    return Analyzer().Simplify(index - MakeCast(index.dtype(), part_.region[d].min));
+    return Analyzer().Simplify(index - CastIndex(index.dtype(), part_.region[d].min));
   }
   std::vector<Expr> Moved(std::vector<Expr> indices) const {
     for (size_t d = 0; d < indices.size(); ++d) indices[d] = Moved(indices[d], d);

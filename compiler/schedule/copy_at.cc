@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "compiler/arith/int_set.h"
+#include "compiler/arith/linear.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/independence.h"
@@ -66,7 +67,7 @@ Block CopyBlock(const Schedule& schedule, const CopyAt& copy, std::vector<Expr>&
   }
   const Buffer &from = copy.is_read ? copy.buffer : copy.cache, &to = copy.is_read ? copy.cache : copy.buffer;
   Stmt body = MakeStore(to, Load(from, indices), indices);
-  for (size_t d = loops.size(); d-- > 0;) body = MakeFor(loops[d], MakeCast(loops[d].dtype(), tile[d].extent), body);
+  for (size_t d = loops.size(); d-- > 0;) body = MakeFor(loops[d], CastIndex(loops[d].dtype(), tile[d].extent), body);
   node.body = std::move(body);
   node.reads = {BufferRegion{from, tile}};
   node.writes = {BufferRegion{to, tile}};

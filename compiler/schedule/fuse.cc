@@ -57,11 +57,6 @@ DataType FusedType(const Schedule& schedule, const std::vector<int>& rows) {
   return DataType::Int(bits);
 }
 
-Expr InType(const Expr& e, DataType type) {
-  const int64_t* number = AsIntConst(e);
-  return number != nullptr ? IntConst(type, *number) : e.dtype() == type ? e : MakeCast(type, e);
-}
-
 // The product of the extents in `type`, which has to hold it. Of two that are negative it would be positive: one is cut
 // at 0.
 StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& rows, DataType type) {
@@ -79,7 +74,7 @@ StatusOr<Expr> FusedExtent(const Schedule& schedule, const std::vector<int>& row
                                           TypeBound(type).max, type.ToString()));
     }
     const bool is_cut = MayBeNegative(schedule, row, rows[0]) && std::exchange(may_be_negative, true);
-    const Expr length = InType(loop.extent, type);
+    const Expr length = CastIndex(type, loop.extent);
     extent = extent * (is_cut ? Max(length, IntConst(type, 0)) : length);
   }
   return extent;
@@ -92,11 +87,11 @@ VarMap PartsOf(const Schedule& schedule, const std::vector<int>& rows, const Var
   Expr inner = IntConst(type, 1);  // The iterations of the loops inside.
   for (size_t i = rows.size(); i-- > 0;) {
     const For& loop = schedule.LoopOf(rows[i]);
-    const Expr extent = InType(loop.extent, type), here = extent * inner;
+    const Expr extent = CastIndex(type, loop.extent), here = extent * inner;
     const Expr part = IsConstInt(loop.extent, 1) ? IntConst(type, 0)
                       : i == 0                   ? FloorDiv(fused, inner)
                                                  : FloorDiv(FloorMod(fused, here), inner);
-    parts.emplace(loop.loop_var.get(), InType(part, loop.loop_var.dtype()));
+    parts.emplace(loop.loop_var.get(), CastIndex(loop.loop_var.dtype(), part));
     inner = here;
   }
   return parts;

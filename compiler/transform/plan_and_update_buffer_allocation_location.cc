@@ -409,11 +409,7 @@ std::optional<GuardedAccess> WithEveryFirstStep(const Access& write, const Meeti
   for (const auto& step : write.first_steps) indices.push_back(Substitute(step.first, values));
   for (const Range& range : access.region) indices.push_back(range.min);
   const auto is_element = [](const Range& range) { return IsConstInt(range.extent, 1); };
-  const auto is_inner = [&](const ExprNode* var) {
-    return std::any_of(access.loops.begin(), access.loops.end(),
-                       [&](const auto& loop) { return loop.first.get() == var; });
-  };
-  if (UsesVar(access.predicate, is_inner) || !std::all_of(access.region.begin(), access.region.end(), is_element))
+  if (UsesAny(access.predicate, access.loops) || !std::all_of(access.region.begin(), access.region.end(), is_element))
     return std::nullopt;
   IterDomain used = access.loops;
   std::erase_if(used, [&](const auto& loop) {

@@ -249,9 +249,26 @@ def main(A: T.Buffer((9,), "int32"), C: T.Buffer((9, 8), "int32")):
                     C[wi, wj] = C[wi, wj] + B[wk // 2]
 )";
 
+constexpr char kRowsAtAnotherWidth[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8, 8), "int32")):
+    B = T.alloc_buffer((8, 8), "int32")
+    for i, j in T.grid(T.int64(8), T.int64(8)):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi] * 2
+    for i, j in T.grid(T.int64(8), 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[T.min(T.max(vi - T.int64(1), T.int64(0)), T.int64(7)), vj]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
+        SoundnessCase{"CopyWhoseIndexIsNarrower", kRowsAtAnotherWidth,  // Seed 20058684.
+                      "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(b, i)\nsch.parallel(i)\nr = sch.cache_read(c, 0, 'local')\n"},
         SoundnessCase{"SumsThatEachLaneMakesAnew", kSumsOfAllRows,  // Seed 10014090.
                       "s = sch.get_block('sum')\ni, j, k = sch.get_loops(s)\nf = sch.fuse(i, j, k)\n"
                       "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\nsch.vectorize(j)\n"
