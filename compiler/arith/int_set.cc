@@ -291,9 +291,13 @@ IntSet SetEvaluator::ConstantSet(const Expr& e) const {
   // What comes from the ends of the type alone says nothing, and sums with it overflow. It is far, and moves with them.
   const bool is_far = !e.dtype().is_bool() && (bound.min <= type.min / 64 || bound.max >= type.max / 64);
   const IntBound moved = is_far ? WithSmallUnknowns(e, bounded).ConstIntBound(e) : bound;
+  const auto end = [&](int64_t value, int64_t in_moved) {  // Beyond the type it is no value of it.
+    const bool is_known = value == in_moved && value >= type.min && value <= type.max;
+    return is_known ? std::optional(IntConst(e.dtype(), value)) : std::nullopt;
+  };
   std::optional<Expr> min, max;
-  if (bound.min != IntBound::kNegInf && bound.min == moved.min) min = IntConst(e.dtype(), bound.min);
-  if (bound.max != IntBound::kPosInf && bound.max == moved.max) max = IntConst(e.dtype(), bound.max);
+  if (bound.min != IntBound::kNegInf) min = end(bound.min, moved.min);
+  if (bound.max != IntBound::kPosInf) max = end(bound.max, moved.max);
   return IntSet::Interval(std::move(min), std::move(max));
 }
 

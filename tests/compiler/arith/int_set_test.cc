@@ -9,6 +9,7 @@ namespace lathe {
 namespace {
 
 const Var i("i"), j("j"), k("k"), n("n");
+const Expr w = MakeCast(DataType::Int(32), Var("w", DataType::Int(64)));
 
 std::string ToText(const IntSet& set) {
   if (set.is_nothing()) return "nothing";
@@ -29,16 +30,17 @@ TEST_P(EvalSetTest, RelaxesJAndK) {  // j of 0..16, k of 0..3; i of 0..8 stays.
   analyzer.Bind(i, {0, 8});
   EXPECT_EQ(ToText(EvalSet(GetParam().e, vars, analyzer)), GetParam().set);
 }
-INSTANTIATE_TEST_SUITE_P(Forms, EvalSetTest,
-                         testing::Values(EvalCase{"Stencil", i * 16 + j + k, "[i * 16, i * 16 + 17]"},
-                                         EvalCase{"Stays", i * 2 + n, "[i * 2 + n, i * 2 + n]"},
-                                         EvalCase{"Negative", i - j * 2, "[i - 30, i]"},
-                                         EvalCase{"Cancels", j * 4 + k - j * 4, "[0, 2]"},
-                                         EvalCase{"Quotient", FloorDiv(i * 16 + j, 4), "[i * 4, i * 4 + 3]"},
-                                         EvalCase{"RemainderOfAligned", FloorMod(n * 16 + j, 16), "[0, 15]"},
-                                         EvalCase{"Clamp", Max(i * 16 + j - 1, 0), "[max(i * 16 - 1, 0), i * 16 + 14]"},
-                                         EvalCase{"SymbolicProduct", j*(i + 1), "[0, i * 15 + 15]"}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Forms, EvalSetTest,
+    testing::Values(EvalCase{"Stencil", i * 16 + j + k, "[i * 16, i * 16 + 17]"},
+                    EvalCase{"Stays", i * 2 + n, "[i * 2 + n, i * 2 + n]"},
+                    EvalCase{"Negative", i - j * 2, "[i - 30, i]"}, EvalCase{"Cancels", j * 4 + k - j * 4, "[0, 2]"},
+                    EvalCase{"Quotient", FloorDiv(i * 16 + j, 4), "[i * 4, i * 4 + 3]"},
+                    EvalCase{"RemainderOfAligned", FloorMod(n * 16 + j, 16), "[0, 15]"},
+                    EvalCase{"Clamp", Max(i * 16 + j - 1, 0), "[max(i * 16 - 1, 0), i * 16 + 14]"},
+                    EvalCase{"SymbolicProduct", j*(i + 1), "[0, i * 15 + 15]"},
+                    EvalCase{"BeyondItsType", FloorDiv(FloorDiv(FloorMod(j, (w + 1) * 48), w + 1), 12), "[-inf, inf]"}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(RelaxRegion, IsTheSmallestBoxOfAStencil) {
   DomMap vars;

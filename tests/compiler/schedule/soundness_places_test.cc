@@ -263,9 +263,33 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8, 8), "int32")):
             C[vi, vj] = B[T.min(T.max(vi - T.int64(1), T.int64(0)), T.int64(7)), vj]
 )";
 
+constexpr char kAsFarAsMemorySays[] = R"(
+@T.prim_func
+def main(N: T.Buffer((1,), "int64"), A: T.Buffer((9,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(T.Cast("int32", N[0] % T.int64(2)) * 192 + 192):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i % (48 * (T.Cast("int32", N[0] % T.int64(2)) + 1))
+                                // (T.Cast("int32", N[0] % T.int64(2)) + 1) // 12)
+            C[vi] = A[8 - vi]
+)";
+constexpr char kAsFarAsAnyMemorySays[] = R"(
+@T.prim_func
+def main(N: T.Buffer((1,), "int64"), A: T.Buffer((9,), "int32"), C: T.Buffer((4,), "int32")):
+    for i in range(T.Cast("int32", N[0]) * 192 + 192):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i % (48 * (T.Cast("int32", N[0]) + 1)) // (T.Cast("int32", N[0]) + 1) // 12)
+            C[vi] = A[8 - vi]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
+        SoundnessCase{"IndicesAsFarAsMemorySays", kAsFarAsMemorySays,
+                      "b = sch.get_block('C')\nx, = sch.cache_index(b, 'global', 0)\n",
+                      "the end of a binding, as far as the new buffer goes, is read from memory"},
+        SoundnessCase{"IndicesAsFarAsAnyMemorySays", kAsFarAsAnyMemorySays,  // Seed 21026344.
+                      "b = sch.get_block('C')\nx, = sch.cache_index(b, 'global', 0)\n",
+                      "a binding may be below 0, or its end is not known"},
         SoundnessCase{"CopyWhoseIndexIsNarrower", kRowsAtAnotherWidth,  // Seed 20058684.
                       "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
                       "sch.compute_at(b, i)\nsch.parallel(i)\nr = sch.cache_read(c, 0, 'local')\n"},
