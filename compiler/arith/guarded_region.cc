@@ -135,6 +135,12 @@ class Guards {
   Analyzer inner_;
 };
 
+// Upwards or downwards.
+bool StepsByOne(const IterSumExpr& sum) {
+  return sum.args.empty() ||
+         (sum.args.size() == 1 && (IsConstInt(sum.args[0].scale, 1) || IsConstInt(sum.args[0].scale, -1)));
+}
+
 // Whether an access touches every element of the box around it, were it not for its predicate.
 class Density {
  public:
@@ -206,9 +212,8 @@ class Density {
     const bool all_run = std::all_of(access_.loops.begin(), access_.loops.end(),
                                      [](const auto& loop) { return AsIntConst(loop.second.extent) != nullptr; });
     const StatusOr<IterMapResult> map = DetectIterMap(indices, access_.loops, True(), {}, guards_.inner());
-    const auto is_unit = [](const IterSumExpr& sum) { return sum.args.empty() || IsConstInt(sum.args[0].scale, 1); };
     return all_run && map.ok() && IsConstInt(map->padding_predicate, 0) &&
-           std::all_of(map->indices.begin(), map->indices.end(), is_unit);
+           std::all_of(map->indices.begin(), map->indices.end(), StepsByOne);
   }
 
   const GuardedAccess& access_;
@@ -295,8 +300,10 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
   if (!map.ok()) return std::nullopt;
   for (size_t d = 0; d < indices.size(); ++d) {
     const IterSumExpr& sum = map->indices[d];
-    if (sum.args.size() > 1 || (sum.args.size() == 1 && !IsConstInt(sum.args[0].scale, 1))) return std::nullopt;
-    region.box.push_back({sum.base, sum.args.empty() ? IntConst(indices[d].dtype(), 1) : sum.args[0].extent});
+    if (!StepsByOne(sum)) return std::nullopt;
+    const Expr extent = sum.args.empty() ? IntConst(indices[d].dtype(), 1) : sum.args[0].extent;
+    const bool falls = !sum.args.empty() && IsConstInt(sum.args[0].scale, -1);
+    region.box.push_back({falls ? sum.base - (extent - 1) : sum.base, extent});
   }
   return region;
 }

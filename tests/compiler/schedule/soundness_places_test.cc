@@ -281,9 +281,31 @@ def main(N: T.Buffer((1,), "int64"), A: T.Buffer((9,), "int32"), C: T.Buffer((4,
             C[vi] = A[8 - vi]
 )";
 
+constexpr char kRowsFromTheLast[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8, 12), "int32")):
+    B = T.alloc_buffer((8, 4), "int32")
+    with T.block("all"):
+        T.reads(A[0:8])
+        T.writes(B[0:8, 0:4])
+        for j, i in T.grid(4, 8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, 7 - i)
+                vj = T.axis.spatial(4, j)
+                B[vi, vj] = A[vi] * vj
+    for i, j in T.grid(8, 12):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[1, T.min(vj, 3)] + 2
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
+        SoundnessCase{"FusedLoopsOfWhichOneCountsDown", kRowsFromTheLast,  // Seed 22065342.
+                      "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
+                      "sch.compute_at(a, j)\nsch.parallel(j)\nb = sch.get_block('B')\nl, m = sch.get_loops(b)\n"
+                      "f = sch.fuse(l, m, preserve_unit_iters=False)\n"},
         SoundnessCase{"IndicesAsFarAsMemorySays", kAsFarAsMemorySays,
                       "b = sch.get_block('C')\nx, = sch.cache_index(b, 'global', 0)\n",
                       "the end of a binding, as far as the new buffer goes, is read from memory"},
