@@ -1,12 +1,12 @@
 #include "compiler/transform/plan_and_update_buffer_allocation_location.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
+#include "compiler/arith/dataflow.h"
 #include "compiler/arith/guarded_region.h"
 #include "compiler/arith/linear.h"
-#include "compiler/arith/linear_equation.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
 
@@ -332,300 +332,43 @@ class AccessCollector : public StmtExprVisitor {
   std::unordered_map<const BufferNode*, View> views_;
 };
 
-// Loops of `path` below its first `depth` scopes, outermost first, with values put in for variables.
-IterDomain InnerLoops(const std::vector<Scope>& path, size_t depth, const VarMap& values) {
-  IterDomain loops;
-  for (size_t d = depth; d < path.size(); ++d) {
-    if (path[d].loop == nullptr) continue;
-    const Range& range = *path[d].range;
-    loops.emplace_back(path[d].loop->loop_var, Range{Substitute(range.min, values), Substitute(range.extent, values)});
-  }
-  return loops;
+bool IsInOrder(ForKind kind) { return kind == ForKind::kSerial || kind == ForKind::kUnrolled; }
+
+// How many of the first `depth` scopes are loops.
+size_t NumLoops(const std::vector<Scope>& path, size_t depth) {
+  return static_cast<size_t>(
+      std::count_if(path.begin(), path.begin() + depth, [](const Scope& scope) { return scope.loop != nullptr; }));
 }
 
-// All that the blocks and branches around an access ask, but for the outermost `count`.
-Expr PredicateOf(const Access& access, size_t count) {
-  Expr predicate = True();
-  for (size_t i = count; i < access.conditions.size(); ++i) predicate = And(predicate, access.conditions[i].says);
-  return predicate;
-}
-
-bool Feeds(const Var& loop_var, const Access& write) {
-  return std::any_of(write.first_steps.begin(), write.first_steps.end(),
-                     [&](const auto& step) { return UsesVar(step.first, loop_var.get()); });
-}
-
-// What a write and a read have around them.
-struct Meeting {
-  size_t common;  // Scopes whose iteration is the same for both; but what an init writes in the first iteration of a
-                  // loop is there in all later ones.
-  VarMap first;   // Those loops and their first values.
-  size_t shared;  // Conditions, the outermost ones, that both go by in one evaluation.
-};
-
-// In one iteration of the loop that is scope `depth` - 1. Of `begun`, a loop around both whose iterations follow each
-// other, too, counts what the write does in the first. nullopt: a later iteration may reach what none made first.
-std::optional<Meeting> Meet(const Access& write, const Access& read, size_t depth, const For* begun = nullptr) {
-  Meeting meeting{.common = depth, .first = {}, .shared = 0};
-  size_t& common = meeting.common;
-  while (common < std::min(write.path.size(), read.path.size()) && write.path[common] == read.path[common]) ++common;
-  size_t steady = common;  // The scopes of which both are in the same iteration.
-  for (size_t d = depth; d < write.path.size(); ++d) {
-    if (write.path[d].loop == nullptr) continue;
-    const Range& range = *write.path[d].range;
-    const auto is_fed = [&](const ExprNode* var) { return meeting.first.contains(var); };
-    if (d < common && (UsesVar(range.min, is_fed) || UsesVar(range.extent, is_fed))) return std::nullopt;
-    const Var& var = write.path[d].loop->loop_var;
-    if (write.path[d].loop != begun && !Feeds(var, write)) continue;
-    meeting.first.emplace(var.get(), Substitute(range.min, meeting.first));
-    steady = std::min(steady, d);
-  }
-  const auto is_shared = [&](const Condition& mine, const Condition& other) {
-    return mine.id == other.id && mine.depth <= steady;
-  };
-  const std::vector<Condition>&of_write = write.conditions, &of_read = read.conditions;
-  const auto end = std::mismatch(of_write.begin(), of_write.end(), of_read.begin(), of_read.end(), is_shared).first;
-  meeting.shared = static_cast<size_t>(end - of_write.begin());
-  return meeting;
-}
-
-// What an access touches in one iteration of its first `common` scopes, where its outermost `num_known` conditions
-// hold, with values put in for variables.
-GuardedAccess WithValues(const Access& access, size_t common, size_t num_known, const VarMap& values) {
-  GuardedAccess guarded{access.region, InnerLoops(access.path, common, values),
-                        Substitute(PredicateOf(access, num_known), values)};
-  for (Range& range : guarded.region) range = {Substitute(range.min, values), Substitute(range.extent, values)};
-  return guarded;
-}
-
-// What an init writes where loops of its own feed its reduction, as those do into which it was fused: elements and
-// steps are combined in all ways, so that every element has a first step. nullopt: that is not so, or not known.
-std::optional<GuardedAccess> WithEveryFirstStep(const Access& write, const Meeting& meeting, const Analyzer& analyzer) {
-  VarMap values = meeting.first;
-  for (size_t d = meeting.common; d < write.path.size(); ++d)
-    if (write.path[d].loop != nullptr) values.erase(write.path[d].loop->loop_var.get());
-  GuardedAccess access = WithValues(write, meeting.common, meeting.shared, values);
-  std::vector<Expr> indices;
-  for (const auto& step : write.first_steps) indices.push_back(Substitute(step.first, values));
-  for (const Range& range : access.region) indices.push_back(range.min);
-  const auto is_element = [](const Range& range) { return IsConstInt(range.extent, 1); };
-  if (UsesAny(access.predicate, access.loops) || !std::all_of(access.region.begin(), access.region.end(), is_element))
-    return std::nullopt;
-  IterDomain used = access.loops;
-  std::erase_if(used, [&](const auto& loop) {
-    return std::none_of(indices.begin(), indices.end(), [&](const Expr& e) { return UsesVar(e, loop.first.get()); });
-  });
-  const auto map = DetectIterMap(indices, used, True(), {.level = IterMapLevel::kBijective}, analyzer);
-  if (!map.ok()) return std::nullopt;
-  for (size_t i = 0; i < write.first_steps.size(); ++i)
-    if (!analyzer.CanProveEqual(map->indices[i].base, write.first_steps[i].second)) return std::nullopt;
-  return access;
-}
-
-// What a write touches for certain where it meets a read. An init counts only where the first step of its reduction is
-// the first iteration of loops around it. `analyzer` knows the common loops.
-std::optional<GuardedRegion> WrittenForCertain(const Access& write, const Meeting& meeting, const Analyzer& analyzer) {
-  if (!write.is_known) return std::nullopt;
-  const bool is_first = std::all_of(write.first_steps.begin(), write.first_steps.end(), [&](const auto& step) {
-    return analyzer.CanProveEqual(Substitute(step.first, meeting.first), step.second);
-  });
-  const std::optional<GuardedAccess> access = is_first
-                                                  ? WithValues(write, meeting.common, meeting.shared, meeting.first)
-                                                  : WithEveryFirstStep(write, meeting, analyzer);
-  return access ? TouchedForCertain(*access, analyzer) : std::nullopt;
-}
-
-// Without loops that run once.
-void PutInUnitLoops(GuardedAccess& access) {
-  VarMap only;
-  for (const auto& [var, range] : access.loops)
-    if (IsConstInt(range.extent, 1)) only.emplace(var.get(), range.min);
-  if (only.empty()) return;
-  const Analyzer analyzer;
-  const auto put_in = [&](const Expr& e) { return analyzer.Simplify(Substitute(e, only)); };
-  for (Range& range : access.region) range = {put_in(range.min), put_in(range.extent)};
-  access.predicate = put_in(access.predicate);
-}
-
-// A loop from `range` as far as `conjunct`, a < b, a <= b or a == b, lets it run.
-void CutLoop(const Var& var, const Binary& conjunct, Range& range) {
-  const int64_t *min = AsIntConst(range.min), *extent = AsIntConst(range.extent);
-  const int64_t *low = AsIntConst(conjunct.a), *high = AsIntConst(conjunct.b);
-  const auto is_far = [](const int64_t* number) { return number != nullptr && std::abs(*number) > INT32_MAX; };
-  if (min == nullptr || extent == nullptr || is_far(low) || is_far(high)) return;
-  const int64_t is_strict = conjunct.op == BinaryOp::kLT;
-  int64_t first = *min, end = *min + *extent;
-  const bool is_equation = conjunct.op == BinaryOp::kEQ;
-  const auto cut = [&](const Expr& side, const int64_t* other, bool from_below) {
-    if (other == nullptr || !var.same_as(side)) return;
-    if (from_below || is_equation) first = std::max(first, *other + is_strict);
-    if (!from_below || is_equation) end = std::min(end, *other + 1 - is_strict);
-  };
-  cut(conjunct.b, low, true);
-  cut(conjunct.a, high, false);
-  range = {IntConst(range.min.dtype(), first), IntConst(range.extent.dtype(), std::max<int64_t>(0, end - first))};
-}
-
-// With loops that begin and stop where the predicate says 1 <= j and j < 2.
-GuardedAccess Narrowed(GuardedAccess access, const Analyzer& analyzer) {
-  PutInUnitLoops(access);
-  Analyzer inside = Analyzer::Under(analyzer);
-  for (const auto& [var, range] : access.loops) inside.Bind(var, range);
-  access.predicate = inside.Simplify(access.predicate);
-  for (const Expr& conjunct : ConjunctsOf(access.predicate)) {
-    const Binary* bound = conjunct.As<Binary>();
-    if (bound == nullptr || (bound->op != BinaryOp::kLT && bound->op != BinaryOp::kLE && bound->op != BinaryOp::kEQ))
-      continue;
-    for (auto& [var, range] : access.loops) CutLoop(var, *bound, range);
-  }
-  PutInUnitLoops(access);
-  return access;
-}
-
-// What a read touches at most in one iteration of its first `common` scopes, with values put in for variables.
-GuardedRegion WantedBy(const Access& read, size_t common, const VarMap& values, const std::vector<Range>& full,
-                       const Analyzer& analyzer) {
-  return TouchedAtMost(Narrowed(WithValues(read, common, 0, values), analyzer), full, analyzer);
-}
-
-// Knows the loops around `access` from scope `depth` to scope `end`.
-Analyzer KnowingLoops(const Access& access, size_t depth, size_t end, const Analyzer& outer) {
-  Analyzer analyzer = Analyzer::Under(outer);
-  for (size_t d = depth; d < end; ++d)
-    if (access.path[d].loop != nullptr) analyzer.Bind(access.path[d].loop->loop_var, *access.path[d].range);
-  return analyzer;
-}
-
-// Where what is around a read says i_0 * 3 + i_1 < 4 of loops around the write, too, that sum as a number of its own:
-// i_1 in terms of it, with its range. There is no read where the condition fails.
-struct NumberOfLoops {
-  Var loop, number;
-  Expr value;
-  Range range;
-};
-
-std::optional<NumberOfLoops> NumberIn(const Expr& condition, const std::vector<Var>& loops, const Analyzer& analyzer) {
-  const Binary* less = condition.As<Binary>();
-  const int64_t* end = less != nullptr && less->op == BinaryOp::kLT ? AsIntConst(less->b) : nullptr;
-  if (end == nullptr || HasLoad(less->a) || !analyzer.CanProveGreaterEqual(less->a, 0)) return std::nullopt;
-  const std::vector<Expr> scales = DetectLinearEquation(less->a, loops);
-  for (size_t i = 0; i + 1 < scales.size(); ++i) {
-    if (!IsConstInt(scales[i], 1) || less->a.same_as(loops[i]) || loops[i].dtype() != less->a.dtype()) continue;
-    const DataType type = loops[i].dtype();
-    const Var number("x", type);
-    const Expr rest = Substitute(less->a, {{loops[i].get(), IntConst(type, 0)}});
-    return NumberOfLoops{loops[i], number, number - rest, Range{IntConst(type, 0), IntConst(type, *end)}};
-  }
-  return std::nullopt;
-}
-
-// Whether the read finds its value written by `write` where they meet.
-bool ProvidesThere(const Access& write, const Access& read, const Meeting& meeting, size_t depth,
-                   const std::vector<Range>& full, const Analyzer& outer) {
-  const Analyzer analyzer = KnowingLoops(write, depth, meeting.common, outer);
-  const auto provides = [&](const Meeting& there, const VarMap& values, const Analyzer& known) {
-    const std::optional<GuardedRegion> written = WrittenForCertain(write, there, known);
-    return written && Covers(*written, WantedBy(read, there.common, values, full, known), full, known);
-  };
-  if (provides(meeting, {}, analyzer)) return true;
-  std::vector<Var> loops;
-  for (size_t d = 0; d < meeting.common; ++d)
-    if (write.path[d].loop != nullptr && !meeting.first.contains(write.path[d].loop->loop_var.get()))
-      loops.push_back(write.path[d].loop->loop_var);
-  const std::vector<Expr> conjuncts = ConjunctsOf(PredicateOf(read, 0));
-  return std::any_of(conjuncts.begin(), conjuncts.end(), [&](const Expr& condition) {
-    const std::optional<NumberOfLoops> number = NumberIn(condition, loops, analyzer);
-    if (!number) return false;
-    Meeting there = meeting;
-    there.first.emplace(number->loop.get(), number->value);
-    Analyzer known = Analyzer::Under(analyzer);
-    known.Bind(number->number, number->range);
-    return provides(there, {{number->loop.get(), number->value}}, known);
-  });
-}
-
-// Whether `read` is what an update reads of its own init, whose every element begins in the same iteration of the loop
-// that is scope `depth` - 1: the steps of an element follow each other as their digits count.
-bool ReadsOwnInit(const Access& write, const Access& read, size_t depth, const Analyzer& outer) {
-  const auto is_same = [](const Range& a, const Range& b) { return SameExpr(a.min, b.min); };
-  if (write.first_steps.empty() || write.path != read.path || write.region.size() != read.region.size() ||
-      !std::equal(write.region.begin(), write.region.end(), read.region.begin(), is_same))
-    return false;
-  Meeting meeting{.common = depth, .first = {}, .shared = 0};
-  for (const Condition& condition : write.conditions) meeting.shared += condition.depth <= depth;
-  return write.is_known && WithEveryFirstStep(write, meeting, outer).has_value();
-}
-
-// Whether the read finds its value written by `write`, which stands before it, in the same iteration of the loop that
-// is scope `depth` - 1 of both paths: in the same iterations of those inside, or, as what is rolled, in the first of
-// one of them, in which it writes more than later.
-bool Provides(const Access& write, const Access& read, size_t depth, const std::vector<Range>& full,
-              const Analyzer& outer) {
-  const std::optional<Meeting> meeting = write.is_write ? Meet(write, read, depth) : std::nullopt;
-  if (!meeting) return false;
-  if (ProvidesThere(write, read, *meeting, depth, full, outer)) return true;
-  if (ReadsOwnInit(write, read, depth, outer)) return true;
-  if (write.conditions.empty()) return false;
-  for (size_t d = depth; d < meeting->common; ++d) {
-    const For* loop = write.path[d].loop;
-    if (loop == nullptr || loop->kind != ForKind::kSerial) continue;
-    const std::optional<Meeting> first = Meet(write, read, depth, loop);
-    if (first && ProvidesThere(write, read, *first, depth, full, outer)) return true;
-  }
-  return false;
-}
-
-// Puts the box `b` to `a`, which it lies beside in one dimension; whether it does.
-bool JoinBox(std::vector<Range>& a, const std::vector<Range>& b, const Analyzer& analyzer) {
-  std::optional<size_t> beside;
-  for (size_t d = 0; d < a.size(); ++d) {
-    const bool is_same = analyzer.CanProveEqual(a[d].min, b[d].min) && analyzer.CanProveEqual(a[d].extent, b[d].extent);
-    if (!is_same && std::exchange(beside, d)) return false;
-  }
-  if (!beside) return true;
-  Range& range = a[*beside];
-  const Range& other = b[*beside];
-  const bool is_before = analyzer.CanProveEqual(other.min + other.extent, range.min);
-  if (!is_before && !analyzer.CanProveEqual(range.min + range.extent, other.min)) return false;
-  if (is_before) range.min = other.min;
-  range.extent = analyzer.Simplify(range.extent + other.extent);
-  return true;
-}
-
-// Whether several writes, none of them alone, provide the read: the parts of a nest that was partitioned.
-bool ProvideTogether(std::vector<Access>::const_iterator first, std::vector<Access>::const_iterator read, size_t depth,
-                     const std::vector<Range>& full, const Analyzer& outer) {
-  std::optional<size_t> common;
-  std::vector<std::vector<Range>> boxes;
-  const auto is_uncut = [](const GuardedRegion& region) {
-    const auto is_none = [](const std::vector<Expr>& guards) { return guards.empty(); };
-    return region.conditions.empty() && std::all_of(region.from.begin(), region.from.end(), is_none) &&
-           std::all_of(region.below.begin(), region.below.end(), is_none);
-  };
-  for (auto write = first; write != read; ++write) {
-    const std::optional<Meeting> here = write->is_write ? Meet(*write, *read, depth) : std::nullopt;
-    if (!here || here->common != common.value_or(here->common)) continue;
-    const auto written = WrittenForCertain(*write, *here, KnowingLoops(*write, depth, here->common, outer));
-    if (!written || !is_uncut(*written)) continue;
-    common = here->common;
-    boxes.push_back(written->box);
-  }
-  if (boxes.size() < 2) return false;
-  const Analyzer analyzer = KnowingLoops(*read, depth, *common, outer);
-  for (size_t i = 1; i < boxes.size(); ++i) JoinBox(boxes[0], boxes[i], analyzer);
-  return Covers(WholeBox(boxes[0]), WantedBy(*read, *common, {}, full, analyzer), full, analyzer);
+DataflowAccess InstancesOf(const Access& access) {
+  DataflowAccess instances{.region = access.region, .loops = {}, .conditions = {}};
+  for (const Scope& scope : access.path)
+    if (scope.loop != nullptr)
+      instances.loops.push_back({scope.loop->loop_var, *scope.range, IsInOrder(scope.loop->kind)});
+  for (const Condition& condition : access.conditions)
+    instances.conditions.push_back({condition.id, condition.says, NumLoops(access.path, condition.depth)});
+  for (const auto& [value, first] : access.first_steps) instances.conditions.push_back({.says = Equal(value, first)});
+  return instances;
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.
 bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analyzer) {
   const std::vector<Range> full = FullRegion(allocation.buffer).region;
   const std::vector<Access>& accesses = allocation.accesses;
-  for (auto read = accesses.begin(); read != accesses.end(); ++read) {
-    const auto provides = [&](const Access& write) { return Provides(write, *read, depth, full, analyzer); };
-    if (read->is_write || std::any_of(accesses.begin(), read, provides)) continue;
-    if (!ProvideTogether(accesses.begin(), read, depth, full, analyzer)) return false;
-  }
-  return true;
+  const auto is_private = [&](const Access& read) {
+    std::vector<DataflowSource> sources;
+    for (const Access& write : accesses) {
+      if (!write.is_write || !write.is_known) continue;
+      const auto end = std::mismatch(write.path.begin(), write.path.end(), read.path.begin(), read.path.end()).first;
+      sources.push_back({.write = InstancesOf(write),
+                         .num_same = NumLoops(read.path, depth),
+                         .num_common = NumLoops(read.path, static_cast<size_t>(end - write.path.begin())),
+                         .is_before = &write < &read});
+    }
+    return IsAlwaysWritten(InstancesOf(read), sources, full, analyzer);
+  };
+  return std::all_of(accesses.begin(), accesses.end(),
+                     [&](const Access& access) { return access.is_write || is_private(access); });
 }
 
 // Memory of a block of threads is one for all of them, wherever in the loops over them it is allocated.
@@ -642,16 +385,8 @@ bool HandsNothingOn(const For& loop, const Buffer& buffer) {
   return is_apart || loop.kind == ForKind::kParallel || loop.kind == ForKind::kVectorized || IsConstInt(loop.extent, 1);
 }
 
-// How many scopes of the common path the allocation may enter.
-size_t FindDepth(const Allocation& allocation, const PrimFunc& func) {
-  const size_t home = allocation.path.size();
-  Analyzer analyzer;  // Knows the loops that all accesses are in.
-  AssumeShapes(func, analyzer);
-  const auto enter = [&](const Scope& scope) {
-    if (scope.loop != nullptr) analyzer.Bind(scope.loop->loop_var, *scope.range);
-  };
-  for (const Scope& scope : allocation.path) enter(scope);
-  if (allocation.accesses.empty()) return home;
+// How many scopes all accesses of the allocation and what looks at it are in.
+size_t CommonDepth(const Allocation& allocation) {
   const std::vector<Scope>& path = allocation.accesses.front().path;
   size_t common = path.size();
   const auto meet = [&](const std::vector<Scope>& other) {
@@ -661,17 +396,25 @@ size_t FindDepth(const Allocation& allocation, const PrimFunc& func) {
   };
   for (const Access& access : allocation.accesses) meet(access.path);
   for (const std::vector<Scope>& view_path : allocation.view_paths) meet(view_path);
-  size_t depth = home;
-  bool is_private = true;  // In the scopes so far; shown of an inner loop, it holds for those around, too.
-  for (size_t d = home; d < common; ++d) {
-    enter(path[d]);
-    if (const For* loop = path[d].loop; loop != nullptr) {
-      const bool is_open = HandsNothingOn(*loop, allocation.buffer) || IsSharedBy(*loop, allocation.buffer);
-      is_private = (is_private && is_open) || IsPrivate(allocation, d + 1, analyzer);
-    }
-    if (is_private) depth = d + 1;
+  return common;
+}
+
+// How many scopes of the common path the allocation may enter. From inside, as what is private in an inner loop is so
+// in those around.
+size_t FindDepth(const Allocation& allocation, const PrimFunc& func) {
+  const size_t home = allocation.path.size();
+  if (allocation.accesses.empty()) return home;
+  Analyzer analyzer;
+  AssumeShapes(func, analyzer);
+  const std::vector<Scope>& path = allocation.accesses.front().path;
+  size_t open = CommonDepth(allocation);  // All scopes from `depth` to here only have to be entered.
+  for (size_t depth = open; depth > home; --depth) {
+    const For* loop = path[depth - 1].loop;
+    if (loop == nullptr) continue;
+    if (IsPrivate(allocation, depth, analyzer)) return open;
+    if (!HandsNothingOn(*loop, allocation.buffer) && !IsSharedBy(*loop, allocation.buffer)) open = depth - 1;
   }
-  return depth;
+  return open;
 }
 
 using Places = std::unordered_map<const void*, std::vector<Buffer>>;  // Scope -> what lives in it.
