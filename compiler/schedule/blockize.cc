@@ -392,10 +392,13 @@ Status AddMember(const Schedule& schedule, int block, const Stmt& nest, size_t n
   return OkStatus();
 }
 
-// The block of all members, each in its nest; its regions in TVM's order.
-Block BlockAround(BlockGroup& group) {
+// The block of all members, each in its nest; its regions in TVM's order. Iter vars that were data-parallel in each of
+// them are so in all only if iterations hand nothing to each other.
+Block BlockAround(BlockGroup& group, bool keeps_to_itself) {
   for (auto* regions : {&group.outer.reads, &group.outer.writes}) std::reverse(regions->begin(), regions->end());
   group.outer.iter_vars = group.first->outer;
+  if (!keeps_to_itself)
+    for (IterVar& iter : group.outer.iter_vars) iter.kind = IterKind::kOpaque;
   group.outer.body = MakeSeq(std::move(group.nests));
   return Block(std::move(group.outer));
 }
@@ -415,7 +418,7 @@ StatusOr<BlockRV> Blockize(Schedule& schedule, std::span<const BlockRV> block_rv
   BlockGroup group;
   for (size_t i = 0; i < rows.size(); ++i)
     RETURN_IF_ERROR(AddMember(schedule, rows[i], siblings.nests[i], num_outer, preserve_unit_iters, group));
-  const Block made = BlockAround(group);
+  const Block made = BlockAround(group, WhyNotOrdered(schedule, rows).empty());
   std::vector<Stmt> children = std::move(siblings.before);
   children.push_back(BlockRealize{group.first->outer_values, group.first->outer_predicate, made});
   children.insert(children.end(), siblings.after.begin(), siblings.after.end());

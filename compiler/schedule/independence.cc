@@ -525,15 +525,9 @@ Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::
   return OkStatus();
 }
 
-WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
-  const std::vector<int> blocks = schedule.ChildBlocksOf(top);
+WhyNot WhyNotOrdered(const Schedule& schedule, const std::vector<int>& blocks) {
   for (size_t i = 0; i < blocks.size(); ++i) {
-    if (const WhyNot why = WhyNotAnyOrder(schedule, top, blocks[i]); !why.empty()) return why;
-    const BlockNode& node = schedule.BlockOf(blocks[i]);
-    for (const BufferRegion& write : node.writes) {
-      if (IsReadOutsideBlocksBelow(schedule, top, write.buffer))
-        return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
-                           write.buffer->name, node.name);
+    for (const BufferRegion& write : schedule.BlockOf(blocks[i]).writes) {
       for (size_t k = 0; k < blocks.size(); ++k) {
         const BlockNode& other = schedule.BlockOf(blocks[k]);
         if (k == i || (!Reads(other, write.buffer) && !Writes(other, write.buffer))) continue;
@@ -543,6 +537,19 @@ WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
     }
   }
   return "";
+}
+
+WhyNot WhyNotPermutable(const Schedule& schedule, int top) {
+  const std::vector<int> blocks = schedule.ChildBlocksOf(top);
+  for (int block : blocks) {
+    if (const WhyNot why = WhyNotAnyOrder(schedule, top, block); !why.empty()) return why;
+    const BlockNode& node = schedule.BlockOf(block);
+    for (const BufferRegion& write : node.writes)
+      if (IsReadOutsideBlocksBelow(schedule, top, write.buffer))
+        return fmt::format("a condition, bound or binding below reads buffer \"{}\", which block \"{}\" writes",
+                           write.buffer->name, node.name);
+  }
+  return WhyNotOrdered(schedule, blocks);
 }
 
 namespace {

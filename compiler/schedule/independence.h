@@ -29,6 +29,10 @@ Status ReplaceUnderMarks(Schedule& schedule, int row, Stmt replacement, const st
 Status ChangeUnderMarks(Schedule& schedule, const std::vector<int>& loops, std::string_view primitive, int place,
                         const std::function<void(Schedule&)>& change);
 
+// Why an iteration of what is around `blocks`, in order of the text, may use what one of them makes in another; empty
+// if what one makes for another stays within an iteration.
+WhyNot WhyNotOrdered(const Schedule& schedule, const std::vector<int>& blocks);
+
 // Why loops from `top` down, a chain, may not be put in another order; empty if they may.
 WhyNot WhyNotPermutable(const Schedule& schedule, int top);
 

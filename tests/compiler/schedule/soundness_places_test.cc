@@ -299,9 +299,23 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8, 12), "int32")):
             C[vi, vj] = B[1, T.min(vj, 3)] + 2
 )";
 
+constexpr char kPairOfOneRow[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi % 2] + 1
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
+        SoundnessCase{"PartsOfACopyUnderACondition", kPairOfOneRow,  // Seed 23026440.
+                      "c = sch.get_block('C')\na = sch.cache_read(c, 0, 'local')\nj, = sch.get_loops(a)\n"
+                      "b = sch.blockize(j)\ni, = sch.get_loops(c)\nsch.compute_at(b, i)\n"
+                      "o, l = sch.split(i, [None, 5])\nsch.vectorize(l)\nd = sch.get_block('A_local')\n"
+                      "k, = sch.get_loops(d)\nx, y = sch.loop_partition(k, [1])\n"},
         SoundnessCase{"FusedLoopsOfWhichOneCountsDown", kRowsFromTheLast,  // Seed 22065342.
                       "a = sch.get_block('all')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
                       "sch.compute_at(a, j)\nsch.parallel(j)\nb = sch.get_block('B')\nl, m = sch.get_loops(b)\n"

@@ -82,18 +82,35 @@ def main(A: T.Buffer((4,), "int32"), D: T.Buffer((4,), "int32")):
             D[vj] = B[vj]
 )";
 
+constexpr char kWritesForTheNextRound[] = R"(
+@T.prim_func
+def main(B: T.Buffer((4,), "int32"), A: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * 3
+        with T.block("A"):
+            vi = T.axis.spatial(4, i)
+            A[vi] = B[T.max(vi - 1, 0)] + 1
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     EarlierRounds, RoundsTest,
-    testing::Values(SoundnessCase{"InlineOfTheRoundBefore", kReadsTheRoundBefore,
-                                  "b = sch.get_block('B')\nsch.compute_inline(b)\n", "on the way writes buffer \"A\""},
-                    SoundnessCase{"InlineOfThisRound", kReadsThisRound,
-                                  "b = sch.get_block('B')\nsch.compute_inline(b)\n"},
-                    SoundnessCase{"InlineOfTheFirstRound", kMadeInTheFirstRound,
-                                  "b = sch.get_block('B')\nsch.compute_inline(b)\n", "on the way writes buffer \"A\""},
-                    SoundnessCase{"MergeWithCopiesOfASum", kCopiesOfASum,
-                                  "s = sch.get_block('sum')\nk, i = sch.get_loops(s)\nd = sch.get_block('D')\n"
-                                  "j, = sch.get_loops(d)\nm = sch.merge(k, j)\n",
-                                  "in different iterations"}),
+    testing::Values(
+        SoundnessCase{"InlineOfTheRoundBefore", kReadsTheRoundBefore, "b = sch.get_block('B')\nsch.compute_inline(b)\n",
+                      "on the way writes buffer \"A\""},
+        SoundnessCase{
+            "BlocksOfWhichOneReadsTheRoundBefore", kWritesForTheNextRound,  // Seed 27000097.
+            "b = sch.get_block('B')\na = sch.get_block('A')\no = sch.blockize([b, a])\ni, = sch.get_loops(o)\n"
+            "x, y = sch.split(i, [2, 2])\nsch.reorder(y, x)\n",
+            "iter var \"vi_o\" of block \"outer_B_A_\" is neither data-parallel nor a reduction"},
+        SoundnessCase{"InlineOfThisRound", kReadsThisRound, "b = sch.get_block('B')\nsch.compute_inline(b)\n"},
+        SoundnessCase{"InlineOfTheFirstRound", kMadeInTheFirstRound, "b = sch.get_block('B')\nsch.compute_inline(b)\n",
+                      "on the way writes buffer \"A\""},
+        SoundnessCase{"MergeWithCopiesOfASum", kCopiesOfASum,
+                      "s = sch.get_block('sum')\nk, i = sch.get_loops(s)\nd = sch.get_block('D')\n"
+                      "j, = sch.get_loops(d)\nm = sch.merge(k, j)\n",
+                      "in different iterations"}),
     NameOf);
 
 // ---- What runs less often than its domain says
