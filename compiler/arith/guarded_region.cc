@@ -255,6 +255,9 @@ bool StaysBy(Side side, const Expr& end, const std::vector<Expr>& guards, const 
   return parts.size() > 1 && !guards.empty() && std::all_of(parts.begin(), parts.end(), stays_by_part);
 }
 
+// A range that was declared may have an extent of another type than its min.
+Expr EndOf(const Range& range) { return range.min + CastIndex(range.min.dtype(), range.extent); }
+
 }  // namespace
 
 GuardedRegion TouchedAtMost(const GuardedAccess& access, const std::vector<Range>& full, const Analyzer& analyzer) {
@@ -452,13 +455,15 @@ namespace {
 
 // A box that begins at or beyond what cuts it has nothing in it.
 void AssumeNotEmpty(const GuardedRegion& region, Analyzer& analyzer) {
-  const auto assume = [&](const Expr& condition) {
+  const auto assume_less = [&](const Expr& a, const Expr& b) {
+    const bool is_same_type = a.dtype() == b.dtype();
+    const Expr condition =
+        MakeBinary(BinaryOp::kLT, is_same_type ? a : Widened(a, analyzer), is_same_type ? b : Widened(b, analyzer));
     if (!MayChange(condition)) analyzer.Assume(condition);
   };
   for (size_t d = 0; d < region.box.size(); ++d) {
-    const Expr& start = region.box[d].min;
-    for (const Expr& below : region.below[d]) assume(MakeBinary(BinaryOp::kLT, start, below));
-    for (const Expr& from : region.from[d]) assume(MakeBinary(BinaryOp::kLT, from, start + region.box[d].extent));
+    for (const Expr& below : region.below[d]) assume_less(region.box[d].min, below);
+    for (const Expr& from : region.from[d]) assume_less(from, EndOf(region.box[d]));
   }
 }
 
@@ -480,7 +485,7 @@ bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::v
   for (size_t d = 0; d < full.size(); ++d) {
     // No access leaves the buffer, whatever the box says.
     const Expr& start = inner.box[d].min;
-    const Expr end = start + inner.box[d].extent;
+    const Expr end = EndOf(inner.box[d]);
     const auto starts_after = [&](const Expr& limit) {
       return StaysBy(Side::kFrom, start, inner.from[d], limit, analyzer) ||
              StaysBy(Side::kFrom, full[d].min, {}, limit, analyzer);
@@ -489,10 +494,9 @@ bool Covers(const GuardedRegion& outer, const GuardedRegion& inner, const std::v
       return StaysBy(Side::kBelow, end, inner.below[d], limit, analyzer) ||
              StaysBy(Side::kBelow, full[d].extent, {}, limit, analyzer);
     };
-    const bool is_inside = std::all_of(outer.from[d].begin(), outer.from[d].end(), starts_after) &&
-                           starts_after(outer.box[d].min) &&
-                           std::all_of(outer.below[d].begin(), outer.below[d].end(), ends_before) &&
-                           ends_before(outer.box[d].min + outer.box[d].extent);
+    const bool is_inside =
+        std::all_of(outer.from[d].begin(), outer.from[d].end(), starts_after) && starts_after(outer.box[d].min) &&
+        std::all_of(outer.below[d].begin(), outer.below[d].end(), ends_before) && ends_before(EndOf(outer.box[d]));
     if (!is_inside) return false;
   }
   return true;

@@ -347,7 +347,8 @@ DataflowAccess InstancesOf(const Access& access) {
       instances.loops.push_back({scope.loop->loop_var, *scope.range, IsInOrder(scope.loop->kind)});
   for (const Condition& condition : access.conditions)
     instances.conditions.push_back({condition.id, condition.says, NumLoops(access.path, condition.depth)});
-  for (const auto& [value, first] : access.first_steps) instances.conditions.push_back({.says = Equal(value, first)});
+  for (const auto& [value, first] : access.first_steps)
+    instances.conditions.push_back({.says = Equal(value, CastIndex(value.dtype(), first))});
   return instances;
 }
 
