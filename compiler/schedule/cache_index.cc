@@ -179,6 +179,7 @@ StatusOr<Range> ReachOf(const Schedule& schedule, int row, const Expr& value) {
   DomMap domains;
   for (const auto& [var, range] : LoopsBetween(schedule, schedule.ScopeOf(row), row)) domains.Add(var, range);
   Analyzer analyzer;
+  AssumeShapes(schedule.FuncOf(row), analyzer);
   BindOuterLoops(schedule, row, false, analyzer);
   const std::optional<Range> reach = EvalSet(value, domains, analyzer).ToRange(analyzer);
   if (!reach || !analyzer.CanProveGreaterEqual(reach->min, 0))

@@ -308,9 +308,24 @@ def main(A: T.Buffer((4,), "int32"), C: T.Buffer((8,), "int32")):
             C[vi] = A[vi % 2] + 1
 )";
 
+constexpr char kRowsAndWideColumns[] = R"(
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 6), "int32")
+    C = T.match_buffer(c, (n, 6), "int32")
+    for i, j in T.grid(n, T.int64(6)):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi // 2, vj // T.int64(2)]
+)";
+
 INSTANTIATE_TEST_SUITE_P(
     Places, PlacesTest,
     testing::Values(
+        SoundnessCase{"IndicesOfANarrowAndAWideLoopFused", kRowsAndWideColumns,  // Seed 29050011.
+                      "c = sch.get_block('C')\ni, j = sch.get_loops(c)\nf = sch.fuse(i, j)\n"
+                      "x, y = sch.cache_index(c, 'global', 0)\n"},
         SoundnessCase{"PartsOfACopyUnderACondition", kPairOfOneRow,  // Seed 23026440.
                       "c = sch.get_block('C')\na = sch.cache_read(c, 0, 'local')\nj, = sch.get_loops(a)\n"
                       "b = sch.blockize(j)\ni, = sch.get_loops(c)\nsch.compute_at(b, i)\n"
