@@ -174,14 +174,14 @@ class Affine {
   // a / -d is -a / d; what is left of it has the other sign where it takes the divisor's.
   static std::optional<isl::pw_aff> Quotient(const Binary& op, const isl::pw_aff& a, const isl::pw_aff& b) {
     const int64_t* divisor = AsIntConst(op.b);
-    if (divisor == nullptr || *divisor == 0 || std::abs(*divisor) > INT32_MAX) return std::nullopt;
+    if (divisor == nullptr || *divisor == 0 || *divisor > INT32_MAX || *divisor < -INT32_MAX) return std::nullopt;
+    const int64_t size = std::abs(*divisor);
     const isl::pw_aff by_positive = *divisor > 0 ? a : a.neg();
-    const isl::pw_aff left = by_positive.mod(std::abs(*divisor));
     switch (op.op) {
       case BinaryOp::kFloorDiv:
-        return by_positive.scale_down(std::abs(*divisor)).floor();
+        return by_positive.scale_down(size).floor();
       case BinaryOp::kFloorMod:
-        return *divisor > 0 ? left : left.neg();
+        return *divisor > 0 ? by_positive.mod(size) : by_positive.mod(size).neg();
       case BinaryOp::kDiv:
         return a.tdiv_q(b);
       case BinaryOp::kTruncMod:
