@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
+#include <span>
 
 #include "compiler/arith/iter_rewriter.h"
 #include "compiler/arith/linear.h"
@@ -13,7 +13,7 @@ struct Piece {
   int64_t lower, extent, scale;
 };
 
-using Pieces = boost::container::small_vector<Piece, 4>;
+using Pieces = std::span<const Piece>;
 
 class TileReader {
  public:
@@ -22,7 +22,7 @@ class TileReader {
       : iters_(iters), options_(options), may_be_fixed_(may_be_fixed) {}
 
   // Appends the pieces of a sum, in its order, each times `factor`, and adds to `base`; false: it is something else.
-  bool Add(const Expr& e, int64_t factor, Pieces& pieces, int64_t& base) const {
+  bool Add(const Expr& e, int64_t factor, std::vector<Piece>& pieces, int64_t& base) const {
     if (const int64_t* value = AsIntConst(e)) {
       int64_t product;
       return !__builtin_mul_overflow(*value, factor, &product) && !__builtin_add_overflow(base, product, &base);
@@ -101,7 +101,7 @@ class TileReader {
 };
 
 // Whether each piece begins where those after it end.
-bool IsChain(const Pieces& pieces) {
+bool IsChain(Pieces pieces) {
   for (size_t i = 0; i + 1 < pieces.size(); ++i) {
     int64_t above;
     if (__builtin_mul_overflow(pieces[i + 1].scale, pieces[i + 1].extent, &above) || pieces[i].scale != above)
@@ -113,7 +113,7 @@ bool IsChain(const Pieces& pieces) {
 }
 
 // Whether the type holds what the pieces count together, and is theirs.
-bool HasRoom(const Pieces& pieces, const IterDomain& iters, DataType type) {
+bool HasRoom(Pieces pieces, const IterDomain& iters, DataType type) {
   if (pieces.empty()) return true;
   int64_t extent;
   return !__builtin_mul_overflow(pieces.front().scale / pieces.back().scale, pieces.front().extent, &extent) &&
@@ -123,7 +123,7 @@ bool HasRoom(const Pieces& pieces, const IterDomain& iters, DataType type) {
 }
 
 // The pieces as one fused mark, as the rewriter makes it.
-IterSplitExpr Fuse(const Pieces& pieces, const IterDomain& iters, DataType type, std::vector<IterMarkPtr>& marks) {
+IterSplitExpr Fuse(Pieces pieces, const IterDomain& iters, DataType type, std::vector<IterMarkPtr>& marks) {
   const int64_t unit = pieces.back().scale, extent = pieces.front().scale / unit * pieces.front().extent;
   IterSumExpr sum{{}, IntConst(type, 0)};
   for (const Piece& piece : pieces) {
@@ -150,25 +150,46 @@ bool HasConstantBounds(const IterDomain& iters) {
 // An index: its pieces, largest scale first, each beginning where those after it end, and a constant.
 struct Tile {
   Pieces pieces;
-  int64_t base = 0;
+  int64_t base;
 };
 
-std::optional<std::vector<Tile>> ReadTiles(const std::vector<Expr>& indices, const IterDomain& iters,
-                                           const IterMapOptions& options, bool may_be_fixed) {
+// The tiles of several indices; their pieces lie in one row.
+class Tiles {
+ public:
+  explicit Tiles(size_t count) {
+    ends_.reserve(count);
+    bases_.reserve(count);
+    pieces_.reserve(2 * count);
+  }
+  bool Add(const Expr& index, const TileReader& reader, const IterDomain& iters) {
+    const DataType type = index.dtype();
+    int64_t base = 0;
+    if (!IsIndexType(type) || !reader.Add(index, 1, pieces_, base) || !TypeBound(type).Contains(base)) return false;
+    bases_.push_back(base);
+    ends_.push_back(pieces_.size());
+    const Pieces added = (*this)[ends_.size() - 1].pieces;
+    return IsChain(added) && HasRoom(added, iters, type);
+  }
+  Tile operator[](size_t i) const {
+    const size_t first = i == 0 ? 0 : ends_[i - 1];
+    return {Pieces(pieces_).subspan(first, ends_[i] - first), bases_[i]};
+  }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  std::vector<Piece> pieces_;
+  std::vector<size_t> ends_;
+  std::vector<int64_t> bases_;
+};
+
+std::optional<Tiles> ReadTiles(const std::vector<Expr>& indices, const IterDomain& iters, const IterMapOptions& options,
+                               bool may_be_fixed) {
   if (!HasConstantBounds(iters)) return std::nullopt;
   const TileReader reader(iters, options, may_be_fixed);
-  std::vector<Tile> tiles(indices.size());
-  std::vector<Piece> all;
-  all.reserve(2 * indices.size());
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const DataType type = indices[i].dtype();
-    Tile& tile = tiles[i];
-    if (!IsIndexType(type) || !reader.Add(indices[i], 1, tile.pieces, tile.base) || !IsChain(tile.pieces) ||
-        !TypeBound(type).Contains(tile.base) || !HasRoom(tile.pieces, iters, type))
-      return std::nullopt;
-    all.insert(all.end(), tile.pieces.begin(), tile.pieces.end());
-  }
-  if (!reader.AreApart(std::move(all), options.level == IterMapLevel::kBijective)) return std::nullopt;
+  std::optional<Tiles> tiles(std::in_place, indices.size());
+  for (const Expr& index : indices)
+    if (!tiles->Add(index, reader, iters)) return std::nullopt;
+  if (!reader.AreApart(tiles->pieces(), options.level == IterMapLevel::kBijective)) return std::nullopt;
   return tiles;
 }
 
@@ -235,21 +256,22 @@ bool IsWritten(const Expr& e, const Tile& tile, const IterDomain& iters) {
 
 std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const IterDomain& iters,
                                          const IterMapOptions& options) {
-  const std::optional<std::vector<Tile>> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
+  const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
   if (!tiles) return std::nullopt;
   std::vector<IterMarkPtr> marks(iters.size());
   IterMapResult result{{}, IntConst(DataType::Bool(), 0)};
   for (size_t i = 0; i < indices.size(); ++i) {
     const DataType type = indices[i].dtype();
-    IterSumExpr& sum = result.indices.emplace_back(IterSumExpr{{}, IntConst(type, (*tiles)[i].base)});
-    if (!(*tiles)[i].pieces.empty()) sum.args.push_back(Fuse((*tiles)[i].pieces, iters, type, marks));
+    const Tile tile = (*tiles)[i];
+    IterSumExpr& sum = result.indices.emplace_back(IterSumExpr{{}, IntConst(type, tile.base)});
+    if (!tile.pieces.empty()) sum.args.push_back(Fuse(tile.pieces, iters, type, marks));
   }
   return result;
 }
 
 std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices, const IterDomain& iters,
                                                const IterMapOptions& options) {
-  const std::optional<std::vector<Tile>> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
+  const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
   if (!tiles) return std::nullopt;
   std::vector<Expr> simplified;
   simplified.reserve(indices.size());

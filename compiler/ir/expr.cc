@@ -405,14 +405,4 @@ Expr Load(const Buffer& buffer, std::vector<Expr> indices) {
 
 Expr True() { return IntConst(DataType::Bool(), 1); }
 
-const int64_t* AsIntConst(const Expr& e) {
-  const IntImm* imm = e.As<IntImm>();
-  return imm == nullptr ? nullptr : &imm->value;
-}
-
-bool IsConstInt(const Expr& e, int64_t value) {
-  const int64_t* constant = AsIntConst(e);
-  return constant != nullptr && *constant == value;
-}
-
 }  // namespace lathe

@@ -411,8 +411,14 @@ Expr True();
 bool MayAlias(const Buffer& a, const Buffer& b);
 
 // The constant of an integer or boolean expression; lives as long as a handle of it, so ask no temporary.
-const int64_t* AsIntConst(const Expr& e);
+inline const int64_t* AsIntConst(const Expr& e) {
+  const IntImm* imm = e.As<IntImm>();
+  return imm == nullptr ? nullptr : &imm->value;
+}
 const int64_t* AsIntConst(Expr&& e) = delete;
-bool IsConstInt(const Expr& e, int64_t value);
+inline bool IsConstInt(const Expr& e, int64_t value) {
+  const int64_t* constant = AsIntConst(e);
+  return constant != nullptr && *constant == value;
+}
 
 }  // namespace lathe

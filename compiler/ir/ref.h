@@ -23,7 +23,7 @@ struct Counted {
 template <typename Node>
 class Ref {
  public:
-  explicit Ref(Node* node) : node_(node) { Retain(); }
+  explicit Ref(Node* node) : node_(node) { Take(); }
   Ref(const Ref& other) : node_(other.node_) { Retain(); }
   Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   Ref& operator=(const Ref& other) {
@@ -48,13 +48,23 @@ class Ref {
   }
 
  private:
+  // A new node, which nobody else has yet, needs no atomic change.
+  void Take() const {
+    if (node_->refs.load(std::memory_order_relaxed) == 0)
+      node_->refs.store(1, std::memory_order_relaxed);
+    else
+      Retain();
+  }
   void Retain() const {
     if (node_ != nullptr && node_->refs.load(std::memory_order_relaxed) < Counted::kImmortal)
       node_->refs.fetch_add(1, std::memory_order_relaxed);
   }
   void Release() {
-    if (node_ == nullptr || node_->refs.load(std::memory_order_relaxed) >= Counted::kImmortal) return;
-    if (node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+    if (node_ == nullptr) return;
+    // Nobody else can take or give a reference while this is the only one: no atomic change either.
+    const auto refs = node_->refs.load(std::memory_order_acquire);
+    if (refs >= Counted::kImmortal) return;
+    if (refs == 1 || node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
   }
   Node* node_;
 };

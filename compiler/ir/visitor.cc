@@ -91,7 +91,7 @@ void StmtExprVisitor::VisitExpr(const Expr& expr) {
     return VisitExpr(op->b);
   }
   if (const BufferLoad* load = expr.As<BufferLoad>()) return VisitBufferLoad(expr, *load);
-  if (IsVar(expr)) return VisitVar(Var(expr));
+  if (IsVar(expr)) return VisitVar(expr);
   VisitChildren(expr);
 }
 void StmtExprVisitor::VisitFor(const Stmt& self, const For&) { VisitChildren(self); }
@@ -103,7 +103,7 @@ void StmtExprVisitor::VisitBlock(const Block& block) {
 }
 void StmtExprVisitor::VisitBufferStore(const Stmt& self, const BufferStore&) { VisitChildren(self); }
 void StmtExprVisitor::VisitBufferLoad(const Expr& self, const BufferLoad&) { VisitChildren(self); }
-void StmtExprVisitor::VisitVar(const Var&) {}
+void StmtExprVisitor::VisitVar(const Expr&) {}
 void StmtExprVisitor::VisitBufferDef(const Buffer& buffer) {
   for (const Expr& extent : buffer->shape) VisitExpr(extent);
   for (const Expr& stride : buffer->strides) VisitExpr(stride);
@@ -262,7 +262,7 @@ Expr StmtExprMutator::VisitExpr(const Expr& expr) {
     return Expr::Make(expr.dtype(), Binary{op->op, std::move(a), std::move(b)});
   }
   if (const BufferLoad* load = expr.As<BufferLoad>()) return VisitBufferLoad(expr, *load);
-  if (IsVar(expr)) return VisitVar(Var(expr));
+  if (IsVar(expr)) return VisitVar(expr);
   return VisitChildren(expr);
 }
 Stmt StmtExprMutator::VisitFor(const Stmt& self, const For&) { return VisitChildren(self); }
@@ -278,7 +278,7 @@ Block StmtExprMutator::VisitBlock(const Block& block) {
 }
 Stmt StmtExprMutator::VisitBufferStore(const Stmt& self, const BufferStore&) { return VisitChildren(self); }
 Expr StmtExprMutator::VisitBufferLoad(const Expr& self, const BufferLoad&) { return VisitChildren(self); }
-Expr StmtExprMutator::VisitVar(const Var& var) { return var; }
+Expr StmtExprMutator::VisitVar(const Expr& var) { return var; }
 Var StmtExprMutator::VisitVarDef(const Var& var) { return var; }
 Buffer StmtExprMutator::VisitBufferDef(const Buffer& buffer) { return buffer; }
 Buffer StmtExprMutator::VisitBufferDecl(const Buffer& buffer) { return VisitBufferDef(buffer); }
@@ -329,9 +329,9 @@ class Substituter : public StmtExprMutator {
 
  protected:
   // An integer of another width takes the variable's: what is around it was made for that.
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    if (found == vars_.end()) return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(var) : Expr(var);
+    if (found == vars_.end()) return buffers_ != nullptr && var.dtype() == DataType::Handle() ? DataOf(Var(var)) : var;
     const Expr& value = found->second;
     const DataType type = var.dtype();
     if (value.dtype() == type || !type.is_int() || !value.dtype().is_int() || !value.dtype().has_shape_of(type))
@@ -392,7 +392,7 @@ class Cloner : public StmtExprMutator {
   Var VisitVarDef(const Var& var) override { return DefineVar(var); }
   Buffer VisitBufferDef(const Buffer& buffer) override { return DefineBuffer(buffer); }
   Buffer VisitBufferDecl(const Buffer& buffer) override { return DefineBuffer(buffer, true); }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }
@@ -503,9 +503,7 @@ bool HasOp(const Expr& expr, std::initializer_list<BinaryOp> ops) {
   });
   return found;
 }
-bool UsesVar(const Expr& expr, const ExprNode* var) {
-  if (expr.As<IntImm>() != nullptr) return false;
-  if (IsVar(expr)) return expr.get() == var;
+bool UsesVarInside(const Expr& expr, const ExprNode* var) {
   if (const Binary* op = expr.As<Binary>()) return UsesVar(op->a, var) || UsesVar(op->b, var);
   return UsesVar(expr, [var](const ExprNode* used) { return used == var; });
 }

@@ -24,7 +24,7 @@ class StmtExprVisitor {
   virtual void VisitBlock(const Block& block);
   virtual void VisitBufferStore(const Stmt& self, const BufferStore& store);
   virtual void VisitBufferLoad(const Expr& self, const BufferLoad& load);
-  virtual void VisitVar(const Var& var);              // A use of a variable.
+  virtual void VisitVar(const Expr& var);             // A use of a variable.
   virtual void VisitBufferDef(const Buffer& buffer);  // Allocations, match buffers, declarations.
   void VisitChildren(const Stmt& stmt);               // Every field, as the base does.
   void VisitChildren(const Expr& expr);
@@ -45,7 +45,7 @@ class StmtExprMutator {
   virtual Block VisitBlock(const Block& block);
   virtual Stmt VisitBufferStore(const Stmt& self, const BufferStore& store);
   virtual Expr VisitBufferLoad(const Expr& self, const BufferLoad& load);
-  virtual Expr VisitVar(const Var& var);
+  virtual Expr VisitVar(const Expr& var);
   virtual Var VisitVarDef(const Var& var);               // Where a variable is introduced; default: itself.
   virtual Buffer VisitBufferDef(const Buffer& buffer);   // Where a buffer is introduced; default: itself.
   virtual Buffer VisitBufferDecl(const Buffer& buffer);  // By DeclBuffer; default: as VisitBufferDef.
@@ -79,7 +79,11 @@ bool HasOp(const Expr& expr, std::initializer_list<BinaryOp> ops);
 inline bool HasDivision(const Expr& expr) { return HasOp(expr, {BinaryOp::kFloorDiv, BinaryOp::kFloorMod}); }
 // Whether something in it divides integers by what is no constant, and may be 0.
 bool DividesByParts(const Expr& expr);
-bool UsesVar(const Expr& expr, const ExprNode* var);
+bool UsesVarInside(const Expr& expr, const ExprNode* var);  // Of an expression that is no leaf.
+inline bool UsesVar(const Expr& expr, const ExprNode* var) {
+  if (expr.As<IntImm>() != nullptr) return false;
+  return IsVar(expr) ? expr.get() == var : UsesVarInside(expr, var);
+}
 bool UsesVar(const Stmt& stmt, const ExprNode* var);
 bool UsesVar(const Expr& expr, const std::function<bool(const ExprNode*)>& is_wanted);
 bool UsesVar(const Stmt& stmt, const std::function<bool(const ExprNode*)>& is_wanted);

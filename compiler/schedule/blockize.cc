@@ -138,7 +138,7 @@ class IterDivider : public StmtExprMutator {
     is_inside_ = false;
     return visited.same_as(expr) ? expr : simplifier_.Simplify(visited);
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

@@ -34,7 +34,7 @@ class MemoryUseFinder : public StmtExprVisitor {
     Note(buffer);
     StmtExprVisitor::VisitBufferDef(buffer);
   }
-  void VisitVar(const Var& var) override { is_shared = is_shared || var.same_as(buffer_->data); }
+  void VisitVar(const Expr& var) override { is_shared = is_shared || var.same_as(buffer_->data); }
 
  private:
   void Note(const Buffer& other) { is_shared = is_shared || (!other.same_as(buffer_) && MayAlias(other, buffer_)); }

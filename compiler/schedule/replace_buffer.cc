@@ -22,7 +22,7 @@ class BufferReplacer : public StmtExprMutator {
     const auto found = buffers_.find(buffer.get());
     return found == buffers_.end() ? buffer : found->second;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = pointers_.find(var.get());
     return found == pointers_.end() ? Expr(var) : found->second;
   }

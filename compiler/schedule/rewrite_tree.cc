@@ -64,7 +64,7 @@ class LoopRebinder : public StmtExprMutator {
       : vars_(vars), analyzer_(analyzer), how_(std::move(how)), num_known_(how_.loops.size()) {}
 
  protected:
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

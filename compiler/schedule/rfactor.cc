@@ -197,7 +197,7 @@ class PartialRedirector : public StmtExprMutator {
       : partial_(partial), vars_(vars), axis_(axis), factor_(factor) {}
 
  protected:
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

@@ -155,9 +155,9 @@ class Detector : public StmtExprVisitor {
     Touch(reads_, load.buffer, load.indices);
     StmtExprVisitor::VisitBufferLoad(self, load);
   }
-  void VisitVar(const Var& var) override {  // Who has the address may read and write all of it.
+  void VisitVar(const Expr& var) override {  // Who has the address may read and write all of it.
     if (var.dtype() != DataType::Handle()) return;
-    const Buffer* owner = OwnerOf(var);
+    const Buffer* owner = OwnerOf(Var(var));
     if (owner == nullptr) return;
     TouchRegion(reads_, FullRegion(*owner), {});
     TouchRegion(writes_, FullRegion(*owner), {});

@@ -23,7 +23,7 @@ class Retyper : public StmtExprMutator {
   Retyper(const VarMap& vars, DataType from, DataType to) : vars_(vars), from_(from), to_(to) {}
 
  protected:
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

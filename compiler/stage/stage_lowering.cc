@@ -396,7 +396,7 @@ class LoopRenamer : public StmtExprMutator {
     if (!given_.insert(own.get()).second) found->second = Var(own.name(), own.dtype());
     return Var(found->second);
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

@@ -101,8 +101,8 @@ class FreeVarFinder : public StmtExprVisitor {
   const std::optional<Var>& found() const { return found_; }
 
  protected:
-  void VisitVar(const Var& var) override {
-    if (known_.count(var.get()) == 0 && var.dtype().code != DataType::Code::kHandle && !found_) found_ = var;
+  void VisitVar(const Expr& var) override {
+    if (known_.count(var.get()) == 0 && var.dtype().code != DataType::Code::kHandle && !found_) found_ = Var(var);
   }
   void VisitExpr(const Expr& e) override {
     if (const Reduce* reduce = e.As<Reduce>()) return VisitReduce(*reduce);

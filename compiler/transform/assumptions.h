@@ -41,7 +41,7 @@ class AssumptionFinder : public StmtExprVisitor {
   size_t NumStores(const Buffer& buffer) const;
 
  protected:
-  void VisitVar(const Var& var) override { pointers_.insert(var.get()); }
+  void VisitVar(const Expr& var) override { pointers_.insert(var.get()); }
   void VisitStmt(const Stmt& stmt) override;
   void VisitFor(const Stmt& self, const For& loop) override;
   void VisitBlockRealize(const Stmt& self, const BlockRealize& realize) override;

@@ -91,7 +91,7 @@ class BoxFinder : public StmtExprVisitor {
     for (const MatchBufferRegion& match : block->match_buffers) Touch(match.source.buffer, match.source.region);
     VisitStmt(block->body);
   }
-  void VisitVar(const Var& var) override {  // Who has the address may touch all of it.
+  void VisitVar(const Expr& var) override {  // Who has the address may touch all of it.
     const auto buffer = by_data_.find(var.get());
     if (buffer != by_data_.end()) Join(buffer->second, full_.at(buffer->second.get()));
   }

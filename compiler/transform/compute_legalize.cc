@@ -55,7 +55,7 @@ class OwnMemoryFinder : public StmtExprVisitor {
     if (load != nullptr) seen_.insert(load->buffer->data.get());
     StmtExprVisitor::VisitExpr(e);
   }
-  void VisitVar(const Var& var) override { seen_.insert(var.get()); }
+  void VisitVar(const Expr& var) override { seen_.insert(var.get()); }
 
  private:
   const Promotion& promotion_;
@@ -86,7 +86,7 @@ class ComputeLegalizer : public StmtExprMutator {
     vars_.insert_or_assign(var.get(), wider);
     return wider;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

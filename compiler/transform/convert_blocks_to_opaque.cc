@@ -22,7 +22,7 @@ class IterVarReplacer : public StmtExprMutator {
     opaque.block.Mutable().iter_vars.clear();
     return opaque;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = values_.find(var.get());
     return found == values_.end() ? Expr(var) : found->second;
   }

@@ -117,7 +117,7 @@ class Flattener : public StmtExprMutator {
     if (load == nullptr) return StmtExprMutator::VisitExpr(e);
     return Expr::Make(e.dtype(), Call{call->op, {Element(call->args[0], *load)}});
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = memory_.find(var.get());
     return found == memory_.end() ? Expr(var) : found->second;
   }

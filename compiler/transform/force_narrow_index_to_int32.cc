@@ -32,9 +32,9 @@ class Narrower : public StmtExprMutator {
     const auto found = buffers_.find(buffer.get());
     return found == buffers_.end() ? buffer : found->second;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found != vars_.end() ? found->second : Expr(IsWide(var.dtype()) ? VisitVarDef(var) : var);
+    return found != vars_.end() ? found->second : IsWide(var.dtype()) ? VisitVarDef(Var(var)) : var;
   }
   Expr VisitExpr(const Expr& e) override {
     const Expr visited = StmtExprMutator::VisitExpr(e);

@@ -51,8 +51,8 @@ class DefinitionFinder : public StmtExprMutator {
     if (!defined.contains(buffer.get())) VisitVar(buffer->data);
     return buffer;
   }
-  Expr VisitVar(const Var& var) override {
-    if (!defined.contains(var.get()) && seen_.insert(var.get()).second) undefined.push_back(var);
+  Expr VisitVar(const Expr& var) override {
+    if (!defined.contains(var.get()) && seen_.insert(var.get()).second) undefined.push_back(Var(var));
     return var;
   }
 

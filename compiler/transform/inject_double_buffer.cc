@@ -35,7 +35,7 @@ class MemoryFinder : public StmtExprVisitor {
     found.insert(data->get());
     VisitStmt(stmt.As<AttrStmt>()->body);
   }
-  void VisitVar(const Var& var) override { found.erase(var.get()); }
+  void VisitVar(const Expr& var) override { found.erase(var.get()); }
 };
 
 class WriteMarkRemover : public StmtExprMutator {

@@ -51,10 +51,10 @@ class TouchFinder : public StmtExprVisitor {
     Touch(store.buffer->data);
     StmtExprVisitor::VisitBufferStore(self, store);
   }
-  void VisitVar(const Var& var) override { Touch(var); }
+  void VisitVar(const Expr& var) override { Touch(var); }
 
  private:
-  void Touch(const Var& data) { (is_inside_ ? inside : outside).insert(data.get()); }
+  void Touch(const Expr& data) { (is_inside_ ? inside : outside).insert(data.get()); }
   bool is_inside_ = false;
 };
 

@@ -79,8 +79,8 @@ class VersionRewriter : public StmtExprMutator {
     const Call* call = expr.As<Call>();
     return call == nullptr ? StmtExprMutator::VisitExpr(expr) : VisitCall(expr, *call);
   }
-  Expr VisitVar(const Var& var) override {
-    if (by_data_.contains(var.get())) refused = var.name();
+  Expr VisitVar(const Expr& var) override {
+    if (by_data_.contains(var.get())) refused = Var(var).name();
     return var;
   }
 

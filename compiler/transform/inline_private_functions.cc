@@ -73,7 +73,7 @@ class ArgumentMaker : public StmtExprMutator {
     values_.erase(address->first);
     return LetStmt{address->second, data, body};
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto value = values_.find(var.get());
     if (value != values_.end()) return value->second;
     const auto address = addresses_.find(var.get());

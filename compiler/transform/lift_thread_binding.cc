@@ -73,7 +73,7 @@ class BindingLifter : public StmtExprMutator {
     if (found != lifted_.end()) PutInside(copy, found->second);
     return is_merged ? copy.body : Stmt(std::move(copy));
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = merged_.find(var.get());
     return found == merged_.end() ? Expr(var) : found->second;
   }

@@ -39,7 +39,7 @@ class MatchLowerer : public StmtExprMutator {
     }
     return block;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = values_.find(var.get());
     return found == values_.end() ? Expr(var) : found->second;
   }

@@ -61,7 +61,7 @@ class StoreFinder : public StmtExprVisitor {
     if (store.buffer->data.same_as(data_)) places.insert(places.end(), store.indices.begin(), store.indices.end());
     StmtExprVisitor::VisitBufferStore(self, store);
   }
-  void VisitVar(const Var& var) override { has_address |= var.same_as(data_); }
+  void VisitVar(const Expr& var) override { has_address |= var.same_as(data_); }
 
  private:
   const Var& data_;

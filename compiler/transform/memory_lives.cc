@@ -41,7 +41,7 @@ class LifeFinder : public StmtExprVisitor {
     StmtExprVisitor::VisitBufferLoad(self, load);
     Access(load.buffer);
   }
-  void VisitVar(const Var& var) override { Touch(var.get()); }
+  void VisitVar(const Expr& var) override { Touch(var.get()); }
 
  private:
   void VisitAttr(const Stmt& stmt, const AttrStmt& attr) {

@@ -202,7 +202,7 @@ class SharedMerger : public StmtExprMutator {
                            offsets_.Find(declared->buffer->data) == nullptr;
     return is_unused ? VisitStmt(declared->body) : StmtExprMutator::VisitStmt(stmt);
   }
-  Expr VisitVar(const Var& var) override { return offsets_.Find(var) == nullptr ? Expr(var) : Expr(merged_); }
+  Expr VisitVar(const Expr& var) override { return offsets_.Find(Var(var)) == nullptr ? var : merged_; }
   Buffer VisitBufferDecl(const Buffer& buffer) override { return Over(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override { return Over(buffer); }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {

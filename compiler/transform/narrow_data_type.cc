@@ -81,7 +81,7 @@ class TypeNarrower : public StmtExprMutator {
     if (!MayNarrow(var)) return var;
     return Var(vars_.insert_or_assign(var.get(), Var(var.name(), narrow_)).first->second);
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

@@ -94,7 +94,7 @@ class AccessCollector : public StmtExprVisitor {
     path_.pop_back();
     NoteMentions(block, before);
   }
-  void VisitVar(const Var& var) override {
+  void VisitVar(const Expr& var) override {
     if (const auto found = by_data_.find(var.get()); found != by_data_.end() && !NoteByAddress(found->second))
       NoteRegion(FullRegion(found->second), /*is_write=*/false);  // Who has the address may read all of it.
   }

@@ -194,9 +194,9 @@ class PointerRewriter : public StmtExprMutator {
     return Expr::Make(visited.dtype(), std::move(changed));
   }
   Var VisitVarDef(const Var& var) override { return Var(VisitVar(var)); }
-  Expr VisitVar(const Var& var) override {
-    const Change* change = ChangeOf(var);
-    return change == nullptr ? Expr(var) : Expr(change->data);
+  Expr VisitVar(const Expr& var) override {
+    const Change* change = ChangeOf(Var(var));
+    return change == nullptr ? var : change->data;
   }
   Buffer VisitBufferDecl(const Buffer& buffer) override { return Over(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override { return Over(buffer); }

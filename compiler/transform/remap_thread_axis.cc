@@ -24,7 +24,7 @@ class AxisRemapper : public StmtExprMutator {
     const auto found = axis == nullptr ? axes_.end() : axes_.find(axis->thread_tag);
     return found == axes_.end() ? StmtExprMutator::VisitStmt(stmt) : Launch(*attr, *axis, found->second);
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

@@ -88,7 +88,7 @@ class Specializer : public StmtExprMutator {
 
  protected:
   Buffer VisitBufferDef(const Buffer& buffer) override { return VisitBufferUse(buffer); }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = values_.find(var.get());
     return found == values_.end() ? var : found->second;
   }

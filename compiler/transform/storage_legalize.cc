@@ -29,10 +29,11 @@ class StorageLegalizer : public StmtExprMutator {
   }
   // Uses may come before definitions are seen: the fields of a node are not in the order of its text.
   Var VisitVarDef(const Var& var) override { return Var(VisitVar(var)); }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& use) override {
+    const Var var(use);
     if (is_narrow_(var.dtype())) Refuse(fmt::format("variable \"{}\"", var.name()));
-    if (var.pointer() == nullptr || !is_narrow_(var.pointer()->element)) return var;
-    const auto [found, is_new] = vars_.try_emplace(var.get(), var);
+    if (var.pointer() == nullptr || !is_narrow_(var.pointer()->element)) return use;
+    const auto [found, is_new] = vars_.try_emplace(var.get(), use);
     if (is_new) found->second = Var(var.name(), MakePointerType(UIntOf(var.pointer()->element), var.pointer()->scope));
     return found->second;
   }

@@ -51,7 +51,7 @@ class InPlaceChecker : public StmtExprVisitor {
     StmtExprVisitor::VisitFor(self, loop);
     if (!is_once) loops_.pop_back();
   }
-  void VisitVar(const Var& var) override { is_fine_ &= var.get() != dst_ && var.get() != src_; }
+  void VisitVar(const Expr& var) override { is_fine_ &= var.get() != dst_ && var.get() != src_; }
   void VisitBufferStore(const Stmt&, const BufferStore& store) override {
     ++depth_;
     for (const Expr& index : store.indices) VisitExpr(index);
@@ -293,9 +293,9 @@ class StorageRewriter : public StmtExprMutator {
     if (!planner_.placed.contains(stmt.get())) return visited;
     return WithStoragesInside(stmt.get(), visited);
   }
-  Expr VisitVar(const Var& var) override {
-    const Storage* storage = StorageOf(var);
-    return storage == nullptr ? Expr(var) : Expr(storage->data());
+  Expr VisitVar(const Expr& var) override {
+    const Storage* storage = StorageOf(Var(var));
+    return storage == nullptr ? var : storage->data();
   }
   Expr VisitExpr(const Expr& expr) override {
     const Call* call = expr.As<Call>();

@@ -38,7 +38,7 @@ class ThreadUnifier : public StmtExprMutator {
       return StmtExprMutator::VisitStmt(stmt);
     return Unify(axis->var, axis->thread_tag, {IntConst(axis->var.dtype(), 0), attr->value}, attr->body);
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

@@ -27,7 +27,7 @@ class Renamer : public StmtExprMutator {
     vars_.insert_or_assign(var.get(), fresh);
     return fresh;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

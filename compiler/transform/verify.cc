@@ -114,8 +114,9 @@ class Verifier : public StmtExprVisitor {
     if (const Reduce* reduce = e.As<Reduce>()) return VisitReduce(e, *reduce);
     StmtExprVisitor::VisitExpr(e);
   }
-  void VisitVar(const Var& var) override {
-    if (vars_.count(var.get()) == 0) Fail(fmt::format("variable \"{}\" is used where it is not defined", var.name()));
+  void VisitVar(const Expr& var) override {
+    if (vars_.count(var.get()) == 0)
+      Fail(fmt::format("variable \"{}\" is used where it is not defined", Var(var).name()));
   }
 
  private:

@@ -40,11 +40,11 @@ class IndexWidener : public StmtExprMutator {
     const auto found = buffers_.find(buffer.get());
     return found == buffers_.end() ? buffer : found->second;
   }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     if (found != vars_.end()) return found->second;
     // Nobody defines the variables of shapes.
-    return Expr(VisitVarDef(var));
+    return VisitVarDef(Var(var));
   }
   Stmt VisitStmt(const Stmt& stmt) override {
     const bool is_let = stmt.As<LetStmt>() != nullptr;

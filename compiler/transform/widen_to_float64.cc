@@ -32,7 +32,7 @@ class Widener : public StmtExprMutator {
 
  protected:
   Var VisitVarDef(const Var& var) override { return DefineVar(var); }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

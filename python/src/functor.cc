@@ -109,7 +109,7 @@ class Renamer : public StmtExprMutator {
 
  private:
   Var VisitVarDef(const Var& var) override { return Var(VisitVar(var)); }
-  Expr VisitVar(const Var& var) override {
+  Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
     return found == vars_.end() ? Expr(var) : found->second;
   }

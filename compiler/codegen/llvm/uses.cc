@@ -23,7 +23,7 @@ class UseCollector : public StmtExprVisitor {
     StmtExprVisitor::VisitExpr(e);
     num_guards_ -= is_choice;
   }
-  void VisitVar(const Var& var) override { uses.vars.insert(var.get()); }
+  void VisitVar(const Expr& var) override { uses.vars.insert(var.get()); }
   void VisitBufferDef(const Buffer& buffer) override {
     uses.allocations.push_back(buffer);
     Use(buffer);
