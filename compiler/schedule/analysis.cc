@@ -162,10 +162,10 @@ namespace {
 class IterVarTeller {
  public:
   IterVarTeller(const Schedule& schedule, int block)
-      : realize_(BoundRealize(schedule, block)), loops_(LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
-    for (size_t i = 0; i < realize_.iter_values.size(); ++i)
-      if (IsVar(realize_.iter_values[i]))
-        plain_.emplace(realize_.iter_values[i].get(), realize_.block->iter_vars[i].var);
+      : realize_(schedule, block), loops_(LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
+    for (size_t i = 0; i < realize_->iter_values.size(); ++i)
+      if (IsVar(realize_->iter_values[i]))
+        plain_.emplace(realize_->iter_values[i].get(), realize_->block->iter_vars[i].var);
   }
 
   // A condition on loops that are bound as they are, or a bound on one iter value.
@@ -174,9 +174,9 @@ class IterVarTeller {
     if (!NamesLoop(renamed)) return renamed;
     const Binary* op = condition.As<Binary>();
     if (op == nullptr || (op->op != BinaryOp::kLT && op->op != BinaryOp::kLE)) return std::nullopt;
-    for (size_t i = 0; i < realize_.iter_values.size(); ++i) {
+    for (size_t i = 0; i < realize_->iter_values.size(); ++i) {
       const std::optional<Expr> difference =
-          Tell(op->a - op->b, realize_.iter_values[i], realize_.block->iter_vars[i].var);
+          Tell(op->a - op->b, realize_->iter_values[i], realize_->block->iter_vars[i].var);
       if (!difference) continue;
       const Expr zero = IntConst(difference->dtype(), 0);
       return op->op == BinaryOp::kLT ? Less(*difference, zero) : LessEqual(*difference, zero);
@@ -198,7 +198,7 @@ class IterVarTeller {
   }
   bool NamesLoop(const Expr& e) const { return UsesAny(e, loops_); }
 
-  const BlockRealize realize_;
+  const BoundRealize realize_;
   const IterDomain loops_;
   const Analyzer analyzer_;
   VarMap plain_;
@@ -213,7 +213,7 @@ std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block) {
   for (const IterVar& iter : schedule.BlockOf(block).iter_vars) domains.Bind(iter.var, iter.domain);
   Expr kept = True();
   std::vector<Expr> told, untold;
-  for (const Expr& condition : ConjunctsOf(BoundRealize(schedule, block).predicate)) {
+  for (const Expr& condition : ConjunctsOf(BoundRealize(schedule, block)->predicate)) {
     const std::optional<Expr> on_iters = teller.Tell(condition);
     (on_iters ? told : untold).push_back(condition);
     if (on_iters && !domains.CanProve(*on_iters)) kept = And(kept, *on_iters);
@@ -422,13 +422,12 @@ class StoreCollector {
 
 }  // namespace
 
-BlockRealize BoundRealize(const Schedule& schedule, int block) {
-  BlockRealize realize = schedule.RealizeOf(block);
+BoundRealize::BoundRealize(const Schedule& schedule, int block) : given_(schedule.RealizeOf(block)) {
   const VarMap lets = LetsAround(schedule, block);
-  if (lets.empty()) return realize;
-  for (Expr& value : realize.iter_values) value = Substitute(value, lets);
-  realize.predicate = Substitute(realize.predicate, lets);
-  return realize;
+  if (lets.empty()) return;
+  written_ = given_;
+  for (Expr& value : written_->iter_values) value = Substitute(value, lets);
+  written_->predicate = Substitute(written_->predicate, lets);
 }
 
 IterDomain LoopsBetween(const Schedule& schedule, int above, int row) {
@@ -446,11 +445,11 @@ IterDomain LoopsBetween(const Schedule& schedule, int above, int row) {
 
 GuardedRegion TouchedAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
                         const Analyzer& analyzer) {
-  const BlockRealize realize = BoundRealize(schedule, row);
+  const BoundRealize realize(schedule, row);
   const std::vector<Range> full = FullRegion(region.buffer).region;
   GuardedRegion touched = TouchedAtMost(
-      {BoundRegion(region, realize), LoopsBetween(schedule, above, row), realize.predicate}, full, analyzer);
-  if (!IsConstInt(realize.predicate, 1)) CutByDomains(region, *realize.block, full, analyzer, touched);
+      {BoundRegion(region, *realize), LoopsBetween(schedule, above, row), realize->predicate}, full, analyzer);
+  if (!IsConstInt(realize->predicate, 1)) CutByDomains(region, *realize->block, full, analyzer, touched);
   return touched;
 }
 
@@ -472,17 +471,17 @@ std::vector<GuardedRegion> WrittenForCertain(const Schedule& schedule, int above
 std::vector<Range> RegionAt(const Schedule& schedule, int above, int row, const BufferRegion& region,
                             const Analyzer& analyzer) {
   const std::vector<Range> full = FullRegion(region.buffer).region;
-  return RelaxRegion(BoundRegion(region, BoundRealize(schedule, row)), LoopsBetween(schedule, above, row), analyzer,
+  return RelaxRegion(BoundRegion(region, *BoundRealize(schedule, row)), LoopsBetween(schedule, above, row), analyzer,
                      &full);
 }
 
 int LoopThatReduces(const Schedule& schedule, int producer, int above) {
-  const BlockRealize realize = BoundRealize(schedule, producer);
+  const BoundRealize realize(schedule, producer);
   for (int loop = above; loop >= 0 && schedule.IsLoop(loop); loop = schedule.ParentOf(loop)) {
     const ExprNode* loop_var = schedule.LoopOf(loop).loop_var.get();
-    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const bool is_fed = UsesVar(realize.iter_values[i], loop_var);
-      if (is_fed && realize.block->iter_vars[i].kind == IterKind::kReduce) return loop;
+    for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+      const bool is_fed = UsesVar(realize->iter_values[i], loop_var);
+      if (is_fed && realize->block->iter_vars[i].kind == IterKind::kReduce) return loop;
     }
   }
   return -1;
@@ -640,12 +639,12 @@ struct Binding {
 };
 
 Binding BindingOf(const Schedule& schedule, int block, bool only_reduce) {
-  const BlockRealize realize = BoundRealize(schedule, block);
+  const BoundRealize realize(schedule, block);
   Binding binding;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (only_reduce && realize.block->iter_vars[i].kind == IterKind::kSpatial) continue;
-    binding.iters.push_back(realize.block->iter_vars[i]);
-    binding.values.push_back(realize.iter_values[i]);
+  for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+    if (only_reduce && realize->block->iter_vars[i].kind == IterKind::kSpatial) continue;
+    binding.iters.push_back(realize->block->iter_vars[i]);
+    binding.values.push_back(realize->iter_values[i]);
   }
   for (const auto& loop : LoopsBetween(schedule, schedule.ScopeOf(block), block)) {
     const auto is_loop = [&](const ExprNode* var) { return var == loop.first.get(); };
@@ -653,7 +652,7 @@ Binding BindingOf(const Schedule& schedule, int block, bool only_reduce) {
                                    [&](const Expr& value) { return UsesVar(value, is_loop); });
     if (feeds) binding.loops.push_back(loop);
   }
-  binding.predicate = About(binding.loops, realize.predicate);
+  binding.predicate = About(binding.loops, realize->predicate);
   return binding;
 }
 

@@ -52,8 +52,18 @@ StatusOr<IntermediateBuffer> WrittenIntermediate(const Schedule& schedule, int r
 // more about the loops than they do.
 std::optional<Expr> PredicateOnIterVars(const Schedule& schedule, int block);
 
-// The realize of `block`; what lets around it, up to its scope, give a name to is put in.
-BlockRealize BoundRealize(const Schedule& schedule, int block);
+// The realize of `block`; what lets around it, up to its scope, give a name to is put in. Valid until the schedule
+// changes: where there are no lets it is the schedule's own.
+class BoundRealize {
+ public:
+  BoundRealize(const Schedule& schedule, int block);
+  const BlockRealize& operator*() const { return written_ ? *written_ : given_; }
+  const BlockRealize* operator->() const { return &**this; }
+
+ private:
+  const BlockRealize& given_;
+  std::optional<BlockRealize> written_;
+};
 // Why the loops around a reduction might leave out a step of it, take one twice, or not take the first one first; empty
 // if they do not. Whoever makes its loops anew relies on that.
 WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block);

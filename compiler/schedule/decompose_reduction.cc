@@ -36,8 +36,9 @@ Status CheckPlace(const Schedule& schedule, int block, int loop) {
   if (at == loops.end())
     return schedule.Error("decompose_reduction", loop,
                           fmt::format("it is not around block \"{}\"", schedule.BlockOf(block).name));
+  const BoundRealize realize(schedule, block);
   for (auto outer = loops.begin(); outer != at; ++outer) {
-    if (FeedsOf(BoundRealize(schedule, block), schedule.LoopOf(*outer).loop_var).reduce) {
+    if (FeedsOf(*realize, schedule.LoopOf(*outer).loop_var).reduce) {
       return schedule.Error("decompose_reduction", loop,
                             fmt::format("loop \"{}\" outside it already reduces; choose that or one further out",
                                         schedule.LoopOf(*outer).loop_var.name()));
@@ -95,9 +96,10 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
     return schedule.Error(
         "decompose_reduction", block,
         fmt::format("it is not known to take each step once below loop \"{}\"", schedule.LoopOf(loop).loop_var.name()));
+  const BoundRealize realize(schedule, block);
   std::vector<int> both;
   for (int inner : LoopsFrom(schedule, loop, block)) {
-    const Feeds feeds = FeedsOf(BoundRealize(schedule, block), schedule.LoopOf(inner).loop_var);
+    const Feeds feeds = FeedsOf(*realize, schedule.LoopOf(inner).loop_var);
     if (feeds.spatial && feeds.reduce) both.push_back(inner);
     if (!feeds.spatial && !feeds.reduce && !IsConstInt(schedule.LoopOf(inner).extent, 1)) {
       return schedule.Error("decompose_reduction", inner, "it repeats the block without feeding an iter var");
@@ -117,7 +119,7 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
   if (!both.empty() && !IsConditionOfElements(schedule, block))
     return schedule.Error("decompose_reduction", both[0],
                           "it feeds data-parallel and reduction iter vars at once, under a condition on steps");
-  if (!CountInOrder(schedule, BoundRealize(schedule, block), both))
+  if (!CountInOrder(schedule, *realize, both))
     return schedule.Error(
         "decompose_reduction", both[0],
         "it feeds data-parallel and reduction iter vars at once, with a loop inside it in another order");
@@ -127,17 +129,17 @@ Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loo
 // The init runs where every reduction iter var is at its minimum: in the first iteration of the loops that feed them,
 // which there is.
 Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const VarMap& first) {
-  const BlockRealize realize = BoundRealize(schedule, block);
+  const BoundRealize realize(schedule, block);
   const auto starts_at = [&](const Expr& value, const Expr& min) {
     if (Analyzer().CanProveEqual(value, min)) return true;
     Analyzer analyzer;
     BindOuterLoops(schedule, block, false, analyzer);
     return analyzer.CanProveEqual(value, min);
   };
-  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-    const IterVar& iter = realize.block->iter_vars[i];
+  for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+    const IterVar& iter = realize->block->iter_vars[i];
     if (iter.kind != IterKind::kReduce) continue;
-    if (!starts_at(Substitute(realize.iter_values[i], first), iter.domain.min))
+    if (!starts_at(Substitute(realize->iter_values[i], first), iter.domain.min))
       return schedule.Error("decompose_reduction", block,
                             fmt::format("iter var \"{}\" does not start at its minimum", iter.var.name()));
   }

@@ -35,16 +35,16 @@ bool IsScattered(const BlockNode& block, const Buffer& buffer) {
 std::vector<Range> Footprint(const Schedule& schedule, int loop, int block, const BufferRegion& write,
                              const Analyzer& analyzer) {
   const BlockNode& node = schedule.BlockOf(block);
-  const BlockRealize realize = BoundRealize(schedule, block);
+  const BoundRealize realize(schedule, block);
   std::vector<Range> region, full = FullRegion(write.buffer).region;
   if (IsScattered(node, write.buffer)) {
     full.clear();
     for (size_t i = 0; i < node.iter_vars.size(); ++i) {
-      const Expr& value = realize.iter_values[i];
+      const Expr& value = realize->iter_values[i];
       if (node.iter_vars[i].kind == IterKind::kSpatial) region.push_back({value, IntConst(value.dtype(), 1)});
     }
   } else {
-    region = BoundRegion(write, realize);
+    region = BoundRegion(write, *realize);
   }
   const IterDomain inner = LoopsBetween(schedule, loop, block);
   const bool is_box = std::all_of(inner.begin(), inner.end(), [](const auto& item) {
@@ -124,23 +124,23 @@ bool CountsBelow(const Schedule& schedule, int top, int loop, int block, const B
 // Some loops around may have to be counted along: those that a fused one was split into.
 bool CountsElements(const Schedule& schedule, int loop, int block, const BufferRegion& write) {
   constexpr int kMostAround = 3;
-  const BlockRealize realize = BoundRealize(schedule, block);
-  const std::vector<Expr> steps = IndexSteps(realize, write), indices = ElementIndices(realize, write);
+  const BoundRealize realize(schedule, block);
+  const std::vector<Expr> steps = IndexSteps(*realize, write), indices = ElementIndices(*realize, write);
   for (int i = 0, top = loop; i <= kMostAround && schedule.IsLoop(top); ++i, top = schedule.ParentOf(top))
-    if (CountsBelow(schedule, top, loop, block, realize, steps) ||
-        CountsBelow(schedule, top, loop, block, realize, indices))
+    if (CountsBelow(schedule, top, loop, block, *realize, steps) ||
+        CountsBelow(schedule, top, loop, block, *realize, indices))
       return true;
   return false;
 }
 
 // Whether the block's predicate leaves one iteration of `loop` for each of what is around it.
 bool RunsOnce(const Schedule& schedule, int loop, int block, const Analyzer& around) {
-  const BlockRealize realize = BoundRealize(schedule, block);
+  const BoundRealize realize(schedule, block);
   const For& node = schedule.LoopOf(loop);
-  if (IsConstInt(realize.predicate, 1) || !UsesVar(realize.predicate, node.loop_var.get())) return false;
+  if (IsConstInt(realize->predicate, 1) || !UsesVar(realize->predicate, node.loop_var.get())) return false;
   Analyzer analyzer = Analyzer::Under(around);
   for (const auto& [var, range] : LoopsBetween(schedule, loop, block)) analyzer.Bind(var, range);
-  analyzer.Assume(realize.predicate);
+  analyzer.Assume(realize->predicate);
   return analyzer.CanProve(LessEqual(node.loop_var, node.min));
 }
 
@@ -352,7 +352,7 @@ struct Touch {
 };
 
 void NoteTouches(const Schedule& schedule, int loop, int block, const Analyzer& analyzer, std::vector<Touch>& touches) {
-  BlockRealize realize = BoundRealize(schedule, block);
+  BlockRealize realize = *BoundRealize(schedule, block);
   const bool is_hidden = schedule.IsHiding(block);
   if (is_hidden) realize.block = RegionTeller()(realize.block);
   const IterDomain inner = LoopsBetween(schedule, loop, block);
@@ -419,22 +419,22 @@ bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
   const NestNumbers* nest = schedule.Numbers(block);
   if (nest != nullptr && nest->CountsEachOnce(DepthOf(schedule, top))) return true;
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
-  const BlockRealize realize = BoundRealize(schedule, block);
-  if (AreAllAmong(loops, realize.iter_values)) return true;
+  const BoundRealize realize(schedule, block);
+  if (AreAllAmong(loops, realize->iter_values)) return true;
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
-  return HasIterMap(realize.iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer);
+  return HasIterMap(realize->iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer);
 }
 
 namespace {
 
 // As TakesEachStepOnce, of the iterations that the block's predicate leaves.
 bool TakesEachLeftStepOnce(const Schedule& schedule, int top, int block) {
-  const BlockRealize realize = BoundRealize(schedule, block);
+  const BoundRealize realize(schedule, block);
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
-  return !IsConstInt(realize.predicate, 1) &&
-         HasIterMap(realize.iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize.predicate,
+  return !IsConstInt(realize->predicate, 1) &&
+         HasIterMap(realize->iter_values, LoopsBetween(schedule, schedule.ParentOf(top), block), realize->predicate,
                     {IterMapLevel::kBijective}, analyzer);
 }
 
@@ -471,17 +471,17 @@ WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool a
   for (int block : blocks) {
     if (hides(block)) continue;
     if (const WhyNot why = WhyNotUsableBelow(schedule, loop, block, facts); !why.empty()) return why;
-    const BlockRealize realize = BoundRealize(schedule, block);
+    const BoundRealize realize(schedule, block);
     bool reduces = false;
-    for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-      const IterVar& iter = realize.block->iter_vars[i];
-      if (iter.kind == IterKind::kSpatial || !Feeds(schedule, loop, realize.iter_values[i])) continue;
+    for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+      const IterVar& iter = realize->block->iter_vars[i];
+      if (iter.kind == IterKind::kSpatial || !Feeds(schedule, loop, realize->iter_values[i])) continue;
       if (!allow_reduce || iter.kind != IterKind::kReduce)
         return fmt::format("it feeds iter var \"{}\" of block \"{}\", which is not data-parallel", iter.var.name(),
-                           realize.block->name);
+                           realize->block->name);
       reduces = true;
     }
-    for (const BufferRegion& write : realize.block->writes) {
+    for (const BufferRegion& write : realize->block->writes) {
       if (reduces) continue;  // The threads of the group make one result together.
       if (const WhyNot why = WhyNotOwnBuffer(schedule, loop, kind, block, write, facts); !why.empty()) return why;
     }
@@ -685,14 +685,14 @@ int HiderAround(const Schedule& schedule, int block) {
 WhyNot WhyNotMovable(const Schedule& schedule, int block, int target, Way way) {
   if (schedule.UsesLoopsDirectly(block)) return "it uses loop variables directly; bind them to iter vars";
   if (const int hider = HiderAround(schedule, block); hider >= 0) return Hides(schedule, hider);
-  const BlockRealize realize = BoundRealize(schedule, block);
-  if (HasLoad(realize.predicate) || std::any_of(realize.iter_values.begin(), realize.iter_values.end(), HasLoad))
+  const BoundRealize realize(schedule, block);
+  if (HasLoad(realize->predicate) || std::any_of(realize->iter_values.begin(), realize->iter_values.end(), HasLoad))
     return "its predicate or binding reads memory";
   const int above = CommonAncestor(schedule, block, target);
   for (int other : BlocksCrossed(schedule, above, block, target, way)) {
     if (const WhyNot why = WhyNotAcross(schedule, above, block, other, way); !why.empty()) return why;
   }
-  for (const BufferRegion& write : realize.block->writes) {
+  for (const BufferRegion& write : realize->block->writes) {
     if (!schedule.Scope(schedule.ScopeOf(block)).RowsThatReadOutside(write.buffer).empty())
       return fmt::format("a condition, bound or binding reads buffer \"{}\", which it writes", write.buffer->name);
   }

@@ -57,18 +57,18 @@ bool BeginsSums(const Schedule& schedule, int block) {
 Status CheckFirstSteps(const Schedule& schedule, const std::vector<int>& chain, const std::vector<int>& order,
                        int block) {
   if (!BeginsSums(schedule, block)) return OkStatus();
-  const BlockRealize realize = BoundRealize(schedule, block);
+  const BoundRealize realize(schedule, block);
   const auto feeds = [&](int row, const Expr& value) {
     return !IsConstInt(schedule.LoopOf(row).extent, 1) && UsesVar(value, schedule.LoopOf(row).loop_var.get());
   };
   const auto feeds_element = [&](int row) {
-    for (size_t i = 0; i < realize.iter_values.size(); ++i)
-      if (realize.block->iter_vars[i].kind == IterKind::kSpatial && feeds(row, realize.iter_values[i])) return true;
+    for (size_t i = 0; i < realize->iter_values.size(); ++i)
+      if (realize->block->iter_vars[i].kind == IterKind::kSpatial && feeds(row, realize->iter_values[i])) return true;
     return false;
   };
-  for (size_t i = 0; i < realize.iter_values.size(); ++i) {
-    if (realize.block->iter_vars[i].kind == IterKind::kSpatial) continue;
-    const auto is_other = [&](int row) { return !feeds(row, realize.iter_values[i]); };
+  for (size_t i = 0; i < realize->iter_values.size(); ++i) {
+    if (realize->block->iter_vars[i].kind == IterKind::kSpatial) continue;
+    const auto is_other = [&](int row) { return !feeds(row, realize->iter_values[i]); };
     std::vector<int> before = chain, after = order;
     std::erase_if(before, is_other);
     std::erase_if(after, is_other);
@@ -76,7 +76,7 @@ Status CheckFirstSteps(const Schedule& schedule, const std::vector<int>& chain, 
       return schedule.Error("reorder", block,
                             fmt::format("iter var \"{}\" may not begin at its minimum for each element: a loop counts "
                                         "elements and steps of the reduction at once",
-                                        realize.block->iter_vars[i].var.name()));
+                                        realize->block->iter_vars[i].var.name()));
   }
   return OkStatus();
 }
