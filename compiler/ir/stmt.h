@@ -69,6 +69,9 @@ struct MatchBufferRegion {  // `buffer` is a view of `source`.
 };
 
 enum class ForKind : uint8_t { kSerial, kParallel, kVectorized, kUnrolled, kThreadBinding };
+// Whether iterations of such a loop run at once, in threads or lanes; else they follow each other.
+constexpr bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != ForKind::kUnrolled; }
+
 // Runs `body` once for each value of `loop_var` in [min, min + extent).
 struct For {
   Var loop_var;

@@ -394,7 +394,7 @@ class Cloner : public StmtExprMutator {
   Buffer VisitBufferDecl(const Buffer& buffer) override { return DefineBuffer(buffer, true); }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   // One that nothing declares is over the new memory, too.
   Buffer VisitBufferUse(const Buffer& buffer) override {

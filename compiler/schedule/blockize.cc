@@ -140,7 +140,7 @@ class IterDivider : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   // A buffer of the block may be as long as an iter var says.
   Buffer VisitBufferDef(const Buffer& buffer) override {

@@ -460,8 +460,6 @@ WhyNot WhyNotOrdered(const Schedule& schedule, int first, int second, const Buff
 
 }  // namespace
 
-bool IsConcurrent(ForKind kind) { return kind != ForKind::kSerial && kind != ForKind::kUnrolled; }
-
 WhyNot WhyNotConcurrent(const Schedule& schedule, int loop, ForKind kind, bool allow_reduce) {
   OuterFacts facts(schedule, loop);
   const std::vector<int> blocks = schedule.ChildBlocksOf(loop);

@@ -5,9 +5,6 @@
 
 namespace lathe {
 
-// Whether iterations of such a loop run at once: in threads or lanes.
-bool IsConcurrent(ForKind kind);
-
 // Why iterations of `loop` may not run at once in the way of `kind`; empty if they may. All blocks below are complete
 // or reductions and use the loop for data-parallel iter vars only (`allow_reduce`: for reductions, too: threads of one
 // group). What an iteration writes is its own: no other iteration writes it, or each writes it before it reads it and

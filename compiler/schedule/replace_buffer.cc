@@ -24,7 +24,7 @@ class BufferReplacer : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = pointers_.find(var.get());
-    return found == pointers_.end() ? Expr(var) : found->second;
+    return found == pointers_.end() ? var : found->second;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);

@@ -66,7 +66,7 @@ class LoopRebinder : public StmtExprMutator {
  protected:
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Stmt VisitFor(const Stmt& self, const For& loop) override {
     const Expr min = VisitExpr(loop.min), extent = VisitExpr(loop.extent);

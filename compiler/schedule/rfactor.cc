@@ -199,7 +199,7 @@ class PartialRedirector : public StmtExprMutator {
  protected:
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr visited = StmtExprMutator::VisitBufferLoad(self, load);

@@ -25,7 +25,7 @@ class Retyper : public StmtExprMutator {
  protected:
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Expr VisitExpr(const Expr& e) override {
     if (const IntImm* number = e.As<IntImm>(); number != nullptr && e.dtype() == from_)

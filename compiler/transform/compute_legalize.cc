@@ -88,7 +88,7 @@ class ComputeLegalizer : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Buffer VisitBufferUse(const Buffer& buffer) override {
     if (!memory_.contains(buffer->data.get())) return buffer;

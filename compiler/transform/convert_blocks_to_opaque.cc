@@ -24,7 +24,7 @@ class IterVarReplacer : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = values_.find(var.get());
-    return found == values_.end() ? Expr(var) : found->second;
+    return found == values_.end() ? var : found->second;
   }
   // Extents of allocations and views may name iter vars.
   Buffer VisitBufferDef(const Buffer& buffer) override {

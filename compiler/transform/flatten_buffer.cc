@@ -119,7 +119,7 @@ class Flattener : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = memory_.find(var.get());
-    return found == memory_.end() ? Expr(var) : found->second;
+    return found == memory_.end() ? var : found->second;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad& load) override {
     const Expr element = Element(self, load);

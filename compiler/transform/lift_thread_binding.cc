@@ -75,7 +75,7 @@ class BindingLifter : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = merged_.find(var.get());
-    return found == merged_.end() ? Expr(var) : found->second;
+    return found == merged_.end() ? var : found->second;
   }
 
  private:

@@ -41,7 +41,7 @@ class MatchLowerer : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = values_.find(var.get());
-    return found == values_.end() ? Expr(var) : found->second;
+    return found == values_.end() ? var : found->second;
   }
   Expr VisitBufferLoad(const Expr& self, const BufferLoad&) override {
     const Expr visited = VisitChildren(self);

@@ -83,7 +83,7 @@ class TypeNarrower : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Expr VisitExpr(const Expr& e) override {
     if (e.As<IntImm>() != nullptr) return in_index_ && MayNarrow(e) ? AsType(narrow_, e) : e;

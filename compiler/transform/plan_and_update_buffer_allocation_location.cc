@@ -332,8 +332,6 @@ class AccessCollector : public StmtExprVisitor {
   std::unordered_map<const BufferNode*, View> views_;
 };
 
-bool IsInOrder(ForKind kind) { return kind == ForKind::kSerial || kind == ForKind::kUnrolled; }
-
 // How many of the first `depth` scopes are loops.
 size_t NumLoops(const std::vector<Scope>& path, size_t depth) {
   return static_cast<size_t>(
@@ -344,7 +342,7 @@ DataflowAccess InstancesOf(const Access& access) {
   DataflowAccess instances{.region = access.region, .loops = {}, .conditions = {}};
   for (const Scope& scope : access.path)
     if (scope.loop != nullptr)
-      instances.loops.push_back({scope.loop->loop_var, *scope.range, IsInOrder(scope.loop->kind)});
+      instances.loops.push_back({scope.loop->loop_var, *scope.range, !IsConcurrent(scope.loop->kind)});
   for (const Condition& condition : access.conditions)
     instances.conditions.push_back({condition.id, condition.says, NumLoops(access.path, condition.depth)});
   for (const auto& [value, first] : access.first_steps)

@@ -40,7 +40,7 @@ class ThreadUnifier : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
 
  private:

@@ -29,7 +29,7 @@ class Renamer : public StmtExprMutator {
   }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Buffer VisitBufferDef(const Buffer& buffer) override {
     BufferNode node = MapDims(buffer, [this](const Expr& e) { return VisitExpr(e); }).value_or(*buffer);

@@ -34,7 +34,7 @@ class Widener : public StmtExprMutator {
   Var VisitVarDef(const Var& var) override { return DefineVar(var); }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Stmt VisitStmt(const Stmt& stmt) override {
     Stmt visited = StmtExprMutator::VisitStmt(stmt);

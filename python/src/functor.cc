@@ -111,7 +111,7 @@ class Renamer : public StmtExprMutator {
   Var VisitVarDef(const Var& var) override { return Var(VisitVar(var)); }
   Expr VisitVar(const Expr& var) override {
     const auto found = vars_.find(var.get());
-    return found == vars_.end() ? Expr(var) : found->second;
+    return found == vars_.end() ? var : found->second;
   }
   Buffer VisitBufferDef(const Buffer& buffer) override { return VisitBufferUse(buffer); }
   Buffer VisitBufferUse(const Buffer& buffer) override {
