@@ -526,12 +526,25 @@ LinearForm Canonicalizer::ModConst(LinearForm form, int64_t divisor, DataType ty
   return result;
 }
 
+namespace {
+
+// Where the type holds -a for every a: the least number has no opposite, and unlike a sum that wraps on the way, a
+// quotient of one that has wrapped is another number.
+bool Negate(LinearForm& a, DataType type) {
+  a.Scale(-1);
+  const IntBound bound = BoundOf(a), all = TypeBound(type);
+  return FitsIn(a, type) && bound.Within(all.min, all.max);
+}
+
+}  // namespace
+
 LinearForm Canonicalizer::FormOfFloorDiv(const Expr& e, const Binary& op) {
   LinearForm a = Form(op.a), b = Form(op.b);
   if (b.is_const() && b.constant != 0 && b.constant != IntBound::kNegInf && FitsIn(a, e.dtype())) {
-    if (b.constant < 0) a.Scale(-1);  // x // -c == -x // c
-    if (!FitsIn(a, e.dtype())) return Opaque(e, TypeBound(e.dtype()));
-    return DivConst(std::move(a), std::abs(b.constant), e.dtype());
+    if (b.constant > 0) return DivConst(std::move(a), b.constant, e.dtype());
+    LinearForm opposite = a;
+    if (!Negate(opposite, e.dtype())) return Rebuild(e, op, a, b, TypeBound(e.dtype()));
+    return DivConst(std::move(opposite), -b.constant, e.dtype());  // x // -c == -x // c
   }
   if (!FitsIn(a, e.dtype()) || !FitsIn(b, e.dtype()) || b.is_const()) return Rebuild(e, op, a, b, TypeBound(e.dtype()));
   Quotient split = DivideSymbolic(a, b, e.dtype());
@@ -564,9 +577,9 @@ LinearForm Canonicalizer::FormOfFloorMod(const Expr& e, const Binary& op) {
   LinearForm a = Form(op.a), b = Form(op.b);
   if (b.is_const() && b.constant != 0 && b.constant != IntBound::kNegInf && FitsIn(a, e.dtype())) {
     if (b.constant > 0) return ModConst(std::move(a), b.constant, e.dtype());
-    a.Scale(-1);  // x % -c == -(-x % c)
-    if (!FitsIn(a, e.dtype())) return Opaque(e, TypeBound(e.dtype()));
-    LinearForm result = ModConst(std::move(a), -b.constant, e.dtype());
+    LinearForm opposite = a;
+    if (!Negate(opposite, e.dtype())) return Rebuild(e, op, a, b, TypeBound(e.dtype()));
+    LinearForm result = ModConst(std::move(opposite), -b.constant, e.dtype());  // x % -c == -(-x % c)
     result.Scale(-1);
     return result;
   }

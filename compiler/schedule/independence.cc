@@ -413,9 +413,7 @@ bool Feeds(const Schedule& schedule, int loop, const Expr& value) {
   return UsesVar(value, loop_var);
 }
 
-}  // namespace
-
-bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
+bool TakesEachStepOnceBelow(const Schedule& schedule, int top, int block) {
   const NestNumbers* nest = schedule.Numbers(block);
   if (nest != nullptr && nest->CountsEachOnce(DepthOf(schedule, top))) return true;
   IterDomain loops = LoopsBetween(schedule, schedule.ParentOf(top), block);
@@ -424,6 +422,16 @@ bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
   Analyzer analyzer;
   BindOuterLoops(schedule, top, false, analyzer);
   return HasIterMap(realize->iter_values, loops, True(), {IterMapLevel::kBijective}, analyzer);
+}
+
+}  // namespace
+
+// What no two iterations of more loops share, no two of the inner ones do: as below the outer part of a split loop that
+// counts two iter vars.
+bool TakesEachStepOnce(const Schedule& schedule, int top, int block) {
+  for (int above = top; above >= 0 && schedule.IsLoop(above); above = schedule.ParentOf(above))
+    if (TakesEachStepOnceBelow(schedule, above, block)) return true;
+  return false;
 }
 
 namespace {

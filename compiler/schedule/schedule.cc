@@ -173,6 +173,12 @@ StatusOr<int> Schedule::FuncNamed(std::string_view func_name) const {
       fmt::format("no function named \"{}\" that can be scheduled; there are: {}", func_name, fmt::join(names, ", ")));
 }
 
+const PrimFunc* Schedule::OnlyFunction() const {
+  const auto is_root = [](int row) { return row >= 0; };
+  if (std::count_if(roots_.begin(), roots_.end(), is_root) != 1) return nullptr;
+  return &mod().prim_funcs[std::find_if(roots_.begin(), roots_.end(), is_root) - roots_.begin()];
+}
+
 Status Schedule::WorkOn(std::string_view func_name) {
   StatusOr<int> index = FuncNamed(func_name);
   if (!index.ok()) return NotFound(fmt::format("work_on: {}", index.status().message()));

@@ -64,6 +64,7 @@ class Schedule {
   int RootRow() const { return roots_[working_on_]; }  // Of the function worked on.
   // Of the function `func_name`; "" is the one worked on.
   StatusOr<int> RootRowOf(std::string_view func_name) const;
+  const PrimFunc* OnlyFunction() const;  // That can be scheduled; nullptr where there are several.
   const PrimFunc& FuncOf(int row) const { return FuncAt(FuncIndexOf(row)); }
   // Loop rows between the scope and this row, outermost first, itself excluded.
   std::vector<int> LoopsOf(int row) const;

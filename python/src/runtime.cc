@@ -5,6 +5,7 @@
 #include <pybind11/numpy.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -80,14 +81,61 @@ NDArray FromNumpy(const py::array& source) {
   return array;
 }
 
-// A scalar parameter by its bit pattern, as the kernel ABI has it.
-int64_t ScalarBits(DType type, py::handle value) {
-  if (!type.is_floating()) return py::cast<int64_t>(py::int_(py::reinterpret_borrow<py::object>(value)));
-  const double number = py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value)));
-  if (type.bits == 64) return std::bit_cast<int64_t>(number);
-  if (type.bits == 32) return std::bit_cast<int32_t>(static_cast<float>(number));
-  return FloatToHalf(static_cast<float>(number));
-}
+// The scalar arguments of a call by their bit patterns, as the kernel ABI has them. What its parameter's type does not
+// hold is refused: a cut number looks like an answer.
+class ScalarArgument {
+ public:
+  ScalarArgument(const std::string& kernel, size_t position, const ParamMeta& param, py::handle value)
+      : kernel_(kernel), position_(position), param_(param), value_(value) {}
+
+  int64_t Bits() const { return param_.dtype.is_floating() ? FloatBits() : IntegerBits(); }
+
+ private:
+  [[noreturn]] void Refuse(ErrorKind kind, const std::string& required) const {
+    std::string given = py::cast<std::string>(py::repr(value_));
+    if (given.size() > 60) given = given.substr(0, 57) + "...";
+    throw Failure(kind, fmt::format("call {}: argument {} ({}) is {}; {} required", kernel_, position_, param_.name,
+                                    given, required));
+  }
+  int64_t IntegerBits() const {
+    const DType type = param_.dtype;
+    if (PyIndex_Check(value_.ptr()) == 0)
+      Refuse(ErrorKind::kType, type.code == DTypeCode::kBool ? "a bool" : "an integer");
+    const auto number = py::reinterpret_steal<py::int_>(PyNumber_Index(value_.ptr()));
+    if (!number) throw py::error_already_set();
+    const bool is_signed = type.code == DTypeCode::kInt;
+    const int bits = type.code == DTypeCode::kBool ? 1 : type.bits;
+    const py::int_ one(1), end = one << py::int_(is_signed ? bits - 1 : bits), begin = is_signed ? -end : py::int_(0);
+    if (number < begin || number >= end)
+      Refuse(ErrorKind::kValue, fmt::format("{} to {}, all of {},", py::cast<std::string>(py::repr(begin)),
+                                            py::cast<std::string>(py::repr(end - one)), type.Name()));
+    return is_signed ? py::cast<int64_t>(number) : static_cast<int64_t>(py::cast<uint64_t>(number));
+  }
+  int64_t FloatBits() const {
+    const DType type = param_.dtype;
+    const bool is_number = PyFloat_Check(value_.ptr()) != 0 || PyIndex_Check(value_.ptr()) != 0 ||
+                           (py::hasattr(value_, "__float__") && !PyComplex_Check(value_.ptr()));
+    if (!is_number) Refuse(ErrorKind::kType, "a number");
+    const double number = PyFloat_AsDouble(value_.ptr());
+    if (PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      Refuse(ErrorKind::kValue, "a number that " + type.Name() + " holds");
+    }
+    const double stored = type.bits == 64   ? number
+                          : type.bits == 32 ? static_cast<float>(number)
+                                            : HalfToFloat(FloatToHalf(static_cast<float>(number)));
+    if (std::isfinite(number) && !std::isfinite(stored))
+      Refuse(ErrorKind::kValue, "a number that " + type.Name() + " holds");
+    if (type.bits == 64) return std::bit_cast<int64_t>(number);
+    if (type.bits == 32) return std::bit_cast<int32_t>(static_cast<float>(number));
+    return FloatToHalf(static_cast<float>(number));
+  }
+
+  const std::string& kernel_;
+  const size_t position_;
+  const ParamMeta& param_;
+  const py::handle value_;
+};
 
 struct CallArguments {
   std::vector<NDArray> keep;
@@ -107,7 +155,7 @@ CallArguments SortArguments(const KernelMeta& kernel, const py::args& args) {
   for (size_t i = 0; i < args.size(); ++i) {
     const ParamMeta& param = kernel.params[i];
     if (param.kind == ParamKind::kScalar) {
-      sorted.scalars.push_back(ScalarBits(param.dtype, args[i]));
+      sorted.scalars.push_back(ScalarArgument(kernel.name, i, param, args[i]).Bits());
     } else if (!py::isinstance<NDArray>(args[i])) {
       throw Failure(ErrorKind::kType, fmt::format("call {}: argument {} ({}) is no tensor; make one by lathe.nd.array",
                                                   kernel.name, i, param.name));

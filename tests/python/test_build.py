@@ -204,3 +204,63 @@ def test_stages_promise_that_nothing_aliases_unless_the_context_says_otherwise()
     assert tvm.lower(s, [A, B])["main"].attrs["tir.noalias"]
     with tvm.transform.PassContext(config={"tir.noalias": False}):
         assert "tir.noalias" not in tvm.lower(s, [A, B])["main"].attrs
+
+
+@T.prim_func
+def _quotients(A: T.Buffer((5,), "int32"), Q: T.Buffer((5,), "int32"), R: T.Buffer((5,), "int32"), P: T.Buffer((5,), "int32")):
+    for i in range(5):
+        with T.block("Q"):
+            v = T.axis.spatial(5, i)
+            Q[v] = T.floordiv(A[v], -3)
+            R[v] = T.floormod(A[v], -3)
+            P[v] = T.floordiv(A[v], -16)
+
+
+def test_the_least_number_is_divided_by_negative_ones_as_any_other():
+    a = np.array([-(2**31), -(2**31) + 1, -7, 7, 2**31 - 1], "int32")
+    q, r, p = (tvm.nd.empty((5,), "int32") for _ in range(3))
+    tvm.build(_quotients, target="llvm")(tvm.nd.array(a), q, r, p)
+    wide = a.astype("int64")
+    np.testing.assert_array_equal(q.numpy(), wide // -3)
+    np.testing.assert_array_equal(r.numpy(), wide % -3)
+    np.testing.assert_array_equal(p.numpy(), wide // -16)
+
+
+def _with_scalar(dtype):
+    text = f"@T.prim_func\ndef f(s: T.{dtype}, B: T.Buffer((1,), '{dtype}')):\n    B[0] = s"
+    return tvm.build(tvm.script.from_source(text), target="llvm")
+
+
+@pytest.mark.parametrize("dtype, value, error, message", [
+    ("int32", 3.7, TypeError, r"call main: argument 0 \(s\) is 3.7; an integer required"),
+    ("int32", "3", TypeError, r"is '3'; an integer required"),
+    ("int32", None, TypeError, r"is None; an integer required"),
+    ("int32", 2**40, ValueError, r"is 1099511627776; -2147483648 to 2147483647, all of int32, required"),
+    ("int64", 2**63, ValueError, r"-9223372036854775808 to 9223372036854775807, all of int64, required"),
+    ("uint8", -1, ValueError, r"is -1; 0 to 255, all of uint8, required"),
+    ("float32", 1 + 2j, TypeError, r"is \(1\+2j\); a number required"),
+    ("float32", "1", TypeError, r"is '1'; a number required"),
+    ("float32", 10**400, ValueError, r"a number that float32 holds required"),
+    ("float32", 1e300, ValueError, r"is 1e\+300; a number that float32 holds required"),
+])
+def test_scalars_that_a_parameter_does_not_hold_are_refused(dtype, value, error, message):
+    with pytest.raises(error, match=message):
+        _with_scalar(dtype)(value, tvm.nd.empty((1,), dtype))
+
+
+@pytest.mark.parametrize("dtype, value", [("int32", -5), ("int32", np.int64(7)), ("int32", True), ("uint8", 255), ("int64", -(2**63)),
+                                          ("float32", 3), ("float32", np.float64(0.5)), ("float32", float("inf")), ("float64", 1e300)])
+def test_scalars_arrive_as_they_are(dtype, value):
+    out = tvm.nd.empty((1,), dtype)
+    _with_scalar(dtype)(value, out)
+    assert out.numpy()[0] == value
+
+
+def test_a_trace_of_one_function_fits_it_under_any_name():
+    named = tvm.IRModule({"mymm": matmul})
+    sch = tir.Schedule(named)
+    sch.work_on("mymm")
+    sch.split(sch.get_loops(sch.get_block("update"))[0], [None, 8])
+    other = tir.Schedule(matmul)
+    tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), other)
+    tvm.ir.assert_structural_equal(other.mod["main"].body, sch.mod["mymm"].body)

@@ -616,3 +616,25 @@ def test_einsums_are_padded_around_what_only_computes():
     sch.pad_einsum("C", [4, 4])
     assert [int(sch.get(loop).extent) for loop in sch.get_loops("C")] == [8, 4]
     assert "C_pad[vi, vj] = A_pad[vi, vj] * T.rsqrt(V_pad[vi]) / V_pad[vi]" in sch.mod.script()
+
+
+@pytest.mark.parametrize("rows, columns, inner", [(4, 4, 2), (4, 3, 4), (8, 6, 4), (14, 14, 4)])
+def test_a_sum_is_decomposed_inside_of_a_fused_loop_that_was_split(rows, columns, inner):
+    @T.prim_func
+    def sums(A: T.Buffer((rows, columns, 6), "float32"), C: T.Buffer((rows, columns), "float32")):
+        for i, j, k in T.grid(rows, columns, 6):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = T.float32(0)
+                C[vi, vj] = C[vi, vj] + A[vi, vj, vk]
+
+    sch = tir.Schedule(sums)
+    i, j, k = sch.get_loops("C")
+    outer, lane = sch.split(sch.fuse(i, j), [None, inner])
+    sch.reorder(outer, k, lane)
+    sch.decompose_reduction("C", k)
+    a = np.random.default_rng(0).random((rows, columns, 6), dtype="float32")
+    c = tvm.nd.empty((rows, columns))
+    tvm.build(sch.mod, target="llvm")(tvm.nd.array(a), c)
+    np.testing.assert_allclose(c.numpy(), a.sum(2), rtol=1e-5)
