@@ -1,0 +1,293 @@
+"""What is measured: rows of numbers, each made into an ONNX model with seeded weights, its operations and its bytes.
+
+Operations are those of the direct algorithm (a multiplication and an addition are two), bytes are each input, weight and output once: what
+docs/decisions and the reports call the compulsory work. All tensors are float32, row-major, images N C H W.
+"""
+
+from dataclasses import dataclass, field
+import math
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+
+
+@dataclass
+class Workload:
+    """One row. `params` are the numbers that other sides build the same computation from."""
+
+    name: str
+    group: str
+    kind: str
+    params: dict
+    inputs: dict  # name -> shape, given at each call
+    constants: dict  # name -> shape, known when the model is compiled
+    output: tuple
+    flops: int
+    nodes: list = field(repr=False)
+    scalars: dict = field(default_factory=dict, repr=False)  # name -> array, part of the formula
+    file: str = ""  # a network of its own, instead of nodes
+
+    @property
+    def bytes(self):
+        shapes = [*self.inputs.values(), *self.constants.values(), self.output]
+        return 4 * sum(math.prod(shape) for shape in shapes)
+
+    def tensors(self):
+        """Inputs and constants by name, the same on every side and in every run."""
+        random = numpy.random.default_rng(20)
+        shapes = {**self.inputs, **self.constants}
+        return {name: random.uniform(-1, 1, shape).astype("float32") for name, shape in shapes.items()}
+
+    def write(self, folder):
+        """model.onnx and one NAME.bin for each tensor."""
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = self.tensors()
+        for name, value in tensors.items():
+            value.tofile(folder / f"{name}.bin")
+        weights = [numpy_helper.from_array(tensors[name], name) for name in self.constants]
+        weights += [numpy_helper.from_array(value, name) for name, value in self.scalars.items()]
+        graph = helper.make_graph(
+            self.nodes,
+            "workload",
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.inputs.items()],
+            [helper.make_tensor_value_info("out", TensorProto.FLOAT, self.output)],
+            weights,
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+        onnx.checker.check_model(model)
+        onnx.save(model, folder / "model.onnx")
+
+
+def gemm(name, m, n, k, constant=True, batch=0):
+    lead = (batch,) if batch else ()
+    b = {"b": (*lead, k, n)}
+    return Workload(
+        name=name,
+        group="gemm" if constant else "gemm, both given",
+        kind="gemm",
+        params={"m": m, "n": n, "k": k, "batch": batch, "constant": constant},
+        inputs={"a": (*lead, m, k), **({} if constant else b)},
+        constants=b if constant else {},
+        output=(*lead, m, n),
+        flops=2 * m * n * k * max(batch, 1),
+        nodes=[helper.make_node("MatMul", ["a", "b"], ["out"])],
+    )
+
+
+def conv(name, c, size, k, r, stride, groups=1, dilation=1, n=1, group="conv2d+bias+relu"):
+    pad = dilation * (r - 1) // 2
+    out = (size + 2 * pad - dilation * (r - 1) - 1) // stride + 1
+    attributes = {
+        "kernel_shape": [r, r],
+        "strides": [stride] * 2,
+        "pads": [pad] * 4,
+        "dilations": [dilation] * 2,
+        "group": groups,
+    }
+    return Workload(
+        name=name,
+        group=group,
+        kind="conv",
+        params={"n": n, "c": c, "h": size, "k": k, "r": r, "stride": stride, "pad": pad, "dilation": dilation, "groups": groups},
+        inputs={"x": (n, c, size, size)},
+        constants={"w": (k, c // groups, r, r), "bias": (k,)},
+        output=(n, k, out, out),
+        flops=2 * n * k * (c // groups) * r * r * out * out,
+        nodes=[
+            helper.make_node("Conv", ["x", "w", "bias"], ["y"], **attributes),
+            helper.make_node("Relu", ["y"], ["out"]),
+        ],
+    )
+
+
+def depthwise(name, c, size, r, stride):
+    return conv(name, c, size, c, r, stride, groups=c, group="depthwise+bias+relu")
+
+
+def rows(name, kind, shape, nodes, constants=(), inputs=("x",), output=None, flops=0, scalars=None, **params):
+    return Workload(
+        name=name,
+        group=kind,
+        kind=kind,
+        params={"shape": list(shape), **params},
+        inputs={each: shape for each in inputs},
+        constants={each: (shape[-1],) for each in constants},
+        output=shape if output is None else output,
+        flops=flops,
+        nodes=nodes,
+        scalars=scalars or {},
+    )
+
+
+def softmax(name, m, n):
+    return rows(name, "softmax", (m, n), [helper.make_node("Softmax", ["x"], ["out"], axis=-1)])
+
+
+def layer_norm(name, m, n):
+    node = helper.make_node("LayerNormalization", ["x", "scale", "shift"], ["out"], axis=-1, epsilon=1e-5)
+    return rows(name, "layer_norm", (m, n), [node], constants=("scale", "shift"))
+
+
+def rms_norm(name, m, n):
+    nodes = [
+        helper.make_node("Mul", ["x", "x"], ["square"]),
+        helper.make_node("ReduceMean", ["square"], ["mean"], axes=[-1], keepdims=1),
+        helper.make_node("Add", ["mean", "epsilon"], ["more"]),
+        helper.make_node("Sqrt", ["more"], ["root"]),
+        helper.make_node("Div", ["x", "root"], ["normed"]),
+        helper.make_node("Mul", ["normed", "scale"], ["out"]),
+    ]
+    return rows(name, "rms_norm", (m, n), nodes, constants=("scale",), scalars={"epsilon": numpy.float32(1e-5)})
+
+
+def reduction(name, how, m, n, axis):
+    axes = {"axes": numpy.array([axis], "int64")}
+    node = helper.make_node("ReduceSum", ["x", "axes"], ["out"], keepdims=0)
+    if how == "max":
+        axes, node = {}, helper.make_node("ReduceMax", ["x"], ["out"], axes=[axis], keepdims=0)
+    return rows(name, f"reduce_{how}", (m, n), [node], output=(n if axis == 0 else m,), scalars=axes, axis=axis)
+
+
+def pool(name, how, c, size, r, stride):
+    pad = r // 2
+    out = (size + 2 * pad - r) // stride + 1
+    attributes = {"kernel_shape": [r, r], "strides": [stride] * 2, "pads": [pad] * 4}
+    op = "MaxPool" if how == "max" else "AveragePool"
+    node = helper.make_node(op, ["x"], ["out"], **attributes)
+    return rows(name, f"{how}_pool", (1, c, size, size), [node], output=(1, c, out, out), r=r, stride=stride, pad=pad)
+
+
+def transpose(name, shape, order):
+    node = helper.make_node("Transpose", ["x"], ["out"], perm=order)
+    return rows(name, "transpose", shape, [node], output=tuple(shape[i] for i in order), order=list(order))
+
+
+def add_relu(name, shape):
+    nodes = [helper.make_node("Add", ["x", "y"], ["sum"]), helper.make_node("Relu", ["sum"], ["out"])]
+    return rows(name, "add_relu", shape, nodes, inputs=("x", "y"))
+
+
+def bias_gelu(name, m, n):
+    nodes = [
+        helper.make_node("Add", ["x", "bias"], ["z"]),
+        helper.make_node("Mul", ["z", "root"], ["scaled"]),
+        helper.make_node("Erf", ["scaled"], ["erf"]),
+        helper.make_node("Add", ["erf", "one"], ["gate"]),
+        helper.make_node("Mul", ["z", "gate"], ["twice"]),
+        helper.make_node("Mul", ["twice", "half"], ["out"]),
+    ]
+    scalars = {"root": numpy.float32(math.sqrt(0.5)), "one": numpy.float32(1), "half": numpy.float32(0.5)}
+    return rows(name, "bias_gelu", (m, n), nodes, constants=("bias",), scalars=scalars)
+
+
+def swiglu(name, m, n):
+    nodes = [
+        helper.make_node("Sigmoid", ["x"], ["gate"]),
+        helper.make_node("Mul", ["x", "gate"], ["silu"]),
+        helper.make_node("Mul", ["silu", "y"], ["out"]),
+    ]
+    return rows(name, "swiglu", (m, n), nodes, inputs=("x", "y"))
+
+
+def network(name, file):
+    """A whole model: one input per tensor of it, all float32 with numbers as shapes."""
+    graph = onnx.load(file).graph
+    weights = {each.name for each in graph.initializer}
+
+    def shape_of(value):
+        return tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
+
+    inputs = {each.name: shape_of(each) for each in graph.input if each.name not in weights}
+    output = shape_of(graph.output[0])
+    return Workload(name, "network", "network", {}, inputs, {}, output, 0, [], file=str(file))
+
+
+# (C, H = W, K, R, stride) of ResNet-50.
+RESNET50 = [
+    (3, 224, 64, 7, 2), (64, 56, 64, 1, 1), (64, 56, 64, 3, 1), (64, 56, 256, 1, 1), (256, 56, 64, 1, 1), (256, 56, 128, 1, 1),
+    (128, 56, 128, 3, 2), (128, 28, 128, 3, 1), (128, 28, 512, 1, 1), (512, 28, 128, 1, 1), (256, 56, 512, 1, 2), (256, 28, 256, 3, 2),
+    (256, 14, 256, 3, 1), (256, 14, 1024, 1, 1), (1024, 14, 256, 1, 1), (512, 28, 1024, 1, 2), (512, 14, 512, 3, 2), (512, 7, 512, 3, 1),
+    (512, 7, 2048, 1, 1), (2048, 7, 512, 1, 1), (1024, 14, 2048, 1, 2),
+]  # fmt: skip
+# (C, H = W, R, stride) of MobileNets and EfficientNets.
+DEPTHWISE = [
+    (32, 112, 3, 1), (96, 112, 3, 2), (144, 56, 3, 1), (144, 56, 3, 2), (192, 28, 3, 1), (192, 28, 3, 2), (384, 14, 3, 1), (576, 14, 3, 1),
+    (576, 14, 3, 2), (960, 7, 3, 1), (240, 28, 5, 1), (672, 14, 5, 1), (1152, 7, 5, 1), (96, 56, 7, 1),
+]  # fmt: skip
+CUBES = [64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048]
+# (M, N, K): BERT, ViT, products of one and few rows, long and flat ones, odd ones.
+PRODUCTS = [
+    (128, 768, 768), (128, 3072, 768), (128, 768, 3072), (384, 1024, 1024), (197, 768, 768), (1, 4096, 4096), (4, 4096, 4096), (16, 4096, 4096),
+    (8192, 64, 64), (64, 8192, 512), (49, 512, 4608), (127, 769, 255), (1000, 1000, 1000), (999, 333, 77),
+]  # fmt: skip
+BATCHED = [(12, 128, 128, 64), (12, 128, 64, 128), (64, 32, 32, 32), (256, 16, 16, 16)]
+SOFTMAX = [(1536, 128), (6144, 384), (1024, 1000), (1, 1000), (128, 32768)]
+NORMS = [(128, 768), (512, 1024), (4096, 4096)]
+
+
+def _gemm_rows():
+    for size in CUBES:
+        yield gemm(f"gemm_{size}", size, size, size)
+    for m, n, k in PRODUCTS:
+        yield gemm(f"gemm_{m}x{n}x{k}", m, n, k)
+
+
+def _given_rows():
+    for size in CUBES[:-1]:
+        yield gemm(f"gemm2_{size}", size, size, size, constant=False)
+    for m, n, k in PRODUCTS:
+        yield gemm(f"gemm2_{m}x{n}x{k}", m, n, k, constant=False)
+    for batch, m, n, k in BATCHED:
+        yield gemm(f"bmm_{batch}x{m}x{n}x{k}", m, n, k, constant=False, batch=batch)
+
+
+def _conv_rows():
+    for row in RESNET50:
+        yield conv("conv_" + "_".join(map(str, row)), *row)
+    yield conv("conv_dilated", 512, 28, 512, 3, 1, dilation=2)
+    yield conv("conv_grouped", 128, 56, 128, 3, 1, groups=32)
+
+
+def _row_rows():
+    yield from (softmax(f"softmax_{m}x{n}", m, n) for m, n in SOFTMAX)
+    yield from (layer_norm(f"layer_norm_{m}x{n}", m, n) for m, n in NORMS)
+    yield from (rms_norm(f"rms_norm_{m}x{n}", m, n) for m, n in NORMS)
+    for how in ("sum", "max"):
+        yield from (reduction(f"{how}_{m}x{n}_axis{axis}", how, m, n, axis) for m, n, axis in [(1024, 1024, 0), (1024, 1024, 1), (64, 1 << 20, 1)])
+
+
+def _memory_rows():
+    yield from (pool(f"{how}_pool_64_112", how, 64, 112, 3, 2) for how in ("max", "avg"))
+    yield transpose("transpose_2048", (2048, 2048), (1, 0))
+    yield transpose("transpose_heads", (12, 128, 64), (1, 0, 2))
+    yield add_relu("add_relu_256_56", (1, 256, 56, 56))
+    yield bias_gelu("bias_gelu_128x3072", 128, 3072)
+    yield swiglu("swiglu_512x14336", 512, 14336)
+
+
+LISTS = {
+    "gemm": _gemm_rows,
+    "gemm2": _given_rows,
+    "conv": _conv_rows,
+    "depthwise": lambda: (depthwise("dw_" + "_".join(map(str, row)), *row) for row in DEPTHWISE),
+    "rows": _row_rows,
+    "memory": _memory_rows,
+}
+
+
+def limit_ns(workload, roofs):
+    """The shortest time that the machine's measured roofs allow, and which roof it is."""
+    compute = workload.flops / roofs["gflops"] if workload.flops else 0
+    level = next((each for each in roofs["copy"] if workload.bytes <= 2 * each["bytes"]), roofs["copy"][-1])
+    moved = workload.bytes / level["gb_per_s"]
+    return (compute, "multiply-add") if compute >= moved else (moved, level["level"])
+
+
+def select(lists, pattern):
+    import fnmatch
+
+    chosen = [workload for name in lists for workload in LISTS[name]()]
+    return [each for each in chosen if fnmatch.fnmatch(each.name, pattern)]
