@@ -85,6 +85,13 @@ Outputs EvaluateErf(const Node& node) {
   return MapFloats(node, [](double v) { return std::erf(v); });
 }
 
+Outputs EvaluateGelu(const Node& node) {
+  if (node.String("approximate", "none") == "tanh")
+    return MapFloats(
+        node, [](double v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))); });
+  return MapFloats(node, [](double v) { return v / 2 * (1 + std::erf(v / std::sqrt(2))); });
+}
+
 Outputs EvaluateNeg(const Node& node) {
   return MapNumbers(
       node, [](double v) { return -v; }, [](int64_t v) { return static_cast<int64_t>(-static_cast<uint64_t>(v)); });

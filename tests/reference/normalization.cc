@@ -82,6 +82,30 @@ Outputs EvaluateBatchNormalization(const Node& node) {
   return outputs;
 }
 
+Outputs EvaluateLayerNormalization(const Node& node) {
+  Tensor y = node.Input(0);
+  RETURN_IF_ERROR(RequireFloats(y, "x"));
+  ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(node.Int("axis", -1), y.rank()));
+  const int64_t length = Product(std::span(y.dims).subspan(axis));
+  for (size_t i : {1, 2}) {
+    if (node.HasInput(i) && node.Input(i).size() != length)
+      return Unimplemented(fmt::format("input {} is {}, {} elements required", i, TypeText(node.Input(i)), length));
+  }
+  const double epsilon = node.Float("epsilon", 1e-5);
+  for (int64_t begin = 0; begin < y.size(); begin += length) {
+    double mean = 0, variance = 0;
+    for (int64_t i = 0; i < length; ++i) mean += y.floats[begin + i] / static_cast<double>(length);
+    for (int64_t i = 0; i < length; ++i)
+      variance += std::pow(y.floats[begin + i] - mean, 2) / static_cast<double>(length);
+    for (int64_t i = 0; i < length; ++i) {
+      double& v = y.floats[begin + i];
+      v = (v - mean) / std::sqrt(variance + epsilon) * node.Input(1).floats[i];
+      if (node.HasInput(2)) v += node.Input(2).floats[i];
+    }
+  }
+  return One(std::move(y));
+}
+
 // y = x / (bias + alpha / size * Σ x²)^beta, the sum over `size` neighbouring channels; of an even size one more lies
 // above.
 Outputs EvaluateLrn(const Node& node) {

@@ -31,6 +31,7 @@ Outputs EvaluateGemm(const Node& node);
 Outputs EvaluateMatMul(const Node& node);
 // normalization.cc
 Outputs EvaluateBatchNormalization(const Node& node);
+Outputs EvaluateLayerNormalization(const Node& node);
 Outputs EvaluateLrn(const Node& node);
 Outputs EvaluateDropout(const Node& node);
 Outputs EvaluateSoftmax(const Node& node);
@@ -57,6 +58,7 @@ Outputs EvaluateExp(const Node& node);
 Outputs EvaluateLog(const Node& node);
 Outputs EvaluateSqrt(const Node& node);
 Outputs EvaluateErf(const Node& node);
+Outputs EvaluateGelu(const Node& node);
 Outputs EvaluateNeg(const Node& node);
 Outputs EvaluateAbs(const Node& node);
 Outputs EvaluateCast(const Node& node);

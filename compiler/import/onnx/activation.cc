@@ -17,6 +17,7 @@ NodeOutputs Unary(const OnnxNode& node, std::string_view op, AttrMap attrs = {})
 
 NodeOutputs Abs(const OnnxNode& node) { return Unary(node, "abs"); }
 NodeOutputs Ceil(const OnnxNode& node) { return Unary(node, "ceil"); }
+NodeOutputs Erf(const OnnxNode& node) { return Unary(node, "erf"); }
 NodeOutputs Exp(const OnnxNode& node) { return Unary(node, "exp"); }
 NodeOutputs Floor(const OnnxNode& node) { return Unary(node, "floor"); }
 NodeOutputs Log(const OnnxNode& node) { return Unary(node, "log"); }
@@ -25,6 +26,11 @@ NodeOutputs Relu(const OnnxNode& node) { return Unary(node, "nn.relu"); }
 NodeOutputs Sigmoid(const OnnxNode& node) { return Unary(node, "sigmoid"); }
 NodeOutputs Sqrt(const OnnxNode& node) { return Unary(node, "sqrt"); }
 NodeOutputs Tanh(const OnnxNode& node) { return Unary(node, "tanh"); }
+NodeOutputs Gelu(const OnnxNode& node) {
+  const std::string how = node.String("approximate", "none");
+  if (how != "none" && how != "tanh") return node.Error("approximate is \"" + how + "\", none or tanh required");
+  return Unary(node, how == "tanh" ? "nn.gelu_tanh" : "nn.gelu");
+}
 NodeOutputs HardSwish(const OnnxNode& node) { return Unary(node, "nn.hardswish"); }
 NodeOutputs HardSigmoid(const OnnxNode& node) {
   return Unary(node, "nn.hard_sigmoid", {{"alpha", node.Float("alpha", 0.2)}, {"beta", node.Float("beta", 0.5)}});
@@ -78,8 +84,10 @@ constexpr OnnxOperator kActivationRows[] = {
     {"Ceil", Ceil},
     {"Clip", Clip},
     {"Dropout", Dropout},
+    {"Erf", Erf},
     {"Exp", Exp},
     {"Floor", Floor},
+    {"Gelu", Gelu},
     {"HardSigmoid", HardSigmoid},
     {"HardSwish", HardSwish},
     {"Identity", Identity},

@@ -1,4 +1,4 @@
-// BatchNormalization, LRN and the softmax family.
+// BatchNormalization, LayerNormalization, LRN and the softmax family.
 #include <fmt/format.h>
 
 #include "compiler/import/onnx/operators.h"
@@ -25,6 +25,35 @@ NodeOutputs BatchNormalization(const OnnxNode& node) {
                    relax::MakeCall("nn.batch_norm", args, {{"axis", 1}, {"epsilon", node.Float("epsilon", 1e-5)}}));
   const relax::Var tuple = node.graph().builder().Emit(call);
   return OneOutput(Expr(node.graph().builder().Emit(relax::MakeTupleGetItem(tuple, 0))));
+}
+
+// Scale and bias as tensors of the normalized axes' extents, which ONNX lets broadcast.
+NodeOutputs LayerNormalization(const OnnxNode& node) {
+  if (node.WantsOutput(1) || node.WantsOutput(2))
+    return node.Error("it has the outputs of training; export the model for inference");
+  if (node.Int("stash_type", 1) != 1) return node.Error("stash_type is not 1, float32");
+  ASSIGN_OR_RETURN(const std::vector<int64_t> shape, node.Shape(0));
+  ASSIGN_OR_RETURN(const DataType type, node.DType(0));
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t given = node.Int("axis", -1), axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis >= rank) return node.Error(fmt::format("axis {} of a tensor with {} dimensions", given, rank));
+  const std::vector<int64_t> normalized(shape.begin() + axis, shape.end());
+  std::vector<Attr> axes;
+  for (int64_t i = axis; i < rank; ++i) axes.push_back(i);
+  ASSIGN_OR_RETURN(const Expr x, node.Input(0));
+  const std::vector<std::byte> zero(static_cast<size_t>(type.bytes()));
+  const Expr zeros = relax::MakeConstant(relax::TensorData::Filled(type, normalized, zero));
+  std::vector<Expr> args = {x};
+  for (const size_t i : {1, 2}) {
+    args.push_back(zeros);
+    if (!node.HasInput(i)) continue;
+    ASSIGN_OR_RETURN(const std::vector<int64_t> own, node.Shape(i));
+    ASSIGN_OR_RETURN(args.back(), node.Input(i));
+    if (own == normalized) continue;
+    ASSIGN_OR_RETURN(args.back(), node.Emit("add", {zeros, args.back()}));
+  }
+  AttrMap attrs = {{"axes", std::move(axes)}, {"epsilon", node.Float("epsilon", 1e-5)}};
+  return OneOutput(node.Emit("nn.layer_norm", args, std::move(attrs)));
 }
 
 NodeOutputs Lrn(const OnnxNode& node) {
@@ -56,11 +85,8 @@ NodeOutputs LogSoftmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.log_
 NodeOutputs Hardmax(const OnnxNode& node) { return SoftmaxLike(node, "nn.hardmax"); }
 
 constexpr OnnxOperator kNormalizationRows[] = {
-    {"BatchNormalization", BatchNormalization},
-    {"Hardmax", Hardmax},
-    {"LRN", Lrn},
-    {"LogSoftmax", LogSoftmax},
-    {"Softmax", Softmax},
+    {"BatchNormalization", BatchNormalization}, {"Hardmax", Hardmax},       {"LRN", Lrn},
+    {"LayerNormalization", LayerNormalization}, {"LogSoftmax", LogSoftmax}, {"Softmax", Softmax},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// softmax, log_softmax, lrn; batch_norm and dropout, which SimplifyInference takes away.
+// softmax, log_softmax, layer_norm, lrn; batch_norm and dropout, which SimplifyInference takes away.
 #include <fmt/format.h>
 
 #include "compiler/relax/op/arguments.h"
@@ -100,6 +100,58 @@ StatusOr<PrimFunc> LegalizeHardmax(const Call& call, const StructInfo&) {
   }));
 }
 
+// Data, gamma and beta; the latter have the extents of the normalized axes, which are the last ones.
+StatusOr<StructInfo> InferLayerNorm(const Call& call) {
+  ASSIGN_OR_RETURN(TensorStructInfo data, TensorInfo(call, 0));
+  if (!data.dtype.is_float())
+    return ArgumentError(call, "data is " + data.dtype.ToString() + ", floating point required");
+  ASSIGN_OR_RETURN(const std::vector<int64_t> axes, NormalizeAxes(call, "axes", data.ndim));
+  if (axes.empty() || axes.front() != data.ndim - static_cast<int64_t>(axes.size()))
+    return ArgumentError(call, "axes are not the last ones");
+  const PrimShape normalized(data.shape->begin() + axes.front(), data.shape->end());
+  for (size_t i : {1, 2}) {
+    ASSIGN_OR_RETURN(const TensorStructInfo parameter, TensorInfo(call, i));
+    const TensorStructInfo wanted{normalized, data.dtype, static_cast<int>(normalized.size())};
+    if (ToText(parameter) != ToText(wanted))
+      return ArgumentError(call, fmt::format("argument {} is {}, {} required", i, ToText(parameter), ToText(wanted)));
+  }
+  return StructInfo(std::move(data));
+}
+
+// (data - mean) / sqrt(variance + epsilon) * gamma + beta. The variance is the mean of squared differences: the mean of
+// squares less the squared mean has no digits left where the mean is large.
+StatusOr<PrimFunc> LegalizeLayerNorm(const Call& call, const StructInfo&) {
+  te::ComputeBuilder builder;
+  const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data", "gamma", "beta"});
+  const Buffer& data = inputs[0];
+  const size_t num_outer = data->shape.size() - inputs[1]->shape.size();
+  const PrimShape outer(data->shape.begin(), data->shape.begin() + num_outer), &inner = inputs[1]->shape;
+  PrimExpr count = 1;
+  for (const PrimExpr& extent : inner) count = count * extent;
+  count = MakeCast(data->dtype, count);
+  const auto joined = [](te::Axes point, const te::Axes& k) {
+    point.insert(point.end(), k.begin(), k.end());
+    return point;
+  };
+  const auto row = [&](const te::Axes& point) { return te::Axes(point.begin(), point.begin() + num_outer); };
+  const auto element = [&](const te::Axes& point) { return te::Axes(point.begin() + num_outer, point.end()); };
+  const auto mean_of = [&](const std::string& name, const std::function<PrimExpr(const te::Axes&)>& value) {
+    const Buffer sum =
+        builder.Reduce(name + "_sum", outer, inner, te::Combiner::kSum,
+                       [&](const te::Axes& point, const te::Axes& k) { return value(joined(point, k)); });
+    return builder.Compute(name, outer, [&](const te::Axes& point) { return Load(sum, point) / count; });
+  };
+  const Buffer mean = mean_of("T_mean", [&](const te::Axes& point) { return Load(data, point); });
+  const auto difference = [&](const te::Axes& point) { return Load(data, point) - Load(mean, row(point)); };
+  const Buffer variance =
+      mean_of("T_variance", [&](const te::Axes& point) { return difference(point) * difference(point); });
+  const PrimExpr epsilon = ConstOf(data->dtype, FloatAttr(call.attrs, "epsilon", 1e-5));
+  return builder.Build("layer_norm", builder.Compute("T_layer_norm", data->shape, [&](const te::Axes& point) {
+    const PrimExpr scale = lathe::MakeCall(data->dtype, "rsqrt", {Load(variance, row(point)) + epsilon});
+    return difference(point) * scale * Load(inputs[1], element(point)) + Load(inputs[2], element(point));
+  }));
+}
+
 StatusOr<StructInfo> InferLrn(const Call& call) {
   ASSIGN_OR_RETURN(TensorStructInfo info, TensorInfo(call, 0));
   if (info.ndim < 3 || !info.dtype.is_float())
@@ -164,6 +216,7 @@ constexpr Op kNormalizationOps[] = {
     {"nn.batch_norm", 5, OpPatternKind::kBroadcast, InferBatchNorm, nullptr, "batch_norm"},
     {"nn.dropout", 1, OpPatternKind::kElemWise, InferDropout, nullptr, "dropout"},
     {"nn.hardmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeHardmax, "hardmax"},
+    {"nn.layer_norm", 3, OpPatternKind::kOpaque, InferLayerNorm, LegalizeLayerNorm, "layer_norm"},
     {"nn.log_softmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeLogSoftmax, "log_softmax"},
     {"nn.lrn", 1, OpPatternKind::kOpaque, InferLrn, LegalizeLrn, "lrn"},
     {"nn.softmax", 1, OpPatternKind::kOpaque, InferSoftmax, LegalizeSoftmax, "softmax"},

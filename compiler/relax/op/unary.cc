@@ -68,6 +68,18 @@ PrimExpr Astype(const Call& call, const PrimExpr& x) {
 }
 PrimExpr Sigmoid(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "sigmoid", {x}); }
 PrimExpr Tanh(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "tanh", {x}); }
+PrimExpr Erf(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "erf", {x}); }
+// x times the share of a normal distribution that lies below x.
+PrimExpr Gelu(const Call& call, const PrimExpr& x) {
+  const auto number = [&](double value) { return ConstOf(x.dtype(), value); };
+  return x * (number(0.5) + Erf(call, x * number(std::sqrt(0.5))) * number(0.5));
+}
+// The same, nearly: by tanh.
+PrimExpr GeluTanh(const Call& call, const PrimExpr& x) {
+  const auto number = [&](double value) { return ConstOf(x.dtype(), value); };
+  const PrimExpr inner = x * (number(1) + number(0.044715) * x * x) * number(std::sqrt(2 / M_PI));
+  return number(0.5) * x * (number(1) + Tanh(call, inner));
+}
 PrimExpr Exp(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "exp", {x}); }
 PrimExpr Log(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "log", {x}); }
 PrimExpr Sqrt(const Call&, const PrimExpr& x) { return lathe::MakeCall(x.dtype(), "sqrt", {x}); }
@@ -81,10 +93,13 @@ constexpr Op kUnaryOps[] = {
     {"astype", 1, kElemWise, InferAstype, LegalizeUnary<Astype>, "cast"},
     {"ceil", 1, kElemWise, InferFloatUnary, LegalizeUnary<Ceil>, "ceil"},
     {"clip", 1, kElemWise, InferUnary, LegalizeUnary<Clip>, "clip"},
+    {"erf", 1, kElemWise, InferFloatUnary, LegalizeUnary<Erf>, "erf"},
     {"exp", 1, kElemWise, InferFloatUnary, LegalizeUnary<Exp>, "exp"},
     {"floor", 1, kElemWise, InferFloatUnary, LegalizeUnary<Floor>, "floor"},
     {"log", 1, kElemWise, InferFloatUnary, LegalizeUnary<Log>, "log"},
     {"negative", 1, kElemWise, InferUnary, LegalizeUnary<Negative>, "negative"},
+    {"nn.gelu", 1, kElemWise, InferFloatUnary, LegalizeUnary<Gelu>, "gelu"},
+    {"nn.gelu_tanh", 1, kElemWise, InferFloatUnary, LegalizeUnary<GeluTanh>, "gelu_tanh"},
     {"nn.hard_sigmoid", 1, kElemWise, InferFloatUnary, LegalizeUnary<HardSigmoid>, "hard_sigmoid"},
     {"nn.hardswish", 1, kElemWise, InferFloatUnary, LegalizeUnary<HardSwish>, "hardswish"},
     {"nn.relu", 1, kElemWise, InferUnary, LegalizeUnary<Relu>, "relu"},

@@ -176,5 +176,32 @@ TEST(Softmax, IsCoercedToTwoDimensionsBeforeOpset13) {
   }
 }
 
+TEST(LayerNormalization, TakesTheMeanAndVarianceOfTheLastAxes) {
+  for (const int64_t axis : {-1, 1, 2, 0}) {
+    for (const bool has_bias : {true, false}) {
+      Random random(kSeed);
+      const Dims shape = {2, 3, 5};
+      const Dims normalized(shape.begin() + (axis < 0 ? axis + 3 : axis), shape.end());
+      OneNode one("LayerNormalization", 17, shape);
+      one.AddConstant("scale", RandomTensor(random, normalized));
+      if (has_bias) one.AddConstant("bias", RandomTensor(random, normalized));
+      AddInt(*one.node, "axis", axis);
+      ExpectSameAsReference(one, RandomTensor(random, shape), {}, fmt::format("axis {} bias {}", axis, has_bias));
+    }
+  }
+}
+
+TEST(Gelu, IsExactOrByTanh) {
+  for (const char* how : {"none", "tanh"}) {
+    Random random(kSeed);
+    OneNode one("Gelu", 20, {3, 7});
+    auto& approximate = *one.node->add_attribute();
+    approximate.set_name("approximate");
+    approximate.set_type(onnx::AttributeProto::STRING);
+    approximate.set_s(how);
+    ExpectSameAsReference(one, RandomTensor(random, {3, 7}), {}, how);
+  }
+}
+
 }  // namespace
 }  // namespace lathe
