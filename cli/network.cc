@@ -24,6 +24,16 @@ namespace {
 
 constexpr Duration kBuildTimeout = std::chrono::minutes(10);
 
+void SayWhatIsFrozen(const relax::IRModule& module) {
+  const AttrMap& attrs = module.functions[0].attrs;
+  const auto frozen = attrs.find("frozen_inputs");
+  if (frozen == attrs.end()) return;
+  std::string names;
+  for (const Attr& name : std::get<std::vector<Attr>>(frozen->second))
+    names += (names.empty() ? "\"" : ", \"") + std::get<std::string>(name) + "\"";
+  fmt::print(stderr, "lathe: inputs with default values are constants from now on: {}\n", names);
+}
+
 bool IsCurrent(const CodegenVersion& version) {
   return version.llvm_major == kCodegenVersion / 1000 && version.revision == kCodegenVersion % 1000;
 }
@@ -70,6 +80,7 @@ StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector
   OnnxImportOptions options;
   ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(input_shapes));
   ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnx(path, options));
+  SayWhatIsFrozen(module);
   return relax::OptimizeForTuning(std::move(module), target.register_file().lanes(32), opt_level);
 }
 

@@ -113,10 +113,10 @@ struct ModF {
   double operator()(double a, double b) const { return std::fmod(a, b); }
 };
 struct MinF {
-  double operator()(double a, double b) const { return a < b ? a : b; }
+  double operator()(double a, double b) const { return b < a ? b : a; }
 };
 struct MaxF {
-  double operator()(double a, double b) const { return a > b ? a : b; }
+  double operator()(double a, double b) const { return b > a ? b : a; }
 };
 struct Atan2F {
   double operator()(double a, double b) const { return std::atan2(a, b); }

@@ -245,10 +245,10 @@ Value* KernelEmitter::EmitFloatBinary(BinaryOp op, Value* a, Value* b) {
       return b_.CreateFSub(a, b_.CreateFMul(math_.Floor(b_.CreateFDiv(a, b)), b));
     case BinaryOp::kTruncMod:
       return b_.CreateFSub(a, b_.CreateFMul(math_.Trunc(b_.CreateFDiv(a, b)), b));
-    case BinaryOp::kMin:
-      return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
+    case BinaryOp::kMin:  // The first operand where they do not compare: max(x, 0) keeps NaN, in one instruction.
+      return b_.CreateSelect(b_.CreateFCmpOLT(b, a), b, a);
     case BinaryOp::kMax:
-      return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+      return b_.CreateSelect(b_.CreateFCmpOGT(b, a), b, a);
     case BinaryOp::kEQ:
       return b_.CreateFCmpOEQ(a, b);
     case BinaryOp::kNE:

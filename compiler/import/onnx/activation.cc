@@ -75,7 +75,16 @@ NodeOutputs Dropout(const OnnxNode& node) {
   const Expr both = *relax::MakeCall("nn.dropout", {x});
   const relax::Var tuple = node.graph().builder().Emit(both);
   std::vector<Expr> outputs = {node.graph().builder().Emit(relax::MakeTupleGetItem(tuple, 0))};
-  if (node.WantsOutput(1)) outputs.push_back(node.graph().builder().Emit(relax::MakeTupleGetItem(tuple, 1)));
+  if (node.WantsOutput(1)) {
+    const Expr mask = node.graph().builder().Emit(relax::MakeTupleGetItem(tuple, 1));
+    const auto* info = mask.struct_info().As<relax::TensorStructInfo>();
+    ASSIGN_OR_RETURN(const DataType type, node.DType(0));
+    const DataType wanted = node.opset() >= 10 ? DataType::Bool() : type;  // Bool since opset 10.
+    outputs.push_back(mask);
+    if (info->dtype != wanted) {
+      ASSIGN_OR_RETURN(outputs.back(), node.Emit("astype", {mask}, {{"dtype", wanted.ToString()}}));
+    }
+  }
   return outputs;
 }
 

@@ -64,8 +64,9 @@ NodeOutputs Reduce(const OnnxNode& node, std::string_view op, int64_t input_sinc
   ASSIGN_OR_RETURN(const Expr x, node.Input(0));
   ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> axes, node.IntsAttrOrInput("axes", 1, input_since));
   const bool has_axes = axes.has_value() && !axes->empty();
-  if (!has_axes && node.opset() >= input_since && node.Int("noop_with_empty_axes", 0) != 0) return OneOutput(x);
   AttrMap attrs = {{"keepdims", node.Int("keepdims", 1) != 0}};
+  const bool is_noop = node.opset() >= input_since && node.Int("noop_with_empty_axes", 0) != 0;
+  if (!has_axes && is_noop) return OneOutput(x);
   if (has_axes) attrs["axis"] = relax::MakeIntsAttr(*axes);
   return OneOutput(node.Emit(op, {x}, std::move(attrs)));
 }

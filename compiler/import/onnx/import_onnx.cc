@@ -19,6 +19,7 @@ using relax::Expr;
 constexpr int64_t kNewestOpset = 22;
 constexpr size_t kMaxFileBytes = (size_t{1} << 31) - 1;  // Protobuf's own limit.
 constexpr size_t kNamesShown = 10;
+constexpr int64_t kDefaultsSince = 4;  // IR version from which on an initializer among the inputs is a default value.
 
 class Importer {
  public:
@@ -66,9 +67,12 @@ class Importer {
           fmt::format("{} sparse initializers, which are not supported", graph_.sparse_initializer_size()));
     std::set<std::string> unknown;
     for (const auto& [name, shape] : options_.input_shapes) unknown.insert(name);
+    std::map<std::string, Binding> bindings;
     for (const auto& input : graph_.input()) {
       if (constants_.contains(input.name())) continue;
       unknown.erase(input.name());
+      if (std::string conflict = BindDimensions(input, bindings); !conflict.empty())
+        problems.push_back(std::move(conflict));
       if (std::string unbound = UnboundDimensions(input); !unbound.empty()) problems.push_back(std::move(unbound));
     }
     if (!unknown.empty())
@@ -76,6 +80,27 @@ class Importer {
                                      fmt::join(unknown, "\", \""), InputList()));
     if (problems.empty()) return OkStatus();
     return InvalidArgument(fmt::format("{}", fmt::join(problems, "; ")));
+  }
+
+  // Where a dimension that the model names got its extent.
+  struct Binding {
+    std::string input;
+    int64_t extent;
+  };
+  // Empty unless the options give a dimension that inputs share another extent than before.
+  std::string BindDimensions(const onnx::ValueInfoProto& input, std::map<std::string, Binding>& bindings) const {
+    const auto given = options_.input_shapes.find(input.name());
+    const auto& dims = input.type().tensor_type().shape().dim();
+    if (given == options_.input_shapes.end() || given->second.size() != static_cast<size_t>(dims.size())) return "";
+    for (int i = 0; i < dims.size(); ++i) {
+      const int64_t extent = given->second[static_cast<size_t>(i)];
+      if (dims[i].dim_param().empty()) continue;
+      const auto [known, is_new] = bindings.try_emplace(dims[i].dim_param(), Binding{input.name(), extent});
+      if (!is_new && known->second.extent != extent)
+        return fmt::format("--input-shape gives dimension \"{}\" {} in input \"{}\" and {} in \"{}\"; one is required",
+                           dims[i].dim_param(), known->second.extent, known->second.input, extent, input.name());
+    }
+    return "";
   }
 
   std::string InputList() const {
@@ -191,6 +216,7 @@ class Importer {
                  ? status
                  : Status(status.code(), node.Error(status.message()).message());
     }
+    RETURN_IF_ERROR(node.CheckAllAttributesRead());
     for (int i = 0; i < proto.output_size(); ++i) {
       if (proto.output(i).empty()) continue;
       if (static_cast<size_t>(i) >= outputs->size())
@@ -201,6 +227,27 @@ class Importer {
     return OkStatus();
   }
 
+  // What the model says about an output is what its nodes give: else an operator is read in another way than its
+  // exporter meant it.
+  static Status CheckDeclared(const onnx::ValueInfoProto& output, const Expr& result) {
+    const auto* info = result.struct_info().As<relax::TensorStructInfo>();
+    const std::optional<std::vector<int64_t>> shape = relax::ConstantShapeOf(result.struct_info());
+    if (info == nullptr || !shape || !output.type().has_tensor_type()) return OkStatus();
+    const auto& declared = output.type().tensor_type();
+    const StatusOr<DataType> type = DataTypeFromOnnx(declared.elem_type());
+    bool is_same = !type.ok() || *type == info->dtype;
+    const auto& dims = declared.shape().dim();
+    if (declared.has_shape()) is_same = is_same && static_cast<size_t>(dims.size()) == shape->size();
+    for (int i = 0; is_same && declared.has_shape() && i < dims.size(); ++i)
+      is_same = dims[i].dim_value() <= 0 || dims[i].dim_value() == (*shape)[static_cast<size_t>(i)];
+    if (is_same) return OkStatus();
+    std::vector<int64_t> said;
+    for (const auto& dim : dims) said.push_back(dim.dim_value());
+    return InvalidArgument(fmt::format(
+        "output \"{}\" is declared as {} [{}], its nodes give {} [{}]; correct the declaration", output.name(),
+        type.ok() ? type->ToString() : "?", fmt::join(said, ", "), info->dtype.ToString(), fmt::join(*shape, ", ")));
+  }
+
   StatusOr<relax::IRModule> Finish() {
     std::vector<Expr> results;
     std::vector<Attr> names;
@@ -208,12 +255,17 @@ class Importer {
       const auto found = values_.find(output.name());
       if (found == values_.end())
         return InvalidArgument(fmt::format("output \"{}\" is made by no node", output.name()));
+      RETURN_IF_ERROR(CheckDeclared(output, found->second));
       results.push_back(found->second);
       names.emplace_back(output.name());
     }
     if (results.empty()) return InvalidArgument("the graph has no outputs");
     AttrMap attrs = {{"input_names", std::vector<Attr>(input_names_.begin(), input_names_.end())},
                      {"output_names", std::move(names)}};
+    std::vector<Attr> frozen;
+    for (const auto& input : graph_.input())
+      if (constants_.contains(input.name()) && model_.ir_version() >= kDefaultsSince) frozen.emplace_back(input.name());
+    if (!frozen.empty()) attrs.emplace("frozen_inputs", std::move(frozen));
     relax::IRModule module;
     const Expr result = results.size() == 1 ? results[0] : relax::MakeTuple(results);
     module.functions.push_back(builder_.builder().Finish(std::string(relax::kMainFunction), result, std::move(attrs)));

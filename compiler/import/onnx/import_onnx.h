@@ -24,7 +24,8 @@ struct OnnxImportOptions {
 };
 
 // One function "main": its parameters are the graph inputs that are no initializers, its result the graph output or a
-// tuple of them. Their ONNX names stand in its attributes "input_names" and "output_names". Operators on constants are
+// tuple of them. Their ONNX names stand in its attributes "input_names" and "output_names"; "frozen_inputs" names
+// inputs with a default value, which is taken for good. Operators on constants are
 // evaluated here. Unsupported operators and inputs with unbound dimensions are one error that lists them all.
 StatusOr<relax::IRModule> ImportOnnx(const std::string& path, const OnnxImportOptions& options = {});
 // The same for a file's contents; `name` appears in errors only.

@@ -19,11 +19,27 @@ Status GraphBuilder::Reserve(int64_t bytes) {
   return OkStatus();
 }
 
+namespace {
+
+// As what computes extents, axes and bounds does.
+bool IsSmall(const relax::Expr& e) {
+  constexpr int64_t kMostElements = 1024;
+  const std::optional<std::vector<int64_t>> shape = relax::ConstantShapeOf(e.struct_info());
+  return shape && relax::ElementCount(*shape).value_or(kMostElements + 1) <= kMostElements;
+}
+
+}  // namespace
+
 StatusOr<relax::Expr> GraphBuilder::Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs,
                                          const std::string& name) {
   ASSIGN_OR_RETURN(const relax::Expr value, relax::MakeCall(op, std::move(args), std::move(attrs)));
   const relax::Call& call = *value.As<relax::Call>();
-  ASSIGN_OR_RETURN(std::optional<relax::TensorData> data, relax::EvaluateCall(call, value.struct_info(), budget_));
+  const std::vector<relax::Expr> tensors = relax::TensorArgs(call);
+  const bool is_shape_arithmetic = IsSmall(value) && std::all_of(tensors.begin(), tensors.end(), IsSmall);
+  int64_t& steps = is_shape_arithmetic ? shape_steps_ : budget_.steps_left;
+  relax::EvaluationBudget budget{budget_.max_bytes, steps};
+  ASSIGN_OR_RETURN(std::optional<relax::TensorData> data, relax::EvaluateCall(call, value.struct_info(), budget));
+  steps = budget.steps_left;
   if (!data) return builder_.Emit(value, name);
   if (!relax::IsView(call)) RETURN_IF_ERROR(Reserve(static_cast<int64_t>(data->bytes().size())));
   return relax::MakeConstant(*std::move(data));
@@ -64,7 +80,9 @@ StatusOr<DataType> OnnxNode::DType(size_t i) const {
 StatusOr<relax::TensorData> OnnxNode::ConstantInput(size_t i) const {
   ASSIGN_OR_RETURN(const relax::Expr input, Input(i));
   const relax::TensorData* data = relax::AsConstant(input);
-  if (data == nullptr) return Error(fmt::format("input {} depends on the network's inputs, a constant required", i));
+  if (data == nullptr)
+    return Error(fmt::format("input {} depends on the network's inputs{}, a constant required", i,
+                             graph_.HasRunOut() ? ", or on constants whose evaluation has used up its steps" : ""));
   return *data;
 }
 
@@ -80,6 +98,7 @@ bool OnnxNode::WantsOutput(size_t i) const {
 }
 
 const onnx::AttributeProto* OnnxNode::Find(std::string_view name, int type) const {
+  asked_.insert(std::string(name));
   for (const onnx::AttributeProto& attribute : proto_.attribute()) {
     if (attribute.name() != name) continue;
     if (type == 0 || attribute.type() == type) return &attribute;
@@ -88,6 +107,18 @@ const onnx::AttributeProto* OnnxNode::Find(std::string_view name, int type) cons
     return nullptr;
   }
   return nullptr;
+}
+
+Status OnnxNode::CheckAllAttributesRead() const {
+  // What says nothing about the result of inference.
+  constexpr std::string_view kIdle[] = {"consumed_inputs", "is_test", "momentum", "ratio", "saturate", "seed", "storage_order"};
+  for (const onnx::AttributeProto& attribute : proto_.attribute()) {
+    const bool is_idle = std::find(std::begin(kIdle), std::end(kIdle), attribute.name()) != std::end(kIdle);
+    if (!is_idle && !asked_.contains(attribute.name()))
+      return Error(
+          fmt::format("attribute {} is not known in opset {}; export the model without it", attribute.name(), opset_));
+  }
+  return OkStatus();
 }
 
 bool OnnxNode::Has(std::string_view name) const { return Find(name, 0) != nullptr; }

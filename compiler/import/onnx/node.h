@@ -1,6 +1,7 @@
 // One ONNX node while it is translated: its inputs as Relax expressions, its attributes, and the function that grows.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,16 +21,21 @@ namespace lathe {
 // needed.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(relax::EvaluationBudget budget) : budget_(budget) {}  // Its bytes are those of all constants.
+  // Its bytes are those of all constants. Shape arithmetic, without which nothing can be imported, has as many steps
+  // again, so that folded weights do not use them up.
+  explicit GraphBuilder(relax::EvaluationBudget budget) : budget_(budget), shape_steps_(budget.steps_left) {}
   StatusOr<relax::Expr> Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs = {},
                              const std::string& name = "");
   // Takes the bytes from the budget, or says why not.
   Status Reserve(int64_t bytes);
   relax::BlockBuilder& builder() { return builder_; }
+  // Whether a call on constants was left to run time because its steps were used up.
+  bool HasRunOut() const { return budget_.steps_left <= 0 || shape_steps_ <= 0; }
 
  private:
   relax::BlockBuilder builder_;
   relax::EvaluationBudget budget_;
+  int64_t shape_steps_;
 };
 
 class OnnxNode {
@@ -59,6 +65,8 @@ class OnnxNode {
   std::vector<double> Floats(std::string_view name) const;
   StatusOr<relax::TensorData> TensorAttr(std::string_view name) const;
   const Status& attr_status() const { return attr_status_; }
+  // After the translation: an attribute that nobody asked for would be dropped without a word.
+  Status CheckAllAttributesRead() const;
   // Attribute `name` in opsets below `input_since`, else input `i`; absent: nullopt.
   StatusOr<std::optional<std::vector<int64_t>>> IntsAttrOrInput(std::string_view name, size_t i,
                                                                 int64_t input_since) const;
@@ -75,6 +83,7 @@ class OnnxNode {
   std::vector<std::optional<relax::Expr>> inputs_;
   GraphBuilder& graph_;
   mutable Status attr_status_;
+  mutable std::set<std::string> asked_;  // Names of attributes.
 };
 
 // The outputs of a node, as many as are wanted or the first ones of them.

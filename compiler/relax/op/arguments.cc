@@ -113,6 +113,11 @@ PrimExpr ConstOf(DataType type, double value) {
   return type.is_float() ? FloatConst(type, value) : IntConst(type, static_cast<int64_t>(value));
 }
 
+PrimExpr OnlyElementOf(const TensorData& data) {
+  const DataType type = data.dtype();
+  return type.is_float() ? FloatConst(type, data.ToDoubles()[0]) : IntConst(type, data.ToInts()[0]);
+}
+
 Buffer PadBuffer(te::ComputeBuilder& builder, const Buffer& data, const std::vector<int64_t>& begins,
                  const std::vector<int64_t>& ends, const PrimExpr& value, const std::string& name) {
   const auto is_zero = [](int64_t pad) { return pad == 0; };

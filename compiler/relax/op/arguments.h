@@ -30,6 +30,7 @@ StatusOr<std::vector<int64_t>> ConstantExtents(const Call& call, const TensorStr
 // Input buffers for the call's tensors, named "data", "weight" ... or "A", "B" ... where there are fewer names.
 std::vector<Buffer> MakeInputs(te::ComputeBuilder& builder, const Call& call, const std::vector<std::string>& names);
 PrimExpr ConstOf(DataType type, double value);  // Rounded toward zero for integers.
+PrimExpr OnlyElementOf(const TensorData& data);  // A constant without dimensions, exactly.
 
 // `data` with `begins[i]` elements before and `ends[i]` after axis i, negative ones cropped; `data` itself where all
 // are 0.

@@ -53,7 +53,7 @@ StatusOr<PrimFunc> LegalizeBinary(const Call& call, const StructInfo& result) {
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"A", "B"});
   const TensorStructInfo& info = *result.As<TensorStructInfo>();
   const auto operand = [&](size_t i, const te::Axes& point) {
-    if (IsEmbedded(call, call.args[i])) return ConstOf(info.dtype, AsConstant(call.args[i])->ToDoubles()[0]);
+    if (IsEmbedded(call, call.args[i])) return OnlyElementOf(*AsConstant(call.args[i]));
     return LoadBroadcast(i == 1 && inputs.size() == 2 ? inputs[1] : inputs[0], point, *info.shape);
   };
   const std::string name(call.op->kernel_name);
@@ -66,8 +66,13 @@ PrimExpr Add(const PrimExpr& a, const PrimExpr& b) { return a + b; }
 PrimExpr Subtract(const PrimExpr& a, const PrimExpr& b) { return a - b; }
 PrimExpr Multiply(const PrimExpr& a, const PrimExpr& b) { return a * b; }
 PrimExpr Divide(const PrimExpr& a, const PrimExpr& b) { return a / b; }
-PrimExpr Maximum(const PrimExpr& a, const PrimExpr& b) { return Max(a, b); }
-PrimExpr Minimum(const PrimExpr& a, const PrimExpr& b) { return Min(a, b); }
+// NaN where one of them is: Max and Min keep that of their first operand.
+PrimExpr OrNaN(const PrimExpr& b, const PrimExpr& value) {
+  if (!b.dtype().is_float() || b.As<FloatImm>() != nullptr) return value;
+  return MakeSelect(lathe::MakeCall(DataType::Bool(), "isnan", {b}), b, value);
+}
+PrimExpr Maximum(const PrimExpr& a, const PrimExpr& b) { return OrNaN(b, Max(a, b)); }
+PrimExpr Minimum(const PrimExpr& a, const PrimExpr& b) { return OrNaN(b, Min(a, b)); }
 
 constexpr OpPatternKind kBroadcast = OpPatternKind::kBroadcast;
 constexpr Op kBinaryOps[] = {

@@ -33,9 +33,7 @@ StatusOr<PrimFunc> LegalizeUnary(const Call& call, const StructInfo& result) {
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"A"});
   const auto load = [&](const te::Axes& point) {
-    return inputs.empty() ? ConstOf(call.args[0].struct_info().As<TensorStructInfo>()->dtype,
-                                    AsConstant(call.args[0])->ToDoubles()[0])
-                          : Load(inputs[0], point);
+    return inputs.empty() ? OnlyElementOf(*AsConstant(call.args[0])) : Load(inputs[0], point);
   };
   const std::string name(call.op->kernel_name);
   const Buffer out = builder.Compute("T_" + name, *result.As<TensorStructInfo>()->shape,

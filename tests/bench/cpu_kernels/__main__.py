@@ -26,6 +26,7 @@ def options():
     parser = argparse.ArgumentParser(prog="cpu_kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release", help="where bin/ and bench/ are")
     parser.add_argument("--peers", type=Path, help="the folder that tests/bench/peers wrote")
+    parser.add_argument("--tvm-cache", type=Path, help="what MetaSchedule found, by CPU model and trials; without it TVM is left out")
     parser.add_argument("--lists", default=",".join(workloads.LISTS), help="of " + ", ".join(workloads.LISTS))
     parser.add_argument("--only", default="*", help="workloads whose names fit this pattern")
     parser.add_argument("--network", type=Path, action="append", default=[], help="a whole MODEL.onnx, instead of the lists")
@@ -61,6 +62,9 @@ class Comparison:
         self.cpus = [int(cpu) for cpu in given.cpus.split(",")]
         self.lathe = Lathe(given.build / "bin", given.out / "tuned.db", self.cpus, given.trials)
         self.peers = sides.commands(given.build / "bench", given.peers)
+        self.tvm_cache = (given.tvm_cache or given.out) / f"{cpu_model()}, {len(self.cpus)} threads, {given.trials} trials"
+        if given.tvm_cache is None:
+            self.peers.pop("MetaSchedule", None)
 
     def side(self, name, command):
         return sides.Process(name, command, self.cpus)
@@ -94,6 +98,7 @@ class Comparison:
     def open_sides(self, workload, folder, artifacts, row):
         common = {
             "do": "open",
+            "name": workload.name,
             "kind": workload.kind,
             "params": workload.params,
             "inputs": workload.inputs,
@@ -101,6 +106,8 @@ class Comparison:
             "folder": str(folder),
             "model": str(folder / "model.onnx"),
             "threads": len(self.cpus),
+            "trials": self.given.trials,
+            "cache": str(self.tvm_cache),
         }
         opened = {}
         for name, artifact in artifacts.items():
@@ -163,7 +170,7 @@ def main():
     comparison = Comparison(given)
     roofs = comparison.roofs()
     machine, rows = machine_of(given, roofs), []
-    chosen = [workloads.network(file.stem, file) for file in given.network] or workloads.select(given.lists.split(","), given.only)
+    chosen = [workloads.network(file) for file in given.network] or workloads.select(given.lists.split(","), given.only)
     for workload in chosen:
         rows.append(comparison.row(workload, roofs))
         print(line_of(rows[-1]), flush=True)

@@ -96,5 +96,5 @@ def serve(side):
         except Absent as why:
             answer = {"absent": str(why)}
         except Exception as error:  # A side that fails is told, not lost.
-            answer = {"absent": f"{type(error).__name__}: {error}"}
+            answer = {"absent": f"{type(error).__name__}: {str(error)[-200:]}"}
         print(json.dumps(answer), file=answers, flush=True)

@@ -1,5 +1,7 @@
 """PyTorch, traced and frozen: its oneDNN, MKL and own kernels."""
 
+from pathlib import Path
+
 from side_common import Absent, Side, input_tensors, serve, tensor
 import torch
 from torch.nn import functional as F
@@ -27,6 +29,8 @@ class Torch(Side):
     def open(self, request):
         torch.set_num_threads(request["threads"])
         kind, params = request["kind"], request["params"]
+        if kind == "network":
+            return self._open_network(request)
         weights = {name: torch.from_numpy(tensor(request, name, shape)) for name, shape in request["constants"].items()}
         compute = _kinds(params, weights).get(kind)
         if compute is None:
@@ -36,6 +40,15 @@ class Torch(Side):
             self.arguments.append(weights["b"])
         with torch.inference_mode():
             self.compute = torch.jit.freeze(torch.jit.trace(_Module(compute).eval(), tuple(self.arguments)))
+        for _ in range(3):
+            self.call()
+
+    def _open_network(self, request):
+        file = Path(request["params"]["torchscript"])
+        if not file.exists():
+            raise Absent(f"no file {file}")
+        self.arguments = [torch.from_numpy(value) for value in input_tensors(request).values()]
+        self.compute = torch.jit.optimize_for_inference(torch.jit.load(file).eval())
         for _ in range(3):
             self.call()
 

@@ -63,4 +63,6 @@ def commands(bench, peers):
         python = peers / "libs" / "bin" / "python"
         found["ONNX Runtime"] = [python, HERE / "side_onnxruntime.py"]
         found["PyTorch"] = [python, HERE / "side_torch.py"]
+        if (peers / "tvm").exists():
+            found["MetaSchedule"] = [peers / "tvm" / "bin" / "python", HERE / "side_tvm.py"]
     return {name: [str(word) for word in command] for name, command in found.items()}

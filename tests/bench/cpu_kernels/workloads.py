@@ -6,6 +6,7 @@ docs/decisions and the reports call the compulsory work. All tensors are float32
 
 from dataclasses import dataclass, field
 import math
+import shutil
 
 import numpy
 import onnx
@@ -29,11 +30,12 @@ class Workload:
     nodes: list = field(repr=False)
     scalars: dict = field(default_factory=dict, repr=False)  # name -> array, part of the formula
     file: str = ""  # a network of its own, instead of nodes
+    weight_elements: int = 0  # in that file
 
     @property
     def bytes(self):
         shapes = [*self.inputs.values(), *self.constants.values(), self.output]
-        return 4 * sum(math.prod(shape) for shape in shapes)
+        return 4 * (self.weight_elements + sum(map(math.prod, shapes)))
 
     def tensors(self):
         """Inputs and constants by name, the same on every side and in every run."""
@@ -47,6 +49,9 @@ class Workload:
         tensors = self.tensors()
         for name, value in tensors.items():
             value.tofile(folder / f"{name}.bin")
+        if self.file:
+            shutil.copyfile(self.file, folder / "model.onnx")
+            return
         weights = [numpy_helper.from_array(tensors[name], name) for name in self.constants]
         weights += [numpy_helper.from_array(value, name) for name, value in self.scalars.items()]
         graph = helper.make_graph(
@@ -192,17 +197,39 @@ def swiglu(name, m, n):
     return rows(name, "swiglu", (m, n), nodes, inputs=("x", "y"))
 
 
-def network(name, file):
-    """A whole model: one input per tensor of it, all float32 with numbers as shapes."""
-    graph = onnx.load(file).graph
-    weights = {each.name for each in graph.initializer}
+def _shape_of(value):
+    return tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
 
-    def shape_of(value):
-        return tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
 
-    inputs = {each.name: shape_of(each) for each in graph.input if each.name not in weights}
-    output = shape_of(graph.output[0])
-    return Workload(name, "network", "network", {}, inputs, {}, output, 0, [], file=str(file))
+def _products_of(graph, shapes):
+    """Operations of convolutions and matrix products, which are nearly all of a network."""
+    flops = 0
+    for node in graph.node:
+        if node.op_type == "Conv":
+            flops += 2 * math.prod(shapes[node.output[0]]) * math.prod(shapes[node.input[1]][1:])
+        elif node.op_type in ("Gemm", "MatMul"):
+            flops += 2 * math.prod(shapes[node.output[0]]) * shapes[node.input[0]][-1]
+    return flops
+
+
+def network(file):
+    """A whole model of float32 inputs whose extents are numbers. PyTorch runs FILE.pt, where that is beside it."""
+    graph = onnx.shape_inference.infer_shapes(onnx.load(file)).graph
+    weights = {each.name: tuple(each.dims) for each in graph.initializer}
+    shapes = {each.name: _shape_of(each) for each in [*graph.value_info, *graph.input, *graph.output]} | weights
+    return Workload(
+        name=file.stem,
+        group="network",
+        kind="network",
+        params={"torchscript": str(file.with_suffix(".pt"))},
+        inputs={each.name: shapes[each.name] for each in graph.input if each.name not in weights},
+        constants={},
+        output=shapes[graph.output[0].name],
+        flops=_products_of(graph, shapes),
+        nodes=[],
+        file=str(file),
+        weight_elements=sum(map(math.prod, weights.values())),
+    )
 
 
 # (C, H = W, K, R, stride) of ResNet-50.

@@ -64,6 +64,87 @@ TEST(ImportOnnx, TakesInputShapesFromTheOptions) {
               HasSubstr("--input-shape names \"w\", which is no input; inputs are \"x\""));
 }
 
+TEST(ImportOnnx, RefusesTwoExtentsForADimensionThatInputsShare) {
+  onnx::ModelProto model = Relu({0, 3});
+  auto dim = [](onnx::ValueInfoProto& input) {
+    return input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0);
+  };
+  dim(*model.mutable_graph()->mutable_input(0))->set_dim_param("batch");
+  auto& other = *model.mutable_graph()->add_input();
+  other = model.graph().input(0);
+  other.set_name("mask");
+  EXPECT_EQ(ErrorOf(model, {.input_shapes = {{"x", {4, 3}}, {"mask", {4, 3}}}}), "");
+  EXPECT_THAT(ErrorOf(model, {.input_shapes = {{"x", {4, 3}}, {"mask", {1, 3}}}}),
+              HasSubstr("--input-shape gives dimension \"batch\" 4 in input \"x\" and 1 in \"mask\"; one is required"));
+}
+
+TEST(ImportOnnx, RefusesAnOutputThatIsDeclaredAsAnother) {
+  onnx::ModelProto model = Relu({2, 3});
+  auto& declared = *model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type();
+  declared.set_elem_type(onnx::TensorProto::FLOAT);
+  declared.mutable_shape()->add_dim()->set_dim_param("batch");
+  declared.mutable_shape()->add_dim()->set_dim_value(3);
+  EXPECT_EQ(ErrorOf(model), "");
+  declared.mutable_shape()->mutable_dim(1)->set_dim_value(4);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("output \"y\" is declared as float32 [0, 4], its nodes give float32 [2, 3]; "
+                                        "correct the declaration"));
+  declared.mutable_shape()->mutable_dim(1)->set_dim_value(3);
+  declared.set_elem_type(onnx::TensorProto::INT64);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("declared as int64 [0, 3], its nodes give float32 [2, 3]"));
+}
+
+TEST(ImportOnnx, RefusesAttributesThatNobodyReads) {
+  onnx::ModelProto model = Relu({2, 3});
+  auto& attribute = *model.mutable_graph()->mutable_node(0)->add_attribute();
+  attribute.set_name("slope");
+  attribute.set_type(onnx::AttributeProto::FLOAT);
+  attribute.set_f(0.1f);
+  EXPECT_THAT(ErrorOf(model),
+              HasSubstr("Relu node \"relu_0\": attribute slope is not known in opset 13; export the model without it"));
+}
+
+TEST(ImportOnnx, NamesInputsWhoseDefaultIsTakenForGood) {
+  onnx::ModelProto model = Relu({1});
+  model.set_ir_version(7);
+  auto& value = *model.mutable_graph()->add_initializer();
+  value.set_name("x");
+  value.set_data_type(onnx::TensorProto::FLOAT);
+  value.add_dims(1);
+  value.add_float_data(-2);
+  const auto module = ImportOnnxBytes(model.SerializeAsString(), "m");
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_EQ(module->functions[0].attrs.at("frozen_inputs"), Attr(std::vector<Attr>{"x"}));
+  model.set_ir_version(3);  // Then every initializer was an input, too.
+  EXPECT_FALSE(ImportOnnxBytes(model.SerializeAsString(), "m")->functions[0].attrs.contains("frozen_inputs"));
+}
+
+// Shape arithmetic goes on when folded weights have used up their steps.
+TEST(ImportOnnx, EvaluatesShapesAfterTheStepsForWeightsAreGone) {
+  onnx::ModelProto model = Relu({1, 4096});
+  auto& graph = *model.mutable_graph();
+  const auto constant = [&](const char* name, const std::vector<int64_t>& values) {
+    auto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(static_cast<int64_t>(values.size()));
+    for (const int64_t value : values) tensor.add_int64_data(value);
+  };
+  const auto node = [&](const char* op, const std::vector<const char*>& inputs, const char* output) {
+    auto& made = *graph.add_node();
+    made.set_op_type(op);
+    for (const char* input : inputs) made.add_input(input);
+    made.add_output(output);
+  };
+  constant("weight", std::vector<int64_t>(4096, 3));
+  constant("half", {2, 2048});
+  constant("one", {1, 1});
+  node("Add", {"weight", "weight"}, "twice");
+  node("Add", {"twice", "weight"}, "thrice");
+  node("Mul", {"half", "one"}, "shape");
+  node("Reshape", {"x", "shape"}, "z");
+  EXPECT_EQ(ErrorOf(model, {.max_evaluation_steps = 6000}), "");
+}
+
 TEST(ImportOnnx, RefusesExternalDataAndWrongSizes) {
   onnx::ModelProto model = Relu({1, 3});
   auto& tensor = *model.mutable_graph()->add_initializer();

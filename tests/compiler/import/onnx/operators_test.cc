@@ -176,6 +176,33 @@ TEST(Softmax, IsCoercedToTwoDimensionsBeforeOpset13) {
   }
 }
 
+// NaN in the first operand and in the second.
+TEST(Elementwise, KeepsNaN) {
+  const reference::Tensor x = reference::Tensor::Floats({3}, {std::nan(""), -1, 2}),
+                          w = reference::Tensor::Floats({3}, {1, std::nan(""), 3});
+  for (const char* op : {"Relu", "Clip", "Max", "Min"}) {
+    OneNode one(op, 10, {3});
+    const bool is_binary = op[0] == 'M';
+    if (is_binary) one.AddConstant("w", w);
+    const auto y = RunNetwork(one.model, {x}, {});
+    ASSERT_TRUE(y.ok()) << op << ": " << y.status().ToString();
+    EXPECT_TRUE(std::isnan((*y)[0].floats[0])) << op;
+    EXPECT_EQ(std::isnan((*y)[0].floats[1]), is_binary) << op;
+    EXPECT_FALSE(std::isnan((*y)[0].floats[2])) << op;
+  }
+}
+
+// 2^53 + 1 is no double.
+TEST(Arithmetic, IsExactForLargeIntegers) {
+  OneNode one("Add", 13, {1});
+  one.model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::INT64);
+  one.AddConstant("w", reference::Tensor::Ints({}, {(int64_t{1} << 53) + 1}));
+  const auto y = RunNetwork(one.model, {reference::Tensor::Ints({1}, {2})}, {});
+  ASSERT_TRUE(y.ok()) << y.status().ToString();
+  EXPECT_EQ((*y)[0].ints[0], (int64_t{1} << 53) + 3);
+}
+
 TEST(LayerNormalization, TakesTheMeanAndVarianceOfTheLastAxes) {
   for (const int64_t axis : {-1, 1, 2, 0}) {
     for (const bool has_bias : {true, false}) {
@@ -195,10 +222,7 @@ TEST(Gelu, IsExactOrByTanh) {
   for (const char* how : {"none", "tanh"}) {
     Random random(kSeed);
     OneNode one("Gelu", 20, {3, 7});
-    auto& approximate = *one.node->add_attribute();
-    approximate.set_name("approximate");
-    approximate.set_type(onnx::AttributeProto::STRING);
-    approximate.set_s(how);
+    AddString(*one.node, "approximate", how);
     ExpectSameAsReference(one, RandomTensor(random, {3, 7}), {}, how);
   }
 }
