@@ -17,7 +17,7 @@
 #include "support/status_macros.h"
 #include "tuner/database/store.h"
 #include "tuner/measure/child_program.h"
-#include "tuner/measure/workload_facts.h"
+#include "tuner/measure/parse_workload.h"
 
 namespace lathe {
 namespace {

@@ -21,11 +21,11 @@
 #include "cli/tune_report.h"
 #include "cli/tune_workloads.h"
 #include "cli/verbs.h"
+#include "compiler/ir/workload_facts.h"
 #include "compiler/script/printer.h"
 #include "rpc/device/device_program.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
-#include "tuner/measure/workload_facts.h"
 
 namespace lathe {
 namespace {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/ir/workload_facts.h"
 #include "compiler/relax/op.h"
 #include "compiler/relax/visitor.h"
 #include "compiler/script/canonical.h"
@@ -16,18 +17,6 @@ double Iterations(const BlockNode& block) {
     const int64_t* extent = AsIntConst(iter.domain.extent);
     if (extent != nullptr) count *= static_cast<double>(*extent);
   }
-  return count;
-}
-
-int FloatOperations(const PrimExpr& value) {
-  int count = 0;
-  const std::function<void(const PrimExpr&)> look = [&](const PrimExpr& e) {
-    const Binary* binary = e.As<Binary>();
-    if (binary != nullptr && binary->a.dtype().is_float()) ++count;
-    const lathe::Call* call = e.As<lathe::Call>();
-    if (call != nullptr && e.dtype().is_float() && !call->args.empty() && call->op->name != "if_then_else") ++count;
-  };
-  PostOrderVisit(value, look);
   return count;
 }
 
@@ -55,10 +44,6 @@ double SumOverBlocks(const PrimFunc& func, F&& flops) {
 
 }  // namespace
 
-double CountFlops(const PrimFunc& func) {
-  return SumOverBlocks(func, [](const BlockNode&, const BufferStore& store) { return FloatOperations(store.value); });
-}
-
 double CountAnchorFlops(const PrimFunc& func) {
   return SumOverBlocks(func, [](const BlockNode& block, const BufferStore& store) {
     return IsMultiplyAccumulate(block, store) ? 2 : 0;
@@ -84,7 +69,7 @@ StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module) {
         return;
       }
       const auto [row, is_new] = by_workload.emplace(WorkloadDigest(*func), tasks.size());
-      if (is_new) tasks.push_back({name, row->first, *func, 0, CountFlops(*func), CountAnchorFlops(*func)});
+      if (is_new) tasks.push_back({name, row->first, *func, 0, FactsOf(*func).flops, CountAnchorFlops(*func)});
       known = by_name.emplace(name, row->second).first;
     }
     ++tasks[known->second].weight;

@@ -15,7 +15,7 @@ struct ExtractedTask {
   Digest workload;   // WorkloadDigest of `func`.
   PrimFunc func;
   int64_t weight = 0;       // Calls per inference.
-  double flops = 0;         // Of one call: two per multiply-accumulate, one per other float operation.
+  double flops = 0;         // Of one call (compiler/ir/workload_facts.h).
   double anchor_flops = 0;  // Of contractions alone; 0 where there is none.
   bool is_anchored() const { return anchor_flops > 0; }
 };
@@ -23,8 +23,7 @@ struct ExtractedTask {
 // The tasks of `main` after OptimizeForTuning, in order of first call. PrimFuncs of one workload are one task.
 StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module);
 
-// The float operations of one call, by the loops' extents. Symbolic extents count as 1.
-double CountFlops(const PrimFunc& func);
+// The operations of contractions in one call. Symbolic extents count as 1.
 double CountAnchorFlops(const PrimFunc& func);
 
 }  // namespace lathe::relax

@@ -1,5 +1,7 @@
 #include "tuner/feature/loop_nest.h"
 
+#include "compiler/ir/visitor.h"
+
 namespace lathe {
 namespace {
 
@@ -153,7 +155,7 @@ class Collector {
     OpCounts& ops = nest_.ops;
     if (binary.op == BinaryOp::kAnd || binary.op == BinaryOp::kOr) {
       ops.branch += 1;
-    } else if (!binary.a.dtype().is_float()) {
+    } else if (!binary.a.dtype().is_float() && !HasLoad(binary.a) && !HasLoad(binary.b)) {
       ops.integer += 1;
     } else if (binary.op == BinaryOp::kAdd || binary.op == BinaryOp::kSub) {
       // The multiplication itself is counted below; together they are one operation.

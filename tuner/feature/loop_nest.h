@@ -12,7 +12,7 @@ namespace lathe {
 // Operations of one execution of a store's value; index arithmetic is not counted.
 struct OpCounts {
   double mul_add = 0;                                                  // An addition that one multiplication feeds.
-  double add = 0, mul = 0, div = 0, compare = 0, math = 0, other = 0;  // Of floats.
+  double add = 0, mul = 0, div = 0, compare = 0, math = 0, other = 0;  // Of data.
   double integer = 0, branch = 0, cast = 0;  // branch: select, if_then_else, boolean operators.
   double flops() const { return 2 * mul_add + add + mul + div + compare + math + other; }
   double total() const { return mul_add + add + mul + div + compare + math + other + integer + branch + cast; }

@@ -12,8 +12,9 @@
 #include <thread>
 #include <unordered_set>
 
+#include "compiler/ir/workload_facts.h"
 #include "support/status_macros.h"
-#include "tuner/measure/workload_facts.h"
+#include "tuner/measure/parse_workload.h"
 
 namespace lathe {
 namespace {

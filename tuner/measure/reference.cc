@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/ir/workload_facts.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
@@ -20,7 +21,6 @@
 #include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/measure/child_program.h"
-#include "tuner/measure/workload_facts.h"
 #include "tuner/space/space_generator.h"
 
 namespace lathe {

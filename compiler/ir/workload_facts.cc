@@ -1,14 +1,8 @@
-#include "tuner/measure/workload_facts.h"
-
-#include <fmt/format.h>
+#include "compiler/ir/workload_facts.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/ir/visitor.h"
-#include "compiler/script/canonical.h"
-#include "compiler/script/parser.h"
-#include "support/status_macros.h"
 
 namespace lathe {
 namespace {
@@ -65,9 +59,10 @@ class Counter : public StmtExprVisitor {
   void VisitExpr(const Expr& e) override {
     const auto* binary = e.As<Binary>();
     const auto* call = e.As<Call>();
-    const bool counts = e.dtype().is_float() &&
-                        ((binary != nullptr && IsArithmetic(binary->op)) || (call != nullptr && IsArithmetic(*call)));
-    if (counts) facts.flops += times_ * e.dtype().lanes;
+    const bool is_arithmetic =
+        (binary != nullptr && IsArithmetic(binary->op)) || (call != nullptr && IsArithmetic(*call));
+    // Integers count where they are data: what computes an index or a bound reads no memory.
+    if (is_arithmetic && (e.dtype().is_float() || HasLoad(e))) facts.flops += times_ * e.dtype().lanes;
     StmtExprVisitor::VisitExpr(e);
   }
 
@@ -77,15 +72,6 @@ class Counter : public StmtExprVisitor {
 };
 
 }  // namespace
-
-StatusOr<PrimFunc> ParseWorkload(const Digest& digest, const std::string& name, const std::string& text) {
-  ASSIGN_OR_RETURN(PrimFunc func, ParsePrimFunc(text, name));
-  if (WorkloadDigest(func) == digest) return func;
-  return DataLoss(
-      fmt::format("read workload {} \"{}\": its text computes something else, it was changed; take it from another "
-                  "database or tune anew in a new one",
-                  digest.ToHex().substr(0, 12), name));
-}
 
 WorkloadFacts FactsOf(const PrimFunc& func) {
   Counter counter;
