@@ -208,6 +208,32 @@ Outputs EvaluateSlice(const Node& node) {
   return One(std::move(y));
 }
 
+// Parts of one axis; equal ones, the last of them possibly smaller, where none are asked for.
+Outputs EvaluateSplit(const Node& node) {
+  const Tensor& x = node.Input(0);
+  ASSIGN_OR_RETURN(const int64_t axis, NormalizeAxis(node.Int("axis", 0), x.rank()));
+  ASSIGN_OR_RETURN(Dims parts, node.IntsFromAttributeOrInput("split", 1, 13));
+  const auto count = static_cast<int64_t>(node.num_outputs());
+  const bool is_asked = !parts.empty() || count == 0;
+  for (int64_t i = 0, size = (x.dims[axis] + count - 1) / std::max<int64_t>(count, 1); !is_asked && i < count; ++i)
+    parts.push_back(std::min(size, x.dims[axis] - i * size));
+  const bool is_uneven = !is_asked && node.opset() < 18 && parts.front() != parts.back();
+  const bool is_negative = std::any_of(parts.begin(), parts.end(), [](int64_t part) { return part < 0; });
+  if (is_uneven || is_negative || static_cast<int64_t>(parts.size()) != count ||
+      std::accumulate(parts.begin(), parts.end(), int64_t{0}) != x.dims[axis])
+    return InvalidArgument(fmt::format("{} outputs of [{}] parts of {}", count, fmt::join(parts, ", "), x.dims[axis]));
+  std::vector<Tensor> outputs;
+  int64_t begin = 0;
+  for (const int64_t part : parts) {
+    AxisOffsets offsets = WholeAxes(x.dims);
+    offsets[axis] = {offsets[axis].begin() + begin, offsets[axis].begin() + begin + part};
+    ASSIGN_OR_RETURN(Tensor y, TakeAxes(x, offsets));
+    outputs.push_back(std::move(y));
+    begin += part;
+  }
+  return outputs;
+}
+
 Outputs EvaluateGather(const Node& node) {
   const Tensor &x = node.Input(0), &indices = node.Input(1);
   RETURN_IF_ERROR(RequireInts(indices, "indices"));

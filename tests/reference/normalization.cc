@@ -92,18 +92,27 @@ Outputs EvaluateLayerNormalization(const Node& node) {
       return Unimplemented(fmt::format("input {} is {}, {} elements required", i, TypeText(node.Input(i)), length));
   }
   const double epsilon = node.Float("epsilon", 1e-5);
+  std::vector<int64_t> outer(y.dims.begin(), y.dims.begin() + axis);
+  outer.resize(y.dims.size(), 1);
+  Tensor means = Tensor::Zeros(outer, y.type), inverses = means;
   for (int64_t begin = 0; begin < y.size(); begin += length) {
     double mean = 0, variance = 0;
     for (int64_t i = 0; i < length; ++i) mean += y.floats[begin + i] / static_cast<double>(length);
     for (int64_t i = 0; i < length; ++i)
       variance += std::pow(y.floats[begin + i] - mean, 2) / static_cast<double>(length);
+    const double inverse = 1 / std::sqrt(variance + epsilon);
+    means.floats[begin / length] = mean;
+    inverses.floats[begin / length] = inverse;
     for (int64_t i = 0; i < length; ++i) {
       double& v = y.floats[begin + i];
-      v = (v - mean) / std::sqrt(variance + epsilon) * node.Input(1).floats[i];
+      v = (v - mean) * inverse * node.Input(1).floats[i];
       if (node.HasInput(2)) v += node.Input(2).floats[i];
     }
   }
-  return One(std::move(y));
+  std::vector<Tensor> outputs = One(std::move(y));
+  outputs.push_back(std::move(means));
+  outputs.push_back(std::move(inverses));
+  return outputs;
 }
 
 // y = x / (bias + alpha / size * Σ x²)^beta, the sum over `size` neighbouring channels; of an even size one more lies

@@ -53,6 +53,7 @@ constexpr OperatorRow kOperators[] = {
     {"Size", 1, 1, EvaluateSize},
     {"Slice", 1, 5, EvaluateSlice},
     {"Softmax", 1, 1, EvaluateSoftmax},
+    {"Split", 1, 2, EvaluateSplit},
     {"Sqrt", 1, 1, EvaluateSqrt},
     {"Squeeze", 1, 2, EvaluateSqueeze},
     {"Sub", 2, 2, EvaluateSub},

@@ -82,6 +82,7 @@ Outputs EvaluateTranspose(const Node& node);
 Outputs EvaluateConcat(const Node& node);
 Outputs EvaluatePad(const Node& node);
 Outputs EvaluateSlice(const Node& node);
+Outputs EvaluateSplit(const Node& node);
 Outputs EvaluateGather(const Node& node);
 Outputs EvaluateExpand(const Node& node);
 

@@ -43,6 +43,20 @@ NodeOutputs Div(const OnnxNode& node) {
 NodeOutputs Mul(const OnnxNode& node) { return Binary(node, "multiply"); }
 NodeOutputs Sub(const OnnxNode& node) { return Binary(node, "subtract"); }
 
+// The exponent may be of another type; the result has the base's.
+NodeOutputs Pow(const OnnxNode& node) {
+  ASSIGN_OR_RETURN(const Expr base, node.Input(0));
+  ASSIGN_OR_RETURN(Expr exponent, node.Input(1));
+  ASSIGN_OR_RETURN(exponent, LegacyBroadcast(node, exponent));
+  ASSIGN_OR_RETURN(const DataType type, node.DType(0));
+  ASSIGN_OR_RETURN(const DataType given, node.DType(1));
+  const bool is_fraction_of_int = type.is_int() && given.is_float();
+  if (given != type && !is_fraction_of_int) {
+    ASSIGN_OR_RETURN(exponent, node.Emit("astype", {exponent}, {{"dtype", type.ToString()}}));
+  }
+  return OneOutput(node.Emit("power", {base, exponent}));
+}
+
 StatusOr<Expr> Chain(const OnnxNode& node, std::string_view op) {
   ASSIGN_OR_RETURN(Expr total, node.Input(0));
   for (size_t i = 1; i < node.num_inputs(); ++i) {
@@ -82,6 +96,7 @@ constexpr OnnxOperator kArithmeticRows[] = {
     {"Mean", Mean},
     {"Min", Min},
     {"Mul", Mul},
+    {"Pow", Pow},
     {"ReduceMax", ReduceMax},
     {"ReduceMean", ReduceMean},
     {"ReduceMin", ReduceMin},

@@ -163,6 +163,51 @@ NodeOutputs Slice(const OnnxNode& node) {
                               {"strides", MakeIntsAttr(*steps)}}));
 }
 
+// The extents of the parts along an axis of `extent`: those asked for, an attribute before opset 13, or as many equal
+// ones as there are outputs, of which the last may be smaller since opset 18.
+StatusOr<std::vector<int64_t>> PartsOf(const OnnxNode& node, int64_t extent) {
+  const auto num_parts = static_cast<int64_t>(node.num_outputs());
+  if (num_parts == 0) return node.Error("there is no output");
+  ASSIGN_OR_RETURN(std::optional<std::vector<int64_t>> parts, node.IntsAttrOrInput("split", 1, 13));
+  if (node.opset() >= 18 && !parts && node.Int("num_outputs", num_parts) != num_parts)
+    return node.Error(fmt::format("num_outputs is {}, there are {}", node.Int("num_outputs", 0), num_parts));
+  if (!parts) {
+    const int64_t part = (extent + num_parts - 1) / num_parts;
+    const int64_t last = extent - part * (num_parts - 1);
+    if (last < 0 || (node.opset() < 18 && last != part))
+      return node.Error(fmt::format("{} elements are not {} equal parts; say split", extent, num_parts));
+    parts.emplace(num_parts - 1, part);
+    parts->push_back(last);
+  }
+  int64_t left = extent;
+  for (const int64_t part : *parts) left = part < 0 || part > left ? -1 : left - part;
+  if (left != 0 || static_cast<int64_t>(parts->size()) != num_parts)
+    return node.Error(fmt::format("split [{}] makes no {} outputs of an axis of {} elements", fmt::join(*parts, ", "),
+                                  num_parts, extent));
+  return *std::move(parts);
+}
+
+NodeOutputs Split(const OnnxNode& node) {
+  ASSIGN_OR_RETURN(const Expr x, node.Input(0));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> shape, node.Shape(0));
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t axis = node.Int("axis", 0) < 0 ? node.Int("axis", 0) + rank : node.Int("axis", 0);
+  if (axis < 0 || axis >= rank) return node.Error(fmt::format("axis {} of a tensor with {} dimensions", axis, rank));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> parts, PartsOf(node, shape[axis]));
+  std::vector<Expr> outputs;
+  int64_t begin = 0;
+  for (const int64_t part : parts) {
+    ASSIGN_OR_RETURN(const Expr output, node.Emit("strided_slice", {x},
+                                                  {{"axes", MakeIntsAttr({axis})},
+                                                   {"begin", MakeIntsAttr({begin})},
+                                                   {"end", MakeIntsAttr({begin + part})},
+                                                   {"strides", MakeIntsAttr({1})}}));
+    outputs.push_back(output);
+    begin += part;
+  }
+  return outputs;
+}
+
 // Attribute "paddings" in opset 1, "pads" before 11, then an input; axes since 18.
 NodeOutputs Pad(const OnnxNode& node) {
   ASSIGN_OR_RETURN(const Expr x, node.Input(0));
@@ -202,9 +247,9 @@ NodeOutputs Pad(const OnnxNode& node) {
 }
 
 constexpr OnnxOperator kMovementRows[] = {
-    {"Concat", Concat},   {"Flatten", Flatten},     {"Gather", Gather},
-    {"Pad", Pad},         {"Reshape", Reshape},     {"Slice", Slice},
-    {"Squeeze", Squeeze}, {"Transpose", Transpose}, {"Unsqueeze", Unsqueeze},
+    {"Concat", Concat},       {"Flatten", Flatten},     {"Gather", Gather}, {"Pad", Pad},
+    {"Reshape", Reshape},     {"Slice", Slice},         {"Split", Split},   {"Squeeze", Squeeze},
+    {"Transpose", Transpose}, {"Unsqueeze", Unsqueeze},
 };
 
 }  // namespace

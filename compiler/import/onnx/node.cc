@@ -93,6 +93,8 @@ StatusOr<std::vector<int64_t>> OnnxNode::ConstantInts(size_t i) const {
   return data.ToInts();
 }
 
+size_t OnnxNode::num_outputs() const { return static_cast<size_t>(proto_.output_size()); }
+
 bool OnnxNode::WantsOutput(size_t i) const {
   return i < static_cast<size_t>(proto_.output_size()) && !proto_.output(static_cast<int>(i)).empty();
 }
@@ -111,7 +113,8 @@ const onnx::AttributeProto* OnnxNode::Find(std::string_view name, int type) cons
 
 Status OnnxNode::CheckAllAttributesRead() const {
   // What says nothing about the result of inference.
-  constexpr std::string_view kIdle[] = {"consumed_inputs", "is_test", "momentum", "ratio", "saturate", "seed", "storage_order"};
+  constexpr std::string_view kIdle[] = {"consumed_inputs", "is_test", "momentum",     "ratio",
+                                        "saturate",        "seed",    "storage_order"};
   for (const onnx::AttributeProto& attribute : proto_.attribute()) {
     const bool is_idle = std::find(std::begin(kIdle), std::end(kIdle), attribute.name()) != std::end(kIdle);
     if (!is_idle && !asked_.contains(attribute.name()))

@@ -54,6 +54,7 @@ class OnnxNode {
   // The elements of an input that must be constant here.
   StatusOr<relax::TensorData> ConstantInput(size_t i) const;
   StatusOr<std::vector<int64_t>> ConstantInts(size_t i) const;
+  size_t num_outputs() const;  // Those named "" too.
   bool WantsOutput(size_t i) const;
 
   // Attributes; one of another type is an error that status() tells.

@@ -34,6 +34,15 @@ StatusOr<StructInfo> InferBinary(const Call& call) {
   return TensorResult(call, std::move(shape), a.dtype);
 }
 
+// The exponent of an integer may be a fraction.
+StatusOr<StructInfo> InferPower(const Call& call) {
+  ASSIGN_OR_RETURN(const TensorStructInfo a, TensorInfo(call, 0));
+  ASSIGN_OR_RETURN(const TensorStructInfo b, TensorInfo(call, 1));
+  if (!a.dtype.is_int() || !b.dtype.is_float()) return InferBinary(call);
+  ASSIGN_OR_RETURN(PrimShape shape, BroadcastShapes(call, *a.shape, *b.shape));
+  return TensorResult(call, std::move(shape), a.dtype);
+}
+
 // Element `point` of the result's shape in `buffer`, right-aligned, extents of 1 repeated.
 PrimExpr LoadBroadcast(const Buffer& buffer, const te::Axes& point, const PrimShape& shape) {
   te::Axes indices(point.end() - static_cast<std::ptrdiff_t>(buffer->shape.size()), point.end());
@@ -74,6 +83,48 @@ PrimExpr OrNaN(const PrimExpr& b, const PrimExpr& value) {
 PrimExpr Maximum(const PrimExpr& a, const PrimExpr& b) { return OrNaN(b, Max(a, b)); }
 PrimExpr Minimum(const PrimExpr& a, const PrimExpr& b) { return OrNaN(b, Min(a, b)); }
 
+// a ^ b of integers by squaring, as far as their type holds it; with a negative exponent what is left of the fraction:
+// 0, or a power of 1 and -1.
+PrimExpr IntegerPower(const PrimExpr& a, const PrimExpr& b) {
+  const DataType type = a.dtype();
+  const auto number = [&](int64_t value) { return IntConst(type, value); };
+  const auto bit = [&](int64_t i) {
+    const PrimExpr shifted = i == 0 ? b : lathe::MakeCall(type, "shift_right", {b, number(i)});
+    return lathe::Equal(lathe::MakeCall(type, "bitwise_and", {shifted, number(1)}), number(1));
+  };
+  constexpr int64_t kBits = 6;  // 2 ^ 64 is in no type.
+  PrimExpr power = MakeSelect(bit(0), a, number(1)), square = a;
+  for (int64_t i = 1; i < kBits; ++i) {
+    square = square * square;
+    power = power * MakeSelect(bit(i), square, number(1));
+  }
+  power = MakeSelect(And(lathe::Equal(a, number(0)), Less(number(0), b)), number(0), power);
+  if (!type.is_signed_int()) return power;
+  const PrimExpr sign = MakeSelect(bit(0), number(-1), number(1));
+  const PrimExpr fraction =
+      MakeSelect(lathe::Equal(a, number(1)), number(1), MakeSelect(lathe::Equal(a, number(-1)), sign, number(0)));
+  return MakeSelect(Less(b, number(0)), fraction, power);
+}
+
+// Of an integer: exact where the exponent is a whole number, else what float64 gives, cut.
+PrimExpr FractionalPower(const PrimExpr& a, const PrimExpr& b) {
+  const DataType type = a.dtype(), wide = DataType::Float(64);
+  const PrimExpr whole = MakeCast(type, b);
+  const PrimExpr root = lathe::MakeCall(wide, "pow", {MakeCast(wide, a), MakeCast(wide, b)});
+  return MakeSelect(lathe::Equal(MakeCast(b.dtype(), whole), b), IntegerPower(a, whole), MakeCast(type, root));
+}
+
+// The usual exponents without logarithms, which are no use for negative bases.
+PrimExpr Power(const PrimExpr& a, const PrimExpr& b) {
+  if (a.dtype().is_int() && b.dtype().is_float()) return FractionalPower(a, b);
+  if (a.dtype().is_int()) return IntegerPower(a, b);
+  const FloatImm* exponent = b.As<FloatImm>();
+  if (exponent != nullptr && exponent->value == 2) return a * a;
+  if (exponent != nullptr && exponent->value == 3) return a * a * a;
+  if (exponent != nullptr && exponent->value == 0.5) return lathe::MakeCall(a.dtype(), "sqrt", {a});
+  return lathe::MakeCall(a.dtype(), "pow", {a, b});
+}
+
 constexpr OpPatternKind kBroadcast = OpPatternKind::kBroadcast;
 constexpr Op kBinaryOps[] = {
     {"add", 2, kBroadcast, InferBinary, LegalizeBinary<Add>, "add"},
@@ -81,6 +132,7 @@ constexpr Op kBinaryOps[] = {
     {"maximum", 2, kBroadcast, InferBinary, LegalizeBinary<Maximum>, "maximum"},
     {"minimum", 2, kBroadcast, InferBinary, LegalizeBinary<Minimum>, "minimum"},
     {"multiply", 2, kBroadcast, InferBinary, LegalizeBinary<Multiply>, "multiply"},
+    {"power", 2, kBroadcast, InferPower, LegalizeBinary<Power>, "power"},
     {"subtract", 2, kBroadcast, InferBinary, LegalizeBinary<Subtract>, "subtract"},
 };
 

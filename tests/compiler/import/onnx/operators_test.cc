@@ -218,6 +218,49 @@ TEST(LayerNormalization, TakesTheMeanAndVarianceOfTheLastAxes) {
   }
 }
 
+// Every part is declared as an output, so that all are compared.
+OneNode SplitInto(size_t parts, int64_t opset, int64_t axis, const Dims& x) {
+  OneNode one("Split", opset, x);
+  AddInt(*one.node, "axis", axis);
+  for (size_t i = 1; i < parts; ++i) {
+    one.node->add_output(fmt::format("y{}", i));
+    one.model.mutable_graph()->add_output()->set_name(fmt::format("y{}", i));
+  }
+  return one;
+}
+
+TEST(Split, TakesPartsAsAttributeOrInputOrEqualOnes) {
+  Random random(kSeed);
+  const Dims shape = {4, 6, 5};
+  const auto compare = [&](const OneNode& one, const char* what) {
+    EXPECT_TRUE(ExpectSameAsReference(one, RandomTensor(random, shape), {}, what)) << what;
+  };
+  OneNode by_attribute = SplitInto(2, 11, 1, shape);
+  AddInts(*by_attribute.node, "split", {2, 4});
+  compare(by_attribute, "attribute");
+  OneNode by_input = SplitInto(3, 13, -2, shape);
+  by_input.AddConstant("parts", reference::Tensor::Ints({3}, {1, 0, 5}));
+  compare(by_input, "input");
+  compare(SplitInto(3, 13, 1, shape), "equal");
+  OneNode with_number = SplitInto(3, 18, 2, shape);
+  AddInt(*with_number.node, "num_outputs", 3);
+  compare(with_number, "the last one is smaller");
+  compare(SplitInto(1, 13, 0, shape), "one");
+}
+
+TEST(Split, RefusesPartsThatDoNotMakeTheAxis) {
+  const Dims shape = {4, 6, 5};
+  const auto error_of = [](const OneNode& one) { return RunNetwork(one.model, {}, {}).status().message(); };
+  EXPECT_THAT(error_of(SplitInto(3, 13, 2, shape)), testing::HasSubstr("5 elements are not 3 equal parts; say split"));
+  EXPECT_THAT(error_of(SplitInto(2, 13, 3, shape)), testing::HasSubstr("axis 3 of a tensor with 3 dimensions"));
+  OneNode uneven = SplitInto(2, 13, 1, shape);
+  uneven.AddConstant("parts", reference::Tensor::Ints({2}, {2, 5}));
+  EXPECT_THAT(error_of(uneven), testing::HasSubstr("split [2, 5] makes no 2 outputs of an axis of 6 elements"));
+  OneNode number = SplitInto(2, 18, 1, shape);
+  AddInt(*number.node, "num_outputs", 3);
+  EXPECT_THAT(error_of(number), testing::HasSubstr("num_outputs is 3, there are 2"));
+}
+
 TEST(Gelu, IsExactOrByTanh) {
   for (const char* how : {"none", "tanh"}) {
     Random random(kSeed);
