@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/database_path.h"
@@ -38,7 +39,8 @@ void Print(const CompiledNetwork& network, const CompileOptions& options) {
     known += kernel.source != ScheduleSource::kMiss;
     json["kernels"].push_back(
         {{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
-    if (!kernel.refused.empty()) json["kernels"].back()["refused"] = kernel.refused;
+    if (kernel.source == ScheduleSource::kMiss)
+      json["kernels"].back()[kernel.is_refused ? "refused" : "why"] = kernel.why;
     table.Add({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source,
                FormatNs(kernel.best_ns)});
   }
@@ -46,11 +48,15 @@ void Print(const CompiledNetwork& network, const CompileOptions& options) {
     PrintJson(json);
   else
     std::fputs(table.Render().c_str(), stdout);
+  std::map<std::string, int> misses;
   for (const NetworkKernel& kernel : network.kernels) {
-    if (kernel.refused.empty()) continue;
-    std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n",
-                 kernel.name.c_str(), kernel.refused.c_str());
+    if (kernel.is_refused)
+      std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n",
+                   kernel.name.c_str(), kernel.why.c_str());
+    else if (kernel.source == ScheduleSource::kMiss)
+      ++misses[kernel.why];
   }
+  for (const auto& [why, count] : misses) std::fprintf(stderr, "%d MISS: %s\n", count, why.c_str());
   std::fprintf(stderr,
                "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n",
                network.artifact.path.c_str(), known, network.kernels.size(),

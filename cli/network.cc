@@ -1,6 +1,6 @@
 #include "cli/network.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -84,9 +84,25 @@ StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector
   return relax::OptimizeForTuning(std::move(module), target.register_file().lanes(32), opt_level);
 }
 
+namespace {
+
+// What stands in the place of a record for the target: the first three targets that there are records for.
+std::string WhyMissed(const std::vector<TuningRecord>& records) {
+  std::vector<std::string> targets;
+  for (const TuningRecord& record : records) {
+    const std::string text = fmt::format("\"{}\"", record.key.target);
+    if (record.timings && std::find(targets.begin(), targets.end(), text) == targets.end()) targets.push_back(text);
+  }
+  if (targets.empty()) return "not tuned";
+  if (targets.size() > 3) targets.resize(3), targets.push_back("...");
+  return fmt::format("tuned for {}", fmt::join(targets, ", "));
+}
+
+}  // namespace
+
 ScheduleLookup LookupIn(Store* store, const Target& target) {
-  return [store, text = target.ToString()](const Digest& digest) -> StatusOr<std::optional<KnownSchedule>> {
-    if (store == nullptr) return std::optional<KnownSchedule>();
+  return [store, text = target.ToString()](const Digest& digest) -> StatusOr<LookupAnswer> {
+    if (store == nullptr) return LookupAnswer{std::nullopt, "there is no database"};
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store->ListBest(digest));
     const TuningRecord* best = nullptr;
     const auto rank = [](const TuningRecord& r) {
@@ -96,15 +112,16 @@ ScheduleLookup LookupIn(Store* store, const Target& target) {
       if (record.key.target != text || !record.timings) continue;
       if (best == nullptr || rank(record) < rank(*best)) best = &record;
     }
-    if (best == nullptr) return std::optional<KnownSchedule>();
+    if (best == nullptr) return LookupAnswer{std::nullopt, WhyMissed(records)};
     ASSIGN_OR_RETURN(const Workload workload, store->GetWorkload(digest));
     RETURN_IF_ERROR(ParseWorkload(workload.digest, workload.name, workload.text).status());
-    return std::optional<KnownSchedule>(KnownSchedule{workload.text, best->trace_json,
-                                                      !IsCurrent(best->key.codegen_version), best->timings->median_ns});
+    return LookupAnswer{
+        KnownSchedule{workload.text, best->trace_json, !IsCurrent(best->key.codegen_version), best->timings->median_ns},
+        ""};
   };
 }
 
-StatusOr<std::optional<KnownSchedule>> KnowsNothing(const Digest&) { return std::optional<KnownSchedule>(); }
+StatusOr<LookupAnswer> KnowsNothing(const Digest&) { return LookupAnswer{}; }
 
 StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target,
                                        const ScheduleLookup& lookup, const std::string& output_path) {

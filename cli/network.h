@@ -32,7 +32,7 @@ StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector
 // Answers from the best records of `store` for exactly this target; `store` may be nullptr: everything is a miss.
 ScheduleLookup LookupIn(Store* store, const Target& target);
 // Knows nothing: the untuned network.
-StatusOr<std::optional<KnownSchedule>> KnowsNothing(const Digest& workload);
+StatusOr<LookupAnswer> KnowsNothing(const Digest& workload);
 
 // Compiles with a builder of its own.
 StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target,

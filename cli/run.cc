@@ -15,7 +15,10 @@
 #include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "compiler/import/onnx/tensor_file.h"
+#include "compiler/target/target.h"
 #include "rpc/device/runtime_status.h"
+#include "runtime/artifact.h"
+#include "runtime/cpu_features.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -24,7 +27,7 @@ namespace {
 struct RunOptions {
   std::string file, data;
   OutputTolerance tolerance;
-  int repeat = 1, threads = 1;
+  int repeat = 0, threads = 0;  // 0: as many as it takes; those that the artifact was compiled for.
   bool is_json = false;
 };
 
@@ -71,8 +74,66 @@ Status Compare(const Executor& executor, const std::vector<NDArray>& outputs, co
   return OkStatus();
 }
 
+// Those that its target names, as far as this process has CPUs for them.
+StatusOr<int> ThreadsOf(const std::string& file) {
+  const RuntimeResult<Artifact> artifact = Artifact::Open(file);
+  if (!artifact.ok()) return FromRuntime(artifact.error()).WithContext(fmt::format("run {}", file));
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(artifact->meta().target));
+  return std::clamp(target.num_cores(), 1, static_cast<int>(AvailableCpus().size()));
+}
+
+// One inference at a time, timed; the first one pays for cold caches and pages and is left out.
+class Stopwatch {
+ public:
+  Stopwatch(Executor& executor, std::span<const TensorView> inputs) : executor_(executor), inputs_(inputs) {}
+
+  // `repeat` inferences; 0: five, and more for as long as a third of a second lasts.
+  Status Run(int repeat) {
+    constexpr int kLeast = 5, kMost = 1000;
+    constexpr double kEnoughNs = 3e8;
+    RETURN_IF_ERROR(Time().status());
+    double total_ns = 0;
+    const auto is_enough = [&] {
+      const int count = static_cast<int>(times_ns_.size());
+      return repeat > 0 ? count == repeat : count >= kLeast && (total_ns >= kEnoughNs || count == kMost);
+    };
+    while (!is_enough()) {
+      ASSIGN_OR_RETURN(const double time_ns, Time());
+      times_ns_.push_back(time_ns);
+      total_ns += time_ns;
+    }
+    return OkStatus();
+  }
+  size_t count() const { return times_ns_.size(); }
+  double MedianNs() const {
+    std::vector<double> times = times_ns_;
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return times[times.size() / 2];
+  }
+  const std::vector<NDArray>& outputs() const { return outputs_; }
+
+ private:
+  StatusOr<double> Time() {
+    const auto begin = std::chrono::steady_clock::now();
+    RuntimeResult<std::vector<NDArray>> result = executor_.Run(inputs_);
+    const auto end = std::chrono::steady_clock::now();
+    if (!result.ok()) return FromRuntime(result.error());
+    if (outputs_.empty()) outputs_ = *std::move(result);  // Of the first inference: a state may change the next one's.
+    return std::chrono::duration<double, std::nano>(end - begin).count();
+  }
+
+  Executor& executor_;
+  const std::span<const TensorView> inputs_;
+  std::vector<double> times_ns_;
+  std::vector<NDArray> outputs_;
+};
+
 StatusOr<int> Run(const RunOptions& options) {
-  RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(options.threads);
+  int threads = options.threads;
+  if (threads == 0) {
+    ASSIGN_OR_RETURN(threads, ThreadsOf(options.file));
+  }
+  RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(threads);
   if (!pool.ok()) return FromRuntime(pool.error());
   RuntimeResult<Executor> executor = Executor::Load(options.file, **pool, kWorkspaceLimitBytes);
   if (!executor.ok()) return FromRuntime(executor.error()).WithContext(fmt::format("run {}", options.file));
@@ -85,21 +146,14 @@ StatusOr<int> Run(const RunOptions& options) {
     ASSIGN_OR_RETURN(inputs, GivenInputs(*executor, set, options));
   }
   const std::vector<TensorView> views = ViewsOf(inputs);
-  std::vector<double> times_ns;
-  std::vector<NDArray> outputs;
-  for (int i = 0; i < options.repeat; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    RuntimeResult<std::vector<NDArray>> result = executor->Run(views);
-    if (!result.ok()) return FromRuntime(result.error());
-    times_ns.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
-    outputs = *std::move(result);
-  }
-  std::nth_element(times_ns.begin(), times_ns.begin() + times_ns.size() / 2, times_ns.end());
-  const double median = times_ns[times_ns.size() / 2];
+  Stopwatch stopwatch(*executor, views);
+  RETURN_IF_ERROR(stopwatch.Run(options.repeat));
+  const std::vector<NDArray>& outputs = stopwatch.outputs();
+  const double median = stopwatch.MedianNs();
   RETURN_IF_ERROR(Compare(*executor, outputs, set, options));
   nlohmann::ordered_json json = {{"median_ms", median / 1e6},
-                                 {"repeat", options.repeat},
-                                 {"threads", options.threads},
+                                 {"repeat", stopwatch.count()},
+                                 {"threads", threads},
                                  {"checked_outputs", set.outputs.size()},
                                  {"outputs", nlohmann::ordered_json::array()}};
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -107,8 +161,8 @@ StatusOr<int> Run(const RunOptions& options) {
   if (options.is_json) {
     PrintJson(json);
   } else {
-    std::printf("%s: %s per inference (median of %d, %d %s)%s\n", options.file.c_str(), FormatNs(median).c_str(),
-                options.repeat, options.threads, options.threads == 1 ? "thread" : "threads",
+    std::printf("%s: %s per inference (median of %zu, %d %s)%s\n", options.file.c_str(), FormatNs(median).c_str(),
+                stopwatch.count(), threads, threads == 1 ? "thread" : "threads",
                 set.outputs.empty() ? "" : fmt::format("; {} outputs as expected", set.outputs.size()).c_str());
   }
   return kExitOk;
@@ -125,12 +179,12 @@ void AddRun(CLI::App& app, int& exit_code) {
   verb->add_option("--rtol", options->tolerance.rtol, "Allowed difference relative to the expected value")
       ->capture_default_str();
   verb->add_option("--atol", options->tolerance.atol, "Allowed absolute difference")->capture_default_str();
-  verb->add_option("--repeat", options->repeat, "Inferences to time")
-      ->check(WholeNumber(1, kMostRepeats))
-      ->capture_default_str();
-  verb->add_option("--threads", options->threads, "Threads to use")
-      ->check(WholeNumber(1, std::numeric_limits<int>::max()))
-      ->capture_default_str();
+  verb->add_option("--repeat", options->repeat,
+                   "Inferences to time, after one that is not; default: 5, and more within a third of a second")
+      ->check(WholeNumber(1, kMostRepeats));
+  verb->add_option("--threads", options->threads,
+                   "Threads to use; default: those of the target that the network was compiled for")
+      ->check(WholeNumber(1, std::numeric_limits<int>::max()));
   verb->add_flag("--json", options->is_json, "Print the result as JSON");
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);

@@ -18,7 +18,10 @@ StatusOr<std::vector<NDArray>> RandomInputs(const Executor& executor) {
     }
     RuntimeResult<NDArray> array = NDArray::Create(info.dtype, shape);
     if (!array.ok()) return FromRuntime(array.error());
-    FillInput(1, static_cast<uint32_t>(arrays.size()), info.dtype, array->data(), 0, array->num_elements());
+    // Integers of a network are indices into tables, or masks: 0 and 1 are among those of all of them. Bytes are
+    // pixels.
+    const InputRange range = info.dtype.bits == 8 ? DefaultInputRange(info.dtype) : InputRange{0, 1};
+    FillInput(1, static_cast<uint32_t>(arrays.size()), info.dtype, range, array->data(), 0, array->num_elements());
     arrays.push_back(*std::move(array));
   }
   return arrays;

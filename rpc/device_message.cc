@@ -170,6 +170,9 @@ Status CheckMeasureResult(const v1::MeasureResult& result) {
     if (!std::isfinite(sample) || sample < 0)
       return InvalidArgument(fmt::format("{}: sample {} ns; finite, not negative required", place, sample));
   }
+  if (!std::isfinite(result.max_error()) || result.max_error() < 0)
+    return InvalidArgument(
+        fmt::format("{}: largest error {}; finite, not negative required", place, result.max_error()));
   return OkStatus();
 }
 

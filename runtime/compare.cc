@@ -39,13 +39,16 @@ CompareResult CompareOutput(const std::string& name, const TensorView& got, std:
                                 expected.size(), (long long)count);
     return result;
   }
+  const auto allowed = [&](int64_t i) {
+    return tolerance + (std::isfinite(expected[i]) ? got.dtype.epsilon() * std::fabs(expected[i]) : 0);
+  };
   int64_t wrong = 0, first_wrong = -1, finite = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double value = LoadAsDouble(got.dtype, got.data, i);
     const double error = std::fabs(value - expected[i]);
     finite += std::isfinite(expected[i]) ? 1 : 0;
     if (std::isfinite(error)) result.max_error = std::max(result.max_error, error);
-    if (SameValue(value, expected[i], tolerance)) continue;
+    if (SameValue(value, expected[i], allowed(i))) continue;
     if (wrong++ == 0) first_wrong = i;
   }
   if (wrong > 0) {
@@ -55,7 +58,7 @@ CompareResult CompareOutput(const std::string& name, const TensorView& got, std:
         "largest "
         "error %.3g",
         name.c_str(), (long long)first_wrong, Coordinates(first_wrong, got).c_str(),
-        LoadAsDouble(got.dtype, got.data, first_wrong), expected[first_wrong], tolerance, (long long)wrong,
+        LoadAsDouble(got.dtype, got.data, first_wrong), expected[first_wrong], allowed(first_wrong), (long long)wrong,
         (long long)count, result.max_error);
   } else if (count > 0 && finite == 0) {
     result.ok = false;
@@ -63,12 +66,6 @@ CompareResult CompareOutput(const std::string& name, const TensorView& got, std:
         FormatText("check \"%s\": no element of the reference is finite, so it proves nothing", name.c_str());
   }
   return result;
-}
-
-double ToleranceFor(double c, DType dtype, int64_t reduction_length, std::span<const double> reference) {
-  double largest = 0;
-  for (const double value : reference) largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
-  return c * dtype.epsilon() * std::sqrt(static_cast<double>(std::max<int64_t>(1, reduction_length))) * largest;
 }
 
 }  // namespace lathe

@@ -14,12 +14,10 @@ struct CompareResult {
   std::string message;   // Where !ok: the first wrong element and how many there are.
 };
 
-// Right: |got - expected| <= tolerance; or both NaN; or the same infinity. `expected` has one value per scalar element,
-// in order. A reference with elements of which none is finite proves nothing and is an error.
+// Right: |got - expected| <= tolerance + eps(got) * |expected|, the latter for the rounding of what was stored; or both
+// NaN; or the same infinity. `expected` has one value per scalar element, in order. A reference with elements of which
+// none is finite proves nothing and is an error.
 CompareResult CompareOutput(const std::string& name, const TensorView& got, std::span<const double> expected,
                             double tolerance);
-
-// c * eps(dtype) * sqrt(K) * max|ref|, K = terms of the longest sum behind one element (>= 1). 0 for exact types.
-double ToleranceFor(double c, DType dtype, int64_t reduction_length, std::span<const double> reference);
 
 }  // namespace lathe

@@ -16,18 +16,23 @@ T Load(const void* data, int64_t index) {
   return value;
 }
 
+// Each of its own type first: what an int32_t and a uint32_t have in common is unsigned.
+template <typename Signed, typename Unsigned>
+double LoadInteger(bool is_signed, const void* data, int64_t index) {
+  return is_signed ? static_cast<double>(Load<Signed>(data, index)) : static_cast<double>(Load<Unsigned>(data, index));
+}
+
 double LoadInteger(DType type, const void* data, int64_t index) {
   const bool is_signed = type.code == DTypeCode::kInt;
   switch (type.bits) {
     case 8:
-      return is_signed ? Load<int8_t>(data, index) : Load<uint8_t>(data, index);
+      return LoadInteger<int8_t, uint8_t>(is_signed, data, index);
     case 16:
-      return is_signed ? Load<int16_t>(data, index) : Load<uint16_t>(data, index);
+      return LoadInteger<int16_t, uint16_t>(is_signed, data, index);
     case 32:
-      return is_signed ? Load<int32_t>(data, index) : Load<uint32_t>(data, index);
+      return LoadInteger<int32_t, uint32_t>(is_signed, data, index);
     default:
-      return is_signed ? static_cast<double>(Load<int64_t>(data, index))
-                       : static_cast<double>(Load<uint64_t>(data, index));
+      return LoadInteger<int64_t, uint64_t>(is_signed, data, index);
   }
 }
 

@@ -34,6 +34,11 @@ struct WirePolicy {
   double goal_half_width, noisy_half_width, abandon_factor, abandon_first_factor, abandon_batch_factor, max_other_share;
 };
 
+struct WireRange {
+  int64_t low, high;
+  uint32_t param, reserved;
+};
+
 struct WireSpec {
   static constexpr RecordType kType = RecordType::kSpec;
   WireHeader header;
@@ -41,10 +46,11 @@ struct WireSpec {
   int64_t wall_limit_ns;
   double incumbent_ns;
   WirePolicy policy;
-  uint32_t codegen_version, num_threads, num_tolerances, num_symbols, num_cpus, reserved;
+  uint32_t codegen_version, num_threads, num_tolerances, num_symbols, num_cpus, num_ranges;
   double tolerances[kMaxTolerances];
   int64_t symbols[kMaxSymbolValues];
   int32_t cpus[kMaxRunCpus];
+  WireRange ranges[kMaxInputRanges];
   char kernel_name[kMaxKernelNameBytes + 1];
   char artifact_path[kMaxPathBytes + 1];
   char reference_path[kMaxPathBytes + 1];
@@ -73,7 +79,8 @@ struct WireReport {
 
 // The layout is the format: a compiler that pads otherwise must not build this.
 static_assert(sizeof(WireHeader) == 16 && sizeof(WireReady) == 24 && sizeof(WireProgress) == 32);
-static_assert(sizeof(WirePolicy) == 96 && sizeof(WireSpec) == 16 + 32 + 96 + 24 + 512 + 512 + 256 + 1024 + 4096 + 4096);
+static_assert(sizeof(WirePolicy) == 96 &&
+              sizeof(WireSpec) == 16 + 32 + 96 + 24 + 512 + 512 + 256 + 1536 + 1024 + 4096 + 4096);
 static_assert(sizeof(WireReport) == 16 + 16 + 32 + 16 + 32 + 2048 + 4096);
 static_assert(sizeof(WireSpec) <= kMaxRecordBytes && sizeof(WireReport) <= kMaxRecordBytes);
 
@@ -262,6 +269,9 @@ RuntimeResult<std::vector<std::byte>> EncodeSpec(const RunSpec& spec) {
   RUNTIME_RETURN_IF_ERROR(PutList("tolerances", spec.tolerances, wire.tolerances, wire.num_tolerances));
   RUNTIME_RETURN_IF_ERROR(PutList("symbol values", spec.symbol_values, wire.symbols, wire.num_symbols));
   RUNTIME_RETURN_IF_ERROR(PutList("CPUs", spec.cpus, wire.cpus, wire.num_cpus));
+  std::vector<WireRange> ranges;
+  for (const auto& [param, range] : spec.input_ranges) ranges.push_back({range.low, range.high, param, 0});
+  RUNTIME_RETURN_IF_ERROR(PutList("input ranges", ranges, wire.ranges, wire.num_ranges));
   RUNTIME_RETURN_IF_ERROR(PutString("kernel name", spec.kernel_name, wire.kernel_name));
   RUNTIME_RETURN_IF_ERROR(PutString("artifact path", spec.artifact_path, wire.artifact_path));
   RUNTIME_RETURN_IF_ERROR(PutString("reference path", spec.reference_path, wire.reference_path));
@@ -273,15 +283,23 @@ RuntimeResult<std::vector<std::byte>> EncodeSpec(const RunSpec& spec) {
 
 RuntimeResult<RunSpec> DecodeSpec(std::span<const std::byte> record) {
   RUNTIME_ASSIGN_OR_RETURN(const WireSpec wire, FromBytes<WireSpec>("run spec", record));
-  if (wire.num_tolerances > kMaxTolerances || wire.num_symbols > kMaxSymbolValues || wire.num_cpus > kMaxRunCpus) {
-    return Refuse("run spec", FormatText("%u tolerances, %u symbols, %u CPUs, at most %zu each allowed",
-                                         wire.num_tolerances, wire.num_symbols, wire.num_cpus, kMaxTolerances));
+  if (wire.num_tolerances > kMaxTolerances || wire.num_symbols > kMaxSymbolValues || wire.num_cpus > kMaxRunCpus ||
+      wire.num_ranges > kMaxInputRanges) {
+    return Refuse("run spec",
+                  FormatText("%u tolerances, %u symbols, %u CPUs, %u input ranges, at most %zu each allowed",
+                             wire.num_tolerances, wire.num_symbols, wire.num_cpus, wire.num_ranges, kMaxTolerances));
   }
   RunSpec spec;
   RUNTIME_ASSIGN_OR_RETURN(spec.policy, FromWire(wire.policy));
   spec.tolerances.assign(wire.tolerances, wire.tolerances + wire.num_tolerances);
   spec.symbol_values.assign(wire.symbols, wire.symbols + wire.num_symbols);
   spec.cpus.assign(wire.cpus, wire.cpus + wire.num_cpus);
+  for (const WireRange& range : std::span(wire.ranges).first(wire.num_ranges)) {
+    if (range.low > range.high)
+      return Refuse("run spec", FormatText("input range of parameter %u from %lld to %lld", range.param,
+                                           (long long)range.low, (long long)range.high));
+    spec.input_ranges.push_back({range.param, {range.low, range.high}});
+  }
   for (const double tolerance : spec.tolerances) {
     if (!IsAmount(tolerance)) return Refuse("run spec", FormatText("tolerance %g", tolerance));
   }

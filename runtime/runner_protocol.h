@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "runtime/error.h"
+#include "runtime/input_generator.h"
 #include "runtime/measure_policy.h"
 
 namespace lathe {
 
-inline constexpr uint16_t kRunnerProtocolVersion = 2;
+inline constexpr uint16_t kRunnerProtocolVersion = 3;
 inline constexpr int kRunnerSocketFd = 3;
-inline constexpr size_t kMaxTolerances = 64, kMaxSymbolValues = 64, kMaxRunCpus = 64;
+inline constexpr size_t kMaxTolerances = 64, kMaxSymbolValues = 64, kMaxRunCpus = 64, kMaxInputRanges = 64;
 inline constexpr size_t kMaxPathBytes = 4095, kMaxKernelNameBytes = 1023, kMaxReportMessageBytes = 4095;
 inline constexpr size_t kMaxRecordBytes = 16384;
 
@@ -29,8 +30,9 @@ struct RunSpec {
   std::string kernel_name;         // Empty: the artifact's only kernel.
   std::string reference_path;      // Raw float64 outputs, one after the other in parameter order; empty: not checked.
   std::vector<double> tolerances;  // Absolute, one per written buffer, in parameter order.
-  std::vector<int64_t> symbol_values;  // Of the kernel's symbolic extents.
-  std::vector<int32_t> cpus;           // Where to run; thread i runs on cpus[i % n]. Empty: not pinned.
+  std::vector<ParamRange> input_ranges;  // Of integer parameters that are not drawn from their default range.
+  std::vector<int64_t> symbol_values;    // Of the kernel's symbolic extents.
+  std::vector<int32_t> cpus;             // Where to run; thread i runs on cpus[i % n]. Empty: not pinned.
   uint64_t input_seed = 0;
   uint32_t codegen_version = 0;  // Demanded of the artifact; 0: any.
   uint32_t num_threads = 1;

@@ -1,16 +1,23 @@
-// What a function that is not scheduled says about itself: how much arithmetic, how long its sums. Pure.
+// What a function that is not scheduled says about itself: how much arithmetic, how much rounding. Pure.
 #pragma once
 
-#include <cstdint>
+#include <vector>
 
 #include "compiler/ir/stmt.h"
 
 namespace lathe {
 
+// Numbers of one floating-point type are rounded that often on the way to one element: once by every store whose value
+// is computed in that type, as often as there are terms by one that adds up a sum.
+struct Rounding {
+  DataType type;
+  double count = 0;
+  bool operator==(const Rounding&) const = default;
+};
+
 struct WorkloadFacts {
   double flops = 0;  // Operations on data of one call, 2 per multiply-add, integers too; 0 where an extent is symbolic.
-  int64_t reduction_length =
-      1;  // Terms behind one output element, summed over the blocks that reduce: what rounding errors grow with.
+  std::vector<Rounding> roundings;  // One per type, in the order of their first stores.
 };
 
 WorkloadFacts FactsOf(const PrimFunc& func);

@@ -40,6 +40,8 @@ RunSpec ToRunSpec(const v1::MeasureSpec& spec, const std::string& module_path, c
   run.symbol_values.assign(spec.symbol_values().begin(), spec.symbol_values().end());
   run.cpus.assign(cpus.begin(), cpus.end());
   run.input_seed = spec.seed();
+  for (const v1::InputRange& range : spec.input_ranges())
+    run.input_ranges.push_back({range.param(), {range.low(), range.high()}});
   run.codegen_version = spec.codegen_version();
   run.num_threads = static_cast<uint32_t>(spec.threads());
   run.incumbent_ns = static_cast<double>(spec.incumbent_ns());
@@ -148,6 +150,7 @@ class ProcessTrialRunner : public TrialRunner {
     result.set_status(ToProto(report.status));
     result.set_message(report.message);
     result.set_max_error(report.checked ? report.max_error : 0);
+    result.set_is_checked(report.checked);
     AddMeasured(report.measured, result);
     v1::MeasureEnv& env = *result.mutable_env();
     env.set_start_unix_ns(start_unix_ns_);

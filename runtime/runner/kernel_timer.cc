@@ -19,6 +19,7 @@ int64_t InvoluntarySwitches() {
 RuntimeResult<BatchTiming> KernelTimer::Run(uint64_t calls) {
   BatchTiming batch;
   int32_t error = 0;
+  const std::vector<int64_t> delays = run_delay_.Read();
   const int64_t switches = InvoluntarySwitches();
   const int64_t cpu_begin = ReadClockNs(CLOCK_THREAD_CPUTIME_ID);
   const int64_t begin = MonotonicNs();
@@ -27,10 +28,13 @@ RuntimeResult<BatchTiming> KernelTimer::Run(uint64_t calls) {
   const int64_t cpu = ReadClockNs(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
   batch.timed_ns = std::max<int64_t>(1, batch.timed_ns);
   batch.involuntary_switches = InvoluntarySwitches() - switches;
-  // A lone thread that never waits loses wall time only to others. With several, waiting for each other looks the same.
-  if (context_.get()->num_threads == 1) {
-    batch.other_share = std::max(0.0, 1.0 - static_cast<double>(cpu) / static_cast<double>(batch.wall_ns));
-  }
+  const auto share = [&](int64_t lost_ns) {
+    return std::max(0.0, static_cast<double>(lost_ns) / static_cast<double>(batch.wall_ns));
+  };
+  // A lone thread that never waits loses wall time only to others. Of several, each may wait for another; the scheduler
+  // knows who waited for a CPU, and the others wait for the one that had to wait longest.
+  batch.other_share = share(run_delay_.LongestSince(delays));
+  if (context_.get()->num_threads == 1) batch.other_share = std::max(batch.other_share, share(batch.wall_ns - cpu));
   if (error == 0) return batch;
   // The next call says why in words; should it succeed, the number has to do.
   RUNTIME_RETURN_IF_ERROR(CallKernel(kernel_, arguments_, context_));

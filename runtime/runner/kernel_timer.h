@@ -6,6 +6,7 @@
 #include "runtime/cache_flush.h"
 #include "runtime/kernel_call.h"
 #include "runtime/measure_policy.h"
+#include "runtime/run_delay.h"
 
 namespace lathe {
 
@@ -28,6 +29,7 @@ class KernelTimer {
   const KernelArguments& arguments_;
   KernelContext& context_;
   CacheFlusher* const flusher_;
+  const RunDelayMeter run_delay_;  // Of the threads that the context's pool has by now.
 };
 
 }  // namespace lathe

@@ -102,7 +102,8 @@ class Trial {
       }
       if (!param.is_buffer()) {
         int64_t bits = 0;
-        FillInput(spec_.input_seed, index, param.dtype, &bits, 0, 1);
+        const InputRange range = RangeOf(spec_.input_ranges, index, DefaultScalarRange(param.dtype));
+        FillInput(spec_.input_seed, index, param.dtype, range, &bits, 0, 1);
         if (param.dtype.code == DTypeCode::kInt) bits = static_cast<int64_t>(LoadAsDouble(param.dtype, &bits, 0));
         scalars.push_back(bits);
         continue;
@@ -128,20 +129,27 @@ class Trial {
 
   void FillBuffer(const Buffer& buffer) {
     if (buffer.meta->is_read || !buffer.meta->is_written) {
-      FillInput(spec_.input_seed, buffer.param, buffer.meta->dtype, buffer.memory.data(), 0, buffer.num_scalars());
+      const DType dtype = buffer.meta->dtype;
+      FillInput(spec_.input_seed, buffer.param, dtype,
+                RangeOf(spec_.input_ranges, buffer.param, DefaultInputRange(dtype)), buffer.memory.data(), 0,
+                buffer.num_scalars());
     } else {  // What the kernel forgets to write must not look right: NaN, or a large number.
       std::memset(buffer.memory.data(), buffer.meta->dtype.is_floating() ? 0xff : 0x5a, buffer.memory.size_bytes());
     }
   }
 
   std::optional<TrialEnd> CheckOnce() {
-    const RuntimeError called = CallKernel(kernel_, arguments_, *context_);
-    if (!called.ok()) return TrialEnd{StatusOf(called, RunStatus::kKernelError), called.message};
-    if (std::optional<TrialEnd> damage = CheckGuards()) return damage;
+    if (std::optional<TrialEnd> failure = CallOnce()) return failure;
     if (spec_.reference_path.empty()) return std::nullopt;
     if (std::optional<TrialEnd> failure = ReadReference()) return failure;
     report_.checked = true;
     return CompareOutputs("");
+  }
+
+  std::optional<TrialEnd> CallOnce() {
+    const RuntimeError called = CallKernel(kernel_, arguments_, *context_);
+    if (!called.ok()) return TrialEnd{StatusOf(called, RunStatus::kKernelError), called.message};
+    return CheckGuards();
   }
 
   std::optional<TrialEnd> Time() {
@@ -170,14 +178,14 @@ class Trial {
     return std::nullopt;
   }
 
-  // A race or a state kept between calls shows only after many of them. In-place outputs have become something else by
-  // now.
+  // A race or a state kept between calls shows only after many of them. Outputs are poisoned and inputs made again:
+  // what an earlier call wrote must not stand in for this one, and what is computed in place has become something else.
   std::optional<TrialEnd> CheckAfterTiming() {
     if (std::optional<TrialEnd> damage = CheckGuards()) return damage;
-    for (const Buffer& buffer : buffers_) {
-      if (buffer.meta->is_read && buffer.meta->is_written) return std::nullopt;
-    }
-    return report_.checked ? CompareOutputs(", after timing") : std::nullopt;
+    if (!report_.checked) return std::nullopt;
+    for (const Buffer& buffer : buffers_) FillBuffer(buffer);
+    if (std::optional<TrialEnd> failure = CallOnce()) return failure;
+    return CompareOutputs(", after timing");
   }
 
   std::optional<TrialEnd> CheckGuards() const {

@@ -134,8 +134,10 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
   EXPECT_EQ(kernels[1]["schedule"], "MISS");
   EXPECT_THAT(run.err, HasSubstr("1 of 2 kernels with known schedules"));
   // Records hold for the very target.
-  EXPECT_THAT(Compile({"--db", folder / "some.db", "--target", "auto -num-cores=3"}).err,
-              HasSubstr("0 of 2 kernels with known schedules"));
+  const ProgramRun other = Compile({"--db", folder / "some.db", "--target", "auto -num-cores=3"});
+  EXPECT_THAT(other.err, HasSubstr("0 of 2 kernels with known schedules"));
+  EXPECT_THAT(other.err, HasSubstr(fmt::format("1 MISS: not tuned\n1 MISS: tuned for \"{}\"\n", target.ToString())));
+  EXPECT_EQ(kernels[1]["why"], "not tuned");
   Save(Expected(), "output_0.pb");
   EXPECT_EQ(Run({"--data", data}).code, 0);
 }
@@ -256,10 +258,20 @@ TEST_F(CompileAndRunTest, RunsOnRandomInputsAsOftenAndOnAsManyThreadsAsAsked) {
   EXPECT_EQ(json["checked_outputs"], 0);
   EXPECT_EQ(json["outputs"][0]["name"], "y");
   EXPECT_EQ(json["outputs"][0]["shape"], (std::vector<int>{1, 4}));
-  EXPECT_THAT(Run({"--repeat", "2"}).out, HasSubstr("per inference (median of 2, 1 thread)"));
+  EXPECT_THAT(Run({"--repeat", "2", "--threads", "1"}).out, HasSubstr("per inference (median of 2, 1 thread)"));
   EXPECT_EQ(Run({"--repeat", "0"}).code, 2);
   EXPECT_EQ(Run({"--threads", "-1"}).code, 2);
   ExpectError(Run({"--threads", "100000"}), 2, "start 100000 threads", "1 to 1024 required");
+}
+
+TEST_F(CompileAndRunTest, TimesWarmInferencesOnTheThreadsThatItWasCompiledFor) {
+  CompileOrDie();
+  ProgramRun run = Run({"--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(nlohmann::json::parse(run.out)["threads"], Target::Parse("auto")->num_cores());
+  EXPECT_GE(nlohmann::json::parse(run.out)["repeat"], 5);
+  ASSERT_EQ(Compile({"--target", "auto -num-cores=1"}).code, 0);
+  EXPECT_EQ(nlohmann::json::parse(Run({"--json"}).out)["threads"], 1);
 }
 
 TEST_F(CompileAndRunTest, RefusesToRunWhatIsNoCompiledNetwork) {
@@ -270,7 +282,7 @@ TEST_F(CompileAndRunTest, RefusesToRunWhatIsNoCompiledNetwork) {
   Write(artifact, "not ours");
   ExpectError(Run(), 2, "run " + artifact + ": ", "not an ELF file");
   Write(artifact, Read("/proc/self/exe"));
-  ExpectError(Run(), 2, "run " + artifact + ": ", "no section .lathe.graph");
+  ExpectError(Run(), 2, "run " + artifact + ": ", "no section .lathe.meta; give a shared object made by `lathe compile`");
 }
 
 TEST_F(CompileAndRunTest, RefusesTruncatedArtifacts) {

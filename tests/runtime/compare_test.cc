@@ -44,10 +44,14 @@ TEST(CompareOutput, RefusesAReferenceThatProvesNothing) {
               HasSubstr("1 elements, the output has 2"));
 }
 
-TEST(ToleranceFor, GrowsWithTheRootOfTheReductionAndIsZeroForIntegers) {
-  const std::vector<double> reference = {-4, 2, NAN};
-  EXPECT_DOUBLE_EQ(ToleranceFor(2, kFloat32, 100, reference), 2 * 0x1p-23 * 10 * 4);
-  EXPECT_EQ(ToleranceFor(2, kInt32, 100, reference), 0);
+TEST(CompareOutput, AllowsForTheRoundingOfWhatIsStored) {
+  NDArray got = *NDArray::Create(kBFloat16, {2});
+  got.as<uint16_t>()[0] = 0x4049;  // 3.140625, the nearest to pi.
+  got.as<uint16_t>()[1] = 0x404b;  // 3.171875, two steps further.
+  const std::vector<double> expected = {3.14159265, 3.14159265};
+  EXPECT_EQ(CompareOutput("C", got.view(), expected, 0).message,
+            "check \"C\": element 1 at [1] is 3.171875, expected 3.14159265, tolerance 0.0245; 1 of 2 elements are "
+            "wrong, largest error 0.0303");
 }
 
 TEST(GuardedBuffer, NoticesBytesBesideTheBuffer) {

@@ -13,6 +13,7 @@ struct Golden {
   uint32_t param;
   int64_t index;
   DType dtype;
+  InputRange range;
   double value;
 };
 constexpr Golden kGolden[] = {
@@ -21,22 +22,22 @@ constexpr Golden kGolden[] = {
 
 TEST(InputGenerator, MatchesTheGoldenValues) {
   for (const Golden& g : kGolden) {
-    EXPECT_EQ(InputValue(g.seed, g.param, g.dtype, g.index), g.value)
+    EXPECT_EQ(InputValue(g.seed, g.param, g.dtype, g.range, g.index), g.value)
         << g.dtype.Name() << " " << g.seed << " " << g.param << " " << g.index;
   }
 }
 
 TEST(InputGenerator, GivesEachElementTheSameValueAloneAndInBulk) {
   std::vector<float> all(1000);
-  FillInput(7, 2, kFloat32, all.data(), 0, 1000);
-  for (int64_t i = 0; i < 1000; ++i) ASSERT_EQ(static_cast<double>(all[i]), InputValue(7, 2, kFloat32, i));
+  FillInput(7, 2, kFloat32, {}, all.data(), 0, 1000);
+  for (int64_t i = 0; i < 1000; ++i) ASSERT_EQ(static_cast<double>(all[i]), InputValue(7, 2, kFloat32, {}, i));
 }
 
 TEST(InputGenerator, AvoidsZeroAndDenormalsAndFillsTheRange) {
   for (const DType dtype : {kFloat16, kBFloat16, kFloat32, kFloat64}) {
     double sum = 0, smallest = 1, largest = 0;
     for (int64_t i = 0; i < 20000; ++i) {
-      const double value = InputValue(1, 0, dtype, i);
+      const double value = InputValue(1, 0, dtype, {}, i);
       sum += value;
       smallest = std::min(smallest, std::fabs(value));
       largest = std::max(largest, std::fabs(value));
@@ -49,12 +50,40 @@ TEST(InputGenerator, AvoidsZeroAndDenormalsAndFillsTheRange) {
   }
 }
 
-TEST(InputGenerator, KeepsIntegersSmall) {
-  for (int64_t i = 0; i < 1000; ++i) {
-    EXPECT_LE(std::fabs(InputValue(3, 1, kInt8, i) + 0.5), 7.5);
-    EXPECT_LE(std::fabs(InputValue(3, 1, kUInt8, i) - 7.5), 7.5);
-    EXPECT_LE(InputValue(3, 1, kBool, i), 1);
+struct RangeCase {
+  DType dtype;
+  InputRange range;
+};
+class IntegerInputs : public testing::TestWithParam<RangeCase> {};
+TEST_P(IntegerInputs, FillTheirRangeEvenlyAndStayInIt) {
+  const auto& [dtype, range] = GetParam();
+  double sum = 0, smallest = 1e300, largest = -1e300;
+  for (int64_t i = 0; i < 20000; ++i) {
+    const double value = InputValue(3, 1, dtype, range, i);
+    sum += value;
+    smallest = std::min(smallest, value);
+    largest = std::max(largest, value);
   }
+  const double low = double(range.low), high = double(range.high), width = high - low;
+  EXPECT_NEAR(sum / 20000, (low + high) / 2, 0.02 * width);
+  EXPECT_GE(smallest, low);
+  EXPECT_LE(smallest, low + width / 1000);
+  EXPECT_LE(largest, high);
+  EXPECT_GE(largest, high - width / 1000);
+}
+INSTANTIATE_TEST_SUITE_P(All, IntegerInputs,
+                         testing::Values(RangeCase{kInt8, {-128, 127}}, RangeCase{kUInt8, {0, 255}},
+                                         RangeCase{kInt32, DefaultInputRange(kInt32)}, RangeCase{kInt32, {0, 6}},
+                                         RangeCase{kInt64, DefaultInputRange(kInt64)}, RangeCase{kInt64, {5, 5}},
+                                         RangeCase{kInt64, {-4, 1000}}),
+                         [](const auto& info) { return info.param.dtype.Name() + "_" + std::to_string(info.index); });
+
+TEST(InputGenerator, DrawsNarrowIntegersFromAllOfTheirType) {
+  EXPECT_EQ(DefaultInputRange(kInt8), (InputRange{-128, 127}));
+  EXPECT_EQ(DefaultInputRange(kUInt8), (InputRange{0, 255}));
+  EXPECT_EQ(DefaultInputRange({DTypeCode::kInt, 16, 1}), (InputRange{-32768, 32767}));
+  EXPECT_EQ(DefaultInputRange(kInt32), (InputRange{-(1 << 20), (1 << 20) - 1}));
+  EXPECT_EQ(DefaultInputRange(kInt64), (InputRange{-(int64_t{1} << 40), (int64_t{1} << 40) - 1}));
 }
 
 TEST(Half, RoundTripsEveryFiniteValue) {

@@ -20,13 +20,19 @@ def odd_fraction(b, k):
     return fractions.Fraction(2 * (b >> (64 - k)) + 1 - (1 << k), 1 << k)
 
 
-KINDS = {
-    "kFloat64": lambda b: odd_fraction(b, 53), "kFloat32": lambda b: odd_fraction(b, 24), "kFloat16": lambda b: odd_fraction(b, 11),
-    "kBFloat16": lambda b: odd_fraction(b, 8), "kInt8": lambda b: (b >> 60) - 8, "kInt64": lambda b: (b >> 60) - 8,
-    "kUInt8": lambda b: b >> 60, "kBool": lambda b: b >> 63,
-}
+def in_range(b, low, high):
+    return low + b * (high - low + 1) // (1 << 64)
+
+
+ANY = (0, 0)  # Of no meaning for what is no integer.
+KINDS = [
+    ("kFloat64", ANY, lambda b: odd_fraction(b, 53)), ("kFloat32", ANY, lambda b: odd_fraction(b, 24)),
+    ("kFloat16", ANY, lambda b: odd_fraction(b, 11)), ("kBFloat16", ANY, lambda b: odd_fraction(b, 8)), ("kBool", ANY, lambda b: b >> 63),
+] + [(kind, (low, high), lambda b, low=low, high=high: in_range(b, low, high))
+     for kind, low, high in [("kInt8", -128, 127), ("kUInt8", 0, 255), ("kInt32", -(1 << 20), (1 << 20) - 1), ("kInt32", 0, 999),
+                             ("kInt64", -(1 << 40), (1 << 40) - 1), ("kInt64", -3, 4)]]
 rng = random.Random(1)
 for seed, param, index in [(0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (M, 255, (1 << 47) - 1)] + [
         (rng.getrandbits(64), rng.randrange(256), rng.randrange(1 << 40)) for _ in range(3)]:
-    for kind, value in KINDS.items():
-        print(f"{{{seed}u, {param}, {index}, {kind}, {float(value(bits(seed, param, index))).hex()}}},")
+    for kind, (low, high), value in KINDS:
+        print(f"{{{seed}u, {param}, {index}, {kind}, {{{low}, {high}}}, {float(value(bits(seed, param, index))).hex()}}},")

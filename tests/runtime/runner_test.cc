@@ -58,7 +58,7 @@ std::string WriteSumReference(uint64_t seed, int64_t n) {
       testing::TempDir() + "/lathe_reference_" + std::to_string(getpid()) + "_" + std::to_string(n);
   std::ofstream file(path, std::ios::binary);
   for (int64_t i = 0; i < n; ++i) {
-    const double sum = InputValue(seed, 0, kFloat32, i) + InputValue(seed, 1, kFloat32, i);
+    const double sum = InputValue(seed, 0, kFloat32, {}, i) + InputValue(seed, 1, kFloat32, {}, i);
     file.write(reinterpret_cast<const char*>(&sum), sizeof(sum));
   }
   return path;
@@ -115,7 +115,7 @@ TEST_P(BadKernelTest, IsNamedForWhatItIs) {
   const BadKernelCase& c = GetParam();
   if (c.needs_limits && kSanitized) GTEST_SKIP() << "sanitizers reserve terabytes, so memory is not limited under them";
   RunSpec spec = SpecFor(c.file, c.kernel);
-  if (std::strcmp(c.file, "wrong") == 0) {
+  if (std::strcmp(c.file, "wrong") == 0 || std::strcmp(c.file, "idle") == 0) {
     spec.reference_path = WriteSumReference(spec.input_seed, 32 * 32);
     spec.tolerances = {1e-6};
   }
@@ -132,6 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
                       "check \"C\": element 77 at [2, 13] is"},
         BadKernelCase{"WrongLater", "wrong", "unstable", RunStatus::kWrongResult, 0,
                       "1024 of 1024 elements are wrong, largest error 1, after timing"},
+        BadKernelCase{"WritesTheFirstTimeOnly", "idle", "add", RunStatus::kWrongResult, 0,
+                      "1024 of 1024 elements are wrong, largest error 0, after timing"},
         BadKernelCase{"NullPointer", "crash", "segv", RunStatus::kCrash, SIGSEGV, "SIGSEGV at address 0x40"},
         BadKernelCase{"IllegalInstruction", "crash", "ill", RunStatus::kCrash, SIGILL, "SIGILL"},
         BadKernelCase{"WorkspaceHog", "hog", "workspace", RunStatus::kOutOfMemory, 0,
@@ -234,6 +236,7 @@ TEST(RunnerProtocol, RoundTripsASpec) {
   RunSpec spec = SpecFor("good", "add");
   spec.tolerances = {0.5, 0};
   spec.symbol_values = {7};
+  spec.input_ranges = {{2, {0, 99}}, {5, {-3, -3}}};
   spec.cpus = {1, 3};
   spec.policy.regime = CacheRegime::kCold;
   const RuntimeResult<std::vector<std::byte>> record = EncodeSpec(spec);
@@ -243,8 +246,12 @@ TEST(RunnerProtocol, RoundTripsASpec) {
   EXPECT_EQ(back->artifact_path, spec.artifact_path);
   EXPECT_EQ(back->tolerances, spec.tolerances);
   EXPECT_EQ(back->cpus, spec.cpus);
+  EXPECT_EQ(back->input_ranges, spec.input_ranges);
   EXPECT_EQ(back->policy.regime, CacheRegime::kCold);
   EXPECT_EQ(*EncodeSpec(*back), *record);
+  spec.input_ranges = {{2, {1, 0}}};
+  EXPECT_THAT(EncodeSpec(spec).error().message, HasSubstr("input range of parameter 2 from 1 to 0"));
+  spec.input_ranges.clear();
   spec.kernel_name = std::string(5000, 'k');
   EXPECT_THAT(EncodeSpec(spec).error().message, HasSubstr("kernel name of 5000 bytes, at most 1023"));
 }

@@ -67,7 +67,8 @@ StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Targe
     ASSIGN_OR_RETURN(spec.kernels[i], SourceOf(*module.Find(kernel.name), target, std::nullopt));
     kernel.source = ScheduleSource::kMiss;
     kernel.best_ns = 0;
-    kernel.refused = error->message;
+    kernel.why = error->message;
+    kernel.is_refused = true;
     ++num_replaced;
   }
   return num_replaced;
@@ -102,7 +103,9 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
       return InternalError(
           fmt::format("compile {}: the plan calls \"{}\", which the module has not", output_path, call.kernel));
     NetworkKernel kernel{call.kernel, WorkloadDigest(*func), 1};
-    ASSIGN_OR_RETURN(const std::optional<KnownSchedule> known, lookup(kernel.workload));
+    ASSIGN_OR_RETURN(LookupAnswer answer, lookup(kernel.workload));
+    const std::optional<KnownSchedule>& known = answer.schedule;
+    kernel.why = std::move(answer.why);
     if (known) {
       kernel.source = known->is_stale ? ScheduleSource::kStale : ScheduleSource::kHit;
       kernel.best_ns = known->best_ns;

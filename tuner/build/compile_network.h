@@ -21,7 +21,11 @@ struct KnownSchedule {
   bool is_stale = false;  // Recorded by an older code generator or policy: used, and said.
   double best_ns = 0;     // Median of one call when it was measured.
 };
-using ScheduleLookup = std::function<StatusOr<std::optional<KnownSchedule>>(const Digest& workload)>;
+struct LookupAnswer {
+  std::optional<KnownSchedule> schedule;
+  std::string why;  // Where there is none: what there is instead, in words.
+};
+using ScheduleLookup = std::function<StatusOr<LookupAnswer>(const Digest& workload)>;
 
 enum class ScheduleSource : uint8_t { kHit, kStale, kMiss };
 std::string_view ScheduleSourceName(ScheduleSource source);  // "HIT", "STALE", "MISS".
@@ -32,8 +36,8 @@ struct NetworkKernel {
   int64_t calls = 0;  // Per inference.
   ScheduleSource source = ScheduleSource::kMiss;
   double best_ns = 0;  // Known time of one call; 0 on a miss.
-  std::string
-      refused;  // Why the known schedule was not used: it does not build any more. Then `source` is kMiss. Else empty.
+  std::string why;  // On a miss: what the database holds instead, or that the known schedule does not build any more.
+  bool is_refused = false;  // The latter.
 };
 struct CompiledNetwork {
   BuildArtifact artifact;

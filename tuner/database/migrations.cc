@@ -13,7 +13,10 @@ constexpr std::string_view kSchemaSql =
 constexpr std::string_view kForeignSql =
 #include "foreign_sql.inc"
     ;
-constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql}};
+constexpr std::string_view kMaxErrorSql =
+#include "max_error_sql.inc"
+    ;
+constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql}, {3, kMaxErrorSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;

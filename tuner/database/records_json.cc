@@ -49,6 +49,7 @@ Json RecordToJson(const TuningRecord& r) {
   if (r.module_digest.has_value()) json["module"] = r.module_digest->ToHex();
   if (r.late) json["late"] = true;
   if (r.timings.has_value()) json["timings_ns"] = TimingsToJson(*r.timings);
+  if (r.timings.has_value() && r.timings->max_error) json["max_error"] = *r.timings->max_error;
   if (!r.environment.empty()) json["environment"] = r.environment;
   if (!r.error.empty()) json["error"] = r.error;
   return json;
@@ -173,6 +174,8 @@ StatusOr<TuningRecord> RecordFromJson(const Json& json) {
   RETURN_IF_ERROR(fields.status());
   if (json.contains("timings_ns")) {
     ASSIGN_OR_RETURN(r.timings, TimingsFromJson(json["timings_ns"]));
+    if (json.contains("max_error")) r.timings->max_error = fields.Number("max_error");
+    RETURN_IF_ERROR(fields.status());
   }
   return r;
 }

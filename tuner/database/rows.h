@@ -142,6 +142,7 @@ struct Timings {
   double ci_low_ns = 0, ci_high_ns = 0;  // 95 % of the median.
   int64_t runs = 0;
   std::vector<double> samples_ns;
+  std::optional<double> max_error;  // Largest |out - reference| over all outputs; nullopt: not checked.
   bool operator==(const Timings&) const = default;
 };
 struct RunResult {

@@ -31,7 +31,7 @@ std::vector<double> UnpackSamples(std::string_view bytes) {
   "SELECT r.id, r.result_key, c.digest, c.json, r.trial_id, r.attempt, r.device, r.epoch, r.module_digest, r.status, " \
   "r.late, r.median_ns, "                                                                                              \
   "r.min_ns, r.p90_ns, r.mad_ns, r.ci_low_ns, r.ci_high_ns, r.runs, e.facts, r.seed, r.error, "                        \
-  "r.committed_unix_ns, " LATHE_KEY_COLUMNS ", " samples                                                               \
+  "r.committed_unix_ns, " LATHE_KEY_COLUMNS ", r.max_error, " samples                                                  \
   " FROM record r JOIN tuning_key k ON k.id = r.key_id" LATHE_KEY_JOINS                                                \
   "JOIN trace c ON c.id = r.trace_id JOIN environment e ON e.id = r.environment_id "
 
@@ -50,8 +50,15 @@ Status AddRecord(const Row& row, std::vector<TuningRecord>& records) {
                       .status = status,
                       .late = row.Int(10) != 0};
   if (!row.IsNull(11)) {
-    record.timings = Timings{row.Real(11), row.Real(12), row.Real(13), row.Real(14),
-                             row.Real(15), row.Real(16), row.Int(17),  UnpackSamples(row.Blob(28))};
+    record.timings = Timings{row.Real(11),
+                             row.Real(12),
+                             row.Real(13),
+                             row.Real(14),
+                             row.Real(15),
+                             row.Real(16),
+                             row.Int(17),
+                             UnpackSamples(row.Blob(29)),
+                             row.IsNull(28) ? std::nullopt : std::optional(row.Real(28))};
   }
   record.environment = row.String(18);
   record.seed = static_cast<uint64_t>(row.Int(19));
@@ -142,6 +149,8 @@ Status CheckTimings(TrialState status, const std::optional<Timings>& timings) {
   for (const double value : {t.median_ns, t.min_ns, t.p90_ns, t.mad_ns, t.ci_low_ns, t.ci_high_ns})
     finite &= std::isfinite(value) && value >= 0;
   for (const double value : t.samples_ns) finite &= std::isfinite(value) && value >= 0;
+  if (t.max_error && !(std::isfinite(*t.max_error) && *t.max_error >= 0))
+    return InvalidArgument(fmt::format("largest error {}: a finite number from 0 on required", *t.max_error));
   const bool ordered = t.median_ns > 0 && t.min_ns <= t.median_ns && t.median_ns <= t.p90_ns &&
                        t.ci_low_ns <= t.ci_high_ns && t.runs > 0;
   if (finite && ordered) return OkStatus();
@@ -162,13 +171,14 @@ StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const Tuni
   RETURN_IF_ERROR(
       db.Run("INSERT OR IGNORE INTO record (result_key, key_id, trace_id, trial_id, attempt, device, epoch, "
              "module_digest, status, late, median_ns, min_ns, "
-             "p90_ns, mad_ns, ci_low_ns, ci_high_ns, runs, samples_ns, environment_id, seed, error, committed_unix_ns) "
-             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             "p90_ns, mad_ns, ci_low_ns, ci_high_ns, runs, samples_ns, environment_id, seed, error, committed_unix_ns, "
+             "max_error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
              record.result_key, key_id, trace_id, record.trial_id, record.attempt, record.device, record.epoch,
              record.module_digest, TrialStateName(record.status), record.late, timing(&Timings::median_ns),
              timing(&Timings::min_ns), timing(&Timings::p90_ns), timing(&Timings::mad_ns), timing(&Timings::ci_low_ns),
              timing(&Timings::ci_high_ns), record.timings.has_value() ? record.timings->runs : 0, samples_bytes,
-             environment_id, record.seed, record.error, record.committed_unix_ns));
+             environment_id, record.seed, record.error, record.committed_unix_ns,
+             record.timings.has_value() ? record.timings->max_error : std::nullopt));
   if (db.changes() == 0) return InsertedRecord{};
   const int64_t id = db.last_insert_id();
   const double median_ns = record.timings.has_value() ? record.timings->median_ns : 0;

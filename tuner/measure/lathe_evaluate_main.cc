@@ -1,18 +1,20 @@
 // lathe-evaluate: calls one kernel once on generated inputs and writes what it computed, as float64. A process of its
 // own, because the kernel comes from a user's program and may do anything.
 //
-//   lathe-evaluate ARTIFACT KERNEL SEED DTYPES OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
-// DTYPES: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a
-// widened function).
+//   lathe-evaluate ARTIFACT KERNEL SEED INPUTS OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
+// INPUTS: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a
+// widened function) and, where integers are not drawn from their default range, ":LOW:HIGH".
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,22 +44,38 @@ RuntimeResult<DType> ParseDType(std::string_view name) {
   return RuntimeError{RuntimeCode::kUnimplemented, "make inputs: no generator for " + std::string(name)};
 }
 
-RuntimeResult<std::vector<DType>> ParseDTypes(std::string_view text) {
-  std::vector<DType> dtypes;
+struct InputKind {
+  DType dtype;
+  std::optional<InputRange> range;
+};
+
+RuntimeResult<InputKind> ParseInput(const std::string& text) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  RUNTIME_ASSIGN_OR_RETURN(const DType dtype, ParseDType(std::string_view(text).substr(0, colon)));
+  if (colon == text.size()) return InputKind{dtype, std::nullopt};
+  InputRange range;
+  if (std::sscanf(text.c_str() + colon, ":%" SCNd64 ":%" SCNd64, &range.low, &range.high) != 2)
+    return RuntimeError{RuntimeCode::kInvalidArgument, "make inputs: \"" + text + "\"; TYPE:LOW:HIGH required"};
+  return InputKind{dtype, range};
+}
+
+RuntimeResult<std::vector<InputKind>> ParseInputs(std::string_view text) {
+  std::vector<InputKind> inputs;
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
-    RUNTIME_ASSIGN_OR_RETURN(const DType dtype, ParseDType(text.substr(0, comma)));
-    dtypes.push_back(dtype);
+    RUNTIME_ASSIGN_OR_RETURN(const InputKind input, ParseInput(std::string(text.substr(0, comma))));
+    inputs.push_back(input);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
-  return dtypes;
+  return inputs;
 }
 
 // Element `index` of parameter `param`, generated as `narrow` and stored as `dtype`.
-void FillWidened(uint64_t seed, uint32_t param, DType narrow, DType dtype, void* data, int64_t count) {
-  if (narrow == dtype) return FillInput(seed, param, dtype, data, 0, count);
+void FillWidened(uint64_t seed, uint32_t param, DType narrow, InputRange range, DType dtype, void* data,
+                 int64_t count) {
+  if (narrow == dtype) return FillInput(seed, param, dtype, range, data, 0, count);
   auto* out = static_cast<double*>(data);
-  for (int64_t i = 0; i < count; ++i) out[i] = InputValue(seed, param, narrow, i);
+  for (int64_t i = 0; i < count; ++i) out[i] = InputValue(seed, param, narrow, range, i);
 }
 
 bool WriteOutput(std::FILE* file, DType dtype, const void* data, int64_t count) {
@@ -77,31 +95,33 @@ struct Buffer {
   GuardedBuffer memory;
 };
 
-int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view dtype_names,
+int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view input_kinds,
         const char* output_path) {
   RuntimeResult<Artifact> artifact = Artifact::Open(artifact_path);
   if (!artifact.ok()) return Fail(artifact.error().message);
   const RuntimeResult<Artifact::Kernel> kernel = artifact->Find(kernel_name);
   if (!kernel.ok()) return Fail(kernel.error().message);
-  const RuntimeResult<std::vector<DType>> dtypes = ParseDTypes(dtype_names);
-  if (!dtypes.ok()) return Fail(dtypes.error().message);
-  if (dtypes->size() != kernel->meta->params.size()) return Fail("make inputs: as many dtypes as parameters required");
+  const RuntimeResult<std::vector<InputKind>> inputs = ParseInputs(input_kinds);
+  if (!inputs.ok()) return Fail(inputs.error().message);
+  if (inputs->size() != kernel->meta->params.size()) return Fail("make inputs: as many types as parameters required");
   if (kernel->meta->num_symbols() != 0)
     return Fail("make inputs: the kernel has symbolic extents; write its shapes with numbers");
 
   std::deque<Buffer> buffers;
   std::vector<TensorView> views;
   std::vector<int64_t> scalars;
-  for (uint32_t i = 0; i < dtypes->size(); ++i) {
+  for (uint32_t i = 0; i < inputs->size(); ++i) {
     const ParamMeta& param = kernel->meta->params[i];
-    const DType narrow = (*dtypes)[i];
+    const auto& [narrow, known_range] = (*inputs)[i];
+    const InputRange range =
+        known_range.value_or(param.is_buffer() ? DefaultInputRange(narrow) : DefaultScalarRange(narrow));
     if (param.dtype != narrow && param.dtype != kFloat64)
       return Fail("make inputs: parameter \"" + param.name + "\" is neither widened nor the same");
     if (param.kind == ParamKind::kPointer)
       return Fail("make inputs: parameter \"" + param.name + "\" is an address without a shape; give it a buffer");
     if (!param.is_buffer()) {
       int64_t bits = 0;
-      FillWidened(seed, i, narrow, param.dtype, &bits, 1);
+      FillWidened(seed, i, narrow, range, param.dtype, &bits, 1);
       if (param.dtype.code == DTypeCode::kInt) bits = static_cast<int64_t>(LoadAsDouble(param.dtype, &bits, 0));
       scalars.push_back(bits);
       continue;
@@ -114,7 +134,7 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
     buffers.push_back({&param, *shape, *std::move(memory)});
     Buffer& buffer = buffers.back();
     if (param.is_read || !param.is_written)
-      FillWidened(seed, i, narrow, param.dtype, buffer.memory.data(), count);
+      FillWidened(seed, i, narrow, range, param.dtype, buffer.memory.data(), count);
     else
       std::memset(buffer.memory.data(), param.dtype.is_floating() ? 0xff : 0x5a,
                   static_cast<size_t>(buffer.memory.size_bytes()));

@@ -80,6 +80,7 @@ Timings TimingsOf(const v1::MeasureResult& result) {
                .samples_ns = std::move(timings.samples_ns)};
   }
   timings.runs = std::max<int64_t>(timings.runs, 1);
+  if (result.is_checked()) timings.max_error = result.max_error();
   return timings;
 }
 
@@ -107,6 +108,12 @@ v1::MeasureSpec MakeMeasureSpec(const TaskMeasurement& task, const TrialRow& tri
   spec.mutable_reference()->set_digest(std::string(task.reference.blob.raw()));
   spec.mutable_reference()->set_size(task.reference.size_bytes);
   for (const double tolerance : task.reference.tolerances) spec.add_tolerances(tolerance);
+  for (const auto& [param, range] : task.reference.input_ranges) {
+    v1::InputRange& added = *spec.add_input_ranges();
+    added.set_param(param);
+    added.set_low(range.low);
+    added.set_high(range.high);
+  }
   *spec.mutable_policy() = ToProto(task.policy);
   spec.set_incumbent_ns(static_cast<int64_t>(incumbent_ns));
   spec.set_wall_limit_ns(std::min(kMostWallNs, 3 * task.policy.budget_ns + kWallBesideNs));

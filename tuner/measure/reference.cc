@@ -12,15 +12,15 @@
 #include <unordered_set>
 
 #include "compiler/ir/visitor.h"
-#include "compiler/ir/workload_facts.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/printer.h"
 #include "compiler/target/target.h"
 #include "compiler/transform/widen_to_float64.h"
-#include "runtime/compare.h"
 #include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/measure/child_program.h"
+#include "tuner/measure/input_ranges.h"
+#include "tuner/measure/tolerance.h"
 #include "tuner/space/space_generator.h"
 
 namespace lathe {
@@ -29,9 +29,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Errors of float sums grow like sqrt(K) times the unit in the last place; the factor leaves room for other orders of
-// summation, approximated functions and unlucky signs, and is far below what a wrong index does.
-constexpr double kToleranceFactor = 16;
 constexpr char kUnscheduled[] = "[[],[]]";
 constexpr int kKilledTries = 3;  // A child that somebody killed says nothing about the function.
 
@@ -42,10 +39,12 @@ DataType TypeOf(const Param& param) {
   return std::get<Var>(param).dtype();
 }
 
-std::string NarrowTypes(const PrimFunc& func) {
-  std::string names;
-  for (const Param& param : ParamsOf(func)) names += (names.empty() ? "" : ",") + ToRuntime(TypeOf(param)).Name();
-  return names;
+// For lathe-evaluate: "float32,int64:0:99".
+std::string InputsText(const PrimFunc& func, const std::vector<ParamRange>& ranges) {
+  std::vector<std::string> inputs;
+  for (const Param& param : ParamsOf(func)) inputs.push_back(ToRuntime(TypeOf(param)).Name());
+  for (const auto& [param, range] : ranges) inputs[param] += fmt::format(":{}:{}", range.low, range.high);
+  return fmt::format("{}", fmt::join(inputs, ","));
 }
 
 // Every buffer that something in a function writes, by store or by what a block declares (it may write through a view).
@@ -105,7 +104,7 @@ StatusOr<std::vector<double>> Tolerances(const PrimFunc& func, std::string_view 
       return FailedPrecondition(fmt::format("reference of {}: no finite value in output {}; nothing could be checked",
                                             func.name, tolerances.size()));
     }
-    tolerances.push_back(ToleranceFor(kToleranceFactor, output.dtype, facts.reduction_length, part));
+    tolerances.push_back(ToleranceFor(facts, output.dtype, part));
     offset += count;
   }
   if (offset != values.size()) {
@@ -128,7 +127,7 @@ Status WriteFile(const std::string& path, std::string_view content) {
 }
 
 std::string CacheKey(const Digest& workload, uint64_t seed) {
-  return Sha256(fmt::format("lathe.reference/1\n{}\n{}\n{}", workload.ToHex(), seed, kToleranceFactor)).ToHex();
+  return Sha256(fmt::format("lathe.reference/2\n{}\n{}", workload.ToHex(), seed)).ToHex();
 }
 
 // nullopt unless the entry is whole and its blob is there.
@@ -141,14 +140,21 @@ std::optional<Reference> ReadEntry(const std::string& path, ReferenceBlobs& blob
   Reference reference;
   const auto size = entry.find("size");
   const auto tolerances = entry.find("tolerances");
+  const auto ranges = entry.find("input_ranges");
   if (!digest.ok() || size == entry.end() || !size->is_number_integer() || tolerances == entry.end() ||
-      !tolerances->is_array())
+      !tolerances->is_array() || ranges == entry.end() || !ranges->is_array())
     return std::nullopt;
   reference.blob = *digest;
   reference.size_bytes = size->get<int64_t>();
   for (const json& value : *tolerances) {
     if (!value.is_number()) return std::nullopt;
     reference.tolerances.push_back(value.get<double>());
+  }
+  for (const json& range : ranges->get_ref<const json::array_t&>()) {
+    const bool is_range = range.is_array() && range.size() == 3 &&
+                          std::all_of(range.begin(), range.end(), [](const json& x) { return x.is_number_integer(); });
+    if (!is_range) return std::nullopt;
+    reference.input_ranges.push_back({range[0].get<uint32_t>(), {range[1].get<int64_t>(), range[2].get<int64_t>()}});
   }
   if (!blobs.HasBlob(reference.blob, reference.size_bytes)) return std::nullopt;
   return reference;
@@ -166,18 +172,23 @@ StatusOr<Reference> ReferenceMaker::Make(const Digest& workload, const PrimFunc&
   if (error) return Unavailable(fmt::format("create {}: {}", options_.directory, error.message()));
   const std::string entry_path = fmt::format("{}/{}.json", options_.directory, CacheKey(workload, seed));
   if (std::optional<Reference> known = ReadEntry(entry_path, blobs_)) return *std::move(known);
-  ASSIGN_OR_RETURN(const std::string content, Compute(func, seed));
-  Reference reference;
+  Reference reference{.input_ranges = InputRangesOf(func)};
+  ASSIGN_OR_RETURN(const std::string content, Compute(func, seed, reference.input_ranges));
   ASSIGN_OR_RETURN(reference.tolerances, Tolerances(func, content));
   ASSIGN_OR_RETURN(reference.blob, blobs_.PutBlob(content));
   reference.size_bytes = static_cast<int64_t>(content.size());
-  const json entry = {
-      {"blob", reference.blob.ToHex()}, {"size", reference.size_bytes}, {"tolerances", reference.tolerances}};
+  json ranges = json::array();
+  for (const auto& [param, range] : reference.input_ranges) ranges.push_back({param, range.low, range.high});
+  const json entry = {{"blob", reference.blob.ToHex()},
+                      {"size", reference.size_bytes},
+                      {"tolerances", reference.tolerances},
+                      {"input_ranges", ranges}};
   RETURN_IF_ERROR(WriteFile(entry_path, entry.dump()));
   return reference;
 }
 
-StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t seed) {
+StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t seed,
+                                              const std::vector<ParamRange>& ranges) {
   ASSIGN_OR_RETURN(const std::string module, BuildWidened(func));
   const std::string stem = fmt::format("{}/{}-{}", options_.directory, getpid(), Sha256(module).ToHex().substr(0, 16));
   const std::string module_path = stem + ".so", output_path = stem + ".out";
@@ -186,7 +197,7 @@ StatusOr<std::string> ReferenceMaker::Compute(const PrimFunc& func, uint64_t see
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.time_limit).count();
   Status ran;
   for (int tries = 0; tries < kKilledTries && (tries == 0 || ran.code() == StatusCode::kUnavailable); ++tries) {
-    ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), NarrowTypes(func), output_path,
+    ran = RunChildProgram({program, module_path, func.name, std::to_string(seed), InputsText(func, ranges), output_path,
                            std::to_string(options_.memory_limit_bytes), std::to_string(seconds)},
                           options_.time_limit, is_cancelled_);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/stmt.h"
+#include "runtime/input_generator.h"
 #include "support/clock.h"
 #include "support/digest.h"
 #include "support/status.h"
@@ -21,7 +22,8 @@ namespace lathe {
 struct Reference {
   Digest blob;
   int64_t size_bytes = 0;
-  std::vector<double> tolerances;  // Largest |out - ref| that is right, one per output.
+  std::vector<double> tolerances;        // Largest |out - ref| that is right, one per output.
+  std::vector<ParamRange> input_ranges;  // Of the inputs that it was made of.
 };
 
 // The role that knows what is right. Not thread-safe; children of a source end with the thread that uses it.
@@ -61,7 +63,7 @@ class ReferenceMaker : public ReferenceSource {
   void Cancel() override;
 
  private:
-  StatusOr<std::string> Compute(const PrimFunc& func, uint64_t seed);
+  StatusOr<std::string> Compute(const PrimFunc& func, uint64_t seed, const std::vector<ParamRange>& ranges);
   StatusOr<std::string> BuildWidened(const PrimFunc& func);
   StatusOr<BuildOutcome> Build(const BuildRequest& request);
 

@@ -109,6 +109,18 @@ std::vector<Buffer> MakeInputs(te::ComputeBuilder& builder, const Call& call, co
   return inputs;
 }
 
+DataType AccumulatorType(DataType type) { return type.is_float() && type.bits < 32 ? DataType::Float(32) : type; }
+
+PrimExpr LoadWide(const Buffer& buffer, const te::Axes& point) {
+  return MakeCast(AccumulatorType(buffer->dtype), Load(buffer, point));
+}
+
+Buffer ConvertTo(te::ComputeBuilder& builder, const Buffer& buffer, DataType type) {
+  if (buffer->dtype == type) return buffer;
+  return builder.Compute("T_cast", buffer->shape,
+                         [&](const te::Axes& point) { return MakeCast(type, Load(buffer, point)); });
+}
+
 PrimExpr ConstOf(DataType type, double value) {
   return type.is_float() ? FloatConst(type, value) : IntConst(type, static_cast<int64_t>(value));
 }

@@ -29,7 +29,14 @@ StatusOr<std::vector<int64_t>> ConstantExtents(const Call& call, const TensorStr
 
 // Input buffers for the call's tensors, named "data", "weight" ... or "A", "B" ... where there are fewer names.
 std::vector<Buffer> MakeInputs(te::ComputeBuilder& builder, const Call& call, const std::vector<std::string>& names);
-PrimExpr ConstOf(DataType type, double value);  // Rounded toward zero for integers.
+// The type in which values of `type` are added up: float32 for floating-point types of fewer bits, else `type`. A sum
+// in 16 bits stops growing once its terms are below half a unit in its last place, and rounds after each of them.
+DataType AccumulatorType(DataType type);
+// An element in its accumulator's type.
+PrimExpr LoadWide(const Buffer& buffer, const te::Axes& point);
+// `buffer` in elements of `type`, by a block T_cast; itself where they are.
+Buffer ConvertTo(te::ComputeBuilder& builder, const Buffer& buffer, DataType type);
+PrimExpr ConstOf(DataType type, double value);   // Rounded toward zero for integers.
 PrimExpr OnlyElementOf(const TensorData& data);  // A constant without dimensions, exactly.
 
 // `data` with `begins[i]` elements before and `ends[i]` after axis i, negative ones cropped; `data` itself where all

@@ -121,7 +121,7 @@ Buffer Convolve(te::ComputeBuilder& builder, const ConvGeometry& g, const Buffer
       with.push_back(reduced[first + i]);
     }
     if (g.block > 0) with.push_back(FloorMod(out_channel, g.block));
-    return Load(padded, from) * Load(weight, with);
+    return LoadWide(padded, from) * LoadWide(weight, with);
   };
   return builder.Reduce(BlockName(g), OutShape(g), extents, te::Combiner::kSum, product, AxisNamesOf(g));
 }
@@ -140,7 +140,7 @@ StatusOr<PrimFunc> LegalizeConv(const Call& call, const StructInfo&) {
                                        : g.groups > 1   ? "group_"
                                                         : "",
                                        kRank);
-  return builder.Build(name, Convolve(builder, g, padded, inputs[1]));
+  return builder.Build(name, ConvertTo(builder, Convolve(builder, g, padded, inputs[1]), inputs[0]->dtype));
 }
 
 constexpr OpPatternKind kAnchor = OpPatternKind::kOutEWiseFusable;

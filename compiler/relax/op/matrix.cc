@@ -33,12 +33,12 @@ StatusOr<PrimFunc> LegalizeDense(const Call& call, const StructInfo& result) {
     const PrimExpr column = point.back();
     const te::Axes weight = block > 0 ? te::Axes{FloorDiv(column, block), reduced[0], FloorMod(column, block)}
                                       : te::Axes{column, reduced[0]};
-    return Load(inputs[0], row) * Load(inputs[1], weight);
+    return LoadWide(inputs[0], row) * LoadWide(inputs[1], weight);
   };
   const Buffer out = builder.Reduce(
       "T_matmul_NT", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()}, te::Combiner::kSum, product,
       {inputs[0]->shape.size() == 2 ? std::vector<std::string>{"i", "j"} : std::vector<std::string>{}, {"k"}});
-  return builder.Build("dense", out);
+  return builder.Build("dense", ConvertTo(builder, out, inputs[0]->dtype));
 }
 
 StatusOr<PrimShape> BroadcastBatch(const Call& call, const PrimShape& a, const PrimShape& b) {
@@ -80,14 +80,14 @@ StatusOr<PrimFunc> LegalizeMatmul(const Call& call, const StructInfo& result) {
       indices.push_back(IsConstInt(buffer->shape[i], 1) ? PrimExpr(0) : point[skip + i]);
     indices.push_back(row);
     indices.push_back(column);
-    return Load(buffer, indices);
+    return LoadWide(buffer, indices);
   };
   const auto product = [&](const te::Axes& point, const te::Axes& k) {
     return load(inputs[0], point, point[point.size() - 2], k[0]) * load(inputs[1], point, k[0], point.back());
   };
   const Buffer out = builder.Reduce("matmul", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()},
                                     te::Combiner::kSum, product);
-  return builder.Build("matmul", out);
+  return builder.Build("matmul", ConvertTo(builder, out, inputs[0]->dtype));
 }
 
 constexpr Op kMatrixOps[] = {

@@ -33,7 +33,7 @@ class SoftmaxParts {
   }
   // exp(data - max): 0 for the elements that are -infinity.
   PrimExpr ExpAt(const Buffer& max, const te::Axes& point) {
-    return lathe::MakeCall(data_->dtype, "exp", {Load(data_, point) - Load(max, Remove(point))});
+    return lathe::MakeCall(AccumulatorType(data_->dtype), "exp", {WideAt(point) - LoadWide(max, Remove(point))});
   }
   Buffer SumOf(const std::function<PrimExpr(const te::Axes&)>& element) {
     return builder_.Reduce("T_softmax_expsum", outer_, {shape_[axis_]}, te::Combiner::kSum,
@@ -45,6 +45,7 @@ class SoftmaxParts {
           return MakeSelect(lathe::Equal(Load(data_, Insert(point, k[0])), Load(max, point)), k[0], shape_[axis_]);
         });
   }
+  PrimExpr WideAt(const te::Axes& point) const { return LoadWide(data_, point); }
   PrimExpr Position(const te::Axes& point) const { return point[axis_]; }
   te::Axes Insert(te::Axes outer, const PrimExpr& k) const {
     outer.insert(outer.begin() + static_cast<std::ptrdiff_t>(axis_), k);
@@ -72,7 +73,7 @@ StatusOr<PrimFunc> LegalizeSoftmax(const Call& call, const StructInfo&) {
       builder.Compute("T_softmax_exp", parts.shape(), [&](const te::Axes& point) { return parts.ExpAt(max, point); });
   const Buffer sum = parts.SumOf([&](const te::Axes& point) { return Load(exp, point); });
   return builder.Build("softmax", builder.Compute("T_softmax_norm", parts.shape(), [&](const te::Axes& point) {
-    return Load(exp, point) / Load(sum, parts.Remove(point));
+    return MakeCast(parts.data()->dtype, Load(exp, point) / Load(sum, parts.Remove(point)));
   }));
 }
 
@@ -83,7 +84,8 @@ StatusOr<PrimFunc> LegalizeLogSoftmax(const Call& call, const StructInfo&) {
   const Buffer sum = parts.SumOf([&](const te::Axes& point) { return parts.ExpAt(max, point); });
   return builder.Build("log_softmax", builder.Compute("T_log_softmax", parts.shape(), [&](const te::Axes& point) {
     const te::Axes outer = parts.Remove(point);
-    return Load(parts.data(), point) - Load(max, outer) - lathe::MakeCall(sum->dtype, "log", {Load(sum, outer)});
+    return MakeCast(parts.data()->dtype, parts.WideAt(point) - LoadWide(max, outer) -
+                                             lathe::MakeCall(sum->dtype, "log", {Load(sum, outer)}));
   }));
 }
 
@@ -128,7 +130,7 @@ StatusOr<PrimFunc> LegalizeLayerNorm(const Call& call, const StructInfo&) {
   const PrimShape outer(data->shape.begin(), data->shape.begin() + num_outer), &inner = inputs[1]->shape;
   PrimExpr count = 1;
   for (const PrimExpr& extent : inner) count = count * extent;
-  count = MakeCast(data->dtype, count);
+  count = MakeCast(AccumulatorType(data->dtype), count);
   const auto joined = [](te::Axes point, const te::Axes& k) {
     point.insert(point.end(), k.begin(), k.end());
     return point;
@@ -141,14 +143,15 @@ StatusOr<PrimFunc> LegalizeLayerNorm(const Call& call, const StructInfo&) {
                        [&](const te::Axes& point, const te::Axes& k) { return value(joined(point, k)); });
     return builder.Compute(name, outer, [&](const te::Axes& point) { return Load(sum, point) / count; });
   };
-  const Buffer mean = mean_of("T_mean", [&](const te::Axes& point) { return Load(data, point); });
-  const auto difference = [&](const te::Axes& point) { return Load(data, point) - Load(mean, row(point)); };
+  const Buffer mean = mean_of("T_mean", [&](const te::Axes& point) { return LoadWide(data, point); });
+  const auto difference = [&](const te::Axes& point) { return LoadWide(data, point) - Load(mean, row(point)); };
   const Buffer variance =
       mean_of("T_variance", [&](const te::Axes& point) { return difference(point) * difference(point); });
-  const PrimExpr epsilon = ConstOf(data->dtype, FloatAttr(call.attrs, "epsilon", 1e-5));
+  const PrimExpr epsilon = ConstOf(variance->dtype, FloatAttr(call.attrs, "epsilon", 1e-5));
   return builder.Build("layer_norm", builder.Compute("T_layer_norm", data->shape, [&](const te::Axes& point) {
-    const PrimExpr scale = lathe::MakeCall(data->dtype, "rsqrt", {Load(variance, row(point)) + epsilon});
-    return difference(point) * scale * Load(inputs[1], element(point)) + Load(inputs[2], element(point));
+    const PrimExpr scale = lathe::MakeCall(variance->dtype, "rsqrt", {Load(variance, row(point)) + epsilon});
+    return MakeCast(data->dtype, difference(point) * scale * LoadWide(inputs[1], element(point)) +
+                                     LoadWide(inputs[2], element(point)));
   }));
 }
 
@@ -186,11 +189,11 @@ StatusOr<PrimFunc> LegalizeLrn(const Call& call, const StructInfo&) {
   const Buffer sum = builder.Reduce("sqr_sum", data->shape, {PrimExpr(size)}, te::Combiner::kSum,
                                     [&](te::Axes point, const te::Axes& k) {
                                       point[1] = point[1] + k[0];
-                                      return Load(padded, point) * Load(padded, point);
+                                      return LoadWide(padded, point) * LoadWide(padded, point);
                                     });
   return builder.Build("lrn", builder.Compute("T_divide", data->shape, [&](const te::Axes& point) {
-    return Load(data, point) /
-           Power(ConstOf(type, bias) + ConstOf(type, alpha / static_cast<double>(size)) * Load(sum, point), beta);
+    const PrimExpr mean = ConstOf(sum->dtype, alpha / static_cast<double>(size)) * Load(sum, point);
+    return MakeCast(type, LoadWide(data, point) / Power(ConstOf(sum->dtype, bias) + mean, beta));
   }));
 }
 

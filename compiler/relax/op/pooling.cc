@@ -92,7 +92,7 @@ Buffer ReduceWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const B
         te::Axes from = {point[0], point[1]};
         for (size_t i = 0; i < g.rank(); ++i)
           from.push_back(point[2 + i] * PrimExpr(g.strides[i]) + reduced[i] * PrimExpr(g.dilation[i]));
-        return Load(padded, from);
+        return combiner == te::Combiner::kSum ? LoadWide(padded, from) : Load(padded, from);
       });
 }
 
@@ -139,8 +139,9 @@ StatusOr<PrimFunc> LegalizeAvgPool(const Call& call, const StructInfo&) {
       count = count * CountTaps(g, i, point[2 + i], low, high);
     }
     const int64_t* constant = AsIntConst(count);
-    return Load(sum, point) / (constant != nullptr ? ConstOf(type, static_cast<double>(*constant))
-                                                   : MakeCast(type, Max(count, PrimExpr(1))));
+    const PrimExpr divisor = constant != nullptr ? ConstOf(sum->dtype, static_cast<double>(*constant))
+                                                 : MakeCast(sum->dtype, Max(count, PrimExpr(1)));
+    return MakeCast(type, Load(sum, point) / divisor);
   });
   return builder.Build("avg_pool" + std::to_string(kRank) + "d", average);
 }
@@ -178,7 +179,7 @@ StatusOr<Buffer> ReduceAdaptive(te::ComputeBuilder& builder, const Call& call, c
                           te::Axes from = {point[0], point[1]};
                           for (size_t i = 0; i < window.size(); ++i)
                             from.push_back(point[2 + i] * PrimExpr(window[i]) + reduced[i]);
-                          return Load(inputs[0], from);
+                          return combiner == te::Combiner::kSum ? LoadWide(inputs[0], from) : Load(inputs[0], from);
                         });
 }
 
@@ -194,7 +195,7 @@ StatusOr<PrimFunc> LegalizeAdaptiveAvg(const Call& call, const StructInfo& resul
   ASSIGN_OR_RETURN(const std::vector<int64_t> window, AdaptiveWindow(call));
   const double count = static_cast<double>(ElementCount(window).value_or(1));
   const Buffer average = builder.Compute("adaptive_pool_avg", sum->shape, [&](const te::Axes& point) {
-    return Load(sum, point) / ConstOf(sum->dtype, count);
+    return MakeCast(result.As<TensorStructInfo>()->dtype, Load(sum, point) / ConstOf(sum->dtype, count));
   });
   return builder.Build("adaptive_avg_pool", average);
 }

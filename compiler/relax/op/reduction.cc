@@ -43,7 +43,7 @@ StatusOr<Buffer> ReduceAxes(te::ComputeBuilder& builder, const Call& call, const
                             from.push_back(is_reduced ? reduced[gone++] : point[kept]);
                             if (!is_reduced || keepdims) ++kept;
                           }
-                          return Load(data, from);
+                          return combiner == te::Combiner::kSum ? LoadWide(data, from) : Load(data, from);
                         });
 }
 
@@ -53,7 +53,7 @@ StatusOr<PrimFunc> LegalizeReduce(const Call& call, const StructInfo& result) {
   PrimExpr count = 1;
   const std::string name(call.op->kernel_name);
   ASSIGN_OR_RETURN(const Buffer out, ReduceAxes(builder, call, result, kCombiner, "T_" + name, count));
-  return builder.Build(name, out);
+  return builder.Build(name, ConvertTo(builder, out, result.As<TensorStructInfo>()->dtype));
 }
 
 StatusOr<PrimFunc> LegalizeMean(const Call& call, const StructInfo& result) {
@@ -63,8 +63,10 @@ StatusOr<PrimFunc> LegalizeMean(const Call& call, const StructInfo& result) {
   const int64_t* constant = AsIntConst(count);
   const PrimExpr divisor =
       constant != nullptr ? ConstOf(sum->dtype, static_cast<double>(*constant)) : MakeCast(sum->dtype, count);
-  return builder.Build("mean", builder.Compute("T_divide", sum->shape,
-                                               [&](const te::Axes& point) { return Load(sum, point) / divisor; }));
+  const DataType type = result.As<TensorStructInfo>()->dtype;
+  return builder.Build("mean", builder.Compute("T_divide", sum->shape, [&](const te::Axes& point) {
+    return MakeCast(type, Load(sum, point) / divisor);
+  }));
 }
 
 constexpr OpPatternKind kReducePattern = OpPatternKind::kCommReduce;

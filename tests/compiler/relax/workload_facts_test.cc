@@ -11,7 +11,7 @@ struct FactsCase {
   const char* name;
   const char* text;
   double flops;
-  int64_t reduction_length;
+  std::vector<Rounding> roundings;
 };
 void PrintTo(const FactsCase& c, std::ostream* out) { *out << c.name; }
 
@@ -21,18 +21,21 @@ TEST_P(FactsTest, CountsWorkOnDataAlone) {
   ASSERT_TRUE(func.ok()) << func.status().ToString();
   const WorkloadFacts facts = FactsOf(*func);
   EXPECT_EQ(facts.flops, GetParam().flops);
-  EXPECT_EQ(facts.reduction_length, GetParam().reduction_length);
+  EXPECT_EQ(facts.roundings, GetParam().roundings);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, FactsTest,
-                         testing::Values(FactsCase{"Elementwise", R"(
+                         testing::Values(FactsCase{"Elementwise",
+                                                   R"(
 @T.prim_func
 def main(A: T.Buffer((8,), "float32")):
     for i in range(8):
         A[i] = A[i] * T.float32(2)
 )",
-                                                   8, 1},
-                                         FactsCase{"IntegerProduct", R"(
+                                                   8,
+                                                   {{DataType::Float(32), 1}}},
+                                         FactsCase{"IntegerProduct",
+                                                   R"(
 @T.prim_func
 def main(A: T.Buffer((4, 6), "uint8"), B: T.Buffer((6, 5), "int8"), C: T.Buffer((4, 5), "int32")):
     for i, j, k in T.grid(4, 5, 6):
@@ -42,14 +45,69 @@ def main(A: T.Buffer((4, 6), "uint8"), B: T.Buffer((6, 5), "int8"), C: T.Buffer(
                 C[vi, vj] = 0
             C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
 )",
-                                                   2 * 4 * 5 * 6, 6},
-                                         FactsCase{"BoundsAndIndicesAreNoWork", R"(
+                                                   2 * 4 * 5 * 6,
+                                                   {}},
+                                         FactsCase{"BoundsAndIndicesAreNoWork",
+                                                   R"(
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), C: T.Buffer((10,), "float32")):
     for i in range(10):
         C[i] = T.if_then_else(1 <= i and i * 2 + 1 < 18, A[(i * 3 + 5) % 8], T.float32(0))
 )",
-                                                   0, 1}),
+                                                   0,
+                                                   {}},
+                                         FactsCase{"SumsOfManyTermsAndOneStore",
+                                                   R"(
+@T.prim_func
+def main(A: T.Buffer((4, 6), "float16"), C: T.Buffer((4,), "float16")):
+    S = T.alloc_buffer((4,))
+    for i, k in T.grid(4, 6):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + T.Cast("float32", A[vi, vk])
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = T.Cast("float16", S[vi])
+)",
+                                                   4 * 6,
+                                                   {{DataType::Float(32), 6}, {DataType::Float(16), 1}}},
+                                         FactsCase{"MaximaTakeWhatTheyFind",
+                                                   R"(
+@T.prim_func
+def main(A: T.Buffer((4, 6), "float16"), C: T.Buffer((4,), "float32")):
+    M = T.alloc_buffer((4,), "float16")
+    for i, k in T.grid(4, 6):
+        with T.block("M"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                M[vi] = T.min_value("float16")
+            M[vi] = T.max(M[vi], A[vi, vk])
+    for i, k in T.grid(4, 6):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + T.Cast("float32", A[vi, vk] - M[vi])
+)",
+                                                   4 * 6 + 2 * 4 * 6,
+                                                   {{DataType::Float(32), 6}, {DataType::Float(16), 1}}},
+                                         FactsCase{"SumsOfLoopsInABlock",
+                                                   R"(
+@T.prim_func
+def main(A: T.Buffer((4, 8, 6), "float32"), C: T.Buffer((4,), "float32")):
+    for i, o in T.grid(4, 8):
+        with T.block("C"):
+            vi, vo = T.axis.remap("SR", [i, o])
+            with T.init():
+                C[vi] = T.float32(0)
+            for k in range(6):
+                C[vi] = C[vi] + A[vi, vo, k]
+)",
+                                                   4 * 8 * 6,
+                                                   {{DataType::Float(32), 48}}}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

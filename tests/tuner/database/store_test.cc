@@ -377,6 +377,9 @@ TEST_P(StoreTest, RefusesTimingsThatCannotBe) {
   RunResult result = scene.ResultOf(claim, 100);
   result.timings->median_ns = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("commit result of trial 1: timings min"));
+  result.timings = MakeTimings(100);
+  result.timings->max_error = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("largest error inf"));
   result.timings.reset();
   EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("OK comes without timings"));
   result.outcome = S::kBuildError;

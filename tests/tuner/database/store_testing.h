@@ -30,7 +30,8 @@ inline Timings MakeTimings(double median_ns) {
           median_ns * 0.98,
           median_ns * 1.02,
           3,
-          {median_ns * 0.9, median_ns, median_ns * 1.2}};
+          {median_ns * 0.9, median_ns, median_ns * 1.2},
+          1e-6};
 }
 
 // A store with one job of one task and one device under lease; steps that a test does not care about succeed or fail
