@@ -1,5 +1,6 @@
 #include "runtime/ndarray.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/artifact_meta.h"
@@ -9,10 +10,16 @@ namespace lathe {
 
 RuntimeResult<NDArray> NDArray::Create(DType dtype, std::vector<int64_t> shape) {
   const std::optional<int64_t> count = CountElements(shape);
-  if (!dtype.is_supported() || !count.has_value()) {
+  if (!dtype.is_supported())
     return RuntimeError{RuntimeCode::kInvalidArgument,
-                        "create tensor of " + dtype.Name() +
-                            ": an extent is negative, the size exceeds 2^47, or the type is not supported"};
+                        "create tensor of " + dtype.Name() + ": no tensor has that type"};
+  if (!count.has_value()) {
+    std::string shape_text;
+    for (const int64_t extent : shape) shape_text += (shape_text.empty() ? "" : ", ") + std::to_string(extent);
+    const bool is_negative = std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 0; });
+    return RuntimeError{RuntimeCode::kInvalidArgument,
+                        "create tensor of shape (" + shape_text +
+                            "): " + (is_negative ? "an extent is negative" : "more than 2^47 elements")};
   }
   NDArray array;
   array.dtype_ = dtype;

@@ -264,3 +264,24 @@ def test_a_trace_of_one_function_fits_it_under_any_name():
     other = tir.Schedule(matmul)
     tir.schedule.Trace.apply_json_to_schedule(sch.trace.as_json(), other)
     tvm.ir.assert_structural_equal(other.mod["main"].body, sch.mod["mymm"].body)
+
+
+def test_a_parameter_of_too_many_dimensions_is_named():
+    shape = ", ".join(["1"] * 17)
+    index = ", ".join(["0"] * 17)
+    text = f"@T.prim_func\ndef f(A: T.Buffer(({shape}), 'float32'), B: T.Buffer((1,), 'float32')):\n    B[0] = A[{index}]"
+    with pytest.raises(tvm.TVMError, match='parameter "A" has 17 dimensions, at most 16 can be passed to a kernel; merge some of them'):
+        tvm.build(tvm.script.from_source(text), target="llvm")
+
+
+@pytest.mark.parametrize("shape, dtype, message", [((-3,), "float32", r"shape \(-3\): an extent is negative"),
+                                                   ((2**40, 2**40), "float32", r"more than 2\^47 elements")])
+def test_tensors_that_cannot_be_say_why(shape, dtype, message):
+    with pytest.raises(tvm.TVMError, match=message):
+        tvm.nd.empty(shape, dtype)
+
+
+@pytest.mark.parametrize("read, what", [(T.prim_func, 3), (tvm.script.ir.ir_module, b"text"), (tvm.script.from_source, None)])
+def test_what_is_no_program_is_named(read, what):
+    with pytest.raises(TypeError, match=r"read a program: \w+ is given; a function, a class or a text required"):
+        read(what)

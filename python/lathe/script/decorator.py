@@ -10,6 +10,8 @@ from lathe.error import DiagnosticError, TVMError
 
 def _source(what):
     """File, first line and text of a function or class."""
+    if not inspect.isroutine(what) and not inspect.isclass(what):
+        raise TypeError(f"read a program: {type(what).__name__} is given; a function, a class or a text required")
     try:
         lines, first = inspect.getsourcelines(what)
     except (OSError, TypeError) as error:
