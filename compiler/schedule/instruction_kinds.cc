@@ -130,9 +130,7 @@ Outputs None(const Status& status) {
 
 Outputs ApplyGetBlock(Schedule& s, Inputs, Attrs attrs, const Decision*) {
   ASSIGN_OR_RETURN(const std::string name, StringAttr(attrs, 0));
-  ASSIGN_OR_RETURN(std::string func_name, StringAttr(attrs, 1));
-  // A trace of one function is a trace of it under any name: `tune` knows it by its own, a bare function is "main".
-  if (const PrimFunc* only = s.OnlyFunction()) func_name = only->name;
+  ASSIGN_OR_RETURN(const std::string func_name, StringAttr(attrs, 1));
   return Handles(GetBlock(s, name, func_name));
 }
 Outputs ApplyGetLoops(Schedule& s, Inputs in, Attrs, const Decision*) {

@@ -81,6 +81,17 @@ Status InReplay(const Status& status, size_t index, const InstructionKind& kind)
   return status.WithContext(fmt::format("replay trace: instruction {} ({})", index, kind.name));
 }
 
+// A trace of one function is a trace of it under any name: `tune` knows it by its own, a bare function is "main".
+// `changed` owns what is returned where it is not the instruction's own.
+std::span<const Attr> AttrsOn(const Schedule& schedule, const Instruction& instruction, std::vector<Attr>& changed) {
+  static const InstructionKind* const get_block = FindInstructionKind("GetBlock");
+  const PrimFunc* only = instruction.kind == get_block ? schedule.OnlyFunction() : nullptr;
+  if (only == nullptr || instruction.attrs.size() != 2 || instruction.attrs[1] == Attr(only->name))
+    return instruction.attrs;
+  changed = {instruction.attrs[0], only->name};
+  return changed;
+}
+
 }  // namespace
 
 Status ScheduleTrace::Replay(Schedule& schedule) const {
@@ -93,8 +104,9 @@ Status ScheduleTrace::Replay(Schedule& schedule) const {
       ASSIGN_OR_RETURN(TraceInput translated, Translate(input, ids));
       inputs.push_back(std::move(translated));
     }
+    std::vector<Attr> changed;
     const StatusOr<std::vector<int>> applied =
-        instruction.kind->apply(schedule, inputs, instruction.attrs, decision(i));
+        instruction.kind->apply(schedule, inputs, AttrsOn(schedule, instruction, changed), decision(i));
     if (!applied.ok()) return InReplay(applied.status(), i, *instruction.kind);
     const std::vector<int>& outputs = *applied;
     if (outputs.size() != instruction.outputs.size()) {

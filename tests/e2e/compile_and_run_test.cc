@@ -282,7 +282,8 @@ TEST_F(CompileAndRunTest, RefusesToRunWhatIsNoCompiledNetwork) {
   Write(artifact, "not ours");
   ExpectError(Run(), 2, "run " + artifact + ": ", "not an ELF file");
   Write(artifact, Read("/proc/self/exe"));
-  ExpectError(Run(), 2, "run " + artifact + ": ", "no section .lathe.meta; give a shared object made by `lathe compile`");
+  ExpectError(Run(), 2, "run " + artifact + ": ",
+              "no section .lathe.meta; give a shared object made by `lathe compile`");
 }
 
 TEST_F(CompileAndRunTest, RefusesTruncatedArtifacts) {

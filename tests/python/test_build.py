@@ -232,7 +232,7 @@ def _with_scalar(dtype):
 
 
 @pytest.mark.parametrize("dtype, value, error, message", [
-    ("int32", 3.7, TypeError, r"call main: argument 0 \(s\) is 3.7; an integer required"),
+    ("int32", 3.7, TypeError, r"call default_function: argument 0 \(s\) is 3.7; an integer required"),
     ("int32", "3", TypeError, r"is '3'; an integer required"),
     ("int32", None, TypeError, r"is None; an integer required"),
     ("int32", 2**40, ValueError, r"is 1099511627776; -2147483648 to 2147483647, all of int32, required"),
