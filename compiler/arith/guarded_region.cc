@@ -284,18 +284,21 @@ std::optional<GuardedRegion> BoxOfFused(const GuardedAccess& access, const Analy
   GuardedRegion region{
       {}, std::vector<std::vector<Expr>>(indices.size()), std::vector<std::vector<Expr>>(indices.size()), {}};
   Expr of_loops = True();
-  const std::vector<Expr> conjuncts = ConjunctsOf(access.predicate);
+  // One after the other: a condition that another was shortened by stays as long as that needs it.
+  std::vector<Expr> conjuncts = ConjunctsOf(access.predicate);
   for (size_t i = 0; i < conjuncts.size(); ++i) {
-    const Expr& conjunct = conjuncts[i];
     VarMap units = guards.UnitLoops(True());  // In which the others leave no choice.
     for (size_t k = 0; k < conjuncts.size(); ++k)
       if (k != i) units.merge(guards.UnitLoops(conjuncts[k]));
-    const Expr condition = Substitute(conjunct, units);
+    const Expr condition = Substitute(conjuncts[i], units);
     if (guards.IsFixed(condition)) {
       if (!guards.inner().CanProve(condition)) region.conditions.push_back(condition);
-    } else if (!guards.SortIndexBound(conjunct, region)) {
+    } else if (guards.SortIndexBound(conjuncts[i], region)) {
+      continue;
+    } else {
       of_loops = And(of_loops, condition);
     }
+    conjuncts[i] = condition;
   }
   if (std::any_of(region.conditions.begin(), region.conditions.end(), MayChange)) return std::nullopt;
   const StatusOr<IterMapResult> map =

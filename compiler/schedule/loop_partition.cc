@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/schedule/independence.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -22,6 +23,26 @@ Status CheckPartitionable(const Schedule& schedule, int row) {
   if (AsIntConst(loop.extent) == nullptr) return refuse("the extent is no constant");
   const size_t num_blocks = schedule.ChildBlocksOf(row).size();
   if (num_blocks != 1) return refuse(fmt::format("there are {} blocks below it, one is required", num_blocks));
+  return OkStatus();
+}
+
+// Memory of which each iteration of a parallel loop below has a copy of its own would be shared by the parts, and then
+// by the iterations too.
+Status CheckSharesNothing(const Schedule& schedule, int row) {
+  const int block = schedule.ChildBlocksOf(row)[0];
+  for (int loop = schedule.ParentOf(block); loop != row; loop = schedule.ParentOf(loop)) {
+    const For& node = schedule.LoopOf(loop);
+    if (!IsConcurrent(node.kind)) continue;
+    for (const BufferRegion& write : schedule.BlockOf(block).writes) {
+      if (WritesApart(schedule, loop, block, write)) continue;
+      return schedule.Error(
+          kLoopPartition, row,
+          fmt::format(
+              "loop \"{}\" runs its iterations at once, each with a copy of buffer \"{}\" of its own, which the "
+              "parts would share; partition it first, then mark loop \"{}\"",
+              node.loop_var.name(), write.buffer->name, node.loop_var.name()));
+    }
+  }
   return OkStatus();
 }
 
@@ -124,6 +145,7 @@ StatusOr<std::vector<LoopRV>> LoopPartition(Schedule& schedule, LoopRV loop_rv,
                                             std::span<const std::optional<ExprRV>> factors, bool preserve_unit_iters) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
   RETURN_IF_ERROR(CheckPartitionable(schedule, row));
+  RETURN_IF_ERROR(CheckSharesNothing(schedule, row));
   ASSIGN_OR_RETURN(const std::vector<int64_t> parts, PartsOf(schedule, row, factors));
 
   const For loop = schedule.LoopOf(row);

@@ -16,7 +16,6 @@
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Vectorize/LoopVectorize.h"
-#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 
 namespace lathe {
 namespace {
@@ -35,8 +34,8 @@ llvm::FunctionPassManager MakePipeline(bool may_vectorize) {
   passes.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   passes.addPass(SROAPass(SROAOptions::PreserveCFG));
   if (may_vectorize) {
+    // Not SLPVectorizerPass, which in LLVM 19 moves a gathered load in front of the stores that it reads.
     passes.addPass(LoopVectorizePass());
-    passes.addPass(SLPVectorizerPass());
     passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
   }
   passes.addPass(InstCombinePass());

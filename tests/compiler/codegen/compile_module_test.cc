@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/compile_module.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -393,6 +394,33 @@ def main(n: T.int32, A_handle: T.handle):
   AlignedArray<int32_t> a(24, -1);
   RunKernel(*func, {a.data()}, {2});
   for (int i = 0; i < 24; ++i) EXPECT_EQ(a[i], i < 12 || i % 4 == 0 ? -1 : 1) << i;
+}
+
+// LLVM 19's SLP vectorizer gathered B at I before B was written (processors with gathers).
+TEST(CompileModuleTest, GathersFromWhatStatementsInARowHaveStored) {  // Seed 40013376.
+  std::string text = R"(
+@T.prim_func
+def main(I: T.Buffer((12,), "int32"), X: T.Buffer((28,), "int64"), A: T.Buffer((7,), "float32"), C: T.Buffer((12,), "float32"), D: T.Buffer((12,), "float32")):
+    B = T.decl_buffer((7,), "float32")
+)";
+  for (int v = 0; v < 7; ++v) {
+    text += fmt::format("    A[{0}] = T.Cast(\"float32\", X[{1}])\n", v, v % 3 * 4 + 3);
+    text += fmt::format("    B[{0}] = A[{0}] * T.min(A[{1}], T.float32(2.0))\n", v, std::max(v - 1, 0));
+  }
+  for (int v = 0; v < 12; ++v) {
+    text += fmt::format("    C[{0}] = T.min(A[{1}], T.float32(2.0)) + B[I[{0}]] * T.float32(2.0)\n", v, v % 7);
+    text += fmt::format("    D[{0}] = B[{1}]\n", v, v % 7);
+  }
+  const StatusOr<PrimFunc> func = ParsePrimFunc(text, "test");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  AlignedArray<int32_t> i(12);
+  AlignedArray<int64_t> x(28);
+  AlignedArray<float> a(7), c(12), d(12);
+  for (int v = 0; v < 12; ++v) i[v] = v * 5 % 7;
+  for (int v = 0; v < 28; ++v) x[v] = v % 9 - 4;
+  RunKernel(*func, {i.data(), x.data(), a.data(), c.data(), d.data()});
+  const auto b = [&](int v) { return a[v] * std::min(a[std::max(v - 1, 0)], 2.0F); };
+  for (int v = 0; v < 12; ++v) EXPECT_EQ(c[v], std::min(a[v % 7], 2.0F) + b(i[v]) * 2) << v;
 }
 
 TEST(CompileModuleTest, GuardsLoadsByIfThenElseAndLogicalAnd) {

@@ -17,6 +17,35 @@ def main(A: T.Buffer((9,), "int32"), C: T.Buffer((9,), "int32")):
             C[vi] = A[vi] * 2
 )";
 
+constexpr char kFourInALongNest[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for a, b, c, d in T.grid(6, 3, 2, 2):
+        with T.block("B"):
+            v = T.axis.spatial(4, (a * 2 + (b * 2 + c)) * 2 + d)
+            T.where(a * 2 + (b * 2 + c) < 2 and b * 2 + c < 2)
+            B[v] = A[v] * 2
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = B[vi]
+)";
+
+constexpr char kRowsTwice[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12, 5), "int32"), C: T.Buffer((12,), "int32")):
+    B = T.alloc_buffer((12, 5), "int32")
+    for i, r, j in T.grid(12, 2, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    for i in range(12):
+        with T.block("C"):
+            vi = T.axis.spatial(12, i)
+            C[vi] = vi
+)";
+
 constexpr char kWindows[] = R"(
 @T.prim_func
 def main(A: T.Buffer((10,), "int32"), C: T.Buffer((10,), "int32")):
@@ -643,6 +672,12 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"LanesOfLanesUnderACondition", kRowsUnderAPredicate,  // Seed 8026155.
                       "r = sch.get_block('row')\ni, = sch.get_loops(r)\nsch.vectorize(i)\nb = sch.get_block('B')\n"
                       "j, = sch.get_loops(b)\nsch.vectorize(j)\n"},
+        SoundnessCase{"CopyOfWhatTwoConditionsLeave", kFourInALongNest,  // Seed 40009918.
+                      "b = sch.get_block('B')\nw = sch.cache_write(b, 0, 'local')\n"},
+        SoundnessCase{"PartsOfWhatEachLaneHasOfItsOwn", kRowsTwice,  // Seed 40077683.
+                      "b = sch.get_block('B')\ni, r, j = sch.get_loops(b)\nsch.vectorize(r)\n"
+                      "x, y = sch.loop_partition(i, [1, None])\n",
+                      "each with a copy of buffer \"B\" of its own"},
         SoundnessCase{
             "CopyBackOfAStepThatIsLeftOut", kReadsTheStepBefore,  // Seed 7079227.
             "b = sch.get_block('B')\nc = sch.get_block('C')\ni, j = sch.get_loops(c)\n"
