@@ -120,6 +120,22 @@ std::optional<ScheduleTrace> Mutate(const ScheduleTrace& trace, const MutationSh
   return child;
 }
 
+std::optional<ScheduleTrace> MutateTwice(const ScheduleTrace& trace, Random& random) {
+  const Changeable changeable = ChangeableOf(trace);
+  const size_t num_tiles = changeable.tiles.size(), num_all = num_tiles + changeable.categories.size();
+  if (num_all < 2) return std::nullopt;
+  const size_t first = random.Below(num_all), second = (first + 1 + random.Below(num_all - 1)) % num_all;
+  ScheduleTrace child = trace;
+  std::optional<Move> move;
+  for (const size_t i : {std::min(first, second), std::max(first, second)}) {  // Tiles come first.
+    if (i < num_tiles)
+      move = MoveTile(child, changeable.tiles[i], move ? &*move : nullptr, random);
+    else
+      MutateCategory(child, changeable.categories[i - num_tiles], random);
+  }
+  return child;
+}
+
 ScheduleTrace Crossover(const ScheduleTrace& a, const ScheduleTrace& b, Random& random) {
   ScheduleTrace child = a;
   for (const auto& [index, decision] : b.decisions()) {

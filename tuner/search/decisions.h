@@ -20,6 +20,9 @@ struct MutationShares {
 // `trace`, whose decisions are complete, with one of them (or two coupled ones) changed; nullopt if none can change.
 std::optional<ScheduleTrace> Mutate(const ScheduleTrace& trace, const MutationShares& shares, Random& random);
 
+// With two decisions changed, tiles the opposite way where that is possible; nullopt if there are no two.
+std::optional<ScheduleTrace> MutateTwice(const ScheduleTrace& trace, Random& random);
+
 // Each decision from either parent, evenly. Both are of one sketch (IsSameSketch).
 ScheduleTrace Crossover(const ScheduleTrace& a, const ScheduleTrace& b, Random& random);
 

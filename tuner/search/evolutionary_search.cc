@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kShareOfElites = 0.25;  // Of the parents, the best measured come on top of the population.
 constexpr size_t kDescentCentres = 3;    // Best measured candidates whose neighbours are looked at.
-constexpr int kMaxNeighbours = 48;       // Replayed per round.
+constexpr size_t kMaxNeighbours = 48;    // Replayed per round: single moves,
+constexpr size_t kMaxCoupled = 48;       // and two at once.
 constexpr double kApart = 2.5;           // Decisions between two candidates of a round: more than one factor 2 moved.
 constexpr int kFirstRandomShare = 4;     // One in this many, until something is measured.
 constexpr int kDryDraws = 64;            // Random draws in a row without anything new: the space is exhausted.
@@ -42,11 +43,12 @@ class EvolutionarySearch : public SearchStrategy {
       if (queue_.empty()) break;
       Member member = std::move(queue_.back());
       queue_.pop_back();
-      MeasureCandidate candidate{member.trace,           member.trace.ToJson(), {},
-                                 std::move(member.func), member.score,          member.seed};
-      candidate.trace_digest = Sha256(candidate.trace_json);
-      if (known_.count(candidate.trace_digest) != 0) continue;  // An earlier run measured it.
-      member.func = task_.func;
+      std::string json = member.trace.ToJson();
+      const Digest digest = Sha256(json);
+      if (known_.count(digest) != 0) continue;  // An earlier run measured it.
+      std::optional<PrimFunc> func = factory_.FuncOf(member);
+      if (!func) break;
+      MeasureCandidate candidate{member.trace, std::move(json), digest, *std::move(func), member.score, member.seed};
       known_.emplace(candidate.trace_digest, Known{std::move(member), std::nullopt});
       candidates.push_back(std::move(candidate));
     }
@@ -76,7 +78,7 @@ class EvolutionarySearch : public SearchStrategy {
 
  private:
   struct Known {
-    Member member;  // Its function is dropped.
+    Member member;
     std::optional<CostSample::Outcome> outcome;
   };
 
@@ -103,6 +105,7 @@ class EvolutionarySearch : public SearchStrategy {
     // What was ranked by the old model is ranked again.
     for (Member& member : queue_) pool_.push_back(std::move(member));
     queue_.clear();
+    is_pool_scored_ = false;
     if (options_.on_update) options_.on_update(report);
   }
 
@@ -121,14 +124,12 @@ class EvolutionarySearch : public SearchStrategy {
       blindly_picked.push_back(std::move(fresh.back()));
       fresh.pop_back();
     }
+    if (!std::exchange(is_pool_scored_, true)) ScoreMembers(model_, pool_);
     Join(std::move(fresh));
-    ScoreMembers(model_, pool_);
     for (int generation = 0; generation < options_.generations; ++generation) {
       std::vector<Member> children = Breed();
       if (children.empty()) break;
-      ScoreMembers(model_, children);
       Join(std::move(children));
-      Cull(wanted);
     }
     const double descent = options_.descent_share * (rounds_without_gain_ >= 2 ? 2 : 1);
     if (!elites_.empty()) {
@@ -150,16 +151,13 @@ class EvolutionarySearch : public SearchStrategy {
     return static_cast<size_t>(std::lround(static_cast<double>(count) * share));
   }
 
+  // The archive has its best first; beyond its size the worst by today's model go.
   void Join(std::vector<Member> members) {
+    ScoreMembers(model_, members);
     for (Member& member : members) pool_.push_back(std::move(member));
-  }
-
-  // The best of the population live on.
-  void Cull(size_t wanted) {
-    const size_t most = std::max<size_t>(options_.population, 2 * wanted);
-    if (pool_.size() <= most) return;
     std::stable_sort(pool_.begin(), pool_.end(), [](const Member& a, const Member& b) { return a.score > b.score; });
-    pool_.erase(pool_.begin() + static_cast<std::ptrdiff_t>(most), pool_.end());
+    const size_t most = static_cast<size_t>(std::max(options_.archive, options_.population));
+    if (pool_.size() > most) pool_.erase(pool_.begin() + static_cast<std::ptrdiff_t>(most), pool_.end());
   }
 
   std::vector<Member> DrawRandom(size_t count) {
@@ -185,7 +183,7 @@ class EvolutionarySearch : public SearchStrategy {
   Parent DrawParent() {
     const size_t elites = elites_.size();
     const bool from_elites = elites > 0 && (pool_.empty() || random_.Unit() < 0.4);
-    const size_t count = from_elites ? elites : pool_.size();
+    const size_t count = from_elites ? elites : std::min<size_t>(pool_.size(), options_.population);
     size_t best = random_.Below(count);
     for (int i = 0; i < 2; ++i) {
       const size_t other = random_.Below(count);
@@ -221,17 +219,33 @@ class EvolutionarySearch : public SearchStrategy {
     return children;
   }
 
+  // Around the best measured: what is one move away, the centres in turns, then what is two moves away at once, drawn;
+  // a tile of 14 x 2 becomes one of 7 x 4 by no single move that is better on the way.
   std::vector<Member> DrawNeighbours() {
-    std::vector<std::pair<int, ScheduleTrace>> traces;
-    for (size_t i = 0; i < elites_.size() && i < kDescentCentres; ++i) {
-      for (ScheduleTrace& trace : Neighbours(elites_[i].trace))
-        traces.emplace_back(elites_[i].sketch, std::move(trace));
+    const size_t centres = std::min(elites_.size(), kDescentCentres);
+    std::vector<std::vector<ScheduleTrace>> singles(centres);
+    for (size_t i = 0; i < centres; ++i) {
+      singles[i] = Neighbours(elites_[i].trace);
+      for (size_t k = singles[i].size(); k > 1; --k) std::swap(singles[i][k - 1], singles[i][random_.Below(k)]);
     }
     std::vector<Member> members;
-    for (const auto& [sketch, trace] : traces) {
-      if (static_cast<int>(members.size()) >= kMaxNeighbours) break;
-      std::optional<Member> member = factory_.Make(sketch, trace, random_.Next());
+    const auto add = [&](size_t centre, const ScheduleTrace& trace) {
+      std::optional<Member> member = factory_.Make(elites_[centre].sketch, trace, random_.Next());
       if (member) members.push_back(*std::move(member));
+    };
+    for (bool is_any_left = true; is_any_left && members.size() < kMaxNeighbours;) {
+      is_any_left = false;
+      for (size_t i = 0; i < centres; ++i) {
+        if (singles[i].empty()) continue;
+        is_any_left = true;
+        add(i, singles[i].back());
+        singles[i].pop_back();
+      }
+    }
+    const size_t most = members.size() + kMaxCoupled;
+    for (size_t tries = 0; tries < 2 * kMaxCoupled && members.size() < most; ++tries) {
+      const std::optional<ScheduleTrace> trace = MutateTwice(elites_[tries % centres].trace, random_);
+      if (trace) add(tries % centres, *trace);
     }
     return members;
   }
@@ -241,7 +255,8 @@ class EvolutionarySearch : public SearchStrategy {
   EvolutionaryOptions options_;
   Random random_;
   MemberFactory factory_;
-  std::vector<Member> pool_;                             // Not proposed yet.
+  std::vector<Member> pool_;                             // The archive: not proposed yet.
+  bool is_pool_scored_ = true;                           // By the model as it is now.
   std::vector<Member> queue_;                            // The rest of this round.
   std::vector<Elite> elites_;                            // Fastest first.
   std::unordered_map<Digest, Known, DigestHash> known_;  // Proposed or observed.

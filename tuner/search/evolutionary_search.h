@@ -11,7 +11,8 @@
 namespace lathe {
 
 struct EvolutionaryOptions {
-  int population = 128;
+  int population = 128;           // Parents of the next generation: the best of the archive.
+  int archive = 4096;             // Candidates that were replayed and not measured yet, judged again by each new model.
   int generations = 3;            // Per round.
   int round = 16;                 // Candidates ranked at a time, and results between two updates of the model.
   double crossover = 0.15;        // Of the children; the others are mutations.

@@ -16,36 +16,43 @@ MemberFactory::MemberFactory(const TuneTask& task) : task_(task) {
   if (schedule.ok()) unscheduled_ = *std::move(schedule);
 }
 
-std::optional<Member> MemberFactory::Replay(int sketch, const ScheduleTrace& trace, uint64_t seed) const {
+std::optional<Schedule> MemberFactory::Replay(const ScheduleTrace& trace, uint64_t seed) const {
   if (task_.before_replay && !task_.before_replay()) return std::nullopt;
   if (!unscheduled_) return std::nullopt;
   Schedule schedule = *unscheduled_;
   schedule.Seed(seed);
   if (!trace.Replay(schedule).ok() || !CheckConstraints(schedule, task_.target).ok()) return std::nullopt;
-  return Member{sketch, schedule.trace(), schedule.func(), {}, seed};
+  return schedule;
+}
+
+Member MemberFactory::Describe(int sketch, const Schedule& schedule, uint64_t seed) const {
+  return {sketch, schedule.trace(), ExtractFeatures(schedule.func(), task_.target), seed};
 }
 
 std::optional<Member> MemberFactory::Make(int sketch, const ScheduleTrace& trace, uint64_t seed) {
   const bool is_complete = !trace.decisions().empty();
   if (is_complete && !tried_.insert(KeyOf(sketch, trace)).second) return std::nullopt;
-  std::optional<Member> member = Replay(sketch, trace, seed);
-  if (!member) return std::nullopt;
+  const std::optional<Schedule> schedule = Replay(trace, seed);
+  if (!schedule) return std::nullopt;
   // What was drawn, or repaired, is known only now.
-  const uint64_t key = KeyOf(sketch, member->trace);
+  const uint64_t key = KeyOf(sketch, schedule->trace());
   const bool is_new = tried_.insert(key).second || (is_complete && key == KeyOf(sketch, trace));
-  if (!is_new || !functions_.insert(StructuralHash(member->func)).second) return std::nullopt;
-  member->features = ExtractFeatures(member->func, task_.target);
-  return member;
+  if (!is_new || !functions_.insert(StructuralHash(schedule->func())).second) return std::nullopt;
+  return Describe(sketch, *schedule, seed);
 }
 
 std::optional<Member> MemberFactory::Recall(const ScheduleTrace& trace) {
-  std::optional<Member> member = Replay(0, trace, 0);
-  if (!member) return std::nullopt;
-  member->sketch = SketchOf(member->trace);
-  tried_.insert(KeyOf(member->sketch, member->trace));
-  functions_.insert(StructuralHash(member->func));
-  member->features = ExtractFeatures(member->func, task_.target);
-  return member;
+  const std::optional<Schedule> schedule = Replay(trace, 0);
+  if (!schedule) return std::nullopt;
+  const int sketch = SketchOf(schedule->trace());
+  tried_.insert(KeyOf(sketch, schedule->trace()));
+  functions_.insert(StructuralHash(schedule->func()));
+  return Describe(sketch, *schedule, 0);
+}
+
+std::optional<PrimFunc> MemberFactory::FuncOf(const Member& member) const {
+  const std::optional<Schedule> schedule = Replay(member.trace, member.seed);
+  return schedule ? std::optional(schedule->func()) : std::nullopt;
 }
 
 int MemberFactory::SketchOf(const ScheduleTrace& trace) {

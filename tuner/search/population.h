@@ -10,10 +10,10 @@
 
 namespace lathe {
 
+// What ranking needs; the scheduled function is made anew for the few that are proposed.
 struct Member {
   int sketch = 0;       // Members of one sketch can be crossed. A trace of no known sketch has a number of its own.
   ScheduleTrace trace;  // Every decision made.
-  PrimFunc func;
   FeatureRow features;
   uint64_t seed = 0;
   double score = 0, uncertainty = 0;
@@ -29,9 +29,12 @@ class MemberFactory {
   std::optional<Member> Make(int sketch, const ScheduleTrace& trace, uint64_t seed);
   // As Make, for a trace from elsewhere; also when it was made before.
   std::optional<Member> Recall(const ScheduleTrace& trace);
+  // What the member's trace makes of the workload; nullopt if the task gives up.
+  std::optional<PrimFunc> FuncOf(const Member& member) const;
 
  private:
-  std::optional<Member> Replay(int sketch, const ScheduleTrace& trace, uint64_t seed) const;
+  std::optional<Schedule> Replay(const ScheduleTrace& trace, uint64_t seed) const;
+  Member Describe(int sketch, const Schedule& schedule, uint64_t seed) const;
   int SketchOf(const ScheduleTrace& trace);
   uint64_t KeyOf(int sketch, const ScheduleTrace& trace) const;
 
