@@ -95,6 +95,7 @@ Json ToJson(const v1::Trial& trial) {
                {"trace_digest", HexOf(trial.trace_digest())},
                {"error", trial.error()},
                {"updated_unix_ns", trial.updated_unix_ns()}};
+  if (trial.final_round() > 0) json["final_round"] = trial.final_round();
   if (!trial.trace_json().empty()) json["trace"] = trial.trace_json();
   return json;
 }

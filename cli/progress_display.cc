@@ -26,7 +26,9 @@ Totals TotalsOf(const JobProgress& progress) {
   return totals;
 }
 
-std::string Hindrance(const JobProgress& progress) {
+std::string Remark(const JobProgress& progress) {
+  if (progress.is_deciding && progress.trouble.empty() && progress.waits_for.empty())
+    return "  measuring the best again";
   if (!progress.trouble.empty()) return "  trouble: " + progress.trouble;
   return progress.waits_for.empty() ? "" : "  waits: " + progress.waits_for;
 }
@@ -50,7 +52,7 @@ std::string ProgressDisplay::Render(const JobProgress& progress, TimePoint now) 
   }
   const std::string failed = progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "";
   return fmt::format("{} trials measured{}  {}{}{}", progress.measured, failed, FormatSeconds(seconds), best,
-                     Hindrance(progress));
+                     Remark(progress));
 }
 
 void ProgressDisplay::Show(const JobProgress& progress, TimePoint now) {
@@ -63,11 +65,11 @@ void ProgressDisplay::Show(const JobProgress& progress, TimePoint now) {
     std::fflush(stderr);
     return;
   }
-  const bool is_news = progress.measured != shown_measured_ || Hindrance(progress) != shown_hindrance_;
+  const bool is_news = progress.measured != shown_measured_ || Remark(progress) != shown_remark_;
   if (!is_news || (shown_at_ != TimePoint{} && now - shown_at_ < kLineEvery)) return;
   shown_at_ = now;
   shown_measured_ = progress.measured;
-  shown_hindrance_ = Hindrance(progress);
+  shown_remark_ = Remark(progress);
   std::fprintf(stderr, "%s\n", Render(progress, now).c_str());
 }
 

@@ -25,7 +25,7 @@ class ProgressDisplay {
   const TimePoint begin_;
   TimePoint shown_at_{};
   int64_t shown_measured_ = -1;
-  std::string shown_hindrance_;
+  std::string shown_remark_;
   size_t width_ = 0;  // Of what stands on the terminal's last line.
 };
 

@@ -31,7 +31,9 @@ StatusOr<std::vector<v1::Trial>> ListAll(TuningApi& tuning, v1::ListTrialsReques
 void PrintTrials(const std::vector<v1::Trial>& trials) {
   TextTable table({">TRIAL", ">TASK", "STATE", ">MEDIAN", ">ATTEMPT", "WORDS"});
   for (const v1::Trial& trial : trials) {
-    table.Add({std::to_string(trial.id()), std::to_string(trial.task_id()), trial.state(), FormatNs(trial.median_ns()),
+    const std::string state =
+        trial.final_round() > 0 ? fmt::format("{} (final {})", trial.state(), trial.final_round()) : trial.state();
+    table.Add({std::to_string(trial.id()), std::to_string(trial.task_id()), state, FormatNs(trial.median_ns()),
                std::to_string(trial.attempt()), Shorten(trial.error(), 80)});
   }
   if (table.empty()) {

@@ -12,7 +12,6 @@
 #include "cli/message_json.h"
 #include "cli/network.h"
 #include "cli/number_check.h"
-#include "cli/peak_of_machine.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
 #include "cli/text_table.h"
@@ -24,6 +23,7 @@
 #include "compiler/ir/workload_facts.h"
 #include "compiler/script/printer.h"
 #include "rpc/device/device_program.h"
+#include "runtime/peak.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
 
@@ -192,7 +192,7 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
   EndAtInterrupt(std::move(leftovers));
   const bool is_ours =
       job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
-  const double peak = is_ours ? MeasurePeakGflops(cpus) : 0;
+  const double peak = is_ours ? MeasureDevicePeak(cpus).gflops_f32 : 0;
   if (!options.is_json) PrintTuneTable(job.report, peak);
   std::optional<NetworkTimes> network;
   if (workloads.network && is_ours) {

@@ -35,12 +35,11 @@ MeasurePolicy ScreenPolicy() { return {}; }
 
 MeasurePolicy FinalPolicy() {
   MeasurePolicy policy;
-  policy.min_batch_ns = 50'000'000;
-  policy.min_repeats = 20;
-  policy.max_repeats = 100;
-  policy.budget_ns = 15'000'000'000;
-  policy.goal_half_width = 0.005;
-  policy.noisy_half_width = 0.02;
+  policy.min_batch_ns = 15'000'000;
+  policy.max_repeats = 10;
+  policy.max_redone = 5;
+  policy.goal_half_width = 0.01;
+  policy.noisy_half_width = 0.03;
   policy.abandon_factor = policy.abandon_first_factor = policy.abandon_batch_factor = 0;
   return policy;
 }

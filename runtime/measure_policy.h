@@ -13,7 +13,7 @@
 namespace lathe {
 
 // Raised whenever the same machine and kernel could get another number. Times of different versions are never compared.
-inline constexpr uint32_t kMeasurePolicyVersion = 2;
+inline constexpr uint32_t kMeasurePolicyVersion = 3;
 
 // What the caches hold when a timed call begins; part of a record's key
 // (docs/decisions/0003-screening-measures-hot.md).
@@ -49,7 +49,7 @@ inline constexpr uint32_t kMaxSamples = 256;
 // Screening is MeasurePolicy's defaults: a typical kernel takes 5 batches of 12 ms and one or two to find the batch
 // size.
 MeasurePolicy ScreenPolicy();
-// For the few finalists.
+// For the few finalists, once per round: some 5 batches of 15 ms.
 MeasurePolicy FinalPolicy();
 
 // What one batch of calls did.

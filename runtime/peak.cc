@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "runtime/cpu_features.h"
+#include "runtime/thread_pool.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -300,6 +302,27 @@ MachinePeak MeasureMachinePeak(int64_t ns_per_figure, int64_t (*now_ns)()) {
   }
   peak.read_gb_per_s = ReadRate(ns_per_figure, now_ns);
   return peak;
+}
+
+DevicePeak MeasureDevicePeak(const std::vector<int>& cpus, int64_t ns_per_figure) {
+  std::vector<DevicePeak> figures(cpus.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < cpus.size(); ++i) {
+    threads.emplace_back([&, i] {
+      (void)PinCurrentThread(std::vector<int>{cpus[i]});
+      for (const ComputeRoof& roof : MeasureComputeRoofs(ns_per_figure)) {
+        figures[i].gops = std::max(figures[i].gops, roof.gops);
+        if (roof.types == "float32") figures[i].gflops_f32 = std::max(figures[i].gflops_f32, roof.gops);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  DevicePeak sum;
+  for (const DevicePeak& figure : figures) {
+    sum.gflops_f32 += figure.gflops_f32;
+    sum.gops += figure.gops;
+  }
+  return sum;
 }
 
 }  // namespace lathe

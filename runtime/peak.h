@@ -45,4 +45,13 @@ struct MachinePeak {
 // Runs on the calling thread (pin it first) for about 5 x `ns_per_figure`.
 MachinePeak MeasureMachinePeak(int64_t ns_per_figure = 20'000'000, int64_t (*now_ns)() = MonotonicNs);
 
+// What all of some CPUs reach at once.
+struct DevicePeak {
+  double gflops_f32 = 0;
+  double gops = 0;  // Of the instructions that do the most, of any type.
+};
+
+// On a thread per CPU, for about 15 x `ns_per_figure`.
+DevicePeak MeasureDevicePeak(const std::vector<int>& cpus, int64_t ns_per_figure = 20'000'000);
+
 }  // namespace lathe

@@ -31,8 +31,7 @@ std::vector<int64_t> RunDelayMeter::Read() const {
   for (const int file : files_) {
     char text[96] = "";  // Nanoseconds on a CPU, nanoseconds of waiting, number of time slices.
     int64_t delay = 0;
-    if (pread(file, text, sizeof(text) - 1, 0) <= 0 || std::sscanf(text, "%*" SCNd64 " %" SCNd64, &delay) != 1)
-      delay = 0;
+    if (pread(file, text, sizeof(text) - 1, 0) <= 0 || std::sscanf(text, "%*s %" SCNd64, &delay) != 1) delay = 0;
     delays.push_back(delay);
   }
   return delays;

@@ -17,10 +17,13 @@
 #include "rpc/device/process_trial_runner.h"
 #include "runtime/cpu_features.h"
 #include "runtime/kernel_abi.h"
+#include "runtime/peak.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
+
+constexpr int64_t kNsPerPeakFigure = 5'000'000;  // Some 15 figures.
 
 std::string HostName() {
   char name[256] = {};
@@ -108,6 +111,12 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
   return facts;
 }
 
+void MeasurePeak(v1::DeviceFacts& facts) {
+  const DevicePeak peak = MeasureDevicePeak({facts.cpus().begin(), facts.cpus().end()}, kNsPerPeakFigure);
+  facts.set_peak_gflops(peak.gflops_f32);
+  facts.set_peak_gops(peak.gops);
+}
+
 Status RunDeviceProgram(DeviceProgramOptions options) {
   ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
@@ -120,7 +129,9 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
         fmt::format("start device: no program {}; install lathe-runner beside this one", options.runner_program));
   }
   ProcessTrialRunnerFactory runners(options.runner_program, cpus);
-  DeviceServerOptions server_options{.facts = CollectDeviceFacts(options.name, options.key, cpus),
+  v1::DeviceFacts facts = CollectDeviceFacts(options.name, options.key, cpus);
+  MeasurePeak(facts);
+  DeviceServerOptions server_options{.facts = std::move(facts),
                                      .build_id = options.build_id,
                                      .data_directory = options.data_directory,
                                      .server = endpoint,

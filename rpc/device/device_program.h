@@ -27,7 +27,10 @@ struct DeviceProgramOptions {
 // InvalidArgument names the first thing that is not a CPU this process may use.
 StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text);
 // What this machine is, as the farm should know it.
+// All but the peak.
 v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std::vector<int>& cpus);
+// Takes a tenth of a second or two; on a machine that is busy otherwise it comes out too low.
+void MeasurePeak(v1::DeviceFacts& facts);
 // Until SIGINT or SIGTERM. To be called on the main thread before any other thread exists. OK after a signal.
 Status RunDeviceProgram(DeviceProgramOptions options);
 

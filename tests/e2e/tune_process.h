@@ -55,7 +55,8 @@ class TuneTest : public FarmTest {
     if (!store.ok()) return 0;
     const auto trials = (*store)->ListTrials({}, {0, 100'000});
     if (!trials.ok()) return 0;
-    return std::count_if(trials->begin(), trials->end(), [](const TrialRow& trial) { return HasRecord(trial.state); });
+    return std::count_if(trials->begin(), trials->end(),
+                         [](const TrialRow& trial) { return HasRecord(trial.state) && trial.final_round == 0; });
   }
   TuningKey KeyOfFirstTask() { return (*(*SqliteStore::OpenReadOnly(database))->ListTasks(1)).front().key; }
   void AwaitDone(int64_t count) {

@@ -16,7 +16,10 @@ constexpr std::string_view kForeignSql =
 constexpr std::string_view kMaxErrorSql =
 #include "max_error_sql.inc"
     ;
-constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql}, {3, kMaxErrorSql}};
+constexpr std::string_view kFinalSql =
+#include "final_sql.inc"
+    ;
+constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql}, {3, kMaxErrorSql}, {4, kFinalSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;

@@ -48,6 +48,7 @@ Json RecordToJson(const TuningRecord& r) {
                {"committed_unix_ns", r.committed_unix_ns}};
   if (r.module_digest.has_value()) json["module"] = r.module_digest->ToHex();
   if (r.late) json["late"] = true;
+  if (r.final_round > 0) json["final_round"] = r.final_round;
   if (r.timings.has_value()) json["timings_ns"] = TimingsToJson(*r.timings);
   if (r.timings.has_value() && r.timings->max_error) json["max_error"] = *r.timings->max_error;
   if (!r.environment.empty()) json["environment"] = r.environment;
@@ -169,6 +170,7 @@ StatusOr<TuningRecord> RecordFromJson(const Json& json) {
   r.committed_unix_ns = fields.Integer("committed_unix_ns");
   if (json.contains("module")) r.module_digest = fields.Sha("module");
   r.late = fields.MaybeTrue("late");
+  if (json.contains("final_round")) r.final_round = static_cast<int64_t>(fields.Unsigned("final_round"));
   r.environment = fields.MaybeText("environment");
   r.error = fields.MaybeText("error");
   RETURN_IF_ERROR(fields.status());

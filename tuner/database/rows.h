@@ -99,6 +99,7 @@ struct NewTrial {
 };
 struct TrialRow {
   int64_t id = 0, task_id = 0, job_id = 0;
+  int64_t final_round = 0;  // 1, 2, ...: measures a finalist of the task again. 0: a candidate of the search.
   Digest trace_digest;
   std::string trace_json;
   std::optional<double> predicted_score;
@@ -114,9 +115,17 @@ struct TrialRow {
   std::string error;
   int64_t updated_unix_ns = 0;
 };
+// A candidate that is to be measured again.
+struct NewFinalist {
+  Digest trace_digest;
+  std::string trace_json;
+  uint64_t seed = 0;
+  std::optional<Digest> module_digest;  // As it was built before: not built again while the database knows it.
+};
 struct TrialFilter {
   std::optional<int64_t> job_id, task_id, trial_id;
   std::vector<TrialState> states;  // Empty: all. Ignored by claims.
+  bool only_finals = false;        // Likewise.
 };
 struct Page {
   int64_t after_id = 0;  // The last id of the page before.
@@ -179,6 +188,7 @@ struct TuningRecord {
   std::optional<Digest> module_digest;
   TrialState status = TrialState::kOk;
   bool late = false;
+  int64_t final_round = 0;  // 1, 2, ...: of a finalist, measured again; 0: of a search.
   std::optional<Timings> timings;
   std::string environment;
   uint64_t seed = 0;

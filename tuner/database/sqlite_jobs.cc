@@ -271,8 +271,8 @@ StatusOr<std::vector<TaskRow>> SqliteStore::ListTasks(int64_t job_id) {
   return Read([&](Connection& db) -> StatusOr<std::vector<TaskRow>> {
     std::vector<TaskRow> tasks;
     RETURN_IF_ERROR(db.Each(
-        LATHE_TASK_QUERY "WHERE t.job_id = ? ORDER BY t.position", [&](const Row& row) { return AddTask(row, tasks); },
-        job_id));
+        LATHE_TASK_QUERY "WHERE t.job_id = ? AND t.parent_id IS NULL ORDER BY t.position",
+        [&](const Row& row) { return AddTask(row, tasks); }, job_id));
     if (tasks.empty()) return NotFound(fmt::format("list tasks of job {}: no such job", job_id));
     return tasks;
   });
@@ -296,7 +296,7 @@ Status SqliteStore::SetTaskState(int64_t task_id, JobState state, int64_t now) {
     ASSIGN_OR_RETURN(const TaskRow task, ReadTask(db, task_id));
     RETURN_IF_ERROR(CheckLeaves("task", task_id, task.state, state));
     if (task.state == state) return OkStatus();
-    RETURN_IF_ERROR(db.Run("UPDATE task SET state = ? WHERE id = ?", JobStateName(state), task_id));
+    RETURN_IF_ERROR(db.Run("UPDATE task SET state = ?1 WHERE id = ?2 OR parent_id = ?2", JobStateName(state), task_id));
     return AddEvent(db, now, "task", task.job_id, task_id, JobStateName(state));
   });
 }

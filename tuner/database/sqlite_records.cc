@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "support/sqlite.h"
+#include "tuner/database/finals.h"
 #include "tuner/database/sqlite_rows.h"
 #include "tuner/database/sqlite_store.h"
 
@@ -31,7 +33,7 @@ std::vector<double> UnpackSamples(std::string_view bytes) {
   "SELECT r.id, r.result_key, c.digest, c.json, r.trial_id, r.attempt, r.device, r.epoch, r.module_digest, r.status, " \
   "r.late, r.median_ns, "                                                                                              \
   "r.min_ns, r.p90_ns, r.mad_ns, r.ci_low_ns, r.ci_high_ns, r.runs, e.facts, r.seed, r.error, "                        \
-  "r.committed_unix_ns, " LATHE_KEY_COLUMNS ", r.max_error, " samples                                                  \
+  "r.committed_unix_ns, " LATHE_KEY_COLUMNS ", r.max_error, r.final_round, " samples                                   \
   " FROM record r JOIN tuning_key k ON k.id = r.key_id" LATHE_KEY_JOINS                                                \
   "JOIN trace c ON c.id = r.trace_id JOIN environment e ON e.id = r.environment_id "
 
@@ -48,7 +50,8 @@ Status AddRecord(const Row& row, std::vector<TuningRecord>& records) {
                       .epoch = row.Int(7),
                       .module_digest = row.MaybeSha(8),
                       .status = status,
-                      .late = row.Int(10) != 0};
+                      .late = row.Int(10) != 0,
+                      .final_round = row.Int(29)};
   if (!row.IsNull(11)) {
     record.timings = Timings{row.Real(11),
                              row.Real(12),
@@ -57,7 +60,7 @@ Status AddRecord(const Row& row, std::vector<TuningRecord>& records) {
                              row.Real(15),
                              row.Real(16),
                              row.Int(17),
-                             UnpackSamples(row.Blob(29)),
+                             UnpackSamples(row.Blob(30)),
                              row.IsNull(28) ? std::nullopt : std::optional(row.Real(28))};
   }
   record.environment = row.String(18);
@@ -68,15 +71,16 @@ Status AddRecord(const Row& row, std::vector<TuningRecord>& records) {
   return OkStatus();
 }
 
-// A NOISY record is better than none: it stands until the first OK one. Ties keep the older record, so that the answer
-// does not change without a reason.
+// A NOISY record is better than none: it stands until the first OK one. What won a final stands until the next final.
+// Ties keep the older record, so that the answer does not change without a reason.
 StatusOr<bool> UpdateBest(Connection& db, int64_t key_id, int64_t record_id, TrialState status, double median_ns) {
   if (status != TrialState::kOk && status != TrialState::kNoisy) return false;
   RETURN_IF_ERROR(db.Run(
       "INSERT INTO best (key_id, record_id, status, median_ns) VALUES (?, ?, ?, ?) ON CONFLICT (key_id) DO UPDATE SET "
       "record_id = excluded.record_id, status = excluded.status, median_ns = excluded.median_ns WHERE "
-      "(excluded.status = 'OK' AND best.status <> 'OK') OR (excluded.status = best.status AND excluded.median_ns < "
-      "best.median_ns)",
+      "best.final_round = 0 AND ((excluded.status = 'OK' AND best.status <> 'OK') OR (excluded.status = best.status "
+      "AND excluded.median_ns < "
+      "best.median_ns))",
       key_id, record_id, TrialStateName(status), median_ns));
   return db.changes() == 1;
 }
@@ -172,18 +176,39 @@ StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const Tuni
       db.Run("INSERT OR IGNORE INTO record (result_key, key_id, trace_id, trial_id, attempt, device, epoch, "
              "module_digest, status, late, median_ns, min_ns, "
              "p90_ns, mad_ns, ci_low_ns, ci_high_ns, runs, samples_ns, environment_id, seed, error, committed_unix_ns, "
-             "max_error) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             "max_error, final_round) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
              record.result_key, key_id, trace_id, record.trial_id, record.attempt, record.device, record.epoch,
              record.module_digest, TrialStateName(record.status), record.late, timing(&Timings::median_ns),
              timing(&Timings::min_ns), timing(&Timings::p90_ns), timing(&Timings::mad_ns), timing(&Timings::ci_low_ns),
              timing(&Timings::ci_high_ns), record.timings.has_value() ? record.timings->runs : 0, samples_bytes,
              environment_id, record.seed, record.error, record.committed_unix_ns,
-             record.timings.has_value() ? record.timings->max_error : std::nullopt));
+             record.timings.has_value() ? record.timings->max_error : std::nullopt, record.final_round));
   if (db.changes() == 0) return InsertedRecord{};
   const int64_t id = db.last_insert_id();
+  if (record.final_round > 0) return InsertedRecord{id, false};
   const double median_ns = record.timings.has_value() ? record.timings->median_ns : 0;
   ASSIGN_OR_RETURN(const bool new_best, UpdateBest(db, key_id, id, record.status, median_ns));
   return InsertedRecord{id, new_best};
+}
+
+StatusOr<std::optional<int64_t>> SetBestOfFinals(Connection& db, int64_t key_id, std::span<const TuningRecord> rounds) {
+  const std::optional<size_t> winner = BestOfFinals(rounds);
+  if (!winner) return std::optional<int64_t>();
+  const TuningRecord& best = rounds[*winner];
+  RETURN_IF_ERROR(
+      db.Run("INSERT OR REPLACE INTO best (key_id, record_id, status, median_ns, final_round) VALUES (?, ?, ?, ?, ?)",
+             key_id, best.id, TrialStateName(best.status), best.timings->median_ns, best.final_round));
+  return std::optional(best.id);
+}
+
+StatusOr<std::vector<TuningRecord>> ReadFinals(Connection& db, int64_t key_id, std::optional<int64_t> task_id) {
+  std::vector<TuningRecord> records;
+  RETURN_IF_ERROR(db.Each(
+      LATHE_RECORD_QUERY(
+          "NULL") "WHERE r.key_id = ?1 AND r.final_round > 0 AND (?2 IS NULL OR r.trial_id IN (SELECT f.id "
+                  "FROM trial f JOIN task t ON t.id = f.task_id WHERE t.parent_id = ?2)) ORDER BY r.id",
+      [&](const Row& row) { return AddRecord(row, records); }, key_id, task_id));
+  return records;
 }
 
 StatusOr<std::vector<BestAnswer>> SqliteStore::QueryBest(std::span<const TuningKey> keys) {
@@ -258,12 +283,18 @@ StatusOr<int64_t> SqliteStore::ImportRecords(std::span<const TuningRecord> recor
   for (const TuningRecord& record : records) RETURN_IF_ERROR(CheckImported(record));
   return Write([&](Connection& db) -> StatusOr<int64_t> {
     int64_t added = 0;
+    std::set<int64_t> decided;  // Keys whose finals came along.
     for (const TuningRecord& record : records) {
       ASSIGN_OR_RETURN(const int64_t key_id, InternKey(db, record.key));
       TuningRecord imported = record;
       imported.trial_id.reset();  // It names a trial of the other database.
       ASSIGN_OR_RETURN(const InsertedRecord inserted, InsertRecord(db, key_id, imported));
       added += inserted.id.has_value() ? 1 : 0;
+      if (inserted.id.has_value() && record.final_round > 0) decided.insert(key_id);
+    }
+    for (const int64_t key_id : decided) {
+      ASSIGN_OR_RETURN(const std::vector<TuningRecord> rounds, ReadFinals(db, key_id, std::nullopt));
+      RETURN_IF_ERROR(SetBestOfFinals(db, key_id, rounds).status());
     }
     if (added > 0)
       RETURN_IF_ERROR(AddEvent(db, now, "best", std::nullopt, 0, fmt::format("imported {} records", added)));

@@ -30,6 +30,15 @@ StatusOr<DeviceRow> ReadDevice(sqlite::Connection& db, int64_t device_id);
 StatusOr<TrialState> ReadTrialState(const sqlite::Row& row, int column);
 StatusOr<JobState> ReadJobState(const sqlite::Row& row, int column);
 
+struct TaskKey {
+  int64_t key_id, policy_version;
+};
+StatusOr<TaskKey> ReadTaskKey(sqlite::Connection& db, int64_t task_id);
+// Only an open task takes trials.
+Status CheckTakesTrials(sqlite::Connection& db, int64_t task_id);
+// A trial that came to wait for a device ends instead if its module is poison.
+Status EndIfPoison(sqlite::Connection& db, int64_t trial_id, int64_t now);
+
 // What follows when attempts end, sqlite_trials.cc; used by the leases too.
 // Back to its queue at once, nothing counted.
 Status ReturnToQueue(sqlite::Connection& db, const TrialRow& trial, int64_t now);
@@ -42,8 +51,14 @@ struct InsertedRecord {
   std::optional<int64_t> id;  // None: that result key exists already.
   bool new_best = false;
 };
-// Adds the record and keeps `best` true. `record.key` is not read: `key_id` says it.
+// Adds the record and keeps `best` true. `record.key` is not read: `key_id` says it. A round of finals changes nothing
+// until they are decided.
 StatusOr<InsertedRecord> InsertRecord(sqlite::Connection& db, int64_t key_id, const TuningRecord& record);
+// The best of a key from the rounds of a final: its record's id. Nullopt: nobody won, nothing changed.
+StatusOr<std::optional<int64_t>> SetBestOfFinals(sqlite::Connection& db, int64_t key_id,
+                                                 std::span<const TuningRecord> rounds);
+// Rounds of finals among the key's records: of one task's finals or, without a task, of all of them. Without samples.
+StatusOr<std::vector<TuningRecord>> ReadFinals(sqlite::Connection& db, int64_t key_id, std::optional<int64_t> task_id);
 // One counted result per (trial, attempt, device, epoch, module, policy) of this database.
 StatusOr<Digest> ResultKey(sqlite::Connection& db, int64_t trial_id, int64_t attempt, int64_t device_id, int64_t epoch,
                            const Digest& module_digest, int64_t policy_version);

@@ -58,6 +58,9 @@ class SqliteStore : public Store {
   StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
                                                   int64_t now) override;
+  StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
+                                                  std::span<const NewFinalist> finalists, int64_t now) override;
+  StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) override;
   StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                     int64_t now) override;

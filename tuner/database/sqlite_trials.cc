@@ -11,10 +11,12 @@ namespace {
 using sqlite::Connection;
 using sqlite::Row;
 
-#define LATHE_TRIAL_QUERY                                                                                      \
-  "SELECT r.id, r.task_id, t.job_id, c.digest, c.json, r.predicted_score, r.seed, r.state, r.attempt, "        \
-  "r.infra_failures, r.noisy_runs, "                                                                           \
-  "r.not_before_unix_ns, r.worker, r.slot, r.device_id, r.epoch, r.module_digest, r.error, r.updated_unix_ns " \
+#define LATHE_TRIAL_QUERY                                                                                       \
+  "SELECT r.id, coalesce(t.parent_id, t.id), t.job_id, c.digest, c.json, r.predicted_score, r.seed, r.state, "  \
+  "r.attempt, "                                                                                                 \
+  "r.infra_failures, r.noisy_runs, "                                                                            \
+  "r.not_before_unix_ns, r.worker, r.slot, r.device_id, r.epoch, r.module_digest, r.error, r.updated_unix_ns, " \
+  "t.final_round "                                                                                              \
   "FROM trial r JOIN task t ON t.id = r.task_id JOIN trace c ON c.id = r.trace_id "
 
 Status AddTrial(const Row& row, std::vector<TrialRow>& trials) {
@@ -22,6 +24,7 @@ Status AddTrial(const Row& row, std::vector<TrialRow>& trials) {
   trials.push_back({.id = row.Int(0),
                     .task_id = row.Int(1),
                     .job_id = row.Int(2),
+                    .final_round = row.Int(19),
                     .trace_digest = row.Sha(3),
                     .trace_json = row.String(4),
                     .predicted_score = row.MaybeReal(5),
@@ -54,8 +57,6 @@ struct Counts {
   int64_t infra_failures, noisy_runs;
 };
 
-Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now);
-
 // Leaves the holder, if any. A trial that ends lets go of its module; a record is the caller's business. No trial comes
 // to wait for a device with a module that is poison: it ends instead.
 Status MoveTrial(Connection& db, const TrialRow& trial, TrialState to, Counts counts, int64_t not_before,
@@ -75,17 +76,6 @@ Status MoveTrial(Connection& db, const TrialRow& trial, TrialState to, Counts co
   return AddEvent(db, now, "trial", trial.job_id, trial.id, TrialStateName(to));
 }
 
-struct TaskKey {
-  int64_t key_id, policy_version;
-};
-StatusOr<TaskKey> ReadTaskKey(Connection& db, int64_t task_id) {
-  TaskKey key{};
-  RETURN_IF_ERROR(db.Each(
-      "SELECT k.id, k.policy_version FROM task t JOIN tuning_key k ON k.id = t.key_id WHERE t.id = ?",
-      [&](const Row& row) { key = {row.Int(0), row.Int(1)}; }, task_id));
-  return key;
-}
-
 // The record of `trial` with the parts that every record of a trial has.
 TuningRecord RecordOf(const TrialRow& trial, const Digest& result_key, TrialState status, std::string_view error,
                       int64_t now) {
@@ -94,6 +84,7 @@ TuningRecord RecordOf(const TrialRow& trial, const Digest& result_key, TrialStat
   record.trace_digest = trial.trace_digest;
   record.trace_json = trial.trace_json;
   record.trial_id = trial.id;
+  record.final_round = trial.final_round;
   record.attempt = trial.attempt;
   record.module_digest = trial.module_digest;
   record.status = status;
@@ -126,13 +117,6 @@ StatusOr<bool> IsPoison(Connection& db, const Digest& module_digest) {
 StatusOr<CommitAnswer> EndAsPoison(Connection& db, const TrialRow& trial, int64_t infra_failures, int64_t now) {
   constexpr std::string_view kWords = "two devices were lost while they ran this module; it is not scheduled again";
   return EndWithoutDevice(db, trial, TrialState::kPoison, "", kWords, infra_failures, now);
-}
-
-Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now) {
-  ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
-  if (!trial.module_digest.has_value()) return OkStatus();
-  ASSIGN_OR_RETURN(const bool poison, IsPoison(db, *trial.module_digest));
-  return poison ? EndAsPoison(db, trial, trial.infra_failures, now).status() : OkStatus();
 }
 
 // The trials with this module that wait already; held ones end with their own attempts.
@@ -284,6 +268,13 @@ Status ReturnToQueue(Connection& db, const TrialRow& trial, int64_t now) {
   return MoveTrial(db, trial, queue, {trial.infra_failures, trial.noisy_runs}, 0, trial.error, now);
 }
 
+Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now) {
+  ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
+  if (!trial.module_digest.has_value()) return OkStatus();
+  ASSIGN_OR_RETURN(const bool poison, IsPoison(db, *trial.module_digest));
+  return poison ? EndAsPoison(db, trial, trial.infra_failures, now).status() : OkStatus();
+}
+
 Status CancelTrial(Connection& db, const TrialRow& trial, int64_t now) {
   return MoveTrial(db, trial, TrialState::kCancelled, {trial.infra_failures, trial.noisy_runs}, 0, "", now);
 }
@@ -307,17 +298,28 @@ StatusOr<TrialState> CountInfraFailure(Connection& db, const TrialRow& trial, In
   return StateOf(db, trial.id);
 }
 
+StatusOr<TaskKey> ReadTaskKey(Connection& db, int64_t task_id) {
+  TaskKey key{};
+  RETURN_IF_ERROR(db.Each(
+      "SELECT k.id, k.policy_version FROM task t JOIN tuning_key k ON k.id = t.key_id WHERE t.id = ?",
+      [&](const Row& row) { key = {row.Int(0), row.Int(1)}; }, task_id));
+  return key;
+}
+
+Status CheckTakesTrials(Connection& db, int64_t task_id) {
+  ASSIGN_OR_RETURN(const auto state, db.First<std::string>("SELECT state FROM task WHERE id = ?", task_id));
+  if (!state.has_value()) return NotFound(fmt::format("propose trials for task {}: no such task", task_id));
+  if (*state == "QUEUED" || *state == "RUNNING") return OkStatus();
+  return FailedPrecondition(
+      fmt::format("propose trials for task {}: it is {}; only an open task takes trials", task_id, *state));
+}
+
 StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t task_id,
                                                                          std::span<const NewTrial> trials,
                                                                          TrialState initial, int64_t now) {
   CHECK(initial == TrialState::kProposed || initial == TrialState::kBuildQueued) << TrialStateName(initial);
   return Write([&](Connection& db) -> StatusOr<std::vector<std::optional<int64_t>>> {
-    ASSIGN_OR_RETURN(const auto state, db.First<std::string>("SELECT state FROM task WHERE id = ?", task_id));
-    if (!state.has_value()) return NotFound(fmt::format("propose trials for task {}: no such task", task_id));
-    if (*state != "QUEUED" && *state != "RUNNING") {
-      return FailedPrecondition(
-          fmt::format("propose trials for task {}: it is {}; only an open task takes trials", task_id, *state));
-    }
+    RETURN_IF_ERROR(CheckTakesTrials(db, task_id));
     std::vector<std::optional<int64_t>> ids;
     for (const NewTrial& trial : trials) {
       ASSIGN_OR_RETURN(const int64_t trace_id, InternTrace(db, trial.trace_digest, trial.trace_json));
@@ -447,7 +449,7 @@ StatusOr<std::vector<TrialRow>> SqliteStore::ListTrials(const TrialFilter& filte
     for (const TrialState state : filter.states) states.append(TrialStateName(state)).append(",");
     const std::string sql =
         std::string(LATHE_TRIAL_QUERY "WHERE r.id > ?4 AND (?6 = ',' OR instr(?6, ',' || r.state || ','))") +
-        FilterClause(filter) + " ORDER BY r.id LIMIT ?5";
+        (filter.only_finals ? " AND t.final_round > 0" : "") + FilterClause(filter) + " ORDER BY r.id LIMIT ?5";
     std::vector<TrialRow> trials;
     RETURN_IF_ERROR(db.Each(
         sql, [&](const Row& row) { return AddTrial(row, trials); }, filter.job_id, filter.task_id, filter.trial_id,

@@ -41,7 +41,7 @@ class Store {
   virtual StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) = 0;
   virtual StatusOr<JobRow> GetJob(int64_t job_id) = 0;
   virtual StatusOr<std::vector<JobRow>> ListJobs(const Page& page) = 0;  // Oldest first.
-  virtual StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) = 0;
+  virtual StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) = 0;  // As asked for: without finals.
   virtual StatusOr<TaskRow> GetTask(int64_t task_id) = 0;
   // A terminal state is never left: kFailedPrecondition. The same state again only changes `detail`.
   virtual Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) = 0;
@@ -56,6 +56,14 @@ class Store {
   // One id per new trial; nullopt where the task has that trace already. `initial` is PROPOSED or BUILD_QUEUED.
   virtual StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
                                                                       TrialState initial, int64_t now) = 0;
+  // The next round of finals of an open task: one trial per finalist, MEAS_QUEUED if its module is known, else
+  // BUILD_QUEUED. It spends no budget and is no trial of the task in any count. Left out of the answer: what the round
+  // has already.
+  virtual StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
+                                                          std::span<const NewFinalist> finalists, int64_t now) = 0;
+  // The winner of the task's finals becomes the best of its key, whatever was before. False: nobody won; a best that
+  // failed there gives way to the best screened candidate that did not.
+  virtual StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) = 0;
   // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. Fenced by
   // `attempt`: false when it was superseded.
   virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) = 0;

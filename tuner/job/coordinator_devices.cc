@@ -12,6 +12,9 @@ namespace {
 
 constexpr int kPlanRounds = 100;  // At one time; whatever follows is seen to when next something happens.
 constexpr Duration kStoreHeartbeatEvery = std::chrono::seconds(5);
+constexpr int kMostSkipped =
+    8;  // Of a workload's operations a schedule may need one in so many: padding of a transposed
+        // convolution; and the peak is too low where the device was busy when it measured it.
 constexpr Duration kRetryCommitAfter = std::chrono::seconds(1);
 
 std::string FactsJson(const v1::DeviceFacts& facts) {
@@ -19,6 +22,8 @@ std::string FactsJson(const v1::DeviceFacts& facts) {
                          {"cpu_model", facts.cpu_model()},
                          {"memory_bytes", facts.memory_bytes()},
                          {"num_cores", facts.num_cores()},
+                         {"peak_gflops", facts.peak_gflops()},
+                         {"peak_gops", facts.peak_gops()},
                          {"os", facts.os()},
                          {"cpus", nlohmann::json::array()},
                          {"cpu_features", nlohmann::json::array()}};
@@ -51,11 +56,13 @@ void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
   const v1::DeviceFacts& facts = hello.facts();
   DeviceRecord record{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()};
   std::set<std::string> spooled(hello.spooled_keys().begin(), hello.spooled_keys().end());
-  loop_.Post([this, record = std::move(record), abi = facts.kernel_abi(), current = hello.current(),
-              spooled = std::move(spooled)] {
+  loop_.Post([this, record = std::move(record), abi = facts.kernel_abi(), gflops = facts.peak_gflops(),
+              gops = facts.peak_gops(), current = hello.current(), spooled = std::move(spooled)] {
     DeviceView& view = devices_[record.name];
     view.key = record.key;
     view.kernel_abi = abi;
+    view.peak_gflops = gflops;
+    view.peak_gops = gops;
     view.told_epoch = -1;
     StepTracker(DeviceReported{record});
     CountDevices();
@@ -100,7 +107,10 @@ void Coordinator::Impl::OnDeviceDown(const std::string& device, const std::strin
 }
 
 void Coordinator::Impl::OnResult(const v1::MeasureResult& result) {
-  loop_.Post([this, result] { TakeResult(result); });
+  loop_.Post([this, result = v1::MeasureResult(result)]() mutable {
+    RefuseImpossible(result);
+    TakeResult(result);
+  });
 }
 
 StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) {
@@ -241,17 +251,19 @@ bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& tri
   OpenTrial& open = job->open.at(trial.id);
   const auto& prepared = job->prepared[open.task];
   const StatusOr<int64_t> size = blobs_->Size(*trial.module_digest);
-  if (!prepared || !size.ok()) {
-    const InfraFailure failure = prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
+  const bool is_prepared = open.is_final || prepared;
+  if (!is_prepared || !size.ok()) {
+    const InfraFailure failure = is_prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
     Check(store_->FailAttempt(trial.id, trial.attempt, failure, "its module is not in the blob store", UnixNow())
               .status(),
           "give up a trial");
     RefreshTrial(trial.id);
     return false;
   }
-  const bool is_untuned = open.trace_digest == prepared->untuned_trace;
+  const bool is_whole = open.is_final || open.trace_digest == prepared->untuned_trace;
+  const TaskMeasurement& measurement = open.is_final ? job->finals[open.task].measurement : prepared->measurement;
   devices_[device].specs[trial.id] =
-      MakeMeasureSpec(prepared->measurement, trial, *size, is_untuned ? 0 : job->plan.tasks()[open.task].best_ns);
+      MakeMeasureSpec(measurement, trial, *size, is_whole ? 0 : job->plan.tasks()[open.task].best_ns);
   open.times.assigned = Now();
   open.attempt = trial.attempt;
   desk_.Claimed(device, *trial.epoch, trial.id);
@@ -279,6 +291,32 @@ void Coordinator::Impl::TellDevices() {
 }
 
 // ---- Progress and results.
+
+// What a call takes at least by the peak that the devices of the class measured; 0: unknown.
+double Coordinator::Impl::FloorOf(const Job& job, size_t task) const {
+  const auto& prepared = job.prepared[task];
+  double peak = 0;
+  for (const auto& [name, view] : devices_) {
+    if (view.key == job.tasks[task].key.device_class && prepared)
+      peak = std::max(peak, prepared->is_float32 ? view.peak_gflops : view.peak_gops);
+  }
+  return peak > 0 ? prepared->flops / peak : 0;
+}
+
+// A time that no machine of the class can reach is none: a clock that jumped, a kernel that returned early.
+void Coordinator::Impl::RefuseImpossible(v1::MeasureResult& result) {
+  const Job* job = JobOfTrial(result.trial_id());
+  if (job == nullptr || (result.status() != v1::MEASURE_STATUS_OK && result.status() != v1::MEASURE_STATUS_NOISY))
+    return;
+  const size_t task = job->open.at(result.trial_id()).task;
+  const double floor_ns = FloorOf(*job, task), median_ns = result.stats().median_ns();
+  if (median_ns * kMostSkipped >= floor_ns) return;
+  result.set_status(v1::MEASURE_STATUS_WRONG_RESULT);
+  result.set_message(fmt::format(
+      "a call took {:.3g} ns; its {:.3g} operations take {:.3g} ns at the peak that the device measured, and "
+      "no schedule skips more than {} of {} of them",
+      median_ns, job->prepared[task]->flops, floor_ns, kMostSkipped - 1, kMostSkipped));
+}
 
 void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Current& current) {
   StepTracker(DeviceHeard{device});
@@ -390,11 +428,9 @@ void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const Statu
   OpenTrial& open = job->open.at(result.trial_id());
   open.times.committed = Now();
   if (!IsTerminal(answer->trial_state)) return SetTrialState(*job, result.trial_id(), answer->trial_state);
-  if (open.times.result != TimePoint{}) job->latencies.Add(open.times, open.idle_ns, open.measure_ns);
+  if (open.times.result != TimePoint{} && !open.is_final) job->latencies.Add(open.times, open.idle_ns, open.measure_ns);
   const std::optional<RunResult> row = ToRunResult(result, 0);
-  const bool is_timed = row && row->timings;
-  EndTrial(*job, result.trial_id(), answer->trial_state,
-           is_timed ? std::optional(row->timings->median_ns) : std::nullopt);
+  EndTrial(*job, result.trial_id(), answer->trial_state, row ? row->timings : std::nullopt);
 }
 
 }  // namespace lathe

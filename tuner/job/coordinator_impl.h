@@ -18,6 +18,7 @@
 #include "tuner/job/job_plan.h"
 #include "tuner/job/shared_blobs.h"
 #include "tuner/job/store_lease_store.h"
+#include "tuner/job/task_finals.h"
 #include "tuner/job/troubles.h"
 #include "tuner/job/worker_table.h"
 #include "tuner/worker/worker_core.h"
@@ -52,14 +53,24 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   Status Drain();
 
  private:
+  static constexpr Duration kRetryAfter = std::chrono::seconds(1);  // What the store could not do.
+
   struct OpenTrial {
     size_t task = 0;
     TrialState state = TrialState::kProposed;
     int64_t attempt = 0;  // The latest that was given to a device.
+    bool is_final = false;
     Digest trace_digest;
     std::optional<Digest> module;  // Pinned.
     TrialTimes times;
     int64_t idle_ns = -1, measure_ns = 0;  // Of its result.
+  };
+  struct FinalsView {
+    enum class Phase { kNotAsked, kAsked, kUnderWay, kOver } phase = Phase::kNotAsked;
+    bool is_adopting = false;  // Trials of an earlier process wait for `measurement`.
+    int passes = 0;            // Times that finalists were asked for.
+    TaskMeasurement measurement;
+    TaskFinals state{{}};
   };
   struct Job {
     Job(JobRow job, JobSpec job_spec, std::vector<TaskRow> rows, JobPlan job_plan, TimePoint now)
@@ -68,6 +79,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
           tasks(std::move(rows)),
           prepared(tasks.size()),
           failures(tasks.size()),
+          finals(tasks.size()),
           plan(std::move(job_plan)),
           taken_up(now),
           activity(now) {}
@@ -76,12 +88,15 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::vector<TaskRow> tasks;
     std::vector<std::optional<PreparedTask>> prepared;
     std::vector<std::string> failures;  // Why a task cannot be tuned.
+    std::vector<FinalsView> finals;     // Per task.
     JobPlan plan;
     std::unique_ptr<JobSearch> search;
     std::map<int64_t, OpenTrial> open;
     std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
     int preparing = 0;             // Tasks with open trials that are not prepared yet.
-    bool is_searching = false, has_timed_out = false, has_its_leases = false;
+    bool is_searching = false, has_its_leases = false;
+    bool has_timed_out = false;         // The search has;
+    bool are_finals_timed_out = false;  // and what is measured after it.
     TimePoint taken_up{};
     std::optional<TimePoint> retry_at;  // After the store failed.
     ActivityMeter activity;
@@ -96,6 +111,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   };
   struct DeviceView {
     std::string key;
+    double peak_gflops = 0, peak_gops = 0;           // As it said; 0: it did not measure them.
     uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // As it said; 0: from before devices said so.
     std::set<int64_t> measuring;                     // As the device said last.
     TimePoint heartbeat_stored{};
@@ -125,14 +141,23 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void Advance(Job& job);
   void Release(Job& job);
   void BeginRound(Job& job);
+  double FloorOf(const Job& job, size_t task) const;
+  void RefuseImpossible(v1::MeasureResult& result);
   void CloseTask(Job& job, size_t task, const Status& why);
   void KeepTime(Job& job);
-  void FinishIfOver(Job& job);
+  bool AdvanceFinals(Job& job);
+  bool AskForFinalists(Job& job);
+  StatusOr<bool> BeginFinalRounds(Job& job);
+  Status BeginFinalRound(Job& job, size_t task, const TaskFinals::Round& round);
+  Status DecideFinals(Job& job, size_t task);
+  void OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> finals);
+  bool TimeIsUp(Job& job, bool& flag, Duration after);
   void Finish(Job& job);
   std::string Explain(Job& job);
   void Forget(int64_t job_id);
   void SetTrialState(Job& job, int64_t trial_id, TrialState state);
-  void EndTrial(Job& job, int64_t trial_id, TrialState outcome, std::optional<double> median_ns);
+  void EndTrial(Job& job, int64_t trial_id, TrialState outcome, const std::optional<Timings>& timings);
+  void OpenTrialOf(Job& job, size_t task, const TrialRow& row);
   void RefreshTrial(int64_t trial_id);  // From the store.
   int64_t CountBudget(Job& job, size_t task);
   int64_t CountOpen(const Job& job, std::initializer_list<TrialState> states) const;

@@ -9,12 +9,12 @@
 namespace lathe {
 namespace {
 
-constexpr Duration kRetryAfter = std::chrono::seconds(1);
 constexpr Duration kSayWaitingAfter = std::chrono::seconds(1);
 constexpr Duration kHoldBackAfter =
     std::chrono::seconds(2);  // Of trouble: what is tried again may go wrong, what waits shall not.
 constexpr size_t kEndedKept = 64;
 constexpr size_t kReasonsShown = 3;
+constexpr int kFinalsShare = 7;  // Of a time limit, one part in this many is for the finalists.
 
 std::string FirstWords(const std::string& text) { return text.substr(0, std::min<size_t>(text.find('\n'), 160)); }
 
@@ -77,17 +77,15 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
             {after, 1000}));
     for (const TrialRow& trial : rows) {
       const size_t task = index.at(trial.task_id);
-      OpenTrial& open = job.open[trial.id];
-      open.task = task;
-      open.state = trial.state;
-      open.trace_digest = trial.trace_digest;
-      open.module = trial.module_digest;
-      if (open.module) blobs_->Pin(*open.module);
-      job_of_trial_[trial.id] = job.row.id;
+      OpenTrialOf(job, task, trial);
+      after = trial.id;
+      if (trial.final_round > 0) {
+        job.finals[task].is_adopting = true;
+        continue;
+      }
       ++job.plan.task(task).open;
       if (trial.state == TrialState::kProposed) job.proposed.push_back(trial.id);
       needed.insert(task);
-      after = trial.id;
     }
     if (rows.size() < 1000) break;
   }
@@ -95,8 +93,25 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
     ++job.preparing;
     job.search->Prepare(task);
   }
+  for (size_t task = 0; task < job.finals.size(); ++task) {
+    if (!job.finals[task].is_adopting) continue;
+    ++job.preparing;
+    job.finals[task].phase = FinalsView::Phase::kAsked;
+    job.search->ChooseFinalists(task);
+  }
   adopted_workers_.clear();  // Builds of this job may be with workers that are known already.
   return OkStatus();
+}
+
+void Coordinator::Impl::OpenTrialOf(Job& job, size_t task, const TrialRow& row) {
+  OpenTrial& open = job.open[row.id];
+  open.task = task;
+  open.state = row.state;
+  open.is_final = row.final_round > 0;
+  open.trace_digest = row.trace_digest;
+  open.module = row.module_digest;
+  if (open.module) blobs_->Pin(*open.module);
+  job_of_trial_[row.id] = job.row.id;
 }
 
 void Coordinator::Impl::StartSearch(Job& job) {
@@ -111,6 +126,12 @@ void Coordinator::Impl::StartSearch(Job& job) {
                                  [this, id](size_t task, StatusOr<std::vector<ProposedTrial>> proposed) {
                                    loop_.Post([this, id, task, proposed = std::move(proposed)]() mutable {
                                      OnProposed(id, task, std::move(proposed));
+                                   });
+                                 },
+                             .on_finalists =
+                                 [this, id](size_t task, StatusOr<PreparedFinals> finals) {
+                                   loop_.Post([this, id, task, finals = std::move(finals)]() mutable {
+                                     OnFinalists(id, task, std::move(finals));
                                    });
                                  },
                              .on_busy =
@@ -196,6 +217,8 @@ void Coordinator::Impl::Advance(Job& job) {
     Release(job);
     BeginRound(job);
   }
+  const bool may_end = may_act && (job.preparing == 0 || job.has_timed_out);
+  const bool is_over = may_end && job.plan.IsOver() && AdvanceFinals(job);
   UpdateDemand(job);
   NoteWaiting(job);
   int measuring = 0;
@@ -205,7 +228,7 @@ void Coordinator::Impl::Advance(Job& job) {
   }
   job.activity.Set(measuring, static_cast<int>(CountOpen(job, {TrialState::kBuilding})), job.is_searching ? 1 : 0,
                    Now());
-  if (may_act && (job.preparing == 0 || job.has_timed_out)) FinishIfOver(job);
+  if (is_over) Finish(job);
 }
 
 // Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
@@ -236,6 +259,7 @@ void Coordinator::Impl::Release(Job& job) {
 void Coordinator::Impl::BeginRound(Job& job) {
   // Searched ahead, so that workers and devices have something while the next candidates are being looked for.
   if (static_cast<int>(job.proposed.size()) > std::max(2, workers_.TotalSlots())) return;
+  for (size_t task = 0; task < job.tasks.size(); ++task) job.plan.task(task).floor_ns = FloorOf(job, task);
   const std::optional<JobPlan::Round> round = job.plan.NextRound();
   if (!round) return;
   if (!job.prepared[round->task]) job.search->Prepare(round->task);
@@ -243,18 +267,29 @@ void Coordinator::Impl::BeginRound(Job& job) {
 }
 
 void Coordinator::Impl::KeepTime(Job& job) {
-  const bool is_over = job.spec.time_limit > Duration(0) && Now() - job.taken_up >= job.spec.time_limit;
-  if (!is_over || job.has_timed_out || job.retry_at) return;
+  const Duration limit = job.spec.time_limit;
+  // Nothing is proposed any more; finals that have begun by then have begun because there was time for them.
+  const bool has_begun = std::any_of(job.finals.begin(), job.finals.end(), [](const FinalsView& finals) {
+    return finals.phase != FinalsView::Phase::kNotAsked;
+  });
+  if (!has_begun && TimeIsUp(job, job.has_timed_out, limit - limit / kFinalsShare)) job.plan.StopProposing();
+  if (TimeIsUp(job, job.are_finals_timed_out, limit)) job.has_timed_out = true;
+}
+
+// True once, when `after` is over since the job was taken up: what waits then is cancelled.
+bool Coordinator::Impl::TimeIsUp(Job& job, bool& flag, Duration after) {
+  const bool is_over = job.spec.time_limit > Duration(0) && Now() - job.taken_up >= after;
+  if (!is_over || flag || job.retry_at) return false;
   const StatusOr<std::vector<int64_t>> cancelled = store_->CancelWaitingTrials(job.row.id, UnixNow());
   if (!Check(cancelled.status(), "end a job's time")) {
     job.retry_at = Now() + kRetryAfter;
-    return;
+    return false;
   }
-  job.has_timed_out = true;
-  job.plan.StopProposing();
+  flag = true;
   for (const int64_t trial : *cancelled) {
     if (job.open.contains(trial)) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
   }
+  return true;
 }
 
 void Coordinator::Impl::UpdateDemand(Job& job) {
@@ -263,6 +298,10 @@ void Coordinator::Impl::UpdateDemand(Job& job) {
     demand.claimable = CountOpen(job, {TrialState::kMeasureQueued});
     demand.coming =
         CountOpen(job, {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt});
+    const bool has_finals_to_come = std::any_of(job.finals.begin(), job.finals.end(), [](const FinalsView& finals) {
+      return finals.phase != FinalsView::Phase::kOver;
+    });
+    demand.coming += job.plan.IsRoundOpen() || has_finals_to_come ? 1 : 0;
   }
   desk_.SetDemand(job.row.id, std::move(demand));
 }
@@ -316,7 +355,8 @@ int64_t Coordinator::Impl::CountBudget(Job& job, size_t index) {
   return *measured + own->by_state[static_cast<size_t>(TrialState::kInfraFailed)];
 }
 
-void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome, std::optional<double> median_ns) {
+void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
+                                 const std::optional<Timings>& timings) {
   const auto it = job.open.find(trial_id);
   if (it == job.open.end()) return;
   const OpenTrial open = it->second;
@@ -324,10 +364,12 @@ void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
   job_of_trial_.erase(trial_id);
   std::erase(job.proposed, trial_id);
   if (open.module) blobs_->Unpin(*open.module);
+  if (open.is_final) return job.finals[open.task].state.Ended(open.trace_digest, outcome, timings);
   if (!SpendsBudget(outcome)) return job.plan.TrialDropped(open.task);
   ++job.measured;
   job.failed += HasTimings(outcome) ? 0 : 1;
   const bool is_untuned = job.prepared[open.task] && open.trace_digest == job.prepared[open.task]->untuned_trace;
+  const std::optional<double> median_ns = timings ? std::optional(timings->median_ns) : std::nullopt;
   job.plan.TrialEnded(open.task, outcome, median_ns, is_untuned, CountBudget(job, open.task));
   if (!HasRecord(outcome)) return;
   MeasuredCandidate measured{.trace_digest = open.trace_digest};
@@ -342,10 +384,6 @@ void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
 }
 
 // ---- The end.
-
-void Coordinator::Impl::FinishIfOver(Job& job) {
-  if (job.plan.IsOver()) Finish(job);
-}
 
 std::string Coordinator::Impl::Explain(Job& job) {
   struct Reason {
@@ -416,6 +454,9 @@ void Coordinator::Impl::Forget(int64_t job_id) {
   for (const auto& prepared : job.prepared) {
     if (prepared) blobs_->Unpin(prepared->measurement.reference.blob);
   }
+  for (const FinalsView& finals : job.finals) {
+    if (finals.phase == FinalsView::Phase::kUnderWay) blobs_->Unpin(finals.measurement.reference.blob);
+  }
   desk_.EndJob(job_id);
   // Its thread may be in the middle of something; nobody waits for that here.
   endings_.push_back(std::async(std::launch::async, [search = std::move(job.search)]() mutable { search.reset(); }));
@@ -438,11 +479,15 @@ StatusOr<JobProgress> Coordinator::Impl::Progress(int64_t job_id) {
     return JobProgress{.row = std::move(row)};
   }
   const Job& job = it->second;
+  const bool is_deciding = std::any_of(job.finals.begin(), job.finals.end(), [](const FinalsView& finals) {
+    return finals.phase == FinalsView::Phase::kUnderWay;
+  });
   const Trouble trouble = troubles_.Worst(Now()).value_or(Trouble{});
   return JobProgress{.row = job.row,
                      .tasks = job.plan.tasks(),
                      .measured = job.measured,
                      .failed = job.failed,
+                     .is_deciding = is_deciding,
                      .waits_for = job.waits_for,
                      .trouble = trouble.words,
                      .trouble_lasts = trouble.lasts,

@@ -83,7 +83,9 @@ class EmbeddedFarm::Impl {
   Status StartDevice(const std::string& runner, const std::string& directory) {
     runners_ = std::make_unique<ProcessTrialRunnerFactory>(runner, options_.cpus);
     quiet_runners_ = std::make_unique<QuietRunnerFactory>(*runners_, gate_);
-    DeviceServerOptions server{.facts = CollectDeviceFacts(kName, options_.device_key, options_.cpus),
+    v1::DeviceFacts facts = CollectDeviceFacts(kName, options_.device_key, options_.cpus);
+    MeasurePeak(facts);
+    DeviceServerOptions server{.facts = std::move(facts),
                                .build_id = "lathe",
                                .data_directory = directory,
                                .server = SocketMaker([this] { return coordinator_->gateway().MakeSocketPair(); }),

@@ -11,7 +11,7 @@ namespace {
 
 // What the scheduler is told: outcomes grouped into rounds.
 TaskProgress ProgressOf(const TaskStanding& task, int64_t round_size) {
-  TaskProgress progress{.weight = static_cast<double>(task.weight), .flops = task.flops};
+  TaskProgress progress{.weight = static_cast<double>(task.weight), .flops = task.flops, .floor_ns = task.floor_ns};
   const size_t size = static_cast<size_t>(std::max<int64_t>(1, round_size));
   for (size_t i = size; i < task.best_after.size() + size && !task.best_after.empty(); i += size) {
     const double best = task.best_after[std::min(i, task.best_after.size()) - 1];

@@ -20,6 +20,7 @@ struct TaskStanding {
   int64_t open = 0;        // ... and those under way.
   bool is_closed = false;  // Nothing more comes of it: its space is exhausted, or it failed.
   double flops = 0;
+  double floor_ns = 0;  // By the peak of the devices; 0: not known.
   double untuned_ns = 0;
   double best_ns = 0;
   std::vector<double> best_after;  // best_ns after each outcome, in order: the curve that a gradient is taken of.
@@ -56,6 +57,7 @@ class JobPlan {
 
   // No trial is open, no round is under way and none will be.
   bool IsOver() const;
+  bool IsRoundOpen() const { return is_round_open_; }
   bool HasTimed(size_t task) const { return tasks_[task].best_ns > 0; }
   int64_t OpenTrials() const;
   const std::vector<TaskStanding>& tasks() const { return tasks_; }

@@ -14,6 +14,7 @@
 
 #include "compiler/ir/workload_facts.h"
 #include "support/status_macros.h"
+#include "tuner/database/finals.h"
 #include "tuner/measure/parse_workload.h"
 
 namespace lathe {
@@ -21,14 +22,22 @@ namespace {
 
 constexpr int kWholeHistory = std::numeric_limits<int>::max();
 constexpr int kProposeTries = 64;
-constexpr int kMostForeign = 256;   // Of a workload: more are hardly better, and each costs a trial.
-constexpr int kForeignShare = 4;    // One trial in this many, and one at least, while there are any.
-constexpr uint64_t kInputSeed = 1;  // One per workload is enough: every candidate of it sees the same inputs.
+constexpr int kMostForeign = 256;        // Of a workload: more are hardly better, and each costs a trial.
+constexpr int kForeignShare = 4;         // One trial in this many, and one at least, while there are any.
+constexpr uint64_t kInputSeed = 1;       // One per workload is enough: every candidate of it sees the same inputs.
+constexpr uint64_t kFinalInputSeed = 2;  // What is right by accident on those is wrong on these.
 
 uint64_t SeedOf(const JobSpec& spec, const TuningKey& key) {
   uint64_t seed = spec.seed;
   for (int i = 0; i < 8; ++i) seed = Random::Mix(seed ^ key.workload.bytes[static_cast<size_t>(i)]);
   return seed;
+}
+
+// Nothing narrower, which other instructions multiply faster.
+bool MultipliesFloat32(const PrimFunc& func) {
+  const std::vector<Rounding> roundings = FactsOf(func).roundings;
+  return !roundings.empty() && std::all_of(roundings.begin(), roundings.end(),
+                                           [](const Rounding& rounding) { return rounding.type.bits >= 32; });
 }
 
 NewTrial ToNewTrial(const MeasureCandidate& candidate) {
@@ -105,6 +114,11 @@ class JobSearch::Impl {
     if (!is_stopping_) handlers_.on_proposed(index, std::move(proposed));
   }
 
+  void ChooseFinalists(size_t index) {
+    StatusOr<PreparedFinals> finals = PrepareFinals(index);
+    if (!is_stopping_) handlers_.on_finalists(index, std::move(finals));
+  }
+
   void Observe(size_t index, const MeasuredCandidate& measured) {
     const auto it = tasks_.find(index);
     if (it != tasks_.end()) it->second->strategy->Observe(measured);
@@ -161,19 +175,67 @@ class JobSearch::Impl {
     };
     task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
-    PreparedTask prepared{.untuned_trace = task->untuned->trace_digest, .flops = task->task.flops};
+    PreparedTask prepared{.untuned_trace = task->untuned->trace_digest,
+                          .flops = task->task.flops,
+                          .is_float32 = MultipliesFloat32(task->task.func)};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
     RETURN_IF_ERROR(RecallForeign(row, *task));
-    TaskMeasurement& measurement = prepared.measurement;
-    measurement.kernel = task->task.func.name;
-    measurement.seed = kInputSeed;
-    measurement.policy = ScreenPolicy();
-    measurement.threads = task->task.target.num_cores();
-    measurement.codegen_version =
-        static_cast<uint32_t>(row.key.codegen_version.llvm_major * 1000 + row.key.codegen_version.revision);
-    ASSIGN_OR_RETURN(measurement.reference, References().Make(row.key.workload, task->task.func, measurement.seed));
+    ASSIGN_OR_RETURN(prepared.measurement,
+                     Measurement(row.key, task->task.func, task->task.target, kInputSeed, ScreenPolicy()));
     tasks_[index] = task;
     return prepared;
+  }
+
+  StatusOr<TaskMeasurement> Measurement(const TuningKey& key, const PrimFunc& func, const Target& target, uint64_t seed,
+                                        const MeasurePolicy& policy) {
+    TaskMeasurement measurement{.kernel = func.name, .seed = seed, .policy = policy, .threads = target.num_cores()};
+    measurement.codegen_version =
+        static_cast<uint32_t>(key.codegen_version.llvm_major * 1000 + key.codegen_version.revision);
+    ASSIGN_OR_RETURN(measurement.reference, References().Make(key.workload, func, seed));
+    return measurement;
+  }
+
+  StatusOr<PreparedFinals> PrepareFinals(size_t index) {
+    const TuningKey& key = rows_[index].key;
+    PreparedFinals finals;
+    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(key, kWholeHistory));
+    RETURN_IF_ERROR(RecallFinals(index, history, finals));
+    if (finals.finalists.empty()) {
+      ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_.QueryBest(std::span(&key, 1)));
+      const bool is_hit = best[0].lookup == Lookup::kHit;
+      for (const TuningRecord& record : lathe::ChooseFinalists(history, is_hit ? best[0].record : std::nullopt))
+        finals.finalists.push_back({record.trace_digest, record.trace_json, record.seed, record.module_digest});
+    }
+    if (finals.finalists.empty()) return finals;
+    ASSIGN_OR_RETURN(const Workload workload, store_.GetWorkload(key.workload));
+    ASSIGN_OR_RETURN(const PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
+    ASSIGN_OR_RETURN(const Target target, Target::Parse(key.target));
+    ASSIGN_OR_RETURN(finals.measurement, Measurement(key, func, target, kFinalInputSeed, FinalPolicy()));
+    return finals;
+  }
+
+  // Finals of this task that an earlier process began: who is in them, and what they measured.
+  Status RecallFinals(size_t index, const std::vector<TuningRecord>& history, PreparedFinals& finals) {
+    std::map<int64_t, TrialRow> trials;
+    for (int64_t after = 0;;) {
+      ASSIGN_OR_RETURN(const std::vector<TrialRow> rows,
+                       store_.ListTrials({.job_id = rows_[index].job_id, .only_finals = true}, {after, 1000}));
+      for (const TrialRow& trial : rows)
+        if (trial.task_id == rows_[index].id) trials[trial.id] = trial;
+      if (rows.size() < 1000) break;
+      after = rows.back().id;
+    }
+    std::unordered_set<Digest, DigestHash> failed, seen;
+    for (const TuningRecord& record : history) {
+      if (record.late || !record.trial_id || !trials.contains(*record.trial_id)) continue;
+      finals.rounds.push_back(record);
+      if (!HasTimings(record.status)) failed.insert(record.trace_digest);
+    }
+    for (const auto& [id, trial] : trials) {
+      if (failed.contains(trial.trace_digest) || !seen.insert(trial.trace_digest).second) continue;
+      finals.finalists.push_back({trial.trace_digest, trial.trace_json, trial.seed, trial.module_digest});
+    }
+    return OkStatus();
   }
 
   // Teaches the strategy what is known under the key, whoever measured it; of a fresh job only what the job itself did.
@@ -280,6 +342,9 @@ void JobSearch::Prepare(size_t task) {
 }
 void JobSearch::Propose(size_t task, int count) {
   impl_->Add([this, task, count] { impl_->Propose(task, count); });
+}
+void JobSearch::ChooseFinalists(size_t task) {
+  impl_->Add([this, task] { impl_->ChooseFinalists(task); });
 }
 void JobSearch::Observe(size_t task, MeasuredCandidate measured) {
   impl_->Add([this, task, measured = std::move(measured)] { impl_->Observe(task, measured); });

@@ -28,7 +28,15 @@ struct PreparedTask {
   TaskMeasurement measurement;
   Digest untuned_trace;  // Of the default schedule: the first trial of each task.
   double flops = 0;
+  bool is_float32 = false;             // No narrower type is multiplied.
   double untuned_ns = 0, best_ns = 0;  // From the history; 0: not measured yet.
+};
+
+// What the coordinator has to know to measure the finalists of a task again.
+struct PreparedFinals {
+  TaskMeasurement measurement;         // By other inputs than those of the search.
+  std::vector<NewFinalist> finalists;  // Empty: nothing to be decided.
+  std::vector<TuningRecord> rounds;    // Of these finalists, from an earlier process.
 };
 
 struct ProposedTrial {
@@ -41,6 +49,7 @@ struct JobSearchHandlers {
   std::function<void(size_t task, StatusOr<PreparedTask>)> on_prepared;
   // The new trials, PROPOSED in the Store. Empty: nothing new to offer. Ends the round.
   std::function<void(size_t task, StatusOr<std::vector<ProposedTrial>>)> on_proposed;
+  std::function<void(size_t task, StatusOr<PreparedFinals>)> on_finalists;
   std::function<void(bool is_busy)> on_busy;  // Begins or ends using the CPU.
 };
 
@@ -62,6 +71,8 @@ class JobSearch {
   void Prepare(size_t task);             // Answered once per call.
   void Propose(size_t task, int count);  // Of a prepared task.
   void Observe(size_t task, MeasuredCandidate measured);
+  // Once all is measured; of a task that need not be prepared. Answered once per call.
+  void ChooseFinalists(size_t task);
 
  private:
   class Impl;

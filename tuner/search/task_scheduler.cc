@@ -47,10 +47,11 @@ class Gradient : public TaskScheduler {
   }
 
  private:
-  // What the roofline says a call takes at least; 0 if unknown.
+  // What the roofline says a call takes at least; 0 if unknown, or if a call takes less: a schedule need not do every
+  // operation that the workload counts (products with padding).
   double BoundOf(const TaskProgress& task) const {
-    const double flops_per_ns = options_.reachable * options_.peak_flops_per_ns;
-    return flops_per_ns > 0 ? task.flops / flops_per_ns : 0;
+    const bool is_void = HasTime(task) && task.best_ns.back() < task.floor_ns;
+    return is_void ? 0 : task.floor_ns / options_.reachable;
   }
 
   // Nanoseconds per call that one more round may bring.
@@ -87,8 +88,7 @@ class Gradient : public TaskScheduler {
       if (other.flops > 0) slowest_per_flop = std::max(slowest_per_flop, other.best_ns.back() / other.flops);
     }
     if (task.flops > 0 && slowest_per_flop > 0) return task.flops * slowest_per_flop;
-    if (task.flops > 0 && options_.peak_flops_per_ns > 0)
-      return 20 * task.flops / options_.peak_flops_per_ns;  // 5 % of the peak.
+    if (task.floor_ns > 0) return 20 * task.floor_ns;  // 5 % of the peak.
     return count > 0 ? sum / count : 1;
   }
 

@@ -128,6 +128,7 @@ v1::Trial ToMessage(const TrialRow& trial, bool with_trace) {
   message.set_worker(trial.worker);
   message.set_error(trial.error);
   message.set_updated_unix_ns(trial.updated_unix_ns);
+  message.set_final_round(trial.final_round);
   return message;
 }
 

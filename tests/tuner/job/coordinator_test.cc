@@ -4,6 +4,7 @@
 
 #include "tests/property_runs.h"
 #include "tests/tuner/job/fake_farm.h"
+#include "tuner/database/finals.h"
 #include "tuner/job/job_report.h"
 
 namespace lathe {
@@ -14,9 +15,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-// Every record of the job's key, with the invariants that hold whatever happened.
+// Every record of a search, with the invariants that hold whatever happened.
 std::vector<TuningRecord> RecordsOf(FakeFarm& farm) {
   std::vector<TuningRecord> records = *farm.store().ListRecords({0, 10000});
+  std::erase_if(records, [](const TuningRecord& record) { return record.final_round > 0; });
   std::set<Digest> traces;
   for (const TuningRecord& record : records) {
     if (!record.late && record.status != TrialState::kNoisy) {
@@ -44,6 +46,92 @@ TEST(Coordinator, MeasuresAJobToItsBudget) {
   EXPECT_EQ(progress.measured, 40);
   EXPECT_EQ(progress.latencies.result_to_commit_ns.size(), 40u);
   EXPECT_GT(progress.shares.total(), Duration(0));
+}
+
+TuningRecord BestOf(FakeFarm& farm, int64_t job) {
+  const TuningKey key = farm.store().ListTasks(job)->front().key;
+  return *(*farm.store().QueryBest(std::vector{key}))[0].record;
+}
+
+bool IsFinal(const v1::MeasureSpec& spec) { return spec.policy().min_batch_ns() == FinalPolicy().min_batch_ns; }
+
+// The slower a schedule is, the luckier its short measurement: all of them within what such measurements spread by.
+PretendedRun LuckyOnce(const v1::MeasureSpec& spec) {
+  const double truth = 1000 + static_cast<double>(static_cast<uint8_t>(spec.module().digest()[0]) % 16);
+  return {.median_ns = IsFinal(spec) ? truth : 2000 - truth, .half_width_ns = 20};
+}
+
+TEST(Coordinator, MeasuresTheBestAgainInTurnsBeforeOneIsBest) {
+  FakeFarm farm;
+  std::vector<std::string> finals;  // Modules in the order of their measurements.
+  std::set<uint64_t> seeds;
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    if (IsFinal(spec)) finals.push_back(spec.module().digest());
+    if (IsFinal(spec)) EXPECT_EQ(spec.incumbent_ns(), 0) << "nobody is given up on the way";
+    seeds.insert(spec.seed());
+    return LuckyOnce(spec);
+  });
+  const int64_t job = farm.Submit(40);
+  ASSERT_TRUE(farm.WaitFor(job));
+  ASSERT_EQ(finals.size(), kMostFinalists * kFinalRounds);
+  const auto round = [&](size_t i) {
+    const auto begin = finals.begin() + static_cast<ptrdiff_t>(i * kMostFinalists);
+    return std::set<std::string>(begin, begin + kMostFinalists);
+  };
+  EXPECT_EQ(round(0).size(), kMostFinalists);
+  EXPECT_EQ(round(1), round(0));
+  EXPECT_EQ(round(2), round(0));
+  EXPECT_EQ(seeds.size(), 2u) << "the finals have inputs of their own";
+  const TuningRecord best = BestOf(farm, job);
+  EXPECT_GT(best.final_round, 0);
+  for (const TuningRecord& record : *farm.store().ListRecords({0, 1000}))
+    if (record.final_round > 0) EXPECT_LE(best.timings->median_ns, record.timings->median_ns);
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 40))) << "finals are no trials of the task";
+  EXPECT_EQ(farm.coordinator().Progress(job)->measured, 40);
+  EXPECT_EQ(MakeJobReport(farm.store(), job)->tasks[0].best_ns, best.timings->median_ns);
+}
+
+TEST(Coordinator, MeasuresNothingAgainOnceItIsDecided) {
+  FakeFarm farm;
+  farm.AddDevice("d1");
+  ASSERT_TRUE(farm.WaitFor(farm.Submit(12, "a")));
+  const size_t before = farm.store().ListRecords({0, 1000})->size();
+  ASSERT_TRUE(farm.WaitFor(farm.Submit(12, "b")));
+  EXPECT_EQ(farm.store().ListRecords({0, 1000})->size(), before);
+}
+
+TEST(Coordinator, TakesBackWhatIsWrongOnOtherInputs) {
+  FakeFarm farm;
+  std::set<std::string> wrong;
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    if (IsFinal(spec) && wrong.size() < kMostFinalists) wrong.insert(spec.module().digest());
+    if (!IsFinal(spec) || !wrong.contains(spec.module().digest())) return LuckyOnce(spec);
+    return PretendedRun{.status = v1::MEASURE_STATUS_WRONG_RESULT, .message = "off by one at 3"};
+  });
+  const int64_t job = farm.Submit(40);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(wrong.size(), kMostFinalists) << "all of the first finalists";
+  const TuningRecord best = BestOf(farm, job);
+  EXPECT_GT(best.final_round, 0) << "others took their places";
+  EXPECT_FALSE(wrong.contains(std::string(best.module_digest->raw())));
+}
+
+TEST(Coordinator, RefusesATimeThatTheMachineCannotReach) {
+  FakeFarm farm;
+  std::atomic<int> runs = 0;
+  const auto device = [&](const v1::MeasureSpec&) { return PretendedRun{.median_ns = runs++ == 2 ? 600.0 : 5000.0}; };
+  farm.AddDevice("d1", device, "local", 100);  // 64 x 64 x 64 products and sums in 5,243 ns.
+  const int64_t job = farm.Submit(6);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 5), Pair("WRONG_RESULT", 1)));
+  EXPECT_EQ(BestOf(farm, job).timings->median_ns, 5000);
+  for (const TuningRecord& record : RecordsOf(farm)) {
+    if (record.status == TrialState::kWrongResult)
+      EXPECT_EQ(
+          record.error,
+          "a call took 600 ns; its 5.24e+05 operations take 5.24e+03 ns at the peak that the device measured, and "
+          "no schedule skips more than 7 of 8 of them");
+  }
 }
 
 TEST(Coordinator, CountsWhatTheDatabaseHoldsAlready) {
@@ -177,7 +265,7 @@ TEST(Coordinator, MeasuresANoisyTrialTwiceAndThenBelievesIt) {
   const int64_t job = farm.Submit(3);
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("NOISY", 3)));
-  EXPECT_EQ(farm.store().ListRecords({0, 100})->size(), 6u);
+  EXPECT_EQ(RecordsOf(farm).size(), 6u);
 }
 
 TEST(Coordinator, MeasuresAJobWhoseResultsAreOfEveryKind) {
@@ -230,18 +318,19 @@ TEST(Coordinator, StopsWhenItsTimeIsUp) {
   FakeFarm farm({.clock = &clock});
   farm.AddDevice("d1");
   JobRequest request = farm.RequestFor(100'000, "a");
-  request.spec.time_limit = milliseconds(500);
+  request.spec.time_limit = std::chrono::seconds(700);
   const int64_t job = farm.Submit(request);
   const auto measure = [&](int64_t trials) {
     farm.Until([&] { return farm.coordinator().Progress(job)->measured >= trials; });
   };
   measure(3);
-  farm.Advance(clock, milliseconds(499));
+  farm.Advance(clock, std::chrono::seconds(599));
   measure(farm.coordinator().Progress(job)->measured + 3);  // It goes on as long as there is time.
-  farm.Advance(clock, milliseconds(1));
-  ASSERT_TRUE(farm.WaitFor(job));
+  farm.Advance(clock, std::chrono::seconds(1));             // The seventh part that is left is for the finalists.
+  farm.UntilInTime(clock, [&] { return IsTerminal(farm.store().GetJob(job)->state); });
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone);
   EXPECT_EQ(farm.store().GetJob(job)->detail, "its time was up");
+  EXPECT_GT(BestOf(farm, job).final_round, 0);
   for (const auto& [state, count] : farm.CountStates(job)) EXPECT_THAT(state, testing::AnyOf("OK", "CANCELLED"));
 }
 
@@ -350,6 +439,36 @@ TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 120)));
   RecordsOf(farm);
+}
+
+TEST(Coordinator, GoesOnWithTheFinalsWhereTheLastOneStopped) {
+  FakeFarm farm({.database = "t.db"});
+  const auto add_device = [&] {
+    farm.AddDevice("d1", [](const v1::MeasureSpec& spec) {
+      PretendedRun run = LuckyOnce(spec);
+      run.takes = milliseconds(IsFinal(spec) ? 20 : 0);
+      return run;
+    });
+  };
+  const auto rounds = [&] {
+    std::map<Digest, std::set<int64_t>> rounds;
+    for (const TuningRecord& record : *farm.store().ListRecords({0, 1000}))
+      if (record.final_round > 0 && !record.late) rounds[record.trace_digest].insert(record.final_round);
+    return rounds;
+  };
+  add_device();
+  const int64_t job = farm.Submit(20);
+  for (const size_t measured : {1, 4}) {
+    farm.Until([&] { return rounds().size() >= measured; });
+    farm.Stop();
+    farm.Start();
+    add_device();
+  }
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_GT(BestOf(farm, job).final_round, 0);
+  EXPECT_EQ(rounds().size(), kMostFinalists) << "the same finalists";
+  for (const auto& [trace, measured] : rounds()) EXPECT_THAT(measured, ElementsAre(1, 2, 3));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 20)));
 }
 
 TEST(Coordinator, SurvivesADeviceThatComesAndGoes) {

@@ -41,6 +41,7 @@ def matmul(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C
 struct PretendedRun {
   v1::MeasureStatus status = v1::MEASURE_STATUS_OK;
   double median_ns = 1000;
+  double half_width_ns = 0;  // Of its interval.
   std::string message;
   Duration takes{};                 // While it takes this long, its event stays silent,
   std::function<bool()> may_end{};  // and until this is so, if it is given. Called on a thread of its own.
@@ -79,6 +80,7 @@ class PretendedRunner : public TrialRunner {
       stats.set_min_ns(run_.median_ns);
       stats.set_p10_ns(run_.median_ns);
       stats.set_p90_ns(run_.median_ns);
+      stats.set_half_width_ns(run_.half_width_ns);
     }
     return {
         {RunnerNotice::Kind::kTimingBegins}, {RunnerNotice::Kind::kTimingEnds}, {RunnerNotice::Kind::kEnded, outcome}};
@@ -124,10 +126,12 @@ class PretendingRunners : public TrialRunnerFactory {
 class TestDevice {
  public:
   TestDevice(Coordinator& coordinator, const std::string& folder, const std::string& name, PretendedDevice device,
-             const std::string& key = "local")
+             const std::string& key = "local", double peak_gflops = 0)
       : runners_(std::move(device)) {
+    v1::DeviceFacts facts = CollectDeviceFacts(name, key, {});
+    facts.set_peak_gflops(peak_gflops);
     StatusOr<std::unique_ptr<DeviceServer>> server =
-        DeviceServer::Create({.facts = CollectDeviceFacts(name, key, {}),
+        DeviceServer::Create({.facts = std::move(facts),
                               .build_id = "test",
                               .data_directory = folder + "/device-" + name,
                               .server = SocketMaker([&coordinator] { return coordinator.gateway().MakeSocketPair(); })},
@@ -222,8 +226,10 @@ class FakeFarm {
     worker_.reset();
     coordinator_.reset();
   }
-  void AddDevice(const std::string& name, PretendedDevice device = ByTrialId, const std::string& key = "local") {
-    devices_.push_back(std::make_unique<TestDevice>(*coordinator_, folder_.path(), name, std::move(device), key));
+  void AddDevice(const std::string& name, PretendedDevice device = ByTrialId, const std::string& key = "local",
+                 double peak_gflops = 0) {
+    devices_.push_back(
+        std::make_unique<TestDevice>(*coordinator_, folder_.path(), name, std::move(device), key, peak_gflops));
   }
   void RemoveDevices() { devices_.clear(); }
 

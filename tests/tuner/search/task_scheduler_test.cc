@@ -56,15 +56,17 @@ TEST(GradientScheduler, RoundsInFlightCount) {
 }
 
 TEST(GradientScheduler, LeavesATaskThatReachedItsRoofline) {
-  const auto scheduler = MakeGradientScheduler({.peak_flops_per_ns = 100});
+  const auto scheduler = MakeGradientScheduler();
   std::vector<TaskProgress> tasks(2);
   tasks[0].best_ns = {1000, 1000};
   tasks[0].weight = 50;
-  tasks[0].flops = 98000;  // 980 ns at the peak: 98 % reached.
+  tasks[0].floor_ns = 980;  // 98 % of the peak reached.
   tasks[1].best_ns = {100, 100};
-  tasks[1].flops = 1000;
+  tasks[1].floor_ns = 10;
   EXPECT_EQ(scheduler->Next(tasks), 1u);
-  tasks[0].flops = 50000;
+  tasks[0].floor_ns = 500;
+  EXPECT_EQ(scheduler->Next(tasks), 0u);
+  tasks[0].floor_ns = 1200;  // It skips what is counted: no bound.
   EXPECT_EQ(scheduler->Next(tasks), 0u);
 }
 
@@ -87,14 +89,14 @@ TEST(GradientScheduler, AFailedWarmUpDoesNotStarveATask) {
 }
 
 TEST(GradientScheduler, OneTaskThatAlwaysFailsIsStillServed) {
-  const auto scheduler = MakeGradientScheduler({.peak_flops_per_ns = 10});
+  const auto scheduler = MakeGradientScheduler();
   std::vector<TaskProgress> tasks(1);
   tasks[0].best_ns = {kNever, kNever, kNever, kNever, kNever};
   EXPECT_EQ(scheduler->Next(tasks), 0u);
 }
 
 TEST(GradientScheduler, ChoosesAnUnfinishedTaskWhateverTheHistory) {
-  const auto scheduler = MakeGradientScheduler({.peak_flops_per_ns = 3});
+  const auto scheduler = MakeGradientScheduler();
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -103,6 +105,7 @@ TEST(GradientScheduler, ChoosesAnUnfinishedTaskWhateverTheHistory) {
     for (TaskProgress& task : tasks) {
       task.weight = static_cast<double>(random.Below(4));
       task.flops = static_cast<double>(random.Below(3)) * 1e6;
+      task.floor_ns = task.flops / 3;
       double best = random.Below(3) == 0 ? kNever : 1e6 * random.Unit();
       for (uint64_t i = random.Below(8); i > 0; --i)
         task.best_ns.push_back(std::isinf(best) ? best : best *= random.Unit());
@@ -144,7 +147,7 @@ double NetworkTime(const TaskScheduler& scheduler, const std::vector<SimulatedTa
 }
 
 TEST(GradientScheduler, BeatsRoundRobinOnAWeightedMix) {
-  const auto gradient = MakeGradientScheduler({.peak_flops_per_ns = 100});
+  const auto gradient = MakeGradientScheduler();
   const auto round_robin = MakeRoundRobinScheduler();
   int wins = 0;
   std::vector<double> ratios;

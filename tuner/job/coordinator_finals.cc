@@ -1,0 +1,110 @@
+// The coordinator's care for finalists: once the searches of a job are over, the best candidates of each task are
+// measured again, all tasks and candidates in turns, before one becomes the best of its key.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/status_macros.h"
+#include "tuner/job/coordinator_impl.h"
+
+namespace lathe {
+namespace {
+
+constexpr int kMostPasses = 8;  // Each rules a candidate out; whoever has as many wrong ones has another problem.
+
+}  // namespace
+
+// True: there is nothing left to be measured or decided.
+bool Coordinator::Impl::AdvanceFinals(Job& job) {
+  while (job.open.empty()) {
+    if (!job.are_finals_timed_out && AskForFinalists(job)) return false;
+    const StatusOr<bool> has_begun = BeginFinalRounds(job);
+    if (!Check(has_begun.status(), "measure finalists")) {
+      job.retry_at = Now() + kRetryAfter;
+      return false;
+    }
+    if (!*has_begun) return true;
+  }
+  return false;
+}
+
+// True: an answer is on its way.
+bool Coordinator::Impl::AskForFinalists(Job& job) {
+  bool is_asking = false;
+  for (size_t task = 0; task < job.finals.size(); ++task) {
+    FinalsView& finals = job.finals[task];
+    is_asking |= finals.phase == FinalsView::Phase::kAsked;
+    if (finals.phase != FinalsView::Phase::kNotAsked) continue;
+    const bool is_wanted = job.failures[task].empty() && finals.passes < kMostPasses;
+    finals.phase = is_wanted ? FinalsView::Phase::kAsked : FinalsView::Phase::kOver;
+    if (!is_wanted) continue;
+    ++finals.passes;
+    is_asking = true;
+    job.search->ChooseFinalists(task);
+  }
+  return is_asking;
+}
+
+void Coordinator::Impl::OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> prepared) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  FinalsView& finals = job.finals[task];
+  if (std::exchange(finals.is_adopting, false)) job.preparing = std::max(0, job.preparing - 1);
+  if (!prepared.ok())
+    options_.log(fmt::format("finals of task \"{}\": {}", job.tasks[task].name, prepared.status().message()));
+  const bool has_any = prepared.ok() && !prepared->finalists.empty();
+  finals.phase = has_any ? FinalsView::Phase::kUnderWay : FinalsView::Phase::kOver;
+  if (!has_any) return;
+  finals.measurement = std::move(prepared->measurement);
+  blobs_->Pin(finals.measurement.reference.blob);
+  finals.state = TaskFinals(std::move(prepared->finalists));
+  for (const TuningRecord& record : prepared->rounds)
+    finals.state.Ended(record.trace_digest, record.status, record.timings);
+}
+
+// Of all tasks, so that the same round of each comes before the next round of any. False: all are decided.
+StatusOr<bool> Coordinator::Impl::BeginFinalRounds(Job& job) {
+  bool has_begun = false;
+  for (size_t task = 0; task < job.finals.size(); ++task) {
+    FinalsView& finals = job.finals[task];
+    if (finals.phase != FinalsView::Phase::kUnderWay) continue;
+    const std::optional<TaskFinals::Round> round = job.are_finals_timed_out ? std::nullopt : finals.state.NextRound();
+    RETURN_IF_ERROR(round ? BeginFinalRound(job, task, *round) : DecideFinals(job, task));
+    has_begun |= finals.phase != FinalsView::Phase::kOver;
+  }
+  return has_begun;
+}
+
+Status Coordinator::Impl::BeginFinalRound(Job& job, size_t task, const TaskFinals::Round& round) {
+  ASSIGN_OR_RETURN(const std::vector<TrialRow> begun,
+                   store_->BeginFinalRound(job.tasks[task].id, round.number, round.finalists, UnixNow()));
+  std::set<Digest> is_new;
+  for (const TrialRow& trial : begun) {
+    is_new.insert(trial.trace_digest);
+    if (IsTerminal(trial.state))  // Its module is poison.
+      job.finals[task].state.Ended(trial.trace_digest, trial.state, std::nullopt);
+    else
+      OpenTrialOf(job, task, trial);
+  }
+  // The round had it before, and it gave nothing that could be remembered.
+  for (const NewFinalist& finalist : round.finalists) {
+    if (!is_new.contains(finalist.trace_digest))
+      job.finals[task].state.Ended(finalist.trace_digest, TrialState::kInfraFailed, std::nullopt);
+  }
+  return OkStatus();
+}
+
+Status Coordinator::Impl::DecideFinals(Job& job, size_t task) {
+  FinalsView& finals = job.finals[task];
+  ASSIGN_OR_RETURN(const bool has_winner, store_->DecideFinals(job.tasks[task].id, UnixNow()));
+  // Others take the place of finalists that all turned out to be wrong.
+  const bool goes_on = !has_winner && finals.state.HasFailures() && !job.are_finals_timed_out;
+  finals.phase = goes_on ? FinalsView::Phase::kNotAsked : FinalsView::Phase::kOver;
+  blobs_->Unpin(finals.measurement.reference.blob);
+  ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_->QueryBest(std::span(&job.tasks[task].key, 1)));
+  if (best[0].lookup == Lookup::kHit) job.plan.task(task).best_ns = best[0].record->timings->median_ns;
+  return OkStatus();
+}
+
+}  // namespace lathe
