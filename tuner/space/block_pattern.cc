@@ -6,6 +6,11 @@
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
+namespace {
+
+constexpr int64_t kFewestMasked = 5;  // Lanes of which the others are left out.
+
+}  // namespace
 
 std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std::span<const int64_t> iter_values) {
   if (const int64_t* constant = AsIntConst(e)) return *constant;
@@ -77,12 +82,17 @@ Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter,
   return is_zero ? Stride::kZero : is_one ? Stride::kOne : Stride::kOther;
 }
 
-std::vector<size_t> VectorizableIters(const BlockNode& block, int64_t lanes) {
+Vectors VectorsFor(const BlockNode& block, const Target& target) {
+  const RegisterFile& registers = target.register_file();
+  return {registers.lanes(block.writes[0].buffer->dtype.bits), registers.num_mask_registers > 0};
+}
+
+std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors) {
   std::vector<size_t> with_unit_writes, others;
   for (size_t i = 0; i < block.iter_vars.size(); ++i) {
     const int64_t extent = ExtentOf(block.iter_vars[i]);
     if (block.iter_vars[i].kind != IterKind::kSpatial || extent < 2) continue;
-    const int64_t used = ChooseLanes(extent, lanes);
+    const int64_t used = ChooseLanes(extent, vectors);
     if (used == 1) continue;
     bool usable = true, moves = false;
     for (const BufferRegion& read : block.reads) {
@@ -100,11 +110,16 @@ std::vector<size_t> VectorizableIters(const BlockNode& block, int64_t lanes) {
   return with_unit_writes;
 }
 
-int64_t ChooseLanes(int64_t extent, int64_t lanes) {
-  for (int64_t n = lanes; n >= 4; n /= 2) {
-    if (extent % n == 0) return n;
-  }
-  return extent > lanes ? lanes : 1;
+int64_t ChooseLanes(int64_t extent, const Vectors& vectors) {
+  int64_t whole = 1;
+  for (int64_t n = 4; n <= vectors.lanes; n *= 2)
+    if (extent % n == 0) whole = n;
+  if (extent > vectors.lanes) return whole > 1 ? whole : vectors.lanes;
+  if (!vectors.has_masks || extent < kFewestMasked) return whole;
+  int64_t single = 4;
+  while (single < extent) single *= 2;
+  // A vector some of whose lanes are left out costs a little more than a whole one.
+  return whole == 1 || 2 * whole <= extent ? single : whole;
 }
 
 bool HasDataReuse(const BlockNode& block) {
@@ -127,6 +142,16 @@ bool HasBranch(const BlockNode& block) {
     found = found || e.As<Select>() != nullptr || (call != nullptr && call->op == FindOp("if_then_else"));
   });
   return found;
+}
+
+bool IsLight(const BlockNode& block) {
+  constexpr int kMostOperations = 4;
+  int operations = 0;
+  PostOrderVisit(block.body, [&](const Expr& e) {
+    operations += e.As<Binary>() != nullptr && e.dtype() == block.writes[0].buffer->dtype ? 1 : 0;
+    operations += e.As<Call>() != nullptr ? kMostOperations + 1 : 0;
+  });
+  return operations <= kMostOperations;
 }
 
 int64_t ExtentOf(const IterVar& iter) {

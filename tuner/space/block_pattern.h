@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
 
 namespace lathe {
 
@@ -21,18 +22,30 @@ std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& 
 enum class Stride : uint8_t { kZero, kOne, kOther };
 Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes);
 
-// Data-parallel iters along which the block can compute `lanes` neighbours with plain vector or broadcast loads: every
-// read has stride 0 or 1, one of them 1. Those along which the writes have stride 1 come first.
-std::vector<size_t> VectorizableIters(const BlockNode& block, int64_t lanes);
+// The vectors that a block of one output can be computed in.
+struct Vectors {
+  int64_t lanes = 0;       // Of the type that it writes.
+  bool has_masks = false;  // Lanes can be left out at no great cost.
+};
+Vectors VectorsFor(const BlockNode& block, const Target& target);
 
-// The largest lane count that divides `extent`: `lanes`, or a smaller power of two, at least 4; else `lanes` (the last
-// vector is guarded) when the extent is larger, else 1.
-int64_t ChooseLanes(int64_t extent, int64_t lanes);
+// Data-parallel iters along which the block can compute neighbours `lanes` neighbours with plain vector or broadcast
+// loads: every read has stride 0 or 1, one of them 1. Those along which the writes have stride 1 come first.
+std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors);
+
+// The largest lane count that divides `extent`: `vectors.lanes`, or a smaller power of two, at least 4. Else all lanes,
+// guarded, where the extent is larger; with masks also where one vector does it all (14 of 16 lanes): its mask is a
+// constant. Of several vectors the masks are not, which costs more than they save. 1: none.
+int64_t ChooseLanes(int64_t extent, const Vectors& vectors);
 
 // There is a read that some data-parallel iter of more than one iteration does not move: tiling can reuse it.
 bool HasDataReuse(const BlockNode& block);
 // An if_then_else or select stands in the body, as in padding.
 bool HasBranch(const BlockNode& block);
+// So little is computed per element, without a call, that accumulators in registers leave room for it. What does not
+// stay in a register of the scope "register" is refused by code generation, which a schedule for everybody may not
+// risk.
+bool IsLight(const BlockNode& block);
 // Constant extent of an iter, 1 or more.
 int64_t ExtentOf(const IterVar& iter);
 

@@ -16,19 +16,24 @@
 namespace lathe {
 namespace {
 
+constexpr int64_t kMostUnrolled = 16;  // Steps of a reduction.
+
 using Factors = std::vector<std::optional<ExprRV>>;
 
 // The lanes to use for the iter, by the type that the block writes.
 int64_t LanesFor(const BlockNode& block, size_t iter, const Target& target) {
-  return ChooseLanes(ExtentOf(block.iter_vars[iter]), target.register_file().lanes(block.writes[0].buffer->dtype.bits));
+  return ChooseLanes(ExtentOf(block.iter_vars[iter]), VectorsFor(block, target));
 }
 
 // The iter to vectorise: the one that gives the most lanes; of those, the first, whose writes are neighbours if any
-// one's are.
+// one's are. One with lanes to leave out only where there is no other.
 std::optional<size_t> IterWithMostLanes(const BlockNode& block, const Target& target) {
   std::optional<size_t> best;
-  for (size_t iter : VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits))) {
-    if (!best || LanesFor(block, iter, target) > LanesFor(block, *best, target)) best = iter;
+  int64_t most = 0;
+  for (size_t iter : VectorizableIters(block, VectorsFor(block, target))) {
+    const int64_t lanes = LanesFor(block, iter, target);
+    const int64_t rank = lanes <= ExtentOf(block.iter_vars[iter]) ? lanes : IsLight(block) ? 1 : 0;
+    if (rank > most) best = iter, most = rank;
   }
   return best;
 }
@@ -53,8 +58,7 @@ Status VectorizeInnermost(Schedule& schedule, BlockRV block, const Target& targe
   const For& innermost = schedule.LoopOf(loop_rows.back());
   const int64_t* extent = AsIntConst(innermost.extent);
   if (extent == nullptr || *extent < 4 || innermost.kind != ForKind::kSerial) return OkStatus();
-  const int64_t lanes =
-      ChooseLanes(*extent, target.register_file().lanes(schedule.BlockOf(row).writes[0].buffer->dtype.bits));
+  const int64_t lanes = ChooseLanes(*extent, VectorsFor(schedule.BlockOf(row), target));
   if (lanes == 1) return OkStatus();
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   const Factors factors{std::nullopt, ExprRV(lanes)};
@@ -88,6 +92,19 @@ Status ScheduleReduction(Schedule& schedule, const std::string& name, const Targ
 
 namespace {
 
+// So that a window's sum stays in a register.
+Status UnrollInnermost(Schedule& schedule, const std::vector<LoopRV>& loops) {
+  int64_t steps = 1;
+  for (size_t i = loops.size(); i-- > 0;) {
+    ASSIGN_OR_RETURN(const int row, schedule.RowOf(loops[i]));
+    const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
+    if (extent == nullptr || steps * *extent > kMostUnrolled) break;
+    steps *= *extent;
+    RETURN_IF_ERROR(Unroll(schedule, loops[i]));
+  }
+  return OkStatus();
+}
+
 Status TryScheduleReduction(Schedule& schedule, const std::string& name, const Target& target, bool takes_epilogue) {
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
@@ -96,14 +113,18 @@ Status TryScheduleReduction(Schedule& schedule, const std::string& name, const T
   const bool has_epilogue = takes_epilogue && consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) &&
                             !IsOutputBlock(schedule, row);
   const std::string epilogue = has_epilogue ? schedule.BlockOf(consumers[0]).name : "";
-  ASSIGN_OR_RETURN(BlockRV write_back, CacheWrite(schedule, block, 0, "local"));
+  const std::optional<size_t> vector_iter = IterWithMostLanes(node, target);
+  // What is stored by some lanes only stays in memory unless it is promised to be a register.
+  const bool is_masked = vector_iter &&
+                         ExtentOf(node.iter_vars[*vector_iter]) % LanesFor(node, *vector_iter, target) != 0 &&
+                         IsLight(node);
+  ASSIGN_OR_RETURN(BlockRV write_back, CacheWrite(schedule, block, 0, is_masked ? "register" : "local"));
   if (has_epilogue) {
     RETURN_IF_ERROR(ComputeInline(schedule, write_back));
     ASSIGN_OR_RETURN(write_back, GetBlock(schedule, epilogue, schedule.func().name));
   }
 
   // Data-parallel loops, the vector loop last among them, then its lanes inside the reductions.
-  const std::optional<size_t> vector_iter = IterWithMostLanes(node, target);
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   ASSIGN_OR_RETURN(const int tiled_row, schedule.RowOf(block));
   std::vector<LoopRV> spatial, reduce;
@@ -137,6 +158,7 @@ Status TryScheduleReduction(Schedule& schedule, const std::string& name, const T
       schedule.LoopsOf(write_back_row).size() > spatial.size();  // Else its innermost loop is around the sum as well.
   if (has_own_loops) RETURN_IF_ERROR(VectorizeInnermost(schedule, write_back, target));
   if (lanes) RETURN_IF_ERROR(Vectorize(schedule, *lanes));
+  RETURN_IF_ERROR(UnrollInnermost(schedule, reduce));
   ASSIGN_OR_RETURN(const LoopRV outer,
                    Fuse(schedule, std::span(spatial).first(std::max<size_t>(1, spatial.size() - 1))));
   RETURN_IF_ERROR(Parallel(schedule, outer));

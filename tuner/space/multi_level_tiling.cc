@@ -143,9 +143,7 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const int first_row, schedule.RowOf(block));
   const BlockNode before = schedule.BlockOf(first_row);
-  const int bits = before.writes[0].buffer->dtype.bits;
-  const int64_t lanes =
-      ChooseLanes(ExtentOf(before.iter_vars[options.vector_iter]), target.register_file().lanes(bits));
+  const int64_t lanes = ChooseLanes(ExtentOf(before.iter_vars[options.vector_iter]), VectorsFor(before, target));
   std::vector<std::string> producers;
   for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
 

@@ -9,6 +9,7 @@
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/elementwise.h"
 #include "tuner/space/multi_level_tiling.h"
+#include "tuner/space/row_reduction.h"
 
 namespace lathe {
 namespace {
@@ -32,7 +33,14 @@ bool IsPlain(const Schedule& schedule, int row) {
 bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
   const BlockNode& block = schedule.BlockOf(row);
   return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
-         !VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits)).empty();
+         !VectorizableIters(block, VectorsFor(block, target)).empty();
+}
+
+bool AreAllPlain(const Schedule& schedule) {
+  const std::vector<int> rows = schedule.ChildBlocksOf(schedule.RootRow());
+  return std::all_of(rows.begin(), rows.end(), [&](int row) {
+    return IsPlain(schedule, row) && schedule.FindBlock(schedule.BlockOf(row).name) == row;
+  });
 }
 
 // Schedules every block that still has a nest of its own and no parallel or vectorized loop.
@@ -69,6 +77,10 @@ class PostOrderApply : public SpaceGenerator {
         AddSketch(attempt, sketches);
       }
     }
+    if (!anchor && AreAllPlain(base)) {
+      Schedule attempt = base;
+      if (ScheduleRows(attempt, target, Accumulators::kSampled).ok()) AddSketch(attempt, sketches);
+    }
     if (sketches.empty()) {
       ASSIGN_OR_RETURN(const Schedule fallback, DefaultSchedule(workload, target));
       AddSketch(fallback, sketches);
@@ -97,7 +109,7 @@ class PostOrderApply : public SpaceGenerator {
     const int row = schedule.FindBlock(anchor);
     const BlockNode& block = schedule.BlockOf(row);
     std::vector<TilingOptions> tilings;
-    for (size_t iter : VectorizableIters(block, target.register_file().lanes(block.writes[0].buffer->dtype.bits))) {
+    for (size_t iter : VectorizableIters(block, VectorsFor(block, target))) {
       tilings.push_back({iter, false});
       if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, true});
     }
@@ -117,6 +129,13 @@ std::unique_ptr<SpaceGenerator> MakePostOrderApply() { return std::make_unique<P
 StatusOr<Schedule> DefaultSchedule(const PrimFunc& workload, const Target& target) {
   ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(workload));
   RETURN_IF_ERROR(AutoInline(schedule));
+  const std::vector<int> rows = schedule.ChildBlocksOf(schedule.RootRow());
+  const bool has_anchor =
+      std::any_of(rows.begin(), rows.end(), [&](int row) { return IsAnchor(schedule, row, target); });
+  if (!has_anchor && AreAllPlain(schedule)) {
+    Schedule attempt = schedule;
+    if (ScheduleRows(attempt, target, Accumulators::kFixed).ok()) return attempt;
+  }
   // Reductions first: they take their element-wise consumers with them.
   for (const std::string& name : BlocksToSchedule(schedule)) {
     const int row = schedule.FindBlock(name);

@@ -2,11 +2,13 @@
 
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
+#include "tests/compiler/schedule/soundness.h"
 #include "tests/property_runs.h"
 #include "tests/tuner/space/workloads.h"
 #include "tuner/search/search_strategy.h"
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/multi_level_tiling.h"
+#include "tuner/space/row_reduction.h"
 #include "tuner/space/space_generator.h"
 
 namespace lathe {
@@ -87,12 +89,54 @@ TEST_P(SpaceTest, TheDefaultScheduleIsParallelAndVectorized) {
       << Print(schedule->func());
 }
 
-INSTANTIATE_TEST_SUITE_P(Workloads, SpaceTest,
-                         testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true},
-                                         SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
-                                         SpaceCase{"MaxPool", kMaxPool, false},
-                                         SpaceCase{"Elementwise", kElementwise, false}),
+INSTANTIATE_TEST_SUITE_P(
+    Workloads, SpaceTest,
+    testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true}, SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
+                    SpaceCase{"MaxPool", kMaxPool, false}, SpaceCase{"Elementwise", kElementwise, false},
+                    SpaceCase{"RowSums", kRowSums, true}, SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
+                    SpaceCase{"NormalizedRows", kNormalizedRows, true}),
+    [](const auto& info) { return info.param.name; });
+
+class RowsTest : public testing::TestWithParam<SpaceCase> {};
+
+TEST_P(RowsTest, KeepTheBitsByAnyNumberOfAccumulators) {
+  const TuneTask task = TaskOf(GetParam().text);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2));
+  EXPECT_GE(candidates.size(), 2u) << "there is something to choose";
+  for (const MeasureCandidate& candidate : candidates) ExpectSameBits(task.func, candidate.func);
+  ExpectSameBits(task.func, DefaultSchedule(task.func, task.target)->func());
+}
+
+TEST_P(RowsTest, AreReadOnceByVectors) {
+  const std::string text = Print(DefaultSchedule(Parse(GetParam().text), Avx512())->func());
+  EXPECT_EQ(text.find("T.parallel("), text.rfind("T.parallel(")) << "one nest\n" << text;
+  EXPECT_THAT(text, HasSubstr("scope=\"register\""));
+}
+
+INSTANTIATE_TEST_SUITE_P(Workloads, RowsTest,
+                         testing::Values(SpaceCase{"RowSums", kRowSums, true},
+                                         SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
+                                         SpaceCase{"NormalizedRows", kNormalizedRows, true}),
                          [](const auto& info) { return info.param.name; });
+
+// A tile that does not stay in registers is refused, and the schedule of what nobody has tuned must build.
+TEST(Rows, PromiseNoRegistersWhereMuchIsComputed) {
+  std::string text = kRowSums;
+  text.replace(text.find("+ A[vi, vj, vk]"), 15, "+ T.exp(A[vi, vj, vk])");
+  const std::string scheduled = Print(DefaultSchedule(Parse(text.c_str()), Avx512())->func());
+  EXPECT_THAT(scheduled, HasSubstr("T.vectorized(16)"));
+  EXPECT_EQ(scheduled.find("register\""), std::string::npos) << scheduled;
+}
+
+TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
+  std::string text = kRowSums;
+  for (size_t at = 0; (at = text.find("160", at)) != std::string::npos;) text.replace(at, 3, "161");
+  Schedule schedule = *Schedule::Create(Parse(text.c_str()));
+  EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed).message(),
+              HasSubstr("no block reduces neighbours"));
+  EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
+}
 
 TEST(RandomSearch, ProposesNothingTwice) {
   const TuneTask task = TaskOf(kElementwise);
@@ -106,15 +150,22 @@ TEST(RandomSearch, ProposesNothingTwice) {
 }
 
 struct LanesCase {
-  int64_t extent, lanes, expected;
+  int64_t extent;
+  Vectors vectors;
+  int64_t expected;
 };
 class ChooseLanesTest : public testing::TestWithParam<LanesCase> {};
-TEST_P(ChooseLanesTest, PrefersWholeVectors) {
-  EXPECT_EQ(ChooseLanes(GetParam().extent, GetParam().lanes), GetParam().expected);
+TEST_P(ChooseLanesTest, PrefersWholeVectorsOrOne) {
+  EXPECT_EQ(ChooseLanes(GetParam().extent, GetParam().vectors), GetParam().expected);
 }
+constexpr Vectors kWhole{16, false}, kMasked{16, true};
 INSTANTIATE_TEST_SUITE_P(Extents, ChooseLanesTest,
-                         testing::Values(LanesCase{64, 16, 16}, LanesCase{56, 16, 8}, LanesCase{28, 16, 4},
-                                         LanesCase{17, 16, 16}, LanesCase{7, 16, 1}));
+                         testing::Values(LanesCase{64, kWhole, 16}, LanesCase{56, kWhole, 8}, LanesCase{28, kWhole, 4},
+                                         LanesCase{17, kWhole, 16}, LanesCase{7, kWhole, 1}, LanesCase{64, kMasked, 16},
+                                         LanesCase{56, kMasked, 8}, LanesCase{17, kMasked, 16},
+                                         LanesCase{14, kMasked, 16},  // One vector.
+                                         LanesCase{12, kMasked, 16}, LanesCase{7, kMasked, 8}, LanesCase{8, kMasked, 8},
+                                         LanesCase{4, kMasked, 4}, LanesCase{2, kMasked, 1}));
 
 }  // namespace
 }  // namespace lathe

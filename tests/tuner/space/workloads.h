@@ -80,4 +80,55 @@ def main(A: T.Buffer((3, 5, 40), "float32"), B: T.Buffer((3, 5, 40), "float32"))
             B[vi, vj, vk] = C[vi, vj, vk] * T.float32(2)
 )";
 
+inline constexpr char kRowSums[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 2, 160), "float32"), S: T.Buffer((3, 2), "float32")):
+    for i, j, k in T.grid(3, 2, 160):
+        with T.block("sum"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                S[vi, vj] = T.float32(0)
+            S[vi, vj] = S[vi, vj] + A[vi, vj, vk]
+)";
+
+inline constexpr char kMatrixTimesVector[] = R"(
+@T.prim_func
+def main(W: T.Buffer((24, 256), "float32"), X: T.Buffer((256,), "float32"), Y: T.Buffer((24,), "float32")):
+    for i, k in T.grid(24, 256):
+        with T.block("dense"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                Y[vi] = T.float32(0)
+            Y[vi] = Y[vi] + W[vi, vk] * X[vk]
+)";
+
+// As a softmax, in numbers that no order of the sums rounds.
+inline constexpr char kNormalizedRows[] = R"(
+@T.prim_func
+def main(X: T.Buffer((6, 192), "float32"), Y: T.Buffer((6, 192), "float32")):
+    M = T.alloc_buffer((6,))
+    D = T.alloc_buffer((6, 192))
+    S = T.alloc_buffer((6,))
+    for i, k in T.grid(6, 192):
+        with T.block("max"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                M[vi] = T.min_value("float32")
+            M[vi] = T.max(M[vi], X[vi, vk])
+    for i, k in T.grid(6, 192):
+        with T.block("difference"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            D[vi, vk] = X[vi, vk] - M[vi]
+    for i, k in T.grid(6, 192):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + D[vi, vk]
+    for i, k in T.grid(6, 192):
+        with T.block("quotient"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            Y[vi, vk] = D[vi, vk] / (S[vi] - T.float32(1))
+)";
+
 }  // namespace lathe

@@ -1,0 +1,206 @@
+#include "tuner/space/row_reduction.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/decompose_reduction.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/rfactor.h"
+#include "compiler/schedule/sampling.h"
+#include "compiler/schedule/set_scope.h"
+#include "compiler/schedule/split.h"
+#include "support/status_macros.h"
+#include "tuner/space/block_pattern.h"
+#include "tuner/space/elementwise.h"
+
+namespace lathe {
+namespace {
+
+constexpr int64_t kMostAccumulators = 8;
+constexpr int64_t kUsualAccumulators = 4;
+
+using Factors = std::vector<std::optional<ExprRV>>;
+
+// How the row of a reduction is cut.
+struct RowCut {
+  int64_t lanes = 0;
+  std::vector<int64_t>
+      accumulators;  // Vectors that divide the row, more than one, with more than one step; may be empty.
+};
+
+// Nullopt: the block reduces something else than neighbours, or a row that no vector divides.
+std::optional<RowCut> RowCutOf(const BlockNode& block, const Target& target) {
+  std::optional<size_t> reduced;
+  for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+    if (block.iter_vars[i].kind == IterKind::kSpatial) continue;
+    if (reduced) return std::nullopt;
+    reduced = i;
+  }
+  if (!block.init || !reduced || block.writes.size() != 1) return std::nullopt;
+  const int64_t extent = ExtentOf(block.iter_vars[*reduced]);
+  RowCut cut;
+  for (int64_t n = target.register_file().lanes(block.writes[0].buffer->dtype.bits); n >= 4 && cut.lanes == 0; n /= 2)
+    cut.lanes = extent % n == 0 && extent > n ? n : 0;
+  if (cut.lanes == 0) return std::nullopt;
+  bool moves = false;
+  for (const BufferRegion& read : block.reads) {
+    const Stride stride = StrideOf(block, read, *reduced, cut.lanes);
+    if (stride == Stride::kOther) return std::nullopt;
+    moves = moves || stride == Stride::kOne;
+  }
+  if (!moves) return std::nullopt;
+  for (int64_t n = 2; n <= kMostAccumulators; ++n)
+    if (extent % (n * cut.lanes) == 0 && extent > n * cut.lanes) cut.accumulators.push_back(n);
+  return cut;
+}
+
+StatusOr<std::optional<ExprRV>> ChooseAccumulators(Schedule& schedule, const RowCut& cut, Accumulators how) {
+  if (cut.accumulators.empty()) return std::optional<ExprRV>();
+  if (how == Accumulators::kFixed) {
+    const auto is_nearer = [](int64_t a, int64_t b) {
+      return std::abs(a - kUsualAccumulators) < std::abs(b - kUsualAccumulators);
+    };
+    return std::optional<ExprRV>(
+        ExprRV(*std::min_element(cut.accumulators.begin(), cut.accumulators.end(), is_nearer)));
+  }
+  const std::vector<double> evenly(cut.accumulators.size(), 1.0 / static_cast<double>(cut.accumulators.size()));
+  ASSIGN_OR_RETURN(const VarRV number, SampleCategorical(schedule, cut.accumulators, evenly));
+  return std::optional<ExprRV>(ExprRV(number));
+}
+
+// The two innermost loops of a block: what its rfactor made spatial, and what it still reduces.
+StatusOr<std::pair<LoopRV, LoopRV>> InnermostTwo(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  if (loops.size() < 3) return FailedPrecondition("schedule rows: a reduction lost its loops");
+  return std::pair(loops[loops.size() - 2], loops.back());
+}
+
+// partial[row, accumulator and lane] over the row, and by_lane[row, lane] over the accumulators, where there are any.
+struct Partials {
+  BlockRV partial;
+  std::optional<BlockRV> by_lane;
+};
+
+StatusOr<Partials> Factor(Schedule& schedule, BlockRV block, const RowCut& cut, const std::optional<ExprRV>& count) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const int rank = static_cast<int>(schedule.BlockOf(row).writes[0].region.size());
+  const bool is_light = IsLight(schedule.BlockOf(row));
+  ASSIGN_OR_RETURN(std::vector<LoopRV> loops, GetLoops(schedule, block));
+  Factors factors{std::nullopt, ExprRV(cut.lanes)};
+  if (count) factors.insert(factors.begin() + 1, *count);
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loops.back(), factors));
+  LoopRV kept = parts[1];
+  if (count) {
+    ASSIGN_OR_RETURN(kept, Fuse(schedule, std::span(parts).subspan(1)));
+  }
+  Partials partials;
+  ASSIGN_OR_RETURN(partials.partial, RFactor(schedule, kept, rank));
+  // Single lanes are read from it only where nothing is between.
+  RETURN_IF_ERROR(SetScope(schedule, partials.partial, 0, count && is_light ? "register" : "local"));
+  if (!count) return partials;
+  ASSIGN_OR_RETURN(loops, GetLoops(schedule, block));
+  const Factors by_lanes{*count, ExprRV(cut.lanes)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> rest, Split(schedule, loops.back(), by_lanes));
+  ASSIGN_OR_RETURN(partials.by_lane, RFactor(schedule, rest[1], rank));
+  RETURN_IF_ERROR(SetScope(schedule, *partials.by_lane, 0, "local"));
+  return partials;
+}
+
+// By lanes, `count` vectors (or one) at a time; the loop that is left reduces.
+Status ReduceByLanes(Schedule& schedule, BlockRV block, const RowCut& cut, const std::optional<ExprRV>& count) {
+  ASSIGN_OR_RETURN(const auto innermost, InnermostTwo(schedule, block));
+  const auto [kept, steps] = innermost;
+  std::vector<LoopRV> order{steps, kept};
+  if (count) {
+    const Factors factors{*count, ExprRV(cut.lanes)};
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, kept, factors));
+    order = {steps, parts[0], parts[1]};
+  }
+  RETURN_IF_ERROR(Reorder(schedule, order));
+  RETURN_IF_ERROR(Vectorize(schedule, order.back()));
+  if (count) RETURN_IF_ERROR(Unroll(schedule, order[1]));
+  return DecomposeReduction(schedule, block, steps).status();
+}
+
+// Vector by vector.
+Status SumAccumulators(Schedule& schedule, BlockRV by_lane) {
+  ASSIGN_OR_RETURN(const auto innermost, InnermostTwo(schedule, by_lane));
+  const auto [lanes, vectors] = innermost;
+  RETURN_IF_ERROR(Reorder(schedule, std::vector{vectors, lanes}));
+  RETURN_IF_ERROR(Vectorize(schedule, lanes));
+  RETURN_IF_ERROR(Unroll(schedule, vectors));
+  return DecomposeReduction(schedule, by_lane, vectors).status();
+}
+
+// The sum of a row, in each iteration of `at`; without one, of the loop of rows around the block, which is returned.
+StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& target, std::optional<LoopRV> at,
+                           Accumulators how) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const std::optional<RowCut> cut = RowCutOf(schedule.BlockOf(row), target);
+  if (!cut) return schedule.Error("schedule rows", row, "it is no reduction of neighbours by whole vectors");
+  ASSIGN_OR_RETURN(const std::optional<ExprRV> count, ChooseAccumulators(schedule, *cut, how));
+  ASSIGN_OR_RETURN(const Partials partials, Factor(schedule, block, *cut, count));
+  if (at) {
+    RETURN_IF_ERROR(SetScope(schedule, block, 0, "local"));
+    RETURN_IF_ERROR(ComputeAt(schedule, block, *at));
+  } else {
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+    if (loops.size() < 2) return schedule.Error("schedule rows", row, "it has one row only");
+    at = loops[loops.size() - 2];
+  }
+  if (partials.by_lane) {
+    RETURN_IF_ERROR(ComputeAt(schedule, *partials.by_lane, *at));
+    RETURN_IF_ERROR(SumAccumulators(schedule, *partials.by_lane));
+  }
+  RETURN_IF_ERROR(ComputeAt(schedule, partials.partial, *at));
+  RETURN_IF_ERROR(ReduceByLanes(schedule, partials.partial, *cut, count));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  RETURN_IF_ERROR(Unroll(schedule, loops.back()));
+  return *at;
+}
+
+// The rows of a block that fills them element by element.
+StatusOr<LoopRV> LoopOfRows(Schedule& schedule, BlockRV block) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  if (loops.size() < 2) return FailedPrecondition("schedule rows: it has one row only");
+  return loops[loops.size() - 2];
+}
+
+Status MoveToRow(Schedule& schedule, BlockRV block, const Target& target, LoopRV at, Accumulators how) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  if (!IsSpatial(schedule.BlockOf(row))) return ReduceRow(schedule, block, target, at, how).status();
+  RETURN_IF_ERROR(ComputeAt(schedule, block, at));
+  return VectorizeInnermost(schedule, block, target);
+}
+
+}  // namespace
+
+Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators) {
+  std::vector<BlockRV> blocks;
+  bool has_rows = false;
+  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
+    has_rows = has_rows || RowCutOf(schedule.BlockOf(row), target);
+    ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, schedule.BlockOf(row).name, schedule.func().name));
+    blocks.push_back(block);
+  }
+  if (!has_rows) return schedule.Error("schedule rows", schedule.RootRow(), "no block reduces neighbours");
+  const BlockRV last = blocks.back();
+  ASSIGN_OR_RETURN(const int last_row, schedule.RowOf(last));
+  const bool fills_rows = IsSpatial(schedule.BlockOf(last_row));
+  ASSIGN_OR_RETURN(const LoopRV at, fills_rows ? LoopOfRows(schedule, last)
+                                               : ReduceRow(schedule, last, target, std::nullopt, accumulators));
+  ASSIGN_OR_RETURN(std::vector<LoopRV> rows, GetLoops(schedule, last));
+  rows.pop_back();
+  for (size_t i = blocks.size() - 1; i-- > 0;)
+    RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], target, at, accumulators));
+  if (fills_rows) RETURN_IF_ERROR(VectorizeInnermost(schedule, last, target));
+  ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, rows));
+  return Parallel(schedule, outer);
+}
+
+}  // namespace lathe
