@@ -151,7 +151,8 @@ bool IsLight(const BlockNode& block) {
     operations += e.As<Binary>() != nullptr && e.dtype() == block.writes[0].buffer->dtype ? 1 : 0;
     operations += e.As<Call>() != nullptr ? kMostOperations + 1 : 0;
   });
-  return operations <= kMostOperations;
+  const bool is_emulated = block.writes[0].buffer->dtype.is_float() && block.writes[0].buffer->dtype.bits < 32;
+  return operations <= kMostOperations && !is_emulated;
 }
 
 int64_t ExtentOf(const IterVar& iter) {
