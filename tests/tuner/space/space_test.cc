@@ -97,6 +97,23 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceCase{"NormalizedRows", kNormalizedRows, true}),
     [](const auto& info) { return info.param.name; });
 
+// Of rows of 14 elements in vectors of 16 lanes a tile cannot stay in registers: 35 of 48 candidates were refused.
+TEST(Tiles, AreMadeOfWholeVectorsOnly) {
+  const TuneTask task = TaskOf(R"(
+@T.prim_func
+def main(A: T.Buffer((8, 16, 16), "float32"), W: T.Buffer((8, 3, 3), "float32"), Y: T.Buffer((8, 14, 14), "float32")):
+    for c, y, x, i, j in T.grid(8, 14, 14, 3, 3):
+        with T.block("depthwise"):
+            vc, vy, vx, vi, vj = T.axis.remap("SSSRR", [c, y, x, i, j])
+            with T.init():
+                Y[vc, vy, vx] = T.float32(0)
+            Y[vc, vy, vx] = Y[vc, vy, vx] + A[vc, vy + vi, vx + vj] * W[vc, vi, vj]
+)");
+  ASSERT_EQ(task.sketches.size(), 1u);
+  EXPECT_EQ(task.sketches[0].trace.ToPython().find("sample_"), std::string::npos) << "the default schedule alone";
+  EXPECT_THAT(Print(MakeRandomSearch(task, 1)->Propose(1).at(0).func), HasSubstr("T.vectorized(16)"));
+}
+
 class RowsTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(RowsTest, KeepTheBitsByAnyNumberOfAccumulators) {
