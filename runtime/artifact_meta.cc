@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "artifacts are little-endian, and so is every host we run on");
 
-constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxRank = 16, kMaxSymbols = 64, kMaxTerms = 1 << 20;
+constexpr uint32_t kMaxKernels = 4096, kMaxParams = 256, kMaxSymbols = 64, kMaxTerms = 1 << 20;
 constexpr uint32_t kMaxImages = 256, kMaxDeviceKernels = 4096, kMaxDeviceArgs = 256, kMaxAlignment = 1 << 20;
 constexpr uint64_t kMaxMetaBytes = 16u << 20, kMaxDeviceBytes = uint64_t{1} << 32;
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 47;
@@ -128,11 +128,13 @@ class MetaDecoder {
     param.alignment = raw.alignment;
     if (!std::has_single_bit(raw.alignment) || raw.alignment > kMaxAlignment)
       return Corrupt(FormatText("alignment %u is no power of two up to %u", raw.alignment, kMaxAlignment));
-    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<LatheMetaDim>("dimensions", raw.dims_offset, raw.rank, kMaxRank));
+    RUNTIME_RETURN_IF_ERROR(
+        reader_.CheckTable<LatheMetaDim>("dimensions", raw.dims_offset, raw.rank, LATHE_META_MAX_RANK));
     RUNTIME_ASSIGN_OR_RETURN(param.dims, DecodeExtents(raw.dims_offset, raw.rank, 0));
     RUNTIME_ASSIGN_OR_RETURN(param.offset, DecodeExtent(reader_, raw.offset, scope_, 0));
     if ((raw.flags & LATHE_PARAM_STRIDED) == 0) return {};
-    RUNTIME_RETURN_IF_ERROR(reader_.CheckTable<LatheMetaDim>("strides", raw.strides_offset, raw.rank, kMaxRank));
+    RUNTIME_RETURN_IF_ERROR(
+        reader_.CheckTable<LatheMetaDim>("strides", raw.strides_offset, raw.rank, LATHE_META_MAX_RANK));
     RUNTIME_ASSIGN_OR_RETURN(param.strides, DecodeExtents(raw.strides_offset, raw.rank, 0));
     return {};
   }

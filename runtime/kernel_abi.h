@@ -97,6 +97,7 @@ enum LatheKernelError {
 #define LATHE_META_MAGIC 0x4154454d4548544cULL /* "LTHEMETA" */
 #define LATHE_META_VERSION 2
 #define LATHE_META_OLDEST 1
+#define LATHE_META_MAX_RANK 16 /* Dimensions of a buffer parameter. */
 
 typedef struct { /* The beginning of every layout, and all of layout 1. */
   uint64_t magic;

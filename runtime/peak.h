@@ -52,6 +52,6 @@ struct DevicePeak {
 };
 
 // On a thread per CPU, for about 15 x `ns_per_figure`.
-DevicePeak MeasureDevicePeak(const std::vector<int>& cpus, int64_t ns_per_figure = 20'000'000);
+DevicePeak MeasureDevicePeak(const std::vector<int>& cpus, int64_t ns_per_figure = 5'000'000);
 
 }  // namespace lathe

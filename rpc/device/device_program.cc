@@ -23,8 +23,6 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kNsPerPeakFigure = 5'000'000;  // Some 15 figures.
-
 std::string HostName() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
@@ -112,7 +110,7 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
 }
 
 void MeasurePeak(v1::DeviceFacts& facts) {
-  const DevicePeak peak = MeasureDevicePeak({facts.cpus().begin(), facts.cpus().end()}, kNsPerPeakFigure);
+  const DevicePeak peak = MeasureDevicePeak({facts.cpus().begin(), facts.cpus().end()});
   facts.set_peak_gflops(peak.gflops_f32);
   facts.set_peak_gops(peak.gops);
 }

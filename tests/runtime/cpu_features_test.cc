@@ -49,8 +49,9 @@ TEST(ComputeRoofs, CountWhatTheInstructionsDo) {
     EXPECT_TRUE(!roof.is_present || HostHasCpuFeature(roof.instructions)) << roof.instructions;
     num_present += roof.is_present;
     if (roof.types == "uint8*int8" && roof.is_present && roofs[0].is_present &&
-        roof.vector_bits == roofs[0].vector_bits)
+        roof.vector_bits == roofs[0].vector_bits) {
       EXPECT_DOUBLE_EQ(per_bit(roof), 4 * per_bit(roofs[0]));
+    }
   }
   EXPECT_GE(num_present, 2);
 }

@@ -9,10 +9,6 @@ namespace {
 // Short measurements of one kernel, each in a process of its own, differ by more than the interval of each says.
 constexpr double kScreeningSpread = 1.03;
 
-bool IsTimed(const TuningRecord& record) {
-  return record.status == TrialState::kOk || record.status == TrialState::kNoisy;
-}
-
 // What is known of one candidate.
 struct Candidate {
   std::vector<const TuningRecord*> rounds;  // Of finals.
@@ -31,11 +27,12 @@ bool IsBetterScreening(const TuningRecord& a, const TuningRecord& b) {
 void Note(const TuningRecord& record, Candidate& candidate) {
   if (record.final_round > 0) {
     if (record.late) return;
-    if (IsTimed(record))
+    if (IsTimed(record.status))
       candidate.rounds.push_back(&record);
     else
       candidate.has_failed = true;
-  } else if (IsTimed(record) && (candidate.screened == nullptr || IsBetterScreening(record, *candidate.screened))) {
+  } else if (IsTimed(record.status) &&
+             (candidate.screened == nullptr || IsBetterScreening(record, *candidate.screened))) {
     candidate.screened = &record;
   }
 }

@@ -74,7 +74,7 @@ Status AddRecord(const Row& row, std::vector<TuningRecord>& records) {
 // A NOISY record is better than none: it stands until the first OK one. What won a final stands until the next final.
 // Ties keep the older record, so that the answer does not change without a reason.
 StatusOr<bool> UpdateBest(Connection& db, int64_t key_id, int64_t record_id, TrialState status, double median_ns) {
-  if (status != TrialState::kOk && status != TrialState::kNoisy) return false;
+  if (!IsTimed(status)) return false;
   RETURN_IF_ERROR(db.Run(
       "INSERT INTO best (key_id, record_id, status, median_ns) VALUES (?, ?, ?, ?) ON CONFLICT (key_id) DO UPDATE SET "
       "record_id = excluded.record_id, status = excluded.status, median_ns = excluded.median_ns WHERE "

@@ -132,4 +132,7 @@ class Store {
   virtual StatusOr<StoreStats> Stats() = 0;
 };
 
+// The trials that pass the filter, oldest first, read page by page: one that changes meanwhile may be seen either way.
+Status ForEachTrial(Store& store, const TrialFilter& filter, const std::function<void(const TrialRow&)>& visit);
+
 }  // namespace lathe

@@ -55,13 +55,9 @@ Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store
 Status Coordinator::Impl::Start() {
   ASSIGN_OR_RETURN(const TrackerSnapshot snapshot, leases_.LoadTracker());
   tracker_ = std::make_unique<TrackerCore>(snapshot, Now());
-  for (int64_t after = 0;;) {  // Builds of workers that may come back.
-    ASSIGN_OR_RETURN(const std::vector<TrialRow> building,
-                     store_->ListTrials({.states = {TrialState::kBuilding}}, {after, 1000}));
-    for (const TrialRow& trial : building) workers_.Restore(trial.worker, Now());
-    if (building.size() < 1000) break;
-    after = building.back().id;
-  }
+  RETURN_IF_ERROR(ForEachTrial(*store_, {.states = {TrialState::kBuilding}}, [&](const TrialRow& trial) {
+    workers_.Restore(trial.worker, Now());  // Builds of workers that may come back.
+  }));
   if (options_.resumes_jobs) {
     for (int64_t after = 0;;) {
       ASSIGN_OR_RETURN(const std::vector<JobRow> rows, store_->ListJobs({after, 1000}));

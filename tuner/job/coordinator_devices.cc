@@ -107,10 +107,7 @@ void Coordinator::Impl::OnDeviceDown(const std::string& device, const std::strin
 }
 
 void Coordinator::Impl::OnResult(const v1::MeasureResult& result) {
-  loop_.Post([this, result = v1::MeasureResult(result)]() mutable {
-    RefuseImpossible(result);
-    TakeResult(result);
-  });
+  loop_.Post([this, result] { TakeResult(result); });
 }
 
 StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) {
@@ -340,7 +337,8 @@ void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Curren
   }
 }
 
-void Coordinator::Impl::TakeResult(const v1::MeasureResult& result) {
+void Coordinator::Impl::TakeResult(v1::MeasureResult result) {
+  RefuseImpossible(result);
   Job* job = JobOfTrial(result.trial_id());
   const bool is_latest = job != nullptr && job->open.at(result.trial_id()).attempt == result.attempt();
   const auto held = desk_.HeldBy(result.device());

@@ -34,7 +34,7 @@ bool Coordinator::Impl::AskForFinalists(Job& job) {
   for (size_t task = 0; task < job.finals.size(); ++task) {
     FinalsView& finals = job.finals[task];
     is_asking |= finals.phase == FinalsView::Phase::kAsked;
-    if (finals.phase != FinalsView::Phase::kNotAsked) continue;
+    if (finals.is_asked()) continue;
     const bool is_wanted = job.failures[task].empty() && finals.passes < kMostPasses;
     finals.phase = is_wanted ? FinalsView::Phase::kAsked : FinalsView::Phase::kOver;
     if (!is_wanted) continue;
@@ -68,10 +68,10 @@ StatusOr<bool> Coordinator::Impl::BeginFinalRounds(Job& job) {
   bool has_begun = false;
   for (size_t task = 0; task < job.finals.size(); ++task) {
     FinalsView& finals = job.finals[task];
-    if (finals.phase != FinalsView::Phase::kUnderWay) continue;
+    if (!finals.is_under_way()) continue;
     const std::optional<TaskFinals::Round> round = job.are_finals_timed_out ? std::nullopt : finals.state.NextRound();
     RETURN_IF_ERROR(round ? BeginFinalRound(job, task, *round) : DecideFinals(job, task));
-    has_begun |= finals.phase != FinalsView::Phase::kOver;
+    has_begun |= !finals.is_over();
   }
   return has_begun;
 }

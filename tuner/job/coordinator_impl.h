@@ -71,6 +71,10 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     int passes = 0;            // Times that finalists were asked for.
     TaskMeasurement measurement;
     TaskFinals state{{}};
+
+    bool is_asked() const { return phase != Phase::kNotAsked; }
+    bool is_over() const { return phase == Phase::kOver; }
+    bool is_under_way() const { return phase == Phase::kUnderWay; }
   };
   struct Job {
     Job(JobRow job, JobSpec job_spec, std::vector<TaskRow> rows, JobPlan job_plan, TimePoint now)
@@ -200,7 +204,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void Do(const ClaimTrial& action);
   bool GiveTrial(const std::string& device, const TrialRow& trial);
   void TellDevices();
-  void TakeResult(const v1::MeasureResult& result);
+  void TakeResult(v1::MeasureResult result);
   void TakeProgress(const std::string& device, const v1::Current& current);
   void RunCommits();  // On a committing thread.
   v1::AckVerdict CommitOne(const Commit& commit);

@@ -67,28 +67,20 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
     job.plan.task(i).counted = CountBudget(job, i);
   }
   std::set<size_t> needed;
-  for (int64_t after = 0;;) {
-    ASSIGN_OR_RETURN(
-        const std::vector<TrialRow> rows,
-        store_->ListTrials(
-            {.job_id = job.row.id,
-             .states = {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt,
-                        TrialState::kMeasureQueued, TrialState::kAssigned, TrialState::kRunning}},
-            {after, 1000}));
-    for (const TrialRow& trial : rows) {
-      const size_t task = index.at(trial.task_id);
-      OpenTrialOf(job, task, trial);
-      after = trial.id;
-      if (trial.final_round > 0) {
-        job.finals[task].is_adopting = true;
-        continue;
-      }
-      ++job.plan.task(task).open;
-      if (trial.state == TrialState::kProposed) job.proposed.push_back(trial.id);
-      needed.insert(task);
+  const std::vector<TrialState> open{TrialState::kProposed, TrialState::kBuildQueued,   TrialState::kBuilding,
+                                     TrialState::kBuilt,    TrialState::kMeasureQueued, TrialState::kAssigned,
+                                     TrialState::kRunning};
+  RETURN_IF_ERROR(ForEachTrial(*store_, {.job_id = job.row.id, .states = open}, [&](const TrialRow& trial) {
+    const size_t task = index.at(trial.task_id);
+    OpenTrialOf(job, task, trial);
+    if (trial.final_round > 0) {
+      job.finals[task].is_adopting = true;
+      return;
     }
-    if (rows.size() < 1000) break;
-  }
+    ++job.plan.task(task).open;
+    if (trial.state == TrialState::kProposed) job.proposed.push_back(trial.id);
+    needed.insert(task);
+  }));
   for (const size_t task : needed) {
     ++job.preparing;
     job.search->Prepare(task);
@@ -269,9 +261,7 @@ void Coordinator::Impl::BeginRound(Job& job) {
 void Coordinator::Impl::KeepTime(Job& job) {
   const Duration limit = job.spec.time_limit;
   // Nothing is proposed any more; finals that have begun by then have begun because there was time for them.
-  const bool has_begun = std::any_of(job.finals.begin(), job.finals.end(), [](const FinalsView& finals) {
-    return finals.phase != FinalsView::Phase::kNotAsked;
-  });
+  const bool has_begun = std::ranges::any_of(job.finals, &FinalsView::is_asked);
   if (!has_begun && TimeIsUp(job, job.has_timed_out, limit - limit / kFinalsShare)) job.plan.StopProposing();
   if (TimeIsUp(job, job.are_finals_timed_out, limit)) job.has_timed_out = true;
 }
@@ -298,10 +288,8 @@ void Coordinator::Impl::UpdateDemand(Job& job) {
     demand.claimable = CountOpen(job, {TrialState::kMeasureQueued});
     demand.coming =
         CountOpen(job, {TrialState::kProposed, TrialState::kBuildQueued, TrialState::kBuilding, TrialState::kBuilt});
-    const bool has_finals_to_come = std::any_of(job.finals.begin(), job.finals.end(), [](const FinalsView& finals) {
-      return finals.phase != FinalsView::Phase::kOver;
-    });
-    demand.coming += job.plan.IsRoundOpen() || has_finals_to_come ? 1 : 0;
+    const bool are_finals_over = std::ranges::all_of(job.finals, &FinalsView::is_over);
+    demand.coming += job.plan.IsRoundOpen() || !are_finals_over ? 1 : 0;
   }
   desk_.SetDemand(job.row.id, std::move(demand));
 }
@@ -398,14 +386,9 @@ std::string Coordinator::Impl::Explain(Job& job) {
   for (const std::string& failure : job.failures) {
     if (!failure.empty()) add(failure);
   }
-  for (int64_t after = 0;;) {
-    const auto trials = store_->ListTrials({.job_id = job.row.id}, {after, 1000});
-    if (!trials.ok() || trials->empty()) break;
-    for (const TrialRow& trial : *trials) {
-      if (SpendsBudget(trial.state) && !HasTimings(trial.state)) add(ReasonOf(trial));
-    }
-    after = trials->back().id;
-  }
+  (void)ForEachTrial(*store_, {.job_id = job.row.id}, [&](const TrialRow& trial) {
+    if (SpendsBudget(trial.state) && !HasTimings(trial.state)) add(ReasonOf(trial));
+  });
   std::vector<std::pair<int, std::string>> ordered;
   for (const auto& [key, reason] : reasons) ordered.emplace_back(-reason.count, reason.words);
   std::sort(ordered.begin(), ordered.end());
@@ -455,7 +438,7 @@ void Coordinator::Impl::Forget(int64_t job_id) {
     if (prepared) blobs_->Unpin(prepared->measurement.reference.blob);
   }
   for (const FinalsView& finals : job.finals) {
-    if (finals.phase == FinalsView::Phase::kUnderWay) blobs_->Unpin(finals.measurement.reference.blob);
+    if (finals.is_under_way()) blobs_->Unpin(finals.measurement.reference.blob);
   }
   desk_.EndJob(job_id);
   // Its thread may be in the middle of something; nobody waits for that here.
@@ -479,15 +462,12 @@ StatusOr<JobProgress> Coordinator::Impl::Progress(int64_t job_id) {
     return JobProgress{.row = std::move(row)};
   }
   const Job& job = it->second;
-  const bool is_deciding = std::any_of(job.finals.begin(), job.finals.end(), [](const FinalsView& finals) {
-    return finals.phase == FinalsView::Phase::kUnderWay;
-  });
   const Trouble trouble = troubles_.Worst(Now()).value_or(Trouble{});
   return JobProgress{.row = job.row,
                      .tasks = job.plan.tasks(),
                      .measured = job.measured,
                      .failed = job.failed,
-                     .is_deciding = is_deciding,
+                     .is_deciding = std::ranges::any_of(job.finals, &FinalsView::is_under_way),
                      .waits_for = job.waits_for,
                      .trouble = trouble.words,
                      .trouble_lasts = trouble.lasts,

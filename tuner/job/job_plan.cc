@@ -59,7 +59,7 @@ void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double>
   TaskStanding& task = tasks_[index];
   --task.open;
   task.counted = std::max(task.counted, counted);
-  if (median_ns && (outcome == TrialState::kOk || outcome == TrialState::kNoisy)) {
+  if (median_ns && IsTimed(outcome)) {
     if (is_untuned) task.untuned_ns = *median_ns;
     if (task.best_ns == 0 || *median_ns < task.best_ns) task.best_ns = *median_ns;
   }

@@ -21,8 +21,7 @@ WorkloadFactsCache::Facts FindOut(Store& store, const TuningKey& key) {
 void AddFacts(const WorkloadFactsCache::Facts& facts, TaskReport& task, const std::vector<TuningRecord>& history) {
   task.flops = facts.flops;
   for (const TuningRecord& record : history) {
-    const bool is_timed = record.status == TrialState::kOk || record.status == TrialState::kNoisy;
-    if (is_timed && record.trace_digest == facts.untuned_trace) {
+    if (IsTimed(record.status) && record.trace_digest == facts.untuned_trace) {
       task.untuned_ns = record.timings->median_ns;
       return;  // Best first.
     }

@@ -33,9 +33,7 @@ uint64_t SeedOf(const JobSpec& spec, const TuningKey& key) {
   return seed;
 }
 
-// Nothing narrower, which other instructions multiply faster.
-bool MultipliesFloat32(const PrimFunc& func) {
-  const std::vector<Rounding> roundings = FactsOf(func).roundings;
+bool IsFloat32(const std::vector<Rounding>& roundings) {
   return !roundings.empty() && std::all_of(roundings.begin(), roundings.end(),
                                            [](const Rounding& rounding) { return rounding.type.bits >= 32; });
 }
@@ -58,7 +56,9 @@ StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
   ASSIGN_OR_RETURN(PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
   TuneTask task{key.workload, std::move(func), std::move(target), {}, 0};
-  task.flops = FactsOf(task.func).flops;
+  const WorkloadFacts facts = FactsOf(task.func);
+  task.flops = facts.flops;
+  task.is_float32 = IsFloat32(facts.roundings);
   ASSIGN_OR_RETURN(task.sketches, MakePostOrderApply()->Generate(task.func, task.target));
   return task;
 }
@@ -175,9 +175,8 @@ class JobSearch::Impl {
     };
     task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
-    PreparedTask prepared{.untuned_trace = task->untuned->trace_digest,
-                          .flops = task->task.flops,
-                          .is_float32 = MultipliesFloat32(task->task.func)};
+    PreparedTask prepared{
+        .untuned_trace = task->untuned->trace_digest, .flops = task->task.flops, .is_float32 = task->task.is_float32};
     RETURN_IF_ERROR(Recall(row, *task, prepared));
     RETURN_IF_ERROR(RecallForeign(row, *task));
     ASSIGN_OR_RETURN(prepared.measurement,
@@ -217,14 +216,10 @@ class JobSearch::Impl {
   // Finals of this task that an earlier process began: who is in them, and what they measured.
   Status RecallFinals(size_t index, const std::vector<TuningRecord>& history, PreparedFinals& finals) {
     std::map<int64_t, TrialRow> trials;
-    for (int64_t after = 0;;) {
-      ASSIGN_OR_RETURN(const std::vector<TrialRow> rows,
-                       store_.ListTrials({.job_id = rows_[index].job_id, .only_finals = true}, {after, 1000}));
-      for (const TrialRow& trial : rows)
-        if (trial.task_id == rows_[index].id) trials[trial.id] = trial;
-      if (rows.size() < 1000) break;
-      after = rows.back().id;
-    }
+    RETURN_IF_ERROR(
+        ForEachTrial(store_, {.job_id = rows_[index].job_id, .only_finals = true}, [&](const TrialRow& trial) {
+          if (trial.task_id == rows_[index].id) trials[trial.id] = trial;
+        }));
     std::unordered_set<Digest, DigestHash> failed, seen;
     for (const TuningRecord& record : history) {
       if (record.late || !record.trial_id || !trials.contains(*record.trial_id)) continue;
@@ -248,7 +243,7 @@ class JobSearch::Impl {
         if (!trial.ok() || trial->task_id != row.id) continue;
       }
       task.strategy->Observe(ToMeasured(record));
-      const bool is_timed = record.status == TrialState::kOk || record.status == TrialState::kNoisy;
+      const bool is_timed = IsTimed(record.status);
       if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns))
         prepared.best_ns = record.timings->median_ns;
       if (record.trace_digest != prepared.untuned_trace) continue;

@@ -33,7 +33,7 @@ void TaskFinals::Ended(const Digest& trace, TrialState outcome, const std::optio
   const auto standing = std::find_if(standings_.begin(), standings_.end(),
                                      [&](const Standing& s) { return s.finalist.trace_digest == trace; });
   if (standing == standings_.end()) return;
-  if (outcome != TrialState::kOk && outcome != TrialState::kNoisy) {
+  if (!IsTimed(outcome)) {
     standing->is_out = true;
     has_failures_ |= HasRecord(outcome);
     return;

@@ -63,6 +63,7 @@ bool IsTerminal(TrialState state) { return RowOf(state).terminal; }
 bool SpendsBudget(TrialState state) { return RowOf(state).spends_budget; }
 bool HasRecord(TrialState state) { return RowOf(state).has_record; }
 bool HasTimings(TrialState state) { return RowOf(state).has_timings; }
+bool IsTimed(TrialState state) { return HasTimings(state) && state != S::kCensored; }
 bool IsBuildFailure(TrialState state) { return RowOf(state).by_worker; }
 bool IsMeasureOutcome(TrialState state) { return RowOf(state).by_device; }
 

@@ -46,6 +46,8 @@ bool SpendsBudget(TrialState state);
 bool HasRecord(TrialState state);
 // Outcomes with timings: the only ones that a record may carry a median for.
 bool HasTimings(TrialState state);
+// Measured to its end: its median is its time. CENSORED has a lower bound.
+bool IsTimed(TrialState state);
 // What a worker may report about a build, what a device may report about a run.
 bool IsBuildFailure(TrialState state);
 bool IsMeasureOutcome(TrialState state);

@@ -48,11 +48,14 @@ bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
          !TileableIters(block, target).empty();
 }
 
-bool AreAllPlain(const Schedule& schedule) {
-  const std::vector<int> rows = schedule.ChildBlocksOf(schedule.RootRow());
-  return std::all_of(rows.begin(), rows.end(), [&](int row) {
-    return IsPlain(schedule, row) && schedule.FindBlock(schedule.BlockOf(row).name) == row;
-  });
+// By rows, where no block is better tiled; nullopt: it is no function of rows.
+std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators) {
+  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
+    const bool is_named = schedule.FindBlock(schedule.BlockOf(row).name) == row;
+    if (!is_named || !IsPlain(schedule, row) || IsAnchor(schedule, row, target)) return std::nullopt;
+  }
+  Schedule attempt = schedule;
+  return ScheduleRows(attempt, target, accumulators).ok() ? std::optional(std::move(attempt)) : std::nullopt;
 }
 
 // Schedules every block that still has a nest of its own and no parallel or vectorized loop.
@@ -89,10 +92,7 @@ class PostOrderApply : public SpaceGenerator {
         AddSketch(attempt, sketches);
       }
     }
-    if (!anchor && AreAllPlain(base)) {
-      Schedule attempt = base;
-      if (ScheduleRows(attempt, target, Accumulators::kSampled).ok()) AddSketch(attempt, sketches);
-    }
+    if (const auto rows = TryRows(base, target, Accumulators::kSampled)) AddSketch(*rows, sketches);
     if (sketches.empty()) {
       ASSIGN_OR_RETURN(const Schedule fallback, DefaultSchedule(workload, target));
       AddSketch(fallback, sketches);
@@ -141,13 +141,7 @@ std::unique_ptr<SpaceGenerator> MakePostOrderApply() { return std::make_unique<P
 StatusOr<Schedule> DefaultSchedule(const PrimFunc& workload, const Target& target) {
   ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(workload));
   RETURN_IF_ERROR(AutoInline(schedule));
-  const std::vector<int> rows = schedule.ChildBlocksOf(schedule.RootRow());
-  const bool has_anchor =
-      std::any_of(rows.begin(), rows.end(), [&](int row) { return IsAnchor(schedule, row, target); });
-  if (!has_anchor && AreAllPlain(schedule)) {
-    Schedule attempt = schedule;
-    if (ScheduleRows(attempt, target, Accumulators::kFixed).ok()) return attempt;
-  }
+  if (auto rows = TryRows(schedule, target, Accumulators::kFixed)) return *std::move(rows);
   // Reductions first: they take their element-wise consumers with them.
   for (const std::string& name : BlocksToSchedule(schedule)) {
     const int row = schedule.FindBlock(name);

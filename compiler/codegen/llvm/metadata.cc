@@ -10,8 +10,6 @@
 namespace lathe {
 namespace {
 
-constexpr size_t kMaxRank = 16;  // As runtime/artifact_meta.cc has it.
-
 constexpr LatheMetaDim kNotKnown = {-1, LATHE_DIM_CONSTANT, 0};
 
 uint8_t FlagsOf(const SignatureParam& param) {
@@ -91,10 +89,10 @@ class MetadataWriter {
   }
 
   Status PutPlace(const BufferNode& buffer, LatheMetaParam& row) {
-    if (buffer.shape.size() > kMaxRank)
+    if (buffer.shape.size() > LATHE_META_MAX_RANK)
       return InvalidArgument(
           fmt::format("parameter \"{}\" has {} dimensions, at most {} can be passed to a kernel; merge some of them",
-                      buffer.name, buffer.shape.size(), kMaxRank));
+                      buffer.name, buffer.shape.size(), LATHE_META_MAX_RANK));
     row.rank = static_cast<uint16_t>(buffer.shape.size());
     ASSIGN_OR_RETURN(const std::vector<LatheMetaDim> dims, extents_.Write(buffer.shape, "extent"));
     ASSIGN_OR_RETURN(const std::vector<LatheMetaDim> strides, extents_.Write(buffer.strides, "stride"));

@@ -66,8 +66,10 @@ TEST(Coordinator, MeasuresTheBestAgainInTurnsBeforeOneIsBest) {
   std::vector<std::string> finals;  // Modules in the order of their measurements.
   std::set<uint64_t> seeds;
   farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
-    if (IsFinal(spec)) finals.push_back(spec.module().digest());
-    if (IsFinal(spec)) EXPECT_EQ(spec.incumbent_ns(), 0) << "nobody is given up on the way";
+    if (IsFinal(spec)) {
+      finals.push_back(spec.module().digest());
+      EXPECT_EQ(spec.incumbent_ns(), 0) << "nobody is given up on the way";
+    }
     seeds.insert(spec.seed());
     return LuckyOnce(spec);
   });
@@ -84,8 +86,11 @@ TEST(Coordinator, MeasuresTheBestAgainInTurnsBeforeOneIsBest) {
   EXPECT_EQ(seeds.size(), 2u) << "the finals have inputs of their own";
   const TuningRecord best = BestOf(farm, job);
   EXPECT_GT(best.final_round, 0);
-  for (const TuningRecord& record : *farm.store().ListRecords({0, 1000}))
-    if (record.final_round > 0) EXPECT_LE(best.timings->median_ns, record.timings->median_ns);
+  for (const TuningRecord& record : *farm.store().ListRecords({0, 1000})) {
+    if (record.final_round > 0) {
+      EXPECT_LE(best.timings->median_ns, record.timings->median_ns);
+    }
+  }
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 40))) << "finals are no trials of the task";
   EXPECT_EQ(farm.coordinator().Progress(job)->measured, 40);
   EXPECT_EQ(MakeJobReport(farm.store(), job)->tasks[0].best_ns, best.timings->median_ns);
@@ -126,11 +131,12 @@ TEST(Coordinator, RefusesATimeThatTheMachineCannotReach) {
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 5), Pair("WRONG_RESULT", 1)));
   EXPECT_EQ(BestOf(farm, job).timings->median_ns, 5000);
   for (const TuningRecord& record : RecordsOf(farm)) {
-    if (record.status == TrialState::kWrongResult)
+    if (record.status == TrialState::kWrongResult) {
       EXPECT_EQ(
           record.error,
           "a call took 600 ns; its 5.24e+05 operations take 5.24e+03 ns at the peak that the device measured, and "
           "no schedule skips more than 7 of 8 of them");
+    }
   }
 }
 
