@@ -133,7 +133,8 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec, BuildErrorKind& kind
     files.push_back(std::move(file));
     sections.push_back({section.name, files.back().bytes()});
   }
-  ASSIGN_OR_RETURN(CompiledModule module, CompileModule(kernels, sections, target, spec.kernel_abi));
+  ASSIGN_OR_RETURN(CompiledModule module,
+                   CompileModule(kernels, sections, target, {spec.kernel_abi, spec.refuses_spills}));
   times.emit = module.times.emit, times.optimize = module.times.optimize, times.generate = module.times.generate,
   times.link = module.times.link;
   Duration compile{};

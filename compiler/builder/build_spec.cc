@@ -97,6 +97,7 @@ void Write(const BuildSpec& spec, Writer& out) {
   out.Text(spec.target);
   out.Text(spec.output_path);
   out.Number(spec.kernel_abi);
+  out.Number(static_cast<uint8_t>(spec.refuses_spills));
 }
 
 BuildSpec ReadSpec(Reader& in) {
@@ -115,6 +116,7 @@ BuildSpec ReadSpec(Reader& in) {
   spec.target = in.Text();
   spec.output_path = in.Text();
   spec.kernel_abi = in.Number<uint32_t>();
+  spec.refuses_spills = in.Number<uint8_t>() != 0;
   return spec;
 }
 

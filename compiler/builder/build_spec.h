@@ -14,7 +14,7 @@
 
 namespace lathe {
 
-inline constexpr uint32_t kBuilderProtocolVersion = 2;
+inline constexpr uint32_t kBuilderProtocolVersion = 3;
 inline constexpr uint32_t kMaxBuilderMessageBytes = 256u << 20;
 
 // One text with PrimFuncs. With a trace it has exactly one, which the trace schedules; without, all are compiled as
@@ -33,9 +33,10 @@ struct BuildSpec {
   uint64_t id = 0;  // Comes back in the answer.
   std::vector<KernelSource> kernels;
   std::vector<SectionSource> sections;
-  std::string target;       // Canonical or not.
-  std::string output_path;  // Written beside and renamed, so it is whole or absent.
-  uint32_t kernel_abi = 0;  // To emit (runtime/kernel_abi.h); 0: the newest.
+  std::string target;           // Canonical or not.
+  std::string output_path;      // Written beside and renamed, so it is whole or absent.
+  uint32_t kernel_abi = 0;      // To emit (runtime/kernel_abi.h); 0: the newest.
+  bool refuses_spills = false;  // A register tile that does not end in registers is an error, not a warning.
 };
 
 struct BuildTimes {

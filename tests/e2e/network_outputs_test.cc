@@ -230,6 +230,35 @@ TEST_F(OwnResNet18Test, GivesTheReferencesOutputs) {
   if (!HasFatalFailure()) ExpectRightUntunedAndTuned(/*databases=*/2);
 }
 
+// What this machine cannot run can be built on it. The schedule of an untuned network may not count on registers that
+// another processor does not have.
+const char* const kProcessors[] = {"llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v2 -num-cores=2",
+                                   "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -num-cores=2",
+                                   "llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-cores=2",
+                                   "raspberry-pi/4b-aarch64"};
+
+TEST_F(OwnResNet18Test, CompilesUntunedForEveryProcessor) {
+  Make({"--image", "33", "--width", "0.25"});
+  for (const char* target : kProcessors) {
+    SCOPED_TRACE(target);
+    if (!HasFatalFailure()) Compile({"--target", target}, "MISS");
+  }
+}
+
+class UntunedNetworkTest : public NetworkOutputsTest, public testing::WithParamInterface<const char*> {};
+TEST_P(UntunedNetworkTest, CompilesForEveryProcessor) {
+  if (!fs::exists(SharedFolder() + "/" + GetParam()))
+    GTEST_SKIP() << "no folder " << SharedFolder() << "/" << GetParam() << "; set LATHE_SHARED";
+  UseCase(SharedFolder(), GetParam());
+  for (const char* target : kProcessors) {
+    SCOPED_TRACE(target);
+    if (!HasFatalFailure()) Compile({"--target", target}, "MISS");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Shared, UntunedNetworkTest,
+                         testing::Values("mobilenet_v2_tiny", "bert_tiny", "light_squeezenet", "light_shufflenet"),
+                         [](const auto& info) { return info.param; });
+
 TEST_F(OwnResNet18Test, GivesTheReferencesOutputsAtEveryLevel) {
   Make({"--image", "32", "--width", "0.25"});
   for (const char* level : {"0", "1", "2", "3"}) {

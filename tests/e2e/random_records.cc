@@ -54,7 +54,8 @@ class RecordWriter {
     const TemporaryFolder folder;
     const BuildSpec spec{.kernels = {{"kernel", text, candidate.trace_json}},
                          .target = target_.ToString(),
-                         .output_path = folder / "kernel.so"};
+                         .output_path = folder / "kernel.so",
+                         .refuses_spills = true};
     const BuildResult result = builder_.BuildAndWait(spec, kHangGuard);
     const BuildError* error = std::get_if<BuildError>(&result.outcome);
     return error == nullptr ? "" : error->message;

@@ -172,6 +172,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   // coordinator_workers.cc
   void Hear(const v1::SynchronizeRequest& request, Answer answer);
   void AdoptBuilds(const std::string& worker);
+  void SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial);
   void TakeBuild(const std::string& worker, const v1::BuildState& state);
   uint32_t KernelAbiOf(const std::string& device_class) const;
   void AssignBuilds();

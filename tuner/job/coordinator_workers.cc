@@ -21,7 +21,7 @@ Status CheckRequest(const v1::SynchronizeRequest& request) {
   return OkStatus();
 }
 
-v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_t kernel_abi,
+v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_t kernel_abi, bool may_spill,
                             const CoordinatorOptions& options) {
   v1::BuildTask build;
   build.set_trial_id(trial.id);
@@ -31,6 +31,7 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_
   build.set_target(key.target);
   build.set_time_limit_ns(options.build_time_limit.count());
   build.set_kernel_abi(kernel_abi);
+  build.set_may_spill(may_spill);
   return build;
 }
 
@@ -80,9 +81,14 @@ void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
   for (const TrialRow& trial : *trials) {
     const Job* job = JobOfTrial(trial.id);
     if (trial.worker != worker || job == nullptr) continue;
-    const TuningKey& key = job->tasks[job->open.at(trial.id).task].key;
-    workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), options_));
+    SendBuild(*job, job->open.at(trial.id).task, worker, trial);
   }
+}
+
+void Coordinator::Impl::SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial) {
+  const TuningKey& key = job.tasks[task].key;
+  const bool is_untuned = job.prepared[task] && job.prepared[task]->untuned_trace == trial.trace_digest;
+  workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_));
 }
 
 void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildState& state) {
@@ -162,8 +168,7 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
     const auto open = job.open.find(trial.id);
     if (open == job.open.end()) continue;
     SetTrialState(job, trial.id, TrialState::kBuilding);
-    const TuningKey& key = job.tasks[open->second.task].key;
-    workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), options_));
+    SendBuild(job, open->second.task, worker, trial);
     next_job_ = turn + 1;
     return true;
   }

@@ -9,6 +9,7 @@ namespace lathe {
 namespace {
 
 constexpr int64_t kFewestMasked = 5;  // Lanes of which the others are left out.
+constexpr int64_t kMaskedBits = 512;  // Of a vector with lanes left out, in one register or several.
 
 }  // namespace
 
@@ -84,7 +85,8 @@ Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter,
 
 Vectors VectorsFor(const BlockNode& block, const Target& target) {
   const RegisterFile& registers = target.register_file();
-  return {registers.lanes(block.writes[0].buffer->dtype.bits), registers.num_mask_registers > 0};
+  const int lanes = registers.lanes(block.writes[0].buffer->dtype.bits);
+  return {lanes, std::max<int64_t>(lanes, kMaskedBits / block.writes[0].buffer->dtype.bits)};
 }
 
 std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors) {
@@ -114,8 +116,8 @@ int64_t ChooseLanes(int64_t extent, const Vectors& vectors) {
   int64_t whole = 1;
   for (int64_t n = 4; n <= vectors.lanes; n *= 2)
     if (extent % n == 0) whole = n;
-  if (extent > vectors.lanes) return whole > 1 ? whole : vectors.lanes;
-  if (!vectors.has_masks || extent < kFewestMasked) return whole;
+  if (extent > vectors.masked_lanes) return whole > 1 ? whole : vectors.lanes;
+  if (extent < kFewestMasked || whole == vectors.lanes) return whole;
   int64_t single = 4;
   while (single < extent) single *= 2;
   // A vector some of whose lanes are left out costs a little more than a whole one.

@@ -24,8 +24,9 @@ Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter,
 
 // The vectors that a block of one output can be computed in.
 struct Vectors {
-  int64_t lanes = 0;       // Of the type that it writes.
-  bool has_masks = false;  // Lanes can be left out at no great cost.
+  int64_t lanes = 0;  // Of the type that it writes, in one register.
+  // The most of which some are left out at no great cost, in one register or several; at least `lanes`.
+  int64_t masked_lanes = 0;
 };
 Vectors VectorsFor(const BlockNode& block, const Target& target);
 
@@ -34,8 +35,8 @@ Vectors VectorsFor(const BlockNode& block, const Target& target);
 std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors);
 
 // The largest lane count that divides `extent`: `vectors.lanes`, or a smaller power of two, at least 4. Else all lanes,
-// guarded, where the extent is larger; with masks also where one vector does it all (14 of 16 lanes): its mask is a
-// constant. Of several vectors the masks are not, which costs more than they save. 1: none.
+// guarded, where the extent is larger; or more lanes than the extent, where one vector does it all (14 of 16): which
+// are left out is known then. Of several vectors it is not, which costs more than they save. 1: none.
 int64_t ChooseLanes(int64_t extent, const Vectors& vectors);
 
 // There is a read that some data-parallel iter of more than one iteration does not move: tiling can reuse it.

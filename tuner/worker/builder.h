@@ -17,7 +17,8 @@ struct BuildRequest {
   std::string trace_json;     // Replayed on it; "[[],[]]" leaves it as it is.
   std::string target;         // Canonical text.
   Duration time_limit = std::chrono::seconds(30);
-  uint32_t kernel_abi = 1;  // To emit: what every device that may get the module runs.
+  uint32_t kernel_abi = 1;     // To emit: what every device that may get the module runs.
+  bool refuses_spills = true;  // A register tile that does not end in registers is an error, not a warning.
 };
 
 struct BuiltModule {

@@ -43,7 +43,8 @@ class ProcessBuilder : public Builder {
                    .kernels = {{"", request.workload_text, request.trace_json}},
                    .target = request.target,
                    .output_path = output_path_,
-                   .kernel_abi = request.kernel_abi};
+                   .kernel_abi = request.kernel_abi,
+                   .refuses_spills = request.refuses_spills};
     const Status sent = process_.Send(spec, SystemClock().Now() + request.time_limit * kFarDeadline);
     if (!sent.ok()) return BuildFailed{BuildFailed::Kind::kBroken, sent.message()};
     BuildOutcome outcome = Await(request.time_limit);

@@ -36,7 +36,8 @@ BuildRequest SpecOf(const WorkerCore::Start& start) {
           .trace_json = start.task.trace_json(),
           .target = start.task.target(),
           .time_limit = Duration(start.task.time_limit_ns()),
-          .kernel_abi = std::max(start.task.kernel_abi(), 1u)};
+          .kernel_abi = std::max(start.task.kernel_abi(), 1u),
+          .refuses_spills = !start.task.may_spill()};
 }
 
 v1::BuildState Failed(v1::BuildErrorClass error_class, std::string message) {

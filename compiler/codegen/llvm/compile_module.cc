@@ -90,6 +90,14 @@ StatusOr<std::string> SupportObject(const std::vector<std::string>& names, const
   return std::move(code.bytes);
 }
 
+// What should be in registers and is not: an error, or warnings.
+Status TakeBrokenPromises(std::vector<std::string> promises, const CodegenOptions& options, CompiledModule& result) {
+  if (!promises.empty() && options.refuses_spills)
+    return FailedPrecondition(promises.front() + "; candidate is invalid");
+  result.warnings.insert(result.warnings.end(), promises.begin(), promises.end());
+  return OkStatus();
+}
+
 class StopWatch {
  public:
   Duration Lap() {
@@ -104,7 +112,7 @@ class StopWatch {
 }  // namespace
 
 StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections,
-                                       const Target& target, uint32_t kernel_abi) {
+                                       const Target& target, const CodegenOptions& options) {
   RETURN_IF_ERROR(CheckNames(kernels, sections));
   CompiledModule result;
   Compilation compilation;
@@ -112,16 +120,18 @@ StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::s
   RETURN_IF_ERROR(Emit(kernels, target, compilation));
   result.times.emit = watch.Lap();
   Optimize(*compilation.module, *compilation.machine);
-  RETURN_IF_ERROR(CheckRegisterTilesArePromoted(*compilation.module));
+  RETURN_IF_ERROR(TakeBrokenPromises(RegisterTilesInMemory(*compilation.module), options, result));
   result.times.optimize = watch.Lap();
   ASSIGN_OR_RETURN(MachineCode code,
                    GenerateMachineCode(*compilation.module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
   ASSIGN_OR_RETURN(const std::string support, SupportObject(code.undefined_symbols, target, compilation));
-  result.warnings = std::move(code.warnings);
+  RETURN_IF_ERROR(TakeBrokenPromises(std::move(code.spilled_tiles), options, result));
+  result.warnings.insert(result.warnings.end(), code.warnings.begin(), code.warnings.end());
   result.times.generate = watch.Lap();
 
-  ASSIGN_OR_RETURN(const std::string metadata, EncodeMetadata(compilation.signatures, target, kCodegenVersion,
-                                                              kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : kernel_abi));
+  ASSIGN_OR_RETURN(const std::string metadata,
+                   EncodeMetadata(compilation.signatures, target, kCodegenVersion,
+                                  options.kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : options.kernel_abi));
   std::vector<ArtifactSection> all(sections.begin(), sections.end());
   all.insert(all.begin(), {kMetaSection, metadata});
   ASSIGN_OR_RETURN(const std::string data, MakeSectionObject(all, target.arch()));

@@ -31,6 +31,8 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Target& target, const K
       context_(module.getContext()),
       target_(target),
       signature_(signature),
+      has_masked_loads_(target.Has("avx")),
+      has_masked_stores_(target.register_file().num_mask_registers > 0),
       b_(context_),
       math_(b_, {.has_fma = target.register_file().has_fma,
                  .has_rounding = target.arch() == Target::Arch::kAArch64 || target.Has("sse4.1")}) {

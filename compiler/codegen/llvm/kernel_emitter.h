@@ -1,6 +1,7 @@
 // Lowered TensorIR to LLVM IR: one function per kernel, one more per parallel loop.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <set>
 #include <string>
@@ -143,6 +144,17 @@ class KernelEmitter {
   llvm::Value* RoundTo16Bits(llvm::Value* value, DataType dtype);
   llvm::Value* FromMemory(llvm::Value* value, DataType dtype);
   llvm::Value* ToMemory(llvm::Value* value, DataType dtype);
+  // A part of a vector in memory that one instruction moves.
+  struct Piece {
+    unsigned begin, size;  // Lanes.
+    llvm::Value* pointer;
+    llvm::Align alignment;
+    llvm::Value* mask;  // Null: all of its lanes.
+  };
+  void ForEachPiece(const Address& address, llvm::FixedVectorType* type, bool has_masks,
+                    const std::function<void(const Piece& piece)>& visit);
+  llvm::Value* LoadMasked(llvm::Type* type, const Address& address, const BufferValue& buffer);
+  void StoreMasked(llvm::Value* value, const Address& address, const BufferValue& buffer);
   llvm::Value* Gather(const Address& address, llvm::Type* element, const BufferValue& buffer);
   void StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, llvm::Value* memory_value, int lanes);
   void AddAliasMetadata(llvm::Instruction* access, const BufferValue& buffer);
@@ -160,6 +172,9 @@ class KernelEmitter {
   llvm::LLVMContext& context_;
   const Target& target_;
   const KernelSignature& signature_;
+  // Without them the first lanes of a vector are moved in pieces. (AVX2 can store by a mask, in many steps on some
+  // CPUs.)
+  const bool has_masked_loads_, has_masked_stores_;
   Builder b_;
   VectorMath math_;
   Status error_;

@@ -20,8 +20,9 @@
 namespace lathe {
 namespace {
 
-// Counts the spill slots of vector and float values that inner loops touch (the whole function where there is no loop).
-// Runs on final machine code, so nothing can spill after it.
+// Counts the spill slots that inner loops write vector and float values to (the whole function where there is no loop).
+// What an inner loop only reads, a constant that was spilled before it, costs no more than any operand in memory. Runs
+// on final machine code, so nothing can spill after it.
 class SpillCounter : public llvm::MachineFunctionPass {
  public:
   struct Finding {
@@ -56,7 +57,8 @@ class SpillCounter : public llvm::MachineFunctionPass {
       if (!TouchesFloatRegister(instruction, *function.getSubtarget().getRegisterInfo())) continue;
       for (const llvm::MachineMemOperand* access : instruction.memoperands()) {
         const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(access->getPseudoValue());
-        if (slot != nullptr && function.getFrameInfo().isSpillSlotObjectIndex(slot->getFrameIndex()))
+        if (access->isStore() && slot != nullptr &&
+            function.getFrameInfo().isSpillSlotObjectIndex(slot->getFrameIndex()))
           slots.insert(slot->getFrameIndex());
       }
     }
@@ -153,13 +155,14 @@ StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMach
   MachineCode code{.bytes = std::string(bytes.begin(), bytes.end())};
   for (const SpillCounter::Finding& finding : findings) {
     if (!finding.tiles.empty()) {
-      return FailedPrecondition(
+      code.spilled_tiles.push_back(
           fmt::format("codegen {}: register tile {} spills {} values in its inner loop on {}; choose a smaller "
-                      "tile or a target with more registers; candidate is invalid",
+                      "tile or a target with more registers",
                       finding.function, finding.tiles, finding.num_values, target_machine.getTargetCPU().str()));
+    } else {
+      code.warnings.push_back(fmt::format("{}: {} vector or float values are spilled in inner loops", finding.function,
+                                          finding.num_values));
     }
-    code.warnings.push_back(
-        fmt::format("{}: {} vector or float values are spilled in inner loops", finding.function, finding.num_values));
   }
   if (type == llvm::CodeGenFileType::ObjectFile) code.undefined_symbols = UndefinedSymbols(code.bytes);
   return code;

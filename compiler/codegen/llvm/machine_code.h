@@ -18,15 +18,16 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& t
 // Promotes stack memory to SSA values, hoists, and vectorises loops that the schedule has left scalar. Never unrolls.
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine);
 
-// FailedPrecondition if a buffer of scope "register" is still in memory after Optimize.
-Status CheckRegisterTilesArePromoted(const llvm::Module& module);
+// What is wrong with each buffer of scope "register" that is still in memory after Optimize.
+std::vector<std::string> RegisterTilesInMemory(const llvm::Module& module);
 
 struct MachineCode {
-  std::string bytes;                           // Relocatable object, or assembly text.
+  std::string bytes;  // Relocatable object, or assembly text.
+  std::vector<std::string>
+      spilled_tiles;  // What is wrong with functions that have register tiles: they spill in an inner loop.
   std::vector<std::string> warnings;           // Spills in inner loops of functions that promise nothing.
   std::vector<std::string> undefined_symbols;  // Of objects: what the linker would look for.
 };
-// FailedPrecondition if a function with a register tile spills vector or float values in an inner loop.
 StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                           llvm::CodeGenFileType type);
 

@@ -74,20 +74,20 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   }
 }
 
-Status CheckRegisterTilesArePromoted(const llvm::Module& module) {
+std::vector<std::string> RegisterTilesInMemory(const llvm::Module& module) {
+  std::vector<std::string> found;
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       const auto* memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
       if (memory == nullptr || !memory->getName().starts_with(kRegisterTilePrefix)) continue;
       const llvm::StringRef name = memory->getName().drop_front(kRegisterTilePrefix.size()).split('.').first;
-      return FailedPrecondition(
+      found.push_back(
           fmt::format("codegen: register tile \"{}\" stays in memory, because an index into it is not constant or its "
-                      "accesses overlap "
-                      "in part; unroll the loops over the tile and access it by whole vectors; candidate is invalid",
+                      "accesses overlap in part; unroll the loops over the tile and access it by whole vectors",
                       name.str()));
     }
   }
-  return OkStatus();
+  return found;
 }
 
 }  // namespace lathe

@@ -75,7 +75,8 @@ PrimFunc LoweredOrDie(const char* text) {
 }
 
 StatusOr<Artifact> Load(const PrimFunc& func, uint32_t kernel_abi = 0) {
-  ASSIGN_OR_RETURN(const CompiledModule module, CompileModule({&func, 1}, {}, *Target::Parse("auto"), kernel_abi));
+  ASSIGN_OR_RETURN(const CompiledModule module,
+                   CompileModule({&func, 1}, {}, *Target::Parse("auto"), {.kernel_abi = kernel_abi}));
   const std::string path = testing::TempDir() + "lathe-artifact-" + std::to_string(getpid()) + ".so";
   std::ofstream(path, std::ios::binary) << module.bytes;
   RuntimeResult<Artifact> artifact = Artifact::Open(path, kCodegenVersion);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "compiler/codegen/llvm/link.h"
+#include "compiler/lower.h"
 #include "compiler/script/parser.h"
 #include "tests/compiler/codegen/loaded_kernels.h"
 
@@ -525,6 +526,49 @@ TEST(CompileModuleTest, CompilesForArmWithNeon) {
   ASSERT_TRUE(module.ok()) << module.status().ToString();
   EXPECT_EQ(module->bytes[18], static_cast<char>(0xb7));  // e_machine EM_AARCH64
   EXPECT_THAT(*PrintCode({&func, 1}, arm, CodeText::kAssembly), HasSubstr("fmla\tv"));
+}
+
+// 14 of 16 lanes: 8, 4 and 2 of them at a time where nothing can be left out of a load or a store.
+TEST(CompileModuleTest, MovesTheFirstLanesInPiecesWhereThereAreNoMasks) {
+  const PrimFunc func = *ParsePrimFunc(R"(@T.prim_func
+def main(A: T.Buffer((8, 14), "float32"), B: T.Buffer((8, 14), "float32")):
+    for i in range(8):
+        for j in T.vectorized(16):
+            if j < 14:
+                B[i, j] = A[i, j] + T.float32(1)
+)",
+                                       "test");
+  const PrimFunc lowered = *Lower(func);
+  const auto assembly = [&](const char* target) {
+    return *PrintCode({&lowered, 1}, *Target::Parse(target), CodeText::kAssembly);
+  };
+  const std::string arm = assembly("raspberry-pi/4b-aarch64");
+  EXPECT_THAT(arm, testing::Not(HasSubstr("cbz")));
+  EXPECT_THAT(arm, testing::Not(HasSubstr("tbz")));
+  EXPECT_THAT(arm, testing::Not(HasSubstr("tbnz")));
+  EXPECT_THAT(arm, HasSubstr("ldr\td"));
+  EXPECT_THAT(arm, HasSubstr("str\td"));
+  const std::string avx2 = assembly("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3");
+  EXPECT_THAT(avx2, HasSubstr("vmaskmovps\t")) << "loads by a mask are cheap";
+  EXPECT_THAT(avx2, testing::Not(testing::ContainsRegex("vmaskmovps\t%ymm[0-9]+, %ymm[0-9]+, [0-9]*\\(")))
+      << "stores are not";
+}
+
+// LLVM 19 cuts what is wider than a register itself, and loads single lanes of a part that it finds to be off.
+TEST(CompileModuleTest, CutsMaskedMovesToRegisters) {
+  const PrimFunc func = *ParsePrimFunc(R"(@T.prim_func
+def main(A: T.Buffer((9, 16), "float32"), B: T.Buffer((9, 9), "float32")):
+    for i in range(9):
+        for j in T.vectorized(16):
+            if j < 9:
+                B[i, j] = T.if_then_else(2 <= i and i < 7 and 2 <= j and j < 7, A[i, j], T.float32(0))
+)",
+                                       "test");
+  const PrimFunc lowered = *Lower(func);
+  const std::string ir = *PrintCode({&lowered, 1}, *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3"),
+                                    CodeText::kOptimizedLlvmIr);
+  EXPECT_THAT(ir, HasSubstr("masked.load.v8f32"));
+  EXPECT_THAT(ir, testing::Not(HasSubstr("masked.load.v16f32")));
 }
 
 // x86-64 without F16C computes float16 in float32, where LLVM calls fminf and fmaxf.

@@ -58,6 +58,17 @@ TEST(RegisterTileTest, IsRefusedWhenItsIndexIsALoopVariable) {
               HasSubstr("register tile \"acc\" stays in memory"));
 }
 
+TEST(RegisterTileTest, ThatSpillsIsAWarningWhereThereIsNoOtherSchedule) {
+  for (const PrimFunc& func :
+       {RegisterTileMatmul({8, 2, 8, 256}), RegisterTileMatmul({6, 2, 8, 256}, /*unrolls_rows=*/false)}) {
+    EXPECT_THAT(Compile(func, Avx2()), HasSubstr("candidate is invalid"));
+    const StatusOr<CompiledModule> module = CompileModule({&func, 1}, {}, Avx2(), {.refuses_spills = false});
+    ASSERT_TRUE(module.ok()) << module.status().ToString();
+    EXPECT_THAT(module->warnings, testing::Contains(testing::AllOf(HasSubstr("register tile \"acc\""),
+                                                                   Not(HasSubstr("candidate is invalid")))));
+  }
+}
+
 TEST(RegisterTileTest, IsRefusedWithoutAConstantSize) {
   Var n("n");
   const Buffer tile = MakeBuffer("acc", {n}, DataType::Float(32), "register");

@@ -175,14 +175,16 @@ class ChooseLanesTest : public testing::TestWithParam<LanesCase> {};
 TEST_P(ChooseLanesTest, PrefersWholeVectorsOrOne) {
   EXPECT_EQ(ChooseLanes(GetParam().extent, GetParam().vectors), GetParam().expected);
 }
-constexpr Vectors kWhole{16, false}, kMasked{16, true};
+constexpr Vectors kAvx512{16, 16}, kAvx2{8, 16}, kNeon{4, 16};
 INSTANTIATE_TEST_SUITE_P(Extents, ChooseLanesTest,
-                         testing::Values(LanesCase{64, kWhole, 16}, LanesCase{56, kWhole, 8}, LanesCase{28, kWhole, 4},
-                                         LanesCase{17, kWhole, 16}, LanesCase{7, kWhole, 1}, LanesCase{64, kMasked, 16},
-                                         LanesCase{56, kMasked, 8}, LanesCase{17, kMasked, 16},
-                                         LanesCase{14, kMasked, 16},  // One vector.
-                                         LanesCase{12, kMasked, 16}, LanesCase{7, kMasked, 8}, LanesCase{8, kMasked, 8},
-                                         LanesCase{4, kMasked, 4}, LanesCase{2, kMasked, 1}));
+                         testing::Values(LanesCase{64, kAvx512, 16}, LanesCase{56, kAvx512, 8},
+                                         LanesCase{28, kAvx512, 4}, LanesCase{17, kAvx512, 16},
+                                         LanesCase{14, kAvx512, 16},  // One vector.
+                                         LanesCase{12, kAvx512, 16}, LanesCase{7, kAvx512, 8}, LanesCase{8, kAvx512, 8},
+                                         LanesCase{4, kAvx512, 4}, LanesCase{2, kAvx512, 1}, LanesCase{56, kAvx2, 8},
+                                         LanesCase{16, kAvx2, 8}, LanesCase{14, kAvx2, 16}, LanesCase{12, kAvx2, 16},
+                                         LanesCase{7, kAvx2, 8}, LanesCase{17, kAvx2, 8}, LanesCase{14, kNeon, 16},
+                                         LanesCase{12, kNeon, 4}, LanesCase{7, kNeon, 8}, LanesCase{17, kNeon, 4}));
 
 }  // namespace
 }  // namespace lathe

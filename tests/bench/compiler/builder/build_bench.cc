@@ -29,7 +29,8 @@ void BM_BuildConvBiasRelu(benchmark::State& state) {
     const MeasureCandidate& candidate = candidates[i++ % candidates.size()];
     const BuildSpec spec{.kernels = {{"", kConvBiasAddRelu, candidate.trace_json}},
                          .target = task.target.ToString(),
-                         .output_path = output};
+                         .output_path = output,
+                         .refuses_spills = true};
     const BuildResult result = Build(spec);
     if (const auto* artifact = std::get_if<BuildArtifact>(&result.outcome))
       builds.push_back(artifact->times);
