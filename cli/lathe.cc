@@ -21,8 +21,8 @@ int RunLathe(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 miss, 4 unavailable, 6 timeout, 130 interrupted.");
   app.require_subcommand(1);
   int exit_code = kExitOk;
-  for (const auto add : {AddTune, AddBest, AddCompile, AddRun, AddShow, AddJobs, AddWatch, AddCancel, AddTrials, AddUp,
-                         AddWorker, AddDevice, AddDevices, AddDb, AddDoctor}) {
+  for (const auto add : {AddTune, AddBest, AddCompile, AddRun, AddShow, AddJobs, AddWatch, AddCancel, AddTrials,
+                         AddExplain, AddUp, AddWorker, AddDevice, AddDevices, AddDb, AddDoctor}) {
     add(app, exit_code);
   }
   try {

@@ -137,6 +137,72 @@ Json ToJson(const v1::Device& device) {
   return json;
 }
 
+namespace {
+
+Json ToJson(const v1::ModelRound& round) {
+  return {{"trials", round.trials()},
+          {"at_unix_ns", round.at_unix_ns()},
+          {"batch", round.batch()},
+          {"rows", round.rows()},
+          {"pairs", round.pairs()},
+          {"pairs_right", round.pairs_right()},
+          {"regret_at_1", round.regret_at_1()},
+          {"regret_at_8", round.regret_at_8()},
+          {"refitted", round.refitted()},
+          {"trees", round.trees()},
+          {"draft_weight", round.draft_weight()}};
+}
+
+Json ToJson(const v1::DecisionStory& decision) {
+  Json json = {
+      {"name", decision.name()}, {"chosen", decision.chosen()}, {"share", decision.share()}, {"values", Json::array()}};
+  for (const v1::ValueStory& value : decision.values()) {
+    json["values"].push_back({{"value", value.value()},
+                              {"trials", value.trials()},
+                              {"best_ns", value.best_ns()},
+                              {"median_ns", value.median_ns()}});
+  }
+  return json;
+}
+
+}  // namespace
+
+Json ToJson(const v1::TaskExplanation& told) {
+  Json json = {{"task_id", told.task_id()},
+               {"name", told.name()},
+               {"workload", HexOf(told.key().workload())},
+               {"target", told.key().target()},
+               {"flops", told.flops()},
+               {"floor_ns", NumberOrNull(told.floor_ns())},
+               {"untuned_ns", NumberOrNull(told.untuned_ns())},
+               {"best_ns", NumberOrNull(told.best_ns())},
+               {"best_final_ns", NumberOrNull(told.best_final_ns())},
+               {"best_sketch", told.best_sketch() < 0 ? Json(nullptr) : Json(told.best_sketch())},
+               {"best_after", told.best_after() == 0 ? Json(nullptr) : Json(told.best_after())},
+               {"best_trace", told.best_trace()},
+               {"bound_by", told.bound_by()},
+               {"compute_share", told.compute_share()}};
+  for (const char* list : {"sketches", "result_ns", "rounds", "decisions", "neighbours"}) json[list] = Json::array();
+  for (const v1::SketchStory& sketch : told.sketches()) {
+    json["sketches"].push_back({{"choices", sketch.choices()},
+                                {"accepted", sketch.accepted()},
+                                {"trials", sketch.trials()},
+                                {"best_ns", NumberOrNull(sketch.best_ns())}});
+  }
+  json["outcomes"] = Json::object();
+  for (const v1::StateCount& count : told.outcomes()) json["outcomes"][count.state()] = count.trials();
+  for (const double ns : told.result_ns()) json["result_ns"].push_back(NumberOrNull(ns));
+  for (const v1::ModelRound& round : told.rounds()) json["rounds"].push_back(ToJson(round));
+  for (const v1::DecisionStory& decision : told.decisions()) json["decisions"].push_back(ToJson(decision));
+  for (const v1::NeighbourStory& neighbour : told.neighbours()) {
+    json["neighbours"].push_back({{"name", neighbour.name()},
+                                  {"chosen", neighbour.chosen()},
+                                  {"other", neighbour.other()},
+                                  {"median_ns", neighbour.median_ns()}});
+  }
+  return json;
+}
+
 void PrintJson(const Json& json) {
   std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }

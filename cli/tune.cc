@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/database_path.h"
+#include "cli/explanation.h"
 #include "cli/interrupts.h"
 #include "cli/message_json.h"
 #include "cli/network.h"
 #include "cli/number_check.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
+#include "cli/session.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/tune_job.h"
@@ -39,7 +41,7 @@ struct TuneOptions {
   std::string target = "auto", device = "local", time, cpus;
   int64_t trials = 0, trials_per_task = 0;
   int slots = 0;
-  bool is_fresh = false, is_json = false, lists_tasks = false;
+  bool is_fresh = false, is_json = false, lists_tasks = false, explains = false;
 };
 
 // Zero: not limited.
@@ -181,6 +183,12 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network, 
   return kExitOk;
 }
 
+Status Explain(const TuneOptions& options, int64_t job_id) {
+  ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kRead));
+  std::printf("\n");
+  return ExplainJob(session.tuning(), job_id, {.tasks = options.file.tasks});
+}
+
 // The tables or the JSON, and on the way what only an idle machine can tell: its peak, and the network's times.
 int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads, const Target& target,
            const std::string& database, const std::vector<int>& cpus, TimePoint begin) {
@@ -210,6 +218,9 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
     std::printf("network%s: untuned %.2f ms, tuned %.2f ms per inference: %.2f x\n",
                 network->is_sum ? " (sum of its tasks)" : "", network->untuned_ms, network->tuned_ms,
                 network->untuned_ms / network->tuned_ms);
+  }
+  if (options.explains) {
+    if (const Status told = Explain(options, job.report.job.id); !told.ok()) ReportError(told);
   }
   if (job.progress) SayHowTimeWentBy(*job.progress);
   std::fprintf(stderr, "%lld trials measured, %s; %s %s\n", static_cast<long long>(job.measured),
@@ -284,7 +295,8 @@ void AddTune(CLI::App& app, int& exit_code) {
   AddPlaceFlags(*verb, options->place);
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");
-  verb->add_flag("--json", options->is_json, "Print the result as JSON");
+  verb->add_flag("--explain", options->explains, "Then say why the best are the best, as `lathe explain JOB` does");
+  verb->add_flag("--json", options->is_json, "Print the result as JSON")->excludes("--explain");
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);
     exit_code = code.ok() ? *code : ReportError(code.status());

@@ -195,8 +195,8 @@ TEST_F(ReadVerbsTest, WorkBesideTheOwner) {
   EXPECT_THAT(cancel.err, HasSubstr("lathe.db"));
 }
 
-constexpr const char* kVerbs[] = {"up",     "tune", "best",    "worker", "jobs", "watch", "cancel",
-                                  "trials", "show", "devices", "device", "db",   "doctor"};
+constexpr const char* kVerbs[] = {"up",     "tune",    "best", "worker",  "jobs",   "watch", "cancel",
+                                  "trials", "explain", "show", "devices", "device", "db",    "doctor"};
 
 TEST(Lathe, ListsItsVerbsAndItsVersion) {
   const VerbRun help = RunVerb({"--help"});

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/explanation.h"
 #include "cli/machine_checks.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
@@ -30,6 +31,82 @@ TEST(TextTable, ShowsNoControlCharacters) {
 TEST(TextTable, CutsLongTextAtACodePoint) {
   EXPECT_EQ(Shorten("üüüüüüüü", 6), "üüü...");
   EXPECT_EQ(Shorten("one\ntwo", 20), "one");
+}
+
+v1::TaskExplanation SomeExplanation() {
+  v1::TaskExplanation told;
+  told.set_name("matmul<1>");
+  told.mutable_key()->set_workload(std::string(32, '\x5a'));
+  told.mutable_key()->set_target("llvm");
+  told.set_flops(100'000);
+  told.set_floor_ns(800);
+  told.set_untuned_ns(4000);
+  told.set_best_ns(1000);
+  told.set_best_final_ns(1020);
+  told.set_best_after(3);
+  told.set_bound_by("compute");
+  told.set_compute_share(0.9);
+  for (const double ns : {4000.0, 0.0, 1000.0, 2000.0}) told.add_result_ns(ns);
+  v1::SketchStory& sketch = *told.add_sketches();
+  sketch.set_choices(1500);
+  sketch.set_accepted(0.25);
+  sketch.set_trials(4);
+  sketch.set_best_ns(1000);
+  v1::ModelRound& round = *told.add_rounds();
+  round.set_trials(4);
+  round.set_pairs(5);
+  round.set_pairs_right(4);
+  round.set_regret_at_1(0.5);
+  round.set_rows(4);
+  v1::DecisionStory& decision = *told.add_decisions();
+  decision.set_name("tile of loop \"i\" of \"C\", factor 3 of 3");
+  decision.set_chosen("4");
+  decision.set_share(0.75);
+  for (const auto& [value, ns] : {std::pair("4", 1000.0), std::pair("8", 1500.0)}) {
+    v1::ValueStory& one = *decision.add_values();
+    one.set_value(value);
+    one.set_best_ns(ns);
+    one.set_trials(2);
+  }
+  v1::NeighbourStory& neighbour = *told.add_neighbours();
+  neighbour.set_name("tile of loop \"i\" of \"C\"");
+  neighbour.set_chosen("[16, 1, 4]");
+  neighbour.set_other("[8, 2, 4]");
+  neighbour.set_median_ns(1031);
+  return told;
+}
+
+TEST(Explanation, SaysWhyTheBestIsTheBest) {
+  EXPECT_EQ(RenderExplanation(SomeExplanation()), R"(matmul<1>  5a5a5a5a5a5a  llvm
+  best 1.00 us (1.02 us when measured again): 100 GFLOP/s, 80 % of the device's peak
+  untuned 4.00 us: 4.00 x
+  estimated to be bound by compute; arithmetic needs 90 % of its cycles
+  4 results
+  the best was result 3
+SKETCH  CHOICES  ACCEPTED  RESULTS     BEST
+   0 *  1.5e+03      25 %        4  1.00 us
+  how the model ranked each batch before it learned from it
+RESULTS  PAIRS RIGHT  REGRET AT 1  AT 8  ROWS  TREES  DRAFT
+      4    80 % of 5         50 %   0 %     4      0   0.00
+  what mattered: share of the variance of log time, and the fastest with each value
+     75 %  tile of loop "i" of "C", factor 3 of 3: 4 is best; 4: +0.0 % (2 results), 8: +50.0 % (2 results)
+  one decision away from the best
+      +3.1 %  tile of loop "i" of "C": [8, 2, 4] instead of [16, 1, 4]
+)");
+}
+
+TEST(Explanation, DrawsHowASearchConverged) {
+  v1::TaskExplanation nothing;
+  nothing.set_name("nothing");
+  const std::vector<v1::TaskExplanation> tasks{SomeExplanation(), nothing};
+  const std::string svg = DrawConvergence(tasks);
+  EXPECT_THAT(svg, testing::StartsWith("<svg xmlns="));
+  EXPECT_THAT(svg, HasSubstr(">matmul&lt;1&gt;</text>"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("nothing"))) << "nothing was measured of it";
+  EXPECT_THAT(svg, HasSubstr(">untuned</text>"));
+  size_t dots = 0;
+  for (size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1)) ++dots;
+  EXPECT_EQ(dots, 3u);
 }
 
 TEST(TimeText, KeepsThreeDigits) {

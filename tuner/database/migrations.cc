@@ -19,7 +19,11 @@ constexpr std::string_view kMaxErrorSql =
 constexpr std::string_view kFinalSql =
 #include "final_sql.inc"
     ;
-constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql}, {3, kMaxErrorSql}, {4, kFinalSql}};
+constexpr std::string_view kModelRoundSql =
+#include "model_round_sql.inc"
+    ;
+constexpr Migration kMigrations[] = {
+    {1, kSchemaSql}, {2, kForeignSql}, {3, kMaxErrorSql}, {4, kFinalSql}, {5, kModelRoundSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;

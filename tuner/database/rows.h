@@ -208,6 +208,19 @@ struct ForeignTrace {
   bool operator==(const ForeignTrace&) const = default;
 };
 
+// One time that a search's cost model learned from a batch of results of a task.
+struct ModelRound {
+  int64_t trials = 0;  // Results of the task that the search knew afterwards: no two rounds of a task share it.
+  int64_t at_unix_ns = 0;
+  int64_t batch = 0, rows = 0;         // Results learned from now; all that the model holds, those of other tasks too.
+  int64_t pairs = 0, pairs_right = 0;  // Of the batch, as the model ranked it before it learned from it.
+  double regret_at_1 = 0, regret_at_8 = 0;  // Best of the k ranked first over the best of the batch, minus 1.
+  bool refitted = false;                    // Trained anew; otherwise trees were added.
+  int64_t trees = 0;                        // Of one booster.
+  double draft_weight = 0;                  // Of the draft estimate in the score.
+  bool operator==(const ModelRound&) const = default;
+};
+
 enum class Lookup : uint8_t { kHit, kStale, kMiss };
 struct BestAnswer {
   Lookup lookup = Lookup::kMiss;

@@ -71,6 +71,8 @@ class SqliteStore : public Store {
   StatusOr<TrialRow> GetTrial(int64_t trial_id) override;
   StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) override;
   StatusOr<TaskCounts> CountTrials(int64_t task_id) override;
+  Status RecordModelRound(int64_t task_id, const ModelRound& round) override;
+  StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) override;
 
   StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) override;
   Status Heartbeat(int64_t device_id, int64_t now) override;

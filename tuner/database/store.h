@@ -87,6 +87,10 @@ class Store {
   virtual StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) = 0;
   virtual StatusOr<TaskCounts> CountTrials(int64_t task_id) = 0;
 
+  // What a search says of its model; the round with the same `trials` again replaces what was said.
+  virtual Status RecordModelRound(int64_t task_id, const ModelRound& round) = 0;
+  virtual StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) = 0;  // By their `trials`.
+
   // --- Devices and leases -------------------------------------------------------------------------------------------
   virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) = 0;
   virtual Status Heartbeat(int64_t device_id, int64_t now) = 0;

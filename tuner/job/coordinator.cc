@@ -25,7 +25,9 @@ std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimeP
 // One model for all tasks of a job: what is learned from one helps to rank another.
 StrategyFactory MakeEvolutionUnderXgb() {
   const std::shared_ptr<CostModel> model = MakeXgbModel();
-  return [model](const TuneTask& task, uint64_t seed) { return MakeEvolutionarySearch(task, *model, seed); };
+  return [model](const TuneTask& task, uint64_t seed, ModelReportSink on_update) {
+    return MakeEvolutionarySearch(task, *model, seed, {.on_update = std::move(on_update)});
+  };
 }
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {

@@ -18,12 +18,14 @@ struct TaskStanding {
   int64_t budget = 0;      // Trials that it may have in all.
   int64_t counted = 0;     // Of these, the ones with an outcome ...
   int64_t open = 0;        // ... and those under way.
-  bool is_closed = false;  // Nothing more comes of it: its space is exhausted, or it failed.
+  bool is_closed = false;  // Nothing more comes of it: its space is exhausted, it gains nothing, or it failed.
   double flops = 0;
   double floor_ns = 0;  // By the peak of the devices; 0: not known.
   double untuned_ns = 0;
   double best_ns = 0;
   std::vector<double> best_after;  // best_ns after each outcome, in order: the curve that a gradient is taken of.
+  size_t gained_at = 0;            // Outcomes until the last one that was worth it.
+  double gained_ns = 0;            // The best then.
 
   int64_t remaining() const { return is_closed ? 0 : budget - counted - open; }
 };
@@ -32,6 +34,10 @@ struct JobPlanOptions {
   int64_t total_budget =
       0;  // Trials of all tasks together, those of earlier jobs included; 0: only the tasks' own budgets count.
   int64_t round_size = 16;  // Candidates per proposal.
+  // A task ends early once this many results in a row, and as many as half of all, have gained less than this share of
+  // its best time: so many lie behind a search when it is done that a last gain would have been found by luck alone.
+  int64_t fewest_fruitless = 96;
+  double least_gain = 0.005;
 };
 
 class JobPlan {
@@ -65,6 +71,7 @@ class JobPlan {
 
  private:
   int64_t RemainingInAll() const;
+  bool IsOnPlateau(TaskStanding& task) const;
 
   std::vector<TaskStanding> tasks_;
   const JobPlanOptions options_;

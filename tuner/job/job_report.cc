@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "support/status_macros.h"
+#include "tuner/database/finals.h"
 #include "tuner/job/job_search.h"
 
 namespace lathe {
@@ -18,14 +19,16 @@ WorkloadFactsCache::Facts FindOut(Store& store, const TuningKey& key) {
   return facts;
 }
 
+// As its finals measured it, if it was in any: so the best was, too.
 void AddFacts(const WorkloadFactsCache::Facts& facts, TaskReport& task, const std::vector<TuningRecord>& history) {
   task.flops = facts.flops;
+  std::vector<TuningRecord> finals;
   for (const TuningRecord& record : history) {
-    if (IsTimed(record.status) && record.trace_digest == facts.untuned_trace) {
-      task.untuned_ns = record.timings->median_ns;
-      return;  // Best first.
-    }
+    if (!IsTimed(record.status) || record.trace_digest != facts.untuned_trace) continue;
+    if (record.final_round > 0) finals.push_back(record);
+    if (task.untuned_ns == 0) task.untuned_ns = record.timings->median_ns;  // Best first.
   }
+  if (const std::optional<size_t> median = BestOfFinals(finals)) task.untuned_ns = finals[*median].timings->median_ns;
 }
 
 }  // namespace

@@ -121,7 +121,9 @@ class JobSearch::Impl {
 
   void Observe(size_t index, const MeasuredCandidate& measured) {
     const auto it = tasks_.find(index);
-    if (it != tasks_.end()) it->second->strategy->Observe(measured);
+    if (it == tasks_.end()) return;
+    ++it->second->num_results;
+    it->second->strategy->Observe(measured);
   }
 
  private:
@@ -132,6 +134,8 @@ class JobSearch::Impl {
     std::optional<MeasureCandidate> untuned;  // Until it was proposed.
     std::vector<ScheduleTrace> foreign;       // To be proposed; the fastest by its writer's measurement last.
     int num_drawn = 0, num_foreign = 0;       // Trials asked for; those of them that were foreign.
+    int64_t num_results = 0;                  // That the strategy was told.
+    bool is_recalling = false;                // It is told what was known before.
   };
 
   void Run() {
@@ -173,16 +177,36 @@ class JobSearch::Impl {
       gate_.WaitUntilOpen();
       return !is_stopping_;
     };
-    task->strategy = options_.strategies(task->task, SeedOf(spec_, row.key));
+    task->strategy = options_.strategies(
+        task->task, SeedOf(spec_, row.key),
+        [this, id = row.id, task = task.get()](const ModelReport& report) { Keep(id, *task, report); });
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{
         .untuned_trace = task->untuned->trace_digest, .flops = task->task.flops, .is_float32 = task->task.is_float32};
+    task->is_recalling = true;
     RETURN_IF_ERROR(Recall(row, *task, prepared));
+    task->is_recalling = false;
     RETURN_IF_ERROR(RecallForeign(row, *task));
     ASSIGN_OR_RETURN(prepared.measurement,
                      Measurement(row.key, task->task.func, task->task.target, kInputSeed, ScreenPolicy()));
     tasks_[index] = task;
     return prepared;
+  }
+
+  // How the model ranked what it had not seen. A report that the Store cannot take now is lost; nothing depends on it.
+  void Keep(int64_t task_id, const Task& task, const ModelReport& report) {
+    if (task.is_recalling) return;  // The best first: that says nothing.
+    (void)store_.RecordModelRound(task_id, {.trials = task.num_results,
+                                            .at_unix_ns = SystemClock().UnixNanos(),
+                                            .batch = static_cast<int64_t>(report.batch),
+                                            .rows = static_cast<int64_t>(report.rows),
+                                            .pairs = report.before.pairs,
+                                            .pairs_right = report.before.pairs_right,
+                                            .regret_at_1 = report.before.regret_at_1,
+                                            .regret_at_8 = report.before.regret_at_8,
+                                            .refitted = report.refitted,
+                                            .trees = report.trees,
+                                            .draft_weight = report.draft_weight});
   }
 
   StatusOr<TaskMeasurement> Measurement(const TuningKey& key, const PrimFunc& func, const Target& target, uint64_t seed,
@@ -242,6 +266,7 @@ class JobSearch::Impl {
         const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
         if (!trial.ok() || trial->task_id != row.id) continue;
       }
+      if (record.final_round == 0) ++task.num_results;
       task.strategy->Observe(ToMeasured(record));
       const bool is_timed = IsTimed(record.status);
       if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns))

@@ -18,8 +18,9 @@
 
 namespace lathe {
 
-// Makes the strategy of one task; `task` outlives it.
-using StrategyFactory = std::function<std::unique_ptr<SearchStrategy>(const TuneTask& task, uint64_t seed)>;
+// Makes the strategy of one task; `task` outlives it. `on_update` is for strategies that learn.
+using StrategyFactory =
+    std::function<std::unique_ptr<SearchStrategy>(const TuneTask& task, uint64_t seed, ModelReportSink on_update)>;
 // Called once per job. What the strategies of a job share, a cost model, lives with the factory it returns.
 using SearchFactory = std::function<StrategyFactory()>;
 

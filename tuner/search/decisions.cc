@@ -9,15 +9,6 @@ namespace {
 
 using Tile = std::vector<int64_t>;
 
-int64_t InnermostLimit(const Instruction& instruction) {
-  const int64_t* limit = instruction.attrs.size() > 1 ? std::get_if<int64_t>(&instruction.attrs[1]) : nullptr;
-  return limit == nullptr || *limit == -1 ? INT64_MAX : *limit;
-}
-int64_t CategoryCount(const Instruction& instruction) {
-  const auto* candidates = instruction.attrs.empty() ? nullptr : std::get_if<std::vector<Attr>>(&instruction.attrs[0]);
-  return candidates == nullptr ? 0 : static_cast<int64_t>(candidates->size());
-}
-
 struct Move {
   size_t from, to;
   int64_t factor;
@@ -105,6 +96,15 @@ double TileDistance(const Tile& a, const Tile& b) {
 }
 
 }  // namespace
+
+int64_t InnermostLimit(const Instruction& instruction) {
+  const int64_t* limit = instruction.attrs.size() > 1 ? std::get_if<int64_t>(&instruction.attrs[1]) : nullptr;
+  return limit == nullptr || *limit == -1 ? INT64_MAX : *limit;
+}
+int64_t CategoryCount(const Instruction& instruction) {
+  const auto* candidates = instruction.attrs.empty() ? nullptr : std::get_if<std::vector<Attr>>(&instruction.attrs[0]);
+  return candidates == nullptr ? 0 : static_cast<int64_t>(candidates->size());
+}
 
 std::optional<ScheduleTrace> Mutate(const ScheduleTrace& trace, const MutationShares& shares, Random& random) {
   const Changeable changeable = ChangeableOf(trace);

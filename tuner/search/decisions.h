@@ -36,6 +36,11 @@ bool IsSameSketch(const ScheduleTrace& a, const ScheduleTrace& b);
 // 2: 2.
 double DecisionDistance(const ScheduleTrace& a, const ScheduleTrace& b);
 
+// What an instruction that samples may choose from: of a tile the largest last factor, of a category how many there are
+// (0: it chooses something else).
+int64_t InnermostLimit(const Instruction& instruction);
+int64_t CategoryCount(const Instruction& instruction);
+
 // Equal decisions have equal hashes. For dedupe within one sketch.
 uint64_t DecisionHash(const ScheduleTrace& trace);
 

@@ -106,7 +106,7 @@ class EvolutionarySearch : public SearchStrategy {
     for (Member& member : queue_) pool_.push_back(std::move(member));
     queue_.clear();
     is_pool_scored_ = false;
-    if (options_.on_update) options_.on_update(report);
+    if (report.ok() && options_.on_update) options_.on_update(*report);
   }
 
   // ---- One round

@@ -1,7 +1,6 @@
 // Evolution of decisions under a learned cost model, with coordinate descent around the best measured candidates.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "tuner/cost_model/cost_model.h"
@@ -22,8 +21,7 @@ struct EvolutionaryOptions {
       0.25;  // Of a round: neighbours of the best measured; twice as many once two rounds brought nothing.
   MutationShares mutation;
   uint64_t model_task = 0;  // What the model knows this task by; 0: from the workload's digest.
-  // Called after each update of the model, within Observe.
-  std::function<void(const StatusOr<ModelReport>&)> on_update;
+  ModelReportSink on_update = nullptr;
 };
 
 // `task` and `model` outlive the strategy; strategies of several tasks may share one model on one thread. Same seed,

@@ -11,6 +11,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "support/digest.h"
+#include "tuner/cost_model/cost_model.h"
 #include "tuner/space/space_generator.h"
 
 namespace lathe {
@@ -56,6 +57,9 @@ class SearchStrategy {
   // Results in any order, also of candidates that an earlier run proposed. An outcome may come twice.
   virtual void Observe(const MeasuredCandidate& measured) = 0;
 };
+
+// Told how well its model ranked a batch of results, each time that a strategy learned from one; within Observe.
+using ModelReportSink = std::function<void(const ModelReport&)>;
 
 // Draws uniformly from the space: a sketch, then every decision.
 std::unique_ptr<SearchStrategy> MakeRandomSearch(const TuneTask& task, uint64_t seed);

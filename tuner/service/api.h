@@ -21,6 +21,7 @@ class TuningApi {
   virtual StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) = 0;
   virtual StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) = 0;
   virtual StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) = 0;
+  virtual StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) = 0;
   // Hands over what is new, until the job has ended or the consumer returns false; both are OK.
   using UpdateConsumer = std::function<bool(const v1::WatchJobResponse& update)>;
   virtual Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) = 0;

@@ -73,6 +73,9 @@ class TuningClient : public TuningApi {
   StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override {
     return caller_.Call("list trials", stub_, &Stub::ListTrials, request);
   }
+  StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) override {
+    return caller_.Call("explain task", stub_, &Stub::ExplainTask, request);
+  }
 
   // A lost connection, or a server that ends old ones, is followed by another stream from the last cursor.
   Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) override {

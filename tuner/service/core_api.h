@@ -20,6 +20,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) override;
   StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) override;
   StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override;
+  StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) override;
   Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) override;
 
   StatusOr<v1::QueryBestResponse> QueryBest(const v1::QueryBestRequest& request) override;

@@ -6,6 +6,7 @@
 
 #include "support/status_macros.h"
 #include "tuner/job/job_report.h"
+#include "tuner/job/task_explanation.h"
 #include "tuner/service/core_api.h"
 #include "tuner/service/device_target.h"
 #include "tuner/service/request_fields.h"
@@ -202,6 +203,15 @@ StatusOr<v1::CancelJobResponse> CoreApi::CancelJob(const v1::CancelJobRequest& r
   ASSIGN_OR_RETURN(const JobRow row, core_.CancelJob(job_id, reason));
   v1::CancelJobResponse response;
   ASSIGN_OR_RETURN(*response.mutable_job(), DescribeJob(row));
+  return response;
+}
+
+StatusOr<v1::ExplainTaskResponse> CoreApi::ExplainTask(const v1::ExplainTaskRequest& request) {
+  ASSIGN_OR_RETURN(const int64_t task_id, ReadId("task_id", request.task_id()));
+  ASSIGN_OR_RETURN(const TaskRow task, core_.store().GetTask(task_id));
+  ASSIGN_OR_RETURN(const TaskExplanation told, lathe::ExplainTask(core_.store(), task));
+  v1::ExplainTaskResponse response;
+  *response.mutable_explanation() = ToMessage(task, told);
   return response;
 }
 

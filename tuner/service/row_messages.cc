@@ -132,6 +132,87 @@ v1::Trial ToMessage(const TrialRow& trial, bool with_trace) {
   return message;
 }
 
+namespace {
+
+v1::ModelRound ToMessage(const ModelRound& round) {
+  v1::ModelRound message;
+  message.set_trials(round.trials);
+  message.set_at_unix_ns(round.at_unix_ns);
+  message.set_batch(round.batch);
+  message.set_rows(round.rows);
+  message.set_pairs(round.pairs);
+  message.set_pairs_right(round.pairs_right);
+  message.set_regret_at_1(round.regret_at_1);
+  message.set_regret_at_8(round.regret_at_8);
+  message.set_refitted(round.refitted);
+  message.set_trees(round.trees);
+  message.set_draft_weight(round.draft_weight);
+  return message;
+}
+
+v1::SketchStory ToMessage(const SketchStory& sketch) {
+  v1::SketchStory message;
+  message.set_choices(sketch.choices);
+  message.set_accepted(sketch.accepted);
+  message.set_trials(sketch.trials);
+  message.set_best_ns(sketch.best_ns);
+  return message;
+}
+
+v1::DecisionStory ToMessage(const DecisionStory& decision) {
+  v1::DecisionStory message;
+  message.set_name(decision.name);
+  message.set_chosen(decision.chosen);
+  message.set_share(decision.share);
+  for (const ValueStory& value : decision.values) {
+    v1::ValueStory& one = *message.add_values();
+    one.set_value(value.value);
+    one.set_trials(value.trials);
+    one.set_best_ns(value.best_ns);
+    one.set_median_ns(value.median_ns);
+  }
+  return message;
+}
+
+v1::NeighbourStory ToMessage(const NeighbourStory& neighbour) {
+  v1::NeighbourStory message;
+  message.set_name(neighbour.name);
+  message.set_chosen(neighbour.chosen);
+  message.set_other(neighbour.other);
+  message.set_median_ns(neighbour.median_ns);
+  return message;
+}
+
+}  // namespace
+
+v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told) {
+  v1::TaskExplanation message;
+  message.set_task_id(task.id);
+  message.set_name(task.name);
+  *message.mutable_key() = ToMessage(task.key);
+  message.set_flops(told.flops);
+  message.set_floor_ns(told.floor_ns);
+  message.set_untuned_ns(told.untuned_ns);
+  message.set_best_ns(told.best_ns);
+  message.set_best_final_ns(told.best_final_ns);
+  message.set_best_sketch(told.best_sketch);
+  message.set_best_after(told.best_after);
+  message.set_best_trace(told.best_trace);
+  message.set_bound_by(told.bound_by);
+  message.set_compute_share(told.compute_share);
+  for (const SketchStory& sketch : told.sketches) *message.add_sketches() = ToMessage(sketch);
+  for (const auto& [state, trials] : told.outcomes) {
+    v1::StateCount& count = *message.add_outcomes();
+    count.set_state(state);
+    count.set_trials(trials);
+  }
+  for (const double ns : told.result_ns) message.add_result_ns(ns);
+  for (const ModelRound& round : told.rounds) *message.add_rounds() = ToMessage(round);
+  for (const DecisionStory& decision : told.decisions) *message.add_decisions() = ToMessage(decision);
+  for (const NeighbourStory& neighbour : told.neighbours) *message.add_neighbours() = ToMessage(neighbour);
+  return message;
+}
+
 v1::JobEvent ToMessage(const EventRow& event) {
   v1::JobEvent message;
   message.set_cursor(event.cursor);

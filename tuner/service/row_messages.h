@@ -6,6 +6,7 @@
 #include "proto/lathe/v1/farm.pb.h"
 #include "proto/lathe/v1/schedule.pb.h"
 #include "proto/lathe/v1/tuning.pb.h"
+#include "tuner/job/task_explanation.h"
 #include "tuner/service/tuning_core.h"
 
 namespace lathe {
@@ -18,6 +19,7 @@ v1::JobState ToMessage(JobState state);
 v1::Job ToMessage(const JobRow& job);                               // Without tasks.
 v1::Task ToMessage(const TaskRow& task, const TaskCounts& counts);  // Without what its key knows.
 v1::Trial ToMessage(const TrialRow& trial, bool with_trace);
+v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told);
 v1::JobEvent ToMessage(const EventRow& event);
 // `granted`: of all devices. Whether a device is online follows from when it was last seen.
 v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns);

@@ -81,6 +81,12 @@ grpc::ServerUnaryReactor* TuningService::ListTrials(grpc::CallbackServerContext*
   return AnswerUnary(pool_, context, response, [this, request] { return api_.ListTrials(*request); });
 }
 
+grpc::ServerUnaryReactor* TuningService::ExplainTask(grpc::CallbackServerContext* context,
+                                                     const v1::ExplainTaskRequest* request,
+                                                     v1::ExplainTaskResponse* response) {
+  return AnswerUnary(pool_, context, response, [this, request] { return api_.ExplainTask(*request); });
+}
+
 grpc::ServerWriteReactor<v1::WatchJobResponse>* TuningService::WatchJob(grpc::CallbackServerContext*,
                                                                         const v1::WatchJobRequest* request) {
   return new Watch(api_, pool_, *request);  // Deletes itself when gRPC is done with it.

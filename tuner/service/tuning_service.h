@@ -21,6 +21,8 @@ class TuningService : public v1::TuningService::CallbackService {
                                       v1::CancelJobResponse* response) override;
   grpc::ServerUnaryReactor* ListTrials(grpc::CallbackServerContext* context, const v1::ListTrialsRequest* request,
                                        v1::ListTrialsResponse* response) override;
+  grpc::ServerUnaryReactor* ExplainTask(grpc::CallbackServerContext* context, const v1::ExplainTaskRequest* request,
+                                        v1::ExplainTaskResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchJobResponse>* WatchJob(grpc::CallbackServerContext* context,
                                                            const v1::WatchJobRequest* request) override;
 

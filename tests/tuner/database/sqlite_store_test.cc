@@ -101,7 +101,7 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
   Script("PRAGMA user_version = 7");
   const std::string expected =
-      fmt::format("open {}: schema version 7, this build reads up to 4; upgrade or choose another file", path_);
+      fmt::format("open {}: schema version 7, this build reads up to 5; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);

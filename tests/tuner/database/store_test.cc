@@ -43,6 +43,19 @@ TEST_P(StoreTest, FindsAWorkloadByTheStartOfItsDigest) {
   EXPECT_THAT(store_.FindWorkloads("zzzzzzzz").status().message(), HasSubstr("not all hex digits"));
 }
 
+TEST_P(StoreTest, KeepsWhatASearchSaysOfItsModel) {
+  const Scene scene(store_);
+  const ModelRound first{.trials = 16, .at_unix_ns = kNow, .batch = 16, .rows = 16, .pairs = 99, .pairs_right = 80};
+  ModelRound second{.trials = 32, .at_unix_ns = kNow + 1, .batch = 16, .rows = 48, .regret_at_1 = 0.5, .trees = 18};
+  ASSERT_TRUE(store_.RecordModelRound(scene.task_id, second).ok());
+  ASSERT_TRUE(store_.RecordModelRound(scene.task_id, first).ok());
+  EXPECT_THAT(*store_.ListModelRounds(scene.task_id), ElementsAre(first, second));
+  second.draft_weight = 0.25;  // Said again by a process that did not know.
+  ASSERT_TRUE(store_.RecordModelRound(scene.task_id, second).ok());
+  EXPECT_THAT(*store_.ListModelRounds(scene.task_id), ElementsAre(first, second));
+  EXPECT_THAT(store_.RecordModelRound(77, first).message(), HasSubstr("77"));
+}
+
 TEST_P(StoreTest, ForgetsOldBlobsThatNobodyRefersTo) {
   const Digest a = Sha256("a"), b = Sha256("b");
   ASSERT_TRUE(store_.PutBlob({a, 10, "model", 1, kNow}).ok());

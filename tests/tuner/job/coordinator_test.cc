@@ -48,6 +48,60 @@ TEST(Coordinator, MeasuresAJobToItsBudget) {
   EXPECT_GT(progress.shares.total(), Duration(0));
 }
 
+// Draws at random and says after each tenth result that it has learned from ten.
+class SaysItLearns : public SearchStrategy {
+ public:
+  SaysItLearns(const TuneTask& task, uint64_t seed, ModelReportSink sink)
+      : random_(MakeRandomSearch(task, seed)), sink_(std::move(sink)) {}
+  std::vector<MeasureCandidate> Propose(int count) override { return random_->Propose(count); }
+  void Observe(const MeasuredCandidate& measured) override {
+    random_->Observe(measured);
+    if (++results_ % 10 != 0) return;
+    sink_({.before = {.pairs = 45, .pairs_right = 36, .regret_at_1 = 0.25, .regret_at_8 = 0.125},
+           .batch = 10,
+           .rows = results_,
+           .refitted = true,
+           .trees = 18,
+           .draft_weight = 0.5});
+  }
+
+ private:
+  std::unique_ptr<SearchStrategy> random_;
+  ModelReportSink sink_;
+  size_t results_ = 0;
+};
+
+TEST(Coordinator, KeepsHowTheModelRankedWhatItHadNotSeen) {
+  FakeFarm farm({.searches = []() -> StrategyFactory {
+    return [](const TuneTask& task, uint64_t seed, ModelReportSink sink) {
+      return std::make_unique<SaysItLearns>(task, seed, std::move(sink));
+    };
+  }});
+  farm.AddDevice("d1");
+  ASSERT_TRUE(farm.WaitFor(farm.Submit(20)));
+  const int64_t task = farm.store().ListTasks(farm.store().ListJobs({})->front().id)->front().id;
+  farm.Until([&] { return farm.store().ListModelRounds(task)->size() == 2; });
+  ModelRound expected{.trials = 10,
+                      .batch = 10,
+                      .rows = 10,
+                      .pairs = 45,
+                      .pairs_right = 36,
+                      .regret_at_1 = 0.25,
+                      .regret_at_8 = 0.125,
+                      .refitted = true,
+                      .trees = 18,
+                      .draft_weight = 0.5};
+  std::vector<ModelRound> rounds = *farm.store().ListModelRounds(task);
+  for (ModelRound& round : rounds) EXPECT_GT(std::exchange(round.at_unix_ns, 0), 0);
+  EXPECT_EQ(rounds[0], expected);
+  expected.trials = expected.rows = 20;
+  EXPECT_EQ(rounds[1], expected);
+  // A search that begins again is told what is known, and says nothing of that.
+  ASSERT_TRUE(farm.WaitFor(farm.Submit(25, "request-2")));
+  for (const ModelRound& round : *farm.store().ListModelRounds(farm.store().ListTasks(2)->front().id))
+    EXPECT_GT(round.trials, 20);
+}
+
 TuningRecord BestOf(FakeFarm& farm, int64_t job) {
   const TuningKey key = farm.store().ListTasks(job)->front().key;
   return *(*farm.store().QueryBest(std::vector{key}))[0].record;
@@ -288,7 +342,7 @@ TEST(Coordinator, MeasuresAJobWhoseResultsAreOfEveryKind) {
       if (kind == 5) run.status = v1::MEASURE_STATUS_CENSORED;
       return run;
     });
-    const int budget = PropertyRuns(150);
+    const int budget = PropertyRuns(90);  // Fewer than a plateau is long.
     const int64_t job = farm.Submit(budget);
     ASSERT_TRUE(farm.WaitFor(job));
     int64_t trials = 0;

@@ -179,12 +179,17 @@ class FakeReference : public ReferenceSource {
   const Status status_;
 };
 
+inline StrategyFactory SearchAtRandom() {
+  return [](const TuneTask& task, uint64_t seed, const ModelReportSink&) { return MakeRandomSearch(task, seed); };
+}
+
 struct FakeFarmOptions {
   std::string database;  // Empty: in memory.
   PretendedBuild build = TextModule;
   Status reference;  // Why there is none.
   int slots = 2;
   bool has_worker = true;
+  SearchFactory searches = SearchAtRandom;
   Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
 
@@ -202,7 +207,7 @@ class FakeFarm {
     ASSERT_TRUE(store.ok()) << store.status().message();
     CoordinatorOptions coordinator_options{
         .directory = folder_ / "files",
-        .searches = []() -> StrategyFactory { return MakeRandomSearch; },
+        .searches = options_.searches,
         .schedulers = [] { return MakeRoundRobinScheduler(); },
         .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
         .clock = options_.clock};

@@ -56,6 +56,32 @@ TEST(JobPlan, ClosesATaskThatHasNothingMoreToOffer) {
   EXPECT_TRUE(plan.IsOver());
 }
 
+// Outcomes of a plan with one task that gets one trial at a time, until it is over.
+int64_t TrialsUntilOver(int64_t budget, const std::function<double(int64_t trial)>& ns_of) {
+  JobPlan plan = PlanOf({{.budget = budget}});
+  int64_t done = 0;
+  while (const auto round = plan.NextRound()) {
+    plan.RoundEnded(0, 1);
+    ++done;
+    plan.TrialEnded(0, TrialState::kOk, ns_of(done), false, done);
+  }
+  EXPECT_TRUE(plan.IsOver());
+  return done;
+}
+
+TEST(JobPlan, EndsATaskThatGainsNothingAnyMore) {
+  const auto best_at = [](int64_t last) {
+    return [last](int64_t trial) { return trial == last ? 50.0 : 1000.0 - 0.001 * static_cast<double>(trial); };
+  };
+  EXPECT_EQ(TrialsUntilOver(1000, best_at(20)), 20 + 96) << "a gain of a millionth is none";
+  EXPECT_EQ(TrialsUntilOver(1000, best_at(90)), 90 + 96);
+  EXPECT_EQ(TrialsUntilOver(64, best_at(1)), 64) << "nobody would call that a plateau";
+  EXPECT_EQ(TrialsUntilOver(300, [](int64_t trial) { return 1000.0 / static_cast<double>(trial); }), 300);
+  // What was found late is followed as long again.
+  const auto late = [](int64_t trial) { return trial < 95 ? 1000.0 : trial < 185 ? 900.0 : 800.0; };
+  EXPECT_EQ(TrialsUntilOver(1000, late), 185 + 185);
+}
+
 TEST(JobPlan, GivesACancelledTrialsBudgetBack) {
   JobPlan plan = PlanOf({{.budget = 4}});
   plan.RoundEnded(plan.NextRound()->task, 4);

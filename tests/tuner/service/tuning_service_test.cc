@@ -184,6 +184,26 @@ TEST_F(TuningServiceTest, ListsTrialsWithTimesAndFailuresWithWords) {
   EXPECT_EQ(failed->trials(0).trace_json(), MakeTrial(2).trace_json);
 }
 
+TEST_F(TuningServiceTest, ExplainsATask) {
+  ASSERT_TRUE(connection->tuning().SubmitJob(CopyJob()).ok());
+  const TaskRow task = store->ListTasks(1)->front();
+  ASSERT_TRUE(store->RecordModelRound(task.id, {.trials = 16, .pairs = 40, .pairs_right = 30}).ok());
+  v1::ExplainTaskRequest request;
+  request.set_task_id(task.id);
+  const auto response = connection->tuning().ExplainTask(request);
+  ASSERT_TRUE(response.ok()) << response.status().ToString();
+  const v1::TaskExplanation& told = response->explanation();
+  EXPECT_EQ(told.name(), "copy");
+  EXPECT_EQ(told.best_sketch(), -1);
+  EXPECT_EQ(told.sketches_size(), 1);
+  ASSERT_EQ(told.rounds_size(), 1);
+  EXPECT_EQ(told.rounds(0).pairs_right(), 30);
+  request.set_task_id(77);
+  EXPECT_EQ(connection->tuning().ExplainTask(request).code(), StatusCode::kNotFound);
+  request.set_task_id(0);
+  EXPECT_THAT(connection->tuning().ExplainTask(request).status().message(), HasSubstr("task_id"));
+}
+
 TEST_F(TuningServiceTest, WatchesAJobToItsEnd) {
   Scene scene(*store);
   v1::WatchJobRequest request;
