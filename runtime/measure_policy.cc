@@ -11,6 +11,7 @@ constexpr double kOvershoot =
     1.05;  // Aims a little above min_batch, or every second guess would fall just short of it.
 constexpr double kBatchTrust = 1.15;           // A batch may be slower than the median of many by this factor.
 constexpr int64_t kShortBatchNs = 10'000'000;  // In a batch this short one context switch shows.
+constexpr size_t kRaceRepeats = 2;
 constexpr uint64_t kMaxBatch = 100'000'000;
 
 double PerCall(const BatchTiming& batch, uint64_t calls) {
@@ -40,7 +41,7 @@ MeasurePolicy FinalPolicy() {
   policy.max_redone = 5;
   policy.goal_half_width = 0.01;
   policy.noisy_half_width = 0.03;
-  policy.abandon_factor = policy.abandon_first_factor = policy.abandon_batch_factor = 0;
+  policy.abandon_factor = policy.abandon_first_factor = policy.abandon_batch_factor = policy.race_factor = 0;
   return policy;
 }
 
@@ -96,6 +97,13 @@ void MeasureSession::Repeat(const BatchTiming& batch, int64_t now_ns) {
   if (result_.samples_ns.size() == 1 && !disturbed && Hopeless(per_call, policy_.abandon_batch_factor)) {
     return Abandon(per_call, per_call / kBatchTrust);
   }
+  if (HasLostTheRace()) {
+    Finish();
+    if (result_.status == MeasureStatus::kOk) return;
+    result_.status = MeasureStatus::kCensored;
+    result_.lower_bound_ns = std::max(incumbent_ns_, result_.statistics.min / kBatchTrust);
+    return;
+  }
   const size_t count = result_.samples_ns.size();
   if (count < policy_.min_repeats && !out_of_time) return;
   const bool closed = count > 1 && Summarize(result_.samples_ns).relative_half_width() <= policy_.goal_half_width;
@@ -109,6 +117,12 @@ bool MeasureSession::Disturbed(const BatchTiming& batch) const {
 
 bool MeasureSession::Hopeless(double per_call_ns, double factor) const {
   return incumbent_ns_ > 0 && factor > 0 && per_call_ns > factor * incumbent_ns_;
+}
+
+bool MeasureSession::HasLostTheRace() const {
+  return result_.samples_ns.size() == kRaceRepeats && result_.disturbed == 0 &&
+         std::all_of(result_.samples_ns.begin(), result_.samples_ns.end(),
+                     [this](double per_call_ns) { return Hopeless(per_call_ns, policy_.race_factor); });
 }
 
 // Of a single call the bound is what was asked, not what was seen: one may be too slow by accident, but hardly 3 times.

@@ -13,7 +13,7 @@
 namespace lathe {
 
 // Raised whenever the same machine and kernel could get another number. Times of different versions are never compared.
-inline constexpr uint32_t kMeasurePolicyVersion = 3;
+inline constexpr uint32_t kMeasurePolicyVersion = 4;
 
 // What the caches hold when a timed call begins; part of a record's key
 // (docs/decisions/0003-screening-measures-hot.md).
@@ -41,8 +41,11 @@ struct MeasurePolicy {
   double abandon_factor = 3;          // a call of the warm-up,
   double abandon_first_factor = 10;   // the first call, which also pays for page faults and cold caches,
   double abandon_batch_factor = 1.3;  // the first whole, undisturbed batch.
-  uint32_t max_redone = 10;           // Disturbed repeats that are measured again.
-  double max_other_share = 0.01;      // CPU time of others on our CPUs, as a share of a batch.
+  // Two batches that were both slower than this many times the incumbent are enough of a candidate that will not be the
+  // best: their median, where they agree within noisy_half_width, else a lower bound. 0: never.
+  double race_factor = 1.06;
+  uint32_t max_redone = 10;       // Disturbed repeats that are measured again.
+  double max_other_share = 0.01;  // CPU time of others on our CPUs, as a share of a batch.
 };
 inline constexpr uint32_t kMaxSamples = 256;
 
@@ -92,6 +95,7 @@ class MeasureSession {
   void Repeat(const BatchTiming& batch, int64_t now_ns);
   bool Disturbed(const BatchTiming& batch) const;
   bool Hopeless(double per_call_ns, double factor) const;
+  bool HasLostTheRace() const;
   void Abandon(double per_call_ns, double lower_bound_ns);
   void Finish();
 

@@ -31,7 +31,8 @@ struct WireReady {
 struct WirePolicy {
   uint32_t version, regime, warmup_calls, min_repeats, max_repeats, max_redone;
   int64_t warmup_ns, min_batch_ns, budget_ns;
-  double goal_half_width, noisy_half_width, abandon_factor, abandon_first_factor, abandon_batch_factor, max_other_share;
+  double goal_half_width, noisy_half_width, abandon_factor, abandon_first_factor, abandon_batch_factor, race_factor,
+      max_other_share;
 };
 
 struct WireRange {
@@ -79,8 +80,8 @@ struct WireReport {
 
 // The layout is the format: a compiler that pads otherwise must not build this.
 static_assert(sizeof(WireHeader) == 16 && sizeof(WireReady) == 24 && sizeof(WireProgress) == 32);
-static_assert(sizeof(WirePolicy) == 96 &&
-              sizeof(WireSpec) == 16 + 32 + 96 + 24 + 512 + 512 + 256 + 1536 + 1024 + 4096 + 4096);
+static_assert(sizeof(WirePolicy) == 104 &&
+              sizeof(WireSpec) == 16 + 32 + 104 + 24 + 512 + 512 + 256 + 1536 + 1024 + 4096 + 4096);
 static_assert(sizeof(WireReport) == 16 + 16 + 32 + 16 + 32 + 2048 + 4096);
 static_assert(sizeof(WireSpec) <= kMaxRecordBytes && sizeof(WireReport) <= kMaxRecordBytes);
 
@@ -157,6 +158,7 @@ WirePolicy ToWire(const MeasurePolicy& p) {
           p.abandon_factor,
           p.abandon_first_factor,
           p.abandon_batch_factor,
+          p.race_factor,
           p.max_other_share};
 }
 
@@ -172,7 +174,7 @@ RuntimeResult<MeasurePolicy> FromWire(const WirePolicy& w) {
   if (w.min_repeats < 1 || w.max_repeats < w.min_repeats || w.max_repeats > kMaxSamples || w.warmup_ns < 0 ||
       w.min_batch_ns < 0 || w.budget_ns < 0 || !IsAmount(w.goal_half_width) || !IsAmount(w.noisy_half_width) ||
       !IsAmount(w.abandon_factor) || !IsAmount(w.abandon_first_factor) || !IsAmount(w.abandon_batch_factor) ||
-      !IsAmount(w.max_other_share)) {
+      !IsAmount(w.race_factor) || !IsAmount(w.max_other_share)) {
     return Refuse("run spec",
                   FormatText("policy with %u to %u repeats has a number out of range", w.min_repeats, w.max_repeats));
   }
@@ -189,6 +191,7 @@ RuntimeResult<MeasurePolicy> FromWire(const WirePolicy& w) {
                        w.abandon_factor,
                        w.abandon_first_factor,
                        w.abandon_batch_factor,
+                       w.race_factor,
                        w.max_redone,
                        w.max_other_share};
 }

@@ -18,7 +18,7 @@
 
 namespace lathe {
 
-inline constexpr uint16_t kRunnerProtocolVersion = 3;
+inline constexpr uint16_t kRunnerProtocolVersion = 4;
 inline constexpr int kRunnerSocketFd = 3;
 inline constexpr size_t kMaxTolerances = 64, kMaxSymbolValues = 64, kMaxRunCpus = 64, kMaxInputRanges = 64;
 inline constexpr size_t kMaxPathBytes = 4095, kMaxKernelNameBytes = 1023, kMaxReportMessageBytes = 4095;

@@ -26,6 +26,7 @@ MeasurePolicy FromProto(const v1::MeasurePolicy& policy) {
           .abandon_factor = policy.abandon_factor(),
           .abandon_first_factor = policy.abandon_first_factor(),
           .abandon_batch_factor = policy.abandon_batch_factor(),
+          .race_factor = policy.race_factor(),
           .max_redone = policy.max_redone(),
           .max_other_share = policy.max_other_share()};
 }

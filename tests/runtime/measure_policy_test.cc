@@ -99,6 +99,29 @@ TEST(MeasureSession, MeasuresWhatIsNearTheIncumbentToItsEnd) {
   EXPECT_EQ(machine.Measure(ScreenPolicy(), 1e6).status, MeasureStatus::kOk);
 }
 
+TEST(MeasureSession, EndsTheRaceOfWhatTwoBatchesShowToBeSlower) {
+  FakeMachine slower{.cost = [](uint64_t) { return 1.1e6; }};
+  const MeasureResult result = slower.Measure(ScreenPolicy(), 1e6);
+  EXPECT_EQ(result.status, MeasureStatus::kOk) << "the batches agree: a time, for the model to learn from";
+  EXPECT_EQ(result.samples_ns.size(), 2u);
+  EXPECT_DOUBLE_EQ(result.statistics.median, 1.1e6);
+  FakeMachine near{.cost = [](uint64_t) { return 1.05e6; }};
+  EXPECT_EQ(near.Measure(ScreenPolicy(), 1e6).samples_ns.size(), 5u) << "it may yet be the best";
+  FakeMachine once{.cost = [](uint64_t) { return 1e6; }};
+  once.disturb = [](BatchTiming& batch, int i) {
+    if (i == 3) batch.timed_ns = batch.timed_ns * 12 / 10;
+  };
+  EXPECT_GE(once.Measure(ScreenPolicy(), 1e6).samples_ns.size(), 5u) << "one batch shows nothing";
+  FakeMachine unsteady{.cost = [](uint64_t) { return 1.1e6; }};
+  unsteady.disturb = [](BatchTiming& batch, int i) {
+    if (i == 4) batch.timed_ns = batch.timed_ns * 13 / 10;
+  };
+  const MeasureResult censored = unsteady.Measure(ScreenPolicy(), 1e6);
+  EXPECT_EQ(censored.status, MeasureStatus::kCensored) << "what its time is nobody needs to know";
+  EXPECT_EQ(censored.lower_bound_ns, 1e6);
+  EXPECT_EQ(censored.samples_ns.size(), 2u);
+}
+
 TEST(MeasureSession, DoesNotAbandonForADisturbedBatch) {
   FakeMachine machine{.cost = [](uint64_t) { return 1.1e6; }};
   machine.disturb = [](BatchTiming& batch, int i) {

@@ -28,6 +28,7 @@ v1::MeasurePolicy ToProto(const MeasurePolicy& policy) {
   message.set_abandon_factor(policy.abandon_factor);
   message.set_abandon_first_factor(policy.abandon_first_factor);
   message.set_abandon_batch_factor(policy.abandon_batch_factor);
+  message.set_race_factor(policy.race_factor);
   message.set_max_redone(policy.max_redone);
   message.set_max_other_share(policy.max_other_share);
   return message;
