@@ -80,8 +80,8 @@ std::string RenderDecisions(const v1::TaskExplanation& told) {
     std::vector<std::string> values;
     for (int k = 0; k < std::min(decision.values_size(), kShownValues); ++k) {
       const v1::ValueStory& value = decision.values(k);
-      values.push_back(fmt::format("{}: {} ({})", value.value(), Behind(value.best_ns(), told.best_ns()),
-                                   fmt::format("{} results", value.trials())));
+      values.push_back(
+          fmt::format("{}: {} ({} results)", value.value(), Behind(value.best_ns(), told.best_ns()), value.trials()));
     }
     if (decision.values_size() > kShownValues)
       values.push_back(fmt::format("{} more", decision.values_size() - kShownValues));

@@ -98,11 +98,9 @@ void MeasureSession::Repeat(const BatchTiming& batch, int64_t now_ns) {
     return Abandon(per_call, per_call / kBatchTrust);
   }
   if (HasLostTheRace()) {
-    Finish();
-    if (result_.status == MeasureStatus::kOk) return;
-    result_.status = MeasureStatus::kCensored;
-    result_.lower_bound_ns = std::max(incumbent_ns_, result_.statistics.min / kBatchTrust);
-    return;
+    const SampleStatistics both = Summarize(result_.samples_ns);
+    if (both.relative_half_width() <= policy_.noisy_half_width) return Finish();
+    return Abandon(both.median, std::max(incumbent_ns_, both.min / kBatchTrust));
   }
   const size_t count = result_.samples_ns.size();
   if (count < policy_.min_repeats && !out_of_time) return;

@@ -31,6 +31,15 @@ struct DraftEstimate {
   double loop_overhead = 0;
   double total = 0;
 };
+// The bounds of straight code and of the caches; the largest of them binds.
+struct DraftBound {
+  const char* name;
+  double DraftEstimate::* cycles;
+};
+inline constexpr DraftBound kDraftBounds[] = {
+    {"compute", &DraftEstimate::compute},     {"ports", &DraftEstimate::ports}, {"latency", &DraftEstimate::latency},
+    {"front_end", &DraftEstimate::front_end}, {"l2", &DraftEstimate::l2},       {"l3", &DraftEstimate::l3},
+    {"memory", &DraftEstimate::memory}};
 DraftEstimate EstimateNest(const NestFootprints& footprints, const StoreNest& nest, const TileShape& tile,
                            const Target& target);
 

@@ -209,8 +209,9 @@ void WriteTile(RowWriter& row, const StoreFacts& facts, const Target& target) {
 void WriteDraft(RowWriter& row, const StoreFacts& facts) {
   const DraftEstimate& draft = facts.draft;
   row.Begin("anchor.draft.");
-  const double bounds[] = {draft.compute, draft.ports, draft.latency, draft.front_end,
-                           draft.l2,      draft.l3,    draft.memory};
+  const DraftBound* binding =
+      std::max_element(std::begin(kDraftBounds), std::end(kDraftBounds),
+                       [&](const DraftBound& a, const DraftBound& b) { return draft.*a.cycles < draft.*b.cycles; });
   row.Log("compute", draft.compute);
   row.Log("ports", draft.ports);
   row.Log("latency", draft.latency);
@@ -221,7 +222,7 @@ void WriteDraft(RowWriter& row, const StoreFacts& facts) {
   row.Log("memory", draft.memory);
   row.Log("loop_overhead", draft.loop_overhead);
   row.Log("total", draft.total);
-  row.Plain("binding", static_cast<double>(std::max_element(std::begin(bounds), std::end(bounds)) - bounds));
+  row.Plain("binding", static_cast<double>(binding - kDraftBounds));
   row.Plain("compute_share", draft.compute / std::max(1.0, draft.total));
 }
 

@@ -64,16 +64,16 @@ void JobPlan::TrialEnded(size_t index, TrialState outcome, std::optional<double>
     if (task.best_ns == 0 || *median_ns < task.best_ns) task.best_ns = *median_ns;
   }
   task.best_after.push_back(task.best_ns);
-  if (IsOnPlateau(task)) task.is_closed = true;
-}
-
-// After one more outcome.
-bool JobPlan::IsOnPlateau(TaskStanding& task) const {
-  if (task.best_ns <= 0) return false;
-  if (task.gained_ns <= 0 || task.best_ns < (1 - options_.least_gain) * task.gained_ns) {
+  const bool has_gained = task.gained_ns <= 0 || task.best_ns < (1 - options_.least_gain) * task.gained_ns;
+  if (task.best_ns > 0 && has_gained) {
     task.gained_ns = task.best_ns;
     task.gained_at = task.best_after.size();
   }
+  if (IsOnPlateau(task)) task.is_closed = true;
+}
+
+bool JobPlan::IsOnPlateau(const TaskStanding& task) const {
+  if (task.best_ns <= 0) return false;
   const auto fruitless = static_cast<int64_t>(task.best_after.size() - task.gained_at);
   return fruitless >= options_.fewest_fruitless && 2 * fruitless >= static_cast<int64_t>(task.best_after.size());
 }

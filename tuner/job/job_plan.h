@@ -71,7 +71,7 @@ class JobPlan {
 
  private:
   int64_t RemainingInAll() const;
-  bool IsOnPlateau(TaskStanding& task) const;
+  bool IsOnPlateau(const TaskStanding& task) const;
 
   std::vector<TaskStanding> tasks_;
   const JobPlanOptions options_;

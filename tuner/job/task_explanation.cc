@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "runtime/measure_statistics.h"
 #include "support/status_macros.h"
+#include "tuner/feature/draft_estimate.h"
 #include "tuner/feature/feature_extractor.h"
 #include "tuner/job/job_search.h"
 #include "tuner/search/decision_names.h"
@@ -19,7 +21,6 @@ namespace {
 
 constexpr int kTriesPerSketch = 64;
 constexpr size_t kMostNeighbours = 12;
-constexpr const char* kBounds[] = {"compute", "ports", "latency", "front_end", "l2", "l3", "memory"};
 
 // A candidate that was measured by a search.
 struct Tried {
@@ -30,12 +31,6 @@ struct Tried {
   bool is_timed() const { return IsTimed(record->status); }
 };
 
-int SketchOf(const TuneTask& task, const ScheduleTrace& trace) {
-  for (size_t i = 0; i < task.sketches.size(); ++i)
-    if (IsSameSketch(task.sketches[i].trace, trace)) return static_cast<int>(i);
-  return -1;
-}
-
 // Each trace once, as it was measured first; in the order of the results.
 std::vector<Tried> TriedOf(const TuneTask& task, std::span<const TuningRecord> history) {
   std::vector<Tried> tried;
@@ -45,7 +40,7 @@ std::vector<Tried> TriedOf(const TuneTask& task, std::span<const TuningRecord> h
     Tried one{&record, {}, -1};
     if (StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(record.trace_json); trace.ok()) {
       one.trace = *std::move(trace);
-      one.sketch = SketchOf(task, one.trace);
+      one.sketch = FindSketch(task.sketches, one.trace);
     }
     tried.push_back(std::move(one));
   }
@@ -66,12 +61,6 @@ SketchStory DescribeSketch(const TuneTask& task, const Sketch& sketch) {
   }
   story.accepted = static_cast<double>(accepted) / kTriesPerSketch;
   return story;
-}
-
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 // ---- What decisions do.
@@ -116,7 +105,7 @@ DecisionStory TellDecision(const std::vector<const Tried*>& peers, const Tried& 
     story.values.push_back({.value = value,
                             .trials = static_cast<int64_t>(times.size()),
                             .best_ns = *std::min_element(times.begin(), times.end()),
-                            .median_ns = MedianOf(times)});
+                            .median_ns = Summarize(times).median});
   }
   std::stable_sort(story.values.begin(), story.values.end(),
                    [](const ValueStory& a, const ValueStory& b) { return a.best_ns < b.best_ns; });
@@ -173,7 +162,7 @@ void TellBound(const TuneTask& task, const ScheduleTrace& trace, TaskExplanation
     return row[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];
   };
   const auto bound = static_cast<size_t>(value("anchor.draft.binding"));
-  told.bound_by = bound < std::size(kBounds) ? kBounds[bound] : "";
+  told.bound_by = bound < std::size(kDraftBounds) ? kDraftBounds[bound].name : "";
   told.compute_share = value("anchor.draft.compute_share");
 }
 

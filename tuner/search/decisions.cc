@@ -177,6 +177,12 @@ bool IsSameSketch(const ScheduleTrace& a, const ScheduleTrace& b) {
   return true;
 }
 
+int FindSketch(std::span<const Sketch> sketches, const ScheduleTrace& trace) {
+  for (size_t i = 0; i < sketches.size(); ++i)
+    if (IsSameSketch(sketches[i].trace, trace)) return static_cast<int>(i);
+  return -1;
+}
+
 double DecisionDistance(const ScheduleTrace& a, const ScheduleTrace& b) {
   double distance = 0;
   for (const auto& [index, decision] : a.decisions()) {

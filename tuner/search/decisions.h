@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "compiler/schedule/trace.h"
 #include "support/random.h"
+#include "tuner/space/space_generator.h"
 
 namespace lathe {
 
@@ -31,6 +33,9 @@ std::vector<ScheduleTrace> Neighbours(const ScheduleTrace& trace);
 
 // Same instructions, whatever they decided.
 bool IsSameSketch(const ScheduleTrace& a, const ScheduleTrace& b);
+
+// Position of the sketch that the trace is of; -1: none of them.
+int FindSketch(std::span<const Sketch> sketches, const ScheduleTrace& trace);
 
 // Doublings that have to move to get from one to the other, and 2 for each category that differs. A step of one factor
 // 2: 2.

@@ -56,8 +56,7 @@ std::optional<PrimFunc> MemberFactory::FuncOf(const Member& member) const {
 }
 
 int MemberFactory::SketchOf(const ScheduleTrace& trace) {
-  for (size_t i = 0; i < task_.sketches.size(); ++i)
-    if (IsSameSketch(task_.sketches[i].trace, trace)) return static_cast<int>(i);
+  if (const int sketch = FindSketch(task_.sketches, trace); sketch >= 0) return sketch;
   for (size_t i = 0; i < foreign_.size(); ++i)
     if (IsSameSketch(foreign_[i], trace)) return static_cast<int>(task_.sketches.size() + i);
   foreign_.push_back(trace);

@@ -44,8 +44,7 @@ bool HasDataReuse(const BlockNode& block);
 // An if_then_else or select stands in the body, as in padding.
 bool HasBranch(const BlockNode& block);
 // So little is computed per element, without a call and not in 16 bits (which may be emulated), that accumulators in
-// registers leave room for it. What does not stay in a register of scope "register" is refused by code generation,
-// which a schedule for everybody may not risk.
+// registers leave room for it.
 bool IsLight(const BlockNode& block);
 // Constant extent of an iter, 1 or more.
 int64_t ExtentOf(const IterVar& iter);

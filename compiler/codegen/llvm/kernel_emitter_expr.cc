@@ -472,7 +472,7 @@ void KernelEmitter::ForEachPiece(const Address& address, llvm::FixedVectorType* 
   const std::vector<Lane> known = LanesOf(mask_);
   const auto add = [&](unsigned begin, unsigned size, bool is_masked) {
     Piece piece{begin, size, address.pointer, llvm::commonAlignment(address.alignment, begin * bytes), nullptr};
-    if (begin > 0) piece.pointer = b_.CreateConstInBoundsGEP1_64(element, address.pointer, begin);
+    if (begin > 0) piece.pointer = b_.CreateConstGEP1_64(element, address.pointer, begin);
     if (is_masked) piece.mask = b_.CreateShuffleVector(mask_, LanesFrom(begin, size));
     visit(piece);
   };
