@@ -65,6 +65,7 @@ class CompileAndRunTest : public testing::Test {
  protected:
   void SetUp() override {
     setenv("LATHE_DB", (folder / "none.db").c_str(), 1);
+    setenv("LATHE_CPU_LOCKS", (folder / "locks").c_str(), 1);
     WriteModel(SmallModel());
     std::vector<double> values(3 * 8 * 8);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::cos(0.3 * static_cast<double>(i)));
