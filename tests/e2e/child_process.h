@@ -93,6 +93,12 @@ class ChildProcess {
     return text;
   }
   void Signal(int signal) { kill(pid_, signal); }
+  // Whether it has ended; its exit code still waits for Wait.
+  bool HasEnded() const {
+    siginfo_t info{};
+    return pid_ <= 0 ||
+           (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0);
+  }
   // Waits for its end; the exit code, or 128 + the number of the signal that ended it. -1: it has been waited for.
   int Wait() {
     if (pid_ <= 0) return -1;
