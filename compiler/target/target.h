@@ -27,6 +27,10 @@ struct RegisterFile {
   int lanes(int element_bits) const { return vector_bits / element_bits; }
 };
 
+// Lanes of which neighbours are at most so many elements apart are loaded as whole vectors, of which a shuffle takes
+// what is wanted; further apart, one by one.
+inline constexpr int64_t kMaxLoadStride = 4;
+
 // Per core; L3 is one core's share. Those of the CPU's family, so that equal targets give equal spaces on every
 // machine.
 struct CacheSizes {

@@ -53,8 +53,10 @@ TileShape MeasureTile(const IndexSpace& space, const StoreNest& nest, const Targ
       if (!loop.reduces) per_step *= static_cast<double>(loop.extent);
     }
     const int64_t stride = vector == nullptr ? 0 : StrideOf(space, access, *vector);
-    const bool is_gather = stride != 0 && stride != 1;
-    const double vectors = stride == 1 ? tile.registers_per_vector : 1;
+    const bool is_apart =
+        stride > 1 && stride <= kMaxLoadStride && !access.is_write;  // By whole vectors and a shuffle.
+    const bool is_gather = stride != 0 && stride != 1 && !is_apart;
+    const double vectors = stride == 0 ? 1 : tile.registers_per_vector * static_cast<double>(is_apart ? stride : 1);
     const double places = static_cast<double>(access.places.size() - (access.is_read && access.is_write ? 1 : 0));
     if (access.is_read)
       (is_gather ? tile.gathers : tile.loads) += distinct * places * (is_gather ? tile.lanes : vectors);

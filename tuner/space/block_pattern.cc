@@ -13,19 +13,13 @@ constexpr int64_t kMaskedBits = 512;  // Of a vector with lanes left out, in one
 
 }  // namespace
 
-std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std::span<const int64_t> iter_values) {
+std::optional<int64_t> EvaluateIndex(const Expr& e, const ValueOfVar& value_of) {
   if (const int64_t* constant = AsIntConst(e)) return *constant;
-  if (IsVar(e)) {
-    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
-      if (block.iter_vars[i].var.same_as(e)) return iter_values[i];
-    }
-    return std::nullopt;
-  }
-  if (const Cast* cast = e.As<Cast>()) return EvaluateIndex(cast->value, block, iter_values);
+  if (IsVar(e)) return value_of(e.get());
+  if (const Cast* cast = e.As<Cast>()) return EvaluateIndex(cast->value, value_of);
   const Binary* binary = e.As<Binary>();
   if (binary == nullptr) return std::nullopt;
-  const std::optional<int64_t> a = EvaluateIndex(binary->a, block, iter_values),
-                               b = EvaluateIndex(binary->b, block, iter_values);
+  const std::optional<int64_t> a = EvaluateIndex(binary->a, value_of), b = EvaluateIndex(binary->b, value_of);
   if (!a || !b) return std::nullopt;
   switch (binary->op) {
     case BinaryOp::kAdd:
@@ -47,22 +41,24 @@ std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std:
   }
 }
 
-namespace {
-
 std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region,
                                   std::span<const int64_t> iter_values) {
+  const auto value_of = [&](const ExprNode* var) -> std::optional<int64_t> {
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      if (block.iter_vars[i].var.get() == var) return iter_values[i];
+    }
+    return std::nullopt;
+  };
   const std::optional<std::vector<int64_t>> shape = ConstantShape(region.buffer->shape);
   if (!shape || !region.buffer->strides.empty()) return std::nullopt;
   int64_t offset = 0;
   for (size_t dim = 0; dim < shape->size(); ++dim) {
-    const std::optional<int64_t> index = EvaluateIndex(region.region[dim].min, block, iter_values);
+    const std::optional<int64_t> index = EvaluateIndex(region.region[dim].min, value_of);
     if (!index) return std::nullopt;
     offset = offset * (*shape)[dim] + *index;
   }
   return offset;
 }
-
-}  // namespace
 
 std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane) {
   std::vector<int64_t> values(block.iter_vars.size(), 0);
@@ -74,13 +70,11 @@ std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& 
 }
 
 Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes) {
-  bool is_zero = true, is_one = true;
-  for (int64_t lane = 1; lane < std::max<int64_t>(lanes, 2); ++lane) {
-    const std::optional<int64_t> offset = OffsetOfLane(block, region, iter, lane);
-    is_zero = is_zero && offset == 0;
-    is_one = is_one && offset == lane;
-  }
-  return is_zero ? Stride::kZero : is_one ? Stride::kOne : Stride::kOther;
+  const std::optional<int64_t> step = OffsetOfLane(block, region, iter, 1);
+  if (!step || *step < 0 || *step > kMaxLoadStride) return Stride::kOther;
+  for (int64_t lane = 2; lane < lanes; ++lane)
+    if (OffsetOfLane(block, region, iter, lane) != lane * *step) return Stride::kOther;
+  return *step == 0 ? Stride::kZero : *step == 1 ? Stride::kOne : Stride::kShort;
 }
 
 Vectors VectorsFor(const BlockNode& block, const Target& target) {
@@ -90,25 +84,27 @@ Vectors VectorsFor(const BlockNode& block, const Target& target) {
 }
 
 std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors) {
-  std::vector<size_t> with_unit_writes, others;
+  std::vector<size_t> with_unit_writes, others, apart;
   for (size_t i = 0; i < block.iter_vars.size(); ++i) {
     const int64_t extent = ExtentOf(block.iter_vars[i]);
     if (block.iter_vars[i].kind != IterKind::kSpatial || extent < 2) continue;
     const int64_t used = ChooseLanes(extent, vectors);
     if (used == 1) continue;
-    bool usable = true, moves = false;
+    bool usable = true, moves = false, is_apart = false;
     for (const BufferRegion& read : block.reads) {
       const Stride stride = StrideOf(block, read, i, used);
       usable = usable && stride != Stride::kOther;
-      moves = moves || stride == Stride::kOne;
+      moves = moves || stride != Stride::kZero;
+      is_apart = is_apart || stride == Stride::kShort;
     }
     if (!usable || !moves) continue;
     const bool unit_writes = std::all_of(block.writes.begin(), block.writes.end(), [&](const BufferRegion& w) {
       return StrideOf(block, w, i, used) == Stride::kOne;
     });
-    (unit_writes ? with_unit_writes : others).push_back(i);
+    (is_apart ? apart : unit_writes ? with_unit_writes : others).push_back(i);
   }
-  with_unit_writes.insert(with_unit_writes.end(), others.begin(), others.end());
+  for (const std::vector<size_t>* more : {&others, &apart})
+    with_unit_writes.insert(with_unit_writes.end(), more->begin(), more->end());
   return with_unit_writes;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -10,16 +11,23 @@
 
 namespace lathe {
 
-// The value of an integer expression where each iter var (by position in block.iter_vars) has the given value; nullopt
-// if it holds anything else than iter vars, constants and integer arithmetic.
-std::optional<int64_t> EvaluateIndex(const Expr& e, const BlockNode& block, std::span<const int64_t> iter_values);
+// The value of an integer expression where each variable has the given one; nullopt if it has none, or the expression
+// holds anything else than variables, constants and integer arithmetic.
+using ValueOfVar = std::function<std::optional<int64_t>(const ExprNode* var)>;
+std::optional<int64_t> EvaluateIndex(const Expr& e, const ValueOfVar& value_of);
+
+// Elements from the buffer's beginning to the region's where each iter var (by position in block.iter_vars) has the
+// given value. nullopt where indices are not plain integer arithmetic or the shape is symbolic.
+std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region,
+                                  std::span<const int64_t> iter_values);
 
 // Elements between what the block touches at value 0 and at value `lane` of iter `iter`, all other iters at 0, for one
-// region of it. nullopt where indices are not plain integer arithmetic or the shape is symbolic.
+// region of it; nullopt as FlatOffset.
 std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane);
 
-// How a region moves with an iter over its first `lanes` values: not at all, by one element each, or otherwise.
-enum class Stride : uint8_t { kZero, kOne, kOther };
+// How a region moves with an iter over its first `lanes` values: not at all, by one element each, by some (at most
+// kMaxLoadStride), or otherwise.
+enum class Stride : uint8_t { kZero, kOne, kShort, kOther };
 Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes);
 
 // The vectors that a block of one output can be computed in.
@@ -30,8 +38,9 @@ struct Vectors {
 };
 Vectors VectorsFor(const BlockNode& block, const Target& target);
 
-// Data-parallel iters along which the block can compute neighbours `lanes` neighbours with plain vector or broadcast
-// loads: every read has stride 0 or 1, one of them 1. Those along which the writes have stride 1 come first.
+// Data-parallel iters along which the block can compute neighbours by vectors: every read is a broadcast or has lanes
+// that are neighbours, or a few elements apart; one has lanes. Those along which the writes have stride 1 come first,
+// those with lanes apart last.
 std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors);
 
 // The largest lane count that divides `extent`: `vectors.lanes`, or a smaller power of two, at least 4. Else all lanes,

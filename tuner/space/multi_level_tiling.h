@@ -15,11 +15,7 @@ struct TilingOptions {
 //   parallel [fused outer tiles] { middle tiles { outer reductions { inner reductions (unrolled) {
 //     register tile (unrolled) { vector lanes } } } write back with epilogue } }
 // The accumulators are a cache in scope "register", written back by the block's one element-wise consumer, if there is
-// one. Tile sizes are sampled; their product is for a constraint to check (RegisterTile).
+// one. Tile sizes are sampled; their product is for a constraint to check (RegistersNeeded).
 Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options);
-
-// Vector registers that the accumulators, one row of loads and one broadcast of the tile take, the latter twice where
-// the reduction is unrolled; 0 if the function has no register tile.
-int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target);
 
 }  // namespace lathe

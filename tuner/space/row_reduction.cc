@@ -50,7 +50,7 @@ std::optional<RowCut> RowCutOf(const BlockNode& block, const Target& target) {
   bool moves = false;
   for (const BufferRegion& read : block.reads) {
     const Stride stride = StrideOf(block, read, *reduced, cut.lanes);
-    if (stride == Stride::kOther) return std::nullopt;
+    if (stride == Stride::kOther || stride == Stride::kShort) return std::nullopt;
     moves = moves || stride == Stride::kOne;
   }
   if (!moves) return std::nullopt;

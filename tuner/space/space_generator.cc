@@ -9,6 +9,7 @@
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/elementwise.h"
 #include "tuner/space/multi_level_tiling.h"
+#include "tuner/space/register_pressure.h"
 #include "tuner/space/row_reduction.h"
 
 namespace lathe {
@@ -30,22 +31,10 @@ bool IsPlain(const Schedule& schedule, int row) {
          schedule.ChildBlocksOf(row).empty() && !schedule.LoopsOf(row).empty();
 }
 
-// The axes whose vectors a register tile may be made of: whole ones. Rows of 14 elements in vectors of 16 lanes
-// overlap, which code generation refuses as soon as the tile has two of them.
-std::vector<size_t> TileableIters(const BlockNode& block, const Target& target) {
-  const Vectors vectors = VectorsFor(block, target);
-  std::vector<size_t> iters = VectorizableIters(block, vectors);
-  std::erase_if(iters, [&](size_t iter) {
-    const int64_t extent = ExtentOf(block.iter_vars[iter]);
-    return ChooseLanes(extent, vectors) > extent;
-  });
-  return iters;
-}
-
 bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
   const BlockNode& block = schedule.BlockOf(row);
   return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
-         !TileableIters(block, target).empty();
+         !VectorizableIters(block, VectorsFor(block, target)).empty();
 }
 
 // By rows, where no block is better tiled; nullopt: it is no function of rows.
@@ -121,7 +110,7 @@ class PostOrderApply : public SpaceGenerator {
     const int row = schedule.FindBlock(anchor);
     const BlockNode& block = schedule.BlockOf(row);
     std::vector<TilingOptions> tilings;
-    for (size_t iter : TileableIters(block, target)) {
+    for (size_t iter : VectorizableIters(block, VectorsFor(block, target))) {
       tilings.push_back({iter, false});
       if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, true});
     }

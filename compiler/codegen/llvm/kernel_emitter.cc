@@ -5,6 +5,7 @@
 #include "compiler/codegen/llvm/uses.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/storage_scope.h"
+#include "compiler/ir/visitor.h"
 #include "llvm/IR/InlineAsm.h"
 #include "runtime/kernel_abi.h"
 
@@ -409,6 +410,18 @@ static int64_t RoomBehindTile(const Buffer& buffer) {
   return (kMaxLanes - 1) * ((buffer->dtype.bits + 7) / 8);
 }
 
+// Vector registers that a tile takes, each of its vectors some of its own.
+static int64_t RegistersOfTile(const AllocBuffer& allocate, int64_t elements, const RegisterFile& registers) {
+  int64_t lanes = 1;
+  PostOrderVisit(allocate.body, [&](const Stmt& stmt) {
+    const BufferStore* store = stmt.As<BufferStore>();
+    if (store != nullptr && store->buffer.same_as(allocate.buffer) && !store->indices.empty())
+      lanes = std::max<int64_t>(lanes, store->indices.back().dtype().lanes);
+  });
+  const int64_t per_register = std::max(1, registers.lanes(allocate.buffer->dtype.bits));
+  return (elements + lanes - 1) / lanes * ((lanes + per_register - 1) / per_register);
+}
+
 void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
   const Buffer& buffer = allocate.buffer;
   if (!CheckType(buffer->dtype)) return;
@@ -433,7 +446,8 @@ void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
     if (is_register) value.tile_bytes = *bytes + room;
     const RegisterFile registers = target_.register_file();
     value.is_large_tile =
-        is_register && *bytes * 8 * 2 > int64_t{registers.vector_bits} * registers.num_vector_registers;
+        is_register && 2 * RegistersOfTile(allocate, *bytes / std::max(1, buffer->dtype.bits / 8), registers) >
+                           registers.num_vector_registers;
     buffers_[buffer.get()] = value;
     if (is_register) {
       register_tiles_.push_back(buffer->name);

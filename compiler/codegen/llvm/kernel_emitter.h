@@ -64,6 +64,9 @@ class KernelEmitter {
     bool is_contiguous = true;       // One access of all lanes.
     bool is_vector_of_pointers = false;
     bool is_inside_tile = false;  // In a register tile's memory, also the lanes that are off: it needs no mask.
+    // Of lanes that are a few elements apart (2 to kMaxLoadStride): where the first is. Null otherwise.
+    llvm::Value* first = nullptr;
+    int64_t stride = 0;
     llvm::Align alignment{1};
   };
 
@@ -133,7 +136,6 @@ class KernelEmitter {
   llvm::Value* EmitLogical(const Binary& binary);
   llvm::Value* EmitShuffle(const Shuffle& shuffle, DataType dtype);
   llvm::Value* EmitCast(const Expr& value, DataType to);
-  llvm::Value* EmitLoad(const BufferLoad& load, DataType dtype);
   llvm::Value* EmitCall(const Call& call, DataType dtype);
   llvm::Value* EmitFloatCall(std::string_view name, const Call& call, DataType dtype);
   llvm::Value* EmitIntCall(std::string_view name, const Call& call, DataType dtype);
@@ -144,6 +146,9 @@ class KernelEmitter {
   llvm::Value* RoundTo16Bits(llvm::Value* value, DataType dtype);
   llvm::Value* FromMemory(llvm::Value* value, DataType dtype);
   llvm::Value* ToMemory(llvm::Value* value, DataType dtype);
+  llvm::Value* Splat(llvm::Value* scalar, int lanes);
+
+  // kernel_emitter_memory.cc: loads and stores.
   // A part of a vector in memory that one instruction moves.
   struct Piece {
     unsigned begin, size;  // Lanes.
@@ -151,14 +156,19 @@ class KernelEmitter {
     llvm::Align alignment;
     llvm::Value* mask;  // Null: all of its lanes.
   };
+  llvm::Value* EmitLoad(const BufferLoad& load, DataType dtype);
+  void StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, llvm::Value* memory_value, int lanes);
   void ForEachPiece(const Address& address, llvm::FixedVectorType* type, bool has_masks,
                     const std::function<void(const Piece& piece)>& visit);
+  llvm::Value* InsertLanes(llvm::Value* all, llvm::Value* part, unsigned begin);
+  llvm::Value* LoadSpan(llvm::FixedVectorType* type, const Address& address, unsigned num_on,
+                        const BufferValue& buffer);
+  llvm::Value* LanesOfSpan(llvm::FixedVectorType* type, const Address& address, unsigned begin, unsigned size,
+                           const BufferValue& buffer);
   llvm::Value* LoadMasked(llvm::Type* type, const Address& address, const BufferValue& buffer);
   void StoreMasked(llvm::Value* value, const Address& address, const BufferValue& buffer);
   llvm::Value* Gather(const Address& address, llvm::Type* element, const BufferValue& buffer);
-  void StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, llvm::Value* memory_value, int lanes);
   void AddAliasMetadata(llvm::Instruction* access, const BufferValue& buffer);
-  llvm::Value* Splat(llvm::Value* scalar, int lanes);
 
   llvm::Type* ValueType(DataType dtype);
   llvm::Type* MemoryType(DataType dtype);

@@ -28,6 +28,7 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
   }
   if (name == "if_then_else") return EmitIfThenElseCall(call, dtype);
   if (name == "ret") return EmitReturn(call);
+  if (name == "undef") return llvm::Constant::getNullValue(ValueType(dtype));  // The same wherever it runs.
   if (name == "assume" || name == "tvm_storage_sync")
     return Poison(DataType::Int(32));  // One thread at a time needs neither.
   if (name == "reinterpret") {
@@ -183,6 +184,11 @@ Value* KernelEmitter::EmitIntCall(std::string_view name, const Call& call, DataT
   return Poison(dtype);
 }
 
+static bool IsUndefined(const Expr& e) {
+  const Broadcast* broadcast = e.As<Broadcast>();
+  return AsCall(broadcast == nullptr ? e : broadcast->value, "undef") != nullptr;
+}
+
 // Evaluates one of its two values, so that a guard keeps loads inside their buffer.
 Value* KernelEmitter::EmitIfThenElseCall(const Call& call, DataType dtype) {
   Value* condition = EmitCondition(call.args[0]);
@@ -190,6 +196,7 @@ Value* KernelEmitter::EmitIfThenElseCall(const Call& call, DataType dtype) {
   if (condition->getType()->isVectorTy()) {
     Value *a = nullptr, *b = nullptr;
     InLanes(condition, [&] { a = EmitExpr(call.args[1]); });
+    if (error_.ok() && IsUndefined(call.args[2])) return Splat(a, dtype.lanes);  // Whatever is in lanes that are off.
     InLanes(b_.CreateNot(condition), [&] { b = EmitExpr(call.args[2]); });
     return error_.ok() ? b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes)) : Poison(dtype);
   }

@@ -228,6 +228,8 @@ KernelEmitter::Address KernelEmitter::EmitAddress(const Buffer& buffer, const st
     if (lanes == 1 || last->stride == 1) return address;
     address.is_contiguous = false;
     if (last->stride == 0) return address;  // Every lane at one address.
+    const bool is_short = last->stride >= 2 && last->stride <= kMaxLoadStride;
+    if (is_short && memory->tile_bytes == 0) address.first = address.pointer, address.stride = last->stride;
     std::vector<llvm::Constant*> steps;
     for (int lane = 0; lane < lanes; ++lane) steps.push_back(b_.getInt64(static_cast<uint64_t>(last->stride * lane)));
     address.is_vector_of_pointers = true;

@@ -8,6 +8,7 @@
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/Passes.h"
 #include "llvm/CodeGen/PseudoSourceValue.h"
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
@@ -130,7 +131,7 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& t
 }
 
 StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
-                                          llvm::CodeGenFileType type) {
+                                          llvm::CodeGenFileType type, InstructionOrder order) {
   auto& target_machine = static_cast<llvm::LLVMTargetMachine&>(machine);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -140,6 +141,7 @@ StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMach
     auto* machine_modules = new llvm::MachineModuleInfoWrapperPass(&target_machine);  // The pass manager owns passes.
     llvm::TargetPassConfig* config = target_machine.createPassConfig(passes);
     config->setDisableVerify(true);
+    if (order == InstructionOrder::kAsWritten) config->disablePass(&llvm::MachineSchedulerID);
     passes.add(config);
     passes.add(machine_modules);
     if (config->addISelPasses()) return InternalError("codegen: LLVM cannot select instructions for this target");

@@ -28,7 +28,12 @@ struct MachineCode {
   std::vector<std::string> warnings;           // Spills in inner loops of functions that promise nothing.
   std::vector<std::string> undefined_symbols;  // Of objects: what the linker would look for.
 };
+// kScheduled: LLVM's scheduler moves loads ahead of what waits for them, and may take more registers than there are.
+// kAsWritten: in the order of the IR, where the selection of instructions allows it.
+enum class InstructionOrder : uint8_t { kScheduled, kAsWritten };
+// Changes the module.
 StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
-                                          llvm::CodeGenFileType type);
+                                          llvm::CodeGenFileType type,
+                                          InstructionOrder order = InstructionOrder::kScheduled);
 
 }  // namespace lathe

@@ -2,6 +2,8 @@
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
 #include "compiler/codegen/llvm/machine_code.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -19,6 +21,42 @@
 
 namespace lathe {
 namespace {
+
+// (p + constant) + index becomes (p + index) + constant, which an access has room for. LICM, which takes p + constant
+// out of a loop, leaves as many pointers as there are constants, more than a processor has registers for.
+struct ConstantsLast : llvm::PassInfoMixin<ConstantsLast> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    bool has_changed = false;
+    for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(*block)) {
+        auto* outer = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+        if (outer != nullptr) has_changed |= Swap(*outer);
+      }
+    }
+    if (!has_changed) return llvm::PreservedAnalyses::all();
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+
+ private:
+  static bool IsScalar(const llvm::GetElementPtrInst& address) {
+    return !address.getType()->isVectorTy() && address.getNumIndices() == 1;
+  }
+  // Definitions come before uses, so the inner one has been swapped by then.
+  static bool Swap(llvm::GetElementPtrInst& outer) {
+    auto* inner = llvm::dyn_cast<llvm::GetElementPtrInst>(outer.getPointerOperand());
+    if (inner == nullptr || !IsScalar(outer) || !IsScalar(*inner)) return false;
+    if (outer.hasAllConstantIndices() || !inner->hasAllConstantIndices()) return false;
+    llvm::IRBuilder<> b(&outer);
+    llvm::Value* moved = b.CreateGEP(outer.getSourceElementType(), inner->getPointerOperand(), outer.getOperand(1));
+    llvm::Value* result = b.CreateGEP(inner->getSourceElementType(), moved, inner->getOperand(1));
+    outer.replaceAllUsesWith(result);
+    outer.eraseFromParent();
+    if (auto* again = llvm::dyn_cast<llvm::GetElementPtrInst>(moved)) Swap(*again);
+    return true;
+  }
+};
 
 llvm::FunctionPassManager MakePipeline(bool may_vectorize) {
   using namespace llvm;
@@ -39,6 +77,7 @@ llvm::FunctionPassManager MakePipeline(bool may_vectorize) {
     passes.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
   }
   passes.addPass(InstCombinePass());
+  passes.addPass(ConstantsLast());
   passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(SimplifyCFGPass());
   passes.addPass(ADCEPass());

@@ -590,6 +590,65 @@ struct BadFunc {
   PrimFunc (*make)();
   const char* message;
 };
+// What is read ends with the last lane: behind it there is a page that nobody may touch.
+struct StridedLoad {
+  DataType dtype;
+  int lanes, on, stride;
+};
+class StridedLoadTest : public testing::TestWithParam<StridedLoad> {};
+TEST_P(StridedLoadTest, ReadsFromTheFirstLaneToTheLast) {
+  const auto [dtype, lanes, on, stride] = GetParam();
+  const int64_t span = int64_t{on - 1} * stride + 1, bytes = dtype.bits / 8;
+  const Buffer a = MakeBuffer("A", {span}, dtype), b = MakeBuffer("B", {on}, dtype);
+  Var i("i", DataType::Int(32));
+  const Stmt copy = MakeStore(b, Load(a, {i * stride}), {i});
+  const Stmt body = on == lanes ? copy : Stmt(IfThenElse{Less(i, on), copy, std::nullopt});
+  const StatusOr<PrimFunc> func = Lower(Func({a, b}, MakeFor(i, lanes, body, ForKind::kVectorized)));
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  uint8_t* const memory = static_cast<uint8_t*>(pages) + page;
+  ASSERT_EQ(mprotect(memory, page, PROT_READ | PROT_WRITE), 0);
+  for (uint8_t* first : {memory, memory + page - span * bytes}) {
+    for (int64_t k = 0; k < span * bytes; ++k) first[k] = static_cast<uint8_t>(k * 7 + 1);
+    std::vector<uint8_t> out(static_cast<size_t>((on + 1) * bytes), 0xee);
+    RunKernel(*func, {first, out.data()});
+    for (int lane = 0; lane < on; ++lane)
+      EXPECT_EQ(std::memcmp(&out[lane * bytes], first + lane * stride * bytes, bytes), 0) << "lane " << lane;
+    EXPECT_EQ(out[static_cast<size_t>(on * bytes)], 0xee);
+  }
+  munmap(pages, 3 * page);
+}
+std::vector<StridedLoad> StridedLoads() {
+  std::vector<StridedLoad> all;
+  for (const DataType dtype : {DataType::Int(8), DataType::Int(16), DataType::Float(32), DataType::Float(64)}) {
+    for (const int stride : {2, 3, 4, 5}) {
+      for (const int lanes : {2, 4, 8, 16, 32}) {
+        all.push_back({dtype, lanes, lanes, stride});
+        if (lanes > 2) all.push_back({dtype, lanes, lanes - 1, stride}), all.push_back({dtype, lanes, 2, stride});
+      }
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(All, StridedLoadTest, testing::ValuesIn(StridedLoads()), [](const auto& info) {
+  const StridedLoad& load = info.param;
+  return fmt::format("{}_{}Of{}By{}", load.dtype.ToString(), load.on, load.lanes, load.stride);
+});
+
+TEST(CompileModuleTest, LoadsEverySecondElementByTwoVectors) {
+  const Buffer a = MakeBuffer("A", {16}), b = MakeBuffer("B", {8});
+  Var i("i", DataType::Int(32));
+  const PrimFunc func = *Lower(Func({a, b}, MakeFor(i, 8, MakeStore(b, Load(a, {i * 2}), {i}), ForKind::kVectorized)));
+  const Target avx2 = *Target::Parse("llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=1");
+  const StatusOr<std::string> code = PrintCode({&func, 1}, avx2, CodeText::kAssembly);
+  ASSERT_TRUE(code.ok()) << code.status().ToString();
+  EXPECT_THAT(*code, HasSubstr("vshufps"));
+  EXPECT_THAT(*code, testing::Not(HasSubstr("vinsertps")));
+}
+
 class CompileErrorTest : public testing::TestWithParam<BadFunc> {};
 TEST_P(CompileErrorTest, SaysWhy) { EXPECT_THAT(ErrorOf(GetParam().make()), HasSubstr(GetParam().message)); }
 INSTANTIATE_TEST_SUITE_P(

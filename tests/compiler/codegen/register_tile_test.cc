@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/codegen/llvm/compile_module.h"
+#include "compiler/lower.h"
+#include "compiler/script/parser.h"
 
 namespace lathe {
 namespace {
@@ -82,6 +84,38 @@ TEST(RegisterTileTest, FoldsBroadcastsIntoTheMultiplication) {
   ASSERT_TRUE(code.ok()) << code.status().ToString();
   EXPECT_THAT(*code, HasSubstr("{1to16}"));
   EXPECT_THAT(*code, HasSubstr("vfmadd231ps"));
+}
+
+// Four rows of 14: the tile has whole vectors, so neither a blend keeps lanes of an accumulator nor does the tile, or a
+// pointer of one of its constants, go through memory.
+TEST(RegisterTileTest, FillsRowsThatNoVectorFills) {
+  const PrimFunc scheduled = *ParsePrimFunc(R"(
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float32"), W: T.Buffer((3, 3), "float32"), Y: T.Buffer((14, 14), "float32")):
+    for y in range(7):
+        with T.decl_buffer((2, 14), "float32", scope="register") as acc:
+            for r in T.unroll(2):
+                for x in T.vectorized(16):
+                    if x < 14:
+                        acc[r, x] = T.float32(0)
+            for i in range(3):
+                for j in T.unroll(3):
+                    for r in T.unroll(2):
+                        for x in T.vectorized(16):
+                            if x < 14:
+                                acc[r, x] = acc[r, x] + A[y * 2 + r + i, x + j] * W[i, j]
+            for r in T.unroll(2):
+                for x in T.vectorized(16):
+                    if x < 14:
+                        Y[y * 2 + r, x] = acc[r, x]
+)",
+                                            "workload.py");
+  const PrimFunc func = *Lower(scheduled);
+  for (const Target& target : {Avx512(), Avx2()}) {
+    EXPECT_EQ(Compile(func, target), "ok");
+    const std::string code = *PrintCode({&func, 1}, target, CodeText::kAssembly);
+    for (const char* slow : {"blend", "expand", "(%rsp)"}) EXPECT_THAT(code, Not(HasSubstr(slow)));
+  }
 }
 
 }  // namespace

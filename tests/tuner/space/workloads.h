@@ -66,6 +66,17 @@ def main(X: T.Buffer((1, 8, 15, 15), "float32"), Y: T.Buffer((1, 8, 7, 7), "floa
             Y[v0, v1, v2, v3] = T.max(Y[v0, v1, v2, v3], X[v0, v1, v2 * 2 + w0, v3 * 2 + w1])
 )";
 
+inline constexpr char kDepthwise14[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8, 16, 16), "float32"), W: T.Buffer((8, 3, 3), "float32"), Y: T.Buffer((8, 14, 14), "float32")):
+    for c, y, x, i, j in T.grid(8, 14, 14, 3, 3):
+        with T.block("depthwise"):
+            vc, vy, vx, vi, vj = T.axis.remap("SSSRR", [c, y, x, i, j])
+            with T.init():
+                Y[vc, vy, vx] = T.float32(0)
+            Y[vc, vy, vx] = Y[vc, vy, vx] + A[vc, vy + vi, vx + vj] * W[vc, vi, vj]
+)";
+
 inline constexpr char kElementwise[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 5, 40), "float32"), B: T.Buffer((3, 5, 40), "float32")):
