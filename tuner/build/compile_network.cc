@@ -12,7 +12,7 @@
 #include "compiler/script/canonical.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
-#include "tuner/space/space_generator.h"
+#include "tuner/search/untuned_schedule.h"
 
 namespace lathe {
 namespace {
@@ -47,7 +47,7 @@ class TemporaryFile {
 // How one PrimFunc of the network is to be built.
 StatusOr<KernelSource> SourceOf(const PrimFunc& func, const Target& target, const std::optional<KnownSchedule>& known) {
   if (known) return KernelSource{func.name, known->workload_text, known->trace_json};
-  ASSIGN_OR_RETURN(const Schedule untuned, DefaultSchedule(func, target));
+  ASSIGN_OR_RETURN(const Schedule untuned, UntunedSchedule(func, target));
   return KernelSource{func.name, Print(func), untuned.trace().ToJson()};
 }
 

@@ -16,6 +16,7 @@
 #include "support/status_macros.h"
 #include "tuner/database/finals.h"
 #include "tuner/measure/parse_workload.h"
+#include "tuner/search/untuned_schedule.h"
 
 namespace lathe {
 namespace {
@@ -45,7 +46,7 @@ NewTrial ToNewTrial(const MeasureCandidate& candidate) {
 }  // namespace
 
 StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task) {
-  ASSIGN_OR_RETURN(const Schedule schedule, DefaultSchedule(task.func, task.target));
+  ASSIGN_OR_RETURN(const Schedule schedule, UntunedSchedule(task.func, task.target));
   MeasureCandidate candidate{schedule.trace(), schedule.trace().ToJson(), {}, schedule.func(), 0, 0};
   candidate.trace_digest = Sha256(candidate.trace_json);
   return candidate;

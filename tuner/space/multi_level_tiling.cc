@@ -143,12 +143,11 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const int first_row, schedule.RowOf(block));
   const BlockNode before = schedule.BlockOf(first_row);
-  const int64_t lanes = ChooseLanes(ExtentOf(before.iter_vars[options.vector_iter]), VectorsFor(before, target));
   std::vector<std::string> producers;
   for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
 
   ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
-  ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, lanes));
+  ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, options.lanes));
   std::vector<LoopRV> order =
       Concatenate({levels.outer, levels.middle, levels.reduce_outer, levels.reduce_inner, levels.tile});
   order.push_back(*levels.lanes);
@@ -163,7 +162,7 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   ASSIGN_OR_RETURN(const int write_back_row, schedule.RowOf(write_back));
   const std::optional<size_t> lane_iter = IterOfDim(schedule, write_back_row, tile.buffer, lane_dim);
   if (!lane_iter) return schedule.Error("tile", write_back_row, "its iter vars do not index the tile");
-  RETURN_IF_ERROR(ScheduleWriteBack(schedule, write_back, levels.middle.back(), *lane_iter, lanes));
+  RETURN_IF_ERROR(ScheduleWriteBack(schedule, write_back, levels.middle.back(), *lane_iter, options.lanes));
 
   RETURN_IF_ERROR(Vectorize(schedule, *levels.lanes));
   for (LoopRV loop : levels.tile) RETURN_IF_ERROR(Unroll(schedule, loop));

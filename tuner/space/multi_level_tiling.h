@@ -8,6 +8,7 @@ namespace lathe {
 
 struct TilingOptions {
   size_t vector_iter = 0;        // Position of the iter var that becomes vector lanes (VectorizableIters).
+  int64_t lanes = 1;             // Of it.
   bool inputs_at_outer = false;  // Producers (padding) are computed per outer tile instead of beforehand.
 };
 

@@ -105,14 +105,28 @@ class PostOrderApply : public SpaceGenerator {
     }
     return anchor;
   }
+  // Whole vectors; and as long as a register is, the last one with lanes left out, where no whole one is as long (28
+  // elements: 4 lanes divide them, two vectors of 16 hold them). Which lanes those are is not always known when code is
+  // generated, and lanes apart would be gathered then.
+  static std::vector<int64_t> LanesOfTile(const BlockNode& block, size_t iter, const Vectors& vectors) {
+    const int64_t extent = ExtentOf(block.iter_vars[iter]), lanes = ChooseLanes(extent, vectors);
+    const bool is_apart = std::any_of(block.reads.begin(), block.reads.end(), [&](const BufferRegion& read) {
+      return StrideOf(block, read, iter, lanes) == Stride::kShort;
+    });
+    if (lanes >= vectors.lanes || extent <= vectors.masked_lanes || is_apart) return {lanes};
+    return {lanes, vectors.lanes};
+  }
   static std::vector<TilingOptions> TilingsOf(const Schedule& schedule, const std::string& anchor,
                                               const Target& target) {
     const int row = schedule.FindBlock(anchor);
     const BlockNode& block = schedule.BlockOf(row);
+    const Vectors vectors = VectorsFor(block, target);
     std::vector<TilingOptions> tilings;
-    for (size_t iter : VectorizableIters(block, VectorsFor(block, target))) {
-      tilings.push_back({iter, false});
-      if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, true});
+    for (size_t iter : VectorizableIters(block, vectors)) {
+      for (const int64_t lanes : LanesOfTile(block, iter, vectors)) {
+        tilings.push_back({iter, lanes, false});
+        if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, lanes, true});
+      }
     }
     return tilings;
   }

@@ -163,6 +163,17 @@ INSTANTIATE_TEST_SUITE_P(
                      "vm, vn, vk = T.axis.remap(\"SSR\", [m, n, k]);Y[vm, vn] = A[vm, vn]", 0}),
     [](const auto& info) { return info.param.name; });
 
+// 28 elements: whole vectors of 4, and two of 16, the last of them with 4 lanes left out.
+TEST(Tiles, MayBeAsWideAsARegisterWhereWholeVectorsAreNot) {
+  std::string text = kDepthwise14;
+  for (const auto& [from, to] : {std::pair("14", "28"), std::pair("16", "30")})
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) text.replace(at, 2, to);
+  const TuneTask task = TaskOf(text.c_str());
+  ASSERT_EQ(task.sketches.size(), 2u);
+  EXPECT_THAT(task.sketches[0].trace.ToPython(), HasSubstr("[None, 4]"));
+  EXPECT_THAT(task.sketches[1].trace.ToPython(), HasSubstr("[None, 16]"));
+}
+
 class RowsTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(RowsTest, KeepTheBitsByAnyNumberOfAccumulators) {
